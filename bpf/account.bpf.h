@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The hot path: what one call adds to its slot, and the task's CPU clock.
+ *
+ * The CPU clock of a task is CLOCK_MONOTONIC minus the time it spent off the CPU, which on_switch()
+ * keeps in record->off_ns. Its advance between enter and exit is the call's CPU time, between exit
+ * and the next enter it is user time. Wall time minus CPU time of a call was spent off the CPU; of
+ * that, the growth of run_delay was spent waiting for one and the rest asleep.
+ *
+ * Events of a task alternate: enter, exit, enter, exit. Everything else is "unusual", out of line,
+ * and either explained (see call_end_unusual) or counted as a loss.
+ */
+#ifndef BPFTRUSS_ACCOUNT_BPF_H
+#define BPFTRUSS_ACCOUNT_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include "bpftruss/abi.h"
+#include "bpftruss/hist_bucket.h"
+#include "arch.bpf.h"
+#include "losses.bpf.h"
+#include "records.bpf.h"
+#include "slots.bpf.h"
+
+#define MAX_ERRNO             4095
+#define ERESTARTSYS           512
+#define ERESTART_RESTARTBLOCK 516
+
+static __always_inline bool result_is_error(s64 result)
+{
+	return (u64)result >= (u64)-MAX_ERRNO;
+}
+
+/* Codes that the kernel turns into a restart or EINTR after sys_exit: neither success nor error. */
+static __always_inline bool result_is_interrupted(s64 result)
+{
+	return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK && result != -515;
+}
+
+static __always_inline u64 task_run_delay(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+}
+
+/* Not a single cache line of a slot is shared between tasks, so plain arithmetic is exact. */
+static __noinline int slot_count_error(struct call_slot *slot, s64 result)
+{
+	if (result_is_interrupted(result)) {
+		slot->interrupted++;
+	} else {
+		slot->errors++;
+		if (!slot_tally(slot, -result))
+			loss_add(LOSS_ERRNO_TABLE_FULL);
+	}
+	return 0;
+}
+
+static __noinline int slot_carry_bucket(struct call_slot *slot, u32 bucket)
+{
+	if (!slot_tally(slot, TALLY_WRAP + bucket))
+		loss_add(LOSS_BUCKET_WRAPPED);
+	return 0;
+}
+
+static __always_inline void slot_count_result(struct call_slot *slot, s64 result)
+{
+	if (result_is_error(result))
+		slot_count_error(slot, result);
+	else if (result > 0)
+		slot->result_sum += result;
+}
+
+static __always_inline void slot_count_time(struct call_slot *slot, u64 wall, u64 off, u64 runq)
+{
+	u32 bucket = hist_bucket(wall);
+
+	slot->wall_ns += wall;
+	if (off) {
+		slot->off_ns += off;
+		slot->runq_ns += runq;
+	}
+	if (~wall > slot->min_inverted_ns)
+		slot->min_inverted_ns = ~wall;
+	if (wall > slot->max_ns)
+		slot->max_ns = wall;
+	if (bucket < HIST_BUCKETS && ++slot->buckets[bucket] == 0)
+		slot_carry_bucket(slot, bucket);
+}
+
+/* A call that finds no slot: its number and outcome still count, its time and owner are lost. */
+static __noinline int overflow_count(u16 abi, s32 nr, s64 result, enum loss reason)
+{
+	struct overflow_row *row = overflow_row_find(abi, nr);
+
+	loss_add(reason);
+	if (!row)
+		return 0;
+	__sync_fetch_and_add(&row->calls, 1);
+	if (result_is_error(result)) {
+		if (result_is_interrupted(result))
+			__sync_fetch_and_add(&row->interrupted, 1);
+		else
+			__sync_fetch_and_add(&row->errors, 1);
+	}
+	return 0;
+}
+
+/* A call whose start was not seen, or whose end never comes: counted, without time. */
+static __noinline int call_count_untimed(const struct call *call, s64 result, bool denied)
+{
+	struct call_slot *slot = slot_find(call);
+
+	if (!slot)
+		return overflow_count(call->abi, call->nr, result, LOSS_SLOT_TABLE_FULL);
+	slot->calls++;
+	slot->untimed++;
+	if (denied)
+		slot->denied++;
+	slot_count_result(slot, result);
+	slot->settled = slot->calls;
+	return 0;
+}
+
+static __noinline int call_count_no_return(const struct call *call)
+{
+	struct call_slot *slot = slot_find(call);
+
+	if (!slot)
+		return overflow_count(call->abi, call->nr, 0, LOSS_SLOT_TABLE_FULL);
+	slot->calls++;
+	slot->no_return++;
+	slot->settled = slot->calls;
+	return 0;
+}
+
+/*
+ * Enter while the record is not simply between calls. Returns whether the call is to be opened;
+ * may change *nr and *abi.
+ */
+static __noinline bool call_begin_unusual(struct task_record *record, u32 index, s32 *nr, u16 *abi)
+{
+	u16 flags = record->flags;
+	struct call lost;
+
+	if (flags & RECORD_AWAIT_EXEC)
+		return call_is_exec(*abi, *nr);
+	if (flags & RECORD_RESTARTS) {
+		/* restart_syscall is the interrupted call going on. */
+		if (*nr == special_calls(*abi)->restart && *abi == record->abi)
+			*nr = record->nr;
+		return true;
+	}
+	if (flags & RECORD_CALL_OPEN) {
+		lost = (struct call){ record, index, record->nr, record->abi };
+		loss_add(LOSS_EXIT_MISSED);
+		call_count_untimed(&lost, 0, false);
+	}
+	return true;
+}
+
+static __always_inline void call_begin(struct task_struct *task, struct task_record *record,
+				       u32 index, s32 nr)
+{
+	u16 abi = task_abi(task, &nr);
+	u64 now, cpu;
+
+	if (record->flags && !call_begin_unusual(record, index, &nr, &abi))
+		return;
+	record->nr = nr;
+	record->abi = abi;
+	record->enter_delay_ns = task_run_delay(task);
+	now = bpf_ktime_get_ns();
+	cpu = now - record->off_ns;
+	record->user_ns += cpu - record->mark_cpu_ns;
+	record->mark_cpu_ns = cpu;
+	record->enter_ns = now;
+	record->flags = RECORD_CALL_OPEN;
+}
+
+/*
+ * Exit without an enter. It is, in this order: bpftruss's own child before its execve; the return
+ * of fork in a new child; the end of a call that began before counting; or a call that never
+ * started, because seccomp refused it or a tracer skipped it.
+ */
+static __noinline int call_end_unusual(struct task_struct *task, struct task_record *record,
+				       u32 index, s32 nr, s64 result)
+{
+	struct call call = { record, index, nr, task_abi(task, &call.nr) };
+	u16 flags = record->flags;
+
+	if (flags & RECORD_AWAIT_EXEC)
+		return 0;
+	record->flags = 0;
+	/* Until now it was inside the kernel: that was no user time. */
+	if (flags & RECORD_OPEN_EARLY)
+		record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
+	if (result == 0 && call_makes_child(call.abi, call.nr))
+		return 0;
+	return call_count_untimed(&call, result, !(flags & RECORD_OPEN_EARLY));
+}
+
+/* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */
+static __always_inline s64 call_result(struct task_record *record, struct pt_regs *regs, s64 result)
+{
+	return result < 0 && record->nr != -1 && regs_nr(regs) == -1 ? 0 : result;
+}
+
+static __always_inline void call_end(struct task_struct *task, struct task_record *record,
+				     u32 index, struct pt_regs *regs, s64 result)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct call call = { record, index, record->nr, record->abi };
+	struct call_slot *slot;
+	u64 wall, cpu, off, runq = 0;
+
+	if (record->flags != RECORD_CALL_OPEN) {
+		call_end_unusual(task, record, index, regs_nr(regs), result);
+		return;
+	}
+	wall = now - record->enter_ns;
+	cpu = now - record->off_ns;
+	off = wall - (cpu - record->mark_cpu_ns);
+	record->mark_cpu_ns = cpu;
+	result = call_result(record, regs, result);
+	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
+	if (off) {
+		if (off > wall) {
+			loss_add(LOSS_TIME_CLAMPED);
+			off = wall;
+		}
+		runq = task_run_delay(task) - record->enter_delay_ns;
+		if (runq > off)
+			runq = off;
+	}
+	slot = slot_find(&call);
+	if (!slot) {
+		overflow_count(call.abi, call.nr, result, LOSS_SLOT_TABLE_FULL);
+		return;
+	}
+	slot->calls++;
+	slot_count_time(slot, wall, off, runq);
+	slot_count_result(slot, result);
+	slot->settled = slot->calls;
+}
+
+#endif

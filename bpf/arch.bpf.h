@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What differs between architectures: the ABI of a call, its number in the registers, and the
+ * few numbers whose pairing is special. */
+#ifndef BPFTRUSS_ARCH_BPF_H
+#define BPFTRUSS_ARCH_BPF_H
+
+#include "kernel_types.h"
+#include "bpftruss/abi.h"
+
+/* Numbers with rules of their own, for one ABI. */
+struct special_calls {
+	s32 execve, execveat, restart, clone, clone3, fork, vfork;
+};
+
+#if defined(__TARGET_ARCH_x86)
+
+#define NATIVE_ABI ABI_X86_64
+#define TS_COMPAT  0x0002
+/* Above the x32 bit and 1024 it is no x32 call but an unknown 64-bit number, -1 for instance. */
+#define X32_CALLS  1024
+
+static const struct special_calls native_calls = { 59, 322, 219, 56, 435, 57, 58 };
+static const struct special_calls compat_calls = { 11, 358, 0, 120, 435, 2, 190 };
+
+static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
+{
+	if (task->thread_info.status & TS_COMPAT)
+		return ABI_I386;
+	if ((u32)*nr - X32_CALL_BIT < X32_CALLS) {
+		*nr -= X32_CALL_BIT;
+		return ABI_X32;
+	}
+	return ABI_X86_64;
+}
+
+static __always_inline s32 regs_nr(struct pt_regs *regs)
+{
+	return (s32)regs->orig_ax;
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+#define NATIVE_ABI ABI_ARM64
+#define TIF_32BIT  22
+
+static const struct special_calls native_calls = { 221, 281, 128, 220, 435, -1, -1 };
+static const struct special_calls compat_calls = { 11, 387, 0, 120, 435, 2, 190 };
+
+static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
+{
+	return task->thread_info.flags & (1UL << TIF_32BIT) ? ABI_ARM : ABI_ARM64;
+}
+
+static __always_inline s32 regs_nr(struct pt_regs *regs)
+{
+	return regs->syscallno;
+}
+
+#endif
+
+static __always_inline const struct special_calls *special_calls(u16 abi)
+{
+	return abi == ABI_I386 || abi == ABI_ARM ? &compat_calls : &native_calls;
+}
+
+static __always_inline bool call_is_exec(u16 abi, s32 nr)
+{
+	const struct special_calls *c = special_calls(abi);
+
+	/* x32 has numbers of its own for the two. */
+	if (abi == ABI_X32)
+		return nr == 520 || nr == 545;
+	return nr == c->execve || nr == c->execveat;
+}
+
+static __always_inline bool call_makes_child(u16 abi, s32 nr)
+{
+	const struct special_calls *c = special_calls(abi);
+
+	return nr >= 0 && (nr == c->clone || nr == c->clone3 || nr == c->fork || nr == c->vfork);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tasks that found no room for a record: the same pairing of enter and exit, kept in task storage,
+ * counted by system call only.
+ */
+#ifndef BPFTRUSS_OVERFLOW_BPF_H
+#define BPFTRUSS_OVERFLOW_BPF_H
+
+#include "account.bpf.h"
+
+static __noinline int overflow_begin(struct task_struct *task, struct task_ref *ref, s32 nr)
+{
+	u16 abi = task_abi(task, &nr);
+
+	if (ref->state & RECORD_AWAIT_EXEC && !call_is_exec(abi, nr))
+		return 0;
+	if (ref->state & RECORD_RESTARTS && nr == special_calls(abi)->restart && abi == ref->abi)
+		nr = ref->nr;
+	if (ref->state & RECORD_CALL_OPEN) {
+		loss_add(LOSS_EXIT_MISSED);
+		overflow_count(ref->abi, ref->nr, 0, LOSS_TASK_TABLE_FULL);
+	}
+	ref->nr = nr;
+	ref->abi = abi;
+	ref->state = RECORD_CALL_OPEN;
+	return 0;
+}
+
+static __noinline int overflow_end(struct task_struct *task, struct task_ref *ref,
+				   struct pt_regs *regs, s64 result)
+{
+	s32 nr = regs_nr(regs);
+	u16 abi = task_abi(task, &nr);
+
+	if (ref->state & RECORD_AWAIT_EXEC)
+		return 0;
+	if (ref->state & RECORD_CALL_OPEN) {
+		if (result < 0 && nr == -1)
+			result = 0;
+		nr = ref->nr;
+		abi = ref->abi;
+	} else if (result == 0 && call_makes_child(abi, nr)) {
+		ref->state = 0;
+		return 0;
+	}
+	ref->state = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
+	return overflow_count(abi, nr, result, LOSS_TASK_TABLE_FULL);
+}
+
+static __always_inline void overflow_task_end(struct task_ref *ref)
+{
+	if (ref->state & RECORD_CALL_OPEN)
+		overflow_count(ref->abi, ref->nr, 0, LOSS_TASK_TABLE_FULL);
+}
+
+#endif
