@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clocks in nanoseconds, and their text form. */
+#ifndef BPFTRUSS_CLOCK_H
+#define BPFTRUSS_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NS_PER_SEC 1000000000ULL
+
+/* CLOCK_MONOTONIC: what bpf_ktime_get_ns() reads too. */
+uint64_t clock_mono_ns(void);
+
+/* CLOCK_REALTIME. */
+int64_t clock_real_ns(void);
+
+#define CLOCK_RFC3339_SIZE 40
+
+/* RFC 3339 in UTC with nanoseconds: 2026-01-31T23:59:59.000000000Z. */
+void clock_rfc3339(int64_t real_ns, char *buf, size_t size);
+
+#endif

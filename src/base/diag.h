@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Errors that a user must act on: what went wrong and the remedy, in one sentence.
+ * Functions below the command layer fill a diag and return a negative errno; only the command
+ * layer prints it and turns its kind into an exit status.
+ */
+#ifndef BPFTRUSS_DIAG_H
+#define BPFTRUSS_DIAG_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The values are the documented exit statuses. */
+enum diag_kind {
+	DIAG_FAILED = 1,      /* it could have worked: no such process, disk full */
+	DIAG_USAGE = 2,       /* the command line is wrong */
+	DIAG_UNSUPPORTED = 4, /* this kernel, or these privileges, cannot do it */
+};
+
+struct diag {
+	enum diag_kind kind;
+	char text[512];
+};
+
+/*
+ * Fills d (which may be NULL) with a sentence without a final newline.
+ * Returns -err, so that callers can write: return diag_set(d, DIAG_USAGE, EINVAL, "…").
+ */
+__attribute__((format(printf, 4, 5))) int diag_set(struct diag *d, enum diag_kind kind, int err,
+						   const char *format, ...);
+
+/* diag_set() for running out of memory; returns -ENOMEM. */
+int diag_oom(struct diag *d);
+
+#endif

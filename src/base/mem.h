@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ownership of locals: cleanup attributes and hand-over. Nothing here allocates. */
+#ifndef BPFTRUSS_MEM_H
+#define BPFTRUSS_MEM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define __cleanup(function) __attribute__((cleanup(function)))
+
+/* Moves a pointer out of a variable that would be cleaned up: return steal_ptr(&x). */
+#define steal_ptr(pointer)                              \
+	({                                              \
+		__typeof__(*(pointer)) p_ = *(pointer); \
+		*(pointer) = NULL;                      \
+		p_;                                     \
+	})
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline void freep(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+static inline void closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void fclosep(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+#endif

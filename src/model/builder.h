@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Adds up rows and processes, in any order, and turns them into a snapshot. One may also be kept
+ * for good, as the total of what has ended.
+ */
+#ifndef BPFTRUSS_BUILDER_H
+#define BPFTRUSS_BUILDER_H
+
+#include "model/snapshot.h"
+
+struct builder;
+
+/* Returns 0 or -ENOMEM. */
+int builder_new(struct builder **ret);
+
+/* NULL is fine. */
+void builder_free(struct builder *builder);
+
+static inline void builder_freep(struct builder **builder)
+{
+	builder_free(*builder);
+}
+
+/* Adds the numbers of a row to the one of the same identity. Returns 0 or -ENOMEM. */
+int builder_add_row(struct builder *builder, const struct row *row);
+
+/*
+ * Adds a process's user time; its name replaces an earlier one when rename is set or none is
+ * known. Returns 0 or -ENOMEM.
+ */
+int builder_add_process(struct builder *builder, const struct process *process, bool rename);
+
+/* Adds everything of another builder. Returns 0 or -ENOMEM. */
+int builder_merge(struct builder *into, const struct builder *from);
+
+/*
+ * Moves what was added into a snapshot's rows and processes, which must be empty. The builder is
+ * empty afterwards. Returns 0 or -ENOMEM (the snapshot is then to be freed).
+ */
+int builder_finish(struct builder *builder, struct snapshot *snapshot);
+
+#endif

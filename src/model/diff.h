@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What was counted between two snapshots of the same counting. */
+#ifndef BPFTRUSS_DIFF_H
+#define BPFTRUSS_DIFF_H
+
+#include "model/snapshot.h"
+
+/*
+ * later - earlier: rows and processes that did not change are left out, calls in flight and names
+ * are those of later. Returns 0, -ENOMEM, or -EINVAL when the two are not of one boot.
+ */
+int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
+		  struct snapshot **ret);
+
+#endif

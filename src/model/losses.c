@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns what each loss is called and means; the counting is done elsewhere. */
+#include "model/losses.h"
+
+#include <stddef.h>
+
+const struct loss_text loss_texts[NR_MODEL_LOSS] = {
+	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "threads not counted at all",
+				  "the kernel had no memory for them", true },
+	[LOSS_TASK_TABLE_FULL] = { "task_table_full", "calls counted without process and time",
+				   "more threads than --max-tasks", false },
+	[LOSS_SLOT_TABLE_FULL] = { "slot_table_full", "calls counted without process and time",
+				   "more rows than --max-rows", false },
+	[LOSS_ERRNO_TABLE_FULL] = { "errno_table_full", "errors counted without their errno",
+				    "more kinds than --max-errnos", false },
+	[LOSS_BUCKET_WRAPPED] = { "bucket_wrapped", "histogram buckets short of 2^32 calls",
+				  "more kinds than --max-errnos", false },
+	[LOSS_EXIT_MISSED] = { "exit_missed", "calls counted without time",
+			       "their end was not seen", false },
+	[LOSS_TIME_CLAMPED] = { "time_clamped", "calls whose times did not add up",
+				"their time asleep was cut to their wall time", false },
+	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
+				"the kernel skipped the sys_enter program", true },
+	[LOSS_LEAVE_MISSED] = { "leave_missed", "calls, at most, without time host-wide",
+				"the kernel skipped the sys_exit program", true },
+	[LOSS_SWITCH_MISSED] = { "switch_missed", "context switches not seen host-wide",
+				 "time asleep may stand as CPU time", false },
+	[LOSS_LIFECYCLE_MISSED] = { "lifecycle_missed", "forks, execs or exits not seen host-wide",
+				    "children may be missing", true },
+	[LOSS_TORN_READ] = { "torn_reads", "rows read while they changed",
+			     "the next reading heals them", false },
+};
+
+bool losses_none(const struct losses *losses)
+{
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		if (losses->count[i])
+			return false;
+	}
+	return true;
+}
+
+void losses_merge(struct losses *into, const struct losses *from)
+{
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		into->count[i] += from->count[i];
+}
+
+void losses_subtract(struct losses *from, const struct losses *earlier)
+{
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		from->count[i] -= earlier->count[i];
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns selection and grouping of rows. Never changes the snapshot it is asked about. */
+#include "model/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/builder.h"
+
+int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
+		    struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+
+	if (snapshot_new_like(snapshot, &out))
+		return -ENOMEM;
+	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
+	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
+	if (!out->rows || !out->processes)
+		return -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = &snapshot->rows[i];
+
+		if (!syscall_set_has(set, row->abi, row->nr))
+			continue;
+		if (row_copy(&out->rows[out->nr_rows], row))
+			return -ENOMEM;
+		out->nr_rows++;
+	}
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		out->processes[out->nr_processes++] = snapshot->processes[i];
+	*ret = steal_ptr(&out);
+	return 0;
+}
+
+void row_list_done(struct row_list *list)
+{
+	for (size_t i = 0; i < list->nr_rows; i++)
+		row_done(&list->rows[i]);
+	free(list->rows);
+	list->rows = NULL;
+	list->nr_rows = 0;
+}
+
+int snapshot_sum_by_syscall(const struct snapshot *snapshot, struct row_list *ret)
+{
+	struct builder *builder __cleanup(builder_freep) = NULL;
+	struct snapshot *sums __cleanup(snapshot_freep) = NULL;
+
+	if (builder_new(&builder) || snapshot_new_like(snapshot, &sums))
+		return -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		/* Borrows the errnos: the builder copies them. */
+		struct row row = snapshot->rows[i];
+
+		row.pid = 0;
+		row.boot_ns = 0;
+		if (builder_add_row(builder, &row))
+			return -ENOMEM;
+	}
+	if (builder_finish(builder, sums))
+		return -ENOMEM;
+	ret->rows = steal_ptr(&sums->rows);
+	ret->nr_rows = sums->nr_rows;
+	sums->nr_rows = 0;
+	return 0;
+}

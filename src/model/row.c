@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the arithmetic of rows. Invariant: errnos are sorted and every count is positive. */
+#include "model/row.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void row_init(struct row *row)
+{
+	memset(row, 0, sizeof(*row));
+	row->min_ns = UINT64_MAX;
+	row->oldest_start_ns = UINT64_MAX;
+}
+
+void row_done(struct row *row)
+{
+	free(row->errnos);
+	row->errnos = NULL;
+	row->nr_errnos = 0;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+int row_compare(const struct row *a, const struct row *b)
+{
+	int order = compare_u64(a->pid, b->pid);
+
+	if (!order)
+		order = compare_u64(a->boot_ns, b->boot_ns);
+	if (!order)
+		order = (int)a->abi - (int)b->abi;
+	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
+}
+
+int row_add_errno(struct row *row, int err, uint64_t count)
+{
+	struct errno_count *grown;
+	size_t at = 0;
+
+	while (at < row->nr_errnos && row->errnos[at].err < err)
+		at++;
+	if (at < row->nr_errnos && row->errnos[at].err == err) {
+		row->errnos[at].count += count;
+		return 0;
+	}
+	grown = reallocarray(row->errnos, row->nr_errnos + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memmove(&grown[at + 1], &grown[at], (row->nr_errnos - at) * sizeof(*grown));
+	grown[at] = (struct errno_count){ err, count };
+	row->errnos = grown;
+	row->nr_errnos++;
+	return 0;
+}
+
+int row_merge(struct row *into, const struct row *from)
+{
+	into->calls += from->calls;
+	into->errors += from->errors;
+	into->interrupted += from->interrupted;
+	into->untimed += from->untimed;
+	into->denied += from->denied;
+	into->no_return += from->no_return;
+	into->result_sum += from->result_sum;
+	into->wall_ns += from->wall_ns;
+	into->off_ns += from->off_ns;
+	into->runq_ns += from->runq_ns;
+	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
+	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+	hist_merge(&into->hist, &from->hist);
+	into->in_flight += from->in_flight;
+	into->in_flight_early += from->in_flight_early;
+	if (from->oldest_start_ns < into->oldest_start_ns)
+		into->oldest_start_ns = from->oldest_start_ns;
+	for (size_t i = 0; i < from->nr_errnos; i++) {
+		if (row_add_errno(into, from->errnos[i].err, from->errnos[i].count))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void row_subtract_errnos(struct row *from, const struct row *earlier)
+{
+	size_t kept = 0, j = 0;
+
+	for (size_t i = 0; i < from->nr_errnos; i++) {
+		struct errno_count left = from->errnos[i];
+
+		while (j < earlier->nr_errnos && earlier->errnos[j].err < left.err)
+			j++;
+		if (j < earlier->nr_errnos && earlier->errnos[j].err == left.err)
+			left.count -= earlier->errnos[j].count;
+		if (left.count)
+			from->errnos[kept++] = left;
+	}
+	from->nr_errnos = kept;
+}
+
+/* Bounds of a difference: its outermost buckets, cut to the extremes of the whole. */
+static void row_bound_extremes(struct row *row)
+{
+	unsigned int first = 0, last = HIST_BUCKETS;
+	uint64_t low, high;
+
+	while (first < HIST_BUCKETS && !row->hist.buckets[first])
+		first++;
+	if (first == HIST_BUCKETS) {
+		row->min_ns = UINT64_MAX;
+		row->max_ns = 0;
+		return;
+	}
+	while (!row->hist.buckets[last - 1])
+		last--;
+	low = hist_bucket_low(first);
+	high = hist_bucket_low(last) - 1;
+	row->min_ns = low > row->min_ns ? low : row->min_ns;
+	row->max_ns = high < row->max_ns ? high : row->max_ns;
+}
+
+void row_subtract(struct row *from, const struct row *earlier)
+{
+	from->calls -= earlier->calls;
+	from->errors -= earlier->errors;
+	from->interrupted -= earlier->interrupted;
+	from->untimed -= earlier->untimed;
+	from->denied -= earlier->denied;
+	from->no_return -= earlier->no_return;
+	from->result_sum -= earlier->result_sum;
+	from->wall_ns -= earlier->wall_ns;
+	from->off_ns -= earlier->off_ns;
+	from->runq_ns -= earlier->runq_ns;
+	hist_subtract(&from->hist, &earlier->hist);
+	row_subtract_errnos(from, earlier);
+	row_bound_extremes(from);
+}
+
+int row_copy(struct row *to, const struct row *from)
+{
+	struct errno_count *errnos = NULL;
+
+	if (from->nr_errnos) {
+		errnos = reallocarray(NULL, from->nr_errnos, sizeof(*errnos));
+		if (!errnos)
+			return -ENOMEM;
+		memcpy(errnos, from->errnos, from->nr_errnos * sizeof(*errnos));
+	}
+	*to = *from;
+	to->errnos = errnos;
+	return 0;
+}
+
+uint64_t row_timed(const struct row *row)
+{
+	return row->calls - row->untimed - row->no_return;
+}
+
+uint64_t row_cpu_ns(const struct row *row)
+{
+	return row->wall_ns - row->off_ns;
+}
+
+uint64_t row_sleep_ns(const struct row *row)
+{
+	return row->off_ns - row->runq_ns;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What one process did with one system call: the numbers, and how they are merged and subtracted.
+ * Of the calls that ended, the timed ones are those whose start and end were both seen:
+ * hist_total(hist) = calls - untimed - no_return.
+ */
+#ifndef BPFTRUSS_ROW_H
+#define BPFTRUSS_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpftruss/abi.h"
+#include "hist/hist.h"
+
+/* Number of the row for calls whose number was lost with their room in the tables. */
+#define ROW_NR_OTHER INT32_MIN
+
+struct errno_count {
+	int err;
+	uint64_t count;
+};
+
+struct row {
+	/* Identity. pid 0 is the row of calls that found no room: counts only. */
+	uint32_t pid;
+	uint64_t boot_ns; /* start of the process; with pid, its identity */
+	enum syscall_abi abi;
+	int nr;
+
+	/* Counts of calls that ended; see struct call_slot. */
+	uint64_t calls;
+	uint64_t errors;
+	uint64_t interrupted;
+	uint64_t untimed;
+	uint64_t denied;
+	uint64_t no_return;
+	uint64_t result_sum;
+
+	/* Sums over the timed calls. cpu = wall - off, asleep = off - runq. */
+	uint64_t wall_ns;
+	uint64_t off_ns;
+	uint64_t runq_ns;
+	uint64_t min_ns; /* UINT64_MAX when none was timed */
+	uint64_t max_ns;
+	struct hist hist;
+
+	/* Calls running now: in no number above. */
+	uint64_t in_flight;
+	uint64_t in_flight_early; /* of those, begun before counting: their age is a minimum */
+	uint64_t oldest_start_ns; /* CLOCK_MONOTONIC, UINT64_MAX when none */
+
+	struct errno_count *errnos; /* owned, by errno */
+	size_t nr_errnos;
+};
+
+void row_init(struct row *row);
+
+void row_done(struct row *row);
+
+/* Orders by identity: pid, start, ABI, number. */
+int row_compare(const struct row *a, const struct row *b);
+
+/* Adds the numbers, not the identity. Returns 0 or -ENOMEM (the row is then to be discarded). */
+int row_merge(struct row *into, const struct row *from);
+
+/*
+ * Subtracts an earlier reading of the same row. min and max of the difference cannot be known:
+ * they become the bounds of its histogram, cut to those of the whole.
+ */
+void row_subtract(struct row *from, const struct row *earlier);
+
+/* Adds to the count of an errno. Returns 0 or -ENOMEM. */
+int row_add_errno(struct row *row, int err, uint64_t count);
+
+/* Copies everything, errnos included. Returns 0 or -ENOMEM. */
+int row_copy(struct row *to, const struct row *from);
+
+uint64_t row_timed(const struct row *row);
+
+uint64_t row_cpu_ns(const struct row *row);
+
+uint64_t row_sleep_ns(const struct row *row);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the life and the look-ups of snapshots. Invariant: processes and rows are sorted. */
+#include "model/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_text(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
+{
+	struct snapshot *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	*copy = *other;
+	copy->processes = NULL;
+	copy->rows = NULL;
+	copy->nr_processes = copy->nr_rows = 0;
+	copy->host = copy_text(other->host);
+	copy->boot_id = copy_text(other->boot_id);
+	copy->kernel = copy_text(other->kernel);
+	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
+	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets) {
+		snapshot_free(copy);
+		return -ENOMEM;
+	}
+	if (other->nr_targets)
+		memcpy(copy->targets, other->targets, other->nr_targets * sizeof(*copy->targets));
+	*ret = copy;
+	return 0;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		row_done(&snapshot->rows[i]);
+	free(snapshot->rows);
+	free(snapshot->processes);
+	free(snapshot->targets);
+	free(snapshot->host);
+	free(snapshot->boot_id);
+	free(snapshot->kernel);
+	free(snapshot);
+}
+
+int process_compare(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->boot_ns > y->boot_ns) - (x->boot_ns < y->boot_ns);
+}
+
+const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
+					    uint64_t boot_ns)
+{
+	struct process key = { .pid = pid, .boot_ns = boot_ns };
+
+	if (!snapshot->nr_processes)
+		return NULL;
+	return bsearch(&key, snapshot->processes, snapshot->nr_processes, sizeof(key),
+		       process_compare);
+}
+
+static int compare_row(const void *key, const void *member)
+{
+	return row_compare(key, member);
+}
+
+const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity)
+{
+	if (!snapshot->nr_rows)
+		return NULL;
+	return bsearch(identity, snapshot->rows, snapshot->nr_rows, sizeof(*identity), compare_row);
+}
+
+uint64_t snapshot_user_ns(const struct snapshot *snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		sum += snapshot->processes[i].user_ns;
+	return sum;
+}
+
+uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *row)
+{
+	if (!row->in_flight || row->oldest_start_ns > snapshot->end_mono_ns)
+		return 0;
+	return snapshot->end_mono_ns - row->oldest_start_ns;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A snapshot: everything counted between two moments, as a value. It comes from the kernel, a file
+ * or a test alike; renderers see nothing else. Once built it does not change.
+ */
+#ifndef BPFTRUSS_SNAPSHOT_H
+#define BPFTRUSS_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/losses.h"
+#include "model/row.h"
+
+#define PROCESS_COMM_SIZE 16
+
+struct process {
+	uint32_t pid;
+	uint64_t boot_ns;
+	char comm[PROCESS_COMM_SIZE]; /* untrusted bytes; may lack a final NUL */
+	uint64_t user_ns;             /* CPU time outside system calls */
+};
+
+/* Orders processes by pid and start. */
+int process_compare(const void *a, const void *b);
+
+struct snapshot {
+	char *host, *boot_id, *kernel;
+	int64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t elapsed_ns;      /* CLOCK_MONOTONIC */
+	uint64_t end_mono_ns;     /* CLOCK_MONOTONIC at the end: ages are measured to it */
+	bool has_runq;            /* the kernel knows run-queue time */
+
+	struct process *targets; /* as chosen by the user */
+	size_t nr_targets;
+	struct process *processes; /* by pid, start */
+	size_t nr_processes;
+	struct row *rows; /* by row_compare() */
+	size_t nr_rows;
+	struct losses losses;
+};
+
+/* An empty snapshot with the other's description: host, times, targets, losses. 0 or -ENOMEM. */
+int snapshot_new_like(const struct snapshot *other, struct snapshot **ret);
+
+/* Frees a snapshot and all it owns; NULL is fine. */
+void snapshot_free(struct snapshot *snapshot);
+
+static inline void snapshot_freep(struct snapshot **snapshot)
+{
+	snapshot_free(*snapshot);
+}
+
+/* NULL when absent. */
+const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
+					    uint64_t boot_ns);
+const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity);
+
+/* Sum of the user CPU time of all processes. */
+uint64_t snapshot_user_ns(const struct snapshot *snapshot);
+
+/* Age in ns of a row's oldest call in flight, as of the end; 0 when none is. */
+uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *row);
+
+#endif
