@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the tables of system call names, generated from the kernel's by scripts/gen-syscalls. */
+#include "syscalls/names.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char *const names_x86_64[] = {
+#include "syscalls/table_x86_64.inc"
+};
+
+static const char *const names_i386[] = {
+#include "syscalls/table_i386.inc"
+};
+
+static const char *const names_x32[] = {
+#include "syscalls/table_x32.inc"
+};
+
+static const char *const names_arm64[] = {
+#include "syscalls/table_arm64.inc"
+};
+
+static const char *const names_arm[] = {
+#include "syscalls/table_arm.inc"
+};
+
+/* Arm's private calls: they are in its unistd.h only, and too far up for the main table. */
+#define ARM_PRIVATE_BASE 0x0f0000
+
+static const char *const names_arm_private[] = {
+	[1] = "breakpoint", [2] = "cacheflush", [3] = "usr26",
+	[4] = "usr32",      [5] = "set_tls",    [6] = "get_tls",
+};
+
+/* Names of the numbers from base on. */
+struct name_range {
+	int base;
+	int count;
+	const char *const *names;
+};
+
+#define NAME_RANGE(first, array) { .base = (first), .count = ARRAY_SIZE(array), .names = (array) }
+
+#define RANGES_PER_ABI 2
+
+/* Ascending by base within an ABI, for syscall_next(). */
+static const struct {
+	const char *name;
+	struct name_range ranges[RANGES_PER_ABI];
+} abis[NR_SYSCALL_ABI] = {
+	[ABI_X86_64] = { "x86_64", { NAME_RANGE(0, names_x86_64) } },
+	[ABI_I386] = { "i386", { NAME_RANGE(0, names_i386) } },
+	[ABI_X32] = { "x32", { NAME_RANGE(0, names_x32) } },
+	[ABI_ARM64] = { "arm64", { NAME_RANGE(0, names_arm64) } },
+	[ABI_ARM] = { "arm",
+		      { NAME_RANGE(0, names_arm),
+			NAME_RANGE(ARM_PRIVATE_BASE, names_arm_private) } },
+};
+
+static bool abi_is_known(enum syscall_abi abi)
+{
+	return (unsigned int)abi < NR_SYSCALL_ABI;
+}
+
+const char *abi_name(enum syscall_abi abi)
+{
+	return abi_is_known(abi) ? abis[abi].name : "unknown";
+}
+
+const char *syscall_find_name(enum syscall_abi abi, int nr)
+{
+	if (!abi_is_known(abi))
+		return NULL;
+	for (size_t i = 0; i < RANGES_PER_ABI; i++) {
+		const struct name_range *range = &abis[abi].ranges[i];
+
+		if (nr >= range->base && nr - range->base < range->count)
+			return range->names[nr - range->base];
+	}
+	return NULL;
+}
+
+void syscall_name(enum syscall_abi abi, int nr, char *buf, size_t size)
+{
+	const char *name = syscall_find_name(abi, nr);
+
+	if (name)
+		snprintf(buf, size, "%s", name);
+	else
+		snprintf(buf, size, "syscall_0x%x", (unsigned int)nr);
+}
+
+int syscall_find(enum syscall_abi abi, const char *name)
+{
+	for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
+		if (strcmp(syscall_find_name(abi, nr), name) == 0)
+			return nr;
+	}
+	return -ENOENT;
+}
+
+/* The first number of a range above nr that has a name, or -1. */
+static int range_next(const struct name_range *range, int nr)
+{
+	int index = 0;
+
+	if (nr >= range->base)
+		index = nr - range->base < range->count ? nr - range->base + 1 : range->count;
+	while (index < range->count && !range->names[index])
+		index++;
+	return index < range->count ? range->base + index : -1;
+}
+
+int syscall_next(enum syscall_abi abi, int nr)
+{
+	if (!abi_is_known(abi))
+		return -1;
+	for (size_t i = 0; i < RANGES_PER_ABI; i++) {
+		int next = range_next(&abis[abi].ranges[i], nr);
+
+		if (next >= 0)
+			return next;
+	}
+	return -1;
+}
+
+/* Edits beyond which a misspelt name is no longer taken for another. */
+#define DISTANCE_MAX 3
+
+static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
+{
+	unsigned int low = a < b ? a : b;
+
+	return low < c ? low : c;
+}
+
+static bool same_letter(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/*
+ * How many letters must be added, dropped, replaced or swapped with their neighbour to make a
+ * into b. Only the last three rows of the matrix are kept; both are shorter than the name limit.
+ */
+static unsigned int edit_distance(const char *a, const char *b)
+{
+	unsigned int rows[3][SYSCALL_NAME_MAX];
+	size_t a_length = strlen(a), b_length = strlen(b);
+
+	for (size_t j = 0; j <= b_length; j++)
+		rows[0][j] = (unsigned int)j;
+	for (size_t i = 1; i <= a_length; i++) {
+		unsigned int *row = rows[i % 3], *above = rows[(i - 1) % 3];
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= b_length; j++) {
+			row[j] = min3(above[j] + 1, row[j - 1] + 1,
+				      above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+			    same_letter(a[i - 2], b[j - 1]))
+				row[j] = min3(row[j], rows[(i - 2) % 3][j - 2] + 1, row[j]);
+		}
+	}
+	return rows[a_length % 3][b_length];
+}
+
+/* A third of the letters may be wrong: beyond that, a suggestion would be a guess. */
+static unsigned int tolerance(const char *name)
+{
+	size_t third = strlen(name) / 3;
+
+	if (third < 1)
+		return 1;
+	return third < DISTANCE_MAX ? (unsigned int)third : DISTANCE_MAX;
+}
+
+const char *syscall_find_near(const char *name)
+{
+	const char *nearest = NULL;
+	unsigned int limit;
+
+	if (!*name || strlen(name) >= SYSCALL_NAME_MAX)
+		return NULL;
+	limit = tolerance(name);
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
+			const char *candidate = syscall_find_name(abi, nr);
+			unsigned int distance = edit_distance(name, candidate);
+
+			/* Strictly nearer than the last, so that of equals the first wins. */
+			if (distance < limit + !nearest) {
+				nearest = candidate;
+				limit = distance;
+			}
+		}
+	}
+	return nearest;
+}

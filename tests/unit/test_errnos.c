@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of error numbers, held against this machine's macros. */
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "syscalls/errnos.h"
+
+static void test_names(void **state)
+{
+	static const struct {
+		int err;
+		const char *name;
+	} known[] = {
+		{ EPERM, "EPERM" },
+		{ ENOENT, "ENOENT" },
+		{ EINTR, "EINTR" },
+		{ EAGAIN, "EAGAIN" },
+		{ ENOTBLK, "ENOTBLK" },
+		{ ERANGE, "ERANGE" },
+		{ EDEADLK, "EDEADLK" },
+		{ ENOSYS, "ENOSYS" },
+		{ ELOOP, "ELOOP" },
+		{ ENOMSG, "ENOMSG" },
+		{ EBFONT, "EBFONT" },
+		{ ENOTSOCK, "ENOTSOCK" },
+		{ EOPNOTSUPP, "EOPNOTSUPP" },
+		{ ETIMEDOUT, "ETIMEDOUT" },
+		{ ECONNREFUSED, "ECONNREFUSED" },
+		{ EINPROGRESS, "EINPROGRESS" },
+		{ ECANCELED, "ECANCELED" },
+		{ EOWNERDEAD, "EOWNERDEAD" },
+		{ EHWPOISON, "EHWPOISON" },
+		{ 512, "ERESTARTSYS" },
+		{ 513, "ERESTARTNOINTR" },
+		{ 514, "ERESTARTNOHAND" },
+		{ 515, "ENOIOCTLCMD" },
+		{ 516, "ERESTART_RESTARTBLOCK" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		assert_non_null(errno_name(known[i].err));
+		assert_string_equal(errno_name(known[i].err), known[i].name);
+	}
+}
+
+static void test_every_number(void **state)
+{
+	(void)state;
+	for (int err = 1; err <= 133; err++) {
+		/* Free since Linux gave them up: EWOULDBLOCK and EDEADLOCK are aliases now. */
+		if (err == 41 || err == 58)
+			assert_null(errno_name(err));
+		else
+			assert_int_equal(errno_name(err)[0], 'E');
+	}
+}
+
+static void test_unknown(void **state)
+{
+	static const int unknown[] = { 0, -1, 134, 511, 517, 4095, 4096, INT_MAX, INT_MIN };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		assert_null(errno_name(unknown[i]));
+}
+
+static void test_labels(void **state)
+{
+	char buf[ERRNO_LABEL_MAX];
+
+	(void)state;
+	errno_label(ENOENT, buf, sizeof(buf));
+	assert_string_equal(buf, "ENOENT");
+	errno_label(516, buf, sizeof(buf));
+	assert_string_equal(buf, "ERESTART_RESTARTBLOCK");
+	errno_label(123456, buf, sizeof(buf));
+	assert_string_equal(buf, "errno_123456");
+	errno_label(INT_MIN, buf, sizeof(buf));
+	assert_string_equal(buf, "errno_-2147483648");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_every_number),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_labels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
