@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts the system calls of processes. Life: collector_open (load and attach; counts nothing yet),
+ * collector_add_target for each process, collector_start, then collector_reclaim whenever
+ * collector_fd is readable, collector_read as often as wanted, collector_stop for a last exact
+ * reading, collector_free. Nothing stays in the kernel once it is freed or its process has died.
+ */
+#ifndef BPFTRUSS_COLLECTOR_H
+#define BPFTRUSS_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "model/snapshot.h"
+
+struct collector;
+
+struct collector_options {
+	uint32_t
+		max_tasks; /* threads counted at the same time; 0: the default, as for the others */
+	uint32_t max_rows; /* (thread, system call) pairs */
+	uint32_t max_errnos; /* (thread, system call, errno) triples */
+	bool verbose;        /* libbpf's own messages go to stderr */
+};
+
+/* How a target is counted. */
+struct target_options {
+	bool follow;     /* its children too */
+	bool await_exec; /* nothing before its first execve */
+};
+
+int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d);
+
+/* Detaches everything; NULL is fine. */
+void collector_free(struct collector *collector);
+
+static inline void collector_freep(struct collector **collector)
+{
+	collector_free(*collector);
+}
+
+/* Marks a process, by its pid in the caller's pid namespace. Counting starts with all at once. */
+int collector_add_target(struct collector *collector, pid_t pid,
+			 const struct target_options *options, struct diag *d);
+
+/* Adopts all threads of the marked processes; from here on they are counted. */
+int collector_start(struct collector *collector, struct diag *d);
+
+/* Readable when tasks have ended; owned by the collector. */
+int collector_fd(const struct collector *collector);
+
+/* Folds the rows of ended tasks into the totals and gives their room back. 0 or -ENOMEM. */
+int collector_reclaim(struct collector *collector);
+
+/* Threads being counted now. */
+uint32_t collector_live(const struct collector *collector);
+
+/* Ends counting at this moment; nothing changes any more. */
+void collector_stop(struct collector *collector);
+
+/* All that was counted since the start, as of now or of the stop. */
+int collector_read(struct collector *collector, struct snapshot **ret, struct diag *d);
+
+#endif

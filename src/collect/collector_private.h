@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the collector share; nobody outside src/collect/ includes this. */
+#ifndef BPFTRUSS_COLLECTOR_PRIVATE_H
+#define BPFTRUSS_COLLECTOR_PRIVATE_H
+
+#include <bpf/libbpf.h>
+
+#include "truss.skel.h"
+
+#include "bpftruss/abi.h"
+#include "collect/collector.h"
+#include "model/builder.h"
+
+/* The arrays of the BPF side, mapped. Written by user space only after their task has ended. */
+struct kernel_arrays {
+	struct task_record *records;
+	__u32 *slot_index;
+	struct call_slot *slots;
+	struct tally *tallies;
+	struct overflow_row *overflow;
+	__u64 *losses;
+};
+
+struct collector {
+	struct truss_bpf *skel;
+	struct ring_buffer *task_ends;
+	struct kernel_arrays arrays;
+	struct builder *ended; /* totals of tasks whose records were given back */
+
+	struct process *targets;
+	size_t nr_targets;
+
+	bool has_runq;
+	bool in_initial_pidns; /* /proc speaks of the pids in the records */
+	struct losses misses_at_start;
+	int64_t start_real_ns, stop_real_ns;
+	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
+};
+
+/* Reads one record and its rows into a builder, at CLOCK_MONOTONIC now. 0 or -ENOMEM. */
+int record_read(const struct collector *collector, uint32_t index, uint64_t now_ns,
+		struct builder *builder, struct losses *losses);
+
+/* Reads the overflow rows into a builder. 0 or -ENOMEM. */
+int overflow_read(const struct collector *collector, struct builder *builder);
+
+/* The name of a process in our own pid namespace, all NUL when it cannot be read. */
+void target_read_comm(pid_t pid, char comm[PROCESS_COMM_SIZE]);
+
+/* How often the kernel skipped our programs since they were loaded. */
+void misses_read(const struct collector *collector, struct losses *losses);
+
+/* One past the highest record ever used. */
+static inline uint32_t records_used(const struct collector *collector)
+{
+	uint32_t used = collector->skel->data_marks->marks.records;
+	uint32_t limit = collector->skel->rodata->max_tasks;
+
+	return used < limit ? used : limit;
+}
+
+#endif

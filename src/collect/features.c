@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the checks of kernel and privileges. A check fills in one struct feature and nothing else. */
+#include "collect/features.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/utsname.h>
+
+#include "base/mem.h"
+#include "probe.skel.h"
+
+#define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
+#define LOCKDOWN    "/sys/kernel/security/lockdown"
+
+__attribute__((format(printf, 3, 4))) static void
+feature_set(struct feature *f, enum feature_state state, const char *format, ...)
+{
+	va_list args;
+
+	f->state = state;
+	va_start(args, format);
+	vsnprintf(f->detail, sizeof(f->detail), format, args);
+	va_end(args);
+}
+
+static void feature_remedy(struct feature *f, const char *remedy)
+{
+	snprintf(f->remedy, sizeof(f->remedy), "%s", remedy);
+}
+
+static void check_kernel(struct feature *f)
+{
+	struct utsname names;
+
+	uname(&names);
+	feature_set(f, FEATURE_OK, "%s %s", names.release, names.machine);
+}
+
+static bool have_capability(cap_t caps, cap_value_t cap)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+
+	return cap_get_flag(caps, cap, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
+}
+
+static void check_capabilities(struct feature *f)
+{
+	cap_t caps = cap_get_proc();
+	bool all, bpf, perfmon;
+
+	all = caps && have_capability(caps, CAP_SYS_ADMIN);
+	bpf = caps && have_capability(caps, CAP_BPF);
+	perfmon = caps && have_capability(caps, CAP_PERFMON);
+	cap_free(caps);
+	if (all || (bpf && perfmon)) {
+		feature_set(f, FEATURE_OK, "%s", all ? "root" : "CAP_BPF and CAP_PERFMON");
+		return;
+	}
+	feature_set(f, FEATURE_MISSING, "%s",
+		    bpf       ? "CAP_PERFMON is missing"
+		    : perfmon ? "CAP_BPF is missing"
+			      : "neither root nor CAP_BPF and CAP_PERFMON");
+	feature_remedy(f, "run it as root (sudo bpftruss ...) or with CAP_BPF and CAP_PERFMON");
+}
+
+static void check_lockdown(struct feature *f)
+{
+	FILE *file __cleanup(fclosep) = fopen(LOCKDOWN, "re");
+	char line[128] = "";
+	char *open, *close;
+
+	if (!file || !fgets(line, sizeof(line), file)) {
+		feature_set(f, FEATURE_OK, "not in this kernel, or not visible");
+		return;
+	}
+	open = strchr(line, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (close)
+		*close = 0;
+	feature_set(f, FEATURE_OK, "%s", close ? open + 1 : line);
+	if (strcmp(f->detail, "confidentiality"))
+		return;
+	f->state = FEATURE_MISSING;
+	feature_remedy(f, "lockdown=confidentiality forbids reading kernel memory; "
+			  "boot with lockdown=integrity");
+}
+
+static void check_btf(struct feature *f)
+{
+	if (access(VMLINUX_BTF, R_OK) == 0) {
+		feature_set(f, FEATURE_OK, VMLINUX_BTF);
+		return;
+	}
+	feature_set(f, FEATURE_MISSING, VMLINUX_BTF ": %s", strerror(errno));
+	feature_remedy(f, errno == ENOENT
+				  ? "the kernel has no type information: use one built with "
+				    "CONFIG_DEBUG_INFO_BTF=y; in a container, mount the host's /sys"
+				  : "make it readable, or run as root");
+}
+
+static void check_task_storage(struct feature *f)
+{
+	int got = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL);
+
+	if (got == 1) {
+		feature_set(f, FEATURE_OK, "present");
+		return;
+	}
+	feature_set(f, FEATURE_MISSING, got < 0 ? "cannot be probed: %s" : "absent%.0s",
+		    got < 0 ? strerror(-got) : "");
+	feature_remedy(f,
+		       "the kernel is too old (5.13 or newer has it) or lacks CONFIG_BPF_SYSCALL");
+}
+
+static void check_attach(struct feature *f)
+{
+	struct probe_bpf *probe = probe_bpf__open_and_load();
+	int err = probe ? probe_bpf__attach(probe) : -errno;
+
+	probe_bpf__destroy(probe);
+	if (!err) {
+		feature_set(f, FEATURE_OK, "raw_syscalls can be attached to");
+		return;
+	}
+	feature_set(f, FEATURE_MISSING, "refused: %s", strerror(-err));
+	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
+}
+
+/* Whether a structure of the kernel has a member. */
+static bool btf_has_member(const struct btf *btf, const char *type, const char *member)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
+
+	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
+
+		if (name && !strcmp(name, member))
+			return true;
+	}
+	return false;
+}
+
+static bool kernel_has_member(const char *type, const char *member)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf_has_member(btf, type, member);
+
+	btf__free(btf);
+	return found;
+}
+
+bool features_have_runq(void)
+{
+	return kernel_has_member("sched_info", "run_delay");
+}
+
+static void check_runq(struct feature *f)
+{
+	if (features_have_runq()) {
+		feature_set(f, FEATURE_OK, "sched_info.run_delay");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "no sched_info.run_delay");
+	feature_remedy(f, "run-queue and sleep time are shown as unknown; they need a kernel with "
+			  "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
+}
+
+static void check_cheap_filter(struct feature *f)
+{
+	if (kernel_has_member("task_struct", "bpf_storage")) {
+		feature_set(f, FEATURE_OK, "task_struct.bpf_storage");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "no task_struct.bpf_storage");
+	feature_remedy(f, "processes that are not traced pay a little more");
+}
+
+/* Whether an enumeration of the kernel has a value: how it tells which helpers it has. */
+static bool btf_has_value(const struct btf *btf, const char *type, const char *value)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
+
+	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
+		const char *name = btf__name_by_offset(btf, btf_enum(t)[i].name_off);
+
+		if (name && !strcmp(name, value))
+			return true;
+	}
+	return false;
+}
+
+static bool kernel_has_value(const char *type, const char *value)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool found = btf && btf_has_value(btf, type, value);
+
+	btf__free(btf);
+	return found;
+}
+
+static void check_in_flight(struct feature *f)
+{
+	if (kernel_has_value("bpf_func_id", "BPF_FUNC_task_pt_regs")) {
+		feature_set(f, FEATURE_OK, "bpf_task_pt_regs");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "no bpf_task_pt_regs");
+	feature_remedy(f,
+		       "a call begun before attaching is shown only once it ends (5.15 or newer)");
+}
+
+static void check_misses(struct feature *f)
+{
+	if (kernel_has_member("bpf_prog_stats", "misses")) {
+		feature_set(f, FEATURE_OK, "bpf_prog_info.recursion_misses");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "not counted by this kernel");
+	feature_remedy(f, "kernels that do not count skipped programs (before 5.12) skip none");
+}
+
+/* Required ones first; a required one that fails makes those after it meaningless. */
+static const struct check {
+	const char *name;
+	void (*run)(struct feature *f);
+	bool loads; /* loads a program: not part of features_require() */
+} checks[] = {
+	{ "kernel", check_kernel, false },
+	{ "capabilities", check_capabilities, false },
+	{ "lockdown", check_lockdown, false },
+	{ "kernel BTF", check_btf, false },
+	{ "task storage", check_task_storage, false },
+	{ "attaching", check_attach, true },
+	{ "run-queue time", check_runq, true },
+	{ "calls in flight at attach", check_in_flight, true },
+	{ "cheap filter", check_cheap_filter, true },
+	{ "skipped programs", check_misses, true },
+};
+
+_Static_assert(ARRAY_SIZE(checks) <= MAX_FEATURES, "MAX_FEATURES is too small");
+
+static void check_run(const struct check *check, struct feature *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->name = check->name;
+	check->run(f);
+}
+
+size_t features_probe(struct feature features[MAX_FEATURES])
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(checks); i++) {
+		check_run(&checks[i], &features[i]);
+		if (features[i].state == FEATURE_MISSING)
+			return i + 1;
+	}
+	return i;
+}
+
+int features_require(struct diag *d)
+{
+	struct feature f;
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		if (checks[i].loads)
+			continue;
+		check_run(&checks[i], &f);
+		if (f.state == FEATURE_MISSING)
+			return diag_set(d, DIAG_UNSUPPORTED, EOPNOTSUPP, "%s: %s; %s", f.name,
+					f.detail, f.remedy);
+	}
+	return 0;
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
+}
+
+void features_silence_libbpf(bool silent)
+{
+	libbpf_set_print(silent ? NULL : print_libbpf);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this kernel and these privileges allow, found out by asking (never by version). The same
+ * checks serve `doctor` and the sentence with which every other verb refuses.
+ */
+#ifndef BPFTRUSS_FEATURES_H
+#define BPFTRUSS_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+
+enum feature_state {
+	FEATURE_OK,
+	FEATURE_ABSENT,  /* optional: something is shown as unknown */
+	FEATURE_MISSING, /* required: nothing works without it */
+};
+
+struct feature {
+	const char *name;
+	enum feature_state state;
+	char detail[160]; /* what was found */
+	char remedy[240]; /* what to do about it; empty when ok */
+};
+
+#define MAX_FEATURES 16
+
+/* Runs every check, in the order in which they depend on each other. Returns how many. */
+size_t features_probe(struct feature features[MAX_FEATURES]);
+
+/* Runs the required checks that need no program loaded; the first that fails fills d. 0 or -errno. */
+int features_require(struct diag *d);
+
+/* Whether the kernel accounts run-queue time (sched_info.run_delay). */
+bool features_have_runq(void);
+
+/* Turns libbpf's own messages off, or on to stderr. */
+void features_silence_libbpf(bool silent);
+
+/* What attaching costs every call of every process, in ns. */
+struct slow_path_cost {
+	double bare_ns;     /* a getppid with nothing attached by us */
+	double attached_ns; /* with empty programs on enter and exit */
+};
+
+/* Measures it by attaching for about a tenth of a second. Returns 0 or -errno. */
+int features_measure_slow_path(struct slow_path_cost *ret, struct diag *d);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns reading: from mapped arrays to rows of the model. Reads only; a row that is being written
+ * is read again until it is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "collect/collector_private.h"
+
+/* A writer is done within a microsecond unless its CPU was taken away. */
+#define READ_TRIES 100000
+
+/*
+ * Copies a slot while its task may write: calls is written first and settled last, so a copy
+ * between equal values of both is whole.
+ */
+static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
+{
+	for (int i = 0; i < READ_TRIES; i++) {
+		uint64_t settled = __atomic_load_n(&slot->settled, __ATOMIC_ACQUIRE);
+
+		memcpy(copy, slot, sizeof(*copy));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (copy->calls == settled &&
+		    __atomic_load_n(&slot->calls, __ATOMIC_RELAXED) == settled)
+			return true;
+	}
+	return false;
+}
+
+static int row_read_tallies(const struct collector *c, const struct call_slot *slot,
+			    struct row *row)
+{
+	uint32_t index = slot->first_tally;
+
+	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
+		const struct tally *tally = &c->arrays.tallies[index];
+
+		if (tally->what >= TALLY_WRAP)
+			row->hist.buckets[tally->what - TALLY_WRAP] += tally->count << 32;
+		else if (row_add_errno(row, (int)tally->what, tally->count))
+			return -ENOMEM;
+		index = tally->next;
+	}
+	return 0;
+}
+
+static void row_fill(struct row *row, const struct call_slot *slot)
+{
+	row->abi = slot->abi;
+	row->nr = slot->nr;
+	row->calls = slot->calls;
+	row->errors = slot->errors;
+	row->interrupted = slot->interrupted;
+	row->untimed = slot->untimed;
+	row->denied = slot->denied;
+	row->no_return = slot->no_return;
+	row->result_sum = slot->result_sum;
+	row->wall_ns = slot->wall_ns;
+	row->off_ns = slot->off_ns;
+	row->runq_ns = slot->runq_ns;
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		row->hist.buckets[i] = slot->buckets[i];
+	if (slot->max_ns || slot->min_inverted_ns) {
+		row->min_ns = ~slot->min_inverted_ns;
+		row->max_ns = slot->max_ns;
+	}
+}
+
+static int slot_read(const struct collector *c, const struct process *process, uint32_t index,
+		     struct builder *builder, struct losses *losses, uint32_t *ret_next)
+{
+	struct call_slot copy;
+	struct row row;
+	int err;
+
+	if (!slot_copy(&c->arrays.slots[index], &copy))
+		losses->count[LOSS_TORN_READ]++;
+	row_init(&row);
+	row.pid = process->pid;
+	row.boot_ns = process->boot_ns;
+	row_fill(&row, &copy);
+	err = row_read_tallies(c, &copy, &row);
+	if (!err && row.calls)
+		err = builder_add_row(builder, &row);
+	row_done(&row);
+	*ret_next = copy.next;
+	return err;
+}
+
+/* The call a live task is in, as a row of its own. */
+static int in_flight_read(const struct task_record *record, const struct process *process,
+			  struct builder *builder)
+{
+	struct row row;
+
+	row_init(&row);
+	row.pid = process->pid;
+	row.boot_ns = process->boot_ns;
+	row.abi = record->abi;
+	row.nr = record->nr;
+	row.in_flight = 1;
+	if (record->flags & RECORD_CALL_OPEN) {
+		row.oldest_start_ns = record->enter_ns;
+	} else {
+		row.in_flight_early = 1;
+		row.oldest_start_ns = record->start_ns;
+	}
+	return builder_add_row(builder, &row);
+}
+
+static bool record_in_call(const struct task_record *record)
+{
+	return record->flags & RECORD_CALL_OPEN ||
+	       (record->flags & RECORD_OPEN_EARLY && record->nr >= 0);
+}
+
+/* User time up to now of a task that is outside the kernel; what has ended was settled there. */
+static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns)
+{
+	uint64_t cpu_ns = (record->out_ns ?: now_ns) - record->off_ns;
+
+	if (record->state != RECORD_LIVE || record->flags & RECORD_AWAIT_EXEC ||
+	    record_in_call(record) || (int64_t)(cpu_ns - record->mark_cpu_ns) < 0)
+		return record->user_ns;
+	return record->user_ns + cpu_ns - record->mark_cpu_ns;
+}
+
+/* Copies the hot part of a record while its task may write. */
+static void record_copy(const struct task_record *record, struct task_record *copy)
+{
+	for (int i = 0; i < READ_TRIES; i++) {
+		uint64_t mark = __atomic_load_n(&record->mark_cpu_ns, __ATOMIC_ACQUIRE);
+		uint16_t flags = __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE);
+
+		memcpy(copy, record, sizeof(*copy));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == mark &&
+		    __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == flags &&
+		    copy->mark_cpu_ns == mark && copy->flags == flags)
+			return;
+	}
+}
+
+/*
+ * A process may have renamed itself since its last exec. Its record says so only at its end, but
+ * /proc always does; it speaks of the same process as long as the record is live afterwards.
+ */
+static void record_refresh_comm(const struct collector *c, uint32_t index, struct task_record *copy)
+{
+	char comm[PROCESS_COMM_SIZE];
+
+	if (copy->state != RECORD_LIVE || copy->tid != copy->pid || !c->in_initial_pidns)
+		return;
+	target_read_comm((pid_t)copy->pid, comm);
+	if (comm[0] &&
+	    __atomic_load_n(&c->arrays.records[index].state, __ATOMIC_ACQUIRE) == RECORD_LIVE)
+		memcpy(copy->comm, comm, sizeof(comm));
+}
+
+int record_read(const struct collector *c, uint32_t index, uint64_t now_ns, struct builder *builder,
+		struct losses *losses)
+{
+	struct task_record copy;
+	struct process process;
+	uint32_t slot;
+	int err;
+
+	record_copy(&c->arrays.records[index], &copy);
+	record_refresh_comm(c, index, &copy);
+	process = (struct process){ .pid = copy.pid, .boot_ns = copy.boot_ns };
+	process.user_ns = record_user_ns(&copy, now_ns);
+	memcpy(process.comm, copy.comm, sizeof(process.comm));
+	err = builder_add_process(builder, &process, copy.tid == copy.pid);
+	if (!err && copy.state == RECORD_LIVE && record_in_call(&copy))
+		err = in_flight_read(&copy, &process, builder);
+	slot = copy.first_slot;
+	for (uint32_t i = 0; slot && !err && i < c->skel->rodata->max_slots; i++)
+		err = slot_read(c, &process, slot, builder, losses, &slot);
+	return err;
+}
+
+int overflow_read(const struct collector *c, struct builder *builder)
+{
+	for (uint32_t i = 0; i < NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI; i++) {
+		const struct overflow_row *from = &c->arrays.overflow[i];
+		struct row row;
+
+		if (!from->calls)
+			continue;
+		row_init(&row);
+		row.abi = i / OVERFLOW_ROWS_PER_ABI;
+		row.nr = (int)(i % OVERFLOW_ROWS_PER_ABI);
+		if (row.nr == CALLS_INDEXED)
+			row.nr = ROW_NR_OTHER;
+		row.calls = row.untimed = from->calls;
+		row.errors = from->errors;
+		row.interrupted = from->interrupted;
+		if (builder_add_row(builder, &row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static char *read_boot_id(void)
+{
+	FILE *file __cleanup(fclosep) = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char id[64] = "";
+
+	if (file && fgets(id, sizeof(id), file))
+		id[strcspn(id, "\n")] = 0;
+	return strdup(id);
+}
+
+static int snapshot_describe(const struct collector *c, struct snapshot *snapshot)
+{
+	struct utsname names;
+
+	uname(&names);
+	snapshot->host = strdup(names.nodename);
+	snapshot->kernel = strdup(names.release);
+	snapshot->boot_id = read_boot_id();
+	snapshot->start_ns = c->start_real_ns;
+	snapshot->end_ns = c->stop_ns ? c->stop_real_ns : clock_real_ns();
+	snapshot->end_mono_ns = c->stop_ns ?: clock_mono_ns();
+	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
+	snapshot->has_runq = c->has_runq;
+	snapshot->targets = calloc(c->nr_targets + 1, sizeof(*snapshot->targets));
+	if (!snapshot->host || !snapshot->kernel || !snapshot->boot_id || !snapshot->targets)
+		return -ENOMEM;
+	if (c->nr_targets)
+		memcpy(snapshot->targets, c->targets, c->nr_targets * sizeof(*c->targets));
+	snapshot->nr_targets = c->nr_targets;
+	return 0;
+}
+
+static void snapshot_read_losses(const struct collector *c, struct losses *losses)
+{
+	struct losses misses = { 0 };
+
+	for (int i = 0; i < NR_LOSS; i++)
+		losses->count[i] += c->arrays.losses[i];
+	misses_read(c, &misses);
+	losses_subtract(&misses, &c->misses_at_start);
+	losses_merge(losses, &misses);
+}
+
+static int collector_read_rows(const struct collector *c, struct snapshot *snapshot)
+{
+	struct builder *builder __cleanup(builder_freep) = NULL;
+	uint32_t used = records_used(c);
+	int err = builder_new(&builder);
+
+	if (!err)
+		err = builder_merge(builder, c->ended);
+	for (uint32_t i = 1; i < used && !err; i++) {
+		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_FREE)
+			err = record_read(c, i, snapshot->end_mono_ns, builder, &snapshot->losses);
+	}
+	if (!err)
+		err = overflow_read(c, builder);
+	return err ?: builder_finish(builder, snapshot);
+}
+
+int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
+
+	if (!snapshot || collector_reclaim(c) || snapshot_describe(c, snapshot) ||
+	    collector_read_rows(c, snapshot))
+		return diag_oom(d);
+	snapshot_read_losses(c, &snapshot->losses);
+	*ret = steal_ptr(&snapshot);
+	return 0;
+}

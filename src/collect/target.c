@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the marking of target processes. A process is named by a pidfd, so neither pid reuse nor a
+ * pid namespace can pick another one.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/mem.h"
+#include "collect/collector_private.h"
+
+static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)
+{
+	char path[64];
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd >= 0) {
+		*ret_pidfd = fd;
+		return 0;
+	}
+	if (errno == ESRCH)
+		return diag_set(d, DIAG_FAILED, ESRCH, "no process has the pid %d", pid);
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (access(path, F_OK) == 0)
+		return diag_set(d, DIAG_FAILED, errno,
+				"%d is a thread, not a process; give the pid of its process", pid);
+	return diag_set(d, DIAG_FAILED, errno, "cannot open process %d: %s", pid, strerror(errno));
+}
+
+void target_read_comm(pid_t pid, char comm[PROCESS_COMM_SIZE])
+{
+	char path[64], buf[PROCESS_COMM_SIZE + 1];
+	int fd __cleanup(closep) = -1;
+	ssize_t got;
+
+	memset(comm, 0, PROCESS_COMM_SIZE);
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, buf, sizeof(buf));
+	/* The kernel ends it with a newline; one inside the name is the name's own. */
+	if (got > 1)
+		memcpy(comm, buf, (size_t)got - 1);
+}
+
+static int target_remember(struct collector *c, pid_t pid, struct diag *d)
+{
+	struct process *grown = reallocarray(c->targets, c->nr_targets + 1, sizeof(*c->targets));
+
+	if (!grown)
+		return diag_oom(d);
+	c->targets = grown;
+	memset(&grown[c->nr_targets], 0, sizeof(*grown));
+	grown[c->nr_targets].pid = (uint32_t)pid;
+	target_read_comm(pid, grown[c->nr_targets].comm);
+	c->nr_targets++;
+	return 0;
+}
+
+int collector_add_target(struct collector *c, pid_t pid, const struct target_options *options,
+			 struct diag *d)
+{
+	struct task_ref ref = { .nr = -1, .flags = TASK_TARGET };
+	int pidfd __cleanup(closep) = -1;
+	int err;
+
+	for (size_t i = 0; i < c->nr_targets; i++) {
+		if (c->targets[i].pid == (uint32_t)pid)
+			return 0;
+	}
+	err = target_open(pid, &pidfd, d);
+	if (err)
+		return err;
+	if (options->follow)
+		ref.flags |= TASK_FOLLOW;
+	if (options->await_exec)
+		ref.flags |= TASK_AWAIT_EXEC;
+	err = bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), &ref, sizeof(ref),
+				   BPF_ANY);
+	if (err == -ESRCH)
+		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot mark process %d: %s", pid,
+				strerror(-err));
+	return target_remember(c, pid, d);
+}
