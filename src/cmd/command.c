@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the child that becomes the command. Between fork and execve it makes one blocking read,
+ * which ends when the parent closes the pipe.
+ */
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static bool is_executable(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As execvp() would, but here, so that failed tries are not counted as the command's. */
+static int command_find(const char *name, char *path, size_t size, struct diag *d)
+{
+	const char *dirs = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
+	size_t length;
+
+	if (strchr(name, '/')) {
+		snprintf(path, size, "%s", name);
+		return 0;
+	}
+	for (const char *dir = dirs; *dir; dir += length + (dir[length] == ':')) {
+		length = strcspn(dir, ":");
+		if (length + strlen(name) + 2 > size)
+			continue;
+		snprintf(path, size, "%.*s%s%s", (int)length, dir, length ? "/" : "", name);
+		if (is_executable(path))
+			return 0;
+	}
+	return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH", name);
+}
+
+static void command_child(int go, int failure, const char *path, char **argv)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	while (read(go, &byte, 1) < 0 && errno == EINTR)
+		;
+	execv(path, argv);
+	err = errno;
+	if (write(failure, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int command_prepare(struct command *command, char **argv, struct diag *d)
+{
+	int go[2], failure[2];
+	char path[PATH_MAX];
+	int err = command_find(argv[0], path, sizeof(path), d);
+
+	if (err)
+		return err;
+	if (pipe2(go, O_CLOEXEC))
+		return diag_set(d, DIAG_FAILED, errno, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(failure, O_CLOEXEC)) {
+		err = errno;
+		close(go[0]);
+		close(go[1]);
+		return diag_set(d, DIAG_FAILED, err, "cannot make a pipe: %s", strerror(err));
+	}
+	command->pid = fork();
+	if (command->pid == 0) {
+		close(go[1]);
+		command_child(go[0], failure[1], path, argv);
+	}
+	err = errno;
+	close(go[0]);
+	close(failure[1]);
+	command->go = go[1];
+	command->failure = failure[0];
+	if (command->pid < 0) {
+		command->pid = 0;
+		return diag_set(d, DIAG_FAILED, err, "cannot fork: %s", strerror(err));
+	}
+	return 0;
+}
+
+int command_release(struct command *command, const char *name, struct diag *d)
+{
+	int child_errno = 0;
+	ssize_t got;
+
+	close(command->go);
+	command->go = -1;
+	/* End of file: the execve closed the other end. */
+	do {
+		got = read(command->failure, &child_errno, sizeof(child_errno));
+	} while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return 0;
+	command_wait(command);
+	return diag_set(d, DIAG_FAILED, child_errno, "cannot run \"%s\": %s", name,
+			strerror(child_errno));
+}
+
+void command_wait(struct command *command)
+{
+	while (!command->reaped) {
+		if (waitpid(command->pid, &command->status, 0) == command->pid || errno != EINTR)
+			command->reaped = true;
+	}
+}
+
+int command_exit_status(const struct command *command)
+{
+	if (WIFSIGNALED(command->status))
+		return 128 + WTERMSIG(command->status);
+	return WEXITSTATUS(command->status);
+}
+
+void command_done(struct command *command)
+{
+	if (!command->pid)
+		return;
+	if (command->go >= 0) {
+		kill(command->pid, SIGKILL);
+		command_wait(command);
+		close(command->go);
+	}
+	closep(&command->failure);
+}

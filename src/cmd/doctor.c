@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "collect/features.h"
+#include "report/doctor.h"
+
+/* The checks, and one line for the measured cost. */
+struct examination {
+	struct feature features[MAX_FEATURES];
+	struct finding findings[MAX_FEATURES + 1];
+	size_t count;
+	bool works;
+	char cost[160];
+};
+
+static const enum finding_state finding_states[] = {
+	[FEATURE_OK] = FINDING_OK,
+	[FEATURE_ABSENT] = FINDING_NOTE,
+	[FEATURE_MISSING] = FINDING_PROBLEM,
+};
+
+static void examine_features(struct examination *e)
+{
+	e->count = features_probe(e->features);
+	e->works = true;
+	for (size_t i = 0; i < e->count; i++) {
+		const struct feature *f = &e->features[i];
+
+		e->findings[i] =
+			(struct finding){ f->name, finding_states[f->state], f->detail, f->remedy };
+		e->works = e->works && f->state != FEATURE_MISSING;
+	}
+}
+
+static void examine_cost(struct examination *e)
+{
+	struct slow_path_cost cost;
+	struct diag d;
+	struct finding *f = &e->findings[e->count];
+
+	if (!e->works)
+		return;
+	*f = (struct finding){ "cost to every process", FINDING_OK, e->cost, "" };
+	if (features_measure_slow_path(&cost, &d)) {
+		f->state = FINDING_NOTE;
+		snprintf(e->cost, sizeof(e->cost), "could not be measured: %.100s", d.text);
+	} else {
+		snprintf(e->cost, sizeof(e->cost),
+			 "while anything is attached, each system call of each process takes %.0f "
+			 "ns "
+			 "more (getppid: %.0f ns, then %.0f)",
+			 cost.attached_ns - cost.bare_ns, cost.bare_ns, cost.attached_ns);
+	}
+	e->count++;
+}
+
+static int usage(const char *word)
+{
+	struct diag d;
+
+	diag_set(&d, DIAG_USAGE, 0, "doctor: unknown argument \"%.100s\"; it takes --json and -v",
+		 word);
+	return cmd_fail(&d);
+}
+
+static void print_help(void)
+{
+	puts("usage: bpftruss doctor [--json] [-v]\n"
+	     "\n"
+	     "Tells what this kernel and your privileges allow, with a remedy for what is "
+	     "missing,\n"
+	     "and measures what attaching costs every process here. Exit status: 0 when bpftruss\n"
+	     "works, 4 when it cannot.\n"
+	     "\n"
+	     "  bpftruss doctor          for people\n"
+	     "  bpftruss doctor --json   for bug reports");
+}
+
+int doctor_main(int argc, char **argv)
+{
+	struct examination e = { .works = false };
+	bool json = false, verbose = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (!strcmp(argv[i], "-v") || !strcmp(argv[i], "--verbose"))
+			verbose = true;
+		else if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
+			return print_help(), STATUS_OK;
+		else
+			return usage(argv[i]);
+	}
+	features_silence_libbpf(!verbose);
+	examine_features(&e);
+	examine_cost(&e);
+	if (json)
+		report_findings_json(e.findings, e.count, stdout);
+	else
+		report_findings(e.findings, e.count, stdout);
+	return e.works ? STATUS_OK : STATUS_UNSUPPORTED;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How rows, names and times are written in every report. */
+#ifndef BPFTRUSS_LABEL_H
+#define BPFTRUSS_LABEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/row.h"
+
+#define ROW_LABEL_MAX 48
+
+/* The call of a row: read, read/i386 when not of the machine's own ABI, [other]. */
+void row_label(const struct row *row, char *buf, size_t size);
+
+#define AGE_MAX 32
+
+/* A duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */
+void format_age(uint64_t ns, char *buf, size_t size);
+
+/* Longest result of text_escape() of n bytes, with its NUL. */
+#define TEXT_ESCAPED_MAX(n) ((n) * 4 + 1)
+
+/*
+ * Untrusted bytes as valid UTF-8: up to the first NUL or size bytes; a byte that is not part of
+ * valid UTF-8 becomes \xNN. Control bytes stay: the JSON writer escapes them.
+ */
+void text_escape(const char *bytes, size_t size, char *out);
+
+#endif

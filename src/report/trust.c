@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the words in which a text report says how far it can be trusted. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "model/query.h"
+#include "report/label.h"
+#include "report/report.h"
+
+static void print_losses(const struct losses *losses, FILE *out)
+{
+	const char *separator = "not exact: ";
+
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		if (!losses->count[i])
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s (%s)", separator, losses->count[i],
+			loss_texts[i].what, loss_texts[i].why);
+		separator = "; ";
+	}
+	fputc('\n', out);
+}
+
+/* name N (age): a call begun before counting is at least that old. */
+static void print_in_flight(const struct snapshot *snapshot, const struct row *row,
+			    const char *separator, FILE *out)
+{
+	char label[ROW_LABEL_MAX], age[AGE_MAX];
+
+	row_label(row, label, sizeof(label));
+	format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
+	fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
+		row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "", age);
+}
+
+int report_trust(const struct snapshot *snapshot, FILE *out)
+{
+	struct row_list rows __cleanup(row_list_done) = { 0 };
+	const char *separator = "in flight: ";
+
+	if (snapshot_sum_by_syscall(snapshot, &rows))
+		return -ENOMEM;
+	if (losses_none(&snapshot->losses))
+		fputs("exact: no call is missing\n", out);
+	else
+		print_losses(&snapshot->losses, out);
+	for (size_t i = 0; i < rows.nr_rows; i++) {
+		if (!rows.rows[i].in_flight)
+			continue;
+		print_in_flight(snapshot, &rows.rows[i], separator, out);
+		separator = ", ";
+	}
+	if (*separator == ',')
+		fputc('\n', out);
+	return ferror(out) ? -EIO : 0;
+}
