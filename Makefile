@@ -77,7 +77,7 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # --- user space ---------------------------------------------------------------------------------
-$(O)/src/collect/%.o: | $(SKELETONS)
+$(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
 
 $(O)/%.o: %.c Makefile
 	$(call msg,CC,$@)
