@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the slots (one a task and system call), their tallies and the overflow rows. Finding a slot
- * for a native call is two array look-ups; making one is rare and out of line.
+ * Owns the slots (one a task and system call), their tallies and the overflow rows. The slot of a
+ * native call is found through its record; making one is rare and out of line.
  */
 #ifndef BPFTRUSS_SLOTS_BPF_H
 #define BPFTRUSS_SLOTS_BPF_H
@@ -15,15 +15,6 @@
 
 const volatile __u32 max_slots = DEFAULT_MAX_SLOTS;
 const volatile __u32 max_tallies = DEFAULT_MAX_TALLIES;
-
-/* Slot of (record, native nr): [record * CALLS_INDEXED + nr], 0 = none yet. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, DEFAULT_MAX_TASKS * CALLS_INDEXED);
-	__type(key, u32);
-	__type(value, u32);
-} slot_index SEC(".maps");
 
 /* Slot of every other call: other ABIs, unknown numbers. */
 struct {
@@ -77,11 +68,6 @@ struct call {
 	u16 abi;
 };
 
-static __always_inline bool call_is_indexed(u16 abi, s32 nr)
-{
-	return abi == NATIVE_ABI && (u32)nr < CALLS_INDEXED;
-}
-
 /* Puts a slot that is known by its key on the record's list; user space returned it zeroed. */
 static __always_inline struct call_slot *slot_start(struct task_record *record, u32 index, u16 abi,
 						    s32 nr)
@@ -97,15 +83,14 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 	return slot;
 }
 
-static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 key)
+static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
 {
 	u32 index = pool_take(&returned_slots, &marks.slots, max_slots);
-	u32 *entry = bpf_map_lookup_elem(&slot_index, &key);
 
-	if (!index || !entry)
+	if (!index || nr >= CALLS_INDEXED)
 		return NULL;
-	*entry = index;
-	return slot_start(record, index, NATIVE_ABI, key % CALLS_INDEXED);
+	record->slot_of[nr] = index;
+	return slot_start(record, index, NATIVE_ABI, nr);
 }
 
 static __noinline struct call_slot *slot_find_foreign(struct task_record *record, u32 record_index,
@@ -135,17 +120,14 @@ static __noinline struct call_slot *slot_find_foreign(struct task_record *record
 /* The slot of a call, made when new; NULL when the tables are full. */
 static __always_inline struct call_slot *slot_find(const struct call *call)
 {
-	u32 key = call->index * CALLS_INDEXED + (u32)call->nr;
-	u32 *index;
+	u32 nr = call->nr, index;
 
-	if (!call_is_indexed(call->abi, call->nr))
+	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
 		return slot_find_foreign(call->record, call->index, call->abi, call->nr);
-	index = bpf_map_lookup_elem(&slot_index, &key);
+	index = call->record->slot_of[nr];
 	if (!index)
-		return NULL;
-	if (!*index)
-		return slot_start_indexed(call->record, key);
-	return bpf_map_lookup_elem(&slots, index);
+		return slot_start_indexed(call->record, nr);
+	return bpf_map_lookup_elem(&slots, &index);
 }
 
 /* Adds one to a slot's tally; false when there is no room for a new one. */

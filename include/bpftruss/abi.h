@@ -32,7 +32,7 @@ enum syscall_abi {
 #define DEFAULT_MAX_TASKS   2048
 #define DEFAULT_MAX_SLOTS   40000
 #define DEFAULT_MAX_TALLIES 16384
-#define DEFAULT_MAX_FOREIGN 4096
+#define DEFAULT_MAX_FOREIGN 2048
 
 /*
  * Every way in which a call, its time or its attribution can go missing. Host-wide misses of the
@@ -83,6 +83,8 @@ struct task_record {
 	__u32 state;    /* enum record_state, written last */
 	char comm[16];  /* of the thread: at its start, last exec, or end */
 	__u32 pad[5];
+
+	__u32 slot_of[CALLS_INDEXED]; /* slot of a native call by its number, 0 = none yet */
 };
 
 /* A task cannot fill the tables with made-up numbers: beyond this they go to the overflow rows. */
@@ -161,7 +163,8 @@ enum task_flag {
 };
 
 #ifndef __cplusplus
-_Static_assert(sizeof(struct task_record) == 128, "two cache lines");
+_Static_assert(__builtin_offsetof(struct task_record, slot_of) == 128, "two cache lines");
+_Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
 _Static_assert(sizeof(struct call_slot) == 704, "eleven cache lines");
 _Static_assert(sizeof(struct tally) == 16, "");
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cmd/session.h"
 
 static bool is_executable(const char *path)
 {
@@ -48,12 +49,12 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 
 static void command_child(int go, int failure, const char *path, char **argv)
 {
-	sigset_t none;
+	sigset_t ours;
 	char byte;
 	int err;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	session_signal_set(&ours);
+	sigprocmask(SIG_UNBLOCK, &ours, NULL);
 	while (read(go, &byte, 1) < 0 && errno == EINTR)
 		;
 	execv(path, argv);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
@@ -32,17 +33,33 @@ static void run_done(struct run *run)
 		fclose(run->out);
 }
 
-/* Opened before anything is attached: a report that cannot be written is not worth a run. */
+/*
+ * Opened before anything is attached, since a report that cannot be written is not worth a run;
+ * emptied only when there is a report, so that a run that fails leaves the old one.
+ */
 static int open_output(struct run *run, const struct options *o, struct diag *d)
 {
+	int fd;
+
 	run->out = o->command ? stderr : stdout;
 	if (!o->output)
 		return 0;
-	run->out = fopen(o->output, "we");
+	fd = open(o->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	run->out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!run->out)
 		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->output,
 				strerror(errno));
 	return 0;
+}
+
+/* A pipe or a terminal has nothing to empty. Returns 0 or -errno. */
+static int empty_output(struct run *run, const struct options *o)
+{
+	struct stat st;
+
+	if (!o->output || fstat(fileno(run->out), &st) || !S_ISREG(st.st_mode))
+		return 0;
+	return ftruncate(fileno(run->out), 0) ? -errno : 0;
 }
 
 static int add_targets(struct run *run, const struct options *o, struct diag *d)
@@ -69,6 +86,9 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 	if (o->command)
 		return command_release(&run->command, o->command[0], d);
 	threads = collector_live(run->collector);
+	if (!threads)
+		return diag_set(d, DIAG_FAILED, ESRCH, "%s has ended already",
+				o->nr_pids == 1 ? "the process" : "every one of the processes");
 	fprintf(stderr,
 		"bpftruss: counting %zu process%s (%u thread%s); Ctrl-C prints the report\n",
 		o->nr_pids, o->nr_pids == 1 ? "" : "es", threads, threads == 1 ? "" : "s");
@@ -85,7 +105,9 @@ static int print_report(struct run *run, const struct options *o, struct diag *d
 		return err;
 	if (snapshot_select(all, o->only, &chosen))
 		return diag_oom(d);
-	err = o->json ? report_json(chosen, run->out) : report_truss(chosen, run->out);
+	err = empty_output(run, o);
+	if (!err)
+		err = o->json ? report_json(chosen, run->out) : report_truss(chosen, run->out);
 	if (!err && fflush(run->out))
 		err = -errno;
 	if (err)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -13,6 +12,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+
+void session_signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
 
 void session_init(struct session *session)
 {
@@ -24,9 +31,7 @@ int session_open(struct session *session, struct diag *d)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
+	session_signal_set(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	session->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_SESSION_H
 #define BPFTRUSS_SESSION_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include "base/diag.h"
@@ -14,9 +15,12 @@ struct session {
 	int timer;   /* timerfd */
 };
 
+/* The signals that end a counting. */
+void session_signal_set(sigset_t *set);
+
 void session_init(struct session *session);
 
-/* Takes SIGINT and SIGTERM from here on. */
+/* Takes those signals from here on. */
 int session_open(struct session *session, struct diag *d);
 
 void session_done(struct session *session);

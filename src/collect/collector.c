@@ -32,18 +32,17 @@ static size_t map_bytes(const struct bpf_map *map)
 	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
 }
 
-#define NR_MAPPINGS 6
+#define NR_MAPPINGS 5
 
 static void collector_list_mappings(struct collector *c, struct mapping list[NR_MAPPINGS])
 {
 	struct kernel_arrays *a = &c->arrays;
 
 	list[0] = (struct mapping){ c->skel->maps.records, (void **)&a->records };
-	list[1] = (struct mapping){ c->skel->maps.slot_index, (void **)&a->slot_index };
-	list[2] = (struct mapping){ c->skel->maps.slots, (void **)&a->slots };
-	list[3] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
-	list[4] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
-	list[5] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
+	list[1] = (struct mapping){ c->skel->maps.slots, (void **)&a->slots };
+	list[2] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
+	list[3] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
+	list[4] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
 }
 
 static int collector_map_arrays(struct collector *c)
@@ -87,7 +86,6 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 	skel->rodata->max_tallies = errnos;
 	err |= bpf_map__set_max_entries(skel->maps.records, tasks);
 	err |= bpf_map__set_max_entries(skel->maps.returned_records, tasks);
-	err |= bpf_map__set_max_entries(skel->maps.slot_index, tasks * CALLS_INDEXED);
 	err |= bpf_map__set_max_entries(skel->maps.slots, rows);
 	err |= bpf_map__set_max_entries(skel->maps.returned_slots, rows);
 	err |= bpf_map__set_max_entries(skel->maps.tallies, errnos);
@@ -229,6 +227,9 @@ void collector_stop(struct collector *c)
 	__atomic_store_n(&c->skel->data_control->control.stopped, 1, __ATOMIC_SEQ_CST);
 	c->stop_ns = clock_mono_ns();
 	c->stop_real_ns = clock_real_ns();
-	/* A program that is running now may not have seen it: wait until all such are done. */
+	/*
+	 * A program that is running now may not have seen it: wait until all such are done. Where
+	 * the kernel refuses, reading is as safe as while counting goes on.
+	 */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }

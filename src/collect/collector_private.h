@@ -14,7 +14,6 @@
 /* The arrays of the BPF side, mapped. Written by user space only after their task has ended. */
 struct kernel_arrays {
 	struct task_record *records;
-	__u32 *slot_index;
 	struct call_slot *slots;
 	struct tally *tallies;
 	struct overflow_row *overflow;

@@ -132,14 +132,14 @@ static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns
 	return record->user_ns + cpu_ns - record->mark_cpu_ns;
 }
 
-/* Copies the hot part of a record while its task may write. */
+/* Copies a record, but not its index of slots, while its task may write. */
 static void record_copy(const struct task_record *record, struct task_record *copy)
 {
 	for (int i = 0; i < READ_TRIES; i++) {
 		uint64_t mark = __atomic_load_n(&record->mark_cpu_ns, __ATOMIC_ACQUIRE);
 		uint16_t flags = __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE);
 
-		memcpy(copy, record, sizeof(*copy));
+		memcpy(copy, record, offsetof(struct task_record, slot_of));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == mark &&
 		    __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == flags &&
@@ -268,6 +268,17 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 	return err ?: builder_finish(builder, snapshot);
 }
 
+/* A target may have changed its name since it was chosen; a command always has. */
+static void snapshot_name_targets(struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->nr_targets; i++) {
+		for (size_t j = 0; j < snapshot->nr_processes; j++) {
+			if (snapshot->processes[j].pid == snapshot->targets[i].pid)
+				snapshot->targets[i] = snapshot->processes[j];
+		}
+	}
+}
+
 int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
@@ -275,6 +286,7 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 	if (!snapshot || collector_reclaim(c) || snapshot_describe(c, snapshot) ||
 	    collector_read_rows(c, snapshot))
 		return diag_oom(d);
+	snapshot_name_targets(snapshot);
 	snapshot_read_losses(c, &snapshot->losses);
 	*ret = steal_ptr(&snapshot);
 	return 0;

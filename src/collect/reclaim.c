@@ -26,14 +26,13 @@ static void tallies_free(struct collector *c, uint32_t index)
 	}
 }
 
-/* Takes the slot out of the table it is found through. */
+/* A record that is zeroed finds no slot any more, but the hash would. */
 static void slot_forget(struct collector *c, uint32_t record, const struct call_slot *slot)
 {
 	struct foreign_key key = { .record = record, .abi = slot->abi, .nr = slot->nr };
 
-	if (bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0) &&
-	    slot->nr >= 0 && slot->nr < CALLS_INDEXED)
-		c->arrays.slot_index[record * CALLS_INDEXED + (uint32_t)slot->nr] = 0;
+	if (c->arrays.records[record].foreign_slots)
+		bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0);
 }
 
 static void slots_free(struct collector *c, uint32_t record, uint32_t index)
