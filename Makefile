@@ -127,10 +127,9 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBS) -o $@
 
 # --- quality ------------------------------------------------------------------------------------
-lint: ## layers, format, shell scripts
-	$(Q)scripts/check-layers
-	$(Q)scripts/check-format
-	$(Q)scripts/check-docs
+lint: all ## layers, format, shell scripts, documents
+	$(Q)for check in layers format docs; do \
+		O=$(O) scripts/check-$$check || failed=1; done; test -z "$$failed"
 
 # --- install ------------------------------------------------------------------------------------
 install: all ## install below DESTDIR and PREFIX

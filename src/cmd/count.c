@@ -146,6 +146,8 @@ static int count(const struct options *o)
 		return cmd_fail(&d);
 	if (!run.command.pid)
 		return STATUS_OK;
+	if (run.session.impatient)
+		return 128 + run.session.impatient;
 	/* Detached first: the command may go on for long. */
 	collector_free(steal_ptr(&run.collector));
 	command_wait(&run.command);

@@ -25,6 +25,7 @@ void session_init(struct session *session)
 {
 	session->signals = -1;
 	session->timer = -1;
+	session->impatient = 0;
 }
 
 int session_open(struct session *session, struct diag *d)
@@ -61,14 +62,18 @@ static void session_set_timer(const struct session *session, uint64_t duration_n
  * Returns whether the report is due. A command gets the signal unless the terminal gave it to the
  * whole foreground group already.
  */
-static bool session_signal(const struct session *session, struct command *command, int *signals)
+static bool session_signal(struct session *session, const struct command *command, int *signals)
 {
 	struct signalfd_siginfo info;
 
 	if (read(session->signals, &info, sizeof(info)) != sizeof(info))
 		return false;
-	if (!command->pid || (*signals)++)
+	if (!command->pid)
 		return true;
+	if ((*signals)++) {
+		session->impatient = (int)info.ssi_signo;
+		return true;
+	}
 	if (info.ssi_code != SI_KERNEL)
 		kill(command->pid, (int)info.ssi_signo);
 	fprintf(stderr, "bpftruss: waiting for process %d to end; Ctrl-C again to report now\n",

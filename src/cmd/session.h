@@ -11,8 +11,9 @@
 #include "collect/collector.h"
 
 struct session {
-	int signals; /* signalfd */
-	int timer;   /* timerfd */
+	int signals;   /* signalfd */
+	int timer;     /* timerfd */
+	int impatient; /* the signal that would not wait for the command */
 };
 
 /* The signals that end a counting. */
@@ -28,7 +29,7 @@ void session_done(struct session *session);
 /*
  * Returns 0 when the report is due: the targets have ended, duration_ns (0: no limit) is over, or
  * a signal came. The first signal is passed on to a command that is running, which then ends as it
- * likes; the second does not wait for it.
+ * likes; a second one does not wait for it and is told in session->impatient (0: none came).
  */
 int session_run(struct session *session, struct collector *collector, struct command *command,
 		uint64_t duration_ns, struct diag *d);

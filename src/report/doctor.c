@@ -50,7 +50,7 @@ int report_findings_json(const struct finding *findings, size_t count, FILE *out
 	err |= json_object_set_new(json, "findings", list);
 	if (err)
 		err = -ENOMEM;
-	else if (json_dumpf(json, out, JSON_COMPACT) || fputc('\n', out) == EOF)
+	else if (json_dumpf(json, out, JSON_COMPACT | JSON_ENSURE_ASCII) || fputc('\n', out) == EOF)
 		err = -EIO;
 	json_decref(json);
 	return err;

@@ -236,7 +236,8 @@ int report_json(const struct snapshot *snapshot, FILE *out)
 
 	if (!json)
 		return -ENOMEM;
-	if (json_dumpf(json, out, JSON_COMPACT) || fputc('\n', out) == EOF)
+	/* ASCII only: a terminal acts on some characters beyond it, such as U+009B. */
+	if (json_dumpf(json, out, JSON_COMPACT | JSON_ENSURE_ASCII) || fputc('\n', out) == EOF)
 		return -EIO;
 	return 0;
 }

@@ -41,7 +41,7 @@ void format_age(uint64_t ns, char *buf, size_t size)
 		snprintf(buf, size, "%.3f s", (double)ns / 1e9);
 }
 
-/* Length of the valid UTF-8 sequence at the start, 0 when there is none. RFC 3629, table 3-7. */
+/* Length of the valid UTF-8 sequence at the start, 0 when there is none (RFC 3629) or for DEL. */
 static size_t utf8_length(const unsigned char *s, size_t left)
 {
 	static const struct {
@@ -54,7 +54,7 @@ static size_t utf8_length(const unsigned char *s, size_t left)
 	};
 
 	if (s[0] < 0x80)
-		return 1;
+		return s[0] != 0x7f;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		size_t length = forms[i].length, at = 2;
 

@@ -23,7 +23,7 @@ void format_age(uint64_t ns, char *buf, size_t size);
 
 /*
  * Untrusted bytes as valid UTF-8: up to the first NUL or size bytes; a byte that is not part of
- * valid UTF-8 becomes \xNN. Control bytes stay: the JSON writer escapes them.
+ * valid UTF-8, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes them.
  */
 void text_escape(const char *bytes, size_t size, char *out);
 
