@@ -65,8 +65,9 @@ static __always_inline void record_copy_comm(struct task_record *record, struct 
 }
 
 /*
- * Begins to count a task that may be inside a call of early_nr (-1: not known). A task that is off the CPU says so, since the time until it is switched
- * in is not CPU time; whoever adopts a running task checks again after ref->record is visible.
+ * Begins to count a task that may be inside a call of early_nr (-1: not known). A task that is off
+ * the CPU says so, since the time until it is switched in is not CPU time; whoever adopts a running
+ * task checks again after ref->record is visible.
  */
 static __always_inline void record_start(struct task_struct *task, struct task_ref *ref,
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
@@ -77,7 +78,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 
 	record = index ? record_find(index) : NULL;
 	if (!record) {
-		loss_add(LOSS_TASK_TABLE_FULL);
+		loss_add(LOSS_USER_TIME);
 		ref->nr = early_nr;
 		ref->abi = early_abi;
 		ref->state = flags;

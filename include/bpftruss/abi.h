@@ -46,7 +46,8 @@ enum loss {
 	LOSS_BUCKET_WRAPPED = 4,   /* a bucket passed 2^32 and its carry could not be kept */
 	LOSS_EXIT_MISSED = 5,      /* calls whose end was never seen */
 	LOSS_TIME_CLAMPED = 6,     /* calls whose parts did not add up and were clamped */
-	NR_LOSS = 7,
+	LOSS_USER_TIME = 7,        /* threads without a record: their user CPU time is unknown */
+	NR_LOSS = 8,
 };
 
 enum record_state {

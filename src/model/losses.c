@@ -19,6 +19,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 			       "their end was not seen", false },
 	[LOSS_TIME_CLAMPED] = { "time_clamped", "calls whose times did not add up",
 				"their time asleep was cut to their wall time", false },
+	[LOSS_USER_TIME] = { "user_time_unknown", "threads without user CPU time",
+			     "more threads than --max-tasks", false },
 	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
 				"the kernel skipped the sys_enter program", true },
 	[LOSS_LEAVE_MISSED] = { "leave_missed", "calls, at most, without time host-wide",
