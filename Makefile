@@ -102,7 +102,8 @@ $(O)/san/%.o: %.c Makefile
 $(O)/unit/%: tests/unit/%.c $(UNIT_OBJ)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -DGOLDEN_DIR='"tests/golden"' $(UNIT_SAN) $^ $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -DGOLDEN_DIR='"tests/golden"' $(UNIT_SAN) $(filter %.c %.o,$^) \
+		$(LIBS) -lcmocka -o $@
 
 # A workload is one static program of its own: raw calls and nothing that a library adds.
 $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
@@ -111,7 +112,7 @@ $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread $< -o $@
 
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
-	$(Q)for test in $^; do $$test || exit 1; done
+	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
 check-live: all $(WORKLOADS) ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
@@ -145,6 +146,6 @@ uninstall: ## remove what install put there
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
--include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(wildcard $(O)/bpf/*.d)
+-include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
 .PHONY: all help check check-live test bench lint install uninstall clean

@@ -25,11 +25,13 @@ int64_t clock_real_ns(void)
 
 void clock_rfc3339(int64_t real_ns, char *buf, size_t size)
 {
-	time_t seconds = (time_t)(real_ns / (int64_t)NS_PER_SEC);
+	int64_t fraction =
+		(real_ns % (int64_t)NS_PER_SEC + (int64_t)NS_PER_SEC) % (int64_t)NS_PER_SEC;
+	time_t seconds = (time_t)((real_ns - fraction) / (int64_t)NS_PER_SEC);
 	struct tm utc;
 	size_t used;
 
 	gmtime_r(&seconds, &utc);
 	used = strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &utc);
-	snprintf(buf + used, size - used, ".%09lldZ", (long long)(real_ns % (int64_t)NS_PER_SEC));
+	snprintf(buf + used, size - used, ".%09lldZ", (long long)fraction);
 }

@@ -196,7 +196,7 @@ int overflow_read(const struct collector *c, struct builder *builder)
 			continue;
 		row_init(&row);
 		row.abi = i / OVERFLOW_ROWS_PER_ABI;
-		row.nr = (int)(i % OVERFLOW_ROWS_PER_ABI);
+		row.nr = i % OVERFLOW_ROWS_PER_ABI;
 		if (row.nr == CALLS_INDEXED)
 			row.nr = ROW_NR_OTHER;
 		row.calls = row.untimed = from->calls;

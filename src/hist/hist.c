@@ -49,7 +49,8 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 		low = clamp_ns(hist_bucket_low(i), min_ns, max_ns);
 		high = clamp_ns(hist_bucket_low(i + 1), min_ns, max_ns);
 		share = (double)(rank - below) / (double)hist->buckets[i];
-		return low + (uint64_t)((double)(high - low) * share);
+		/* A double may round up past the end. */
+		return low + clamp_ns((uint64_t)((double)(high - low) * share), 0, high - low);
 	}
 	return max_ns;
 }

@@ -54,7 +54,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
 
-	if (strcmp(earlier->boot_id, later->boot_id))
+	if (strcmp(earlier->boot_id ?: "", later->boot_id ?: ""))
 		return -EINVAL;
 	if (snapshot_new_like(later, &out) || diff_rows(earlier, later, out) ||
 	    diff_processes(earlier, later, out))

@@ -6,8 +6,8 @@
 #include "model/snapshot.h"
 
 /*
- * later - earlier: rows and processes that did not change are left out, calls in flight and names
- * are those of later. Returns 0, -ENOMEM, or -EINVAL when the two are not of one boot.
+ * later - earlier: rows without a call in between or in flight are left out, processes are not;
+ * calls in flight and names are those of later. Returns 0, -ENOMEM, or -EINVAL when the two are not of one boot.
  */
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret);

@@ -23,7 +23,8 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		const struct row *row = &snapshot->rows[i];
 
-		if (!syscall_set_has(set, row->abi, row->nr))
+		if (set &&
+		    (row->nr == ROW_NR_OTHER || !syscall_set_has(set, row->abi, (int)row->nr)))
 			continue;
 		if (row_copy(&out->rows[out->nr_rows], row))
 			return -ENOMEM;

@@ -14,8 +14,8 @@
 #include "bpftruss/abi.h"
 #include "hist/hist.h"
 
-/* Number of the row for calls whose number was lost with their room in the tables. */
-#define ROW_NR_OTHER INT32_MIN
+/* Instead of a number: calls whose number was lost with their room in the tables. */
+#define ROW_NR_OTHER INT64_MIN
 
 struct errno_count {
 	int err;
@@ -27,7 +27,7 @@ struct row {
 	uint32_t pid;
 	uint64_t boot_ns; /* start of the process; with pid, its identity */
 	enum syscall_abi abi;
-	int nr;
+	int64_t nr; /* 32 bits of the kernel's, or ROW_NR_OTHER */
 
 	/* Counts of calls that ended; see struct call_slot. */
 	uint64_t calls;

@@ -32,12 +32,30 @@ static json_t *number_if(bool known, uint64_t value)
 	return known ? number(value) : json_null();
 }
 
+/* Bytes that somebody else chose, up to a NUL or size; NULL when out of memory. */
 static json_t *untrusted(const char *bytes, size_t size)
 {
-	char text[TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)];
+	size_t length = strnlen(bytes, size);
+	char *text __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length));
 
-	text_escape(bytes, size, text);
+	if (!text)
+		return NULL;
+	text_escape(bytes, length, text);
 	return json_string(text);
+}
+
+static json_t *untrusted_text(const char *text)
+{
+	return untrusted(text ? text : "", SIZE_MAX);
+}
+
+/* Hands over what was built, unless some part of it failed. */
+static json_t *unless(int err, json_t *json)
+{
+	if (!err)
+		return json;
+	json_decref(json);
+	return NULL;
 }
 
 static json_t *time_text(int64_t real_ns)
@@ -86,30 +104,38 @@ static json_t *errnos_json(const struct row *row)
 {
 	json_t *errnos = json_object();
 	char label[ERRNO_LABEL_MAX];
+	int err = 0;
 
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));
-		json_object_set_new(errnos, label, number(row->errnos[i].count));
+		err |= json_object_set_new(errnos, label, number(row->errnos[i].count));
 	}
-	return errnos;
+	return unless(err, errnos);
+}
+
+static json_t *bucket_json(const struct row *row, unsigned int i)
+{
+	json_t *bucket = json_array();
+	int err = 0;
+
+	err |= json_array_append_new(bucket, number(hist_bucket_low(i)));
+	/* The last has no upper bound. */
+	err |= json_array_append_new(bucket,
+				     number_if(i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1)));
+	err |= json_array_append_new(bucket, number(row->hist.buckets[i]));
+	return unless(err, bucket);
 }
 
 static json_t *histogram_json(const struct row *row)
 {
-	json_t *buckets = json_array(), *bucket;
+	json_t *buckets = json_array();
+	int err = 0;
 
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
-		if (!row->hist.buckets[i])
-			continue;
-		bucket = json_array();
-		json_array_append_new(bucket, number(hist_bucket_low(i)));
-		/* The last has no upper bound. */
-		json_array_append_new(bucket,
-				      number_if(i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1)));
-		json_array_append_new(bucket, number(row->hist.buckets[i]));
-		json_array_append_new(buckets, bucket);
+		if (row->hist.buckets[i])
+			err |= json_array_append_new(buckets, bucket_json(row, i));
 	}
-	return buckets;
+	return unless(err, buckets);
 }
 
 static int add_counts(json_t *to, const struct snapshot *snapshot, const struct row *row)
@@ -124,6 +150,7 @@ static int add_counts(json_t *to, const struct snapshot *snapshot, const struct 
 	err |= json_object_set_new(to, "untimed", number(row->untimed));
 	err |= json_object_set_new(to, "denied", number(row->denied));
 	err |= json_object_set_new(to, "in_flight", number(row->in_flight));
+	err |= json_object_set_new(to, "in_flight_early", number(row->in_flight_early));
 	err |= json_object_set_new(to, "oldest_in_flight_ns",
 				   number_if(flying, snapshot_oldest_ns(snapshot, row)));
 	return err;
@@ -137,7 +164,7 @@ static int add_identity(json_t *to, const struct snapshot *snapshot, const struc
 	int err = 0;
 
 	if (!other)
-		syscall_name(row->abi, row->nr, name, sizeof(name));
+		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
 	err |= json_object_set_new(to, "pid", number_if(row->pid != 0, row->pid));
 	err |= json_object_set_new(to, "comm",
 				   process ? untrusted(process->comm, PROCESS_COMM_SIZE)
@@ -150,7 +177,8 @@ static int add_identity(json_t *to, const struct snapshot *snapshot, const struc
 
 static json_t *row_json(const struct snapshot *snapshot, const struct row *row)
 {
-	bool moves_data = syscall_has_trait(row->abi, row->nr, TRAIT_MOVES_DATA);
+	bool moves_data = row->nr != ROW_NR_OTHER &&
+			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
 	json_t *to = json_object();
 	int err = 0;
 
@@ -161,48 +189,47 @@ static json_t *row_json(const struct snapshot *snapshot, const struct row *row)
 	err |= json_object_set_new(to, "bytes", number(moves_data ? row->result_sum : 0));
 	err |= json_object_set_new(to, "errnos", errnos_json(row));
 	err |= json_object_set_new(to, "histogram", histogram_json(row));
-	if (err) {
-		json_decref(to);
-		return NULL;
-	}
-	return to;
+	return unless(err, to);
 }
 
 static json_t *rows_json(const struct snapshot *snapshot)
 {
 	json_t *rows = json_array();
+	int err = 0;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (json_array_append_new(rows, row_json(snapshot, &snapshot->rows[i]))) {
-			json_decref(rows);
-			return NULL;
-		}
-	}
-	return rows;
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
+		err = json_array_append_new(rows, row_json(snapshot, &snapshot->rows[i]));
+	return unless(err, rows);
+}
+
+static json_t *target_json(const struct process *process)
+{
+	json_t *target = json_object();
+	int err = json_object_set_new(target, "pid", number(process->pid));
+
+	err |= json_object_set_new(target, "comm", untrusted(process->comm, PROCESS_COMM_SIZE));
+	return unless(err, target);
 }
 
 static json_t *targets_json(const struct snapshot *snapshot)
 {
-	json_t *targets = json_array(), *target;
+	json_t *targets = json_array();
+	int err = 0;
 
-	for (size_t i = 0; i < snapshot->nr_targets; i++) {
-		const struct process *process = &snapshot->targets[i];
-
-		target = json_object();
-		json_object_set_new(target, "pid", number(process->pid));
-		json_object_set_new(target, "comm", untrusted(process->comm, PROCESS_COMM_SIZE));
-		json_array_append_new(targets, target);
-	}
-	return targets;
+	for (size_t i = 0; i < snapshot->nr_targets; i++)
+		err |= json_array_append_new(targets, target_json(&snapshot->targets[i]));
+	return unless(err, targets);
 }
 
 static json_t *losses_json(const struct snapshot *snapshot)
 {
 	json_t *losses = json_object();
+	int err = 0;
 
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
-		json_object_set_new(losses, loss_texts[i].name, number(snapshot->losses.count[i]));
-	return losses;
+		err |= json_object_set_new(losses, loss_texts[i].name,
+					   number(snapshot->losses.count[i]));
+	return unless(err, losses);
 }
 
 static json_t *snapshot_json(const struct snapshot *snapshot)
@@ -212,9 +239,9 @@ static json_t *snapshot_json(const struct snapshot *snapshot)
 
 	err |= json_object_set_new(to, "schema", json_integer(SCHEMA));
 	err |= json_object_set_new(to, "version", json_string(BPFTRUSS_VERSION));
-	err |= json_object_set_new(to, "host", json_string(snapshot->host));
-	err |= json_object_set_new(to, "boot_id", json_string(snapshot->boot_id));
-	err |= json_object_set_new(to, "kernel", json_string(snapshot->kernel));
+	err |= json_object_set_new(to, "host", untrusted_text(snapshot->host));
+	err |= json_object_set_new(to, "boot_id", untrusted_text(snapshot->boot_id));
+	err |= json_object_set_new(to, "kernel", untrusted_text(snapshot->kernel));
 	err |= json_object_set_new(to, "start", time_text(snapshot->start_ns));
 	err |= json_object_set_new(to, "end", time_text(snapshot->end_ns));
 	err |= json_object_set_new(to, "elapsed_ns", number(snapshot->elapsed_ns));
@@ -223,11 +250,7 @@ static json_t *snapshot_json(const struct snapshot *snapshot)
 	err |= json_object_set_new(to, "losses", losses_json(snapshot));
 	err |= json_object_set_new(to, "user_cpu_ns", number(snapshot_user_ns(snapshot)));
 	err |= json_object_set_new(to, "rows", rows_json(snapshot));
-	if (err) {
-		json_decref(to);
-		return NULL;
-	}
-	return to;
+	return unless(err, to);
 }
 
 int report_json(const struct snapshot *snapshot, FILE *out)

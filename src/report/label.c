@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "syscalls/names.h"
 
 #if defined(__aarch64__)
@@ -22,7 +21,7 @@ void row_label(const struct row *row, char *buf, size_t size)
 	if (row->nr == ROW_NR_OTHER)
 		snprintf(name, sizeof(name), "[other]");
 	else
-		syscall_name(row->abi, row->nr, name, sizeof(name));
+		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
 	if (row->abi == NATIVE_ABI)
 		snprintf(buf, size, "%s", name);
 	else
@@ -31,11 +30,12 @@ void row_label(const struct row *row, char *buf, size_t size)
 
 void format_age(uint64_t ns, char *buf, size_t size)
 {
+	/* Each limit is where the form below would round up into the next unit. */
 	if (ns < 1000)
 		snprintf(buf, size, "%u ns", (unsigned int)ns);
-	else if (ns < 1000000)
+	else if (ns < 999950)
 		snprintf(buf, size, "%.1f us", (double)ns / 1e3);
-	else if (ns < NS_PER_SEC)
+	else if (ns < 999995000)
 		snprintf(buf, size, "%.2f ms", (double)ns / 1e6);
 	else
 		snprintf(buf, size, "%.3f s", (double)ns / 1e9);

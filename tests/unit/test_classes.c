@@ -161,8 +161,8 @@ static void test_moves_data(void **state)
 	};
 	static const char *const no[] = {
 		"recvmmsg", "sendmmsg", "readlink", "readlinkat",   "getcwd",
-		"getxattr", "lseek",	"msgsnd",   "mq_timedsend", "io_uring_enter",
-		"poll",	    "open",	"mmap",
+		"getxattr", "lseek",    "msgsnd",   "mq_timedsend", "io_uring_enter",
+		"poll",     "open",     "mmap",
 	};
 
 	(void)state;
@@ -196,9 +196,9 @@ static void test_traits_by_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_are_sound),	cmocka_unit_test(test_classes_have_members),
+		cmocka_unit_test(test_rows_are_sound),  cmocka_unit_test(test_classes_have_members),
 		cmocka_unit_test(test_unknown_classes), cmocka_unit_test(test_spot_members),
-		cmocka_unit_test(test_moves_data),	cmocka_unit_test(test_traits_by_number),
+		cmocka_unit_test(test_moves_data),      cmocka_unit_test(test_traits_by_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,20 +76,20 @@ static const struct {
 	enum syscall_abi abi;
 	int nr;
 } unknown[] = {
-	{ ABI_X86_64, -1 },	  { ABI_X86_64, INT_MIN },
+	{ ABI_X86_64, -1 },       { ABI_X86_64, INT_MIN },
 	{ ABI_X86_64, INT_MAX },  { ABI_X86_64, 337 },
-	{ ABI_X86_64, 423 },	  { ABI_X86_64, 512 },
-	{ ABI_X86_64, 520 },	  { ABI_X86_64, 0x40000000 },
+	{ ABI_X86_64, 423 },      { ABI_X86_64, 512 },
+	{ ABI_X86_64, 520 },      { ABI_X86_64, 0x40000000 },
 	{ ABI_X86_64, 0x0f0002 }, { ABI_I386, 222 },
-	{ ABI_I386, 415 },	  { ABI_I386, INT_MAX },
-	{ ABI_X32, 13 },	  { ABI_X32, 59 },
-	{ ABI_X32, 511 },	  { ABI_X32, 548 },
-	{ ABI_ARM64, 415 },	  { ABI_ARM64, 244 },
-	{ ABI_ARM64, 258 },	  { ABI_ARM64, 403 },
-	{ ABI_ARM, 7 },		  { ABI_ARM, 13 },
-	{ ABI_ARM, 0x0f0000 },	  { ABI_ARM, 0x0f0007 },
-	{ ABI_ARM, INT_MAX },	  { ABI_ARM, INT_MIN },
-	{ NR_SYSCALL_ABI, 0 },	  { (enum syscall_abi)0xffff, 0 },
+	{ ABI_I386, 415 },        { ABI_I386, INT_MAX },
+	{ ABI_X32, 13 },          { ABI_X32, 59 },
+	{ ABI_X32, 511 },         { ABI_X32, 548 },
+	{ ABI_ARM64, 415 },       { ABI_ARM64, 244 },
+	{ ABI_ARM64, 258 },       { ABI_ARM64, 403 },
+	{ ABI_ARM, 7 },           { ABI_ARM, 13 },
+	{ ABI_ARM, 0x0f0000 },    { ABI_ARM, 0x0f0007 },
+	{ ABI_ARM, INT_MAX },     { ABI_ARM, INT_MIN },
+	{ NR_SYSCALL_ABI, 0 },    { (enum syscall_abi)0xffff, 0 },
 };
 
 static void test_known_both_ways(void **state)

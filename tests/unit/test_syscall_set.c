@@ -20,14 +20,14 @@ static const struct {
 	enum syscall_abi abi;
 	int nr;
 } probes[] = {
-	{ 'r', ABI_X86_64, 0 },	    /* read */
-	{ 'w', ABI_X86_64, 1 },	    /* write */
+	{ 'r', ABI_X86_64, 0 },     /* read */
+	{ 'w', ABI_X86_64, 1 },     /* write */
 	{ 'o', ABI_X86_64, 257 },   /* openat */
 	{ 's', ABI_X86_64, 41 },    /* socket */
 	{ 'p', ABI_X86_64, 39 },    /* getpid */
-	{ 'R', ABI_I386, 3 },	    /* read */
-	{ 'E', ABI_I386, 1 },	    /* exit */
-	{ 'A', ABI_ARM64, 63 },	    /* read */
+	{ 'R', ABI_I386, 3 },       /* read */
+	{ 'E', ABI_I386, 1 },       /* exit */
+	{ 'A', ABI_ARM64, 63 },     /* read */
 	{ 'f', ABI_ARM, 0x0f0002 }, /* cacheflush */
 	{ 'x', ABI_X86_64, 1000 },  /* without a name */
 	{ 'y', ABI_X86_64, -1 },
@@ -268,7 +268,7 @@ static void test_no_set_has_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),	       cmocka_unit_test(test_printed_names_parse),
+		cmocka_unit_test(test_lists),          cmocka_unit_test(test_printed_names_parse),
 		cmocka_unit_test(test_messages),       cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_long_terms),     cmocka_unit_test(test_many_terms),
 		cmocka_unit_test(test_no_set_has_all),

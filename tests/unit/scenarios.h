@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The snapshots that the tests of all reports render. Calls are chosen so that their numbers have
+ * the same order on every native ABI: then the text reports are the same on every machine.
+ */
+#ifndef TESTS_SCENARIOS_H
+#define TESTS_SCENARIOS_H
+
+#include "fixture.h"
+
+#define USEC 1000ULL
+#define MSEC 1000000ULL
+#define SEC  1000000000ULL
+
+/* The ABI whose rows reports do not mark. */
+#if defined(__aarch64__)
+#define ABI_OF_TESTS ABI_ARM64
+#else
+#define ABI_OF_TESTS ABI_X86_64
+#endif
+
+static inline void scenario_two_processes(struct builder *builder)
+{
+	builder_take_process(builder, 1234, "worker", 6, 1250 * MSEC);
+	builder_take_process(builder, 5678, "nginx", 5, 750 * MSEC);
+}
+
+/* Two processes: errors, blank where there are none; less and more than a second; no_return. */
+static inline struct snapshot *scenario_ordinary(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+	struct row row;
+
+	scenario_two_processes(builder);
+	row_init_named(&row, 1234, abi, "read");
+	row_add_calls(&row, 988, 1500 * USEC, 500 * USEC, 100 * USEC);
+	row_add_calls(&row, 12, 2 * USEC, 0, 0);
+	row_add_errors(&row, EAGAIN, 9);
+	row_add_errors(&row, EINTR, 3);
+	row.result_sum = 4046848;
+	builder_take_row(builder, &row);
+	row_init_named(&row, 5678, abi, "read");
+	row_add_calls(&row, 24, 12 * MSEC, 2 * MSEC, MSEC);
+	row_add_errors(&row, EAGAIN, 1);
+	row.result_sum = 98304;
+	builder_take_row(builder, &row);
+	row_init_named(&row, 1234, abi, "write");
+	row_add_calls(&row, 1, 999999, 0, 0);
+	row.result_sum = 512;
+	builder_take_row(builder, &row);
+	row_init_named(&row, 5678, abi, "fstat");
+	row_add_calls(&row, 1, SEC, 0, 0);
+	builder_take_row(builder, &row);
+	row_init_named(&row, 5678, abi, "exit_group");
+	row.calls = row.no_return = 1;
+	builder_take_row(builder, &row);
+	row_init_named(&row, 5678, abi, "getrandom");
+	row_add_calls(&row, 100000, 80, 0, 0);
+	row.result_sum = 1600000;
+	builder_take_row(builder, &row);
+	row_init_named(&row, 1234, abi, "io_uring_enter");
+	row_add_calls(&row, 3, 250 * MSEC, 249 * MSEC, 3 * MSEC);
+	row_add_errors(&row, 4000, 1);
+	row_add_errors(&row, ETIMEDOUT, 1);
+	row.interrupted = 1;
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	snapshot->targets[0] = snapshot->processes[0];
+	snapshot->nr_targets = 1;
+	return snapshot;
+}
+
+/* Not even a process. */
+static inline struct snapshot *scenario_empty(enum syscall_abi abi)
+{
+	(void)abi;
+	return snapshot_take(builder_make());
+}
+
+/* Names that do not fit, next to one that does. */
+static inline struct snapshot *scenario_long_names(enum syscall_abi abi)
+{
+	static const char *const names[] = { "read", "landlock_create_ruleset",
+					     "landlock_restrict_self" };
+	struct builder *builder = builder_make();
+	struct row row;
+
+	scenario_two_processes(builder);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		row_init_named(&row, 1234, abi, names[i]);
+		row_add_calls(&row, 10 + i, 100 * MSEC, 0, 0);
+		if (i)
+			row_add_errors(&row, EPERM, i);
+		builder_take_row(builder, &row);
+	}
+	return snapshot_take(builder);
+}
+
+/* One call under each ABI but the machine's own; the longest label has exactly 19 characters. */
+static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
+{
+	static const struct {
+		enum syscall_abi abi;
+		const char *name;
+	} calls[] = {
+		{ ABI_I386, "read" },
+		{ ABI_I386, "rt_sigprocmask" },
+		{ ABI_X32, "read" },
+		{ ABI_ARM, "read" },
+	};
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)abi;
+	scenario_two_processes(builder);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		row_init_named(&row, 5678, calls[i].abi, calls[i].name);
+		row_add_calls(&row, 1 + i, 7 * MSEC, 5 * MSEC, 0);
+		row.result_sum = 100;
+		builder_take_row(builder, &row);
+	}
+	return snapshot_take(builder);
+}
+
+/* The same call natively and not; the longest label has one character too many. */
+static inline struct snapshot *scenario_mixed(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct row row;
+
+	scenario_two_processes(builder);
+	row_init_named(&row, 1234, abi, "read");
+	row_add_calls(&row, 5, 2 * MSEC, 0, 0);
+	builder_take_row(builder, &row);
+	row_init_named(&row, 1234, ABI_ARM, "read");
+	row_add_calls(&row, 7, 3 * MSEC, 0, 0);
+	row_add_errors(&row, EBADF, 2);
+	builder_take_row(builder, &row);
+	row_init_named(&row, 1234, ABI_ARM, "arm_fadvise64_64");
+	row_add_calls(&row, 1, MSEC, 0, 0);
+	builder_take_row(builder, &row);
+	return snapshot_take(builder);
+}
+
+/* Numbers that have no name. */
+static inline struct snapshot *scenario_unknown(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct row row;
+
+	scenario_two_processes(builder);
+	row_init_for(&row, 1234, abi, -1);
+	row_add_calls(&row, 2, 200, 0, 0);
+	row_add_errors(&row, ENOSYS, 2);
+	builder_take_row(builder, &row);
+	row_init_for(&row, 1234, abi, 1000);
+	row_add_calls(&row, 3, 300, 0, 0);
+	row_add_errors(&row, ENOSYS, 3);
+	builder_take_row(builder, &row);
+	row_init_for(&row, 5678, ABI_ARM, 0x0f0000);
+	row_add_calls(&row, 1, 400, 0, 0);
+	row_add_errors(&row, ENOSYS, 1);
+	builder_take_row(builder, &row);
+	return snapshot_take(builder);
+}
+
+/* Calls that found no room: a known number, and two rows of lost numbers. */
+static inline struct snapshot *scenario_overflow(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+	struct row row;
+
+	scenario_two_processes(builder);
+	row_init_named(&row, 1234, abi, "read");
+	row_add_calls(&row, 10, 4 * MSEC, 0, 0);
+	builder_take_row(builder, &row);
+	row_init_named(&row, 0, abi, "read");
+	row.calls = row.untimed = 90;
+	row.errors = 4;
+	row.interrupted = 2;
+	builder_take_row(builder, &row);
+	row_init_for(&row, 0, abi, ROW_NR_OTHER);
+	row.calls = row.untimed = 33;
+	row.errors = 33;
+	builder_take_row(builder, &row);
+	row_init_for(&row, 0, ABI_ARM, ROW_NR_OTHER);
+	row.calls = row.untimed = 1;
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	snapshot->losses.count[LOSS_TASK_TABLE_FULL] = 124;
+	return snapshot;
+}
+
+/* Every loss, each with a number of its own. */
+static inline struct snapshot *scenario_losses(enum syscall_abi abi)
+{
+	struct snapshot *snapshot = scenario_ordinary(abi);
+
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		snapshot->losses.count[i] = 101 + (uint64_t)i;
+	return snapshot;
+}
+
+static inline void scenario_add_in_flight(struct builder *builder, uint32_t pid,
+					  enum syscall_abi abi, const char *name, uint64_t count,
+					  uint64_t early, uint64_t age_ns)
+{
+	struct row row;
+
+	row_init_named(&row, pid, abi, name);
+	row.in_flight = count;
+	row.in_flight_early = early;
+	row.oldest_start_ns = 1000 * SEC - age_ns;
+	builder_take_row(builder, &row);
+}
+
+/* Calls that run: one, several, of two processes, some begun early, one that has rows as well. */
+static inline struct snapshot *scenario_in_flight(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct row row;
+
+	scenario_two_processes(builder);
+	row_init_named(&row, 1234, abi, "read");
+	row_add_calls(&row, 10, 4 * MSEC, 0, 0);
+	builder_take_row(builder, &row);
+	scenario_add_in_flight(builder, 1234, abi, "read", 1, 0, 850);
+	scenario_add_in_flight(builder, 1234, abi, "write", 2, 0, 12345);
+	scenario_add_in_flight(builder, 5678, abi, "write", 1, 0, 12300);
+	scenario_add_in_flight(builder, 5678, abi, "fstat", 1, 1, 4560 * USEC);
+	scenario_add_in_flight(builder, 5678, abi, "getrandom", 3, 1, 2500 * MSEC);
+	scenario_add_in_flight(builder, 5678, abi, "landlock_create_ruleset", 1, 1, 700 * SEC);
+	scenario_add_in_flight(builder, 5678, ABI_ARM, "read", 1, 0, 0);
+	return snapshot_take(builder);
+}
+
+/* Nothing but untimed calls in one row, some in the next. */
+static inline struct snapshot *scenario_untimed(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct row row;
+
+	scenario_two_processes(builder);
+	row_init_named(&row, 1234, abi, "read");
+	row.calls = row.untimed = 3;
+	row.denied = 2;
+	row_add_errors(&row, EPERM, 2);
+	builder_take_row(builder, &row);
+	row_init_named(&row, 1234, abi, "write");
+	row_add_calls(&row, 1, 0, 0, 0);
+	row.calls++;
+	row.untimed = 1;
+	builder_take_row(builder, &row);
+	return snapshot_take(builder);
+}
+
+/* A kernel without run-queue times. */
+static inline struct snapshot *scenario_no_runq(enum syscall_abi abi)
+{
+	struct snapshot *snapshot = scenario_ordinary(abi);
+
+	snapshot->has_runq = false;
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		snapshot->rows[i].runq_ns = 0;
+	return snapshot;
+}
+
+/* Beyond 32 bits, beyond the columns, and on both sides of 99999 seconds. */
+static inline struct snapshot *scenario_big(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+	struct row row;
+
+	builder_take_process(builder, 4194304, "big", 3, 123456789 * SEC);
+	row_init_named(&row, 4194304, abi, "read");
+	row_add_calls(&row, 5000000000, 4 * MSEC, 3 * MSEC, MSEC);
+	row_add_errors(&row, EAGAIN, 4999999999);
+	row.result_sum = 1ULL << 62;
+	builder_take_row(builder, &row);
+	row_init_named(&row, 4194304, abi, "write");
+	row_add_calls(&row, 1, 99999 * SEC + 999 * MSEC, 0, 0);
+	builder_take_row(builder, &row);
+	row_init_named(&row, 4194304, abi, "fstat");
+	row_add_calls(&row, 9999999, 10 * MSEC, 0, 0);
+	row_add_calls(&row, 1, 100 * SEC, 0, 0);
+	row_add_errors(&row, EIO, 9999999);
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	snapshot->elapsed_ns = 99999 * SEC + 999999999;
+	return snapshot;
+}
+
+/* One process per name that could harm a terminal or a parser. */
+struct hostile_name {
+	const char *bytes;
+	size_t size;
+	const char *text; /* as every reader of the report should get it */
+};
+
+static inline const struct hostile_name *scenario_hostile_names(size_t *count)
+{
+	static const struct hostile_name names[] = {
+		{ "a\"b\\c'd", 7, "a\"b\\c'd" },
+		{ "one\ntwo\r\tx", 10, "one\ntwo\r\tx" },
+		{ "\x1b[2J\x07\x08", 6, "\x1b[2J\x07\x08" },
+		{ "\xff\xfe!", 3, "\\xff\\xfe!" },
+		{ "0123456789abcdef", 16, "0123456789abcdef" },
+		{ "0123456789abcd\xe2\x82", 16, "0123456789abcd\\xe2\\x82" },
+		{ "0123456789abc\xe2\x82\xac", 16, "0123456789abc\xe2\x82\xac" },
+		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16,
+		  "\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff"
+		  "\\xff" },
+		{ "visible\0hidden", 14, "visible" },
+		{ "", 0, "" },
+		{ "</script>", 9, "</script>" },
+		{ "\xef\xbf\xbf\xef\xb7\x90\xf4\x8f\xbf\xbf", 10,
+		  "\xef\xbf\xbf\xef\xb7\x90\xf4\x8f\xbf\xbf" },
+		{ "\xe2\x80\xa8\xe2\x80\xae%s%n", 10, "\xe2\x80\xa8\xe2\x80\xae%s%n" },
+		{ "\xc2\x9b"
+		  "31m\x7f",
+		  6,
+		  "\xc2\x9b"
+		  "31m\\x7f" },
+	};
+
+	*count = ARRAY_SIZE(names);
+	return names;
+}
+
+static inline struct snapshot *scenario_hostile(enum syscall_abi abi)
+{
+	struct builder *builder = builder_make();
+	const struct hostile_name *names;
+	struct snapshot *snapshot;
+	struct row row;
+	size_t count;
+
+	names = scenario_hostile_names(&count);
+	for (size_t i = 0; i < count; i++) {
+		builder_take_process(builder, 100 + (uint32_t)i, names[i].bytes, names[i].size, 0);
+		row_init_named(&row, 100 + (uint32_t)i, abi, "read");
+		row_add_calls(&row, 1, 64, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	free(snapshot->targets);
+	snapshot->targets = calloc(count, sizeof(*snapshot->targets));
+	assert_non_null(snapshot->targets);
+	memcpy(snapshot->targets, snapshot->processes, count * sizeof(*snapshot->targets));
+	snapshot->nr_targets = count;
+	return snapshot;
+}
+
+struct scenario {
+	const char *name;
+	struct snapshot *(*make)(enum syscall_abi abi);
+};
+
+static inline const struct scenario *scenario_at(size_t index)
+{
+	static const struct scenario scenarios[] = {
+		{ "ordinary", scenario_ordinary },     { "empty", scenario_empty },
+		{ "long_names", scenario_long_names }, { "foreign", scenario_foreign },
+		{ "mixed", scenario_mixed },           { "unknown", scenario_unknown },
+		{ "overflow", scenario_overflow },     { "losses", scenario_losses },
+		{ "in_flight", scenario_in_flight },   { "untimed", scenario_untimed },
+		{ "no_runq", scenario_no_runq },       { "big", scenario_big },
+		{ "hostile", scenario_hostile },
+	};
+
+	return index < ARRAY_SIZE(scenarios) ? &scenarios[index] : NULL;
+}
+
+static inline const struct scenario *scenario_find(const char *name)
+{
+	size_t i = 0;
+
+	while (scenario_at(i) && strcmp(scenario_at(i)->name, name))
+		i++;
+	assert_non_null(scenario_at(i));
+	return scenario_at(i);
+}
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Adding up rows and processes in any order. */
+#include "fixture.h"
+
+#include "model/builder.h"
+
+#define NR_ROWS 300
+
+static void rows_shuffle(struct row *rows, size_t count, uint64_t *seed)
+{
+	for (size_t i = count - 1; i > 0; i--) {
+		size_t j = random_below(seed, i + 1);
+		struct row row = rows[i];
+
+		rows[i] = rows[j];
+		rows[j] = row;
+	}
+}
+
+static struct snapshot *snapshot_of(const struct row *rows, size_t count)
+{
+	struct builder *builder = builder_make();
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(builder_add_row(builder, &rows[i]), 0);
+	return snapshot_take(builder);
+}
+
+static void assert_sorted(const struct snapshot *snapshot)
+{
+	for (size_t i = 1; i < snapshot->nr_rows; i++)
+		assert_true(row_compare(&snapshot->rows[i - 1], &snapshot->rows[i]) < 0);
+	for (size_t i = 1; i < snapshot->nr_processes; i++)
+		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
+			    0);
+}
+
+/* The sum of one identity, added up without a builder. */
+static void row_sum(const struct row *rows, size_t count, const struct row *identity,
+		    struct row *sum)
+{
+	row_init(sum);
+	sum->pid = identity->pid;
+	sum->boot_ns = identity->boot_ns;
+	sum->abi = identity->abi;
+	sum->nr = identity->nr;
+	for (size_t i = 0; i < count; i++) {
+		if (!row_compare(&rows[i], identity))
+			assert_int_equal(row_merge(sum, &rows[i]), 0);
+	}
+}
+
+static void test_any_order(void **state)
+{
+	static struct row rows[NR_ROWS];
+	__cleanup(snapshot_freep) struct snapshot *first = NULL;
+	uint64_t seed = 11, calls = 0, sum = 0;
+
+	(void)state;
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		row_init_random(&rows[i], &seed);
+		calls += rows[i].calls;
+	}
+	first = snapshot_of(rows, NR_ROWS);
+	assert_sorted(first);
+	assert_in_range(first->nr_rows, 20, 4 * 2 * 5);
+	for (size_t i = 0; i < first->nr_rows; i++) {
+		struct row expected;
+
+		row_sum(rows, NR_ROWS, &first->rows[i], &expected);
+		assert_row_equal(&first->rows[i], &expected);
+		row_done(&expected);
+		sum += first->rows[i].calls;
+	}
+	assert_int_equal(sum, calls);
+	for (int i = 0; i < 20; i++) {
+		__cleanup(snapshot_freep) struct snapshot *other = NULL;
+
+		rows_shuffle(rows, NR_ROWS, &seed);
+		other = snapshot_of(rows, NR_ROWS);
+		assert_snapshot_equal(first, other);
+	}
+	rows_done(rows, NR_ROWS);
+}
+
+static void test_merge(void **state)
+{
+	static struct row rows[NR_ROWS];
+	__cleanup(snapshot_freep) struct snapshot *expected = NULL, *got = NULL, *rest = NULL;
+	struct builder *a = builder_make(), *b = builder_make();
+	uint64_t seed = 12;
+
+	(void)state;
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		row_init_random(&rows[i], &seed);
+		assert_int_equal(builder_add_row(i % 3 ? a : b, &rows[i]), 0);
+	}
+	builder_take_process(a, 1, "one", 3, 10);
+	builder_take_process(b, 1, "uno", 3, 5);
+	builder_take_process(b, 2, "two", 3, 7);
+	assert_int_equal(builder_merge(a, b), 0);
+	got = snapshot_take(a);
+	expected = snapshot_of(rows, NR_ROWS);
+	assert_int_equal(got->nr_rows, expected->nr_rows);
+	for (size_t i = 0; i < got->nr_rows; i++)
+		assert_row_equal(&got->rows[i], &expected->rows[i]);
+	assert_int_equal(got->nr_processes, 2);
+	assert_string_equal(got->processes[0].comm, "one");
+	assert_int_equal(got->processes[0].user_ns, 15);
+	assert_string_equal(got->processes[1].comm, "two");
+	assert_int_equal(got->processes[1].user_ns, 7);
+
+	/* The other one keeps what it had. */
+	rest = snapshot_take(b);
+	assert_int_equal(rest->nr_processes, 2);
+	assert_int_equal(rest->processes[0].user_ns, 5);
+	rows_done(rows, NR_ROWS);
+}
+
+static void test_merge_of_nothing(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *a = builder_make(), *b = builder_make();
+	struct row row;
+
+	(void)state;
+	assert_int_equal(builder_merge(a, b), 0);
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_calls(&row, 1, 100, 0, 0);
+	assert_int_equal(builder_add_row(b, &row), 0);
+	assert_int_equal(builder_merge(a, b), 0);
+	builder_free(b);
+	snapshot = snapshot_take(a);
+	assert_int_equal(snapshot->nr_rows, 1);
+	assert_row_equal(&snapshot->rows[0], &row);
+}
+
+static void test_many_rows(void **state)
+{
+	enum { PROCESSES = 100, CALLS = 100 };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	/* 7919 is prime to 10000: every row once, far from in order. */
+	for (uint32_t i = 0; i < 2 * PROCESSES * CALLS; i++) {
+		uint32_t at = i * 7919 % (PROCESSES * CALLS);
+
+		row_init_for(&row, 1 + at / CALLS, ABI_X86_64, (int)(at % CALLS));
+		row_add_calls(&row, 1, at, 0, 0);
+		row_add_errors(&row, 1 + (int)(at % 100), 1);
+		builder_take_row(builder, &row);
+		builder_take_process(builder, 1 + at / CALLS, "many", 4, 1);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_rows, PROCESSES * CALLS);
+	assert_int_equal(snapshot->nr_processes, PROCESSES);
+	assert_sorted(snapshot);
+	for (uint32_t i = 0; i < PROCESSES * CALLS; i++) {
+		const struct row *found = &snapshot->rows[i];
+
+		assert_int_equal(found->pid, 1 + i / CALLS);
+		assert_int_equal(found->nr, i % CALLS);
+		assert_int_equal(found->calls, 2);
+		assert_int_equal(found->wall_ns, 2 * i);
+		assert_int_equal(found->nr_errnos, 1);
+		assert_int_equal(found->errnos[0].count, 2);
+		assert_ptr_equal(snapshot_find_row(snapshot, found), found);
+	}
+	for (size_t i = 0; i < PROCESSES; i++)
+		assert_int_equal(snapshot->processes[i].user_ns, 2 * CALLS);
+}
+
+static void process_add(struct builder *builder, uint32_t pid, uint64_t boot_ns, const char *comm,
+			bool rename)
+{
+	struct process process = { .pid = pid, .boot_ns = boot_ns, .user_ns = 1 };
+
+	memcpy(process.comm, comm, strnlen(comm, sizeof(process.comm)));
+	assert_int_equal(builder_add_process(builder, &process, rename), 0);
+}
+
+static void test_process_names(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+
+	(void)state;
+	/* A thread's name gives way to its process's, whichever is first. */
+	process_add(builder, 1, 10, "thread", false);
+	process_add(builder, 1, 10, "main", true);
+	process_add(builder, 1, 10, "thread", false);
+	process_add(builder, 2, 10, "main", true);
+	process_add(builder, 2, 10, "thread", false);
+	/* The last name of the process itself counts. */
+	process_add(builder, 3, 10, "before exec", true);
+	process_add(builder, 3, 10, "after exec", true);
+	/* No name is no reason to forget one; any is better than none. */
+	process_add(builder, 4, 10, "known", true);
+	process_add(builder, 4, 10, "", true);
+	process_add(builder, 5, 10, "", false);
+	process_add(builder, 5, 10, "thread", false);
+	/* All 16 bytes count. */
+	process_add(builder, 6, 10, "0123456789abcdef", true);
+	process_add(builder, 7, 10, "0123456789abcdef", false);
+	process_add(builder, 7, 10, "short", true);
+	/* The same number, used again. */
+	process_add(builder, 1, 11, "other", false);
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_processes, 8);
+	assert_sorted(snapshot);
+	assert_string_equal(snapshot->processes[0].comm, "main");
+	assert_int_equal(snapshot->processes[0].user_ns, 3);
+	assert_string_equal(snapshot->processes[1].comm, "other");
+	assert_int_equal(snapshot->processes[1].user_ns, 1);
+	assert_string_equal(snapshot->processes[2].comm, "main");
+	assert_string_equal(snapshot->processes[3].comm, "after exec");
+	assert_string_equal(snapshot->processes[4].comm, "known");
+	assert_string_equal(snapshot->processes[5].comm, "thread");
+	assert_memory_equal(snapshot->processes[6].comm, "0123456789abcdef", 16);
+	assert_memory_equal(snapshot->processes[7].comm, "short\0\0\0\0\0\0\0\0\0\0", 16);
+}
+
+static void test_finish_empties(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *first = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *second = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *third = snapshot_make();
+	__cleanup(builder_freep) struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	assert_int_equal(builder_finish(builder, first), 0);
+	assert_int_equal(first->nr_rows, 0);
+	assert_int_equal(first->nr_processes, 0);
+	for (int i = 0; i < 2; i++) {
+		row_init_for(&row, 1, ABI_X86_64, 0);
+		row_add_calls(&row, 1, 100, 0, 0);
+		row_add_errors(&row, EPERM, 1);
+		builder_take_row(builder, &row);
+		builder_take_process(builder, 1, "one", 3, 1);
+		assert_int_equal(builder_finish(builder, i ? third : second), 0);
+	}
+	assert_int_equal(second->rows[0].calls, 1);
+	assert_int_equal(second->processes[0].user_ns, 1);
+	assert_snapshot_equal(second, third);
+}
+
+/* The caller's row stays the caller's. */
+static void test_rows_are_copied(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_calls(&row, 1, 100, 0, 0);
+	row_add_errors(&row, EPERM, 1);
+	assert_int_equal(builder_add_row(builder, &row), 0);
+	row.calls = 100;
+	row.errnos[0].count = 100;
+	row_done(&row);
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->rows[0].calls, 1);
+	assert_int_equal(snapshot->rows[0].errnos[0].count, 1);
+}
+
+static void test_freeing(void **state)
+{
+	struct builder *none = NULL, *full = builder_make();
+	struct row row;
+
+	(void)state;
+	builder_free(NULL);
+	builder_freep(&none);
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_errors(&row, EPERM, 1);
+	builder_take_row(full, &row);
+	builder_take_process(full, 1, "one", 3, 1);
+	builder_free(full);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_order),        cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_merge_of_nothing), cmocka_unit_test(test_many_rows),
+		cmocka_unit_test(test_process_names),    cmocka_unit_test(test_finish_empties),
+		cmocka_unit_test(test_rows_are_copied),  cmocka_unit_test(test_freeing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading and printing clocks. */
+#include "fixture.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+
+/* Seconds as date(1) gives them. */
+static const struct {
+	int64_t seconds;
+	int64_t ns;
+	const char *text;
+} instants[] = {
+	{ 0, -1, "1969-12-31T23:59:59.999999999Z" },
+	{ 0, 0, "1970-01-01T00:00:00.000000000Z" },
+	{ 0, 1, "1970-01-01T00:00:00.000000001Z" },
+	{ 0, 999999999, "1970-01-01T00:00:00.999999999Z" },
+	{ 1, 0, "1970-01-01T00:00:01.000000000Z" },
+	{ 951868799, 0, "2000-02-29T23:59:59.000000000Z" },
+	{ 951868800, 0, "2000-03-01T00:00:00.000000000Z" },
+	{ 1709210096, 120000000, "2024-02-29T12:34:56.120000000Z" },
+	{ 1769903999, 0, "2026-01-31T23:59:59.000000000Z" },
+	{ 1769903999, 999999999, "2026-01-31T23:59:59.999999999Z" },
+	{ 1769904000, 0, "2026-02-01T00:00:00.000000000Z" },
+	{ 2147483647, 0, "2038-01-19T03:14:07.000000000Z" },
+	{ 2147483648, 5, "2038-01-19T03:14:08.000000005Z" },
+	{ 4107542399, 0, "2100-02-28T23:59:59.000000000Z" },
+	{ 4107542400, 0, "2100-03-01T00:00:00.000000000Z" },
+	{ 9223372036, 854775807, "2262-04-11T23:47:16.854775807Z" },
+};
+
+static void test_rfc3339(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(instants); i++) {
+		char text[CLOCK_RFC3339_SIZE];
+
+		memset(text, 'x', sizeof(text));
+		clock_rfc3339(instants[i].seconds * 1000000000 + instants[i].ns, text,
+			      sizeof(text));
+		assert_string_equal(text, instants[i].text);
+	}
+}
+
+/* It is UTC, wherever the machine stands. */
+static void test_rfc3339_is_utc(void **state)
+{
+	char text[CLOCK_RFC3339_SIZE];
+
+	(void)state;
+	assert_int_equal(setenv("TZ", "EST+5EDT", 1), 0);
+	tzset();
+	clock_rfc3339(1709210096000000000, text, sizeof(text));
+	assert_int_equal(unsetenv("TZ"), 0);
+	tzset();
+	assert_string_equal(text, "2024-02-29T12:34:56.000000000Z");
+}
+
+static void test_monotonic(void **state)
+{
+	struct timespec before, after;
+	uint64_t ns, later;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	ns = clock_mono_ns();
+	later = clock_mono_ns();
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_true(ns >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
+	assert_true(later >= ns);
+	assert_true(later <= (uint64_t)after.tv_sec * 1000000000 + (uint64_t)after.tv_nsec);
+}
+
+/* Somebody may set the clock meanwhile, but not by an hour. */
+static void test_real(void **state)
+{
+	time_t now = time(NULL);
+	int64_t seconds = clock_real_ns() / 1000000000;
+
+	(void)state;
+	assert_in_range(seconds, now - 3600, now + 3600);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rfc3339),
+		cmocka_unit_test(test_rfc3339_is_utc),
+		cmocka_unit_test(test_monotonic),
+		cmocka_unit_test(test_real),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

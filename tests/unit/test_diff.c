@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What was counted between two snapshots. */
+#include "fixture.h"
+
+#include "model/diff.h"
+
+static struct snapshot *diff_make(const struct snapshot *earlier, const struct snapshot *later)
+{
+	struct snapshot *diff;
+
+	assert_int_equal(snapshot_diff(earlier, later, &diff), 0);
+	return diff;
+}
+
+/* Random rows of four processes; without calls in flight, which are no sums. */
+static void builder_fill(struct builder *builder, uint64_t *seed)
+{
+	struct row row;
+
+	for (int i = 0; i < 100; i++) {
+		row_init_random(&row, seed);
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		builder_take_row(builder, &row);
+	}
+	for (uint32_t pid = 1; pid < 4; pid++)
+		builder_take_process(builder, pid, "random", 6, random_ns(seed, 30));
+}
+
+static void test_of_itself(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *one = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+	uint64_t seed = 13;
+
+	(void)state;
+	builder_fill(builder, &seed);
+	one = snapshot_take(builder);
+	one->losses.count[LOSS_TASK_UNTRACKED] = 5;
+	diff = diff_make(one, one);
+	assert_int_equal(diff->nr_rows, 0);
+	assert_int_equal(snapshot_user_ns(diff), 0);
+	assert_int_equal(diff->elapsed_ns, 0);
+	assert_int_equal(diff->start_ns, diff->end_ns);
+	assert_true(losses_none(&diff->losses));
+}
+
+static void test_undoes_merge(void **state)
+{
+	uint64_t seed = 14;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL, *sum = NULL;
+		__cleanup(snapshot_freep) struct snapshot *diff = NULL;
+		struct builder *of_a = builder_make(), *of_b = builder_make();
+		struct builder *of_sum = builder_make();
+
+		builder_fill(of_a, &seed);
+		builder_fill(of_b, &seed);
+		assert_int_equal(builder_merge(of_sum, of_a), 0);
+		assert_int_equal(builder_merge(of_sum, of_b), 0);
+		a = snapshot_take(of_a);
+		b = snapshot_take(of_b);
+		sum = snapshot_take(of_sum);
+		diff = diff_make(a, sum);
+		assert_int_equal(diff->nr_rows, b->nr_rows);
+		for (size_t j = 0; j < b->nr_rows; j++) {
+			assert_row_sums_equal(&diff->rows[j], &b->rows[j]);
+			assert_true(diff->rows[j].min_ns <= b->rows[j].min_ns);
+			assert_true(diff->rows[j].max_ns >= b->rows[j].max_ns);
+		}
+		assert_int_equal(diff->nr_processes, b->nr_processes);
+		for (size_t j = 0; j < b->nr_processes; j++)
+			assert_process_equal(&diff->processes[j], &b->processes[j]);
+	}
+}
+
+static void test_of_nothing_before(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *none = snapshot_make(), *later = NULL;
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
+	struct builder *builder = builder_make();
+	uint64_t seed = 15;
+
+	(void)state;
+	builder_fill(builder, &seed);
+	later = snapshot_take(builder);
+	diff = diff_make(none, later);
+	assert_snapshot_equal(diff, later);
+}
+
+static void take_calls(struct builder *builder, uint32_t pid, int nr, uint64_t count)
+{
+	struct row row;
+
+	row_init_for(&row, pid, ABI_X86_64, nr);
+	row_add_calls(&row, count, 100, 0, 0);
+	row_add_errors(&row, EPERM, 1);
+	builder_take_row(builder, &row);
+}
+
+/* New ones are there in full; gone or unchanged ones leave no row. */
+static void test_new_and_vanished(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+
+	(void)state;
+	take_calls(builder, 1, 0, 10);
+	take_calls(builder, 1, 1, 10);
+	take_calls(builder, 2, 0, 10);
+	builder_take_process(builder, 1, "stays", 5, 100);
+	builder_take_process(builder, 2, "goes", 4, 100);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	take_calls(builder, 1, 0, 10);
+	take_calls(builder, 1, 1, 15);
+	take_calls(builder, 1, 2, 20);
+	take_calls(builder, 3, 0, 30);
+	builder_take_process(builder, 1, "renamed", 7, 150);
+	builder_take_process(builder, 3, "comes", 5, 200);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 3);
+	assert_int_equal(diff->rows[0].pid, 1);
+	assert_int_equal(diff->rows[0].nr, 1);
+	assert_int_equal(diff->rows[0].calls, 5);
+	assert_int_equal(diff->rows[0].nr_errnos, 0);
+	assert_int_equal(diff->rows[1].nr, 2);
+	assert_int_equal(diff->rows[1].calls, 20);
+	assert_int_equal(diff->rows[1].nr_errnos, 1);
+	assert_int_equal(diff->rows[2].pid, 3);
+	assert_int_equal(diff->rows[2].calls, 30);
+	assert_int_equal(diff->nr_processes, 2);
+	assert_string_equal(diff->processes[0].comm, "renamed");
+	assert_int_equal(diff->processes[0].user_ns, 50);
+	assert_string_equal(diff->processes[1].comm, "comes");
+	assert_int_equal(diff->processes[1].user_ns, 200);
+}
+
+/* A number used again is another process: nothing is subtracted from it. */
+static void test_pid_used_again(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct process process = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	take_calls(builder, 1, 0, 10);
+	builder_take_process(builder, 1, "first", 5, 100);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.boot_ns = process.boot_ns;
+	row_add_calls(&row, 3, 100, 0, 0);
+	builder_take_row(builder, &row);
+	assert_int_equal(builder_add_process(builder, &process, true), 0);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 1);
+	assert_int_equal(diff->rows[0].calls, 3);
+	assert_int_equal(diff->processes[0].user_ns, 5);
+}
+
+static void test_in_flight_is_of_later(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.in_flight = 3;
+	row.oldest_start_ns = 100;
+	builder_take_row(builder, &row);
+	row_init_for(&row, 1, ABI_X86_64, 1);
+	row.in_flight = 1;
+	row.oldest_start_ns = 100;
+	builder_take_row(builder, &row);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.in_flight = 2;
+	row.in_flight_early = 1;
+	row.oldest_start_ns = 200;
+	builder_take_row(builder, &row);
+	take_calls(builder, 1, 1, 1);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 2);
+	assert_int_equal(diff->rows[0].calls, 0);
+	assert_int_equal(diff->rows[0].in_flight, 2);
+	assert_int_equal(diff->rows[0].in_flight_early, 1);
+	assert_int_equal(diff->rows[0].oldest_start_ns, 200);
+	assert_int_equal(diff->rows[1].calls, 1);
+	assert_int_equal(diff->rows[1].in_flight, 0);
+}
+
+static void test_description(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *later = snapshot_make(), *diff = NULL;
+
+	(void)state;
+	later->end_ns += 7000000000;
+	later->elapsed_ns += 7000000001;
+	later->end_mono_ns += 7000000001;
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		earlier->losses.count[i] = 10 + (uint64_t)i;
+		later->losses.count[i] = 10 + 3 * (uint64_t)i;
+	}
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->start_ns, earlier->end_ns);
+	assert_int_equal(diff->end_ns, later->end_ns);
+	assert_int_equal(diff->elapsed_ns, 7000000001);
+	assert_int_equal(diff->end_mono_ns, later->end_mono_ns);
+	assert_string_equal(diff->host, later->host);
+	assert_string_equal(diff->boot_id, later->boot_id);
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		assert_int_equal(diff->losses.count[i], 2 * i);
+}
+
+static void test_other_boot(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *later = snapshot_make();
+	struct snapshot *diff = (void *)1;
+
+	(void)state;
+	later->boot_id[0] ^= 1;
+	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
+	assert_ptr_equal(diff, (void *)1);
+}
+
+/* Neither side changes, and the result is its own. */
+static void test_leaves_both_alone(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+
+	(void)state;
+	take_calls(builder, 1, 0, 10);
+	builder_take_process(builder, 1, "one", 3, 100);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	take_calls(builder, 1, 0, 30);
+	take_calls(builder, 1, 0, 1);
+	builder_take_process(builder, 1, "one", 3, 300);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(earlier->rows[0].calls, 10);
+	assert_int_equal(earlier->processes[0].user_ns, 100);
+	assert_int_equal(later->rows[0].calls, 31);
+	assert_int_equal(later->rows[0].errnos[0].count, 2);
+	assert_int_equal(later->processes[0].user_ns, 300);
+	assert_ptr_not_equal(diff->rows[0].errnos, later->rows[0].errnos);
+	assert_int_equal(diff->rows[0].errnos[0].count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_of_itself),
+		cmocka_unit_test(test_undoes_merge),
+		cmocka_unit_test(test_of_nothing_before),
+		cmocka_unit_test(test_new_and_vanished),
+		cmocka_unit_test(test_pid_used_again),
+		cmocka_unit_test(test_in_flight_is_of_later),
+		cmocka_unit_test(test_description),
+		cmocka_unit_test(test_other_boot),
+		cmocka_unit_test(test_leaves_both_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The mapping of latencies to buckets: the header is the very one that the BPF side compiles. */
+#include "fixture.h"
+
+#include "bpftruss/hist_bucket.h"
+
+/* The same mapping, said in another way: count up the bounds. */
+static uint64_t bucket_low_by_steps(unsigned int bucket)
+{
+	uint64_t low = 64, width = 16;
+
+	if (bucket == 0)
+		return 0;
+	for (unsigned int i = 1; i < bucket; i++) {
+		low += width;
+		if (i % 4 == 0)
+			width *= 2;
+	}
+	return low;
+}
+
+static void test_shape(void **state)
+{
+	(void)state;
+	assert_int_equal(HIST_BUCKETS, 146);
+	assert_int_equal(hist_bucket_low(0), 0);
+	assert_int_equal(hist_bucket_low(1), 64);
+	assert_int_equal(hist_bucket_low(2), 80);
+	assert_int_equal(hist_bucket_low(4), 112);
+	assert_int_equal(hist_bucket_low(5), 128);
+	assert_int_equal(hist_bucket_low(6), 160);
+	assert_int_equal(hist_bucket_low(144), 7ULL << 39);
+	assert_int_equal(hist_bucket_low(145), 1ULL << 42);
+	assert_int_equal(hist_bucket_low(146), UINT64_MAX);
+	assert_int_equal(hist_bucket_low(147), UINT64_MAX);
+	assert_int_equal(hist_bucket_low(UINT_MAX), UINT64_MAX);
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		assert_int_equal(hist_bucket_low(i), bucket_low_by_steps(i));
+}
+
+static void test_edges(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		uint64_t low = hist_bucket_low(i), high = hist_bucket_low(i + 1);
+
+		if (i)
+			assert_int_equal(hist_bucket(low - 1), i - 1);
+		assert_int_equal(hist_bucket(low), i);
+		assert_int_equal(hist_bucket(low + 1), i);
+		assert_int_equal(hist_bucket(low + (high - low) / 2), i);
+		assert_int_equal(hist_bucket(high - 1), i);
+	}
+}
+
+static void test_ends(void **state)
+{
+	(void)state;
+	assert_int_equal(hist_bucket(0), 0);
+	assert_int_equal(hist_bucket(1), 0);
+	assert_int_equal(hist_bucket(63), 0);
+	assert_int_equal(hist_bucket(64), 1);
+	assert_int_equal(hist_bucket((1ULL << 42) - 1), 144);
+	assert_int_equal(hist_bucket(1ULL << 42), 145);
+	assert_int_equal(hist_bucket((1ULL << 42) + 1), 145);
+	assert_int_equal(hist_bucket(1ULL << 63), 145);
+	assert_int_equal(hist_bucket(UINT64_MAX), 145);
+}
+
+/* Bounds grow, so buckets are contiguous and none is empty; a quarter of the low bound is wide. */
+static void test_bounds(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		assert_true(hist_bucket_low(i) < hist_bucket_low(i + 1));
+	for (unsigned int i = 1; i < HIST_BUCKETS - 1; i++) {
+		uint64_t low = hist_bucket_low(i), width = hist_bucket_low(i + 1) - low;
+
+		assert_true(4 * width <= low);
+		assert_true(7 * width >= low);
+	}
+}
+
+static void test_every_small_value(void **state)
+{
+	unsigned int last = 0;
+
+	(void)state;
+	for (uint64_t ns = 0; ns < 1 << 20; ns++) {
+		unsigned int bucket = hist_bucket(ns);
+
+		if (bucket != last)
+			assert_int_equal(bucket, last + 1);
+		if (hist_bucket_low(bucket) > ns || ns >= hist_bucket_low(bucket + 1))
+			fail_msg("%" PRIu64 " is not in bucket %u", ns, bucket);
+		last = bucket;
+	}
+}
+
+static void test_random_values(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		uint64_t a = random_ns(&seed, 64), b = random_ns(&seed, 64);
+		unsigned int bucket = hist_bucket(a);
+
+		assert_true(bucket < HIST_BUCKETS);
+		if (hist_bucket_low(bucket) > a || (a >= hist_bucket_low(bucket + 1) && ~a))
+			fail_msg("%" PRIu64 " is not in bucket %u", a, bucket);
+		assert_true(a <= b ? bucket <= hist_bucket(b) : bucket >= hist_bucket(b));
+	}
+}
+
+static void assert_log2(uint64_t value)
+{
+	if (hist_log2(value) != 63 - (unsigned int)__builtin_clzll(value))
+		fail_msg("log2 of %" PRIx64 " is not %u", value, hist_log2(value));
+}
+
+static void test_log2(void **state)
+{
+	uint64_t seed = 2;
+
+	(void)state;
+	for (uint64_t value = 1; value < 1 << 18; value++)
+		assert_log2(value);
+	for (int bit = 0; bit < 64; bit++) {
+		uint64_t power = 1ULL << bit;
+
+		assert_int_equal(hist_log2(power), bit);
+		assert_int_equal(hist_log2(power | (power - 1)), bit);
+		if (bit)
+			assert_int_equal(hist_log2(power - 1), bit - 1);
+		for (int other = 0; other < bit; other++)
+			assert_log2(power | 1ULL << other);
+	}
+	for (int i = 0; i < 100000; i++)
+		assert_log2(random_ns(&seed, 64) | 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_every_small_value),
+		cmocka_unit_test(test_random_values),
+		cmocka_unit_test(test_log2),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

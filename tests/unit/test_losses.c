@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The reasons why a snapshot may not be exact. */
+#include "fixture.h"
+
+#include "model/losses.h"
+
+/* The keys of the JSON contract, in its order: changing one breaks readers. */
+static const char *const keys[] = {
+	"untracked_tasks", "task_table_full", "slot_table_full", "errno_table_full",
+	"bucket_wrapped",  "exit_missed",     "time_clamped",    "user_time_unknown",
+	"enter_missed",    "leave_missed",    "switch_missed",   "lifecycle_missed",
+	"torn_reads",
+};
+
+static void test_texts(void **state)
+{
+	(void)state;
+	assert_int_equal(NR_MODEL_LOSS, ARRAY_SIZE(keys));
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		assert_non_null(loss_texts[i].name);
+		assert_non_null(loss_texts[i].what);
+		assert_non_null(loss_texts[i].why);
+		assert_string_equal(loss_texts[i].name, keys[i]);
+		assert_true(loss_texts[i].what[0] && loss_texts[i].why[0]);
+	}
+}
+
+static void test_calls_missing(void **state)
+{
+	(void)state;
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		bool missing = i == LOSS_TASK_UNTRACKED || i == LOSS_ENTER_MISSED ||
+			       i == LOSS_LEAVE_MISSED || i == LOSS_LIFECYCLE_MISSED;
+
+		assert_int_equal(loss_texts[i].calls_missing, missing);
+	}
+}
+
+static void test_none(void **state)
+{
+	struct losses losses = { 0 };
+
+	(void)state;
+	assert_true(losses_none(&losses));
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		losses.count[i] = 1ULL << 40;
+		assert_false(losses_none(&losses));
+		losses.count[i] = 0;
+	}
+	assert_true(losses_none(&losses));
+}
+
+static void test_merge_and_subtract(void **state)
+{
+	struct losses a, b, sum;
+
+	(void)state;
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		a.count[i] = 1000 * (uint64_t)i;
+		b.count[i] = (1ULL << 33) + (uint64_t)i;
+	}
+	sum = a;
+	losses_merge(&sum, &b);
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		assert_int_equal(sum.count[i], (1ULL << 33) + 1001 * (uint64_t)i);
+	losses_subtract(&sum, &b);
+	assert_memory_equal(&sum, &a, sizeof(sum));
+	losses_subtract(&sum, &a);
+	assert_true(losses_none(&sum));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_calls_missing),
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_merge_and_subtract),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

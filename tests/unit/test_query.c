@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Selecting and grouping the rows of a snapshot. */
+#include "scenarios.h"
+
+#include "model/query.h"
+
+static struct snapshot *select_make(const struct snapshot *snapshot, const char *list)
+{
+	__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
+	struct snapshot *out;
+
+	if (list)
+		assert_int_equal(syscall_set_parse(list, &set, NULL), 0);
+	assert_int_equal(snapshot_select(snapshot, set, &out), 0);
+	return out;
+}
+
+/* Two processes, two ABIs: read, write, read/i386. */
+static struct snapshot *snapshot_two_by_three(void)
+{
+	struct builder *builder = builder_make();
+	struct row row;
+
+	scenario_two_processes(builder);
+	for (uint32_t pid = 1234; pid <= 5678; pid += 5678 - 1234) {
+		row_init_named(&row, pid, ABI_X86_64, "read");
+		row_add_calls(&row, pid, 100, 30, 10);
+		row_add_errors(&row, pid == 1234 ? EPERM : EIO, 1);
+		row_add_errors(&row, EINTR, 2);
+		row.in_flight = 1;
+		row.oldest_start_ns = pid;
+		builder_take_row(builder, &row);
+		row_init_named(&row, pid, ABI_X86_64, "write");
+		row_add_calls(&row, 1, pid, 0, 0);
+		builder_take_row(builder, &row);
+		row_init_named(&row, pid, ABI_I386, "read");
+		row_add_calls(&row, 7, 100, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	return snapshot_take(builder);
+}
+
+static void test_select_all(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
+	__cleanup(snapshot_freep) struct snapshot *all = select_make(snapshot, NULL);
+
+	(void)state;
+	assert_snapshot_equal(snapshot, all);
+	assert_ptr_not_equal(snapshot->rows, all->rows);
+	assert_ptr_not_equal(snapshot->rows[0].errnos, all->rows[0].errnos);
+	assert_string_equal(snapshot->host, all->host);
+	assert_int_equal(snapshot->elapsed_ns, all->elapsed_ns);
+}
+
+/* A name counts in every ABI; processes stay, for their user time. */
+static void test_select_by_set(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
+	__cleanup(snapshot_freep) struct snapshot *reads = select_make(snapshot, "read");
+	__cleanup(snapshot_freep) struct snapshot *writes = select_make(snapshot, "write");
+	__cleanup(snapshot_freep) struct snapshot *none = select_make(snapshot, "!all");
+
+	(void)state;
+	assert_int_equal(reads->nr_rows, 4);
+	assert_row_equal(&reads->rows[0], &snapshot->rows[0]);
+	assert_row_equal(&reads->rows[1], &snapshot->rows[2]);
+	assert_row_equal(&reads->rows[2], &snapshot->rows[3]);
+	assert_row_equal(&reads->rows[3], &snapshot->rows[5]);
+	assert_int_equal(writes->nr_rows, 2);
+	assert_row_equal(&writes->rows[0], &snapshot->rows[1]);
+	assert_row_equal(&writes->rows[1], &snapshot->rows[4]);
+	assert_int_equal(none->nr_rows, 0);
+	assert_int_equal(reads->nr_processes, 2);
+	assert_int_equal(none->nr_processes, 2);
+	assert_int_equal(snapshot_user_ns(none), snapshot_user_ns(snapshot));
+	for (size_t i = 0; i < 2; i++)
+		assert_process_equal(&none->processes[i], &snapshot->processes[i]);
+	/* Asking changes nothing. */
+	assert_int_equal(snapshot->nr_rows, 6);
+}
+
+static void test_sum_by_syscall(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
+	__cleanup(row_list_done) struct row_list sums = { 0 };
+
+	(void)state;
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, &sums), 0);
+	assert_int_equal(sums.nr_rows, 3);
+	for (size_t i = 0; i < sums.nr_rows; i++) {
+		assert_int_equal(sums.rows[i].pid, 0);
+		assert_int_equal(sums.rows[i].boot_ns, 0);
+	}
+	assert_int_equal(sums.rows[0].abi, ABI_X86_64);
+	assert_int_equal(sums.rows[0].nr, 0);
+	assert_int_equal(sums.rows[0].calls, 1234 + 5678);
+	assert_int_equal(sums.rows[0].errors, 6);
+	assert_int_equal(sums.rows[0].in_flight, 2);
+	assert_int_equal(sums.rows[0].oldest_start_ns, 1234);
+	assert_int_equal(row_cpu_ns(&sums.rows[0]), (1234 + 5678) * 70);
+	assert_int_equal(sums.rows[0].nr_errnos, 3);
+	assert_int_equal(sums.rows[0].errnos[0].err, EPERM);
+	assert_int_equal(sums.rows[0].errnos[1].err, EINTR);
+	assert_int_equal(sums.rows[0].errnos[1].count, 4);
+	assert_int_equal(sums.rows[0].errnos[2].err, EIO);
+	assert_int_equal(sums.rows[1].nr, 1);
+	assert_int_equal(sums.rows[1].calls, 2);
+	assert_int_equal(sums.rows[1].min_ns, 1234);
+	assert_int_equal(sums.rows[1].max_ns, 5678);
+	assert_int_equal(hist_total(&sums.rows[1].hist), 2);
+	/* read of another ABI is another call. */
+	assert_int_equal(sums.rows[2].abi, ABI_I386);
+	assert_int_equal(sums.rows[2].nr, 3);
+	assert_int_equal(sums.rows[2].calls, 14);
+	/* Asking changes nothing. */
+	assert_int_equal(snapshot->nr_rows, 6);
+	assert_int_equal(snapshot->rows[0].pid, 1234);
+	assert_int_equal(snapshot->rows[0].nr_errnos, 2);
+}
+
+/* The same number under two ABIs is two calls. */
+static void test_sum_keeps_abis_apart(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(row_list_done) struct row_list sums = { 0 };
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		row_init_for(&row, 1, (enum syscall_abi)abi, 3);
+		row_add_calls(&row, 1 + (uint64_t)abi, 100, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	row_init_for(&row, 0, ABI_X86_64, 3);
+	row.calls = row.untimed = 100;
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, &sums), 0);
+	assert_int_equal(sums.nr_rows, NR_SYSCALL_ABI);
+	/* Those that found no room belong to the same call. */
+	assert_int_equal(sums.rows[0].calls, 101);
+	assert_int_equal(sums.rows[0].untimed, 100);
+	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++) {
+		assert_int_equal(sums.rows[abi].abi, abi);
+		assert_int_equal(sums.rows[abi].calls, 1 + abi);
+	}
+}
+
+static void test_sum_of_nothing(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
+	struct row_list sums = { 0 };
+
+	(void)state;
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, &sums), 0);
+	assert_int_equal(sums.nr_rows, 0);
+	row_list_done(&sums);
+	row_list_done(&sums);
+	assert_null(sums.rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_select_all),     cmocka_unit_test(test_select_by_set),
+		cmocka_unit_test(test_sum_by_syscall), cmocka_unit_test(test_sum_keeps_abis_apart),
+		cmocka_unit_test(test_sum_of_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The arithmetic of rows. */
+#include "fixture.h"
+
+#include "model/row.h"
+
+static void test_init(void **state)
+{
+	struct row row;
+
+	(void)state;
+	memset(&row, 0xa5, sizeof(row));
+	row_init(&row);
+	assert_int_equal(row.pid, 0);
+	assert_int_equal(row.calls, 0);
+	assert_int_equal(row.min_ns, UINT64_MAX);
+	assert_int_equal(row.max_ns, 0);
+	assert_int_equal(row.oldest_start_ns, UINT64_MAX);
+	assert_int_equal(row.in_flight, 0);
+	assert_null(row.errnos);
+	assert_int_equal(row.nr_errnos, 0);
+	assert_int_equal(hist_total(&row.hist), 0);
+	row_done(&row);
+	row_done(&row);
+}
+
+static void test_times(void **state)
+{
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_calls(&row, 10, 1000, 300, 100);
+	row.calls += 5;
+	row.untimed = 2;
+	row.no_return = 3;
+	row.denied = 1;
+	row.interrupted = 4;
+	row.errors = 2;
+	assert_int_equal(row_timed(&row), 10);
+	assert_int_equal(row_timed(&row), hist_total(&row.hist));
+	assert_int_equal(row_cpu_ns(&row), 7000);
+	assert_int_equal(row_sleep_ns(&row), 2000);
+	assert_int_equal(row_cpu_ns(&row) + row.runq_ns + row_sleep_ns(&row), row.wall_ns);
+}
+
+/* Counts that are told apart from each other: n times one to seven. */
+static void row_init_counts(struct row *row, uint32_t pid, uint64_t n)
+{
+	row_init_for(row, pid, ABI_X86_64, 7);
+	row->interrupted = 1 * n;
+	row->untimed = 2 * n;
+	row->denied = 3 * n;
+	row->no_return = 4 * n;
+	row->result_sum = 5 * n;
+	row->in_flight = 6 * n;
+	row->in_flight_early = 7 * n;
+}
+
+static void test_merge_adds_every_field(void **state)
+{
+	struct row a, b;
+
+	(void)state;
+	row_init_counts(&a, 1, 1);
+	row_init_counts(&b, 2, 10);
+	row_add_calls(&a, 1, 100, 50, 20);
+	row_add_calls(&b, 1, 2000, 900, 300);
+	a.calls = 1000;
+	b.calls = 2000;
+	a.oldest_start_ns = 70;
+	b.oldest_start_ns = 60;
+	row_add_errors(&a, ENOENT, 1);
+	row_add_errors(&b, ENOENT, 2);
+	row_add_errors(&b, EPERM, 3);
+	assert_int_equal(row_merge(&a, &b), 0);
+	assert_int_equal(a.pid, 1);
+	assert_int_equal(a.boot_ns, 1000);
+	assert_int_equal(a.abi, ABI_X86_64);
+	assert_int_equal(a.nr, 7);
+	assert_int_equal(a.calls, 3000);
+	assert_int_equal(a.errors, 6);
+	assert_int_equal(a.interrupted, 11);
+	assert_int_equal(a.untimed, 22);
+	assert_int_equal(a.denied, 33);
+	assert_int_equal(a.no_return, 44);
+	assert_int_equal(a.result_sum, 55);
+	assert_int_equal(a.wall_ns, 2100);
+	assert_int_equal(a.off_ns, 950);
+	assert_int_equal(a.runq_ns, 320);
+	assert_int_equal(a.min_ns, 100);
+	assert_int_equal(a.max_ns, 2000);
+	assert_int_equal(a.hist.buckets[hist_bucket(100)], 1);
+	assert_int_equal(a.hist.buckets[hist_bucket(2000)], 1);
+	assert_int_equal(hist_total(&a.hist), 2);
+	assert_int_equal(a.in_flight, 66);
+	assert_int_equal(a.in_flight_early, 77);
+	assert_int_equal(a.oldest_start_ns, 60);
+	assert_int_equal(a.nr_errnos, 2);
+	assert_int_equal(a.errnos[0].err, EPERM);
+	assert_int_equal(a.errnos[0].count, 3);
+	assert_int_equal(a.errnos[1].err, ENOENT);
+	assert_int_equal(a.errnos[1].count, 3);
+	/* The other one is as it was. */
+	assert_int_equal(b.calls, 2000);
+	assert_int_equal(b.nr_errnos, 2);
+	row_done(&a);
+	row_done(&b);
+}
+
+static void test_merge_keeps_extremes_either_way(void **state)
+{
+	struct row low, high, none, sum;
+
+	(void)state;
+	row_init_for(&low, 1, ABI_X86_64, 0);
+	row_init_for(&high, 1, ABI_X86_64, 0);
+	row_init_for(&none, 1, ABI_X86_64, 0);
+	row_add_calls(&low, 1, 10, 0, 0);
+	row_add_calls(&high, 1, 1000, 0, 0);
+	low.in_flight = 1;
+	low.oldest_start_ns = 5;
+	sum = high;
+	assert_int_equal(row_merge(&sum, &low), 0);
+	assert_int_equal(sum.min_ns, 10);
+	assert_int_equal(sum.max_ns, 1000);
+	assert_int_equal(sum.oldest_start_ns, 5);
+	sum = low;
+	assert_int_equal(row_merge(&sum, &high), 0);
+	assert_int_equal(sum.min_ns, 10);
+	assert_int_equal(sum.max_ns, 1000);
+	assert_int_equal(sum.oldest_start_ns, 5);
+	assert_int_equal(row_merge(&sum, &none), 0);
+	assert_int_equal(sum.min_ns, 10);
+	assert_int_equal(sum.max_ns, 1000);
+	assert_int_equal(sum.oldest_start_ns, 5);
+	assert_int_equal(row_merge(&none, &low), 0);
+	assert_row_equal(&none, &low);
+}
+
+static void test_errnos_are_sorted(void **state)
+{
+	uint64_t counts[600] = { 0 }, seed = 7;
+	struct row row;
+	size_t kinds = 0;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	for (int i = 0; i < 3000; i++) {
+		int err = 1 + (int)random_below(&seed, ARRAY_SIZE(counts) - 1);
+		uint64_t count = 1 + random_below(&seed, 1ULL << 40);
+
+		kinds += counts[err] == 0;
+		counts[err] += count;
+		assert_int_equal(row_add_errno(&row, err, count), 0);
+	}
+	assert_int_equal(row.nr_errnos, kinds);
+	for (size_t i = 0; i < row.nr_errnos; i++) {
+		if (i)
+			assert_true(row.errnos[i - 1].err < row.errnos[i].err);
+		assert_int_equal(row.errnos[i].count, counts[row.errnos[i].err]);
+	}
+	row_done(&row);
+	assert_null(row.errnos);
+	assert_int_equal(row.nr_errnos, 0);
+}
+
+static void test_subtract_undoes_merge(void **state)
+{
+	uint64_t seed = 8;
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		struct row a, b, sum;
+
+		row_init_random(&a, &seed);
+		row_init_random(&b, &seed);
+		assert_int_equal(row_copy(&sum, &a), 0);
+		assert_int_equal(row_merge(&sum, &b), 0);
+		row_subtract(&sum, &b);
+		assert_row_sums_equal(&sum, &a);
+		/* The extremes cannot be known: bounds around the true ones. */
+		assert_true(sum.min_ns <= a.min_ns);
+		assert_true(sum.max_ns >= a.max_ns);
+		assert_true(hist_bucket(sum.min_ns) == hist_bucket(a.min_ns));
+		assert_true(hist_bucket(sum.max_ns) == hist_bucket(a.max_ns));
+		assert_true(sum.min_ns >= (a.min_ns < b.min_ns ? a.min_ns : b.min_ns));
+		assert_true(sum.max_ns <= (a.max_ns > b.max_ns ? a.max_ns : b.max_ns));
+		/* Calls in flight are those of the later reading. */
+		assert_int_equal(sum.in_flight, a.in_flight + b.in_flight);
+		row_done(&a);
+		row_done(&b);
+		row_done(&sum);
+	}
+}
+
+static void test_subtract_bounds(void **state)
+{
+	struct row earlier, later;
+
+	(void)state;
+	row_init_for(&earlier, 1, ABI_X86_64, 0);
+	row_add_calls(&earlier, 1, 70, 0, 0);
+	row_add_calls(&earlier, 1, 5000, 0, 0);
+	later = earlier;
+	row_add_calls(&later, 1, 1000, 0, 0);
+	row_add_calls(&later, 1, 300, 0, 0);
+	row_subtract(&later, &earlier);
+	/* Buckets 256 to 319 and 896 to 1023. */
+	assert_int_equal(later.min_ns, 256);
+	assert_int_equal(later.max_ns, 1023);
+
+	/* Cut to the extremes of the whole. */
+	later = earlier;
+	row_add_calls(&later, 1, 72, 0, 0);
+	row_add_calls(&later, 1, 4900, 0, 0);
+	row_subtract(&later, &earlier);
+	assert_int_equal(later.min_ns, 70);
+	assert_int_equal(later.max_ns, 5000);
+
+	/* The last bucket has no end of its own. */
+	later = earlier;
+	row_add_calls(&later, 1, 1ULL << 43, 0, 0);
+	row_subtract(&later, &earlier);
+	assert_int_equal(later.min_ns, 1ULL << 42);
+	assert_int_equal(later.max_ns, 1ULL << 43);
+
+	/* Nor has the first a beginning. */
+	later = earlier;
+	row_add_calls(&later, 1, 0, 0, 0);
+	row_subtract(&later, &earlier);
+	assert_int_equal(later.min_ns, 0);
+	assert_int_equal(later.max_ns, 63);
+}
+
+static void test_subtract_all(void **state)
+{
+	struct row a, b;
+	uint64_t seed = 9;
+
+	(void)state;
+	row_init_random(&a, &seed);
+	assert_int_equal(row_copy(&b, &a), 0);
+	row_subtract(&a, &b);
+	assert_int_equal(a.calls, 0);
+	assert_int_equal(a.wall_ns, 0);
+	assert_int_equal(a.nr_errnos, 0);
+	assert_int_equal(a.min_ns, UINT64_MAX);
+	assert_int_equal(a.max_ns, 0);
+	assert_int_equal(hist_total(&a.hist), 0);
+	row_done(&a);
+	row_done(&b);
+}
+
+/* An errno that did not come again is left out, the rest stay in order. */
+static void test_subtract_errnos(void **state)
+{
+	struct row earlier, later;
+
+	(void)state;
+	row_init_for(&earlier, 1, ABI_X86_64, 0);
+	row_add_errors(&earlier, EPERM, 5);
+	row_add_errors(&earlier, EINTR, 2);
+	row_add_errors(&earlier, EAGAIN, 1);
+	assert_int_equal(row_copy(&later, &earlier), 0);
+	row_add_errors(&later, ENOENT, 4);
+	row_add_errors(&later, EINTR, 3);
+	row_add_errors(&later, ETIMEDOUT, 6);
+	row_subtract(&later, &earlier);
+	assert_int_equal(later.nr_errnos, 3);
+	assert_int_equal(later.errnos[0].err, ENOENT);
+	assert_int_equal(later.errnos[0].count, 4);
+	assert_int_equal(later.errnos[1].err, EINTR);
+	assert_int_equal(later.errnos[1].count, 3);
+	assert_int_equal(later.errnos[2].err, ETIMEDOUT);
+	assert_int_equal(later.errnos[2].count, 6);
+	assert_int_equal(later.errors, 13);
+	row_done(&earlier);
+	row_done(&later);
+}
+
+static void test_copy_is_independent(void **state)
+{
+	struct row a, b, bare;
+	uint64_t seed = 10;
+
+	(void)state;
+	row_init_random(&a, &seed);
+	assert_int_equal(row_copy(&b, &a), 0);
+	assert_row_equal(&a, &b);
+	assert_ptr_not_equal(a.errnos, b.errnos);
+	a.errnos[0].count = 777;
+	a.calls = 888;
+	assert_int_not_equal(b.errnos[0].count, 777);
+	assert_int_not_equal(b.calls, 888);
+	row_done(&a);
+	row_add_errors(&b, EXDEV, 1);
+	row_done(&b);
+
+	row_init_for(&bare, 1, ABI_X86_64, 0);
+	memset(&b, 0xa5, sizeof(b));
+	assert_int_equal(row_copy(&b, &bare), 0);
+	assert_null(b.errnos);
+	assert_row_equal(&bare, &b);
+}
+
+/* Sorted by pid, start, ABI, number; each of them at its extremes. */
+static void test_order(void **state)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t boot_ns;
+		enum syscall_abi abi;
+		int64_t nr;
+	} sorted[] = {
+		{ 0, 0, ABI_X86_64, ROW_NR_OTHER },
+		{ 0, 0, ABI_X86_64, 0 },
+		{ 0, 0, ABI_ARM, 0 },
+		{ 1, 0, ABI_ARM, INT32_MAX },
+		{ 1, 5, ABI_X86_64, ROW_NR_OTHER },
+		{ 1, 5, ABI_X86_64, -1 },
+		{ 1, 5, ABI_X86_64, 0 },
+		{ 1, 5, ABI_X86_64, INT32_MAX },
+		{ 1, 5, ABI_I386, ROW_NR_OTHER },
+		{ 1, 6, ABI_X86_64, 0 },
+		{ 1, UINT64_MAX, ABI_X86_64, 0 },
+		{ 2, 0, ABI_X86_64, 0 },
+		{ 0x80000000, 0, ABI_X86_64, 0 },
+		{ UINT32_MAX, 0, ABI_X86_64, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
+			struct row a, b;
+			int order;
+
+			row_init_for(&a, sorted[i].pid, sorted[i].abi, sorted[i].nr);
+			row_init_for(&b, sorted[j].pid, sorted[j].abi, sorted[j].nr);
+			a.boot_ns = sorted[i].boot_ns;
+			b.boot_ns = sorted[j].boot_ns;
+			order = row_compare(&a, &b);
+			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_init),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_merge_adds_every_field),
+		cmocka_unit_test(test_merge_keeps_extremes_either_way),
+		cmocka_unit_test(test_errnos_are_sorted),
+		cmocka_unit_test(test_subtract_undoes_merge),
+		cmocka_unit_test(test_subtract_bounds),
+		cmocka_unit_test(test_subtract_all),
+		cmocka_unit_test(test_subtract_errnos),
+		cmocka_unit_test(test_copy_is_independent),
+		cmocka_unit_test(test_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

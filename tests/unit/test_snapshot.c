@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Snapshots as values: copies, look-ups and sums. */
+#include "fixture.h"
+
+static void test_new_like(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *one = snapshot_make();
+	__cleanup(snapshot_freep) struct snapshot *like = NULL;
+
+	(void)state;
+	one->targets[0] = (struct process){ .pid = 7, .boot_ns = 8, .comm = "target" };
+	one->nr_targets = 1;
+	one->losses.count[LOSS_TORN_READ] = 9;
+	one->rows = calloc(1, sizeof(*one->rows));
+	one->processes = calloc(1, sizeof(*one->processes));
+	assert_true(one->rows && one->processes);
+	row_init_for(&one->rows[0], 1, ABI_X86_64, 0);
+	one->nr_rows = one->nr_processes = 1;
+	assert_int_equal(snapshot_new_like(one, &like), 0);
+	assert_string_equal(like->host, one->host);
+	assert_string_equal(like->boot_id, one->boot_id);
+	assert_string_equal(like->kernel, one->kernel);
+	assert_ptr_not_equal(like->host, one->host);
+	assert_ptr_not_equal(like->boot_id, one->boot_id);
+	assert_ptr_not_equal(like->kernel, one->kernel);
+	assert_int_equal(like->start_ns, one->start_ns);
+	assert_int_equal(like->end_ns, one->end_ns);
+	assert_int_equal(like->elapsed_ns, one->elapsed_ns);
+	assert_int_equal(like->end_mono_ns, one->end_mono_ns);
+	assert_int_equal(like->has_runq, one->has_runq);
+	assert_int_equal(like->losses.count[LOSS_TORN_READ], 9);
+	assert_int_equal(like->nr_targets, 1);
+	assert_ptr_not_equal(like->targets, one->targets);
+	assert_process_equal(&like->targets[0], &one->targets[0]);
+	assert_int_equal(like->nr_rows, 0);
+	assert_int_equal(like->nr_processes, 0);
+	assert_null(like->rows);
+	assert_null(like->processes);
+}
+
+static void test_new_like_blank(void **state)
+{
+	const struct snapshot blank = { .nr_rows = 0 };
+	__cleanup(snapshot_freep) struct snapshot *like = NULL;
+	struct snapshot *none = NULL;
+
+	(void)state;
+	assert_int_equal(snapshot_new_like(&blank, &like), 0);
+	assert_string_equal(like->host, "");
+	assert_string_equal(like->boot_id, "");
+	assert_string_equal(like->kernel, "");
+	assert_int_equal(like->nr_targets, 0);
+	snapshot_free(NULL);
+	snapshot_freep(&none);
+}
+
+static void test_find_process(void **state)
+{
+	static const struct {
+		uint32_t pid;
+		uint64_t boot_ns;
+	} known[] = { { 1, 10 }, { 1, 20 }, { 2, 5 }, { 300, 0 }, { UINT32_MAX, UINT64_MAX } };
+	static const struct {
+		uint32_t pid;
+		uint64_t boot_ns;
+	} absent[] = { { 0, 0 }, { 1, 0 }, { 1, 15 }, { 1, 30 }, { 2, 10 }, { 3, 5 }, { 300, 1 } };
+	struct builder *builder = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		struct process process = { .pid = known[i].pid, .boot_ns = known[i].boot_ns };
+
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+	}
+	snapshot = snapshot_take(builder);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		assert_ptr_equal(snapshot_find_process(snapshot, known[i].pid, known[i].boot_ns),
+				 &snapshot->processes[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
+		assert_null(snapshot_find_process(snapshot, absent[i].pid, absent[i].boot_ns));
+	assert_null(snapshot_find_process(empty, 1, 10));
+}
+
+static void test_find_row(void **state)
+{
+	struct builder *builder = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
+	struct row row;
+
+	(void)state;
+	for (uint32_t pid = 0; pid < 3; pid++) {
+		for (int nr = 0; nr < 6; nr += 2) {
+			row_init_for(&row, pid, nr & 2 ? ABI_I386 : ABI_X86_64, nr);
+			row_add_calls(&row, pid + 1, 100, 0, 0);
+			builder_take_row(builder, &row);
+		}
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_rows, 9);
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		assert_ptr_equal(snapshot_find_row(snapshot, &snapshot->rows[i]),
+				 &snapshot->rows[i]);
+	/* Only the identity counts. */
+	row_init_for(&row, 2, ABI_I386, 2);
+	assert_int_equal(snapshot_find_row(snapshot, &row)->calls, 3);
+	row_init_for(&row, 2, ABI_X86_64, 2);
+	assert_null(snapshot_find_row(snapshot, &row));
+	row_init_for(&row, 2, ABI_X86_64, 1);
+	assert_null(snapshot_find_row(snapshot, &row));
+	row_init_for(&row, 3, ABI_X86_64, 0);
+	assert_null(snapshot_find_row(snapshot, &row));
+	row_init_for(&row, 2, ABI_X86_64, 0);
+	row.boot_ns++;
+	assert_null(snapshot_find_row(snapshot, &row));
+	assert_null(snapshot_find_row(empty, &row));
+}
+
+static void test_user_time(void **state)
+{
+	struct builder *builder = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
+
+	(void)state;
+	builder_take_process(builder, 1, "one", 3, 1);
+	builder_take_process(builder, 2, "two", 3, 20);
+	builder_take_process(builder, 3, "three", 5, 5000000000);
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot_user_ns(snapshot), 5000000021);
+	assert_int_equal(snapshot_user_ns(empty), 0);
+}
+
+static void test_oldest(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
+	row.in_flight = 1;
+	row.oldest_start_ns = snapshot->end_mono_ns - 5;
+	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 5);
+	row.oldest_start_ns = snapshot->end_mono_ns;
+	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
+	/* Begun after the clock was read. */
+	row.oldest_start_ns = snapshot->end_mono_ns + 1;
+	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
+	row.oldest_start_ns = 0;
+	assert_int_equal(snapshot_oldest_ns(snapshot, &row), snapshot->end_mono_ns);
+	row.in_flight = 0;
+	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
+}
+
+static void test_process_order(void **state)
+{
+	static const struct process sorted[] = {
+		{ .pid = 0, .boot_ns = 0 },          { .pid = 0, .boot_ns = UINT64_MAX },
+		{ .pid = 1, .boot_ns = 1 },          { .pid = 1, .boot_ns = 1ULL << 40 },
+		{ .pid = 0x80000000, .boot_ns = 0 }, { .pid = UINT32_MAX, .boot_ns = 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
+			int order = process_compare(&sorted[i], &sorted[j]);
+
+			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new_like),      cmocka_unit_test(test_new_like_blank),
+		cmocka_unit_test(test_find_process),  cmocka_unit_test(test_find_row),
+		cmocka_unit_test(test_user_time),     cmocka_unit_test(test_oldest),
+		cmocka_unit_test(test_process_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

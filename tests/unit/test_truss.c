@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of truss -c and the trust lines below it: golden files, and the layout of illumos. */
+#include "scenarios.h"
+
+#include "model/query.h"
+#include "report/label.h"
+#include "report/report.h"
+
+static void test_golden(void **state)
+{
+	static const char *const names[] = {
+		"ordinary", "empty",  "long_names", "foreign", "mixed", "unknown",
+		"overflow", "losses", "in_flight",  "untimed", "big",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct scenario *scenario = scenario_find(names[i]);
+		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
+		__cleanup(freep) char *text = report_render(report_truss, snapshot);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "truss_%s", names[i]);
+		golden_check(golden, text);
+	}
+}
+
+static void test_trust_golden(void **state)
+{
+	static const char *const names[] = { "ordinary", "losses", "in_flight", "overflow" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct scenario *scenario = scenario_find(names[i]);
+		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
+		__cleanup(freep) char *text = report_render(report_trust, snapshot);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "trust_%s", names[i]);
+		golden_check(golden, text);
+	}
+}
+
+/* Every table ends with the trust lines, and with a newline. */
+static void test_trust_is_in_every_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; scenario_at(i); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_at(i)->make(ABI_OF_TESTS);
+		__cleanup(freep) char *table = report_render(report_truss, snapshot);
+		__cleanup(freep) char *trust = report_render(report_trust, snapshot);
+
+		assert_true(strlen(table) > strlen(trust));
+		assert_string_equal(table + strlen(table) - strlen(trust), trust);
+		assert_int_equal(trust[strlen(trust) - 1], '\n');
+		assert_true(!strncmp(trust, "exact: no call is missing\n", 26) ==
+			    losses_none(&snapshot->losses));
+	}
+}
+
+/* As truss prints a time: five columns of whole seconds, blank when there are none. */
+static void illumos_time(uint64_t ns, FILE *out)
+{
+	unsigned long seconds = ns / 1000000000, nanoseconds = ns % 1000000000;
+
+	if (seconds)
+		fprintf(out, "%5lu", seconds);
+	else
+		fprintf(out, "     ");
+	fprintf(out, ".%3.3ld", (long)nanoseconds / 1000000);
+}
+
+/* The report of illumos truss, format by format; names are cut, so none may be too long. */
+static void illumos_report(const struct snapshot *snapshot, FILE *out)
+{
+	__cleanup(row_list_done) struct row_list list = { 0 };
+	uint64_t cpu_ns = 0;
+	long calls = 0, errors = 0;
+
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, &list), 0);
+	fprintf(out, "\nsyscall               seconds   calls  errors\n");
+	for (size_t i = 0; i < list.nr_rows; i++) {
+		const struct row *row = &list.rows[i];
+		char label[ROW_LABEL_MAX];
+
+		if (!row->calls)
+			continue;
+		row_label(row, label, sizeof(label));
+		assert_in_range(strlen(label), 1, 19);
+		fprintf(out, "%-19.19s ", label);
+		illumos_time(row->wall_ns - row->off_ns, out);
+		fprintf(out, " %7ld", (long)row->calls);
+		if (row->errors)
+			fprintf(out, " %7ld", (long)row->errors);
+		fprintf(out, "\n");
+		cpu_ns += row->wall_ns - row->off_ns;
+		calls += (long)row->calls;
+		errors += (long)row->errors;
+	}
+	fprintf(out, "                     --------  ------   ----\n");
+	fprintf(out, "sys totals:         ");
+	illumos_time(cpu_ns, out);
+	fprintf(out, " %7ld %6ld\n", calls, errors);
+	fprintf(out, "usr time:           ");
+	illumos_time(snapshot_user_ns(snapshot), out);
+	fprintf(out, "\nelapsed:            ");
+	illumos_time(snapshot->elapsed_ns, out);
+	fprintf(out, "\n");
+}
+
+static int report_as_illumos(const struct snapshot *snapshot, FILE *out)
+{
+	illumos_report(snapshot, out);
+	return report_trust(snapshot, out);
+}
+
+static void test_layout_is_that_of_illumos(void **state)
+{
+	static const char *const names[] = {
+		"ordinary", "empty",     "foreign", "unknown", "overflow",
+		"losses",   "in_flight", "untimed", "big",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct scenario *scenario = scenario_find(names[i]);
+		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
+		__cleanup(freep) char *got = report_render(report_truss, snapshot);
+		__cleanup(freep) char *expected = report_render(report_as_illumos, snapshot);
+
+		assert_string_equal(got, expected);
+	}
+}
+
+/* One table by hand, so that no code is needed to know what is right. */
+static void test_by_hand(void **state)
+{
+	static const char *const expected = "\n"
+					    "syscall               seconds   calls  errors\n"
+					    "read                    1.228    1024      13\n"
+					    "write                    .000       1\n"
+					    "fstat                   1.000       1\n"
+					    "exit_group               .000       1\n"
+					    "getrandom                .008  100000\n"
+					    "io_uring_enter           .003       3       2\n"
+					    "                     --------  ------   ----\n"
+					    "sys totals:             2.240  101030     15\n"
+					    "usr time:               2.000\n"
+					    "elapsed:                2.500\n"
+					    "exact: no call is missing\n";
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
+	__cleanup(freep) char *text = report_render(report_truss, snapshot);
+
+	(void)state;
+	assert_string_equal(text, expected);
+}
+
+/* Without run-queue time the CPU time is the same. */
+static void test_runq_is_not_shown(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *with = scenario_ordinary(ABI_OF_TESTS);
+	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
+	__cleanup(freep) char *a = report_render(report_truss, with);
+	__cleanup(freep) char *b = report_render(report_truss, without);
+
+	(void)state;
+	assert_string_equal(a, b);
+}
+
+static char *render_one(enum syscall_abi abi, const char *name, uint64_t wall_ns)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	row_init_named(&row, 1, abi, name);
+	row_add_calls(&row, 1, wall_ns, 0, 0);
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	return report_render(report_truss, snapshot);
+}
+
+/* The column is 19 wide up to 19 characters, then exactly as wide as the longest name. */
+static void test_name_column(void **state)
+{
+	static const struct {
+		enum syscall_abi abi;
+		const char *name;
+		int width;
+	} names[] = {
+		{ ABI_OF_TESTS, "read", 19 },
+		{ ABI_I386, "rt_sigprocmask", 19 },  /* 19 with its ABI */
+		{ ABI_I386, "rt_sigtimedwait", 20 }, /* 20 */
+		{ ABI_OF_TESTS, "landlock_create_ruleset", 23 },
+		{ ABI_I386, "landlock_create_ruleset", 28 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(freep) char *text = render_one(names[i].abi, names[i].name, 0);
+		int width = names[i].width;
+		char expected[256];
+
+		snprintf(expected, sizeof(expected), "\n%-*s   seconds   calls  errors\n", width,
+			 "syscall");
+		assert_memory_equal(text, expected, strlen(expected));
+		snprintf(expected, sizeof(expected), "\n%*s  --------  ------   ----\n", width, "");
+		assert_non_null(strstr(text, expected));
+		snprintf(expected, sizeof(expected), "\n%-*s     2.500\n", width, "elapsed:");
+		assert_non_null(strstr(text, expected));
+	}
+}
+
+/* Times are cut, not rounded, and have no leading zero. */
+static void test_seconds(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *line;
+	} times[] = {
+		{ 0, "\nread                     .000       1\n" },
+		{ 999999, "\nread                     .000       1\n" },
+		{ 1000000, "\nread                     .001       1\n" },
+		{ 999999999, "\nread                     .999       1\n" },
+		{ 1000000000, "\nread                    1.000       1\n" },
+		{ 10010999999, "\nread                   10.010       1\n" },
+		{ 99999999999999, "\nread                99999.999       1\n" },
+		{ 100000000000000, "\nread                100000.000       1\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		__cleanup(freep) char *text = render_one(ABI_OF_TESTS, "read", times[i].ns);
+
+		if (!strstr(text, times[i].line))
+			fail_msg("no line%s in%s", times[i].line, text);
+	}
+}
+
+static void stream_check(int (*report)(const struct snapshot *, FILE *))
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
+	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
+
+	assert_non_null(full);
+	setbuf(full, NULL);
+	assert_int_equal(report(snapshot, full), -EIO);
+}
+
+static void test_failing_stream(void **state)
+{
+	(void)state;
+	stream_check(report_truss);
+	stream_check(report_trust);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_trust_golden),
+		cmocka_unit_test(test_trust_is_in_every_table),
+		cmocka_unit_test(test_layout_is_that_of_illumos),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_runq_is_not_shown),
+		cmocka_unit_test(test_name_column),
+		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
