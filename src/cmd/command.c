@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the child that becomes the command. Between fork and execve it makes one blocking read,
- * which ends when the parent closes the pipe.
+ * which ends when the parent writes a byte.
  */
 #include "cmd/command.h"
 
@@ -50,13 +50,18 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 static void command_child(int go, int failure, const char *path, char **argv)
 {
 	sigset_t ours;
+	ssize_t got;
 	char byte;
 	int err;
 
 	session_signal_set(&ours);
 	sigprocmask(SIG_UNBLOCK, &ours, NULL);
-	while (read(go, &byte, 1) < 0 && errno == EINTR)
-		;
+	do {
+		got = read(go, &byte, 1);
+	} while (got < 0 && errno == EINTR);
+	/* End of file: the parent died before it could count anything. */
+	if (got != 1)
+		_exit(126);
 	execv(path, argv);
 	err = errno;
 	if (write(failure, &err, sizeof(err)) < 0)
@@ -102,6 +107,9 @@ int command_release(struct command *command, const char *name, struct diag *d)
 	int child_errno = 0;
 	ssize_t got;
 
+	if (write(command->go, "", 1) != 1)
+		return diag_set(d, DIAG_FAILED, errno, "cannot start \"%s\": %s", name,
+				strerror(errno));
 	close(command->go);
 	command->go = -1;
 	/* End of file: the execve closed the other end. */

@@ -10,7 +10,7 @@
 
 struct command {
 	pid_t pid;   /* 0: none */
-	int go;      /* closing it lets the child run its execve */
+	int go;      /* a byte lets the child run its execve */
 	int failure; /* the child writes its errno here when execve fails */
 	bool reaped;
 	int status; /* as from waitpid(), once reaped */

@@ -89,13 +89,15 @@ int session_run(struct session *session, struct collector *collector, struct com
 		{ .fd = session->timer, .events = POLLIN },
 		{ .fd = collector_fd(collector), .events = POLLIN },
 	};
-	int signals = 0;
+	int signals = 0, err;
 
 	if (duration_ns)
 		session_set_timer(session, duration_ns);
 	for (;;) {
-		if (collector_reclaim(collector))
-			return diag_oom(d);
+		err = collector_reclaim(collector);
+		if (err)
+			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
+					strerror(-err));
 		if (collector_live(collector) == 0)
 			return 0;
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)

@@ -174,6 +174,9 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
+/* Far more than any number of threads that are being made calls for. */
+#define MAX_PASSES 1000
+
 /* One pass over all tasks of the system, adopting those of marked processes. */
 static int collector_adopt(struct collector *c)
 {
@@ -190,23 +193,50 @@ static int collector_adopt(struct collector *c)
 	return got < 0 ? -errno : 0;
 }
 
-int collector_start(struct collector *c, struct diag *d)
+/*
+ * Passes until one adopts none and no fork failed to hand on its counting meanwhile, as it does
+ * when the kernel is busy with task storage on that CPU: a thread that was missed before such a
+ * pass was found by it. Every pass but the last finds something, unless memory is short for good.
+ */
+static int collector_adopt_all(struct collector *c)
 {
 	uint32_t *adopted = &c->skel->data_population->population.adopted;
+	__u64 *untracked = &c->arrays.losses[LOSS_TASK_UNTRACKED];
 	uint32_t before;
+	int err;
+
+	for (int i = 0; i < MAX_PASSES; i++) {
+		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
+		c->untracked_seen = __atomic_load_n(untracked, __ATOMIC_ACQUIRE);
+		err = collector_adopt(c);
+		if (err)
+			return err;
+		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before &&
+		    __atomic_load_n(untracked, __ATOMIC_ACQUIRE) == c->untracked_seen)
+			return 0;
+	}
+	return 0;
+}
+
+int collector_find_untracked(struct collector *c)
+{
+	if (__atomic_load_n(&c->arrays.losses[LOSS_TASK_UNTRACKED], __ATOMIC_ACQUIRE) ==
+	    c->untracked_seen)
+		return 0;
+	return collector_adopt_all(c);
+}
+
+int collector_start(struct collector *c, struct diag *d)
+{
 	int err;
 
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();
-	/* A thread may be made while a pass goes on; after a pass without a find none is left. */
-	do {
-		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-		err = collector_adopt(c);
-		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s",
-					strerror(-err));
-	} while (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) != before);
+	err = collector_adopt_all(c);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
+	c->untracked_at_start = c->untracked_seen;
 	return 0;
 }
 

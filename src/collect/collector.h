@@ -51,7 +51,7 @@ int collector_start(struct collector *collector, struct diag *d);
 /* Readable when tasks have ended; owned by the collector. */
 int collector_fd(const struct collector *collector);
 
-/* Folds the rows of ended tasks into the totals and gives their room back. 0 or -ENOMEM. */
+/* Folds the rows of ended tasks into the totals and gives their room back. 0 or -errno. */
 int collector_reclaim(struct collector *collector);
 
 /* Threads being counted now. */

@@ -32,6 +32,8 @@ struct collector {
 	bool has_runq;
 	bool in_initial_pidns; /* /proc speaks of the pids in the records */
 	struct losses misses_at_start;
+	uint64_t untracked_seen;     /* LOSS_TASK_UNTRACKED before the last pass over all tasks */
+	uint64_t untracked_at_start; /* those were found by a pass and lost nothing */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
 };
@@ -39,6 +41,9 @@ struct collector {
 /* Reads one record and its rows into a builder, at CLOCK_MONOTONIC now. 0 or -ENOMEM. */
 int record_read(const struct collector *collector, uint32_t index, uint64_t now_ns,
 		struct builder *builder, struct losses *losses);
+
+/* Looks for threads that a fork could not hand its counting on to. 0 or -errno. */
+int collector_find_untracked(struct collector *collector);
 
 /* Reads the overflow rows into a builder. 0 or -ENOMEM. */
 int overflow_read(const struct collector *collector, struct builder *builder);

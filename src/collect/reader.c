@@ -246,6 +246,7 @@ static void snapshot_read_losses(const struct collector *c, struct losses *losse
 
 	for (int i = 0; i < NR_LOSS; i++)
 		losses->count[i] += c->arrays.losses[i];
+	losses->count[LOSS_TASK_UNTRACKED] -= c->untracked_at_start;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	losses_merge(losses, &misses);
@@ -283,9 +284,15 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
 
-	if (!snapshot || collector_reclaim(c) || snapshot_describe(c, snapshot) ||
-	    collector_read_rows(c, snapshot))
-		return diag_oom(d);
+	int err = snapshot ? collector_reclaim(c) : -ENOMEM;
+
+	if (!err)
+		err = snapshot_describe(c, snapshot);
+	if (!err)
+		err = collector_read_rows(c, snapshot);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
+				strerror(-err));
 	snapshot_name_targets(snapshot);
 	snapshot_read_losses(c, &snapshot->losses);
 	*ret = steal_ptr(&snapshot);

@@ -63,8 +63,12 @@ int collector_reclaim(struct collector *c)
 {
 	uint32_t used = records_used(c);
 	struct losses unused = { 0 };
+	int err;
 
 	ring_buffer__consume(c->task_ends);
+	err = collector_find_untracked(c);
+	if (err)
+		return err;
 	for (uint32_t i = 1; i < used; i++) {
 		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
 			continue;

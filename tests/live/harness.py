@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Runs workloads under bpftruss and judges its reports.
+
+Every report that a test gets has been checked against the identities that hold for all of them
+(check_identities). A workload's own table is then compared row by row: the difference is to be 0.
+"""
+
+import errno
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("O", os.path.join(TOP, "build")))
+BPFTRUSS = os.path.join(BUILD, "bpftruss")
+
+NATIVE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
+IS_X86 = NATIVE == "x86_64"
+NUMBERS = {
+    "x86_64": {"read": 0, "nanosleep": 35, "restart_syscall": 219, "getppid": 110, "write": 1},
+    "arm64": {"read": 63, "nanosleep": 101, "restart_syscall": 128, "getppid": 173, "write": 64},
+}[NATIVE]
+
+DEADLINE_S = 60  # for anything to happen at all; far beyond what it takes
+COUNTS = ("calls", "errors", "interrupted", "no_return", "denied", "untimed", "bytes")
+NOTHING = {field: 0 for field in COUNTS}
+NOTHING["errnos"] = {}
+
+
+def until(condition, what):
+    """Waits for something that happens within milliseconds, and returns it."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.001)
+    raise AssertionError("did not happen: " + what)
+
+
+def slurp(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# --- reports -------------------------------------------------------------------------------------
+
+
+def check_times(row, timed):
+    keys = ("wall", "cpu", "runq", "sleep", "min", "p50", "p90", "p99", "max")
+    times = [row[key + "_ns"] for key in keys]
+    if not timed:
+        assert times == [None] * len(keys), row
+        return
+    wall, cpu, runq, sleep, low, p50, p90, p99, high = times
+    assert cpu + runq + sleep == wall, row
+    assert min(cpu, runq, sleep) >= 0, row
+    assert low <= p50 <= p90 <= p99 <= high, row
+    assert low * timed <= wall <= high * timed, row
+    first, last = row["histogram"][0], row["histogram"][-1]
+    assert first[0] <= low < first[1], row
+    assert last[0] <= high and (last[1] is None or high < last[1]), row
+
+
+def check_row(row, elapsed_ns):
+    timed = sum(count for _, _, count in row["histogram"])
+    assert timed == row["calls"] - row["untimed"] - row["no_return"], row
+    assert row["calls"] >= row["errors"] + row["interrupted"] + row["no_return"], row
+    assert row["untimed"] >= row["denied"], row
+    if row["pid"] is not None:
+        assert sum(row["errnos"].values()) == row["errors"], row
+    assert all(count > 0 for _, _, count in row["histogram"]), row
+    assert (row["in_flight"] > 0) == (row["oldest_in_flight_ns"] is not None), row
+    assert (row["oldest_in_flight_ns"] or 0) <= elapsed_ns, row
+    check_times(row, timed)
+
+
+class Report:
+    """A --json report."""
+
+    def __init__(self, text, lossy=False):
+        self.text = text
+        self.data = json.loads(text.decode("utf-8"))
+        self.rows = self.data["rows"]
+        self.losses = {name: count for name, count in self.data["losses"].items() if count}
+        if not lossy:
+            assert self.data["exact"] is True and not self.losses, self.losses
+            for row in self.rows:
+                check_row(row, self.data["elapsed_ns"])
+
+    def select(self, syscall, abi=NATIVE, pid=None):
+        return [
+            row
+            for row in self.rows
+            if row["syscall"] == syscall and row["abi"] == abi and pid in (None, row["pid"])
+        ]
+
+    def total(self, syscall, field="calls", abi=NATIVE, pid=None):
+        return sum(row[field] or 0 for row in self.select(syscall, abi, pid))
+
+    def errnos(self, syscall):
+        return merge_errnos(row["errnos"] for row in self.select(syscall))
+
+    def only(self, syscall, abi=NATIVE):
+        """The one row of a call that one process made."""
+        (row,) = self.select(syscall, abi)
+        return row
+
+    def sum(self, field):
+        return sum(row[field] or 0 for row in self.rows)
+
+    def counts(self, by_pid=False):
+        return merge_counts(self.rows, by_pid)
+
+    def completed(self):
+        """What was counted, by process and call, without the times."""
+        return {key: counts for key, counts in self.counts(by_pid=True).items() if counts["calls"]}
+
+
+def merge_errnos(all_errnos):
+    total = {}
+    for errnos in all_errnos:
+        for name, count in errnos.items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+def merge_counts(rows, by_pid):
+    total = {}
+    for row in rows:
+        key = (row["pid"] if by_pid else None, row["abi"], row["nr"])
+        counts = total.setdefault(key, dict(NOTHING))
+        for field in COUNTS:
+            counts[field] += row[field]
+        counts["errnos"] = merge_errnos([counts["errnos"], row["errnos"]])
+    return total
+
+
+# --- the workloads' own tables -------------------------------------------------------------------
+
+
+class Table:
+    """What a workload says that it did: the sum of all tables that it printed."""
+
+    def __init__(self, output):
+        self.rows = []
+        self.measures = []
+        self.printed = b""  # the lines of its tables
+        for line in output.splitlines(keepends=True):
+            if line.startswith(b'{"writer"'):
+                self.add(json.loads(line), len(line))
+                self.printed += line
+            elif line.startswith(b"{"):
+                self.measures.append(json.loads(line))
+        assert self.rows, output
+
+    def add(self, printed, length):
+        for row in printed["rows"]:
+            row["errnos"] = {errno.errorcode[int(nr)]: n for nr, n in row["errnos"].items()}
+            row["abi"] = NATIVE if row["abi"] == "native" else row["abi"]
+            # The line itself, which its writer could not know.
+            if (row["pid"], row["abi"], row["nr"]) == (printed["writer"], NATIVE, NUMBERS["write"]):
+                row["bytes"] += length
+        self.rows += printed["rows"]
+
+    def counts(self, by_pid=False):
+        return merge_counts(self.rows, by_pid)
+
+    def total(self, syscall, field="calls"):
+        return sum(row[field] for row in self.rows if row["nr"] == NUMBERS[syscall])
+
+    def knows_pids(self):
+        return all(row["pid"] for row in self.rows)
+
+
+def differences(got, expected, keys):
+    """One line for each number that differs: '1234 x86_64 3: calls 14, not 15'."""
+    lines = []
+    for key in keys:
+        a, b = got.get(key, NOTHING), expected.get(key, NOTHING)
+        name = " ".join(str(part) for part in key if part is not None)
+        lines += ["%s: %s %s, not %s" % (name, k, a[k], b[k]) for k in a if a[k] != b[k]]
+    return lines
+
+
+def must_include(report, table):
+    """Every row of the table is in the report; libc's own calls may be there, too."""
+    by_pid = table.knows_pids()
+    got, expected = report.counts(by_pid), table.counts(by_pid)
+    assert differences(got, expected, expected) == []
+
+
+def must_equal(report, table):
+    """The report holds what the table holds and nothing else."""
+    by_pid = table.knows_pids()
+    got, expected = report.counts(by_pid), table.counts(by_pid)
+    assert differences(got, expected, set(got) | set(expected)) == []
+
+
+# --- processes -----------------------------------------------------------------------------------
+
+
+class Process:
+    """A child of the test, in a session of its own; its output goes to files."""
+
+    def __init__(self, directory, argv, stdin=subprocess.DEVNULL, **options):
+        os.makedirs(directory)
+        self.stdout_path = os.path.join(directory, "stdout")
+        self.stderr_path = os.path.join(directory, "stderr")
+        with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                argv, stdin=stdin, stdout=out, stderr=err, start_new_session=True, **options
+            )
+        self.pid = self.popen.pid
+
+    def stdout(self):
+        return slurp(self.stdout_path)
+
+    def stderr(self):
+        return slurp(self.stderr_path).decode("utf-8", "surrogateescape")
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def wait(self):
+        return self.popen.wait(DEADLINE_S)
+
+    def tell(self, text):
+        self.popen.stdin.write(text)
+        self.popen.stdin.flush()
+
+    def state(self):
+        status = slurp("/proc/%d/status" % self.pid).decode("latin-1")
+        return re.search(r"\nState:\t(.)", status).group(1)
+
+    def threads(self):
+        return [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
+
+    def children(self):
+        pids = slurp("/proc/%d/task/%d/children" % (self.pid, self.pid)).split()
+        return [int(pid) for pid in pids]
+
+    def wait_asleep_in(self, *syscalls, tid=None):
+        """Until a thread, the first one if not said otherwise, sleeps in one of these calls."""
+        path = "/proc/%d/task/%d/" % (self.pid, tid or self.pid)
+        wanted = [str(NUMBERS[name]) for name in syscalls]
+
+        def asleep():
+            status = slurp(path + "status").decode("latin-1")
+            pending = re.findall(r"(?:SigPnd|ShdPnd):\t0*([0-9a-f]*)\n", status)
+            in_call = slurp(path + "syscall").split()[0].decode() in wanted
+            return in_call and "\nState:\tS" in status and not any(pending)
+
+        until(asleep, "sleep in " + " or ".join(syscalls))
+
+    def close(self):
+        if self.popen.stdin:
+            self.popen.stdin.close()
+        if self.popen.poll() is None:
+            # Its session: the children that it made, and nobody else's.
+            os.killpg(self.pid, signal.SIGKILL)
+            self.popen.wait()
+
+
+class Workload(Process):
+    """A workload at its barrier: it sleeps in read until it is told to go, unless not asleep."""
+
+    def __init__(self, directory, name, *args, asleep=True):
+        argv = [os.path.join(BUILD, "workloads", name), "wait"] + [str(arg) for arg in args]
+        super().__init__(directory, argv, stdin=subprocess.PIPE)
+        until(lambda: self.stdout().startswith(b"ready\n"), name + " says ready")
+        if asleep:
+            self.wait_asleep_in("read")
+
+    def go(self):
+        self.tell(b"go\n")
+
+    def table(self):
+        return Table(self.stdout())
+
+
+class Bpftruss(Process):
+    """A running bpftruss that writes a JSON report to a file, or with json=False a text."""
+
+    def __init__(self, directory, arguments, json=True, **options):
+        self.report_path = os.path.join(directory, "report")
+        argv = [BPFTRUSS, "-c", "-o", self.report_path] + (["--json"] if json else [])
+        super().__init__(directory, argv + [str(arg) for arg in arguments], **options)
+
+    def wait_counting(self):
+        def counting():
+            assert self.popen.poll() is None, "bpftruss ended: " + self.stderr()
+            return re.search(r"^bpftruss: counting .*\n", self.stderr(), re.M)
+
+        until(counting, "bpftruss counts")
+        return self
+
+    def text(self):
+        return slurp(self.report_path)
+
+    def report(self, lossy=False):
+        """The report of a bpftruss that ends by itself."""
+        status = self.wait()
+        assert status == 0, "status %d: %s" % (status, self.stderr())
+        return Report(self.text(), lossy)
+
+    def interrupt(self, lossy=False):
+        self.signal(signal.SIGINT)
+        return self.report(lossy)
+
+
+class Live:
+    """Starts things for one test, and ends what is left of them after it."""
+
+    def __init__(self, directory):
+        self.directory = str(directory)
+        self.processes = []
+
+    def add(self, kind, *args, **options):
+        directory = os.path.join(self.directory, str(len(self.processes)))
+        self.processes.append(None)
+        process = kind(directory, *args, **options)
+        self.processes[-1] = process
+        return process
+
+    def spawn(self, *argv, **options):
+        return self.add(Process, [str(arg) for arg in argv], **options)
+
+    def workload(self, name, *args, **options):
+        return self.add(Workload, name, *args, **options)
+
+    def attach(self, pids, *arguments, **options):
+        """bpftruss, counting these processes."""
+        pids = [pids] if isinstance(pids, int) else pids
+        listed = ",".join(str(pid) for pid in pids)
+        return self.add(Bpftruss, list(arguments) + ["-p", listed], **options).wait_counting()
+
+    def count(self, name, *args, options=(), lossy=False):
+        """The report and the table of a workload that was attached to at its barrier."""
+        target = self.workload(name, *args)
+        bpftruss = self.attach(target.pid, *options)
+        target.go()
+        report = bpftruss.report(lossy)
+        assert target.wait() == 0, target.stderr()
+        return report, target.table()
+
+    def start(self, *command, options=(), **process_options):
+        """bpftruss -c COMMAND …"""
+        return self.add(Bpftruss, list(options) + list(command), **process_options)
+
+    def run(self, *command, options=(), status=0):
+        """The report of a command that bpftruss ran, and what that command printed."""
+        bpftruss = self.start(*command, options=options)
+        assert bpftruss.wait() == status, bpftruss.stderr()
+        return Report(bpftruss.text()), bpftruss.stdout()
+
+    def run_workload(self, name, *args, options=()):
+        report, output = self.run(os.path.join(BUILD, "workloads", name), *args, options=options)
+        return report, Table(output)
+
+    def close(self):
+        for process in reversed(self.processes):
+            if process:
+                process.close()

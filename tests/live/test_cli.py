@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line: where reports go, when they come, exit statuses, usage errors."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import BPFTRUSS, BUILD, DEADLINE_S, Report, must_equal, slurp, until
+
+
+def run(*arguments, **options):
+    """bpftruss as a user would call it."""
+    return subprocess.run(
+        [BPFTRUSS] + [str(arg) for arg in arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE_S,
+        check=False,
+        universal_newlines=True,
+        **options,
+    )
+
+
+def workload(name):
+    return os.path.join(BUILD, "workloads", name)
+
+
+def one_sentence(text):
+    return text.startswith("bpftruss: ") and text.count("\n") == 1 and text.endswith("\n")
+
+
+# --- when the report comes -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_counting_and_prints_the_report(live, number):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    bpftruss.signal(number)
+    assert bpftruss.report().only("read")["in_flight"] == 1
+    assert target.popen.poll() is None
+
+
+def test_the_target_goes_on_as_if_nothing_had_been(live):
+    target = live.workload("calls")
+    live.attach(target.pid).interrupt()
+    target.go()
+    assert target.wait() == 0 and target.table().rows
+
+
+def test_the_end_of_the_last_target_prints_the_report(live):
+    report, table = live.count("calls")
+    must_equal(report, table)
+
+
+def test_d_ends_the_counting_after_that_many_seconds(live):
+    target = live.workload("calls")
+    report = live.attach(target.pid, "-d", "0.3").report()
+    assert 0.3e9 <= report.data["elapsed_ns"] < 30e9
+    assert target.popen.poll() is None
+
+
+def test_the_end_of_the_target_comes_before_d(live):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid, "-d", 50)
+    target.go()
+    assert bpftruss.report().total("getppid") == 1009
+
+
+def test_a_first_signal_is_passed_on_to_the_command(live):
+    script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.01; done"
+    bpftruss = live.start("/bin/sh", "-c", script)
+    until(lambda: b"ready" in bpftruss.stdout(), "the command says ready")
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 5
+    assert b"caught" in bpftruss.stdout()
+    assert Report(bpftruss.text()).total("execve") == 1
+
+
+def test_a_second_signal_ends_at_once(live):
+    script = "trap '' INT TERM; echo ready $$; while :; do sleep 0.01; done"
+    bpftruss = live.start("/bin/sh", "-c", script)
+    ready = until(lambda: re.search(rb"ready (\d+)\n", bpftruss.stdout()), "the command says ready")
+    try:
+        bpftruss.signal(signal.SIGINT)
+        time.sleep(0.2)
+        assert bpftruss.popen.poll() is None
+        bpftruss.signal(signal.SIGINT)
+        bpftruss.popen.wait(10)
+    finally:
+        os.kill(int(ready.group(1)), signal.SIGKILL)
+    assert Report(bpftruss.text()).total("execve") == 1
+
+
+# --- where the report goes -----------------------------------------------------------------------
+
+
+def test_an_attached_report_goes_to_stdout(live):
+    target = live.workload("calls")
+    result = run("-c", "-d", "0.1", "-p", target.pid)
+    assert result.returncode == 0
+    assert "\nsyscall               seconds   calls  errors\n" in result.stdout
+    assert one_sentence(result.stderr) and result.stderr.startswith("bpftruss: counting 1 process")
+
+
+def test_the_report_of_a_command_goes_to_stderr():
+    result = run("-c", "/bin/echo", "hello")
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert "\nsyscall               seconds   calls  errors\n" in result.stderr
+
+
+def test_o_writes_the_report_to_a_file(tmp_path):
+    path = tmp_path / "report"
+    result = run("-c", "-o", path, "/bin/echo", "hello")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "hello\n", "")
+    assert "sys totals:" in path.read_text()
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_command_runs(tmp_path):
+    result = run("-c", "-o", tmp_path / "missing" / "report", "/bin/echo", "hello")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert one_sentence(result.stderr) and "missing/report" in result.stderr
+
+
+def test_an_older_report_in_that_file_is_replaced(tmp_path):
+    path = tmp_path / "report"
+    path.write_text("old\n" * 10000)
+    run("-c", "--json", "-o", path, "/bin/true")
+    assert Report(path.read_bytes()).total("execve") == 1
+
+
+def test_a_report_that_cannot_be_written_is_a_failure(live):
+    target = live.workload("calls")
+    result = run("-c", "-o", "/dev/full", "-d", "0.1", "-p", target.pid)
+    assert result.returncode == 1
+    assert one_sentence(result.stderr.splitlines(keepends=True)[-1])
+
+
+def test_the_report_has_the_columns_of_truss():
+    table = run("-c", workload("calls")).stderr
+    lines = table[table.index("\nsyscall") + 1 :].split("\n")
+    rule = lines.index("                     --------  ------   ----")
+    assert lines[0] == "syscall               seconds   calls  errors"
+    for line in lines[1:rule]:
+        assert re.match(r"^\S.{18} [ \d]{5}\.\d{3} [ \d]{6}\d( [ \d]{6}\d)?$", line), line
+    assert any(line.startswith("getppid ") for line in lines[1:rule])
+    assert re.match(r"^sys totals: {9}[ \d]{5}\.\d{3} [ \d]{6}\d [ \d]{5}\d$", lines[rule + 1])
+    assert re.match(r"^usr time: {11}[ \d]{5}\.\d{3}$", lines[rule + 2])
+    assert re.match(r"^elapsed: {12}[ \d]{5}\.\d{3}$", lines[rule + 3])
+    assert lines[rule + 4].startswith("exact")
+
+
+def test_the_totals_of_the_table_are_the_sums_of_its_rows():
+    table = run("-c", workload("calls")).stderr
+    rows = re.findall(r"^[a-z]\S* +\d*\.\d{3} +(\d+)(?: +(\d+))?$", table, re.M)
+    calls, errors = re.search(r"^sys totals: +\S+ +(\d+) +(\d+)$", table, re.M).groups()
+    assert sum(int(row[0]) for row in rows) == int(calls)
+    assert sum(int(row[1] or 0) for row in rows) == int(errors)
+
+
+def test_errors_are_blank_where_there_are_none():
+    table = run("-c", workload("calls")).stderr
+    assert re.search(r"^getppid +\.\d{3} {4}1009$", table, re.M)
+    assert re.search(r"^openat +\.\d{3} {6}12 {6}12$", table, re.M)
+
+
+def test_json_describes_itself(live):
+    report, _ = live.count("calls")
+    data = report.data
+    assert data["schema"] == 1
+    assert data["kernel"] == os.uname().release and data["host"] == os.uname().nodename
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        assert data["boot_id"] == file.read().strip()
+    stamp = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$"
+    assert re.match(stamp, data["start"]) and re.match(stamp, data["end"])
+    assert data["elapsed_ns"] > 0 and data["user_cpu_ns"] > 0
+    assert data["targets"][0]["comm"] == "calls"
+
+
+# --- exit statuses -------------------------------------------------------------------------------
+
+
+def test_a_command_gives_its_own_status():
+    assert run("-c", "/bin/sh", "-c", "exit 7").returncode == 7
+
+
+def test_a_command_killed_by_a_signal_gives_128_and_its_number():
+    assert run("-c", "/bin/sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
+    assert run("-c", "/bin/sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
+
+
+def test_a_command_that_is_not_there_is_one_sentence():
+    result = run("-c", "/nonexistent/command")
+    assert result.returncode in (1, 127)
+    assert one_sentence(result.stderr) and "/nonexistent/command" in result.stderr
+
+
+def test_a_command_that_may_not_be_executed_is_one_sentence(tmp_path):
+    path = tmp_path / "plain"
+    path.write_text("")
+    result = run("-c", path)
+    assert result.returncode in (1, 126)
+    assert one_sentence(result.stderr)
+
+
+def test_a_command_is_found_along_path():
+    assert run("-c", "true").returncode == 0
+
+
+def test_a_command_keeps_its_own_options():
+    result = run("-c", "/bin/echo", "-c", "--json", "-p", "1")
+    assert (result.returncode, result.stdout) == (0, "-c --json -p 1\n")
+
+
+def test_a_command_reads_its_standard_input():
+    result = subprocess.run(
+        [BPFTRUSS, "-c", "/bin/cat"], input=b"hello", stdout=-1, stderr=-1, timeout=60, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, b"hello")
+
+
+def test_a_command_gets_neither_blocked_signals_nor_file_descriptors():
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ls /proc/self/fd"
+    expected = subprocess.run(
+        ["/bin/sh", "-c", script], stdin=subprocess.DEVNULL, stdout=-1, stderr=-1, check=False
+    )
+    assert run("-c", "/bin/sh", "-c", script).stdout == expected.stdout.decode()
+
+
+# --- usage ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["-c", "--colour", "-p", "1"], "--colour"),
+        (["-c", "-p", "no-pid"], "no-pid"),
+        (["-c", "-p", "0"], "0"),
+        (["-c", "-p", "-1"], "-1"),
+        (["-c", "-p", "99999999999999999999"], "99999999999999999999"),
+        (["-c", "-d", "soon", "-p", "1"], "soon"),
+        (["-c", "-d", "-1", "-p", "1"], "-1"),
+        (["-c", "--max-tasks", "many", "-p", "1"], "many"),
+        (["-c", "-t", "opne", "-p", "1"], "open"),
+        (["-c", "-t", "getpid,clsoe", "-p", "1"], "close"),
+        (["-c", "-t", "%netwrok", "-p", "1"], "%network"),
+        (["-c", "-p"], "-p"),
+        (["-c"], ""),
+        ([], ""),
+        (["frobnicate-the-kernel"], ""),
+        (["-c", "-p", "1", "/bin/true"], ""),
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(arguments, says):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == "" and says in result.stderr
+    assert result.stderr.startswith("bpftruss: ") or result.stderr.lower().startswith("usage")
+
+
+def test_an_unknown_call_is_a_usage_error_before_the_command_runs():
+    result = run("-c", "-t", "getpdi", "/bin/echo", "hello")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert one_sentence(result.stderr) and "getpid" in result.stderr
+
+
+def test_a_process_that_is_not_there_is_one_sentence():
+    result = run("-c", "-p", 4194303)
+    assert result.returncode == 1
+    assert one_sentence(result.stderr) and "4194303" in result.stderr
+
+
+def test_one_missing_process_among_others_is_an_error(live):
+    target = live.workload("calls")
+    result = run("-c", "-p", "%d,4194303" % target.pid)
+    assert result.returncode == 1
+    assert one_sentence(result.stderr) and "4194303" in result.stderr
+
+
+def test_help_and_version_go_to_stdout():
+    for option, says in (("--help", "-p"), ("--version", "bpftruss")):
+        result = run(option)
+        assert (result.returncode, result.stderr) == (0, "") and says in result.stdout
+
+
+# --- -t ------------------------------------------------------------------------------------------
+
+
+def names(report):
+    return {row["syscall"] for row in report.rows}
+
+
+@pytest.mark.parametrize(
+    "chosen, wanted",
+    [
+        ("getppid", {"getppid"}),
+        ("getppid,openat", {"getppid", "openat"}),
+        ("%file", {"openat"}),
+    ],
+)
+def test_t_shows_the_chosen_calls_only(live, chosen, wanted):
+    report, _ = live.count("calls", options=["-t", chosen])
+    assert names(report) == wanted
+    assert report.total("getppid") in (0, 1009)
+
+
+def test_t_with_a_bang_leaves_the_chosen_calls_out(live):
+    report, _ = live.count("calls", options=["-t", "!getppid,%file"])
+    left = "read write readv writev close pipe2 getuid exit_group"
+    assert names(report) == set(left.split())
+
+
+# --- privileges ----------------------------------------------------------------------------------
+
+
+def as_nobody(tmp_path, arguments):
+    binary = readable_copy(tmp_path)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--"]
+    return subprocess.run(
+        nobody + [binary] + arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+        universal_newlines=True,
+    )
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv")
+@pytest.mark.parametrize("arguments", [["-c", "-p", "1"], ["-c", "/bin/echo", "hello"]])
+def test_without_privilege_it_says_so_in_one_sentence_and_ends_with_4(tmp_path, arguments):
+    result = as_nobody(tmp_path, arguments)
+    assert (result.returncode, result.stdout) == (4, "")
+    assert one_sentence(result.stderr) and "libbpf" not in result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="needs setpriv")
+def test_doctor_without_privilege_says_what_is_missing_and_ends_with_4(tmp_path):
+    result = as_nobody(tmp_path, ["doctor"])
+    assert result.returncode == 4
+    assert "CAP_BPF" in result.stdout + result.stderr
+    assert "libbpf:" not in result.stdout + result.stderr
+
+
+def readable_copy(directory):
+    """A copy where anybody can reach it; the build directory may be private."""
+    for path in [directory] + list(directory.parents)[:2]:
+        os.chmod(path, 0o755)
+    return shutil.copy(BPFTRUSS, directory / "bpftruss")
+
+
+# --- doctor --------------------------------------------------------------------------------------
+
+
+def test_doctor_says_that_this_machine_will_do():
+    result = run("doctor")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stderr == ""
+
+
+def test_doctor_speaks_json():
+    result = run("doctor", "--json")
+    assert result.returncode == 0 and json.loads(result.stdout)
+
+
+# --- nothing stays behind ------------------------------------------------------------------------
+
+
+def held_by(process):
+    """Ids of the BPF programs that a process holds."""
+    infos = [slurp(path).decode() for path in glob.glob("/proc/%d/fdinfo/*" % process.pid)]
+    return {int(id) for info in infos for id in re.findall(r"^prog_id:\t(\d+)$", info, re.M)}
+
+
+def in_kernel():
+    listed = subprocess.run(["bpftool", "-j", "prog", "list"], stdout=subprocess.PIPE, check=True)
+    return {program["id"] for program in json.loads(listed.stdout)}
+
+
+@pytest.mark.skipif(not shutil.which("bpftool"), reason="needs bpftool")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_of_it_stays_in_the_kernel(live, number):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    programs = held_by(bpftruss)
+    assert len(programs) >= 2 and programs <= in_kernel()
+    bpftruss.signal(number)
+    bpftruss.wait()
+    until(lambda: not programs & in_kernel(), "the kernel frees the programs")
+    target.go()
+    assert target.wait() == 0

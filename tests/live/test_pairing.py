@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each call is counted once, under its own number and ABI, with the outcome it had."""
+
+import signal
+import time
+
+import pytest
+
+from harness import IS_X86, must_equal, must_include, until
+
+x86_only = pytest.mark.skipif(not IS_X86, reason="x86 has this, other machines do not")
+
+
+def test_a_report_holds_exactly_the_calls_that_the_program_made(live):
+    report, table = live.count("calls")
+    must_equal(report, table)
+    assert report.total("getppid") == 1009
+
+
+def test_errors_are_counted_by_errno(live):
+    report, _ = live.count("calls")
+    assert report.only("openat")["errnos"] == {"ENOENT": 7, "ENOTDIR": 5}
+    assert report.only("close")["errnos"] == {"EBADF": 13}
+
+
+def test_bytes_are_the_sum_of_what_was_moved(live):
+    report, table = live.count("calls")
+    moved = sum(3 + i for i in range(17))
+    assert report.only("readv")["bytes"] == report.only("writev")["bytes"] == 211
+    assert report.only("read")["bytes"] == moved + len("go\n")
+    assert report.only("write")["bytes"] == moved + len(table.printed)
+    assert report.only("getppid")["bytes"] == 0
+
+
+def test_a_command_is_counted_from_its_own_execve_on(live):
+    report, table = live.run_workload("calls")
+    must_include(report, table)
+    assert report.only("execve")["calls"] == 1
+    assert {row["pid"] for row in report.rows} == {table.rows[0]["pid"]}
+
+
+def test_exit_counts_although_it_never_returns(live):
+    report, _ = live.count("calls")
+    row = report.only("exit_group")
+    assert (row["calls"], row["no_return"], row["histogram"]) == (1, 1, [])
+
+
+def test_exit_of_a_thread_counts_although_it_never_returns(live):
+    report, _ = live.count("threads", 6, 11)
+    assert (report.total("exit"), report.total("exit", "no_return")) == (6, 6)
+
+
+# --- other ABIs, unknown numbers -----------------------------------------------------------------
+
+
+@x86_only
+def test_numbers_of_every_abi_are_kept_apart(live):
+    report, table = live.count("numbers")
+    must_equal(report, table)
+
+
+@x86_only
+def test_int_0x80_in_a_64_bit_program_is_an_i386_call(live):
+    report, _ = live.count("numbers")
+    assert report.total("getppid", abi="i386") == 23
+    assert report.total("getpid", abi="i386") == 29
+    assert report.only("open", abi="i386")["errnos"] == {"ENOENT": 13}
+    assert report.only("read", abi="i386")["errnos"] == {"EBADF": 7}
+    assert report.total("getppid") == 31
+
+
+@x86_only
+def test_x32_calls_have_their_own_rows_and_names(live):
+    report, _ = live.count("numbers")
+    assert report.total("getppid", abi="x32") == 11
+    assert report.total("readv", abi="x32") == 3
+    assert all(row["nr"] < 1024 for row in report.rows if row["abi"] == "x32")
+
+
+def test_unknown_numbers_are_kept_and_named_by_their_number(live):
+    report, _ = live.count("numbers")
+    assert report.only("syscall_0xfa0")["errnos"] == {"ENOSYS": 17}
+    assert report.total("syscall_0xffffffff") == 19
+    assert report.total("syscall_0x3fffffff") == 7
+    assert report.total("syscall_0x1ff") == 5
+    assert report.total("syscall_0x200") == 3
+
+
+@x86_only
+def test_the_truss_table_names_the_foreign_abi(live):
+    target = live.workload("numbers")
+    bpftruss = live.attach(target.pid, json=False)
+    target.go()
+    bpftruss.wait()
+    lines = [line.split() for line in bpftruss.text().decode().splitlines()]
+    counts = {words[0]: words[2:] for words in lines if words}
+    assert counts["read/i386"] == ["7", "7"]
+    assert counts["getppid"] == ["31"]
+
+
+# --- interrupted, restarted ----------------------------------------------------------------------
+
+
+def interrupt_read(live, how, times):
+    """A read that the test's signals interrupt, and that gets its data in the end."""
+    target = live.workload("signals", how, times)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    for _ in range(times):
+        target.wait_asleep_in("read")
+        target.signal(signal.SIGUSR1)
+    if how == "restart":
+        target.wait_asleep_in("read")
+        target.tell(b"data\n")
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    return report
+
+
+def test_a_read_that_the_kernel_restarts_is_interrupted_and_then_called_again(live):
+    row = interrupt_read(live, "restart", 3).only("read")
+    # The barrier, three interrupted ones and the one that got the data.
+    assert (row["calls"], row["interrupted"], row["errors"]) == (5, 3, 0)
+
+
+def test_a_read_that_gives_up_with_eintr_is_interrupted_and_no_error(live):
+    row = interrupt_read(live, "eintr", 3).only("read")
+    assert (row["calls"], row["interrupted"], row["errors"]) == (4, 3, 0)
+
+
+def test_rt_sigreturn_is_no_error_although_the_interrupted_read_returns_eintr(live):
+    row = interrupt_read(live, "eintr", 5).only("rt_sigreturn")
+    assert (row["calls"], row["errors"], row["interrupted"]) == (5, 0, 0)
+
+
+def test_rt_sigreturn_is_no_error_although_a_register_holds_a_negative_number(live):
+    target = live.workload("signals", "spin", 3)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    handled = 0
+    while target.popen.poll() is None:
+        target.signal(signal.SIGUSR1)
+        handled += 1
+        time.sleep(0.02)
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    assert report.only("rt_sigreturn")["errors"] == 0
+
+
+def test_restart_syscall_is_credited_to_the_sleep_that_it_continues(live):
+    target = live.workload("signals", "stop", 2)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    for _ in range(2):
+        target.wait_asleep_in("nanosleep", "restart_syscall")
+        target.signal(signal.SIGSTOP)
+        wait_stopped(target)
+        target.signal(signal.SIGCONT)
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    row = report.only("nanosleep")
+    assert (row["calls"], row["interrupted"], row["errors"]) == (3, 2, 0)
+    assert not report.select("restart_syscall")
+
+
+def wait_stopped(target):
+    until(lambda: target.state() == "T", "the target stops")
+
+
+# --- refused by seccomp --------------------------------------------------------------------------
+
+
+def test_calls_that_seccomp_denies_are_counted_with_their_errno(live):
+    report, table = live.count("denied")
+    must_equal(report, table)
+    row = report.only("getppid")
+    assert (row["calls"], row["denied"], row["errnos"]) == (37, 37, {"EACCES": 37})
+    assert row["wall_ns"] is None
+
+
+def test_a_call_that_seccomp_fakes_as_success_is_denied_all_the_same(live):
+    report, _ = live.count("denied")
+    row = report.only("getuid")
+    assert (row["calls"], row["denied"], row["errors"]) == (11, 11, 0)
+
+
+def test_a_call_that_seccomp_turns_into_a_signal_is_denied(live):
+    report, _ = live.count("denied")
+    assert (report.total("getgid"), report.total("getgid", "denied")) == (5, 5)
+    assert report.total("rt_sigreturn") == 5
+
+
+def test_a_thread_that_seccomp_kills_leaves_its_counts_behind(live):
+    report, _ = live.count("denied")
+    # 41 calls of the victim and 23 of the main thread; the fatal one never began.
+    assert report.total("geteuid") == 64
+    assert not report.select("getpgid")
+
+
+# --- in flight -----------------------------------------------------------------------------------
+
+
+def test_a_call_in_flight_at_attach_is_in_flight_with_at_least_its_age_since_then(live):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    time.sleep(0.1)
+    report = bpftruss.interrupt()
+    row = report.only("read")
+    assert (row["calls"], row["in_flight"]) == (0, 1)
+    assert 100e6 <= row["oldest_in_flight_ns"] <= report.data["elapsed_ns"]
+    assert len(report.rows) == 1
+
+
+def test_a_call_in_flight_at_attach_counts_without_time_once_it_ends(live):
+    report, _ = live.count("threads", 2, 11)
+    row = report.only("read")
+    # The barrier of the main thread and the start of one other.
+    assert (row["calls"], row["untimed"], row["in_flight"], row["wall_ns"]) == (2, 2, 0, None)
+
+
+def wait_for_sleepers(target):
+    """All three threads are where they stay."""
+    target.wait_asleep_in("nanosleep")
+    for tid in target.threads():
+        target.wait_asleep_in("nanosleep", "read", tid=tid)
+
+
+def test_calls_in_flight_at_the_end_are_shown_with_their_age_and_not_counted(live):
+    target = live.workload("sleepers")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    wait_for_sleepers(target)
+    time.sleep(0.1)
+    report = bpftruss.interrupt()
+    must_include(report, target.table())
+    sleep, read = report.only("nanosleep"), report.only("read")
+    assert (sleep["calls"], sleep["in_flight"], sleep["wall_ns"]) == (0, 2, None)
+    assert (read["calls"], read["in_flight"]) == (1, 1)
+    for row in (sleep, read):
+        assert 100e6 <= row["oldest_in_flight_ns"] <= report.data["elapsed_ns"]
+
+
+def test_the_text_report_names_the_calls_in_flight(live):
+    target = live.workload("sleepers")
+    bpftruss = live.attach(target.pid, json=False)
+    target.go()
+    wait_for_sleepers(target)
+    bpftruss.signal(signal.SIGINT)
+    bpftruss.wait()
+    last = bpftruss.text().decode().splitlines()[-1]
+    assert last.startswith("in flight: read 1 (") and "nanosleep 2 (oldest " in last
+
+
+def test_a_sleep_in_which_its_task_is_killed_ends_as_interrupted(live):
+    # The signal ends the sleep with a restart code before it ends the task.
+    target = live.workload("sleepers", "alone")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    target.wait_asleep_in("nanosleep")
+    target.signal(signal.SIGKILL)
+    report = bpftruss.report()
+    must_include(report, target.table())
+    row = report.only("nanosleep")
+    assert (row["calls"], row["interrupted"], row["in_flight"]) == (1, 1, 0)
+    assert not report.select("exit_group")
+
+
+# --- exec ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("caller", ["leader", "thread"])
+def test_an_exec_is_one_call_and_the_program_counts_on(live, caller):
+    target = live.workload("execs", caller)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    table = target.table()
+    must_include(report, table)
+    assert report.only("execve")["calls"] == 1
+    assert report.only("getppid")["calls"] == 7 + 19
+
+
+def test_an_exec_from_another_thread_ends_the_call_of_every_thread_that_it_kills(live):
+    target = live.workload("execs", "thread")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    row = report.only("ppoll")
+    assert (row["calls"], row["interrupted"], row["in_flight"]) == (1, 1, 0)
+    assert {row["pid"] for row in report.rows} == {target.pid}
+
+
+def test_an_exec_that_fails_is_an_error_like_any_other(live):
+    report, table = live.count("execs", "missing")
+    must_equal(report, table)
+    assert report.only("execve")["errnos"] == {"ENOENT": 5}

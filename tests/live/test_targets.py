@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who is counted: threads, children, pids, names."""
+
+import os
+import shutil
+import signal
+import subprocess
+import unicodedata
+from subprocess import PIPE
+
+import pytest
+
+from harness import BUILD, Table, must_equal, must_include, until
+
+# --- threads -------------------------------------------------------------------------------------
+
+
+def test_all_threads_of_a_process_are_counted_in_one_row_each_call(live):
+    report, table = live.count("threads", 7, 1009)
+    must_equal(report, table)
+    assert report.only("getppid")["calls"] == 7 * 1009
+
+
+def test_many_threads_at_the_same_time_lose_nothing(live):
+    report, table = live.count("threads", 61, 2003)
+    must_equal(report, table)
+
+
+def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
+    report, table = live.count("newthreads")
+    assert report.total("getppid") == table.total("getppid") > 10 * 101
+
+
+# --- children ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
+def test_children_are_counted_from_their_first_call_on(live, kind):
+    report, table = live.count("forks", kind, 13, options=["-f"])
+    must_equal(report, table)
+    assert report.total("getppid") == 13
+
+
+@pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
+def test_the_return_of_fork_in_the_child_is_not_a_call(live, kind):
+    report, _ = live.count("forks", kind, 13, options=["-f"])
+    assert sum(report.total(name) for name in ("fork", "clone", "clone3")) == 13
+
+
+def test_children_are_not_counted_without_f(live):
+    target = live.workload("forks", "clone", 13)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    assert {row["pid"] for row in report.rows} == {target.pid}
+    assert report.total("clone") == report.total("wait4") == 13
+    assert not report.select("getppid")
+
+
+def test_a_child_has_rows_of_its_own(live):
+    report, _ = live.count("forks", "clone", 7, options=["-f"])
+    children = [row["pid"] for row in report.select("getppid")]
+    assert len(set(children)) == len(children) == 7
+
+
+def test_two_thousand_short_children_lose_nothing(live):
+    report, table = live.count("forks", "clone", 2003, options=["-f"])
+    must_equal(report, table)
+    assert report.total("getppid") == 2003
+
+
+def test_many_children_at_the_same_time_lose_nothing(live):
+    report, table = live.count("forks", "clone", 307, "together", options=["-f"])
+    must_equal(report, table)
+
+
+def test_children_of_a_thread_other_than_the_first_are_followed(live):
+    report, table = live.count("forks", "fork", 11, "thread", options=["-f"])
+    must_equal(report, table)
+    assert report.total("getppid") == 11
+
+
+def test_with_f_counting_goes_on_until_the_last_child_has_ended(live):
+    report, _ = live.run("/bin/sh", "-c", "sleep 0.2 & exit 0", options=["-f"])
+    assert report.total("clock_nanosleep") + report.total("nanosleep") == 1
+    assert report.total("exit_group") == 2
+
+
+def test_a_vfork_child_that_execs_is_followed(live):
+    target = live.workload("execs", "vfork")
+    bpftruss = live.attach(target.pid, "-f")
+    target.go()
+    report = bpftruss.report()
+    must_include(report, target.table())
+    assert report.total("getppid") == 3 + 19
+    assert report.total("vfork" if report.select("vfork") else "clone") == 1
+
+
+def test_a_vfork_lasts_until_the_child_has_its_own_image(live):
+    target = live.workload("execs", "vfork")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    assert {row["pid"] for row in report.rows} == {target.pid}
+    assert not report.select("getppid")
+
+
+def test_a_command_run_with_f_is_counted_with_its_children(live):
+    report, table = live.run_workload("forks", "clone", 17, options=["-f"])
+    must_include(report, table)
+
+
+# --- several targets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["comma", "blanks", "repeated"])
+def test_several_processes_are_counted_at_once(live, form):
+    targets = [live.workload("calls") for _ in range(3)]
+    pids = [str(target.pid) for target in targets]
+    more = {
+        "comma": ["-p", ",".join(pids[1:])],
+        "blanks": ["-p", " ".join(pids[1:])],
+        "repeated": ["-p", pids[1], "-p", pids[2]],
+    }[form]
+    bpftruss = live.attach(targets[0].pid, *more)
+    for target in targets:
+        target.go()
+    report = bpftruss.report()
+    assert sorted(target["pid"] for target in report.data["targets"]) == sorted(map(int, pids))
+    for target in targets:
+        must_include(report, target.table())
+    assert report.total("getppid") == 3 * 1009
+
+
+def test_counting_goes_on_until_the_last_target_has_ended(live):
+    first, last = live.workload("calls"), live.workload("calls")
+    bpftruss = live.attach([first.pid, last.pid])
+    first.go()
+    first.wait()
+    assert bpftruss.popen.poll() is None
+    last.go()
+    assert bpftruss.report().total("getppid") == 2 * 1009
+
+
+def test_a_pid_given_twice_is_counted_once(live):
+    target = live.workload("calls")
+    bpftruss = live.attach([target.pid, target.pid])
+    target.go()
+    must_equal(bpftruss.report(), target.table())
+
+
+def test_two_bpftruss_at_the_same_time_count_the_same(live):
+    target = live.workload("threads", 5, 503)
+    first, second = live.attach(target.pid), live.attach(target.pid)
+    target.go()
+    first, second = first.report(), second.report()
+    must_equal(first, target.table())
+    assert first.completed() == second.completed()
+
+
+def test_a_process_that_nobody_chose_is_in_no_report(live):
+    other, target = live.workload("calls"), live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    other.go()
+    other.wait()
+    target.go()
+    must_equal(bpftruss.report(), target.table())
+
+
+def test_a_program_under_strace_is_counted_the_same(live):
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    strace = live.spawn(
+        "strace", "-o", "/dev/null", os.path.join(BUILD, "workloads", "calls"), "wait", stdin=PIPE
+    )
+    until(lambda: strace.stdout() == b"ready\n", "the workload says ready")
+    bpftruss = live.attach(strace.children()[0])
+    strace.tell(b"go\n")
+    must_equal(bpftruss.report(), Table(strace.stdout()))
+
+
+# --- threads that do not sleep when bpftruss comes -----------------------------------------------
+
+
+def test_a_thread_in_user_mode_at_attach_is_counted_from_its_first_call_on(live):
+    target = live.workload("awake", "user", asleep=False)
+    bpftruss = live.attach(target.pid)
+    target.signal(signal.SIGUSR1)
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    assert report.only("rt_sigreturn")["untimed"] == 0
+
+
+def test_a_thread_that_runs_in_a_call_at_attach_ends_that_call_without_time(live):
+    for _ in range(5):
+        target = live.workload("awake", "kernel", asleep=False)
+        bpftruss = live.attach(target.pid)
+        late = target.stdout() != b"ready\n"
+        report = bpftruss.report()
+        if not late and report.select("getrandom"):
+            break
+    must_equal(report, target.table())
+    assert report.only("getrandom")["untimed"] == 1
+
+
+# --- pids ----------------------------------------------------------------------------------------
+
+
+def test_two_processes_under_one_pid_are_never_merged(live):
+    target = live.workload("reuse")
+    bpftruss = live.attach(target.pid, "-f")
+    target.go()
+    report = bpftruss.report()
+    if target.wait() == 77:
+        pytest.skip("the kernel does not let this user choose a pid")
+    must_equal(report, target.table())
+    rows = report.select("getppid")
+    assert len({row["pid"] for row in rows}) == 1
+    assert sorted(row["calls"] for row in rows) == [7, 11]
+
+
+def test_a_thread_id_stands_for_its_process_or_is_refused(live):
+    """Never a report that silently holds one thread."""
+    target = live.workload("threads", 4, 101)
+    tid = max(int(name) for name in os.listdir("/proc/%d/task" % target.pid))
+    bpftruss = live.start("-p", tid)
+    try:
+        bpftruss.wait_counting()
+    except AssertionError:
+        assert bpftruss.wait() in (1, 2) and bpftruss.stderr().count("\n") == 1
+        return
+    target.go()
+    must_equal(bpftruss.report(), target.table())
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def controls(text):
+    return {char for char in text if unicodedata.category(char) == "Cc"}
+
+
+def test_json_survives_every_name_that_a_process_can_give_itself(live):
+    report, table = live.count("names", options=["-f"])
+    must_equal(report, table)
+    # Escaped and valid UTF-8: nothing that a terminal would act on, but for the last newline.
+    assert controls(report.text.decode("utf-8")) == {"\n"}
+    assert report.text.count(b"\n") == 1
+
+
+def test_names_are_not_lost_in_escaping(live):
+    report, _ = live.count("names", options=["-f"])
+    names = {row["comm"] for row in report.rows}
+    assert {'"quo"ted\\', "new\nline\rtab\t", "\033[31mred\033[0m", "%s%n%x"} <= names
+
+
+def test_the_text_report_holds_no_control_characters(live):
+    target = live.workload("names", "escape")
+    bpftruss = live.attach(target.pid, "-f", json=False)
+    target.go()
+    bpftruss.wait()
+    text = bpftruss.text().decode("utf-8") + bpftruss.stderr()
+    assert controls(text) == {"\n"}
+
+
+def test_a_report_names_each_process_as_it_was_called_last(live):
+    report, _ = live.run("/bin/sh", "-c", "exec sleep 0")
+    assert {row["comm"] for row in report.rows} == {"sleep"}
+
+
+def test_a_target_in_another_pid_namespace_is_counted(live):
+    unshare = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run(unshare + ["true"], check=False, stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("no pid namespace can be made here")
+    forks = os.path.join(BUILD, "workloads", "forks")
+    report, _ = live.run(*unshare, forks, "clone", 11, options=["-f"])
+    assert report.total("getppid") >= 11
+    assert report.total("close", "errors") >= 11

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Times against what is known from outside: sleeps, the workload's own clock around each call, and the
+kernel's rusage and schedstat. Bounds hold on a busy machine; no speed is asserted. That cpu, runq
+and sleep add up to wall holds for every row of every report (harness.check_row).
+"""
+
+import os
+import statistics
+import threading
+
+import pytest
+
+from harness import must_equal
+
+MS = 1_000_000
+NR_CPUS = os.cpu_count()
+
+
+def measure(live, what, number):
+    """One report and what the workload measured itself."""
+    report, table = live.count("times", what, number)
+    must_equal(report, table)
+    return report, table.measures[0]
+
+
+def medians(live, what, number, values, runs=3):
+    """The median of each number that values(report, measure) gives."""
+    samples = [values(*measure(live, what, number)) for _ in range(runs)]
+    return [statistics.median(sample) for sample in zip(*samples)]
+
+
+@pytest.fixture
+def hogs(live):
+    """A spinning process on every CPU."""
+    for _ in range(NR_CPUS):
+        live.spawn("/bin/sh", "-c", "while :; do :; done")
+
+
+def kernel_cpu_ns(report):
+    return report.sum("cpu_ns")
+
+
+# --- wall time, sleep ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what, syscall", [("sleep", "nanosleep"), ("until", "clock_nanosleep")])
+def test_a_sleep_lasts_as_long_as_it_was_asked_to_and_is_sleep(live, what, syscall):
+    report, measured = measure(live, what, 23)
+    row = report.only(syscall)
+    assert row["calls"] == 23
+    assert 23 * 9 * MS < row["sleep_ns"] <= row["wall_ns"] <= measured["outer_ns"]
+    assert row["cpu_ns"] < row["sleep_ns"]
+    assert row["min_ns"] > 9 * MS
+
+
+def test_a_read_that_waits_for_a_late_writer_is_sleep(live):
+    report, measured = measure(live, "latepipe", 7)
+    row = report.only("read")
+    assert row["calls"] == 7 + 1
+    # The writer's first sleep may have begun before the first read.
+    assert 6 * 19 * MS < row["sleep_ns"] <= row["wall_ns"] <= measured["outer_ns"]
+    assert row["cpu_ns"] < row["sleep_ns"]
+
+
+def test_wall_time_is_what_a_clock_around_the_calls_shows(live):
+    def values(report, measured):
+        return (report.only("getrandom")["wall_ns"] / measured["outer_ns"],)
+
+    (ratio,) = medians(live, "random", 11, values)
+    assert 0.95 < ratio <= 1
+
+
+def test_wall_time_never_exceeds_the_clock_around_the_calls(live, hogs):
+    report, measured = measure(live, "random", 11)
+    assert report.only("getrandom")["wall_ns"] <= measured["outer_ns"]
+
+
+# --- CPU time ------------------------------------------------------------------------------------
+
+
+def test_a_busy_call_is_cpu_time_and_hardly_any_sleep(live):
+    def values(report, _):
+        row = report.only("getrandom")
+        return row["cpu_ns"] / (row["cpu_ns"] + row["sleep_ns"]), row["cpu_ns"]
+
+    share, cpu_ns = medians(live, "random", 11, values)
+    assert share > 0.9 and cpu_ns > 0
+
+
+def test_cpu_time_agrees_with_schedstat(live):
+    def values(report, measured):
+        return ((kernel_cpu_ns(report) + report.data["user_cpu_ns"]) / measured["run_ns"],)
+
+    (ratio,) = medians(live, "random", 29, values)
+    assert 0.9 < ratio < 1.15
+
+
+def test_cpu_time_agrees_with_schedstat_beside_spinning_processes(live, hogs):
+    def values(report, measured):
+        return ((kernel_cpu_ns(report) + report.data["user_cpu_ns"]) / measured["run_ns"],)
+
+    (ratio,) = medians(live, "random", 29, values)
+    assert 0.9 < ratio < 1.15
+
+
+def test_system_time_agrees_with_getrusage(live):
+    def values(report, measured):
+        return kernel_cpu_ns(report) / measured["stime_ns"]
+
+    report, measured = measure(live, "random", 53)
+    # Calls alone are no more than all that the kernel did for the program.
+    assert 0.7 < values(report, measured) < 1.15
+
+
+def test_user_time_agrees_with_schedstat(live):
+    def values(report, measured):
+        return (report.data["user_cpu_ns"] / measured["run_ns"],)
+
+    (ratio,) = medians(live, "user", 29, values)
+    assert 0.9 < ratio < 1.1
+
+
+def test_user_time_agrees_with_schedstat_beside_spinning_processes(live, hogs):
+    def values(report, measured):
+        return (report.data["user_cpu_ns"] / measured["run_ns"],)
+
+    (ratio,) = medians(live, "user", 53, values)
+    assert 0.85 < ratio < 1.15
+
+
+# --- run queue -----------------------------------------------------------------------------------
+
+
+def test_waiting_for_a_cpu_is_run_queue_time_and_no_sleep(live, hogs):
+    def values(report, measured):
+        row = report.only("getrandom")
+        return row["runq_ns"] / measured["outer_ns"], row["sleep_ns"] / measured["outer_ns"]
+
+    runq, sleep = medians(live, "random", 53, values)
+    assert runq > 0.2 and sleep < 0.05
+
+
+def test_run_queue_time_agrees_with_schedstat(live, hogs):
+    def values(report, measured):
+        return report.sum("runq_ns") / measured["delay_ns"]
+
+    ratios = [values(*measure(live, "random", 53)) for _ in range(3)]
+    # The thread also waits for a CPU between its calls.
+    assert 0.3 < statistics.median(ratios) and max(ratios) < 1.02
+
+
+def test_user_time_holds_no_wait_for_a_cpu(live, hogs):
+    report, measured = measure(live, "user", 53)
+    assert report.data["user_cpu_ns"] < measured["run_ns"] * 1.1 + 5 * MS
+    assert measured["delay_ns"] > 0
+
+
+# --- another CPU ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(NR_CPUS < 2, reason="needs two CPUs")
+def test_times_add_up_when_a_program_moves_itself_from_cpu_to_cpu(live):
+    def values(report, measured):
+        total = kernel_cpu_ns(report) + report.data["user_cpu_ns"]
+        return total / measured["run_ns"], report.only("nanosleep")["sleep_ns"]
+
+    ratio, sleep_ns = medians(live, "migrate", 29, values)
+    assert 0.8 < ratio < 1.25
+    assert sleep_ns > 29 * 0.9 * MS
+
+
+@pytest.mark.skipif(NR_CPUS < 2, reason="needs two CPUs")
+def test_times_add_up_when_a_program_is_moved_inside_its_calls(live, hogs):
+    target = live.workload("times", "random", 53)
+    bpftruss = live.attach(target.pid)
+    mover = Mover(target.pid)
+    target.go()
+    report = bpftruss.report()
+    moves = mover.stop()
+    measured = target.table().measures[0]
+    total = kernel_cpu_ns(report) + report.data["user_cpu_ns"]
+    assert moves > 20
+    assert 0.8 < total / measured["run_ns"] < 1.25
+    assert report.only("getrandom")["wall_ns"] <= measured["outer_ns"]
+
+
+class Mover(threading.Thread):
+    """Moves a process from CPU to CPU, wherever it is, until it is told to stop or it has ended."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.moves, self.stopped = pid, 0, threading.Event()
+        self.start()
+
+    def run(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        while not self.stopped.wait(0.001):
+            try:
+                os.sched_setaffinity(self.pid, {cpus[self.moves % len(cpus)]})
+            except ProcessLookupError:
+                return
+            self.moves += 1
+
+    def stop(self):
+        self.stopped.set()
+        self.join()
+        return self.moves

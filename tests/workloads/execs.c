@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * execs HOW: runs itself again, from the leader ("leader"), from another thread while a third one
+ * sleeps ("thread"), from a vfork child ("vfork"), or not at all because the file is missing
+ * ("missing"). Each image prints its own table, the first one before it is replaced.
+ */
+#include "table.h"
+
+static char *again[] = { "execs", "again", NULL };
+static struct thread sleeper, caller;
+
+static void exec_again(void)
+{
+	repeat_call(7, SYS_getppid, 0);
+	table_add(SYS_execve, 0, END_OK);
+	table_print();
+	raw_call(SYS_execve, "/proc/self/exe", again, environ);
+	abort();
+}
+
+static int run_sleeper(void *arg)
+{
+	(void)arg;
+	raw_call(SYS_ppoll, 0, 0, 0, 0);
+	return 0;
+}
+
+static int run_caller(void *arg)
+{
+	(void)arg;
+	repeat_call(11, SYS_getuid, 0);
+	exec_again();
+	return 0;
+}
+
+/* The child borrows the parent's memory: what it enters in the table stays. */
+static void exec_from_vfork(void)
+{
+	int parent = table_pid, pid, status;
+
+	pid = vfork();
+	if (!pid) {
+		table_pid = 0;
+		repeat_call(3, SYS_getppid, 0);
+		table_add(SYS_execve, 0, END_OK);
+		raw_call(SYS_execve, "/proc/self/exe", again, environ);
+		abort();
+	}
+	table_pid = parent;
+	table_add(SYS_vfork, pid, END_OK);
+	status = counted_wait(pid);
+	table_finish(status ? 1 : 0);
+}
+
+static void exec_from_thread(void)
+{
+	thread_start(&sleeper, 0, run_sleeper);
+	table_add(SYS_clone, 1, END_OK);
+	/* The other thread's exec kills this one: the call ends, but not for its caller. */
+	table_add(SYS_ppoll, 0, END_INTERRUPTED);
+	burn_us(50000);
+	thread_start(&caller, 1, run_caller);
+	table_add(SYS_clone, 1, END_OK);
+	for (;;)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	table_start(&argc, &argv);
+	if (argc < 2)
+		return 1;
+	if (!strcmp(argv[1], "again")) {
+		repeat_call(19, SYS_getppid, 0);
+		table_finish(0);
+	}
+	if (!strcmp(argv[1], "vfork"))
+		exec_from_vfork();
+	if (!strcmp(argv[1], "thread"))
+		exec_from_thread();
+	if (!strcmp(argv[1], "leader"))
+		exec_again();
+	for (int i = 0; i < 5; i++)
+		counted_call(SYS_execve, "/nonexistent/bpftruss", again, environ);
+	table_finish(0);
+}

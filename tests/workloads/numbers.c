@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Calls beyond the native table: numbers that no kernel knows, x32 numbers, and on x86 the 32-bit
+ * ABI entered from a 64-bit process.
+ */
+#include "table.h"
+
+static void call_unknown(int times, int nr)
+{
+	for (int i = 0; i < times; i++)
+		table_add(nr, raw_call(nr), END_OK);
+}
+
+#if defined(__x86_64__)
+#define X32_BIT 0x40000000
+
+enum i386_nr {
+	I386_READ = 3,
+	I386_OPEN = 5,
+	I386_GETPID = 20,
+	I386_GETPPID = 64,
+	I386_UNKNOWN = 3000,
+};
+
+static void call_x32(int times, int nr)
+{
+	for (int i = 0; i < times; i++)
+		table_add_abi(TABLE_X32, nr, raw_call(nr | X32_BIT), END_OK);
+}
+
+static void call_i386(int times, int nr, long a, long b)
+{
+	int result;
+
+	for (int i = 0; i < times; i++) {
+		__asm__ volatile("int $0x80"
+				 : "=a"(result)
+				 : "0"(nr), "b"(a), "c"(b), "d"(1L)
+				 : "r8", "r9", "r10", "r11", "memory");
+		table_add_abi(TABLE_I386, nr, result, END_OK);
+	}
+}
+
+static void call_other_abis(void)
+{
+	static const char missing[] = "/nonexistent/bpftruss"; /* below 4 GiB: a static program */
+
+	call_x32(11, SYS_getppid);
+	call_x32(3, 515);
+	call_i386(23, I386_GETPPID, 0, 0);
+	call_i386(29, I386_GETPID, 0, 0);
+	call_i386(13, I386_OPEN, (long)missing, 0);
+	call_i386(7, I386_READ, -1, 0);
+	call_i386(5, I386_UNKNOWN, 0, 0);
+}
+#else
+static void call_other_abis(void)
+{
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	table_start(&argc, &argv);
+	repeat_call(31, SYS_getppid, 0);
+	call_unknown(17, 4000);
+	call_unknown(19, -1);
+	call_unknown(7, 0x3fffffff);
+	call_unknown(5, 511);
+	call_unknown(3, 512);
+	call_unknown(2, -4000);
+	call_other_abis();
+	table_finish(0);
+}

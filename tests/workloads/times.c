@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * times WHAT NUMBER: calls whose duration is known from outside. After its table it prints what it
+ * measured itself around them: {"outer_ns", "stime_ns", "utime_ns", "run_ns", "delay_ns"}, the
+ * last two from the kernel's schedstat of its thread.
+ *   sleep     NUMBER nanosleeps of 10 ms          until     as many to an absolute time
+ *   latepipe  reads of a pipe whose writer takes its time, 20 ms
+ *   zero      NUMBER reads of 8 MiB of zeros      random    as many of 1 MiB of random bytes
+ *   user      NUMBER rounds of 2 ms in user mode and one short call
+ *   migrate   each sleep and each read on another CPU than the one before
+ */
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "table.h"
+
+#define MS             1000000L
+#define ZERO_BYTES     (8 << 20)
+#define RANDOM_BYTES   (1 << 20)
+#define WRITER_LATE_MS 20
+
+struct measure {
+	uint64_t outer_ns, stime_ns, utime_ns, run_ns, delay_ns;
+};
+
+static unsigned char buf[ZERO_BYTES];
+static int zero_fd;
+static uint64_t outer_ns;
+
+static void timed_call(int nr, long a, long b, long c, long d)
+{
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	long result = raw_call(nr, a, b, c, d);
+
+	outer_ns += clock_ns(CLOCK_MONOTONIC) - start;
+	table_add(nr, result, END_OK);
+}
+
+static void sleep_ms(long ms)
+{
+	struct timespec duration = { .tv_nsec = ms * MS };
+
+	timed_call(SYS_nanosleep, (long)&duration, 0, 0, 0);
+}
+
+static void sleep_until(void)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + 10 * MS;
+	struct timespec time = { .tv_sec = end / 1000000000, .tv_nsec = end % 1000000000 };
+
+	timed_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, (long)&time, 0);
+}
+
+/* The writer is another process, which is not counted unless children are followed. */
+static void read_late_pipe(int times)
+{
+	struct timespec late = { .tv_nsec = WRITER_LATE_MS * MS };
+	int fds[2], child;
+	char byte;
+
+	counted_call(SYS_pipe2, fds, 0);
+	child = counted_fork();
+	if (!child) {
+		for (int i = 0; i < times; i++) {
+			raw_call(SYS_nanosleep, &late, NULL);
+			raw_call(SYS_write, fds[1], "x", 1);
+		}
+		raw_call(SYS_exit_group, 0);
+	}
+	for (int i = 0; i < times; i++)
+		timed_call(SYS_read, fds[0], (long)&byte, 1, 0);
+	counted_wait(child);
+}
+
+static void read_zero(void)
+{
+	timed_call(SYS_read, zero_fd, (long)buf, ZERO_BYTES, 0);
+}
+
+static void get_random(void)
+{
+	timed_call(SYS_getrandom, (long)buf, RANDOM_BYTES, 0, 0);
+}
+
+static void move_to_cpu(int cpu)
+{
+	unsigned long mask = 1UL << cpu;
+
+	counted_call(SYS_sched_setaffinity, 0, sizeof(mask), &mask);
+}
+
+static void do_calls(const char *what, int number, int cpus)
+{
+	if (!strcmp(what, "latepipe"))
+		return read_late_pipe(number);
+	for (int i = 0; i < number; i++) {
+		if (!strcmp(what, "sleep"))
+			sleep_ms(10);
+		else if (!strcmp(what, "until"))
+			sleep_until();
+		else if (!strcmp(what, "zero"))
+			read_zero();
+		else if (!strcmp(what, "random"))
+			get_random();
+		else if (!strcmp(what, "user")) {
+			burn_us(2000);
+			counted_call(SYS_getppid);
+		} else if (!strcmp(what, "migrate")) {
+			move_to_cpu(i % cpus);
+			read_zero();
+			sleep_ms(1);
+		} else {
+			abort();
+		}
+	}
+}
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+	return tv.tv_sec * 1000000000ULL + tv.tv_usec * 1000ULL;
+}
+
+/* Its own calls enter the table as any other. */
+static void measure(int schedstat_fd, struct measure *ret)
+{
+	struct rusage usage;
+	char text[64] = "";
+
+	counted_call(SYS_getrusage, RUSAGE_SELF, &usage);
+	counted_call(SYS_pread64, schedstat_fd, text, sizeof(text) - 1, 0);
+	ret->outer_ns = outer_ns;
+	ret->stime_ns = timeval_ns(usage.ru_stime);
+	ret->utime_ns = timeval_ns(usage.ru_utime);
+	if (sscanf(text, "%lu %lu", &ret->run_ns, &ret->delay_ns) != 2)
+		ret->run_ns = ret->delay_ns = 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool wait = table_init(&argc, &argv);
+	int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY);
+	int cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct measure begin, end;
+	char text[256];
+	int length;
+
+	zero_fd = open("/dev/zero", O_RDONLY);
+	/* Page faults belong to no call. */
+	memset(buf, 1, sizeof(buf));
+	if (!wait || argc != 3)
+		return 1;
+	table_barrier();
+	measure(schedstat_fd, &begin);
+	do_calls(argv[1], atoi(argv[2]), cpus);
+	measure(schedstat_fd, &end);
+	length = snprintf(text, sizeof(text),
+			  "{\"outer_ns\":%lu,\"stime_ns\":%lu,\"utime_ns\":%lu,\"run_ns\":%lu,"
+			  "\"delay_ns\":%lu}\n",
+			  end.outer_ns - begin.outer_ns, end.stime_ns - begin.stime_ns,
+			  end.utime_ns - begin.utime_ns, end.run_ns - begin.run_ns,
+			  end.delay_ns - begin.delay_ns);
+	counted_call(SYS_write, STDOUT_FILENO, text, length);
+	table_finish(0);
+}
