@@ -13,6 +13,9 @@
 #include "losses.bpf.h"
 #include "pool.bpf.h"
 
+/* More CPUs than this share hints. */
+#define CPU_HINTS 128
+
 const volatile __u32 max_tasks = DEFAULT_MAX_TASKS;
 
 struct {
@@ -36,17 +39,49 @@ struct {
 	__type(value, u32);
 } returned_records SEC(".maps");
 
-/* What a task has, or NULL. Nearly free for tasks that no BPF program has state for. */
+/* False for every task that no BPF program has state for: nearly all, at the price of one load. */
+static __always_inline bool task_may_count(struct task_struct *task)
+{
+	return !bpf_core_field_exists(task->bpf_storage) || task->bpf_storage;
+}
+
+/* What a task has, or NULL. */
 static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->bpf_storage) && !task->bpf_storage)
-		return NULL;
-	return bpf_task_storage_get(&tasks, task, NULL, 0);
+	return task_may_count(task) ? bpf_task_storage_get(&tasks, task, NULL, 0) : NULL;
 }
 
 static __always_inline struct task_record *record_find(u32 index)
 {
 	return bpf_map_lookup_elem(&records, &index);
+}
+
+/*
+ * The record last used on each CPU. A hint may be stale or another CPU's, but never mistaken: a
+ * record names its task exactly as long as it is that task's.
+ */
+struct {
+	__u32 record;
+	__u32 pad[15];
+} hints[CPU_HINTS] __attribute__((aligned(64))) SEC(".data.hints");
+
+/* The record of the current task and its index; without one, NULL and what the task has. */
+static __always_inline struct task_record *current_record(struct task_struct *task, u32 *index,
+							  struct task_ref **ref)
+{
+	u32 *hint = &hints[bpf_get_smp_processor_id() & (CPU_HINTS - 1)].record;
+	struct task_record *record;
+
+	*index = *hint;
+	record = record_find(*index);
+	if (record && record->task == (u64)task)
+		return record;
+	*ref = bpf_task_storage_get(&tasks, task, NULL, 0);
+	if (!*ref || !(*ref)->record)
+		return NULL;
+	*index = (*ref)->record;
+	*hint = *index;
+	return record_find(*index);
 }
 
 static __always_inline struct task_record *task_record_find(struct task_struct *task)
@@ -100,6 +135,8 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record_copy_comm(record, task);
 	record->state = RECORD_LIVE;
 	ref->record = index;
+	barrier();
+	record->task = (u64)task;
 }
 
 #endif

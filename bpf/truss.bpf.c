@@ -47,15 +47,16 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_ref *ref = task_ref_find(task);
 	struct task_record *record;
+	struct task_ref *ref = NULL;
+	u32 index;
 
-	if (!ref || !counting())
+	if (!task_may_count(task) || !counting())
 		return 0;
-	record = ref->record ? record_find(ref->record) : NULL;
+	record = current_record(task, &index, &ref);
 	if (record)
-		call_begin(task, record, ref->record, nr);
-	else if (ref->flags & TASK_COUNTED)
+		call_begin(task, record, index, nr);
+	else if (ref && ref->flags & TASK_COUNTED)
 		overflow_begin(task, ref, nr);
 	return 0;
 }
@@ -64,15 +65,16 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_ref *ref = task_ref_find(task);
 	struct task_record *record;
+	struct task_ref *ref = NULL;
+	u32 index;
 
-	if (!ref || !counting())
+	if (!task_may_count(task) || !counting())
 		return 0;
-	record = ref->record ? record_find(ref->record) : NULL;
+	record = current_record(task, &index, &ref);
 	if (record)
-		call_end(task, record, ref->record, regs, result);
-	else if (ref->flags & TASK_COUNTED)
+		call_end(task, record, index, regs, result);
+	else if (ref && ref->flags & TASK_COUNTED)
 		overflow_end(task, ref, regs, result);
 	return 0;
 }
@@ -81,15 +83,20 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct task_record *record;
+	u64 now = 0;
 
 	if (!counting())
 		return 0;
 	record = task_record_find(prev);
-	if (record)
-		record->out_ns = bpf_ktime_get_ns();
+	if (record) {
+		now = bpf_ktime_get_ns();
+		record->out_ns = now;
+	}
 	record = task_record_find(next);
 	if (record && record->out_ns) {
-		record->off_ns += bpf_ktime_get_ns() - record->out_ns;
+		if (!now)
+			now = bpf_ktime_get_ns();
+		record->off_ns += now - record->out_ns;
 		record->out_ns = 0;
 	}
 	return 0;
@@ -149,6 +156,7 @@ static __always_inline void record_end(struct task_struct *task, struct task_rec
 	else if (!(record->flags & RECORD_AWAIT_EXEC))
 		record->user_ns += bpf_ktime_get_ns() - record->off_ns - record->mark_cpu_ns;
 	record_copy_comm(record, task);
+	record->task = 0;
 	record->state = RECORD_ENDED;
 }
 

@@ -73,16 +73,17 @@ struct task_record {
 	__u64 user_ns;        /* CPU time outside system calls */
 	__s32 nr;             /* the open call */
 	__u16 abi;
-	__u16 flags;         /* enum record_flag */
+	__u16 flags; /* enum record_flag */
+	__u64 task;  /* address of its task_struct, 0 before and after its life */
+
+	__u64 start_ns;      /* CLOCK_MONOTONIC when counting began */
+	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
+	__u32 pid, tid;      /* in the initial pid namespace */
+	__u32 state;         /* enum record_state, written last */
+	char comm[16];       /* of the thread: at its start, last exec, or end */
 	__u32 first_slot;    /* head of this task's list of slots, 0 = none */
 	__u32 foreign_slots; /* how many of them are found through the hash */
-
-	__u64 start_ns; /* CLOCK_MONOTONIC when counting began */
-	__u64 boot_ns;  /* CLOCK_BOOTTIME start of the process: with pid, its identity */
-	__u32 pid, tid; /* in the initial pid namespace */
-	__u32 state;    /* enum record_state, written last */
-	char comm[16];  /* of the thread: at its start, last exec, or end */
-	__u32 pad[5];
+	__u32 pad[3];
 
 	__u32 slot_of[CALLS_INDEXED]; /* slot of a native call by its number, 0 = none yet */
 };

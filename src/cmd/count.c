@@ -87,8 +87,10 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 		return command_release(&run->command, o->command[0], d);
 	threads = collector_live(run->collector);
 	if (!threads)
-		return diag_set(d, DIAG_FAILED, ESRCH, "%s has ended already",
-				o->nr_pids == 1 ? "the process" : "every one of the processes");
+		return diag_set(
+			d, DIAG_FAILED, ESRCH,
+			"no thread of %s can be counted: it has ended, or the kernel hides it",
+			o->nr_pids == 1 ? "the process" : "any of the processes");
 	fprintf(stderr,
 		"bpftruss: counting %zu process%s (%u thread%s); Ctrl-C prints the report\n",
 		o->nr_pids, o->nr_pids == 1 ? "" : "es", threads, threads == 1 ? "" : "s");
