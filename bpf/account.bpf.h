@@ -112,12 +112,13 @@ static __noinline int call_count_untimed(const struct call *call, s64 result, bo
 	struct call_slot *slot = slot_find(call);
 
 	if (!slot)
-		return overflow_count(call->abi, call->nr, result, LOSS_SLOT_TABLE_FULL);
+		return overflow_count(call->abi, call->nr, result, call_slot_loss(call));
 	slot->calls++;
 	slot->untimed++;
 	if (denied)
 		slot->denied++;
 	slot_count_result(slot, result);
+	barrier();
 	slot->settled = slot->calls;
 	return 0;
 }
@@ -127,7 +128,7 @@ static __noinline int call_count_no_return(const struct call *call)
 	struct call_slot *slot = slot_find(call);
 
 	if (!slot)
-		return overflow_count(call->abi, call->nr, 0, LOSS_SLOT_TABLE_FULL);
+		return overflow_count(call->abi, call->nr, 0, call_slot_loss(call));
 	slot->calls++;
 	slot->no_return++;
 	slot->settled = slot->calls;
@@ -143,8 +144,14 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 	u16 flags = record->flags;
 	struct call lost;
 
-	if (flags & RECORD_AWAIT_EXEC)
+	/* Its first event: certainly on a CPU, whatever it looked like when it was adopted. */
+	if (flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
+		record->out_ns = 0;
+	if (flags & RECORD_AWAIT_EXEC) {
+		/* bpftruss's own time until here. */
+		record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
 		return call_is_exec(*abi, *nr);
+	}
 	if (flags & RECORD_RESTARTS) {
 		/* restart_syscall is the interrupted call going on. */
 		if (*nr == special_calls(*abi)->restart && *abi == record->abi)
@@ -152,7 +159,7 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 		return true;
 	}
 	if (flags & RECORD_CALL_OPEN) {
-		lost = (struct call){ record, index, record->nr, record->abi };
+		lost = call_of(record, index);
 		loss_add(LOSS_EXIT_MISSED);
 		call_count_untimed(&lost, 0, false);
 	}
@@ -160,7 +167,7 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 }
 
 static __always_inline void call_begin(struct task_struct *task, struct task_record *record,
-				       u32 index, s32 nr)
+				       u32 index, struct pt_regs *regs, s32 nr)
 {
 	u16 abi = task_abi(task, &nr);
 	u64 now, cpu;
@@ -169,6 +176,8 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 		return;
 	record->nr = nr;
 	record->abi = abi;
+	if (by_arg0)
+		record->arg0 = regs_arg0(regs, abi);
 	record->enter_delay_ns = task_run_delay(task);
 	now = bpf_ktime_get_ns();
 	cpu = now - record->off_ns;
@@ -179,23 +188,28 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 }
 
 /*
- * Exit without an enter. It is, in this order: bpftruss's own child before its execve; the return
- * of fork in a new child; the end of a call that began before counting; or a call that never
+ * Exit without an enter. It is, in this order: bpftruss's own child before its execve; the exec
+ * by which a process came to be chosen; the return of fork in a new child; the end of a call that began before counting; or a call that never
  * started, because seccomp refused it or a tracer skipped it.
  */
 static __noinline int call_end_unusual(struct task_struct *task, struct task_record *record,
 				       u32 index, s32 nr, s64 result)
 {
-	struct call call = { record, index, nr, task_abi(task, &call.nr) };
+	struct call call = { record, index, nr, 0, false, 0 };
 	u16 flags = record->flags;
+	bool made_child;
 
+	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
 		return 0;
 	record->flags = 0;
+	made_child = result == 0 && call_makes_child(call.abi, call.nr);
 	/* Until now it was inside the kernel: that was no user time. */
-	if (flags & RECORD_OPEN_EARLY)
+	if (flags & (RECORD_OPEN_EARLY | RECORD_SKIP_EXIT) || made_child) {
+		record->out_ns = 0;
 		record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
-	if (result == 0 && call_makes_child(call.abi, call.nr))
+	}
+	if (flags & RECORD_SKIP_EXIT || made_child)
 		return 0;
 	return call_count_untimed(&call, result, !(flags & RECORD_OPEN_EARLY));
 }
@@ -206,23 +220,18 @@ static __always_inline s64 call_result(struct task_record *record, struct pt_reg
 	return result < 0 && record->nr != -1 && regs_nr(regs) == -1 ? 0 : result;
 }
 
-static __always_inline void call_end(struct task_struct *task, struct task_record *record,
-				     u32 index, struct pt_regs *regs, s64 result)
+/* Adds an open call that ends now to its slot. */
+static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
+					u32 index, u64 now, s64 result)
 {
-	u64 now = bpf_ktime_get_ns();
-	struct call call = { record, index, record->nr, record->abi };
+	struct call call = call_of(record, index);
+	u64 wall = now - record->enter_ns;
+	u64 cpu = now - record->off_ns;
+	u64 off = wall - (cpu - record->mark_cpu_ns);
 	struct call_slot *slot;
-	u64 wall, cpu, off, runq = 0;
+	u64 runq = 0;
 
-	if (record->flags != RECORD_CALL_OPEN) {
-		call_end_unusual(task, record, index, regs_nr(regs), result);
-		return;
-	}
-	wall = now - record->enter_ns;
-	cpu = now - record->off_ns;
-	off = wall - (cpu - record->mark_cpu_ns);
 	record->mark_cpu_ns = cpu;
-	result = call_result(record, regs, result);
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
 	if (off) {
 		if (off > wall) {
@@ -235,13 +244,26 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 	}
 	slot = slot_find(&call);
 	if (!slot) {
-		overflow_count(call.abi, call.nr, result, LOSS_SLOT_TABLE_FULL);
+		overflow_count(call.abi, call.nr, result, call_slot_loss(&call));
 		return;
 	}
 	slot->calls++;
+	barrier();
 	slot_count_time(slot, wall, off, runq);
 	slot_count_result(slot, result);
+	barrier();
 	slot->settled = slot->calls;
+}
+
+static __always_inline void call_end(struct task_struct *task, struct task_record *record,
+				     u32 index, struct pt_regs *regs, s64 result)
+{
+	u64 now = bpf_ktime_get_ns();
+
+	if (record->flags != RECORD_CALL_OPEN)
+		call_end_unusual(task, record, index, regs_nr(regs), result);
+	else
+		call_settle(task, record, index, now, call_result(record, regs, result));
 }
 
 #endif

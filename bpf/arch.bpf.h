@@ -10,6 +10,7 @@
 /* Numbers with rules of their own, for one ABI. */
 struct special_calls {
 	s32 execve, execveat, restart, clone, clone3, fork, vfork;
+	s32 set_user[6]; /* setuid, setreuid, setresuid, and what i386 had before; 0 = no more */
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -19,8 +20,11 @@ struct special_calls {
 /* Above the x32 bit and 1024 it is no x32 call but an unknown 64-bit number, -1 for instance. */
 #define X32_CALLS  1024
 
-static const struct special_calls native_calls = { 59, 322, 219, 56, 435, 57, 58 };
-static const struct special_calls compat_calls = { 11, 358, 0, 120, 435, 2, 190 };
+static const struct special_calls native_calls = {
+	59, 322, 219, 56, 435, 57, 58, { 105, 113, 117 }
+};
+static const struct special_calls compat_calls = { 11,  358, 0,   120,
+						   435, 2,   190, { 23, 70, 164, 203, 208, 213 } };
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
@@ -38,13 +42,20 @@ static __always_inline s32 regs_nr(struct pt_regs *regs)
 	return (s32)regs->orig_ax;
 }
 
+static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
+{
+	return abi == ABI_I386 ? (u32)regs->bx : regs->di;
+}
+
 #elif defined(__TARGET_ARCH_arm64)
 
 #define NATIVE_ABI ABI_ARM64
 #define TIF_32BIT  22
 
-static const struct special_calls native_calls = { 221, 281, 128, 220, 435, -1, -1 };
-static const struct special_calls compat_calls = { 11, 387, 0, 120, 435, 2, 190 };
+static const struct special_calls native_calls = { 221, 281, 128, 220,
+						   435, -1,  -1,  { 145, 146, 147 } };
+static const struct special_calls compat_calls = { 11,  387, 0,   120,
+						   435, 2,   190, { 23, 70, 164, 203, 208, 213 } };
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
@@ -54,6 +65,11 @@ static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 static __always_inline s32 regs_nr(struct pt_regs *regs)
 {
 	return regs->syscallno;
+}
+
+static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
+{
+	return abi == ABI_ARM ? (u32)regs->orig_x0 : regs->orig_x0;
 }
 
 #endif
@@ -78,6 +94,17 @@ static __always_inline bool call_makes_child(u16 abi, s32 nr)
 	const struct special_calls *c = special_calls(abi);
 
 	return nr >= 0 && (nr == c->clone || nr == c->clone3 || nr == c->fork || nr == c->vfork);
+}
+
+static __always_inline bool call_sets_user(u16 abi, s32 nr)
+{
+	const struct special_calls *c = special_calls(abi);
+
+	for (int i = 0; i < 6; i++) {
+		if (c->set_user[i] && nr == c->set_user[i])
+			return true;
+	}
+	return false;
 }
 
 #endif

@@ -20,7 +20,16 @@ typedef __s64 s64;
 #define COMM_SIZE 16
 
 /* In task_struct.flags from before sched_process_exit on. */
-#define PF_EXITING 0x00000004
+#define PF_EXITING     0x00000004
+#define PF_KTHREAD     0x00200000
+/* Threads that the kernel runs inside a process; they make no system calls. */
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000 /* since 6.4; another bit before */
+
+/* In task_struct.__state: asleep. Stopped, traced and runnable tasks have neither. */
+#define TASK_SLEEPS        0x00000003
+/* In task_struct.jobctl: frozen by its cgroup, outside any call. */
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -33,8 +42,57 @@ struct sched_info {
 	unsigned long long run_delay; /* ns spent runnable but waiting for a CPU */
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
+struct kernfs_node {
+	const char *name;
+	u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self; /* first: a pointer to it is one to the cgroup */
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the version 2 hierarchy */
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	const struct cred *cred;
+	struct css_set *cgroups;
+	struct pid *thread_pid;
+	unsigned int __state; /* since 5.14 */
+	unsigned long jobctl;
 	int on_cpu;
 	unsigned int flags; /* PF_EXITING */
 	int pid;
@@ -46,7 +104,14 @@ struct task_struct {
 	void *bpf_storage; /* NULL for every task that no BPF program has state for */
 };
 
-struct linux_binprm;
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct kernel_clone_args {
+	u32 user_worker; /* since 6.4 */
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {
@@ -60,10 +125,13 @@ struct bpf_iter__task {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
+	unsigned long bx; /* first argument of an i386 call */
+	unsigned long di; /* of any other */
 	unsigned long orig_ax;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
+	u64 orig_x0;
 	s32 syscallno;
 };
 #endif

@@ -34,6 +34,10 @@ static __noinline int overflow_end(struct task_struct *task, struct task_ref *re
 
 	if (ref->state & RECORD_AWAIT_EXEC)
 		return 0;
+	if (ref->state & RECORD_SKIP_EXIT) {
+		ref->state = 0;
+		return 0;
+	}
 	if (ref->state & RECORD_CALL_OPEN) {
 		if (result < 0 && nr == -1)
 			result = 0;

@@ -12,6 +12,7 @@
 #include "bpftruss/abi.h"
 #include "losses.bpf.h"
 #include "pool.bpf.h"
+#include "selector.bpf.h"
 
 /* More CPUs than this share hints. */
 #define CPU_HINTS 128
@@ -39,6 +40,18 @@ struct {
 	__type(value, u32);
 } returned_records SEC(".maps");
 
+/*
+ * live: tasks counted now. adopted: by the iterator so far. joins: processes chosen late, of which
+ * user space has completed joins_done by running the iterator. leaves: processes chosen no more.
+ */
+struct {
+	__u32 live;
+	__u32 adopted;
+	__u32 joins;
+	__u32 joins_done;
+	__u32 leaves;
+} membership __attribute__((aligned(64))) SEC(".data.membership");
+
 /* False for every task that no BPF program has state for: nearly all, at the price of one load. */
 static __always_inline bool task_may_count(struct task_struct *task)
 {
@@ -65,21 +78,26 @@ struct {
 	__u32 pad[15];
 } hints[CPU_HINTS] __attribute__((aligned(64))) SEC(".data.hints");
 
-/* The record of the current task and its index; without one, NULL and what the task has. */
+/* The record of the current task and its index; when it is counted without one, NULL and its ref. */
 static __always_inline struct task_record *current_record(struct task_struct *task, u32 *index,
 							  struct task_ref **ref)
 {
 	u32 *hint = &hints[bpf_get_smp_processor_id() & (CPU_HINTS - 1)].record;
 	struct task_record *record;
+	struct task_ref *found;
 
 	*index = *hint;
 	record = record_find(*index);
 	if (record && record->task == (u64)task)
 		return record;
-	*ref = bpf_task_storage_get(&tasks, task, NULL, 0);
-	if (!*ref || !(*ref)->record)
+	found = bpf_task_storage_get(&tasks, task, NULL, 0);
+	/* In this order: whoever makes it counted has given it its record before. */
+	if (!found || !(__sync_fetch_and_or(&found->flags, 0) & TASK_COUNTED))
 		return NULL;
-	*index = (*ref)->record;
+	*ref = found;
+	*index = found->record;
+	if (!*index)
+		return NULL;
 	*hint = *index;
 	return record_find(*index);
 }
@@ -92,11 +110,20 @@ static __always_inline struct task_record *task_record_find(struct task_struct *
 }
 
 /* Byte by byte: the verifier checks each load against the array's element size. */
-static __always_inline void record_copy_comm(struct task_record *record, struct task_struct *task)
+static __always_inline void comm_copy(struct comm_text *comm, struct task_struct *task)
 {
 #pragma unroll
 	for (int i = 0; i < COMM_SIZE; i++)
-		record->comm[i] = task->comm[i];
+		comm->bytes[i] = task->comm[i];
+}
+
+/* What a row can be grouped by, besides its process. */
+static __always_inline void record_copy_attributes(struct task_record *record,
+						   struct task_struct *task)
+{
+	comm_copy((struct comm_text *)record->comm, task);
+	record->uid = task_uid(task);
+	record->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
 /*
@@ -129,14 +156,16 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->flags = flags;
 	record->first_slot = 0;
 	record->foreign_slots = 0;
-	record->pid = task->tgid;
-	record->tid = task->pid;
+	record->unknown_slots = 0;
+	record->pid = pid_here(task->group_leader, task->tgid);
+	record->tid = pid_here(task, task->pid);
 	record->boot_ns = task->group_leader->start_boottime;
-	record_copy_comm(record, task);
-	record->state = RECORD_LIVE;
-	ref->record = index;
-	barrier();
-	record->task = (u64)task;
+	record->leaves_seen = membership.leaves;
+	record_copy_attributes(record, task);
+	/* Each store after all before it: other CPUs take what they find from here on. */
+	__sync_lock_test_and_set(&record->state, RECORD_LIVE);
+	__sync_lock_test_and_set(&ref->record, index);
+	__sync_lock_test_and_set(&record->task, (u64)task);
 }
 
 #endif

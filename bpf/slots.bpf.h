@@ -16,6 +16,16 @@
 const volatile __u32 max_slots = DEFAULT_MAX_SLOTS;
 const volatile __u32 max_tallies = DEFAULT_MAX_TALLIES;
 
+/* Rows of the calls marked here are split by the value of the first argument. */
+const volatile bool by_arg0 = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_SYSCALL_ABI * CALLS_INDEXED);
+	__type(key, u32);
+	__type(value, u8);
+} arg0_calls SEC(".maps");
+
 /* Slot of every other call: other ABIs, unknown numbers. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -66,7 +76,31 @@ struct call {
 	u32 index; /* of the record */
 	s32 nr;
 	u16 abi;
+	bool has_arg0; /* false when its start was not seen, too */
+	u64 arg0;
 };
+
+/* The open call of a record. */
+static __always_inline struct call call_of(struct task_record *record, u32 index)
+{
+	return (struct call){ record,
+			      index,
+			      record->nr,
+			      record->abi,
+			      by_arg0 && record->flags & RECORD_CALL_OPEN,
+			      by_arg0 ? record->arg0 : 0 };
+}
+
+static __always_inline bool call_is_split(const struct call *call)
+{
+	u32 key = call->abi * CALLS_INDEXED + (u32)call->nr;
+	u8 *marked;
+
+	if (!by_arg0 || !call->has_arg0 || (u32)call->nr >= CALLS_INDEXED)
+		return false;
+	marked = bpf_map_lookup_elem(&arg0_calls, &key);
+	return marked && *marked;
+}
 
 /* Puts a slot that is known by its key on the record's list; user space returned it zeroed. */
 static __always_inline struct call_slot *slot_start(struct task_record *record, u32 index, u16 abi,
@@ -93,41 +127,19 @@ static __noinline struct call_slot *slot_start_indexed(struct task_record *recor
 	return slot_start(record, index, NATIVE_ABI, nr);
 }
 
-static __noinline struct call_slot *slot_find_foreign(struct task_record *record, u32 record_index,
-						      u16 abi, s32 nr)
+/* Puts a new tally on a slot's list; false when there is no room for it. */
+static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
 {
-	struct foreign_key key = { .record = record_index, .abi = abi, .nr = nr };
-	u32 *found = bpf_map_lookup_elem(&foreign_slots, &key);
-	u32 index;
+	u32 index = pool_take(&returned_tallies, &marks.tallies, max_tallies);
+	struct tally *tally = index ? bpf_map_lookup_elem(&tallies, &index) : NULL;
 
-	if (found) {
-		index = *found;
-		return bpf_map_lookup_elem(&slots, &index);
-	}
-	if (record->foreign_slots >= FOREIGN_SLOTS_PER_TASK)
-		return NULL;
-	index = pool_take(&returned_slots, &marks.slots, max_slots);
-	if (!index)
-		return NULL;
-	if (bpf_map_update_elem(&foreign_slots, &key, &index, BPF_NOEXIST)) {
-		bpf_map_push_elem(&returned_slots, &index, BPF_ANY);
-		return NULL;
-	}
-	record->foreign_slots++;
-	return slot_start(record, index, abi, nr);
-}
-
-/* The slot of a call, made when new; NULL when the tables are full. */
-static __always_inline struct call_slot *slot_find(const struct call *call)
-{
-	u32 nr = call->nr, index;
-
-	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
-		return slot_find_foreign(call->record, call->index, call->abi, call->nr);
-	index = call->record->slot_of[nr];
-	if (!index)
-		return slot_start_indexed(call->record, nr);
-	return bpf_map_lookup_elem(&slots, &index);
+	if (!tally)
+		return false;
+	tally->what = what;
+	tally->count = count;
+	tally->next = slot->first_tally;
+	slot->first_tally = index;
+	return true;
 }
 
 /* Adds one to a slot's tally; false when there is no room for a new one. */
@@ -148,17 +160,63 @@ static __noinline bool slot_tally(struct call_slot *slot, u32 what)
 		}
 		index = tally->next;
 	}
-	if (index)
-		return false;
-	index = pool_take(&returned_tallies, &marks.tallies, max_tallies);
-	tally = index ? bpf_map_lookup_elem(&tallies, &index) : NULL;
-	if (!tally)
-		return false;
-	tally->what = what;
-	tally->count = 1;
-	tally->next = slot->first_tally;
-	slot->first_tally = index;
-	return true;
+	return !index && tally_start(slot, what, 1);
+}
+
+static __noinline struct call_slot *slot_find_foreign(const struct call *call, bool split)
+{
+	struct foreign_key key = { call->index, call->abi, call->nr, split,
+				   split ? call->arg0 : 0 };
+	u32 *found = bpf_map_lookup_elem(&foreign_slots, &key);
+	bool unknown = (u32)call->nr >= CALLS_INDEXED;
+	struct task_record *record = call->record;
+	struct call_slot *slot;
+	u32 index;
+
+	if (found) {
+		index = *found;
+		return bpf_map_lookup_elem(&slots, &index);
+	}
+	if (unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK)
+		return NULL;
+	if (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK)
+		return NULL;
+	index = pool_take(&returned_slots, &marks.slots, max_slots);
+	if (!index)
+		return NULL;
+	if (bpf_map_update_elem(&foreign_slots, &key, &index, BPF_NOEXIST)) {
+		bpf_map_push_elem(&returned_slots, &index, BPF_ANY);
+		return NULL;
+	}
+	record->foreign_slots++;
+	record->unknown_slots += unknown;
+	slot = slot_start(record, index, call->abi, call->nr);
+	/* Without its tally the slot counts, but as one without an argument. */
+	if (slot && split && !tally_start(slot, TALLY_ARG0, call->arg0))
+		loss_add(LOSS_ERRNO_TABLE_FULL);
+	return slot;
+}
+
+/* The slot of a call, made when new; NULL when the tables are full. */
+static __always_inline struct call_slot *slot_find(const struct call *call)
+{
+	u32 nr = call->nr, index;
+
+	if (call_is_split(call))
+		return slot_find_foreign(call, true);
+	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
+		return slot_find_foreign(call, false);
+	index = call->record->slot_of[nr];
+	if (!index)
+		return slot_start_indexed(call->record, nr);
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+/* Which table was too small for a call. */
+static __always_inline enum loss call_slot_loss(const struct call *call)
+{
+	return call->abi == NATIVE_ABI && (u32)call->nr < CALLS_INDEXED ? LOSS_SLOT_TABLE_FULL
+									: LOSS_FOREIGN_TABLE_FULL;
 }
 
 /* The overflow row of a call: shared by all tasks, hence atomic. */

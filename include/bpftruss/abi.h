@@ -29,25 +29,30 @@ enum syscall_abi {
 #define X32_CALL_BIT 0x40000000
 
 /* Default table sizes; together less than 32 MiB of kernel memory (tests/live pins that). */
-#define DEFAULT_MAX_TASKS   2048
+#define DEFAULT_MAX_TASKS   1536
 #define DEFAULT_MAX_SLOTS   40000
-#define DEFAULT_MAX_TALLIES 16384
-#define DEFAULT_MAX_FOREIGN 2048
+#define DEFAULT_MAX_TALLIES 12288
+#define DEFAULT_MAX_FOREIGN (DEFAULT_MAX_SLOTS / ROWS_PER_FOREIGN)
+
+/* One in so many rows may be of another ABI, or of an unknown number. */
+#define ROWS_PER_FOREIGN 5
 
 /*
  * Every way in which a call, its time or its attribution can go missing. Host-wide misses of the
  * programs themselves are read from the kernel and added by user space.
  */
 enum loss {
-	LOSS_TASK_UNTRACKED = 0,   /* no kernel memory for a new task's state: not counted */
-	LOSS_TASK_TABLE_FULL = 1,  /* calls counted by system call only: records ran out */
-	LOSS_SLOT_TABLE_FULL = 2,  /* calls counted by system call only: slots ran out */
-	LOSS_ERRNO_TABLE_FULL = 3, /* errors counted, but their errno was not kept */
-	LOSS_BUCKET_WRAPPED = 4,   /* a bucket passed 2^32 and its carry could not be kept */
-	LOSS_EXIT_MISSED = 5,      /* calls whose end was never seen */
-	LOSS_TIME_CLAMPED = 6,     /* calls whose parts did not add up and were clamped */
-	LOSS_USER_TIME = 7,        /* threads without a record: their user CPU time is unknown */
-	NR_LOSS = 8,
+	LOSS_TASK_UNTRACKED = 0,     /* no kernel memory for a new task's state: not counted */
+	LOSS_TASK_TABLE_FULL = 1,    /* calls counted by system call only: records ran out */
+	LOSS_SLOT_TABLE_FULL = 2,    /* calls counted by system call only: slots ran out */
+	LOSS_ERRNO_TABLE_FULL = 3,   /* errors counted, but their errno was not kept */
+	LOSS_BUCKET_WRAPPED = 4,     /* a bucket passed 2^32 and its carry could not be kept */
+	LOSS_EXIT_MISSED = 5,        /* calls whose end was never seen */
+	LOSS_TIME_CLAMPED = 6,       /* calls whose parts did not add up and were clamped */
+	LOSS_USER_TIME = 7,          /* threads without a record: their user CPU time is unknown */
+	LOSS_FOREIGN_TABLE_FULL = 8, /* as LOSS_SLOT_TABLE_FULL, of foreign calls */
+	LOSS_THREAD_LATE = 9,        /* threads that missed their fork, found by a pass */
+	NR_LOSS = 10,
 };
 
 enum record_state {
@@ -58,9 +63,10 @@ enum record_state {
 
 enum record_flag {
 	RECORD_CALL_OPEN = 1 << 0,  /* between enter and exit: nr, abi, enter_ns are valid */
-	RECORD_OPEN_EARLY = 1 << 1, /* may be inside a call begun before counting; nr -1: unknown */
+	RECORD_OPEN_EARLY = 1 << 1, /* existed before counting and has had no event since */
 	RECORD_AWAIT_EXEC = 1 << 2, /* counts nothing until its first execve */
 	RECORD_RESTARTS = 1 << 3,   /* the next restart_syscall goes on with nr, abi */
+	RECORD_SKIP_EXIT = 1 << 4,  /* began inside a call that is not to be counted */
 };
 
 /* One task (thread). The first 64 bytes are all that a call or a context switch touches. */
@@ -77,19 +83,32 @@ struct task_record {
 	__u64 task;  /* address of its task_struct, 0 before and after its life */
 
 	__u64 start_ns;      /* CLOCK_MONOTONIC when counting began */
-	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
-	__u32 pid, tid;      /* in the initial pid namespace */
-	__u32 state;         /* enum record_state, written last */
-	char comm[16];       /* of the thread: at its start, last exec, or end */
+	__u64 arg0;          /* first argument of the open call, when rows are split by it */
 	__u32 first_slot;    /* head of this task's list of slots, 0 = none */
 	__u32 foreign_slots; /* how many of them are found through the hash */
+	__u32 leaves_seen;   /* membership.leaves when it was last known to be chosen */
+	__u32 state;         /* enum record_state, written last */
+	__u32 pid, tid;      /* in the reader's pid namespace */
+	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
+	__u32 unknown_slots; /* of those, how many are of unknown numbers */
 	__u32 pad[3];
+
+	__u64 cgroup_id; /* inode in the version 2 hierarchy; this and the next two as last seen */
+	__u32 uid;       /* effective */
+	char comm[16];   /* of the thread */
+	__u32 pad2[9];
 
 	__u32 slot_of[CALLS_INDEXED]; /* slot of a native call by its number, 0 = none yet */
 };
 
+/* Whether a task is in a call that began before counting: asleep in it when it was adopted. */
+#define RECORD_IN_EARLY_CALL(record)                                                       \
+	(((record)->flags & (RECORD_OPEN_EARLY | RECORD_RESTARTS)) == RECORD_OPEN_EARLY && \
+	 (record)->nr >= 0)
+
 /* A task cannot fill the tables with made-up numbers: beyond this they go to the overflow rows. */
-#define FOREIGN_SLOTS_PER_TASK 64
+#define UNKNOWN_SLOTS_PER_TASK 64
+#define ARG0_SLOTS_PER_TASK    4096
 
 /*
  * What one task did with one system call. "Ended" here is every way a call can end; the timed ones
@@ -119,7 +138,7 @@ struct call_slot {
 	__u32 buckets[HIST_BUCKETS]; /* a wrap adds a tally */
 };
 
-/* A rare counter of one slot: an errno, or how often a bucket passed 2^32. */
+/* A rare number of one slot: of an errno, or of times that a bucket passed 2^32. */
 struct tally {
 	__u32 what; /* errno, or TALLY_WRAP + bucket */
 	__u32 next; /* 0 = end */
@@ -127,6 +146,7 @@ struct tally {
 };
 
 #define TALLY_WRAP       0x10000
+#define TALLY_ARG0       0x20000 /* not a count but the argument that the slot is for */
 #define TALLIES_PER_SLOT 64
 
 /* Calls of one (abi, nr) that found no room in the tables; shared by all tasks, atomic. */
@@ -139,12 +159,13 @@ struct overflow_row {
 /* One row a known number, and a last one for all numbers beyond, in each ABI. */
 #define OVERFLOW_ROWS_PER_ABI (CALLS_INDEXED + 1)
 
-/* Key of the hash that finds slots of other than native calls, and unknown numbers. */
+/* Key of the hash that finds slots of other ABIs, unknown numbers, and first arguments. */
 struct foreign_key {
 	__u32 record;
 	__u32 abi;
 	__s32 nr;
-	__u32 pad;
+	__u32 has_arg0;
+	__u64 arg0;
 };
 
 /* Task storage: what the programs know about a task before they look at its record. */
@@ -161,10 +182,40 @@ enum task_flag {
 	TASK_FOLLOW = 1 << 1,     /* so are its children */
 	TASK_COUNTED = 1 << 2,    /* this thread is being counted */
 	TASK_AWAIT_EXEC = 1 << 3, /* from its first execve on */
+	TASK_CHOSEN = 1 << 4,     /* by a selector: counted as long as it matches */
+	TASK_IGNORED = 1 << 5,    /* never: bpftruss itself */
+	TASK_CLAIMED = 1 << 6,    /* somebody is making its record */
+};
+
+/* What a process must be like to be counted; one that matches any selector is. */
+enum selector_kind {
+	SELECT_ALL = 0,
+	SELECT_COMM = 1,
+	SELECT_CGROUP = 2, /* in it or below it */
+	SELECT_UNIT = 3,   /* in or below a cgroup of this name */
+	SELECT_USER = 4,   /* effective user */
+};
+
+#define MAX_SELECTORS      32
+#define SELECTOR_NAME_SIZE 128
+
+/*
+ * A comm pattern is a small automaton, made by user space from a glob: state i means that i of its
+ * tokens have matched. A character c moves state i to i + 1 when bit i of match[c] is set; a state
+ * in loops also stays (a star stands there). State 0 starts, a final state accepts.
+ */
+struct selector {
+	__u32 kind;
+	__u32 uid;
+	__u64 cgroup_id;
+	__u64 name[SELECTOR_NAME_SIZE / 8]; /* of the unit, padded with zeros */
+	__u32 loops;
+	__u32 final;
+	__u32 match[256];
 };
 
 #ifndef __cplusplus
-_Static_assert(__builtin_offsetof(struct task_record, slot_of) == 128, "two cache lines");
+_Static_assert(__builtin_offsetof(struct task_record, slot_of) == 192, "three cache lines");
 _Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
 _Static_assert(sizeof(struct call_slot) == 704, "eleven cache lines");
 _Static_assert(sizeof(struct tally) == 16, "");

@@ -8,14 +8,17 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collector_private.h"
 #include "collect/features.h"
+#include "collect/selectors.h"
 
 /* An array and where the collector keeps its mapping. */
 struct mapping {
@@ -77,7 +80,9 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 {
 	uint32_t tasks = (options->max_tasks ?: DEFAULT_MAX_TASKS) + 1;
 	uint32_t rows = (options->max_rows ?: DEFAULT_MAX_SLOTS) + 1;
-	uint32_t errnos = (options->max_errnos ?: DEFAULT_MAX_TALLIES) + 1;
+	/* An argument takes a tally too. */
+	uint32_t errnos =
+		(options->max_errnos ?: DEFAULT_MAX_TALLIES) + 1 + (options->by_arg0 ? rows : 0);
 	struct truss_bpf *skel = c->skel;
 	int err = 0;
 
@@ -90,14 +95,115 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 	err |= bpf_map__set_max_entries(skel->maps.returned_slots, rows);
 	err |= bpf_map__set_max_entries(skel->maps.tallies, errnos);
 	err |= bpf_map__set_max_entries(skel->maps.returned_tallies, errnos);
+	/* Each row of its own argument is found through the hash. */
+	err |= bpf_map__set_max_entries(skel->maps.foreign_slots,
+					options->by_arg0 ? rows : rows / ROWS_PER_FOREIGN + 1);
+	if (!options->by_arg0)
+		err |= bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
+	if (!options->nr_selectors)
+		err |= bpf_map__set_max_entries(skel->maps.selectors, 1);
 	return err;
 }
 
 /* Nothing to do: the ring only wakes user space. */
-static int ignore_task_end(void *context, void *data, size_t size)
+static int ignore_event(void *context, void *data, size_t size)
 {
 	(void)context, (void)data, (void)size;
 	return 0;
+}
+
+/* The initial pid namespace has a fixed inode number. */
+#define INITIAL_PIDNS 4026531836u
+
+static void collector_set_pidns(struct collector *c)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PIDNS)
+		return;
+	c->skel->rodata->pidns_inum = (uint32_t)st.st_ino;
+}
+
+/* bpftruss itself is never chosen: its own reading would count. */
+static int collector_ignore_self(struct collector *c)
+{
+	struct task_ref ref = { .nr = -1, .flags = TASK_IGNORED };
+	int pidfd __cleanup(closep) = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	if (pidfd < 0)
+		return -errno;
+	return bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), &ref, sizeof(ref),
+				    BPF_ANY);
+}
+
+static int collector_set_selectors(struct collector *c, const struct collector_options *options,
+				   struct diag *d)
+{
+	struct selector selector;
+	int err;
+
+	for (uint32_t i = 0; i < options->nr_selectors; i++) {
+		const struct target_selector *chosen = &options->selectors[i];
+
+		err = selector_resolve(chosen->kind, chosen->text, &selector, d);
+		if (err)
+			return err;
+		err = bpf_map__update_elem(c->skel->maps.selectors, &i, sizeof(i), &selector,
+					   sizeof(selector), BPF_ANY);
+		if (err)
+			return diag_set(d, DIAG_FAILED, -err, "cannot set a selector: %s",
+					strerror(-err));
+	}
+	err = options->nr_selectors ? collector_ignore_self(c) : 0;
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot mark bpftruss itself: %s",
+			      strerror(-err))
+		   : 0;
+}
+
+static void collector_configure(struct collector *c, const struct collector_options *options)
+{
+	struct truss_bpf *skel = c->skel;
+
+	collector_size_tables(c, options);
+	collector_set_pidns(c);
+	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
+	skel->rodata->by_arg0 = options->by_arg0;
+	for (size_t i = 0; i < options->nr_selectors; i++) {
+		if (options->selectors[i].kind == SELECT_USER)
+			skel->rodata->selects_user = true;
+	}
+	bpf_program__set_autoload(skel->progs.on_rename, options->nr_selectors > 0);
+	bpf_program__set_autoload(skel->progs.on_cgroup_attach, options->nr_selectors > 0);
+}
+
+static int collector_mark_arg0_calls(struct collector *c, const struct collector_options *options)
+{
+	uint8_t marked = 1;
+	uint32_t key;
+	int err = 0;
+
+	for (int abi = 0; options->by_arg0 && abi < NR_SYSCALL_ABI; abi++) {
+		for (int nr = 0; nr < CALLS_INDEXED && !err; nr++) {
+			if (!syscall_set_has(options->arg0_calls, abi, nr))
+				continue;
+			key = (uint32_t)(abi * CALLS_INDEXED + nr);
+			err = bpf_map__update_elem(c->skel->maps.arg0_calls, &key, sizeof(key),
+						   &marked, sizeof(marked), BPF_ANY);
+		}
+	}
+	return err;
+}
+
+static int load_failed(int err, struct diag *d)
+{
+	if (err == -ENOMEM)
+		return diag_set(d, DIAG_FAILED, ENOMEM,
+				"no memory for the kernel's tables: lower --max-rows, --max-tasks, "
+				"--max-errnos");
+	return diag_set(d, DIAG_UNSUPPORTED, -err,
+			"the kernel refuses the BPF programs: %s; 'bpftruss doctor' tells what is "
+			"missing, -v shows the kernel's words",
+			strerror(-err));
 }
 
 static int collector_load(struct collector *c, const struct collector_options *options,
@@ -109,35 +215,27 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	if (!c->skel)
 		return diag_set(d, DIAG_FAILED, errno, "cannot open the BPF object: %s",
 				strerror(errno));
-	collector_size_tables(c, options);
+	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
+	if (err)
+		return load_failed(err, d);
+	err = collector_set_selectors(c, options, d);
+	if (err)
+		return err;
+	err = collector_mark_arg0_calls(c, options);
 	if (!err)
 		err = truss_bpf__attach(c->skel);
 	if (err)
-		return diag_set(
-			d, DIAG_UNSUPPORTED, -err,
-			"the kernel refuses the BPF programs: %s; "
-			"'bpftruss doctor' tells what is missing, -v shows the kernel's words",
-			strerror(-err));
+		return load_failed(err, d);
 	err = collector_map_arrays(c);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
 				strerror(-err));
-	c->task_ends =
-		ring_buffer__new(bpf_map__fd(c->skel->maps.task_ends), ignore_task_end, NULL, NULL);
-	if (!c->task_ends)
+	c->events = ring_buffer__new(bpf_map__fd(c->skel->maps.events), ignore_event, NULL, NULL);
+	if (!c->events)
 		return diag_set(d, DIAG_FAILED, errno, "cannot open the ring buffer: %s",
 				strerror(errno));
 	return 0;
-}
-
-/* The initial pid namespace has a fixed inode number. */
-static bool in_initial_pidns(void)
-{
-	char link[32] = "";
-	ssize_t size = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
-
-	return size > 0 && !strcmp(link, "pid:[4026531836]");
 }
 
 int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d)
@@ -156,7 +254,9 @@ int collector_open(const struct collector_options *options, struct collector **r
 	if (err)
 		return err;
 	c->has_runq = features_have_runq();
-	c->in_initial_pidns = in_initial_pidns();
+	c->by_thread = options->by_thread;
+	c->intervals = options->intervals;
+	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
 	*ret = steal_ptr(&c);
 	return 0;
 }
@@ -165,12 +265,15 @@ void collector_free(struct collector *c)
 {
 	if (!c)
 		return;
-	ring_buffer__free(c->task_ends);
+	ring_buffer__free(c->events);
 	if (c->skel)
 		collector_unmap_arrays(c);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
 	free(c->targets);
+	for (size_t i = 0; i < c->nr_cgroups; i++)
+		free(c->cgroups[i].name);
+	free(c->cgroups);
 	free(c);
 }
 
@@ -198,30 +301,62 @@ static int collector_adopt(struct collector *c)
  * when the kernel is busy with task storage on that CPU: a thread that was missed before such a
  * pass was found by it. Every pass but the last finds something, unless memory is short for good.
  */
-static int collector_adopt_all(struct collector *c)
+static int collector_adopt_passes(struct collector *c)
 {
-	uint32_t *adopted = &c->skel->data_population->population.adopted;
-	__u64 *untracked = &c->arrays.losses[LOSS_TASK_UNTRACKED];
+	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
+	__u64 *late = &c->arrays.losses[LOSS_THREAD_LATE];
 	uint32_t before;
 	int err;
 
 	for (int i = 0; i < MAX_PASSES; i++) {
 		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-		c->untracked_seen = __atomic_load_n(untracked, __ATOMIC_ACQUIRE);
+		c->late_seen = __atomic_load_n(late, __ATOMIC_ACQUIRE);
 		err = collector_adopt(c);
 		if (err)
 			return err;
 		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before &&
-		    __atomic_load_n(untracked, __ATOMIC_ACQUIRE) == c->untracked_seen)
+		    __atomic_load_n(late, __ATOMIC_ACQUIRE) == c->late_seen)
 			return 0;
 	}
 	return 0;
 }
 
-int collector_find_untracked(struct collector *c)
+/*
+ * At real-time priority, if we may: whoever runs instead of a pass that is inside task storage
+ * cannot get any on that CPU. It takes a fraction of a millisecond a thousand tasks.
+ */
+static int collector_adopt_all(struct collector *c)
 {
-	if (__atomic_load_n(&c->arrays.losses[LOSS_TASK_UNTRACKED], __ATOMIC_ACQUIRE) ==
-	    c->untracked_seen)
+	struct sched_param before = { 0 }, high = { .sched_priority = 1 };
+	int policy = sched_getscheduler(0), err;
+	bool raised;
+
+	sched_getparam(0, &before);
+	raised = policy >= 0 && !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
+	err = collector_adopt_passes(c);
+	if (raised)
+		sched_setscheduler(0, policy, &before);
+	return err;
+}
+
+int collector_complete_joins(struct collector *c)
+{
+	uint32_t *joins = &c->skel->data_membership->membership.joins;
+	uint32_t *done = &c->skel->data_membership->membership.joins_done;
+	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE);
+	int err;
+
+	if (__atomic_load_n(done, __ATOMIC_RELAXED) == now)
+		return 0;
+	err = collector_adopt_all(c);
+	if (!err)
+		__atomic_store_n(done, now, __ATOMIC_RELEASE);
+	return err;
+}
+
+int collector_find_late(struct collector *c)
+{
+	if (__atomic_load_n(&c->arrays.losses[LOSS_THREAD_LATE], __ATOMIC_ACQUIRE) == c->late_seen)
 		return 0;
 	return collector_adopt_all(c);
 }
@@ -233,28 +368,34 @@ int collector_start(struct collector *c, struct diag *d)
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();
+	__atomic_store_n(&c->skel->data_control->control.counting, 1, __ATOMIC_SEQ_CST);
 	err = collector_adopt_all(c);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
-	c->untracked_at_start = c->untracked_seen;
+	c->late_at_start = c->late_seen;
 	return 0;
+}
+
+size_t collector_targets(const struct collector *c)
+{
+	return c->nr_targets;
 }
 
 int collector_fd(const struct collector *c)
 {
-	return ring_buffer__epoll_fd(c->task_ends);
+	return ring_buffer__epoll_fd(c->events);
 }
 
 uint32_t collector_live(const struct collector *c)
 {
-	return __atomic_load_n(&c->skel->data_population->population.live, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&c->skel->data_membership->membership.live, __ATOMIC_ACQUIRE);
 }
 
 void collector_stop(struct collector *c)
 {
 	if (c->stop_ns)
 		return;
-	__atomic_store_n(&c->skel->data_control->control.stopped, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&c->skel->data_control->control.counting, 0, __ATOMIC_SEQ_CST);
 	c->stop_ns = clock_mono_ns();
 	c->stop_real_ns = clock_real_ns();
 	/*

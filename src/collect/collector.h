@@ -14,16 +14,33 @@
 
 #include "base/diag.h"
 #include "model/snapshot.h"
+#include "syscalls/syscall_set.h"
 
 struct collector;
+
+/* Processes chosen by what they are, as long as they are so: now or later. */
+struct target_selector {
+	enum selector_kind kind;
+	const char *text; /* as the user wrote it; borrowed */
+};
 
 struct collector_options {
 	uint32_t
 		max_tasks; /* threads counted at the same time; 0: the default, as for the others */
 	uint32_t max_rows; /* (thread, system call) pairs */
-	uint32_t max_errnos; /* (thread, system call, errno) triples */
-	bool verbose;        /* libbpf's own messages go to stderr */
+	uint32_t max_errnos;                     /* (thread, system call, errno) triples */
+	bool verbose;                            /* libbpf's own messages go to stderr */
+	const struct target_selector *selectors; /* borrowed */
+	size_t nr_selectors;
+	bool by_thread;       /* rows of live threads stand apart; ended ones are added up */
+	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
+	bool by_arg0;         /* rows are split by the first argument, */
+	const struct syscall_set *arg0_calls; /* of these calls; NULL: of all. Borrowed */
+	bool intervals;                       /* readings will be subtracted from each other */
 };
+
+/* Beyond this many, ended processes are folded by name, user and cgroup, half of them at a time. */
+#define DEFAULT_KEEP_EXITED 1000
 
 /* How a target is counted. */
 struct target_options {
@@ -51,8 +68,14 @@ int collector_start(struct collector *collector, struct diag *d);
 /* Readable when tasks have ended; owned by the collector. */
 int collector_fd(const struct collector *collector);
 
-/* Folds the rows of ended tasks into the totals and gives their room back. 0 or -errno. */
+/*
+ * Folds the rows of ended tasks into the totals and gives their room back; adopts the threads of
+ * processes that have come to be chosen. 0 or -errno.
+ */
 int collector_reclaim(struct collector *collector);
+
+/* Processes that were given by pid, each counted once. */
+size_t collector_targets(const struct collector *collector);
 
 /* Threads being counted now. */
 uint32_t collector_live(const struct collector *collector);

@@ -22,7 +22,7 @@ struct kernel_arrays {
 
 struct collector {
 	struct truss_bpf *skel;
-	struct ring_buffer *task_ends;
+	struct ring_buffer *events;
 	struct kernel_arrays arrays;
 	struct builder *ended; /* totals of tasks whose records were given back */
 
@@ -30,20 +30,44 @@ struct collector {
 	size_t nr_targets;
 
 	bool has_runq;
-	bool in_initial_pidns; /* /proc speaks of the pids in the records */
+	bool by_thread;
+	uint32_t keep_exited;
+	bool intervals;
+	uint64_t last_read_ns;
 	struct losses misses_at_start;
-	uint64_t untracked_seen;     /* LOSS_TASK_UNTRACKED before the last pass over all tasks */
-	uint64_t untracked_at_start; /* those were found by a pass and lost nothing */
+	struct id_name *cgroups; /* paths seen so far: a cgroup may be gone when it is asked for */
+	size_t nr_cgroups;
+	uint64_t late_seen; /* LOSS_THREAD_LATE before the last pass over all tasks */
+	uint64_t
+		late_at_start; /* those were found by the passes of the start, and missed nothing */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
 };
 
-/* Reads one record and its rows into a builder, at CLOCK_MONOTONIC now. 0 or -ENOMEM. */
-int record_read(const struct collector *collector, uint32_t index, uint64_t now_ns,
-		struct builder *builder, struct losses *losses);
+/* One pass over the records. */
+struct reading {
+	struct builder *builder; /* where rows and processes go; borrowed */
+	uint64_t now_ns;         /* CLOCK_MONOTONIC to which running tasks are read */
+	uint64_t torn_rows;
+	uint64_t threads_unknown;
+};
 
+/* Reads one record and its rows. 0 or -ENOMEM. */
+int record_read(const struct collector *collector, uint32_t index, struct reading *reading);
+
+/*
+ * Bounds the ended processes: when there are twice as many as are to be kept, all but the latest
+ * are folded into one process for each name, user and cgroup. 0 or -ENOMEM.
+ */
+int ended_fold(struct collector *collector);
+
+/* Fills in what users and cgroups of the snapshot's processes are called. 0 or -ENOMEM. */
+int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot);
+
+/* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
+int collector_complete_joins(struct collector *collector);
 /* Looks for threads that a fork could not hand its counting on to. 0 or -errno. */
-int collector_find_untracked(struct collector *collector);
+int collector_find_late(struct collector *collector);
 
 /* Reads the overflow rows into a builder. 0 or -ENOMEM. */
 int overflow_read(const struct collector *collector, struct builder *builder);

@@ -42,7 +42,10 @@ static int row_read_tallies(const struct collector *c, const struct call_slot *s
 	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
 		const struct tally *tally = &c->arrays.tallies[index];
 
-		if (tally->what >= TALLY_WRAP)
+		if (tally->what == TALLY_ARG0) {
+			row->has_arg0 = true;
+			row->arg0 = tally->count;
+		} else if (tally->what >= TALLY_WRAP)
 			row->hist.buckets[tally->what - TALLY_WRAP] += tally->count << 32;
 		else if (row_add_errno(row, (int)tally->what, tally->count))
 			return -ENOMEM;
@@ -73,41 +76,61 @@ static void row_fill(struct row *row, const struct call_slot *slot)
 	}
 }
 
-static int slot_read(const struct collector *c, const struct process *process, uint32_t index,
-		     struct builder *builder, struct losses *losses, uint32_t *ret_next)
+/* Whose row it is: the thread counts only while it lives and is asked for. */
+static void row_identify(struct row *row, const struct collector *c,
+			 const struct task_record *record)
+{
+	row_init(row);
+	row->pid = record->pid;
+	row->boot_ns = record->boot_ns;
+	row->tid = c->by_thread && record->state == RECORD_LIVE ? record->tid : 0;
+}
+
+static int slot_read(const struct collector *c, const struct task_record *record, uint32_t index,
+		     struct reading *reading, uint32_t *ret_next)
 {
 	struct call_slot copy;
 	struct row row;
 	int err;
 
 	if (!slot_copy(&c->arrays.slots[index], &copy))
-		losses->count[LOSS_TORN_READ]++;
-	row_init(&row);
-	row.pid = process->pid;
-	row.boot_ns = process->boot_ns;
+		reading->torn_rows++;
+	row_identify(&row, c, record);
 	row_fill(&row, &copy);
 	err = row_read_tallies(c, &copy, &row);
 	if (!err && row.calls)
-		err = builder_add_row(builder, &row);
+		err = builder_add_row(reading->builder, &row);
 	row_done(&row);
 	*ret_next = copy.next;
 	return err;
 }
 
+/* What an open call has taken so far. Its run-queue time is told only once it ends. */
+static void row_fill_open(struct row *row, const struct task_record *record, uint64_t now_ns)
+{
+	uint64_t cpu_ns = (record->out_ns ?: now_ns) - record->off_ns - record->mark_cpu_ns;
+	uint64_t wall_ns = now_ns - record->enter_ns;
+
+	/* The call may be younger than now_ns, or have been switched while it was copied. */
+	if (now_ns < record->enter_ns)
+		return;
+	row->open_wall_ns = (int64_t)wall_ns;
+	row->open_off_ns = (int64_t)(cpu_ns < wall_ns ? wall_ns - cpu_ns : 0);
+}
+
 /* The call a live task is in, as a row of its own. */
-static int in_flight_read(const struct task_record *record, const struct process *process,
-			  struct builder *builder)
+static int in_flight_read(const struct collector *c, const struct task_record *record,
+			  uint64_t now_ns, struct builder *builder)
 {
 	struct row row;
 
-	row_init(&row);
-	row.pid = process->pid;
-	row.boot_ns = process->boot_ns;
+	row_identify(&row, c, record);
 	row.abi = record->abi;
 	row.nr = record->nr;
 	row.in_flight = 1;
 	if (record->flags & RECORD_CALL_OPEN) {
 		row.oldest_start_ns = record->enter_ns;
+		row_fill_open(&row, record, now_ns);
 	} else {
 		row.in_flight_early = 1;
 		row.oldest_start_ns = record->start_ns;
@@ -117,8 +140,14 @@ static int in_flight_read(const struct task_record *record, const struct process
 
 static bool record_in_call(const struct task_record *record)
 {
-	return record->flags & RECORD_CALL_OPEN ||
-	       (record->flags & RECORD_OPEN_EARLY && record->nr >= 0);
+	return record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record);
+}
+
+/* Whether nobody can tell if a task is in a call: it ran when it was adopted, and still does. */
+static bool record_is_unknown(const struct task_record *record)
+{
+	return record->state == RECORD_LIVE && record->flags & RECORD_OPEN_EARLY &&
+	       !RECORD_IN_EARLY_CALL(record);
 }
 
 /* User time up to now of a task that is outside the kernel; what has ended was settled there. */
@@ -127,7 +156,8 @@ static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns
 	uint64_t cpu_ns = (record->out_ns ?: now_ns) - record->off_ns;
 
 	if (record->state != RECORD_LIVE || record->flags & RECORD_AWAIT_EXEC ||
-	    record_in_call(record) || (int64_t)(cpu_ns - record->mark_cpu_ns) < 0)
+	    record_in_call(record) || record_is_unknown(record) ||
+	    (int64_t)(cpu_ns - record->mark_cpu_ns) < 0)
 		return record->user_ns;
 	return record->user_ns + cpu_ns - record->mark_cpu_ns;
 }
@@ -156,7 +186,7 @@ static void record_refresh_comm(const struct collector *c, uint32_t index, struc
 {
 	char comm[PROCESS_COMM_SIZE];
 
-	if (copy->state != RECORD_LIVE || copy->tid != copy->pid || !c->in_initial_pidns)
+	if (copy->state != RECORD_LIVE || copy->tid != copy->pid)
 		return;
 	target_read_comm((pid_t)copy->pid, comm);
 	if (comm[0] &&
@@ -164,8 +194,23 @@ static void record_refresh_comm(const struct collector *c, uint32_t index, struc
 		memcpy(copy->comm, comm, sizeof(comm));
 }
 
-int record_read(const struct collector *c, uint32_t index, uint64_t now_ns, struct builder *builder,
-		struct losses *losses)
+static struct process record_process(const struct task_record *record, uint64_t now_ns)
+{
+	struct process process = {
+		.pid = record->pid,
+		.boot_ns = record->boot_ns,
+		.uid = record->uid,
+		.cgroup_id = record->cgroup_id,
+		.user_ns = record_user_ns(record, now_ns),
+		.ended_ns = record->state == RECORD_LIVE ? 0 : clock_mono_ns(),
+		.threads = record->state == RECORD_LIVE,
+	};
+
+	memcpy(process.comm, record->comm, sizeof(process.comm));
+	return process;
+}
+
+int record_read(const struct collector *c, uint32_t index, struct reading *reading)
 {
 	struct task_record copy;
 	struct process process;
@@ -174,15 +219,14 @@ int record_read(const struct collector *c, uint32_t index, uint64_t now_ns, stru
 
 	record_copy(&c->arrays.records[index], &copy);
 	record_refresh_comm(c, index, &copy);
-	process = (struct process){ .pid = copy.pid, .boot_ns = copy.boot_ns };
-	process.user_ns = record_user_ns(&copy, now_ns);
-	memcpy(process.comm, copy.comm, sizeof(process.comm));
-	err = builder_add_process(builder, &process, copy.tid == copy.pid);
+	process = record_process(&copy, reading->now_ns);
+	reading->threads_unknown += record_is_unknown(&copy);
+	err = builder_add_process(reading->builder, &process, copy.tid == copy.pid);
 	if (!err && copy.state == RECORD_LIVE && record_in_call(&copy))
-		err = in_flight_read(&copy, &process, builder);
+		err = in_flight_read(c, &copy, reading->now_ns, reading->builder);
 	slot = copy.first_slot;
 	for (uint32_t i = 0; slot && !err && i < c->skel->rodata->max_slots; i++)
-		err = slot_read(c, &process, slot, builder, losses, &slot);
+		err = slot_read(c, &copy, slot, reading, &slot);
 	return err;
 }
 
@@ -246,7 +290,7 @@ static void snapshot_read_losses(const struct collector *c, struct losses *losse
 
 	for (int i = 0; i < NR_LOSS; i++)
 		losses->count[i] += c->arrays.losses[i];
-	losses->count[LOSS_TASK_UNTRACKED] -= c->untracked_at_start;
+	losses->count[LOSS_THREAD_LATE] -= c->late_at_start;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	losses_merge(losses, &misses);
@@ -255,17 +299,21 @@ static void snapshot_read_losses(const struct collector *c, struct losses *losse
 static int collector_read_rows(const struct collector *c, struct snapshot *snapshot)
 {
 	struct builder *builder __cleanup(builder_freep) = NULL;
+	struct reading reading = { .now_ns = snapshot->end_mono_ns };
 	uint32_t used = records_used(c);
 	int err = builder_new(&builder);
 
 	if (!err)
 		err = builder_merge(builder, c->ended);
+	reading.builder = builder;
 	for (uint32_t i = 1; i < used && !err; i++) {
 		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_FREE)
-			err = record_read(c, i, snapshot->end_mono_ns, builder, &snapshot->losses);
+			err = record_read(c, i, &reading);
 	}
 	if (!err)
 		err = overflow_read(c, builder);
+	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;
+	snapshot->threads_unknown = reading.threads_unknown;
 	return err ?: builder_finish(builder, snapshot);
 }
 
@@ -290,11 +338,14 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 		err = snapshot_describe(c, snapshot);
 	if (!err)
 		err = collector_read_rows(c, snapshot);
+	if (!err)
+		err = snapshot_name_ids(c, snapshot);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));
 	snapshot_name_targets(snapshot);
 	snapshot_read_losses(c, &snapshot->losses);
+	c->last_read_ns = snapshot->end_mono_ns;
 	*ret = steal_ptr(&snapshot);
 	return 0;
 }

@@ -26,13 +26,27 @@ static void tallies_free(struct collector *c, uint32_t index)
 	}
 }
 
+static void slot_key(const struct collector *c, uint32_t record, const struct call_slot *slot,
+		     struct foreign_key *key)
+{
+	*key = (struct foreign_key){ .record = record, .abi = slot->abi, .nr = slot->nr };
+	for (uint32_t index = slot->first_tally; index; index = c->arrays.tallies[index].next) {
+		if (c->arrays.tallies[index].what != TALLY_ARG0)
+			continue;
+		key->has_arg0 = 1;
+		key->arg0 = c->arrays.tallies[index].count;
+	}
+}
+
 /* A record that is zeroed finds no slot any more, but the hash would. */
 static void slot_forget(struct collector *c, uint32_t record, const struct call_slot *slot)
 {
-	struct foreign_key key = { .record = record, .abi = slot->abi, .nr = slot->nr };
+	struct foreign_key key;
 
-	if (c->arrays.records[record].foreign_slots)
-		bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0);
+	if (!c->arrays.records[record].foreign_slots)
+		return;
+	slot_key(c, record, slot, &key);
+	bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0);
 }
 
 static void slots_free(struct collector *c, uint32_t record, uint32_t index)
@@ -62,19 +76,21 @@ static void record_free(struct collector *c, uint32_t index)
 int collector_reclaim(struct collector *c)
 {
 	uint32_t used = records_used(c);
-	struct losses unused = { 0 };
+	struct reading reading = { .builder = c->ended };
 	int err;
 
-	ring_buffer__consume(c->task_ends);
-	err = collector_find_untracked(c);
+	ring_buffer__consume(c->events);
+	err = collector_complete_joins(c);
+	if (!err)
+		err = collector_find_late(c);
 	if (err)
 		return err;
 	for (uint32_t i = 1; i < used; i++) {
 		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
 			continue;
-		if (record_read(c, i, 0, c->ended, &unused))
+		if (record_read(c, i, &reading))
 			return -ENOMEM;
 		record_free(c, i);
 	}
-	return 0;
+	return ended_fold(c);
 }

@@ -13,6 +13,9 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 
+/* In the flags of /proc/PID/stat. */
+#define PF_KTHREAD 0x00200000
+
 static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)
 {
 	char path[64];
@@ -60,6 +63,22 @@ static int target_remember(struct collector *c, pid_t pid, struct diag *d)
 	return 0;
 }
 
+/* Field 9 of /proc/PID/stat, counted from behind the name, which may hold anything. */
+static bool target_is_kernel_thread(pid_t pid)
+{
+	char path[64], line[512] = "", *after;
+	FILE *file __cleanup(fclosep) = NULL;
+	unsigned int flags = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file || !fread(line, 1, sizeof(line) - 1, file))
+		return false;
+	after = strrchr(line, ')');
+	return after && sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & PF_KTHREAD;
+}
+
 int collector_add_target(struct collector *c, pid_t pid, const struct target_options *options,
 			 struct diag *d)
 {
@@ -74,6 +93,9 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 	err = target_open(pid, &pidfd, d);
 	if (err)
 		return err;
+	if (target_is_kernel_thread(pid))
+		return diag_set(d, DIAG_FAILED, EINVAL,
+				"%d is a kernel thread: it makes no system calls", pid);
 	if (options->follow)
 		ref.flags |= TASK_FOLLOW;
 	if (options->await_exec)

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns who is counted. A process is counted because its pid was given (TASK_TARGET, for good) or
+ * because a selector matches it (TASK_CHOSEN on its leader, as long as it does). Threads learn of
+ * it in three ways: from the fork that made them, from a pass of the iterator, and, while a process
+ * that was chosen late still has threads that neither has reached, at their next call.
+ */
+#ifndef BPFTRUSS_MEMBERSHIP_BPF_H
+#define BPFTRUSS_MEMBERSHIP_BPF_H
+
+#include "account.bpf.h"
+#include "overflow.bpf.h"
+#include "selector.bpf.h"
+
+/* What a task loses when it is counted no more. */
+#define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_TARGET | TASK_FOLLOW)
+
+enum event_kind {
+	EVENT_TASK_ENDED,
+	EVENT_PROCESS_JOINED,
+};
+
+/* Wakes user space; the state itself is in records and counters. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 * 1024);
+} events SEC(".maps");
+
+static __always_inline void event_send(u32 kind)
+{
+	bpf_ringbuf_output(&events, &kind, sizeof(kind), 0);
+}
+
+static __always_inline bool joins_pending(void)
+{
+	return nr_selectors &&
+	       *(volatile u32 *)&membership.joins != *(volatile u32 *)&membership.joins_done;
+}
+
+/*
+ * Claims a task for counting; the fork hook and the iterator may both try. It is counted once
+ * task_publish() says so: until then it has no record, and not for want of room.
+ */
+static __always_inline bool task_claim(struct task_ref *ref)
+{
+	if (__sync_fetch_and_or(&ref->flags, TASK_CLAIMED) & TASK_CLAIMED)
+		return false;
+	__sync_fetch_and_add(&membership.live, 1);
+	return true;
+}
+
+static __always_inline void task_publish(struct task_ref *ref, u32 flags)
+{
+	__sync_fetch_and_or(&ref->flags, flags | TASK_COUNTED);
+}
+
+/* Threads that only the kernel runs; a copy of their maker's registers must not be believed. */
+static __always_inline bool task_makes_no_calls(struct task_struct *task)
+{
+	u32 flags = PF_KTHREAD | PF_IO_WORKER;
+
+	if (bpf_core_field_exists(struct kernel_clone_args, user_worker))
+		flags |= PF_USER_WORKER;
+	return task->flags & flags;
+}
+
+/* NULL when the kernel has no memory for it, or is busy with task storage on this CPU. */
+static __always_inline struct task_ref *task_ref_create(struct task_struct *task, enum loss reason)
+{
+	struct task_ref *ref =
+		bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!ref)
+		loss_add(reason);
+	return ref;
+}
+
+/* Settles what is open, and hands the record to user space. */
+static __always_inline void record_end(struct task_struct *task, struct task_record *record,
+				       u32 index)
+{
+	struct call call = call_of(record, index);
+
+	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record))
+		call_count_no_return(&call);
+	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
+		record->user_ns += bpf_ktime_get_ns() - record->off_ns - record->mark_cpu_ns;
+	record_copy_attributes(record, task);
+	record->task = 0;
+	/* After all before it: from here on the record is user space's. */
+	__sync_lock_test_and_set(&record->state, RECORD_ENDED);
+}
+
+/*
+ * Ends the counting of a task. Its exit and the iterator may both get here, so each of the two
+ * steps is claimed. The record is let go first: the task's next context switch must not touch what
+ * user space may have reused.
+ */
+static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
+{
+	u32 index = __sync_lock_test_and_set(&ref->record, 0);
+	struct task_record *record = index ? record_find(index) : NULL;
+
+	if (record)
+		record_end(task, record, index);
+	if (!(__sync_fetch_and_and(&ref->flags, ~TASK_MEMBER) & TASK_COUNTED))
+		return 0;
+	if (!record)
+		overflow_task_end(ref);
+	__sync_fetch_and_sub(&membership.live, 1);
+	event_send(EVENT_TASK_ENDED);
+	return 0;
+}
+
+static __noinline bool task_chosen(struct task_struct *task)
+{
+	struct task_ref *leader = task_ref_find(task->group_leader);
+
+	return leader && leader->flags & TASK_CHOSEN;
+}
+
+/*
+ * Asks the selectors about a process, under the name it has or is about to have, and notes the
+ * answer on its leader. Returns whether it is chosen. A process that may have other threads, which
+ * do not know of it, joins with notice.
+ */
+static __noinline bool process_reconsider(struct task_struct *leader, const struct comm_text *comm,
+					  bool notice)
+{
+	bool chosen = task_selected(leader, comm);
+	struct task_ref *ref =
+		chosen ? task_ref_create(leader, LOSS_TASK_UNTRACKED) : task_ref_find(leader);
+
+	if (!ref || ref->flags & TASK_IGNORED)
+		return false;
+	if (chosen) {
+		if (!(__sync_fetch_and_or(&ref->flags, TASK_CHOSEN) & TASK_CHOSEN) && notice) {
+			__sync_fetch_and_add(&membership.joins, 1);
+			event_send(EVENT_PROCESS_JOINED);
+		}
+	} else if (__sync_fetch_and_and(&ref->flags, ~TASK_CHOSEN) & TASK_CHOSEN) {
+		__sync_fetch_and_add(&membership.leaves, 1);
+	}
+	return chosen;
+}
+
+/* A call by a thread that is not counted, while some process joins: is it one of that process? */
+static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
+						struct task_ref **ref)
+{
+	if (!task_chosen(task))
+		return NULL;
+	*ref = task_ref_create(task, LOSS_THREAD_LATE);
+	if (!*ref || (*ref)->flags & TASK_IGNORED)
+		return NULL;
+	if (task_claim(*ref)) {
+		record_start(task, *ref, true, 0, -1, NATIVE_ABI);
+		task_publish(*ref, 0);
+	}
+	*index = (*ref)->record;
+	return *index ? record_find(*index) : NULL;
+}
+
+/* A call by a counted thread after some process has left: was it its own? Returns true if so. */
+static __noinline bool task_leave(struct task_struct *task, struct task_record *record)
+{
+	struct task_ref *ref = task_ref_find(task);
+
+	record->leaves_seen = membership.leaves;
+	if (!ref || ref->flags & TASK_TARGET || task_chosen(task))
+		return false;
+	task_end(task, ref);
+	return true;
+}
+
+/* An exec: other threads are gone, the name and the user may have changed. */
+static __noinline int exec_reconsider(struct task_struct *task)
+{
+	struct comm_text comm;
+	struct task_record *record;
+	struct task_ref *ref;
+
+	comm_copy(&comm, task);
+	if (process_reconsider(task, &comm, false)) {
+		ref = task_ref_find(task);
+		/* The exec itself was still that of the program before. */
+		if (ref && task_claim(ref)) {
+			record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
+			task_publish(ref, 0);
+		}
+		return 0;
+	}
+	ref = task_ref_find(task);
+	if (!ref || !(ref->flags & TASK_COUNTED) || ref->flags & TASK_TARGET)
+		return 0;
+	record = ref->record ? record_find(ref->record) : NULL;
+	if (record && record->flags == RECORD_CALL_OPEN)
+		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0);
+	return task_end(task, ref);
+}
+
+/* A new process, still under the name of the thread that made it. */
+static __noinline bool process_selected(struct task_struct *task)
+{
+	struct comm_text comm;
+
+	comm_copy(&comm, task);
+	return task_selected(task, &comm);
+}
+
+/* A successful call that may have changed the user of a process, which is that of its leader. */
+static __noinline int user_changed(struct task_struct *task, s32 nr)
+{
+	u16 abi = task_abi(task, &nr);
+	struct comm_text comm;
+
+	if (task->pid != task->tgid || !call_sets_user(abi, nr))
+		return 0;
+	comm_copy(&comm, task);
+	process_reconsider(task, &comm, true);
+	return 0;
+}
+
+/* Whether a task is inside an execve of its own. */
+static __noinline bool task_in_exec(struct task_struct *task)
+{
+	s32 nr;
+	u16 abi;
+
+	if (task != bpf_get_current_task_btf() ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return false;
+	nr = regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
+	abi = task_abi(task, &nr);
+	return call_is_exec(abi, nr);
+}
+
+static __always_inline bool task_sleeps(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *old = (void *)task;
+
+	if (task->on_cpu || task->jobctl & JOBCTL_TRAP_FREEZE)
+		return false;
+	if (bpf_core_field_exists(task->__state))
+		return task->__state & TASK_SLEEPS;
+	return BPF_CORE_READ(old, state) & TASK_SLEEPS;
+}
+
+/* The number in the saved registers: of the call it is in, or of the last one. */
+static __always_inline s32 task_saved_nr(struct task_struct *task)
+{
+	if (task->on_cpu || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return -1;
+	return regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
+}
+
+/*
+ * Starts to count a thread that has existed for a while. One that sleeps with a number in its
+ * registers is in that call. One that is stopped, frozen or waits for a CPU may be on its way out
+ * of it: then it is in none, but a restart_syscall to come is that call going on.
+ */
+static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref, u32 inherited)
+{
+	u16 flags = inherited & TASK_AWAIT_EXEC ? RECORD_AWAIT_EXEC : RECORD_OPEN_EARLY;
+	s32 nr = task_saved_nr(task);
+	u16 abi = task_abi(task, &nr);
+	struct task_record *record;
+
+	if (nr >= 0 && !task_sleeps(task) && flags == RECORD_OPEN_EARLY)
+		flags |= RECORD_RESTARTS;
+	record_start(task, ref, task->on_cpu, flags, nr, abi);
+	task_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
+	record = ref->record ? record_find(ref->record) : NULL;
+	/* Switched out before on_sched_switch could know it? */
+	if (record && !task->on_cpu && !record->out_ns)
+		record->out_ns = record->start_ns;
+	/* Gone before on_exit could know it? */
+	if (task->flags & PF_EXITING)
+		task_end(task, ref);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the compilation of globs. State i of the automaton: the first i tokens have matched. */
+#include "collect/glob.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAX_TOKENS      31
+#define MAX_NAME_LENGTH 15
+
+static void match_byte(struct selector *s, unsigned int token, unsigned char c)
+{
+	s->match[c] |= 1u << token;
+}
+
+/* The bytes between brackets; returns what follows the closing one, or NULL. */
+static const unsigned char *compile_bracket(const unsigned char *at, struct selector *s,
+					    unsigned int token)
+{
+	bool set[256] = { false }, inverted = *at == '!' || *at == '^';
+	const unsigned char *first;
+
+	at += inverted;
+	first = at;
+	while (*at && (*at != ']' || at == first)) {
+		unsigned int low = *at, high = low;
+
+		if (at[1] == '-' && at[2] && at[2] != ']') {
+			high = at[2];
+			at += 2;
+		}
+		for (unsigned int c = low; c <= high; c++)
+			set[c] = true;
+		at++;
+	}
+	if (*at != ']')
+		return NULL;
+	for (unsigned int c = 1; c < 256; c++) {
+		if (set[c] != inverted)
+			match_byte(s, token, (unsigned char)c);
+	}
+	return at + 1;
+}
+
+/* Compiles one token; returns what follows it, or NULL. */
+static const unsigned char *compile_token(const unsigned char *at, struct selector *s,
+					  unsigned int token)
+{
+	if (*at == '[')
+		return compile_bracket(at + 1, s, token);
+	if (*at == '?') {
+		for (unsigned int c = 1; c < 256; c++)
+			match_byte(s, token, (unsigned char)c);
+		return at + 1;
+	}
+	if (*at == '\\' && at[1])
+		at++;
+	match_byte(s, token, *at);
+	return at + 1;
+}
+
+int glob_compile(const char *glob, struct selector *s, struct diag *d)
+{
+	const unsigned char *at = (const unsigned char *)glob;
+	unsigned int token = 0;
+
+	if (!*glob)
+		return diag_set(d, DIAG_USAGE, EINVAL, "-n: give the name of a process");
+	while (*at) {
+		if (*at == '*') {
+			s->loops |= 1u << token;
+			at++;
+			continue;
+		}
+		if (!s->loops && token == MAX_NAME_LENGTH)
+			break;
+		if (token == MAX_TOKENS)
+			return diag_set(d, DIAG_USAGE, EINVAL,
+					"-n: \"%.100s\" is too long; names have at most 15 bytes",
+					glob);
+		at = compile_token(at, s, token++);
+		if (!at)
+			return diag_set(d, DIAG_USAGE, EINVAL, "-n: \"%.100s\" lacks a closing ]",
+					glob);
+	}
+	s->final = 1u << token;
+	return 0;
+}

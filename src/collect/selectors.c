@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the resolving of selectors; one function a kind. */
+#include "collect/selectors.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "collect/cgroups.h"
+#include "collect/glob.h"
+
+static int resolve_all(const char *text, struct selector *s, struct diag *d)
+{
+	(void)text, (void)s, (void)d;
+	return 0;
+}
+
+static int resolve_comm(const char *text, struct selector *s, struct diag *d)
+{
+	return glob_compile(text, s, d);
+}
+
+static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
+{
+	uint64_t id;
+	int err = cgroup_find_path(text, &id);
+
+	if (err == -ENOTSUP)
+		return diag_set(d, DIAG_FAILED, ENOTSUP,
+				"-g: no cgroup version 2 file system is mounted here");
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "-g: no cgroup %.200s: %s", text,
+				strerror(-err));
+	s->cgroup_id = id;
+	return 0;
+}
+
+/* As systemctl does: a name without a type is a service. */
+static int resolve_unit(const char *text, struct selector *s, struct diag *d)
+{
+	char name[SELECTOR_NAME_SIZE] = "";
+	bool has_type = strchr(text, '.');
+
+	if (!*text || strlen(text) + strlen(".service") >= sizeof(name) || strchr(text, '/'))
+		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
+				text);
+	snprintf(name, sizeof(name), "%s%s", text, has_type ? "" : ".service");
+	if (!cgroup_name_exists(name))
+		return diag_set(d, DIAG_FAILED, ENOENT,
+				"-u: no unit %s is running (systemctl lists those that are)", name);
+	memcpy(s->name, name, sizeof(name));
+	return 0;
+}
+
+static int resolve_user(const char *text, struct selector *s, struct diag *d)
+{
+	struct passwd *entry = getpwnam(text);
+	char *end;
+	unsigned long uid;
+
+	if (entry) {
+		s->uid = entry->pw_uid;
+		return 0;
+	}
+	errno = 0;
+	uid = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || uid >= UINT32_MAX)
+		return diag_set(d, DIAG_FAILED, ENOENT, "-U: no user is called \"%.100s\"", text);
+	s->uid = (uint32_t)uid;
+	return 0;
+}
+
+static int (*const resolvers[])(const char *text, struct selector *s, struct diag *d) = {
+	[SELECT_ALL] = resolve_all,       [SELECT_COMM] = resolve_comm,
+	[SELECT_CGROUP] = resolve_cgroup, [SELECT_UNIT] = resolve_unit,
+	[SELECT_USER] = resolve_user,
+};
+
+int selector_resolve(enum selector_kind kind, const char *text, struct selector *ret,
+		     struct diag *d)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = kind;
+	return resolvers[kind](text, ret, d);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From what the user wrote after -n, -u, -g, -U to what the BPF side compares. */
+#ifndef BPFTRUSS_SELECTORS_H
+#define BPFTRUSS_SELECTORS_H
+
+#include "base/diag.h"
+#include "bpftruss/abi.h"
+
+/*
+ * Looks up a unit, cgroup or user, or compiles a name pattern. Returns 0, or fills d: bad patterns
+ * are usage errors, what does not exist on this host is a failure.
+ */
+int selector_resolve(enum selector_kind kind, const char *text, struct selector *ret,
+		     struct diag *d);
+
+#endif
