@@ -74,15 +74,29 @@ int builder_add_row(struct builder *builder, const struct row *row)
 	return found ? row_merge(*found, row) : builder_insert_row(builder, row);
 }
 
+static void process_merge(struct process *into, const struct process *from, bool rename)
+{
+	into->user_ns += from->user_ns;
+	into->threads += from->threads;
+	into->nr_folded += from->nr_folded;
+	if (!from->ended_ns || !into->ended_ns)
+		into->ended_ns = 0;
+	else if (from->ended_ns > into->ended_ns)
+		into->ended_ns = from->ended_ns;
+	if (!from->comm[0] || (!rename && into->comm[0]))
+		return;
+	memcpy(into->comm, from->comm, sizeof(into->comm));
+	into->uid = from->uid;
+	into->cgroup_id = from->cgroup_id;
+}
+
 int builder_add_process(struct builder *builder, const struct process *process, bool rename)
 {
 	struct process **found = tfind(process, &builder->processes, process_compare);
 	struct process *copy;
 
 	if (found) {
-		(*found)->user_ns += process->user_ns;
-		if (process->comm[0] && (rename || !(*found)->comm[0]))
-			memcpy((*found)->comm, process->comm, sizeof(process->comm));
+		process_merge(*found, process, rename);
 		return 0;
 	}
 	copy = malloc(sizeof(*copy));
@@ -95,6 +109,11 @@ int builder_add_process(struct builder *builder, const struct process *process, 
 	}
 	builder->nr_processes++;
 	return 0;
+}
+
+size_t builder_processes(const struct builder *builder)
+{
+	return builder->nr_processes;
 }
 
 /* Carries a tree walk: where to, and the first error. */

@@ -25,13 +25,16 @@ static inline void builder_freep(struct builder **builder)
 int builder_add_row(struct builder *builder, const struct row *row);
 
 /*
- * Adds a process's user time; its name replaces an earlier one when rename is set or none is
- * known. Returns 0 or -ENOMEM.
+ * Adds a process's user time; its name, user and cgroup replace earlier ones when rename is set or
+ * no name is known. Alive beats ended. Returns 0 or -ENOMEM.
  */
 int builder_add_process(struct builder *builder, const struct process *process, bool rename);
 
 /* Adds everything of another builder. Returns 0 or -ENOMEM. */
 int builder_merge(struct builder *into, const struct builder *from);
+
+/* Number of processes in it. */
+size_t builder_processes(const struct builder *builder);
 
 /*
  * Moves what was added into a snapshot's rows and processes, which must be empty. The builder is

@@ -7,7 +7,8 @@
 
 /*
  * later - earlier: rows without a call in between or in flight are left out, processes are not;
- * calls in flight and names are those of later. Returns 0, -ENOMEM, or -EINVAL when the two are not of one boot.
+ * calls in flight and names are those of later. Returns 0, -ENOMEM, or -EINVAL when the two are not
+ * readings of one counting, the earlier first.
  */
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret);

@@ -19,7 +19,16 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 			       "their end was not seen", false },
 	[LOSS_TIME_CLAMPED] = { "time_clamped", "calls whose times did not add up",
 				"their time asleep was cut to their wall time", false },
-	[LOSS_USER_TIME] = { "user_time_unknown", "threads without user CPU time",
+	[LOSS_FOREIGN_TABLE_FULL] = { "foreign_table_full",
+				      "calls of other ABIs or unknown numbers counted without "
+				      "process and time",
+				      "more than a fifth of --max-rows, or than 64 unknown numbers "
+				      "in a thread",
+				      false },
+	[LOSS_THREAD_LATE] = { "late_threads", "threads whose first calls may be missing",
+			       "the kernel was busy when they were made", true },
+	[LOSS_USER_TIME] = { "user_time_unknown",
+			     "threads without user CPU time and calls in flight",
 			     "more threads than --max-tasks", false },
 	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
 				"the kernel skipped the sys_enter program", true },

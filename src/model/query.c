@@ -58,6 +58,9 @@ int snapshot_sum_by_syscall(const struct snapshot *snapshot, struct row_list *re
 
 		row.pid = 0;
 		row.boot_ns = 0;
+		row.tid = 0;
+		row.has_arg0 = false;
+		row.arg0 = 0;
 		if (builder_add_row(builder, &row))
 			return -ENOMEM;
 	}

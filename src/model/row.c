@@ -29,11 +29,12 @@ int row_compare(const struct row *a, const struct row *b)
 {
 	int order = compare_u64(a->pid, b->pid);
 
-	if (!order)
-		order = compare_u64(a->boot_ns, b->boot_ns);
-	if (!order)
-		order = (int)a->abi - (int)b->abi;
-	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
+	order = order ?: compare_u64(a->boot_ns, b->boot_ns);
+	order = order ?: compare_u64(a->tid, b->tid);
+	order = order ?: (int)a->abi - (int)b->abi;
+	order = order ?: (a->nr > b->nr) - (a->nr < b->nr);
+	order = order ?: (int)a->has_arg0 - (int)b->has_arg0;
+	return order ?: compare_u64(a->arg0, b->arg0);
 }
 
 int row_add_errno(struct row *row, int err, uint64_t count)
@@ -74,6 +75,8 @@ int row_merge(struct row *into, const struct row *from)
 	hist_merge(&into->hist, &from->hist);
 	into->in_flight += from->in_flight;
 	into->in_flight_early += from->in_flight_early;
+	into->open_wall_ns += from->open_wall_ns;
+	into->open_off_ns += from->open_off_ns;
 	if (from->oldest_start_ns < into->oldest_start_ns)
 		into->oldest_start_ns = from->oldest_start_ns;
 	for (size_t i = 0; i < from->nr_errnos; i++) {
@@ -133,6 +136,8 @@ void row_subtract(struct row *from, const struct row *earlier)
 	from->wall_ns -= earlier->wall_ns;
 	from->off_ns -= earlier->off_ns;
 	from->runq_ns -= earlier->runq_ns;
+	from->open_wall_ns -= earlier->open_wall_ns;
+	from->open_off_ns -= earlier->open_off_ns;
 	hist_subtract(&from->hist, &earlier->hist);
 	row_subtract_errnos(from, earlier);
 	row_bound_extremes(from);

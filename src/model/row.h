@@ -26,8 +26,11 @@ struct row {
 	/* Identity. pid 0 is the row of calls that found no room: counts only. */
 	uint32_t pid;
 	uint64_t boot_ns; /* start of the process; with pid, its identity */
+	uint32_t tid;     /* 0: of all threads, or of those that have ended */
 	enum syscall_abi abi;
 	int64_t nr; /* 32 bits of the kernel's, or ROW_NR_OTHER */
+	bool has_arg0;
+	uint64_t arg0; /* value of the first argument, when rows are split by it */
 
 	/* Counts of calls that ended; see struct call_slot. */
 	uint64_t calls;
@@ -51,6 +54,13 @@ struct row {
 	uint64_t in_flight_early; /* of those, begun before counting: their age is a minimum */
 	uint64_t oldest_start_ns; /* CLOCK_MONOTONIC, UINT64_MAX when none */
 
+	/*
+	 * What those in flight but not early have taken so far: with wall_ns and off_ns it makes
+	 * the time spent in calls up to now. In a difference their growth, below 0 once they end.
+	 */
+	int64_t open_wall_ns;
+	int64_t open_off_ns;
+
 	struct errno_count *errnos; /* owned, by errno */
 	size_t nr_errnos;
 };
@@ -59,7 +69,7 @@ void row_init(struct row *row);
 
 void row_done(struct row *row);
 
-/* Orders by identity: pid, start, ABI, number. */
+/* Orders by identity: pid, start, tid, ABI, number, first argument. */
 int row_compare(const struct row *a, const struct row *b);
 
 /* Adds the numbers, not the identity. Returns 0 or -ENOMEM (the row is then to be discarded). */

@@ -11,6 +11,30 @@ static char *copy_text(const char *text)
 	return strdup(text ? text : "");
 }
 
+static void names_free(struct id_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i].name);
+	free(names);
+}
+
+static int names_copy(const struct id_name *from, size_t count, struct id_name **ret)
+{
+	struct id_name *copy = calloc(count + 1, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = (struct id_name){ from[i].id, strdup(from[i].name) };
+		if (!copy[i].name) {
+			names_free(copy, count);
+			return -ENOMEM;
+		}
+	}
+	*ret = copy;
+	return 0;
+}
+
 int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 {
 	struct snapshot *copy = malloc(sizeof(*copy));
@@ -20,12 +44,15 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	*copy = *other;
 	copy->processes = NULL;
 	copy->rows = NULL;
+	copy->users = copy->cgroups = NULL;
 	copy->nr_processes = copy->nr_rows = 0;
 	copy->host = copy_text(other->host);
 	copy->boot_id = copy_text(other->boot_id);
 	copy->kernel = copy_text(other->kernel);
 	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
-	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets) {
+	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets ||
+	    names_copy(other->users, other->nr_users, &copy->users) ||
+	    names_copy(other->cgroups, other->nr_cgroups, &copy->cgroups)) {
 		snapshot_free(copy);
 		return -ENOMEM;
 	}
@@ -42,6 +69,10 @@ void snapshot_free(struct snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		row_done(&snapshot->rows[i]);
 	free(snapshot->rows);
+	if (snapshot->users)
+		names_free(snapshot->users, snapshot->nr_users);
+	if (snapshot->cgroups)
+		names_free(snapshot->cgroups, snapshot->nr_cgroups);
 	free(snapshot->processes);
 	free(snapshot->targets);
 	free(snapshot->host);
@@ -80,6 +111,25 @@ const struct row *snapshot_find_row(const struct snapshot *snapshot, const struc
 	if (!snapshot->nr_rows)
 		return NULL;
 	return bsearch(identity, snapshot->rows, snapshot->nr_rows, sizeof(*identity), compare_row);
+}
+
+static const char *names_find(const struct id_name *names, size_t count, uint64_t id)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (names[i].id == id)
+			return names[i].name;
+	}
+	return NULL;
+}
+
+const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid)
+{
+	return names_find(snapshot->users, snapshot->nr_users, uid);
+}
+
+const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id)
+{
+	return names_find(snapshot->cgroups, snapshot->nr_cgroups, cgroup_id);
 }
 
 uint64_t snapshot_user_ns(const struct snapshot *snapshot)

@@ -15,9 +15,19 @@
 
 #define PROCESS_COMM_SIZE 16
 
+/*
+ * One process, or, with pid 0, all ended ones of one name, user and cgroup that were folded to
+ * bound memory; boot_ns then tells such groups apart. pid 0, boot_ns 0 is nobody: the calls that
+ * found no room.
+ */
 struct process {
 	uint32_t pid;
 	uint64_t boot_ns;
+	uint32_t uid;       /* effective */
+	uint64_t cgroup_id; /* in the version 2 hierarchy */
+	uint64_t nr_folded; /* ended processes in it, for pid 0 */
+	uint64_t threads;   /* alive and counted at the end */
+	uint64_t ended_ns;  /* CLOCK_MONOTONIC of its last sign of life once ended, else 0 */
 	char comm[PROCESS_COMM_SIZE]; /* untrusted bytes; may lack a final NUL */
 	uint64_t user_ns;             /* CPU time outside system calls */
 };
@@ -25,12 +35,20 @@ struct process {
 /* Orders processes by pid and start. */
 int process_compare(const void *a, const void *b);
 
+/* What an id in a process is called. */
+struct id_name {
+	uint64_t id;
+	char *name; /* owned */
+};
+
 struct snapshot {
 	char *host, *boot_id, *kernel;
 	int64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	uint64_t elapsed_ns;      /* CLOCK_MONOTONIC */
 	uint64_t end_mono_ns;     /* CLOCK_MONOTONIC at the end: ages are measured to it */
 	bool has_runq;            /* the kernel knows run-queue time */
+	uint64_t
+		threads_unknown; /* ran before counting and had no event since: perhaps in a call */
 
 	struct process *targets; /* as chosen by the user */
 	size_t nr_targets;
@@ -39,6 +57,11 @@ struct snapshot {
 	struct row *rows; /* by row_compare() */
 	size_t nr_rows;
 	struct losses losses;
+
+	struct id_name *users; /* by uid */
+	size_t nr_users;
+	struct id_name *cgroups; /* by cgroup id: paths from the root of the hierarchy */
+	size_t nr_cgroups;
 };
 
 /* An empty snapshot with the other's description: host, times, targets, losses. 0 or -ENOMEM. */
@@ -56,6 +79,10 @@ static inline void snapshot_freep(struct snapshot **snapshot)
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns);
 const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity);
+
+/* Names of a process's user and cgroup; NULL when unknown. */
+const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);
+const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id);
 
 /* Sum of the user CPU time of all processes. */
 uint64_t snapshot_user_ns(const struct snapshot *snapshot);

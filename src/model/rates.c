@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the step from the counts of an interval to lines a process, a name or a unit. */
+#include "model/rates.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/builder.h"
+#include "model/diff.h"
+#include "model/unit.h"
+
+const char *const rate_key_names[NR_RATE_KEY] = {
+	[RATE_PID] = "pid",       [RATE_COMM] = "comm",       [RATE_USER] = "user",
+	[RATE_UNIT] = "unit",     [RATE_THREADS] = "threads", [RATE_CALLS] = "calls",
+	[RATE_ERRORS] = "errors", [RATE_USR] = "usr",         [RATE_SYS] = "sys",
+	[RATE_RUNQ] = "runq",     [RATE_SLEEP] = "sleep",     [RATE_WORST] = "max",
+	[RATE_OLDEST] = "oldest",
+};
+
+const char *const rate_by_names[NR_RATE_BY] = {
+	[RATE_BY_PID] = "pid",
+	[RATE_BY_COMM] = "comm",
+	[RATE_BY_UNIT] = "unit",
+};
+
+static int word_find(const char *const *words, size_t count, const char *word)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(words[i], word))
+			return (int)i;
+	}
+	return -1;
+}
+
+int rate_key_parse(const char *word, enum rate_key *ret, struct diag *d)
+{
+	int found = word_find(rate_key_names, NR_RATE_KEY, word);
+
+	if (found < 0)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--sort: no column \"%.64s\"; the columns are pid, comm, user, "
+				"unit, threads, calls, errors, usr, sys, runq, sleep, max, oldest",
+				word);
+	*ret = (enum rate_key)found;
+	return 0;
+}
+
+int rate_by_parse(const char *word, enum rate_by *ret, struct diag *d)
+{
+	int found = word_find(rate_by_names, NR_RATE_BY, word);
+
+	if (found < 0)
+		return diag_set(d, DIAG_USAGE, EINVAL, "--by: \"%.64s\" is none of pid, comm, unit",
+				word);
+	*ret = (enum rate_by)found;
+	return 0;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+double rates_per_second(const struct rates *rates, uint64_t count)
+{
+	return rates->diff->elapsed_ns ? (double)count * 1e9 / (double)rates->diff->elapsed_ns : 0;
+}
+
+double rates_cpu_pct(const struct rates *rates, uint64_t ns)
+{
+	return rates->diff->elapsed_ns ? (double)ns * 100 / (double)rates->diff->elapsed_ns : 0;
+}
+
+double rate_sleep_pct(const struct rates *rates, const struct rate *rate)
+{
+	double pct = rates_cpu_pct(rates, rate->spent.sleep_ns);
+
+	if (rate->threads > 1)
+		pct /= (double)rate->threads;
+	return pct < 100 ? pct : 100;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Time in calls that have ended, plus growth of that in calls that have not. Below 0 it is that of
+ * a call whose end told no time.
+ */
+static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
+{
+	int64_t sum = (int64_t)ended_ns + open_ns;
+
+	return sum > 0 ? (uint64_t)sum : 0;
+}
+
+void rates_row_spent(const struct rates *rates, const struct row *row, struct spent *ret)
+{
+	uint64_t wall_ns = total_ns(row->wall_ns, row->open_wall_ns);
+	uint64_t off_ns = min_u64(total_ns(row->off_ns, row->open_off_ns), wall_ns);
+	uint64_t runq_ns = min_u64(row->runq_ns, off_ns);
+	/* Early calls were asleep when counting began, and none of them has returned since. */
+	uint64_t early_ns = min_u64(rates->diff->elapsed_ns, snapshot_oldest_ns(rates->diff, row));
+
+	*ret = (struct spent){
+		.sys_ns = wall_ns - off_ns,
+		.runq_ns = runq_ns,
+		.sleep_ns = off_ns - runq_ns + row->in_flight_early * early_ns,
+	};
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void spent_add(struct spent *into, const struct spent *from)
+{
+	into->usr_ns += from->usr_ns;
+	into->sys_ns += from->sys_ns;
+	into->runq_ns += from->runq_ns;
+	into->sleep_ns += from->sleep_ns;
+}
+
+static void rate_set_oldest(struct rate *rate, const struct rate *from)
+{
+	if (!from->in_flight || (rate->in_flight && from->oldest_ns <= rate->oldest_ns))
+		return;
+	rate->oldest_ns = from->oldest_ns;
+	rate->oldest_early = from->oldest_early;
+	rate->oldest_abi = from->oldest_abi;
+	rate->oldest_nr = from->oldest_nr;
+}
+
+/* Adds the numbers, not the identity. */
+static void rate_add(struct rate *into, const struct rate *from)
+{
+	into->nr_processes += from->nr_processes;
+	into->threads += from->threads;
+	into->calls += from->calls;
+	into->errors += from->errors;
+	spent_add(&into->spent, &from->spent);
+	if (from->worst_ns > into->worst_ns)
+		into->worst_ns = from->worst_ns;
+	rate_set_oldest(into, from);
+	into->in_flight += from->in_flight;
+}
+
+static void rate_add_row(struct rate *rate, const struct rates *rates, const struct row *row)
+{
+	struct rate part = {
+		.calls = row->calls,
+		.errors = row->errors,
+		.worst_ns = row_timed(row) ? row->max_ns : 0,
+		.in_flight = row->in_flight,
+		.oldest_ns = snapshot_oldest_ns(rates->diff, row),
+		.oldest_early = row->in_flight_early > 0,
+		.oldest_abi = row->abi,
+		.oldest_nr = row->nr,
+	};
+
+	rates_row_spent(rates, row, &part.spent);
+	rate_add(rate, &part);
+}
+
+static void rate_init(struct rate *rate, const struct snapshot *diff, const struct process *process)
+{
+	const char *path = snapshot_cgroup(diff, process->cgroup_id);
+
+	*rate = (struct rate){
+		.pid = process->pid,
+		.boot_ns = process->boot_ns,
+		.process = process,
+		.user = snapshot_user(diff, process->uid),
+		.nr_processes = process->pid ? 1 : process->nr_folded,
+		.threads = process->threads,
+		.spent.usr_ns = process->user_ns,
+	};
+	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
+}
+
+static bool rate_is_idle(const struct rate *rate)
+{
+	return !rate->threads && !rate->calls && !rate->in_flight && !rate->spent.usr_ns;
+}
+
+static bool row_is_of(const struct row *row, const struct process *process)
+{
+	return row->pid == process->pid && row->boot_ns == process->boot_ns;
+}
+
+/* One line a process, in their order; rows have the same. Rows of nobody come first. */
+static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_count)
+{
+	const struct snapshot *diff = rates->diff;
+	struct rate *lines = calloc(diff->nr_processes + 1, sizeof(*lines));
+	struct rate nobody = { .unit = "-", .unit_length = 1 };
+	size_t count = 0, row = 0;
+
+	if (!lines)
+		return -ENOMEM;
+	while (row < diff->nr_rows && !diff->rows[row].pid && !diff->rows[row].boot_ns)
+		rate_add_row(&nobody, rates, &diff->rows[row++]);
+	if (nobody.calls)
+		lines[count++] = nobody;
+	for (size_t i = 0; i < diff->nr_processes; i++) {
+		struct rate *line = &lines[count];
+
+		rate_init(line, diff, &diff->processes[i]);
+		while (row < diff->nr_rows && row_is_of(&diff->rows[row], line->process))
+			rate_add_row(line, rates, &diff->rows[row++]);
+		if (!rate_is_idle(line))
+			count++;
+	}
+	*ret = lines;
+	*ret_count = count;
+	return 0;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_pid(const struct rate *a, const struct rate *b)
+{
+	return compare_u64(a->pid, b->pid) ?: compare_u64(a->boot_ns, b->boot_ns);
+}
+
+static int compare_comm(const struct rate *a, const struct rate *b)
+{
+	if (!a->process || !b->process)
+		return (a->process != NULL) - (b->process != NULL);
+	return memcmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
+}
+
+static int compare_unit(const struct rate *a, const struct rate *b)
+{
+	int order = memcmp(a->unit, b->unit, min_u64(a->unit_length, b->unit_length));
+
+	return order ?: compare_u64(a->unit_length, b->unit_length);
+}
+
+static int (*const compare_by[NR_RATE_BY])(const struct rate *a, const struct rate *b) = {
+	[RATE_BY_PID] = compare_pid,
+	[RATE_BY_COMM] = compare_comm,
+	[RATE_BY_UNIT] = compare_unit,
+};
+
+static int compare_group(const void *a, const void *b, void *closure)
+{
+	return compare_by[*(const enum rate_by *)closure](a, b) ?: compare_pid(a, b);
+}
+
+int rates_group(struct rates *rates, enum rate_by by)
+{
+	struct rate *lines;
+	size_t count, kept = 0;
+
+	if (rates_list(rates, &lines, &count))
+		return -ENOMEM;
+	if (by != RATE_BY_PID)
+		qsort_r(lines, count, sizeof(*lines), compare_group, &by);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && by != RATE_BY_PID && !compare_by[by](&lines[kept - 1], &lines[i]) &&
+		    (lines[kept - 1].process != NULL) == (lines[i].process != NULL)) {
+			rate_add(&lines[kept - 1], &lines[i]);
+			if (lines[kept - 1].user != lines[i].user)
+				lines[kept - 1].user = NULL;
+			continue;
+		}
+		lines[kept++] = lines[i];
+	}
+	for (size_t i = 0; i < kept && by != RATE_BY_PID; i++)
+		lines[i].pid = 0;
+	free(rates->lines);
+	rates->lines = lines;
+	rates->nr_lines = kept;
+	rates->by = by;
+	return 0;
+}
+
+int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum rate_by by,
+	      struct rates **ret)
+{
+	struct rates *rates __cleanup(rates_freep) = calloc(1, sizeof(*rates));
+	int err;
+
+	if (!rates)
+		return -ENOMEM;
+	err = snapshot_diff(earlier, later, &rates->diff);
+	if (!err)
+		err = rates_group(rates, by);
+	if (err)
+		return err;
+	rates->losses = later->losses;
+	rates->counting_ns = later->elapsed_ns;
+	for (size_t i = 0; i < rates->nr_lines; i++)
+		rate_add(&rates->total, &rates->lines[i]);
+	*ret = steal_ptr(&rates);
+	return 0;
+}
+
+void rates_free(struct rates *rates)
+{
+	if (!rates)
+		return;
+	snapshot_free(rates->diff);
+	free(rates->lines);
+	free(rates);
+}
+
+/* --- order and identity ------------------------------------------------------------------------ */
+
+static uint64_t rate_number(const struct rate *rate, enum rate_key key)
+{
+	uint64_t threads = rate->threads ?: 1;
+	const uint64_t numbers[NR_RATE_KEY] = {
+		[RATE_THREADS] = rate->threads,
+		[RATE_CALLS] = rate->calls,
+		[RATE_ERRORS] = rate->errors,
+		[RATE_USR] = rate->spent.usr_ns,
+		[RATE_SYS] = rate->spent.sys_ns,
+		[RATE_RUNQ] = rate->spent.runq_ns,
+		[RATE_SLEEP] = rate->spent.sleep_ns / threads,
+		[RATE_WORST] = rate->worst_ns,
+		[RATE_OLDEST] = rate->oldest_ns,
+	};
+
+	return numbers[key];
+}
+
+static int compare_lines(const void *x, const void *y, void *closure)
+{
+	enum rate_key key = *(const enum rate_key *)closure;
+	const struct rate *a = x, *b = y;
+	int order;
+
+	if (key == RATE_PID)
+		order = 0;
+	else if (key == RATE_COMM)
+		order = compare_comm(a, b);
+	else if (key == RATE_UNIT)
+		order = compare_unit(a, b);
+	else if (key == RATE_USER)
+		order = strcmp(a->user ?: "", b->user ?: "");
+	else
+		order = compare_u64(rate_number(b, key), rate_number(a, key));
+	return order ?: compare_pid(a, b);
+}
+
+void rates_sort(struct rates *rates, enum rate_key key)
+{
+	qsort_r(rates->lines, rates->nr_lines, sizeof(*rates->lines), compare_lines, &key);
+}
+
+void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret)
+{
+	size_t length = 0;
+	const char *name = NULL;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->by = rates->by;
+	if (rates->by == RATE_BY_PID) {
+		ret->pid = rate->pid;
+		ret->boot_ns = rate->boot_ns;
+	} else if (rates->by == RATE_BY_UNIT) {
+		name = rate->unit;
+		length = rate->unit_length;
+	} else if (rate->process) {
+		name = rate->process->comm;
+		length = strnlen(name, PROCESS_COMM_SIZE);
+	}
+	if (name)
+		memcpy(ret->name, name, min_u64(length, sizeof(ret->name) - 1));
+	/* Nobody's name is empty, which no process can be sure not to have. */
+	if (!rate->process)
+		ret->boot_ns = UINT64_MAX;
+}
+
+const struct rate *rates_find(const struct rates *rates, const struct rate_identity *identity)
+{
+	struct rate_identity other;
+
+	for (size_t i = 0; i < rates->nr_lines; i++) {
+		rate_identify(rates, &rates->lines[i], &other);
+		if (!memcmp(&other, identity, sizeof(other)))
+			return &rates->lines[i];
+	}
+	return NULL;
+}
+
+static bool rate_has_row(const struct rates *rates, const struct rate *rate, const struct row *row)
+{
+	const struct process *process = snapshot_find_process(rates->diff, row->pid, row->boot_ns);
+	struct rate other;
+
+	if (!process || !rate->process)
+		return !process && !rate->process;
+	if (rates->by == RATE_BY_PID)
+		return process == rate->process;
+	rate_init(&other, rates->diff, process);
+	return !compare_by[rates->by](&other, rate);
+}
+
+int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret)
+{
+	struct builder *builder __cleanup(builder_freep) = NULL;
+	struct snapshot *sums __cleanup(snapshot_freep) = NULL;
+
+	if (builder_new(&builder) || snapshot_new_like(rates->diff, &sums))
+		return -ENOMEM;
+	for (size_t i = 0; i < rates->diff->nr_rows; i++) {
+		/* Borrows the errnos: the builder copies them. */
+		struct row row = rates->diff->rows[i];
+
+		if (!rate_has_row(rates, rate, &row))
+			continue;
+		row.pid = 0;
+		row.boot_ns = 0;
+		row.tid = 0;
+		if (builder_add_row(builder, &row))
+			return -ENOMEM;
+	}
+	if (builder_finish(builder, sums))
+		return -ENOMEM;
+	ret->rows = steal_ptr(&sums->rows);
+	ret->nr_rows = sums->nr_rows;
+	sums->nr_rows = 0;
+	return 0;
+}

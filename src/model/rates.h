@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each process did in an interval, from two readings of one counting: the question of
+ * prstat -m. Times are sums over threads of what fell into the interval, whether the calls have
+ * ended or not:
+ *
+ *   usr    on a CPU outside calls
+ *   sys    on a CPU in calls
+ *   runq   in calls, runnable but waiting for a CPU
+ *   sleep  in calls, asleep
+ *
+ * usr, sys and runq are shown as percentages of one CPU: two busy threads make 200, and a busy
+ * thread shows among many that sleep. sleep is shown as a percentage of the time of all threads: it
+ * is 100 when each was asleep the whole interval, and never more. What is missing to 100 of a
+ * single thread went by outside calls and off the CPU: waiting for one, faulting pages in, stopped.
+ *
+ * The run-queue time of a call is known once it has ended; until then it shows as sleep. Of a call
+ * begun before counting, all is sleep until it ends; the part of the interval in which it ends is in
+ * none of the four, as is that of a call in which a thread was killed.
+ */
+#ifndef BPFTRUSS_RATES_H
+#define BPFTRUSS_RATES_H
+
+#include "base/diag.h"
+#include "model/query.h"
+#include "model/snapshot.h"
+
+enum rate_by {
+	RATE_BY_PID,
+	RATE_BY_COMM,
+	RATE_BY_UNIT,
+	NR_RATE_BY,
+};
+
+enum rate_key {
+	RATE_PID,
+	RATE_COMM,
+	RATE_USER,
+	RATE_UNIT,
+	RATE_THREADS,
+	RATE_CALLS,
+	RATE_ERRORS,
+	RATE_USR,
+	RATE_SYS,
+	RATE_RUNQ,
+	RATE_SLEEP,
+	RATE_WORST,
+	RATE_OLDEST,
+	NR_RATE_KEY,
+};
+
+struct spent {
+	uint64_t usr_ns, sys_ns, runq_ns, sleep_ns;
+};
+
+/* A process, or all of one name or unit. Pointers lead into the rates' own snapshot. */
+struct rate {
+	uint32_t pid; /* 0: of more than one process, or of nobody */
+	uint64_t boot_ns;
+	const struct process *process; /* the first of them; NULL: calls that found no room */
+	const char *unit;              /* not NUL-terminated */
+	size_t unit_length;
+	const char *user;      /* NULL: unknown */
+	uint64_t nr_processes; /* with folded ones; 0: nobody */
+	uint64_t threads;      /* alive at the end; 0: ended */
+
+	uint64_t calls, errors; /* in the interval */
+	struct spent spent;
+	uint64_t worst_ns; /* bound of the longest call that ended, at most 25% more; 0: none */
+
+	uint64_t in_flight; /* calls, at the end */
+	uint64_t oldest_ns; /* age of the oldest */
+	bool oldest_early;  /* it is at least that old */
+	enum syscall_abi oldest_abi;
+	int64_t oldest_nr;
+};
+
+struct rates {
+	struct snapshot *diff; /* owned: what happened in the interval */
+	struct losses losses;  /* since counting began */
+	uint64_t counting_ns;
+	enum rate_by by;
+	struct rate *lines; /* owned */
+	size_t nr_lines;
+	struct rate total;
+};
+
+/* Names one line over many intervals. */
+struct rate_identity {
+	enum rate_by by;
+	uint32_t pid;
+	uint64_t boot_ns;
+	char name[256]; /* comm or unit, for those groupings */
+};
+
+/* Returns 0, or what snapshot_diff() returns. Lines are those that live or made calls, by pid. */
+int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum rate_by by,
+	      struct rates **ret);
+
+/* NULL is fine. */
+void rates_free(struct rates *rates);
+
+static inline void rates_freep(struct rates **rates)
+{
+	rates_free(*rates);
+}
+
+/* Makes other lines of the same interval; a failure leaves the old ones. 0 or -ENOMEM. */
+int rates_group(struct rates *rates, enum rate_by by);
+
+/* Numbers from high to low, names and pids from low to high; equal ones by pid. */
+void rates_sort(struct rates *rates, enum rate_key key);
+
+void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret);
+
+/* NULL when absent. */
+const struct rate *rates_find(const struct rates *rates, const struct rate_identity *identity);
+
+/* The calls of a line in the interval and in flight, added up by ABI and number. 0 or -ENOMEM. */
+int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret);
+
+/* What the calls of a row of rates->diff took of the interval; usr_ns is 0. */
+void rates_row_spent(const struct rates *rates, const struct row *row, struct spent *ret);
+
+double rates_per_second(const struct rates *rates, uint64_t count);
+
+/* Percentage of one CPU. */
+double rates_cpu_pct(const struct rates *rates, uint64_t ns);
+
+double rate_sleep_pct(const struct rates *rates, const struct rate *rate);
+
+/* The words of --sort and --by. */
+extern const char *const rate_key_names[NR_RATE_KEY];
+extern const char *const rate_by_names[NR_RATE_BY];
+
+/* Return 0, or fill d: a usage error. */
+int rate_key_parse(const char *word, enum rate_key *ret, struct diag *d);
+int rate_by_parse(const char *word, enum rate_by *ret, struct diag *d);
+
+#endif
