@@ -4,67 +4,15 @@
  * the unit their key names; what the kernel cannot tell is null, never 0.
  */
 #include <errno.h>
-#include <jansson.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "report/json_values.h"
+#include "model/unit.h"
 #include "report/label.h"
 #include "report/report.h"
 #include "syscalls/classes.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
-
-#define SCHEMA 1
-
-static void json_freep(json_t **json)
-{
-	json_decref(*json);
-}
-
-static json_t *number(uint64_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
-static json_t *number_if(bool known, uint64_t value)
-{
-	return known ? number(value) : json_null();
-}
-
-/* Bytes that somebody else chose, up to a NUL or size; NULL when out of memory. */
-static json_t *untrusted(const char *bytes, size_t size)
-{
-	size_t length = strnlen(bytes, size);
-	char *text __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length));
-
-	if (!text)
-		return NULL;
-	text_escape(bytes, length, text);
-	return json_string(text);
-}
-
-static json_t *untrusted_text(const char *text)
-{
-	return untrusted(text ? text : "", SIZE_MAX);
-}
-
-/* Hands over what was built, unless some part of it failed. */
-static json_t *unless(int err, json_t *json)
-{
-	if (!err)
-		return json;
-	json_decref(json);
-	return NULL;
-}
-
-static json_t *time_text(int64_t real_ns)
-{
-	char text[CLOCK_RFC3339_SIZE];
-
-	clock_rfc3339(real_ns, text, sizeof(text));
-	return json_string(text);
-}
 
 /* All setters take ownership of the value; a failed allocation shows up in the return value. */
 static int add_times(json_t *to, const struct snapshot *snapshot, const struct row *row)
@@ -73,12 +21,12 @@ static int add_times(json_t *to, const struct snapshot *snapshot, const struct r
 	bool runq = timed && snapshot->has_runq;
 	int err = 0;
 
-	err |= json_object_set_new(to, "wall_ns", number_if(timed, row->wall_ns));
-	err |= json_object_set_new(to, "cpu_ns", number_if(timed, row_cpu_ns(row)));
-	err |= json_object_set_new(to, "runq_ns", number_if(runq, row->runq_ns));
-	err |= json_object_set_new(to, "sleep_ns", number_if(runq, row_sleep_ns(row)));
-	err |= json_object_set_new(to, "min_ns", number_if(timed, row->min_ns));
-	err |= json_object_set_new(to, "max_ns", number_if(timed, row->max_ns));
+	err |= json_object_set_new(to, "wall_ns", json_number_if(timed, row->wall_ns));
+	err |= json_object_set_new(to, "cpu_ns", json_number_if(timed, row_cpu_ns(row)));
+	err |= json_object_set_new(to, "runq_ns", json_number_if(runq, row->runq_ns));
+	err |= json_object_set_new(to, "sleep_ns", json_number_if(runq, row_sleep_ns(row)));
+	err |= json_object_set_new(to, "min_ns", json_number_if(timed, row->min_ns));
+	err |= json_object_set_new(to, "max_ns", json_number_if(timed, row->max_ns));
 	return err;
 }
 
@@ -95,7 +43,7 @@ static int add_percentiles(json_t *to, const struct row *row)
 			hist_quantile_ns(&row->hist, percentiles[i].q, row->min_ns, row->max_ns);
 
 		err |= json_object_set_new(to, percentiles[i].key,
-					   number_if(row_timed(row) > 0, ns));
+					   json_number_if(row_timed(row) > 0, ns));
 	}
 	return err;
 }
@@ -108,9 +56,9 @@ static json_t *errnos_json(const struct row *row)
 
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));
-		err |= json_object_set_new(errnos, label, number(row->errnos[i].count));
+		err |= json_object_set_new(errnos, label, json_number(row->errnos[i].count));
 	}
-	return unless(err, errnos);
+	return json_unless(err, errnos);
 }
 
 static json_t *bucket_json(const struct row *row, unsigned int i)
@@ -118,12 +66,12 @@ static json_t *bucket_json(const struct row *row, unsigned int i)
 	json_t *bucket = json_array();
 	int err = 0;
 
-	err |= json_array_append_new(bucket, number(hist_bucket_low(i)));
+	err |= json_array_append_new(bucket, json_number(hist_bucket_low(i)));
 	/* The last has no upper bound. */
 	err |= json_array_append_new(bucket,
-				     number_if(i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1)));
-	err |= json_array_append_new(bucket, number(row->hist.buckets[i]));
-	return unless(err, bucket);
+				     json_number_if(i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1)));
+	err |= json_array_append_new(bucket, json_number(row->hist.buckets[i]));
+	return json_unless(err, bucket);
 }
 
 static json_t *histogram_json(const struct row *row)
@@ -135,7 +83,7 @@ static json_t *histogram_json(const struct row *row)
 		if (row->hist.buckets[i])
 			err |= json_array_append_new(buckets, bucket_json(row, i));
 	}
-	return unless(err, buckets);
+	return json_unless(err, buckets);
 }
 
 static int add_counts(json_t *to, const struct snapshot *snapshot, const struct row *row)
@@ -143,16 +91,16 @@ static int add_counts(json_t *to, const struct snapshot *snapshot, const struct 
 	bool flying = row->in_flight > 0;
 	int err = 0;
 
-	err |= json_object_set_new(to, "calls", number(row->calls));
-	err |= json_object_set_new(to, "errors", number(row->errors));
-	err |= json_object_set_new(to, "interrupted", number(row->interrupted));
-	err |= json_object_set_new(to, "no_return", number(row->no_return));
-	err |= json_object_set_new(to, "untimed", number(row->untimed));
-	err |= json_object_set_new(to, "denied", number(row->denied));
-	err |= json_object_set_new(to, "in_flight", number(row->in_flight));
-	err |= json_object_set_new(to, "in_flight_early", number(row->in_flight_early));
+	err |= json_object_set_new(to, "calls", json_number(row->calls));
+	err |= json_object_set_new(to, "errors", json_number(row->errors));
+	err |= json_object_set_new(to, "interrupted", json_number(row->interrupted));
+	err |= json_object_set_new(to, "no_return", json_number(row->no_return));
+	err |= json_object_set_new(to, "untimed", json_number(row->untimed));
+	err |= json_object_set_new(to, "denied", json_number(row->denied));
+	err |= json_object_set_new(to, "in_flight", json_number(row->in_flight));
+	err |= json_object_set_new(to, "in_flight_early", json_number(row->in_flight_early));
 	err |= json_object_set_new(to, "oldest_in_flight_ns",
-				   number_if(flying, snapshot_oldest_ns(snapshot, row)));
+				   json_number_if(flying, snapshot_oldest_ns(snapshot, row)));
 	return err;
 }
 
@@ -165,13 +113,43 @@ static int add_identity(json_t *to, const struct snapshot *snapshot, const struc
 
 	if (!other)
 		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
-	err |= json_object_set_new(to, "pid", number_if(row->pid != 0, row->pid));
+	err |= json_object_set_new(to, "pid", json_number_if(row->pid != 0, row->pid));
 	err |= json_object_set_new(to, "comm",
-				   process ? untrusted(process->comm, PROCESS_COMM_SIZE)
+				   process ? json_untrusted(process->comm, PROCESS_COMM_SIZE)
 					   : json_string("[overflow]"));
 	err |= json_object_set_new(to, "abi", json_string(abi_name(row->abi)));
 	err |= json_object_set_new(to, "nr", other ? json_null() : json_integer(row->nr));
 	err |= json_object_set_new(to, "syscall", json_string(name));
+	return err;
+}
+
+static json_t *unit_json(const struct snapshot *snapshot, const struct process *process)
+{
+	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL;
+	const char *unit;
+	size_t length;
+
+	if (!path)
+		return json_null();
+	length = cgroup_unit(path, &unit);
+	return json_untrusted(unit, length);
+}
+
+/* What else is known of whose calls these are; null what is not, or was not asked for. */
+static int add_owner(json_t *to, const struct snapshot *snapshot, const struct row *row)
+{
+	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+	const char *user = process ? snapshot_user(snapshot, process->uid) : NULL;
+	uint64_t exited = process && !process->pid ? process->nr_folded : 0;
+	int err = 0;
+
+	err |= json_object_set_new(to, "tid", json_number_if(row->tid != 0, row->tid));
+	err |= json_object_set_new(to, "uid",
+				   json_number_if(process != NULL, process ? process->uid : 0));
+	err |= json_object_set_new(to, "user", user ? json_untrusted_text(user) : json_null());
+	err |= json_object_set_new(to, "unit", unit_json(snapshot, process));
+	err |= json_object_set_new(to, "exited", json_number(exited));
+	err |= json_object_set_new(to, "arg0", json_number_if(row->has_arg0, row->arg0));
 	return err;
 }
 
@@ -186,10 +164,11 @@ static json_t *row_json(const struct snapshot *snapshot, const struct row *row)
 	err |= add_counts(to, snapshot, row);
 	err |= add_times(to, snapshot, row);
 	err |= add_percentiles(to, row);
-	err |= json_object_set_new(to, "bytes", number(moves_data ? row->result_sum : 0));
+	err |= json_object_set_new(to, "bytes", json_number(moves_data ? row->result_sum : 0));
+	err |= add_owner(to, snapshot, row);
 	err |= json_object_set_new(to, "errnos", errnos_json(row));
 	err |= json_object_set_new(to, "histogram", histogram_json(row));
-	return unless(err, to);
+	return json_unless(err, to);
 }
 
 static json_t *rows_json(const struct snapshot *snapshot)
@@ -199,16 +178,17 @@ static json_t *rows_json(const struct snapshot *snapshot)
 
 	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
 		err = json_array_append_new(rows, row_json(snapshot, &snapshot->rows[i]));
-	return unless(err, rows);
+	return json_unless(err, rows);
 }
 
 static json_t *target_json(const struct process *process)
 {
 	json_t *target = json_object();
-	int err = json_object_set_new(target, "pid", number(process->pid));
+	int err = json_object_set_new(target, "pid", json_number(process->pid));
 
-	err |= json_object_set_new(target, "comm", untrusted(process->comm, PROCESS_COMM_SIZE));
-	return unless(err, target);
+	err |= json_object_set_new(target, "comm",
+				   json_untrusted(process->comm, PROCESS_COMM_SIZE));
+	return json_unless(err, target);
 }
 
 static json_t *targets_json(const struct snapshot *snapshot)
@@ -218,18 +198,7 @@ static json_t *targets_json(const struct snapshot *snapshot)
 
 	for (size_t i = 0; i < snapshot->nr_targets; i++)
 		err |= json_array_append_new(targets, target_json(&snapshot->targets[i]));
-	return unless(err, targets);
-}
-
-static json_t *losses_json(const struct snapshot *snapshot)
-{
-	json_t *losses = json_object();
-	int err = 0;
-
-	for (int i = 0; i < NR_MODEL_LOSS; i++)
-		err |= json_object_set_new(losses, loss_texts[i].name,
-					   number(snapshot->losses.count[i]));
-	return unless(err, losses);
+	return json_unless(err, targets);
 }
 
 static json_t *snapshot_json(const struct snapshot *snapshot)
@@ -237,20 +206,21 @@ static json_t *snapshot_json(const struct snapshot *snapshot)
 	json_t *to = json_object();
 	int err = 0;
 
-	err |= json_object_set_new(to, "schema", json_integer(SCHEMA));
+	err |= json_object_set_new(to, "schema", json_integer(JSON_SCHEMA));
 	err |= json_object_set_new(to, "version", json_string(BPFTRUSS_VERSION));
-	err |= json_object_set_new(to, "host", untrusted_text(snapshot->host));
-	err |= json_object_set_new(to, "boot_id", untrusted_text(snapshot->boot_id));
-	err |= json_object_set_new(to, "kernel", untrusted_text(snapshot->kernel));
-	err |= json_object_set_new(to, "start", time_text(snapshot->start_ns));
-	err |= json_object_set_new(to, "end", time_text(snapshot->end_ns));
-	err |= json_object_set_new(to, "elapsed_ns", number(snapshot->elapsed_ns));
+	err |= json_object_set_new(to, "host", json_untrusted_text(snapshot->host));
+	err |= json_object_set_new(to, "boot_id", json_untrusted_text(snapshot->boot_id));
+	err |= json_object_set_new(to, "kernel", json_untrusted_text(snapshot->kernel));
+	err |= json_object_set_new(to, "start", json_time(snapshot->start_ns));
+	err |= json_object_set_new(to, "end", json_time(snapshot->end_ns));
+	err |= json_object_set_new(to, "elapsed_ns", json_number(snapshot->elapsed_ns));
 	err |= json_object_set_new(to, "targets", targets_json(snapshot));
 	err |= json_object_set_new(to, "exact", json_boolean(losses_none(&snapshot->losses)));
-	err |= json_object_set_new(to, "losses", losses_json(snapshot));
-	err |= json_object_set_new(to, "user_cpu_ns", number(snapshot_user_ns(snapshot)));
+	err |= json_object_set_new(to, "losses", json_losses(&snapshot->losses));
+	err |= json_object_set_new(to, "threads_unknown", json_number(snapshot->threads_unknown));
+	err |= json_object_set_new(to, "user_cpu_ns", json_number(snapshot_user_ns(snapshot)));
 	err |= json_object_set_new(to, "rows", rows_json(snapshot));
-	return unless(err, to);
+	return json_unless(err, to);
 }
 
 int report_json(const struct snapshot *snapshot, FILE *out)
@@ -259,8 +229,5 @@ int report_json(const struct snapshot *snapshot, FILE *out)
 
 	if (!json)
 		return -ENOMEM;
-	/* ASCII only: a terminal acts on some characters beyond it, such as U+009B. */
-	if (json_dumpf(json, out, JSON_COMPACT | JSON_ENSURE_ASCII) || fputc('\n', out) == EOF)
-		return -EIO;
-	return 0;
+	return json_write_line(json, out);
 }

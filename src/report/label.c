@@ -8,12 +8,6 @@
 
 #include "syscalls/names.h"
 
-#if defined(__aarch64__)
-#define NATIVE_ABI ABI_ARM64
-#else
-#define NATIVE_ABI ABI_X86_64
-#endif
-
 void row_label(const struct row *row, char *buf, size_t size)
 {
 	char name[SYSCALL_NAME_MAX];
@@ -22,7 +16,7 @@ void row_label(const struct row *row, char *buf, size_t size)
 		snprintf(name, sizeof(name), "[other]");
 	else
 		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
-	if (row->abi == NATIVE_ABI)
+	if (row->abi == LABEL_NATIVE_ABI)
 		snprintf(buf, size, "%s", name);
 	else
 		snprintf(buf, size, "%s/%s", name, abi_name(row->abi));
@@ -68,22 +62,71 @@ static size_t utf8_length(const unsigned char *s, size_t left)
 	return 0;
 }
 
-void text_escape(const char *bytes, size_t size, char *out)
+/* Code point of a valid sequence. */
+static unsigned int utf8_decode(const unsigned char *s, size_t length)
+{
+	unsigned int code = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+
+	for (size_t i = 1; i < length; i++)
+		code = code << 6 | (s[i] & 0x3f);
+	return code;
+}
+
+/* Characters that act on a screen instead of standing on it. */
+static bool is_visible(const unsigned char *s, size_t length)
+{
+	static const struct {
+		unsigned int low, high;
+	} hidden[] = {
+		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x200e, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2066, 0x2069 }, { 0xfffe, 0xffff },
+	};
+	unsigned int code = utf8_decode(s, length);
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+		if (code >= hidden[i].low && code <= hidden[i].high)
+			return false;
+	}
+	return true;
+}
+
+static void escape(const char *bytes, size_t size, bool only_visible, char *out)
 {
 	const unsigned char *in = (const unsigned char *)bytes;
 	size_t left = strnlen(bytes, size), length;
 
 	while (left) {
 		length = utf8_length(in, left);
-		if (length) {
+		if (length && (!only_visible || is_visible(in, length))) {
 			memcpy(out, in, length);
 			out += length;
 		} else {
-			length = 1;
-			out += sprintf(out, "\\x%02x", *in);
+			length = length ?: 1;
+			for (size_t i = 0; i < length; i++)
+				out += sprintf(out, "\\x%02x", in[i]);
 		}
 		in += length;
 		left -= length;
 	}
 	*out = 0;
+}
+
+void text_escape(const char *bytes, size_t size, char *out)
+{
+	escape(bytes, size, false, out);
+}
+
+void text_escape_visible(const char *bytes, size_t size, char *out)
+{
+	escape(bytes, size, true, out);
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0;
+
+	/* All bytes but those that continue a sequence. */
+	for (; *text; text++)
+		width += (*text & 0xc0) != 0x80;
+	return width;
 }

@@ -8,6 +8,13 @@
 
 #include "model/row.h"
 
+/* The ABI of this machine, whose calls reports do not mark. */
+#if defined(__aarch64__)
+#define LABEL_NATIVE_ABI ABI_ARM64
+#else
+#define LABEL_NATIVE_ABI ABI_X86_64
+#endif
+
 #define ROW_LABEL_MAX 48
 
 /* The call of a row: read, read/i386 when not of the machine's own ABI, [other]. */
@@ -26,5 +33,14 @@ void format_age(uint64_t ns, char *buf, size_t size);
  * valid UTF-8, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes them.
  */
 void text_escape(const char *bytes, size_t size, char *out);
+
+/*
+ * As text_escape(), for formats that are shown as they are: control characters (C0 and C1),
+ * those that reorder or break lines, and noncharacters U+FFFE and U+FFFF become \xNN too.
+ */
+void text_escape_visible(const char *bytes, size_t size, char *out);
+
+/* Columns on a screen that valid UTF-8 without control characters takes, as far as we know. */
+size_t text_width(const char *text);
 
 #endif

@@ -9,12 +9,43 @@
 #include <stdio.h>
 
 #include "model/snapshot.h"
+#include "report/table.h"
 
 /* The table of truss -c, column for column, and the trust lines. */
 int report_truss(const struct snapshot *snapshot, FILE *out);
 
 /* One JSON object on one line: the contract in bpftruss(8), JSON. */
 int report_json(const struct snapshot *snapshot, FILE *out);
+
+/*
+ * A table as wide as the screen, of what was counted and of times in all their kinds; calls that
+ * wait for work stand apart. Ends with the trust lines.
+ */
+int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
+
+/*
+ * Errors by errno, most frequent first, by default of each program. Of the options it obeys keys,
+ * top and min_calls. Ends with the trust lines.
+ */
+int report_errors(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
+
+/*
+ * Comma-separated values for spreadsheets and scripts: a line a group, times in ns, unknown values
+ * empty, start and end of the interval in front. Many intervals go into one file if only the first
+ * has the header line. All options but width, hist and waiting.
+ */
+int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
+	       FILE *out);
+
+/* The table of strace -c, byte for byte; seconds are CPU time, as there. No trust lines. */
+int report_strace(const struct snapshot *snapshot, FILE *out);
+
+/*
+ * A picture, as one static SVG file: calls as bars and min, average, p99 and max on a log axis, of
+ * the 20 groups with the longest total. Of the options it obeys keys, top (up to 20),
+ * min_calls, errors_only and waiting.
+ */
+int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
 /* "exact", or what is missing and why; then the calls in flight. Part of every text report. */
 int report_trust(const struct snapshot *snapshot, FILE *out);

@@ -53,5 +53,11 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 	}
 	if (*separator == ',')
 		fputc('\n', out);
+	if (snapshot->threads_unknown)
+		fprintf(out,
+			"not known: whether %" PRIu64
+			" thread%s that ran all the time %s in a call\n",
+			snapshot->threads_unknown, snapshot->threads_unknown == 1 ? "" : "s",
+			snapshot->threads_unknown == 1 ? "is" : "are");
 	return ferror(out) ? -EIO : 0;
 }

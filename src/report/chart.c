@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the picture: one SVG without scripts or anything from outside, in whole pixels. Rows are
+ * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
+ * differ in shape as well as in colour, so that they survive a printer.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "report/label.h"
+#include "report/report.h"
+#include "report/svg.h"
+#include "report/table.h"
+
+#define ROWS_MAX     20
+#define WIDTH        960
+#define ROW_HEIGHT   24
+#define TOP          118 /* of the first row: below title, legend and names of the axes */
+#define BOTTOM       66  /* below the last row: axes and the last line */
+#define MARGIN       24
+#define LABEL_CHARS  44 /* longer ones are cut */
+#define CHAR_WIDTH   7  /* of a label, at most, on average */
+#define COUNTS_WIDTH 190
+#define NUMBER_WIDTH 90 /* room for the number at the end of the longest bar */
+
+struct chart {
+	struct table_part part;
+	const struct group *rows[ROWS_MAX]; /* those that wait for work come last */
+	size_t nr_rows, nr_waiting, nr_others;
+	int label_width, counts_x, times_x, times_width, bottom;
+	uint64_t calls_end;            /* of the axis */
+	int first_decade, last_decade; /* of the axis, as powers of ten of ns */
+	FILE *out;
+};
+
+static void chart_done(struct chart *chart)
+{
+	table_part_done(&chart->part);
+}
+
+/* --- scales --- */
+
+/* The least of 1, 2, 5, 10, 20, ... that divides the axis into at most four. */
+static uint64_t tick_step(uint64_t most)
+{
+	static const uint64_t factors[] = { 1, 2, 5 };
+
+	for (uint64_t power = 1;; power *= 10) {
+		for (size_t i = 0; i < ARRAY_SIZE(factors); i++) {
+			if (most / 4 < power * factors[i] || power > UINT64_MAX / 100)
+				return power * factors[i];
+		}
+	}
+}
+
+static int count_x(const struct chart *chart, uint64_t calls)
+{
+	return chart->counts_x +
+	       (int)((double)calls / (double)chart->calls_end * COUNTS_WIDTH + 0.5);
+}
+
+static int time_x(const struct chart *chart, uint64_t ns)
+{
+	double decades = log10(ns ? (double)ns : 1) - chart->first_decade;
+
+	return chart->times_x +
+	       (int)(decades * chart->times_width / (chart->last_decade - chart->first_decade) +
+		     0.5);
+}
+
+/* 3, 250k, 2M. */
+static void count_format(uint64_t count, char *buf, size_t size)
+{
+	static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
+	size_t unit = 0;
+
+	while (count && count % 1000 == 0 && unit + 1 < ARRAY_SIZE(units)) {
+		count /= 1000;
+		unit++;
+	}
+	snprintf(buf, size, "%" PRIu64 "%s", count, units[unit]);
+}
+
+/* 10^decade ns. */
+static void decade_format(int decade, char *buf, size_t size)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	static const char *const tens[] = { "1", "10", "100" };
+	int unit = decade / 3 < 3 ? decade / 3 : 3;
+
+	snprintf(buf, size, "%s%.*s %s", tens[decade % 3], (decade / 3 - unit) * 3, "000000000",
+		 units[unit]);
+}
+
+/* --- what is drawn --- */
+
+static bool group_is_waiting(const struct chart *chart, const struct group *group,
+			     const struct table_options *options)
+{
+	return (chart->part.scope.keys & GROUP_SYSCALL) && row_is_waiting(&group->sum, options);
+}
+
+static void chart_take_rows(struct chart *chart, const struct table_options *options)
+{
+	for (int waiting = 0; waiting < 2; waiting++) {
+		for (size_t i = 0; i < chart->part.list.nr_groups; i++) {
+			const struct group *group = &chart->part.list.groups[i];
+
+			if (group->nr_merged) {
+				chart->nr_others = group->nr_merged;
+			} else if (group_is_waiting(chart, group, options) == waiting) {
+				chart->rows[chart->nr_rows++] = group;
+				chart->nr_waiting += (size_t)waiting;
+			}
+		}
+	}
+}
+
+static void row_title(const struct chart *chart, const struct group *group, char *buf)
+{
+	size_t at = 0;
+
+	table_group_title(&chart->part, group, buf);
+	if (text_width(buf) <= LABEL_CHARS)
+		return;
+	for (size_t seen = 0; buf[at] && seen < LABEL_CHARS; at++)
+		seen += (buf[at + 1] & 0xc0) != 0x80;
+	snprintf(buf + at, COLUMN_TEXT_MAX - at, "\u2026");
+}
+
+static void chart_measure(struct chart *chart)
+{
+	uint64_t calls = 1, min_ns = UINT64_MAX, max_ns = 0, step;
+	char title[COLUMN_TEXT_MAX];
+	size_t width = 13; /* "waiting for work:" */
+
+	for (size_t i = 0; i < chart->nr_rows; i++) {
+		const struct row *row = &chart->rows[i]->sum;
+
+		row_title(chart, chart->rows[i], title);
+		width = text_width(title) > width ? text_width(title) : width;
+		calls = row->calls > calls ? row->calls : calls;
+		min_ns = row->min_ns < min_ns ? row->min_ns : min_ns;
+		max_ns = row->max_ns > max_ns ? row->max_ns : max_ns;
+	}
+	step = tick_step(calls);
+	chart->calls_end = calls / step * step + (calls % step ? step : 0);
+	min_ns = min_ns == UINT64_MAX ? 1000 : min_ns ?: 1;
+	max_ns = max_ns < min_ns ? min_ns : max_ns;
+	chart->first_decade = (int)floor(log10((double)min_ns));
+	chart->last_decade = (int)ceil(log10((double)max_ns));
+	if (chart->last_decade < chart->first_decade + 2)
+		chart->last_decade = chart->first_decade + 2;
+	chart->label_width = (int)width * CHAR_WIDTH;
+	chart->counts_x = MARGIN + chart->label_width + 12;
+	chart->times_x = chart->counts_x + COUNTS_WIDTH + NUMBER_WIDTH;
+	chart->times_width = WIDTH - MARGIN - 16 - chart->times_x;
+	chart->bottom = TOP + (int)chart->nr_rows * ROW_HEIGHT;
+	if (chart->nr_waiting)
+		chart->bottom += ROW_HEIGHT;
+}
+
+/* --- drawing --- */
+
+static const char style[] =
+	"text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:#222}"
+	".title{font-size:18px;font-weight:bold}.note{font-size:11px;fill:#555}"
+	".label{text-anchor:end}.waiting{text-anchor:end;fill:#666;font-style:italic}"
+	".axis{font-size:11px;text-anchor:middle;fill:#444}.name{font-weight:bold}"
+	".number{font-size:11px}.band{fill:#f4f6f8}.bar{fill:#8fb4d4}.errors{fill:#9c2b23}"
+	".grid{stroke:#d4d9de}.base{stroke:#444}.range{stroke:#8a8f95;stroke-width:2}"
+	".min{fill:none;stroke:#222;stroke-width:1.5}.avg{fill:#0b4f8a}"
+	".p99{fill:#f0a020;stroke:#7a4b00}.max{stroke:#b3261e;stroke-width:3}";
+
+enum mark {
+	MARK_MIN,
+	MARK_AVG,
+	MARK_P99,
+	MARK_MAX,
+	NR_MARK,
+};
+
+/* Paths around the place they mark; where all meet, each can still be seen. */
+static const struct {
+	const char *name, *class, *path;
+} marks[NR_MARK] = {
+	[MARK_MIN] = { "min", "min", "m-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z" },
+	[MARK_AVG] = { "average", "avg", "m0 -5l5 5l-5 5l-5 -5z" },
+	[MARK_P99] = { "p99", "p99", "m-4 -4h8v8h-8z" },
+	[MARK_MAX] = { "max", "max", "m0 -9v18" },
+};
+
+static void chart_mark(const struct chart *chart, enum mark mark, int x, int y)
+{
+	fprintf(chart->out, "<path class=\"%s\" d=\"M%d %d%s\"/>\n", marks[mark].class, x, y,
+		marks[mark].path);
+}
+
+static void chart_head(const struct chart *chart, const struct snapshot *snapshot)
+{
+	char text[COLUMN_TEXT_MAX], start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[256];
+	int x = chart->times_x;
+
+	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
+	format_age(snapshot->elapsed_ns, age, sizeof(age));
+	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
+	svg_text(chart->out, MARGIN, 34, "title", "System calls: how many, and how long one takes");
+	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s", host, start, age,
+		 losses_none(&snapshot->losses) ? "exact: no call is missing"
+						: "not exact: the text report says why");
+	svg_text(chart->out, MARGIN, 54, "note", text);
+	svg_text(chart->out, chart->counts_x, TOP - 14, "name", "number of calls");
+	svg_text(chart->out, x, TOP - 14, "name", "time of one call, log scale");
+	svg_rect(chart->out, chart->counts_x, 70, 14, 12, "bar");
+	svg_text(chart->out, chart->counts_x + 20, 80, "number", "calls");
+	svg_rect(chart->out, chart->counts_x + 70, 70, 14, 12, "errors");
+	svg_text(chart->out, chart->counts_x + 90, 80, "number", "of these, errors");
+	for (enum mark i = 0; i < NR_MARK; i++) {
+		chart_mark(chart, i, x + 8 + (int)i * 90, 76);
+		svg_text(chart->out, x + 20 + (int)i * 90, 80, "number", marks[i].name);
+	}
+}
+
+static void chart_axes(const struct chart *chart)
+{
+	uint64_t step = tick_step(chart->calls_end);
+	int decades = chart->last_decade - chart->first_decade;
+	char text[32];
+
+	for (uint64_t calls = 0; calls <= chart->calls_end; calls += step) {
+		int x = count_x(chart, calls);
+
+		svg_line(chart->out, x, TOP - 4, x, chart->bottom, calls ? "grid" : "base");
+		count_format(calls, text, sizeof(text));
+		svg_text(chart->out, x, chart->bottom + 18, "axis", text);
+	}
+	for (int decade = 0; decade <= decades; decade++) {
+		int x = chart->times_x + decade * chart->times_width / decades;
+
+		svg_line(chart->out, x, TOP - 4, x, chart->bottom, "grid");
+		/* No room for all. */
+		if (decades > 8 && decade % 2)
+			continue;
+		decade_format(chart->first_decade + decade, text, sizeof(text));
+		svg_text(chart->out, x, chart->bottom + 18, "axis", text);
+	}
+	svg_line(chart->out, chart->times_x, chart->bottom, chart->times_x + chart->times_width,
+		 chart->bottom, "base");
+}
+
+/* The numbers, for the pointer of a mouse. */
+static void chart_tooltip(const struct chart *chart, const struct group *group, uint64_t p99_ns)
+{
+	const struct row *row = &group->sum;
+	char title[COLUMN_TEXT_MAX], total[AGE_MAX], p99[AGE_MAX], max[AGE_MAX];
+
+	table_group_title(&chart->part, group, title);
+	fputs("<title>", chart->out);
+	svg_escape(title, chart->out);
+	fprintf(chart->out, ": %" PRIu64 " calls, %" PRIu64 " errors", row->calls, row->errors);
+	if (row_timed(row)) {
+		format_age(row->wall_ns, total, sizeof(total));
+		format_age(p99_ns, p99, sizeof(p99));
+		format_age(row->max_ns, max, sizeof(max));
+		fprintf(chart->out, ", total %s, p99 %s, max %s", total, p99, max);
+	}
+	fputs("</title>\n", chart->out);
+}
+
+static void chart_times(const struct chart *chart, const struct row *row, uint64_t p99_ns, int y)
+{
+	uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
+				 [MARK_AVG] = row->wall_ns / row_timed(row),
+				 [MARK_P99] = p99_ns,
+				 [MARK_MAX] = row->max_ns };
+
+	svg_line(chart->out, time_x(chart, row->min_ns), y, time_x(chart, row->max_ns), y, "range");
+	for (int i = NR_MARK; i-- > 0;)
+		chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), y);
+}
+
+static void chart_row(const struct chart *chart, size_t index, int y)
+{
+	const struct group *group = chart->rows[index];
+	const struct row *row = &group->sum;
+	bool waiting = index >= chart->nr_rows - chart->nr_waiting;
+	int middle = y + ROW_HEIGHT / 2, end = count_x(chart, row->calls);
+	uint64_t p99_ns = hist_quantile_ns(&row->hist, 0.99, row->min_ns, row->max_ns);
+	char text[COLUMN_TEXT_MAX];
+
+	fputs("<g>", chart->out);
+	chart_tooltip(chart, group, p99_ns);
+	row_title(chart, group, text);
+	svg_text(chart->out, MARGIN + chart->label_width, middle + 4, waiting ? "waiting" : "label",
+		 text);
+	svg_rect(chart->out, chart->counts_x, middle - 7, end - chart->counts_x, 14, "bar");
+	svg_rect(chart->out, chart->counts_x, middle - 7,
+		 count_x(chart, row->errors) - chart->counts_x, 14, "errors");
+	snprintf(text, sizeof(text), "%" PRIu64, row->calls);
+	svg_text(chart->out, end + 5, middle + 4, "number", text);
+	if (row_timed(row))
+		chart_times(chart, row, p99_ns, middle);
+	else
+		svg_text(chart->out, chart->times_x + 8, middle + 4, "note", "not timed");
+	fputs("</g>\n", chart->out);
+}
+
+static void chart_rows(const struct chart *chart)
+{
+	int y = TOP;
+
+	for (size_t i = 0; i < chart->nr_rows; i++) {
+		if (chart->nr_waiting && i == chart->nr_rows - chart->nr_waiting) {
+			svg_text(chart->out, MARGIN, y + ROW_HEIGHT - 7, "note",
+				 "waiting for work:");
+			y += ROW_HEIGHT;
+		}
+		chart_row(chart, i, y);
+		y += ROW_HEIGHT;
+	}
+}
+
+/* Every other row is shaded, so that the eye keeps to it. */
+static void chart_bands(const struct chart *chart)
+{
+	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
+		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
+}
+
+static void chart_draw(const struct chart *chart, const struct snapshot *snapshot)
+{
+	int height = chart->bottom + BOTTOM;
+	char text[128] = "By total time, longest first.";
+
+	fprintf(chart->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		"viewBox=\"0 0 %d %d\" role=\"img\">\n<title>System calls</title>\n"
+		"<style>%s</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+		WIDTH, height, WIDTH, height, style, WIDTH, height);
+	chart_head(chart, snapshot);
+	chart_bands(chart);
+	chart_axes(chart);
+	chart_rows(chart);
+	if (!chart->nr_rows)
+		snprintf(text, sizeof(text), "No system call was counted.");
+	else if (chart->nr_others)
+		snprintf(text, sizeof(text), "By total time, longest first; %zu others not shown.",
+			 chart->nr_others);
+	svg_text(chart->out, MARGIN, chart->bottom + BOTTOM - 18, "note", text);
+	fputs("</svg>\n", chart->out);
+}
+
+int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
+{
+	struct chart chart __cleanup(chart_done) = { .out = out };
+	struct table_options limited = *options;
+	int err;
+
+	limited.sort = NULL;
+	if (!limited.top || limited.top > ROWS_MAX)
+		limited.top = ROWS_MAX;
+	err = table_part_make(snapshot, &limited, NULL, &chart.part);
+	if (err)
+		return err;
+	chart_take_rows(&chart, options);
+	chart_measure(&chart);
+	chart_draw(&chart, snapshot);
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the alignment of text tables. Invariant: a row has as many cells as there are columns. */
+#include "report/grid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/label.h"
+
+#define GAP 2
+
+struct grid_column {
+	char *title;
+	bool right, hidden;
+	size_t width;
+};
+
+/* A row, a rule (neither cells nor line), or a line. */
+struct grid_row {
+	char **cells; /* NULL for an empty one */
+	char *line;
+};
+
+struct grid {
+	struct grid_column *columns;
+	struct grid_row *rows;
+	size_t nr_columns, nr_rows, capacity;
+	int err;
+};
+
+int grid_new(size_t nr_columns, struct grid **ret)
+{
+	struct grid *grid __cleanup(grid_freep) = calloc(1, sizeof(*grid));
+
+	if (!grid)
+		return -ENOMEM;
+	grid->columns = calloc(nr_columns + 1, sizeof(*grid->columns));
+	if (!grid->columns)
+		return -ENOMEM;
+	grid->nr_columns = nr_columns;
+	*ret = steal_ptr(&grid);
+	return 0;
+}
+
+void grid_free(struct grid *grid)
+{
+	if (!grid)
+		return;
+	for (size_t i = 0; i < grid->nr_rows; i++) {
+		for (size_t j = 0; grid->rows[i].cells && j < grid->nr_columns; j++)
+			free(grid->rows[i].cells[j]);
+		free(grid->rows[i].cells);
+		free(grid->rows[i].line);
+	}
+	for (size_t i = 0; i < grid->nr_columns; i++)
+		free(grid->columns[i].title);
+	free(grid->rows);
+	free(grid->columns);
+	free(grid);
+}
+
+static void text_set(struct grid *grid, char **to, const char *text)
+{
+	free(*to);
+	*to = strdup(text);
+	if (!*to)
+		grid->err = -ENOMEM;
+}
+
+static void column_widen(struct grid_column *column, const char *text)
+{
+	size_t width = text_width(text);
+
+	if (width > column->width)
+		column->width = width;
+}
+
+void grid_set_title(struct grid *grid, size_t column, const char *title, bool right)
+{
+	text_set(grid, &grid->columns[column].title, title);
+	grid->columns[column].right = right;
+	column_widen(&grid->columns[column], title);
+}
+
+/* A new row, or NULL. */
+static struct grid_row *row_add(struct grid *grid)
+{
+	size_t capacity = grid->capacity ? 2 * grid->capacity : 64;
+	struct grid_row *rows;
+
+	if (grid->nr_rows == grid->capacity) {
+		rows = reallocarray(grid->rows, capacity, sizeof(*rows));
+		if (!rows) {
+			grid->err = -ENOMEM;
+			return NULL;
+		}
+		grid->rows = rows;
+		grid->capacity = capacity;
+	}
+	grid->rows[grid->nr_rows] = (struct grid_row){ NULL, NULL };
+	return &grid->rows[grid->nr_rows++];
+}
+
+void grid_add_row(struct grid *grid)
+{
+	struct grid_row *row = row_add(grid);
+
+	if (!row)
+		return;
+	row->cells = calloc(grid->nr_columns + 1, sizeof(*row->cells));
+	if (!row->cells)
+		grid->err = -ENOMEM;
+}
+
+void grid_set(struct grid *grid, size_t column, const char *text)
+{
+	struct grid_row *row;
+
+	if (grid->err)
+		return;
+	row = &grid->rows[grid->nr_rows - 1];
+	text_set(grid, &row->cells[column], text);
+	column_widen(&grid->columns[column], text);
+}
+
+void grid_add_rule(struct grid *grid)
+{
+	row_add(grid);
+}
+
+void grid_add_line(struct grid *grid, const char *text)
+{
+	struct grid_row *row = row_add(grid);
+
+	if (row)
+		text_set(grid, &row->line, text);
+}
+
+size_t grid_width(const struct grid *grid)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < grid->nr_columns; i++) {
+		if (!grid->columns[i].hidden)
+			width += (width ? GAP : 0) + grid->columns[i].width;
+	}
+	return width;
+}
+
+void grid_hide(struct grid *grid, size_t column)
+{
+	grid->columns[column].hidden = true;
+}
+
+static void print_blanks(size_t count, FILE *out)
+{
+	fprintf(out, "%*s", (int)count, "");
+}
+
+/* Blanks are owed until something follows them, so that no line ends with any. */
+static void print_cell(const struct grid_column *column, const char *text, size_t *owed, FILE *out)
+{
+	size_t padding = column->width - text_width(text);
+
+	if (*text) {
+		print_blanks(*owed + (column->right ? padding : 0), out);
+		fputs(text, out);
+		*owed = GAP + (column->right ? 0 : padding);
+	} else {
+		*owed += padding + GAP;
+	}
+}
+
+static void print_rule(const struct grid *grid, FILE *out)
+{
+	size_t owed = 0;
+
+	for (size_t i = 0; i < grid->nr_columns; i++) {
+		if (grid->columns[i].hidden)
+			continue;
+		print_blanks(owed, out);
+		for (size_t j = 0; j < grid->columns[i].width; j++)
+			fputc('-', out);
+		owed = GAP;
+	}
+}
+
+static void print_row(const struct grid *grid, const struct grid_row *row, FILE *out)
+{
+	size_t owed = 0;
+
+	for (size_t i = 0; row->cells && i < grid->nr_columns; i++) {
+		if (!grid->columns[i].hidden)
+			print_cell(&grid->columns[i], row->cells[i] ?: "", &owed, out);
+	}
+	if (row->line)
+		fputs(row->line, out);
+	else if (!row->cells)
+		print_rule(grid, out);
+	fputc('\n', out);
+}
+
+int grid_print(const struct grid *grid, FILE *out)
+{
+	size_t owed = 0;
+
+	if (grid->err)
+		return grid->err;
+	for (size_t i = 0; i < grid->nr_columns; i++) {
+		if (!grid->columns[i].hidden)
+			print_cell(&grid->columns[i], grid->columns[i].title ?: "", &owed, out);
+	}
+	fputc('\n', out);
+	for (size_t i = 0; i < grid->nr_rows; i++)
+		print_row(grid, &grid->rows[i], out);
+	return ferror(out) ? -EIO : 0;
+}
