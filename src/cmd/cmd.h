@@ -15,6 +15,7 @@ enum exit_status {
 /* Each takes its own name as argv[0] and returns the exit status. */
 int count_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 
 /* Prints "bpftruss: …" on stderr, control bytes escaped; returns the exit status of its kind. */
 int cmd_fail(const struct diag *d);

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cmd/session.h"
 
 static bool is_executable(const char *path)
 {
@@ -36,26 +35,29 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 		snprintf(path, size, "%s", name);
 		return 0;
 	}
-	for (const char *dir = dirs; *dir; dir += length + (dir[length] == ':')) {
+	for (const char *dir = dirs;; dir += length + 1) {
 		length = strcspn(dir, ":");
-		if (length + strlen(name) + 2 > size)
-			continue;
-		snprintf(path, size, "%.*s%s%s", (int)length, dir, length ? "/" : "", name);
-		if (is_executable(path))
-			return 0;
+		/* An empty element is the current directory. */
+		if (length + strlen(name) + 3 <= size) {
+			snprintf(path, size, "%.*s/%s", length ? (int)length : 1,
+				 length ? dir : ".", name);
+			if (is_executable(path))
+				return 0;
+		}
+		if (!dir[length])
+			break;
 	}
 	return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH", name);
 }
 
-static void command_child(int go, int failure, const char *path, char **argv)
+static void command_child(int go, int failure, const char *path, char **argv,
+			  const sigset_t *blocked)
 {
-	sigset_t ours;
 	ssize_t got;
 	char byte;
 	int err;
 
-	session_signal_set(&ours);
-	sigprocmask(SIG_UNBLOCK, &ours, NULL);
+	sigprocmask(SIG_SETMASK, blocked, NULL);
 	do {
 		got = read(go, &byte, 1);
 	} while (got < 0 && errno == EINTR);
@@ -69,7 +71,7 @@ static void command_child(int go, int failure, const char *path, char **argv)
 	_exit(127);
 }
 
-int command_prepare(struct command *command, char **argv, struct diag *d)
+int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d)
 {
 	int go[2], failure[2];
 	char path[PATH_MAX];
@@ -88,7 +90,7 @@ int command_prepare(struct command *command, char **argv, struct diag *d)
 	command->pid = fork();
 	if (command->pid == 0) {
 		close(go[1]);
-		command_child(go[0], failure[1], path, argv);
+		command_child(go[0], failure[1], path, argv, blocked);
 	}
 	err = errno;
 	close(go[0]);
@@ -121,6 +123,13 @@ int command_release(struct command *command, const char *name, struct diag *d)
 	command_wait(command);
 	return diag_set(d, DIAG_FAILED, child_errno, "cannot run \"%s\": %s", name,
 			strerror(child_errno));
+}
+
+bool command_has_ended(struct command *command)
+{
+	if (!command->reaped && waitpid(command->pid, &command->status, WNOHANG) == command->pid)
+		command->reaped = true;
+	return command->reaped;
 }
 
 void command_wait(struct command *command)

@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_COMMAND_H
 #define BPFTRUSS_COMMAND_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -16,11 +17,14 @@ struct command {
 	int status; /* as from waitpid(), once reaped */
 };
 
-/* Finds argv[0] in PATH, forks, and leaves the child waiting. 0 or -errno. */
-int command_prepare(struct command *command, char **argv, struct diag *d);
+/* Finds argv[0] in PATH, forks, and leaves the child waiting, with these signals blocked. 0 or -errno. */
+int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d);
 
 /* Lets the child run its execve; returns when that succeeded (0) or failed. */
 int command_release(struct command *command, const char *name, struct diag *d);
+
+/* Whether it has; reaps it if so. */
+bool command_has_ended(struct command *command);
 
 /* Waits until the command has ended. */
 void command_wait(struct command *command);

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss -c`: set up, count until told to stop, print one report. */
+/* Owns `bpftruss -c`: set up, count until told to stop, report at the end and in between. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/command.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/session.h"
 #include "collect/collector.h"
-#include "model/query.h"
-#include "report/report.h"
+#include "model/diff.h"
 
 /* Everything one run owns; each part may be absent. */
 struct run {
 	struct collector *collector;
 	struct command command;
 	struct session session;
-	FILE *out; /* owned unless stdout or stderr */
+	struct output output;
+	struct snapshot *last; /* the reading at the end of the last interval */
+	uint64_t intervals;    /* reported so far */
 };
 
 static void run_done(struct run *run)
@@ -29,37 +28,8 @@ static void run_done(struct run *run)
 	command_done(&run->command);
 	session_done(&run->session);
 	collector_free(run->collector);
-	if (run->out && run->out != stdout && run->out != stderr)
-		fclose(run->out);
-}
-
-/*
- * Opened before anything is attached, since a report that cannot be written is not worth a run;
- * emptied only when there is a report, so that a run that fails leaves the old one.
- */
-static int open_output(struct run *run, const struct options *o, struct diag *d)
-{
-	int fd;
-
-	run->out = o->command ? stderr : stdout;
-	if (!o->output)
-		return 0;
-	fd = open(o->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-	run->out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!run->out)
-		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->output,
-				strerror(errno));
-	return 0;
-}
-
-/* A pipe or a terminal has nothing to empty. Returns 0 or -errno. */
-static int empty_output(struct run *run, const struct options *o)
-{
-	struct stat st;
-
-	if (!o->output || fstat(fileno(run->out), &st) || !S_ISREG(st.st_mode))
-		return 0;
-	return ftruncate(fileno(run->out), 0) ? -errno : 0;
+	output_done(&run->output);
+	snapshot_free(run->last);
 }
 
 static int add_targets(struct run *run, const struct options *o, struct diag *d)
@@ -68,12 +38,23 @@ static int add_targets(struct run *run, const struct options *o, struct diag *d)
 	int err = 0;
 
 	if (o->command) {
-		err = command_prepare(&run->command, o->command, d);
+		err = command_prepare(&run->command, o->command, &run->session.before, d);
 		return err ?: collector_add_target(run->collector, run->command.pid, &how, d);
 	}
-	for (size_t i = 0; i < o->nr_pids && !err; i++)
-		err = collector_add_target(run->collector, o->pids[i], &how, d);
+	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
+		err = collector_add_target(run->collector, o->targets.pids[i], &how, d);
 	return err;
+}
+
+static void print_start(const struct run *run, const struct options *o, uint32_t threads)
+{
+	size_t processes = collector_targets(run->collector);
+
+	fputs("bpftruss: counting ", stderr);
+	if (!o->collector.nr_selectors)
+		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads,
+		threads == 1 ? "" : "s");
 }
 
 static int start(struct run *run, const struct options *o, struct diag *d)
@@ -86,41 +67,66 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 	if (o->command)
 		return command_release(&run->command, o->command[0], d);
 	threads = collector_live(run->collector);
-	if (!threads)
+	if (!threads && !o->wait)
 		return diag_set(
-			d, DIAG_FAILED, ESRCH,
-			"no thread of %s can be counted: it has ended, or the kernel hides it",
-			o->nr_pids == 1 ? "the process" : "any of the processes");
-	fprintf(stderr,
-		"bpftruss: counting %zu process%s (%u thread%s); Ctrl-C prints the report\n",
-		o->nr_pids, o->nr_pids == 1 ? "" : "es", threads, threads == 1 ? "" : "s");
+			d, DIAG_FAILED, ESRCH, "%s",
+			o->collector.nr_selectors
+				? "no process matches; --wait waits for one"
+				: "no thread of these processes can be counted: they have ended, "
+				  "or the kernel hides them");
+	print_start(run, o, threads);
 	return 0;
 }
 
-static int print_report(struct run *run, const struct options *o, struct diag *d)
+/* What the next report covers: all so far, or what came since the last interval. */
+static int next_report(struct run *run, const struct options *o, enum session_event event,
+		       struct diag *d)
 {
-	struct snapshot *all __cleanup(snapshot_freep) = NULL;
-	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	int err = collector_read(run->collector, &all, d);
+	struct snapshot *now __cleanup(snapshot_freep) = NULL;
+	struct snapshot *since __cleanup(snapshot_freep) = NULL;
+	bool interval = o->interval_ns && event != SESSION_ASKED;
+	int err = collector_read(run->collector, &now, d);
 
 	if (err)
 		return err;
-	if (snapshot_select(all, o->only, &chosen))
-		return diag_oom(d);
-	err = empty_output(run, o);
-	if (!err)
-		err = o->json ? report_json(chosen, run->out) : report_truss(chosen, run->out);
-	if (!err && fflush(run->out))
-		err = -errno;
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
-				o->output ? " to " : "", o->output ?: "", strerror(-err));
-	return 0;
+	if (!interval || !run->last) {
+		err = output_report(&run->output, o, now, d);
+	} else {
+		err = snapshot_diff(run->last, now, &since);
+		if (err)
+			return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
+					strerror(-err));
+		err = output_report(&run->output, o, since, d);
+	}
+	if (interval) {
+		snapshot_free(run->last);
+		run->last = steal_ptr(&now);
+		run->intervals++;
+	}
+	return err;
+}
+
+static int run_reports(struct run *run, const struct options *o, struct diag *d)
+{
+	enum session_event event;
+	int err;
+
+	do {
+		err = session_wait(&run->session, run->collector, &run->command, &event, d);
+		if (!err && event == SESSION_OVER) {
+			collector_stop(run->collector);
+			session_release_signals(&run->session);
+		}
+		if (!err)
+			err = next_report(run, o, event, d);
+	} while (!err && event != SESSION_OVER &&
+		 !(o->count_limit && run->intervals >= o->count_limit));
+	return err;
 }
 
 static int run_count(struct run *run, const struct options *o, struct diag *d)
 {
-	int err = open_output(run, o, d);
+	int err = output_open(&run->output, o, d);
 
 	if (!err)
 		err = session_open(&run->session, d);
@@ -130,20 +136,20 @@ static int run_count(struct run *run, const struct options *o, struct diag *d)
 		err = add_targets(run, o, d);
 	if (!err)
 		err = start(run, o, d);
-	if (!err)
-		err = session_run(&run->session, run->collector, &run->command, o->duration_ns, d);
 	if (err)
 		return err;
-	collector_stop(run->collector);
-	return print_report(run, o, d);
+	session_start(&run->session);
+	return run_reports(run, o, d);
 }
 
 static int count(const struct options *o)
 {
+	struct session_limits limits = { o->duration_ns, o->interval_ns,
+					 o->collector.nr_selectors > 0 };
 	struct run run __cleanup(run_done) = { .command = { .go = -1, .failure = -1 } };
 	struct diag d;
 
-	session_init(&run.session);
+	session_init(&run.session, &limits);
 	if (run_count(&run, o, &d))
 		return cmd_fail(&d);
 	if (!run.command.pid)
@@ -152,7 +158,7 @@ static int count(const struct options *o)
 		return 128 + run.session.impatient;
 	/* Detached first: the command may go on for long. */
 	collector_free(steal_ptr(&run.collector));
-	command_wait(&run.command);
+	session_wait_command(&run.session, &run.command);
 	return command_exit_status(&run.command);
 }
 

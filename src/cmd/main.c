@@ -2,8 +2,11 @@
 /* Owns the choice of the verb. Anything that is not a verb is the truss face: count_main(). */
 #include "cmd/cmd.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -12,13 +15,38 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "doctor", doctor_main },
+	{ "top", top_main },
 };
+
+/* A report must not land in a file that took the number of a closed stdout or stderr. */
+static void occupy_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+/* What --help and doctor print through stdio must have arrived. */
+static int flushed(int status)
+{
+	struct diag d;
+
+	if (status != STATUS_OK || (!fflush(stdout) && !ferror(stdout)))
+		return status;
+	diag_set(&d, DIAG_FAILED, errno, "cannot write to stdout: %s", strerror(errno));
+	return cmd_fail(&d);
+}
 
 int main(int argc, char **argv)
 {
+	occupy_standard_descriptors();
 	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(verbs); i++) {
 		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
+			return flushed(verbs[i].run(argc - 1, argv + 1));
 	}
-	return count_main(argc, argv);
+	return flushed(count_main(argc, argv));
 }

@@ -5,16 +5,13 @@
  */
 #include "cmd/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "cmd/arguments.h"
 
 static int set_count(struct options *o, const char *arg, struct diag *d)
 {
@@ -33,7 +30,96 @@ static int set_follow(struct options *o, const char *arg, struct diag *d)
 static int set_json(struct options *o, const char *arg, struct diag *d)
 {
 	(void)arg, (void)d;
-	o->json = true;
+	o->format = FORMAT_JSON;
+	return 0;
+}
+
+static int set_wide(struct options *o, const char *arg, struct diag *d)
+{
+	(void)arg, (void)d;
+	o->format = FORMAT_WIDE;
+	return 0;
+}
+
+static int set_csv(struct options *o, const char *arg, struct diag *d)
+{
+	(void)arg, (void)d;
+	o->format = FORMAT_CSV;
+	return 0;
+}
+
+static int set_errors(struct options *o, const char *arg, struct diag *d)
+{
+	(void)arg, (void)d;
+	o->format = FORMAT_ERRORS;
+	return 0;
+}
+
+static int set_hist(struct options *o, const char *arg, struct diag *d)
+{
+	(void)d;
+	o->table.hist = true;
+	return set_wide(o, arg, d);
+}
+
+static int set_errors_only(struct options *o, const char *arg, struct diag *d)
+{
+	(void)arg, (void)d;
+	o->table.errors_only = true;
+	return 0;
+}
+
+static int set_format(struct options *o, const char *arg, struct diag *d)
+{
+	static const char *const names[NR_REPORT_FORMAT] = {
+		[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
+		[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
+	};
+
+	for (int i = 0; i < NR_REPORT_FORMAT; i++) {
+		if (!strcmp(arg, names[i])) {
+			o->format = (enum report_format)i;
+			return 0;
+		}
+	}
+	return diag_set(
+		d, DIAG_USAGE, EINVAL,
+		"--format: no format \"%s\"; there are truss, wide, json, csv, strace, errors",
+		arg);
+}
+
+static int set_by(struct options *o, const char *arg, struct diag *d)
+{
+	return group_keys_parse(arg, &o->table.keys, d);
+}
+
+static int set_sort(struct options *o, const char *arg, struct diag *d)
+{
+	return column_find("--sort", arg, &o->table.sort, d);
+}
+
+static int set_columns(struct options *o, const char *arg, struct diag *d)
+{
+	o->table.columns = &o->columns;
+	return columns_parse(arg, &o->columns, d);
+}
+
+static int set_waiting(struct options *o, const char *arg, struct diag *d)
+{
+	syscall_set_free(o->waiting);
+	o->waiting = NULL;
+	o->table.waiting = NULL;
+	if (syscall_set_parse(arg, &o->waiting, d))
+		return -EINVAL;
+	o->table.waiting = o->waiting;
+	return 0;
+}
+
+static int set_chart(struct options *o, const char *arg, struct diag *d)
+{
+	if (!*arg)
+		return diag_set(d, DIAG_USAGE, EINVAL, "--chart: give the name of a file");
+	o->chart = arg;
 	return 0;
 }
 
@@ -75,82 +161,108 @@ static int set_only(struct options *o, const char *arg, struct diag *d)
 
 static int set_duration(struct options *o, const char *arg, struct diag *d)
 {
-	char *end;
-	double seconds = strtod(arg, &end);
-
-	/* strtod() takes blanks, signs, "inf" and hexadecimal too. */
-	if (!isdigit((unsigned char)*arg) || *end || strpbrk(arg, "xX") || !(seconds > 0) ||
-	    seconds > 1e9)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"-d: \"%s\" is not a number of seconds, such as 10 or 0.5", arg);
-	o->duration_ns = (uint64_t)llround(seconds * 1e9);
-	return 0;
+	return parse_seconds("-d", arg, &o->duration_ns, d);
 }
 
-static int add_pid(struct options *o, pid_t pid, struct diag *d)
+static int set_interval(struct options *o, const char *arg, struct diag *d)
 {
-	pid_t *grown = reallocarray(o->pids, o->nr_pids + 1, sizeof(*grown));
+	o->collector.intervals = true;
+	return parse_seconds("-i", arg, &o->interval_ns, d);
+}
 
-	if (!grown)
-		return diag_oom(d);
-	o->pids = grown;
-	o->pids[o->nr_pids++] = pid;
-	return 0;
+static int set_count_limit(struct options *o, const char *arg, struct diag *d)
+{
+	uint32_t count = 0;
+	int err = parse_limit("-N", arg, 1000000000, &count, d);
+
+	o->count_limit = count;
+	return err;
 }
 
 static int add_pids(struct options *o, const char *arg, struct diag *d)
 {
-	const char *at = arg + strspn(arg, ", ");
-	char *end;
-	long pid;
-	int err;
-
-	if (!*at)
-		return diag_set(d, DIAG_USAGE, EINVAL, "-p: give at least one pid");
-	while (*at) {
-		errno = 0;
-		pid = strtol(at, &end, 10);
-		if (!isdigit((unsigned char)*at) || errno || pid < 1 || pid > INT_MAX ||
-		    (*end && !strchr(", ", *end)))
-			return diag_set(d, DIAG_USAGE, EINVAL,
-					"-p: \"%s\" is not a pid or a list such as 17,18", arg);
-		err = add_pid(o, (pid_t)pid, d);
-		if (err)
-			return err;
-		at = end + strspn(end, ", ");
-	}
-	return 0;
+	return targets_add_pids(&o->targets, arg, d);
 }
 
-static int parse_limit(const char *name, const char *arg, uint32_t high, uint32_t *ret,
-		       struct diag *d)
+static int add_selector(struct options *o, enum selector_kind kind, const char *text,
+			struct diag *d)
 {
-	char *end;
-	unsigned long value;
+	int err = targets_add_selector(&o->targets, kind, text, d);
 
-	errno = 0;
-	value = strtoul(arg, &end, 10);
-	if (!isdigit((unsigned char)*arg) || *end || errno || value < 1 || value > high)
-		return diag_set(d, DIAG_USAGE, EINVAL, "--%s: \"%s\" is not a number from 1 to %u",
-				name, arg, high);
-	*ret = (uint32_t)value;
+	o->collector.selectors = o->targets.selectors;
+	o->collector.nr_selectors = o->targets.nr_selectors;
+	return err;
+}
+
+static int add_name(struct options *o, const char *arg, struct diag *d)
+{
+	return add_selector(o, SELECT_COMM, arg, d);
+}
+
+static int add_unit(struct options *o, const char *arg, struct diag *d)
+{
+	return add_selector(o, SELECT_UNIT, arg, d);
+}
+
+static int add_cgroup(struct options *o, const char *arg, struct diag *d)
+{
+	return add_selector(o, SELECT_CGROUP, arg, d);
+}
+
+static int add_user(struct options *o, const char *arg, struct diag *d)
+{
+	return add_selector(o, SELECT_USER, arg, d);
+}
+
+static int add_all(struct options *o, const char *arg, struct diag *d)
+{
+	return add_selector(o, SELECT_ALL, arg, d);
+}
+
+static int set_wait(struct options *o, const char *arg, struct diag *d)
+{
+	(void)arg, (void)d;
+	o->wait = true;
 	return 0;
 }
 
 /* Upper limits: 2 GiB a table, so that a typing error cannot take the host's memory. */
 static int set_max_tasks(struct options *o, const char *arg, struct diag *d)
 {
-	return parse_limit("max-tasks", arg, 1000000, &o->collector.max_tasks, d);
+	return parse_limit("--max-tasks", arg, 1000000, &o->collector.max_tasks, d);
+}
+
+static int set_top(struct options *o, const char *arg, struct diag *d)
+{
+	uint32_t count = 0;
+	int err = parse_limit("--top", arg, 1000000, &count, d);
+
+	o->table.top = count;
+	return err;
+}
+
+static int set_min_calls(struct options *o, const char *arg, struct diag *d)
+{
+	uint32_t count = 0;
+	int err = parse_limit("--min-calls", arg, UINT32_MAX, &count, d);
+
+	o->table.min_calls = count;
+	return err;
+}
+
+static int set_keep_exited(struct options *o, const char *arg, struct diag *d)
+{
+	return parse_limit("--keep-exited", arg, 1000000, &o->collector.keep_exited, d);
 }
 
 static int set_max_rows(struct options *o, const char *arg, struct diag *d)
 {
-	return parse_limit("max-rows", arg, 3000000, &o->collector.max_rows, d);
+	return parse_limit("--max-rows", arg, 3000000, &o->collector.max_rows, d);
 }
 
 static int set_max_errnos(struct options *o, const char *arg, struct diag *d)
 {
-	return parse_limit("max-errnos", arg, 100000000, &o->collector.max_errnos, d);
+	return parse_limit("--max-errnos", arg, 100000000, &o->collector.max_errnos, d);
 }
 
 #define FIRST_LONG_ONLY 256
@@ -164,15 +276,38 @@ static const struct option_def {
 } option_defs[] = {
 	{ "count", NULL, "count system calls; print one table at the end", set_count, 'c' },
 	{ "pid", "PID[,PID...]", "attach to running processes (may be repeated)", add_pids, 'p' },
+	{ "name", "COMM", "count processes of this name, or glob, now and later", add_name, 'n' },
+	{ "unit", "UNIT", "count the processes of a systemd unit", add_unit, 'u' },
+	{ "cgroup", "PATH", "count the processes in a cgroup and below it", add_cgroup, 'g' },
+	{ "user", "USER", "count the processes of a user", add_user, 'U' },
+	{ "all", NULL, "count all processes", add_all, 'a' },
+	{ "wait", NULL, "with -n: wait for processes that do not exist yet", set_wait, 0 },
 	{ "follow", NULL, "count child processes too, from their first call", set_follow, 'f' },
 	{ "trace", "[!]LIST", "report only (or, with !, all but) these calls and %classes",
 	  set_only, 't' },
 	{ "output", "FILE", "write the report to FILE", set_output, 'o' },
 	{ "duration", "SECONDS", "stop after this time", set_duration, 'd' },
+	{ "interval", "SECONDS", "report each interval by itself", set_interval, 'i' },
+	{ "number", "COUNT", "with -i: stop after this many", set_count_limit, 'N' },
+	{ "wide", NULL, "a wide table: times, tails, waiting calls apart", set_wide, 'w' },
+	{ "hist", NULL, "the wide table, with a histogram of each row", set_hist, 0 },
+	{ "errors", NULL, "a table of errors: which, how many, what share", set_errors, 0 },
+	{ "csv", NULL, "comma-separated values", set_csv, 0 },
 	{ "json", NULL, "one JSON object instead of the table", set_json, 0 },
-	{ "max-tasks", "N", "threads counted at the same time (default 2048)", set_max_tasks, 0 },
+	{ "format", "NAME", "truss, wide, json, csv, strace or errors", set_format, 0 },
+	{ "chart", "FILE", "also draw counts and times of the calls, as SVG", set_chart, 0 },
+	{ "by", "KEYS", "rows by pid,tid,comm,unit,user,syscall,abi,arg0", set_by, 0 },
+	{ "sort", "COLUMN", "sort rows by this column", set_sort, 0 },
+	{ "top", "N", "only the first N rows; the others are added up", set_top, 0 },
+	{ "columns", "LIST", "columns of the wide table", set_columns, 0 },
+	{ "min-calls", "N", "only rows of at least N calls", set_min_calls, 0 },
+	{ "errors-only", NULL, "only rows with errors", set_errors_only, 0 },
+	{ "waiting", "[!]LIST", "calls that wait for work, in the wide table", set_waiting, 0 },
+	{ "keep-exited", "N", "ended processes with rows of their own (default 1000)",
+	  set_keep_exited, 0 },
+	{ "max-tasks", "N", "threads counted at the same time (default 1536)", set_max_tasks, 0 },
 	{ "max-rows", "N", "pairs of thread and system call (default 40000)", set_max_rows, 0 },
-	{ "max-errnos", "N", "kinds of error of such a pair (default 16384)", set_max_errnos, 0 },
+	{ "max-errnos", "N", "kinds of error of such a pair (default 12288)", set_max_errnos, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 	{ "version", NULL, "print the version", set_version, 'V' },
 	{ "help", NULL, "print this text", set_help, 'h' },
@@ -206,17 +341,23 @@ static const struct option_def *option_find(int key)
 
 static int options_check(const struct options *o, struct diag *d)
 {
+	bool attaches = o->targets.nr_pids || o->collector.nr_selectors;
+
 	if (o->help || o->version)
 		return 0;
 	if (!o->count)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
-	if (o->nr_pids && o->command)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"give either -p or a command, not both (command: \"%s\")",
-				o->command[0]);
-	if (!o->nr_pids && !o->command)
+	if (o->count_limit && !o->interval_ns)
+		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
+	if (attaches && o->command)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"give either processes (-p, -n, -u, -g, -U, -a) or a command, not both "
+			"(command: \"%s\")",
+			o->command[0]);
+	if (!attaches && !o->command)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"whose calls? give -p PID for a running process, or a command to run");
@@ -229,8 +370,21 @@ static int option_unknown(const char *word, struct diag *d)
 	if (optopt && optopt < FIRST_LONG_ONLY)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"unknown option -%c; 'bpftruss --help' lists them", optopt);
-	return diag_set(d, DIAG_USAGE, EINVAL, "unknown option %s; 'bpftruss --help' lists them",
-			word);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"unknown or ambiguous option %s; 'bpftruss --help' lists them", word);
+}
+
+/* What some options ask of others. */
+static void options_derive(struct options *o)
+{
+	bool shapes_table = o->table.keys || o->table.columns || o->table.sort || o->table.top ||
+			    o->table.min_calls || o->table.errors_only || o->table.waiting;
+
+	if (o->format == FORMAT_TRUSS && shapes_table)
+		o->format = FORMAT_WIDE;
+	o->collector.by_thread = o->table.keys & GROUP_TID;
+	o->collector.by_arg0 = o->table.keys & GROUP_ARG0;
+	o->collector.arg0_calls = o->only;
 }
 
 int options_parse(int argc, char **argv, struct options *o, struct diag *d)
@@ -256,13 +410,15 @@ int options_parse(int argc, char **argv, struct options *o, struct diag *d)
 	}
 	if (optind < argc)
 		o->command = &argv[optind];
+	options_derive(o);
 	return options_check(o, d);
 }
 
 void options_done(struct options *o)
 {
-	free(o->pids);
+	targets_done(&o->targets);
 	syscall_set_free(o->only);
+	syscall_set_free(o->waiting);
 }
 
 void options_print_help(void)
@@ -271,6 +427,7 @@ void options_print_help(void)
 
 	puts("usage: bpftruss -c [options] -p PID[,PID...]\n"
 	     "       bpftruss -c [options] COMMAND [ARG...]\n"
+	     "       bpftruss top [options]\n"
 	     "       bpftruss doctor [--json]\n");
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		const struct option_def *def = &option_defs[i];

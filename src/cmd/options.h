@@ -6,22 +6,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/diag.h"
+#include "cmd/targets.h"
 #include "collect/collector.h"
+#include "report/table.h"
 #include "syscalls/syscall_set.h"
+
+enum report_format {
+	FORMAT_TRUSS,
+	FORMAT_WIDE,
+	FORMAT_JSON,
+	FORMAT_CSV,
+	FORMAT_STRACE,
+	FORMAT_ERRORS,
+	NR_REPORT_FORMAT,
+};
 
 struct options {
 	bool help, version;
 	bool count;
 	bool follow;
-	bool json;
-	const char *output;   /* path, NULL: stdout or stderr */
-	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
-	pid_t *pids;          /* owned */
-	size_t nr_pids;
-	struct syscall_set *only; /* owned; NULL: all */
+	enum report_format format;
+	struct table_options table; /* borrows columns and waiting from below */
+	struct column_list columns;
+	struct syscall_set *waiting; /* owned */
+	const char *chart;           /* path of an SVG, or NULL */
+	const char *output;          /* path, NULL: stdout or stderr */
+	uint64_t duration_ns;        /* 0: until a signal or the end of the targets */
+	uint64_t interval_ns;        /* 0: one report at the end */
+	uint64_t count_limit;        /* intervals; 0: no limit */
+	struct targets targets;      /* collector.selectors points into it */
+	bool wait;                   /* for processes that do not exist yet */
+	struct syscall_set *only;    /* owned; NULL: all */
 	struct collector_options collector;
 	char **command; /* borrowed from argv; NULL when attaching */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the event loop of one counting: a poll() over three descriptors, no timeouts. */
+/* Owns the event loop of one counting: a poll() over four descriptors, no timeouts. */
 #include "cmd/session.h"
 
 #include <errno.h>
@@ -7,104 +7,161 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 
-void session_signal_set(sigset_t *set)
+/* One that whoever started us has set to be ignored stays so: nohup, or a shell's background. */
+static void add_unless_ignored(sigset_t *set, int number)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
+	struct sigaction action;
+
+	if (sigaction(number, NULL, &action) || action.sa_handler != SIG_IGN)
+		sigaddset(set, number);
 }
 
-void session_init(struct session *session)
+void session_init(struct session *session, const struct session_limits *limits)
 {
-	session->signals = -1;
-	session->timer = -1;
-	session->impatient = 0;
+	*session = (struct session){
+		.limits = *limits, .signals = -1, .duration = -1, .interval = -1
+	};
 }
 
 int session_open(struct session *session, struct diag *d)
 {
-	sigset_t set;
+	sigset_t *set = &session->taken;
 
-	session_signal_set(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	session->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (session->signals < 0 || session->timer < 0)
+	sigemptyset(set);
+	add_unless_ignored(set, SIGINT);
+	add_unless_ignored(set, SIGTERM);
+	add_unless_ignored(set, SIGHUP);
+	sigaddset(set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, set, &session->before);
+	session->signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	session->duration = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	session->interval = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (session->signals < 0 || session->duration < 0 || session->interval < 0)
 		return diag_set(d, DIAG_FAILED, errno, "cannot wait for signals: %s",
 				strerror(errno));
 	return 0;
 }
 
+void session_release_signals(const struct session *session)
+{
+	sigprocmask(SIG_SETMASK, &session->before, NULL);
+}
+
 void session_done(struct session *session)
 {
 	closep(&session->signals);
-	closep(&session->timer);
+	closep(&session->duration);
+	closep(&session->interval);
 }
 
-static void session_set_timer(const struct session *session, uint64_t duration_ns)
+/* A timer of 0 ns never fires. */
+static void timer_start(int fd, uint64_t first_ns, uint64_t repeat_ns)
 {
 	struct itimerspec when = {
-		.it_value = { .tv_sec = (time_t)(duration_ns / NS_PER_SEC),
-			      .tv_nsec = (long)(duration_ns % NS_PER_SEC) },
+		.it_value = { .tv_sec = (time_t)(first_ns / NS_PER_SEC),
+			      .tv_nsec = (long)(first_ns % NS_PER_SEC) },
+		.it_interval = { .tv_sec = (time_t)(repeat_ns / NS_PER_SEC),
+				 .tv_nsec = (long)(repeat_ns % NS_PER_SEC) },
 	};
 
-	timerfd_settime(session->timer, 0, &when, NULL);
+	timerfd_settime(fd, 0, &when, NULL);
 }
 
-/*
- * Returns whether the report is due. A command gets the signal unless the terminal gave it to the
- * whole foreground group already.
- */
-static bool session_signal(struct session *session, const struct command *command, int *signals)
+void session_start(struct session *session)
+{
+	timer_start(session->duration, session->limits.duration_ns, 0);
+	timer_start(session->interval, session->limits.interval_ns, session->limits.interval_ns);
+}
+
+static bool timer_is_over(int fd)
+{
+	uint64_t times;
+
+	return read(fd, &times, sizeof(times)) == sizeof(times);
+}
+
+/* A command gets the signal unless the terminal gave it to the whole foreground group already. */
+static void pass_on(const struct signalfd_siginfo *info, const struct command *command)
+{
+	if (info->ssi_code != SI_KERNEL && info->ssi_signo != SIGUSR1)
+		kill(command->pid, (int)info->ssi_signo);
+}
+
+/* Whether a signal that has come is an event. A command that is running is given time first. */
+static bool session_signal(struct session *session, struct command *command,
+			   enum session_event *ret)
 {
 	struct signalfd_siginfo info;
 
 	if (read(session->signals, &info, sizeof(info)) != sizeof(info))
 		return false;
-	if (!command->pid)
+	*ret = info.ssi_signo == SIGUSR1 ? SESSION_ASKED : SESSION_OVER;
+	if (*ret == SESSION_ASKED || !command->pid || command_has_ended(command))
 		return true;
-	if ((*signals)++) {
+	if (session->patience++) {
 		session->impatient = (int)info.ssi_signo;
 		return true;
 	}
-	if (info.ssi_code != SI_KERNEL)
-		kill(command->pid, (int)info.ssi_signo);
-	fprintf(stderr, "bpftruss: waiting for process %d to end; Ctrl-C again to report now\n",
+	pass_on(&info, command);
+	fprintf(stderr, "bpftruss: waiting for process %d to end; a second signal reports now\n",
 		command->pid);
 	return false;
 }
 
-int session_run(struct session *session, struct collector *collector, struct command *command,
-		uint64_t duration_ns, struct diag *d)
+void session_wait_command(struct session *session, struct command *command)
+{
+	int ended __cleanup(closep) = (int)syscall(SYS_pidfd_open, command->pid, 0);
+	struct pollfd fds[] = {
+		{ .fd = session->signals, .events = POLLIN },
+		{ .fd = ended, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+
+	sigprocmask(SIG_BLOCK, &session->taken, NULL);
+	while (ended >= 0 && !fds[1].revents) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents && read(session->signals, &info, sizeof(info)) == sizeof(info))
+			pass_on(&info, command);
+	}
+	command_wait(command);
+}
+
+int session_wait(struct session *session, struct collector *collector, struct command *command,
+		 enum session_event *ret, struct diag *d)
 {
 	struct pollfd fds[] = {
 		{ .fd = session->signals, .events = POLLIN },
-		{ .fd = session->timer, .events = POLLIN },
+		{ .fd = session->duration, .events = POLLIN },
+		{ .fd = session->interval, .events = POLLIN },
 		{ .fd = collector_fd(collector), .events = POLLIN },
 	};
-	int signals = 0, err;
+	int err;
 
-	if (duration_ns)
-		session_set_timer(session, duration_ns);
 	for (;;) {
 		err = collector_reclaim(collector);
 		if (err)
 			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 					strerror(-err));
-		if (collector_live(collector) == 0)
+		*ret = SESSION_OVER;
+		if (!session->limits.open_ended && collector_live(collector) == 0)
 			return 0;
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
-		if (fds[0].revents && session_signal(session, command, &signals))
+		if (fds[0].revents && session_signal(session, command, ret))
 			return 0;
-		if (fds[1].revents)
+		*ret = SESSION_OVER;
+		if (timer_is_over(session->duration))
+			return 0;
+		*ret = SESSION_INTERVAL;
+		if (timer_is_over(session->interval))
 			return 0;
 	}
 }

@@ -4,34 +4,59 @@
 #define BPFTRUSS_SESSION_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/diag.h"
 #include "cmd/command.h"
 #include "collect/collector.h"
 
-struct session {
-	int signals;   /* signalfd */
-	int timer;     /* timerfd */
-	int impatient; /* the signal that would not wait for the command */
+/* When a session ends by itself, and when it reports in between. */
+struct session_limits {
+	uint64_t duration_ns; /* 0: none */
+	uint64_t interval_ns; /* 0: none */
+	bool open_ended;      /* new targets may come when the last has ended */
 };
 
-/* The signals that end a counting. */
-void session_signal_set(sigset_t *set);
+struct session {
+	struct session_limits limits;
+	int signals;     /* signalfd */
+	sigset_t taken;  /* what it delivers: its end, and SIGUSR1 */
+	sigset_t before; /* what was blocked without us */
+	int duration;    /* timerfd */
+	int interval;    /* timerfd */
+	int patience;    /* signals that a running command was given time to answer */
+	int impatient;   /* the signal that would not wait for the command; 0: none came */
+};
 
-void session_init(struct session *session);
+enum session_event {
+	SESSION_OVER,     /* the last report is due */
+	SESSION_INTERVAL, /* an interval is over */
+	SESSION_ASKED,    /* somebody asked for a report so far: SIGUSR1 */
+};
 
-/* Takes those signals from here on. */
+void session_init(struct session *session, const struct session_limits *limits);
+
+/* Takes SIGINT, SIGTERM, SIGHUP (unless they are ignored) and SIGUSR1 from here on. */
 int session_open(struct session *session, struct diag *d);
+
+/* Lets them act as they did before: nothing is left to be saved. */
+void session_release_signals(const struct session *session);
+
+/* Waits for a command that goes on after its report; signals are passed on to it. */
+void session_wait_command(struct session *session, struct command *command);
 
 void session_done(struct session *session);
 
+/* Starts the clocks. */
+void session_start(struct session *session);
+
 /*
- * Returns 0 when the report is due: the targets have ended, duration_ns (0: no limit) is over, or
- * a signal came. The first signal is passed on to a command that is running, which then ends as it
- * likes; a second one does not wait for it and is told in session->impatient (0: none came).
+ * Returns 0 and what has come. The first signal that would end the session is passed on to a
+ * command that is running, which then ends as it likes; a second one does not wait for it and is
+ * told in session->impatient.
  */
-int session_run(struct session *session, struct collector *collector, struct command *command,
-		uint64_t duration_ns, struct diag *d);
+int session_wait(struct session *session, struct collector *collector, struct command *command,
+		 enum session_event *ret, struct diag *d);
 
 #endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Arguments of options that more than one verb takes. A fault is a usage error that names option. */
+#ifndef BPFTRUSS_ARGUMENTS_H
+#define BPFTRUSS_ARGUMENTS_H
+
+#include <stdint.h>
+
+#include "base/diag.h"
+
+/* A number of seconds, such as 10 or 0.5; 0.001 at least. */
+int parse_seconds(const char *option, const char *arg, uint64_t *ret_ns, struct diag *d);
+
+/* A number from 1 to high. */
+int parse_limit(const char *option, const char *arg, uint32_t high, uint32_t *ret, struct diag *d);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the stream of reports: -o, the choice of stdout or stderr, the choice of the format. */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/query.h"
+#include "report/report.h"
+
+int output_open(struct output *output, const struct options *o, struct diag *d)
+{
+	int fd;
+
+	output->stream = o->command ? stderr : stdout;
+	if (!o->output)
+		return 0;
+	fd = open(o->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	output->stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!output->stream)
+		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->output,
+				strerror(errno));
+	return 0;
+}
+
+void output_done(struct output *output)
+{
+	if (output->stream && output->stream != stdout && output->stream != stderr)
+		fclose(output->stream);
+}
+
+/* A pipe or a terminal has nothing to empty. Returns 0 or -errno. */
+static int output_empty(struct output *output, const struct options *o)
+{
+	struct stat st;
+
+	if (!o->output || output->begun || fstat(fileno(output->stream), &st) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
+}
+
+static int write_truss(const struct output *output, const struct options *o,
+		       const struct snapshot *snapshot)
+{
+	(void)o;
+	return report_truss(snapshot, output->stream);
+}
+
+/* As wide as the terminal; what goes elsewhere has 80 columns, as any terminal has. */
+static int output_width(const struct output *output)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(output->stream), TIOCGWINSZ, &size) || !size.ws_col)
+		return 80;
+	return size.ws_col;
+}
+
+static int write_wide(const struct output *output, const struct options *o,
+		      const struct snapshot *snapshot)
+{
+	struct table_options table = o->table;
+
+	table.width = output_width(output);
+	return report_wide(snapshot, &table, output->stream);
+}
+
+static int write_json(const struct output *output, const struct options *o,
+		      const struct snapshot *snapshot)
+{
+	(void)o;
+	return report_json(snapshot, output->stream);
+}
+
+static int write_csv(const struct output *output, const struct options *o,
+		     const struct snapshot *snapshot)
+{
+	return report_csv(snapshot, &o->table, !output->begun, output->stream);
+}
+
+static int write_strace(const struct output *output, const struct options *o,
+			const struct snapshot *snapshot)
+{
+	(void)o;
+	return report_strace(snapshot, output->stream);
+}
+
+static int write_errors(const struct output *output, const struct options *o,
+			const struct snapshot *snapshot)
+{
+	return report_errors(snapshot, &o->table, output->stream);
+}
+
+/* Indexed by enum report_format. */
+static int (*const writers[NR_REPORT_FORMAT])(const struct output *output, const struct options *o,
+					      const struct snapshot *snapshot) = {
+	[FORMAT_TRUSS] = write_truss,   [FORMAT_WIDE] = write_wide,
+	[FORMAT_JSON] = write_json,     [FORMAT_CSV] = write_csv,
+	[FORMAT_STRACE] = write_strace, [FORMAT_ERRORS] = write_errors,
+};
+
+/* The picture is that of the last report. */
+static int output_chart(const struct options *o, const struct snapshot *snapshot)
+{
+	FILE *file __cleanup(fclosep) = fopen(o->chart, "we");
+	int err = file ? report_chart(snapshot, &o->table, file) : -errno;
+
+	if (!err && fflush(file))
+		err = -errno;
+	return err;
+}
+
+static int output_write(struct output *output, const struct options *o,
+			const struct snapshot *snapshot)
+{
+	int err = output_empty(output, o);
+
+	if (!err)
+		err = writers[o->format](output, o, snapshot);
+	output->begun = true;
+	if (!err && fflush(output->stream))
+		err = -errno;
+	return err;
+}
+
+int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
+		  struct diag *d)
+{
+	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	int err;
+
+	if (snapshot_select(snapshot, o->only, &chosen))
+		return diag_oom(d);
+	err = output_write(output, o, chosen);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
+				o->output ? " to " : "", o->output ?: "", strerror(-err));
+	err = o->chart ? output_chart(o, chosen) : 0;
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot write the chart to %s: %s", o->chart,
+				strerror(-err));
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style. */
+#ifndef BPFTRUSS_SCREEN_H
+#define BPFTRUSS_SCREEN_H
+
+#include <stdio.h>
+
+#include "tui/top.h"
+
+enum cell_style {
+	STYLE_PLAIN,
+	STYLE_DIM,
+	STYLE_STRONG,
+	STYLE_HEAD,   /* heads of columns */
+	STYLE_SORTED, /* that of the column in whose order the table is */
+	STYLE_CURSOR,
+	STYLE_BAD, /* what must not be overlooked: losses, paused, ended */
+	NR_CELL_STYLE,
+};
+
+struct cell {
+	char c;
+	unsigned char style; /* enum cell_style */
+};
+
+struct screen {
+	int width, height;
+	int cursor_x, cursor_y; /* where input goes on; -1: nowhere */
+	struct cell *cells;     /* owned; row by row */
+};
+
+void screen_done(struct screen *screen);
+
+/* Draws what top shows, as large as it says. 0 or -ENOMEM. */
+int screen_draw(const struct top *top, struct screen *ret);
+
+/* Lines above and below the table. */
+int screen_head_lines(const struct top *top);
+int screen_foot_lines(const struct top *top);
+
+/* The text of all lines, without blanks at their ends. Returns 0 or a negative errno. */
+int screen_print(const struct screen *screen, FILE *out);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns ncurses: its keys, its attributes, and that the terminal is given back. */
+#include "tui/term.h"
+
+#include <errno.h>
+#include <ncurses.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct term {
+	SCREEN *screen;
+	bool started; /* something was drawn, or may have been */
+	bool colors;
+	attr_t styles[NR_CELL_STYLE];
+};
+
+static bool refuse(const char *why, struct diag *d)
+{
+	diag_set(d, DIAG_FAILED, ENOTTY,
+		 "top draws on a terminal, and %s; --once prints one frame as text", why);
+	return false;
+}
+
+/* Of <term.h>, whose macros are too many to have. */
+extern int setupterm(const char *name, int fd, int *err);
+
+/* https://no-color.org: any value but an empty one. */
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return !no || !*no;
+}
+
+static void term_set_styles(struct term *term)
+{
+	attr_t bad = A_BOLD;
+
+	if (wants_color() && has_colors() && start_color() == OK) {
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+		bad = COLOR_PAIR(1);
+	}
+	term->styles[STYLE_PLAIN] = A_NORMAL;
+	term->styles[STYLE_DIM] = A_DIM;
+	term->styles[STYLE_STRONG] = A_BOLD;
+	term->styles[STYLE_HEAD] = A_UNDERLINE;
+	term->styles[STYLE_SORTED] = A_UNDERLINE | A_BOLD;
+	term->styles[STYLE_CURSOR] = A_REVERSE;
+	term->styles[STYLE_BAD] = bad;
+}
+
+bool term_can_be_used(struct diag *d)
+{
+	const char *name = getenv("TERM");
+	int err;
+
+	/* ncurses believes these, even when the window has had another size since. */
+	unsetenv("LINES");
+	unsetenv("COLUMNS");
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return refuse("this is none", d);
+	if (!name || !*name)
+		return refuse("TERM does not name it", d);
+	if (setupterm(NULL, STDOUT_FILENO, &err) == ERR)
+		return refuse("TERM names none that is known", d);
+	if (!tigetstr("cup") || !tigetstr("clear"))
+		return refuse("this one (TERM) cannot move its cursor", d);
+	return true;
+}
+
+int term_open(struct term **ret, struct diag *d)
+{
+	struct term *term __cleanup(term_closep) = NULL;
+
+	if (!term_can_be_used(d))
+		return -ENOTTY;
+	term = calloc(1, sizeof(*term));
+	if (!term)
+		return diag_oom(d);
+	term->screen = newterm(NULL, stdout, stdin);
+	if (!term->screen) {
+		refuse("ncurses refuses this one", d);
+		return -ENOTTY;
+	}
+	term->started = true;
+	term_set_styles(term);
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(50);
+	curs_set(0);
+	*ret = steal_ptr(&term);
+	return 0;
+}
+
+void term_close(struct term *term)
+{
+	if (!term)
+		return;
+	if (term->started)
+		endwin();
+	if (term->screen)
+		delscreen(term->screen);
+	free(term);
+}
+
+void term_size(const struct term *term, int *width, int *height)
+{
+	(void)term;
+	*width = COLS > 0 ? COLS : 1;
+	*height = LINES > 0 ? LINES : 1;
+}
+
+int term_key(struct term *term)
+{
+	static const struct {
+		int theirs, ours;
+	} keys[] = {
+		{ ERR, TOP_KEY_NONE },
+		{ KEY_UP, TOP_KEY_UP },
+		{ KEY_DOWN, TOP_KEY_DOWN },
+		{ KEY_LEFT, TOP_KEY_LEFT },
+		{ KEY_RIGHT, TOP_KEY_RIGHT },
+		{ KEY_PPAGE, TOP_KEY_PAGE_UP },
+		{ KEY_NPAGE, TOP_KEY_PAGE_DOWN },
+		{ KEY_HOME, TOP_KEY_HOME },
+		{ KEY_END, TOP_KEY_END },
+		{ KEY_ENTER, TOP_KEY_ENTER },
+		{ '\r', TOP_KEY_ENTER },
+		{ KEY_BACKSPACE, TOP_KEY_BACKSPACE },
+		{ 0x7f, TOP_KEY_BACKSPACE },
+		{ KEY_RESIZE, TOP_KEY_RESIZE },
+	};
+	int key = getch();
+
+	(void)term;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (keys[i].theirs == key)
+			return keys[i].ours;
+	}
+	/* Any other key is one that does nothing. */
+	return key > 0 && key < 0x7f ? key : '\t';
+}
+
+void term_show(struct term *term, const struct screen *screen)
+{
+	erase();
+	for (int y = 0; y < screen->height; y++) {
+		for (int x = 0; x < screen->width; x++) {
+			const struct cell *cell = &screen->cells[y * screen->width + x];
+
+			if (cell->c != ' ' || cell->style)
+				mvaddch(y, x,
+					(chtype)(unsigned char)cell->c | term->styles[cell->style]);
+		}
+	}
+	curs_set(screen->cursor_x >= 0);
+	if (screen->cursor_x >= 0)
+		move(screen->cursor_y, screen->cursor_x);
+	refresh();
+}

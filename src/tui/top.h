@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state of `bpftruss top`: the figures of the last interval and what the user chose to see of
+ * them. Knows no terminal: keys come in as numbers, screen.h draws.
+ */
+#ifndef BPFTRUSS_TOP_H
+#define BPFTRUSS_TOP_H
+
+#include "model/rates.h"
+
+/* A key: an ASCII character or one of these. */
+enum top_key {
+	TOP_KEY_NONE = 0,
+	TOP_KEY_BACKSPACE = 8,
+	TOP_KEY_ENTER = 10,
+	TOP_KEY_ESC = 27,
+	TOP_KEY_UP = 256,
+	TOP_KEY_DOWN,
+	TOP_KEY_LEFT,
+	TOP_KEY_RIGHT,
+	TOP_KEY_PAGE_UP,
+	TOP_KEY_PAGE_DOWN,
+	TOP_KEY_HOME,
+	TOP_KEY_END,
+	TOP_KEY_RESIZE, /* the terminal has another size: top_resize() is due */
+};
+
+/* Columns of the table of one process's calls. */
+enum call_key {
+	CALL_NAME,
+	CALL_CALLS,
+	CALL_ERRORS,
+	CALL_SYS,
+	CALL_SLEEP,
+	CALL_P50,
+	CALL_P99,
+	CALL_MAX,
+	CALL_OPEN,
+	CALL_OLDEST,
+	NR_CALL_KEY,
+};
+
+enum top_prompt {
+	PROMPT_NONE,
+	PROMPT_FILTER,
+	PROMPT_DELAY,
+};
+
+#define TOP_TEXT_MAX 64
+
+/* Where the table stands: the chosen line, and the first one on the screen. */
+struct top_place {
+	size_t cursor, first;
+};
+
+struct top {
+	struct rates *rates; /* owned; NULL: the first interval has not ended */
+	size_t *shown;       /* owned: the lines that pass the filter */
+	size_t nr_shown;
+
+	enum rate_key sort;
+	enum rate_by by;
+	char filter[TOP_TEXT_MAX];
+	uint64_t delay_ns;
+	bool paused;
+	size_t limit; /* lines at most; 0: all */
+	bool help;
+
+	struct top_place list;
+	bool follows; /* the cursor stays on one line, wherever that goes */
+	struct rate_identity followed;
+
+	bool opened;
+	struct rate_identity who; /* whose calls are shown */
+	struct rate line;         /* its last figures; pointers are valid only if it is there */
+	bool gone;                /* it was not in the last interval */
+	char title[TOP_TEXT_MAX]; /* what it is called, safe to show */
+	struct row_list calls;    /* of the last interval in which it was */
+	enum call_key call_sort;
+	struct top_place call_list;
+
+	enum top_prompt prompt;
+	char input[TOP_TEXT_MAX]; /* what was typed so far */
+	char filter_before[TOP_TEXT_MAX];
+	const char *message; /* until the next key; NULL: none */
+
+	int width, height; /* of the screen; height 0: as many lines as there are, and no keys */
+};
+
+void top_init(struct top *top, uint64_t delay_ns);
+
+void top_done(struct top *top);
+
+/* Takes over the figures of the next interval. 0 or -ENOMEM; they are taken in both cases. */
+int top_update(struct top *top, struct rates *rates);
+
+void top_resize(struct top *top, int width, int height);
+
+/* Returns 0 or -ENOMEM; sets *quit when the user has had enough. */
+int top_press(struct top *top, int key, bool *quit);
+
+/* Of how many lines the table that is shown has room for, and of how many it consists. */
+size_t top_room(const struct top *top);
+size_t top_count(const struct top *top);
+
+#endif
