@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import BPFTRUSS, BUILD, DEADLINE_S, Report, must_equal, slurp, until
+from harness import BPFTRUSS, BUILD, DEADLINE_S, Bpftruss, Report, must_equal, slurp, until
 
 
 def run(*arguments, **options):
@@ -83,6 +83,61 @@ def test_a_first_signal_is_passed_on_to_the_command(live):
     assert bpftruss.wait() == 5
     assert b"caught" in bpftruss.stdout()
     assert Report(bpftruss.text()).total("execve") == 1
+
+
+def test_a_signal_after_the_report_still_reaches_the_command(live):
+    bpftruss = live.start("sleep", 77, options=["-d", "0.1"])
+    until(lambda: os.path.exists(bpftruss.report_path) and bpftruss.text().endswith(b"\n"), "report")
+    time.sleep(0.1)  # the signals are bpftruss's again
+    bpftruss.signal(signal.SIGTERM)
+    assert bpftruss.wait() == 128 + signal.SIGTERM
+
+
+def test_a_command_that_has_ended_is_not_waited_for(live):
+    bpftruss = live.start("/bin/sh", "-c", "sleep 77 & exit 3", options=["-f"])
+    until(lambda: children_are_zombies(bpftruss.pid), "the command ends")
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 3
+    subprocess.run(["pkill", "-s", str(bpftruss.pid), "sleep"], check=True)
+
+
+def children_are_zombies(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        children = file.read().split()
+    states = [open("/proc/%s/stat" % child).read().rsplit(")", 1)[1].split()[0] for child in children]
+    return states == ["Z"]
+
+
+def test_an_ignored_hangup_stays_ignored(live):
+    target = live.workload("calls")
+    ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
+    bpftruss = live.add(Bpftruss, ["-p", target.pid], preexec_fn=ignore).wait_counting()
+    bpftruss.signal(signal.SIGHUP)
+    target.go()
+    assert bpftruss.report().total("getppid") == 1009
+
+
+def test_a_hangup_ends_the_counting_with_a_report(live):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    bpftruss.signal(signal.SIGHUP)
+    assert bpftruss.report().data["exact"]
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_standard_descriptors_do_not_spoil_the_report(live, tmp_path, closed):
+    target = live.workload("calls")
+    path = tmp_path / "report.json"
+    command = "exec %s -c --json -d 0.1 -p %d -o %s %s" % (BPFTRUSS, target.pid, path, closed)
+    assert subprocess.run(["/bin/sh", "-c", command]).returncode == 0
+    assert Report(path.read_bytes()).data["exact"]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["doctor"], ["doctor", "--json"]])
+def test_output_that_does_not_arrive_is_a_failure(words):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([BPFTRUSS] + words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1 and "cannot write" in result.stderr
 
 
 def test_a_second_signal_ends_at_once(live):

@@ -163,6 +163,29 @@ def test_restart_syscall_is_credited_to_the_sleep_that_it_continues(live):
     assert not report.select("restart_syscall")
 
 
+def test_a_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
+    target = live.workload("signals", "stop", 1)
+    target.go()
+    target.wait_asleep_in("nanosleep")
+    target.signal(signal.SIGSTOP)
+    wait_stopped(target)
+    bpftruss = live.attach(target.pid)
+    target.signal(signal.SIGCONT)
+    report = bpftruss.report()
+    assert report.only("nanosleep")["calls"] == 1
+    assert not report.select("restart_syscall")
+
+
+def test_a_stopped_process_is_in_no_call(live):
+    target = live.workload("signals", "stop", 1)
+    target.go()
+    target.wait_asleep_in("nanosleep")
+    target.signal(signal.SIGSTOP)
+    wait_stopped(target)
+    report = live.attach(target.pid, "-d", "0.1").report()
+    assert not report.rows
+
+
 def wait_stopped(target):
     until(lambda: target.state() == "T", "the target stops")
 

@@ -80,7 +80,10 @@ def test_room_of_ended_threads_is_used_again(live):
     bpftruss = live.attach(target.pid, "-f", "--max-tasks", 300)
     target.go()
     bpftruss.wait()
-    assert totals(Report(bpftruss.text(), lossy=True).counts()) == totals(target.table().counts())
+    report = Report(bpftruss.text(), lossy=True)
+    assert totals(report.counts()) == totals(target.table().counts())
+    # Some may come faster than room is given back; without that, two fifths would find none.
+    assert sum(row["calls"] for row in overflow(report)) < report.sum("calls") / 5
 
 
 def test_made_up_numbers_do_not_push_out_real_calls(live):

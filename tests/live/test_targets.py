@@ -10,7 +10,7 @@ from subprocess import PIPE
 
 import pytest
 
-from harness import BUILD, Table, must_equal, must_include, until
+from harness import BPFTRUSS, BUILD, Table, must_equal, must_include, until
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -29,6 +29,31 @@ def test_many_threads_at_the_same_time_lose_nothing(live):
 def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
     report, table = live.count("newthreads")
     assert report.total("getppid") == table.total("getppid") > 10 * 101
+
+
+def test_attaching_to_a_busy_thread_is_exact(live):
+    target = live.spawn(os.path.join(BUILD, "workloads", "busy"))
+    for _ in range(31):
+        report = live.attach(target.pid, "-d", "0.1").report()
+        assert report.total("getppid") > 0
+
+
+def test_kernel_threads_are_refused():
+    kthreadd = 2
+    result = subprocess.run([BPFTRUSS, "-c", "-p", str(kthreadd)], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == "bpftruss: 2 is a kernel thread: it makes no system calls\n"
+
+
+def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
+    target = live.workload("uring")
+    if b"none" in target.stdout():
+        pytest.skip("io_uring is not to be had here")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    assert not [row for row in report.rows if row["syscall"].startswith("io_uring")]
 
 
 # --- children ------------------------------------------------------------------------------------
@@ -63,10 +88,10 @@ def test_a_child_has_rows_of_its_own(live):
     assert len(set(children)) == len(children) == 7
 
 
-def test_two_thousand_short_children_lose_nothing(live):
-    report, table = live.count("forks", "clone", 2003, options=["-f"])
+def test_far_more_short_children_than_records_lose_nothing(live):
+    report, table = live.count("forks", "clone", 5003, options=["-f"])
     must_equal(report, table)
-    assert report.total("getppid") == 2003
+    assert report.total("getppid") == 5003
 
 
 def test_many_children_at_the_same_time_lose_nothing(live):

@@ -100,8 +100,24 @@ static void take_calls(struct builder *builder, uint32_t pid, int nr, uint64_t c
 	builder_take_row(builder, &row);
 }
 
-/* New ones are there in full; gone or unchanged ones leave no row. */
-static void test_new_and_vanished(void **state)
+/* All processes of a name that have ended and were folded. */
+static void take_folded(struct builder *builder, uint64_t serial, const char *comm, uint64_t count,
+			uint64_t user_ns)
+{
+	struct process process = { .boot_ns = serial, .user_ns = user_ns, .nr_folded = 2 };
+	struct row row;
+
+	memcpy(process.comm, comm, strlen(comm));
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	row_init_for(&row, 0, ABI_X86_64, 0);
+	row.boot_ns = serial;
+	row_add_calls(&row, count, 100, 0, 0);
+	row_add_errors(&row, EPERM, 1);
+	builder_take_row(builder, &row);
+}
+
+/* New ones are there in full; unchanged ones leave no row. */
+static void test_new_and_unchanged(void **state)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 	struct builder *builder = builder_make();
@@ -109,9 +125,7 @@ static void test_new_and_vanished(void **state)
 	(void)state;
 	take_calls(builder, 1, 0, 10);
 	take_calls(builder, 1, 1, 10);
-	take_calls(builder, 2, 0, 10);
 	builder_take_process(builder, 1, "stays", 5, 100);
-	builder_take_process(builder, 2, "goes", 4, 100);
 	earlier = snapshot_take(builder);
 	builder = builder_make();
 	take_calls(builder, 1, 0, 10);
@@ -139,6 +153,73 @@ static void test_new_and_vanished(void **state)
 	assert_int_equal(diff->processes[1].user_ns, 200);
 }
 
+/* What was folded in between is subtracted from the group that it is in now. */
+static void test_folded(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+
+	(void)state;
+	take_calls(builder, 2, 0, 10);
+	builder_take_process(builder, 2, "goes", 4, 100);
+	take_folded(builder, 1, "other", 7, 50);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	take_folded(builder, 1, "other", 7, 50);
+	take_folded(builder, 2, "goes", 25, 130);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 1);
+	assert_int_equal(diff->rows[0].pid, 0);
+	assert_int_equal(diff->rows[0].calls, 15);
+	assert_int_equal(hist_total(&diff->rows[0].hist), 15);
+	assert_int_equal(diff->nr_processes, 2);
+	assert_string_equal(diff->processes[1].comm, "goes");
+	assert_int_equal(diff->processes[1].user_ns, 30);
+	assert_int_equal(diff->processes[1].nr_folded, 1);
+}
+
+/* The row of a thread that has ended is now in that of all ended threads. */
+static void test_ended_thread(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.tid = 12;
+	row_add_calls(&row, 10, 100, 0, 0);
+	builder_take_row(builder, &row);
+	builder_take_process(builder, 1, "threads", 7, 100);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_calls(&row, 17, 100, 0, 0);
+	builder_take_row(builder, &row);
+	builder_take_process(builder, 1, "threads", 7, 100);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 1);
+	assert_int_equal(diff->rows[0].tid, 0);
+	assert_int_equal(diff->rows[0].calls, 7);
+}
+
+/* Counters only grow: rows that are nowhere were of another counting. */
+static void test_vanished(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+
+	(void)state;
+	take_calls(builder, 2, 0, 10);
+	builder_take_process(builder, 2, "goes", 4, 100);
+	earlier = snapshot_take(builder);
+	later = snapshot_take(builder_make());
+	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
+	assert_null(diff);
+}
+
 /* A number used again is another process: nothing is subtracted from it. */
 static void test_pid_used_again(void **state)
 {
@@ -152,6 +233,8 @@ static void test_pid_used_again(void **state)
 	builder_take_process(builder, 1, "first", 5, 100);
 	earlier = snapshot_take(builder);
 	builder = builder_make();
+	take_calls(builder, 1, 0, 10);
+	builder_take_process(builder, 1, "first", 5, 100);
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	row.boot_ns = process.boot_ns;
 	row_add_calls(&row, 3, 100, 0, 0);
@@ -161,6 +244,7 @@ static void test_pid_used_again(void **state)
 	diff = diff_make(earlier, later);
 	assert_int_equal(diff->nr_rows, 1);
 	assert_int_equal(diff->rows[0].calls, 3);
+	assert_int_equal(diff->rows[0].boot_ns, 77);
 	assert_int_equal(diff->processes[0].user_ns, 5);
 }
 
@@ -265,7 +349,10 @@ int main(void)
 		cmocka_unit_test(test_of_itself),
 		cmocka_unit_test(test_undoes_merge),
 		cmocka_unit_test(test_of_nothing_before),
-		cmocka_unit_test(test_new_and_vanished),
+		cmocka_unit_test(test_new_and_unchanged),
+		cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_ended_thread),
+		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_pid_used_again),
 		cmocka_unit_test(test_in_flight_is_of_later),
 		cmocka_unit_test(test_description),

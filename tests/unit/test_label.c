@@ -291,6 +291,48 @@ static void test_escape_all_starts(void **state)
 	}
 }
 
+/* What acts on a screen is escaped, byte for byte; the rest stays. */
+static void test_escape_visible(void **state)
+{
+	static const struct {
+		const char *bytes;
+		const char *text;
+	} cases[] = {
+		{ "nginx", "nginx" },
+		{ "\xc3\xa9\xe2\x82\xac", "\xc3\xa9\xe2\x82\xac" },
+		{ "\x1b[2J\x07", "\\x1b[2J\\x07" },
+		{ "a\n\r\tb", "a\\x0a\\x0d\\x09b" },
+		{ "\x7f", "\\x7f" },
+		{ "\xc2\x80", "\\xc2\\x80" },
+		{ "\xc2\x9f", "\\xc2\\x9f" },
+		{ "\xc2\xa0", "\xc2\xa0" },
+		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" },
+		{ "\xe2\x80\xaf", "\xe2\x80\xaf" },
+		{ "\xe2\x81\xa6", "\\xe2\\x81\\xa6" },
+		{ "\xef\xbf\xbf", "\\xef\\xbf\\xbf" },
+		{ "\xef\xbf\xbd", "\xef\xbf\xbd" },
+		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		{ "\xff", "\\xff" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char out[TEXT_ESCAPED_MAX(8)];
+
+		text_escape_visible(cases[i].bytes, strlen(cases[i].bytes), out);
+		assert_string_equal(out, cases[i].text);
+	}
+}
+
+static void test_text_width(void **state)
+{
+	(void)state;
+	assert_int_equal(text_width(""), 0);
+	assert_int_equal(text_width("read"), 4);
+	assert_int_equal(text_width("\xc3\xa9t\xc3\xa9"), 3);
+	assert_int_equal(text_width("\xe2\x82\xac\xf0\x9f\x98\x80"), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +345,8 @@ int main(void)
 		cmocka_unit_test(test_escape_cut_by_size),
 		cmocka_unit_test(test_escape_longest),
 		cmocka_unit_test(test_escape_all_starts),
+		cmocka_unit_test(test_escape_visible),
+		cmocka_unit_test(test_text_width),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,10 +6,10 @@
 
 /* The keys of the JSON contract, in its order: changing one breaks readers. */
 static const char *const keys[] = {
-	"untracked_tasks", "task_table_full", "slot_table_full", "errno_table_full",
-	"bucket_wrapped",  "exit_missed",     "time_clamped",    "user_time_unknown",
-	"enter_missed",    "leave_missed",    "switch_missed",   "lifecycle_missed",
-	"torn_reads",
+	"untracked_tasks",    "task_table_full",  "slot_table_full", "errno_table_full",
+	"bucket_wrapped",     "exit_missed",      "time_clamped",    "user_time_unknown",
+	"foreign_table_full", "late_threads",     "enter_missed",    "leave_missed",
+	"switch_missed",      "lifecycle_missed", "torn_reads",
 };
 
 static void test_texts(void **state)
@@ -29,8 +29,9 @@ static void test_calls_missing(void **state)
 {
 	(void)state;
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		bool missing = i == LOSS_TASK_UNTRACKED || i == LOSS_ENTER_MISSED ||
-			       i == LOSS_LEAVE_MISSED || i == LOSS_LIFECYCLE_MISSED;
+		bool missing = i == LOSS_TASK_UNTRACKED || i == LOSS_THREAD_LATE ||
+			       i == LOSS_ENTER_MISSED || i == LOSS_LEAVE_MISSED ||
+			       i == LOSS_LIFECYCLE_MISSED;
 
 		assert_int_equal(loss_texts[i].calls_missing, missing);
 	}

@@ -161,12 +161,41 @@ static void test_sum_of_nothing(void **state)
 	assert_null(sums.rows);
 }
 
+/* Threads and first arguments do not keep rows of one call apart. */
+static void test_sum_ignores_thread_and_argument(void **state)
+{
+	__cleanup(row_list_done) struct row_list list = { 0 };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		row_init_for(&row, 1 + i / 2, ABI_X86_64, 0);
+		row.tid = 10 + i;
+		row.has_arg0 = i % 2;
+		row.arg0 = i;
+		row_add_calls(&row, 1 + i, 100, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_rows, 4);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, &list), 0);
+	assert_int_equal(list.nr_rows, 1);
+	assert_int_equal(list.rows[0].calls, 10);
+	assert_int_equal(list.rows[0].tid, 0);
+	assert_false(list.rows[0].has_arg0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_select_all),     cmocka_unit_test(test_select_by_set),
-		cmocka_unit_test(test_sum_by_syscall), cmocka_unit_test(test_sum_keeps_abis_apart),
+		cmocka_unit_test(test_select_all),
+		cmocka_unit_test(test_select_by_set),
+		cmocka_unit_test(test_sum_by_syscall),
+		cmocka_unit_test(test_sum_keeps_abis_apart),
 		cmocka_unit_test(test_sum_of_nothing),
+		cmocka_unit_test(test_sum_ignores_thread_and_argument),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

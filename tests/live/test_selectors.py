@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes that are chosen by what they are, while that changes."""
+
+import os
+import pwd
+import shutil
+import subprocess
+
+import pytest
+
+from harness import BPFTRUSS, BUILD, Bpftruss, until
+
+THREADS = 7
+CALLS = 1009
+AFTER = 2 * CALLS * (THREADS + 1)  # the main thread makes none before the change
+BEFORE = CALLS * THREADS
+
+
+def select(live, *arguments):
+    return live.add(Bpftruss, list(arguments)).wait_counting()
+
+
+def cgroup_mount():
+    with open("/proc/self/mounts") as mounts:
+        for line in mounts:
+            if line.split()[2] == "cgroup2":
+                return line.split()[1]
+    pytest.skip("no cgroup version 2 file system is mounted")
+
+
+@pytest.fixture
+def cgroup():
+    """Makes cgroups below the root; they and their processes' places go away with the test."""
+    made = []
+
+    def make(*names):
+        path = cgroup_mount()
+        for name in names:
+            path = os.path.join(path, name)
+            if not os.path.isdir(path):
+                os.mkdir(path)
+                made.append(path)
+        return path
+
+    yield make
+    for path in reversed(made):
+        for pid in open(os.path.join(path, "cgroup.procs")).read().split():
+            move(pid, cgroup_mount())
+        until(lambda: rmdir(path), "cgroup is empty")
+
+
+def rmdir(path):
+    try:
+        os.rmdir(path)
+        return True
+    except OSError:
+        return False
+
+
+def move(pid, path):
+    with open(os.path.join(path, "cgroup.procs"), "w") as procs:
+        procs.write(str(pid))
+
+
+def change(live, bpftruss, target):
+    """Lets a target go through its change; the calls that were counted."""
+    target.go()
+    assert target.wait() == 0, target.stderr()
+    return bpftruss.interrupt()
+
+
+# --- joining -------------------------------------------------------------------------------------
+
+
+def test_a_process_that_takes_a_name_is_counted_from_then_on_in_all_threads(live):
+    keeper = live.workload("becomes", "nothing", "-", 1, 1)
+    target = live.workload("becomes", "name", "chosen-one", THREADS, CALLS)
+    bpftruss = select(live, "--wait", "-n", "chosen-*")
+    report = change(live, bpftruss, target)
+    assert report.total("getppid") == AFTER
+    assert {row["comm"] for row in report.rows} == {"chosen-one"}
+    assert keeper.popen.poll() is None
+
+
+def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
+    target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
+    report = change(live, select(live, "-n", "becomes"), target)
+    assert report.total("getppid") == BEFORE
+
+
+def test_a_process_that_moves_into_a_cgroup_is_counted_from_then_on(live, cgroup):
+    inner = cgroup("bpftruss-test", "inner")
+    target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
+    bpftruss = select(live, "--wait", "-g", "bpftruss-test")
+    target.go()
+    target.wait_asleep_in("read")
+    move(target.pid, inner)
+    assert change(live, bpftruss, target).total("getppid") == AFTER
+
+
+def test_a_process_that_moves_out_of_a_cgroup_is_counted_until_then(live, cgroup):
+    inner = cgroup("bpftruss-test", "inner")
+    target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
+    move(target.pid, inner)
+    bpftruss = select(live, "-g", os.path.join(cgroup_mount(), "bpftruss-test"))
+    target.go()
+    target.wait_asleep_in("read")
+    move(target.pid, cgroup_mount())
+    assert change(live, bpftruss, target).total("getppid") == BEFORE
+
+
+def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
+    unit = cgroup("test.slice", "bpftruss-test.service", "payload")
+    inside = live.workload("calls")
+    outside = live.workload("calls")
+    move(inside.pid, unit)
+    bpftruss = select(live, "-u", "bpftruss-test")
+    for target in (inside, outside):
+        target.go()
+        assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert {row["pid"] for row in report.rows} == {inside.pid}
+    assert report.counts() == inside.table().counts()
+
+
+def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
+    unit = cgroup("bpftruss-test.service")
+    first = live.workload("calls")
+    move(first.pid, unit)
+    bpftruss = select(live, "-u", "bpftruss-test")
+    first.go()
+    assert first.wait() == 0
+    until(lambda: rmdir(unit), "unit is stopped")
+    os.mkdir(unit)
+    second = live.workload("calls")
+    move(second.pid, unit)
+    second.go()
+    assert second.wait() == 0
+    report = bpftruss.interrupt()
+    assert report.total("getppid", pid=first.pid) == first.table().total("getppid") > 0
+    assert report.total("getppid", pid=second.pid) == second.table().total("getppid") > 0
+
+
+def test_a_process_that_changes_its_user_is_counted_from_then_on(live):
+    target = live.workload("becomes", "user", 54321, THREADS, CALLS)
+    bpftruss = select(live, "--wait", "-U", "54321")
+    assert change(live, bpftruss, target).total("getppid") == AFTER
+
+
+def test_a_process_that_was_of_a_user_is_counted_until_it_changes(live):
+    target = live.workload("becomes", "user", 54321, THREADS, CALLS)
+    bpftruss = select(live, "-U", pwd.getpwuid(0).pw_name)
+    report = change(live, bpftruss, target)
+    assert report.total("getppid", pid=target.pid) == BEFORE
+
+
+def test_an_exec_into_a_name_counts_from_the_first_call_after_it(live, tmp_path):
+    program = shutil.copy(os.path.join(BUILD, "workloads", "calls"), tmp_path / "chosen-calls")
+    bpftruss = select(live, "--wait", "-n", "chosen-calls")
+    outputs = [subprocess.run([program], capture_output=True, check=True) for _ in range(23)]
+    report = bpftruss.interrupt()
+    assert len({row["pid"] for row in report.rows}) == len(outputs)
+    assert not report.select("execve")
+    assert report.total("exit_group") == 23
+
+
+def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
+    shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
+    target = live.spawn(shell, "-c", "read line; exec %s/workloads/calls" % BUILD, stdin=-1)
+    target.wait_asleep_in("read")
+    bpftruss = select(live, "-n", "chosen-sh")
+    target.tell(b"go\n")
+    assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert report.only("execve")["calls"] == 1 and not report.only("execve")["no_return"]
+    assert not report.select("getppid")
+
+
+def test_children_of_the_same_name_are_counted_from_their_first_call_on(live):
+    target = live.workload("forks", "fork", 13)
+    bpftruss = select(live, "-n", "forks")
+    target.go()
+    assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert report.counts() == target.table().counts()
+
+
+@pytest.mark.parametrize("pattern", ["calls", "c*s", "c?lls", "[a-c]a[!m]*", "*", "cal\\ls"])
+def test_names_may_be_globs(live, pattern):
+    target = live.workload("calls")
+    bpftruss = select(live, "-n", pattern)
+    target.go()
+    assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
+
+
+@pytest.mark.parametrize("pattern", ["call", "alls", "calls?", "[!c]alls", "CALLS", "calls*x"])
+def test_a_glob_that_does_not_match_counts_nothing(live, pattern):
+    live.workload("calls")
+    result = subprocess.run([BPFTRUSS, "-c", "-n", pattern], capture_output=True, text=True)
+    assert result.returncode == 1 and "no process matches" in result.stderr
+
+
+def test_all_processes_are_counted_but_bpftruss_itself(live):
+    targets = [live.workload("calls") for _ in range(3)]
+    bpftruss = select(live, "-a")
+    for target in targets:
+        target.go()
+        assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert bpftruss.pid not in {row["pid"] for row in report.rows}
+    for target in targets:
+        assert report.total("getppid", pid=target.pid) == target.table().total("getppid")
+
+
+def test_selectors_add_up(live):
+    targets = [live.workload(name) for name in ("calls", "forks", "numbers")]
+    bpftruss = select(live, "-n", "calls", "-n", "numbers", "-p", targets[1].pid)
+    for target in targets:
+        target.go()
+        assert target.wait() == 0
+    pids = {row["pid"] for row in bpftruss.interrupt().rows}
+    assert {target.pid for target in targets} == pids
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["-n", "no-such-name"], "no process matches"),
+        (["-u", "no-such-unit"], "no unit no-such-unit.service is running"),
+        (["-g", "/no/such/cgroup"], "no cgroup /no/such/cgroup"),
+        (["-U", "no-such-user"], 'no user is called "no-such-user"'),
+    ],
+)
+def test_a_target_that_does_not_exist_is_an_error(arguments, sentence):
+    result = subprocess.run([BPFTRUSS, "-c"] + arguments, capture_output=True, text=True)
+    assert result.returncode == 1 and sentence in result.stderr
+    assert result.stderr.count("\n") == 1 and not result.stdout
+
+
+def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
+    script = (
+        "sleep 77 & pid=$!; {0} -c --json -d 0.3 -o {1} -p $pid; kill $pid; echo $pid"
+    ).format(BPFTRUSS, tmp_path / "report.json")
+    inside = live.spawn("unshare", "-pf", "--mount-proc", "/bin/sh", "-c", script)
+    assert inside.wait() == 0, inside.stderr()
+    import json
+
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert {row["pid"] for row in report["rows"]} == {int(inside.stdout())}
+    assert report["targets"][0]["comm"] == "sleep"

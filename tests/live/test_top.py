@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""bpftruss top: its figures against a workload that counts, and its screen in a real terminal."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness import BPFTRUSS, slurp, until
+
+FOREVER = 1000000  # rounds
+
+
+def top(live, *arguments):
+    return live.spawn(BPFTRUSS, "top", *arguments)
+
+
+def objects(process):
+    """The whole lines that were written so far, as JSON."""
+    lines = process.stdout().split(b"\n")[:-1]
+    return [json.loads(line) for line in lines]
+
+
+def line_of(data, pid):
+    (line,) = [line for line in data["lines"] if line["pid"] == pid] or [None]
+    return line
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def test_intervals_add_up_to_what_the_process_did(live):
+    rounds = 61
+    target = live.workload("pace", rounds)
+    process = top(live, "--json", "-i", "0.1", "-p", str(target.pid))
+    until(lambda: objects(process), "a first interval")
+    target.go()
+    assert target.wait() == 0
+    seen = len(objects(process))
+    until(lambda: len(objects(process)) > seen + 2, "intervals after its end")
+    process.signal(signal.SIGINT)
+    assert process.wait() == 0, process.stderr()
+    data = objects(process)
+    lines = [line for line in (line_of(one, target.pid) for one in data) if line]
+    # Ten getppid, close and nanosleep a round; the read before it and exit_group after it.
+    assert sum(line["calls"] for line in lines) == 12 * rounds + 2
+    assert sum(line["errors"] for line in lines) == rounds
+    assert all(one["exact"] for one in data)
+    for before, after in zip(data, data[1:]):
+        assert before["end"] == after["start"]
+        assert before["counting_ns"] + after["elapsed_ns"] == after["counting_ns"]
+    # It is gone once it did nothing for an interval.
+    assert line_of(data[-1], target.pid) is None
+
+
+def test_what_sleeps_all_the_time_is_asleep_though_no_call_ends(live):
+    target = live.workload("pace", 1)
+    process = top(live, "--once", "--json", "-i", "0.5", "-p", str(target.pid))
+    assert process.wait() == 0, process.stderr()
+    (data,) = objects(process)
+    line = line_of(data, target.pid)
+    assert line["calls"] == 0 and line["threads"] == 1
+    assert line["sleep_ns"] == data["elapsed_ns"]
+    assert line["in_flight"] == 1 and line["oldest_syscall"] == "read"
+    assert line["oldest_is_minimum"] is True
+    assert line["oldest_in_flight_ns"] >= data["elapsed_ns"]
+
+
+def test_the_time_of_a_single_thread_adds_up(live):
+    target = live.workload("pace", FOREVER)
+    target.go()
+    process = top(live, "--once", "--json", "-i", "1", "-p", str(target.pid))
+    assert process.wait() == 0, process.stderr()
+    (data,) = objects(process)
+    line = line_of(data, target.pid)
+    spent = sum(line[key] for key in ("usr_ns", "sys_ns", "runq_ns", "sleep_ns"))
+    assert spent <= data["elapsed_ns"] * 1.02
+    assert line["sleep_ns"] > data["elapsed_ns"] / 2
+    # At most 100 rounds a second; at least 10 on the slowest machine.
+    assert 10 * 12 <= line["calls"] <= 102 * 12
+    assert line["errors"] <= 102
+    assert 10_000_000 <= line["max_ns"] <= 1_000_000_000
+
+
+def test_user_time_is_user_time(live):
+    target = live.workload("pace", FOREVER, "spin")
+    target.go()
+    process = top(live, "--once", "--json", "-i", "1", "-p", str(target.pid))
+    assert process.wait() == 0, process.stderr()
+    (data,) = objects(process)
+    line = line_of(data, target.pid)
+    assert line["usr_ns"] > data["elapsed_ns"] / 5
+    assert line["usr_ns"] > 10 * line["sys_ns"]
+    assert line["sleep_ns"] < data["elapsed_ns"] / 2
+
+
+def test_once_is_one_frame_of_text(live):
+    target = live.workload("pace", FOREVER)
+    target.go()
+    process = top(live, "--once", "-i", "0.5", "-p", str(target.pid))
+    assert process.wait() == 0, process.stderr()
+    lines = process.stdout().decode("ascii").splitlines()
+    assert len(lines) == 5 and lines[0].startswith("bpftruss top")
+    assert lines[2].startswith("exact")
+    assert lines[3].split()[:3] == ["PID", "COMM", "CALLS/s"]
+    assert lines[4].split()[:2] == [str(target.pid), "pace"]
+    assert 100 <= float(lines[4].split()[2]) <= 1300
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_lines_are_sorted_grouped_and_cut(live):
+    busy, idle = live.workload("pace", FOREVER), live.workload("pace", 1)
+    busy.go()
+    pids = "%d,%d" % (busy.pid, idle.pid)
+    for arguments, expected in [
+        (["--sort", "calls"], [busy.pid, idle.pid]),
+        (["--sort", "oldest"], [idle.pid, busy.pid]),
+        (["--sort", "calls", "--top", "1"], [busy.pid]),
+        (["--by", "comm"], [None]),
+    ]:
+        process = top(live, "--once", "--json", "-i", "0.3", "-p", pids, *arguments)
+        assert process.wait() == 0, process.stderr()
+        (data,) = objects(process)
+        assert [line["pid"] for line in data["lines"]] == expected, arguments
+    assert data["lines"][0]["comm"] == "pace" and data["lines"][0]["processes"] == 2
+
+
+def test_all_processes_but_not_itself(live):
+    target = live.workload("pace", FOREVER)
+    target.go()
+    process = top(live, "--once", "--json", "-i", "0.5")
+    assert process.wait() == 0, process.stderr()
+    (data,) = objects(process)
+    assert line_of(data, target.pid)["calls"] > 0
+    assert line_of(data, process.pid) is None
+
+
+@pytest.mark.parametrize(
+    "arguments, status, words",
+    [
+        (["-i", "0"], 2, "-i"),
+        (["-i", "0.01"], 2, "0.1"),
+        (["--sort", "nothing"], 2, "--sort"),
+        (["--by", "tid"], 2, "--by"),
+        (["word"], 2, "word"),
+        (["-z"], 2, "-z"),
+        ([], 1, "--once"),
+        (["--once", "-p", "4194304"], 1, "4194304"),
+    ],
+)
+def test_errors(live, arguments, status, words):
+    process = top(live, *arguments)
+    assert process.wait() == status
+    assert process.stdout() == b""
+    assert words in process.stderr() and process.stderr().count("\n") == 1
+
+
+# --- the screen ----------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A tmux of its own with one window."""
+
+    def __init__(self, directory, *arguments, environment=(), term=None, width=80, height=24):
+        self.socket = os.path.join(directory, "tmux")
+        self.status = os.path.join(directory, "status")
+        words = ["env", *environment] + (["TERM=" + term] if term else [])
+        words += [BPFTRUSS, "top", "-i", "0.2", *arguments]
+        script = " ".join(words) + "; echo $? >%s; exec sleep 1000" % self.status
+        self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), script)
+
+    def tmux(self, *words):
+        argv = ["tmux", "-S", self.socket, "-f", "/dev/null", *words]
+        return subprocess.run(argv, check=True, capture_output=True).stdout.decode()
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def lines(self):
+        time.sleep(0.05)  # tmux does not get round to a resize while it is asked without pause
+        return self.tmux("capture-pane", "-p").splitlines()
+
+    def text(self):
+        return "\n".join(self.lines())
+
+    def resize(self, width, height):
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def wait(self, words):
+        try:
+            until(lambda: re.search(words, self.text()), words)
+        except AssertionError:
+            raise AssertionError("no %r in:\n%s" % (words, self.text())) from None
+
+    def ended(self):
+        until(lambda: os.path.exists(self.status) and slurp(self.status), "the end of top")
+        return int(slurp(self.status))
+
+    def close(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
+
+
+@pytest.fixture
+def terminal(live, tmp_path):
+    if not shutil.which("tmux"):
+        pytest.skip("no tmux here")
+    terminals = []
+
+    def start(*arguments, **options):
+        directory = tmp_path / ("terminal%d" % len(terminals))
+        directory.mkdir()
+        terminals.append(Terminal(str(directory), *arguments, **options))
+        return terminals[-1]
+
+    yield start
+    for one in terminals:
+        one.close()
+
+
+def pids_on(screen):
+    """Those in the first column, from above."""
+    return [int(found) for found in re.findall(r"^ *(\d+) ", "\n".join(screen.lines()), re.M)]
+
+
+def test_a_session_at_the_screen(live, terminal):
+    busy, idle = live.workload("pace", FOREVER), live.workload("pace", 1)
+    busy.go()
+    screen = terminal("-p", "%d,%d" % (busy.pid, idle.pid))
+    screen.wait(r"PID COMM +CALLS/s")
+    until(lambda: pids_on(screen) == [busy.pid, idle.pid], "both, the busy one first")
+
+    screen.keys("<", "<", "<")  # past COMM and PID to the last column: OLDEST
+    screen.wait("sort OLDEST")
+    until(lambda: pids_on(screen) == [idle.pid, busy.pid], "the other order")
+    screen.keys(">")
+    screen.wait("sort PID")
+
+    screen.keys("/", str(idle.pid))
+    screen.wait("filter: %d" % idle.pid)
+    until(lambda: pids_on(screen) == [idle.pid], "one only")
+    screen.keys("Enter")
+    screen.wait("filter %d\n" % idle.pid)
+    screen.keys("Escape")
+    until(lambda: len(pids_on(screen)) == 2, "both again")
+
+    screen.keys("g")
+    screen.wait(r"PROCS COMM")
+    screen.wait(r" 2 pace")
+    screen.keys("g", "g")
+    screen.wait(r"PID COMM")
+
+    screen.keys("h")
+    screen.wait("any key goes back")
+    screen.keys("x")
+    screen.wait(r"PID COMM")
+
+    screen.keys("q")
+    assert screen.ended() == 0
+    assert "PID COMM" not in screen.text(), "the terminal is as it was"
+
+
+def test_a_process_is_opened_and_ends(live, terminal):
+    target = live.workload("pace", FOREVER)
+    target.go()
+    screen = terminal("-p", str(target.pid), width=100)
+    screen.wait(r"%d pace" % target.pid)
+    screen.keys("Enter")
+    screen.wait(r"process %d \(pace\)  threads 1" % target.pid)
+    screen.wait(r"getppid +\d+")
+    screen.wait(r"nanosleep +\d+")
+    target.signal(signal.SIGKILL)
+    screen.wait(r"process %d \(pace\) has ended" % target.pid)
+    screen.keys("Down", ">", "Escape")
+    screen.wait("no process is counted")
+    screen.keys("q")
+    assert screen.ended() == 0
+
+
+def test_pause_and_delay(live, terminal):
+    target = live.workload("pace", FOREVER)
+    target.go()
+    screen = terminal("-p", str(target.pid))
+    screen.wait(r"%d pace" % target.pid)
+    screen.keys("p")
+    screen.wait("paused")
+    before = slurp("/proc/%d/stat" % target.pid)  # it goes on while the picture stands
+    frozen = screen.lines()
+    until(lambda: slurp("/proc/%d/stat" % target.pid) != before, "time passes")
+    assert screen.lines() == frozen
+    screen.keys("p")
+    until(lambda: screen.lines() != frozen, "new figures")
+    screen.keys("d", "0.5", "Enter")
+    screen.wait(r"every 0\.5 s")
+    screen.keys("d", "x", "Enter")
+    screen.wait("from 0.1 to 3600")
+    screen.keys("C-c")
+    assert screen.ended() == 0
+
+
+def test_every_size_of_window(live, terminal):
+    target = live.workload("pace", FOREVER)
+    target.go()
+    screen = terminal("-p", str(target.pid))
+    screen.wait(r"%d pace" % target.pid)
+    screen.resize(120, 40)
+    screen.wait(r"IN CALL")
+    screen.resize(40, 10)
+    screen.wait(r"CALLS/s +%SYS\n")
+    assert "MAX" not in screen.text()
+    screen.resize(40, 5)
+    until(lambda: screen.lines()[0].startswith("calls/s"), "totals alone above the table")
+    screen.wait(r"%d pace" % target.pid)
+    screen.resize(3, 2)
+    screen.keys("Enter", "Escape", "h", "h", "Down")
+    screen.resize(80, 24)
+    screen.wait(r"MAX +OLDEST")
+    screen.keys("q")
+    assert screen.ended() == 0
+
+
+def test_names_cannot_write_to_the_terminal(live, terminal):
+    code = (
+        "import time\n"
+        "open('/proc/self/comm', 'wb').write(b'\\x1b[7m\\x9b31mEVIL\\xc3\\xbc')\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(1000)\n"
+    )
+    target = live.spawn(sys.executable, "-c", code)
+    until(lambda: target.stdout() == b"ready\n", "its name")
+    screen = terminal("-p", str(target.pid), width=120)
+    screen.wait(r"%d \\x1b\[7m\\x9b31m" % target.pid)
+    screen.keys("Enter")
+    screen.wait(r"process %d \(\\x1b\[7m\\x9b31mEVIL\\xc3\\xbc" % target.pid)
+    screen.keys("q", "q")
+    assert screen.ended() == 0
+
+
+@pytest.mark.parametrize("environment, colored", [((), True), (("NO_COLOR=1",), False)])
+def test_no_color(live, terminal, environment, colored):
+    target = live.workload("pace", 1)
+    screen = terminal("-p", str(target.pid), environment=environment)
+    screen.wait(r"%d pace" % target.pid)
+    screen.keys("p")
+    screen.wait("paused")
+    assert ("\x1b[31m" in screen.tmux("capture-pane", "-e", "-p")) == colored
+
+
+@pytest.mark.parametrize("term", ["dumb", "nonsense"])
+def test_terminals_that_cannot(terminal, term):
+    screen = terminal(term=term)
+    assert screen.ended() == 1
+    text = "".join(screen.text().split())  # it is broken into lines anywhere
+    assert text.startswith("bpftruss:topdrawsonaterminal") and "--once" in text
+
+
+def test_sigterm_gives_the_terminal_back(live, terminal):
+    target = live.workload("pace", 1)
+    screen = terminal("-p", str(target.pid))
+    screen.wait(r"%d pace" % target.pid)
+    for pid in os.listdir("/proc"):
+        if pid.isdigit() and is_top_of(int(pid), target.pid):
+            os.kill(int(pid), signal.SIGTERM)
+    assert screen.ended() == 0
+    assert "PID COMM" not in screen.text()
+
+
+def is_top_of(pid, target):
+    try:
+        words = slurp("/proc/%d/cmdline" % pid).split(b"\0")
+    except OSError:
+        return False
+    return words[0] == BPFTRUSS.encode() and words[-2] == str(target).encode()

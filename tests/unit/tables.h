@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of the grouping reports share: a server with units, users and threads. */
+#ifndef TESTS_TABLES_H
+#define TESTS_TABLES_H
+
+#include "scenarios.h"
+
+#include "report/report.h"
+
+static inline void web_process(struct builder *builder, uint32_t pid, const char *comm,
+			       uint32_t uid, uint64_t cgroup_id, uint64_t user_ns)
+{
+	struct process process = { .pid = pid,
+				   .boot_ns = pid * 1000ULL,
+				   .uid = uid,
+				   .cgroup_id = cgroup_id,
+				   .user_ns = user_ns };
+
+	strncpy(process.comm, comm, sizeof(process.comm) - 1);
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+static inline void names_make(struct id_name **ret, size_t *count, const uint64_t *ids,
+			      const char *const *names, size_t wanted)
+{
+	free(*ret);
+	*ret = calloc(wanted, sizeof(**ret));
+	assert_non_null(*ret);
+	for (size_t i = 0; i < wanted; i++) {
+		(*ret)[i] = (struct id_name){ ids[i], strdup(names[i]) };
+		assert_non_null((*ret)[i].name);
+	}
+	*count = wanted;
+}
+
+static inline void web_rows(struct builder *builder, uint32_t pid, uint64_t scale)
+{
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, "read");
+	row_add_calls(&row, 900 * scale, 1500, 0, 0);
+	row_add_calls(&row, 100 * scale, 2 * MSEC, 1900 * USEC, 50 * USEC);
+	row_add_errors(&row, EAGAIN, 40 * scale);
+	row.result_sum = 4096000 * scale;
+	row.tid = pid + 1;
+	builder_take_row(builder, &row);
+	row_init_named(&row, pid, ABI_OF_TESTS, "openat");
+	row_add_calls(&row, 500 * scale, 4 * USEC, 0, 0);
+	row_add_errors(&row, ENOENT, 395 * scale);
+	row_add_errors(&row, EACCES, 5 * scale);
+	row.tid = pid;
+	builder_take_row(builder, &row);
+	row_init_named(&row, pid, ABI_OF_TESTS, "epoll_pwait");
+	row_add_calls(&row, 20 * scale, 100 * MSEC, 99900 * USEC, 0);
+	row.in_flight = 1;
+	row.oldest_start_ns = 990 * SEC;
+	row.tid = pid;
+	builder_take_row(builder, &row);
+	row_init_named(&row, pid, ABI_OF_TESTS, "futex");
+	row_add_calls(&row, 8 * scale, 10 * MSEC, 9900 * USEC, 700 * USEC);
+	row_add_errors(&row, ETIMEDOUT, scale);
+	row.tid = pid + 1;
+	builder_take_row(builder, &row);
+}
+
+/* Two nginx processes and a shell of another user, split by thread and, for ioctl, by argument. */
+static inline struct snapshot *scenario_web(void)
+{
+	static const uint64_t uids[] = { 0, 33 }, cgroups[] = { 7, 8 };
+	static const char *const users[] = { "root", "www-data" };
+	static const char *const paths[] = { "/system.slice/nginx.service",
+					     "/user.slice/user-0.slice/session-1.scope" };
+	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
+	struct row row;
+
+	web_process(builder, 100, "nginx", 33, 7, 300 * MSEC);
+	web_process(builder, 200, "nginx", 33, 7, 200 * MSEC);
+	web_process(builder, 300, "bash", 1000, 8, 10 * MSEC);
+	web_rows(builder, 100, 3);
+	web_rows(builder, 200, 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		row_init_named(&row, 300, ABI_OF_TESTS, "ioctl");
+		row_add_calls(&row, 2 + i, 700, 0, 0);
+		row.has_arg0 = true;
+		row.arg0 = i * 0xff;
+		row.tid = 300;
+		builder_take_row(builder, &row);
+	}
+	row_init_named(&row, 300, ABI_OF_TESTS, "wait4");
+	row_add_calls(&row, 1, 1200 * MSEC, 1200 * MSEC, 0);
+	row.tid = 300;
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	names_make(&snapshot->users, &snapshot->nr_users, uids, users, 2);
+	names_make(&snapshot->cgroups, &snapshot->nr_cgroups, cgroups, paths, 2);
+	return snapshot;
+}
+
+typedef int table_report(const struct snapshot *, const struct table_options *, FILE *);
+
+static inline char *table_render(table_report *report, const struct snapshot *snapshot,
+				 const struct table_options *options)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report(snapshot, options, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+/* Renders and compares with a golden file. */
+static inline void table_check(const char *golden, table_report *report,
+			       const struct snapshot *snapshot, const struct table_options *options)
+{
+	__cleanup(freep) char *text = table_render(report, snapshot, options);
+
+	golden_check(golden, text);
+}
+
+static inline const struct column *column_named(const char *name)
+{
+	const struct column *column;
+
+	assert_int_equal(column_find("", name, &column, NULL), 0);
+	return column;
+}
+
+static inline void table_check_stream(table_report *report)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
+	const struct table_options options = { 0 };
+
+	assert_non_null(full);
+	setbuf(full, NULL);
+	assert_int_equal(report(snapshot, &options, full), -EIO);
+}
+
+#endif

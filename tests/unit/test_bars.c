@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Histograms as text: which buckets are drawn, how long the bars are. */
+#include "fixture.h"
+
+#include "report/bars.h"
+
+static char *bars_render(const struct hist *hist)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	bars_print(hist, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void bars_check(const struct hist *hist, const char *expected)
+{
+	__cleanup(freep) char *text = bars_render(hist);
+
+	assert_string_equal(text, expected);
+}
+
+static void test_by_hand(void **state)
+{
+	static const struct hist none = { 0 };
+	struct hist hist = { 0 };
+
+	(void)state;
+	bars_check(&none, "");
+	hist.buckets[0] = 1;
+	bars_check(
+		&hist,
+		"       0 ns ..       64 ns         1 |########################################\n");
+	hist.buckets[3] = 40;
+	bars_check(
+		&hist,
+		"       0 ns ..       64 ns         1 |#\n"
+		"      64 ns ..       80 ns         0 |\n"
+		"      80 ns ..       96 ns         0 |\n"
+		"      96 ns ..      112 ns        40 |########################################\n");
+	hist.buckets[3] = 0;
+	hist.buckets[4] = 1000000;
+	bars_check(
+		&hist,
+		"       0 ns ..       64 ns         1 |#\n"
+		"        ...\n"
+		"     112 ns ..      128 ns   1000000 |########################################\n");
+}
+
+/* The last bucket has no end. */
+static void test_last(void **state)
+{
+	struct hist hist = { 0 };
+
+	(void)state;
+	hist.buckets[HIST_BUCKETS - 1] = 7;
+	bars_check(
+		&hist,
+		" 4398.047 s ..        more         7 |########################################\n");
+}
+
+/* Whatever the counts, a bar has 0 to 40 columns, 0 only for no call. */
+static void test_lengths(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int round = 0; round < 100; round++) {
+		__cleanup(freep) char *text = NULL;
+		struct hist hist = { 0 };
+		size_t longest = 0;
+
+		for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+			hist.buckets[i] = random_below(&seed, 2) ? random_ns(&seed, 63) : 0;
+		text = bars_render(&hist);
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+			const char *bar = strchr(line, '|');
+
+			if (!bar)
+				continue;
+			longest = strlen(bar) - 1 > longest ? strlen(bar) - 1 : longest;
+			assert_in_range(strlen(bar) - 1, strstr(line, " 0 |") ? 0 : 1, 40);
+		}
+		assert_int_equal(longest, 40);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_last),
+		cmocka_unit_test(test_lengths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

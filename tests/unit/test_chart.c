@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The picture: golden files, well-formed XML whatever the names, nothing active, all inside. */
+#include "tables.h"
+
+static void test_golden(void **state)
+{
+	static const struct {
+		const char *golden;
+		struct table_options options;
+	} cases[] = {
+		{ "chart_web", { 0 } },
+		{ "chart_web_top", { .keys = GROUP_COMM | GROUP_SYSCALL, .top = 2 } },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		table_check(cases[i].golden, report_chart, snapshot, &cases[i].options);
+}
+
+static void test_scenarios_golden(void **state)
+{
+	static const char *const names[] = { "ordinary", "empty", "hostile", "big" };
+	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_find(names[i])->make(ABI_OF_TESTS);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "chart_%s", names[i]);
+		table_check(golden, report_chart, snapshot, &options);
+	}
+}
+
+/* The end of a tag at "<", after checking it against the stack of open elements. */
+static const char *tag_check(const char *at, char stack[][32], size_t *depth)
+{
+	const char *end = strpbrk(at + 1, "<>");
+	bool closes = at[1] == '/';
+	size_t length = strcspn(at + 1 + closes, " />");
+
+	assert_true(end && *end == '>' && length && length < sizeof(stack[0]));
+	if (closes) {
+		assert_true(*depth > 0);
+		--*depth;
+		assert_int_equal(strlen(stack[*depth]), length);
+		assert_memory_equal(stack[*depth], at + 2, length);
+	} else if (end[-1] != '/') {
+		assert_true(*depth < 8);
+		snprintf(stack[(*depth)++], sizeof(stack[0]), "%.*s", (int)length, at + 1);
+	}
+	return end;
+}
+
+/* Elements nest, "&" only starts an entity we use, and no control character is in it. */
+static void xml_check(const char *text)
+{
+	static const char *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;" };
+	char stack[8][32];
+	size_t depth = 0;
+
+	for (const char *at = text; *at; at++) {
+		bool known = *at != '&';
+
+		assert_true((unsigned char)*at >= ' ' || *at == '\n');
+		for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
+			known = known || !strncmp(at, entities[i], strlen(entities[i]));
+		assert_true(known);
+		assert_int_not_equal(*at, '>');
+		if (*at == '<')
+			at = tag_check(at, stack, &depth);
+	}
+	assert_int_equal(depth, 0);
+}
+
+/* Nothing that runs or loads. */
+static void passive_check(const char *text)
+{
+	static const char *const active[] = { "<script",        "href",   "url(",
+					      "@import",        "<image", "<use",
+					      "<foreignObject", "<!",     "<?" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(active); i++)
+		assert_null(strstr(text, active[i]));
+	/* The name of the format is the only address. */
+	assert_ptr_equal(strstr(text, "http"), strstr(text, "http://www.w3.org/2000/svg"));
+	assert_null(strstr(strstr(text, "http") + 4, "http"));
+}
+
+/* All x from 0 to the width, all y from 0 to the height. */
+static void bounds_check(const char *text)
+{
+	int width, height, value;
+
+	assert_int_equal(sscanf(strstr(text, "viewBox"), "viewBox=\"0 0 %d %d\"", &width, &height),
+			 2);
+	for (const char *at = text; (at = strpbrk(at, "xy")); at++) {
+		if (at[-1] == ' ' && (sscanf(at + 1, "=\"%d\"", &value) == 1 ||
+				      sscanf(at + 1, "%*1[12]=\"%d\"", &value) == 1))
+			assert_in_range(value, 0, *at == 'x' ? width : height);
+	}
+}
+
+static void test_sound(void **state)
+{
+	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM | GROUP_SYSCALL, GROUP_UNIT };
+
+	(void)state;
+	for (size_t i = 0; scenario_at(i); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_at(i)->make(ABI_OF_TESTS);
+
+		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
+			const struct table_options options = { .keys = keys[j] };
+			__cleanup(freep) char *text =
+				table_render(report_chart, snapshot, &options);
+
+			xml_check(text);
+			passive_check(text);
+			bounds_check(text);
+		}
+	}
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		count++;
+	return count;
+}
+
+/* At most 20 rows; what is left out is said. */
+static void test_many_rows(void **state)
+{
+	const struct table_options options = { 0 };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	for (int nr = 0; nr < 50; nr++) {
+		row_init_for(&row, 1, ABI_I386, nr);
+		row_add_calls(&row, 1 + (uint64_t)nr, 1ULL << (nr / 2), 0, 0);
+		builder_take_row(builder, &row);
+	}
+	snapshot = snapshot_take(builder);
+	text = table_render(report_chart, snapshot, &options);
+	xml_check(text);
+	bounds_check(text);
+	assert_int_equal(count_of(text, "<g>"), 20);
+	assert_int_equal(count_of(text, "class=\"range\""), 20);
+	assert_non_null(strstr(text, "; 30 others not shown."));
+}
+
+/* Every time from 0 to the largest finds a place. */
+static void test_extremes(void **state)
+{
+	static const uint64_t times[] = { 0, 1, 9, 10, 999999999, 1ULL << 42, UINT64_MAX / 4 };
+	const struct table_options options = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+		__cleanup(freep) char *text = NULL;
+		struct builder *builder = builder_make();
+		struct row row;
+
+		row_init_named(&row, 1, ABI_OF_TESTS, "read");
+		row_add_calls(&row, 1, times[i], 0, 0);
+		row_add_calls(&row, 1, times[0], 0, 0);
+		builder_take_row(builder, &row);
+		row_init_named(&row, 1, ABI_OF_TESTS, "write");
+		row.calls = row.untimed = UINT64_MAX / 2;
+		builder_take_row(builder, &row);
+		snapshot = snapshot_take(builder);
+		text = table_render(report_chart, snapshot, &options);
+		xml_check(text);
+		bounds_check(text);
+	}
+}
+
+static void test_failing_stream(void **state)
+{
+	(void)state;
+	table_check_stream(report_chart);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),   cmocka_unit_test(test_scenarios_golden),
+		cmocka_unit_test(test_sound),    cmocka_unit_test(test_many_rows),
+		cmocka_unit_test(test_extremes), cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

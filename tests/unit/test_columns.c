@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Columns: names, parsing, cells, order; and the units that a column of times gets. */
+#include "tables.h"
+
+#include "report/scale.h"
+
+static void test_names_differ(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (; column_at(count); count++) {
+		const struct column *column = column_at(count);
+
+		assert_true(strlen(column->name) > 0 && !strpbrk(column->name, ", "));
+		/* A cell needs a source; a key needs a key. */
+		assert_true(column->text || column->number);
+		assert_true((column->text != NULL) == (column->known_by != 0));
+		assert_int_equal(column->known_by & column->shown_by, column->shown_by);
+		for (size_t i = 0; i < count; i++) {
+			assert_string_not_equal(column->name, column_at(i)->name);
+			assert_string_not_equal(column->field, column_at(i)->field);
+		}
+	}
+	assert_in_range(count, 20, COLUMNS_MAX);
+	assert_null(column_at(SIZE_MAX));
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
+}
+
+/* In files, times say that they are nanoseconds. */
+static void test_fields_have_units(void **state)
+{
+	(void)state;
+	for (size_t i = 0; column_at(i); i++) {
+		const struct column *column = column_at(i);
+		bool is_time = column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY;
+
+		assert_int_equal(is_time, ends_with(column->field, "_ns"));
+		assert_int_equal(column->kind == COLUMN_PERCENT, ends_with(column->field, "_pct"));
+	}
+}
+
+static void test_parse(void **state)
+{
+	struct column_list list;
+
+	(void)state;
+	assert_int_equal(columns_parse("p99", &list, NULL), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(columns_parse("calls,err%,calls,max", &list, NULL), 0);
+	assert_int_equal(list.count, 3);
+	assert_ptr_equal(list.columns[0], column_named("calls"));
+	assert_ptr_equal(list.columns[1], column_named("err%"));
+	assert_ptr_equal(list.columns[2], column_named("max"));
+}
+
+static void test_refused(void **state)
+{
+	static const char *const lists[] = { "",          ",",          "calls,", ",calls", "call",
+					     "calls;max", "calls, max", "CALLS",  "p999" };
+	const struct column *column;
+	struct column_list list;
+	struct diag d;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		assert_int_equal(columns_parse(lists[i], &list, &d), -EINVAL);
+		assert_int_equal(d.kind, DIAG_USAGE);
+		assert_memory_equal(d.text, "--columns: no column \"", 22);
+	}
+	assert_int_equal(column_find("--sort", "speed", &column, &d), -EINVAL);
+	assert_memory_equal(d.text, "--sort: no column \"speed\"; the columns are pid, ", 48);
+	for (size_t i = 0; column_at(i); i++)
+		assert_non_null(strstr(d.text, column_at(i)->name));
+	assert_string_equal(d.text + strlen(d.text) - 7, ", bytes");
+}
+
+static void keys_check(unsigned int keys, const char *expected)
+{
+	struct column_list list;
+	char names[256] = "";
+
+	columns_of_keys(keys, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		strcat(names, i ? "," : "");
+		strcat(names, list.columns[i]->name);
+	}
+	assert_string_equal(names, expected);
+}
+
+static void test_keys(void **state)
+{
+	(void)state;
+	keys_check(0, "");
+	keys_check(GROUP_SYSCALL, "syscall");
+	keys_check(GROUP_PID, "pid,comm");
+	keys_check(GROUP_COMM | GROUP_SYSCALL, "comm,syscall");
+	keys_check(GROUP_PID | GROUP_TID | GROUP_UNIT | GROUP_USER, "pid,tid,comm,unit,user");
+	keys_check(GROUP_ABI, "abi");
+	keys_check(GROUP_SYSCALL | GROUP_ARG0, "syscall,arg0");
+}
+
+struct cell {
+	const char *column;
+	const char *text; /* of a key; NULL: unknown */
+	uint64_t number;  /* of the rest; UNKNOWN */
+};
+
+#define UNKNOWN UINT64_MAX
+
+static void cells_check(const struct snapshot *snapshot, unsigned int keys, size_t at,
+			const struct cell *cells, size_t count)
+{
+	__cleanup(group_list_done) struct group_list list = { 0 };
+	struct column_scope scope = { snapshot, keys, 1000 };
+
+	assert_int_equal(snapshot_group(snapshot, keys, &list), 0);
+	assert_true(at < list.nr_groups);
+	for (size_t i = 0; i < count; i++) {
+		const struct column *column = column_named(cells[i].column);
+		char text[COLUMN_TEXT_MAX];
+		uint64_t number;
+		bool known;
+
+		if (column_is_key(column)) {
+			known = column_text(column, &scope, &list.groups[at], text);
+			assert_int_equal(known, cells[i].text != NULL);
+			if (known)
+				assert_string_equal(text, cells[i].text);
+		} else {
+			known = column_number(column, &scope, &list.groups[at], &number);
+			if (known != (cells[i].number != UNKNOWN) ||
+			    (known && number != cells[i].number))
+				fail_msg("%s: %" PRIu64, column->name, number);
+		}
+	}
+}
+
+/* Every column by hand, for one row. */
+static void test_cells(void **state)
+{
+	static const struct cell cells[] = {
+		{ "pid", "100", 0 },
+		{ "tid", "101", 0 },
+		{ "comm", "nginx", 0 },
+		{ "unit", "nginx.service", 0 },
+		{ "user", "www-data", 0 },
+		{ "syscall", "read", 0 },
+		{ "abi", NULL, 0 },
+		{ "arg0", NULL, 0 },
+		{ "calls", NULL, 3000 },
+		{ "errors", NULL, 120 },
+		{ "err%", NULL, 400 },
+		{ "interrupted", NULL, 0 },
+		{ "no_return", NULL, 0 },
+		{ "untimed", NULL, 0 },
+		{ "in_flight", NULL, 0 },
+		{ "oldest", NULL, UNKNOWN },
+		{ "time%", NULL, 6040500000000 / 1000 },
+		{ "total", NULL, 604050000 },
+		{ "cpu", NULL, 34050000 },
+		{ "runq", NULL, 15000000 },
+		{ "sleep", NULL, 555000000 },
+		{ "min", NULL, 1500 },
+		{ "avg", NULL, 201350 },
+		{ "max", NULL, 2000000 },
+		{ "bytes", NULL, 12288000 },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
+	struct cell known[ARRAY_SIZE(cells)];
+	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
+	size_t at = 2;
+
+	(void)state;
+	memcpy(known, cells, sizeof(cells));
+	known[6].text = abi_name(ABI_OF_TESTS);
+	cells_check(snapshot, keys, at, known, ARRAY_SIZE(known));
+}
+
+/* What a grouping does not tell, what was not timed, what the kernel does not know. */
+static void test_unknown_cells(void **state)
+{
+	static const struct cell by_unit[] = {
+		{ "pid", NULL, 0 },          { "comm", NULL, 0 },    { "unit", "nginx.service", 0 },
+		{ "user", NULL, 0 },         { "syscall", NULL, 0 }, { "abi", NULL, 0 },
+		{ "bytes", NULL, 16384000 },
+	};
+	static const struct cell untimed[] = {
+		{ "pid", NULL, 0 },         { "comm", "[overflow]", 0 }, { "user", NULL, 0 },
+		{ "unit", NULL, 0 },        { "syscall", "[other]", 0 }, { "calls", NULL, 33 },
+		{ "total", NULL, UNKNOWN }, { "cpu", NULL, UNKNOWN },    { "sleep", NULL, UNKNOWN },
+		{ "min", NULL, UNKNOWN },   { "avg", NULL, UNKNOWN },    { "p99", NULL, UNKNOWN },
+		{ "time%", NULL, UNKNOWN }, { "bytes", NULL, UNKNOWN },
+	};
+	static const struct cell no_runq[] = {
+		{ "cpu", NULL, 988024000 },
+		{ "runq", NULL, UNKNOWN },
+		{ "sleep", NULL, UNKNOWN },
+	};
+	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
+	__cleanup(snapshot_freep) struct snapshot *overflow = scenario_overflow(ABI_OF_TESTS);
+	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
+
+	(void)state;
+	cells_check(web, GROUP_UNIT, 0, by_unit, ARRAY_SIZE(by_unit));
+	cells_check(overflow, GROUP_PID | GROUP_SYSCALL, 0, untimed, ARRAY_SIZE(untimed));
+	cells_check(without, GROUP_PID | GROUP_SYSCALL, 0, no_runq, ARRAY_SIZE(no_runq));
+}
+
+/* Folded processes have a name but no pid, unnamed users their number. */
+static void test_folded_process(void **state)
+{
+	static const struct cell cells[] = {
+		{ "pid", "exited", 0 },
+		{ "comm", "sh\\x1b[2J", 0 },
+		{ "user", "12", 0 },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct process process = { .boot_ns = 1, .uid = 12, .nr_folded = 3, .comm = "sh\x1b[2J" };
+	struct row row;
+
+	(void)state;
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	row_init_named(&row, 0, ABI_OF_TESTS, "read");
+	row.boot_ns = 1;
+	row_add_calls(&row, 1, 1, 0, 0);
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	cells_check(snapshot, GROUP_PID, 0, cells, ARRAY_SIZE(cells));
+}
+
+/* Orders the groups of a snapshot by a column and names them. */
+static void order_check(const char *name, unsigned int keys, const char *shown,
+			const char *expected)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	const struct table_options options = { .keys = keys, .sort = column_named(name) };
+	__cleanup(table_part_done) struct table_part part = { .list.groups = NULL };
+	char order[512] = "", text[COLUMN_TEXT_MAX];
+
+	assert_int_equal(table_part_make(snapshot, &options, NULL, &part), 0);
+	for (size_t i = 0; i < part.list.nr_groups; i++) {
+		strcat(order, i ? "," : "");
+		if (column_text(column_named(shown), &part.scope, &part.list.groups[i], text))
+			strcat(order, text);
+	}
+	assert_string_equal(order, expected);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	order_check("calls", GROUP_SYSCALL, "syscall", "read,openat,epoll_pwait,futex,ioctl,wait4");
+	order_check("max", GROUP_SYSCALL, "syscall", "wait4,epoll_pwait,futex,read,openat,ioctl");
+	order_check("syscall", GROUP_SYSCALL, "syscall",
+		    "epoll_pwait,futex,ioctl,openat,read,wait4");
+	order_check("pid", GROUP_PID, "pid", "100,200,300");
+	order_check("comm", GROUP_PID, "comm", "bash,nginx,nginx");
+	order_check("tid", GROUP_PID | GROUP_TID, "tid", "100,101,200,201,300");
+	/* Unknown cells go last. */
+	order_check("arg0", GROUP_SYSCALL | GROUP_ARG0, "arg0", "0x0,0xff,,,,,");
+	order_check("oldest", GROUP_PID, "pid", "100,200,300");
+	order_check("unit", GROUP_UNIT, "unit", "nginx.service,session-1.scope");
+}
+
+static void scale_check(const struct time_scale *scale, uint64_t ns, const char *unit,
+			const char *text)
+{
+	char buf[SCALED_MAX];
+
+	scale_format(scale, ns, buf, sizeof(buf));
+	assert_string_equal(scale->unit, unit);
+	assert_string_equal(buf, text);
+}
+
+static void test_scales(void **state)
+{
+	(void)state;
+	scale_check(scale_for_latencies(0), 0, "us", "0.000");
+	scale_check(scale_for_latencies(9999999), 80, "us", "0.080");
+	scale_check(scale_for_latencies(9999999), 9999999, "us", "9999.999");
+	scale_check(scale_for_latencies(10000000), 80, "us", "0.1");
+	scale_check(scale_for_latencies(10000000), 49, "us", "<0.1");
+	scale_check(scale_for_latencies(9999999999), 9999949999, "us", "9999950.0");
+	scale_check(scale_for_latencies(10000000000), 15000123456, "ms", "15000.123");
+	scale_check(scale_for_latencies(10000000000), 400, "ms", "<0.001");
+	scale_check(scale_for_latencies(10000000000), 500, "ms", "0.001");
+	scale_check(scale_for_latencies(1000000000000), 1500000, "s", "0.002");
+	scale_check(scale_for_sums(9999999), 1234567, "us", "1234.6");
+	scale_check(scale_for_sums(9999999999), 1234567, "ms", "1.235");
+	scale_check(scale_for_sums(10000000000), 1234567, "s", "0.001");
+	scale_check(scale_for_sums(UINT64_MAX), UINT64_MAX, "s", "18446744073.710");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_differ),  cmocka_unit_test(test_fields_have_units),
+		cmocka_unit_test(test_parse),         cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_keys),          cmocka_unit_test(test_cells),
+		cmocka_unit_test(test_unknown_cells), cmocka_unit_test(test_folded_process),
+		cmocka_unit_test(test_order),         cmocka_unit_test(test_scales),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

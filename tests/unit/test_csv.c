@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The CSV form: golden files, one header for many intervals, names that want to be formulas. */
+#include "tables.h"
+
+static int csv_with_header(const struct snapshot *snapshot, const struct table_options *options,
+			   FILE *out)
+{
+	return report_csv(snapshot, options, true, out);
+}
+
+static int csv_two_intervals(const struct snapshot *snapshot, const struct table_options *options,
+			     FILE *out)
+{
+	return report_csv(snapshot, options, true, out)
+		       ?: report_csv(snapshot, options, false, out);
+}
+
+static void test_golden(void **state)
+{
+	static const struct {
+		const char *golden;
+		struct table_options options;
+		table_report *report;
+	} cases[] = {
+		{ "csv_web", { 0 }, csv_with_header },
+		{ "csv_web_two", { .top = 1 }, csv_two_intervals },
+		{ "csv_web_pid", { .keys = GROUP_PID | GROUP_SYSCALL, .top = 3 }, csv_with_header },
+		{ "csv_web_unit", { .keys = GROUP_UNIT | GROUP_USER }, csv_with_header },
+		{ "csv_web_arg0", { .keys = GROUP_SYSCALL | GROUP_ARG0 }, csv_with_header },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		table_check(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
+}
+
+static void test_scenarios_golden(void **state)
+{
+	static const char *const names[] = { "ordinary", "empty",   "overflow", "hostile",
+					     "big",      "no_runq", "untimed" };
+	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_find(names[i])->make(ABI_OF_TESTS);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "csv_%s", names[i]);
+		table_check(golden, csv_with_header, snapshot, &options);
+	}
+}
+
+/* Columns of the user's choice, with the unit in the header and the keys in front. */
+static void test_columns(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	struct column_list columns;
+	const struct table_options options = { .columns = &columns, .top = 1 };
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	assert_int_equal(columns_parse("err%,max,calls", &columns, NULL), 0);
+	text = table_render(csv_with_header, snapshot, &options);
+	assert_string_equal(
+		text,
+		"start,end,syscall,errors_pct,max_ns,calls\n"
+		"2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,epoll_pwait,0.00,"
+		"100000000,80\n"
+		"2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,(5 others),29.21,"
+		"1200000000,6038\n");
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *comm, *cell;
+	} names[] = {
+		{ "nginx", ",nginx," },       { "a,b", ",\"a,b\"," },
+		{ "a\"b", ",\"a\"\"b\"," },   { "\"", ",\"\"\"\"," },
+		{ "a b", ",a b," },           { "one\r\ntwo", ",one\\x0d\\x0atwo," },
+		{ "\t=1", ",\\x09=1," },      { "=1+1", ",\\x3d1+1," },
+		{ "=a,b", ",\"\\x3da,b\"," }, { "@SUM(A1)", ",\\x40SUM(A1)," },
+		{ "-1", ",\\x2d1," },         { "-", ",\\x2d," },
+		{ "+a|b", ",\\x2ba|b," },     { "-bash", ",-bash," },
+		{ "-a.b_c-1", ",-a.b_c-1," },
+	};
+	const struct table_options options = { .keys = GROUP_COMM };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+		__cleanup(freep) char *text = NULL;
+		struct builder *builder = builder_make();
+		struct row row;
+
+		builder_take_process(builder, 1, names[i].comm, strlen(names[i].comm), 0);
+		row_init_named(&row, 1, ABI_OF_TESTS, "read");
+		row_add_calls(&row, 1, 1, 0, 0);
+		builder_take_row(builder, &row);
+		snapshot = snapshot_take(builder);
+		text = table_render(csv_with_header, snapshot, &options);
+		if (!strstr(text, names[i].cell))
+			fail_msg("no %s in %s", names[i].cell, text);
+	}
+}
+
+static void test_failing_stream(void **state)
+{
+	(void)state;
+	table_check_stream(csv_with_header);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),         cmocka_unit_test(test_scenarios_golden),
+		cmocka_unit_test(test_columns),        cmocka_unit_test(test_names),
+		cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

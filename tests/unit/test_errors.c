@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of errors: golden files, order, shares, what is left out. */
+#include "tables.h"
+
+static void test_golden(void **state)
+{
+	static const struct {
+		const char *golden;
+		struct table_options options;
+	} cases[] = {
+		{ "errors_web", { 0 } },
+		{ "errors_web_pid", { .keys = GROUP_PID } },
+		{ "errors_web_syscall", { .keys = GROUP_SYSCALL } },
+		{ "errors_web_top", { .top = 1 } },
+		{ "errors_web_min_calls", { .min_calls = 100 } },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		table_check(cases[i].golden, report_errors, snapshot, &cases[i].options);
+}
+
+static void test_scenarios_golden(void **state)
+{
+	static const char *const names[] = { "ordinary", "empty", "overflow", "foreign", "mixed" };
+	const struct table_options options = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_find(names[i])->make(ABI_OF_TESTS);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "errors_%s", names[i]);
+		table_check(golden, report_errors, snapshot, &options);
+	}
+}
+
+/* Whatever is shown, the last line has every error. */
+static void test_all_errors(void **state)
+{
+	(void)state;
+	for (size_t i = 0; scenario_at(i); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_at(i)->make(ABI_OF_TESTS);
+		const struct table_options options = { .top = i % 3, .min_calls = i % 2 * 5 };
+		__cleanup(freep) char *text = table_render(report_errors, snapshot, &options);
+		const char *line = strstr(text, "all errors ");
+		uint64_t errors = 0, shown;
+
+		for (size_t j = 0; j < snapshot->nr_rows; j++)
+			errors += snapshot->rows[j].errors;
+		assert_non_null(line);
+		assert_int_equal(sscanf(line, "all errors %" SCNu64, &shown), 1);
+		assert_int_equal(shown, errors);
+	}
+}
+
+static void test_failing_stream(void **state)
+{
+	(void)state;
+	table_check_stream(report_errors);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_scenarios_golden),
+		cmocka_unit_test(test_all_errors),
+		cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an interval of `bpftruss top` says: where the time of each process went. */
+#include "scenarios.h"
+
+#include "model/rates.h"
+
+#define BEFORE (100 * SEC) /* CLOCK_MONOTONIC of the first reading */
+
+/* A reading of one counting, at BEFORE plus some time. */
+static struct snapshot *reading(struct builder *builder, uint64_t at_ns)
+{
+	struct snapshot *snapshot = snapshot_take(builder);
+
+	snapshot->end_mono_ns = BEFORE + at_ns;
+	snapshot->elapsed_ns = 10 * SEC + at_ns;
+	return snapshot;
+}
+
+static void take_process(struct builder *builder, uint32_t pid, const char *comm, uint64_t threads,
+			 uint64_t user_ns)
+{
+	struct process process = {
+		.pid = pid, .boot_ns = pid * 1000ULL, .threads = threads, .user_ns = user_ns
+	};
+
+	memcpy(process.comm, comm, strlen(comm));
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+/* A call that began at a time relative to BEFORE and was off the CPU for off_ns of it. */
+static void take_open(struct builder *builder, uint32_t pid, const char *name, int64_t start_ns,
+		      uint64_t now_ns, uint64_t off_ns)
+{
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, name);
+	row.in_flight = 1;
+	row.oldest_start_ns = (uint64_t)((int64_t)BEFORE + start_ns);
+	row.open_wall_ns = (int64_t)now_ns - start_ns;
+	row.open_off_ns = (int64_t)off_ns;
+	builder_take_row(builder, &row);
+}
+
+static void take_early(struct builder *builder, uint32_t pid, const char *name, uint64_t count)
+{
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, name);
+	row.in_flight = row.in_flight_early = count;
+	row.oldest_start_ns = BEFORE - 10 * SEC;
+	builder_take_row(builder, &row);
+}
+
+static void take_ended(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
+		       uint64_t wall_ns, uint64_t off_ns, uint64_t runq_ns)
+{
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, name);
+	row_add_calls(&row, count, wall_ns, off_ns, runq_ns);
+	builder_take_row(builder, &row);
+}
+
+/* Ends both builders. */
+static struct rates *rates_make(struct builder *before, struct builder *after, enum rate_by by)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = reading(before, 0);
+	__cleanup(snapshot_freep) struct snapshot *later = reading(after, 2 * SEC);
+	struct rates *rates;
+
+	assert_int_equal(rates_new(earlier, later, by, &rates), 0);
+	assert_int_equal(rates->diff->elapsed_ns, 2 * SEC);
+	return rates;
+}
+
+static const struct rate *line_of(const struct rates *rates, uint32_t pid)
+{
+	for (size_t i = 0; i < rates->nr_lines; i++) {
+		if (rates->lines[i].pid == pid)
+			return &rates->lines[i];
+	}
+	return NULL;
+}
+
+static void assert_spent(const struct rate *line, uint64_t usr_ns, uint64_t sys_ns,
+			 uint64_t runq_ns, uint64_t sleep_ns)
+{
+	assert_non_null(line);
+	assert_int_equal(line->spent.usr_ns, usr_ns);
+	assert_int_equal(line->spent.sys_ns, sys_ns);
+	assert_int_equal(line->spent.runq_ns, runq_ns);
+	assert_int_equal(line->spent.sleep_ns, sleep_ns);
+}
+
+/* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */
+static void test_ended_calls(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	const struct rate *line;
+
+	(void)state;
+	take_process(before, 7, "one", 1, SEC);
+	take_ended(before, 7, "read", 100, 20 * MSEC, 6 * MSEC, MSEC);
+	take_process(after, 7, "one", 1, SEC + 300 * MSEC);
+	take_ended(after, 7, "read", 100, 20 * MSEC, 6 * MSEC, MSEC);
+	take_ended(after, 7, "read", 50, 10 * MSEC, 6 * MSEC, MSEC);
+	rates = rates_make(before, after, RATE_BY_PID);
+	line = line_of(rates, 7);
+	assert_spent(line, 300 * MSEC, 200 * MSEC, 50 * MSEC, 250 * MSEC);
+	assert_int_equal(line->calls, 50);
+	assert_true(rates_per_second(rates, line->calls) == 25);
+	assert_true(rates_cpu_pct(rates, line->spent.usr_ns) == 15);
+	assert_true(rate_sleep_pct(rates, line) == 12.5);
+	/* The bound is that of the bucket: above the truth, by 25% at most. */
+	assert_in_range(line->worst_ns, 10 * MSEC, 12500 * USEC);
+}
+
+/* No call ends, and yet it is known where the time went. */
+static void test_open_all_interval(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	const struct rate *line;
+
+	(void)state;
+	take_process(before, 7, "waiter", 1, 0);
+	take_open(before, 7, "epoll_pwait", -5 * (int64_t)SEC, 0, 5 * SEC);
+	take_process(after, 7, "waiter", 1, 0);
+	take_open(after, 7, "epoll_pwait", -5 * (int64_t)SEC, 2 * SEC, 7 * SEC);
+	take_process(before, 8, "early", 3, 0);
+	take_early(before, 8, "futex", 3);
+	take_process(after, 8, "early", 3, 0);
+	take_early(after, 8, "futex", 3);
+	rates = rates_make(before, after, RATE_BY_PID);
+	line = line_of(rates, 7);
+	assert_spent(line, 0, 0, 0, 2 * SEC);
+	assert_int_equal(line->calls, 0);
+	assert_int_equal(line->oldest_ns, 7 * SEC);
+	assert_false(line->oldest_early);
+	assert_true(rate_sleep_pct(rates, line) == 100);
+	line = line_of(rates, 8);
+	assert_spent(line, 0, 0, 0, 6 * SEC);
+	assert_true(rate_sleep_pct(rates, line) == 100);
+	assert_int_equal(line->in_flight, 3);
+	assert_true(line->oldest_early);
+}
+
+/* A call of 10 s that ends 1 s into the interval belongs to it by that second only. */
+static void test_long_call_ends(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	const struct rate *line;
+
+	(void)state;
+	take_process(before, 7, "long", 1, 0);
+	take_open(before, 7, "read", -9 * (int64_t)SEC, 0, 9 * SEC);
+	take_process(after, 7, "long", 1, 900 * MSEC);
+	take_ended(after, 7, "read", 1, 10 * SEC, 10 * SEC - 100 * MSEC, 0);
+	rates = rates_make(before, after, RATE_BY_PID);
+	line = line_of(rates, 7);
+	assert_spent(line, 900 * MSEC, 100 * MSEC, 0, 900 * MSEC);
+	assert_int_equal(line->worst_ns, 10 * SEC);
+}
+
+/* A call that began in the interval, on the CPU half of the time; its process is new. */
+static void test_open_and_new(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+
+	(void)state;
+	take_process(after, 9, "new", 1, 250 * MSEC);
+	take_open(after, 9, "write", SEC, 2 * SEC, SEC / 2);
+	rates = rates_make(before, after, RATE_BY_PID);
+	assert_spent(line_of(rates, 9), 250 * MSEC, SEC / 2, 0, SEC / 2);
+}
+
+/* Calls whose end told no time must not make any number negative. */
+static void test_ends_without_time(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	struct row row;
+
+	(void)state;
+	take_process(before, 7, "killed", 2, 0);
+	take_open(before, 7, "read", -9 * (int64_t)SEC, 0, 9 * SEC);
+	take_early(before, 7, "futex", 1);
+	take_process(after, 7, "killed", 0, 0);
+	row_init_named(&row, 7, ABI_OF_TESTS, "read");
+	row.calls = row.no_return = 1;
+	builder_take_row(after, &row);
+	row_init_named(&row, 7, ABI_OF_TESTS, "futex");
+	row.calls = row.untimed = 1;
+	builder_take_row(after, &row);
+	rates = rates_make(before, after, RATE_BY_PID);
+	assert_spent(line_of(rates, 7), 0, 0, 0, 0);
+	assert_int_equal(line_of(rates, 7)->calls, 2);
+	assert_int_equal(line_of(rates, 7)->worst_ns, 0);
+	assert_true(rate_sleep_pct(rates, line_of(rates, 7)) == 0);
+}
+
+/* 300 of 100% sleep when its threads sleep is of no use; 250% of CPU is. */
+static void test_many_threads(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	const struct rate *line;
+
+	(void)state;
+	take_process(after, 7, "pool", 8, 5 * SEC);
+	take_ended(after, 7, "futex", 10, SEC, SEC, 0);
+	rates = rates_make(before, after, RATE_BY_PID);
+	line = line_of(rates, 7);
+	assert_true(rates_cpu_pct(rates, line->spent.usr_ns) == 250);
+	assert_true(rate_sleep_pct(rates, line) == 62.5);
+}
+
+static struct rates *rates_of_many(enum rate_by by)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	struct row row;
+
+	for (uint32_t pid = 1; pid <= 4; pid++) {
+		take_process(before, pid, pid < 4 ? "httpd" : "init", 1, 0);
+		take_process(after, pid, pid < 4 ? "httpd" : "init", 1, pid * MSEC);
+		take_ended(after, pid, "read", pid * 10, MSEC, 0, 0);
+		take_ended(after, pid, "write", 1, pid * SEC, 0, 0);
+	}
+	/* Ended before the interval. */
+	take_process(before, 5, "gone", 0, SEC);
+	take_process(after, 5, "gone", 0, SEC);
+	/* Calls that found no room. */
+	row_init_named(&row, 0, ABI_OF_TESTS, "read");
+	row.calls = row.untimed = 7;
+	builder_take_row(after, &row);
+	return rates_make(before, after, by);
+}
+
+static void test_lines(void **state)
+{
+	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_PID);
+
+	(void)state;
+	assert_int_equal(rates->nr_lines, 5);
+	assert_null(rates->lines[0].process);
+	assert_int_equal(rates->lines[0].calls, 7);
+	assert_int_equal(rates->total.calls, 100 + 4 + 7);
+	assert_int_equal(rates->total.nr_processes, 4);
+	assert_int_equal(rates->total.threads, 4);
+	rates_sort(rates, RATE_CALLS);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(rates->lines[i].pid, 4 - i);
+	rates_sort(rates, RATE_PID);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(rates->lines[i].pid, i);
+	rates_sort(rates, RATE_WORST);
+	assert_int_equal(rates->lines[0].pid, 4);
+	rates_sort(rates, RATE_COMM);
+	assert_null(rates->lines[0].process);
+	assert_int_equal(rates->lines[1].pid, 1);
+}
+
+static void test_groups(void **state)
+{
+	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_COMM);
+	struct rate_identity identity;
+
+	(void)state;
+	assert_int_equal(rates->nr_lines, 3);
+	rates_sort(rates, RATE_CALLS);
+	assert_memory_equal(rates->lines[0].process->comm, "httpd", 6);
+	assert_int_equal(rates->lines[0].pid, 0);
+	assert_int_equal(rates->lines[0].nr_processes, 3);
+	assert_int_equal(rates->lines[0].calls, 63);
+	assert_int_equal(rates->lines[0].spent.usr_ns, 6 * MSEC);
+	rate_identify(rates, &rates->lines[0], &identity);
+	assert_string_equal(identity.name, "httpd");
+	assert_ptr_equal(rates_find(rates, &identity), &rates->lines[0]);
+	assert_int_equal(rates_group(rates, RATE_BY_UNIT), 0);
+	assert_null(rates_find(rates, &identity));
+	/* None has a unit; nobody is still told apart. */
+	assert_int_equal(rates->nr_lines, 2);
+	assert_int_equal(rates_group(rates, RATE_BY_PID), 0);
+	assert_int_equal(rates->nr_lines, 5);
+}
+
+static void test_calls_of_a_line(void **state)
+{
+	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_PID);
+	struct row_list calls __cleanup(row_list_done) = { 0 };
+	struct row_list nobody __cleanup(row_list_done) = { 0 };
+	struct row_list group __cleanup(row_list_done) = { 0 };
+
+	(void)state;
+	assert_int_equal(rates_calls(rates, line_of(rates, 3), &calls), 0);
+	assert_int_equal(calls.nr_rows, 2);
+	assert_int_equal(calls.rows[0].calls + calls.rows[1].calls, 31);
+	assert_int_equal(rates_calls(rates, &rates->lines[0], &nobody), 0);
+	assert_int_equal(nobody.nr_rows, 1);
+	assert_int_equal(nobody.rows[0].calls, 7);
+	assert_int_equal(rates_group(rates, RATE_BY_COMM), 0);
+	rates_sort(rates, RATE_CALLS);
+	assert_int_equal(rates_calls(rates, &rates->lines[0], &group), 0);
+	assert_int_equal(group.nr_rows, 2);
+	assert_int_equal(group.rows[0].calls + group.rows[1].calls, 63);
+}
+
+static void test_words(void **state)
+{
+	enum rate_key key;
+	enum rate_by by;
+	struct diag d;
+
+	(void)state;
+	for (int i = 0; i < NR_RATE_KEY; i++) {
+		assert_int_equal(rate_key_parse(rate_key_names[i], &key, &d), 0);
+		assert_int_equal(key, i);
+	}
+	assert_int_equal(rate_key_parse("", &key, &d), -EINVAL);
+	assert_int_equal(d.kind, DIAG_USAGE);
+	assert_int_equal(rate_by_parse("unit", &by, &d), 0);
+	assert_int_equal(by, RATE_BY_UNIT);
+	assert_int_equal(rate_by_parse("tid", &by, &d), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ended_calls),
+		cmocka_unit_test(test_open_all_interval),
+		cmocka_unit_test(test_long_call_ends),
+		cmocka_unit_test(test_open_and_new),
+		cmocka_unit_test(test_ends_without_time),
+		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_calls_of_a_line),
+		cmocka_unit_test(test_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The frames of `bpftruss top`, at every size, and what its keys do. */
+#include "scenarios.h"
+
+#include "report/rates.h"
+#include "tui/screen.h"
+#include "tui/top.h"
+
+#define BEFORE (5000 * SEC)
+
+static void take_process(struct builder *builder, uint32_t pid, const char *comm, size_t length,
+			 uint64_t threads, uint64_t user_ns)
+{
+	struct process process = { .pid = pid,
+				   .boot_ns = pid * 1000ULL,
+				   .threads = threads,
+				   .uid = pid == 300 ? 33 : 0,
+				   .cgroup_id = pid < 400 ? 1 : 2,
+				   .user_ns = user_ns };
+
+	memcpy(process.comm, comm, length);
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+static void take_row(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
+		     uint64_t wall_ns, uint64_t off_ns, uint64_t errors)
+{
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, name);
+	row_add_calls(&row, count, wall_ns, off_ns, off_ns / 10);
+	row_add_errors(&row, ENOENT, errors);
+	builder_take_row(builder, &row);
+}
+
+static void take_early(struct builder *builder, uint32_t pid, const char *name)
+{
+	struct row row;
+
+	row_init_named(&row, pid, ABI_OF_TESTS, name);
+	row.in_flight = row.in_flight_early = 1;
+	row.oldest_start_ns = BEFORE - 3700 * SEC;
+	builder_take_row(builder, &row);
+}
+
+static void name_id(struct id_name **names, size_t *count, uint64_t id, const char *name)
+{
+	*names = reallocarray(*names, *count + 1, sizeof(**names));
+	assert_non_null(*names);
+	(*names)[(*count)++] = (struct id_name){ id, strdup(name) };
+}
+
+static struct snapshot *reading(struct builder *builder, uint64_t at_ns)
+{
+	struct snapshot *snapshot = snapshot_take(builder);
+
+	snapshot->end_mono_ns = BEFORE + at_ns;
+	snapshot->elapsed_ns = 3725 * SEC + at_ns;
+	name_id(&snapshot->users, &snapshot->nr_users, 0, "root");
+	name_id(&snapshot->users, &snapshot->nr_users, 33, "www-data");
+	name_id(&snapshot->cgroups, &snapshot->nr_cgroups, 1, "/system.slice/nginx.service");
+	name_id(&snapshot->cgroups, &snapshot->nr_cgroups, 2, "/init.scope/\033[2J");
+	return snapshot;
+}
+
+/* Four processes, one that writes escapes to terminals, and calls that found no room. */
+static struct rates *rates_ordinary(bool one_has_ended)
+{
+	static const char hostile[] = "\033]0;x\a\n\xff\xc2\x9b"
+				      "31m";
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
+	struct rates *rates;
+	struct row row;
+
+	take_process(after, 300, "nginx", 5, 4, 500 * MSEC);
+	take_row(after, 300, "read", 20000, 30 * USEC, 20 * USEC, 150);
+	take_row(after, 300, "clock_nanosleep", 10, 100 * MSEC, 100 * MSEC, 0);
+	take_process(after, 400, hostile, sizeof(hostile) - 1, 1, 2 * SEC - 1);
+	take_row(after, 400, "getppid", 3, 120, 0, 0);
+	take_process(after, 4194304, "sixteen-byte-nam", 15, 1, 0);
+	take_early(after, 4194304, "epoll_pwait");
+	if (!one_has_ended) {
+		take_process(after, 17, "sleep", 5, 1, 0);
+		take_row(after, 17, "exit_group", 1, USEC, 0, 0);
+		take_early(after, 17, "read");
+	}
+	row_init_named(&row, 0, ABI_OF_TESTS, "read");
+	row.calls = row.untimed = 7;
+	builder_take_row(after, &row);
+	earlier = reading(before, 0);
+	later = reading(after, 2 * SEC);
+	later->losses.count[LOSS_SLOT_TABLE_FULL] = 7;
+	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+	return rates;
+}
+
+static void top_make(struct top *top, int width, int height)
+{
+	top_init(top, SEC);
+	assert_int_equal(top_update(top, rates_ordinary(false)), 0);
+	top_resize(top, width, height);
+}
+
+/* Presses keys, a character each; upper case ones are special. */
+static bool press(struct top *top, const char *keys)
+{
+	bool quit = false;
+
+	for (; *keys; keys++) {
+		int key = *keys == 'U'   ? TOP_KEY_UP
+			  : *keys == 'D' ? TOP_KEY_DOWN
+			  : *keys == 'E' ? TOP_KEY_ENTER
+			  : *keys == 'X' ? TOP_KEY_ESC
+			  : *keys == 'B' ? TOP_KEY_BACKSPACE
+			  : *keys == 'Z' ? TOP_KEY_END
+			  : *keys == 'A' ? TOP_KEY_HOME
+			  : *keys == 'N' ? TOP_KEY_PAGE_DOWN
+			  : *keys == 'P' ? TOP_KEY_PAGE_UP
+					 : *keys;
+
+		assert_int_equal(top_press(top, key, &quit), 0);
+	}
+	return quit;
+}
+
+/* The text, and behind each line the style of its first cell. */
+static char *screen_text(const struct top *top)
+{
+	static const char styles[NR_CELL_STYLE + 1] = " .*_^>!";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	struct screen screen;
+
+	assert_non_null(out);
+	assert_int_equal(screen_draw(top, &screen), 0);
+	for (int y = 0; y < screen.height; y++) {
+		for (int x = 0; x < screen.width; x++) {
+			char c = screen.cells[y * screen.width + x].c;
+
+			assert_in_range(c, ' ', '~');
+			fputc(c, out);
+		}
+		fprintf(out, "|%c\n",
+			screen.width ? styles[screen.cells[y * screen.width].style] : ' ');
+	}
+	screen_done(&screen);
+	fclose(out);
+	return text;
+}
+
+static void check(const struct top *top, const char *name)
+{
+	__cleanup(freep) char *text = screen_text(top);
+
+	golden_check(name, text);
+}
+
+static void test_sizes(void **state)
+{
+	static const struct {
+		int width, height;
+		const char *name;
+	} sizes[] = {
+		{ 80, 14, "top_80" },
+		{ 150, 14, "top_150" },
+		{ 40, 10, "top_40" },
+		{ 40, 5, "top_tiny" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct top top __cleanup(top_done);
+
+		top_make(&top, sizes[i].width, sizes[i].height);
+		check(&top, sizes[i].name);
+	}
+}
+
+/* No size and no state may write beyond the grid: the sanitizers watch. */
+static void test_every_size(void **state)
+{
+	static const char *const states[] = { "", "E", "h", "/ngi", "d", "d9E", "gg", "/nothing" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		struct top top __cleanup(top_done);
+
+		top_make(&top, 80, 24);
+		press(&top, states[i]);
+		for (int width = 1; width < 200; width += width < 20 ? 1 : 17) {
+			for (int height = 1; height < 30; height++) {
+				top_resize(&top, width, height);
+				free(screen_text(&top));
+			}
+		}
+	}
+}
+
+static void test_states(void **state)
+{
+	struct top top __cleanup(top_done);
+
+	(void)state;
+	top_init(&top, SEC / 2);
+	top_resize(&top, 80, 12);
+	check(&top, "top_first");
+	assert_int_equal(top_update(&top, rates_ordinary(false)), 0);
+	press(&top, "p");
+	check(&top, "top_paused");
+	press(&top, "pE");
+	check(&top, "top_opened");
+	press(&top, "Xh");
+	check(&top, "top_help");
+	press(&top, "x/ngi");
+	check(&top, "top_filter");
+	press(&top, "XXg");
+	check(&top, "top_by_comm");
+	press(&top, "g");
+	check(&top, "top_by_unit");
+}
+
+static void test_process_ends(void **state)
+{
+	struct top top __cleanup(top_done);
+
+	(void)state;
+	top_make(&top, 80, 12);
+	press(&top, "/sleepEE");
+	assert_true(top.opened);
+	assert_string_equal(top.title, "process 17 (sleep)");
+	assert_int_equal(top.calls.nr_rows, 2);
+	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
+	assert_true(top.gone);
+	check(&top, "top_gone");
+	press(&top, ">DDNs");
+	assert_false(press(&top, "q"));
+	assert_int_equal(top.nr_shown, 0);
+	free(screen_text(&top));
+	press(&top, "E");
+	assert_false(top.opened);
+}
+
+static void test_move(void **state)
+{
+	struct top top __cleanup(top_done);
+
+	(void)state;
+	top_make(&top, 80, 7);
+	assert_int_equal(top.nr_shown, 5);
+	assert_int_equal(top_room(&top), 5);
+	top_resize(&top, 80, 4);
+	assert_int_equal(top_room(&top), 2);
+	press(&top, "U");
+	assert_int_equal(top.list.cursor, 0);
+	press(&top, "DD");
+	assert_int_equal(top.list.cursor, 2);
+	assert_int_equal(top.list.first, 1);
+	press(&top, "N");
+	assert_int_equal(top.list.cursor, 4);
+	press(&top, "NZ");
+	assert_int_equal(top.list.first, 3);
+	press(&top, "P");
+	assert_int_equal(top.list.cursor, 2);
+	press(&top, "A");
+	assert_int_equal(top.list.first, 0);
+	assert_false(top.follows);
+}
+
+/* The cursor stays on its process while the order changes around it. */
+static void test_follow(void **state)
+{
+	struct top top __cleanup(top_done);
+	uint32_t pid;
+
+	(void)state;
+	top_make(&top, 80, 24);
+	press(&top, "Z");
+	pid = top.rates->lines[top.shown[top.list.cursor]].pid;
+	top.sort = RATE_PID;
+	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
+	assert_int_equal(top.rates->lines[top.shown[top.list.cursor]].pid, pid);
+}
+
+static void test_sort_keys(void **state)
+{
+	struct top top __cleanup(top_done);
+
+	(void)state;
+	top_make(&top, 80, 24);
+	press(&top, "s");
+	assert_int_equal(top.sort, RATE_ERRORS);
+	press(&top, "<<");
+	assert_int_equal(top.sort, RATE_COMM);
+	press(&top, "<<");
+	assert_int_equal(top.sort, RATE_OLDEST);
+	press(&top, "E>");
+	assert_int_equal(top.call_sort, CALL_ERRORS);
+}
+
+static void test_prompts(void **state)
+{
+	struct top top __cleanup(top_done);
+
+	(void)state;
+	top_make(&top, 80, 24);
+	press(&top, "/nginy");
+	assert_int_equal(top.nr_shown, 0);
+	press(&top, "BxBE");
+	assert_string_equal(top.filter, "ngin");
+	/* Its unit is nginx.service, too. */
+	assert_int_equal(top.nr_shown, 2);
+	press(&top, "/zX");
+	assert_string_equal(top.filter, "ngin");
+	assert_false(press(&top, "X"));
+	assert_string_equal(top.filter, "");
+	press(&top, "d0.25E");
+	assert_int_equal(top.delay_ns, SEC / 4);
+	press(&top, "d1e9E");
+	assert_int_equal(top.delay_ns, SEC / 4);
+	assert_non_null(top.message);
+	press(&top, "dnanE");
+	assert_non_null(top.message);
+	press(&top, "d7X");
+	assert_null(top.message);
+	assert_int_equal(top.delay_ns, SEC / 4);
+	press(&top, "/");
+	for (int i = 0; i < 200; i++)
+		press(&top, "m");
+	assert_int_equal(strlen(top.filter), TOP_TEXT_MAX - 1);
+}
+
+static void test_quit(void **state)
+{
+	struct top top __cleanup(top_done);
+
+	(void)state;
+	top_make(&top, 80, 24);
+	assert_false(press(&top, "hq"));
+	assert_false(press(&top, "Eq"));
+	assert_false(press(&top, "/qX"));
+	assert_true(press(&top, "q"));
+	assert_true(press(&top, "X"));
+	top_done(&top);
+	/* Before the first figures. */
+	top_init(&top, SEC);
+	assert_false(press(&top, "EDUNPAZ<>sgp/xEd1Eh "));
+	free(screen_text(&top));
+	assert_true(press(&top, "q") || press(&top, "Xq"));
+}
+
+static void test_json(void **state)
+{
+	__cleanup(rates_freep) struct rates *rates = rates_ordinary(false);
+	__cleanup(freep) char *text = NULL;
+	char *version, *masked;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	rates_sort(rates, RATE_CALLS);
+	assert_int_equal(report_rates_json(rates, 3, out), 0);
+	fclose(out);
+	version = strstr(text, BPFTRUSS_VERSION);
+	assert_non_null(version);
+	assert_true(asprintf(&masked, "%.*sVERSION%s", (int)(version - text), text,
+			     version + strlen(BPFTRUSS_VERSION)) > 0);
+	golden_check("top_json", masked);
+	free(masked);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes),     cmocka_unit_test(test_every_size),
+		cmocka_unit_test(test_states),    cmocka_unit_test(test_process_ends),
+		cmocka_unit_test(test_move),      cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_sort_keys), cmocka_unit_test(test_prompts),
+		cmocka_unit_test(test_quit),      cmocka_unit_test(test_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The look-alike of strace -c: golden files, one table by hand, one mode a table. */
+#include "tables.h"
+
+static void test_golden(void **state)
+{
+	static const char *const names[] = {
+		"ordinary", "empty", "long_names", "mixed",   "foreign",
+		"unknown",  "big",   "overflow",   "untimed",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_find(names[i])->make(ABI_OF_TESTS);
+		__cleanup(freep) char *text = report_render(report_strace, snapshot);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "strace_%s", names[i]);
+		golden_check(golden, text);
+	}
+}
+
+static void take_calls(struct builder *builder, const char *name, uint64_t calls, uint64_t cpu_ns,
+		       uint64_t errors)
+{
+	struct row row;
+
+	row_init_named(&row, 1, ABI_OF_TESTS, name);
+	row_add_calls(&row, calls, cpu_ns / calls, 0, 0);
+	row.wall_ns = cpu_ns;
+	if (errors)
+		row_add_errors(&row, ENOENT, errors);
+	builder_take_row(builder, &row);
+}
+
+/* What strace 6.1 wrote for these numbers, but for the names. */
+static void test_by_hand(void **state)
+{
+	static const char *const expected =
+		"% time     seconds  usecs/call     calls    errors syscall\n"
+		"------ ----------- ----------- --------- --------- ----------------\n"
+		" 54.29    0.000019           0        39        19 openat\n"
+		" 31.43    0.000011           2         4           write\n"
+		" 14.29    0.000005           0        22           close\n"
+		"------ ----------- ----------- --------- --------- ----------------\n"
+		"100.00    0.000035           0        65        19 total\n";
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	struct builder *builder = builder_make();
+
+	(void)state;
+	take_calls(builder, "openat", 39, 19000, 19);
+	take_calls(builder, "write", 4, 11000, 0);
+	take_calls(builder, "close", 22, 5000, 0);
+	snapshot = snapshot_take(builder);
+	text = report_render(report_strace, snapshot);
+	assert_string_equal(text, expected);
+}
+
+/* The last rule is one longer than the longest name, from 16 characters on. */
+static void test_name_column(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *rule;
+	} names[] = {
+		{ "read", " ----------------\n" },
+		{ "set_robust_list", " ----------------\n" },
+		{ "process_vm_readv", " -----------------\n" },
+		{ "sched_setaffinity", " ------------------\n" },
+		{ "landlock_create_ruleset", " ------------------------\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+		__cleanup(freep) char *text = NULL;
+		struct builder *builder = builder_make();
+
+		take_calls(builder, names[i].name, 1, 0, 0);
+		snapshot = snapshot_take(builder);
+		text = report_render(report_strace, snapshot);
+		assert_non_null(strstr(text, names[i].rule));
+	}
+}
+
+/* Only CPU time counts, and threads are added up. */
+static void test_time_is_cpu_time(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	__cleanup(freep) char *text = report_render(report_strace, snapshot);
+
+	(void)state;
+	assert_non_null(strstr(text, "    0.045400          11      4000       160 read\n"));
+	assert_non_null(strstr(text, "    0.008000         100        80           epoll_pwait\n"));
+	assert_non_null(strstr(text, "          10      6118      1764 total\n"));
+}
+
+static void test_failing_stream(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
+
+	(void)state;
+	assert_non_null(full);
+	setbuf(full, NULL);
+	assert_int_equal(report_strace(snapshot, full), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),         cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_name_column),    cmocka_unit_test(test_time_is_cpu_time),
+		cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

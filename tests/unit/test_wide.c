@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The wide table: golden files, columns by width, sums that hold, units that do not mix. */
+#include "tables.h"
+
+#include "syscalls/waiting.h"
+
+static void test_golden(void **state)
+{
+	static const struct {
+		const char *golden;
+		struct table_options options;
+	} cases[] = {
+		{ "wide_web", { .width = 80 } },
+		{ "wide_web_120", { .width = 120 } },
+		{ "wide_web_all", { 0 } },
+		{ "wide_web_hist", { .width = 80, .hist = true } },
+		{ "wide_web_top", { .width = 80, .keys = GROUP_PID | GROUP_SYSCALL, .top = 2 } },
+		{ "wide_web_pid", { .width = 80, .keys = GROUP_PID } },
+		{ "wide_web_tid",
+		  { .width = 80, .keys = GROUP_PID | GROUP_TID, .errors_only = true } },
+		{ "wide_web_unit", { .width = 80, .keys = GROUP_UNIT | GROUP_USER } },
+		{ "wide_web_arg0", { .width = 80, .keys = GROUP_SYSCALL | GROUP_ARG0 } },
+		{ "wide_web_min_calls", { .width = 80, .min_calls = 100 } },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		table_check(cases[i].golden, report_wide, snapshot, &cases[i].options);
+}
+
+static void test_scenarios_golden(void **state)
+{
+	static const char *const names[] = { "ordinary", "empty",     "foreign", "overflow",
+					     "losses",   "in_flight", "untimed", "no_runq",
+					     "big",      "long_names" };
+	const struct table_options options = { .width = 80 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_find(names[i])->make(ABI_OF_TESTS);
+		char golden[64];
+
+		snprintf(golden, sizeof(golden), "wide_%s", names[i]);
+		table_check(golden, report_wide, snapshot, &options);
+	}
+}
+
+/* No line of the table is wider than asked; trust lines are prose and may be. */
+static void test_fits(void **state)
+{
+	static const int widths[] = { 60, 80, 100, 132, 200 };
+
+	(void)state;
+	for (size_t i = 0; scenario_at(i); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_at(i)->make(ABI_OF_TESTS);
+
+		for (size_t j = 0; j < ARRAY_SIZE(widths); j++) {
+			const struct table_options options = { .width = widths[j] };
+			__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+			char *end = strstr(text, "\nuser CPU ");
+
+			assert_non_null(end);
+			*end = '\0';
+			for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+				assert_in_range(strlen(line), 1, widths[j]);
+				assert_int_not_equal(line[strlen(line) - 1], ' ');
+			}
+		}
+	}
+}
+
+/* Wider screens have all columns of narrower ones. */
+static void test_widens(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	size_t before = 0;
+
+	(void)state;
+	for (int width = 20; width < 200; width += 5) {
+		const struct table_options options = { .width = width };
+		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+		size_t columns = 0;
+
+		*strchr(text, '\n') = '\0';
+		for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+			columns++;
+		assert_true(columns >= before);
+		before = columns;
+	}
+}
+
+static void test_chosen_columns(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	struct column_list columns;
+	struct table_options options = { .width = 20, .columns = &columns };
+	__cleanup(freep) char *text = NULL, *chosen = NULL;
+
+	(void)state;
+	/* The user's choice is never hidden. */
+	assert_int_equal(columns_parse("calls,syscall,err%,max,time%", &columns, NULL), 0);
+	text = table_render(report_wide, snapshot, &options);
+	golden_check("wide_web_columns", text);
+	/* Keys that were not named come first. */
+	assert_int_equal(columns_parse("max", &columns, NULL), 0);
+	chosen = table_render(report_wide, snapshot, &options);
+	assert_memory_equal(chosen, "syscall         max us\n", 23);
+}
+
+/* The column of --sort is always there. */
+static void test_sort(void **state)
+{
+	static const char *const names[] = { "bytes", "err%", "oldest", "min", "calls" };
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct table_options options = { .width = 80,
+						       .sort = column_named(names[i]) };
+		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+
+		*strchr(text, '\n') = '\0';
+		assert_non_null(strstr(text, names[i]));
+	}
+}
+
+static void test_waiting_override(void **state)
+{
+	__cleanup(syscall_set_freep) struct syscall_set *none = NULL, *all = NULL;
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
+	struct table_options options = { .width = 80 };
+	__cleanup(freep) char *working = NULL, *waiting = NULL;
+
+	(void)state;
+	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
+	assert_int_equal(syscall_set_parse("all", &all, NULL), 0);
+	options.waiting = none;
+	working = table_render(report_wide, snapshot, &options);
+	assert_null(strstr(working, "waiting"));
+	assert_non_null(strstr(working, "\nworking       6118 "));
+	options.waiting = all;
+	waiting = table_render(report_wide, snapshot, &options);
+	assert_non_null(strstr(waiting, "\nwaiting       6118 "));
+	assert_non_null(strstr(waiting, "\nworking          0 "));
+}
+
+/* Names that other users chose reach a screen only as printable text. */
+static void test_hostile(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_hostile(ABI_OF_TESTS);
+	const struct table_options options = { .width = 80, .keys = GROUP_PID };
+	__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+
+	(void)state;
+	golden_check("wide_hostile", text);
+	for (const char *at = text; *at; at++)
+		assert_true((unsigned char)*at >= ' ' || *at == '\n');
+}
+
+static void test_failing_stream(void **state)
+{
+	(void)state;
+	table_check_stream(report_wide);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_scenarios_golden),
+		cmocka_unit_test(test_fits),
+		cmocka_unit_test(test_widens),
+		cmocka_unit_test(test_chosen_columns),
+		cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_waiting_override),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

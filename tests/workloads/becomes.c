@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * becomes WHAT ARGUMENT THREADS CALLS: a process that changes while it runs, and makes CALLS calls
+ * in each of its threads before the change and twice as many after it. Only getppid is counted.
+ *
+ *   name NAME      renames itself        user UID     changes its user
+ *   nothing -      waits for a second line on stdin instead: the test changes it
+ */
+#include <sys/prctl.h>
+
+#include "table.h"
+
+#define MAX_THREADS 32
+
+static struct thread threads[MAX_THREADS];
+static int before_pipe[2], after_pipe[2], done_pipe[2];
+static int calls;
+
+static void wait_byte(int fd)
+{
+	char byte;
+
+	while (raw_call(SYS_read, fd, &byte, 1) != 1)
+		;
+}
+
+static int run(void *arg)
+{
+	(void)arg;
+	wait_byte(before_pipe[0]);
+	for (int i = 0; i < calls; i++)
+		raw_call(SYS_getppid, 0);
+	raw_call(SYS_write, done_pipe[1], "", 1);
+	wait_byte(after_pipe[0]);
+	repeat_call(2 * calls, SYS_getppid, 0);
+	raw_call(SYS_exit, 0);
+	return 0;
+}
+
+static void change(const char *what, const char *argument)
+{
+	if (!strcmp(what, "name"))
+		raw_call(SYS_prctl, PR_SET_NAME, argument);
+	else if (!strcmp(what, "user"))
+		raw_call(SYS_setresuid, atoi(argument), atoi(argument), atoi(argument));
+	else
+		wait_byte(0);
+}
+
+int main(int argc, char **argv)
+{
+	static char bytes[MAX_THREADS];
+	bool wait = table_init(&argc, &argv);
+	int number = arg_number(argc, argv, 3, 7);
+
+	calls = arg_number(argc, argv, 4, 1009);
+	if (!wait || argc < 3 || number > MAX_THREADS || pipe(before_pipe) || pipe(after_pipe) ||
+	    pipe(done_pipe))
+		return 1;
+	for (int i = 0; i < number; i++)
+		thread_start(&threads[i], i, run);
+	table_barrier();
+	raw_call(SYS_write, before_pipe[1], bytes, number);
+	for (int i = 0; i < number; i++)
+		wait_byte(done_pipe[0]);
+	change(argv[1], argv[2]);
+	raw_call(SYS_write, after_pipe[1], bytes, number);
+	repeat_call(2 * calls, SYS_getppid, 0);
+	for (int i = 0; i < number; i++)
+		thread_join(&threads[i]);
+	table_finish(0);
+}
