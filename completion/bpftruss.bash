@@ -3,14 +3,22 @@
 
 _bpftruss()
 {
-	local options="-c --count -p --pid -f --follow -t --trace -o --output -d --duration --json
+	local options="-c --count -p --pid -n --name -u --unit -g --cgroup -U --user -a --all --wait
+		-f --follow -t --trace -o --output -d --duration -i --interval -N --number
+		-w --wide --hist --errors --csv --json --format --chart --by --sort --top --columns
+		--min-calls --errors-only --waiting --keep-exited
 		--max-tasks --max-rows --max-errnos -v --verbose -V --version -h --help"
-	local classes="%file %desc %network %memory %process %signal %ipc %io %creds %clock
-		%stat %lstat %fstat %statfs %fstatfs all"
-	local of_top="-i --interval --by --sort --top --once --json -p --pid -n --name -u --unit
+	local top_options="-i --interval --by --sort --top --once --json -p --pid -n --name -u --unit
 		-g --cgroup -U --user -a --all --wait -f --follow --max-tasks --max-rows
 		-v --verbose -h --help"
-	local columns="pid comm user unit threads calls errors usr sys runq sleep max oldest"
+	local classes="%file %desc %network %memory %process %signal %ipc %io %creds %clock
+		%stat %lstat %fstat %statfs %fstatfs all"
+	local formats="truss wide json csv strace errors"
+	local keys="pid tid comm unit user syscall abi arg0"
+	local columns="pid tid comm unit user abi syscall arg0 calls errors err% interrupted no_return
+		untimed in_flight oldest time% total cpu runq sleep min avg p50 p90 p99 max bytes"
+	local top_keys="pid comm unit"
+	local top_columns="pid comm user unit threads calls errors usr sys runq sleep max oldest"
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local i before
 
@@ -19,22 +27,20 @@ _bpftruss()
 		return
 	fi
 	if [[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]]; then
-		case "$previous" in
-		-p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word") ;;
-		-U | --user) mapfile -t COMPREPLY < <(compgen -u -- "$word") ;;
-		-g | --cgroup) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
-		--by) mapfile -t COMPREPLY < <(compgen -W "pid comm unit" -- "$word") ;;
-		--sort) mapfile -t COMPREPLY < <(compgen -W "$columns" -- "$word") ;;
-		-i | --interval | -n | --name | -u | --unit | --top | --max-*) COMPREPLY=() ;;
-		*) mapfile -t COMPREPLY < <(compgen -W "$of_top" -- "$word") ;;
-		esac
+		options=$top_options keys=$top_keys columns=$top_columns
+		_bpftruss_argument "$previous" "$word" ||
+			mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
 		return
 	fi
 	# Behind a command, its own words.
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		before=${COMP_WORDS[i]}
 		case "$before" in
-		-p | --pid | -t | --trace | -o | --output | -d | --duration | --max-*) ((i++)) ;;
+		-[pnugUtodiN] | --pid | --name | --unit | --cgroup | --user | --trace | --output | \
+			--duration | --interval | --number | --format | --chart | --by | --sort | \
+			--top | --columns | --waiting | --min-calls | --keep-exited | --max-*)
+			((i++))
+			;;
 		-*) ;;
 		*)
 			if declare -F _command_offset >/dev/null; then
@@ -46,21 +52,51 @@ _bpftruss()
 			;;
 		esac
 	done
-	case "$previous" in
-	-p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word") ;;
-	-t | --trace) mapfile -t COMPREPLY < <(compgen -W "$classes" -- "$word") ;;
-	-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-	-d | --duration | --max-*) COMPREPLY=() ;;
-	*)
-		if [[ $word == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
-		else
-			mapfile -t COMPREPLY < <(compgen -c -- "$word")
-			if [[ $COMP_CWORD == 1 ]]; then
-				mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W "doctor top" -- "$word")
-			fi
+	_bpftruss_argument "$previous" "$word" && return
+	if [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+	else
+		mapfile -t COMPREPLY < <(compgen -c -- "$word")
+		if [[ $COMP_CWORD == 1 ]]; then
+			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "top doctor" -- "$word")
 		fi
+	fi
+}
+
+# The last word of a list such as calls,p99 goes on with what stands before it.
+_bpftruss_list()
+{
+	local before=""
+
+	[[ $2 == *,* ]] && before=${2%,*},
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${2##*,}")
+}
+
+# Completes $2 as the argument of the option $1, in the words that _bpftruss has set; fails when
+# the option takes none.
+_bpftruss_argument()
+{
+	local cgroups=/sys/fs/cgroup
+
+	case "$1" in
+	-p | --pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$2") ;;
+	-n | --name) mapfile -t COMPREPLY < <(compgen -W "$(sort -u /proc/[0-9]*/comm 2>/dev/null)" -- "$2") ;;
+	-u | --unit)
+		mapfile -t COMPREPLY < <(compgen -W "$(systemctl list-units --plain --no-legend \
+			2>/dev/null | cut -d' ' -f1)" -- "$2")
 		;;
+	-g | --cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${2:-$cgroups/}") ;;
+	-U | --user) mapfile -t COMPREPLY < <(compgen -u -- "$2") ;;
+	-t | --trace | --waiting) mapfile -t COMPREPLY < <(compgen -W "$classes" -- "$2") ;;
+	-o | --output | --chart) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	--format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$2") ;;
+	--by) _bpftruss_list "$keys" "$2" ;;
+	--sort) mapfile -t COMPREPLY < <(compgen -W "$columns" -- "$2") ;;
+	--columns) _bpftruss_list "$columns" "$2" ;;
+	-d | --duration | -i | --interval | -N | --number | --top | --min-calls | --keep-exited | --max-*)
+		COMPREPLY=()
+		;;
+	*) return 1 ;;
 	esac
 }
 
