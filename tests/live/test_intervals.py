@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports in between: intervals add up to the whole, and asking does not disturb the counting."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+
+import pytest
+
+from harness import BPFTRUSS, NUMBERS, Bpftruss, Report, check_row, merge_counts, must_equal, until
+
+ROUNDS = 150
+CALLS = 101
+TICK = "0.05"  # seconds; the workload takes several
+LONG_NS = 1 << 62
+READ = NUMBERS["read"]
+TIMES = ("wall_ns", "cpu_ns", "runq_ns", "sleep_ns")
+
+
+def reports(bpftruss):
+    """All whole lines of JSON so far. A call may be in flight for longer than its interval."""
+    text = bpftruss.text()
+    lines = [Report(line, lossy=True) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+    for report in lines:
+        assert report.data["exact"] is True and not report.losses
+        for row in report.rows:
+            check_row(row, LONG_NS)
+    return lines
+
+
+def finished(bpftruss):
+    assert bpftruss.wait() == 0, bpftruss.stderr()
+    return reports(bpftruss)
+
+
+def counted(lines, by_pid=True):
+    """What these reports counted, added up; histograms by the number of calls in them."""
+    rows = [row for report in lines for row in report.rows]
+    total = merge_counts(rows, by_pid)
+    for counts in total.values():
+        counts["timed"] = 0
+    for row in rows:
+        key = (row["pid"] if by_pid else None, row["abi"], row["nr"])
+        total[key]["timed"] += sum(count for _, _, count in row["histogram"])
+    return {key: counts for key, counts in total.items() if counts["calls"]}
+
+
+def measured(lines):
+    """The times, which only readings of the same bpftruss can have in common."""
+    total = {}
+    for row in (row for report in lines for row in report.rows):
+        key = (row["pid"], row["abi"], row["nr"])
+        buckets = [((low, high), count) for low, high, count in row["histogram"]]
+        for what, count in buckets + [(name, row[name] or 0) for name in TIMES]:
+            total.setdefault(key, {}).setdefault(what, 0)
+            total[key][what] += count
+    return {key: row for key, row in total.items() if any(row.values())}
+
+
+def must_meet(lines):
+    """Each interval starts where the one before it ended."""
+    assert [line.data["start"] for line in lines[1:]] == [line.data["end"] for line in lines[:-1]]
+
+
+def wholes(lines):
+    """Reports so far, told from intervals by their start: it is that of the counting."""
+    return [line for line in lines[1:] if line.data["start"] == lines[0].data["start"]]
+
+
+def intervals(lines):
+    return [line for line in lines if line not in wholes(lines)]
+
+
+def ask(bpftruss):
+    """The report so far."""
+    before = len(reports(bpftruss))
+    bpftruss.signal(signal.SIGUSR1)
+    until(lambda: len(reports(bpftruss)) > before, "a report so far")
+    return reports(bpftruss)[before]
+
+
+def ask_between(bpftruss):
+    before = len(wholes(reports(bpftruss)))
+    bpftruss.signal(signal.SIGUSR1)
+    until(lambda: len(wholes(reports(bpftruss))) > before, "a report so far")
+    return wholes(reports(bpftruss))[-1]
+
+
+def both(live, target, *options, json=True):
+    """One bpftruss that reports intervals, and one that does not."""
+    return (
+        live.attach(target.pid, "-i", TICK, *options, json=json),
+        live.attach(target.pid, *options, json=json),
+    )
+
+
+# --- intervals add up ----------------------------------------------------------------------------
+
+
+def test_intervals_add_up_to_one_long_report(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target, "-f")
+    target.go()
+    lines, whole = finished(short), long.report()
+    assert len(lines) > 3
+    must_equal(whole, target.table())
+    assert counted(lines) == counted([whole])
+    must_meet(lines)
+
+
+def test_intervals_of_one_process_without_its_children_add_up(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target)
+    target.go()
+    lines, whole = finished(short), long.report()
+    assert {row["pid"] for row in whole.rows} == {target.pid}
+    assert counted(lines) == counted([whole])
+
+
+def test_intervals_by_thread_add_up(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target, "-f", "--by", "tid")
+    target.go()
+    lines, whole = finished(short), long.report()
+    must_equal(whole, target.table())
+    assert counted(lines) == counted([whole])
+
+
+def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
+    target, keeper = live.workload("steady", ROUNDS, CALLS), live.workload("calls")
+    bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", TICK)
+    target.go()
+    assert target.wait() == 0
+    whole = ask_between(bpftruss)
+    bpftruss.signal(signal.SIGINT)
+    lines = intervals(finished(bpftruss))
+    assert counted(lines) == counted([whole])
+    assert measured(lines) == measured([whole])
+    must_meet(lines)
+
+
+def test_intervals_add_up_while_ended_processes_are_folded(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target, "-f", "--keep-exited", 3)
+    target.go()
+    lines, whole = finished(short), long.report()
+    assert any(row["pid"] is None for row in whole.rows)
+    assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
+    must_equal_totals(whole, target.table())
+
+
+def must_equal_totals(report, table):
+    calls = {key: row["calls"] for key, row in table.counts().items()}
+    assert {key: row["calls"] for key, row in counted([report], by_pid=False).items()} == calls
+
+
+def test_folded_processes_are_in_no_interval_twice(live):
+    """The rows of those that were folded are subtracted from the rows they were folded into."""
+    target = live.workload("forks", "clone", 503)
+    bpftruss = live.attach(target.pid, "-f", "-i", "0.01", "--keep-exited", 3)
+    target.go()
+    lines = finished(bpftruss)
+    assert sum(line.total("getppid") for line in lines) == 503
+    assert counted(lines, by_pid=False).keys() == target.table().counts().keys()
+    must_meet(lines)
+
+
+def test_intervals_by_thread_add_up_while_processes_are_folded(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target, "-f", "--by", "tid", "--keep-exited", 3)
+    target.go()
+    lines, whole = finished(short), long.report()
+    assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
+
+
+def test_intervals_add_up_while_processes_join_and_leave(live):
+    short = live.add(Bpftruss, ["--wait", "-n", "chosen*", "-n", "forks", "-i", "0.02"])
+    long = live.add(Bpftruss, ["--wait", "-n", "chosen*", "-n", "forks"])
+    short.wait_counting(), long.wait_counting()
+    for _ in range(3):
+        targets = [live.workload("forks", "fork", 61), live.workload("forks", "clone3", 61)]
+        targets += [live.workload("becomes", "name", "chosen-%d" % i, 7, 503) for i in range(3)]
+        for target in targets:
+            target.go()
+        for target in targets:
+            assert target.wait() == 0
+    long.signal(signal.SIGINT)
+    short.signal(signal.SIGINT)
+    lines, whole = finished(short), long.report()
+    assert whole.total("getppid") == 3 * (2 * 61 + 3 * 2 * 503 * (7 + 1))
+    # But for the reads in which threads slept while their process took its name.
+    sums = [{k: v for k, v in counted(x).items() if k[2] != READ} for x in (lines, [whole])]
+    assert sums[0] == sums[1]
+    must_meet(lines)
+
+
+def test_csv_intervals_add_up_and_have_one_header(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target, "-f", "--csv", "--by", "syscall", json=False)
+    target.go()
+    assert short.wait() == long.wait() == 0
+    assert short.text().count(b"start,end,") == 1
+    names = ("calls", "errors", "interrupted", "no_return", "bytes")
+    sums = [csv_sums(bpftruss.text(), names) for bpftruss in (short, long)]
+    assert sums[0] == sums[1]
+    assert len(csv_times(short.text())) > 3
+    for (_, end), (start, _) in zip(csv_times(short.text()), csv_times(short.text())[1:]):
+        assert end == start
+
+
+def csv_rows(text):
+    return list(csv.DictReader(io.StringIO(text.decode())))
+
+
+def csv_times(text):
+    return sorted({(row["start"], row["end"]) for row in csv_rows(text)})
+
+
+def csv_sums(text, names):
+    total = {}
+    for row in csv_rows(text):
+        for name in names:
+            key = (row["syscall"], name)
+            total[key] = total.get(key, 0) + int(row[name] or 0)
+    return {key: count for key, count in total.items() if count}
+
+
+def test_text_intervals_add_up(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    bpftruss = live.attach(target.pid, "-f", "-i", TICK, json=False)
+    target.go()
+    assert bpftruss.wait() == 0
+    text = bpftruss.text().decode()
+    calls = [line.split()[2] for line in text.splitlines() if line.startswith("getppid ")]
+    assert sum(map(int, calls)) == target.table().total("getppid")
+    assert text.count("sys totals:") == text.count("exact: no call is missing") > 3
+
+
+# --- how many, and the last of them --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_n_ends_after_that_many_intervals(live, count):
+    target = live.workload("calls")
+    lines = finished(live.attach(target.pid, "-i", "0.05", "-N", count))
+    assert len(lines) == count and target.popen.poll() is None
+    must_meet(lines)
+    assert all(line.data["elapsed_ns"] > 0.02e9 for line in lines)
+    assert sum(line.data["elapsed_ns"] for line in lines) >= count * 0.05e9
+
+
+def test_the_last_interval_is_reported_although_it_is_not_over(live):
+    target, keeper = live.workload("calls"), live.workload("calls")
+    bpftruss = live.attach([target.pid, keeper.pid], "-i", 50)
+    target.go()
+    assert target.wait() == 0
+    bpftruss.signal(signal.SIGINT)
+    (last,) = finished(bpftruss)
+    assert last.total("getppid") == 1009
+    assert last.data["elapsed_ns"] < 50e9
+
+
+def test_a_part_of_an_interval_holds_what_the_ones_before_it_do_not(live):
+    target, keeper = live.workload("calls"), live.workload("calls")
+    bpftruss = live.attach([target.pid, keeper.pid], "-i", "1")
+    until(lambda: reports(bpftruss), "a first interval")
+    target.go()
+    assert target.wait() == 0
+    bpftruss.signal(signal.SIGINT)
+    lines = finished(bpftruss)
+    assert [bool(line.select("getppid")) for line in lines].count(True) == 1
+    assert sum(line.total("getppid") for line in lines) == 1009
+    must_meet(lines)
+
+
+def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(live):
+    target, keeper = live.workload("calls"), live.workload("calls")
+    bpftruss = live.attach([target.pid, keeper.pid], "-i", TICK)
+    until(lambda: len(reports(bpftruss)) > 2, "three intervals")
+    target.go()
+    assert target.wait() == 0
+    bpftruss.signal(signal.SIGINT)
+    lines = finished(bpftruss)
+    for line in lines[:3]:
+        (row,) = line.select("read", pid=target.pid)
+        assert row["in_flight"] == 1 and row["calls"] == 0
+    assert sum(line.total("read", pid=target.pid) for line in lines) == target.table().total("read")
+
+
+def test_n_without_i_is_a_usage_error():
+    result = subprocess.run(
+        [BPFTRUSS, "-c", "-N", "3", "-p", "1"], stdout=-1, stderr=-1, universal_newlines=True
+    )
+    assert result.returncode == 2 and not result.stdout
+    assert result.stderr.startswith("bpftruss: -N ") and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["-i", "0"], ["-i", "x"], ["-i", "1", "-N", "-1"]])
+def test_intervals_of_no_length_or_number_are_usage_errors(arguments):
+    command = [BPFTRUSS, "-c"] + arguments + ["-p", "1"]
+    result = subprocess.run(command, stdout=-1, stderr=-1, timeout=10, universal_newlines=True)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+
+
+# --- asking in between ---------------------------------------------------------------------------
+
+
+def test_sigusr1_prints_a_report_so_far_and_counting_goes_on(live):
+    first, second = live.workload("calls"), live.workload("calls")
+    bpftruss = live.attach([first.pid, second.pid])
+    first.go()
+    assert first.wait() == 0
+    so_far = ask(bpftruss)
+    assert so_far.total("getppid") == 1009
+    second.go()
+    lines = finished(bpftruss)
+    assert len(lines) == 2
+    assert lines[1].total("getppid", pid=first.pid) == 1009
+    assert lines[1].total("getppid", pid=second.pid) == 1009
+    assert lines[0].data["start"] == lines[1].data["start"]
+
+
+def test_sigusr1_under_load_changes_nothing(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    bpftruss = live.attach(target.pid, "-f")
+    target.go()
+    totals = [ask(bpftruss).total("getppid") for _ in range(7)]
+    lines = finished(bpftruss)
+    assert totals == sorted(totals)
+    must_equal(Report(json.dumps(lines[-1].data).encode()), target.table())
+
+
+def test_sigusr1_between_intervals_takes_nothing_from_them(live):
+    target = live.workload("steady", ROUNDS, CALLS)
+    short, long = both(live, target, "-f")
+    until(lambda: reports(short), "a first interval")
+    target.go()
+    for _ in range(5):
+        ask_between(short)
+    lines, whole = finished(short), long.report()
+    assert len(wholes(lines)) == 5
+    assert counted(intervals(lines)) == counted([whole])
+    must_meet(intervals(lines))
+
+
+def test_sigusr1_does_not_reach_the_command(live):
+    script = "trap 'echo caught' USR1; echo ready; read line; exit 7"
+    bpftruss = live.start("/bin/sh", "-c", script, stdin=subprocess.PIPE)
+    until(lambda: b"ready" in bpftruss.stdout(), "the command says ready")
+    assert ask(bpftruss).total("execve") == 1
+    bpftruss.tell(b"\n")
+    assert bpftruss.wait() == 7
+    assert len(reports(bpftruss)) == 2 and b"caught" not in bpftruss.stdout()
+
+
+@pytest.mark.parametrize("options", [["--csv"], ["-w"], ["--format=strace"], ["--errors"]])
+def test_sigusr1_works_in_every_format(live, options):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid, *options, json=False)
+    bpftruss.signal(signal.SIGUSR1)
+    until(lambda: bpftruss.text() or options == ["--format=strace"], "a report so far")
+    target.go()
+    assert bpftruss.wait() == 0
+    assert b"close" in bpftruss.text()

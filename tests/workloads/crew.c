@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * crew NUMBER: threads of which the first makes one call and one bad one, the second two of each,
+ * and so on. Then all sleep in read, the first thread too, until the test writes another line.
+ */
+#include "table.h"
+
+#define MAX_THREADS 64
+
+static struct thread threads[MAX_THREADS];
+static int end_pipe[2], done;
+
+static int run(void *arg)
+{
+	const struct thread *thread = arg;
+	char byte;
+
+	repeat_call(thread->index, SYS_sched_yield, 0);
+	repeat_call(thread->index, SYS_close, -1);
+	__atomic_add_fetch(&done, 1, __ATOMIC_RELEASE);
+	counted_call(SYS_read, end_pipe[0], &byte, 1);
+	counted_exit(SYS_exit, 0);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool wait = table_init(&argc, &argv);
+	int number = arg_number(argc, argv, 1, 7);
+	char line[16];
+
+	if (!wait || number > MAX_THREADS || pipe(end_pipe))
+		return 1;
+	table_barrier();
+	for (int i = 0; i < number; i++) {
+		thread_start(&threads[i], i + 1, run);
+		table_add(SYS_clone, 1, END_OK);
+	}
+	while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) < number)
+		;
+	counted_call(SYS_read, STDIN_FILENO, line, sizeof(line));
+	counted_call(SYS_write, end_pipe[1], threads, number);
+	for (int i = 0; i < number; i++)
+		thread_join(&threads[i]);
+	table_finish(0);
+}
