@@ -4,12 +4,14 @@
 import csv
 import io
 import json
+import os
+import shutil
 import signal
 import subprocess
 
 import pytest
 
-from harness import BPFTRUSS, NUMBERS, Bpftruss, Report, check_row, merge_counts, must_equal, until
+from harness import BPFTRUSS, BUILD, NUMBERS, Bpftruss, Report, check_row, merge_counts, must_equal, until
 
 ROUNDS = 150
 CALLS = 101
@@ -24,7 +26,7 @@ def reports(bpftruss):
     text = bpftruss.text()
     lines = [Report(line, lossy=True) for line in text[: text.rfind(b"\n") + 1].splitlines()]
     for report in lines:
-        assert report.data["exact"] is True and not report.losses
+        assert report.data["exact"] is True and not report.losses, report.losses
         for row in report.rows:
             check_row(row, LONG_NS)
     return lines
@@ -175,14 +177,15 @@ def test_intervals_by_thread_add_up_while_processes_are_folded(live):
     assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
 
 
-def test_intervals_add_up_while_processes_join_and_leave(live):
-    short = live.add(Bpftruss, ["--wait", "-n", "chosen*", "-n", "forks", "-i", "0.02"])
-    long = live.add(Bpftruss, ["--wait", "-n", "chosen*", "-n", "forks"])
-    short.wait_counting(), long.wait_counting()
+def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
+    unique = "ours%d-" % os.getpid()
+    forks = shutil.copy(os.path.join(BUILD, "workloads", "forks"), tmp_path / (unique + "f"))
+    short = live.add(Bpftruss, ["--wait", "-n", unique + "*", "-i", "0.02"]).wait_counting()
+    long = live.add(Bpftruss, ["--wait", "-n", unique + "*"]).wait_counting()
     for _ in range(3):
-        targets = [live.workload("forks", "fork", 61), live.workload("forks", "clone3", 61)]
-        targets += [live.workload("becomes", "name", "chosen-%d" % i, 7, 503) for i in range(3)]
-        for target in targets:
+        joining = [live.workload("becomes", "name", unique + str(i), 7, 503) for i in range(3)]
+        targets = [live.spawn(forks, "fork", 61), live.spawn(forks, "clone3", 61)] + joining
+        for target in joining:
             target.go()
         for target in targets:
             assert target.wait() == 0
