@@ -47,6 +47,7 @@ libc = ctypes.CDLL(None)
 other, chosen = (name.encode() for name in sys.argv[1:])
 for i in range(2000):
     libc.prctl(15, other, 0, 0, 0)
+    libc.getsid(0)
     libc.prctl(15, chosen, 0, 0, 0)
     libc.getppid()
 """
@@ -54,7 +55,7 @@ for i in range(2000):
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_processes_that_change_their_names_all_the_time_are_counted_under_each(live, number):
-    """One getppid under the chosen name each time."""
+    """One getppid under the chosen name each time, and one getsid under the other."""
     arguments = [sys.executable, "-c", RENAMER, unique("no"), unique("yes")]
     bpftruss = live.add(Bpftruss, ["--wait", "-n", unique("yes")]).wait_counting()
     processes = [subprocess.Popen(arguments) for _ in range(number)]
@@ -63,3 +64,4 @@ def test_processes_that_change_their_names_all_the_time_are_counted_under_each(l
     report = bpftruss.interrupt(lossy=True)
     assert report.data["exact"] is True
     assert [report.total("getppid", pid=process.pid) for process in processes] == [2000] * number
+    assert report.total("getsid") == 0

@@ -199,6 +199,54 @@ def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
     must_meet(lines)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--keep-exited", 1],
+        ["--keep-exited", 1, "--by", "tid"],
+        ["--keep-exited", 2, "--by", "arg0"],
+        ["--by", "tid,arg0"],
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_very_short_intervals_add_up(live, options):
+    target = live.workload("forks", "clone", 1009)
+    bpftruss = live.attach(target.pid, "-f", "-i", "0.002", *options)
+    target.go()
+    lines = finished(bpftruss)
+    assert len(lines) > 10
+    calls = {key: row["calls"] for key, row in target.table().counts().items()}
+    got = {key: row["calls"] for key, row in counted(lines, by_pid=False).items()}
+    assert got == calls
+    must_meet(lines)
+
+
+def test_intervals_of_two_processes_under_one_pid_add_up(live):
+    target = live.workload("reuse")
+    bpftruss = live.attach(target.pid, "-f", "-i", "0.001", "--keep-exited", 1)
+    target.go()
+    lines = finished(bpftruss)
+    if target.wait() == 77:
+        pytest.skip("the kernel does not let this user choose a pid")
+    assert sum(line.total("getppid") for line in lines) == 18
+
+
+def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
+    target = live.workload("crew", 7)
+    options = ["--csv", "--by", "tid", "-t", "sched_yield", "-i", TICK]
+    bpftruss = live.attach(target.pid, *options, json=False)
+    target.go()
+    until(lambda: len(target.threads()) == 8, "threads")
+    for tid in target.threads():
+        target.wait_asleep_in("read", tid=tid)
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 0
+    calls = {}
+    for row in csv_rows(bpftruss.text()):
+        calls[row["tid"]] = calls.get(row["tid"], 0) + int(row["calls"])
+    assert sorted(calls.values()) == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_csv_intervals_add_up_and_have_one_header(live):
     target = live.workload("steady", ROUNDS, CALLS)
     short, long = both(live, target, "-f", "--csv", "--by", "syscall", json=False)

@@ -545,6 +545,17 @@ def test_a_hostile_name_stays_one_field_of_one_line(live):
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["-w"], ["--hist"], ["--errors"], ["--format=strace"], ["--csv"]],
+    ids=lambda options: options[0],
+)
+def test_no_report_holds_control_characters(live, options):
+    by_name = [] if options == ["--format=strace"] else ["--by", "comm,syscall"]
+    text, _ = count_text(live, ["-f"] + options + by_name, "names")
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+
+
 def test_csv_names_its_others_and_leaves_their_keys_empty(live):
     rows, table = count_csv(live, ["-f", "--by", "pid", "--top", 1], "forks", "clone", 5)
     assert rows[1]["pid"] == "" and rows[1]["comm"] == "(5 others)"
@@ -662,7 +673,20 @@ def test_folded_processes_are_added_up_by_name_and_shown_as_exited(live):
     assert re.search(r"^ *exited +forks +\d+$", text, re.M)
 
 
-def test_a_snapshot_of_folded_names_tells_them_apart(live):
+def test_folded_processes_keep_all_numbers_but_their_pids(live):
+    """Also errnos, histograms and times: those of one row are those of all."""
+    target = live.workload("forks", "clone", 307)
+    own = live.attach(target.pid, "-f")
+    folded = live.attach(target.pid, "-f", "--keep-exited", 1)
+    target.go()
+    own, folded = own.report(), folded.report()
+    assert own.counts() == folded.counts() == target.table().counts()
+    assert len(folded.rows) < len(own.rows) / 10
+    for row in folded.rows:
+        assert sum(row["errnos"].values()) == row["errors"]
+
+
+def test_folded_processes_of_different_names_stay_apart(live):
     options = ["-f", "--by", "comm", "--keep-exited", 1, "-t", "getppid"]
     rows, table = count_csv(live, options, "names")
     assert add_up(rows, "calls") == table.total("getppid")
