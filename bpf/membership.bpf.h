@@ -3,7 +3,8 @@
  * Owns who is counted. A process is counted because its pid was given (TASK_TARGET, for good) or
  * because a selector matches it (TASK_CHOSEN on its leader, as long as it does). Threads learn of
  * it in three ways: from the fork that made them, from a pass of the iterator, and, while a process
- * that was chosen late still has threads that neither has reached, at their next call.
+ * that was chosen late still has threads that neither has reached, at their next call; so do
+ * threads whose fork could not hand it on, as the kernel was busy with task storage on that CPU.
  */
 #ifndef BPFTRUSS_MEMBERSHIP_BPF_H
 #define BPFTRUSS_MEMBERSHIP_BPF_H
@@ -37,6 +38,13 @@ static __always_inline bool joins_pending(void)
 	       *(volatile u32 *)&membership.joins != *(volatile u32 *)&membership.joins_done;
 }
 
+/* Some thread does not know yet that it is to be counted. */
+static __always_inline void joins_announce(void)
+{
+	__sync_fetch_and_add(&membership.joins, 1);
+	event_send(EVENT_PROCESS_JOINED);
+}
+
 /*
  * Claims a task for counting; the fork hook and the iterator may both try. It is counted once
  * task_publish() says so: until then it has no record, and not for want of room.
@@ -65,14 +73,9 @@ static __always_inline bool task_makes_no_calls(struct task_struct *task)
 }
 
 /* NULL when the kernel has no memory for it, or is busy with task storage on this CPU. */
-static __always_inline struct task_ref *task_ref_create(struct task_struct *task, enum loss reason)
+static __always_inline struct task_ref *task_ref_create(struct task_struct *task)
 {
-	struct task_ref *ref =
-		bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!ref)
-		loss_add(reason);
-	return ref;
+	return bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 /* Settles what is open, and hands the record to user space. */
@@ -112,13 +115,6 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 	return 0;
 }
 
-static __noinline bool task_chosen(struct task_struct *task)
-{
-	struct task_ref *leader = task_ref_find(task->group_leader);
-
-	return leader && leader->flags & TASK_CHOSEN;
-}
-
 /*
  * Asks the selectors about a process, under the name it has or is about to have, and notes the
  * answer on its leader. Returns whether it is chosen. A process that may have other threads, which
@@ -128,15 +124,15 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 					  bool notice)
 {
 	bool chosen = task_selected(leader, comm);
-	struct task_ref *ref =
-		chosen ? task_ref_create(leader, LOSS_TASK_UNTRACKED) : task_ref_find(leader);
+	struct task_ref *ref = chosen ? task_ref_create(leader) : task_ref_find(leader);
 
+	if (chosen && !ref)
+		loss_add(LOSS_TASK_UNTRACKED);
 	if (!ref || ref->flags & TASK_IGNORED)
 		return false;
 	if (chosen) {
 		if (!(__sync_fetch_and_or(&ref->flags, TASK_CHOSEN) & TASK_CHOSEN) && notice) {
-			__sync_fetch_and_add(&membership.joins, 1);
-			event_send(EVENT_PROCESS_JOINED);
+			joins_announce();
 		}
 	} else if (__sync_fetch_and_and(&ref->flags, ~TASK_CHOSEN) & TASK_CHOSEN) {
 		__sync_fetch_and_add(&membership.leaves, 1);
@@ -148,14 +144,18 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
 {
-	if (!task_chosen(task))
+	struct task_ref *leader = task_ref_find(task->group_leader);
+
+	if (!leader || !(leader->flags & (TASK_CHOSEN | TASK_TARGET)))
 		return NULL;
-	*ref = task_ref_create(task, LOSS_THREAD_LATE);
+	*ref = task_ref_create(task);
+	if (!*ref)
+		loss_add(LOSS_THREAD_LATE);
 	if (!*ref || (*ref)->flags & TASK_IGNORED)
 		return NULL;
 	if (task_claim(*ref)) {
 		record_start(task, *ref, true, 0, -1, NATIVE_ABI);
-		task_publish(*ref, 0);
+		task_publish(*ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
 	}
 	*index = (*ref)->record;
 	return *index ? record_find(*index) : NULL;
@@ -164,10 +164,11 @@ static __noinline struct task_record *task_join(struct task_struct *task, u32 *i
 /* A call by a counted thread after some process has left: was it its own? Returns true if so. */
 static __noinline bool task_leave(struct task_struct *task, struct task_record *record)
 {
-	struct task_ref *ref = task_ref_find(task);
+	struct task_ref *ref = task_ref_find(task), *leader;
 
 	record->leaves_seen = membership.leaves;
-	if (!ref || ref->flags & TASK_TARGET || task_chosen(task))
+	leader = task_ref_find(task->group_leader);
+	if (!ref || ref->flags & TASK_TARGET || (leader && leader->flags & TASK_CHOSEN))
 		return false;
 	task_end(task, ref);
 	return true;

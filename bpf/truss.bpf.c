@@ -120,9 +120,15 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	if (!counted)
 		return 0;
-	ref = task_ref_create(child, same_process ? LOSS_THREAD_LATE : LOSS_TASK_UNTRACKED);
-	if (!ref)
+	ref = task_ref_create(child);
+	if (!ref) {
+		/* A thread finds out at its first call; nobody looks for a process. */
+		if (same_process)
+			joins_announce();
+		else
+			loss_add(LOSS_TASK_UNTRACKED);
 		return 0;
+	}
 	if (!same_process && !inherited)
 		inherited = TASK_CHOSEN;
 	if (!task_claim(ref))
@@ -209,9 +215,12 @@ int adopt_targets(struct bpf_iter__task *ctx)
 	leader_ref = task_ref_find(task->group_leader);
 	if (!leader_ref || !(leader_ref->flags & (TASK_TARGET | TASK_CHOSEN)))
 		return 0;
-	ref = task_ref_create(task, LOSS_THREAD_LATE);
-	if (!ref || !task_claim(ref))
+	ref = task_ref_create(task);
+	if (ref && !task_claim(ref))
 		return 0;
+	/* One that got no storage counts as found: there will be another pass. */
 	membership.adopted++;
+	if (!ref)
+		return 0;
 	return task_adopt(task, ref, leader_ref->flags);
 }

@@ -297,28 +297,22 @@ static int collector_adopt(struct collector *c)
 }
 
 /*
- * Passes until one adopts none and no fork failed to hand on its counting meanwhile, as it does
- * when the kernel is busy with task storage on that CPU: a thread that was missed before such a
- * pass was found by it. Every pass but the last finds something, unless memory is short for good.
+ * Passes until one adopts none. A thread that was made meanwhile without its fork handing on the
+ * counting was found by the next pass, or finds out itself at its next call.
  */
 static int collector_adopt_passes(struct collector *c)
 {
 	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
-	__u64 *late = &c->arrays.losses[LOSS_THREAD_LATE];
 	uint32_t before;
-	int err;
+	int err = 0;
 
-	for (int i = 0; i < MAX_PASSES; i++) {
+	for (int i = 0; i < MAX_PASSES && !err; i++) {
 		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-		c->late_seen = __atomic_load_n(late, __ATOMIC_ACQUIRE);
 		err = collector_adopt(c);
-		if (err)
-			return err;
-		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before &&
-		    __atomic_load_n(late, __ATOMIC_ACQUIRE) == c->late_seen)
-			return 0;
+		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
+			break;
 	}
-	return 0;
+	return err;
 }
 
 /*
@@ -354,13 +348,6 @@ int collector_complete_joins(struct collector *c)
 	return err;
 }
 
-int collector_find_late(struct collector *c)
-{
-	if (__atomic_load_n(&c->arrays.losses[LOSS_THREAD_LATE], __ATOMIC_ACQUIRE) == c->late_seen)
-		return 0;
-	return collector_adopt_all(c);
-}
-
 int collector_start(struct collector *c, struct diag *d)
 {
 	int err;
@@ -372,7 +359,6 @@ int collector_start(struct collector *c, struct diag *d)
 	err = collector_adopt_all(c);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
-	c->late_at_start = c->late_seen;
 	return 0;
 }
 

@@ -37,9 +37,6 @@ struct collector {
 	struct losses misses_at_start;
 	struct id_name *cgroups; /* paths seen so far: a cgroup may be gone when it is asked for */
 	size_t nr_cgroups;
-	uint64_t late_seen; /* LOSS_THREAD_LATE before the last pass over all tasks */
-	uint64_t
-		late_at_start; /* those were found by the passes of the start, and missed nothing */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
 };
@@ -66,9 +63,6 @@ int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);
-/* Looks for threads that a fork could not hand its counting on to. 0 or -errno. */
-int collector_find_late(struct collector *collector);
-
 /* Reads the overflow rows into a builder. 0 or -ENOMEM. */
 int overflow_read(const struct collector *collector, struct builder *builder);
 

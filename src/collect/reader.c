@@ -290,7 +290,6 @@ static void snapshot_read_losses(const struct collector *c, struct losses *losse
 
 	for (int i = 0; i < NR_LOSS; i++)
 		losses->count[i] += c->arrays.losses[i];
-	losses->count[LOSS_THREAD_LATE] -= c->late_at_start;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	losses_merge(losses, &misses);

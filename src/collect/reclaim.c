@@ -81,8 +81,6 @@ int collector_reclaim(struct collector *c)
 
 	ring_buffer__consume(c->events);
 	err = collector_complete_joins(c);
-	if (!err)
-		err = collector_find_late(c);
 	if (err)
 		return err;
 	for (uint32_t i = 1; i < used; i++) {
