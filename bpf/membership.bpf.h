@@ -16,6 +16,9 @@
 /* What a task loses when it is counted no more. */
 #define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_TARGET | TASK_FOLLOW)
 
+/* Some ten microseconds. */
+#define PUBLISH_SPINS 8192
+
 enum event_kind {
 	EVENT_TASK_ENDED,
 	EVENT_PROCESS_JOINED,
@@ -140,6 +143,16 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	return chosen;
 }
 
+/* Another CPU is making this task's record: it takes a microsecond, and the call must not be lost. */
+static __always_inline bool task_await_publish(struct task_ref *ref)
+{
+	for (int i = 0; i < PUBLISH_SPINS; i++) {
+		if (*(volatile u32 *)&ref->flags & TASK_COUNTED)
+			return true;
+	}
+	return false;
+}
+
 /* A call by a thread that is not counted, while some process joins: is it one of that process? */
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
@@ -156,6 +169,10 @@ static __noinline struct task_record *task_join(struct task_struct *task, u32 *i
 	if (task_claim(*ref)) {
 		record_start(task, *ref, true, 0, -1, NATIVE_ABI);
 		task_publish(*ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
+	} else if (!task_await_publish(*ref)) {
+		loss_add(LOSS_THREAD_LATE);
+		*ref = NULL;
+		return NULL;
 	}
 	*index = (*ref)->record;
 	return *index ? record_find(*index) : NULL;

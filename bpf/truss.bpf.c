@@ -24,9 +24,13 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Set by user space from its start to its last read; outside of that nothing changes. */
+/*
+ * counting: set by user space from its start to its last read; outside of that nothing changes.
+ * starting: processes that exist already are being asked about.
+ */
 struct {
 	__u32 counting;
+	__u32 starting;
 } control __attribute__((aligned(64))) SEC(".data.control");
 
 static __always_inline bool counting(void)
@@ -208,7 +212,8 @@ int adopt_targets(struct bpf_iter__task *ctx)
 
 	if (!task || task->flags & PF_EXITING || task_makes_no_calls(task))
 		return 0;
-	if (nr_selectors && task->pid == task->tgid) {
+	/* Later on it would see a name that on_rename knows to be about to change. */
+	if (nr_selectors && *(volatile u32 *)&control.starting && task->pid == task->tgid) {
 		comm_copy(&comm, task);
 		process_reconsider(task, &comm, false);
 	}

@@ -14,8 +14,8 @@ int parse_seconds(const char *option, const char *arg, uint64_t *ret_ns, struct 
 	double seconds = strtod(arg, &end);
 
 	/* strtod() takes blanks, signs, "inf" and hexadecimal too. */
-	if (!isdigit((unsigned char)*arg) || *end || strpbrk(arg, "xX") || !(seconds >= 1e-3) ||
-	    seconds > 1e9)
+	if (!(isdigit((unsigned char)*arg) || *arg == '.') || *end || strpbrk(arg, "xX") ||
+	    !(seconds >= 1e-3) || seconds > 1e9)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"%s: \"%s\" is not a number of seconds, such as 10 or 0.5", option,
 				arg);

@@ -113,10 +113,8 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 
 	do {
 		err = session_wait(&run->session, run->collector, &run->command, &event, d);
-		if (!err && event == SESSION_OVER) {
+		if (!err && event == SESSION_OVER)
 			collector_stop(run->collector);
-			session_release_signals(&run->session);
-		}
 		if (!err)
 			err = next_report(run, o, event, d);
 	} while (!err && event != SESSION_OVER &&

@@ -13,6 +13,14 @@
 #include "base/mem.h"
 #include "cmd/arguments.h"
 
+static int parse_list(const char *option, const char *arg, struct syscall_set **ret, struct diag *d)
+{
+	struct diag why;
+	int err = syscall_set_parse(arg, ret, &why);
+
+	return err ? diag_set(d, why.kind, -err, "%s: %.400s", option, why.text) : 0;
+}
+
 static int set_count(struct options *o, const char *arg, struct diag *d)
 {
 	(void)arg, (void)d;
@@ -109,7 +117,7 @@ static int set_waiting(struct options *o, const char *arg, struct diag *d)
 	syscall_set_free(o->waiting);
 	o->waiting = NULL;
 	o->table.waiting = NULL;
-	if (syscall_set_parse(arg, &o->waiting, d))
+	if (parse_list("--waiting", arg, &o->waiting, d))
 		return -EINVAL;
 	o->table.waiting = o->waiting;
 	return 0;
@@ -156,7 +164,7 @@ static int set_only(struct options *o, const char *arg, struct diag *d)
 {
 	syscall_set_free(o->only);
 	o->only = NULL;
-	return syscall_set_parse(arg, &o->only, d);
+	return parse_list("-t", arg, &o->only, d);
 }
 
 static int set_duration(struct options *o, const char *arg, struct diag *d)
@@ -281,7 +289,7 @@ static const struct option_def {
 	{ "cgroup", "PATH", "count the processes in a cgroup and below it", add_cgroup, 'g' },
 	{ "user", "USER", "count the processes of a user", add_user, 'U' },
 	{ "all", NULL, "count all processes", add_all, 'a' },
-	{ "wait", NULL, "with -n: wait for processes that do not exist yet", set_wait, 0 },
+	{ "wait", NULL, "with -n, -u, -U: wait for processes to come", set_wait, 0 },
 	{ "follow", NULL, "count child processes too, from their first call", set_follow, 'f' },
 	{ "trace", "[!]LIST", "report only (or, with !, all but) these calls and %classes",
 	  set_only, 't' },
@@ -339,6 +347,12 @@ static const struct option_def *option_find(int key)
 	return NULL;
 }
 
+static bool options_shape_table(const struct options *o)
+{
+	return o->table.columns || o->table.sort || o->table.top || o->table.min_calls ||
+	       o->table.errors_only || o->table.waiting;
+}
+
 static int options_check(const struct options *o, struct diag *d)
 {
 	bool attaches = o->targets.nr_pids || o->collector.nr_selectors;
@@ -349,6 +363,11 @@ static int options_check(const struct options *o, struct diag *d)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
+	if ((o->format == FORMAT_JSON || o->format == FORMAT_STRACE) && options_shape_table(o))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--%s has all rows: --sort, --top, --columns, --min-calls, "
+				"--errors-only and --waiting are for tables",
+				o->format == FORMAT_JSON ? "json" : "format=strace");
 	if (o->count_limit && !o->interval_ns)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
 	if (attaches && o->command)
@@ -377,11 +396,9 @@ static int option_unknown(const char *word, struct diag *d)
 /* What some options ask of others. */
 static void options_derive(struct options *o)
 {
-	bool shapes_table = o->table.keys || o->table.columns || o->table.sort || o->table.top ||
-			    o->table.min_calls || o->table.errors_only || o->table.waiting;
-
-	if (o->format == FORMAT_TRUSS && shapes_table)
+	if (o->format == FORMAT_TRUSS && (o->table.keys || options_shape_table(o)))
 		o->format = FORMAT_WIDE;
+	o->collector.wait = o->wait;
 	o->collector.by_thread = o->table.keys & GROUP_TID;
 	o->collector.by_arg0 = o->table.keys & GROUP_ARG0;
 	o->collector.arg0_calls = o->only;
@@ -427,6 +444,7 @@ void options_print_help(void)
 
 	puts("usage: bpftruss -c [options] -p PID[,PID...]\n"
 	     "       bpftruss -c [options] COMMAND [ARG...]\n"
+	     "       bpftruss top [options]\n"
 	     "       bpftruss top [options]\n"
 	     "       bpftruss doctor [--json]\n");
 	for (size_t i = 0; i < NR_OPTIONS; i++) {

@@ -18,6 +18,9 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 {
 	int fd;
 
+	if (o->chart && access(o->chart, W_OK) && errno != ENOENT)
+		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->chart,
+				strerror(errno));
 	output->stream = o->command ? stderr : stdout;
 	if (!o->output)
 		return 0;

@@ -49,11 +49,6 @@ int session_open(struct session *session, struct diag *d)
 	return 0;
 }
 
-void session_release_signals(const struct session *session)
-{
-	sigprocmask(SIG_SETMASK, &session->before, NULL);
-}
-
 void session_done(struct session *session)
 {
 	closep(&session->signals);
@@ -124,7 +119,6 @@ void session_wait_command(struct session *session, struct command *command)
 	};
 	struct signalfd_siginfo info;
 
-	sigprocmask(SIG_BLOCK, &session->taken, NULL);
 	while (ended >= 0 && !fds[1].revents) {
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			break;

@@ -40,9 +40,6 @@ void session_init(struct session *session, const struct session_limits *limits);
 /* Takes SIGINT, SIGTERM, SIGHUP (unless they are ignored) and SIGUSR1 from here on. */
 int session_open(struct session *session, struct diag *d);
 
-/* Lets them act as they did before: nothing is left to be saved. */
-void session_release_signals(const struct session *session);
-
 /* Waits for a command that goes on after its report; signals are passed on to it. */
 void session_wait_command(struct session *session, struct command *command);
 

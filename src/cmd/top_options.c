@@ -144,7 +144,7 @@ static const struct option_def {
 	{ "all", NULL, "all processes (default)", add_all, 'a' },
 	{ "wait", NULL, "begin even if none is there yet", set_wait, 0 },
 	{ "follow", NULL, "with -p: child processes too", set_follow, 'f' },
-	{ "max-tasks", "N", "threads counted at the same time (default 2048)", set_max_tasks, 0 },
+	{ "max-tasks", "N", "threads counted at the same time (default 1536)", set_max_tasks, 0 },
 	{ "max-rows", "N", "pairs of thread and system call (default 40000)", set_max_rows, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 	{ "help", NULL, "print this text", set_help, 'h' },

@@ -36,7 +36,7 @@ int cgroup_find_path(const char *path, uint64_t *ret)
 	cgroup_mount(mount, sizeof(mount));
 	if (!*mount)
 		return -ENOTSUP;
-	if (!strncmp(path, mount, strlen(mount)))
+	if (!strncmp(path, mount, strlen(mount)) && strchr("/", path[strlen(mount)]))
 		snprintf(full, sizeof(full), "%s", path);
 	else
 		snprintf(full, sizeof(full), "%s/%s", mount, path);

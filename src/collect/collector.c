@@ -145,7 +145,7 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 	for (uint32_t i = 0; i < options->nr_selectors; i++) {
 		const struct target_selector *chosen = &options->selectors[i];
 
-		err = selector_resolve(chosen->kind, chosen->text, &selector, d);
+		err = selector_resolve(chosen, options->wait, &selector, d);
 		if (err)
 			return err;
 		err = bpf_map__update_elem(c->skel->maps.selectors, &i, sizeof(i), &selector,
@@ -355,8 +355,10 @@ int collector_start(struct collector *c, struct diag *d)
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();
+	__atomic_store_n(&c->skel->data_control->control.starting, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&c->skel->data_control->control.counting, 1, __ATOMIC_SEQ_CST);
 	err = collector_adopt_all(c);
+	__atomic_store_n(&c->skel->data_control->control.starting, 0, __ATOMIC_SEQ_CST);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
 	return 0;

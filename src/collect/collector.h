@@ -32,6 +32,7 @@ struct collector_options {
 	bool verbose;                            /* libbpf's own messages go to stderr */
 	const struct target_selector *selectors; /* borrowed */
 	size_t nr_selectors;
+	bool wait;            /* units and users need not exist yet */
 	bool by_thread;       /* rows of live threads stand apart; ended ones are added up */
 	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
 	bool by_arg0;         /* rows are split by the first argument, */

@@ -13,22 +13,24 @@
 #include "collect/cgroups.h"
 #include "collect/glob.h"
 
-static int resolve_all(const char *text, struct selector *s, struct diag *d)
+static int resolve_all(const char *text, bool wait, struct selector *s, struct diag *d)
 {
-	(void)text, (void)s, (void)d;
+	(void)text, (void)wait, (void)s, (void)d;
 	return 0;
 }
 
-static int resolve_comm(const char *text, struct selector *s, struct diag *d)
+static int resolve_comm(const char *text, bool wait, struct selector *s, struct diag *d)
 {
+	(void)wait;
 	return glob_compile(text, s, d);
 }
 
-static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
+static int resolve_cgroup(const char *text, bool wait, struct selector *s, struct diag *d)
 {
 	uint64_t id;
 	int err = cgroup_find_path(text, &id);
 
+	(void)wait;
 	if (err == -ENOTSUP)
 		return diag_set(d, DIAG_FAILED, ENOTSUP,
 				"-g: no cgroup version 2 file system is mounted here");
@@ -40,7 +42,7 @@ static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
 }
 
 /* As systemctl does: a name without a type is a service. */
-static int resolve_unit(const char *text, struct selector *s, struct diag *d)
+static int resolve_unit(const char *text, bool wait, struct selector *s, struct diag *d)
 {
 	char name[SELECTOR_NAME_SIZE] = "";
 	bool has_type = strchr(text, '.');
@@ -49,19 +51,20 @@ static int resolve_unit(const char *text, struct selector *s, struct diag *d)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
 				text);
 	snprintf(name, sizeof(name), "%s%s", text, has_type ? "" : ".service");
-	if (!cgroup_name_exists(name))
+	if (!wait && !cgroup_name_exists(name))
 		return diag_set(d, DIAG_FAILED, ENOENT,
 				"-u: no unit %s is running (systemctl lists those that are)", name);
 	memcpy(s->name, name, sizeof(name));
 	return 0;
 }
 
-static int resolve_user(const char *text, struct selector *s, struct diag *d)
+static int resolve_user(const char *text, bool wait, struct selector *s, struct diag *d)
 {
 	struct passwd *entry = getpwnam(text);
 	char *end;
 	unsigned long uid;
 
+	(void)wait;
 	if (entry) {
 		s->uid = entry->pw_uid;
 		return 0;
@@ -74,16 +77,16 @@ static int resolve_user(const char *text, struct selector *s, struct diag *d)
 	return 0;
 }
 
-static int (*const resolvers[])(const char *text, struct selector *s, struct diag *d) = {
+static int (*const resolvers[])(const char *text, bool wait, struct selector *s, struct diag *d) = {
 	[SELECT_ALL] = resolve_all,       [SELECT_COMM] = resolve_comm,
 	[SELECT_CGROUP] = resolve_cgroup, [SELECT_UNIT] = resolve_unit,
 	[SELECT_USER] = resolve_user,
 };
 
-int selector_resolve(enum selector_kind kind, const char *text, struct selector *ret,
+int selector_resolve(const struct target_selector *chosen, bool wait, struct selector *ret,
 		     struct diag *d)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->kind = kind;
-	return resolvers[kind](text, ret, d);
+	ret->kind = chosen->kind;
+	return resolvers[chosen->kind](chosen->text, wait, ret, d);
 }

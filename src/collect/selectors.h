@@ -5,12 +5,13 @@
 
 #include "base/diag.h"
 #include "bpftruss/abi.h"
+#include "collect/collector.h"
 
 /*
  * Looks up a unit, cgroup or user, or compiles a name pattern. Returns 0, or fills d: bad patterns
- * are usage errors, what does not exist on this host is a failure.
+ * are usage errors, what does not exist on this host is a failure; with wait, a unit may come later.
  */
-int selector_resolve(enum selector_kind kind, const char *text, struct selector *ret,
+int selector_resolve(const struct target_selector *chosen, bool wait, struct selector *ret,
 		     struct diag *d);
 
 #endif

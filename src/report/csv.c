@@ -50,7 +50,8 @@ static bool is_formula(const char *text)
 {
 	if (*text == '=' || *text == '@')
 		return true;
-	return (*text == '+' || *text == '-') && !is_signed_word(text);
+	/* A lone "-" stands for nothing known. */
+	return (*text == '+' || *text == '-') && text[1] && !is_signed_word(text);
 }
 
 static void print_text(const char *text, FILE *out)

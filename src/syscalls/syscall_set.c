@@ -79,8 +79,8 @@ static int unknown_class_error(const char *name, struct diag *d)
 
 		snprintf(classes + used, sizeof(classes) - used, "%s%%%s", used ? " " : "", class);
 	}
-	return diag_set(d, DIAG_USAGE, EINVAL, "-t: no class named \"%s\"; the classes are %s",
-			name, classes);
+	return diag_set(d, DIAG_USAGE, EINVAL, "no class named \"%s\"; the classes are %s", name,
+			classes);
 }
 
 static int unknown_name_error(const char *name, struct diag *d)
@@ -89,13 +89,13 @@ static int unknown_name_error(const char *name, struct diag *d)
 
 	if (class_find(name))
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"-t: no system call named \"%s\"; did you mean the class \"%%%s\"?",
+				"no system call named \"%s\"; did you mean the class \"%%%s\"?",
 				name, name);
 	if (near)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"-t: no system call or class named \"%s\"; did you mean \"%s\"?",
-				name, near);
-	return diag_set(d, DIAG_USAGE, EINVAL, "-t: no system call or class named \"%s\"", name);
+				"no system call or class named \"%s\"; did you mean \"%s\"?", name,
+				near);
+	return diag_set(d, DIAG_USAGE, EINVAL, "no system call or class named \"%s\"", name);
 }
 
 /* Fills in a zeroed term from its text, which is without "!". */
@@ -121,7 +121,7 @@ static int term_parse(const char *text, struct set_term *ret, struct diag *d)
 
 static int lone_bang_error(struct diag *d)
 {
-	return diag_set(d, DIAG_USAGE, EINVAL, "-t: a \"!\" needs a system call right after it");
+	return diag_set(d, DIAG_USAGE, EINVAL, "a \"!\" needs a system call right after it");
 }
 
 static int set_reserve(struct syscall_set *set, struct diag *d)
@@ -155,7 +155,7 @@ static int set_add(struct syscall_set *set, const char *text, size_t length, str
 	}
 	if (length >= sizeof(term))
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"-t: no system call or class has a name of %zu bytes", length);
+				"no system call or class has a name of %zu bytes", length);
 	memcpy(term, text, length);
 	term[length] = '\0';
 	err = term_parse(term, &parsed, d);
@@ -170,8 +170,8 @@ static int empty_term_error(const char *list, struct diag *d)
 {
 	if (!list[strspn(list, SEPARATORS "!")])
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"-t: needs a list of system calls, such as read,write");
-	return diag_set(d, DIAG_USAGE, EINVAL, "-t: a comma needs a system call on both sides");
+				"needs a list of system calls, such as read,write");
+	return diag_set(d, DIAG_USAGE, EINVAL, "a comma needs a system call on both sides");
 }
 
 static int terms_parse(struct syscall_set *set, const char *list, struct diag *d)

@@ -19,7 +19,7 @@
 
 struct syscall_set;
 
-/* Returns 0, or -EINVAL or -ENOMEM with d filled. */
+/* Returns 0, or -EINVAL or -ENOMEM with d filled; which option it was is the caller's to say. */
 int syscall_set_parse(const char *list, struct syscall_set **ret, struct diag *d);
 
 /* A NULL set has every call. */

@@ -45,7 +45,7 @@ RENAMER = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
 other, chosen = (name.encode() for name in sys.argv[1:])
-for i in range(2000):
+for i in range(700):
     libc.prctl(15, other, 0, 0, 0)
     libc.getsid(0)
     libc.prctl(15, chosen, 0, 0, 0)
@@ -63,5 +63,5 @@ def test_processes_that_change_their_names_all_the_time_are_counted_under_each(l
         assert process.wait() == 0
     report = bpftruss.interrupt(lossy=True)
     assert report.data["exact"] is True
-    assert [report.total("getppid", pid=process.pid) for process in processes] == [2000] * number
+    assert [report.total("getppid", pid=process.pid) for process in processes] == [700] * number
     assert report.total("getsid") == 0

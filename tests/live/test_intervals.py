@@ -11,7 +11,17 @@ import subprocess
 
 import pytest
 
-from harness import BPFTRUSS, BUILD, NUMBERS, Bpftruss, Report, check_row, merge_counts, must_equal, until
+from harness import (
+    BPFTRUSS,
+    BUILD,
+    NUMBERS,
+    Bpftruss,
+    Report,
+    check_row,
+    merge_counts,
+    must_equal,
+    until,
+)
 
 ROUNDS = 150
 CALLS = 101

@@ -147,7 +147,8 @@ def test_by_comm_adds_up_processes_of_one_name(live):
 
 def test_by_comm_and_syscall_tells_names_apart(live):
     targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
-    bpftruss = live.attach([t.pid for t in targets], "-f", "--csv", "--by", "comm,syscall", json=False)
+    options = ["-f", "--csv", "--by", "comm,syscall"]
+    bpftruss = live.attach([target.pid for target in targets], *options, json=False)
     for target in targets:
         target.go()
     assert bpftruss.wait() == 0
@@ -410,7 +411,8 @@ def test_waiting_calls_stand_in_a_block_of_their_own(live):
 
 
 def test_what_waits_for_work_may_be_chosen(live):
-    text, _ = count_text(live, ["-f", "--columns", "calls", "--waiting", "getppid"], "forks", "clone", 11)
+    options = ["-f", "--columns", "calls", "--waiting", "getppid"]
+    text, _ = count_text(live, options, "forks", "clone", 11)
     above, below = text.split("\nwaiting for work:\n")
     assert re.search("^wait4 +11$", above, re.M) and re.search("^getppid +11$", below, re.M)
     assert total_line(text, "waiting")[1] == "11"
@@ -667,9 +669,8 @@ def test_as_many_ended_processes_as_asked_for_keep_rows_of_their_own(live):
 
 
 def test_folded_processes_are_added_up_by_name_and_shown_as_exited(live):
-    text, _ = count_text(
-        live, ["-f", "-w", "--by", "pid", "--keep-exited", 3, "--columns", "calls"], "forks", "clone", 53
-    )
+    options = ["-f", "-w", "--by", "pid", "--keep-exited", 3, "--columns", "calls"]
+    text, _ = count_text(live, options, "forks", "clone", 53)
     assert re.search(r"^ *exited +forks +\d+$", text, re.M)
 
 
@@ -720,7 +721,7 @@ LOOKUP = """
 import select, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.connect(("127.0.0.1", %d))
-s.send(b"\\x12\\x34\\x01\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x07example\\x04test\\x00\\x00\\x01\\x00\\x01")
+s.send(b"\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\7example\\4test\\0\\0\\1\\0\\1")
 if %d:
     p = select.poll(); p.register(s, select.POLLIN); p.poll()
 s.recv(512)
