@@ -275,6 +275,7 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	snapshot->end_mono_ns = c->stop_ns ?: clock_mono_ns();
 	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
 	snapshot->has_runq = c->has_runq;
+	snapshot->caller_pidns = c->skel->rodata->pidns_inum != 0;
 	snapshot->targets = calloc(c->nr_targets + 1, sizeof(*snapshot->targets));
 	if (!snapshot->host || !snapshot->kernel || !snapshot->boot_id || !snapshot->targets)
 		return -ENOMEM;

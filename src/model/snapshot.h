@@ -47,8 +47,8 @@ struct snapshot {
 	uint64_t elapsed_ns;      /* CLOCK_MONOTONIC */
 	uint64_t end_mono_ns;     /* CLOCK_MONOTONIC at the end: ages are measured to it */
 	bool has_runq;            /* the kernel knows run-queue time */
-	uint64_t
-		threads_unknown; /* ran before counting and had no event since: perhaps in a call */
+	bool caller_pidns;        /* pids are those of another than the initial pid namespace */
+	uint64_t threads_unknown; /* ran since before counting without an event: in a call? */
 
 	struct process *targets; /* as chosen by the user */
 	size_t nr_targets;

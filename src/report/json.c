@@ -215,6 +215,8 @@ static json_t *snapshot_json(const struct snapshot *snapshot)
 	err |= json_object_set_new(to, "end", json_time(snapshot->end_ns));
 	err |= json_object_set_new(to, "elapsed_ns", json_number(snapshot->elapsed_ns));
 	err |= json_object_set_new(to, "targets", targets_json(snapshot));
+	err |= json_object_set_new(to, "pid_namespace",
+				   json_string(snapshot->caller_pidns ? "caller" : "initial"));
 	err |= json_object_set_new(to, "exact", json_boolean(losses_none(&snapshot->losses)));
 	err |= json_object_set_new(to, "losses", json_losses(&snapshot->losses));
 	err |= json_object_set_new(to, "threads_unknown", json_number(snapshot->threads_unknown));

@@ -53,6 +53,8 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 	}
 	if (*separator == ',')
 		fputc('\n', out);
+	if (snapshot->caller_pidns)
+		fputs("pids are those of this pid namespace\n", out);
 	if (snapshot->threads_unknown)
 		fprintf(out,
 			"not known: whether %" PRIu64

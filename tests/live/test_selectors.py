@@ -250,3 +250,4 @@ def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
     report = json.loads((tmp_path / "report.json").read_text())
     assert {row["pid"] for row in report["rows"]} == {int(inside.stdout())}
     assert report["targets"][0]["comm"] == "sleep"
+    assert report["pid_namespace"] == "caller"

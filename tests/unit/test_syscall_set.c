@@ -125,9 +125,8 @@ static const struct {
 	{ "read,!raed", "no system call or class named \"raed\"; did you mean \"read\"?" },
 	{ "xyzzy", "no system call or class named \"xyzzy\"" },
 	{ "file", "no system call named \"file\"; did you mean the class \"%file\"?" },
-	{ "%fil",
-	  "no class named \"fil\"; the classes are %file %desc %network %memory %process "
-	  "%signal %ipc %io %creds %clock %stat %lstat %fstat %statfs %fstatfs" },
+	{ "%fil", "no class named \"fil\"; the classes are %file %desc %network %memory %process "
+		  "%signal %ipc %io %creds %clock %stat %lstat %fstat %statfs %fstatfs" },
 	{ "", "needs a list of system calls, such as read,write" },
 	{ " ", "needs a list of system calls, such as read,write" },
 	{ ",", "needs a list of system calls, such as read,write" },
@@ -199,7 +198,7 @@ static void test_refused(void **state)
 			fail_msg("\"%s\" was accepted", refused[i]);
 		assert_null(set);
 		assert_int_equal(d.kind, DIAG_USAGE);
-		assert_memory_equal(d.text, "", 4);
+		assert_true(strlen(d.text) > 4 && d.text[0] != '-');
 		assert_int_equal(syscall_set_parse(refused[i], &set, NULL), -EINVAL);
 	}
 }
