@@ -10,10 +10,13 @@ import errno
 import json
 import os
 import platform
+import pty
 import re
 import signal
 import subprocess
 import time
+
+import pytest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("O", os.path.join(TOP, "build")))
@@ -41,6 +44,15 @@ def until(condition, what):
             return value
         time.sleep(0.001)
     raise AssertionError("did not happen: " + what)
+
+
+def need_terminals():
+    """Skips where the kernel hands out no pseudo-terminals, as in a bare chroot."""
+    try:
+        for fd in pty.openpty():
+            os.close(fd)
+    except OSError as error:
+        pytest.skip("no pseudo-terminals here (is devpts mounted?): %s" % error)
 
 
 def slurp(path):

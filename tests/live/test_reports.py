@@ -21,7 +21,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from harness import BPFTRUSS, BUILD, DEADLINE_S, IS_X86, until
+from harness import BPFTRUSS, BUILD, DEADLINE_S, IS_X86, need_terminals, until
 from test_selectors import cgroup, cgroup_mount, move  # noqa: F401
 
 KEYS = ("pid", "tid", "comm", "unit", "user", "syscall", "abi", "arg0")
@@ -446,6 +446,7 @@ def test_all_columns_fit_into_80_as_well_as_they_can(live):
 
 def in_terminal(live, columns, *options):
     """A report on a terminal of so many columns."""
+    need_terminals()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     target = live.workload("calls")

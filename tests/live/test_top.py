@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import BPFTRUSS, slurp, until
+from harness import BPFTRUSS, need_terminals, slurp, until
 
 FOREVER = 1000000  # rounds
 
@@ -210,6 +210,7 @@ class Terminal:
 def terminal(live, tmp_path):
     if not shutil.which("tmux"):
         pytest.skip("no tmux here")
+    need_terminals()
     terminals = []
 
     def start(*arguments, **options):
