@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Owns the table of options, from which getopt's arguments and --help are made. Each option has
- * one short function that reads its argument.
- */
+/* Owns the options of the truss face: each has one short function that reads its argument. */
 #include "cmd/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cmd/arguments.h"
+#include "cmd/option_table.h"
 
 static int parse_list(const char *option, const char *arg, struct syscall_set **ret, struct diag *d)
 {
@@ -21,64 +18,81 @@ static int parse_list(const char *option, const char *arg, struct syscall_set **
 	return err ? diag_set(d, why.kind, -err, "%s: %.400s", option, why.text) : 0;
 }
 
-static int set_count(struct options *o, const char *arg, struct diag *d)
+static int set_count(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->count = true;
 	return 0;
 }
 
-static int set_follow(struct options *o, const char *arg, struct diag *d)
+static int set_follow(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->follow = true;
 	return 0;
 }
 
-static int set_json(struct options *o, const char *arg, struct diag *d)
+static int set_json(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->format = FORMAT_JSON;
 	return 0;
 }
 
-static int set_wide(struct options *o, const char *arg, struct diag *d)
+static int set_wide(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->format = FORMAT_WIDE;
 	return 0;
 }
 
-static int set_csv(struct options *o, const char *arg, struct diag *d)
+static int set_csv(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->format = FORMAT_CSV;
 	return 0;
 }
 
-static int set_errors(struct options *o, const char *arg, struct diag *d)
+static int set_errors(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->format = FORMAT_ERRORS;
 	return 0;
 }
 
-static int set_hist(struct options *o, const char *arg, struct diag *d)
+static int set_hist(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)d;
 	o->table.hist = true;
 	return set_wide(o, arg, d);
 }
 
-static int set_errors_only(struct options *o, const char *arg, struct diag *d)
+static int set_errors_only(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->table.errors_only = true;
 	return 0;
 }
 
-static int set_format(struct options *o, const char *arg, struct diag *d)
+static int set_format(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
 	static const char *const names[NR_REPORT_FORMAT] = {
 		[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
 		[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
@@ -96,24 +110,32 @@ static int set_format(struct options *o, const char *arg, struct diag *d)
 		arg);
 }
 
-static int set_by(struct options *o, const char *arg, struct diag *d)
+static int set_by(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return group_keys_parse(arg, &o->table.keys, d);
 }
 
-static int set_sort(struct options *o, const char *arg, struct diag *d)
+static int set_sort(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return column_find("--sort", arg, &o->table.sort, d);
 }
 
-static int set_columns(struct options *o, const char *arg, struct diag *d)
+static int set_columns(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	o->table.columns = &o->columns;
 	return columns_parse(arg, &o->columns, d);
 }
 
-static int set_waiting(struct options *o, const char *arg, struct diag *d)
+static int set_waiting(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	syscall_set_free(o->waiting);
 	o->waiting = NULL;
 	o->table.waiting = NULL;
@@ -123,63 +145,80 @@ static int set_waiting(struct options *o, const char *arg, struct diag *d)
 	return 0;
 }
 
-static int set_chart(struct options *o, const char *arg, struct diag *d)
+static int set_chart(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	if (!*arg)
 		return diag_set(d, DIAG_USAGE, EINVAL, "--chart: give the name of a file");
 	o->chart = arg;
 	return 0;
 }
 
-static int set_verbose(struct options *o, const char *arg, struct diag *d)
+static int set_verbose(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->collector.verbose = true;
 	return 0;
 }
 
-static int set_help(struct options *o, const char *arg, struct diag *d)
+static int set_help(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->help = true;
 	return 0;
 }
 
-static int set_version(struct options *o, const char *arg, struct diag *d)
+static int set_version(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->version = true;
 	return 0;
 }
 
-static int set_output(struct options *o, const char *arg, struct diag *d)
+static int set_output(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	if (!*arg)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-o: give the name of a file");
 	o->output = arg;
 	return 0;
 }
 
-static int set_only(struct options *o, const char *arg, struct diag *d)
+static int set_only(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	syscall_set_free(o->only);
 	o->only = NULL;
 	return parse_list("-t", arg, &o->only, d);
 }
 
-static int set_duration(struct options *o, const char *arg, struct diag *d)
+static int set_duration(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return parse_seconds("-d", arg, &o->duration_ns, d);
 }
 
-static int set_interval(struct options *o, const char *arg, struct diag *d)
+static int set_interval(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	o->collector.intervals = true;
 	return parse_seconds("-i", arg, &o->interval_ns, d);
 }
 
-static int set_count_limit(struct options *o, const char *arg, struct diag *d)
+static int set_count_limit(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
 	uint32_t count = 0;
 	int err = parse_limit("-N", arg, 1000000000, &count, d);
 
@@ -187,8 +226,10 @@ static int set_count_limit(struct options *o, const char *arg, struct diag *d)
 	return err;
 }
 
-static int add_pids(struct options *o, const char *arg, struct diag *d)
+static int add_pids(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return targets_add_pids(&o->targets, arg, d);
 }
 
@@ -202,46 +243,61 @@ static int add_selector(struct options *o, enum selector_kind kind, const char *
 	return err;
 }
 
-static int add_name(struct options *o, const char *arg, struct diag *d)
+static int add_name(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return add_selector(o, SELECT_COMM, arg, d);
 }
 
-static int add_unit(struct options *o, const char *arg, struct diag *d)
+static int add_unit(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return add_selector(o, SELECT_UNIT, arg, d);
 }
 
-static int add_cgroup(struct options *o, const char *arg, struct diag *d)
+static int add_cgroup(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return add_selector(o, SELECT_CGROUP, arg, d);
 }
 
-static int add_user(struct options *o, const char *arg, struct diag *d)
+static int add_user(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return add_selector(o, SELECT_USER, arg, d);
 }
 
-static int add_all(struct options *o, const char *arg, struct diag *d)
+static int add_all(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return add_selector(o, SELECT_ALL, arg, d);
 }
 
-static int set_wait(struct options *o, const char *arg, struct diag *d)
+static int set_wait(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	(void)arg, (void)d;
 	o->wait = true;
 	return 0;
 }
 
 /* Upper limits: 2 GiB a table, so that a typing error cannot take the host's memory. */
-static int set_max_tasks(struct options *o, const char *arg, struct diag *d)
+static int set_max_tasks(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return parse_limit("--max-tasks", arg, 1000000, &o->collector.max_tasks, d);
 }
 
-static int set_top(struct options *o, const char *arg, struct diag *d)
+static int set_top(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
 	uint32_t count = 0;
 	int err = parse_limit("--top", arg, 1000000, &count, d);
 
@@ -249,8 +305,9 @@ static int set_top(struct options *o, const char *arg, struct diag *d)
 	return err;
 }
 
-static int set_min_calls(struct options *o, const char *arg, struct diag *d)
+static int set_min_calls(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
 	uint32_t count = 0;
 	int err = parse_limit("--min-calls", arg, UINT32_MAX, &count, d);
 
@@ -258,30 +315,28 @@ static int set_min_calls(struct options *o, const char *arg, struct diag *d)
 	return err;
 }
 
-static int set_keep_exited(struct options *o, const char *arg, struct diag *d)
+static int set_keep_exited(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return parse_limit("--keep-exited", arg, 1000000, &o->collector.keep_exited, d);
 }
 
-static int set_max_rows(struct options *o, const char *arg, struct diag *d)
+static int set_max_rows(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return parse_limit("--max-rows", arg, 3000000, &o->collector.max_rows, d);
 }
 
-static int set_max_errnos(struct options *o, const char *arg, struct diag *d)
+static int set_max_errnos(void *options, const char *arg, struct diag *d)
 {
+	struct options *o = options;
+
 	return parse_limit("--max-errnos", arg, 100000000, &o->collector.max_errnos, d);
 }
 
-#define FIRST_LONG_ONLY 256
-
-static const struct option_def {
-	const char *name;
-	const char *arg; /* NULL: takes none */
-	const char *help;
-	int (*set)(struct options *o, const char *arg, struct diag *d);
-	char letter; /* 0: long form only */
-} option_defs[] = {
+static const struct option_def option_defs[] = {
 	{ "count", NULL, "count system calls; print one table at the end", set_count, 'c' },
 	{ "pid", "PID[,PID...]", "attach to running processes (may be repeated)", add_pids, 'p' },
 	{ "name", "COMM", "count processes of this name, or glob, now and later", add_name, 'n' },
@@ -321,31 +376,12 @@ static const struct option_def {
 	{ "help", NULL, "print this text", set_help, 'h' },
 };
 
-#define NR_OPTIONS ARRAY_SIZE(option_defs)
-
-static void options_for_getopt(char *letters, struct option *longs)
-{
-	/* Stop at the first word that is no option: the rest is the command's. ':' is ours. */
-	letters += sprintf(letters, "+:");
-	for (size_t i = 0; i < NR_OPTIONS; i++) {
-		const struct option_def *def = &option_defs[i];
-
-		longs[i] = (struct option){ def->name, def->arg ? required_argument : no_argument,
-					    NULL, def->letter ?: FIRST_LONG_ONLY + (int)i };
-		if (def->letter)
-			letters += sprintf(letters, "%c%s", def->letter, def->arg ? ":" : "");
-	}
-	longs[NR_OPTIONS] = (struct option){ 0 };
-}
-
-static const struct option_def *option_find(int key)
-{
-	for (size_t i = 0; i < NR_OPTIONS; i++) {
-		if (key == (option_defs[i].letter ?: FIRST_LONG_ONLY + (int)i))
-			return &option_defs[i];
-	}
-	return NULL;
-}
+static const struct option_table option_table = {
+	.defs = option_defs,
+	.count = ARRAY_SIZE(option_defs),
+	.help_command = "bpftruss --help",
+	.command_follows = true,
+};
 
 static bool options_shape_table(const struct options *o)
 {
@@ -383,16 +419,6 @@ static int options_check(const struct options *o, struct diag *d)
 	return 0;
 }
 
-static int option_unknown(const char *word, struct diag *d)
-{
-	/* A letter may stand inside a word, as in -cz. */
-	if (optopt && optopt < FIRST_LONG_ONLY)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"unknown option -%c; 'bpftruss --help' lists them", optopt);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"unknown or ambiguous option %s; 'bpftruss --help' lists them", word);
-}
-
 /* What some options ask of others. */
 static void options_derive(struct options *o)
 {
@@ -406,27 +432,14 @@ static void options_derive(struct options *o)
 
 int options_parse(int argc, char **argv, struct options *o, struct diag *d)
 {
-	char letters[2 + 2 * NR_OPTIONS + 1];
-	struct option longs[NR_OPTIONS + 1];
-	int key, err;
+	int words;
 
 	memset(o, 0, sizeof(*o));
-	options_for_getopt(letters, longs);
-	opterr = 0;
-	while ((key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct option_def *def = option_find(key);
-
-		if (key == ':')
-			return diag_set(d, DIAG_USAGE, EINVAL, "%s needs an argument",
-					argv[optind - 1]);
-		if (!def)
-			return option_unknown(argv[optind - 1], d);
-		err = def->set(o, optarg, d);
-		if (err)
-			return err;
-	}
-	if (optind < argc)
-		o->command = &argv[optind];
+	words = option_table_parse(&option_table, argc, argv, o, d);
+	if (words < 0)
+		return words;
+	if (words < argc)
+		o->command = &argv[words];
 	options_derive(o);
 	return options_check(o, d);
 }
@@ -440,21 +453,11 @@ void options_done(struct options *o)
 
 void options_print_help(void)
 {
-	char left[64];
-
 	puts("usage: bpftruss -c [options] -p PID[,PID...]\n"
 	     "       bpftruss -c [options] COMMAND [ARG...]\n"
 	     "       bpftruss top [options]\n"
-	     "       bpftruss top [options]\n"
 	     "       bpftruss doctor [--json]\n");
-	for (size_t i = 0; i < NR_OPTIONS; i++) {
-		const struct option_def *def = &option_defs[i];
-
-		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ',
-			 def->letter ?: ' ', def->letter ? ',' : ' ', def->name,
-			 def->arg ? " " : "", def->arg ?: "");
-		printf("  %-27s %s\n", left, def->help);
-	}
+	option_table_print(&option_table);
 	puts("\nThe report comes with Ctrl-C, or when the last process has ended: on stdout, or "
 	     "on\n"
 	     "stderr when a command is run.\n"

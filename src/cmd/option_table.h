@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options as a table, from which getopt's arguments and the lines of --help are made. */
+#ifndef BPFTRUSS_OPTION_TABLE_H
+#define BPFTRUSS_OPTION_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+
+struct option_def {
+	const char *name;
+	const char *arg;  /* NULL: takes none */
+	const char *help; /* further lines after a newline */
+	int (*set)(void *options, const char *arg, struct diag *d);
+	char letter; /* 0: long form only */
+};
+
+struct option_table {
+	const struct option_def *defs;
+	size_t count;
+	const char *help_command; /* what lists the options */
+	bool command_follows;     /* the first word that is no option ends them */
+};
+
+/*
+ * Calls set for each option, in order. Returns the index in argv of the first word that is no
+ * option, or fills d and returns a negative errno.
+ */
+int option_table_parse(const struct option_table *table, int argc, char **argv, void *options,
+		       struct diag *d);
+
+/* Prints a line an option on stdout. */
+void option_table_print(const struct option_table *table);
+
+#endif
