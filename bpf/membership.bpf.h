@@ -37,8 +37,7 @@ static __always_inline void event_send(u32 kind)
 
 static __always_inline bool joins_pending(void)
 {
-	return nr_selectors &&
-	       *(volatile u32 *)&membership.joins != *(volatile u32 *)&membership.joins_done;
+	return *(volatile u32 *)&membership.joins != *(volatile u32 *)&membership.joins_done;
 }
 
 /* Some thread does not know yet that it is to be counted. */
@@ -215,6 +214,28 @@ static __noinline int exec_reconsider(struct task_struct *task)
 	if (record && record->flags == RECORD_CALL_OPEN)
 		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0);
 	return task_end(task, ref);
+}
+
+/*
+ * An exec from another thread takes over the leader's pid: the thread of before has ended, with
+ * the exec as its last call, and one of another id goes on.
+ */
+static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
+{
+	u32 flags = ref->flags & (TASK_TARGET | TASK_FOLLOW | TASK_CHOSEN);
+	struct task_record *record = ref->record ? record_find(ref->record) : NULL;
+
+	if (record && record->flags == RECORD_CALL_OPEN)
+		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0);
+	/* Never 0 in between: that would look like the end. */
+	__sync_fetch_and_add(&membership.live, 1);
+	task_end(task, ref);
+	if (task_claim(ref)) {
+		record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
+		task_publish(ref, flags);
+	}
+	__sync_fetch_and_sub(&membership.live, 1);
+	return 0;
 }
 
 /* A new process, still under the name of the thread that made it. */

@@ -109,12 +109,21 @@ static __always_inline struct task_record *task_record_find(struct task_struct *
 	return ref && ref->record ? record_find(ref->record) : NULL;
 }
 
-/* Byte by byte: the verifier checks each load against the array's element size. */
+/*
+ * Byte by byte: the verifier checks each load against the array's element size. Zeroed after the
+ * first NUL, since older kernels leave the end of a longer name there.
+ */
 static __always_inline void comm_copy(struct comm_text *comm, struct task_struct *task)
 {
+	s32 ended = 0;
+
 #pragma unroll
-	for (int i = 0; i < COMM_SIZE; i++)
-		comm->bytes[i] = task->comm[i];
+	for (int i = 0; i < COMM_SIZE; i++) {
+		s32 c = (u8)task->comm[i];
+
+		ended |= (c - 1) >> 31;
+		comm->bytes[i] = c & ~ended;
+	}
 }
 
 /* What a row can be grouped by, besides its process. */

@@ -38,13 +38,13 @@ struct comm_text {
 static __always_inline bool comm_matches(const struct selector *selector,
 					 const struct comm_text *comm)
 {
-	u32 states = 1, ended;
+	u32 states = 1, ended = 0;
 
 	for (int i = 0; i < COMM_SIZE; i++) {
 		u8 c = comm->bytes[i];
 
 		/* All ones from the final NUL on: the states stay as they are. */
-		ended = (u32)(((s32)c - 1) >> 31);
+		ended |= (u32)(((s32)c - 1) >> 31);
 		states =
 			((states & selector->match[c]) << 1) | (states & (selector->loops | ended));
 	}

@@ -146,6 +146,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct task_record *record;
+	struct task_ref *ref;
 
 	if (!counting())
 		return 0;
@@ -154,8 +155,9 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	record = task_record_find(task);
 	if (!record)
 		return 0;
-	/* An exec from another thread takes over the leader's pid. */
-	record->tid = pid_here(task, task->pid);
+	ref = task_ref_find(task);
+	if (ref && record->tid != pid_here(task, task->pid))
+		return exec_split(task, ref);
 	record_copy_attributes(record, task);
 	return 0;
 }
@@ -216,6 +218,12 @@ int adopt_targets(struct bpf_iter__task *ctx)
 	if (nr_selectors && *(volatile u32 *)&control.starting && task->pid == task->tgid) {
 		comm_copy(&comm, task);
 		process_reconsider(task, &comm, false);
+	}
+	/* A leader that has ended goes unasked, but its threads live on under its name. */
+	if (nr_selectors && *(volatile u32 *)&control.starting &&
+	    task->group_leader->flags & PF_EXITING) {
+		comm_copy(&comm, task->group_leader);
+		process_reconsider(task->group_leader, &comm, false);
 	}
 	leader_ref = task_ref_find(task->group_leader);
 	if (!leader_ref || !(leader_ref->flags & (TASK_TARGET | TASK_CHOSEN)))

@@ -406,6 +406,11 @@ static int options_check(const struct options *o, struct diag *d)
 				o->format == FORMAT_JSON ? "json" : "format=strace");
 	if (o->count_limit && !o->interval_ns)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
+	if (o->follow && o->collector.nr_selectors && !o->targets.nr_pids)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"-f goes with -p or a command: the other targets choose each process "
+			"by itself");
 	if (attaches && o->command)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,

@@ -14,11 +14,18 @@
 #include "model/query.h"
 #include "report/report.h"
 
+static bool file_can_be_written(const char *path)
+{
+	int fd __cleanup(closep) = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	return fd >= 0;
+}
+
 int output_open(struct output *output, const struct options *o, struct diag *d)
 {
 	int fd;
 
-	if (o->chart && access(o->chart, W_OK) && errno != ENOENT)
+	if (o->chart && !file_can_be_written(o->chart))
 		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->chart,
 				strerror(errno));
 	output->stream = o->command ? stderr : stdout;

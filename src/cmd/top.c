@@ -96,6 +96,7 @@ static int take_interval(struct run *run, struct diag *d)
 	if (err)
 		return diag_oom(d);
 	snapshot_free(run->earlier);
+	collector_set_base(run->collector, later);
 	run->earlier = steal_ptr(&later);
 	return top_update(&run->top, rates) ? diag_oom(d) : 0;
 }

@@ -278,7 +278,8 @@ void collector_free(struct collector *c)
 }
 
 /* Far more than any number of threads that are being made calls for. */
-#define MAX_PASSES 1000
+#define MAX_PASSES    1000
+#define JOIN_PAUSE_NS 10000000ULL
 
 /* One pass over all tasks of the system, adopting those of marked processes. */
 static int collector_adopt(struct collector *c)
@@ -300,13 +301,13 @@ static int collector_adopt(struct collector *c)
  * Passes until one adopts none. A thread that was made meanwhile without its fork handing on the
  * counting was found by the next pass, or finds out itself at its next call.
  */
-static int collector_adopt_passes(struct collector *c)
+static int collector_adopt_passes(struct collector *c, int limit)
 {
 	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
 	uint32_t before;
 	int err = 0;
 
-	for (int i = 0; i < MAX_PASSES && !err; i++) {
+	for (int i = 0; i < limit && !err; i++) {
 		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
 		err = collector_adopt(c);
 		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
@@ -327,23 +328,32 @@ static int collector_adopt_all(struct collector *c)
 
 	sched_getparam(0, &before);
 	raised = policy >= 0 && !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
-	err = collector_adopt_passes(c);
+	err = collector_adopt_passes(c, MAX_PASSES);
 	if (raised)
 		sched_setscheduler(0, policy, &before);
 	return err;
 }
 
+/*
+ * At most one pass in JOIN_PAUSE_NS, at our own priority: whoever renames itself all day long must
+ * not keep us busy. Threads that no pass has reached yet join at their next call.
+ */
 int collector_complete_joins(struct collector *c)
 {
 	uint32_t *joins = &c->skel->data_membership->membership.joins;
 	uint32_t *done = &c->skel->data_membership->membership.joins_done;
-	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE);
+	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
+	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE), before;
+	uint64_t now_ns = clock_mono_ns();
 	int err;
 
-	if (__atomic_load_n(done, __ATOMIC_RELAXED) == now)
+	if (__atomic_load_n(done, __ATOMIC_RELAXED) == now ||
+	    now_ns - c->last_join_ns < JOIN_PAUSE_NS)
 		return 0;
-	err = collector_adopt_all(c);
-	if (!err)
+	c->last_join_ns = now_ns;
+	before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
+	err = collector_adopt(c);
+	if (!err && __atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
 		__atomic_store_n(done, now, __ATOMIC_RELEASE);
 	return err;
 }
@@ -362,6 +372,11 @@ int collector_start(struct collector *c, struct diag *d)
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
 	return 0;
+}
+
+void collector_set_base(struct collector *c, const struct snapshot *snapshot)
+{
+	c->base_ns = snapshot->end_mono_ns;
 }
 
 size_t collector_targets(const struct collector *c)

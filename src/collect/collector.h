@@ -75,6 +75,9 @@ int collector_fd(const struct collector *collector);
  */
 int collector_reclaim(struct collector *collector);
 
+/* With intervals: the reading from which the next will be subtracted. */
+void collector_set_base(struct collector *collector, const struct snapshot *snapshot);
+
 /* Processes that were given by pid, each counted once. */
 size_t collector_targets(const struct collector *collector);
 

@@ -33,7 +33,8 @@ struct collector {
 	bool by_thread;
 	uint32_t keep_exited;
 	bool intervals;
-	uint64_t last_read_ns;
+	uint64_t base_ns;      /* of the reading that a later one will be subtracted from */
+	uint64_t last_join_ns; /* of the last pass for processes chosen late */
 	struct losses misses_at_start;
 	struct id_name *cgroups; /* paths seen so far: a cgroup may be gone when it is asked for */
 	size_t nr_cgroups;

@@ -4,6 +4,7 @@
  * added up by name, user and cgroup. Nothing is ever lost but which of them it was.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -34,6 +35,15 @@ static bool process_is_live(const struct collector *c, const struct process *pro
 	return false;
 }
 
+/* One that is counted no more may come back, unless it is gone. */
+static bool process_exists(const struct process *process)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", process->pid);
+	return access(path, F_OK) == 0;
+}
+
 static bool process_is_folded(const struct process *process)
 {
 	return process->pid == 0 && process->boot_ns >= FOLDED_FIRST;
@@ -42,7 +52,8 @@ static bool process_is_folded(const struct process *process)
 static bool process_folds(const struct collector *c, const struct fold *fold,
 			  const struct process *process)
 {
-	return process->pid && process->ended_ns < fold->before_ns && !process_is_live(c, process);
+	return process->pid && process->ended_ns < fold->before_ns &&
+	       !process_is_live(c, process) && !process_exists(process);
 }
 
 static bool same_kind(const struct process *a, const struct process *b)
@@ -124,8 +135,8 @@ static int fold_set_limit(const struct collector *c, struct fold *fold)
 	qsort(ends, count, sizeof(*ends), compare_ended);
 	fold->before_ns = ends[count - keep];
 	/* What had not ended at the last reading may have been known there by another name. */
-	if (c->intervals && fold->before_ns > c->last_read_ns)
-		fold->before_ns = c->last_read_ns;
+	if (c->intervals && fold->before_ns > c->base_ns)
+		fold->before_ns = c->base_ns;
 	return 0;
 }
 

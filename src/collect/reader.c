@@ -345,7 +345,6 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 				strerror(-err));
 	snapshot_name_targets(snapshot);
 	snapshot_read_losses(c, &snapshot->losses);
-	c->last_read_ns = snapshot->end_mono_ns;
 	*ret = steal_ptr(&snapshot);
 	return 0;
 }

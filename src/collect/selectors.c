@@ -41,11 +41,26 @@ static int resolve_cgroup(const char *text, bool wait, struct selector *s, struc
 	return 0;
 }
 
+/* The types of unit that have processes. */
+static bool unit_has_type(const char *name)
+{
+	static const char *const types[] = { ".service", ".scope", ".slice",
+					     ".socket",  ".mount", ".swap" };
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		if (length > strlen(types[i]) &&
+		    !strcmp(name + length - strlen(types[i]), types[i]))
+			return true;
+	}
+	return false;
+}
+
 /* As systemctl does: a name without a type is a service. */
 static int resolve_unit(const char *text, bool wait, struct selector *s, struct diag *d)
 {
 	char name[SELECTOR_NAME_SIZE] = "";
-	bool has_type = strchr(text, '.');
+	bool has_type = unit_has_type(text);
 
 	if (!*text || strlen(text) + strlen(".service") >= sizeof(name) || strchr(text, '/'))
 		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
