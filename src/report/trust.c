@@ -58,7 +58,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 	if (snapshot->threads_unknown)
 		fprintf(out,
 			"not known: whether %" PRIu64 " thread%s that ran all the time %s in a "
-						      "call; its CPU time is not counted\n",
+			"call; its CPU time is not counted\n",
 			snapshot->threads_unknown, snapshot->threads_unknown == 1 ? "" : "s",
 			snapshot->threads_unknown == 1 ? "is" : "are");
 	return ferror(out) ? -EIO : 0;
