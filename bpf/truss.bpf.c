@@ -46,6 +46,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	struct task_ref *ref = NULL;
 	u32 index;
 
+	/* Most tasks of a host leave here, so it takes as few loads as it can. */
+	if (!task_may_count(task) && !joins_pending())
+		return 0;
 	if (!counting())
 		return 0;
 	record = task_may_count(task) ? current_record(task, &index, &ref) : NULL;
@@ -69,11 +72,9 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 	struct task_ref *ref = NULL;
 	u32 index;
 
-	if (!counting())
-		return 0;
-	if (selects_user && result == 0)
+	if (selects_user && result == 0 && counting())
 		user_changed(task, regs_nr(regs));
-	if (!task_may_count(task))
+	if (!task_may_count(task) || !counting())
 		return 0;
 	record = current_record(task, &index, &ref);
 	if (record)
