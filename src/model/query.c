@@ -45,7 +45,8 @@ void row_list_done(struct row_list *list)
 	list->nr_rows = 0;
 }
 
-int snapshot_sum_by_syscall(const struct snapshot *snapshot, struct row_list *ret)
+int snapshot_sum_by_syscall(const struct snapshot *snapshot, const struct row_test *test,
+			    struct row_list *ret)
 {
 	struct builder *builder __cleanup(builder_freep) = NULL;
 	struct snapshot *sums __cleanup(snapshot_freep) = NULL;
@@ -56,11 +57,9 @@ int snapshot_sum_by_syscall(const struct snapshot *snapshot, struct row_list *re
 		/* Borrows the errnos: the builder copies them. */
 		struct row row = snapshot->rows[i];
 
-		row.pid = 0;
-		row.boot_ns = 0;
-		row.tid = 0;
-		row.has_arg0 = false;
-		row.arg0 = 0;
+		if (test && !test->has(&row, test->closure))
+			continue;
+		row_forget_owner(&row);
 		if (builder_add_row(builder, &row))
 			return -ENOMEM;
 	}

@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_QUERY_H
 #define BPFTRUSS_QUERY_H
 
+#include "model/group.h"
 #include "model/snapshot.h"
 #include "syscalls/syscall_set.h"
 
@@ -18,7 +19,8 @@ struct row_list {
 
 void row_list_done(struct row_list *list);
 
-/* Adds up the rows of all processes by system call. Returns 0 or -ENOMEM. */
-int snapshot_sum_by_syscall(const struct snapshot *snapshot, struct row_list *ret);
+/* Adds up rows by system call: those that the test has, or all if it is NULL. 0 or -ENOMEM. */
+int snapshot_sum_by_syscall(const struct snapshot *snapshot, const struct row_test *test,
+			    struct row_list *ret);
 
 #endif

@@ -388,42 +388,31 @@ const struct rate *rates_find(const struct rates *rates, const struct rate_ident
 	return NULL;
 }
 
-static bool rate_has_row(const struct rates *rates, const struct rate *rate, const struct row *row)
+/* The calls of one line. */
+struct line_test {
+	const struct rates *rates;
+	const struct rate *rate;
+};
+
+static bool line_has_row(const struct row *row, const void *closure)
 {
-	const struct process *process = snapshot_find_process(rates->diff, row->pid, row->boot_ns);
+	const struct line_test *test = closure;
+	const struct snapshot *diff = test->rates->diff;
+	const struct process *process = snapshot_find_process(diff, row->pid, row->boot_ns);
 	struct rate other;
 
-	if (!process || !rate->process)
-		return !process && !rate->process;
-	if (rates->by == RATE_BY_PID)
-		return process == rate->process;
-	rate_init(&other, rates->diff, process);
-	return !compare_by[rates->by](&other, rate);
+	if (!process || !test->rate->process)
+		return !process && !test->rate->process;
+	if (test->rates->by == RATE_BY_PID)
+		return process == test->rate->process;
+	rate_init(&other, diff, process);
+	return !compare_by[test->rates->by](&other, test->rate);
 }
 
 int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret)
 {
-	struct builder *builder __cleanup(builder_freep) = NULL;
-	struct snapshot *sums __cleanup(snapshot_freep) = NULL;
+	struct line_test closure = { rates, rate };
+	struct row_test test = { line_has_row, &closure };
 
-	if (builder_new(&builder) || snapshot_new_like(rates->diff, &sums))
-		return -ENOMEM;
-	for (size_t i = 0; i < rates->diff->nr_rows; i++) {
-		/* Borrows the errnos: the builder copies them. */
-		struct row row = rates->diff->rows[i];
-
-		if (!rate_has_row(rates, rate, &row))
-			continue;
-		row.pid = 0;
-		row.boot_ns = 0;
-		row.tid = 0;
-		if (builder_add_row(builder, &row))
-			return -ENOMEM;
-	}
-	if (builder_finish(builder, sums))
-		return -ENOMEM;
-	ret->rows = steal_ptr(&sums->rows);
-	ret->nr_rows = sums->nr_rows;
-	sums->nr_rows = 0;
-	return 0;
+	return snapshot_sum_by_syscall(rates->diff, &test, ret);
 }

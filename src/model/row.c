@@ -31,6 +31,7 @@ int row_compare(const struct row *a, const struct row *b)
 
 	order = order ?: compare_u64(a->boot_ns, b->boot_ns);
 	order = order ?: compare_u64(a->tid, b->tid);
+	order = order ?: compare_u64(a->tid_ns, b->tid_ns);
 	order = order ?: (int)a->abi - (int)b->abi;
 	order = order ?: (a->nr > b->nr) - (a->nr < b->nr);
 	order = order ?: (int)a->has_arg0 - (int)b->has_arg0;
@@ -124,8 +125,19 @@ static void row_bound_extremes(struct row *row)
 	row->max_ns = high < row->max_ns ? high : row->max_ns;
 }
 
-void row_subtract(struct row *from, const struct row *earlier)
+static bool row_is_after(const struct row *row, const struct row *earlier)
 {
+	return row->calls >= earlier->calls && row->errors >= earlier->errors &&
+	       row->interrupted >= earlier->interrupted && row->untimed >= earlier->untimed &&
+	       row->denied >= earlier->denied && row->no_return >= earlier->no_return &&
+	       row->wall_ns >= earlier->wall_ns && row->off_ns >= earlier->off_ns &&
+	       row->runq_ns >= earlier->runq_ns;
+}
+
+int row_subtract(struct row *from, const struct row *earlier)
+{
+	if (!row_is_after(from, earlier))
+		return -EINVAL;
 	from->calls -= earlier->calls;
 	from->errors -= earlier->errors;
 	from->interrupted -= earlier->interrupted;
@@ -141,6 +153,15 @@ void row_subtract(struct row *from, const struct row *earlier)
 	hist_subtract(&from->hist, &earlier->hist);
 	row_subtract_errnos(from, earlier);
 	row_bound_extremes(from);
+	return 0;
+}
+
+void row_forget_owner(struct row *row)
+{
+	row->pid = row->tid = 0;
+	row->boot_ns = row->tid_ns = 0;
+	row->has_arg0 = false;
+	row->arg0 = 0;
 }
 
 int row_copy(struct row *to, const struct row *from)

@@ -27,6 +27,7 @@ struct row {
 	uint32_t pid;
 	uint64_t boot_ns; /* start of the process; with pid, its identity */
 	uint32_t tid;     /* 0: of all threads, or of those that have ended */
+	uint64_t tid_ns;  /* CLOCK_MONOTONIC at which counting that thread began: tids come again */
 	enum syscall_abi abi;
 	int64_t nr; /* 32 bits of the kernel's, or ROW_NR_OTHER */
 	bool has_arg0;
@@ -69,7 +70,7 @@ void row_init(struct row *row);
 
 void row_done(struct row *row);
 
-/* Orders by identity: pid, start, tid, ABI, number, first argument. */
+/* Orders by identity: pid, start, tid and its start, ABI, number, first argument. */
 int row_compare(const struct row *a, const struct row *b);
 
 /* Adds the numbers, not the identity. Returns 0 or -ENOMEM (the row is then to be discarded). */
@@ -77,12 +78,16 @@ int row_merge(struct row *into, const struct row *from);
 
 /*
  * Subtracts an earlier reading of the same row. min and max of the difference cannot be known:
- * they become the bounds of its histogram, cut to those of the whole.
+ * they become the bounds of its histogram, cut to those of the whole. Returns 0, or -EINVAL when
+ * it is no earlier reading, since a counter would have shrunk; from is then as it was.
  */
-void row_subtract(struct row *from, const struct row *earlier);
+int row_subtract(struct row *from, const struct row *earlier);
 
 /* Adds to the count of an errno. Returns 0 or -ENOMEM. */
 int row_add_errno(struct row *row, int err, uint64_t count);
+
+/* Makes it a row of nobody: of one system call, whoever made it. */
+void row_forget_owner(struct row *row);
 
 /* Copies everything, errnos included. Returns 0 or -ENOMEM. */
 int row_copy(struct row *to, const struct row *from);

@@ -126,7 +126,7 @@ int report_strace(const struct snapshot *snapshot, FILE *out)
 {
 	struct row_list list __cleanup(row_list_done) = { 0 };
 
-	if (snapshot_sum_by_syscall(snapshot, &list))
+	if (snapshot_sum_by_syscall(snapshot, NULL, &list))
 		return -ENOMEM;
 	print_mode(&list, LABEL_NATIVE_ABI, false, out);
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {

@@ -65,7 +65,7 @@ int report_truss(const struct snapshot *snapshot, FILE *out)
 	uint64_t cpu_ns = 0, calls = 0, errors = 0;
 	int width;
 
-	if (snapshot_sum_by_syscall(snapshot, &list))
+	if (snapshot_sum_by_syscall(snapshot, NULL, &list))
 		return -ENOMEM;
 	width = name_width(&list);
 	fprintf(out, "\n%-*s   seconds   calls  errors\n", width, "syscall");

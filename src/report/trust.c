@@ -39,7 +39,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 	struct row_list rows __cleanup(row_list_done) = { 0 };
 	const char *separator = "in flight: ";
 
-	if (snapshot_sum_by_syscall(snapshot, &rows))
+	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
 		return -ENOMEM;
 	if (losses_none(&snapshot->losses))
 		fputs("exact: no call is missing\n", out);

@@ -86,7 +86,7 @@ static void test_sum_by_syscall(void **state)
 	__cleanup(row_list_done) struct row_list sums = { 0 };
 
 	(void)state;
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, &sums), 0);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 3);
 	for (size_t i = 0; i < sums.nr_rows; i++) {
 		assert_int_equal(sums.rows[i].pid, 0);
@@ -137,7 +137,7 @@ static void test_sum_keeps_abis_apart(void **state)
 	row.calls = row.untimed = 100;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, &sums), 0);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, NR_SYSCALL_ABI);
 	/* Those that found no room belong to the same call. */
 	assert_int_equal(sums.rows[0].calls, 101);
@@ -154,7 +154,7 @@ static void test_sum_of_nothing(void **state)
 	struct row_list sums = { 0 };
 
 	(void)state;
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, &sums), 0);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 0);
 	row_list_done(&sums);
 	row_list_done(&sums);
@@ -180,7 +180,7 @@ static void test_sum_ignores_thread_and_argument(void **state)
 	}
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_rows, 4);
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, &list), 0);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
 	assert_int_equal(list.nr_rows, 1);
 	assert_int_equal(list.rows[0].calls, 10);
 	assert_int_equal(list.rows[0].tid, 0);

@@ -177,7 +177,7 @@ static void test_subtract_undoes_merge(void **state)
 		row_init_random(&b, &seed);
 		assert_int_equal(row_copy(&sum, &a), 0);
 		assert_int_equal(row_merge(&sum, &b), 0);
-		row_subtract(&sum, &b);
+		assert_int_equal(row_subtract(&sum, &b), 0);
 		assert_row_sums_equal(&sum, &a);
 		/* The extremes cannot be known: bounds around the true ones. */
 		assert_true(sum.min_ns <= a.min_ns);
@@ -205,7 +205,7 @@ static void test_subtract_bounds(void **state)
 	later = earlier;
 	row_add_calls(&later, 1, 1000, 0, 0);
 	row_add_calls(&later, 1, 300, 0, 0);
-	row_subtract(&later, &earlier);
+	assert_int_equal(row_subtract(&later, &earlier), 0);
 	/* Buckets 256 to 319 and 896 to 1023. */
 	assert_int_equal(later.min_ns, 256);
 	assert_int_equal(later.max_ns, 1023);
@@ -214,21 +214,21 @@ static void test_subtract_bounds(void **state)
 	later = earlier;
 	row_add_calls(&later, 1, 72, 0, 0);
 	row_add_calls(&later, 1, 4900, 0, 0);
-	row_subtract(&later, &earlier);
+	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.min_ns, 70);
 	assert_int_equal(later.max_ns, 5000);
 
 	/* The last bucket has no end of its own. */
 	later = earlier;
 	row_add_calls(&later, 1, 1ULL << 43, 0, 0);
-	row_subtract(&later, &earlier);
+	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.min_ns, 1ULL << 42);
 	assert_int_equal(later.max_ns, 1ULL << 43);
 
 	/* Nor has the first a beginning. */
 	later = earlier;
 	row_add_calls(&later, 1, 0, 0, 0);
-	row_subtract(&later, &earlier);
+	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.min_ns, 0);
 	assert_int_equal(later.max_ns, 63);
 }
@@ -241,7 +241,7 @@ static void test_subtract_all(void **state)
 	(void)state;
 	row_init_random(&a, &seed);
 	assert_int_equal(row_copy(&b, &a), 0);
-	row_subtract(&a, &b);
+	assert_int_equal(row_subtract(&a, &b), 0);
 	assert_int_equal(a.calls, 0);
 	assert_int_equal(a.wall_ns, 0);
 	assert_int_equal(a.nr_errnos, 0);
@@ -266,7 +266,7 @@ static void test_subtract_errnos(void **state)
 	row_add_errors(&later, ENOENT, 4);
 	row_add_errors(&later, EINTR, 3);
 	row_add_errors(&later, ETIMEDOUT, 6);
-	row_subtract(&later, &earlier);
+	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.nr_errnos, 3);
 	assert_int_equal(later.errnos[0].err, ENOENT);
 	assert_int_equal(later.errnos[0].count, 4);
@@ -345,6 +345,24 @@ static void test_order(void **state)
 	}
 }
 
+/* What is no earlier reading of the same row changes nothing. */
+static void test_subtract_refuses(void **state)
+{
+	struct row earlier, later, before;
+
+	(void)state;
+	row_init_for(&earlier, 1, ABI_X86_64, 0);
+	row_init_for(&later, 1, ABI_X86_64, 0);
+	row_add_calls(&earlier, 5, 100, 0, 0);
+	row_add_calls(&later, 4, 500, 0, 0);
+	before = later;
+	assert_int_equal(row_subtract(&later, &earlier), -EINVAL);
+	assert_memory_equal(&later, &before, sizeof(later));
+	row_add_calls(&later, 1, 500, 0, 0);
+	assert_int_equal(row_subtract(&later, &earlier), 0);
+	assert_int_equal(later.calls, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_subtract_bounds),
 		cmocka_unit_test(test_subtract_all),
 		cmocka_unit_test(test_subtract_errnos),
+		cmocka_unit_test(test_subtract_refuses),
 		cmocka_unit_test(test_copy_is_independent),
 		cmocka_unit_test(test_order),
 	};

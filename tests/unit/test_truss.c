@@ -78,7 +78,7 @@ static void illumos_report(const struct snapshot *snapshot, FILE *out)
 	uint64_t cpu_ns = 0;
 	long calls = 0, errors = 0;
 
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, &list), 0);
+	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
 	fprintf(out, "\nsyscall               seconds   calls  errors\n");
 	for (size_t i = 0; i < list.nr_rows; i++) {
 		const struct row *row = &list.rows[i];

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Two children, one after the other, under one pid: the second asks for it (clone3 with set_tid).
- * They make 7 and 11 calls. Ends with 77 where the kernel does not grant that.
+ * reuse [thread]: two children, or two threads, one after the other under one id. The second
+ * child asks for it (clone3 with set_tid) and makes more calls than the first, 11 after 7; the
+ * second thread, which sleeps before and after its calls as the first did, makes fewer: 7 after
+ * 11. Ends with 77 where the kernel does not grant that.
  */
+#include <fcntl.h>
 #include <linux/sched.h>
 
 #include "table.h"
@@ -26,11 +29,61 @@ static void child(int calls)
 	counted_exit(SYS_exit_group, 0);
 }
 
+static struct thread thread;
+static int first_tid;
+
+static void sleep_ms(int ms)
+{
+	struct timespec time = { .tv_nsec = ms * 1000000L };
+
+	raw_call(SYS_nanosleep, &time, 0);
+}
+
+static int run_thread(void *arg)
+{
+	int tid = raw_call(SYS_gettid), calls = first_tid ? 7 : 11;
+
+	(void)arg;
+	if (!first_tid || tid == first_tid) {
+		first_tid = -tid;
+		for (int i = 0; i < calls; i++)
+			raw_call(SYS_getppid);
+		sleep_ms(300);
+	}
+	raw_call(SYS_exit, 0);
+	return 0;
+}
+
+/* The kernel hands out the id after the one that is written here, unless somebody else is faster. */
+static void ask_for_tid(int tid)
+{
+	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY);
+
+	if (fd < 0 || dprintf(fd, "%d", tid - 1) < 0)
+		exit(77);
+	close(fd);
+}
+
+static void run_threads(void)
+{
+	thread_start(&thread, 0, run_thread);
+	thread_join(&thread);
+	first_tid = -first_tid;
+	for (int i = 0; i < 1000 && first_tid > 0; i++) {
+		ask_for_tid(first_tid);
+		thread_start(&thread, 0, run_thread);
+		thread_join(&thread);
+	}
+	exit(first_tid < 0 ? 0 : 77);
+}
+
 int main(int argc, char **argv)
 {
 	int first, second, none = 0;
 
 	table_start(&argc, &argv);
+	if (argc > 1)
+		run_threads();
 	first = make_child(&none);
 	if (!first)
 		child(7);
