@@ -89,9 +89,11 @@ $(O)/bpftruss: $(OBJ)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
 # --- tests --------------------------------------------------------------------------------------
-# Unit tests link the whole of user space but its commands, always under the sanitizers.
+# Unit tests link the whole of user space but its commands and what needs the BPF object, always
+# under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/%,$(OBJ))
+UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/%,$(OBJ)) \
+	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
 $(O)/san/%.o: %.c Makefile

@@ -59,9 +59,14 @@ struct cgroup_subsys_state {
 	struct cgroup_subsys_state *parent;
 };
 
+struct cgroup_root {
+	int hierarchy_id; /* 0: version 2 */
+};
+
 struct cgroup {
 	struct cgroup_subsys_state self; /* first: a pointer to it is one to the cgroup */
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct css_set {

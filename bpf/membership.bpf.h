@@ -10,6 +10,7 @@
 #define BPFTRUSS_MEMBERSHIP_BPF_H
 
 #include "account.bpf.h"
+#include "events.bpf.h"
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
@@ -18,22 +19,6 @@
 
 /* Some ten microseconds. */
 #define PUBLISH_SPINS 8192
-
-enum event_kind {
-	EVENT_TASK_ENDED,
-	EVENT_PROCESS_JOINED,
-};
-
-/* Wakes user space; the state itself is in records and counters. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 * 1024);
-} events SEC(".maps");
-
-static __always_inline void event_send(u32 kind)
-{
-	bpf_ringbuf_output(&events, &kind, sizeof(kind), 0);
-}
 
 static __always_inline bool joins_pending(void)
 {
@@ -90,7 +75,9 @@ static __always_inline void record_end(struct task_struct *task, struct task_rec
 		call_count_no_return(&call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
 		record->user_ns += bpf_ktime_get_ns() - record->off_ns - record->mark_cpu_ns;
-	record_copy_attributes(record, task);
+	/* One that goes on has left under a name that was not chosen. */
+	if (task->flags & PF_EXITING)
+		record_copy_attributes(record, task);
 	record->task = 0;
 	/* After all before it: from here on the record is user space's. */
 	__sync_lock_test_and_set(&record->state, RECORD_ENDED);
@@ -177,12 +164,22 @@ static __noinline struct task_record *task_join(struct task_struct *task, u32 *i
 	return *index ? record_find(*index) : NULL;
 }
 
+/* Some process has left since this thread was last asked. One without a record asks each time. */
+static __always_inline bool leave_pending(const struct task_record *record,
+					  const struct task_ref *ref)
+{
+	if (record)
+		return record->leaves_seen != membership.leaves;
+	return ref && membership.leaves;
+}
+
 /* A call by a counted thread after some process has left: was it its own? Returns true if so. */
 static __noinline bool task_leave(struct task_struct *task, struct task_record *record)
 {
 	struct task_ref *ref = task_ref_find(task), *leader;
 
-	record->leaves_seen = membership.leaves;
+	if (record)
+		record->leaves_seen = membership.leaves;
 	leader = task_ref_find(task->group_leader);
 	if (!ref || ref->flags & TASK_TARGET || (leader && leader->flags & TASK_CHOSEN))
 		return false;

@@ -6,6 +6,7 @@
  *   sched_switch              -> the task's time off the CPU
  *   fork, exec, exit          -> membership.bpf.h: who is counted; the end of a record
  *   rename, cgroup move       -> the same, for processes chosen by name or cgroup
+ *   cgroup mkdir              -> events.bpf.h: its name, which units are known by
  *   iter/task                 -> adopts the threads of processes that exist already
  *
  *   losses.bpf.h   every way to give up        slots.bpf.h     (task, system call) -> counters
@@ -54,8 +55,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	record = task_may_count(task) ? current_record(task, &index, &ref) : NULL;
 	if (!record && !ref && joins_pending())
 		record = task_join(task, &index, &ref);
-	if (record && nr_selectors && record->leaves_seen != membership.leaves &&
-	    task_leave(task, record))
+	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;
 	if (record)
 		call_begin(task, record, index, regs, nr);
@@ -199,6 +199,14 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_
 		return 0;
 	comm_copy(&comm, task);
 	process_reconsider(task, &comm, true);
+	return 0;
+}
+
+/* Not only while counting: it may be the first cgroup of a process that comes to be counted. */
+SEC("tp_btf/cgroup_mkdir")
+int BPF_PROG(on_cgroup_made, struct cgroup *cgroup, const char *path)
+{
+	event_send_cgroup(cgroup, path);
 	return 0;
 }
 

@@ -187,6 +187,23 @@ enum task_flag {
 	TASK_CLAIMED = 1 << 6,    /* somebody is making its record */
 };
 
+/* What the ring buffer carries: only what wakes user space, never one event a call. */
+enum event_kind {
+	EVENT_TASK_ENDED,     /* the state itself is in records and counters */
+	EVENT_PROCESS_JOINED, /* so is this */
+	EVENT_CGROUP_MADE, /* struct cgroup_event: it may be gone before anybody asks for its name */
+};
+
+#define CGROUP_PATH_SIZE 496
+
+/* A new cgroup of the version 2 hierarchy. */
+struct cgroup_event {
+	__u32 kind; /* enum event_kind */
+	__u32 pad;
+	__u64 id;
+	char path[CGROUP_PATH_SIZE]; /* from the root; a longer one is cut */
+};
+
 /* What a process must be like to be counted; one that matches any selector is. */
 enum selector_kind {
 	SELECT_ALL = 0,

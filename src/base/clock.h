@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define NS_PER_SEC 1000000000ULL
+#define NS_PER_MS  1000000ULL
 
 /* CLOCK_MONOTONIC: what bpf_ktime_get_ns() reads too. */
 uint64_t clock_mono_ns(void);

@@ -389,9 +389,31 @@ static bool options_shape_table(const struct options *o)
 	       o->table.errors_only || o->table.waiting;
 }
 
+/* Options that would change nothing are refused: whoever gives one expects something of it. */
+static int options_check_table(const struct options *o, struct diag *d)
+{
+	const struct table_options *t = &o->table;
+
+	if ((o->format == FORMAT_JSON || o->format == FORMAT_STRACE) && options_shape_table(o))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--%s has all rows: --sort, --top, --columns, --min-calls, "
+				"--errors-only and --waiting are for tables",
+				o->format == FORMAT_JSON ? "json" : "format=strace");
+	if (o->format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--errors has columns and an order of its own: --sort, --columns "
+				"and --waiting are for the wide table");
+	if (t->sort && !column_is_known(t->sort, t->keys ?: (unsigned int)GROUP_SYSCALL))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--sort: a row has no single %s; give --by %s too", t->sort->name,
+				t->sort->name);
+	return 0;
+}
+
 static int options_check(const struct options *o, struct diag *d)
 {
 	bool attaches = o->targets.nr_pids || o->collector.nr_selectors;
+	int err;
 
 	if (o->help || o->version)
 		return 0;
@@ -399,11 +421,9 @@ static int options_check(const struct options *o, struct diag *d)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
-	if ((o->format == FORMAT_JSON || o->format == FORMAT_STRACE) && options_shape_table(o))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--%s has all rows: --sort, --top, --columns, --min-calls, "
-				"--errors-only and --waiting are for tables",
-				o->format == FORMAT_JSON ? "json" : "format=strace");
+	err = options_check_table(o, d);
+	if (err)
+		return err;
 	if (o->count_limit && !o->interval_ns)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
 	if (o->follow && o->collector.nr_selectors && !o->targets.nr_pids)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the event loop of one counting: a poll() over four descriptors, no timeouts. */
+/* Owns the event loop of one counting: a poll() over four descriptors. */
 #include "cmd/session.h"
 
 #include <errno.h>
@@ -110,6 +110,17 @@ static bool session_signal(struct session *session, struct command *command,
 	return false;
 }
 
+bool session_is_told_to_end(const struct session *session)
+{
+	struct signalfd_siginfo info;
+
+	while (read(session->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGUSR1)
+			return true;
+	}
+	return false;
+}
+
 void session_wait_command(struct session *session, struct command *command)
 {
 	int ended __cleanup(closep) = (int)syscall(SYS_pidfd_open, command->pid, 0);
@@ -147,7 +158,8 @@ int session_wait(struct session *session, struct collector *collector, struct co
 		*ret = SESSION_OVER;
 		if (!session->limits.open_ended && collector_live(collector) == 0)
 			return 0;
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), collector_patience_ms(collector)) < 0 &&
+		    errno != EINTR)
 			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
 		if (fds[0].revents && session_signal(session, command, ret))
 			return 0;

@@ -48,6 +48,9 @@ void session_done(struct session *session);
 /* Starts the clocks. */
 void session_start(struct session *session);
 
+/* Whether a signal that has come ends the session; SIGUSR1, which asks for a report, does not. */
+bool session_is_told_to_end(const struct session *session);
+
 /*
  * Returns 0 and what has come. The first signal that would end the session is passed on to a
  * command that is running, which then ends as it likes; a second one does not wait for it and is

@@ -202,16 +202,18 @@ static int loop(struct run *run, struct diag *d)
 
 	while (!err && !quit) {
 		/* A new size of the window comes as a signal, and from ncurses as a key. */
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+		if (poll(fds, ARRAY_SIZE(fds), collector_patience_ms(run->collector)) < 0) {
 			if (errno != EINTR)
 				return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
 			err = run->term ? take_keys(run, &quit, d) : 0;
 			continue;
 		}
-		if (fds[0].revents || fds[3].revents & (POLLHUP | POLLERR))
+		if (session_is_told_to_end(&run->session) || fds[3].revents & (POLLHUP | POLLERR))
 			return 0;
-		if (fds[2].revents && collector_reclaim(run->collector))
-			return diag_oom(d);
+		err = collector_reclaim(run->collector);
+		if (err)
+			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
+					strerror(-err));
 		if (fds[3].revents)
 			err = take_keys(run, &quit, d);
 		if (!err && !quit && fds[1].revents)

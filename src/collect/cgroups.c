@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fts.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/mem.h"
 
@@ -31,6 +33,7 @@ void cgroup_mount(char *buf, size_t size)
 int cgroup_find_path(const char *path, uint64_t *ret)
 {
 	char mount[PATH_MAX], full[PATH_MAX * 2];
+	struct statfs fs;
 	struct stat st;
 
 	cgroup_mount(mount, sizeof(mount));
@@ -44,53 +47,48 @@ int cgroup_find_path(const char *path, uint64_t *ret)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
+	/* A path with .. in it may lead elsewhere. */
+	if (statfs(full, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+		return -EXDEV;
 	*ret = st.st_ino;
 	return 0;
 }
 
-/* Walks all cgroups until one is the wanted: by name, or by id when name is NULL. */
-static FTSENT *cgroup_walk(FTS *tree, const char *name, uint64_t id)
+int cgroup_walk(cgroup_visit visit, void *closure)
 {
+	char mount[PATH_MAX], *roots[] = { mount, NULL };
 	FTSENT *entry;
+	FTS *tree;
+	int err = 0;
 
-	while ((entry = fts_read(tree))) {
-		if (entry->fts_info != FTS_D)
-			continue;
-		if (name ? !strcmp(entry->fts_name, name) : entry->fts_statp->st_ino == id)
-			return entry;
+	cgroup_mount(mount, sizeof(mount));
+	tree = *mount ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	while (tree && !err && (entry = fts_read(tree))) {
+		const char *path = entry->fts_path + strlen(mount);
+
+		if (entry->fts_info == FTS_D)
+			err = visit(closure, entry->fts_statp->st_ino, *path ? path : "/");
 	}
-	return NULL;
+	if (tree)
+		fts_close(tree);
+	return err;
 }
 
-static FTS *cgroup_open_tree(char mount[PATH_MAX])
-{
-	char *roots[] = { mount, NULL };
+struct wanted {
+	const char *name;
+};
 
-	cgroup_mount(mount, PATH_MAX);
-	return *mount ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+static int visit_wanted(void *closure, uint64_t id, const char *path)
+{
+	const struct wanted *wanted = closure;
+
+	(void)id;
+	return !strcmp(strrchr(path, '/') + 1, wanted->name);
 }
 
 bool cgroup_name_exists(const char *name)
 {
-	char mount[PATH_MAX];
-	FTS *tree = cgroup_open_tree(mount);
-	bool found = tree && cgroup_walk(tree, name, 0);
+	struct wanted wanted = { name };
 
-	if (tree)
-		fts_close(tree);
-	return found;
-}
-
-char *cgroup_find_id(uint64_t id)
-{
-	char mount[PATH_MAX], *path = NULL;
-	FTS *tree = cgroup_open_tree(mount);
-	FTSENT *found = tree ? cgroup_walk(tree, NULL, id) : NULL;
-
-	if (found)
-		path = strdup(found->fts_path[strlen(mount)] ? found->fts_path + strlen(mount)
-							     : "/");
-	if (tree)
-		fts_close(tree);
-	return path;
+	return cgroup_walk(visit_wanted, &wanted) == 1;
 }

@@ -16,7 +16,10 @@ int cgroup_find_path(const char *path, uint64_t *ret);
 /* Whether some cgroup has this name. */
 bool cgroup_name_exists(const char *name);
 
-/* Path of a cgroup from the root, to be freed; NULL when no cgroup has that id any more. */
-char *cgroup_find_id(uint64_t id);
+/* What is to be done with each cgroup; path is from the root of the tree. 0, or what ends the walk. */
+typedef int (*cgroup_visit)(void *closure, uint64_t id, const char *path);
+
+/* Visits all cgroups. 0 (also when the tree is not mounted), or what ended the walk. */
+int cgroup_walk(cgroup_visit visit, void *closure);
 
 #endif

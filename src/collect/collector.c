@@ -105,15 +105,20 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 	return err;
 }
 
-/* Nothing to do: the ring only wakes user space. */
-static int ignore_event(void *context, void *data, size_t size)
+/* Most events only wake us. */
+static int collector_take_event(void *closure, void *data, size_t size)
 {
-	(void)context, (void)data, (void)size;
+	struct collector *c = closure;
+	const struct cgroup_event *event = data;
+
+	if (size >= sizeof(*event) && event->kind == EVENT_CGROUP_MADE && c->cgroups_are_absolute)
+		cgroup_names_made(&c->cgroups, event->id, event->path);
 	return 0;
 }
 
-/* The initial pid namespace has a fixed inode number. */
-#define INITIAL_PIDNS 4026531836u
+/* The initial namespaces have fixed inode numbers. */
+#define INITIAL_PIDNS    4026531836u
+#define INITIAL_CGROUPNS 4026531835u
 
 static void collector_set_pidns(struct collector *c)
 {
@@ -122,6 +127,14 @@ static void collector_set_pidns(struct collector *c)
 	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PIDNS)
 		return;
 	c->skel->rodata->pidns_inum = (uint32_t)st.st_ino;
+}
+
+/* In a cgroup namespace of our own the tree begins elsewhere than in the kernel's words. */
+static bool cgroups_are_absolute(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/cgroup", &st) && st.st_ino == INITIAL_CGROUPNS;
 }
 
 /* bpftruss itself is never chosen: its own reading would count. */
@@ -231,11 +244,13 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
 				strerror(-err));
-	c->events = ring_buffer__new(bpf_map__fd(c->skel->maps.events), ignore_event, NULL, NULL);
+	c->events =
+		ring_buffer__new(bpf_map__fd(c->skel->maps.events), collector_take_event, c, NULL);
 	if (!c->events)
 		return diag_set(d, DIAG_FAILED, errno, "cannot open the ring buffer: %s",
 				strerror(errno));
-	return 0;
+	/* Attached before: none is made unseen. */
+	return cgroup_names_learn(&c->cgroups) ? diag_oom(d) : 0;
 }
 
 int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d)
@@ -250,6 +265,7 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c = calloc(1, sizeof(*c));
 	if (!c || builder_new(&c->ended))
 		return diag_oom(d);
+	c->cgroups_are_absolute = cgroups_are_absolute();
 	err = collector_load(c, options, d);
 	if (err)
 		return err;
@@ -271,15 +287,13 @@ void collector_free(struct collector *c)
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
 	free(c->targets);
-	for (size_t i = 0; i < c->nr_cgroups; i++)
-		free(c->cgroups[i].name);
-	free(c->cgroups);
+	cgroup_names_done(&c->cgroups);
 	free(c);
 }
 
 /* Far more than any number of threads that are being made calls for. */
 #define MAX_PASSES    1000
-#define JOIN_PAUSE_NS 10000000ULL
+#define JOIN_PAUSE_MS 10
 
 /* One pass over all tasks of the system, adopting those of marked processes. */
 static int collector_adopt(struct collector *c)
@@ -334,8 +348,21 @@ static int collector_adopt_all(struct collector *c)
 	return err;
 }
 
+static bool collector_joins_pending(const struct collector *c)
+{
+	const uint32_t *joins = &c->skel->data_membership->membership.joins;
+	const uint32_t *done = &c->skel->data_membership->membership.joins_done;
+
+	return __atomic_load_n(joins, __ATOMIC_ACQUIRE) != __atomic_load_n(done, __ATOMIC_RELAXED);
+}
+
+int collector_patience_ms(const struct collector *c)
+{
+	return collector_joins_pending(c) ? JOIN_PAUSE_MS : -1;
+}
+
 /*
- * At most one pass in JOIN_PAUSE_NS, at our own priority: whoever renames itself all day long must
+ * At most one pass in JOIN_PAUSE_MS, at our own priority: whoever renames itself all day long must
  * not keep us busy. Threads that no pass has reached yet join at their next call.
  */
 int collector_complete_joins(struct collector *c)
@@ -347,8 +374,7 @@ int collector_complete_joins(struct collector *c)
 	uint64_t now_ns = clock_mono_ns();
 	int err;
 
-	if (__atomic_load_n(done, __ATOMIC_RELAXED) == now ||
-	    now_ns - c->last_join_ns < JOIN_PAUSE_NS)
+	if (!collector_joins_pending(c) || now_ns - c->last_join_ns < JOIN_PAUSE_MS * NS_PER_MS)
 		return 0;
 	c->last_join_ns = now_ns;
 	before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);

@@ -75,6 +75,12 @@ int collector_fd(const struct collector *collector);
  */
 int collector_reclaim(struct collector *collector);
 
+/*
+ * How long at most to wait for collector_fd before collector_reclaim is due all the same: in
+ * milliseconds as poll() takes them, -1 for ever.
+ */
+int collector_patience_ms(const struct collector *collector);
+
 /* With intervals: the reading from which the next will be subtracted. */
 void collector_set_base(struct collector *collector, const struct snapshot *snapshot);
 

@@ -8,6 +8,7 @@
 #include "truss.skel.h"
 
 #include "bpftruss/abi.h"
+#include "collect/cgroup_names.h"
 #include "collect/collector.h"
 #include "model/builder.h"
 
@@ -32,12 +33,13 @@ struct collector {
 	bool has_runq;
 	bool by_thread;
 	uint32_t keep_exited;
+	size_t nr_folded; /* groups of ended processes */
 	bool intervals;
 	uint64_t base_ns;      /* of the reading that a later one will be subtracted from */
 	uint64_t last_join_ns; /* of the last pass for processes chosen late */
 	struct losses misses_at_start;
-	struct id_name *cgroups; /* paths seen so far: a cgroup may be gone when it is asked for */
-	size_t nr_cgroups;
+	struct cgroup_names cgroups;
+	bool cgroups_are_absolute; /* the kernel's paths are ours */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */
 };
@@ -55,7 +57,7 @@ int record_read(const struct collector *collector, uint32_t index, struct readin
 
 /*
  * Bounds the ended processes: when there are twice as many as are to be kept, all but the latest
- * are folded into one process for each name, user and cgroup. 0 or -ENOMEM.
+ * are folded into one process for each name, user and cgroup, up to a limit. 0 or -ENOMEM.
  */
 int ended_fold(struct collector *collector);
 

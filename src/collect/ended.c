@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the memory of processes that have ended: the latest keep rows of their own, all before are
- * added up by name, user and cgroup. Nothing is ever lost but which of them it was.
+ * added up by name, user and cgroup; of these groups, too, there is a limit. Nothing is ever lost
+ * but which of them it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,12 @@
 
 /* Serial numbers of folded groups start here: no process has started that late after boot. */
 #define FOLDED_FIRST (UINT64_MAX / 2)
+
+/* Beyond this, names, users and cgroups that have not been seen yet share a group. */
+#define FOLDED_KINDS 1000
+
+/* From here on, names that nobody needs any more are forgotten. */
+#define KNOWN_CGROUPS 4096
 
 /* The processes to fold, and the groups they fold into, by the order in which these were made. */
 struct fold {
@@ -56,39 +63,58 @@ static bool process_folds(const struct collector *c, const struct fold *fold,
 	       !process_is_live(c, process) && !process_exists(process);
 }
 
-static bool same_kind(const struct process *a, const struct process *b)
-{
-	return a->uid == b->uid && a->cgroup_id == b->cgroup_id &&
-	       !memcmp(a->comm, b->comm, sizeof(a->comm));
-}
+/* Who has a cgroup that may have to be named. */
+struct name_users {
+	const struct collector *collector;
+	const struct snapshot *ended;
+};
 
-/* The group of a process, made when new. Its array has room for one a process. */
-static const struct process *fold_group(struct fold *fold, const struct process *process)
+static const struct process *fold_find(const struct fold *fold, const struct process *kind)
 {
-	struct process *group;
-
 	for (size_t i = 0; i < fold->nr_groups; i++) {
-		if (same_kind(&fold->groups[i], process))
+		if (process_same_kind(&fold->groups[i], kind))
 			return &fold->groups[i];
 	}
-	group = &fold->groups[fold->nr_groups];
-	*group = (struct process){ .uid = process->uid, .cgroup_id = process->cgroup_id };
-	group->boot_ns = FOLDED_FIRST + fold->nr_groups++;
-	memcpy(group->comm, process->comm, sizeof(group->comm));
+	return NULL;
+}
+
+/* A group without counts. The array has room for them all. */
+static const struct process *fold_add_group(struct fold *fold, const struct process *kind,
+					    uint64_t serial)
+{
+	struct process *group = &fold->groups[fold->nr_groups++];
+
+	*group = (struct process){ .uid = kind->uid,
+				   .cgroup_id = kind->cgroup_id,
+				   .boot_ns = serial };
+	memcpy(group->comm, kind->comm, sizeof(group->comm));
 	return group;
+}
+
+/* The group of a process, made when new. */
+static const struct process *fold_group(struct fold *fold, const struct process *process)
+{
+	struct process kind = *process;
+	const struct process *found = fold_find(fold, &kind);
+
+	if (!found && fold->nr_groups >= FOLDED_KINDS) {
+		kind = process_of_other_kinds();
+		found = fold_find(fold, &kind);
+	}
+	return found ?: fold_add_group(fold, &kind, FOLDED_FIRST + fold->nr_groups);
 }
 
 /* Groups of earlier folds keep their numbers: snapshots are subtracted from each other. */
 static int fold_prepare(struct fold *fold)
 {
-	fold->groups = calloc(fold->all->nr_processes + 1, sizeof(*fold->groups));
+	fold->groups = calloc(FOLDED_KINDS + 1, sizeof(*fold->groups));
 	if (!fold->groups)
 		return -ENOMEM;
 	for (size_t i = 0; i < fold->all->nr_processes; i++) {
 		const struct process *process = &fold->all->processes[i];
 
 		if (process_is_folded(process))
-			fold->groups[fold->nr_groups++] = *process;
+			fold_add_group(fold, process, process->boot_ns);
 	}
 	return 0;
 }
@@ -96,19 +122,19 @@ static int fold_prepare(struct fold *fold)
 static int fold_process(const struct collector *c, struct fold *fold, struct process *process,
 			struct row *rows, size_t nr_rows)
 {
-	const struct process *group;
 	struct process moved = *process;
 
 	if (process_folds(c, fold, process)) {
-		group = fold_group(fold, process);
-		moved.pid = 0;
-		moved.boot_ns = group->boot_ns;
+		moved = *fold_group(fold, process);
+		moved.user_ns = process->user_ns;
+		moved.ended_ns = process->ended_ns;
 		moved.nr_folded = 1;
 	}
 	for (size_t i = 0; i < nr_rows; i++) {
 		rows[i].pid = moved.pid;
 		rows[i].boot_ns = moved.boot_ns;
 		rows[i].tid = 0;
+		rows[i].tid_ns = 0;
 		if (builder_add_row(c->ended, &rows[i]))
 			return -ENOMEM;
 	}
@@ -125,13 +151,15 @@ static int compare_ended(const void *a, const void *b)
 /* When the oldest process that is to be kept ended. */
 static int fold_set_limit(const struct collector *c, struct fold *fold)
 {
-	size_t count = fold->all->nr_processes, keep = c->keep_exited;
-	uint64_t *ends __cleanup(freep) = calloc(count + 1, sizeof(*ends));
+	size_t count = 0, keep = c->keep_exited;
+	uint64_t *ends __cleanup(freep) = calloc(fold->all->nr_processes + 1, sizeof(*ends));
 
 	if (!ends)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		ends[i] = fold->all->processes[i].ended_ns;
+	for (size_t i = 0; i < fold->all->nr_processes; i++) {
+		if (!process_is_folded(&fold->all->processes[i]))
+			ends[count++] = fold->all->processes[i].ended_ns;
+	}
 	qsort(ends, count, sizeof(*ends), compare_ended);
 	fold->before_ns = ends[count - keep];
 	/* What had not ended at the last reading may have been known there by another name. */
@@ -159,13 +187,33 @@ static int fold_all(const struct collector *c, struct fold *fold)
 	return 0;
 }
 
+/* What is left to be named: the live ones, and the folded. */
+static bool cgroup_in_use(const void *closure, uint64_t id)
+{
+	const struct name_users *users = closure;
+	uint32_t used = records_used(users->collector);
+
+	for (uint32_t i = 1; i < used; i++) {
+		const struct task_record *record = &users->collector->arrays.records[i];
+
+		if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_FREE &&
+		    record->cgroup_id == id)
+			return true;
+	}
+	for (size_t i = 0; i < users->ended->nr_processes; i++) {
+		if (users->ended->processes[i].cgroup_id == id)
+			return true;
+	}
+	return false;
+}
+
 int ended_fold(struct collector *c)
 {
 	struct snapshot *all __cleanup(snapshot_freep) = NULL;
 	struct fold fold = { 0 };
 	int err;
 
-	if (builder_processes(c->ended) < 2 * (size_t)c->keep_exited)
+	if (builder_processes(c->ended) < c->nr_folded + 2 * (size_t)c->keep_exited)
 		return 0;
 	all = calloc(1, sizeof(*all));
 	if (!all || builder_finish(c->ended, all))
@@ -176,6 +224,9 @@ int ended_fold(struct collector *c)
 		err = fold_set_limit(c, &fold);
 	if (!err)
 		err = fold_all(c, &fold);
+	c->nr_folded = fold.nr_groups;
 	free(fold.groups);
+	if (c->cgroups.nr_known > KNOWN_CGROUPS)
+		cgroup_names_prune(&c->cgroups, cgroup_in_use, &(struct name_users){ c, all });
 	return err;
 }

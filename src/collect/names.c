@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what users and cgroups are called; cgroups are remembered, since they may go away. */
+/* Owns what the users and cgroups of a snapshot are called. */
 #include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "collect/cgroups.h"
 #include "collect/collector_private.h"
 
 static int names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
@@ -33,20 +31,6 @@ static const char *names_find(const struct id_name *names, size_t count, uint64_
 	return NULL;
 }
 
-/* A cgroup that is gone before it was looked up keeps an empty path. */
-static const char *collector_cgroup(struct collector *c, uint64_t id)
-{
-	const char *known = names_find(c->cgroups, c->nr_cgroups, id);
-	char *path __cleanup(freep) = NULL;
-
-	if (known)
-		return known;
-	path = cgroup_find_id(id);
-	if (names_add(&c->cgroups, &c->nr_cgroups, id, path ?: ""))
-		return NULL;
-	return c->cgroups[c->nr_cgroups - 1].name;
-}
-
 static int name_user(struct snapshot *s, uint32_t uid)
 {
 	struct passwd *entry;
@@ -63,11 +47,13 @@ int snapshot_name_ids(struct collector *c, struct snapshot *s)
 		const struct process *process = &s->processes[i];
 		const char *path;
 
+		if (process->uid == UID_NONE)
+			continue;
 		if (name_user(s, process->uid))
 			return -ENOMEM;
 		if (names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;
-		path = collector_cgroup(c, process->cgroup_id);
+		path = cgroup_names_find(&c->cgroups, process->cgroup_id);
 		if (!path || names_add(&s->cgroups, &s->nr_cgroups, process->cgroup_id, path))
 			return -ENOMEM;
 	}

@@ -83,7 +83,10 @@ static void row_identify(struct row *row, const struct collector *c,
 	row_init(row);
 	row->pid = record->pid;
 	row->boot_ns = record->boot_ns;
-	row->tid = c->by_thread && record->state == RECORD_LIVE ? record->tid : 0;
+	if (c->by_thread && record->state == RECORD_LIVE) {
+		row->tid = record->tid;
+		row->tid_ns = record->start_ns;
+	}
 }
 
 static int slot_read(const struct collector *c, const struct task_record *record, uint32_t index,

@@ -86,7 +86,8 @@ int collector_reclaim(struct collector *c)
 	for (uint32_t i = 1; i < used; i++) {
 		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
 			continue;
-		if (record_read(c, i, &reading))
+		if (record_read(c, i, &reading) ||
+		    !cgroup_names_find(&c->cgroups, c->arrays.records[i].cgroup_id))
 			return -ENOMEM;
 		record_free(c, i);
 	}

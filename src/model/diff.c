@@ -34,20 +34,26 @@ static int diff_copy_later(struct diff *diff, const struct snapshot *later)
 	return 0;
 }
 
-static const struct process *find_folded(const struct snapshot *snapshot,
-					 const struct process *process)
+static const struct process *find_group(const struct snapshot *snapshot, const struct process *kind)
 {
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
 		const struct process *group = &snapshot->processes[i];
 
 		if (group->pid)
 			return NULL;
-		if (group->boot_ns && group->uid == process->uid &&
-		    group->cgroup_id == process->cgroup_id &&
-		    !memcmp(group->comm, process->comm, sizeof(group->comm)))
+		if (group->boot_ns && process_same_kind(group, kind))
 			return group;
 	}
 	return NULL;
+}
+
+/* A group of its own, once there, takes all of its kind; before, they went to the one of others. */
+static const struct process *find_folded(const struct snapshot *snapshot,
+					 const struct process *process)
+{
+	struct process others = process_of_other_kinds();
+
+	return find_group(snapshot, process) ?: find_group(snapshot, &others);
 }
 
 /* Where an earlier process is now: itself, the group it was folded into, or nowhere. */
@@ -74,6 +80,7 @@ static const struct row *diff_find_row(const struct diff *diff, const struct row
 	identity.pid = heir->pid;
 	identity.boot_ns = heir->boot_ns;
 	identity.tid = 0;
+	identity.tid_ns = 0;
 	return snapshot_find_row(diff->out, &identity);
 }
 
@@ -86,8 +93,8 @@ static int diff_rows(const struct diff *diff)
 		/* A call that was in flight and is no more has a row only if it ended. */
 		if (!row && old->calls)
 			return -EINVAL;
-		if (row)
-			row_subtract(&diff->out->rows[row - diff->out->rows], old);
+		if (row && row_subtract(&diff->out->rows[row - diff->out->rows], old))
+			return -EINVAL;
 	}
 	return 0;
 }

@@ -81,6 +81,17 @@ void snapshot_free(struct snapshot *snapshot)
 	free(snapshot);
 }
 
+bool process_same_kind(const struct process *a, const struct process *b)
+{
+	return a->uid == b->uid && a->cgroup_id == b->cgroup_id &&
+	       !memcmp(a->comm, b->comm, sizeof(a->comm));
+}
+
+struct process process_of_other_kinds(void)
+{
+	return (struct process){ .uid = UID_NONE, .comm = "[others]" };
+}
+
 int process_compare(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;

@@ -15,10 +15,13 @@
 
 #define PROCESS_COMM_SIZE 16
 
+/* No user has this id. */
+#define UID_NONE ((uint32_t)-1)
+
 /*
  * One process, or, with pid 0, all ended ones of one name, user and cgroup that were folded to
- * bound memory; boot_ns then tells such groups apart. pid 0, boot_ns 0 is nobody: the calls that
- * found no room.
+ * bound memory; boot_ns then tells such groups apart. The group of UID_NONE has those of all
+ * further names. pid 0, boot_ns 0 is nobody: the calls that found no room.
  */
 struct process {
 	uint32_t pid;
@@ -34,6 +37,12 @@ struct process {
 
 /* Orders processes by pid and start. */
 int process_compare(const void *a, const void *b);
+
+/* Whether ended processes fold into the same group: by name, user and cgroup. */
+bool process_same_kind(const struct process *a, const struct process *b);
+
+/* The kind of the group that those of all further names fold into, as a process without counts. */
+struct process process_of_other_kinds(void);
 
 /* What an id in a process is called. */
 struct id_name {

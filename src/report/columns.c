@@ -73,7 +73,7 @@ static bool user_text(const struct column_scope *scope, const struct group *grou
 {
 	const char *name;
 
-	if (!group->process)
+	if (!group->process || group->process->uid == UID_NONE)
 		return false;
 	name = snapshot_user(scope->snapshot, group->process->uid);
 	if (name)
@@ -314,10 +314,15 @@ bool column_is_key(const struct column *column)
 	return column->text != NULL;
 }
 
+bool column_is_known(const struct column *column, unsigned int keys)
+{
+	return !column_is_key(column) || keys & column->known_by;
+}
+
 bool column_text(const struct column *column, const struct column_scope *scope,
 		 const struct group *group, char buf[COLUMN_TEXT_MAX])
 {
-	if (group->nr_merged || !(scope->keys & column->known_by))
+	if (group->nr_merged || !column_is_known(column, scope->keys))
 		return false;
 	return column->text(scope, group, buf);
 }
@@ -325,7 +330,7 @@ bool column_text(const struct column *column, const struct column_scope *scope,
 bool column_number(const struct column *column, const struct column_scope *scope,
 		   const struct group *group, uint64_t *ret)
 {
-	if (column_is_key(column) && (group->nr_merged || !(scope->keys & column->known_by)))
+	if (!column_is_known(column, scope->keys) || (column_is_key(column) && group->nr_merged))
 		return false;
 	return column->number && column->number(scope, group, ret);
 }

@@ -65,6 +65,9 @@ int columns_parse(const char *list, struct column_list *ret, struct diag *d);
 
 bool column_is_key(const struct column *column);
 
+/* Whether groups by these keys have a value in it: numbers always do. */
+bool column_is_known(const struct column *column, unsigned int keys);
+
 /* Cells; false if unknown. Of a group of others, no key is known. */
 bool column_text(const struct column *column, const struct column_scope *scope,
 		 const struct group *group, char buf[COLUMN_TEXT_MAX]);

@@ -141,11 +141,11 @@ static int add_owner(json_t *to, const struct snapshot *snapshot, const struct r
 	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
 	const char *user = process ? snapshot_user(snapshot, process->uid) : NULL;
 	uint64_t exited = process && !process->pid ? process->nr_folded : 0;
+	bool has_uid = process && process->uid != UID_NONE;
 	int err = 0;
 
 	err |= json_object_set_new(to, "tid", json_number_if(row->tid != 0, row->tid));
-	err |= json_object_set_new(to, "uid",
-				   json_number_if(process != NULL, process ? process->uid : 0));
+	err |= json_object_set_new(to, "uid", json_number_if(has_uid, has_uid ? process->uid : 0));
 	err |= json_object_set_new(to, "user", user ? json_untrusted_text(user) : json_null());
 	err |= json_object_set_new(to, "unit", unit_json(snapshot, process));
 	err |= json_object_set_new(to, "exited", json_number(exited));

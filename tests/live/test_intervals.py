@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -241,6 +242,41 @@ def test_intervals_of_two_processes_under_one_pid_add_up(live):
     assert sum(line.total("getppid") for line in lines) == 18
 
 
+def test_intervals_of_two_threads_under_one_tid_add_up(live):
+    target = live.workload("reuse", "thread")
+    bpftruss = live.attach(target.pid, "-i", "0.02", "--by", "tid")
+    target.go()
+    lines = finished(bpftruss)
+    if target.wait() == 77:
+        pytest.skip("the kernel does not let this user choose a tid")
+    assert sum(line.total("getppid") for line in lines) == 7 + 11
+
+
+def test_intervals_by_thread_add_up_over_an_exec_from_another_thread(live):
+    target = live.workload("execs", "thread")
+    bpftruss = live.attach(target.pid, "-i", "0.01", "--by", "tid")
+    target.go()
+    lines = finished(bpftruss)
+    assert sum(line.total("getppid") for line in lines) == 7 + 19
+    assert sum(line.total("execve") for line in lines) == 1
+    must_meet(lines)
+
+
+def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live):
+    """It makes 2 * 700 calls under the chosen name, 700 under another; 20 intervals or so."""
+    chosen = "yes%d" % os.getpid()
+    target = live.workload("renames", chosen, 700)
+    bpftruss = live.add(Bpftruss, ["-n", chosen, "-i", "0.01"]).wait_counting()
+    target.go()
+    assert target.wait() == 0
+    bpftruss.signal(signal.SIGINT)
+    lines = finished(bpftruss)
+    assert sum(line.total("getppid") for line in lines) == 2 * 700
+    assert sum(line.total("getsid") for line in lines) == 0
+    assert {row["comm"] for line in lines for row in line.rows} == {chosen}
+    must_meet(lines)
+
+
 def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
     target = live.workload("crew", 7)
     options = ["--csv", "--by", "tid", "-t", "sched_yield", "-i", TICK]
@@ -404,6 +440,19 @@ def test_sigusr1_between_intervals_takes_nothing_from_them(live):
     assert len(wholes(lines)) == 5
     assert counted(intervals(lines)) == counted([whole])
     must_meet(intervals(lines))
+
+
+def test_sigusr1_between_intervals_does_not_fold_what_they_are_subtracted_from(live):
+    target = live.workload("forks", "clone", 503)
+    bpftruss = live.attach(target.pid, "-f", "-i", "0.02", "--keep-exited", 1)
+    until(lambda: reports(bpftruss), "a first interval")
+    target.go()
+    while bpftruss.popen.poll() is None:
+        bpftruss.signal(signal.SIGUSR1)
+        time.sleep(0.003)
+    lines = intervals(finished(bpftruss))
+    assert sum(line.total("getppid") for line in lines) == 503
+    must_meet(lines)
 
 
 def test_sigusr1_does_not_reach_the_command(live):

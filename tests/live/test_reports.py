@@ -5,6 +5,7 @@ import csv
 import errno
 import fcntl
 import io
+import json
 import os
 import pty
 import re
@@ -360,10 +361,15 @@ def test_columns_stand_in_the_order_that_was_asked_for(live):
         ["--keep-exited", "x"],
         ["--chart", ""],
         ["-t", "frobs"],
+        ["--sort", "pid"],
+        ["--sort", "comm", "--by", "syscall"],
+        ["--errors", "--sort", "calls"],
+        ["--errors", "--columns", "calls"],
+        ["--errors", "--waiting", "read"],
     ],
     ids=" ".join,
 )
-def test_an_unknown_word_is_a_usage_error_of_one_sentence(arguments):
+def test_what_makes_no_sense_is_a_usage_error_of_one_sentence(arguments):
     result = run(*arguments, "-p", os.getpid())
     assert result.returncode == 2 and not result.stdout
     assert result.stderr.startswith("bpftruss: ") and result.stderr.count("\n") == 1
@@ -693,6 +699,39 @@ def test_folded_processes_of_different_names_stay_apart(live):
     rows, table = count_csv(live, options, "names")
     assert add_up(rows, "calls") == table.total("getppid")
     assert by(rows, "comm")[("%s%n%x",)] == 5 + 11
+
+
+EVER_NEW_NAMES = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+for i in range(1601):
+    pid = os.fork()
+    if not pid:
+        libc.prctl(15, b"name%d" % i, 0, 0, 0)
+        libc.getppid()
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_processes_of_ever_new_names_share_rows_in_the_end(live):
+    """Of the folded ones, that is; the last few have not been yet."""
+    report, _ = live.run(sys.executable, "-c", EVER_NEW_NAMES, options=["-f", "--keep-exited", 10])
+    rows = report.select("getppid")
+    assert sum(row["calls"] for row in rows) == 1601
+    assert len(rows) <= 1000 + 2 * 10 + 1
+    (others,) = [row for row in rows if row["comm"] == "[others]"]
+    assert others["exited"] == others["calls"] >= 1601 - (1000 + 2 * 10)
+    assert (others["pid"], others["uid"], others["user"], others["unit"]) == (None,) * 4
+
+
+def test_intervals_of_processes_of_ever_new_names_add_up(live):
+    options = ["-f", "--keep-exited", 10, "-i", "0.1"]
+    bpftruss = live.start(sys.executable, "-c", EVER_NEW_NAMES, options=options)
+    assert bpftruss.wait() == 0, bpftruss.stderr()
+    lines = [json.loads(line) for line in bpftruss.text().splitlines()]
+    rows = [row for line in lines for row in line["rows"] if row["syscall"] == "getppid"]
+    assert len(lines) > 3 and sum(row["calls"] for row in rows) == 1601
 
 
 # --- stories -------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -86,6 +88,42 @@ def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
     target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
     report = change(live, select(live, "-n", "becomes"), target)
     assert report.total("getppid") == BEFORE
+    # The name that was not chosen is in no report.
+    assert {row["comm"] for row in report.rows} == {"becomes"}
+
+
+def test_a_thread_that_found_no_room_leaves_like_the_others(live):
+    target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
+    bpftruss = select(live, "-n", "becomes", "--max-tasks", 3)
+    target.go()
+    assert target.wait() == 0, target.stderr()
+    report = bpftruss.interrupt(lossy=True)
+    assert report.losses
+    assert report.total("getppid") == BEFORE
+
+
+LEADERLESS = """
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None)
+libc.prctl(15, sys.argv[1].encode(), 0, 0, 0)
+def run():
+    sys.stdin.readline()
+    for _ in range(1009):
+        os.getppid()
+    os._exit(0)
+threading.Thread(target=run).start()
+libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
+"""
+
+
+def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
+    name = "headless%d" % os.getpid()
+    target = live.spawn(sys.executable, "-c", LEADERLESS, name, stdin=subprocess.PIPE)
+    until(lambda: target.state() == "Z", "the first thread has ended")
+    bpftruss = select(live, "-n", name)
+    target.tell(b"\n")
+    assert target.wait() == 0
+    assert bpftruss.interrupt().total("getppid", pid=target.pid) == 1009
 
 
 def test_a_process_that_moves_into_a_cgroup_is_counted_from_then_on(live, cgroup):
@@ -121,6 +159,20 @@ def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
     report = bpftruss.interrupt()
     assert {row["pid"] for row in report.rows} == {inside.pid}
     assert report.counts() == inside.table().counts()
+
+
+def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgroup):
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    bpftruss.signal(signal.SIGSTOP)
+    unit = cgroup("test.slice", "bpftruss-gone.service")
+    move(target.pid, unit)
+    target.go()
+    assert target.wait() == 0
+    until(lambda: rmdir(unit), "unit is gone")
+    os.mkdir(unit)  # another of that name, for the fixture to remove
+    bpftruss.signal(signal.SIGCONT)
+    assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-gone.service"}
 
 
 def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):

@@ -35,6 +35,16 @@ def line_of(data, pid):
 # --- figures -------------------------------------------------------------------------------------
 
 
+def test_a_signal_that_asks_for_a_report_does_not_end_it(live):
+    process = top(live, "--json", "-i", "0.1", "-p", str(os.getpid()))
+    until(lambda: objects(process), "a first interval")
+    process.signal(signal.SIGUSR1)
+    seen = len(objects(process))
+    until(lambda: len(objects(process)) > seen + 2, "further intervals")
+    process.signal(signal.SIGINT)
+    assert process.wait() == 0, process.stderr()
+
+
 def test_intervals_add_up_to_what_the_process_did(live):
     rounds = 61
     target = live.workload("pace", rounds)

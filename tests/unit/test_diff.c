@@ -179,6 +179,72 @@ static void test_folded(void **state)
 	assert_int_equal(diff->processes[1].nr_folded, 1);
 }
 
+/* One whose kind has no group of its own is in that of all other kinds. */
+static void test_folded_into_others(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct process others = process_of_other_kinds();
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	take_calls(builder, 2, 0, 10);
+	builder_take_process(builder, 2, "goes", 4, 100);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	take_folded(builder, 1, "kept", 7, 50);
+	others.boot_ns = 2;
+	others.user_ns = 130;
+	others.nr_folded = 3;
+	assert_int_equal(builder_add_process(builder, &others, false), 0);
+	row_init_for(&row, 0, ABI_X86_64, 0);
+	row.boot_ns = 2;
+	row_add_calls(&row, 25, 100, 0, 0);
+	row_add_errors(&row, EPERM, 1);
+	builder_take_row(builder, &row);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 2);
+	assert_int_equal(diff->rows[0].calls, 7);
+	assert_int_equal(diff->rows[1].calls, 15);
+	assert_int_equal(diff->processes[1].user_ns, 30);
+	assert_int_equal(diff->processes[1].nr_folded, 2);
+}
+
+/* Another thread of the same tid is another row: the first one's is in that of ended threads. */
+static void test_tid_used_again(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.tid = 12;
+	row.tid_ns = 1000;
+	row_add_calls(&row, 10, 100, 0, 0);
+	builder_take_row(builder, &row);
+	builder_take_process(builder, 1, "threads", 7, 100);
+	earlier = snapshot_take(builder);
+	builder = builder_make();
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_calls(&row, 11, 100, 0, 0);
+	builder_take_row(builder, &row);
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.tid = 12;
+	row.tid_ns = 2000;
+	row_add_calls(&row, 3, 100, 0, 0);
+	builder_take_row(builder, &row);
+	builder_take_process(builder, 1, "threads", 7, 100);
+	later = snapshot_take(builder);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 2);
+	assert_int_equal(diff->rows[0].tid, 0);
+	assert_int_equal(diff->rows[0].calls, 1);
+	assert_int_equal(diff->rows[1].tid, 12);
+	assert_int_equal(diff->rows[1].calls, 3);
+}
+
 /* The row of a thread that has ended is now in that of all ended threads. */
 static void test_ended_thread(void **state)
 {
@@ -351,6 +417,8 @@ int main(void)
 		cmocka_unit_test(test_of_nothing_before),
 		cmocka_unit_test(test_new_and_unchanged),
 		cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_folded_into_others),
+		cmocka_unit_test(test_tid_used_again),
 		cmocka_unit_test(test_ended_thread),
 		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_pid_used_again),

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What cgroups are called. One may be gone before anybody asks for the name of a process that was
+ * in it: so all that exist are learned at the start, and new ones as they are made.
+ */
+#ifndef BPFTRUSS_CGROUP_NAMES_H
+#define BPFTRUSS_CGROUP_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/snapshot.h"
+
+/* Made since, and not yet asked for: so many at most are remembered. */
+#define RECENT_CGROUPS 4096
+
+struct cgroup_names {
+	struct id_name *known; /* by id */
+	size_t nr_known;
+	struct id_name *recent; /* a ring; NULL until the first */
+	size_t nr_made;         /* so far, also those that the ring has forgotten */
+};
+
+/* Learns all that exist now. 0 or -ENOMEM. */
+int cgroup_names_learn(struct cgroup_names *names);
+
+/* One was made; without memory it is looked for later. */
+void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path);
+
+/* The path from the root of the hierarchy, "" when it cannot be known any more; NULL: no memory. */
+const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);
+
+/* Forgets those that are in no use. */
+void cgroup_names_prune(struct cgroup_names *names,
+			bool (*in_use)(const void *closure, uint64_t id), const void *closure);
+
+void cgroup_names_done(struct cgroup_names *names);
+
+#endif

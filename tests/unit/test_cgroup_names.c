@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is remembered of cgroups that come and go. None of these ids exists on the host. */
+#include "fixture.h"
+
+#include "collect/cgroup_names.h"
+
+#define NO_SUCH_ID (1ULL << 60)
+
+static void make(struct cgroup_names *names, uint64_t number)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/number-%" PRIu64, number);
+	cgroup_names_made(names, NO_SUCH_ID + number, path);
+}
+
+static const char *find(struct cgroup_names *names, uint64_t number)
+{
+	return cgroup_names_find(names, NO_SUCH_ID + number);
+}
+
+static void test_made(void **state)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+
+	(void)state;
+	for (uint64_t i = 7; i > 0; i--)
+		make(&names, i);
+	for (uint64_t i = 1; i <= 7; i += 2)
+		assert_memory_equal(find(&names, i), "/number-", 8);
+	/* Again: from another place, the same name. */
+	assert_string_equal(find(&names, 3), "/number-3");
+	assert_string_equal(find(&names, 4), "/number-4");
+}
+
+/* What is gone for good has an empty path, and is looked for once. */
+static void test_unknown(void **state)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+
+	(void)state;
+	assert_string_equal(find(&names, 1), "");
+	make(&names, 1);
+	assert_string_equal(find(&names, 1), "");
+}
+
+static void test_ring_is_bounded(void **state)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < RECENT_CGROUPS + 5; i++)
+		make(&names, i);
+	assert_string_equal(find(&names, 4), "");
+	assert_string_equal(find(&names, 5), "/number-5");
+	assert_string_equal(find(&names, RECENT_CGROUPS + 4), "/number-4100");
+}
+
+static bool is_even(const void *closure, uint64_t id)
+{
+	(void)closure;
+	return id % 2 == 0;
+}
+
+static void test_prune(void **state)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 6; i++)
+		make(&names, i);
+	for (uint64_t i = 0; i < 6; i++)
+		assert_int_not_equal(*find(&names, i), 0);
+	cgroup_names_prune(&names, is_even, NULL);
+	assert_string_equal(find(&names, 2), "/number-2");
+	assert_string_equal(find(&names, 3), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_made),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_ring_is_bounded),
+		cmocka_unit_test(test_prune),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
