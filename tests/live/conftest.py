@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 pytest.register_assert_rewrite("harness")
 
+from cgroups import Cgroups  # noqa: E402
 from harness import BPFTRUSS, Live  # noqa: E402
 
 
@@ -40,3 +41,11 @@ def live(tmp_path):
     things = Live(tmp_path)
     yield things
     things.close()
+
+
+@pytest.fixture
+def cgroup():
+    """Makes cgroups below the root: cgroup("outer", "inner") is a path."""
+    cgroups = Cgroups()
+    yield cgroups.make
+    cgroups.close()

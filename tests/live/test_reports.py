@@ -22,8 +22,8 @@ import xml.etree.ElementTree
 
 import pytest
 
+from cgroups import move
 from harness import BPFTRUSS, BUILD, DEADLINE_S, IS_X86, need_terminals, until
-from test_selectors import cgroup, cgroup_mount, move  # noqa: F401
 
 KEYS = ("pid", "tid", "comm", "unit", "user", "syscall", "abi", "arg0")
 COLUMNS = (
@@ -197,7 +197,7 @@ def test_threads_that_have_ended_are_added_up(live):
     assert {row["tid"] for row in rows} == {""}
 
 
-def test_by_unit_tells_cgroups_apart(live, cgroup):  # noqa: F811
+def test_by_unit_tells_cgroups_apart(live, cgroup):
     names = ["bpftruss-one.service", "bpftruss-two.service"]
     targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
     for name, target in zip(names, targets):

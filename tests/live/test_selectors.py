@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from cgroups import cgroup_mount, cgroup_remove, move
 from harness import BPFTRUSS, BUILD, Bpftruss, until
 
 THREADS = 7
@@ -20,48 +21,6 @@ BEFORE = CALLS * THREADS
 
 def select(live, *arguments):
     return live.add(Bpftruss, list(arguments)).wait_counting()
-
-
-def cgroup_mount():
-    with open("/proc/self/mounts") as mounts:
-        for line in mounts:
-            if line.split()[2] == "cgroup2":
-                return line.split()[1]
-    pytest.skip("no cgroup version 2 file system is mounted")
-
-
-@pytest.fixture
-def cgroup():
-    """Makes cgroups below the root; they and their processes' places go away with the test."""
-    made = []
-
-    def make(*names):
-        path = cgroup_mount()
-        for name in names:
-            path = os.path.join(path, name)
-            if not os.path.isdir(path):
-                os.mkdir(path)
-                made.append(path)
-        return path
-
-    yield make
-    for path in reversed(made):
-        for pid in open(os.path.join(path, "cgroup.procs")).read().split():
-            move(pid, cgroup_mount())
-        until(lambda: rmdir(path), "cgroup is empty")
-
-
-def rmdir(path):
-    try:
-        os.rmdir(path)
-        return True
-    except OSError:
-        return False
-
-
-def move(pid, path):
-    with open(os.path.join(path, "cgroup.procs"), "w") as procs:
-        procs.write(str(pid))
 
 
 def change(live, bpftruss, target):
@@ -169,7 +128,7 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     move(target.pid, unit)
     target.go()
     assert target.wait() == 0
-    until(lambda: rmdir(unit), "unit is gone")
+    until(lambda: cgroup_remove(unit), "unit is gone")
     os.mkdir(unit)  # another of that name, for the fixture to remove
     bpftruss.signal(signal.SIGCONT)
     assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-gone.service"}
@@ -182,7 +141,7 @@ def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
     bpftruss = select(live, "-u", "bpftruss-test")
     first.go()
     assert first.wait() == 0
-    until(lambda: rmdir(unit), "unit is stopped")
+    until(lambda: cgroup_remove(unit), "unit is stopped")
     os.mkdir(unit)
     second = live.workload("calls")
     move(second.pid, unit)
