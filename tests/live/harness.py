@@ -60,6 +60,11 @@ def slurp(path):
         return file.read()
 
 
+def program(name):
+    """Where a workload is."""
+    return os.path.join(BUILD, "workloads", name)
+
+
 # --- reports -------------------------------------------------------------------------------------
 
 
@@ -283,7 +288,7 @@ class Workload(Process):
     """A workload at its barrier: it sleeps in read until it is told to go, unless not asleep."""
 
     def __init__(self, directory, name, *args, asleep=True):
-        argv = [os.path.join(BUILD, "workloads", name), "wait"] + [str(arg) for arg in args]
+        argv = [program(name), "wait"] + [str(arg) for arg in args]
         super().__init__(directory, argv, stdin=subprocess.PIPE)
         until(lambda: self.stdout().startswith(b"ready\n"), name + " says ready")
         if asleep:
@@ -324,6 +329,14 @@ class Bpftruss(Process):
     def interrupt(self, lossy=False):
         self.signal(signal.SIGINT)
         return self.report(lossy)
+
+
+def run(*arguments):
+    """bpftruss as a user would call it, and what came of it."""
+    argv = [BPFTRUSS] + [str(arg) for arg in arguments]
+    return subprocess.run(
+        argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S
+    )
 
 
 class Live:
@@ -372,7 +385,7 @@ class Live:
         return Report(bpftruss.text()), bpftruss.stdout()
 
     def run_workload(self, name, *args, options=()):
-        report, output = self.run(os.path.join(BUILD, "workloads", name), *args, options=options)
+        report, output = self.run(program(name), *args, options=options)
         return report, Table(output)
 
     def close(self):

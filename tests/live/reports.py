@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reports that are not JSON: how tests get them, read them and add them up."""
+
+import csv
+import io
+
+from harness import until
+
+KEYS = ("pid", "tid", "comm", "unit", "user", "syscall", "abi", "arg0")
+SUMS = ("calls", "errors", "interrupted", "no_return", "untimed")
+
+
+def count_text(live, options, name, *args):
+    """A text report of a workload, and the workload's table."""
+    target = live.workload(name, *args)
+    bpftruss = live.attach(target.pid, *options, json=False)
+    target.go()
+    assert bpftruss.wait() == 0, bpftruss.stderr()
+    assert target.wait() == 0, target.stderr()
+    return bpftruss.text().decode("utf-8"), target.table()
+
+
+def parse_csv(text):
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows and None not in rows[0]
+    assert all(None not in row.values() for row in rows), "a line is too short"
+    return rows
+
+
+def count_csv(live, options, name, *args):
+    text, table = count_text(live, ["--csv"] + list(options), name, *args)
+    return parse_csv(text), table
+
+
+def by(rows, *keys, value="calls"):
+    """{(key, …): calls}; no two rows may have the same keys."""
+    found = {tuple(row[key] for key in keys): int(row[value]) for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def add_up(rows, field):
+    return sum(int(row[field] or 0) for row in rows)
+
+
+def must_add_up(rows, table):
+    expected = table.counts().values()
+    assert {f: add_up(rows, f) for f in SUMS} == {f: sum(c[f] for c in expected) for f in SUMS}
+
+
+def crew_at_rest(live, *options):
+    """Seven threads that made one call, two calls, and so on, and now sleep."""
+    target = live.workload("crew", 7)
+    bpftruss = live.attach(target.pid, *options, json=False)
+    target.go()
+    until(lambda: len(target.threads()) == 1 + 7, "threads")
+    for tid in target.threads():
+        target.wait_asleep_in("read", tid=tid)
+    return target, bpftruss

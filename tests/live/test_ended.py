@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Processes that have ended take bounded memory: all but the last are folded into rows by name, and
+nothing that they did is lost.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+
+from harness import program, until
+from reports import add_up, by, count_csv, count_text, must_add_up
+
+
+def resident_kib(pid):
+    with open("/proc/%d/status" % pid) as status:
+        return int(re.search(r"^VmRSS:\s+(\d+) kB$", status.read(), re.M).group(1))
+
+
+def test_ten_thousand_short_processes_have_exact_totals_and_leave_nothing(live):
+    forks = program("forks")
+    script = "for n in 10003 5003; do read line; %s clone $n; echo done; done;" % forks
+    script += "read line; %s clone 1301 together; read line" % forks
+    shell = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
+    bpftruss = live.attach(shell.pid, "-f")
+    sizes = []
+    for rounds in (1, 2):
+        shell.tell(b"go\n")
+        until(lambda: shell.stdout().count(b"done") == rounds, "children end")
+        time.sleep(0.1)
+        sizes.append(resident_kib(bpftruss.pid))
+    shell.tell(b"go\ngo\n")
+    report = bpftruss.report()
+    made = 10003 + 5003 + 1301
+    assert report.total("getppid") == made
+    assert report.total("close") >= made and report.errnos("close")["EBADF"] == made
+    assert report.total("exit_group") == made + 3 + 1
+    (folded,) = [row for row in report.select("getppid") if row["pid"] is None]
+    assert folded["comm"] == "forks" and folded["calls"] > 10003
+    assert sizes[1] <= sizes[0] + 1024
+    # 1301 at the same time, of 1536 records: all of the 15,006 before them were given back.
+    assert "[overflow]" not in {row["comm"] for row in report.rows}
+
+
+def test_as_many_ended_processes_as_asked_for_keep_rows_of_their_own(live):
+    rows, table = count_csv(live, ["-f", "--by", "pid", "--keep-exited", 10], "forks", "clone", 103)
+    must_add_up(rows, table)
+    own = [row for row in rows if row["pid"]]
+    assert 10 <= len(own) <= 2 * 10 + 1 and len(rows) == len(own) + 1
+
+
+def test_folded_processes_are_added_up_by_name_and_shown_as_exited(live):
+    options = ["-f", "-w", "--by", "pid", "--keep-exited", 3, "--columns", "calls"]
+    text, _ = count_text(live, options, "forks", "clone", 53)
+    assert re.search(r"^ *exited +forks +\d+$", text, re.M)
+
+
+def test_folded_processes_keep_all_numbers_but_their_pids(live):
+    """Also errnos, histograms and times: those of one row are those of all."""
+    target = live.workload("forks", "clone", 307)
+    own = live.attach(target.pid, "-f")
+    folded = live.attach(target.pid, "-f", "--keep-exited", 1)
+    target.go()
+    own, folded = own.report(), folded.report()
+    assert own.counts() == folded.counts() == target.table().counts()
+    assert len(folded.rows) < len(own.rows) / 10
+    for row in folded.rows:
+        assert sum(row["errnos"].values()) == row["errors"]
+
+
+def test_folded_processes_of_different_names_stay_apart(live):
+    options = ["-f", "--by", "comm", "--keep-exited", 1, "-t", "getppid"]
+    rows, table = count_csv(live, options, "names")
+    assert add_up(rows, "calls") == table.total("getppid")
+    assert by(rows, "comm")[("%s%n%x",)] == 5 + 11
+
+
+EVER_NEW_NAMES = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+for i in range(1601):
+    pid = os.fork()
+    if not pid:
+        libc.prctl(15, b"name%d" % i, 0, 0, 0)
+        libc.getppid()
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_processes_of_ever_new_names_share_rows_in_the_end(live):
+    """Of the folded ones, that is; the last few have not been yet."""
+    report, _ = live.run(sys.executable, "-c", EVER_NEW_NAMES, options=["-f", "--keep-exited", 10])
+    rows = report.select("getppid")
+    assert sum(row["calls"] for row in rows) == 1601
+    assert len(rows) <= 1000 + 2 * 10 + 1
+    (others,) = [row for row in rows if row["comm"] == "[others]"]
+    assert others["exited"] == others["calls"] >= 1601 - (1000 + 2 * 10)
+    assert (others["pid"], others["uid"], others["user"], others["unit"]) == (None,) * 4
+
+
+def test_intervals_of_processes_of_ever_new_names_add_up(live):
+    options = ["-f", "--keep-exited", 10, "-i", "0.1"]
+    bpftruss = live.start(sys.executable, "-c", EVER_NEW_NAMES, options=options)
+    assert bpftruss.wait() == 0, bpftruss.stderr()
+    lines = [json.loads(line) for line in bpftruss.text().splitlines()]
+    rows = [row for line in lines for row in line["rows"] if row["syscall"] == "getppid"]
+    assert len(lines) > 3 and sum(row["calls"] for row in rows) == 1601

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+What the rows of a report are: the keys of --by, the order of --sort, what --top, --min-calls and
+--errors-only leave out, and what of that is refused. Sums hold whatever is asked for.
+"""
+
+import os
+import signal
+
+import pytest
+
+from cgroups import move
+from harness import IS_X86, run
+from reports import KEYS, add_up, by, count_csv, crew_at_rest, must_add_up, parse_csv
+
+COLUMNS = (
+    "calls errors err% interrupted no_return untimed in_flight oldest time% total cpu runq sleep"
+    " min avg p50 p90 p99 max bytes"
+).split()
+
+# --- groups --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_every_key_groups_all_calls(live, keys):
+    rows, table = count_csv(live, ["-f", "--by", keys], "forks", "clone", 7)
+    must_add_up(rows, table)
+    assert keys in rows[0]
+
+
+@pytest.mark.parametrize(
+    "keys, rows",
+    [
+        ("pid,tid", 8),
+        ("comm,syscall", 8),
+        ("unit,user,comm,abi", 1),
+        ("user,pid", 8),
+        ("syscall,abi", 8),
+        ("tid,syscall", 5 + 7 * 3 + 3),
+        ("pid,syscall", 5 + 7 * 3 + 3),
+    ],
+)
+def test_keys_combine(live, keys, rows):
+    """Seven children of three kinds of calls, every third of four, and their parent of five."""
+    found, table = count_csv(live, ["-f", "--by", keys], "forks", "clone", 7)
+    must_add_up(found, table)
+    assert len(found) == rows
+    assert set(keys.split(",")) <= set(found[0])
+
+
+def test_by_pid_has_one_row_for_each_process(live):
+    rows, table = count_csv(live, ["-f", "--by", "pid"], "forks", "clone", 7)
+    assert len({row["pid"] for row in rows}) == len(rows) == 8
+    # Two calls and the exit; every third makes five more.
+    assert sorted(by(rows, "pid").values())[:7] == sorted([3 + 5 * (i % 3 == 0) for i in range(7)])
+
+
+def test_by_syscall_has_the_rows_of_the_table(live):
+    rows, table = count_csv(live, ["-f", "--by", "syscall,abi"], "numbers")
+    got = sorted(int(row["calls"]) for row in rows)
+    assert got == sorted(counts["calls"] for counts in table.counts().values())
+    must_add_up(rows, table)
+
+
+def test_by_abi_has_the_sums_of_each_table_of_calls(live):
+    rows, table = count_csv(live, ["--by", "abi"], "numbers")
+    expected = {}
+    for (_, abi, _), counts in table.counts().items():
+        expected[(abi,)] = expected.get((abi,), 0) + counts["calls"]
+    assert by(rows, "abi") == expected
+    assert len(expected) == (3 if IS_X86 else 1)
+
+
+def test_by_comm_adds_up_processes_of_one_name(live):
+    rows, table = count_csv(live, ["-f", "--by", "comm"], "forks", "clone", 13)
+    assert len(rows) == 1 and rows[0]["comm"] == "forks"
+    must_add_up(rows, table)
+
+
+def test_by_comm_and_syscall_tells_names_apart(live):
+    targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
+    options = ["-f", "--csv", "--by", "comm,syscall"]
+    bpftruss = live.attach([target.pid for target in targets], *options, json=False)
+    for target in targets:
+        target.go()
+    assert bpftruss.wait() == 0
+    counts = by(parse_csv(bpftruss.text().decode()), "comm", "syscall")
+    assert counts["calls", "getppid"] == 1009 and counts["forks", "getppid"] == 5
+    assert counts["calls", "close"] == 15 and counts["forks", "close"] == 5
+
+
+def test_by_tid_has_the_calls_of_every_thread(live):
+    options = ["--csv", "--by", "pid,tid", "-t", "sched_yield"]
+    target, bpftruss = crew_at_rest(live, *options)
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 0
+    rows = parse_csv(bpftruss.text().decode())
+    assert sorted(by(rows, "tid").values()) == [1, 2, 3, 4, 5, 6, 7]
+    assert {int(row["tid"]) for row in rows} == set(target.threads()) - {target.pid}
+    assert {row["pid"] for row in rows} == {str(target.pid)}
+
+
+def test_by_tid_and_syscall_has_the_calls_of_every_thread(live):
+    target, bpftruss = crew_at_rest(live, "--csv", "--by", "tid,syscall")
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 0
+    counts = by(parse_csv(bpftruss.text().decode()), "tid", "syscall")
+    tids = {tid for tid, syscall in counts if syscall == "sched_yield"}
+    assert sorted(counts[tid, "sched_yield"] for tid in tids) == [1, 2, 3, 4, 5, 6, 7]
+    assert all(counts[tid, "close"] == counts[tid, "sched_yield"] for tid in tids)
+    assert counts[str(target.pid), "clone"] == 7
+
+
+def test_threads_that_have_ended_are_added_up(live):
+    rows, table = count_csv(live, ["--by", "tid"], "threads", 7, 101)
+    must_add_up(rows, table)
+    assert {row["tid"] for row in rows} == {""}
+
+
+def test_by_unit_tells_cgroups_apart(live, cgroup):
+    names = ["bpftruss-one.service", "bpftruss-two.service"]
+    targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
+    for name, target in zip(names, targets):
+        move(target.pid, cgroup("bpftruss.slice", name))
+    bpftruss = live.attach([t.pid for t in targets], "-f", "--csv", "--by", "unit", json=False)
+    for target in targets:
+        target.go()
+    assert bpftruss.wait() == 0
+    sums = [sum(c["calls"] for c in target.table().counts().values()) for target in targets]
+    assert by(parse_csv(bpftruss.text().decode()), "unit") == {
+        (name,): calls for name, calls in zip(names, sums)
+    }
+
+
+def test_by_user_tells_users_apart(live):
+    other = live.workload("becomes", "user", 54321, 3, 101)
+    target = live.workload("calls")
+    bpftruss = live.attach([target.pid, other.pid], "--csv", "--by", "user", json=False)
+    for process in (target, other):
+        process.go()
+    assert bpftruss.wait() == 0
+    counts = by(parse_csv(bpftruss.text().decode()), "user")
+    assert set(counts) == {("root",), ("54321",)}
+    assert counts[("root",)] == sum(c["calls"] for c in target.table().counts().values())
+
+
+# --- the first argument --------------------------------------------------------------------------
+
+
+def as_arg0(value, bits=64):
+    return "0x%x" % (value & ((1 << bits) - 1))
+
+
+def test_by_arg0_counts_each_value_of_the_first_argument(live):
+    rows, _ = count_csv(live, ["--by", "arg0", "-t", "close"], "firsts")
+    native = [row for row in rows if row["syscall"] == "close"]
+    assert by(native, "arg0") == {(as_arg0(-n),): n for n in range(1, 14)}
+    assert by(native, "arg0", value="errors") == by(native, "arg0")
+
+
+def test_by_arg0_counts_each_semaphore(live):
+    rows, table = count_csv(live, ["--by", "arg0", "-t", "semop"], "firsts")
+    first, second = table.measures[0]["semaphores"]
+    assert by(rows, "arg0") == {(as_arg0(first),): 17, (as_arg0(second),): 19}
+
+
+@pytest.mark.skipif(not IS_X86, reason="only x86 has int 0x80")
+def test_by_arg0_counts_calls_of_the_32_bit_abi(live):
+    rows, _ = count_csv(live, ["--by", "arg0,abi", "-t", "close"], "firsts")
+    rows = [row for row in rows if row["abi"] == "i386"]
+    assert by(rows, "arg0") == {(as_arg0(1000 + n),): n for n in range(1, 6)}
+
+
+def test_by_arg0_of_all_calls_adds_up(live):
+    rows, table = count_csv(live, ["--by", "arg0"], "firsts")
+    must_add_up(rows, table)
+
+
+def test_by_arg0_splits_only_the_calls_that_are_reported(live):
+    rows, _ = count_csv(live, ["--by", "arg0", "-t", "close,semop"], "firsts")
+    assert {row["syscall"].split("/")[0] for row in rows} == {"close", "semop"}
+
+
+def test_more_values_of_arg0_than_rows_keep_exact_totals(live):
+    options = ["--by", "arg0", "--max-rows", 7]
+    target = live.workload("firsts")
+    bpftruss = live.attach(target.pid, "--csv", *options, json=False)
+    wide = live.attach(target.pid, "-w", *options, json=False)
+    target.go()
+    assert bpftruss.wait() == wide.wait() == 0
+    rows = parse_csv(bpftruss.text().decode())
+    assert add_up(rows, "calls") == sum(c["calls"] for c in target.table().counts().values())
+    assert add_up(rows, "errors") == sum(c["errors"] for c in target.table().counts().values())
+    assert len(rows) < 25
+    text = wide.text().decode()
+    assert "not exact: " in text and "--max-rows" in text
+
+
+# --- sorting and cutting -------------------------------------------------------------------------
+
+
+def sorts_well(values):
+    """Numbers fall; what is unknown comes last."""
+    known = [float(value) for value in values if value != ""]
+    return known == sorted(known, reverse=True) and "" not in values[: len(known)]
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_rows_sort_by_every_column(live, column):
+    rows, _ = count_csv(live, ["--sort", column, "--columns", column], "calls")
+    (field,) = set(rows[0]) - {"start", "end", "syscall"}
+    assert sorts_well([row[field] for row in rows])
+
+
+@pytest.mark.parametrize("key", ["pid", "comm", "syscall"])
+def test_rows_sort_by_keys(live, key):
+    rows, _ = count_csv(live, ["-f", "--by", "pid,syscall", "--sort", key], "forks", "clone", 5)
+    values = [int(row[key]) if key == "pid" else row[key] for row in rows]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("top", [1, 3, 1000])
+def test_top_leaves_a_row_for_the_others(live, top):
+    rows, table = count_csv(live, ["--sort", "calls", "--top", top], "calls")
+    kinds = len(table.counts())
+    must_add_up(rows, table)
+    assert len(rows) == min(top + 1, kinds)
+    assert rows[0]["syscall"] == "getppid"
+    if top < kinds:
+        assert rows[-1]["syscall"] == "(%d others)" % (kinds - top)
+
+
+def test_min_calls_hides_rare_rows(live):
+    rows, _ = count_csv(live, ["--min-calls", 12], "calls")
+    shown = [row for row in rows if "other" not in row["syscall"]]
+    assert shown and all(int(row["calls"]) >= 12 for row in shown)
+    assert {"getppid", "getuid", "close", "openat", "read", "write"} == {
+        row["syscall"] for row in shown
+    }
+
+
+def test_errors_only_hides_rows_without_errors(live):
+    rows, _ = count_csv(live, ["--errors-only"], "calls")
+    shown = [row for row in rows if "other" not in row["syscall"]]
+    assert {row["syscall"]: int(row["errors"]) for row in shown} == {
+        "openat": 12,
+        "close": 13,
+        "read": 3,
+    }
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--by", "frobs"],
+        ["--by", "pid,,comm"],
+        ["--by", ""],
+        ["--sort", "frobs"],
+        ["--sort", ""],
+        ["--columns", "calls,frobs"],
+        ["--columns", ""],
+        ["--format", "frobs"],
+        ["--format", "tru"],
+        ["--waiting", "frobs"],
+        ["--top", "x"],
+        ["--top", "-1"],
+        ["--min-calls", "x"],
+        ["--keep-exited", "x"],
+        ["--chart", ""],
+        ["-t", "frobs"],
+        ["--sort", "pid"],
+        ["--sort", "comm", "--by", "syscall"],
+        ["--errors", "--sort", "calls"],
+        ["--errors", "--columns", "calls"],
+        ["--errors", "--waiting", "read"],
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_a_usage_error_of_one_sentence(arguments):
+    result = run("-c", *arguments, "-p", os.getpid())
+    assert result.returncode == 2 and not result.stdout
+    assert result.stderr.startswith("bpftruss: ") and result.stderr.count("\n") == 1
+    assert arguments[0] in result.stderr

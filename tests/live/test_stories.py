@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Questions that bpftruss is there to answer, asked of whole programs: a slow resolver, a JVM."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from harness import DEADLINE_S, until
+from reports import SUMS, add_up, by, parse_csv
+
+
+class Resolver(threading.Thread):
+    """Answers one datagram after a delay."""
+
+    def __init__(self, delay):
+        super().__init__()
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.delay = delay
+        self.start()
+
+    def run(self):
+        self.socket.settimeout(DEADLINE_S)
+        question, client = self.socket.recvfrom(512)
+        time.sleep(self.delay)
+        # A response with no such name.
+        self.socket.sendto(question[:2] + b"\x81\x83" + question[4:], client)
+        self.socket.close()
+
+
+LOOKUP = """
+import select, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("127.0.0.1", %d))
+s.send(b"\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\7example\\4test\\0\\0\\1\\0\\1")
+if %d:
+    p = select.poll(); p.register(s, select.POLLIN); p.poll()
+s.recv(512)
+"""
+
+
+@pytest.mark.parametrize("call", ["poll", "recvfrom"])
+def test_the_time_of_a_slow_resolver_is_sleep_and_not_cpu(live, call):
+    resolver = Resolver(0.5)
+    lookup = LOOKUP % (resolver.port, call == "poll")
+    report, _ = live.run(sys.executable, "-c", lookup)
+    resolver.join()
+    names = ("poll", "ppoll") if call == "poll" else ("recvfrom",)
+    (row,) = [row for row in report.rows if row["syscall"] in names]
+    assert row["calls"] == 1
+    assert 0.45e9 < row["sleep_ns"] <= row["wall_ns"]
+    assert row["cpu_ns"] < 0.02e9
+    assert report.sum("cpu_ns") < report.data["elapsed_ns"] - 0.45e9
+
+
+CHURN = """
+public class Churn {
+    static Object kept;
+    public static void main(String[] args) throws Exception {
+        System.out.println("ready");
+        System.in.read();
+        for (int i = 0; i < 12; i++) {
+            Object[] chain = new Object[200000];
+            for (int j = 0; j < chain.length; j++)
+                chain[j] = new int[] { j };
+            kept = chain;
+            System.gc();
+        }
+        System.out.println("done");
+        while (System.in.read() >= 0)
+            ;
+    }
+}
+"""
+
+
+def test_the_gc_threads_of_a_jvm_have_rows_of_their_own(live, tmp_path):
+    if not shutil.which("java") or not shutil.which("javac"):
+        pytest.skip("needs java and javac")
+    (tmp_path / "Churn.java").write_text(CHURN)
+    subprocess.run(["javac", "-d", tmp_path, tmp_path / "Churn.java"], check=True)
+    gc_threads = 3 * os.cpu_count() + 1
+    options = ["-XX:+UseParallelGC", "-XX:ParallelGCThreads=%d" % gc_threads, "-Xmx64m"]
+    options += ["-XX:-UseDynamicNumberOfGCThreads", "-cp", tmp_path]
+    jvm = live.spawn("java", *options, "Churn", stdin=subprocess.PIPE)
+    until(lambda: b"ready" in jvm.stdout(), "the JVM says ready")
+    stop(jvm)  # its timers too: both count the same calls
+    threads = live.attach(jvm.pid, "--csv", "--by", "pid,tid", json=False)
+    whole = live.attach(jvm.pid, "--csv", "--by", "pid", json=False)
+    jvm.signal(signal.SIGCONT)
+    jvm.tell(b"g")
+    until(lambda: b"done" in jvm.stdout(), "the JVM says done")
+    stop(jvm)
+    for bpftruss in (threads, whole):
+        bpftruss.signal(signal.SIGINT)
+        assert bpftruss.wait() == 0
+    rows, (one,) = (parse_csv(each.text().decode()) for each in (threads, whole))
+    workers = {tid for tid in jvm.threads() if comm(jvm.pid, tid).startswith("GC Thread")}
+    counts = {int(tid): calls for (tid,), calls in by(rows, "tid").items() if tid}
+    assert len(workers) == gc_threads > os.cpu_count()
+    assert len([tid for tid in workers if counts.get(tid)]) > 2
+    assert {f: add_up(rows, f) for f in SUMS[:4]} == {f: int(one[f]) for f in SUMS[:4]}
+
+
+def stop(process):
+    process.signal(signal.SIGSTOP)
+    until(lambda: all(stopped(process.pid, tid) for tid in process.threads()), "it stops")
+
+
+def stopped(pid, tid):
+    with open("/proc/%d/task/%d/status" % (pid, tid)) as status:
+        return "\nState:\tT" in status.read()
+
+
+def comm(pid, tid):
+    with open("/proc/%d/task/%d/comm" % (pid, tid)) as file:
+        return file.read().strip()
