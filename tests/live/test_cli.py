@@ -12,25 +12,7 @@ import time
 
 import pytest
 
-from harness import BPFTRUSS, BUILD, DEADLINE_S, Bpftruss, Report, must_equal, slurp, until
-
-
-def run(*arguments, **options):
-    """bpftruss as a user would call it."""
-    return subprocess.run(
-        [BPFTRUSS] + [str(arg) for arg in arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        timeout=DEADLINE_S,
-        check=False,
-        universal_newlines=True,
-        **options,
-    )
-
-
-def workload(name):
-    return os.path.join(BUILD, "workloads", name)
+from harness import BPFTRUSS, Bpftruss, Report, must_equal, program, run, slurp, until
 
 
 def one_sentence(text):
@@ -200,7 +182,7 @@ def test_a_report_that_cannot_be_written_is_a_failure(live):
 
 
 def test_the_report_has_the_columns_of_truss():
-    table = run("-c", workload("calls")).stderr
+    table = run("-c", program("calls")).stderr
     lines = table[table.index("\nsyscall") + 1 :].split("\n")
     rule = lines.index("                     --------  ------   ----")
     assert lines[0] == "syscall               seconds   calls  errors"
@@ -214,7 +196,7 @@ def test_the_report_has_the_columns_of_truss():
 
 
 def test_the_totals_of_the_table_are_the_sums_of_its_rows():
-    table = run("-c", workload("calls")).stderr
+    table = run("-c", program("calls")).stderr
     rows = re.findall(r"^[a-z]\S* +\d*\.\d{3} +(\d+)(?: +(\d+))?$", table, re.M)
     calls, errors = re.search(r"^sys totals: +\S+ +(\d+) +(\d+)$", table, re.M).groups()
     assert sum(int(row[0]) for row in rows) == int(calls)
@@ -222,7 +204,7 @@ def test_the_totals_of_the_table_are_the_sums_of_its_rows():
 
 
 def test_errors_are_blank_where_there_are_none():
-    table = run("-c", workload("calls")).stderr
+    table = run("-c", program("calls")).stderr
     assert re.search(r"^getppid +\.\d{3} {4}1009$", table, re.M)
     assert re.search(r"^openat +\.\d{3} {6}12 {6}12$", table, re.M)
 

@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, DEADLINE_S, NATIVE, Report
+from harness import BUILD, DEADLINE_S, NATIVE, Report, program
 
 pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 
@@ -81,9 +81,9 @@ def comparable(counts):
         ["/bin/sh", "-c", SCRIPT],
         ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7; do /bin/true; done"],
         ["/bin/sh", "-c", "(/bin/sh -c '/bin/true; /bin/true'; exit 4); /bin/true"],
-        [BUILD + "/workloads/calls"],
-        [BUILD + "/workloads/forks", "clone", "23"],
-        [BUILD + "/workloads/execs", "vfork"],
+        [program("calls")],
+        [program("forks"), "clone", "23"],
+        [program("execs"), "vfork"],
     ],
     ids=lambda command: " ".join(command).replace(BUILD + "/", "")[:40],
 )

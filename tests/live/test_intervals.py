@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports in between: intervals add up to the whole, and asking does not disturb the counting."""
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -13,16 +11,17 @@ import time
 import pytest
 
 from harness import (
-    BPFTRUSS,
-    BUILD,
     NUMBERS,
     Bpftruss,
     Report,
     check_row,
     merge_counts,
     must_equal,
+    program,
+    run,
     until,
 )
+from reports import crew_at_rest, parse_csv
 
 ROUNDS = 150
 CALLS = 101
@@ -190,7 +189,7 @@ def test_intervals_by_thread_add_up_while_processes_are_folded(live):
 
 def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
     unique = "ours%d-" % os.getpid()
-    forks = shutil.copy(os.path.join(BUILD, "workloads", "forks"), tmp_path / (unique + "f"))
+    forks = shutil.copy(program("forks"), tmp_path / (unique + "f"))
     short = live.add(Bpftruss, ["--wait", "-n", unique + "*", "-i", "0.02"]).wait_counting()
     long = live.add(Bpftruss, ["--wait", "-n", unique + "*"]).wait_counting()
     for _ in range(3):
@@ -278,17 +277,12 @@ def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live)
 
 
 def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
-    target = live.workload("crew", 7)
     options = ["--csv", "--by", "tid", "-t", "sched_yield", "-i", TICK]
-    bpftruss = live.attach(target.pid, *options, json=False)
-    target.go()
-    until(lambda: len(target.threads()) == 8, "threads")
-    for tid in target.threads():
-        target.wait_asleep_in("read", tid=tid)
+    _, bpftruss = crew_at_rest(live, *options)
     bpftruss.signal(signal.SIGINT)
     assert bpftruss.wait() == 0
     calls = {}
-    for row in csv_rows(bpftruss.text()):
+    for row in parse_csv(bpftruss.text().decode()):
         calls[row["tid"]] = calls.get(row["tid"], 0) + int(row["calls"])
     assert sorted(calls.values()) == [1, 2, 3, 4, 5, 6, 7]
 
@@ -298,26 +292,23 @@ def test_csv_intervals_add_up_and_have_one_header(live):
     short, long = both(live, target, "-f", "--csv", "--by", "syscall", json=False)
     target.go()
     assert short.wait() == long.wait() == 0
-    assert short.text().count(b"start,end,") == 1
+    short, long = short.text().decode(), long.text().decode()
+    assert short.count("start,end,") == 1
     names = ("calls", "errors", "interrupted", "no_return", "bytes")
-    sums = [csv_sums(bpftruss.text(), names) for bpftruss in (short, long)]
-    assert sums[0] == sums[1]
-    assert len(csv_times(short.text())) > 3
-    for (_, end), (start, _) in zip(csv_times(short.text()), csv_times(short.text())[1:]):
+    assert csv_sums(short, names) == csv_sums(long, names)
+    times = csv_times(short)
+    assert len(times) > 3
+    for (_, end), (start, _) in zip(times, times[1:]):
         assert end == start
 
 
-def csv_rows(text):
-    return list(csv.DictReader(io.StringIO(text.decode())))
-
-
 def csv_times(text):
-    return sorted({(row["start"], row["end"]) for row in csv_rows(text)})
+    return sorted({(row["start"], row["end"]) for row in parse_csv(text)})
 
 
 def csv_sums(text, names):
     total = {}
-    for row in csv_rows(text):
+    for row in parse_csv(text):
         for name in names:
             key = (row["syscall"], name)
             total[key] = total.get(key, 0) + int(row[name] or 0)
@@ -387,17 +378,14 @@ def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(
 
 
 def test_n_without_i_is_a_usage_error():
-    result = subprocess.run(
-        [BPFTRUSS, "-c", "-N", "3", "-p", "1"], stdout=-1, stderr=-1, universal_newlines=True
-    )
+    result = run("-c", "-N", "3", "-p", "1")
     assert result.returncode == 2 and not result.stdout
     assert result.stderr.startswith("bpftruss: -N ") and result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["-i", "0"], ["-i", "x"], ["-i", "1", "-N", "-1"]])
 def test_intervals_of_no_length_or_number_are_usage_errors(arguments):
-    command = [BPFTRUSS, "-c"] + arguments + ["-p", "1"]
-    result = subprocess.run(command, stdout=-1, stderr=-1, timeout=10, universal_newlines=True)
+    result = run("-c", *arguments, "-p", "1")
     assert result.returncode == 2 and result.stderr.count("\n") == 1
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes that are chosen by what they are, while that changes."""
 
+import json
 import os
 import pwd
 import shutil
@@ -11,7 +12,7 @@ import sys
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
-from harness import BPFTRUSS, BUILD, Bpftruss, until
+from harness import BPFTRUSS, Bpftruss, program, run, until
 
 THREADS = 7
 CALLS = 1009
@@ -166,9 +167,9 @@ def test_a_process_that_was_of_a_user_is_counted_until_it_changes(live):
 
 
 def test_an_exec_into_a_name_counts_from_the_first_call_after_it(live, tmp_path):
-    program = shutil.copy(os.path.join(BUILD, "workloads", "calls"), tmp_path / "chosen-calls")
+    chosen = shutil.copy(program("calls"), tmp_path / "chosen-calls")
     bpftruss = select(live, "--wait", "-n", "chosen-calls")
-    outputs = [subprocess.run([program], capture_output=True, check=True) for _ in range(23)]
+    outputs = [subprocess.run([chosen], capture_output=True, check=True) for _ in range(23)]
     report = bpftruss.interrupt()
     assert len({row["pid"] for row in report.rows}) == len(outputs)
     assert not report.select("execve")
@@ -177,7 +178,7 @@ def test_an_exec_into_a_name_counts_from_the_first_call_after_it(live, tmp_path)
 
 def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
     shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
-    target = live.spawn(shell, "-c", "read line; exec %s/workloads/calls" % BUILD, stdin=-1)
+    target = live.spawn(shell, "-c", "read line; exec " + program("calls"), stdin=-1)
     target.wait_asleep_in("read")
     bpftruss = select(live, "-n", "chosen-sh")
     target.tell(b"go\n")
@@ -209,7 +210,7 @@ def test_names_may_be_globs(live, pattern):
 @pytest.mark.parametrize("pattern", ["call", "alls", "calls?", "[!c]alls", "CALLS", "calls*x"])
 def test_a_glob_that_does_not_match_counts_nothing(live, pattern):
     live.workload("calls")
-    result = subprocess.run([BPFTRUSS, "-c", "-n", pattern], capture_output=True, text=True)
+    result = run("-c", "-n", pattern)
     assert result.returncode == 1 and "no process matches" in result.stderr
 
 
@@ -245,7 +246,7 @@ def test_selectors_add_up(live):
     ],
 )
 def test_a_target_that_does_not_exist_is_an_error(arguments, sentence):
-    result = subprocess.run([BPFTRUSS, "-c"] + arguments, capture_output=True, text=True)
+    result = run("-c", *arguments)
     assert result.returncode == 1 and sentence in result.stderr
     assert result.stderr.count("\n") == 1 and not result.stdout
 
@@ -256,8 +257,6 @@ def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
     ).format(BPFTRUSS, tmp_path / "report.json")
     inside = live.spawn("unshare", "-pf", "--mount-proc", "/bin/sh", "-c", script)
     assert inside.wait() == 0, inside.stderr()
-    import json
-
     report = json.loads((tmp_path / "report.json").read_text())
     assert {row["pid"] for row in report["rows"]} == {int(inside.stdout())}
     assert report["targets"][0]["comm"] == "sleep"

@@ -10,7 +10,7 @@ from subprocess import PIPE
 
 import pytest
 
-from harness import BPFTRUSS, BUILD, Table, must_equal, must_include, until
+from harness import Table, must_equal, must_include, program, run, until
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
 
 
 def test_attaching_to_a_busy_thread_is_exact(live):
-    target = live.spawn(os.path.join(BUILD, "workloads", "busy"))
+    target = live.spawn(program("busy"))
     for _ in range(31):
         report = live.attach(target.pid, "-d", "0.1").report()
         assert report.total("getppid") > 0
@@ -40,7 +40,7 @@ def test_attaching_to_a_busy_thread_is_exact(live):
 
 def test_kernel_threads_are_refused():
     kthreadd = 2
-    result = subprocess.run([BPFTRUSS, "-c", "-p", str(kthreadd)], capture_output=True, text=True)
+    result = run("-c", "-p", kthreadd)
     assert result.returncode == 1
     assert result.stderr == "bpftruss: 2 is a kernel thread: it makes no system calls\n"
 
@@ -195,9 +195,7 @@ def test_a_process_that_nobody_chose_is_in_no_report(live):
 def test_a_program_under_strace_is_counted_the_same(live):
     if not shutil.which("strace"):
         pytest.skip("needs strace")
-    strace = live.spawn(
-        "strace", "-o", "/dev/null", os.path.join(BUILD, "workloads", "calls"), "wait", stdin=PIPE
-    )
+    strace = live.spawn("strace", "-o", "/dev/null", program("calls"), "wait", stdin=PIPE)
     until(lambda: strace.stdout() == b"ready\n", "the workload says ready")
     bpftruss = live.attach(strace.children()[0])
     strace.tell(b"go\n")
@@ -297,7 +295,6 @@ def test_a_target_in_another_pid_namespace_is_counted(live):
     unshare = ["unshare", "--pid", "--fork", "--mount-proc"]
     if subprocess.run(unshare + ["true"], check=False, stderr=subprocess.DEVNULL).returncode:
         pytest.skip("no pid namespace can be made here")
-    forks = os.path.join(BUILD, "workloads", "forks")
-    report, _ = live.run(*unshare, forks, "clone", 11, options=["-f"])
+    report, _ = live.run(*unshare, program("forks"), "clone", 11, options=["-f"])
     assert report.total("getppid") >= 11
     assert report.total("close", "errors") >= 11
