@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the tests of the model and the reports share: random numbers that never change, rows made
- * of calls, comparison of whole values, and golden files (tests/golden/README.md).
+ * of calls, comparison of whole values, reports as text, and golden files (tests/golden/README.md).
  */
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
@@ -228,19 +228,47 @@ static inline struct snapshot *snapshot_take(struct builder *builder)
 	return snapshot;
 }
 
-/* What a report writes, as text that the caller frees. */
-static inline char *report_render(int (*report)(const struct snapshot *, FILE *),
-				  const struct snapshot *snapshot)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+/* A stream into memory. */
+struct text_stream {
+	FILE *out;
+	char *text;
+	size_t size;
+};
 
-	assert_non_null(out);
-	assert_int_equal(report(snapshot, out), 0);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(strlen(text), size);
-	return text;
+static inline FILE *text_open(struct text_stream *stream)
+{
+	stream->text = NULL;
+	stream->out = open_memstream(&stream->text, &stream->size);
+	assert_non_null(stream->out);
+	return stream->out;
+}
+
+/* What was written, as text that the caller frees. */
+static inline char *text_close(struct text_stream *stream)
+{
+	assert_int_equal(fclose(stream->out), 0);
+	assert_int_equal(strlen(stream->text), stream->size);
+	return stream->text;
+}
+
+/* A stream that takes nothing. */
+static inline FILE *full_open(void)
+{
+	FILE *full = fopen("/dev/full", "we");
+
+	assert_non_null(full);
+	setbuf(full, NULL);
+	return full;
+}
+
+typedef int snapshot_report(const struct snapshot *, FILE *);
+
+static inline char *report_render(snapshot_report *report, const struct snapshot *snapshot)
+{
+	struct text_stream stream;
+
+	assert_int_equal(report(snapshot, text_open(&stream)), 0);
+	return text_close(&stream);
 }
 
 /* NULL when there is no such file. */
@@ -287,6 +315,20 @@ static inline void golden_check(const char *name, const char *text)
 	fprintf(stderr, "--- %s, expected%s:\n%s--- got:\n%s---\n", path,
 		expected ? "" : " (no such file)", expected ? expected : "", text);
 	fail();
+}
+
+/* JSON with the version of the program masked, which changes without a change of the contract. */
+static inline char *version_mask(const char *text)
+{
+	static const char real[] = "\"version\":\"" BPFTRUSS_VERSION "\"";
+	static const char mask[] = "\"version\":\"VERSION\"";
+	const char *at = strstr(text, real);
+	char *masked = NULL;
+
+	assert_non_null(at);
+	assert_true(asprintf(&masked, "%.*s%s%s", (int)(at - text), text, mask, at + strlen(real)) >
+		    0);
+	return masked;
 }
 
 #endif

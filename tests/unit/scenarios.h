@@ -384,4 +384,25 @@ static inline const struct scenario *scenario_find(const char *name)
 	return scenario_at(i);
 }
 
+/* Renders a scenario and compares with the golden file FORM_NAME. */
+static inline void scenario_check(const char *form, const char *name, snapshot_report *report)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot =
+		scenario_find(name)->make(ABI_OF_TESTS);
+	__cleanup(freep) char *text = report_render(report, snapshot);
+	char golden[64];
+
+	snprintf(golden, sizeof(golden), "%s_%s", form, name);
+	golden_check(golden, text);
+}
+
+/* A report that cannot be written says so. */
+static inline void scenario_check_stream(snapshot_report *report)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
+	__cleanup(fclosep) FILE *full = full_open();
+
+	assert_int_equal(report(snapshot, full), -EIO);
+}
+
 #endif

@@ -102,15 +102,10 @@ typedef int table_report(const struct snapshot *, const struct table_options *, 
 static inline char *table_render(table_report *report, const struct snapshot *snapshot,
 				 const struct table_options *options)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream stream;
 
-	assert_non_null(out);
-	assert_int_equal(report(snapshot, options, out), 0);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(strlen(text), size);
-	return text;
+	assert_int_equal(report(snapshot, options, text_open(&stream)), 0);
+	return text_close(&stream);
 }
 
 /* Renders and compares with a golden file. */
@@ -120,6 +115,18 @@ static inline void table_check(const char *golden, table_report *report,
 	__cleanup(freep) char *text = table_render(report, snapshot, options);
 
 	golden_check(golden, text);
+}
+
+/* As scenario_check(). */
+static inline void table_check_scenario(const char *form, const char *name, table_report *report,
+					const struct table_options *options)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot =
+		scenario_find(name)->make(ABI_OF_TESTS);
+	char golden[64];
+
+	snprintf(golden, sizeof(golden), "%s_%s", form, name);
+	table_check(golden, report, snapshot, options);
 }
 
 static inline const struct column *column_named(const char *name)
@@ -133,11 +140,9 @@ static inline const struct column *column_named(const char *name)
 static inline void table_check_stream(table_report *report)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
+	__cleanup(fclosep) FILE *full = full_open();
 	const struct table_options options = { 0 };
 
-	assert_non_null(full);
-	setbuf(full, NULL);
 	assert_int_equal(report(snapshot, &options, full), -EIO);
 }
 

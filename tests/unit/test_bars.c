@@ -6,14 +6,10 @@
 
 static char *bars_render(const struct hist *hist)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream stream;
 
-	assert_non_null(out);
-	bars_print(hist, out);
-	assert_int_equal(fclose(out), 0);
-	return text;
+	bars_print(hist, text_open(&stream));
+	return text_close(&stream);
 }
 
 static void bars_check(const struct hist *hist, const char *expected)

@@ -15,26 +15,18 @@ static const struct finding findings[] = {
 
 static char *render_text(size_t count)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream stream;
 
-	assert_non_null(out);
-	report_findings(findings, count, out);
-	assert_int_equal(fclose(out), 0);
-	return text;
+	report_findings(findings, count, text_open(&stream));
+	return text_close(&stream);
 }
 
 static char *render_json(size_t count)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream stream;
 
-	assert_non_null(out);
-	assert_int_equal(report_findings_json(findings, count, out), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
+	assert_int_equal(report_findings_json(findings, count, text_open(&stream)), 0);
+	return text_close(&stream);
 }
 
 static void test_text(void **state)
@@ -93,11 +85,9 @@ static void test_works(void **state)
 
 static void test_failing_stream(void **state)
 {
-	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
+	__cleanup(fclosep) FILE *full = full_open();
 
 	(void)state;
-	assert_non_null(full);
-	setbuf(full, NULL);
 	assert_int_equal(report_findings_json(findings, ARRAY_SIZE(findings), full), -EIO);
 }
 

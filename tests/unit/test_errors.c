@@ -27,14 +27,8 @@ static void test_scenarios_golden(void **state)
 	const struct table_options options = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_find(names[i])->make(ABI_OF_TESTS);
-		char golden[64];
-
-		snprintf(golden, sizeof(golden), "errors_%s", names[i]);
-		table_check(golden, report_errors, snapshot, &options);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		table_check_scenario("errors", names[i], report_errors, &options);
 }
 
 /* Whatever is shown, the last line has every error. */

@@ -10,15 +10,8 @@ static void test_golden(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_find(names[i])->make(ABI_OF_TESTS);
-		__cleanup(freep) char *text = report_render(report_strace, snapshot);
-		char golden[64];
-
-		snprintf(golden, sizeof(golden), "strace_%s", names[i]);
-		golden_check(golden, text);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		scenario_check("strace", names[i], report_strace);
 }
 
 static void take_calls(struct builder *builder, const char *name, uint64_t calls, uint64_t cpu_ns,
@@ -99,13 +92,8 @@ static void test_time_is_cpu_time(void **state)
 
 static void test_failing_stream(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
-
 	(void)state;
-	assert_non_null(full);
-	setbuf(full, NULL);
-	assert_int_equal(report_strace(snapshot, full), -EIO);
+	scenario_check_stream(report_strace);
 }
 
 int main(void)

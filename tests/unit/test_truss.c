@@ -14,15 +14,8 @@ static void test_golden(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct scenario *scenario = scenario_find(names[i]);
-		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
-		__cleanup(freep) char *text = report_render(report_truss, snapshot);
-		char golden[64];
-
-		snprintf(golden, sizeof(golden), "truss_%s", names[i]);
-		golden_check(golden, text);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		scenario_check("truss", names[i], report_truss);
 }
 
 static void test_trust_golden(void **state)
@@ -30,15 +23,8 @@ static void test_trust_golden(void **state)
 	static const char *const names[] = { "ordinary", "losses", "in_flight", "overflow" };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct scenario *scenario = scenario_find(names[i]);
-		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
-		__cleanup(freep) char *text = report_render(report_trust, snapshot);
-		char golden[64];
-
-		snprintf(golden, sizeof(golden), "trust_%s", names[i]);
-		golden_check(golden, text);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		scenario_check("trust", names[i], report_trust);
 }
 
 /* Every table ends with the trust lines, and with a newline. */
@@ -238,21 +224,11 @@ static void test_seconds(void **state)
 	}
 }
 
-static void stream_check(int (*report)(const struct snapshot *, FILE *))
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
-	__cleanup(fclosep) FILE *full = fopen("/dev/full", "we");
-
-	assert_non_null(full);
-	setbuf(full, NULL);
-	assert_int_equal(report(snapshot, full), -EIO);
-}
-
 static void test_failing_stream(void **state)
 {
 	(void)state;
-	stream_check(report_truss);
-	stream_check(report_trust);
+	scenario_check_stream(report_truss);
+	scenario_check_stream(report_trust);
 }
 
 int main(void)
