@@ -189,14 +189,46 @@ static inline void builder_take_row(struct builder *builder, struct row *row)
 	row_done(row);
 }
 
-static inline void builder_take_process(struct builder *builder, uint32_t pid, const char *comm,
-					size_t comm_size, uint64_t user_ns)
+/* The process of row_init_for(). */
+static inline struct process process_make(uint32_t pid, const char *comm, size_t comm_size)
 {
-	struct process process = { .pid = pid, .boot_ns = pid * 1000ULL, .user_ns = user_ns };
+	struct process process = { .pid = pid, .boot_ns = pid * 1000ULL };
 
 	assert_true(comm_size <= sizeof(process.comm));
 	memcpy(process.comm, comm, comm_size);
+	return process;
+}
+
+static inline void builder_take_process(struct builder *builder, uint32_t pid, const char *comm,
+					size_t comm_size, uint64_t user_ns)
+{
+	struct process process = process_make(pid, comm, comm_size);
+
+	process.user_ns = user_ns;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+/* Calls that run, some of them from before the counting. */
+static inline void builder_take_in_flight(struct builder *builder, uint32_t pid,
+					  enum syscall_abi abi, const char *name, uint64_t count,
+					  uint64_t early, uint64_t oldest_start_ns)
+{
+	struct row row;
+
+	row_init_named(&row, pid, abi, name);
+	row.in_flight = count;
+	row.in_flight_early = early;
+	row.oldest_start_ns = oldest_start_ns;
+	builder_take_row(builder, &row);
+}
+
+/* One more name of a user or a cgroup. */
+static inline void names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
+{
+	*names = reallocarray(*names, *count + 1, sizeof(**names));
+	assert_non_null(*names);
+	(*names)[*count] = (struct id_name){ id, strdup(name) };
+	assert_non_null((*names)[(*count)++].name);
 }
 
 /* 2.5 seconds across the end of a month, with nothing in them. */

@@ -203,22 +203,10 @@ static inline struct snapshot *scenario_losses(enum syscall_abi abi)
 	return snapshot;
 }
 
-static inline void scenario_add_in_flight(struct builder *builder, uint32_t pid,
-					  enum syscall_abi abi, const char *name, uint64_t count,
-					  uint64_t early, uint64_t age_ns)
-{
-	struct row row;
-
-	row_init_named(&row, pid, abi, name);
-	row.in_flight = count;
-	row.in_flight_early = early;
-	row.oldest_start_ns = 1000 * SEC - age_ns;
-	builder_take_row(builder, &row);
-}
-
 /* Calls that run: one, several, of two processes, some begun early, one that has rows as well. */
 static inline struct snapshot *scenario_in_flight(enum syscall_abi abi)
 {
+	const uint64_t now = 1000 * SEC; /* end_mono_ns of snapshot_make() */
 	struct builder *builder = builder_make();
 	struct row row;
 
@@ -226,13 +214,14 @@ static inline struct snapshot *scenario_in_flight(enum syscall_abi abi)
 	row_init_named(&row, 1234, abi, "read");
 	row_add_calls(&row, 10, 4 * MSEC, 0, 0);
 	builder_take_row(builder, &row);
-	scenario_add_in_flight(builder, 1234, abi, "read", 1, 0, 850);
-	scenario_add_in_flight(builder, 1234, abi, "write", 2, 0, 12345);
-	scenario_add_in_flight(builder, 5678, abi, "write", 1, 0, 12300);
-	scenario_add_in_flight(builder, 5678, abi, "fstat", 1, 1, 4560 * USEC);
-	scenario_add_in_flight(builder, 5678, abi, "getrandom", 3, 1, 2500 * MSEC);
-	scenario_add_in_flight(builder, 5678, abi, "landlock_create_ruleset", 1, 1, 700 * SEC);
-	scenario_add_in_flight(builder, 5678, ABI_ARM, "read", 1, 0, 0);
+	builder_take_in_flight(builder, 1234, abi, "read", 1, 0, now - 850);
+	builder_take_in_flight(builder, 1234, abi, "write", 2, 0, now - 12345);
+	builder_take_in_flight(builder, 5678, abi, "write", 1, 0, now - 12300);
+	builder_take_in_flight(builder, 5678, abi, "fstat", 1, 1, now - 4560 * USEC);
+	builder_take_in_flight(builder, 5678, abi, "getrandom", 3, 1, now - 2500 * MSEC);
+	builder_take_in_flight(builder, 5678, abi, "landlock_create_ruleset", 1, 1,
+			       now - 700 * SEC);
+	builder_take_in_flight(builder, 5678, ABI_ARM, "read", 1, 0, now);
 	return snapshot_take(builder);
 }
 

@@ -10,27 +10,12 @@
 static inline void web_process(struct builder *builder, uint32_t pid, const char *comm,
 			       uint32_t uid, uint64_t cgroup_id, uint64_t user_ns)
 {
-	struct process process = { .pid = pid,
-				   .boot_ns = pid * 1000ULL,
-				   .uid = uid,
-				   .cgroup_id = cgroup_id,
-				   .user_ns = user_ns };
+	struct process process = process_make(pid, comm, strlen(comm));
 
-	strncpy(process.comm, comm, sizeof(process.comm) - 1);
+	process.uid = uid;
+	process.cgroup_id = cgroup_id;
+	process.user_ns = user_ns;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
-}
-
-static inline void names_make(struct id_name **ret, size_t *count, const uint64_t *ids,
-			      const char *const *names, size_t wanted)
-{
-	free(*ret);
-	*ret = calloc(wanted, sizeof(**ret));
-	assert_non_null(*ret);
-	for (size_t i = 0; i < wanted; i++) {
-		(*ret)[i] = (struct id_name){ ids[i], strdup(names[i]) };
-		assert_non_null((*ret)[i].name);
-	}
-	*count = wanted;
 }
 
 static inline void web_rows(struct builder *builder, uint32_t pid, uint64_t scale)
@@ -66,10 +51,6 @@ static inline void web_rows(struct builder *builder, uint32_t pid, uint64_t scal
 /* Two nginx processes and a shell of another user, split by thread and, for ioctl, by argument. */
 static inline struct snapshot *scenario_web(void)
 {
-	static const uint64_t uids[] = { 0, 33 }, cgroups[] = { 7, 8 };
-	static const char *const users[] = { "root", "www-data" };
-	static const char *const paths[] = { "/system.slice/nginx.service",
-					     "/user.slice/user-0.slice/session-1.scope" };
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
 	struct row row;
@@ -92,8 +73,11 @@ static inline struct snapshot *scenario_web(void)
 	row.tid = 300;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	names_make(&snapshot->users, &snapshot->nr_users, uids, users, 2);
-	names_make(&snapshot->cgroups, &snapshot->nr_cgroups, cgroups, paths, 2);
+	names_add(&snapshot->users, &snapshot->nr_users, 0, "root");
+	names_add(&snapshot->users, &snapshot->nr_users, 33, "www-data");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 7, "/system.slice/nginx.service");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 8,
+		  "/user.slice/user-0.slice/session-1.scope");
 	return snapshot;
 }
 

@@ -39,9 +39,6 @@ static void test_keys(void **state)
 /* Random rows of a few processes, threads, units, users, ABIs and first arguments. */
 static struct snapshot *random_snapshot(uint64_t *seed)
 {
-	static const uint64_t uids[] = { 1, 2 }, cgroups[] = { 1, 2 };
-	static const char *const users[] = { "one", "two" };
-	static const char *const paths[] = { "/a.slice/x.service/inner", "/y.scope" };
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
 	struct row row;
@@ -56,8 +53,10 @@ static struct snapshot *random_snapshot(uint64_t *seed)
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);
-	names_make(&snapshot->users, &snapshot->nr_users, uids, users, 2);
-	names_make(&snapshot->cgroups, &snapshot->nr_cgroups, cgroups, paths, 2);
+	names_add(&snapshot->users, &snapshot->nr_users, 1, "one");
+	names_add(&snapshot->users, &snapshot->nr_users, 2, "two");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 1, "/a.slice/x.service/inner");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 2, "/y.scope");
 	return snapshot;
 }
 

@@ -19,11 +19,10 @@ static struct snapshot *reading(struct builder *builder, uint64_t at_ns)
 static void take_process(struct builder *builder, uint32_t pid, const char *comm, uint64_t threads,
 			 uint64_t user_ns)
 {
-	struct process process = {
-		.pid = pid, .boot_ns = pid * 1000ULL, .threads = threads, .user_ns = user_ns
-	};
+	struct process process = process_make(pid, comm, strlen(comm));
 
-	memcpy(process.comm, comm, strlen(comm));
+	process.threads = threads;
+	process.user_ns = user_ns;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
 }
 
@@ -43,12 +42,7 @@ static void take_open(struct builder *builder, uint32_t pid, const char *name, i
 
 static void take_early(struct builder *builder, uint32_t pid, const char *name, uint64_t count)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row.in_flight = row.in_flight_early = count;
-	row.oldest_start_ns = BEFORE - 10 * SEC;
-	builder_take_row(builder, &row);
+	builder_take_in_flight(builder, pid, ABI_OF_TESTS, name, count, count, BEFORE - 10 * SEC);
 }
 
 static void take_ended(struct builder *builder, uint32_t pid, const char *name, uint64_t count,

@@ -11,14 +11,12 @@
 static void take_process(struct builder *builder, uint32_t pid, const char *comm, size_t length,
 			 uint64_t threads, uint64_t user_ns)
 {
-	struct process process = { .pid = pid,
-				   .boot_ns = pid * 1000ULL,
-				   .threads = threads,
-				   .uid = pid == 300 ? 33 : 0,
-				   .cgroup_id = pid < 400 ? 1 : 2,
-				   .user_ns = user_ns };
+	struct process process = process_make(pid, comm, length);
 
-	memcpy(process.comm, comm, length);
+	process.threads = threads;
+	process.uid = pid == 300 ? 33 : 0;
+	process.cgroup_id = pid < 400 ? 1 : 2;
+	process.user_ns = user_ns;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
 }
 
@@ -35,19 +33,7 @@ static void take_row(struct builder *builder, uint32_t pid, const char *name, ui
 
 static void take_early(struct builder *builder, uint32_t pid, const char *name)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row.in_flight = row.in_flight_early = 1;
-	row.oldest_start_ns = BEFORE - 3700 * SEC;
-	builder_take_row(builder, &row);
-}
-
-static void name_id(struct id_name **names, size_t *count, uint64_t id, const char *name)
-{
-	*names = reallocarray(*names, *count + 1, sizeof(**names));
-	assert_non_null(*names);
-	(*names)[(*count)++] = (struct id_name){ id, strdup(name) };
+	builder_take_in_flight(builder, pid, ABI_OF_TESTS, name, 1, 1, BEFORE - 3700 * SEC);
 }
 
 static struct snapshot *reading(struct builder *builder, uint64_t at_ns)
@@ -56,10 +42,10 @@ static struct snapshot *reading(struct builder *builder, uint64_t at_ns)
 
 	snapshot->end_mono_ns = BEFORE + at_ns;
 	snapshot->elapsed_ns = 3725 * SEC + at_ns;
-	name_id(&snapshot->users, &snapshot->nr_users, 0, "root");
-	name_id(&snapshot->users, &snapshot->nr_users, 33, "www-data");
-	name_id(&snapshot->cgroups, &snapshot->nr_cgroups, 1, "/system.slice/nginx.service");
-	name_id(&snapshot->cgroups, &snapshot->nr_cgroups, 2, "/init.scope/\033[2J");
+	names_add(&snapshot->users, &snapshot->nr_users, 0, "root");
+	names_add(&snapshot->users, &snapshot->nr_users, 33, "www-data");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 1, "/system.slice/nginx.service");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 2, "/init.scope/\033[2J");
 	return snapshot;
 }
 
