@@ -12,6 +12,15 @@ static struct snapshot *diff_make(const struct snapshot *earlier, const struct s
 	return diff;
 }
 
+/* Ends both builders. */
+static struct snapshot *diff_take(struct builder *before, struct builder *after)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_take(before);
+	__cleanup(snapshot_freep) struct snapshot *later = snapshot_take(after);
+
+	return diff_make(earlier, later);
+}
+
 /* Random rows of four processes; without calls in flight, which are no sums. */
 static void builder_fill(struct builder *builder, uint64_t *seed)
 {
@@ -90,52 +99,69 @@ static void test_of_nothing_before(void **state)
 	assert_snapshot_equal(diff, later);
 }
 
-static void take_calls(struct builder *builder, uint32_t pid, int nr, uint64_t count)
+static void take_calls_of(struct builder *builder, uint32_t pid, uint64_t boot_ns, int nr,
+			  uint64_t count)
 {
 	struct row row;
 
 	row_init_for(&row, pid, ABI_X86_64, nr);
+	row.boot_ns = boot_ns;
 	row_add_calls(&row, count, 100, 0, 0);
 	row_add_errors(&row, EPERM, 1);
 	builder_take_row(builder, &row);
 }
 
-/* All processes of a name that have ended and were folded. */
-static void take_folded(struct builder *builder, uint64_t serial, const char *comm, uint64_t count,
-			uint64_t user_ns)
+static void take_calls(struct builder *builder, uint32_t pid, int nr, uint64_t count)
 {
-	struct process process = { .boot_ns = serial, .user_ns = user_ns, .nr_folded = 2 };
+	take_calls_of(builder, pid, pid * 1000ULL, nr, count);
+}
+
+/* Processes that have ended and were folded. */
+static void take_folded(struct builder *builder, const struct process *process, uint64_t count)
+{
+	assert_int_equal(builder_add_process(builder, process, false), 0);
+	take_calls_of(builder, 0, process->boot_ns, 0, count);
+}
+
+static struct process folded_make(uint64_t serial, const char *comm, uint64_t user_ns)
+{
+	struct process process = process_make(0, comm, strlen(comm));
+
+	process.boot_ns = serial;
+	process.user_ns = user_ns;
+	process.nr_folded = 2;
+	return process;
+}
+
+/* Calls of a thread; tid 0 stands for all that have ended. */
+static void take_thread(struct builder *builder, uint32_t tid, uint64_t tid_ns, uint64_t count)
+{
 	struct row row;
 
-	memcpy(process.comm, comm, strlen(comm));
-	assert_int_equal(builder_add_process(builder, &process, false), 0);
-	row_init_for(&row, 0, ABI_X86_64, 0);
-	row.boot_ns = serial;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row.tid = tid;
+	row.tid_ns = tid_ns;
 	row_add_calls(&row, count, 100, 0, 0);
-	row_add_errors(&row, EPERM, 1);
 	builder_take_row(builder, &row);
 }
 
 /* New ones are there in full; unchanged ones leave no row. */
 static void test_new_and_unchanged(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	take_calls(builder, 1, 0, 10);
-	take_calls(builder, 1, 1, 10);
-	builder_take_process(builder, 1, "stays", 5, 100);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	take_calls(builder, 1, 0, 10);
-	take_calls(builder, 1, 1, 15);
-	take_calls(builder, 1, 2, 20);
-	take_calls(builder, 3, 0, 30);
-	builder_take_process(builder, 1, "renamed", 7, 150);
-	builder_take_process(builder, 3, "comes", 5, 200);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	take_calls(before, 1, 0, 10);
+	take_calls(before, 1, 1, 10);
+	builder_take_process(before, 1, "stays", 5, 100);
+	take_calls(after, 1, 0, 10);
+	take_calls(after, 1, 1, 15);
+	take_calls(after, 1, 2, 20);
+	take_calls(after, 3, 0, 30);
+	builder_take_process(after, 1, "renamed", 7, 150);
+	builder_take_process(after, 3, "comes", 5, 200);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 3);
 	assert_int_equal(diff->rows[0].pid, 1);
 	assert_int_equal(diff->rows[0].nr, 1);
@@ -156,19 +182,18 @@ static void test_new_and_unchanged(void **state)
 /* What was folded in between is subtracted from the group that it is in now. */
 static void test_folded(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
+	const struct process other = folded_make(1, "other", 50);
+	const struct process goes = folded_make(2, "goes", 130);
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	take_calls(builder, 2, 0, 10);
-	builder_take_process(builder, 2, "goes", 4, 100);
-	take_folded(builder, 1, "other", 7, 50);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	take_folded(builder, 1, "other", 7, 50);
-	take_folded(builder, 2, "goes", 25, 130);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	take_calls(before, 2, 0, 10);
+	builder_take_process(before, 2, "goes", 4, 100);
+	take_folded(before, &other, 7);
+	take_folded(after, &other, 7);
+	take_folded(after, &goes, 25);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
 	assert_int_equal(diff->rows[0].pid, 0);
 	assert_int_equal(diff->rows[0].calls, 15);
@@ -182,28 +207,20 @@ static void test_folded(void **state)
 /* One whose kind has no group of its own is in that of all other kinds. */
 static void test_folded_into_others(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	const struct process kept = folded_make(1, "kept", 50);
 	struct process others = process_of_other_kinds();
-	struct builder *builder = builder_make();
-	struct row row;
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	take_calls(builder, 2, 0, 10);
-	builder_take_process(builder, 2, "goes", 4, 100);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	take_folded(builder, 1, "kept", 7, 50);
+	take_calls(before, 2, 0, 10);
+	builder_take_process(before, 2, "goes", 4, 100);
+	take_folded(after, &kept, 7);
 	others.boot_ns = 2;
 	others.user_ns = 130;
 	others.nr_folded = 3;
-	assert_int_equal(builder_add_process(builder, &others, false), 0);
-	row_init_for(&row, 0, ABI_X86_64, 0);
-	row.boot_ns = 2;
-	row_add_calls(&row, 25, 100, 0, 0);
-	row_add_errors(&row, EPERM, 1);
-	builder_take_row(builder, &row);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	take_folded(after, &others, 25);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
 	assert_int_equal(diff->rows[0].calls, 7);
 	assert_int_equal(diff->rows[1].calls, 15);
@@ -214,30 +231,16 @@ static void test_folded_into_others(void **state)
 /* Another thread of the same tid is another row: the first one's is in that of ended threads. */
 static void test_tid_used_again(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
-	struct row row;
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.tid = 12;
-	row.tid_ns = 1000;
-	row_add_calls(&row, 10, 100, 0, 0);
-	builder_take_row(builder, &row);
-	builder_take_process(builder, 1, "threads", 7, 100);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 11, 100, 0, 0);
-	builder_take_row(builder, &row);
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.tid = 12;
-	row.tid_ns = 2000;
-	row_add_calls(&row, 3, 100, 0, 0);
-	builder_take_row(builder, &row);
-	builder_take_process(builder, 1, "threads", 7, 100);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	take_thread(before, 12, 1000, 10);
+	builder_take_process(before, 1, "threads", 7, 100);
+	take_thread(after, 0, 0, 11);
+	take_thread(after, 12, 2000, 3);
+	builder_take_process(after, 1, "threads", 7, 100);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
 	assert_int_equal(diff->rows[0].tid, 0);
 	assert_int_equal(diff->rows[0].calls, 1);
@@ -248,24 +251,15 @@ static void test_tid_used_again(void **state)
 /* The row of a thread that has ended is now in that of all ended threads. */
 static void test_ended_thread(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
-	struct row row;
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.tid = 12;
-	row_add_calls(&row, 10, 100, 0, 0);
-	builder_take_row(builder, &row);
-	builder_take_process(builder, 1, "threads", 7, 100);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 17, 100, 0, 0);
-	builder_take_row(builder, &row);
-	builder_take_process(builder, 1, "threads", 7, 100);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	take_thread(before, 12, 0, 10);
+	builder_take_process(before, 1, "threads", 7, 100);
+	take_thread(after, 0, 0, 17);
+	builder_take_process(after, 1, "threads", 7, 100);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
 	assert_int_equal(diff->rows[0].tid, 0);
 	assert_int_equal(diff->rows[0].calls, 7);
@@ -289,25 +283,18 @@ static void test_vanished(void **state)
 /* A number used again is another process: nothing is subtracted from it. */
 static void test_pid_used_again(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct process process = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
-	struct builder *builder = builder_make();
-	struct row row;
+	const struct process second = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	take_calls(builder, 1, 0, 10);
-	builder_take_process(builder, 1, "first", 5, 100);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	take_calls(builder, 1, 0, 10);
-	builder_take_process(builder, 1, "first", 5, 100);
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.boot_ns = process.boot_ns;
-	row_add_calls(&row, 3, 100, 0, 0);
-	builder_take_row(builder, &row);
-	assert_int_equal(builder_add_process(builder, &process, true), 0);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	take_calls(before, 1, 0, 10);
+	builder_take_process(before, 1, "first", 5, 100);
+	take_calls(after, 1, 0, 10);
+	builder_take_process(after, 1, "first", 5, 100);
+	take_calls_of(after, 1, second.boot_ns, 0, 3);
+	assert_int_equal(builder_add_process(after, &second, true), 0);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
 	assert_int_equal(diff->rows[0].calls, 3);
 	assert_int_equal(diff->rows[0].boot_ns, 77);
@@ -316,29 +303,15 @@ static void test_pid_used_again(void **state)
 
 static void test_in_flight_is_of_later(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
-	struct row row;
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	(void)state;
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.in_flight = 3;
-	row.oldest_start_ns = 100;
-	builder_take_row(builder, &row);
-	row_init_for(&row, 1, ABI_X86_64, 1);
-	row.in_flight = 1;
-	row.oldest_start_ns = 100;
-	builder_take_row(builder, &row);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row.in_flight = 2;
-	row.in_flight_early = 1;
-	row.oldest_start_ns = 200;
-	builder_take_row(builder, &row);
-	take_calls(builder, 1, 1, 1);
-	later = snapshot_take(builder);
-	diff = diff_make(earlier, later);
+	builder_take_in_flight(before, 1, ABI_X86_64, "read", 3, 0, 100);
+	builder_take_in_flight(before, 1, ABI_X86_64, "write", 1, 0, 100);
+	builder_take_in_flight(after, 1, ABI_X86_64, "read", 2, 1, 200);
+	take_calls(after, 1, 1, 1);
+	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
 	assert_int_equal(diff->rows[0].calls, 0);
 	assert_int_equal(diff->rows[0].in_flight, 2);
@@ -388,17 +361,16 @@ static void test_other_boot(void **state)
 static void test_leaves_both_alone(void **state)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
+	struct builder *before = builder_make(), *after = builder_make();
 
 	(void)state;
-	take_calls(builder, 1, 0, 10);
-	builder_take_process(builder, 1, "one", 3, 100);
-	earlier = snapshot_take(builder);
-	builder = builder_make();
-	take_calls(builder, 1, 0, 30);
-	take_calls(builder, 1, 0, 1);
-	builder_take_process(builder, 1, "one", 3, 300);
-	later = snapshot_take(builder);
+	take_calls(before, 1, 0, 10);
+	builder_take_process(before, 1, "one", 3, 100);
+	earlier = snapshot_take(before);
+	take_calls(after, 1, 0, 30);
+	take_calls(after, 1, 0, 1);
+	builder_take_process(after, 1, "one", 3, 300);
+	later = snapshot_take(after);
 	diff = diff_make(earlier, later);
 	assert_int_equal(earlier->rows[0].calls, 10);
 	assert_int_equal(earlier->processes[0].user_ns, 100);
