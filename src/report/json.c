@@ -204,16 +204,8 @@ static json_t *targets_json(const struct snapshot *snapshot)
 static json_t *snapshot_json(const struct snapshot *snapshot)
 {
 	json_t *to = json_object();
-	int err = 0;
+	int err = json_add_head(to, snapshot);
 
-	err |= json_object_set_new(to, "schema", json_integer(JSON_SCHEMA));
-	err |= json_object_set_new(to, "version", json_string(BPFTRUSS_VERSION));
-	err |= json_object_set_new(to, "host", json_untrusted_text(snapshot->host));
-	err |= json_object_set_new(to, "boot_id", json_untrusted_text(snapshot->boot_id));
-	err |= json_object_set_new(to, "kernel", json_untrusted_text(snapshot->kernel));
-	err |= json_object_set_new(to, "start", json_time(snapshot->start_ns));
-	err |= json_object_set_new(to, "end", json_time(snapshot->end_ns));
-	err |= json_object_set_new(to, "elapsed_ns", json_number(snapshot->elapsed_ns));
 	err |= json_object_set_new(to, "targets", targets_json(snapshot));
 	err |= json_object_set_new(to, "pid_namespace",
 				   json_string(snapshot->caller_pidns ? "caller" : "initial"));

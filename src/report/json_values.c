@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns how single values are written as JSON. */
+/* Owns how single values are written as JSON, and what every report begins with. */
 #include "report/json_values.h"
 
 #include <errno.h>
@@ -59,6 +59,21 @@ json_t *json_losses(const struct losses *losses)
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		err |= json_object_set_new(to, loss_texts[i].name, json_number(losses->count[i]));
 	return json_unless(err, to);
+}
+
+int json_add_head(json_t *to, const struct snapshot *snapshot)
+{
+	int err = 0;
+
+	err |= json_object_set_new(to, "schema", json_integer(JSON_SCHEMA));
+	err |= json_object_set_new(to, "version", json_string(BPFTRUSS_VERSION));
+	err |= json_object_set_new(to, "host", json_untrusted_text(snapshot->host));
+	err |= json_object_set_new(to, "boot_id", json_untrusted_text(snapshot->boot_id));
+	err |= json_object_set_new(to, "kernel", json_untrusted_text(snapshot->kernel));
+	err |= json_object_set_new(to, "start", json_time(snapshot->start_ns));
+	err |= json_object_set_new(to, "end", json_time(snapshot->end_ns));
+	err |= json_object_set_new(to, "elapsed_ns", json_number(snapshot->elapsed_ns));
+	return err;
 }
 
 int json_write_line(const json_t *json, FILE *out)

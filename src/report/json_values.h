@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "model/losses.h"
+#include "model/snapshot.h"
 
 #define JSON_SCHEMA 1
 
@@ -31,6 +31,9 @@ json_t *json_time(int64_t real_ns);
 
 /* Every loss by its name. */
 json_t *json_losses(const struct losses *losses);
+
+/* The keys that every report begins with: its form, the machine, the time. 0 or -1. */
+int json_add_head(json_t *to, const struct snapshot *snapshot);
 
 /* Hands over what was built, unless some part of it failed. */
 json_t *json_unless(int err, json_t *json);

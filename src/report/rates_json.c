@@ -85,18 +85,9 @@ static json_t *total_json(const struct rates *rates)
 
 static json_t *rates_json(const struct rates *rates, size_t limit)
 {
-	const struct snapshot *diff = rates->diff;
 	json_t *to = json_object();
-	int err = 0;
+	int err = json_add_head(to, rates->diff);
 
-	err |= json_object_set_new(to, "schema", json_integer(JSON_SCHEMA));
-	err |= json_object_set_new(to, "version", json_string(BPFTRUSS_VERSION));
-	err |= json_object_set_new(to, "host", json_untrusted_text(diff->host));
-	err |= json_object_set_new(to, "boot_id", json_untrusted_text(diff->boot_id));
-	err |= json_object_set_new(to, "kernel", json_untrusted_text(diff->kernel));
-	err |= json_object_set_new(to, "start", json_time(diff->start_ns));
-	err |= json_object_set_new(to, "end", json_time(diff->end_ns));
-	err |= json_object_set_new(to, "elapsed_ns", json_number(diff->elapsed_ns));
 	err |= json_object_set_new(to, "counting_ns", json_number(rates->counting_ns));
 	err |= json_object_set_new(to, "by", json_string(rate_by_names[rates->by]));
 	err |= json_object_set_new(to, "exact", json_boolean(losses_none(&rates->losses)));
