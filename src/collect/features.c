@@ -132,25 +132,30 @@ static void check_attach(struct feature *f)
 	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
 }
 
-/* Whether a structure of the kernel has a member. */
-static bool btf_has_member(const struct btf *btf, const char *type, const char *member)
+/*
+ * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
+ * kernel tells which helpers it has.
+ */
+static bool btf_has(const struct btf *btf, uint32_t kind, const char *type, const char *wanted)
 {
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	int id = btf__find_by_name_kind(btf, type, kind);
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
 
 	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
-		const char *name = btf__name_by_offset(btf, btf_members(t)[i].name_off);
+		uint32_t offset = kind == BTF_KIND_ENUM ? btf_enum(t)[i].name_off
+							: btf_members(t)[i].name_off;
+		const char *name = btf__name_by_offset(btf, offset);
 
-		if (name && !strcmp(name, member))
+		if (name && !strcmp(name, wanted))
 			return true;
 	}
 	return false;
 }
 
-static bool kernel_has_member(const char *type, const char *member)
+static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf_has_member(btf, type, member);
+	bool found = btf && btf_has(btf, kind, type, wanted);
 
 	btf__free(btf);
 	return found;
@@ -158,7 +163,7 @@ static bool kernel_has_member(const char *type, const char *member)
 
 bool features_have_runq(void)
 {
-	return kernel_has_member("sched_info", "run_delay");
+	return kernel_has(BTF_KIND_STRUCT, "sched_info", "run_delay");
 }
 
 static void check_runq(struct feature *f)
@@ -174,7 +179,7 @@ static void check_runq(struct feature *f)
 
 static void check_cheap_filter(struct feature *f)
 {
-	if (kernel_has_member("task_struct", "bpf_storage")) {
+	if (kernel_has(BTF_KIND_STRUCT, "task_struct", "bpf_storage")) {
 		feature_set(f, FEATURE_OK, "task_struct.bpf_storage");
 		return;
 	}
@@ -182,33 +187,9 @@ static void check_cheap_filter(struct feature *f)
 	feature_remedy(f, "processes that are not traced pay a little more");
 }
 
-/* Whether an enumeration of the kernel has a value: how it tells which helpers it has. */
-static bool btf_has_value(const struct btf *btf, const char *type, const char *value)
-{
-	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
-
-	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
-		const char *name = btf__name_by_offset(btf, btf_enum(t)[i].name_off);
-
-		if (name && !strcmp(name, value))
-			return true;
-	}
-	return false;
-}
-
-static bool kernel_has_value(const char *type, const char *value)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf_has_value(btf, type, value);
-
-	btf__free(btf);
-	return found;
-}
-
 static void check_in_flight(struct feature *f)
 {
-	if (kernel_has_value("bpf_func_id", "BPF_FUNC_task_pt_regs")) {
+	if (kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_task_pt_regs")) {
 		feature_set(f, FEATURE_OK, "bpf_task_pt_regs");
 		return;
 	}
@@ -219,7 +200,7 @@ static void check_in_flight(struct feature *f)
 
 static void check_misses(struct feature *f)
 {
-	if (kernel_has_member("bpf_prog_stats", "misses")) {
+	if (kernel_has(BTF_KIND_STRUCT, "bpf_prog_stats", "misses")) {
 		feature_set(f, FEATURE_OK, "bpf_prog_info.recursion_misses");
 		return;
 	}
