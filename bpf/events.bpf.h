@@ -10,7 +10,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 32 * 1024);
+	__uint(max_entries, 256 * 1024); /* some two thousand cgroups, should we be late */
 } events SEC(".maps");
 
 static __always_inline void event_send(u32 kind)
@@ -21,18 +21,17 @@ static __always_inline void event_send(u32 kind)
 /* Without room user space looks for the name later, as long as the cgroup is there. */
 static __always_inline void event_send_cgroup(struct cgroup *cgroup, const char *path)
 {
-	struct cgroup_event *event;
+	struct cgroup_event event = { .kind = EVENT_CGROUP_MADE };
+	long length;
 
 	if (BPF_CORE_READ(cgroup, root, hierarchy_id))
 		return;
-	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	if (!event)
+	event.id = BPF_CORE_READ(cgroup, kn, id);
+	length = bpf_probe_read_kernel_str(event.path, sizeof(event.path), path);
+	/* One that was cut would name another unit. */
+	if (length <= 0 || length >= CGROUP_PATH_SIZE)
 		return;
-	event->kind = EVENT_CGROUP_MADE;
-	event->pad = 0;
-	event->id = BPF_CORE_READ(cgroup, kn, id);
-	bpf_probe_read_kernel_str(event->path, sizeof(event->path), path);
-	bpf_ringbuf_submit(event, 0);
+	bpf_ringbuf_output(&events, &event, offsetof(struct cgroup_event, path) + length, 0);
 }
 
 #endif

@@ -65,9 +65,18 @@ static __always_inline struct task_ref *task_ref_create(struct task_struct *task
 	return bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+/* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
+static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
+{
+	struct task_ref *leader = task_ref_find(task->group_leader);
+
+	return !nr_selectors || ref->flags & TASK_TARGET ||
+	       (leader && leader->flags & (TASK_TARGET | TASK_CHOSEN));
+}
+
 /* Settles what is open, and hands the record to user space. */
-static __always_inline void record_end(struct task_struct *task, struct task_record *record,
-				       u32 index)
+static __always_inline void record_end(struct task_struct *task, struct task_ref *ref,
+				       struct task_record *record, u32 index)
 {
 	struct call call = call_of(record, index);
 
@@ -75,8 +84,7 @@ static __always_inline void record_end(struct task_struct *task, struct task_rec
 		call_count_no_return(&call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
 		record->user_ns += bpf_ktime_get_ns() - record->off_ns - record->mark_cpu_ns;
-	/* One that goes on has left under a name that was not chosen. */
-	if (task->flags & PF_EXITING)
+	if (task->flags & PF_EXITING && task_is_member(task, ref))
 		record_copy_attributes(record, task);
 	record->task = 0;
 	/* After all before it: from here on the record is user space's. */
@@ -94,7 +102,7 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 	struct task_record *record = index ? record_find(index) : NULL;
 
 	if (record)
-		record_end(task, record, index);
+		record_end(task, ref, record, index);
 	if (!(__sync_fetch_and_and(&ref->flags, ~TASK_MEMBER) & TASK_COUNTED))
 		return 0;
 	if (!record)
@@ -127,6 +135,16 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 		__sync_fetch_and_add(&membership.leaves, 1);
 	}
 	return chosen;
+}
+
+/* A leader that goes on being counted has another name from now on. */
+static __noinline int leader_rename(struct task_struct *leader, const struct comm_text *comm)
+{
+	struct task_record *record = task_record_find(leader);
+
+	if (record && record->task == (u64)leader)
+		*(struct comm_text *)record->comm = *comm;
+	return 0;
 }
 
 /* Another CPU is making this task's record: it takes a microsecond, and the call must not be lost. */

@@ -181,11 +181,15 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
 	struct comm_text comm = {};
+	struct task_ref *ref;
 
 	if (!counting() || task->pid != task->tgid || task_in_exec(task))
 		return 0;
 	bpf_probe_read_kernel_str(comm.bytes, sizeof(comm.bytes), name);
 	process_reconsider(task, &comm, true);
+	ref = task_ref_find(task);
+	if (ref && task_is_member(task, ref))
+		leader_rename(task, &comm);
 	return 0;
 }
 

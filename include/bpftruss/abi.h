@@ -194,14 +194,14 @@ enum event_kind {
 	EVENT_CGROUP_MADE, /* struct cgroup_event: it may be gone before anybody asks for its name */
 };
 
-#define CGROUP_PATH_SIZE 496
+#define CGROUP_PATH_SIZE 384
 
-/* A new cgroup of the version 2 hierarchy. */
+/* A new cgroup of the version 2 hierarchy; one with a longer path is looked for in the tree. */
 struct cgroup_event {
 	__u32 kind; /* enum event_kind */
 	__u32 pad;
 	__u64 id;
-	char path[CGROUP_PATH_SIZE]; /* from the root; a longer one is cut */
+	char path[CGROUP_PATH_SIZE]; /* from the root; sent up to its NUL */
 };
 
 /* What a process must be like to be counted; one that matches any selector is. */

@@ -100,8 +100,9 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	}
 	if (interval) {
 		snapshot_free(run->last);
-		collector_set_base(run->collector, now);
 		run->last = steal_ptr(&now);
+		if (collector_set_base(run->collector, run->last))
+			return diag_oom(d);
 		run->intervals++;
 	}
 	return err;

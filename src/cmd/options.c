@@ -212,7 +212,6 @@ static int set_interval(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	o->collector.intervals = true;
 	return parse_seconds("-i", arg, &o->interval_ns, d);
 }
 
@@ -389,24 +388,79 @@ static bool options_shape_table(const struct options *o)
 	       o->table.errors_only || o->table.waiting;
 }
 
+/* A format, and what it cannot obey. */
+struct format_limit {
+	enum report_format format;
+	bool (*disobeys)(const struct options *o);
+	const char *sentence;
+};
+
+static bool json_disobeys(const struct options *o)
+{
+	return options_shape_table(o) ||
+	       o->table.keys & ~(unsigned int)(GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL);
+}
+
+static bool strace_disobeys(const struct options *o)
+{
+	return options_shape_table(o) || o->table.keys;
+}
+
+static bool errors_disobeys(const struct options *o)
+{
+	return o->table.sort || o->table.columns || o->table.waiting;
+}
+
+static bool csv_disobeys(const struct options *o)
+{
+	return o->table.waiting && !o->chart;
+}
+
+static const struct format_limit format_limits[] = {
+	{ FORMAT_JSON, json_disobeys,
+	  "--json has all rows, by process and call: of --by it takes tid and arg0; --sort, --top, "
+	  "--columns, --min-calls, --errors-only and --waiting are for tables" },
+	{ FORMAT_STRACE, strace_disobeys,
+	  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, --columns, "
+	  "--min-calls, --errors-only and --waiting are for the other tables" },
+	{ FORMAT_ERRORS, errors_disobeys,
+	  "--errors has columns and an order of its own: --sort, --columns and --waiting are for "
+	  "the wide table" },
+	{ FORMAT_CSV, csv_disobeys,
+	  "--csv has all calls in one table: --waiting is for the wide table and --chart" },
+};
+
+/* A column by which rows are not told apart is empty in all of them. */
+static const struct column *column_unknown(const struct table_options *t)
+{
+	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
+
+	if (t->sort && !column_is_known(t->sort, keys))
+		return t->sort;
+	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
+		if (!column_is_known(t->columns->columns[i], keys))
+			return t->columns->columns[i];
+	}
+	return NULL;
+}
+
 /* Options that would change nothing are refused: whoever gives one expects something of it. */
 static int options_check_table(const struct options *o, struct diag *d)
 {
-	const struct table_options *t = &o->table;
+	const struct column *unknown = column_unknown(&o->table);
 
-	if ((o->format == FORMAT_JSON || o->format == FORMAT_STRACE) && options_shape_table(o))
+	for (size_t i = 0; i < ARRAY_SIZE(format_limits); i++) {
+		if (o->format == format_limits[i].format && format_limits[i].disobeys(o))
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", format_limits[i].sentence);
+	}
+	if (o->table.hist && o->format != FORMAT_WIDE)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--%s has all rows: --sort, --top, --columns, --min-calls, "
-				"--errors-only and --waiting are for tables",
-				o->format == FORMAT_JSON ? "json" : "format=strace");
-	if (o->format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting))
+				"--hist draws into the wide table; --json has the histograms as "
+				"numbers");
+	if (unknown)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--errors has columns and an order of its own: --sort, --columns "
-				"and --waiting are for the wide table");
-	if (t->sort && !column_is_known(t->sort, t->keys ?: (unsigned int)GROUP_SYSCALL))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--sort: a row has no single %s; give --by %s too", t->sort->name,
-				t->sort->name);
+				"--sort, --columns: a row has no single %s; give --by %s too",
+				unknown->name, unknown->name);
 	return 0;
 }
 
@@ -426,6 +480,9 @@ static int options_check(const struct options *o, struct diag *d)
 		return err;
 	if (o->count_limit && !o->interval_ns)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
+	if (o->wait && !o->collector.nr_selectors)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--wait is for processes chosen by -n, -u, -g, -U or -a");
 	if (o->follow && o->collector.nr_selectors && !o->targets.nr_pids)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,

@@ -67,7 +67,10 @@ static int start(struct run *run, struct diag *d)
 				o->collector.nr_selectors
 					? "no process matches; --wait waits for one"
 					: "every process that was named has ended already");
-	return collector_read(run->collector, &run->earlier, d);
+	err = collector_read(run->collector, &run->earlier, d);
+	if (err)
+		return err;
+	return collector_set_base(run->collector, run->earlier) ? diag_oom(d) : 0;
 }
 
 /* Ticks come at a steady pace, however long drawing takes. */
@@ -96,8 +99,11 @@ static int take_interval(struct run *run, struct diag *d)
 	if (err)
 		return diag_oom(d);
 	snapshot_free(run->earlier);
-	collector_set_base(run->collector, later);
 	run->earlier = steal_ptr(&later);
+	if (collector_set_base(run->collector, run->earlier)) {
+		rates_free(rates);
+		return diag_oom(d);
+	}
 	return top_update(&run->top, rates) ? diag_oom(d) : 0;
 }
 

@@ -194,7 +194,6 @@ static int options_complete(struct top_options *o, struct diag *d)
 		err = add_all(o, NULL, d);
 	o->collector.selectors = o->targets.selectors;
 	o->collector.nr_selectors = o->targets.nr_selectors;
-	o->collector.intervals = true;
 	return err;
 }
 

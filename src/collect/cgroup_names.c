@@ -25,14 +25,26 @@ static size_t known_place(const struct cgroup_names *names, uint64_t id)
 	return low;
 }
 
-/* Takes over the path. Ids are never used again, so what is known stays right. */
+bool cgroup_names_know(const struct cgroup_names *names, uint64_t id)
+{
+	size_t at = known_place(names, id);
+
+	return at < names->nr_known && names->known[at].id == id;
+}
+
+/* Takes over the path. Ids are never used again: what is known stays right, but for "". */
 static int known_add(struct cgroup_names *names, uint64_t id, char *path)
 {
 	size_t at = known_place(names, id);
 	struct id_name *grown;
 
-	if (at < names->nr_known && names->known[at].id == id) {
-		free(path);
+	if (path && cgroup_names_know(names, id)) {
+		if (*names->known[at].name) {
+			free(path);
+			return 0;
+		}
+		free(names->known[at].name);
+		names->known[at].name = path;
 		return 0;
 	}
 	grown = path ? reallocarray(names->known, names->nr_known + 1, sizeof(*grown)) : NULL;
@@ -54,7 +66,13 @@ static int visit_known(void *closure, uint64_t id, const char *path)
 
 int cgroup_names_learn(struct cgroup_names *names)
 {
+	names->learned = true;
 	return cgroup_walk(visit_known, names);
+}
+
+void cgroup_names_begin(struct cgroup_names *names)
+{
+	names->learned = false;
 }
 
 void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path)
@@ -65,6 +83,11 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 		names->recent = calloc(RECENT_CGROUPS, sizeof(*names->recent));
 	if (!names->recent)
 		return;
+	if (cgroup_names_know(names, id)) {
+		/* Asked for before this was heard of. */
+		known_add(names, id, strdup(path));
+		return;
+	}
 	slot = &names->recent[names->nr_made++ % RECENT_CGROUPS];
 	free(slot->name);
 	*slot = (struct id_name){ id, strdup(path) };
@@ -82,32 +105,44 @@ static char *recent_take(struct cgroup_names *names, uint64_t id)
 
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 {
-	size_t at = known_place(names, id);
-	char *path;
+	char *path = cgroup_names_know(names, id) ? NULL : recent_take(names, id);
+	int err = path ? known_add(names, id, path) : 0;
 
-	if (at < names->nr_known && names->known[at].id == id)
-		return names->known[at].name;
-	path = recent_take(names, id);
-	if (path ? known_add(names, id, path) : cgroup_names_learn(names))
-		return NULL;
-	/* Still unknown: it is gone. Not to be looked for again. */
-	if (!path && known_add(names, id, strdup("")))
-		return NULL;
-	return names->known[known_place(names, id)].name;
+	if (!err && !cgroup_names_know(names, id) && !names->learned)
+		err = cgroup_names_learn(names);
+	/* Still unknown: it is gone. */
+	if (!err && !cgroup_names_know(names, id))
+		err = known_add(names, id, strdup(""));
+	return err ? NULL : names->known[known_place(names, id)].name;
 }
 
-void cgroup_names_prune(struct cgroup_names *names,
-			bool (*in_use)(const void *closure, uint64_t id), const void *closure)
+bool cgroup_names_are_many(const struct cgroup_names *names)
+{
+	return names->nr_known > (names->prune_at ?: RECENT_CGROUPS);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count)
 {
 	size_t kept = 0;
 
+	qsort(in_use, count, sizeof(*in_use), compare_ids);
 	for (size_t i = 0; i < names->nr_known; i++) {
-		if (in_use(closure, names->known[i].id))
-			names->known[kept++] = names->known[i];
+		struct id_name *name = &names->known[i];
+
+		if (bsearch(&name->id, in_use, count, sizeof(*in_use), compare_ids))
+			names->known[kept++] = *name;
 		else
-			free(names->known[i].name);
+			free(name->name);
 	}
 	names->nr_known = kept;
+	names->prune_at = kept + RECENT_CGROUPS;
 }
 
 void cgroup_names_done(struct cgroup_names *names)

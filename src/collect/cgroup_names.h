@@ -20,6 +20,8 @@ struct cgroup_names {
 	size_t nr_known;
 	struct id_name *recent; /* a ring; NULL until the first */
 	size_t nr_made;         /* so far, also those that the ring has forgotten */
+	bool learned;           /* the tree was looked at, and nothing has been asked since */
+	size_t prune_at;        /* so many known ones are too many */
 };
 
 /* Learns all that exist now. 0 or -ENOMEM. */
@@ -28,12 +30,22 @@ int cgroup_names_learn(struct cgroup_names *names);
 /* One was made; without memory it is looked for later. */
 void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path);
 
-/* The path from the root of the hierarchy, "" when it cannot be known any more; NULL: no memory. */
+bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);
+
+/*
+ * The path from the root of the hierarchy, "" when it cannot be known any more; NULL: no memory.
+ * Looks at the tree at most once a round.
+ */
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);
 
-/* Forgets those that are in no use. */
-void cgroup_names_prune(struct cgroup_names *names,
-			bool (*in_use)(const void *closure, uint64_t id), const void *closure);
+/* A new round: the tree may have changed. */
+void cgroup_names_begin(struct cgroup_names *names);
+
+/* Whether so many are known that it is time to forget some. */
+bool cgroup_names_are_many(const struct cgroup_names *names);
+
+/* Forgets those that are not among these ids, which it sorts. */
+void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count);
 
 void cgroup_names_done(struct cgroup_names *names);
 

@@ -2,8 +2,9 @@
 /* Owns looking at the cgroup file system. Reads only. */
 #include "collect/cgroups.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fts.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -54,24 +55,54 @@ int cgroup_find_path(const char *path, uint64_t *ret)
 	return 0;
 }
 
-int cgroup_walk(cgroup_visit visit, void *closure)
+struct walk {
+	cgroup_visit visit;
+	void *closure;
+};
+
+static void closedirp(DIR **dir)
 {
-	char mount[PATH_MAX], *roots[] = { mount, NULL };
-	FTSENT *entry;
-	FTS *tree;
+	if (*dir)
+		closedir(*dir);
+}
+
+/* One cgroup and all below it. Its file system tells id and type with the name: nothing is stat'ed. */
+static int walk_below(int parent, const char *name, char *path, size_t length,
+		      const struct walk *walk)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir __cleanup(closedirp) = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
 	int err = 0;
 
-	cgroup_mount(mount, sizeof(mount));
-	tree = *mount ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
-	while (tree && !err && (entry = fts_read(tree))) {
-		const char *path = entry->fts_path + strlen(mount);
+	while (dir && !err && (entry = readdir(dir))) {
+		int added;
 
-		if (entry->fts_info == FTS_D)
-			err = visit(closure, entry->fts_statp->st_ino, *path ? path : "/");
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		added = snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
+		if (added < 0 || (size_t)added >= PATH_MAX - length)
+			continue;
+		err = walk->visit(walk->closure, entry->d_ino, path);
+		if (!err)
+			err = walk_below(dirfd(dir), entry->d_name, path, length + (size_t)added,
+					 walk);
 	}
-	if (tree)
-		fts_close(tree);
 	return err;
+}
+
+int cgroup_walk(cgroup_visit visit, void *closure)
+{
+	struct walk walk = { visit, closure };
+	char mount[PATH_MAX], path[PATH_MAX] = "";
+	struct stat st;
+	int err;
+
+	cgroup_mount(mount, sizeof(mount));
+	if (!*mount || stat(mount, &st))
+		return 0;
+	err = visit(closure, st.st_ino, "/");
+	return err ?: walk_below(AT_FDCWD, mount, path, 0, &walk);
 }
 
 struct wanted {

@@ -111,7 +111,8 @@ static int collector_take_event(void *closure, void *data, size_t size)
 	struct collector *c = closure;
 	const struct cgroup_event *event = data;
 
-	if (size >= sizeof(*event) && event->kind == EVENT_CGROUP_MADE && c->cgroups_are_absolute)
+	if (size > offsetof(struct cgroup_event, path) && event->kind == EVENT_CGROUP_MADE &&
+	    c->cgroups_are_absolute)
 		cgroup_names_made(&c->cgroups, event->id, event->path);
 	return 0;
 }
@@ -271,7 +272,6 @@ int collector_open(const struct collector_options *options, struct collector **r
 		return err;
 	c->has_runq = features_have_runq();
 	c->by_thread = options->by_thread;
-	c->intervals = options->intervals;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
 	*ret = steal_ptr(&c);
 	return 0;
@@ -286,6 +286,7 @@ void collector_free(struct collector *c)
 		collector_unmap_arrays(c);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
+	free(c->base);
 	free(c->targets);
 	cgroup_names_done(&c->cgroups);
 	free(c);
@@ -400,9 +401,19 @@ int collector_start(struct collector *c, struct diag *d)
 	return 0;
 }
 
-void collector_set_base(struct collector *c, const struct snapshot *snapshot)
+int collector_set_base(struct collector *c, const struct snapshot *snapshot)
 {
+	size_t bytes = snapshot->nr_processes * sizeof(*c->base);
+	struct process *copy = malloc(bytes + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, snapshot->processes, bytes);
+	free(c->base);
+	c->base = copy;
+	c->nr_base = snapshot->nr_processes;
 	c->base_ns = snapshot->end_mono_ns;
+	return 0;
 }
 
 size_t collector_targets(const struct collector *c)

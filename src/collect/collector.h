@@ -37,7 +37,6 @@ struct collector_options {
 	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
 	bool by_arg0;         /* rows are split by the first argument, */
 	const struct syscall_set *arg0_calls; /* of these calls; NULL: of all. Borrowed */
-	bool intervals;                       /* readings will be subtracted from each other */
 };
 
 /* Beyond this many, ended processes are folded by name, user and cgroup, half of them at a time. */
@@ -81,8 +80,8 @@ int collector_reclaim(struct collector *collector);
  */
 int collector_patience_ms(const struct collector *collector);
 
-/* With intervals: the reading from which the next will be subtracted. */
-void collector_set_base(struct collector *collector, const struct snapshot *snapshot);
+/* The reading from which the next will be subtracted. 0 or -ENOMEM. */
+int collector_set_base(struct collector *collector, const struct snapshot *snapshot);
 
 /* Processes that were given by pid, each counted once. */
 size_t collector_targets(const struct collector *collector);

@@ -33,9 +33,10 @@ struct collector {
 	bool has_runq;
 	bool by_thread;
 	uint32_t keep_exited;
-	size_t nr_folded; /* groups of ended processes */
-	bool intervals;
-	uint64_t base_ns;      /* of the reading that a later one will be subtracted from */
+	size_t fold_at;       /* so many processes in ended are too many; 0: not folded yet */
+	uint64_t base_ns;     /* of the reading that a later one will be subtracted from */
+	struct process *base; /* its processes */
+	size_t nr_base;
 	uint64_t last_join_ns; /* of the last pass for processes chosen late */
 	struct losses misses_at_start;
 	struct cgroup_names cgroups;
@@ -63,6 +64,9 @@ int ended_fold(struct collector *collector);
 
 /* Fills in what users and cgroups of the snapshot's processes are called. 0 or -ENOMEM. */
 int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot);
+
+/* The path of a cgroup, "" when nobody knows it any more; NULL: no memory. */
+const char *collector_cgroup(struct collector *collector, uint64_t id);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);

@@ -17,9 +17,6 @@
 /* Beyond this, names, users and cgroups that have not been seen yet share a group. */
 #define FOLDED_KINDS 1000
 
-/* From here on, names that nobody needs any more are forgotten. */
-#define KNOWN_CGROUPS 4096
-
 /* The processes to fold, and the groups they fold into, by the order in which these were made. */
 struct fold {
 	struct snapshot *all;
@@ -56,18 +53,20 @@ static bool process_is_folded(const struct process *process)
 	return process->pid == 0 && process->boot_ns >= FOLDED_FIRST;
 }
 
+/* Whether the last reading had it by a name that it may have lost since: nobody would find it. */
+static bool process_is_bound(const struct collector *c, const struct process *process)
+{
+	return process->ended_ns >= c->base_ns && c->nr_base &&
+	       bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare);
+}
+
 static bool process_folds(const struct collector *c, const struct fold *fold,
 			  const struct process *process)
 {
 	return process->pid && process->ended_ns < fold->before_ns &&
-	       !process_is_live(c, process) && !process_exists(process);
+	       !process_is_bound(c, process) && !process_is_live(c, process) &&
+	       !process_exists(process);
 }
-
-/* Who has a cgroup that may have to be named. */
-struct name_users {
-	const struct collector *collector;
-	const struct snapshot *ended;
-};
 
 static const struct process *fold_find(const struct fold *fold, const struct process *kind)
 {
@@ -161,10 +160,7 @@ static int fold_set_limit(const struct collector *c, struct fold *fold)
 			ends[count++] = fold->all->processes[i].ended_ns;
 	}
 	qsort(ends, count, sizeof(*ends), compare_ended);
-	fold->before_ns = ends[count - keep];
-	/* What had not ended at the last reading may have been known there by another name. */
-	if (c->intervals && fold->before_ns > c->base_ns)
-		fold->before_ns = c->base_ns;
+	fold->before_ns = count > keep ? ends[count - keep] : 0;
 	return 0;
 }
 
@@ -187,33 +183,13 @@ static int fold_all(const struct collector *c, struct fold *fold)
 	return 0;
 }
 
-/* What is left to be named: the live ones, and the folded. */
-static bool cgroup_in_use(const void *closure, uint64_t id)
-{
-	const struct name_users *users = closure;
-	uint32_t used = records_used(users->collector);
-
-	for (uint32_t i = 1; i < used; i++) {
-		const struct task_record *record = &users->collector->arrays.records[i];
-
-		if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_FREE &&
-		    record->cgroup_id == id)
-			return true;
-	}
-	for (size_t i = 0; i < users->ended->nr_processes; i++) {
-		if (users->ended->processes[i].cgroup_id == id)
-			return true;
-	}
-	return false;
-}
-
 int ended_fold(struct collector *c)
 {
 	struct snapshot *all __cleanup(snapshot_freep) = NULL;
 	struct fold fold = { 0 };
 	int err;
 
-	if (builder_processes(c->ended) < c->nr_folded + 2 * (size_t)c->keep_exited)
+	if (builder_processes(c->ended) < (c->fold_at ?: 2 * (size_t)c->keep_exited))
 		return 0;
 	all = calloc(1, sizeof(*all));
 	if (!all || builder_finish(c->ended, all))
@@ -224,9 +200,8 @@ int ended_fold(struct collector *c)
 		err = fold_set_limit(c, &fold);
 	if (!err)
 		err = fold_all(c, &fold);
-	c->nr_folded = fold.nr_groups;
 	free(fold.groups);
-	if (c->cgroups.nr_known > KNOWN_CGROUPS)
-		cgroup_names_prune(&c->cgroups, cgroup_in_use, &(struct name_users){ c, all });
+	/* Some may have had to stay: not again before as many more have come. */
+	c->fold_at = builder_processes(c->ended) + c->keep_exited;
 	return err;
 }

@@ -31,6 +31,14 @@ static const char *names_find(const struct id_name *names, size_t count, uint64_
 	return NULL;
 }
 
+const char *collector_cgroup(struct collector *c, uint64_t id)
+{
+	/* It was made before its first process was: what tells of it is in the ring by now. */
+	if (!cgroup_names_know(&c->cgroups, id))
+		ring_buffer__consume(c->events);
+	return cgroup_names_find(&c->cgroups, id);
+}
+
 static int name_user(struct snapshot *s, uint32_t uid)
 {
 	struct passwd *entry;
@@ -53,7 +61,10 @@ int snapshot_name_ids(struct collector *c, struct snapshot *s)
 			return -ENOMEM;
 		if (names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;
-		path = cgroup_names_find(&c->cgroups, process->cgroup_id);
+		path = collector_cgroup(c, process->cgroup_id);
+		/* One that nobody knows any more has no name. */
+		if (path && !*path)
+			continue;
 		if (!path || names_add(&s->cgroups, &s->nr_cgroups, process->cgroup_id, path))
 			return -ENOMEM;
 	}

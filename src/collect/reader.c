@@ -183,13 +183,14 @@ static void record_copy(const struct task_record *record, struct task_record *co
 
 /*
  * A process may have renamed itself since its last exec. Its record says so only at its end, but
- * /proc always does; it speaks of the same process as long as the record is live afterwards.
+ * /proc always does; it speaks of the same process as long as the record is live afterwards. With
+ * selectors the record knows, and /proc may have a name that was not chosen.
  */
 static void record_refresh_comm(const struct collector *c, uint32_t index, struct task_record *copy)
 {
 	char comm[PROCESS_COMM_SIZE];
 
-	if (copy->state != RECORD_LIVE || copy->tid != copy->pid)
+	if (copy->state != RECORD_LIVE || copy->tid != copy->pid || c->skel->rodata->nr_selectors)
 		return;
 	target_read_comm((pid_t)copy->pid, comm);
 	if (comm[0] &&

@@ -73,6 +73,35 @@ static void record_free(struct collector *c, uint32_t index)
 	give_back(c->skel->maps.returned_records, index);
 }
 
+/* The cgroups of live records and of processes that have ended. */
+struct id_list {
+	uint64_t *ids;
+	size_t count;
+};
+
+static void id_list_add(void *closure, const struct process *process)
+{
+	struct id_list *list = closure;
+
+	list->ids[list->count++] = process->cgroup_id;
+}
+
+static int forget_cgroups(struct collector *c)
+{
+	uint32_t used = records_used(c);
+	struct id_list list = { .count = 0 };
+
+	list.ids = calloc(used + builder_processes(c->ended), sizeof(*list.ids));
+	if (!list.ids)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < used; i++)
+		list.ids[list.count++] = c->arrays.records[i].cgroup_id;
+	builder_visit_processes(c->ended, id_list_add, &list);
+	cgroup_names_prune(&c->cgroups, list.ids, list.count);
+	free(list.ids);
+	return 0;
+}
+
 int collector_reclaim(struct collector *c)
 {
 	uint32_t used = records_used(c);
@@ -80,6 +109,7 @@ int collector_reclaim(struct collector *c)
 	int err;
 
 	ring_buffer__consume(c->events);
+	cgroup_names_begin(&c->cgroups);
 	err = collector_complete_joins(c);
 	if (err)
 		return err;
@@ -87,9 +117,10 @@ int collector_reclaim(struct collector *c)
 		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
 			continue;
 		if (record_read(c, i, &reading) ||
-		    !cgroup_names_find(&c->cgroups, c->arrays.records[i].cgroup_id))
+		    !collector_cgroup(c, c->arrays.records[i].cgroup_id))
 			return -ENOMEM;
 		record_free(c, i);
 	}
-	return ended_fold(c);
+	err = cgroup_names_are_many(&c->cgroups) ? forget_cgroups(c) : 0;
+	return err ?: ended_fold(c);
 }

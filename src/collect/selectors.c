@@ -34,6 +34,9 @@ static int resolve_cgroup(const char *text, bool wait, struct selector *s, struc
 	if (err == -ENOTSUP)
 		return diag_set(d, DIAG_FAILED, ENOTSUP,
 				"-g: no cgroup version 2 file system is mounted here");
+	if (err == -EXDEV)
+		return diag_set(d, DIAG_FAILED, EXDEV,
+				"-g: %.200s is not in the cgroup version 2 file system", text);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "-g: no cgroup %.200s: %s", text,
 				strerror(-err));

@@ -111,6 +111,28 @@ int builder_add_process(struct builder *builder, const struct process *process, 
 	return 0;
 }
 
+struct visitor {
+	void (*visit)(void *closure, const struct process *process);
+	void *closure;
+};
+
+static void visit_process(const void *node, VISIT visit, void *closure)
+{
+	const struct visitor *visitor = closure;
+
+	if (visit == postorder || visit == leaf)
+		visitor->visit(visitor->closure, *(struct process *const *)node);
+}
+
+void builder_visit_processes(const struct builder *builder,
+			     void (*visit)(void *closure, const struct process *process),
+			     void *closure)
+{
+	struct visitor visitor = { visit, closure };
+
+	twalk_r(builder->processes, visit_process, &visitor);
+}
+
 size_t builder_processes(const struct builder *builder)
 {
 	return builder->nr_processes;

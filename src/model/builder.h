@@ -33,6 +33,11 @@ int builder_add_process(struct builder *builder, const struct process *process, 
 /* Adds everything of another builder. Returns 0 or -ENOMEM. */
 int builder_merge(struct builder *into, const struct builder *from);
 
+/* Calls visit for each process. */
+void builder_visit_processes(const struct builder *builder,
+			     void (*visit)(void *closure, const struct process *process),
+			     void *closure);
+
 /* Number of processes in it. */
 size_t builder_processes(const struct builder *builder);
 

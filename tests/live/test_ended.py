@@ -77,6 +77,18 @@ def test_folded_processes_of_different_names_stay_apart(live):
     assert by(rows, "comm")[("%s%n%x",)] == 5 + 11
 
 
+def test_processes_that_end_within_one_interval_are_folded_too(live):
+    target, keeper = live.workload("forks", "clone", 5003), live.workload("calls")
+    bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", 100, "--keep-exited", 10)
+    before = resident_kib(bpftruss.pid)
+    target.go()
+    assert target.wait() == 0
+    time.sleep(0.2)
+    # One row of each would take 26 KiB a process, 130 MiB together. Tables become resident, too.
+    assert resident_kib(bpftruss.pid) - before < 60 * 1024
+    assert bpftruss.interrupt().total("getppid") == 5003
+
+
 EVER_NEW_NAMES = """
 import ctypes, os
 libc = ctypes.CDLL(None)

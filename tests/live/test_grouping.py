@@ -276,6 +276,13 @@ def test_errors_only_hides_rows_without_errors(live):
         ["--errors", "--sort", "calls"],
         ["--errors", "--columns", "calls"],
         ["--errors", "--waiting", "read"],
+        ["--columns", "pid,calls"],
+        ["--hist", "--json"],
+        ["--hist", "--csv"],
+        ["--by", "comm", "--json"],
+        ["--by", "pid", "--format", "strace"],
+        ["--waiting", "read", "--csv"],
+        ["--wait"],
     ],
     ids=" ".join,
 )
@@ -283,4 +290,4 @@ def test_what_makes_no_sense_is_a_usage_error_of_one_sentence(arguments):
     result = run("-c", *arguments, "-p", os.getpid())
     assert result.returncode == 2 and not result.stdout
     assert result.stderr.startswith("bpftruss: ") and result.stderr.count("\n") == 1
-    assert arguments[0] in result.stderr
+    assert any(word in result.stderr for word in arguments if word.startswith("-"))

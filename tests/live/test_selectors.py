@@ -62,6 +62,43 @@ def test_a_thread_that_found_no_room_leaves_like_the_others(live):
     assert report.total("getppid") == BEFORE
 
 
+RENAMED_BY_ANOTHER = """
+import ctypes, os, sys, threading
+libc = ctypes.CDLL(None)
+libc.prctl(15, sys.argv[1].encode(), 0, 0, 0)
+def run():
+    sys.stdin.readline()
+    with open("/proc/self/task/%d/comm" % os.getpid(), "w") as comm:
+        comm.write("somebody-else")
+    sys.stdout.write("done"); sys.stdout.flush()
+    sys.stdin.readline()
+threading.Thread(target=run).start()
+libc.pause()
+"""
+
+
+@pytest.mark.parametrize("end", ["alive", "killed"])
+def test_a_leader_that_sleeps_through_its_renaming_keeps_the_name_it_was_chosen_by(live, end):
+    name = "sleeper%d" % os.getpid()
+    target = live.spawn(sys.executable, "-c", RENAMED_BY_ANOTHER, name, stdin=subprocess.PIPE)
+    until(lambda: len(target.threads()) == 2, "a second thread")
+    bpftruss = select(live, "-n", name)
+    target.tell(b"\n")
+    until(lambda: target.stdout() == b"done", "the leader is renamed")
+    if end == "killed":
+        target.signal(signal.SIGKILL)
+        target.wait()
+    assert {row["comm"] for row in bpftruss.interrupt().rows} == {name}
+
+
+def test_a_process_that_is_chosen_under_both_names_goes_by_the_last(live):
+    keeper = live.workload("becomes", "name", "becoming", THREADS, CALLS)
+    bpftruss = select(live, "-n", "becom*")
+    report = change(live, bpftruss, keeper)
+    assert report.total("getppid") == BEFORE + AFTER
+    assert {row["comm"] for row in report.rows if row["pid"] == keeper.pid} == {"becoming"}
+
+
 LEADERLESS = """
 import ctypes, os, sys, threading
 libc = ctypes.CDLL(None)
@@ -133,6 +170,16 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     os.mkdir(unit)  # another of that name, for the fixture to remove
     bpftruss.signal(signal.SIGCONT)
     assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-gone.service"}
+
+
+def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
+    """Too deep for the kernel's message about its making."""
+    slices = ["x" * 100 + str(i) + ".slice" for i in range(4)]
+    target = live.workload("calls")
+    bpftruss = live.attach(target.pid)
+    move(target.pid, cgroup(*slices, "bpftruss-deep.service"))
+    target.go()
+    assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-deep.service"}
 
 
 def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
