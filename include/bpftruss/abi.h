@@ -69,6 +69,11 @@ enum record_flag {
 	RECORD_SKIP_EXIT = 1 << 4,  /* began inside a call that is not to be counted */
 };
 
+/* The mapping that a stack lies in, up to the first page that was never touched. */
+struct stack_bounds {
+	__u64 low, high;
+};
+
 /* One task (thread). The first 64 bytes are all that a call or a context switch touches. */
 struct task_record {
 	__u64 enter_ns;       /* CLOCK_MONOTONIC start of the open call */
@@ -91,12 +96,16 @@ struct task_record {
 	__u32 pid, tid;      /* in the reader's pid namespace */
 	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
 	__u32 unknown_slots; /* of those, how many are of unknown numbers */
-	__u32 pad[3];
+	__u32 pad;
+	__u64 stack_id; /* of the open call, once taken */
 
 	__u64 cgroup_id; /* inode in the version 2 hierarchy; this and the next two as last seen */
 	__u32 uid;       /* effective */
 	char comm[16];   /* of the thread */
-	__u32 pad2[9];
+	__u32 pad2;
+	__u64 kernel_stack_id;     /* where the open call slept last, when that is asked for */
+	struct stack_bounds stack; /* where its stack was found last: a hint */
+	__u32 pad3[2];
 
 	__u32 slot_of[CALLS_INDEXED]; /* slot of a native call by its number, 0 = none yet */
 };
@@ -147,6 +156,8 @@ struct tally {
 
 #define TALLY_WRAP       0x10000
 #define TALLY_ARG0       0x20000 /* not a count but the argument that the slot is for */
+#define TALLY_STACKS     0x20001 /* not a count but the head of the slot's list of stack entries */
+#define TALLY_NO_STACK   0x20002 /* calls whose stack found no room */
 #define TALLIES_PER_SLOT 64
 
 /* Calls of one (abi, nr) that found no room in the tables; shared by all tasks, atomic. */
@@ -174,7 +185,9 @@ struct task_ref {
 	__u32 flags;  /* enum task_flag */
 	__s32 nr;     /* open call of a task without a record */
 	__u16 abi;
-	__u16 state; /* enum record_flag of a task without a record */
+	__u16 state;      /* enum record_flag of a task without a record */
+	__u32 layout;     /* of a leader: which text is mapped where; 0: not known */
+	__u32 exec_pages; /* as of that layout */
 };
 
 enum task_flag {

@@ -170,7 +170,7 @@ int builder_merge(struct builder *into, const struct builder *from)
 	return walk.err;
 }
 
-/* In order; ownership of the errnos moves with the row. */
+/* In order; ownership of errnos and stacks moves with the row. */
 static void emit_row(const void *node, VISIT visit, void *closure)
 {
 	struct snapshot *snapshot = ((struct walk *)closure)->snapshot;
@@ -180,6 +180,7 @@ static void emit_row(const void *node, VISIT visit, void *closure)
 		return;
 	snapshot->rows[snapshot->nr_rows++] = *row;
 	row->errnos = NULL;
+	row->stacks = NULL;
 }
 
 static void emit_process(const void *node, VISIT visit, void *closure)

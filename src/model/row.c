@@ -16,8 +16,11 @@ void row_init(struct row *row)
 void row_done(struct row *row)
 {
 	free(row->errnos);
+	free(row->stacks);
 	row->errnos = NULL;
 	row->nr_errnos = 0;
+	row->stacks = NULL;
+	row->nr_stacks = 0;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -59,6 +62,46 @@ int row_add_errno(struct row *row, int err, uint64_t count)
 	return 0;
 }
 
+static size_t stack_place(const struct row *row, uint64_t id)
+{
+	size_t low = 0, high = row->nr_stacks;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (row->stacks[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int row_add_stack(struct row *row, const struct stack_count *stack)
+{
+	size_t at = stack_place(row, stack->id);
+	struct stack_count *place;
+
+	if (at < row->nr_stacks && row->stacks[at].id == stack->id) {
+		place = &row->stacks[at];
+		place->calls += stack->calls;
+		place->errors += stack->errors;
+		place->wall_ns += stack->wall_ns;
+		place->off_ns += stack->off_ns;
+		place->runq_ns += stack->runq_ns;
+		place->max_ns = stack->max_ns > place->max_ns ? stack->max_ns : place->max_ns;
+		return 0;
+	}
+	place = reallocarray(row->stacks, row->nr_stacks + 1, sizeof(*place));
+	if (!place)
+		return -ENOMEM;
+	memmove(&place[at + 1], &place[at], (row->nr_stacks - at) * sizeof(*place));
+	place[at] = *stack;
+	row->stacks = place;
+	row->nr_stacks++;
+	return 0;
+}
+
 int row_merge(struct row *into, const struct row *from)
 {
 	into->calls += from->calls;
@@ -84,7 +127,33 @@ int row_merge(struct row *into, const struct row *from)
 		if (row_add_errno(into, from->errnos[i].err, from->errnos[i].count))
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < from->nr_stacks; i++) {
+		if (row_add_stack(into, &from->stacks[i]))
+			return -ENOMEM;
+	}
 	return 0;
+}
+
+static void row_subtract_stacks(struct row *from, const struct row *earlier)
+{
+	size_t kept = 0, j = 0;
+
+	for (size_t i = 0; i < from->nr_stacks; i++) {
+		struct stack_count left = from->stacks[i];
+
+		while (j < earlier->nr_stacks && earlier->stacks[j].id < left.id)
+			j++;
+		if (j < earlier->nr_stacks && earlier->stacks[j].id == left.id) {
+			left.calls -= earlier->stacks[j].calls;
+			left.errors -= earlier->stacks[j].errors;
+			left.wall_ns -= earlier->stacks[j].wall_ns;
+			left.off_ns -= earlier->stacks[j].off_ns;
+			left.runq_ns -= earlier->stacks[j].runq_ns;
+		}
+		if (left.calls)
+			from->stacks[kept++] = left;
+	}
+	from->nr_stacks = kept;
 }
 
 static void row_subtract_errnos(struct row *from, const struct row *earlier)
@@ -152,6 +221,7 @@ int row_subtract(struct row *from, const struct row *earlier)
 	from->open_off_ns -= earlier->open_off_ns;
 	hist_subtract(&from->hist, &earlier->hist);
 	row_subtract_errnos(from, earlier);
+	row_subtract_stacks(from, earlier);
 	row_bound_extremes(from);
 	return 0;
 }
@@ -164,18 +234,33 @@ void row_forget_owner(struct row *row)
 	row->arg0 = 0;
 }
 
+/* NULL for none, which is no failure: *failed tells. */
+static void *array_copy(const void *array, size_t count, size_t size, bool *failed)
+{
+	void *copy = count ? reallocarray(NULL, count, size) : NULL;
+
+	if (copy)
+		memcpy(copy, array, count * size);
+	*failed |= count && !copy;
+	return copy;
+}
+
 int row_copy(struct row *to, const struct row *from)
 {
-	struct errno_count *errnos = NULL;
+	bool failed = false;
+	struct errno_count *errnos =
+		array_copy(from->errnos, from->nr_errnos, sizeof(*errnos), &failed);
+	struct stack_count *stacks =
+		array_copy(from->stacks, from->nr_stacks, sizeof(*stacks), &failed);
 
-	if (from->nr_errnos) {
-		errnos = reallocarray(NULL, from->nr_errnos, sizeof(*errnos));
-		if (!errnos)
-			return -ENOMEM;
-		memcpy(errnos, from->errnos, from->nr_errnos * sizeof(*errnos));
+	if (failed) {
+		free(errnos);
+		free(stacks);
+		return -ENOMEM;
 	}
 	*to = *from;
 	to->errnos = errnos;
+	to->stacks = stacks;
 	return 0;
 }
 

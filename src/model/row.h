@@ -22,6 +22,17 @@ struct errno_count {
 	uint64_t count;
 };
 
+/* Calls that ended, by the stack that made them; times are of the timed ones. */
+struct stack_count {
+	uint64_t id; /* in a struct stack_table, or STACK_OTHERS */
+	uint64_t calls;
+	uint64_t errors;
+	uint64_t wall_ns;
+	uint64_t off_ns;
+	uint64_t runq_ns;
+	uint64_t max_ns; /* in a difference that of the whole */
+};
+
 struct row {
 	/* Identity. pid 0 is the row of calls that found no room: counts only. */
 	uint32_t pid;
@@ -64,6 +75,8 @@ struct row {
 
 	struct errno_count *errnos; /* owned, by errno */
 	size_t nr_errnos;
+	struct stack_count *stacks; /* owned, by id; the row's other calls found no room */
+	size_t nr_stacks;
 };
 
 void row_init(struct row *row);
@@ -89,7 +102,10 @@ int row_add_errno(struct row *row, int err, uint64_t count);
 /* Makes it a row of nobody: of one system call, whoever made it. */
 void row_forget_owner(struct row *row);
 
-/* Copies everything, errnos included. Returns 0 or -ENOMEM. */
+/* Adds to the counts of a stack. Returns 0 or -ENOMEM. */
+int row_add_stack(struct row *row, const struct stack_count *stack);
+
+/* Copies everything, errnos and stacks included. Returns 0 or -ENOMEM. */
 int row_copy(struct row *to, const struct row *from);
 
 uint64_t row_timed(const struct row *row);

@@ -12,6 +12,7 @@
 
 #include "model/losses.h"
 #include "model/row.h"
+#include "model/stack.h"
 
 #define PROCESS_COMM_SIZE 16
 
@@ -57,6 +58,7 @@ struct snapshot {
 	uint64_t end_mono_ns;     /* CLOCK_MONOTONIC at the end: ages are measured to it */
 	bool has_runq;            /* the kernel knows run-queue time */
 	bool caller_pidns;        /* pids are those of another than the initial pid namespace */
+	uint64_t slower_than_ns;  /* calls that took less are not in it; 0: all are */
 	uint64_t threads_unknown; /* ran since before counting without an event: in a call? */
 
 	struct process *targets; /* as chosen by the user */
@@ -66,6 +68,7 @@ struct snapshot {
 	struct row *rows; /* by row_compare() */
 	size_t nr_rows;
 	struct losses losses;
+	const struct stack_table *stacks; /* of the rows' stacks; borrowed; NULL: none were taken */
 
 	struct id_name *users; /* by uid */
 	size_t nr_users;

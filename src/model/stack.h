@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Call stacks by id: what their frames are called. A table only grows, and what was found in it
+ * stays where it is as long as the table lives.
+ */
+#ifndef BPFTRUSS_STACK_H
+#define BPFTRUSS_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpftruss/stack_abi.h"
+
+/* The id of calls whose stack found no room: [other stacks]. Never that of a stack. */
+#define STACK_OTHERS 0
+
+/* Names are untrusted bytes. */
+struct stack_frame {
+	const char *module; /* base name of the file, [vdso], [kernel]; NULL: of no file */
+	const char *symbol; /* demangled; NULL: unknown */
+	uint64_t offset; /* from the symbol; without one, in the module; without that, an address */
+	bool inlined;    /* into the next frame outwards */
+	bool kernel;
+};
+
+struct stack {
+	uint64_t id;
+	enum stack_end end;
+	size_t nr_frames;
+	struct stack_frame *frames; /* innermost first */
+};
+
+struct stack_table;
+
+/* Returns 0 or -ENOMEM. */
+int stack_table_new(struct stack_table **ret);
+
+/* NULL is fine. */
+void stack_table_free(struct stack_table *table);
+
+static inline void stack_table_freep(struct stack_table **table)
+{
+	stack_table_free(*table);
+}
+
+/* Copies a stack, names included; one whose id is there already changes nothing. 0 or -ENOMEM. */
+int stack_table_add(struct stack_table *table, const struct stack *stack);
+
+/* NULL when it is not there: its frames were lost. */
+const struct stack *stack_table_find(const struct stack_table *table, uint64_t id);
+
+size_t stack_table_count(const struct stack_table *table);
+
+/* How reports say that a stack is not complete: [truncated]; NULL for STACK_COMPLETE. */
+const char *stack_end_name(enum stack_end end);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of stacks, and the counts of stacks in rows. */
+#include "stack_scenarios.h"
+
+static void test_empty(void **state)
+{
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
+
+	(void)state;
+	assert_int_equal(stack_table_count(table), 0);
+	assert_null(stack_table_find(table, 1));
+	stack_table_free(NULL);
+}
+
+/* Names are copied; equal ones are one. */
+static void test_add(void **state)
+{
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
+	char module[] = "libc.so.6", symbol[] = "read";
+	const struct stack *one, *two;
+
+	(void)state;
+	STACK_TAKE(table, 7, STACK_COMPLETE, FRAME(module, symbol, 0x1d), FRAME(module, NULL, 1));
+	STACK_TAKE(table, 8, STACK_PAGED_OUT, INLINED(module, symbol, 2), KERNEL(symbol, 3));
+	memset(module, 'x', sizeof(module) - 1);
+	memset(symbol, 'y', sizeof(symbol) - 1);
+	one = stack_table_find(table, 7);
+	two = stack_table_find(table, 8);
+	assert_int_equal(stack_table_count(table), 2);
+	assert_int_equal(one->id, 7);
+	assert_int_equal(one->end, STACK_COMPLETE);
+	assert_int_equal(one->nr_frames, 2);
+	assert_string_equal(one->frames[0].module, "libc.so.6");
+	assert_string_equal(one->frames[0].symbol, "read");
+	assert_int_equal(one->frames[0].offset, 0x1d);
+	assert_null(one->frames[1].symbol);
+	assert_int_equal(two->end, STACK_PAGED_OUT);
+	assert_true(two->frames[0].inlined && !two->frames[0].kernel);
+	assert_true(two->frames[1].kernel && !two->frames[1].inlined);
+	assert_ptr_equal(one->frames[0].module, two->frames[0].module);
+	assert_ptr_equal(one->frames[0].symbol, two->frames[1].symbol);
+}
+
+/* The first of an id stays, where it is. */
+static void test_add_again(void **state)
+{
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
+	const struct stack *first;
+
+	(void)state;
+	STACK_TAKE(table, 7, STACK_COMPLETE, FRAME("a", "b", 1));
+	first = stack_table_find(table, 7);
+	STACK_TAKE(table, 7, STACK_TRUNCATED, FRAME("c", "d", 2));
+	assert_int_equal(stack_table_count(table), 1);
+	assert_ptr_equal(stack_table_find(table, 7), first);
+	assert_string_equal(first->frames[0].module, "a");
+	assert_int_equal(first->end, STACK_COMPLETE);
+}
+
+static void test_no_frames(void **state)
+{
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
+
+	(void)state;
+	stack_take(table, UINT64_MAX, STACK_32_BIT, NULL, 0);
+	assert_int_equal(stack_table_find(table, UINT64_MAX)->nr_frames, 0);
+}
+
+static void test_many(void **state)
+{
+	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
+	const struct stack *first = NULL;
+	uint64_t seed = 21, ids[2000];
+	char symbol[32];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		ids[i] = random_u64(&seed);
+		snprintf(symbol, sizeof(symbol), "f%zu", i);
+		STACK_TAKE(table, ids[i], STACK_COMPLETE, FRAME("m", symbol, i));
+		first = first ?: stack_table_find(table, ids[0]);
+	}
+	assert_int_equal(stack_table_count(table), ARRAY_SIZE(ids));
+	assert_ptr_equal(stack_table_find(table, ids[0]), first);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		snprintf(symbol, sizeof(symbol), "f%zu", i);
+		assert_string_equal(stack_table_find(table, ids[i])->frames[0].symbol, symbol);
+	}
+}
+
+static void test_end_names(void **state)
+{
+	(void)state;
+	assert_null(stack_end_name(STACK_COMPLETE));
+	for (int end = STACK_COMPLETE + 1; end < NR_STACK_END; end++) {
+		const char *name = stack_end_name((enum stack_end)end);
+
+		assert_non_null(name);
+		assert_true(*name == '[' && name[strlen(name) - 1] == ']');
+		for (int other = STACK_COMPLETE + 1; other < end; other++)
+			assert_string_not_equal(name, stack_end_name((enum stack_end)other));
+	}
+}
+
+/* --- in rows --- */
+
+static void test_row_add(void **state)
+{
+	const struct stack_count count = { 5, 1, 2, 30, 20, 10, 7 };
+	const struct stack_count again = { 5, 10, 20, 300, 200, 100, 6 };
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	assert_int_equal(row_add_stack(&row, &count), 0);
+	assert_int_equal(row_add_stack(&row, &again), 0);
+	assert_int_equal(row.nr_stacks, 1);
+	assert_int_equal(row.stacks[0].calls, 11);
+	assert_int_equal(row.stacks[0].errors, 22);
+	assert_int_equal(row.stacks[0].wall_ns, 330);
+	assert_int_equal(row.stacks[0].off_ns, 220);
+	assert_int_equal(row.stacks[0].runq_ns, 110);
+	assert_int_equal(row.stacks[0].max_ns, 7);
+	row_done(&row);
+	assert_null(row.stacks);
+	assert_int_equal(row.nr_stacks, 0);
+}
+
+static void row_init_stacks(struct row *row, uint64_t *seed)
+{
+	row_init_for(row, 1, ABI_X86_64, 0);
+	for (int i = 0; i < 40; i++) {
+		uint64_t wall_ns = random_ns(seed, 30), off_ns = random_below(seed, wall_ns + 1);
+
+		/* STACK_OTHERS is one of them. */
+		row_add_calls_of(row, random_below(seed, 30), 1 + random_below(seed, 9), wall_ns,
+				 off_ns, random_below(seed, off_ns + 1));
+	}
+}
+
+static void assert_stacks_sound(const struct row *row)
+{
+	uint64_t calls = 0, wall_ns = 0, off_ns = 0, runq_ns = 0;
+
+	for (size_t i = 0; i < row->nr_stacks; i++) {
+		if (i)
+			assert_true(row->stacks[i - 1].id < row->stacks[i].id);
+		calls += row->stacks[i].calls;
+		wall_ns += row->stacks[i].wall_ns;
+		off_ns += row->stacks[i].off_ns;
+		runq_ns += row->stacks[i].runq_ns;
+	}
+	assert_int_equal(calls, row->calls);
+	assert_int_equal(wall_ns, row->wall_ns);
+	assert_int_equal(off_ns, row->off_ns);
+	assert_int_equal(runq_ns, row->runq_ns);
+}
+
+/* All but the maximum, which stays that of the whole. */
+static void assert_stacks_equal(const struct row *a, const struct row *b)
+{
+	assert_int_equal(a->nr_stacks, b->nr_stacks);
+	for (size_t i = 0; i < a->nr_stacks; i++) {
+		const struct stack_count *x = &a->stacks[i], *y = &b->stacks[i];
+
+		assert_int_equal(x->id, y->id);
+		assert_int_equal(x->calls, y->calls);
+		assert_int_equal(x->errors, y->errors);
+		assert_int_equal(x->wall_ns, y->wall_ns);
+		assert_int_equal(x->off_ns, y->off_ns);
+		assert_int_equal(x->runq_ns, y->runq_ns);
+		assert_true(x->max_ns >= y->max_ns);
+	}
+}
+
+static void test_row_merge_subtract(void **state)
+{
+	uint64_t seed = 22;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct row a, b, sum;
+
+		row_init_stacks(&a, &seed);
+		row_init_stacks(&b, &seed);
+		assert_int_equal(row_copy(&sum, &a), 0);
+		assert_int_equal(row_merge(&sum, &b), 0);
+		assert_stacks_sound(&sum);
+		assert_int_equal(row_subtract(&sum, &b), 0);
+		assert_stacks_sound(&sum);
+		assert_stacks_equal(&sum, &a);
+		assert_int_equal(row_subtract(&sum, &a), 0);
+		assert_int_equal(sum.nr_stacks, 0);
+		row_done(&a);
+		row_done(&b);
+		row_done(&sum);
+	}
+}
+
+static void test_row_copy(void **state)
+{
+	uint64_t seed = 23, calls;
+	struct row a, b;
+
+	(void)state;
+	row_init_stacks(&a, &seed);
+	assert_int_equal(row_copy(&b, &a), 0);
+	assert_ptr_not_equal(a.stacks, b.stacks);
+	assert_stacks_equal(&b, &a);
+	calls = b.stacks[0].calls;
+	a.stacks[0].calls++;
+	assert_int_equal(b.stacks[0].calls, calls);
+	row_done(&a);
+	row_done(&b);
+}
+
+/* On their way through builder, groups and snapshot nothing is lost. */
+static void test_grouped(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+	__cleanup(group_list_done) struct group_list list = { 0 };
+	uint64_t calls = 0, of_stacks = 0;
+
+	(void)state;
+	assert_int_equal(snapshot_group(stacked.snapshot, GROUP_SYSCALL, &list), 0);
+	for (size_t i = 0; i < list.nr_groups; i++) {
+		calls += list.groups[i].sum.calls;
+		for (size_t j = 0; j < list.groups[i].sum.nr_stacks; j++)
+			of_stacks += list.groups[i].sum.stacks[j].calls;
+	}
+	/* Four calls found no room, and have no stack. */
+	assert_int_equal(calls, 1069);
+	assert_int_equal(of_stacks, 1065);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_empty),     cmocka_unit_test(test_add),
+		cmocka_unit_test(test_add_again), cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_many),      cmocka_unit_test(test_end_names),
+		cmocka_unit_test(test_row_add),   cmocka_unit_test(test_row_merge_subtract),
+		cmocka_unit_test(test_row_copy),  cmocka_unit_test(test_grouped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
