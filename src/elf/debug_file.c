@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns where debug files are: by build id first, which is exact, else by the name that the file
+ * gives, next to it and below /usr/lib/debug, with its checksum.
+ */
+#include "elf/debug_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "elf/regular_file.h"
+
+/* Its checksum takes a second for each of these or two. */
+#define MAX_DEBUGLINK_BYTES (512ULL << 20)
+#define CRC_BUFFER_BYTES    65536
+
+/* Of CRC-32 (zlib's), for half a byte. */
+static const uint32_t crc_steps[16] = {
+	0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+	0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+	0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+};
+
+static int crc_of_file(int fd, uint32_t *ret)
+{
+	__cleanup(freep) uint8_t *buffer = malloc(CRC_BUFFER_BYTES);
+	uint64_t offset = 0;
+	uint32_t crc = ~0U;
+	ssize_t n;
+
+	if (!buffer)
+		return -ENOMEM;
+	/* It may be growing. */
+	while (offset <= MAX_DEBUGLINK_BYTES &&
+	       (n = pread(fd, buffer, CRC_BUFFER_BYTES, (off_t)offset)) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			crc ^= buffer[i];
+			crc = crc >> 4 ^ crc_steps[crc & 15];
+			crc = crc >> 4 ^ crc_steps[crc & 15];
+		}
+		offset += n;
+	}
+	*ret = ~crc;
+	return 0;
+}
+
+static int open_by_build_id(int root_fd, const struct elf_identity *identity)
+{
+	char path[sizeof("/usr/lib/debug/.build-id//.debug") + 2 * MAX_BUILD_ID];
+	struct stat status;
+	int len;
+
+	if (identity->nr_build_id < 2)
+		return -ENOENT;
+	len = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", identity->build_id[0]);
+	for (size_t i = 1; i < identity->nr_build_id; i++)
+		len += snprintf(path + len, sizeof(path) - len, "%02x", identity->build_id[i]);
+	snprintf(path + len, sizeof(path) - len, ".debug");
+	return regular_file_open(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, &status);
+}
+
+static int open_with_crc(int root_fd, const char *path, uint32_t wanted)
+{
+	struct stat status;
+	uint32_t crc = 0;
+	int fd = regular_file_open(root_fd, path, 0, MAX_DEBUGLINK_BYTES, &status);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = crc_of_file(fd, &crc);
+	if (!err && crc == wanted)
+		return fd;
+	close(fd);
+	return err ? err : -ENOENT;
+}
+
+static int open_by_debuglink(int root_fd, const char *path, const struct elf_identity *identity)
+{
+	/* Around the directory, which ends in a slash. */
+	static const struct {
+		const char *before;
+		const char *after;
+	} places[] = {
+		{ "", "" },
+		{ "", ".debug/" },
+		{ "/usr/lib/debug", "" },
+	};
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char candidate[PATH_MAX];
+	int len, fd;
+
+	if (!identity->debuglink[0] || !slash || path[0] != '/')
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		len = snprintf(candidate, sizeof(candidate), "%s%.*s%s%s", places[i].before,
+			       (int)(slash + 1 - path), path, places[i].after, identity->debuglink);
+		/* A file may name itself. */
+		if (len >= (int)sizeof(candidate) || !strcmp(candidate, path))
+			continue;
+		fd = open_with_crc(root_fd, candidate, identity->debuglink_crc);
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+int debug_file_open(int root_fd, const char *path, const struct elf_identity *identity)
+{
+	int fd = open_by_build_id(root_fd, identity);
+
+	return fd >= 0 ? fd : open_by_debuglink(root_fd, path, identity);
+}

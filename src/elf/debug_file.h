@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds and opens the files that belong to a process, as it sees them: below a root directory that
+ * its owner may change at any time. Nothing is parsed here.
+ */
+#ifndef BPFTRUSS_DEBUG_FILE_H
+#define BPFTRUSS_DEBUG_FILE_H
+
+#include "elf/identity.h"
+
+#define MAX_DEBUG_FILE_BYTES (4ULL << 30)
+
+/*
+ * The separate debug file of a file at path (absolute below root_fd, as in /proc/PID/maps; NULL:
+ * unknown, by build id only), root_fd being /proc/PID/root opened with O_PATH. Returns a descriptor
+ * of a regular file, -ENOENT, or another error.
+ */
+int debug_file_open(int root_fd, const char *path, const struct elf_identity *identity);
+
+#endif

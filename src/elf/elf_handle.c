@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the first look at a file. A handle is one of an ELF file, never of an archive. */
+#include "elf/elf_handle.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+
+#include "base/mem.h"
+
+/* Takes the handle. */
+static int elf_handle_check(Elf *elf, Elf **ret)
+{
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		elf_end(elf);
+		return -EBADMSG;
+	}
+	*ret = elf;
+	return 0;
+}
+
+int elf_handle_open(int fd, Elf **ret)
+{
+	elf_version(EV_CURRENT);
+	return elf_handle_check(elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL), ret);
+}
+
+int elf_handle_open_image(void *image, size_t size, Elf **ret)
+{
+	elf_version(EV_CURRENT);
+	return elf_handle_check(elf_memory(image, size), ret);
+}
+
+static bool has_section(Elf *elf, GElf_Word type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == type)
+			return true;
+	}
+	return false;
+}
+
+static bool has_debug_info(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name)
+						      : NULL;
+		if (name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+			return true;
+	}
+	return false;
+}
+
+void elf_identity_read(Elf *elf, struct elf_identity *ret)
+{
+	const void *build_id = NULL;
+	const char *debuglink;
+	GElf_Word crc = 0;
+	ssize_t nr;
+
+	memset(ret, 0, sizeof(*ret));
+	nr = dwelf_elf_gnu_build_id(elf, &build_id);
+	if (nr > 0 && nr <= MAX_BUILD_ID) {
+		memcpy(ret->build_id, build_id, nr);
+		ret->nr_build_id = nr;
+	}
+	debuglink = dwelf_elf_gnu_debuglink(elf, &crc);
+	/* It becomes part of a path. */
+	if (debuglink && strlen(debuglink) < MAX_DEBUGLINK && !strchr(debuglink, '/') &&
+	    strcmp(debuglink, ".") && strcmp(debuglink, "..")) {
+		strcpy(ret->debuglink, debuglink);
+		ret->debuglink_crc = crc;
+	}
+	ret->has_symtab = has_section(elf, SHT_SYMTAB);
+	ret->has_dwarf = has_debug_info(elf);
+}
+
+int elf_identity_of_file(int fd, struct elf_identity *ret)
+{
+	__cleanup(elf_handle_closep) Elf *elf = NULL;
+	GElf_Ehdr header;
+	int err = elf_handle_open(fd, &elf);
+
+	if (err)
+		return err;
+	if (!gelf_getehdr(elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return -EBADMSG;
+	elf_identity_read(elf, ret);
+	return 0;
+}
+
+bool debug_file_matches(int debug_fd, const struct elf_identity *identity)
+{
+	struct elf_identity other;
+
+	if (debug_fd < 0 || elf_identity_of_file(debug_fd, &other))
+		return false;
+	if (!identity->nr_build_id || !other.nr_build_id)
+		return true;
+	return identity->nr_build_id == other.nr_build_id &&
+	       !memcmp(identity->build_id, other.build_id, other.nr_build_id);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* /tmp/perf-PID.map, in which a JIT says how its code is called. Later lines win. */
+#ifndef BPFTRUSS_PERF_MAP_H
+#define BPFTRUSS_PERF_MAP_H
+
+#include <sys/types.h>
+
+#include "elf/symbols.h"
+
+#define MAX_PERF_MAP_BYTES (256u << 20)
+
+/*
+ * root_fd is /proc/PID/root, pid the one in the process's own namespace. A map that neither root
+ * nor uid owns is refused: anybody may write to /tmp. Returns a descriptor, or -ENOENT, -EPERM, …
+ */
+int perf_map_open(int root_fd, pid_t pid, uid_t uid);
+
+/* Parses in the calling process: see elf/worker.h. Lines that make no sense are passed over. */
+int perf_map_read(int fd, struct elf_symbols **ret);
+
+#endif

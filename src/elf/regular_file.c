@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the opening of foreign paths. No path is walked twice: what was looked at is what is opened. */
+#include "elf/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* The kernel gives up when directories move while it walks. */
+#define MAX_TRIES 8
+
+/* The file without opening it: what it is decides whether it may be. */
+static int path_find(int root_fd, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = -1;
+
+	for (int i = 0; i < MAX_TRIES; i++) {
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
+		      struct stat *status)
+{
+	int found __cleanup(closep) = path_find(root_fd, path, flags);
+	char self[32];
+	int fd;
+
+	if (found < 0)
+		return found;
+	if (fstat(found, status))
+		return -errno;
+	if (!S_ISREG(status->st_mode))
+		return -EINVAL;
+	if ((uint64_t)status->st_size > max_bytes)
+		return -EFBIG;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", found);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}

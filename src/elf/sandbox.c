@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the cage of a worker. The limits, no_new_privs and the list of calls are conditions; another
+ * user and no capabilities are taken where the system lets go of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "elf/wire.h"
+#include "elf/worker_private.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN 1
+#endif
+#endif
+
+/* Memory, the open files, the end: nothing that opens, sends or starts anything. */
+static const int allowed_calls[] = {
+	SCMP_SYS(brk),          SCMP_SYS(clock_gettime),
+	SCMP_SYS(close),        SCMP_SYS(exit),
+	SCMP_SYS(exit_group),   SCMP_SYS(fstat),
+	SCMP_SYS(futex),        SCMP_SYS(getrandom),
+	SCMP_SYS(lseek),        SCMP_SYS(madvise),
+	SCMP_SYS(mremap),       SCMP_SYS(munmap),
+	SCMP_SYS(pread64),      SCMP_SYS(read),
+	SCMP_SYS(rt_sigreturn), SCMP_SYS(sysinfo), /* qsort() asks for the size of memory */
+	SCMP_SYS(write),
+#ifdef WITH_ASAN
+	SCMP_SYS(getpid),       SCMP_SYS(gettid),
+	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(sched_yield),  SCMP_SYS(sigaltstack),
+#endif
+};
+
+/* Calls that have harmless uses, by an argument: what it has to be where the mask is set. */
+static const struct {
+	int nr;
+	unsigned int argument;
+	uint64_t mask;
+	uint64_t value;
+} allowed_uses[] = {
+	/* Memory, but not for code. */
+	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 },
+	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_GETFD },
+	{ SCMP_SYS(fcntl), 1, UINT32_MAX, F_DUPFD_CLOEXEC },
+	/* How newer C libraries ask for fstat(). */
+	{ SCMP_SYS(newfstatat), 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
+};
+
+/* libdw looks for the further files that a file names: there are none. */
+static const int failing_calls[] = { SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(readlink),
+				     SCMP_SYS(readlinkat) };
+
+static int calls_limit(scmp_filter_ctx filter)
+{
+	int err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+
+	for (size_t i = 0; i < ARRAY_SIZE(failing_calls) && !err; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), failing_calls[i], 0);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls) && !err; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_calls[i], 0);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_uses) && !err; i++) {
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed_uses[i].nr, 1,
+				       SCMP_CMP(allowed_uses[i].argument, SCMP_CMP_MASKED_EQ,
+						allowed_uses[i].mask, allowed_uses[i].value));
+	}
+	return err ? err : seccomp_load(filter);
+}
+
+static int calls_limit_all(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int err;
+
+	if (!filter)
+		return -ENOMEM;
+	err = calls_limit(filter);
+	seccomp_release(filter);
+	return err;
+}
+
+static uint64_t file_bytes(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
+}
+
+static int resources_limit(void)
+{
+	/* Of what is not open nothing. */
+	uint64_t memory = WORKER_MEMORY_BYTES + 2 * file_bytes(WORKER_FD_FILE) +
+			  2 * file_bytes(WORKER_FD_DEBUG);
+	const struct {
+		__rlimit_resource_t resource;
+		rlim_t limit;
+	} limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_CPU, WORKER_CPU_SECONDS },
+		{ RLIMIT_FSIZE, MAX_WIRE_BYTES },
+#ifndef WITH_ASAN /* its shadow is terabytes */
+		{ RLIMIT_AS, memory },
+#endif
+	};
+
+	(void)memory;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct rlimit limit = { limits[i].limit, limits[i].limit }, now;
+
+		/* Someone may have set it lower, and then it stays so. */
+		if (getrlimit(limits[i].resource, &now))
+			return -errno;
+		if (now.rlim_max < limit.rlim_max)
+			limit.rlim_cur = limit.rlim_max = now.rlim_max;
+		if (setrlimit(limits[i].resource, &limit))
+			return -errno;
+	}
+	return 0;
+}
+
+/* A container may not let go of users; what can be given up is. */
+void sandbox_drop_privileges(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	syscall(SYS_setgroups, 0, NULL);
+	syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY);
+	syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	syscall(SYS_capset, &header, none);
+}
+
+int sandbox_enter(unsigned int extras)
+{
+	int err;
+
+	for (int fd = WORKER_FD_DEBUG; fd < NR_WORKER_FD; fd++) {
+		if (!(extras & WORKER_EXTRA(fd)))
+			close(fd);
+	}
+	if (syscall(SYS_close_range, NR_WORKER_FD, ~0U, 0))
+		return -errno;
+	/* Should the other side not be there any more to end it. */
+	alarm(WORKER_SECONDS + 1);
+	err = resources_limit();
+	if (err)
+		return err;
+	sandbox_drop_privileges();
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return calls_limit_all();
+}

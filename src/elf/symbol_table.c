@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns which symbols of an ELF file name code, how far one without a size reaches, and which of
+ * several names a function is called by. libdwfl chooses between .symtab, debug file, .dynsym and
+ * .gnu_debugdata.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+
+#include "base/mem.h"
+#include "elf/elf_handle.h"
+#include "elf/symbols_private.h"
+
+/* A rank is a binding, plus this for symbols that know their size. */
+#define RANK_SIZED 4
+
+struct symbol_source {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	struct raw_symbols raw;
+};
+
+static void source_done(struct symbol_source *source)
+{
+	raw_symbols_done(&source->raw);
+	if (source->dwfl)
+		dwfl_end(source->dwfl);
+}
+
+static uint8_t binding_rank(unsigned char info)
+{
+	static const uint8_t ranks[16] = {
+		[STB_LOCAL] = 0,
+		[STB_WEAK] = 1,
+		[STB_GLOBAL] = 2,
+		[STB_GNU_UNIQUE] = 2,
+	};
+
+	return ranks[GELF_ST_BIND(info)];
+}
+
+/* Where the section of code that a symbol is in ends; 0: it is in none. */
+static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias)
+{
+	Elf_Scn *section = elf_getscn(elf, index);
+	GElf_Shdr header;
+
+	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+		return 0;
+	return header.sh_addr + bias + header.sh_size;
+}
+
+/* False: it names no code. The end of a symbol without size is that of its section. */
+static bool symbol_read(struct symbol_source *source, int index, struct raw_symbol *ret)
+{
+	GElf_Word section;
+	GElf_Addr bias;
+	GElf_Sym sym;
+	Elf *elf;
+	unsigned int type;
+	bool is_function;
+
+	ret->name = dwfl_module_getsym_info(source->module, index, &sym, &ret->start, &section,
+					    &elf, &bias);
+	if (!ret->name || !*ret->name || section == SHN_UNDEF || section == SHN_ABS)
+		return false;
+	type = GELF_ST_TYPE(sym.st_info);
+	is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	/* Labels of assembler code have no type; .L and $ mark those within a function. */
+	if (!is_function && (type != STT_NOTYPE || *ret->name == '.' || *ret->name == '$'))
+		return false;
+	ret->rank = binding_rank(sym.st_info);
+	if (is_function && sym.st_size) {
+		ret->rank += RANK_SIZED;
+		ret->end = ret->start + sym.st_size;
+	} else {
+		ret->end = section_end(elf, section, bias);
+	}
+	return ret->end > ret->start;
+}
+
+static int symbols_collect(struct symbol_source *source)
+{
+	int nr = dwfl_module_getsymtab(source->module), err = 0;
+	struct raw_symbol symbol;
+
+	if (nr > MAX_SYMBOLS)
+		return -E2BIG;
+	for (int i = 1; i < nr && !err; i++) {
+		if (symbol_read(source, i, &symbol))
+			err = raw_symbol_add(&source->raw, &symbol);
+	}
+	return err;
+}
+
+static int start_compare(const void *a, const void *b)
+{
+	const struct raw_symbol *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/*
+ * Ascending by strength. A symbol with a size is believed before one without; of two functions the
+ * inner one; of two names the more public, then the plainer.
+ */
+static int strength_compare(const void *a, const void *b)
+{
+	const struct raw_symbol *x = a, *y = b;
+	size_t length_x, length_y;
+
+	if ((x->rank ^ y->rank) & RANK_SIZED)
+		return x->rank & RANK_SIZED ? 1 : -1;
+	if (x->start != y->start)
+		return x->start > y->start ? 1 : -1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? 1 : -1;
+	if (underscores(x->name) != underscores(y->name))
+		return underscores(x->name) < underscores(y->name) ? 1 : -1;
+	length_x = strlen(x->name);
+	length_y = strlen(y->name);
+	if (length_x != length_y)
+		return length_x < length_y ? 1 : -1;
+	return -strcmp(x->name, y->name);
+}
+
+/* A symbol without size reaches to the next one, but not into another section. */
+static void symbols_order(struct raw_symbols *raw)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (!raw->nr)
+		return;
+	qsort(raw->symbols, raw->nr, sizeof(*raw->symbols), start_compare);
+	for (size_t i = raw->nr; i-- > 0;) {
+		struct raw_symbol *symbol = &raw->symbols[i];
+
+		if (i + 1 < raw->nr && symbol[1].start > symbol->start)
+			next = symbol[1].start;
+		if (!(symbol->rank & RANK_SIZED) && next < symbol->end)
+			symbol->end = next;
+	}
+	qsort(raw->symbols, raw->nr, sizeof(*raw->symbols), strength_compare);
+}
+
+/* The debug file that the caller has found, and no other: nothing is searched for here. */
+static int debug_file_give(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			   const char *file, const char *debuglink, GElf_Word crc, char **ret)
+{
+	const int *debug_fd = *userdata;
+
+	(void)module;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)debuglink;
+	(void)crc;
+	(void)ret;
+	/* libdwfl closes what it is given. */
+	return debug_fd && *debug_fd >= 0 ? fcntl(*debug_fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+static int source_open(struct symbol_source *source, int fd, const int *debug_fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = debug_file_give,
+		.section_address = dwfl_offline_section_address,
+	};
+	void **userdata;
+	int own;
+
+	source->dwfl = dwfl_begin(&callbacks);
+	if (!source->dwfl)
+		return -ENOMEM;
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0)
+		return -errno;
+	source->module = dwfl_report_elf(source->dwfl, "", "", own, 0, true);
+	if (!source->module) {
+		close(own);
+		return -EBADMSG;
+	}
+	dwfl_report_end(source->dwfl, NULL, NULL);
+	if (dwfl_module_info(source->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+		*userdata = (void *)debug_fd;
+	return 0;
+}
+
+int elf_symbols_read(int fd, int debug_fd, struct elf_symbols **ret)
+{
+	__cleanup(source_done) struct symbol_source source = { 0 };
+	struct elf_identity identity;
+	int err = elf_identity_of_file(fd, &identity);
+
+	if (err)
+		return err;
+	if (!debug_file_matches(debug_fd, &identity))
+		debug_fd = -1;
+	err = source_open(&source, fd, &debug_fd);
+	if (err)
+		return err;
+	err = symbols_collect(&source);
+	if (err)
+		return err;
+	symbols_order(&source.raw);
+	return elf_symbols_make(source.raw.symbols, source.raw.nr, &identity, ret);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns how a file's entries become one gapless, ascending list of rows. */
+#include "elf/unwind_rows.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include "base/mem.h"
+#include "elf/cfi_ranges.h"
+#include "elf/elf_handle.h"
+#include "elf/frame_rule.h"
+
+struct row_builder {
+	struct elf_unwind *unwind;
+	size_t capacity;
+};
+
+static int row_add(struct row_builder *builder, uint64_t pc, const struct unwind_rule *rule)
+{
+	struct elf_unwind *unwind = builder->unwind;
+	struct unwind_row *last = unwind->nr_rows ? &unwind->rows[unwind->nr_rows - 1] : NULL;
+
+	if (last && !memcmp(&last->rule, rule, sizeof(*rule)))
+		return 0;
+	if (unwind->nr_rows == MAX_UNWIND_ROWS)
+		return -E2BIG;
+	if (unwind->nr_rows == builder->capacity) {
+		size_t capacity = builder->capacity ? builder->capacity * 2 : 1024;
+		struct unwind_row *grown = realloc(unwind->rows, capacity * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		unwind->rows = grown;
+		builder->capacity = capacity;
+	}
+	unwind->rows[unwind->nr_rows++] = (struct unwind_row){ pc, *rule };
+	return 0;
+}
+
+/* The rows of one entry, from at to end. */
+static int rows_of_entry(struct row_builder *builder, Dwarf_CFI *cfi, uint64_t at, uint64_t end)
+{
+	struct unwind_rule rule;
+	Dwarf_Addr start, next;
+	Dwarf_Frame *frame;
+	bool is_signal;
+	int err;
+
+	for (; at < end; at = next) {
+		rule = (struct unwind_rule){ .cfa = CFA_UNSUPPORTED };
+		next = end;
+		if (!dwarf_cfi_addrframe(cfi, at, &frame)) {
+			dwarf_frame_info(frame, &start, &next, &is_signal);
+			rule = frame_rule_make(frame, is_signal);
+			free(frame);
+			if (next <= at)
+				next = end;
+		}
+		err = row_add(builder, at, &rule);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Between two entries there is padding, which never runs, or a few instructions of an assembler
+ * stub that has none: clone() in libc ends its entry before the call, for the child's sake. Such a
+ * stub has nothing on the stack but its return address. A longer gap is code that we know nothing of.
+ */
+#define MAX_STUB_BYTES 64
+
+static struct unwind_rule gap_rule(const struct elf_unwind *unwind, uint64_t start, uint64_t end)
+{
+	struct unwind_rule rule = { .cfa = CFA_NONE };
+
+	if (start > unwind->text_start && end - start <= MAX_STUB_BYTES)
+		rule.cfa = CFA_STUB;
+	return rule;
+}
+
+/* Entries may overlap, or lie outside of text: the linker leaves some for code it has dropped. */
+static int rows_of_entries(struct row_builder *builder, Dwarf_CFI *cfi,
+			   const struct cfi_ranges *ranges)
+{
+	const struct unwind_rule none = { .cfa = CFA_NONE };
+	struct unwind_rule gap;
+	uint64_t at = builder->unwind->text_start;
+	int err = 0;
+
+	for (size_t i = 0; i < ranges->nr && !err; i++) {
+		uint64_t start = ranges->ranges[i].start;
+		uint64_t end = ranges->ranges[i].end;
+
+		if (end > builder->unwind->text_end)
+			end = builder->unwind->text_end;
+		if (end <= at || start >= end)
+			continue;
+		gap = gap_rule(builder->unwind, at, start);
+		if (start > at)
+			err = row_add(builder, at, &gap);
+		else
+			start = at;
+		if (!err)
+			err = rows_of_entry(builder, cfi, start, end);
+		at = end;
+	}
+	if (!err && at < builder->unwind->text_end)
+		err = row_add(builder, at, &none);
+	return err;
+}
+
+/* 1 when there is text to have rows for. */
+static int text_find(Elf *elf, struct elf_unwind *unwind)
+{
+	uint64_t page = 1ULL << UNWIND_PAGE_SHIFT, start = UINT64_MAX, end = 0, offset = 0;
+	GElf_Phdr header;
+	bool found = false;
+	size_t nr;
+
+	if (elf_getphdrnum(elf, &nr))
+		return -EBADMSG;
+	for (size_t i = 0; i < nr; i++) {
+		if (!gelf_getphdr(elf, i, &header))
+			return -EBADMSG;
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_memsz)
+			continue;
+		if (header.p_vaddr + header.p_memsz < header.p_vaddr)
+			return -EBADMSG;
+		if (found && header.p_vaddr - header.p_offset != offset)
+			return -ENOTSUP;
+		found = true;
+		offset = header.p_vaddr - header.p_offset;
+		start = header.p_vaddr < start ? header.p_vaddr : start;
+		end = header.p_vaddr + header.p_memsz > end ? header.p_vaddr + header.p_memsz : end;
+	}
+	if (!found)
+		return 0;
+	start &= ~(page - 1);
+	if (end > FRAME_OFFSET_MASK)
+		return -ENOTSUP;
+	if (end - start > MAX_UNWIND_BYTES)
+		return -E2BIG;
+	unwind->text_start = start;
+	unwind->text_end = end;
+	unwind->load_offset = offset;
+	return 1;
+}
+
+static bool is_x86_64(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
+	       gelf_getclass(elf) == ELFCLASS64;
+}
+
+static int unwind_fill(Elf *elf, struct elf_unwind *unwind)
+{
+	__cleanup(cfi_ranges_done) struct cfi_ranges ranges = { 0 };
+	struct row_builder builder = { .unwind = unwind };
+	Dwarf_CFI *cfi;
+	int err;
+
+	elf_identity_read(elf, &unwind->identity);
+	if (!is_x86_64(elf))
+		return 0;
+	err = text_find(elf, unwind);
+	if (err <= 0)
+		return err;
+	err = cfi_ranges_read(elf, &ranges);
+	if (err || !ranges.nr)
+		return err;
+	cfi = dwarf_getcfi_elf(elf);
+	if (!cfi)
+		return 0;
+	err = rows_of_entries(&builder, cfi, &ranges);
+	dwarf_cfi_end(cfi);
+	return err;
+}
+
+static int unwind_make(Elf *elf, struct elf_unwind **ret)
+{
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = calloc(1, sizeof(*unwind));
+	int err;
+
+	if (!unwind)
+		return -ENOMEM;
+	err = unwind_fill(elf, unwind);
+	if (err)
+		return err;
+	*ret = steal_ptr(&unwind);
+	return 0;
+}
+
+int elf_unwind_read(int fd, struct elf_unwind **ret)
+{
+	__cleanup(elf_handle_closep) Elf *elf = NULL;
+	int err = elf_handle_open(fd, &elf);
+
+	return err ? err : unwind_make(elf, ret);
+}
+
+int elf_unwind_read_image(void *image, size_t size, struct elf_unwind **ret)
+{
+	__cleanup(elf_handle_closep) Elf *elf = NULL;
+	int err = elf_handle_open_image(image, size, &elf);
+
+	return err ? err : unwind_make(elf, ret);
+}
+
+void elf_unwind_free(struct elf_unwind *unwind)
+{
+	if (!unwind)
+		return;
+	free(unwind->rows);
+	free(unwind);
+}
+
+const struct unwind_row *elf_unwind_find(const struct elf_unwind *unwind, uint64_t pc)
+{
+	size_t low = 0, high = unwind->nr_rows;
+
+	if (!high || pc < unwind->text_start || pc >= unwind->text_end)
+		return NULL;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (unwind->rows[middle].pc <= pc)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &unwind->rows[low];
+}

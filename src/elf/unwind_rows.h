@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The unwind table of one x86-64 ELF file: from the pc of a row on its rule holds, up to the next
+ * row. Rows ascend strictly, begin at text_start and lie below text_end, so that every pc in text
+ * has an answer; CFA_NONE where the file says nothing.
+ */
+#ifndef BPFTRUSS_UNWIND_ROWS_H
+#define BPFTRUSS_UNWIND_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpftruss/stack_abi.h"
+#include "elf/identity.h"
+
+#define MAX_UNWIND_ROWS  8000000
+#define MAX_UNWIND_BYTES ((uint64_t)MAX_UNWIND_PAGES << UNWIND_PAGE_SHIFT)
+
+struct unwind_row {
+	uint64_t pc; /* ELF virtual address */
+	struct unwind_rule rule;
+};
+
+/* No rows: frame pointers only (another machine, no .eh_frame, no text). */
+struct elf_unwind {
+	uint64_t text_start;  /* of a page */
+	uint64_t load_offset; /* ELF virtual address minus offset in the file, of text */
+	uint64_t text_end;
+	struct unwind_row *rows;
+	size_t nr_rows;
+	struct elf_identity identity;
+};
+
+/*
+ * These two parse in the calling process: for files whose bytes are trusted, as the kernel's vdso;
+ * all others go through elf/worker.h. 0, -ENOMEM, -EBADMSG (no ELF), -ENOTSUP (segments of text
+ * that are not mapped alike), -E2BIG (beyond the limits above).
+ */
+int elf_unwind_read(int fd, struct elf_unwind **ret);
+int elf_unwind_read_image(void *image, size_t size, struct elf_unwind **ret);
+
+/* NULL is fine. */
+void elf_unwind_free(struct elf_unwind *unwind);
+
+static inline void elf_unwind_freep(struct elf_unwind **unwind)
+{
+	elf_unwind_free(*unwind);
+}
+
+/* The row in force at pc; NULL outside of text or without rows. */
+const struct unwind_row *elf_unwind_find(const struct elf_unwind *unwind, uint64_t pc);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One function for each rule that the unwind tables can say, with what no compiler emits on demand. */
+
+	.macro function name
+	.text
+	.balign 16
+	.globl \name
+	.type \name, @function
+\name:
+	.endm
+
+	/* The outermost frame: it has no return address. */
+	function _start
+	.cfi_startproc
+	.cfi_undefined rip
+	nop
+	call by_rsp
+	ud2
+	.cfi_endproc
+	.size _start, . - _start
+
+	function by_rsp
+	.cfi_startproc
+	sub $24, %rsp
+	.cfi_adjust_cfa_offset 24
+	nop
+	add $24, %rsp
+	.cfi_adjust_cfa_offset -24
+	ret
+	.cfi_endproc
+	.size by_rsp, . - by_rsp
+
+	function by_rbp
+	.cfi_startproc
+	push %rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	mov %rsp, %rbp
+	.cfi_def_cfa_register rbp
+	nop
+	pop %rbp
+	.cfi_restore rbp
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	.size by_rbp, . - by_rbp
+
+	/* As gcc realigns: CFA *(rbp - 8), rbp saved at rbp + 0. */
+	function by_slot
+	.cfi_startproc
+	.cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06
+	.cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00
+	nop
+	ret
+	.cfi_endproc
+	.size by_slot, . - by_slot
+
+	function by_other
+	.cfi_startproc
+	.cfi_def_cfa r10, 0
+	nop
+	ret
+	.cfi_endproc
+	.size by_other, . - by_other
+
+	/* No table says a third of a word. */
+	function by_fraction
+	.cfi_startproc
+	.cfi_def_cfa_offset 12
+	nop
+	ret
+	.cfi_endproc
+	.size by_fraction, . - by_fraction
+
+	/* The return address is somewhere else. */
+	function by_register
+	.cfi_startproc
+	.cfi_register rip, rcx
+	nop
+	ret
+	.cfi_endproc
+	.size by_register, . - by_register
+
+	function by_rdi
+	.cfi_startproc
+	pop %rdi
+	.cfi_adjust_cfa_offset -8
+	.cfi_register rip, rdi
+	nop
+	jmp *%rdi
+	.cfi_endproc
+	.size by_rdi, . - by_rdi
+
+	/* The linker's stubs, for which it writes this expression. */
+	function by_stub
+	.cfi_startproc
+	.cfi_escape 0x0f, 0x0b, 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22
+	nop
+	ret
+	.cfi_endproc
+	.size by_stub, . - by_stub
+
+	function by_signal
+	.cfi_startproc
+	.cfi_signal_frame
+	nop
+	ret
+	.cfi_endproc
+	.size by_signal, . - by_signal
+
+	function without_rule
+	nop
+	nop
+	ret
+	.size without_rule, . - without_rule
+	.skip 32, 0x90
+
+	/* Two labels that do not say how long they are, at the end of a section. */
+	.section .text.last, "ax", @progbits
+	.globl unsized_first
+unsized_first:
+	nop
+	nop
+	.globl unsized_last
+unsized_last:
+	nop
+	ret
+
+	.section .text.after, "ax", @progbits
+	.skip 64, 0x90
+	.globl far_function
+	.type far_function, @function
+far_function:
+	ret
+	.size far_function, . - far_function
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Debug files and perf maps below a root that somebody else has arranged. */
+#include "elf_fixture.h"
+
+#include "elf/debug_file.h"
+#include "elf/perf_map.h"
+#include "elf/regular_file.h"
+
+struct root {
+	char path[64];
+	int fd;
+};
+
+static void root_done(struct root *root)
+{
+	char command[128];
+
+	close(root->fd);
+	snprintf(command, sizeof(command), "rm -rf %s", root->path);
+	assert_int_equal(system(command), 0);
+}
+
+static void root_init(struct root *root)
+{
+	static const char *const folders[] = {
+		"/tmp",
+		"/app",
+		"/app/.debug",
+		"/usr",
+		"/usr/lib",
+		"/usr/lib/debug",
+		"/usr/lib/debug/app",
+		"/usr/lib/debug/.build-id",
+		"/usr/lib/debug/.build-id/ab",
+	};
+	char path[PATH_MAX];
+
+	strcpy(root->path, "/tmp/bpftruss-test-XXXXXX");
+	assert_non_null(mkdtemp(root->path));
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s%s", root->path, folders[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	root->fd = open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(root->fd >= 0);
+}
+
+static const char *root_path(const struct root *root, const char *path)
+{
+	static char full[PATH_MAX];
+
+	snprintf(full, sizeof(full), "%s%s", root->path, path);
+	return full;
+}
+
+static void root_write(const struct root *root, const char *path, const char *text)
+{
+	int fd __cleanup(closep) = open(root_path(root, path), O_CREAT | O_WRONLY | O_TRUNC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void root_remove(const struct root *root, const char *path)
+{
+	assert_int_equal(unlink(root_path(root, path)), 0);
+}
+
+/* What the descriptor reads as; takes it. */
+static void assert_text(int fd, const char *text)
+{
+	int own __cleanup(closep) = fd;
+	char buf[64] = "";
+
+	assert_true(own >= 0);
+	assert_int_equal(pread(own, buf, sizeof(buf) - 1, 0), strlen(text));
+	assert_string_equal(buf, text);
+}
+
+/* --- debug files ------------------------------------------------------------------------------ */
+
+#define BUILD_ID_PATH "/usr/lib/debug/.build-id/ab/cdef.debug"
+
+static void test_build_id(void **state)
+{
+	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
+	__cleanup(root_done) struct root root;
+
+	(void)state;
+	root_init(&root);
+	assert_int_equal(debug_file_open(root.fd, "/app/x", &identity), -ENOENT);
+	root_write(&root, BUILD_ID_PATH, "by id");
+	assert_text(debug_file_open(root.fd, "/app/x", &identity), "by id");
+	assert_text(debug_file_open(root.fd, NULL, &identity), "by id");
+
+	/* Packages put a link there; where it leads to is below the root. */
+	root_remove(&root, BUILD_ID_PATH);
+	root_write(&root, "/usr/lib/debug/app/x.debug", "by link");
+	assert_int_equal(symlink("/usr/lib/debug/app/x.debug", root_path(&root, BUILD_ID_PATH)), 0);
+	assert_text(debug_file_open(root.fd, NULL, &identity), "by link");
+	root_remove(&root, BUILD_ID_PATH);
+	assert_int_equal(symlink("../../../../../../../../../../etc/passwd",
+				 root_path(&root, BUILD_ID_PATH)),
+			 0);
+	assert_true(debug_file_open(root.fd, NULL, &identity) < 0);
+}
+
+static void test_no_regular_file(void **state)
+{
+	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
+	__cleanup(root_done) struct root root;
+	struct stat status;
+
+	(void)state;
+	root_init(&root);
+	assert_int_equal(mkfifo(root_path(&root, BUILD_ID_PATH), 0644), 0);
+	assert_true(debug_file_open(root.fd, NULL, &identity) < 0);
+	assert_int_equal(regular_file_open(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
+	assert_int_equal(regular_file_open(root.fd, "/app", 0, 100, &status), -EINVAL);
+	root_write(&root, "/app/long", "12345");
+	assert_int_equal(regular_file_open(root.fd, "/app/long", 0, 4, &status), -EFBIG);
+	assert_text(regular_file_open(root.fd, "/app/long", 0, 5, &status), "12345");
+}
+
+static void test_debuglink(void **state)
+{
+	static const char *const places[] = {
+		"/app/x.debug",
+		"/app/.debug/x.debug",
+		"/usr/lib/debug/app/x.debug",
+	};
+	/* Of "123456789", as every description of CRC-32 has it. */
+	struct elf_identity identity = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
+	__cleanup(root_done) struct root root;
+
+	(void)state;
+	root_init(&root);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		assert_int_equal(debug_file_open(root.fd, "/app/x", &identity), -ENOENT);
+		root_write(&root, places[i], "123456789");
+		assert_text(debug_file_open(root.fd, "/app/x", &identity), "123456789");
+		/* It may be an old one, and another place have the right one. */
+		root_write(&root, places[i], "12345678");
+	}
+	assert_int_equal(debug_file_open(root.fd, NULL, &identity), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, "app/x", &identity), -ENOENT);
+	root_write(&root, "/app/x.debug", "123456789");
+	assert_int_equal(debug_file_open(root.fd, "/app/x.debug", &identity), -ENOENT);
+}
+
+/* --- perf maps -------------------------------------------------------------------------------- */
+
+static void test_perf_map_open(void **state)
+{
+	__cleanup(root_done) struct root root;
+
+	(void)state;
+	root_init(&root);
+	assert_int_equal(perf_map_open(root.fd, 7, getuid()), -ENOENT);
+	root_write(&root, "/tmp/perf-7.map", "map");
+	assert_text(perf_map_open(root.fd, 7, getuid()), "map");
+	if (!getuid()) {
+		assert_text(perf_map_open(root.fd, 7, 1000), "map");
+		assert_int_equal(chown(root_path(&root, "/tmp/perf-7.map"), 1001, 1001), 0);
+		assert_int_equal(perf_map_open(root.fd, 7, 1000), -EPERM);
+		assert_text(perf_map_open(root.fd, 7, 1001), "map");
+	}
+	root_remove(&root, "/tmp/perf-7.map");
+	root_write(&root, "/app/secret", "secret");
+	assert_int_equal(symlink("/app/secret", root_path(&root, "/tmp/perf-7.map")), 0);
+	assert_true(perf_map_open(root.fd, 7, getuid()) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_no_regular_file),
+		cmocka_unit_test(test_debuglink),
+		cmocka_unit_test(test_perf_map_open),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

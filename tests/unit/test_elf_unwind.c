@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Unwind rows: what the rules of each fixture are, and whether readelf reads the same. */
+#include "elf_fixture.h"
+
+#include <sys/auxv.h>
+
+#include "elf/symbols.h"
+#include "elf/unwind_rows.h"
+
+static struct elf_unwind *unwind_of(const char *name)
+{
+	int fd __cleanup(closep) = fixture_open(name);
+	struct elf_unwind *unwind = NULL;
+
+	assert_int_equal(elf_unwind_read(fd, &unwind), 0);
+	return unwind;
+}
+
+static void assert_in_order(const struct elf_unwind *unwind)
+{
+	assert_int_equal(unwind->text_start % 4096, 0);
+	assert_true(unwind->nr_rows > 0);
+	assert_int_equal(unwind->rows[0].pc, unwind->text_start);
+	for (size_t i = 1; i < unwind->nr_rows; i++) {
+		assert_true(unwind->rows[i].pc > unwind->rows[i - 1].pc);
+		assert_memory_not_equal(&unwind->rows[i].rule, &unwind->rows[i - 1].rule,
+					sizeof(struct unwind_rule));
+	}
+	assert_true(unwind->rows[unwind->nr_rows - 1].pc < unwind->text_end);
+	assert_null(elf_unwind_find(unwind, unwind->text_start - 1));
+	assert_null(elf_unwind_find(unwind, unwind->text_end));
+	assert_ptr_equal(elf_unwind_find(unwind, unwind->text_start), unwind->rows);
+}
+
+/* --- every rule ------------------------------------------------------------------------------- */
+
+static uint64_t address_of(const struct elf_symbols *symbols, const struct elf_unwind *unwind,
+			   const char *name)
+{
+	struct elf_symbol symbol;
+
+	for (uint64_t pc = unwind->text_start; pc < unwind->text_end; pc++) {
+		if (elf_symbols_find(symbols, pc, &symbol) && !strcmp(symbol.name, name))
+			return pc;
+	}
+	fail_msg("no %s", name);
+	return 0;
+}
+
+static void test_rules(void **state)
+{
+	static const struct {
+		const char *function;
+		uint64_t offset;
+		struct unwind_rule rule;
+	} cases[] = {
+		{ "_start", 0, { .cfa = CFA_END } },
+		{ "by_rsp", 0, { .cfa = CFA_RSP, .cfa_offset = 1 } },
+		{ "by_rsp", 4, { .cfa = CFA_RSP, .cfa_offset = 4 } },
+		{ "by_rsp", 9, { .cfa = CFA_RSP, .cfa_offset = 1 } },
+		{ "by_rsp", 12, { .cfa = CFA_STUB } },
+		{ "by_rdi", 1, { .cfa = CFA_RDI } },
+		{ "by_rbp",
+		  1,
+		  { .cfa = CFA_RSP, .cfa_offset = 2, .rbp = RBP_CFA, .rbp_offset = -2 } },
+		{ "by_rbp",
+		  4,
+		  { .cfa = CFA_RBP, .cfa_offset = 2, .rbp = RBP_CFA, .rbp_offset = -2 } },
+		{ "by_slot",
+		  0,
+		  { .cfa = CFA_RBP_DEREF, .deref_offset = -1, .rbp = RBP_FRAME, .rbp_offset = 0 } },
+		{ "by_other", 0, { .cfa = CFA_UNSUPPORTED } },
+		{ "by_fraction", 0, { .cfa = CFA_UNSUPPORTED } },
+		{ "by_register", 0, { .cfa = CFA_UNSUPPORTED } },
+		{ "by_stub", 0, { .cfa = CFA_PLT } },
+		{ "by_signal", 0, { .cfa = CFA_SIGNAL } },
+		{ "without_rule", 0, { .cfa = CFA_NONE } },
+		/* Too far from the last one that has a rule to be a stub. */
+		{ "far_function", 0, { .cfa = CFA_NONE } },
+	};
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of("frames");
+	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	int fd __cleanup(closep) = fixture_open("frames");
+
+	(void)state;
+	assert_in_order(unwind);
+	assert_int_equal(unwind->text_start, 0x401000);
+	assert_int_equal(unwind->load_offset, 0x400000);
+	assert_int_equal(elf_symbols_read(fd, -1, &symbols), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t pc = address_of(symbols, unwind, cases[i].function) + cases[i].offset;
+
+		assert_memory_equal(&elf_unwind_find(unwind, pc)->rule, &cases[i].rule,
+				    sizeof(cases[i].rule));
+	}
+}
+
+/* --- readelf as the judge --------------------------------------------------------------------- */
+
+/* A column of `readelf -wF`: a word for each register, under a head of their names. */
+static bool column_find(char *head, const char *name, size_t *ret)
+{
+	char *save = NULL, *word;
+	size_t at = 0;
+
+	for (word = strtok_r(head, " \n", &save); word; word = strtok_r(NULL, " \n", &save), at++) {
+		*ret = at;
+		if (!strcmp(word, name))
+			return true;
+	}
+	return false;
+}
+
+static const char *word_at(char *line, size_t at)
+{
+	char *save = NULL, *word = strtok_r(line, " \n", &save);
+
+	while (word && at--)
+		word = strtok_r(NULL, " \n", &save);
+	return word;
+}
+
+static void assert_same_cfa(const struct unwind_rule *rule, const char *word)
+{
+	int offset;
+
+	if (sscanf(word, "rsp%d", &offset) == 1) {
+		assert_int_equal(rule->cfa, CFA_RSP);
+		assert_int_equal(rule->cfa_offset * 8, offset);
+	} else if (sscanf(word, "rbp%d", &offset) == 1) {
+		assert_int_equal(rule->cfa, CFA_RBP);
+		assert_int_equal(rule->cfa_offset * 8, offset);
+	} else {
+		assert_true(rule->cfa == CFA_RBP_DEREF || rule->cfa == CFA_PLT ||
+			    rule->cfa == CFA_UNSUPPORTED);
+	}
+}
+
+static void assert_same_rbp(const struct unwind_rule *rule, const char *word)
+{
+	int offset;
+
+	if (word && sscanf(word, "c%d", &offset) == 1) {
+		assert_int_equal(rule->rbp, RBP_CFA);
+		assert_int_equal(rule->rbp_offset * 8, offset);
+	} else {
+		assert_int_equal(rule->rbp, word && !strcmp(word, "exp") ? RBP_FRAME : RBP_SAME);
+	}
+}
+
+struct columns {
+	size_t rbp, ra; /* 0: none */
+};
+
+/* Where the entry ends; readelf goes on to the end of its instructions. */
+static unsigned long entry_end(const char *line)
+{
+	const char *dots = strstr(line, "..");
+
+	assert_non_null(dots);
+	return strtoul(dots + 2, NULL, 16);
+}
+
+static void line_compare(const struct elf_unwind *unwind, const char *line,
+			 const struct columns *columns)
+{
+	const struct unwind_row *row;
+	char copy[512];
+	unsigned long pc;
+	const char *ra;
+
+	assert_int_equal(sscanf(line, "%lx", &pc), 1);
+	row = elf_unwind_find(unwind, pc);
+	assert_non_null(row);
+	if (row->rule.cfa == CFA_SIGNAL || row->rule.cfa == CFA_UNSUPPORTED)
+		return;
+	snprintf(copy, sizeof(copy), "%s", line);
+	ra = columns->ra ? word_at(copy, columns->ra) : NULL;
+	if (ra && !strcmp(ra, "u")) {
+		assert_int_equal(row->rule.cfa, CFA_END);
+		return;
+	}
+	snprintf(copy, sizeof(copy), "%s", line);
+	assert_same_cfa(&row->rule, word_at(copy, 1));
+	snprintf(copy, sizeof(copy), "%s", line);
+	assert_same_rbp(&row->rule, columns->rbp ? word_at(copy, columns->rbp) : NULL);
+}
+
+static void readelf_compare(const char *name)
+{
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of(name);
+	struct columns columns = { 0, 0 };
+	char line[512], copy[512];
+	unsigned long end = 0; /* of the entry; 0: between two */
+	size_t nr = 0;
+	FILE *file;
+
+	assert_in_order(unwind);
+	snprintf(line, sizeof(line), "LC_ALL=C readelf -wF %s/%s 2>/dev/null", FIXTURES, name);
+	file = popen(line, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (strstr(line, " FDE ")) {
+			end = entry_end(line);
+		} else if (strstr(line, " CIE ") || line[0] == '\n') {
+			end = 0;
+		} else if (end && strstr(line, "LOC ")) {
+			snprintf(copy, sizeof(copy), "%s", line);
+			columns.rbp = column_find(copy, "rbp", &columns.rbp) ? columns.rbp : 0;
+			columns.ra = column_find(line, "ra", &columns.ra) ? columns.ra : 0;
+		} else if (strtoul(line, NULL, 16) < end && !strchr(line, '(')) {
+			/* A register in another one is two words. */
+			line_compare(unwind, line, &columns);
+			nr++;
+		}
+	}
+	pclose(file);
+	assert_true(nr > 0);
+}
+
+static void test_readelf_agrees(void **state)
+{
+	static const char *const names[] = { "plain", "lean",     "static", "fixed",
+					     "mini",  "stripped", "cxx",    "frames" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		readelf_compare(names[i]);
+}
+
+/* --- files without rows ----------------------------------------------------------------------- */
+
+static void test_no_table(void **state)
+{
+	static const char *const names[] = { "i386", "nocfi", "stripped.debug" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of(names[i]);
+
+		assert_int_equal(unwind->nr_rows, 0);
+		assert_null(elf_unwind_find(unwind, unwind->text_start));
+	}
+}
+
+static void test_no_elf(void **state)
+{
+	static const char *const texts[] = { "", "\177ELF", "#!/bin/sh\n", "!<arch>\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		int fd __cleanup(closep) = memory_file(texts[i], strlen(texts[i]));
+		struct elf_unwind *unwind = NULL;
+
+		assert_int_equal(elf_unwind_read(fd, &unwind), -EBADMSG);
+		assert_null(unwind);
+	}
+}
+
+static void test_vdso(void **state)
+{
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
+	void *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
+
+	(void)state;
+	if (!vdso)
+		skip();
+	/* Two pages at least, on all kernels there are. */
+	assert_int_equal(elf_unwind_read_image(vdso, 8192, &unwind), 0);
+	assert_in_order(unwind);
+}
+
+/* --- the way without section headers ---------------------------------------------------------- */
+
+static void test_no_sections(void **state)
+{
+	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("lean");
+	__cleanup(elf_unwind_freep) struct elf_unwind *with = unwind_of("lean"), *without = NULL;
+	int fd __cleanup(closep) = -1;
+
+	(void)state;
+	/* e_shoff, e_shnum and e_shstrndx of the header. */
+	memset(bytes.data + 40, 0, 8);
+	memset(bytes.data + 60, 0, 4);
+	fd = memory_file(bytes.data, bytes.size);
+	assert_int_equal(elf_unwind_read(fd, &without), 0);
+	assert_int_equal(with->nr_rows, without->nr_rows);
+	assert_memory_equal(with->rows, without->rows, with->nr_rows * sizeof(*with->rows));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rules),    cmocka_unit_test(test_readelf_agrees),
+		cmocka_unit_test(test_no_table), cmocka_unit_test(test_no_elf),
+		cmocka_unit_test(test_vdso),     cmocka_unit_test(test_no_sections),
+	};
+
+#ifndef __x86_64__
+	return 0;
+#endif
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Workers against files that mean harm. This program is its own worker; a file that begins with the
+ * name of a part makes it play that part instead: one that foreign bytes have taken over.
+ */
+#include "elf_fixture.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include "elf/worker.h"
+#include "elf/worker_private.h"
+
+/* --- workers gone bad ------------------------------------------------------------------------- */
+
+static void play_crash(void)
+{
+	abort();
+}
+
+static void play_liar(void)
+{
+	char lie[4096];
+
+	memset(lie, 0xff, sizeof(lie));
+	if (write(WORKER_FD_OUTPUT, lie, sizeof(lie)) != sizeof(lie))
+		_exit(1);
+	_exit(0);
+}
+
+static void play_mute(void)
+{
+	_exit(0);
+}
+
+static void play_stranger(void)
+{
+	_exit(EPERM);
+}
+
+static void play_homeless(void)
+{
+	_exit(WORKER_NO_CAGE);
+}
+
+static void play_idler(void)
+{
+	char byte;
+
+	if (sandbox_enter(0))
+		_exit(0);
+	while (pread(WORKER_FD_FILE, &byte, 1, 0) >= 0)
+		;
+}
+
+/* For this one there are no files. */
+static void play_opener(void)
+{
+	if (!sandbox_enter(0) && open("/etc/passwd", O_RDONLY) < 0 && errno == ENOENT)
+		_exit(EBADMSG);
+	_exit(0);
+}
+
+/* Those that try to get out end before they can say that all is well. */
+static void play_forker(void)
+{
+	if (!sandbox_enter(0) && !fork())
+		_exit(0);
+	_exit(0);
+}
+
+static void play_coder(void)
+{
+	if (!sandbox_enter(0))
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_exit(0);
+}
+
+static void play_killer(void)
+{
+	if (!sandbox_enter(0))
+		kill(getppid(), 0);
+	_exit(0);
+}
+
+/* What is open besides its own is not open any more. */
+static void play_heir(void)
+{
+	char byte;
+
+	if (sandbox_enter(0) || pread(WORKER_FD_DEBUG, &byte, 1, 0) >= 0 || errno != EBADF)
+		_exit(ENOMEM);
+	_exit(EBADMSG);
+}
+
+static const struct part {
+	const char *name;
+	void (*play)(void);
+	int expected;
+} parts[] = {
+	{ "crash", play_crash, -EPROTO },
+	{ "liar", play_liar, -EPROTO },
+	{ "mute", play_mute, -EPROTO },
+	{ "homeless", play_homeless, -ENOSYS },
+	{ "stranger", play_stranger, -EPROTO },
+	{ "opener", play_opener, -EBADMSG },
+	{ "forker", play_forker, -EPROTO },
+	{ "coder", play_coder, -EPROTO },
+	{ "killer", play_killer, -EPROTO },
+	{ "heir", play_heir, -EBADMSG },
+	{ "idler", play_idler, 0 },
+};
+
+static const struct part *part_find(int fd)
+{
+	char name[16] = "";
+
+	if (pread(fd, name, sizeof(name) - 1, 0) <= 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!strcmp(name, parts[i].name))
+			return &parts[i];
+	}
+	return NULL;
+}
+
+static int part_open(const char *name)
+{
+	return memory_file(name, strlen(name) + 1);
+}
+
+static void test_bad_workers(void **state)
+{
+	uint64_t address = 1;
+	const struct elf_addresses one = { &address, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		int fd __cleanup(closep) = part_open(parts[i].name);
+		struct elf_unwind *unwind = NULL;
+		struct elf_symbols *symbols = NULL;
+		struct elf_inlines *inlines = NULL;
+
+		if (!parts[i].expected)
+			continue;
+		assert_int_equal(elf_worker_unwind(fd, &unwind), parts[i].expected);
+		assert_int_equal(elf_worker_symbols(fd, -1, &symbols), parts[i].expected);
+		assert_int_equal(elf_worker_inlines(fd, -1, &one, &inlines), parts[i].expected);
+		assert_null(unwind);
+		assert_null(symbols);
+		assert_null(inlines);
+	}
+}
+
+/* A value of /proc/PID/status; the worker is found through its pidfd. */
+static void status_read(const struct elf_job *job, const char *key, char *value, size_t size)
+{
+	char path[64], line[256];
+	int pid = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", elf_job_fd(job));
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, "Pid: %d", &pid);
+	fclose(file);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	value[0] = '\0';
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, key, strlen(key)))
+			snprintf(value, size, "%s",
+				 line + strlen(key) + strspn(line + strlen(key), ":\t"));
+	}
+	fclose(file);
+	value[strcspn(value, "\n")] = '\0';
+}
+
+/* What a worker is allowed, once it is at work; and that nobody has to wait for it to end. */
+static void test_cage(void **state)
+{
+	int fd __cleanup(closep) = part_open("idler");
+	__cleanup(elf_job_freep) struct elf_job *job = NULL;
+	char value[64];
+
+	(void)state;
+	assert_int_equal(elf_job_start(ELF_JOB_UNWIND, fd, -1, &job), 0);
+	for (int i = 0; i < 500; i++) {
+		status_read(job, "Seccomp:", value, sizeof(value));
+		if (!strcmp(value, "2"))
+			break;
+		usleep(10000);
+	}
+	assert_string_equal(value, "2");
+	status_read(job, "NoNewPrivs:", value, sizeof(value));
+	assert_string_equal(value, "1");
+	status_read(job, "CapEff:", value, sizeof(value));
+	assert_string_equal(value, "0000000000000000");
+	status_read(job, "CapPrm:", value, sizeof(value));
+	assert_string_equal(value, "0000000000000000");
+	if (!getuid()) {
+		status_read(job, "Uid:", value, sizeof(value));
+		assert_string_equal(value, "65534\t65534\t65534\t65534");
+		status_read(job, "Groups:", value, sizeof(value));
+		assert_true(value[0] == '\0' || value[0] == ' ');
+	}
+	assert_true(elf_job_timeout_ms(job) > 1000);
+}
+
+/* --- files that are none ---------------------------------------------------------------------- */
+
+static void test_not_regular(void **state)
+{
+	struct elf_symbols *symbols = NULL;
+	int pipes[2], folder __cleanup(closep) = open("/", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	assert_int_equal(elf_worker_symbols(folder, -1, &symbols), -EINVAL);
+	assert_int_equal(elf_worker_symbols(pipes[0], -1, &symbols), -EINVAL);
+	assert_int_equal(elf_worker_perf_map(pipes[0], &symbols), -EINVAL);
+	assert_int_equal(elf_worker_symbols(-1, -1, &symbols), -EBADF);
+	assert_null(symbols);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void test_empty(void **state)
+{
+	int fd __cleanup(closep) = memory_file("", 0);
+	__cleanup(elf_symbols_freep) struct elf_symbols *map = NULL;
+	struct elf_unwind *unwind = NULL;
+	struct elf_symbols *symbols = NULL;
+
+	(void)state;
+	assert_int_equal(elf_worker_unwind(fd, &unwind), -EBADMSG);
+	assert_int_equal(elf_worker_symbols(fd, -1, &symbols), -EBADMSG);
+	/* A perf map with nothing in it yet. */
+	assert_int_equal(elf_worker_perf_map(fd, &map), 0);
+	assert_int_equal(elf_symbols_count(map), 0);
+}
+
+/* --- the same as in this process -------------------------------------------------------------- */
+
+static void test_same_answer(void **state)
+{
+	int fd __cleanup(closep) = fixture_open("stripped");
+	int debug_fd __cleanup(closep) = fixture_open("stripped.debug");
+	__cleanup(elf_symbols_freep) struct elf_symbols *there = NULL, *here = NULL;
+	__cleanup(elf_unwind_freep) struct elf_unwind *far = NULL, *near = NULL;
+	struct elf_symbol x, y;
+
+	(void)state;
+	assert_int_equal(elf_worker_unwind(fd, &far), 0);
+	assert_int_equal(elf_unwind_read(fd, &near), 0);
+	assert_int_equal(far->nr_rows, near->nr_rows);
+	assert_memory_equal(far->rows, near->rows, far->nr_rows * sizeof(*far->rows));
+	assert_int_equal(elf_worker_symbols(fd, debug_fd, &there), 0);
+	assert_int_equal(elf_symbols_read(fd, debug_fd, &here), 0);
+	assert_int_equal(elf_symbols_count(there), elf_symbols_count(here));
+	for (uint64_t at = near->text_start; at < near->text_end; at++) {
+		bool found = elf_symbols_find(here, at, &x);
+
+		assert_int_equal(elf_symbols_find(there, at, &y), found);
+		if (found)
+			assert_string_equal(x.name, y.name);
+	}
+	/* Its offset in the file is as it was. */
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+}
+
+/* --- files that mean harm --------------------------------------------------------------------- */
+
+#define PARALLEL 4
+
+struct crowd {
+	struct elf_job *jobs[PARALLEL];
+	size_t next;
+	size_t good;
+	size_t crashed;
+};
+
+static void job_end(struct crowd *crowd, struct elf_job *job, bool is_unwind)
+{
+	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
+	struct pollfd pollfd = { .fd = elf_job_fd(job), .events = POLLIN };
+	int err;
+
+	assert_int_equal(poll(&pollfd, 1, elf_job_timeout_ms(job)), 1);
+	err = is_unwind ? elf_job_finish_unwind(job, &unwind)
+			: elf_job_finish_symbols(job, &symbols);
+	assert_true(err == 0 || err == -EBADMSG || err == -ENOTSUP || err == -E2BIG ||
+		    err == -ENOMEM || err == -EPROTO);
+	crowd->good += !err;
+	crowd->crashed += err == -EPROTO;
+	for (size_t i = 1; unwind && i < unwind->nr_rows; i++)
+		assert_true(unwind->rows[i].pc > unwind->rows[i - 1].pc);
+}
+
+/* Every other one reads symbols. */
+static void job_add(struct crowd *crowd, const struct bytes *bytes)
+{
+	int fd __cleanup(closep) = memory_file(bytes->data, bytes->size);
+	size_t at = crowd->next++ % PARALLEL;
+	bool is_unwind = at % 2;
+
+	if (crowd->jobs[at])
+		job_end(crowd, crowd->jobs[at], is_unwind);
+	crowd->jobs[at] = NULL;
+	assert_int_equal(elf_job_start(is_unwind ? ELF_JOB_UNWIND : ELF_JOB_SYMBOLS, fd, -1,
+				       &crowd->jobs[at]),
+			 0);
+}
+
+static void crowd_end(struct crowd *crowd)
+{
+	for (size_t at = 0; at < PARALLEL; at++) {
+		if (crowd->jobs[at])
+			job_end(crowd, crowd->jobs[at], at % 2);
+		crowd->jobs[at] = NULL;
+	}
+}
+
+static void test_truncated(void **state)
+{
+	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("lean");
+	struct crowd crowd = { 0 };
+	size_t size = bytes.size;
+
+	(void)state;
+	for (size_t i = 0; i < size; i += 64) {
+		bytes.size = i;
+		/* Both kinds, as the places take turns. */
+		job_add(&crowd, &bytes);
+		job_add(&crowd, &bytes);
+	}
+	crowd_end(&crowd);
+	/* All that is missing from some is section headers. */
+	assert_true(crowd.good > 0);
+}
+
+#define MUTATIONS 3000
+
+static void test_mutated(void **state)
+{
+	static const char *const names[] = { "lean", "mini", "cxx" };
+	struct crowd crowd = { 0 };
+	uint64_t seed = 11;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup(bytes_done) struct bytes bytes = fixture_bytes(names[i]);
+		__cleanup(bytes_done) struct bytes copy = fixture_bytes(names[i]);
+
+		for (size_t n = 0; n < MUTATIONS / ARRAY_SIZE(names); n++) {
+			size_t flips = 1 + random_below(&seed, 20);
+			/* Headers are where it hurts. */
+			size_t limit = random_below(&seed, 2) ? 1024 : bytes.size;
+
+			memcpy(copy.data, bytes.data, bytes.size);
+			while (flips--)
+				copy.data[random_below(&seed, limit)] = random_u64(&seed);
+			job_add(&crowd, &copy);
+		}
+	}
+	crowd_end(&crowd);
+	assert_true(crowd.good > 0 && crowd.good < MUTATIONS);
+	/* A library may have its bugs; we may not. */
+	assert_true(crowd.crashed < MUTATIONS / 100);
+}
+
+/* Every word of the header and of the tables that it names, as large as it can be. */
+static void test_absurd(void **state)
+{
+	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("lean");
+	struct crowd crowd = { 0 };
+	uint64_t sections;
+
+	(void)state;
+	memcpy(&sections, bytes.data + 40, sizeof(sections));
+	for (size_t at = 16; at + 8 <= bytes.size; at += 8) {
+		uint64_t saved;
+
+		if (at == 16 + 13 * 56)
+			at = sections;
+		memcpy(&saved, bytes.data + at, 8);
+		memset(bytes.data + at, at % 16 ? 0xff : 0x7f, 8);
+		job_add(&crowd, &bytes);
+		job_add(&crowd, &bytes);
+		memcpy(bytes.data + at, &saved, 8);
+	}
+	crowd_end(&crowd);
+	assert_true(crowd.good > 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_workers), cmocka_unit_test(test_cage),
+		cmocka_unit_test(test_not_regular), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_same_answer), cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_mutated),     cmocka_unit_test(test_absurd),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
+		const struct part *part = part_find(WORKER_FD_FILE);
+
+		if (part)
+			part->play();
+		elf_worker_main(argc, argv);
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
