@@ -22,6 +22,10 @@
 #include "losses.bpf.h"
 #include "records.bpf.h"
 #include "slots.bpf.h"
+#include "stacks.bpf.h"
+
+/* Faster calls are not counted at all. */
+const volatile __u64 slower_than_ns = 0;
 
 #define MAX_ERRNO             4095
 #define ERESTARTSYS           512
@@ -36,6 +40,11 @@ static __always_inline bool result_is_error(s64 result)
 static __always_inline bool result_is_interrupted(s64 result)
 {
 	return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK && result != -515;
+}
+
+static __always_inline bool result_is_failure(s64 result)
+{
+	return result_is_error(result) && !result_is_interrupted(result);
 }
 
 static __always_inline u64 task_run_delay(struct task_struct *task)
@@ -107,10 +116,13 @@ static __noinline int overflow_count(u16 abi, s32 nr, s64 result, enum loss reas
 }
 
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
-static __noinline int call_count_untimed(const struct call *call, s64 result, bool denied)
+static __noinline int call_count_untimed(struct call *call, s64 result, bool denied)
 {
-	struct call_slot *slot = slot_find(call);
+	struct call_slot *slot;
 
+	if (slower_than_ns)
+		return 0;
+	slot = slot_find(call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(call));
 	slot->calls++;
@@ -118,19 +130,30 @@ static __noinline int call_count_untimed(const struct call *call, s64 result, bo
 	if (denied)
 		slot->denied++;
 	slot_count_result(slot, result);
+	if (stacks && call_is_stacked(call->abi, call->nr))
+		slot_count_stack(slot, call,
+				 &(struct stack_sums){ .error = result_is_failure(result) });
 	barrier();
 	slot->settled = slot->calls;
 	return 0;
 }
 
-static __noinline int call_count_no_return(const struct call *call)
+static __noinline int call_count_no_return(struct call *call)
 {
-	struct call_slot *slot = slot_find(call);
+	struct call_slot *slot;
 
+	if (slower_than_ns)
+		return 0;
+	slot = slot_find(call);
 	if (!slot)
 		return overflow_count(call->abi, call->nr, 0, call_slot_loss(call));
 	slot->calls++;
 	slot->no_return++;
+	if (stacks && call_is_stacked(call->abi, call->nr)) {
+		if (!call->record->stack_id)
+			call->record->stack_id = stack_none(WALK_EXIT, STACK_KILLED);
+		slot_count_stack(slot, call, &(struct stack_sums){});
+	}
 	slot->settled = slot->calls;
 	return 0;
 }
@@ -176,6 +199,8 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 		return;
 	record->nr = nr;
 	record->abi = abi;
+	if (stacks)
+		record->stack_id = record->kernel_stack_id = 0;
 	if (by_arg0)
 		record->arg0 = regs_arg0(regs, abi);
 	record->enter_delay_ns = task_run_delay(task);
@@ -195,7 +220,7 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 static __noinline int call_end_unusual(struct task_struct *task, struct task_record *record,
 				       u32 index, s32 nr, s64 result)
 {
-	struct call call = { record, index, nr, 0, false, 0 };
+	struct call call = { .record = record, .index = index, .nr = nr };
 	u16 flags = record->flags;
 	bool made_child;
 
@@ -220,9 +245,26 @@ static __always_inline s64 call_result(struct task_record *record, struct pt_reg
 	return result < 0 && record->nr != -1 && regs_nr(regs) == -1 ? 0 : result;
 }
 
-/* Adds an open call that ends now to its slot. */
+/* The stack of a call that ends, unless it was taken at its start; that is nobody's CPU time. */
+static __always_inline void call_take_stack(struct task_record *record, struct pt_regs *regs)
+{
+	if (record->stack_id || !regs)
+		return;
+	record->stack_id = stack_of_regs(record, regs, WALK_EXIT, record->kernel_stack_id);
+	record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
+}
+
+/* What the end of a call will not show any more, taken at its start. */
+static __always_inline void call_take_hidden_stack(struct task_record *record, struct pt_regs *regs)
+{
+	if (record->flags == RECORD_CALL_OPEN && call_hides_caller(record->abi, record->nr) &&
+	    call_is_stacked(record->abi, record->nr))
+		record->stack_id = stack_of_regs(record, regs, WALK_ENTER, 0);
+}
+
+/* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
-					u32 index, u64 now, s64 result)
+					u32 index, u64 now, s64 result, struct pt_regs *regs)
 {
 	struct call call = call_of(record, index);
 	u64 wall = now - record->enter_ns;
@@ -242,6 +284,11 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		if (runq > off)
 			runq = off;
 	}
+	if (wall < slower_than_ns)
+		return;
+	/* One that hides its caller had its stack taken at its start, if there was room. */
+	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
+		call_take_stack(record, regs);
 	slot = slot_find(&call);
 	if (!slot) {
 		overflow_count(call.abi, call.nr, result, call_slot_loss(&call));
@@ -251,6 +298,10 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	barrier();
 	slot_count_time(slot, wall, off, runq);
 	slot_count_result(slot, result);
+	if (stacks && call_is_stacked(call.abi, call.nr))
+		slot_count_stack(
+			slot, &call,
+			&(struct stack_sums){ wall, off, runq, result_is_failure(result) });
 	barrier();
 	slot->settled = slot->calls;
 }
@@ -260,10 +311,19 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 {
 	u64 now = bpf_ktime_get_ns();
 
-	if (record->flags != RECORD_CALL_OPEN)
+	if (record->flags == RECORD_CALL_OPEN) {
+		call_settle(task, record, index, now, call_result(record, regs, result), regs);
+	} else {
+		if (stacks && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
+			s32 nr = regs_nr(regs);
+			u16 abi = task_abi(task, &nr);
+
+			record->stack_id = 0;
+			if (!slower_than_ns && call_is_stacked(abi, nr))
+				call_take_stack(record, regs);
+		}
 		call_end_unusual(task, record, index, regs_nr(regs), result);
-	else
-		call_settle(task, record, index, now, call_result(record, regs, result));
+	}
 }
 
 #endif

@@ -10,6 +10,7 @@
 /* Numbers with rules of their own, for one ABI. */
 struct special_calls {
 	s32 execve, execveat, restart, clone, clone3, fork, vfork;
+	s32 exit, exit_group, sigreturn;
 	s32 set_user[6]; /* setuid, setreuid, setresuid, and what i386 had before; 0 = no more */
 };
 
@@ -21,10 +22,11 @@ struct special_calls {
 #define X32_CALLS  1024
 
 static const struct special_calls native_calls = {
-	59, 322, 219, 56, 435, 57, 58, { 105, 113, 117 }
+	59, 322, 219, 56, 435, 57, 58, 60, 231, 15, { 105, 113, 117 }
 };
-static const struct special_calls compat_calls = { 11,  358, 0,   120,
-						   435, 2,   190, { 23, 70, 164, 203, 208, 213 } };
+static const struct special_calls compat_calls = {
+	11, 358, 0, 120, 435, 2, 190, 1, 252, 173, { 23, 70, 164, 203, 208, 213 }
+};
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
@@ -52,10 +54,12 @@ static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 #define NATIVE_ABI ABI_ARM64
 #define TIF_32BIT  22
 
-static const struct special_calls native_calls = { 221, 281, 128, 220,
-						   435, -1,  -1,  { 145, 146, 147 } };
-static const struct special_calls compat_calls = { 11,  387, 0,   120,
-						   435, 2,   190, { 23, 70, 164, 203, 208, 213 } };
+static const struct special_calls native_calls = {
+	221, 281, 128, 220, 435, -1, -1, 93, 94, 139, { 145, 146, 147 }
+};
+static const struct special_calls compat_calls = {
+	11, 387, 0, 120, 435, 2, 190, 1, 248, 173, { 23, 70, 164, 203, 208, 213 }
+};
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
@@ -94,6 +98,14 @@ static __always_inline bool call_makes_child(u16 abi, s32 nr)
 	const struct special_calls *c = special_calls(abi);
 
 	return nr >= 0 && (nr == c->clone || nr == c->clone3 || nr == c->fork || nr == c->vfork);
+}
+
+/* At its end the registers are not those of its caller any more, or there is no end. */
+static __always_inline bool call_hides_caller(u16 abi, s32 nr)
+{
+	const struct special_calls *c = special_calls(abi);
+
+	return call_is_exec(abi, nr) || nr == c->exit || nr == c->exit_group || nr == c->sigreturn;
 }
 
 static __always_inline bool call_sets_user(u16 abi, s32 nr)

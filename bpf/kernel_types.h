@@ -91,15 +91,71 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
+struct timespec64 {
+	s64 tv_sec;
+	long tv_nsec;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	u32 i_generation;
+	s64 i_mtime_sec; /* since 6.11 */
+	u32 i_mtime_nsec;
+};
+
+struct inode___6_7 {
+	struct timespec64 __i_mtime;
+};
+
+struct inode___before_6_7 {
+	struct timespec64 i_mtime;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+typedef struct {
+	void *vdso; /* x86: where it is mapped */
+} mm_context_t;
+
+struct mm_struct {
+	struct {
+		int counter;
+	} mm_users;
+	unsigned long exec_vm; /* pages of code */
+	unsigned long start_code;
+	mm_context_t context;
+};
+
+struct signal_struct {
+	int nr_threads;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct signal_struct *signal;
+	struct mm_struct *mm;
 	const struct cred *cred;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	unsigned int __state; /* since 5.14 */
 	unsigned long jobctl;
-	int on_cpu;
-	unsigned int flags; /* PF_EXITING */
+	unsigned int on_cpu; /* a byte since 7.2; libbpf widens what has no sign */
+	unsigned int flags;  /* PF_EXITING */
 	int pid;
 	int tgid;
 	u64 start_boottime;
@@ -128,11 +184,19 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long bx; /* first argument of an i386 call */
 	unsigned long di; /* of any other */
+	unsigned long dx;
 	unsigned long orig_ax;
+	unsigned long bp, ip, cs, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

@@ -227,7 +227,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 		return 0;
 	record = ref->record ? record_find(ref->record) : NULL;
 	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0);
+		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0, NULL);
 	return task_end(task, ref);
 }
 
@@ -241,7 +241,7 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	struct task_record *record = ref->record ? record_find(ref->record) : NULL;
 
 	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0);
+		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0, NULL);
 	/* Never 0 in between: that would look like the end. */
 	__sync_fetch_and_add(&membership.live, 1);
 	task_end(task, ref);
@@ -289,15 +289,18 @@ static __noinline bool task_in_exec(struct task_struct *task)
 	return call_is_exec(abi, nr);
 }
 
-static __always_inline bool task_sleeps(struct task_struct *task)
+static __always_inline bool task_goes_to_sleep(struct task_struct *task)
 {
 	struct task_struct___before_5_14 *old = (void *)task;
 
-	if (task->on_cpu || task->jobctl & JOBCTL_TRAP_FREEZE)
-		return false;
 	if (bpf_core_field_exists(task->__state))
 		return task->__state & TASK_SLEEPS;
 	return BPF_CORE_READ(old, state) & TASK_SLEEPS;
+}
+
+static __always_inline bool task_sleeps(struct task_struct *task)
+{
+	return !task->on_cpu && !(task->jobctl & JOBCTL_TRAP_FREEZE) && task_goes_to_sleep(task);
 }
 
 /* The number in the saved registers: of the call it is in, or of the last one. */
@@ -306,6 +309,28 @@ static __always_inline s32 task_saved_nr(struct task_struct *task)
 	if (task->on_cpu || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return -1;
 	return regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
+}
+
+/* Whether a task that is not running was interrupted outside of any call: that leaves no number. */
+static __always_inline bool task_is_outside(struct task_struct *task)
+{
+	if (task->on_cpu || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return false;
+	return regs_nr((struct pt_regs *)bpf_task_pt_regs(task)) < 0;
+}
+
+/*
+ * A thread that has run since before counting goes off its CPU outside of any call. Leaving one would
+ * have been an event: so it was outside all the time, and all its CPU time was user time.
+ */
+static __always_inline void record_settle_outside(struct task_struct *task,
+						  struct task_record *record)
+{
+	if (record->flags != RECORD_OPEN_EARLY || record->nr >= 0 ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return;
+	if (regs_nr((struct pt_regs *)bpf_task_pt_regs(task)) < 0)
+		record->flags = 0;
 }
 
 /*
@@ -322,6 +347,8 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 
 	if (nr >= 0 && !task_sleeps(task) && flags == RECORD_OPEN_EARLY)
 		flags |= RECORD_RESTARTS;
+	if (flags == RECORD_OPEN_EARLY && task_is_outside(task))
+		flags = 0;
 	record_start(task, ref, task->on_cpu, flags, nr, abi);
 	task_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;

@@ -14,7 +14,8 @@ struct {
 	__u32 records;
 	__u32 slots;
 	__u32 tallies;
-} marks __attribute__((aligned(64))) SEC(".data.marks") = { 1, 1, 1 };
+	__u32 stacks;
+} marks __attribute__((aligned(64))) SEC(".data.marks") = { 1, 1, 1, 1 };
 
 /* Returns an index below limit, or 0 when all are in use. */
 static __always_inline u32 pool_take(void *returned, u32 *mark, u32 limit)

@@ -26,6 +26,16 @@ struct {
 	__type(value, u8);
 } arg0_calls SEC(".maps");
 
+/* Stacks are taken of the calls marked here, or of all. */
+const volatile bool stacks_of_some = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NR_SYSCALL_ABI * CALLS_INDEXED);
+	__type(key, u32);
+	__type(value, u8);
+} stacked_calls SEC(".maps");
+
 /* Slot of every other call: other ABIs, unknown numbers. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -78,6 +88,7 @@ struct call {
 	u16 abi;
 	bool has_arg0; /* false when its start was not seen, too */
 	u64 arg0;
+	u32 slot; /* index of its slot, once that is found */
 };
 
 /* The open call of a record. */
@@ -88,18 +99,30 @@ static __always_inline struct call call_of(struct task_record *record, u32 index
 			      record->nr,
 			      record->abi,
 			      by_arg0 && record->flags & RECORD_CALL_OPEN,
-			      by_arg0 ? record->arg0 : 0 };
+			      by_arg0 ? record->arg0 : 0,
+			      0 };
+}
+
+/* Whether a call is marked; unknown numbers never are. */
+static __always_inline bool call_is_marked(void *map, u16 abi, s32 nr)
+{
+	u32 key = abi * CALLS_INDEXED + (u32)nr;
+	u8 *marked;
+
+	if ((u32)nr >= CALLS_INDEXED)
+		return false;
+	marked = bpf_map_lookup_elem(map, &key);
+	return marked && *marked;
 }
 
 static __always_inline bool call_is_split(const struct call *call)
 {
-	u32 key = call->abi * CALLS_INDEXED + (u32)call->nr;
-	u8 *marked;
+	return by_arg0 && call->has_arg0 && call_is_marked(&arg0_calls, call->abi, call->nr);
+}
 
-	if (!by_arg0 || !call->has_arg0 || (u32)call->nr >= CALLS_INDEXED)
-		return false;
-	marked = bpf_map_lookup_elem(&arg0_calls, &key);
-	return marked && *marked;
+static __always_inline bool call_is_stacked(u16 abi, s32 nr)
+{
+	return !stacks_of_some || call_is_marked(&stacked_calls, abi, nr);
 }
 
 /* Puts a slot that is known by its key on the record's list; user space returned it zeroed. */
@@ -142,28 +165,47 @@ static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 co
 	return true;
 }
 
+/* NULL when the slot has none. *ret_end tells whether all of them were looked at. */
+static __always_inline struct tally *slot_tally_search(struct call_slot *slot, u32 what,
+						       bool *ret_end)
+{
+	u32 index = slot->first_tally;
+	struct tally *tally;
+
+	*ret_end = false;
+	for (int i = 0; i < TALLIES_PER_SLOT && index; i++) {
+		tally = bpf_map_lookup_elem(&tallies, &index);
+		if (!tally)
+			return NULL;
+		if (tally->what == what)
+			return tally;
+		index = tally->next;
+	}
+	*ret_end = !index;
+	return NULL;
+}
+
+static __noinline struct tally *slot_tally_find(struct call_slot *slot, u32 what)
+{
+	bool end;
+
+	return slot_tally_search(slot, what, &end);
+}
+
 /* Adds one to a slot's tally; false when there is no room for a new one. */
 static __noinline bool slot_tally(struct call_slot *slot, u32 what)
 {
-	struct tally *tally;
-	u32 index = slot->first_tally;
+	bool end;
+	struct tally *tally = slot_tally_search(slot, what, &end);
 
-	for (int i = 0; i < TALLIES_PER_SLOT; i++) {
-		if (!index)
-			break;
-		tally = bpf_map_lookup_elem(&tallies, &index);
-		if (!tally)
-			return false;
-		if (tally->what == what) {
-			tally->count++;
-			return true;
-		}
-		index = tally->next;
+	if (tally) {
+		tally->count++;
+		return true;
 	}
-	return !index && tally_start(slot, what, 1);
+	return end && tally_start(slot, what, 1);
 }
 
-static __noinline struct call_slot *slot_find_foreign(const struct call *call, bool split)
+static __noinline struct call_slot *slot_find_foreign(struct call *call, bool split)
 {
 	struct foreign_key key = { call->index, call->abi, call->nr, split,
 				   split ? call->arg0 : 0 };
@@ -175,6 +217,7 @@ static __noinline struct call_slot *slot_find_foreign(const struct call *call, b
 
 	if (found) {
 		index = *found;
+		call->slot = index;
 		return bpf_map_lookup_elem(&slots, &index);
 	}
 	if (unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK)
@@ -190,6 +233,7 @@ static __noinline struct call_slot *slot_find_foreign(const struct call *call, b
 	}
 	record->foreign_slots++;
 	record->unknown_slots += unknown;
+	call->slot = index;
 	slot = slot_start(record, index, call->abi, call->nr);
 	/* Without its tally the slot counts, but as one without an argument. */
 	if (slot && split && !tally_start(slot, TALLY_ARG0, call->arg0))
@@ -198,18 +242,23 @@ static __noinline struct call_slot *slot_find_foreign(const struct call *call, b
 }
 
 /* The slot of a call, made when new; NULL when the tables are full. */
-static __always_inline struct call_slot *slot_find(const struct call *call)
+static __always_inline struct call_slot *slot_find(struct call *call)
 {
 	u32 nr = call->nr, index;
+	struct call_slot *slot;
 
 	if (call_is_split(call))
 		return slot_find_foreign(call, true);
 	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
 		return slot_find_foreign(call, false);
 	index = call->record->slot_of[nr];
-	if (!index)
-		return slot_start_indexed(call->record, nr);
-	return bpf_map_lookup_elem(&slots, &index);
+	if (index) {
+		call->slot = index;
+		return bpf_map_lookup_elem(&slots, &index);
+	}
+	slot = slot_start_indexed(call->record, nr);
+	call->slot = call->record->slot_of[nr];
+	return slot;
 }
 
 /* Which table was too small for a call. */

@@ -57,10 +57,13 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		record = task_join(task, &index, &ref);
 	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;
-	if (record)
+	if (record) {
 		call_begin(task, record, index, regs, nr);
-	else if (ref)
+		if (stacks)
+			call_take_hidden_stack(record, regs);
+	} else if (ref) {
 		overflow_begin(task, ref, nr);
+	}
 	return 0;
 }
 
@@ -77,10 +80,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 	if (!task_may_count(task) || !counting())
 		return 0;
 	record = current_record(task, &index, &ref);
-	if (record)
+	if (record) {
 		call_end(task, record, index, regs, result);
-	else if (ref)
+		if (stacks)
+			layout_follow(task, regs, result);
+	} else if (ref) {
 		overflow_end(task, ref, regs, result);
+	}
 	return 0;
 }
 
@@ -96,6 +102,10 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	if (record) {
 		now = bpf_ktime_get_ns();
 		record->out_ns = now;
+		record_settle_outside(prev, record);
+		if (stacks && kernel_stacks && record->flags == RECORD_CALL_OPEN &&
+		    call_is_stacked(record->abi, record->nr) && task_goes_to_sleep(prev))
+			record->kernel_stack_id = kernel_stack_take(ctx);
 	}
 	record = task_record_find(next);
 	if (record) {
@@ -138,6 +148,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		inherited = TASK_CHOSEN;
 	if (!task_claim(ref))
 		return 0;
+	if (stacks && !same_process)
+		layout_inherit(parent, ref);
 	record_start(child, ref, false, 0, -1, NATIVE_ABI);
 	task_publish(ref, inherited);
 	return 0;
@@ -151,6 +163,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 
 	if (!counting())
 		return 0;
+	if (stacks)
+		layout_forget(task);
 	if (nr_selectors)
 		exec_reconsider(task);
 	record = task_record_find(task);
@@ -249,4 +263,30 @@ int adopt_targets(struct bpf_iter__task *ctx)
 	if (!ref)
 		return 0;
 	return task_adopt(task, ref, leader_ref->flags);
+}
+
+/* Every file whose code some process has mapped. */
+SEC("iter/task_vma")
+int list_code(struct bpf_iter__task_vma *ctx)
+{
+	struct vm_area_struct *vma = ctx->vma;
+	struct task_struct *task = ctx->task;
+	struct pending_event event = {};
+	struct inode_file *file;
+
+	if (!task || !vma || !(vma->vm_flags & VM_EXEC) || !vma->vm_file)
+		return 0;
+	if (task->pid != task->tgid && task->group_leader->mm)
+		return 0;
+	event.pid = pid_with_memory(task);
+	event.start = vma->vm_start;
+	event.end = vma->vm_end;
+	inode_key_of(vma, &event.key);
+	file = event.pid ? file_find(&event.key) : NULL;
+	if (!file || file->asked)
+		return 0;
+	event.file = file->number;
+	if (!bpf_seq_write(ctx->meta->seq, &event, sizeof(event)))
+		file->asked = 1;
+	return 0;
 }

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the counting of stacks: which stack a call has, told to user space once by its frames, and
+ * how often each slot's calls had it. Every call of a slot is in exactly one of its entries, or
+ * among those that found no room.
+ */
+#ifndef BPFTRUSS_STACKS_BPF_H
+#define BPFTRUSS_STACKS_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include "bpftruss/abi.h"
+#include "bpftruss/stack_abi.h"
+#include "arch.bpf.h"
+#include "records.bpf.h"
+#include "slots.bpf.h"
+#include "unwind.bpf.h"
+
+const volatile bool frame_pointers = false;
+const volatile bool kernel_stacks = false;
+const volatile __u32 max_stacks = 1;
+
+/* In CS of a task that runs 64-bit code. */
+#define USER_CS_64 0x33
+#define E2BIG      7
+
+/* Ids that user space has the frames of. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, u8);
+} stacks_sent SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct stack_key);
+	__type(value, u32);
+} stack_index SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_entry);
+} stack_entries SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__type(value, u32);
+} returned_stacks SEC(".maps");
+
+/* Never reused, so that what a cache holds for a layout stays right. */
+struct {
+	__u32 last;
+} layouts __attribute__((aligned(64))) SEC(".data.layouts");
+
+static __always_inline u32 layout_new(void)
+{
+	return __sync_add_and_fetch(&layouts.last, 1);
+}
+
+/* --- which stack ------------------------------------------------------------------------------ */
+
+/* Without loops or mappings to ask: the kernel's own walk, by frame pointers. */
+static __noinline int walk_kernels_way(struct task_struct *task, struct walk *walk)
+{
+	struct stack_event *event = &walk->event;
+	long size =
+		bpf_get_task_stack(task, event->frames, sizeof(event->frames), BPF_F_USER_STACK);
+
+	walk->end = STACK_NO_RULE;
+	walk->raw = true;
+	for (u32 i = 0; i < MAX_FRAMES; i++) {
+		if (i * (long)sizeof(u64) >= size)
+			break;
+		walk_add_frame(walk, i, FRAME_RAW | event->frames[i]);
+	}
+	return 0;
+}
+
+static __always_inline bool tables_can_be_walked(void)
+{
+	return !frame_pointers && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) &&
+	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma);
+}
+
+/* An id of 0 means none, or that there is no room for another. */
+static __always_inline u64 walk_id(const struct walk *walk, u32 pid)
+{
+	u64 id = walk->hash ^ walk->end * 0xff51afd7ed558ccd;
+
+	if (walk->raw)
+		id ^= pid * 0xc4ceb9fe1a85ec53;
+	id ^= id >> 33;
+	id *= 0xff51afd7ed558ccd;
+	id ^= id >> 33;
+	return id ?: 1;
+}
+
+/* Sends the frames of a stack that is new. Returns whether it may be counted. */
+static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel, u32 pid)
+{
+	struct stack_event *event = &walk->event;
+	u64 size = offsetof(struct stack_event, frames);
+	u32 n = walk->nr_frames;
+	u8 sent = 1;
+
+	if (bpf_map_lookup_elem(&stacks_sent, &id))
+		return true;
+	if (bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST) == -E2BIG)
+		return false;
+	event->id = id;
+	event->kernel = kernel;
+	event->pid = pid;
+	event->end = walk->end;
+	event->nr_frames = n;
+	if (n > MAX_FRAMES)
+		n = MAX_FRAMES;
+	size += n * sizeof(u64);
+	/* Without room now it is tried again when it comes again. */
+	if (bpf_ringbuf_output(&stack_events, event, size, 0))
+		bpf_map_delete_elem(&stacks_sent, &id);
+	return true;
+}
+
+/*
+ * The id of the stack that these registers are on, 0 if there is no room for another. Not static:
+ * so the verifier looks at it once, and not once for each place that it is called from.
+ */
+__noinline u64 stack_take(const struct user_regs *regs, struct stack_bounds *bounds, u32 use,
+			  u64 kernel)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct walk_context context = {};
+	struct walk *walk;
+	u32 zero = 0;
+	u64 id;
+
+	if (!stacks)
+		return 0;
+	context.walk = walk = walk_start(use, 0x243f6a8885a308d3);
+	context.cache = bpf_map_lookup_elem(&unwind_cache, &zero);
+	if (!regs || !bounds || !walk || !context.cache)
+		return 0;
+	walk->regs = *regs;
+	if (leader && !leader->layout) {
+		leader->exec_pages = task->mm->exec_vm;
+		leader->layout = layout_new();
+	}
+	/* Who shares the memory without being a thread maps what nobody here hears of. */
+	if (leader && task->mm->mm_users.counter <= task->signal->nr_threads)
+		walk->layout = leader->layout;
+	else
+		walk->layout = 0;
+	if (tables_can_be_walked()) {
+		walk_find_stack(walk, task, bounds);
+		bpf_loop(MAX_FRAMES + 1, walk_step, &context, 0);
+		*bounds = walk->stack;
+	} else {
+		walk_kernels_way(task, walk);
+	}
+	walk->hash ^= kernel;
+	id = walk_id(walk, task->tgid);
+	return stack_send(walk, id, kernel, pid_with_memory(task)) ? id : 0;
+}
+
+/* Of a call that has none. */
+static __noinline u64 stack_none(u32 use, enum stack_end end)
+{
+	struct walk *walk = walk_start(use, 0);
+	u64 id;
+
+	if (!walk)
+		return 0;
+	walk->end = end;
+	id = walk_id(walk, 0);
+	return stack_send(walk, id, 0, 0) ? id : 0;
+}
+
+static __always_inline u64 stack_of_regs(struct task_record *record, struct pt_regs *regs, u32 use,
+					 u64 kernel)
+{
+	struct user_regs user = { regs->ip, regs->sp, regs->bp, regs->di };
+
+	if (regs->cs != USER_CS_64)
+		return stack_none(use, STACK_32_BIT);
+	return stack_take(&user, &record->stack, use, kernel);
+}
+
+/* The kernel stack of the current task, which goes to sleep; 0 if there is no room for another. */
+static __noinline u64 kernel_stack_take(void *ctx)
+{
+	struct walk *walk = walk_start(WALK_SWITCH, 0x13198a2e03707344);
+	long size;
+	u64 id;
+
+	if (!walk)
+		return 0;
+	size = bpf_get_stack(ctx, walk->event.frames, sizeof(walk->event.frames), 0);
+	for (u32 i = 0; i < MAX_FRAMES; i++) {
+		if (i * (long)sizeof(u64) >= size)
+			break;
+		walk_add_frame(walk, i, walk->event.frames[i]);
+	}
+	id = walk_id(walk, 0);
+	return stack_send(walk, id, id, 0) ? id : 0;
+}
+
+/* --- how often -------------------------------------------------------------------------------- */
+
+/* Makes the entry of a slot and a stack; NULL when there is no room. */
+static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
+							const struct stack_key *key)
+{
+	u32 index = pool_take(&returned_stacks, &marks.stacks, max_stacks);
+	struct stack_entry *entry = index ? bpf_map_lookup_elem(&stack_entries, &index) : NULL;
+	struct tally *head;
+	bool end;
+
+	if (!entry)
+		return NULL;
+	head = slot_tally_search(slot, TALLY_STACKS, &end);
+	/* The newest is the first. */
+	if (!head && end && tally_start(slot, TALLY_STACKS, 0))
+		head = slot_tally_find(slot, TALLY_STACKS);
+	if (!head || bpf_map_update_elem(&stack_index, key, &index, BPF_NOEXIST)) {
+		bpf_map_push_elem(&returned_stacks, &index, BPF_ANY);
+		return NULL;
+	}
+	entry->id = key->id;
+	entry->slot = key->slot;
+	entry->next = head->count;
+	head->count = index;
+	return entry;
+}
+
+static __noinline struct stack_entry *stack_entry_find(struct call_slot *slot, u32 slot_index,
+						       u64 id)
+{
+	struct stack_key key = { .id = id, .slot = slot_index };
+	u32 *found = bpf_map_lookup_elem(&stack_index, &key);
+	u32 index;
+
+	if (!found)
+		return stack_entry_start(slot, &key);
+	index = *found;
+	return bpf_map_lookup_elem(&stack_entries, &index);
+}
+
+/* What a call adds to the entry of its stack. */
+struct stack_sums {
+	u64 wall_ns, off_ns, runq_ns;
+	bool error;
+};
+
+static __noinline int slot_count_stack(struct call_slot *slot, struct call *call,
+				       const struct stack_sums *sums)
+{
+	struct task_record *record = call->record;
+	u64 id = record->stack_id;
+	struct stack_entry *entry;
+
+	record->stack_id = 0;
+	entry = id ? stack_entry_find(slot, call->slot, id) : NULL;
+	if (!entry) {
+		if (!slot_tally(slot, TALLY_NO_STACK))
+			loss_add(LOSS_ERRNO_TABLE_FULL);
+		return 0;
+	}
+	entry->calls++;
+	entry->errors += sums->error;
+	entry->wall_ns += sums->wall_ns;
+	entry->off_ns += sums->off_ns;
+	entry->runq_ns += sums->runq_ns;
+	if (sums->wall_ns > entry->max_ns)
+		entry->max_ns = sums->wall_ns;
+	return 0;
+}
+
+/* --- which text is mapped where --------------------------------------------------------------- */
+
+/* Numbers of x86-64; any call of another ABI may do the same. */
+enum mapping_call {
+	NR_MMAP = 9,
+	NR_MPROTECT = 10,
+	NR_MUNMAP = 11,
+	NR_MREMAP = 25,
+	NR_SHMAT = 30,
+	NR_SHMDT = 67,
+	NR_REMAP_FILE_PAGES = 216,
+	NR_PKEY_MPROTECT = 329,
+};
+
+#define PROT_EXEC 4
+
+static __always_inline bool call_maps_memory(u16 abi, s32 nr)
+{
+	return abi != NATIVE_ABI || nr == NR_REMAP_FILE_PAGES || nr == NR_MMAP ||
+	       nr == NR_MPROTECT || nr == NR_MUNMAP || nr == NR_MREMAP || nr == NR_SHMAT ||
+	       nr == NR_SHMDT || nr == NR_PKEY_MPROTECT;
+}
+
+static long mapping_is_exec(struct task_struct *task, struct vm_area_struct *vma, bool *exec)
+{
+	*exec = vma->vm_flags & VM_EXEC;
+	return 0;
+}
+
+/* Whether a call that has ended may have put other code where there was some. */
+static __always_inline bool call_moved_code(struct task_struct *task, struct pt_regs *regs, s32 nr,
+					    s64 result)
+{
+	bool exec = false;
+
+	if (task_abi(task, &nr) != NATIVE_ABI || nr == NR_REMAP_FILE_PAGES)
+		return true;
+	if (nr == NR_MMAP || nr == NR_MPROTECT || nr == NR_PKEY_MPROTECT)
+		return regs->dx & PROT_EXEC;
+	if (nr == NR_MREMAP && result > 0)
+		bpf_find_vma(task, result, mapping_is_exec, &exec, 0);
+	return exec;
+}
+
+/* Once a process's text has moved, what is cached for its layout is not for it any more. */
+static __noinline int layout_check(struct task_struct *task, struct pt_regs *regs, s64 result)
+{
+	struct task_ref *leader = task_ref_find(task->group_leader);
+	u32 pages;
+
+	if (!leader || !leader->layout || !tables_can_be_walked())
+		return 0;
+	pages = task->mm->exec_vm;
+	if (leader->exec_pages == pages && !call_moved_code(task, regs, regs_nr(regs), result))
+		return 0;
+	leader->exec_pages = pages;
+	leader->layout = layout_new();
+	if (result > 0)
+		table_foresee(result);
+	return 0;
+}
+
+static __always_inline void layout_follow(struct task_struct *task, struct pt_regs *regs,
+					  s64 result)
+{
+	s32 nr = regs_nr(regs);
+	u16 abi = task_abi(task, &nr);
+
+	if (call_maps_memory(abi, nr))
+		layout_check(task, regs, result);
+}
+
+/* A child begins with its parent's text. */
+static __always_inline void layout_inherit(struct task_struct *parent, struct task_ref *child)
+{
+	struct task_ref *leader = task_ref_find(parent->group_leader);
+
+	if (!leader)
+		return;
+	child->layout = leader->layout;
+	child->exec_pages = leader->exec_pages;
+}
+
+/* An exec: all text is new. */
+static __always_inline void layout_forget(struct task_struct *task)
+{
+	struct task_ref *leader = task_ref_find(task->group_leader);
+
+	if (!leader)
+		return;
+	leader->layout = 0;
+	if (tables_can_be_walked() && leader->flags & TASK_COUNTED)
+		table_foresee(task->mm->start_code);
+}
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the walk up a user stack, with registers as they are at a system call. Each frame: the rule
+ * of its code, from the cache or the file's table (unwind_tables.bpf.h), then the caller's
+ * registers by that rule. Runs without page faults, and says why when it cannot go on.
+ */
+#ifndef BPFTRUSS_UNWIND_BPF_H
+#define BPFTRUSS_UNWIND_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
+#include "unwind_tables.bpf.h"
+
+/* Of stack memory, copied at once: reading word by word would cost several times as much. */
+#define WINDOW_WORDS 512
+#define WINDOW_SIZE  (WINDOW_WORDS * 8)
+
+/* No frame is larger where only the frame pointer says so. */
+#define MAX_FRAME_SIZE (1ULL << 20)
+
+/* In the ucontext of a signal frame on x86-64 (struct sigcontext_64, after 40 bytes). */
+#define UCONTEXT_RBP 120
+#define UCONTEXT_RSP 160
+#define UCONTEXT_RIP 168
+
+/* Calls are stacked when they begin, end or sleep: programs that may interrupt each other. */
+enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, NR_WALK_USE };
+
+/* The registers that matter; di only of the innermost frame. */
+struct user_regs {
+	u64 ip, sp, bp, di;
+};
+
+/*
+ * Not on the program's stack: it is too large, and what the verifier knows of it would differ with
+ * every path, which it would then follow one by one.
+ */
+struct walk {
+	struct user_regs regs;
+	struct stack_bounds stack;
+	u64 window_start;
+	u32 window_size;
+	u32 layout;
+	u64 hash;
+	u32 nr_frames;
+	u16 end;   /* enum stack_end */
+	u8 exact;  /* ip is where it was interrupted, not where it returns to */
+	u8 raw;    /* some frame is an address of this process only */
+	u32 guess; /* ip is what a stub returns to, if that is code */
+	u32 pad;
+	u64 window[WINDOW_WORDS];
+	struct stack_event event;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_WALK_USE);
+	__type(key, u32);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+static __always_inline struct walk *walk_start(u32 use, u64 seed)
+{
+	struct walk *walk = bpf_map_lookup_elem(&walks, &use);
+
+	if (!walk)
+		return NULL;
+	walk->window_size = 0;
+	walk->hash = seed;
+	walk->nr_frames = 0;
+	walk->end = STACK_COMPLETE;
+	walk->exact = false;
+	walk->raw = false;
+	walk->guess = false;
+	return walk;
+}
+
+/* As much as there is: reading beyond it costs as much as all the rest of a walk. */
+static __always_inline u32 window_fits(const struct walk *walk, u64 address)
+{
+	u64 left = walk->stack.high - address;
+
+	return address >= walk->stack.low && left < WINDOW_SIZE ? left : WINDOW_SIZE;
+}
+
+static __always_inline bool window_load(struct walk *walk, u64 address)
+{
+	u32 size = window_fits(walk, address);
+
+	barrier_var(size);
+	if (size > WINDOW_SIZE)
+		size = WINDOW_SIZE;
+	if (bpf_probe_read_user(walk->window, size, (void *)address)) {
+		/* Up to the end of the page, now and from now on: the next one was never touched. */
+		size = (WINDOW_SIZE - address) & (WINDOW_SIZE - 1);
+		if (bpf_probe_read_user(walk->window, size, (void *)address))
+			return false;
+		walk->stack.high = address + size;
+	}
+	walk->window_start = address;
+	walk->window_size = size;
+	return size >= sizeof(u64);
+}
+
+static long bounds_read(struct task_struct *task, struct vm_area_struct *vma,
+			struct stack_bounds *bounds)
+{
+	bounds->low = vma->vm_start;
+	bounds->high = vma->vm_end;
+	return 0;
+}
+
+/* A stack stays where it is, unless a signal is handled on another one: it is rarely looked for. */
+static __always_inline void walk_find_stack(struct walk *walk, struct task_struct *task,
+					    struct stack_bounds *hint)
+{
+	struct stack_bounds found = {};
+
+	if (walk->regs.sp < hint->low || walk->regs.sp >= hint->high) {
+		bpf_find_vma(task, walk->regs.sp, bounds_read, &found, 0);
+		*hint = found;
+	}
+	walk->stack = *hint;
+}
+
+/* A word of the stack. */
+static __always_inline bool stack_read(struct walk *walk, u64 address, u64 *ret)
+{
+	u64 offset = address - walk->window_start;
+
+	if (address & 7)
+		return false;
+	if (offset + 8 > walk->window_size || offset >= walk->window_size) {
+		if (!window_load(walk, address))
+			return false;
+		offset = 0;
+	}
+	offset >>= 3;
+	barrier_var(offset);
+	*ret = walk->window[offset & (WINDOW_WORDS - 1)];
+	return true;
+}
+
+static __always_inline long walk_stop(struct walk *walk, enum stack_end end)
+{
+	walk->end = end;
+	return 1;
+}
+
+static __always_inline void walk_add_frame(struct walk *walk, u32 at, u64 frame)
+{
+	barrier_var(at);
+	walk->event.frames[at & MAX_FRAMES] = frame;
+	walk->hash = (walk->hash ^ frame) * 0x9e3779b97f4a7c15;
+	walk->hash ^= walk->hash >> 29;
+	walk->nr_frames = at + 1;
+}
+
+/* The caller by its saved frame pointer: code without a table. */
+static __always_inline long walk_frame_pointer(struct walk *walk)
+{
+	u64 bp = walk->regs.bp, caller_bp, ip;
+
+	if (!bp)
+		return walk_stop(walk, STACK_COMPLETE);
+	if (bp < walk->regs.sp || bp & 7 || bp - walk->regs.sp > MAX_FRAME_SIZE)
+		return walk_stop(walk, STACK_NO_RULE);
+	if (!stack_read(walk, bp, &caller_bp) || !stack_read(walk, bp + 8, &ip))
+		return walk_stop(walk, STACK_PAGED_OUT);
+	if (!ip)
+		return walk_stop(walk, STACK_COMPLETE);
+	walk->regs.sp = bp + 16;
+	walk->regs.bp = caller_bp;
+	walk->regs.ip = ip;
+	return 0;
+}
+
+/* The code that a signal interrupted: its registers lie where the handler returns to. */
+static __always_inline long walk_signal_frame(struct walk *walk)
+{
+	u64 uc = walk->regs.sp;
+
+	if (!stack_read(walk, uc + UCONTEXT_RBP, &walk->regs.bp) ||
+	    !stack_read(walk, uc + UCONTEXT_RIP, &walk->regs.ip) ||
+	    !stack_read(walk, uc + UCONTEXT_RSP, &walk->regs.sp))
+		return walk_stop(walk, STACK_PAGED_OUT);
+	walk->exact = true;
+	return 0;
+}
+
+/* Returns false, with the end told, when the rule has none. */
+static __always_inline bool walk_cfa(struct walk *walk, const struct unwind_rule *rule, u64 *ret)
+{
+	u64 base;
+
+	switch (rule->cfa) {
+	case CFA_RSP:
+		*ret = walk->regs.sp + rule->cfa_offset * 8;
+		return true;
+	case CFA_STUB:
+		*ret = walk->regs.sp + 8;
+		return true;
+	case CFA_RBP:
+		*ret = walk->regs.bp + rule->cfa_offset * 8;
+		return true;
+	case CFA_PLT:
+		*ret = walk->regs.sp + 8 + ((walk->regs.ip & 15) >= 11 ? 8 : 0);
+		return true;
+	case CFA_RBP_DEREF:
+		if (!stack_read(walk, walk->regs.bp + rule->deref_offset * 8, &base)) {
+			walk_stop(walk, STACK_PAGED_OUT);
+			return false;
+		}
+		*ret = base + rule->cfa_offset * 8;
+		return true;
+	default:
+		walk_stop(walk, STACK_UNSUPPORTED);
+		return false;
+	}
+}
+
+/* Only at the call itself does rdi still say where it returns to. */
+static __always_inline long walk_by_rdi(struct walk *walk, const struct unwind_rule *rule, u32 at)
+{
+	if (at)
+		return walk_stop(walk, STACK_UNSUPPORTED);
+	walk->regs.sp += rule->cfa_offset * 8;
+	walk->regs.ip = walk->regs.di;
+	return 0;
+}
+
+static __always_inline long walk_by_table(struct walk *walk, const struct unwind_rule *rule)
+{
+	u64 cfa, ip, saved;
+
+	if (!walk_cfa(walk, rule, &cfa))
+		return 1;
+	/* Callers lie above: whatever says otherwise is no stack. */
+	if (cfa <= walk->regs.sp)
+		return walk_stop(walk, STACK_UNSUPPORTED);
+	if (rule->rbp != RBP_SAME) {
+		saved = rule->rbp == RBP_CFA ? cfa : walk->regs.bp;
+		if (!stack_read(walk, saved + rule->rbp_offset * 8, &saved))
+			return walk_stop(walk, STACK_PAGED_OUT);
+		walk->regs.bp = saved;
+	}
+	if (!stack_read(walk, cfa - 8, &ip))
+		return walk_stop(walk, STACK_PAGED_OUT);
+	if (!ip)
+		return walk_stop(walk, STACK_COMPLETE);
+	walk->regs.sp = cfa;
+	walk->regs.ip = ip;
+	return 0;
+}
+
+/*
+ * What to add to the frame of the code that was asked about. A handler returns to the beginning of
+ * its signal frame's code, which did not call it: the byte before belongs to something else.
+ */
+static __always_inline u64 frame_flags(u32 at, bool exact, u8 cfa)
+{
+	if (exact)
+		return FRAME_INTERRUPTED;
+	return at && cfa == CFA_SIGNAL ? FRAME_INTERRUPTED + 1 : 1;
+}
+
+struct walk_context {
+	struct walk *walk;
+	struct unwind_cache *cache;
+};
+
+static long walk_step(u32 at, struct walk_context *context)
+{
+	struct walk *walk = context->walk;
+	struct unwind_answer answer;
+	bool exact;
+	u64 pc;
+
+	if (!walk || !context->cache)
+		return 1;
+	if (at >= MAX_FRAMES)
+		return walk_stop(walk, STACK_TRUNCATED);
+	exact = walk->exact;
+	pc = walk->regs.ip - !exact;
+	walk->exact = false;
+	unwind_find(context->cache, walk->layout, pc, &answer);
+	/* Nothing is mapped there: no frame. */
+	if (answer.end == STACK_NO_RULE)
+		return walk_stop(walk, walk->guess ? STACK_COMPLETE : STACK_NO_RULE);
+	walk->guess = answer.rule.cfa == CFA_STUB;
+	walk->raw |= answer.frame >> 63;
+	walk_add_frame(walk, at, answer.frame + frame_flags(at, exact, answer.rule.cfa));
+	if (answer.end != STACK_COMPLETE)
+		return walk_stop(walk, answer.end);
+	switch (answer.rule.cfa) {
+	case CFA_NONE:
+		return walk_frame_pointer(walk);
+	case CFA_SIGNAL:
+		return walk_signal_frame(walk);
+	case CFA_RDI:
+		return walk_by_rdi(walk, &answer.rule, at);
+	case CFA_END:
+		return walk_stop(walk, STACK_COMPLETE);
+	default:
+		return walk_by_table(walk, &answer.rule);
+	}
+}
+
+#endif
