@@ -19,6 +19,7 @@
 #include "collect/collector_private.h"
 #include "collect/features.h"
 #include "collect/selectors.h"
+#include "elf/debuginfod.h"
 
 /* An array and where the collector keeps its mapping. */
 struct mapping {
@@ -35,7 +36,7 @@ static size_t map_bytes(const struct bpf_map *map)
 	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
 }
 
-#define NR_MAPPINGS 5
+#define NR_MAPPINGS 6
 
 static void collector_list_mappings(struct collector *c, struct mapping list[NR_MAPPINGS])
 {
@@ -46,6 +47,7 @@ static void collector_list_mappings(struct collector *c, struct mapping list[NR_
 	list[2] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
 	list[3] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
 	list[4] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
+	list[5] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
 }
 
 static int collector_map_arrays(struct collector *c)
@@ -55,6 +57,8 @@ static int collector_map_arrays(struct collector *c)
 
 	collector_list_mappings(c, list);
 	for (int i = 0; i < NR_MAPPINGS; i++) {
+		if (!bpf_map__autocreate(list[i].map))
+			continue;
 		memory = mmap(NULL, map_bytes(list[i].map), PROT_READ | PROT_WRITE, MAP_SHARED,
 			      bpf_map__fd(list[i].map), 0);
 		if (memory == MAP_FAILED)
@@ -80,9 +84,9 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 {
 	uint32_t tasks = (options->max_tasks ?: DEFAULT_MAX_TASKS) + 1;
 	uint32_t rows = (options->max_rows ?: DEFAULT_MAX_SLOTS) + 1;
-	/* An argument takes a tally too. */
-	uint32_t errnos =
-		(options->max_errnos ?: DEFAULT_MAX_TALLIES) + 1 + (options->by_arg0 ? rows : 0);
+	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
+	uint32_t errnos = (options->max_errnos ?: DEFAULT_MAX_TALLIES) + 1 +
+			  (options->by_arg0 ? rows : 0) + (options->stacks ? 2 * rows : 0);
 	struct truss_bpf *skel = c->skel;
 	int err = 0;
 
@@ -186,25 +190,38 @@ static void collector_configure(struct collector *c, const struct collector_opti
 		if (options->selectors[i].kind == SELECT_USER)
 			skel->rodata->selects_user = true;
 	}
+	skel->rodata->slower_than_ns = options->slower_than_ns;
+	collector_configure_stacks(c, options);
 	bpf_program__set_autoload(skel->progs.on_rename, options->nr_selectors > 0);
 	bpf_program__set_autoload(skel->progs.on_cgroup_attach, options->nr_selectors > 0);
 }
 
-static int collector_mark_arg0_calls(struct collector *c, const struct collector_options *options)
+static int mark_calls(struct bpf_map *map, const struct syscall_set *calls)
 {
 	uint8_t marked = 1;
 	uint32_t key;
 	int err = 0;
 
-	for (int abi = 0; options->by_arg0 && abi < NR_SYSCALL_ABI; abi++) {
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		for (int nr = 0; nr < CALLS_INDEXED && !err; nr++) {
-			if (!syscall_set_has(options->arg0_calls, abi, nr))
+			if (!syscall_set_has(calls, abi, nr))
 				continue;
 			key = (uint32_t)(abi * CALLS_INDEXED + nr);
-			err = bpf_map__update_elem(c->skel->maps.arg0_calls, &key, sizeof(key),
-						   &marked, sizeof(marked), BPF_ANY);
+			err = bpf_map__update_elem(map, &key, sizeof(key), &marked, sizeof(marked),
+						   BPF_ANY);
 		}
 	}
+	return err;
+}
+
+static int collector_mark_calls(struct collector *c, const struct collector_options *options)
+{
+	int err = 0;
+
+	if (options->by_arg0)
+		err = mark_calls(c->skel->maps.arg0_calls, options->calls);
+	if (!err && options->stacks && options->calls)
+		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
 	return err;
 }
 
@@ -218,6 +235,16 @@ static int load_failed(int err, struct diag *d)
 			"the kernel refuses the BPF programs: %s; 'bpftruss doctor' tells what is "
 			"missing, -v shows the kernel's words",
 			strerror(-err));
+}
+
+static int collector_open_stacks(struct collector *c, const struct collector_options *options,
+				 struct diag *d)
+{
+	int err = call_stacks_new(c->skel, options, c->events, &c->stacks);
+
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
+			      strerror(-err))
+		   : 0;
 }
 
 static int collector_load(struct collector *c, const struct collector_options *options,
@@ -236,7 +263,7 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	err = collector_set_selectors(c, options, d);
 	if (err)
 		return err;
-	err = collector_mark_arg0_calls(c, options);
+	err = collector_mark_calls(c, options);
 	if (!err)
 		err = truss_bpf__attach(c->skel);
 	if (err)
@@ -251,7 +278,22 @@ static int collector_load(struct collector *c, const struct collector_options *o
 		return diag_set(d, DIAG_FAILED, errno, "cannot open the ring buffer: %s",
 				strerror(errno));
 	/* Attached before: none is made unseen. */
-	return cgroup_names_learn(&c->cgroups) ? diag_oom(d) : 0;
+	if (cgroup_names_learn(&c->cgroups))
+		return diag_oom(d);
+	return options->stacks ? collector_open_stacks(c, options, d) : 0;
+}
+
+static int require_debuginfod(struct diag *d)
+{
+	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
+	int err = debuginfod_new(&debuginfod);
+
+	if (err == -ENOENT)
+		return diag_set(
+			d, DIAG_FAILED, ENOENT,
+			"--debuginfod needs debuginfod-find, which is not installed: it is in "
+			"the package debuginfod, on Fedora elfutils-debuginfod-client");
+	return err ? diag_oom(d) : 0;
 }
 
 int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d)
@@ -261,6 +303,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 
 	features_silence_libbpf(!options->verbose);
 	err = features_require(d);
+	if (!err && options->debuginfod)
+		err = require_debuginfod(d);
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));
@@ -289,6 +333,7 @@ void collector_free(struct collector *c)
 	free(c->base);
 	free(c->targets);
 	cgroup_names_done(&c->cgroups);
+	call_stacks_free(c->stacks);
 	free(c);
 }
 
@@ -387,8 +432,14 @@ int collector_complete_joins(struct collector *c)
 
 int collector_start(struct collector *c, struct diag *d)
 {
-	int err;
+	int err = 0;
 
+	/* After the targets were made, and before they are counted. */
+	if (c->stacks && c->skel->links.list_code)
+		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
+				strerror(-err));
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();
@@ -414,6 +465,18 @@ int collector_set_base(struct collector *c, const struct snapshot *snapshot)
 	c->nr_base = snapshot->nr_processes;
 	c->base_ns = snapshot->end_mono_ns;
 	return 0;
+}
+
+bool collector_lacks_unwinding(const struct collector *c)
+{
+	return c->stacks && (c->skel->rodata->frame_pointers || !features_have_unwinding());
+}
+
+void collector_tables(const struct collector *c, size_t *files, size_t *bytes)
+{
+	*files = *bytes = 0;
+	if (c->stacks)
+		call_stacks_tables(c->stacks, files, bytes);
 }
 
 size_t collector_targets(const struct collector *c)

@@ -35,9 +35,18 @@ struct collector_options {
 	bool wait;            /* units and users need not exist yet */
 	bool by_thread;       /* rows of live threads stand apart; ended ones are added up */
 	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
-	bool by_arg0;         /* rows are split by the first argument, */
-	const struct syscall_set *arg0_calls; /* of these calls; NULL: of all. Borrowed */
+	const struct syscall_set *calls; /* those of interest; NULL: all. Borrowed */
+	bool by_arg0;                    /* their rows are split by the first argument */
+	uint64_t slower_than_ns;         /* calls that took less time are not counted */
+	bool stacks;                     /* rows have the user stacks of their calls */
+	bool frame_pointers;             /* only by frame pointers, as on kernels before 5.17 */
+	bool kernel_stacks;              /* with the kernel stack in which a call slept last */
+	uint32_t max_stacks;             /* triples of thread, call and stack; 0: the default */
+	bool inlines;                    /* stacks have the functions that were inlined */
+	bool debuginfod;                 /* servers are asked for debug files */
 };
+
+#define DEFAULT_MAX_STACKS 65536
 
 /* Beyond this many, ended processes are folded by name, user and cgroup, half of them at a time. */
 #define DEFAULT_KEEP_EXITED 1000
@@ -49,6 +58,12 @@ struct target_options {
 };
 
 int collector_open(const struct collector_options *options, struct collector **ret, struct diag *d);
+
+/* With stacks: whether only frame pointers can be followed, so that most stacks will be short. */
+bool collector_lacks_unwinding(const struct collector *collector);
+
+/* With stacks: of how many files there are unwind tables, and their bytes in the kernel. */
+void collector_tables(const struct collector *collector, size_t *files, size_t *bytes);
 
 /* Detaches everything; NULL is fine. */
 void collector_free(struct collector *collector);

@@ -8,6 +8,7 @@
 #include "truss.skel.h"
 
 #include "bpftruss/abi.h"
+#include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
 #include "model/builder.h"
@@ -19,13 +20,15 @@ struct kernel_arrays {
 	struct tally *tallies;
 	struct overflow_row *overflow;
 	__u64 *losses;
+	struct stack_entry *stacks; /* NULL without --stacks */
 };
 
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
 	struct kernel_arrays arrays;
-	struct builder *ended; /* totals of tasks whose records were given back */
+	struct call_stacks *stacks; /* NULL without --stacks */
+	struct builder *ended;      /* totals of tasks whose records were given back */
 
 	struct process *targets;
 	size_t nr_targets;
@@ -70,6 +73,11 @@ const char *collector_cgroup(struct collector *collector, uint64_t id);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);
+
+/* Sizes the maps of --stacks, or leaves them and their programs out. 0 or -errno. */
+int collector_configure_stacks(struct collector *collector,
+			       const struct collector_options *options);
+
 /* Reads the overflow rows into a builder. 0 or -ENOMEM. */
 int overflow_read(const struct collector *collector, struct builder *builder);
 

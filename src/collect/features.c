@@ -198,6 +198,24 @@ static void check_in_flight(struct feature *f)
 		       "a call begun before attaching is shown only once it ends (5.15 or newer)");
 }
 
+bool features_have_unwinding(void)
+{
+	return kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_find_vma") &&
+	       kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_loop");
+}
+
+static void check_unwinding(struct feature *f)
+{
+	if (features_have_unwinding()) {
+		feature_set(f, FEATURE_OK, "bpf_find_vma, bpf_loop");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "no bpf_find_vma or no bpf_loop");
+	feature_remedy(f,
+		       "--stacks can follow frame pointers only, so most stacks are short (5.17 or "
+		       "newer)");
+}
+
 static void check_misses(struct feature *f)
 {
 	if (kernel_has(BTF_KIND_STRUCT, "bpf_prog_stats", "misses")) {
@@ -223,6 +241,7 @@ static const struct check {
 	{ "run-queue time", check_runq, true },
 	{ "calls in flight at attach", check_in_flight, true },
 	{ "cheap filter", check_cheap_filter, true },
+	{ "call stacks", check_unwinding, true },
 	{ "skipped programs", check_misses, true },
 };
 

@@ -35,6 +35,9 @@ int features_require(struct diag *d);
 /* Whether the kernel accounts run-queue time (sched_info.run_delay). */
 bool features_have_runq(void);
 
+/* Whether its programs can unwind by tables; else by frame pointers only. */
+bool features_have_unwinding(void);
+
 /* Turns libbpf's own messages off, or on to stderr. */
 void features_silence_libbpf(bool silent);
 

@@ -15,6 +15,7 @@
 
 /* A writer is done within a microsecond unless its CPU was taken away. */
 #define READ_TRIES 100000
+#define SLOT_TRIES 1000
 
 /*
  * Copies a slot while its task may write: calls is written first and settled last, so a copy
@@ -34,22 +35,59 @@ static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
 	return false;
 }
 
+static int row_read_stacks(const struct collector *c, uint32_t index, struct row *row)
+{
+	uint32_t limit = c->skel->rodata->max_stacks;
+
+	for (uint32_t i = 0; index && index < limit && i < limit; i++) {
+		const struct stack_entry *entry = &c->arrays.stacks[index];
+		struct stack_count count = {
+			.id = entry->id,
+			.calls = entry->calls,
+			.errors = entry->errors,
+			.wall_ns = entry->wall_ns,
+			.off_ns = entry->off_ns,
+			.runq_ns = entry->runq_ns,
+			.max_ns = entry->max_ns,
+		};
+
+		if (row_add_stack(row, &count))
+			return -ENOMEM;
+		index = entry->next;
+	}
+	return 0;
+}
+
+static int row_read_tally(const struct collector *c, const struct tally *tally, struct row *row)
+{
+	struct stack_count others = { .id = STACK_OTHERS, .calls = tally->count };
+
+	switch (tally->what) {
+	case TALLY_ARG0:
+		row->has_arg0 = true;
+		row->arg0 = tally->count;
+		return 0;
+	case TALLY_STACKS:
+		return row_read_stacks(c, (uint32_t)tally->count, row);
+	case TALLY_NO_STACK:
+		return row_add_stack(row, &others);
+	default:
+		if (tally->what < TALLY_WRAP)
+			return row_add_errno(row, (int)tally->what, tally->count);
+		row->hist.buckets[tally->what - TALLY_WRAP] += tally->count << 32;
+		return 0;
+	}
+}
+
 static int row_read_tallies(const struct collector *c, const struct call_slot *slot,
 			    struct row *row)
 {
 	uint32_t index = slot->first_tally;
 
 	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
-		const struct tally *tally = &c->arrays.tallies[index];
-
-		if (tally->what == TALLY_ARG0) {
-			row->has_arg0 = true;
-			row->arg0 = tally->count;
-		} else if (tally->what >= TALLY_WRAP)
-			row->hist.buckets[tally->what - TALLY_WRAP] += tally->count << 32;
-		else if (row_add_errno(row, (int)tally->what, tally->count))
+		if (row_read_tally(c, &c->arrays.tallies[index], row))
 			return -ENOMEM;
-		index = tally->next;
+		index = c->arrays.tallies[index].next;
 	}
 	return 0;
 }
@@ -89,18 +127,67 @@ static void row_identify(struct row *row, const struct collector *c,
 	}
 }
 
+static uint64_t above(uint64_t whole, uint64_t part)
+{
+	return whole > part ? whole - part : 0;
+}
+
+/* Calls without a stack of their own have what the others of the row have not. */
+static void row_fill_other_stacks(struct row *row)
+{
+	struct stack_count *others = row->stacks, sum = { 0 };
+
+	if (!row->nr_stacks || others->id != STACK_OTHERS)
+		return;
+	for (size_t i = 1; i < row->nr_stacks; i++) {
+		sum.errors += row->stacks[i].errors;
+		sum.wall_ns += row->stacks[i].wall_ns;
+		sum.off_ns += row->stacks[i].off_ns;
+		sum.runq_ns += row->stacks[i].runq_ns;
+	}
+	others->errors = above(row->errors, sum.errors);
+	others->wall_ns = above(row->wall_ns, sum.wall_ns);
+	others->off_ns = above(row->off_ns, sum.off_ns);
+	others->runq_ns = above(row->runq_ns, sum.runq_ns);
+	others->max_ns = row->max_ns;
+}
+
+/* What a slot's tallies say, as of the same call as its copy, if its task lets us. */
+static int slot_read_once(const struct collector *c, const struct task_record *record,
+			  uint32_t index, struct call_slot *copy, struct row *row)
+{
+	int err;
+
+	row_identify(row, c, record);
+	if (!slot_copy(&c->arrays.slots[index], copy))
+		return -EAGAIN;
+	row_fill(row, copy);
+	err = row_read_tallies(c, copy, row);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (err)
+		return err;
+	row_fill_other_stacks(row);
+	return __atomic_load_n(&c->arrays.slots[index].calls, __ATOMIC_RELAXED) == copy->calls
+		       ? 0
+		       : -EAGAIN;
+}
+
 static int slot_read(const struct collector *c, const struct task_record *record, uint32_t index,
 		     struct reading *reading, uint32_t *ret_next)
 {
 	struct call_slot copy;
 	struct row row;
-	int err;
+	int err = -EAGAIN;
 
-	if (!slot_copy(&c->arrays.slots[index], &copy))
+	for (int i = 0; i < SLOT_TRIES && err == -EAGAIN; i++) {
+		if (i)
+			row_done(&row);
+		err = slot_read_once(c, record, index, &copy, &row);
+	}
+	if (err == -EAGAIN) {
 		reading->torn_rows++;
-	row_identify(&row, c, record);
-	row_fill(&row, &copy);
-	err = row_read_tallies(c, &copy, &row);
+		err = 0;
+	}
 	if (!err && row.calls)
 		err = builder_add_row(reading->builder, &row);
 	row_done(&row);
@@ -279,6 +366,7 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	snapshot->end_mono_ns = c->stop_ns ?: clock_mono_ns();
 	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
 	snapshot->has_runq = c->has_runq;
+	snapshot->slower_than_ns = c->skel->rodata->slower_than_ns;
 	snapshot->caller_pidns = c->skel->rodata->pidns_inum != 0;
 	snapshot->targets = calloc(c->nr_targets + 1, sizeof(*snapshot->targets));
 	if (!snapshot->host || !snapshot->kernel || !snapshot->boot_id || !snapshot->targets)
@@ -344,9 +432,12 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 		err = collector_read_rows(c, snapshot);
 	if (!err)
 		err = snapshot_name_ids(c, snapshot);
+	if (!err && c->stacks)
+		err = call_stacks_name(c->stacks);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));
+	snapshot->stacks = c->stacks ? call_stacks_table(c->stacks) : NULL;
 	snapshot_name_targets(snapshot);
 	snapshot_read_losses(c, &snapshot->losses);
 	*ret = steal_ptr(&snapshot);

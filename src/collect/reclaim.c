@@ -13,6 +13,24 @@ static int give_back(struct bpf_map *pool, uint32_t index)
 	return bpf_map__update_elem(pool, NULL, 0, &index, sizeof(index), BPF_ANY);
 }
 
+static void stacks_free(struct collector *c, uint32_t index)
+{
+	struct stack_entry *entry;
+	uint32_t next;
+
+	for (; index; index = next) {
+		struct stack_key key = { 0 };
+
+		entry = &c->arrays.stacks[index];
+		next = entry->next;
+		key.id = entry->id;
+		key.slot = entry->slot;
+		bpf_map__delete_elem(c->skel->maps.stack_index, &key, sizeof(key), 0);
+		memset(entry, 0, sizeof(*entry));
+		give_back(c->skel->maps.returned_stacks, index);
+	}
+}
+
 static void tallies_free(struct collector *c, uint32_t index)
 {
 	struct tally *tally;
@@ -21,6 +39,8 @@ static void tallies_free(struct collector *c, uint32_t index)
 	for (; index; index = next) {
 		tally = &c->arrays.tallies[index];
 		next = tally->next;
+		if (tally->what == TALLY_STACKS)
+			stacks_free(c, (uint32_t)tally->count);
 		memset(tally, 0, sizeof(*tally));
 		give_back(c->skel->maps.returned_tallies, index);
 	}
@@ -111,6 +131,8 @@ int collector_reclaim(struct collector *c)
 	ring_buffer__consume(c->events);
 	cgroup_names_begin(&c->cgroups);
 	err = collector_complete_joins(c);
+	if (!err && c->stacks)
+		err = call_stacks_follow(c->stacks);
 	if (err)
 		return err;
 	for (uint32_t i = 1; i < used; i++) {

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns stacks on their way from the ring buffer to the table. Invariant: each is in the list of
+ * those without names or in the table; those with addresses of a process are named at once, while
+ * it lives.
+ */
+#include "collect/call_stacks.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "truss.skel.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "bpftruss/abi.h"
+#include "collect/code_inlines.h"
+#include "collect/kernel_code.h"
+#include "collect/process_code.h"
+
+/* Of a stack: the kernel's frames, then functions with all that was inlined into them. */
+#define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
+
+/* For tables before counting begins, and while it goes on: nothing else is done meanwhile. */
+#define START_NS  (10 * NS_PER_SEC)
+#define FOLLOW_NS (2 * NS_PER_SEC)
+
+/* Grows as events come. */
+struct event_list {
+	struct stack_event **stacks; /* each as long as its frames */
+	size_t nr_stacks;
+	struct pending_event *mappings;
+	size_t nr_mappings;
+};
+
+struct call_stacks {
+	struct unwind_tables *tables;
+	struct code_files *files;
+	struct code_inlines *inlines; /* NULL: not asked for */
+	struct process_code process;
+	struct stack_frame *frames; /* room for the names of a stack */
+	struct kernel_code kernel;
+	struct stack_table *table;
+	struct event_list fresh;
+	bool failed; /* no memory for an event: its stack has no frames */
+};
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static int stack_event_add(struct event_list *list, const void *data, size_t size)
+{
+	struct stack_event **grown =
+		reallocarray(list->stacks, list->nr_stacks + 1, sizeof(*grown));
+	void *copy = malloc(sizeof(struct stack_event));
+
+	if (grown)
+		list->stacks = grown;
+	if (!grown || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memset(copy, 0, sizeof(struct stack_event));
+	memcpy(copy, data, size < sizeof(struct stack_event) ? size : sizeof(struct stack_event));
+	list->stacks[list->nr_stacks++] = copy;
+	return 0;
+}
+
+static int pending_event_add(struct event_list *list, const struct pending_event *event)
+{
+	struct pending_event *grown =
+		reallocarray(list->mappings, list->nr_mappings + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	list->mappings = grown;
+	list->mappings[list->nr_mappings++] = *event;
+	return 0;
+}
+
+/* The first word tells the two kinds apart. */
+static int take_event(void *closure, void *data, size_t size)
+{
+	struct call_stacks *stacks = closure;
+	const uint64_t *id = data;
+	int err;
+
+	if (*id)
+		err = stack_event_add(&stacks->fresh, data, size);
+	else
+		err = pending_event_add(&stacks->fresh, data);
+	stacks->failed |= err != 0;
+	return 0;
+}
+
+static void event_list_clear(struct event_list *list)
+{
+	for (size_t i = 0; i < list->nr_stacks; i++)
+		free(list->stacks[i]);
+	list->nr_stacks = 0;
+	list->nr_mappings = 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* Where frames get their names. */
+static int names_new(struct call_stacks *stacks, const struct collector_options *options)
+{
+	int err = code_files_new(stacks->tables, options, &stacks->files);
+
+	if (!err && options->inlines)
+		err = code_inlines_new(stacks->files, &stacks->inlines);
+	stacks->frames = calloc(MAX_STACK_NAMES, sizeof(*stacks->frames));
+	return err ?: stacks->frames ? 0 : -ENOMEM;
+}
+
+int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
+		    struct ring_buffer *events, struct call_stacks **ret)
+{
+	struct call_stacks *stacks = calloc(1, sizeof(*stacks));
+	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
+
+	if (!err)
+		err = unwind_tables_new(skel, &stacks->tables);
+	if (!err)
+		err = names_new(stacks, options);
+	if (!err)
+		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
+				       stacks);
+	if (err) {
+		call_stacks_free(stacks);
+		return err;
+	}
+	*ret = stacks;
+	return 0;
+}
+
+void call_stacks_free(struct call_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	event_list_clear(&stacks->fresh);
+	free(stacks->fresh.stacks);
+	free(stacks->fresh.mappings);
+	free(stacks->frames);
+	process_code_done(&stacks->process);
+	code_inlines_free(stacks->inlines);
+	kernel_code_done(&stacks->kernel);
+	code_files_free(stacks->files);
+	unwind_tables_free(stacks->tables);
+	stack_table_free(stacks->table);
+	free(stacks);
+}
+
+void call_stacks_tables(const struct call_stacks *stacks, size_t *files, size_t *bytes)
+{
+	*files = code_files_count(stacks->files);
+	*bytes = unwind_tables_bytes(stacks->tables);
+}
+
+const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
+{
+	return stacks->table;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* A frame that is no address of a process. */
+struct file_frame {
+	uint32_t file;
+	uint64_t address;
+	bool exact;
+};
+
+static struct file_frame file_frame(const struct call_stacks *stacks, uint64_t frame)
+{
+	uint64_t place = frame & ~(FRAME_RAW | FRAME_INTERRUPTED);
+	uint32_t file = (uint32_t)(place >> FRAME_FILE_SHIFT);
+
+	return (struct file_frame){
+		.file = file,
+		.address = code_files_address(stacks->files, file, place & FRAME_OFFSET_MASK),
+		.exact = frame & FRAME_INTERRUPTED,
+	};
+}
+
+/* The functions that were inlined at a frame, if that is to be told. */
+static size_t frame_name_inlined(struct call_stacks *stacks, uint64_t frame, const char *module,
+				 struct stack_frame *ret)
+{
+	struct file_frame at = file_frame(stacks, frame);
+	const char *names[MAX_INLINE_DEPTH];
+	size_t count;
+
+	if (!stacks->inlines || frame & FRAME_RAW)
+		return 0;
+	count = code_inlines_find(stacks->inlines, at.file, at.address, at.exact, names);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = (struct stack_frame){
+			.module = module,
+			.symbol = names[i],
+			.inlined = true,
+		};
+	return count;
+}
+
+/* Returns how many frames it has become. */
+static size_t frame_name(struct call_stacks *stacks, uint32_t pid, uint64_t frame,
+			 struct stack_frame *ret)
+{
+	struct file_frame at = file_frame(stacks, frame);
+	struct code_name name;
+	size_t inlined;
+
+	if (frame & FRAME_RAW)
+		process_code_name(&stacks->process, stacks->files, pid,
+				  frame & ~(FRAME_RAW | FRAME_INTERRUPTED), at.exact, &name);
+	else
+		code_files_name(stacks->files, at.file, at.address, at.exact, &name);
+	inlined = frame_name_inlined(stacks, frame, name.module, ret);
+	ret[inlined] = (struct stack_frame){
+		.module = name.module,
+		.symbol = name.symbol,
+		.offset = name.offset,
+	};
+	return inlined + 1;
+}
+
+static size_t frame_count(const struct stack_event *event)
+{
+	return event->nr_frames < MAX_FRAMES ? event->nr_frames : MAX_FRAMES;
+}
+
+/* What takes the stack stands on it: the switch, and the tracepoint's own functions. */
+static bool frame_is_of_switch(const struct stack_frame *frame)
+{
+	static const char *const begins[] = { "bpf_", "__bpf_", "__traceiter_", "trace_" };
+
+	if (!frame->symbol)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
+		if (!strncmp(frame->symbol, begins[i], strlen(begins[i])))
+			return true;
+	}
+	return !strcmp(frame->symbol, "__schedule") || !strcmp(frame->symbol, "schedule");
+}
+
+static void kernel_frame_name(struct call_stacks *stacks, uint64_t address, struct stack_frame *ret)
+{
+	const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
+
+	*ret = (struct stack_frame){
+		.module = symbol && symbol->module ? symbol->module : "kernel",
+		.symbol = symbol ? symbol->name : NULL,
+		.offset = symbol ? address - symbol->address : address,
+		.kernel = true,
+	};
+}
+
+/* A kernel stack goes into the table, too: user stacks begin with its frames. */
+static int kernel_stack_name(struct call_stacks *stacks, const struct stack_event *event)
+{
+	struct stack_frame frames[MAX_FRAMES];
+	struct stack stack = { .id = event->id, .frames = frames };
+
+	for (size_t i = 0; i < frame_count(event); i++) {
+		struct stack_frame *frame = &frames[stack.nr_frames];
+
+		kernel_frame_name(stacks, event->frames[i], frame);
+		if (stack.nr_frames || !frame_is_of_switch(frame))
+			stack.nr_frames++;
+	}
+	return stack_table_add(stacks->table, &stack);
+}
+
+static int user_stack_name(struct call_stacks *stacks, const struct stack_event *event)
+{
+	const struct stack *kernel = stack_table_find(stacks->table, event->kernel);
+	struct stack stack = {
+		.id = event->id,
+		.end = event->end < NR_STACK_END ? event->end : STACK_FRAMES_LOST,
+		.frames = stacks->frames,
+	};
+
+	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
+		stack.frames[stack.nr_frames++] = kernel->frames[i];
+	for (size_t i = 0; i < frame_count(event); i++)
+		stack.nr_frames += frame_name(stacks, event->pid, event->frames[i],
+					      &stack.frames[stack.nr_frames]);
+	return stack_table_add(stacks->table, &stack);
+}
+
+static int stack_name(struct call_stacks *stacks, const struct stack_event *event)
+{
+	if (event->kernel == event->id)
+		return kernel_stack_name(stacks, event);
+	return user_stack_name(stacks, event);
+}
+
+static bool stack_is_raw(const struct stack_event *event)
+{
+	for (size_t i = 0; i < frame_count(event); i++) {
+		if (event->frames[i] & FRAME_RAW)
+			return true;
+	}
+	return false;
+}
+
+/* Names all stacks, or only those that nobody can name once their process is gone. */
+static int name_stacks(struct call_stacks *stacks, bool only_raw)
+{
+	struct event_list *fresh = &stacks->fresh;
+	size_t kept = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < fresh->nr_stacks; i++) {
+		struct stack_event *event = fresh->stacks[i];
+
+		if (err || (only_raw && !stack_is_raw(event))) {
+			fresh->stacks[kept++] = event;
+			continue;
+		}
+		err = stack_name(stacks, event);
+		free(event);
+	}
+	fresh->nr_stacks = kept;
+	return err;
+}
+
+/*
+ * What takes time, for all stacks at once. Not for those that are named while events come in: they
+ * cannot wait.
+ */
+static int learn_more(struct call_stacks *stacks, const struct stack_event *event)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < frame_count(event) && !err; i++) {
+		struct file_frame at = file_frame(stacks, event->frames[i]);
+
+		if (event->frames[i] & FRAME_RAW)
+			continue;
+		code_files_fetch(stacks->files, at.file);
+		if (stacks->inlines)
+			err = code_inlines_want(stacks->inlines, at.file, at.address, at.exact);
+	}
+	return err;
+}
+
+int call_stacks_name(struct call_stacks *stacks)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < stacks->fresh.nr_stacks && !err; i++)
+		err = learn_more(stacks, stacks->fresh.stacks[i]);
+	if (!err && stacks->inlines)
+		code_inlines_load(stacks->inlines);
+	return err ?: name_stacks(stacks, false);
+}
+
+static int learn_fresh(struct call_stacks *stacks, uint64_t budget_ns)
+{
+	struct event_list *fresh = &stacks->fresh;
+	int err = code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings, budget_ns);
+
+	fresh->nr_mappings = 0;
+	process_code_forget(&stacks->process);
+	return err ?: name_stacks(stacks, true);
+}
+
+int call_stacks_follow(struct call_stacks *stacks)
+{
+	return learn_fresh(stacks, FOLLOW_NS);
+}
+
+int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings)
+{
+	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
+	struct pending_event event;
+	ssize_t got;
+	int err = fd < 0 ? -errno : 0;
+
+	while (!err && (got = read(fd, &event, sizeof(event))) == sizeof(event))
+		err = pending_event_add(&stacks->fresh, &event);
+	return err ?: learn_fresh(stacks, START_NS);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The user space side of --stacks: makes the tables that the programs unwind by, takes the stacks
+ * that they send, and gives frames their names.
+ */
+#ifndef BPFTRUSS_CALL_STACKS_H
+#define BPFTRUSS_CALL_STACKS_H
+
+#include <bpf/libbpf.h>
+
+#include "collect/collector.h"
+#include "model/stack.h"
+
+struct call_stacks;
+struct truss_bpf;
+
+/* The maps must be loaded; adds its own to the ring buffers. Returns 0 or -errno. */
+int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
+		    struct ring_buffer *events, struct call_stacks **ret);
+
+/* NULL is fine. */
+void call_stacks_free(struct call_stacks *stacks);
+
+/* Makes the tables of all files whose code is mapped by any process now. 0 or -errno. */
+int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings);
+
+/*
+ * After the events were consumed: makes the tables that were asked for, and names what has to be
+ * named while its process lives. 0 or -ENOMEM.
+ */
+int call_stacks_follow(struct call_stacks *stacks);
+
+/* Gives names to all stacks that have come so far; inlined functions may take seconds. 0 or -ENOMEM. */
+int call_stacks_name(struct call_stacks *stacks);
+
+/* How many files have been looked at so far, and the kernel memory that their rows take. */
+void call_stacks_tables(const struct call_stacks *stacks, size_t *files, size_t *bytes);
+
+/* Grows with each call of call_stacks_name(); borrowed. */
+const struct stack_table *call_stacks_table(const struct call_stacks *stacks);
+
+#endif
