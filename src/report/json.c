@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/json_values.h"
 #include "model/unit.h"
+#include "report/frames.h"
 #include "report/label.h"
 #include "report/report.h"
 #include "syscalls/classes.h"
@@ -153,6 +154,69 @@ static int add_owner(json_t *to, const struct snapshot *snapshot, const struct r
 	return err;
 }
 
+static json_t *frame_json(const struct stack_frame *frame)
+{
+	json_t *to = json_object();
+	int err = 0;
+
+	err |= json_object_set_new(
+		to, "module", frame->module ? json_untrusted_text(frame->module) : json_null());
+	err |= json_object_set_new(
+		to, "symbol", frame->symbol ? json_untrusted_text(frame->symbol) : json_null());
+	err |= json_object_set_new(to, "offset", json_number(frame->offset));
+	err |= json_object_set_new(to, "inlined", json_boolean(frame->inlined));
+	return json_unless(err, to);
+}
+
+static json_t *frames_json(const struct stack_view *view)
+{
+	json_t *frames = json_array();
+	int err = 0;
+
+	for (size_t i = 0; i < view->nr_frames; i++)
+		err |= json_array_append_new(frames, frame_json(&view->frames[i]));
+	return json_unless(err, frames);
+}
+
+static json_t *stack_json(const struct snapshot *snapshot, const struct row *row,
+			  const struct stack_sample *sample)
+{
+	const struct stack_count *count = &sample->count;
+	bool timed = row_timed(row) > 0;
+	bool runq = timed && snapshot->has_runq;
+	uint64_t sleep_ns = count->off_ns - count->runq_ns;
+	char end[VIEW_END_WORD_MAX];
+	json_t *to = json_object();
+	int err = 0;
+
+	view_end_word(sample->view.end, end);
+	err |= json_object_set_new(to, "frames", frames_json(&sample->view));
+	err |= json_object_set_new(to, "end", json_string(end));
+	err |= json_object_set_new(to, "calls", json_number(count->calls));
+	err |= json_object_set_new(to, "errors", json_number(count->errors));
+	err |= json_object_set_new(to, "wall_ns", json_number_if(timed, count->wall_ns));
+	err |= json_object_set_new(to, "cpu_ns",
+				   json_number_if(timed, count->wall_ns - count->off_ns));
+	err |= json_object_set_new(to, "runq_ns", json_number_if(runq, count->runq_ns));
+	err |= json_object_set_new(to, "sleep_ns", json_number_if(runq, sleep_ns));
+	err |= json_object_set_new(to, "max_ns", json_number_if(timed, count->max_ns));
+	return json_unless(err, to);
+}
+
+/* Nothing, not even an empty list, unless stacks were asked for. */
+static int add_stacks(json_t *to, const struct snapshot *snapshot, const struct row *row)
+{
+	json_t *stacks __cleanup(json_freep) = snapshot->stacks ? json_array() : NULL;
+	struct stack_sample sample;
+	int err = snapshot->stacks && !stacks;
+
+	for (size_t i = 0; stacks && stack_sample_at(snapshot, row, i, &sample); i++)
+		err |= json_array_append_new(stacks, stack_json(snapshot, row, &sample));
+	if (err || !stacks)
+		return err;
+	return json_object_set(to, "stacks", stacks);
+}
+
 static json_t *row_json(const struct snapshot *snapshot, const struct row *row)
 {
 	bool moves_data = row->nr != ROW_NR_OTHER &&
@@ -168,6 +232,7 @@ static json_t *row_json(const struct snapshot *snapshot, const struct row *row)
 	err |= add_owner(to, snapshot, row);
 	err |= json_object_set_new(to, "errnos", errnos_json(row));
 	err |= json_object_set_new(to, "histogram", histogram_json(row));
+	err |= add_stacks(to, snapshot, row);
 	return json_unless(err, to);
 }
 
@@ -211,6 +276,9 @@ static json_t *snapshot_json(const struct snapshot *snapshot)
 				   json_string(snapshot->caller_pidns ? "caller" : "initial"));
 	err |= json_object_set_new(to, "exact", json_boolean(losses_none(&snapshot->losses)));
 	err |= json_object_set_new(to, "losses", json_losses(&snapshot->losses));
+	err |= json_object_set_new(
+		to, "slower_than_ns",
+		json_number_if(snapshot->slower_than_ns != 0, snapshot->slower_than_ns));
 	err |= json_object_set_new(to, "threads_unknown", json_number(snapshot->threads_unknown));
 	err |= json_object_set_new(to, "user_cpu_ns", json_number(snapshot_user_ns(snapshot)));
 	err |= json_object_set_new(to, "rows", rows_json(snapshot));

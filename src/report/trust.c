@@ -38,6 +38,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 {
 	struct row_list rows __cleanup(row_list_done) = { 0 };
 	const char *separator = "in flight: ";
+	char least[AGE_MAX];
 
 	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
 		return -ENOMEM;
@@ -53,6 +54,10 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 	}
 	if (*separator == ',')
 		fputc('\n', out);
+	if (snapshot->slower_than_ns) {
+		format_age(snapshot->slower_than_ns, least, sizeof(least));
+		fprintf(out, "only calls that took at least %s\n", least);
+	}
 	if (snapshot->caller_pidns)
 		fputs("pids are those of this pid namespace\n", out);
 	if (snapshot->threads_unknown)

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the layout of flame graphs: stacks are sorted by their steps from the outside in, so that
+ * those which share steps are neighbours, and a box is a run of them. Invariant: boxes above a
+ * box are within it, and a box comes before those above it.
+ */
+#include "report/flame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* One stack of one call of one process: process, end if incomplete, frames, system call. */
+struct path {
+	const struct row *row;
+	const struct process *process; /* NULL: nobody's */
+	struct stack_sample sample;
+	uint64_t weight;
+};
+
+struct path_list {
+	struct path *paths; /* owned */
+	size_t count;
+};
+
+/* A level of a path. */
+struct step {
+	enum box_kind kind;
+	const struct path *path;
+	const struct stack_frame *frame; /* of frames */
+};
+
+static void paths_done(struct path_list *list)
+{
+	free(list->paths);
+}
+
+void flame_done(struct flame *flame)
+{
+	free(flame->boxes);
+	flame->boxes = NULL;
+}
+
+/* --- steps --- */
+
+static bool path_is_incomplete(const struct path *path)
+{
+	return view_end_name(path->sample.view.end) != NULL;
+}
+
+static size_t path_length(const struct path *path)
+{
+	return 1 + path_is_incomplete(path) + path->sample.view.nr_frames + 1;
+}
+
+static struct step path_step(const struct path *path, size_t index)
+{
+	const struct stack_view *view = &path->sample.view;
+	size_t first = 1 + path_is_incomplete(path);
+	struct step step = { .path = path };
+
+	if (index == 0) {
+		step.kind = BOX_COMM;
+	} else if (index < first) {
+		step.kind = BOX_END;
+	} else if (index < first + view->nr_frames) {
+		step.frame = &view->frames[view->nr_frames - 1 - (index - first)];
+		step.kind = step.frame->kernel ? BOX_KERNEL : BOX_USER;
+	} else {
+		step.kind = BOX_SYSCALL;
+	}
+	return step;
+}
+
+static int compare_comms(const struct process *a, const struct process *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strncmp(a->comm, b->comm, PROCESS_COMM_SIZE);
+}
+
+static int compare_calls(const struct row *a, const struct row *b)
+{
+	int order = (int)a->abi - (int)b->abi;
+
+	return order ?: (a->nr > b->nr) - (a->nr < b->nr);
+}
+
+static int compare_steps(const struct step *a, const struct step *b)
+{
+	unsigned int x = a->path->sample.view.end, y = b->path->sample.view.end;
+
+	if (a->kind != b->kind)
+		return (int)a->kind - (int)b->kind;
+	if (a->frame)
+		return frame_compare(a->frame, b->frame, FRAME_FUNCTION);
+	if (a->kind == BOX_COMM)
+		return compare_comms(a->path->process, b->path->process);
+	if (a->kind == BOX_END)
+		return (x > y) - (x < y);
+	return compare_calls(a->path->row, b->path->row);
+}
+
+static int compare_paths(const void *x, const void *y)
+{
+	const struct path *a = x, *b = y;
+	size_t i = 0;
+	int order = 0;
+
+	/* No path begins with another whole one: only the last step is a system call. */
+	for (; !order && i < path_length(a) && i < path_length(b); i++) {
+		struct step u = path_step(a, i), v = path_step(b, i);
+
+		order = compare_steps(&u, &v);
+	}
+	return order;
+}
+
+static int paths_make(const struct snapshot *snapshot, enum stack_weight weight,
+		      struct path_list *ret)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		most += stack_sample_limit(&snapshot->rows[i]);
+	ret->paths = calloc(most + 1, sizeof(*ret->paths));
+	if (!ret->paths)
+		return -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = &snapshot->rows[i];
+		struct path path = {
+			.row = row,
+			.process = snapshot_find_process(snapshot, row->pid, row->boot_ns),
+		};
+
+		for (size_t j = 0; stack_sample_at(snapshot, row, j, &path.sample); j++) {
+			path.weight = weight == STACK_WEIGHT_TIME ? path.sample.count.wall_ns
+								  : path.sample.count.calls;
+			if (path.weight)
+				ret->paths[ret->count++] = path;
+		}
+	}
+	qsort(ret->paths, ret->count, sizeof(*ret->paths), compare_paths);
+	return 0;
+}
+
+/* --- boxes --- */
+
+struct layout {
+	struct flame *flame;
+	const struct path *paths;
+	size_t capacity;
+	uint64_t least; /* lighter boxes are left out */
+};
+
+static int layout_add(struct layout *layout, const struct flame_box *box)
+{
+	struct flame *flame = layout->flame;
+	size_t capacity = layout->capacity ? 2 * layout->capacity : 256;
+	struct flame_box *grown;
+
+	if (flame->nr_boxes == layout->capacity) {
+		grown = reallocarray(flame->boxes, capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		flame->boxes = grown;
+		layout->capacity = capacity;
+	}
+	flame->boxes[flame->nr_boxes++] = *box;
+	if (flame->depth < box->depth + 1)
+		flame->depth = box->depth + 1;
+	return 0;
+}
+
+/* Paths from first on that take the same step, at most up to end. */
+static size_t run_length(const struct layout *layout, size_t first, size_t end, size_t index)
+{
+	struct step step = path_step(&layout->paths[first], index);
+	size_t length = 1;
+
+	for (; first + length < end; length++) {
+		struct step next = path_step(&layout->paths[first + length], index);
+
+		if (compare_steps(&step, &next))
+			break;
+	}
+	return length;
+}
+
+static struct flame_box box_of(const struct layout *layout, size_t first, size_t count)
+{
+	const struct path *paths = &layout->paths[first];
+	struct flame_box box = { .kind = BOX_ROOT };
+
+	for (size_t i = 0; i < count; i++) {
+		box.weight += paths[i].weight;
+		box.calls += paths[i].sample.count.calls;
+		box.wall_ns += paths[i].sample.count.wall_ns;
+	}
+	return box;
+}
+
+/* All boxes of paths that share their first steps, side by side, and those above each. */
+static int layout_level(struct layout *layout, size_t first, size_t end, size_t index,
+			uint64_t start)
+{
+	size_t length;
+	int err = 0;
+
+	for (; first < end && !err; first += length) {
+		struct step step = path_step(&layout->paths[first], index);
+		struct flame_box box;
+
+		length = run_length(layout, first, end, index);
+		box = box_of(layout, first, length);
+		box.kind = step.kind;
+		box.depth = (unsigned int)index + 1;
+		box.start = start;
+		box.frame = step.frame;
+		box.row = step.path->row;
+		box.end = step.path->sample.view.end;
+		start += box.weight;
+		if (box.weight < layout->least)
+			continue;
+		err = layout_add(layout, &box);
+		if (!err && step.kind != BOX_SYSCALL)
+			err = layout_level(layout, first, first + length, index + 1, box.start);
+	}
+	return err;
+}
+
+/* --- colours --- */
+
+struct share {
+	const char *module;
+	uint64_t weight; /* of all boxes: its area */
+};
+
+static int compare_modules(const void *x, const void *y)
+{
+	const struct share *a = x, *b = y;
+
+	return strcmp(a->module, b->module);
+}
+
+static int compare_shares(const void *x, const void *y)
+{
+	const struct share *a = x, *b = y;
+
+	return (a->weight < b->weight) - (a->weight > b->weight) ?: compare_modules(a, b);
+}
+
+static int flame_choose_modules(struct flame *flame)
+{
+	struct share *shares __cleanup(freep) = calloc(flame->nr_boxes + 1, sizeof(*shares));
+	size_t count = 0, kept = 0;
+
+	if (!shares)
+		return -ENOMEM;
+	for (size_t i = 0; i < flame->nr_boxes; i++) {
+		const struct flame_box *box = &flame->boxes[i];
+
+		if (box->kind == BOX_USER && *frame_module(box->frame))
+			shares[count++] = (struct share){ frame_module(box->frame), box->weight };
+	}
+	qsort(shares, count, sizeof(*shares), compare_modules);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && !compare_modules(&shares[kept - 1], &shares[i]))
+			shares[kept - 1].weight += shares[i].weight;
+		else
+			shares[kept++] = shares[i];
+	}
+	qsort(shares, kept, sizeof(*shares), compare_shares);
+	for (size_t i = 0; i < kept && i < FLAME_MODULES; i++)
+		flame->modules[flame->nr_modules++] = shares[i].module;
+	return 0;
+}
+
+size_t flame_box_module(const struct flame *flame, const struct flame_box *box)
+{
+	for (size_t i = 0; i < flame->nr_modules; i++) {
+		if (!strcmp(flame->modules[i], frame_module(box->frame)))
+			return i;
+	}
+	return FLAME_MODULES;
+}
+
+char *flame_box_name(const struct flame *flame, const struct flame_box *box)
+{
+	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+
+	if (box->frame)
+		return frame_label(box->frame, FRAME_NAME);
+	if (box->kind == BOX_END)
+		return strdup(view_end_name(box->end));
+	if (box->kind == BOX_ROOT)
+		return strdup("all");
+	row_comm(flame->snapshot, box->row, comm);
+	row_label(box->row, call, sizeof(call));
+	return strdup(box->kind == BOX_COMM ? comm : call);
+}
+
+int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
+	       struct flame *ret)
+{
+	struct path_list list __cleanup(paths_done) = { .paths = NULL };
+	struct flame flame __cleanup(flame_done) = { .snapshot = snapshot, .weight = weight };
+	struct layout layout = { .flame = &flame };
+	struct flame_box root;
+	int err = paths_make(snapshot, weight, &list);
+
+	if (err)
+		return err;
+	layout.paths = list.paths;
+	root = box_of(&layout, 0, list.count);
+	layout.least = root.weight / parts;
+	err = layout_add(&layout, &root);
+	err = err ?: layout_level(&layout, 0, list.count, 0, 0);
+	err = err ?: flame_choose_modules(&flame);
+	if (err)
+		return err;
+	*ret = flame;
+	flame.boxes = NULL;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a flame graph shows: boxes, before anything is drawn. */
+#ifndef BPFTRUSS_FLAME_H
+#define BPFTRUSS_FLAME_H
+
+#include "report/frames.h"
+#include "report/stacks.h"
+
+enum box_kind {
+	BOX_ROOT,
+	BOX_COMM,
+	BOX_END, /* why there are no frames between it and the process */
+	BOX_USER,
+	BOX_KERNEL,
+	BOX_SYSCALL,
+	NR_BOX_KIND,
+};
+
+/* All stacks that have the same from the outside up to it. */
+struct flame_box {
+	enum box_kind kind;
+	unsigned int depth;              /* 0: the root */
+	uint64_t start, weight;          /* of the root's weight, from the left */
+	uint64_t calls, wall_ns;         /* in it */
+	const struct stack_frame *frame; /* of BOX_USER, BOX_KERNEL */
+	const struct row *row;           /* one of those in it; NULL for the root */
+	unsigned int end;                /* of BOX_END */
+};
+
+#define FLAME_MODULES 7
+
+struct flame {
+	const struct snapshot *snapshot;
+	enum stack_weight weight;
+	struct flame_box *boxes; /* owned; the root first, then each before those above it */
+	size_t nr_boxes;
+	unsigned int depth;                 /* levels */
+	const char *modules[FLAME_MODULES]; /* with the most of the graph; they get a colour each */
+	size_t nr_modules;
+};
+
+/*
+ * Boxes that are less than one part in so many of the root are left out; they are still in those
+ * below. Returns 0 or -ENOMEM.
+ */
+int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
+	       struct flame *ret);
+
+void flame_done(struct flame *flame);
+
+/* What stands in a box, escaped for screens; to be freed. NULL: no memory. */
+char *flame_box_name(const struct flame *flame, const struct flame_box *box);
+
+/* Of a user frame: FLAME_MODULES when it has no colour of its own. */
+size_t flame_box_module(const struct flame *flame, const struct flame_box *box);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the folded format. Invariant: a line has exactly one blank, before its number, and a
+ * semicolon only between names, whatever the names are.
+ */
+#include "report/stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/frames.h"
+
+struct folded_line {
+	char *path; /* owned */
+	uint64_t weight;
+};
+
+struct folded {
+	struct folded_line *lines; /* owned */
+	size_t count;
+};
+
+static void folded_done(struct folded *folded)
+{
+	for (size_t i = 0; i < folded->count; i++)
+		free(folded->lines[i].path);
+	free(folded->lines);
+}
+
+/* Everything that some reader splits a line at; control characters are escaped already. */
+static const struct {
+	const char *bytes, *instead;
+} separators[] = {
+	{ ";", ":" },
+	{ " ", "_" },
+	{ "\xc2\xa0", "_" },
+	{ "\xe1\x9a\x80", "_" },
+	{ "\xe2\x80\x80", "_" },
+	{ "\xe2\x80\x81", "_" },
+	{ "\xe2\x80\x82", "_" },
+	{ "\xe2\x80\x83", "_" },
+	{ "\xe2\x80\x84", "_" },
+	{ "\xe2\x80\x85", "_" },
+	{ "\xe2\x80\x86", "_" },
+	{ "\xe2\x80\x87", "_" },
+	{ "\xe2\x80\x88", "_" },
+	{ "\xe2\x80\x89", "_" },
+	{ "\xe2\x80\x8a", "_" },
+	{ "\xe2\x80\xaf", "_" },
+	{ "\xe2\x81\x9f", "_" },
+	{ "\xe3\x80\x80", "_" },
+};
+
+static void write_name(const char *name, FILE *out)
+{
+	while (*name) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(separators) &&
+		       strncmp(name, separators[i].bytes, strlen(separators[i].bytes)))
+			i++;
+		if (i < ARRAY_SIZE(separators)) {
+			fputs(separators[i].instead, out);
+			name += strlen(separators[i].bytes);
+		} else {
+			fputc(*name++, out);
+		}
+	}
+}
+
+/* Marks are those that flame graph tools know: [i] and [k]. */
+static int write_frame(const struct stack_frame *frame, FILE *out)
+{
+	char *label __cleanup(freep) = frame_label(frame, FRAME_FUNCTION);
+
+	if (!label)
+		return -ENOMEM;
+	fputc(';', out);
+	write_name(label, out);
+	if (frame->inlined)
+		fputs("_[i]", out);
+	else if (frame->kernel)
+		fputs("_[k]", out);
+	return 0;
+}
+
+static int write_path(const struct snapshot *snapshot, const struct row *row,
+		      const struct stack_view *view, FILE *out)
+{
+	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	int err = 0;
+
+	row_comm(snapshot, row, comm);
+	write_name(comm, out);
+	if (view_end_name(view->end)) {
+		fputc(';', out);
+		write_name(view_end_name(view->end), out);
+	}
+	for (size_t i = view->nr_frames; i-- > 0 && !err;)
+		err = write_frame(&view->frames[i], out);
+	row_label(row, call, sizeof(call));
+	fputc(';', out);
+	write_name(call, out);
+	return err;
+}
+
+static int folded_add(struct folded *folded, const struct snapshot *snapshot, const struct row *row,
+		      const struct stack_sample *sample, uint64_t weight)
+{
+	struct folded_line line = { .weight = weight };
+	size_t size;
+	FILE *out = open_memstream(&line.path, &size);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = write_path(snapshot, row, &sample->view, out);
+	if (fclose(out) || err) {
+		free(line.path);
+		return -ENOMEM;
+	}
+	folded->lines[folded->count++] = line;
+	return 0;
+}
+
+static int folded_add_row(struct folded *folded, const struct snapshot *snapshot,
+			  const struct row *row, enum stack_weight weight)
+{
+	struct stack_sample sample;
+
+	for (size_t i = 0; stack_sample_at(snapshot, row, i, &sample); i++) {
+		uint64_t count =
+			weight == STACK_WEIGHT_TIME ? sample.count.wall_ns : sample.count.calls;
+
+		if (count && folded_add(folded, snapshot, row, &sample, count))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int folded_make(const struct snapshot *snapshot, enum stack_weight weight,
+		       struct folded *ret)
+{
+	size_t most = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		most += stack_sample_limit(&snapshot->rows[i]);
+	ret->lines = calloc(most + 1, sizeof(*ret->lines));
+	if (!ret->lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
+		err = folded_add_row(ret, snapshot, &snapshot->rows[i], weight);
+	return err;
+}
+
+static int compare_lines(const void *x, const void *y)
+{
+	const struct folded_line *a = x, *b = y;
+
+	return strcmp(a->path, b->path);
+}
+
+int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FILE *out)
+{
+	struct folded folded __cleanup(folded_done) = { .lines = NULL };
+	uint64_t sum = 0;
+
+	if (folded_make(snapshot, weight, &folded))
+		return -ENOMEM;
+	qsort(folded.lines, folded.count, sizeof(*folded.lines), compare_lines);
+	for (size_t i = 0; i < folded.count; i++) {
+		sum += folded.lines[i].weight;
+		if (i + 1 < folded.count && !compare_lines(&folded.lines[i], &folded.lines[i + 1]))
+			continue;
+		fprintf(out, "%s %" PRIu64 "\n", folded.lines[i].path, sum);
+		sum = 0;
+	}
+	return ferror(out) ? -EIO : 0;
+}

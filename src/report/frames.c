@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns how stacks are looked up, compared and spelled. Invariant: the samples of a row add up to
+ * the row, whatever its list of stacks lacks.
+ */
+#include "report/frames.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static struct stack_view view_find(const struct snapshot *snapshot, uint64_t id)
+{
+	const struct stack *stack = NULL;
+
+	if (id == STACK_OTHERS)
+		return (struct stack_view){ .end = VIEW_OTHERS };
+	if (snapshot->stacks)
+		stack = stack_table_find(snapshot->stacks, id);
+	if (!stack)
+		return (struct stack_view){ .end = STACK_FRAMES_LOST };
+	return (struct stack_view){ stack->frames, stack->nr_frames, stack->end };
+}
+
+void stack_count_add(struct stack_count *into, const struct stack_count *from)
+{
+	into->calls += from->calls;
+	into->errors += from->errors;
+	into->wall_ns += from->wall_ns;
+	into->off_ns += from->off_ns;
+	into->runq_ns += from->runq_ns;
+	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+}
+
+static uint64_t above(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+/* What the row has in none of its stacks, as rows of calls that found no room do. */
+static struct stack_count row_remainder(const struct row *row)
+{
+	struct stack_count sum = { .id = STACK_OTHERS };
+
+	for (size_t i = 0; i < row->nr_stacks; i++)
+		stack_count_add(&sum, &row->stacks[i]);
+	return (struct stack_count){
+		.id = STACK_OTHERS,
+		.calls = above(row->calls, sum.calls),
+		.errors = above(row->errors, sum.errors),
+		.wall_ns = above(row->wall_ns, sum.wall_ns),
+		.off_ns = above(row->off_ns, sum.off_ns),
+		.runq_ns = above(row->runq_ns, sum.runq_ns),
+		.max_ns = row->max_ns,
+	};
+}
+
+bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
+		     struct stack_sample *ret)
+{
+	if (index > row->nr_stacks)
+		return false;
+	ret->count = index < row->nr_stacks ? row->stacks[index] : row_remainder(row);
+	ret->view = view_find(snapshot, ret->count.id);
+	return index < row->nr_stacks || ret->count.calls;
+}
+
+size_t stack_sample_limit(const struct row *row)
+{
+	return row->nr_stacks + 1;
+}
+
+int stack_view_compare(const struct stack_view *a, const struct stack_view *b)
+{
+	size_t both = a->nr_frames < b->nr_frames ? a->nr_frames : b->nr_frames;
+	int order = 0;
+
+	for (size_t i = 0; i < both && !order; i++)
+		order = frame_compare(&a->frames[i], &b->frames[i], FRAME_EXACT);
+	order = order ?: (a->nr_frames > b->nr_frames) - (a->nr_frames < b->nr_frames);
+	return order ?: (a->end > b->end) - (a->end < b->end);
+}
+
+const char *view_end_name(unsigned int end)
+{
+	return end == VIEW_OTHERS ? "[other stacks]" : stack_end_name((enum stack_end)end);
+}
+
+void view_end_word(unsigned int end, char buf[VIEW_END_WORD_MAX])
+{
+	const char *name = view_end_name(end) ?: "complete";
+	size_t used = 0;
+
+	for (; *name && used + 1 < VIEW_END_WORD_MAX; name++) {
+		if (*name != '[' && *name != ']')
+			buf[used++] = isalnum((unsigned char)*name) ? *name : '_';
+	}
+	buf[used] = '\0';
+}
+
+const char *frame_module(const struct stack_frame *frame)
+{
+	if (frame->kernel && (!frame->module || !strcmp(frame->module, "[kernel]")))
+		return "kernel";
+	return frame->module ?: "";
+}
+
+const char *frame_symbol(const struct stack_frame *frame)
+{
+	/* No name is none that is empty. */
+	return frame->symbol && *frame->symbol ? frame->symbol : NULL;
+}
+
+int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form)
+{
+	int order = (int)a->kernel - (int)b->kernel;
+
+	order = order ?: strcmp(frame_module(a), frame_module(b));
+	order = order ?: strcmp(frame_symbol(a) ?: "", frame_symbol(b) ?: "");
+	order = order ?: (int)a->inlined - (int)b->inlined;
+	if (order || (frame_symbol(a) && form != FRAME_EXACT))
+		return order;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static char *text_visible(const char *text)
+{
+	size_t length = strlen(text);
+	char *visible = malloc(TEXT_ESCAPED_MAX(length));
+
+	if (visible)
+		text_escape_visible(text, length, visible);
+	return visible;
+}
+
+char *frame_label(const struct stack_frame *frame, enum frame_form form)
+{
+	char *module __cleanup(freep) = text_visible(frame_module(frame));
+	char *symbol __cleanup(freep) = text_visible(frame_symbol(frame) ?: "");
+	bool named = frame_symbol(frame) != NULL;
+	bool has_module = *frame_module(frame) && (form != FRAME_NAME || !named);
+	bool has_offset = !named || (form == FRAME_EXACT && frame->offset);
+	char offset[24] = "", *label;
+
+	if (!module || !symbol)
+		return NULL;
+	if (has_offset)
+		snprintf(offset, sizeof(offset), "%s0x%" PRIx64, named ? "+" : "", frame->offset);
+	if (asprintf(&label, "%s%s%s%s%s", has_module ? module : "", has_module ? "`" : "", symbol,
+		     offset, frame->inlined && form == FRAME_EXACT ? " [inlined]" : "") < 0)
+		return NULL;
+	return label;
+}
+
+void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[ROW_COMM_MAX])
+{
+	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+
+	if (!process)
+		strcpy(buf, "[overflow]");
+	else if (*process->comm)
+		text_escape_visible(process->comm, PROCESS_COMM_SIZE, buf);
+	else
+		strcpy(buf, "[unnamed]");
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stacks as reports see them: every call has one, and frames have a spelling. */
+#ifndef BPFTRUSS_FRAMES_H
+#define BPFTRUSS_FRAMES_H
+
+#include "model/snapshot.h"
+#include "report/label.h"
+
+/* As the end of a view: calls whose stack found no room. */
+#define VIEW_OTHERS NR_STACK_END
+
+#define NR_VIEW_END (NR_STACK_END + 1)
+
+/* What is known of a stack; its frames belong to the snapshot's table. */
+struct stack_view {
+	const struct stack_frame *frames; /* innermost first */
+	size_t nr_frames;
+	unsigned int end; /* enum stack_end, or VIEW_OTHERS */
+};
+
+/* One stack of one row or group. */
+struct stack_sample {
+	struct stack_view view;
+	struct stack_count count;
+};
+
+/*
+ * The stack at an index, false after the last. Calls that the row has in no stack are in a last
+ * one of VIEW_OTHERS, so that the sum is always that of the row.
+ */
+bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
+		     struct stack_sample *ret);
+
+/* Upper limit of the samples of a row. */
+size_t stack_sample_limit(const struct row *row);
+
+/* Orders by frames from the inside out, then by end; equal ones are printed alike. */
+int stack_view_compare(const struct stack_view *a, const struct stack_view *b);
+
+/* [truncated]; NULL for STACK_COMPLETE. */
+const char *view_end_name(unsigned int end);
+
+/* The same in one word, for files: truncated, complete. */
+#define VIEW_END_WORD_MAX 32
+void view_end_word(unsigned int end, char buf[VIEW_END_WORD_MAX]);
+
+/* Adds counts; the maximum is that of both. */
+void stack_count_add(struct stack_count *into, const struct stack_count *from);
+
+enum frame_form {
+	FRAME_EXACT,    /* libc.so.6`read+0x1d, and [inlined] behind it */
+	FRAME_FUNCTION, /* libc.so.6`read */
+	FRAME_NAME,     /* read */
+	NR_FRAME_FORM,
+};
+
+/*
+ * A frame as DTrace spells it, what is not known of it left out; without a name, all forms have
+ * module and address. For screens: through text_escape_visible(). To be freed; NULL: no memory.
+ */
+char *frame_label(const struct stack_frame *frame, enum frame_form form);
+
+/* The module, kernel for the kernel's own code, "" for none. Untrusted bytes. */
+const char *frame_module(const struct stack_frame *frame);
+
+/* The symbol, NULL when unknown. Untrusted bytes. */
+const char *frame_symbol(const struct stack_frame *frame);
+
+/* The name of the process whose row it is, escaped for screens; never empty. */
+#define ROW_COMM_MAX TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)
+void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[ROW_COMM_MAX]);
+
+/* Orders frames by what is printed; offsets count only in FRAME_EXACT or without a name. */
+int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the profile for pprof, a message Profile of its profile.proto. Things that samples share
+ * are numbered when they first come up, and written at once; only the strings come last.
+ * Invariant: string 0 is "", and other numbers begin with 1, as 0 means none.
+ */
+#include "report/stacks.h"
+
+#include <errno.h>
+#include <search.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/frames.h"
+#include "report/gzip.h"
+#include "report/protobuf.h"
+
+/* Fields of the messages. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+
+	VALUE_TYPE_TYPE = 1,
+	VALUE_TYPE_UNIT = 2,
+
+	SAMPLE_LOCATION_ID = 1,
+	SAMPLE_VALUE = 2,
+	SAMPLE_LABEL = 3,
+
+	LABEL_KEY = 1,
+	LABEL_STR = 2,
+	LABEL_NUM = 3,
+
+	MAPPING_ID = 1,
+	MAPPING_FILENAME = 5,
+	MAPPING_HAS_FUNCTIONS = 7,
+
+	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+
+	LINE_FUNCTION_ID = 1,
+
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_SYSTEM_NAME = 3,
+};
+
+enum sample_type {
+	SAMPLE_CALLS,
+	SAMPLE_WALL,
+	SAMPLE_CPU,
+	SAMPLE_ERRORS,
+	NR_SAMPLE_TYPE,
+};
+
+/* A frame with those that were inlined into it, innermost first: one location. */
+struct frame_run {
+	const struct stack_frame *frames;
+	size_t count;
+};
+
+/* Something that has a number. */
+struct numbered {
+	union {
+		const char *text;
+		struct frame_run run;
+	} key;
+	uint64_t id;
+	char *owned; /* the text, if it is not the snapshot's */
+};
+
+struct numbering {
+	void *tree;
+	uint64_t count;
+};
+
+struct pprof {
+	const struct snapshot *snapshot;
+	struct protobuf profile, strings;
+	struct numbering string_ids, mapping_ids, function_ids, location_ids;
+	struct stack_frame ends[NR_VIEW_END]; /* what incomplete stacks end with */
+	uint64_t *locations;                  /* of a sample; owned */
+};
+
+static void numbered_free(void *node)
+{
+	struct numbered *numbered = node;
+
+	free(numbered->owned);
+	free(numbered);
+}
+
+static void pprof_done(struct pprof *pprof)
+{
+	protobuf_done(&pprof->profile);
+	protobuf_done(&pprof->strings);
+	tdestroy(pprof->string_ids.tree, numbered_free);
+	tdestroy(pprof->mapping_ids.tree, numbered_free);
+	tdestroy(pprof->function_ids.tree, numbered_free);
+	tdestroy(pprof->location_ids.tree, numbered_free);
+	free(pprof->locations);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(((const struct numbered *)a)->key.text,
+		      ((const struct numbered *)b)->key.text);
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct frame_run *x = &((const struct numbered *)a)->key.run;
+	const struct frame_run *y = &((const struct numbered *)b)->key.run;
+	int order = (x->count > y->count) - (x->count < y->count);
+
+	for (size_t i = 0; i < x->count && !order; i++)
+		order = frame_compare(&x->frames[i], &y->frames[i], FRAME_EXACT);
+	return order;
+}
+
+/* 0 if it is new. */
+static uint64_t numbered_find(const struct numbering *numbering, const struct numbered *key,
+			      int (*compare)(const void *, const void *))
+{
+	struct numbered *const *found = tfind(key, &numbering->tree, compare);
+
+	return found ? (*found)->id : 0;
+}
+
+/* Numbers a new one; what it owns is freed in any case. 0: no memory, as the profile remembers. */
+static uint64_t numbered_add(struct pprof *pprof, struct numbering *numbering,
+			     const struct numbered *key, int (*compare)(const void *, const void *))
+{
+	struct numbered *copy = malloc(sizeof(*copy));
+
+	if (copy)
+		*copy = *key;
+	if (copy && tsearch(copy, &numbering->tree, compare))
+		return copy->id = ++numbering->count;
+	free(key->owned);
+	free(copy);
+	pprof->profile.err = -ENOMEM;
+	return 0;
+}
+
+/* --- what samples refer to --- */
+
+static uint64_t string_id(struct pprof *pprof, const char *text)
+{
+	struct numbered string = { .key.text = text };
+	uint64_t id = numbered_find(&pprof->string_ids, &string, compare_texts);
+
+	if (id || !*text)
+		return id;
+	string.owned = strdup(text);
+	if (!string.owned) {
+		pprof->profile.err = -ENOMEM;
+		return 0;
+	}
+	string.key.text = string.owned;
+	protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, text, strlen(text));
+	return numbered_add(pprof, &pprof->string_ids, &string, compare_texts);
+}
+
+/* Strings of the format are valid UTF-8, and its readers print them as they are. */
+static uint64_t untrusted_id(struct pprof *pprof, const char *text)
+{
+	size_t length = strlen(text);
+	char *visible __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length));
+
+	if (!visible) {
+		pprof->profile.err = -ENOMEM;
+		return 0;
+	}
+	text_escape_visible(text, length, visible);
+	return string_id(pprof, visible);
+}
+
+/* Names are there already: without that mark readers would look for the file. */
+static uint64_t mapping_id(struct pprof *pprof, const char *module)
+{
+	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
+	const struct numbered key = { .key.text = module };
+	uint64_t id = numbered_find(&pprof->mapping_ids, &key, compare_texts);
+
+	if (id || !*module)
+		return id;
+	id = numbered_add(pprof, &pprof->mapping_ids, &key, compare_texts);
+	protobuf_add_uint(&mapping, MAPPING_ID, id);
+	protobuf_add_uint(&mapping, MAPPING_FILENAME, untrusted_id(pprof, module));
+	protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
+	protobuf_add_message(&pprof->profile, PROFILE_MAPPING, &mapping);
+	return id;
+}
+
+static uint64_t function_id(struct pprof *pprof, const char *symbol)
+{
+	struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
+	const struct numbered key = { .key.text = symbol };
+	uint64_t id = numbered_find(&pprof->function_ids, &key, compare_texts);
+
+	if (id)
+		return id;
+	id = numbered_add(pprof, &pprof->function_ids, &key, compare_texts);
+	protobuf_add_uint(&function, FUNCTION_ID, id);
+	protobuf_add_uint(&function, FUNCTION_NAME, untrusted_id(pprof, symbol));
+	protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, untrusted_id(pprof, symbol));
+	protobuf_add_message(&pprof->profile, PROFILE_FUNCTION, &function);
+	return id;
+}
+
+/*
+ * The address is the offset, which is one in the function if that is known: the format has no
+ * other place for it, and it keeps frames of one function apart.
+ */
+static uint64_t location_id(struct pprof *pprof, struct frame_run run)
+{
+	struct protobuf location __cleanup(protobuf_done) = { .size = 0 };
+	const struct numbered key = { .key.run = run };
+	const struct stack_frame *outermost = &run.frames[run.count - 1];
+	uint64_t id = numbered_find(&pprof->location_ids, &key, compare_runs);
+
+	if (id)
+		return id;
+	id = numbered_add(pprof, &pprof->location_ids, &key, compare_runs);
+	protobuf_add_uint(&location, LOCATION_ID, id);
+	protobuf_add_uint(&location, LOCATION_MAPPING_ID,
+			  mapping_id(pprof, frame_module(outermost)));
+	protobuf_add_uint(&location, LOCATION_ADDRESS, outermost->offset);
+	for (size_t i = 0; i < run.count; i++) {
+		struct protobuf line __cleanup(protobuf_done) = { .size = 0 };
+
+		if (!run.frames[i].symbol)
+			continue;
+		protobuf_add_uint(&line, LINE_FUNCTION_ID,
+				  function_id(pprof, run.frames[i].symbol));
+		protobuf_add_message(&location, LOCATION_LINE, &line);
+	}
+	protobuf_add_message(&pprof->profile, PROFILE_LOCATION, &location);
+	return id;
+}
+
+/* --- samples --- */
+
+/* Innermost first, as we have them; the reason of an incomplete stack is its outermost. */
+static size_t locations_fill(struct pprof *pprof, const struct stack_view *view)
+{
+	size_t count = 0, length;
+
+	for (size_t i = 0; i < view->nr_frames; i += length) {
+		length = 1;
+		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
+			length++;
+		pprof->locations[count++] =
+			location_id(pprof, (struct frame_run){ &view->frames[i], length });
+	}
+	if (pprof->ends[view->end].symbol)
+		pprof->locations[count++] =
+			location_id(pprof, (struct frame_run){ &pprof->ends[view->end], 1 });
+	return count;
+}
+
+static void sample_label(struct pprof *pprof, struct protobuf *sample, const char *key,
+			 const char *text, uint64_t number)
+{
+	struct protobuf label __cleanup(protobuf_done) = { .size = 0 };
+
+	protobuf_add_uint(&label, LABEL_KEY, string_id(pprof, key));
+	protobuf_add_uint(&label, LABEL_STR, string_id(pprof, text));
+	protobuf_add_uint(&label, LABEL_NUM, number);
+	protobuf_add_message(sample, SAMPLE_LABEL, &label);
+}
+
+static void pprof_add_sample(struct pprof *pprof, const struct row *row,
+			     const struct stack_sample *from)
+{
+	const uint64_t values[NR_SAMPLE_TYPE] = {
+		[SAMPLE_CALLS] = from->count.calls,
+		[SAMPLE_WALL] = from->count.wall_ns,
+		[SAMPLE_CPU] = from->count.wall_ns - from->count.off_ns,
+		[SAMPLE_ERRORS] = from->count.errors,
+	};
+	struct protobuf sample __cleanup(protobuf_done) = { .size = 0 };
+	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	size_t depth = locations_fill(pprof, &from->view);
+
+	row_comm(pprof->snapshot, row, comm);
+	row_label(row, call, sizeof(call));
+	protobuf_add_packed(&sample, SAMPLE_LOCATION_ID, pprof->locations, depth);
+	protobuf_add_packed(&sample, SAMPLE_VALUE, values, NR_SAMPLE_TYPE);
+	if (row->pid)
+		sample_label(pprof, &sample, "pid", "", row->pid);
+	sample_label(pprof, &sample, "comm", comm, 0);
+	sample_label(pprof, &sample, "syscall", call, 0);
+	protobuf_add_message(&pprof->profile, PROFILE_SAMPLE, &sample);
+}
+
+static int pprof_add_row(struct pprof *pprof, const struct row *row)
+{
+	struct stack_sample sample;
+
+	for (size_t i = 0; stack_sample_at(pprof->snapshot, row, i, &sample); i++) {
+		uint64_t *grown =
+			reallocarray(pprof->locations, sample.view.nr_frames + 1, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		pprof->locations = grown;
+		pprof_add_sample(pprof, row, &sample);
+	}
+	return pprof->profile.err;
+}
+
+static void pprof_add_head(struct pprof *pprof)
+{
+	static const struct {
+		const char *type, *unit;
+	} types[NR_SAMPLE_TYPE] = {
+		[SAMPLE_CALLS] = { "calls", "count" },
+		[SAMPLE_WALL] = { "wall", "nanoseconds" },
+		[SAMPLE_CPU] = { "cpu", "nanoseconds" },
+		[SAMPLE_ERRORS] = { "errors", "count" },
+	};
+
+	protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, "", 0);
+	for (size_t i = 0; i < NR_SAMPLE_TYPE; i++) {
+		struct protobuf type __cleanup(protobuf_done) = { .size = 0 };
+
+		protobuf_add_uint(&type, VALUE_TYPE_TYPE, string_id(pprof, types[i].type));
+		protobuf_add_uint(&type, VALUE_TYPE_UNIT, string_id(pprof, types[i].unit));
+		protobuf_add_message(&pprof->profile, PROFILE_SAMPLE_TYPE, &type);
+	}
+	protobuf_add_uint(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE,
+			  string_id(pprof, types[SAMPLE_CALLS].type));
+	protobuf_add_uint(&pprof->profile, PROFILE_TIME_NANOS, (uint64_t)pprof->snapshot->start_ns);
+	protobuf_add_uint(&pprof->profile, PROFILE_DURATION_NANOS, pprof->snapshot->elapsed_ns);
+}
+
+static int pprof_write(struct pprof *pprof, FILE *out)
+{
+	struct protobuf *profile = &pprof->profile;
+
+	protobuf_append(profile, &pprof->strings);
+	if (profile->err)
+		return profile->err;
+	return gzip_write(profile->bytes, profile->size, out);
+}
+
+int report_pprof(const struct snapshot *snapshot, FILE *out)
+{
+	struct pprof pprof __cleanup(pprof_done) = { .snapshot = snapshot };
+	int err = 0;
+
+	for (unsigned int end = 0; end < NR_VIEW_END; end++)
+		pprof.ends[end].symbol = view_end_name(end);
+	pprof_add_head(&pprof);
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
+		err = pprof_add_row(&pprof, &snapshot->rows[i]);
+	err = err ?: pprof_write(&pprof, out);
+	if (err)
+		return err;
+	return ferror(out) ? -EIO : 0;
+}

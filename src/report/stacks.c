@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the section of call stacks below a table. Invariant: what is printed for a group, with what
+ * it says it left out, adds up to that group's row of the table.
+ */
+#include "report/stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/frames.h"
+#include "report/scale.h"
+
+#define WORKING  0
+#define WAITING  1
+#define NR_PARTS 2
+
+#define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
+#define COUNT_WIDTH  17
+
+struct section {
+	const struct snapshot *snapshot;
+	const struct stack_options *options;
+	const struct time_scale *scale;
+	struct table_part parts[NR_PARTS];
+	uint64_t calls[NR_VIEW_END]; /* of all groups, by end of their stacks */
+	FILE *out;
+};
+
+/* The stacks of one group. */
+struct sample_list {
+	struct stack_sample *samples; /* owned */
+	size_t count;
+};
+
+static void section_done(struct section *section)
+{
+	for (int i = 0; i < NR_PARTS; i++)
+		table_part_done(&section->parts[i]);
+}
+
+static void samples_done(struct sample_list *list)
+{
+	free(list->samples);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* --- the stacks of a group, merged and in order --- */
+
+static int compare_views(const void *x, const void *y)
+{
+	const struct stack_sample *a = x, *b = y;
+
+	return stack_view_compare(&a->view, &b->view);
+}
+
+static uint64_t sample_weight(const struct stack_sample *sample, enum stack_weight weight)
+{
+	return weight == STACK_WEIGHT_TIME ? sample->count.wall_ns : sample->count.calls;
+}
+
+/* The lightest first; equal ones by what they look like, so that a report is always the same. */
+static int compare_weights(const void *x, const void *y, void *closure)
+{
+	const struct stack_sample *a = x, *b = y;
+	enum stack_weight weight = *(const enum stack_weight *)closure;
+	uint64_t u = sample_weight(a, weight), v = sample_weight(b, weight);
+
+	return (u > v) - (u < v) ?: stack_view_compare(&a->view, &b->view);
+}
+
+static void samples_merge(struct sample_list *list)
+{
+	size_t kept = 0;
+
+	qsort(list->samples, list->count, sizeof(*list->samples), compare_views);
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept && !compare_views(&list->samples[kept - 1], &list->samples[i]))
+			stack_count_add(&list->samples[kept - 1].count, &list->samples[i].count);
+		else
+			list->samples[kept++] = list->samples[i];
+	}
+	list->count = kept;
+}
+
+static int samples_make(const struct section *section, const struct row *row,
+			struct sample_list *ret)
+{
+	enum stack_weight weight = section->options->weight;
+
+	ret->samples = calloc(stack_sample_limit(row), sizeof(*ret->samples));
+	if (!ret->samples)
+		return -ENOMEM;
+	while (stack_sample_at(section->snapshot, row, ret->count, &ret->samples[ret->count]))
+		ret->count++;
+	samples_merge(ret);
+	qsort_r(ret->samples, ret->count, sizeof(*ret->samples), compare_weights, &weight);
+	return 0;
+}
+
+/* --- printing --- */
+
+static void print_time(const struct section *section, const char *title, uint64_t ns)
+{
+	char text[SCALED_MAX];
+
+	scale_format(section->scale, ns, text, sizeof(text));
+	fprintf(section->out, "%s%s %s", title, text, section->scale->unit);
+}
+
+static void print_count(const struct section *section, const struct stack_count *count)
+{
+	char text[SCALED_MAX];
+
+	if (section->options->weight == STACK_WEIGHT_CALLS) {
+		fprintf(section->out, "%*" PRIu64 "\n", COUNT_WIDTH, count->calls);
+		return;
+	}
+	scale_format(section->scale, count->wall_ns, text, sizeof(text));
+	fprintf(section->out, "%*s %s in %" PRIu64 " call%s: ", COUNT_WIDTH, text,
+		section->scale->unit, count->calls, plural(count->calls));
+	/* What keeps no run-queue times cannot tell the two apart. */
+	if (section->snapshot->has_runq) {
+		print_time(section, "sleep ", count->off_ns - count->runq_ns);
+		print_time(section, ", runq ", count->runq_ns);
+	} else {
+		print_time(section, "off the CPU ", count->off_ns);
+	}
+	print_time(section, ", cpu ", count->wall_ns - count->off_ns);
+	fputc('\n', section->out);
+}
+
+static int print_stack(const struct section *section, const struct stack_sample *sample)
+{
+	const char *end = view_end_name(sample->view.end);
+
+	fputc('\n', section->out);
+	for (size_t i = 0; i < sample->view.nr_frames; i++) {
+		char *label __cleanup(freep) = frame_label(&sample->view.frames[i], FRAME_EXACT);
+
+		if (!label)
+			return -ENOMEM;
+		fprintf(section->out, "%*s%s\n", FRAME_INDENT, "", label);
+	}
+	if (end)
+		fprintf(section->out, "%*s%s\n", FRAME_INDENT, "", end);
+	print_count(section, &sample->count);
+	return 0;
+}
+
+/* In place of the first stacks, which are too light. */
+static void print_left_out(const struct section *section, const struct sample_list *list,
+			   size_t left_out)
+{
+	bool by_time = section->options->weight == STACK_WEIGHT_TIME;
+	struct stack_count sum = { 0 };
+
+	for (size_t i = 0; i < left_out; i++)
+		stack_count_add(&sum, &list->samples[i].count);
+	if (left_out) {
+		fprintf(section->out, "\n%*s(%zu %sstack%s%s)\n", FRAME_INDENT, "", left_out,
+			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "");
+		print_count(section, &sum);
+	}
+}
+
+static void print_heading(const struct section *section, const struct table_part *part,
+			  const struct group *group, size_t nr_stacks)
+{
+	char title[COLUMN_TEXT_MAX];
+
+	table_group_title(part, group, title);
+	fprintf(section->out, "\n%s: ", title);
+	if (section->options->weight == STACK_WEIGHT_TIME) {
+		print_time(section, "", group->sum.wall_ns);
+		fputs(" in ", section->out);
+	}
+	fprintf(section->out, "%" PRIu64 " call%s, %zu stack%s\n", group->sum.calls,
+		plural(group->sum.calls), nr_stacks, plural(nr_stacks));
+}
+
+static int print_group(struct section *section, const struct table_part *part,
+		       const struct group *group)
+{
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
+	size_t top = section->options->top, left_out = 0;
+	int err = samples_make(section, &group->sum, &list);
+
+	if (err)
+		return err;
+	if (top && list.count > top)
+		left_out = list.count - top;
+	print_heading(section, part, group, list.count);
+	print_left_out(section, &list, left_out);
+	for (size_t i = left_out; i < list.count && !err; i++)
+		err = print_stack(section, &list.samples[i]);
+	for (size_t i = 0; i < list.count; i++)
+		section->calls[list.samples[i].view.end] += list.samples[i].count.calls;
+	return err;
+}
+
+static int print_part(struct section *section, int which)
+{
+	const struct table_part *part = &section->parts[which];
+	int err = 0;
+
+	if (which == WAITING && part->sum.sum.calls)
+		fputs("\nwaiting for work:\n", section->out);
+	for (size_t i = 0; i < part->list.nr_groups && !err; i++) {
+		if (part->list.groups[i].sum.calls)
+			err = print_group(section, part, &part->list.groups[i]);
+	}
+	return err;
+}
+
+/* Only if any is not. */
+static void print_completeness(const struct section *section)
+{
+	uint64_t all = 0, incomplete = 0;
+	const char *separator = ":";
+
+	for (unsigned int end = 0; end < NR_VIEW_END; end++) {
+		all += section->calls[end];
+		incomplete += end == STACK_COMPLETE ? 0 : section->calls[end];
+	}
+	if (!incomplete)
+		return;
+	fprintf(section->out, "\n%" PRIu64 " of %" PRIu64 " call%s without a complete stack",
+		incomplete, all, plural(all));
+	for (unsigned int end = STACK_COMPLETE + 1; end < NR_VIEW_END; end++) {
+		if (!section->calls[end])
+			continue;
+		fprintf(section->out, "%s %" PRIu64 " %s", separator, section->calls[end],
+			view_end_name(end));
+		separator = ",";
+	}
+	fputc('\n', section->out);
+}
+
+/* One unit for the whole section, that of its longest time. */
+static void section_choose_scale(struct section *section)
+{
+	uint64_t most = 0;
+
+	for (int i = 0; i < NR_PARTS; i++) {
+		for (size_t j = 0; j < section->parts[i].list.nr_groups; j++) {
+			uint64_t ns = section->parts[i].list.groups[j].sum.wall_ns;
+
+			most = ns > most ? ns : most;
+		}
+	}
+	section->scale = scale_for_sums(most);
+}
+
+int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
+		  const struct stack_options *stack_options, FILE *out)
+{
+	struct section section __cleanup(section_done) = {
+		.snapshot = snapshot,
+		.options = stack_options,
+		.out = out,
+	};
+	const struct row_test tests[NR_PARTS] = {
+		[WORKING] = { row_is_working, options },
+		[WAITING] = { row_is_waiting, options },
+	};
+	int err = 0;
+
+	if (!snapshot->stacks)
+		return 0;
+	for (int i = 0; i < NR_PARTS && !err; i++)
+		err = table_part_make(snapshot, options, &tests[i], &section.parts[i]);
+	section_choose_scale(&section);
+	for (int i = 0; i < NR_PARTS && !err; i++)
+		err = print_part(&section, i);
+	if (err)
+		return err;
+	print_completeness(&section);
+	return ferror(out) ? -EIO : 0;
+}

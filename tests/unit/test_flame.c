@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The flame graph: golden files, boxes within boxes, well-formed XML whatever the names, nothing
+ * from outside. What the script does is tested in tests/readers.
+ */
+#include "pictures.h"
+#include "stack_scenarios.h"
+
+#include "report/flame.h"
+
+static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
+			  const char *name)
+{
+	char *text = weight_render(report_flame, snapshot, weight);
+	char file[64];
+
+	snprintf(file, sizeof(file), "%s.svg", name);
+	sample_write(file, text, strlen(text));
+	return text;
+}
+
+/* Without style and script, which are files of their own. */
+static char *picture_of(const char *text)
+{
+	const char *head_end = strstr(text, "<style>"), *body = strstr(text, "</style>");
+	const char *body_end = strstr(text, "<script>");
+	char *picture;
+
+	assert_true(head_end && body && body_end && body < body_end);
+	assert_true(asprintf(&picture, "%.*s<style>%.*s</svg>\n", (int)(head_end - text), text,
+			     (int)(body_end - body), body) > 0);
+	return picture;
+}
+
+static void flame_check(const struct snapshot *snapshot, enum stack_weight weight, const char *name)
+{
+	__cleanup(freep) char *text = flame_render(snapshot, weight, name);
+	__cleanup(freep) char *picture = picture_of(text);
+
+	golden_check(name, picture);
+	xml_check(picture);
+}
+
+static void test_golden(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
+
+	(void)state;
+	flame_check(stacked.snapshot, STACK_WEIGHT_CALLS, "flame_calls");
+	flame_check(stacked.snapshot, STACK_WEIGHT_TIME, "flame_time");
+	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
+}
+
+/* Nothing that a program chose gets into the script or out of its text. */
+static void test_hostile(void **state)
+{
+	__cleanup(stacked_done) struct stacked hostile = scenario_stacks_hostile();
+	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
+	__cleanup(freep) char *text = NULL, *other = NULL;
+
+	(void)state;
+	flame_check(hostile.snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
+	text = weight_render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
+	other = weight_render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
+	assert_int_equal(count_of(text, "<script"), 1);
+	assert_int_equal(count_of(text, "]]>"), 1);
+	assert_string_equal(strstr(text, "<script"), strstr(other, "<script"));
+}
+
+/* Nothing is loaded; the names of two formats are the only addresses. */
+static void test_self_contained(void **state)
+{
+	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
+					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
+					       "<?",   "<!--",   "innerHTML" };
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+	__cleanup(freep) char *text =
+		weight_render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
+		assert_null(strstr(text, loading[i]));
+	assert_int_equal(count_of(text, "://"), 3);
+	assert_int_equal(count_of(text, "http://www.w3.org/2000/svg"), 2);
+	assert_int_equal(count_of(text, "http://www.w3.org/1999/xhtml"), 1);
+}
+
+/* --- the layout --- */
+
+/* Each box within the last one of the level below, and right of the last one of its own. */
+static void boxes_check(const struct flame *flame)
+{
+	uint64_t ends[256] = { 0 }, outer_end[256] = { 0 };
+
+	for (size_t i = 0; i < flame->nr_boxes; i++) {
+		const struct flame_box *box = &flame->boxes[i];
+		uint64_t end = box->start + box->weight;
+
+		assert_true(box->depth < flame->depth && box->depth < ARRAY_SIZE(ends));
+		assert_int_equal(box->depth == 0, i == 0);
+		assert_true(box->start >= ends[box->depth]);
+		if (box->depth)
+			assert_true(end <= outer_end[box->depth - 1]);
+		ends[box->depth] = end;
+		outer_end[box->depth] = end;
+		for (size_t deeper = box->depth + 1; deeper < ARRAY_SIZE(ends); deeper++)
+			ends[deeper] = box->start;
+	}
+}
+
+static uint64_t kind_sum(const struct flame *flame, enum box_kind kind)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < flame->nr_boxes; i++)
+		sum += flame->boxes[i].kind == kind ? flame->boxes[i].weight : 0;
+	return sum;
+}
+
+static uint64_t weight_sum(const struct snapshot *snapshot, enum stack_weight weight)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		sum += weight == STACK_WEIGHT_TIME ? snapshot->rows[i].wall_ns
+						   : snapshot->rows[i].calls;
+	return sum;
+}
+
+/* Processes at the bottom and system calls at the top each have all. */
+static void test_sums(void **state)
+{
+	struct stacked (*const scenarios[])(void) = { scenario_stacks, scenario_stacks_many,
+						      scenario_stacks_hostile,
+						      scenario_stacks_empty };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios) * NR_STACK_WEIGHT; i++) {
+		enum stack_weight weight = (enum stack_weight)(i % NR_STACK_WEIGHT);
+		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
+		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
+		uint64_t sum = weight_sum(stacked.snapshot, weight);
+
+		assert_int_equal(flame_make(stacked.snapshot, weight, UINT64_MAX, &flame), 0);
+		boxes_check(&flame);
+		assert_int_equal(flame.boxes[0].weight, sum);
+		assert_int_equal(kind_sum(&flame, BOX_COMM), sum);
+		assert_int_equal(kind_sum(&flame, BOX_SYSCALL), sum);
+	}
+}
+
+/* What is too narrow is left out, and still counted below. */
+static void test_narrow(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
+	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
+
+	(void)state;
+	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &all), 0);
+	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 50, &wide), 0);
+	boxes_check(&wide);
+	assert_true(wide.nr_boxes < all.nr_boxes);
+	assert_int_equal(wide.boxes[0].weight, all.boxes[0].weight);
+	assert_int_equal(kind_sum(&wide, BOX_COMM), all.boxes[0].weight);
+	assert_true(kind_sum(&wide, BOX_SYSCALL) < all.boxes[0].weight);
+	for (size_t i = 0; i < wide.nr_boxes; i++)
+		assert_true(wide.boxes[i].weight >= wide.boxes[0].weight / 50);
+}
+
+/* As many modules as there are colours, the largest first. */
+static void test_modules(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
+	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
+	size_t others = 0;
+
+	(void)state;
+	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &flame), 0);
+	assert_int_equal(flame.nr_modules, FLAME_MODULES);
+	for (size_t i = 0; i < flame.nr_boxes; i++) {
+		const struct flame_box *box = &flame.boxes[i];
+		size_t module = box->kind == BOX_USER ? flame_box_module(&flame, box) : 0;
+
+		others += module == FLAME_MODULES;
+		if (box->kind == BOX_USER && module < FLAME_MODULES)
+			assert_string_equal(flame.modules[module], frame_module(box->frame));
+	}
+	assert_true(others > 0);
+}
+
+/* A picture of many stacks, for the readers; well-formed, too. */
+static void test_many(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
+	__cleanup(freep) char *calls =
+		flame_render(stacked.snapshot, STACK_WEIGHT_CALLS, "flame_many_calls");
+	__cleanup(freep) char *time =
+		flame_render(stacked.snapshot, STACK_WEIGHT_TIME, "flame_many_time");
+	__cleanup(freep) char *picture = picture_of(calls);
+
+	(void)state;
+	xml_check(picture);
+	assert_string_not_equal(calls, time);
+}
+
+static void test_failing_stream(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+	__cleanup(fclosep) FILE *full = full_open();
+
+	(void)state;
+	assert_int_equal(report_flame(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),         cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_self_contained), cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_narrow),         cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_many),           cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Folded stacks: golden files, and lines that every reader splits at the same places. */
+#include "stack_scenarios.h"
+
+static void test_golden(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+	__cleanup(freep) char *calls =
+		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *time =
+		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_TIME);
+
+	(void)state;
+	sample_write("stacks.folded", calls, strlen(calls));
+	golden_check("folded_calls", calls);
+	golden_check("folded_time", time);
+}
+
+/* Reads a line back as tools do: the number behind the last blank. Returns the line's end. */
+static const char *line_read(const char *line, uint64_t *sum)
+{
+	const char *end = strchr(line, '\n'), *blank = memchr(line, ' ', (size_t)(end - line));
+	uint64_t count;
+	int length;
+
+	assert_non_null(blank);
+	assert_int_equal(sscanf(blank, " %" SCNu64 "%n", &count, &length), 1);
+	assert_ptr_equal(blank + length, end);
+	assert_true(count > 0);
+	/* No name is empty. */
+	assert_int_not_equal(*line, ';');
+	for (const char *at = line; at < blank; at++)
+		assert_true((unsigned char)*at > ' ' &&
+			    (*at != ';' || (at[1] != ';' && at[1] != ' ')));
+	*sum += count;
+	return end + 1;
+}
+
+static uint64_t folded_sum(const struct snapshot *snapshot, enum stack_weight weight)
+{
+	__cleanup(freep) char *text = weight_render(report_folded, snapshot, weight);
+	uint64_t sum = 0;
+
+	for (const char *line = text; *line;)
+		line = line_read(line, &sum);
+	return sum;
+}
+
+static void sums_check(const struct snapshot *snapshot)
+{
+	uint64_t calls = 0, wall_ns = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		calls += snapshot->rows[i].calls;
+		wall_ns += snapshot->rows[i].wall_ns;
+	}
+	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_CALLS), calls);
+	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), wall_ns);
+}
+
+static void test_sums(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+
+	(void)state;
+	sums_check(stacked.snapshot);
+	/* Without any stack all calls are of others. */
+	stacked.snapshot->stacks = NULL;
+	sums_check(stacked.snapshot);
+}
+
+static void test_hostile(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
+	__cleanup(freep) char *text =
+		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+
+	(void)state;
+	sums_check(stacked.snapshot);
+	sample_write("hostile.folded", text, strlen(text));
+	golden_check("folded_hostile", text);
+	/* Blanks beyond ASCII. */
+	assert_null(strstr(text, "\xc2\xa0"));
+	assert_null(strstr(text, "\xe3\x80\x80"));
+	assert_non_null(strstr(text, "nb_sp_x_y"));
+}
+
+static void test_empty(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
+	__cleanup(freep) char *text =
+		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+
+	(void)state;
+	assert_string_equal(text, "");
+}
+
+static void test_failing_stream(void **state)
+{
+	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
+	__cleanup(fclosep) FILE *full = full_open();
+
+	(void)state;
+	assert_int_equal(report_folded(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),         cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_hostile),        cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_failing_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
