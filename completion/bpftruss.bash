@@ -6,8 +6,9 @@ _bpftruss()
 	local options="-c --count -p --pid -n --name -u --unit -g --cgroup -U --user -a --all --wait
 		-f --follow -t --trace -o --output -d --duration -i --interval -N --number
 		-w --wide --hist --errors --csv --json --format --chart --by --sort --top --columns
-		--min-calls --errors-only --waiting --keep-exited
-		--max-tasks --max-rows --max-errnos -v --verbose -V --version -h --help"
+		--min-calls --errors-only --waiting --stacks --kernel-stacks --slower-than --inline
+		--debuginfod --folded --pprof --flame --keep-exited --max-tasks --max-rows
+		--max-errnos --max-stacks -v --verbose -V --version -h --help"
 	local top_options="-i --interval --by --sort --top --once --json -p --pid -n --name -u --unit
 		-g --cgroup -U --user -a --all --wait -f --follow --max-tasks --max-rows
 		-v --verbose -h --help"
@@ -38,7 +39,7 @@ _bpftruss()
 		case "$before" in
 		-[pnugUtodiN] | --pid | --name | --unit | --cgroup | --user | --trace | --output | \
 			--duration | --interval | --number | --format | --chart | --by | --sort | \
-			--top | --columns | --waiting | --min-calls | --keep-exited | --max-*)
+			--slower-than | --folded | --pprof | --flame | --top | --columns | --waiting | --min-calls | --keep-exited | --max-*)
 			((i++))
 			;;
 		-*) ;;
@@ -88,12 +89,13 @@ _bpftruss_argument()
 	-g | --cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${2:-$cgroups/}") ;;
 	-U | --user) mapfile -t COMPREPLY < <(compgen -u -- "$2") ;;
 	-t | --trace | --waiting) mapfile -t COMPREPLY < <(compgen -W "$classes" -- "$2") ;;
-	-o | --output | --chart) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	-o | --output | --chart | --folded | --pprof | --flame) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
 	--format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$2") ;;
 	--by) _bpftruss_list "$keys" "$2" ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W "$columns" -- "$2") ;;
 	--columns) _bpftruss_list "$columns" "$2" ;;
-	-d | --duration | -i | --interval | -N | --number | --top | --min-calls | --keep-exited | --max-*)
+	-d | --duration | -i | --interval | -N | --number | --top | --min-calls | --keep-exited | --max-* | \
+		--slower-than)
 		COMPREPLY=()
 		;;
 	*) return 1 ;;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 int parse_seconds(const char *option, const char *arg, uint64_t *ret_ns, struct diag *d)
 {
 	char *end;
@@ -20,6 +22,28 @@ int parse_seconds(const char *option, const char *arg, uint64_t *ret_ns, struct 
 				"%s: \"%s\" is not a number of seconds, such as 10 or 0.5", option,
 				arg);
 	*ret_ns = (uint64_t)llround(seconds * 1e9);
+	return 0;
+}
+
+int parse_time(const char *option, const char *arg, uint64_t *ret_ns, struct diag *d)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	char *end;
+	double value = strtod(arg, &end), ns = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (!strcmp(end, units[i].name))
+			ns = value * units[i].ns;
+	}
+	if (!(isdigit((unsigned char)*arg) || *arg == '.') || strpbrk(arg, "xXpP") || !(ns >= 1) ||
+	    ns > 3600e9)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: \"%s\" is not a time with its unit, such as 10ms or 1.5s",
+				option, arg);
+	*ret_ns = (uint64_t)llround(ns);
 	return 0;
 }
 

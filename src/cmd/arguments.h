@@ -10,6 +10,9 @@
 /* A number of seconds, such as 10 or 0.5; 0.001 at least. */
 int parse_seconds(const char *option, const char *arg, uint64_t *ret_ns, struct diag *d);
 
+/* A time with its unit, such as 10ms or 1.5s, up to an hour; ns, us, ms, s. */
+int parse_time(const char *option, const char *arg, uint64_t *ret_ns, struct diag *d);
+
 /* A number from 1 to high. */
 int parse_limit(const char *option, const char *arg, uint32_t high, uint32_t *ret, struct diag *d);
 

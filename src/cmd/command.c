@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,8 +51,8 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 	return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH", name);
 }
 
-static void command_child(int go, int failure, const char *path, char **argv,
-			  const sigset_t *blocked)
+static void command_child(const struct command *command, int go, int failure, const char *path,
+			  char **argv, const sigset_t *blocked)
 {
 	ssize_t got;
 	char byte;
@@ -64,11 +65,22 @@ static void command_child(int go, int failure, const char *path, char **argv,
 	/* End of file: the parent died before it could count anything. */
 	if (got != 1)
 		_exit(126);
+	if (command->files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &command->files);
 	execv(path, argv);
 	err = errno;
 	if (write(failure, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
+}
+
+/* Not to be run here: as code that some process has mapped, it is known before its first call. */
+static void *program_map(const char *path)
+{
+	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	return page == MAP_FAILED ? NULL : page;
 }
 
 int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d)
@@ -79,6 +91,7 @@ int command_prepare(struct command *command, char **argv, const sigset_t *blocke
 
 	if (err)
 		return err;
+	command->program = program_map(path);
 	if (pipe2(go, O_CLOEXEC))
 		return diag_set(d, DIAG_FAILED, errno, "cannot make a pipe: %s", strerror(errno));
 	if (pipe2(failure, O_CLOEXEC)) {
@@ -90,7 +103,7 @@ int command_prepare(struct command *command, char **argv, const sigset_t *blocke
 	command->pid = fork();
 	if (command->pid == 0) {
 		close(go[1]);
-		command_child(go[0], failure[1], path, argv, blocked);
+		command_child(command, go[0], failure[1], path, argv, blocked);
 	}
 	err = errno;
 	close(go[0]);
@@ -149,6 +162,8 @@ int command_exit_status(const struct command *command)
 
 void command_done(struct command *command)
 {
+	if (command->program)
+		munmap(command->program, 1);
 	if (!command->pid)
 		return;
 	if (command->go >= 0) {

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/diag.h"
@@ -13,6 +14,8 @@ struct command {
 	pid_t pid;   /* 0: none */
 	int go;      /* a byte lets the child run its execve */
 	int failure; /* the child writes its errno here when execve fails */
+	void *program; /* a page of its file mapped as code, so that its unwind table is made in time */
+	struct rlimit files; /* how many it may open: as many as without us */
 	bool reaped;
 	int status; /* as from waitpid(), once reaped */
 };

@@ -57,6 +57,20 @@ static void print_start(const struct run *run, const struct options *o, uint32_t
 		threads == 1 ? "" : "s");
 }
 
+static void print_limits(const struct run *run, const struct options *o)
+{
+	size_t files, bytes;
+
+	collector_tables(run->collector, &files, &bytes);
+	if (o->collector.verbose && files)
+		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
+			bytes / 1024);
+	if (collector_lacks_unwinding(run->collector))
+		fputs("bpftruss: stacks by frame pointers only, so most will be short: 'bpftruss "
+		      "doctor' tells why\n",
+		      stderr);
+}
+
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
 	uint32_t threads;
@@ -64,6 +78,7 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 
 	if (err)
 		return err;
+	print_limits(run, o);
 	if (o->command)
 		return command_release(&run->command, o->command[0], d);
 	threads = collector_live(run->collector);
@@ -127,6 +142,9 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 static int run_count(struct run *run, const struct options *o, struct diag *d)
 {
 	int err = output_open(&run->output, o, d);
+
+	/* Counting may raise it. */
+	getrlimit(RLIMIT_NOFILE, &run->command.files);
 
 	if (!err)
 		err = session_open(&run->session, d);

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "elf/debuginfod.h"
+#include "elf/worker.h"
 
 static const struct verb {
 	const char *name;
@@ -43,6 +45,10 @@ static int flushed(int status)
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
+		elf_worker_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
+		debuginfod_client_main(argc, argv);
 	occupy_standard_descriptors();
 	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(verbs); i++) {
 		if (!strcmp(argv[1], verbs[i].name))

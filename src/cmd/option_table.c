@@ -17,6 +17,13 @@ static int option_key(const struct option_table *table, size_t i)
 	return table->defs[i].letter ?: FIRST_LONG_ONLY + (int)i;
 }
 
+static int option_argument(const struct option_def *def)
+{
+	if (!def->arg)
+		return no_argument;
+	return def->arg[0] == '[' && def->arg[1] == '=' ? optional_argument : required_argument;
+}
+
 static void options_for_getopt(const struct option_table *table, char *letters,
 			       struct option *longs)
 {
@@ -24,8 +31,8 @@ static void options_for_getopt(const struct option_table *table, char *letters,
 	for (size_t i = 0; i < table->count; i++) {
 		const struct option_def *def = &table->defs[i];
 
-		longs[i] = (struct option){ def->name, def->arg ? required_argument : no_argument,
-					    NULL, option_key(table, i) };
+		longs[i] = (struct option){ def->name, option_argument(def), NULL,
+					    option_key(table, i) };
 		if (def->letter)
 			letters += sprintf(letters, "%c%s", def->letter, def->arg ? ":" : "");
 	}
@@ -85,7 +92,7 @@ void option_table_print(const struct option_table *table)
 
 		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ',
 			 def->letter ?: ' ', def->letter ? ',' : ' ', def->name,
-			 def->arg ? " " : "", def->arg ?: "");
+			 option_argument(def) == required_argument ? " " : "", def->arg ?: "");
 		for (; *line; line += line[strcspn(line, "\n")] == '\n') {
 			printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
 			line += strcspn(line, "\n");

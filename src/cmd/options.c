@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -152,6 +153,84 @@ static int set_chart(void *options, const char *arg, struct diag *d)
 	if (!*arg)
 		return diag_set(d, DIAG_USAGE, EINVAL, "--chart: give the name of a file");
 	o->chart = arg;
+	return 0;
+}
+
+static int set_stacks(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	o->collector.stacks = o->show_stacks = true;
+	o->stacks.weight = arg && !strcmp(arg, "time") ? STACK_WEIGHT_TIME : STACK_WEIGHT_CALLS;
+	if (!arg || !strcmp(arg, "calls") || !strcmp(arg, "time"))
+		return 0;
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"--stacks: by calls or by time (--stacks=time), not by \"%.64s\"", arg);
+}
+
+static int set_kernel_stacks(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	(void)arg, (void)d;
+	o->collector.kernel_stacks = true;
+	return 0;
+}
+
+static int set_stack_file(struct options *o, enum stack_file which, const char *option,
+			  const char *arg, struct diag *d)
+{
+	if (!*arg)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s: give the name of a file", option);
+	o->collector.stacks = true;
+	o->stack_files[which] = arg;
+	return 0;
+}
+
+static int set_folded(void *options, const char *arg, struct diag *d)
+{
+	return set_stack_file(options, STACK_FILE_FOLDED, "--folded", arg, d);
+}
+
+static int set_pprof(void *options, const char *arg, struct diag *d)
+{
+	return set_stack_file(options, STACK_FILE_PPROF, "--pprof", arg, d);
+}
+
+static int set_flame(void *options, const char *arg, struct diag *d)
+{
+	return set_stack_file(options, STACK_FILE_FLAME, "--flame", arg, d);
+}
+
+static int set_slower_than(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return parse_time("--slower-than", arg, &o->collector.slower_than_ns, d);
+}
+
+static int set_max_stacks(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return parse_limit("--max-stacks", arg, 10000000, &o->collector.max_stacks, d);
+}
+
+static int set_inline(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	(void)arg, (void)d;
+	o->collector.inlines = true;
+	return 0;
+}
+
+static int set_debuginfod(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	(void)arg, (void)d;
+	o->collector.debuginfod = true;
 	return 0;
 }
 
@@ -365,11 +444,21 @@ static const struct option_def option_defs[] = {
 	{ "min-calls", "N", "only rows of at least N calls", set_min_calls, 0 },
 	{ "errors-only", NULL, "only rows with errors", set_errors_only, 0 },
 	{ "waiting", "[!]LIST", "calls that wait for work, in the wide table", set_waiting, 0 },
+	{ "stacks", "[=calls|time]", "also the user stacks that make the calls", set_stacks, 0 },
+	{ "kernel-stacks", NULL, "and where in the kernel calls slept", set_kernel_stacks, 0 },
+	{ "slower-than", "TIME", "only calls that take at least so long, such as 10ms",
+	  set_slower_than, 0 },
+	{ "folded", "FILE", "also stacks in lines, for flame graph tools", set_folded, 0 },
+	{ "pprof", "FILE", "also a profile for pprof", set_pprof, 0 },
+	{ "flame", "FILE", "also a flame graph, as SVG", set_flame, 0 },
+	{ "inline", NULL, "stacks with the functions that were inlined, by DWARF", set_inline, 0 },
+	{ "debuginfod", NULL, "fetch missing debug files from DEBUGINFOD_URLS", set_debuginfod, 0 },
 	{ "keep-exited", "N", "ended processes with rows of their own (default 1000)",
 	  set_keep_exited, 0 },
 	{ "max-tasks", "N", "threads counted at the same time (default 1536)", set_max_tasks, 0 },
 	{ "max-rows", "N", "pairs of thread and system call (default 40000)", set_max_rows, 0 },
 	{ "max-errnos", "N", "kinds of error of such a pair (default 12288)", set_max_errnos, 0 },
+	{ "max-stacks", "N", "stacks of such a pair (default 65536)", set_max_stacks, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 	{ "version", NULL, "print the version", set_version, 'V' },
 	{ "help", NULL, "print this text", set_help, 'h' },
@@ -382,134 +471,21 @@ static const struct option_table option_table = {
 	.command_follows = true,
 };
 
-static bool options_shape_table(const struct options *o)
-{
-	return o->table.columns || o->table.sort || o->table.top || o->table.min_calls ||
-	       o->table.errors_only || o->table.waiting;
-}
-
-/* A format, and what it cannot obey. */
-struct format_limit {
-	enum report_format format;
-	bool (*disobeys)(const struct options *o);
-	const char *sentence;
-};
-
-static bool json_disobeys(const struct options *o)
-{
-	return options_shape_table(o) ||
-	       o->table.keys & ~(unsigned int)(GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL);
-}
-
-static bool strace_disobeys(const struct options *o)
-{
-	return options_shape_table(o) || o->table.keys;
-}
-
-static bool errors_disobeys(const struct options *o)
-{
-	return o->table.sort || o->table.columns || o->table.waiting;
-}
-
-static bool csv_disobeys(const struct options *o)
-{
-	return o->table.waiting && !o->chart;
-}
-
-static const struct format_limit format_limits[] = {
-	{ FORMAT_JSON, json_disobeys,
-	  "--json has all rows, by process and call: of --by it takes tid and arg0; --sort, --top, "
-	  "--columns, --min-calls, --errors-only and --waiting are for tables" },
-	{ FORMAT_STRACE, strace_disobeys,
-	  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, --columns, "
-	  "--min-calls, --errors-only and --waiting are for the other tables" },
-	{ FORMAT_ERRORS, errors_disobeys,
-	  "--errors has columns and an order of its own: --sort, --columns and --waiting are for "
-	  "the wide table" },
-	{ FORMAT_CSV, csv_disobeys,
-	  "--csv has all calls in one table: --waiting is for the wide table and --chart" },
-};
-
-/* A column by which rows are not told apart is empty in all of them. */
-static const struct column *column_unknown(const struct table_options *t)
-{
-	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
-
-	if (t->sort && !column_is_known(t->sort, keys))
-		return t->sort;
-	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
-		if (!column_is_known(t->columns->columns[i], keys))
-			return t->columns->columns[i];
-	}
-	return NULL;
-}
-
-/* Options that would change nothing are refused: whoever gives one expects something of it. */
-static int options_check_table(const struct options *o, struct diag *d)
-{
-	const struct column *unknown = column_unknown(&o->table);
-
-	for (size_t i = 0; i < ARRAY_SIZE(format_limits); i++) {
-		if (o->format == format_limits[i].format && format_limits[i].disobeys(o))
-			return diag_set(d, DIAG_USAGE, EINVAL, "%s", format_limits[i].sentence);
-	}
-	if (o->table.hist && o->format != FORMAT_WIDE)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--hist draws into the wide table; --json has the histograms as "
-				"numbers");
-	if (unknown)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--sort, --columns: a row has no single %s; give --by %s too",
-				unknown->name, unknown->name);
-	return 0;
-}
-
-static int options_check(const struct options *o, struct diag *d)
-{
-	bool attaches = o->targets.nr_pids || o->collector.nr_selectors;
-	int err;
-
-	if (o->help || o->version)
-		return 0;
-	if (!o->count)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
-	err = options_check_table(o, d);
-	if (err)
-		return err;
-	if (o->count_limit && !o->interval_ns)
-		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
-	if (o->wait && !o->collector.nr_selectors)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--wait is for processes chosen by -n, -u, -g, -U or -a");
-	if (o->follow && o->collector.nr_selectors && !o->targets.nr_pids)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"-f goes with -p or a command: the other targets choose each process "
-			"by itself");
-	if (attaches && o->command)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"give either processes (-p, -n, -u, -g, -U, -a) or a command, not both "
-			"(command: \"%s\")",
-			o->command[0]);
-	if (!attaches && !o->command)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"whose calls? give -p PID for a running process, or a command to run");
-	return 0;
-}
-
 /* What some options ask of others. */
 static void options_derive(struct options *o)
 {
+	/* With stacks it is these that are many. */
+	if (o->show_stacks) {
+		o->stacks.top = o->table.top;
+		o->table.top = 0;
+	}
 	if (o->format == FORMAT_TRUSS && (o->table.keys || options_shape_table(o)))
 		o->format = FORMAT_WIDE;
 	o->collector.wait = o->wait;
 	o->collector.by_thread = o->table.keys & GROUP_TID;
 	o->collector.by_arg0 = o->table.keys & GROUP_ARG0;
-	o->collector.arg0_calls = o->only;
+	o->collector.calls = o->only;
+	o->collector.frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
 
 int options_parse(int argc, char **argv, struct options *o, struct diag *d)

@@ -21,24 +21,6 @@ static bool file_can_be_written(const char *path)
 	return fd >= 0;
 }
 
-int output_open(struct output *output, const struct options *o, struct diag *d)
-{
-	int fd;
-
-	if (o->chart && !file_can_be_written(o->chart))
-		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->chart,
-				strerror(errno));
-	output->stream = o->command ? stderr : stdout;
-	if (!o->output)
-		return 0;
-	fd = open(o->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-	output->stream = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!output->stream)
-		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->output,
-				strerror(errno));
-	return 0;
-}
-
 void output_done(struct output *output)
 {
 	if (output->stream && output->stream != stdout && output->stream != stderr)
@@ -116,14 +98,89 @@ static int (*const writers[NR_REPORT_FORMAT])(const struct output *output, const
 	[FORMAT_STRACE] = write_strace, [FORMAT_ERRORS] = write_errors,
 };
 
-/* The picture is that of the last report. */
-static int output_chart(const struct options *o, const struct snapshot *snapshot)
+static int write_chart(const struct options *o, const struct snapshot *snapshot, FILE *file)
 {
-	FILE *file __cleanup(fclosep) = fopen(o->chart, "we");
-	int err = file ? report_chart(snapshot, &o->table, file) : -errno;
+	return report_chart(snapshot, &o->table, file);
+}
+
+static int write_folded(const struct options *o, const struct snapshot *snapshot, FILE *file)
+{
+	return report_folded(snapshot, o->stacks.weight, file);
+}
+
+static int write_pprof(const struct options *o, const struct snapshot *snapshot, FILE *file)
+{
+	(void)o;
+	return report_pprof(snapshot, file);
+}
+
+static int write_flame(const struct options *o, const struct snapshot *snapshot, FILE *file)
+{
+	return report_flame(snapshot, o->stacks.weight, file);
+}
+
+/* A file beside the report; what is in it is of the last one. */
+struct side_file {
+	const char *path; /* NULL: not asked for */
+	int (*write)(const struct options *o, const struct snapshot *snapshot, FILE *file);
+};
+
+#define NR_SIDE_FILES (1 + NR_STACK_FILE)
+
+static void list_side_files(const struct options *o, struct side_file list[NR_SIDE_FILES])
+{
+	list[0] = (struct side_file){ o->chart, write_chart };
+	list[1] = (struct side_file){ o->stack_files[STACK_FILE_FOLDED], write_folded };
+	list[2] = (struct side_file){ o->stack_files[STACK_FILE_PPROF], write_pprof };
+	list[3] = (struct side_file){ o->stack_files[STACK_FILE_FLAME], write_flame };
+}
+
+int output_open(struct output *output, const struct options *o, struct diag *d)
+{
+	struct side_file list[NR_SIDE_FILES];
+	int fd;
+
+	list_side_files(o, list);
+	for (int i = 0; i < NR_SIDE_FILES; i++) {
+		if (list[i].path && !file_can_be_written(list[i].path))
+			return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", list[i].path,
+					strerror(errno));
+	}
+	output->stream = o->command ? stderr : stdout;
+	if (!o->output)
+		return 0;
+	fd = open(o->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	output->stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!output->stream)
+		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->output,
+				strerror(errno));
+	return 0;
+}
+
+static int side_file_write(const struct side_file *side, const struct options *o,
+			   const struct snapshot *snapshot)
+{
+	FILE *file __cleanup(fclosep) = fopen(side->path, "we");
+	int err = file ? side->write(o, snapshot, file) : -errno;
 
 	if (!err && fflush(file))
 		err = -errno;
+	return err;
+}
+
+static int output_side_files(const struct options *o, const struct snapshot *snapshot,
+			     struct diag *d)
+{
+	struct side_file list[NR_SIDE_FILES];
+	int err = 0;
+
+	list_side_files(o, list);
+	for (int i = 0; i < NR_SIDE_FILES && !err; i++) {
+		err = list[i].path ? side_file_write(&list[i], o, snapshot) : 0;
+		if (err)
+			diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", list[i].path,
+				 strerror(-err));
+	}
 	return err;
 }
 
@@ -134,6 +191,8 @@ static int output_write(struct output *output, const struct options *o,
 
 	if (!err)
 		err = writers[o->format](output, o, snapshot);
+	if (!err && o->show_stacks && o->format != FORMAT_JSON)
+		err = report_stacks(snapshot, &o->table, &o->stacks, output->stream);
 	output->begun = true;
 	if (!err && fflush(output->stream))
 		err = -errno;
@@ -152,9 +211,5 @@ int output_report(struct output *output, const struct options *o, const struct s
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
 				o->output ? " to " : "", o->output ?: "", strerror(-err));
-	err = o->chart ? output_chart(o, chosen) : 0;
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot write the chart to %s: %s", o->chart,
-				strerror(-err));
-	return 0;
+	return output_side_files(o, chosen, d);
 }
