@@ -31,6 +31,7 @@ NUMBERS = {
 
 DEADLINE_S = 60  # for anything to happen at all; far beyond what it takes
 COUNTS = ("calls", "errors", "interrupted", "no_return", "denied", "untimed", "bytes")
+STACK_TIMES = ("wall_ns", "cpu_ns", "runq_ns", "sleep_ns")
 NOTHING = {field: 0 for field in COUNTS}
 NOTHING["errnos"] = {}
 
@@ -95,6 +96,18 @@ def check_row(row, elapsed_ns):
     assert (row["in_flight"] > 0) == (row["oldest_in_flight_ns"] is not None), row
     assert (row["oldest_in_flight_ns"] or 0) <= elapsed_ns, row
     check_times(row, timed)
+    check_stacks(row)
+
+
+def check_stacks(row):
+    """Every call of a row was made from exactly one of its stacks."""
+    stacks = row.get("stacks")
+    if stacks is None:
+        return
+    for field in ("calls", "errors") + STACK_TIMES:
+        assert sum(stack[field] or 0 for stack in stacks) == (row[field] or 0), (field, row)
+    if stacks and row["max_ns"]:
+        assert max(stack["max_ns"] or 0 for stack in stacks) == row["max_ns"], row
 
 
 class Report:
@@ -258,19 +271,27 @@ class Process:
     def threads(self):
         return [int(tid) for tid in os.listdir("/proc/%d/task" % self.pid)]
 
+    def run_ns(self):
+        """Time that its first thread has had a CPU."""
+        return int(slurp("/proc/%d/schedstat" % self.pid).split()[0])
+
     def children(self):
         pids = slurp("/proc/%d/task/%d/children" % (self.pid, self.pid)).split()
         return [int(pid) for pid in pids]
 
-    def wait_asleep_in(self, *syscalls, tid=None):
-        """Until a thread, the first one if not said otherwise, sleeps in one of these calls."""
+    def wait_asleep_in(self, *syscalls, tid=None, fd=None):
+        """
+        Until a thread, the first one if not said otherwise, sleeps in one of these calls (with this
+        first argument).
+        """
         path = "/proc/%d/task/%d/" % (self.pid, tid or self.pid)
         wanted = [str(NUMBERS[name]) for name in syscalls]
 
         def asleep():
             status = slurp(path + "status").decode("latin-1")
             pending = re.findall(r"(?:SigPnd|ShdPnd):\t0*([0-9a-f]*)\n", status)
-            in_call = slurp(path + "syscall").split()[0].decode() in wanted
+            call = slurp(path + "syscall").decode().split()
+            in_call = call[0] in wanted and (fd is None or int(call[1], 16) == fd)
             return in_call and "\nState:\tS" in status and not any(pending)
 
         until(asleep, "sleep in " + " or ".join(syscalls))
@@ -331,11 +352,16 @@ class Bpftruss(Process):
         return self.report(lossy)
 
 
-def run(*arguments):
+def run(*arguments, **options):
     """bpftruss as a user would call it, and what came of it."""
     argv = [BPFTRUSS] + [str(arg) for arg in arguments]
     return subprocess.run(
-        argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S
+        argv,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        **options,
     )
 
 

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(not APACHE or not MODULES.is_dir(), reason="need
 # After its answer the worker waits for the client to close: how often it looks is up to chance.
 WAITS_FOR_CLIENT = {"read", "poll"}
 
+PAGE = "hello " * 41
 CONFIG = """
 ServerRoot {root}
 ServerName localhost
@@ -56,18 +57,18 @@ def free_port():
 
 
 class Apache:
-    def __init__(self, live, override):
+    def __init__(self, live, override, more="", page=PAGE):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="bpftruss-apache-"))
         self.pages = self.root / "one" / "two" / "three"
         self.pages.mkdir(parents=True)
         self.root.chmod(0o755)
-        (self.pages / "index.html").write_text("hello " * 41)
+        (self.pages / "index.html").write_text(page)
         self.port = free_port()
         config = self.root / "apache.conf"
         text = CONFIG.format(
             root=self.root, port=self.port, modules=MODULES, pages=self.pages, override=override
         )
-        config.write_text(text)
+        config.write_text(text + more)
         self.process = live.spawn(APACHE, "-f", config, "-DFOREGROUND")
         self.worker = until(self.find_worker, "Apache starts its worker; " + self.process.stderr())
         until(self.is_idle, "Apache's worker waits for requests")
@@ -87,7 +88,7 @@ class Apache:
         for _ in range(number):
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
             connection.request("GET", "/index.html")
-            assert connection.getresponse().read() == b"hello " * 41
+            assert connection.getresponse().read() == PAGE.encode()
             connection.close()
         until(self.is_idle, "Apache's worker is done")
 
@@ -100,8 +101,8 @@ class Apache:
 def start_apache(live):
     started = []
 
-    def start(override="None"):
-        started.append(Apache(live, override))
+    def start(override="None", **how):
+        started.append(Apache(live, override, **how))
         return started[-1]
 
     yield start

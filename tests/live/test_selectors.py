@@ -128,7 +128,7 @@ def test_a_process_that_moves_into_a_cgroup_is_counted_from_then_on(live, cgroup
     target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
     bpftruss = select(live, "--wait", "-g", "bpftruss-test")
     target.go()
-    target.wait_asleep_in("read")
+    target.wait_asleep_in("read", fd=0)
     move(target.pid, inner)
     assert change(live, bpftruss, target).total("getppid") == AFTER
 
@@ -139,7 +139,7 @@ def test_a_process_that_moves_out_of_a_cgroup_is_counted_until_then(live, cgroup
     move(target.pid, inner)
     bpftruss = select(live, "-g", os.path.join(cgroup_mount(), "bpftruss-test"))
     target.go()
-    target.wait_asleep_in("read")
+    target.wait_asleep_in("read", fd=0)
     move(target.pid, cgroup_mount())
     assert change(live, bpftruss, target).total("getppid") == BEFORE
 

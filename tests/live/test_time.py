@@ -8,6 +8,7 @@ and sleep add up to wall holds for every row of every report (harness.check_row)
 import os
 import statistics
 import threading
+import time
 
 import pytest
 
@@ -127,6 +128,18 @@ def test_user_time_agrees_with_schedstat_beside_spinning_processes(live, hogs):
 
     (ratio,) = medians(live, "user", 53, values)
     assert 0.85 < ratio < 1.15
+
+
+def test_the_time_of_threads_that_only_compute_is_user_time(live):
+    """More of them than CPUs, running since before counting: none makes a call."""
+    spinners = [live.spawn("/bin/sh", "-c", "while :; do :; done") for _ in range(2 * NR_CPUS)]
+    time.sleep(0.2)
+    bpftruss = live.attach([spinner.pid for spinner in spinners], "-d", 1)
+    before = sum(spinner.run_ns() for spinner in spinners)
+    report = bpftruss.report()
+    spent = sum(spinner.run_ns() for spinner in spinners) - before
+    assert report.data["threads_unknown"] == 0
+    assert 0.75 < report.data["user_cpu_ns"] / spent < 1.25
 
 
 # --- run queue -----------------------------------------------------------------------------------

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Call stacks as eu-stack sees them, and those of a report next to them.
+
+eu-stack reads all of .eh_frame, of a process that stands still. A frame of a report is the same if
+it is the same address of the same file, and its name is one of those that this address has there.
+"""
+
+import fcntl
+import functools
+import os
+import re
+import shutil
+import subprocess
+import termios
+
+import pytest
+
+from harness import BUILD, Process, slurp, until
+
+FIXTURES = os.path.join(BUILD, "stacks")
+DEBUG_ROOT = "/usr/lib/debug/.build-id"
+
+
+def fixture(name):
+    """Where a program of tests/stacks is; skips where it could not be built."""
+    path = os.path.join(FIXTURES, name)
+    if not os.path.exists(path):
+        pytest.skip("%s could not be built here" % name)
+    return path
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def output_of(*argv):
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60).stdout
+
+
+@functools.lru_cache(None)
+def demangle(name):
+    """As binutils do it, without parameters; Rust's hashes are no part of the name."""
+    if not name.startswith(("_Z", "_R")):
+        return name
+    text = output_of("c++filt", "-p", name).rstrip("\n")
+    return re.sub(r"::h[0-9a-f]{16}$|\[[0-9a-f]{15,16}\]", "", text)
+
+
+def read_symbols(path):
+    """{address: {names as they stand there}}"""
+    found = {}
+    for line in output_of("readelf", "-sW", path).splitlines():
+        match = re.match(r" *\d+: ([0-9a-f]+) +\S+ (?:FUNC|NOTYPE|IFUNC) .* (\S+)$", line)
+        if match and " UND " not in line:
+            found.setdefault(int(match[1], 16), set()).add(match[2].split("@")[0])
+    return found
+
+
+class ElfFile:
+    """What may be said of the code of a file; its symbols may lie in another one."""
+
+    def __init__(self, path, debug=None):
+        self.segments = []
+        for line in output_of("readelf", "-lW", path).splitlines():
+            words = line.split()
+            if words and words[0] == "LOAD":
+                self.segments.append([int(word, 16) for word in words[1:6]])
+        build_id = re.search("Build ID: (..)(.*)", output_of("readelf", "-nW", path))
+        if not debug and build_id:
+            debug = os.path.join(DEBUG_ROOT, build_id[1], build_id[2] + ".debug")
+        self.names = read_symbols(path)
+        if debug and os.path.isfile(debug):
+            for address, names in read_symbols(debug).items():
+                self.names.setdefault(address, set()).update(names)
+
+    def address(self, offset):
+        """The address in the file of an offset in it."""
+        for start, address, _, size, _ in self.segments:
+            if start <= offset < start + size:
+                return address + offset - start
+        raise AssertionError("no segment has offset %#x" % offset)
+
+    def names_at(self, address):
+        return self.names.get(address, set())
+
+
+@functools.lru_cache(None)
+def known_file(identity, path, debug):
+    return ElfFile(path, debug)
+
+
+def elf_file(path, debug=None):
+    status = os.stat(path)
+    return known_file((status.st_dev, status.st_ino, status.st_mtime_ns), path, debug)
+
+
+# --- eu-stack ------------------------------------------------------------------------------------
+
+
+class Frame:
+    """One frame of eu-stack: where it is in which file, and what is called there."""
+
+    def __init__(self, pid, mappings, pc, name, debug):
+        self.pc, self.name = pc, name
+        self.file = None
+        for start, end, offset, inode, path in mappings:
+            if start <= pc < end:
+                self.module = os.path.basename(path.replace(" (deleted)", "")) or None
+                if inode:
+                    link = "/proc/%d/map_files/%x-%x" % (pid, start, end)
+                    self.file = elf_file(link, debug.get(self.module))
+                    self.address = self.file.address(pc - start + offset)
+                return
+        raise AssertionError("%#x is not mapped" % pc)
+
+    def __str__(self):
+        return "%s`%s (%#x)" % (self.module, self.name, self.pc)
+
+    def differs(self, got):
+        """Why a frame of a report is another one; None if it is not."""
+        if not self.file:
+            return "" if got["offset"] != self.pc else None
+        if got["module"] != self.module:
+            return "other module"
+        if not got["symbol"]:
+            if self.name:
+                return "no name"
+            return "other address" if got["offset"] != self.address else None
+        names = self.file.names_at(self.address - got["offset"])
+        if got["symbol"].split("@")[0] not in map(demangle, names):
+            return "nothing of that name is there"
+        if self.name not in names:
+            return "other name than " + str(self.name)
+        return None
+
+
+def read_mappings(pid):
+    """[(start, end, offset, inode, path)] of a process's code."""
+    found = []
+    for line in slurp("/proc/%d/maps" % pid).decode("latin-1").splitlines():
+        words = line.split(None, 5)
+        start, end = (int(word, 16) for word in words[0].split("-"))
+        path = words[5] if len(words) > 5 else ""
+        if "x" in words[1]:
+            found.append((start, end, int(words[2], 16), int(words[4]), path))
+    return found
+
+
+def eu_stacks(pid, debug=None):
+    """{thread: [frames, innermost first]} of a process that waits. debug: {module: debug file}"""
+    if not shutil.which("eu-stack"):
+        pytest.skip("no eu-stack here (package elfutils)")
+    stacks, mappings = {}, read_mappings(pid)
+    # It opens files by path.
+    argv = ["nsenter", "-t", str(pid), "-m", "eu-stack", "-r", "-n", "0", "-p", str(pid)]
+    for line in output_of(*argv).splitlines():
+        if line.startswith("TID "):
+            frames = stacks[int(line[4:-1])] = []
+        match = re.match(r"#\d+ +0x([0-9a-f]+) *(.*)$", line)
+        if match:
+            name = match[2].split("@")[0] or None
+            frames.append(Frame(pid, mappings, int(match[1], 16), name, debug or {}))
+    return stacks
+
+
+# --- reports -------------------------------------------------------------------------------------
+
+
+def frame_text(frame):
+    return "%s`%s+%#x" % (frame["module"], frame["symbol"], frame["offset"])
+
+
+def stack_text(stack):
+    return "\n".join(map(frame_text, stack["frames"])) + "\n[%s]" % stack["end"]
+
+
+def symbols(stack):
+    return [frame["symbol"] for frame in stack["frames"]]
+
+
+def stack_differences(got, expected):
+    """One line for each frame of a report's stack that is not the one of eu-stack."""
+    lines = []
+    if len(got["frames"]) != len(expected):
+        lines.append("%d frames, not %d" % (len(got["frames"]), len(expected)))
+    for frame, wanted in zip(got["frames"], expected):
+        why = wanted.differs(frame)
+        if why is not None:
+            lines.append("%s is not %s: %s" % (frame_text(frame), wanted, why))
+    return lines
+
+
+def must_be(got, expected):
+    """A stack of a report is complete, and frame by frame the one of eu-stack."""
+    assert got["end"] == "complete", stack_text(got)
+    assert stack_differences(got, expected) == [], stack_text(got)
+
+
+def must_be_complete(rows):
+    """All calls of these rows have whole stacks."""
+    broken = {
+        (row["syscall"], stack_text(stack))
+        for row in rows
+        for stack in row["stacks"]
+        if stack["end"] != "complete"
+    }
+    assert broken == set(), "\n\n".join(name + "\n" + text for name, text in broken)
+
+
+# --- fixtures ------------------------------------------------------------------------------------
+
+
+class Waiting(Process):
+    """A fixture that waits in read, on a stack that eu-stack has seen before it is let go on."""
+
+    def __init__(self, directory, argv, debug=None, child=False, waits=1, threads=1, **options):
+        super().__init__(directory, argv, stdin=subprocess.PIPE, **options)
+        self.debug, self.waits, self.nr_threads = debug, waits, threads
+        self.expected = {}  # by program counters: threads may wait on the same stack
+        self.target = self.pid
+        if child:
+            (self.target,) = until(self.children, "a child")
+        self.look()
+
+    def reads(self, tid):
+        path = "/proc/%d/task/%s/" % (self.target, tid)
+        asleep = b"\nState:\tS" in slurp(path + "status")
+        return asleep and slurp(path + "syscall").split()[:2] == [b"0", b"0x0"]
+
+    def readers(self):
+        """The threads that wait for input, once it has all been read and all of them wait."""
+        unread = bytearray(4)
+        fcntl.ioctl(self.popen.stdin, termios.FIONREAD, unread)
+        tids = [tid for tid in os.listdir("/proc/%d/task" % self.target) if self.reads(tid)]
+        return tids if len(tids) == self.nr_threads and not any(unread) else None
+
+    def look(self):
+        tids = until(self.readers, "wait in read")
+        stacks = eu_stacks(self.target, self.debug)
+        for tid in tids:
+            self.expected[tuple(frame.pc for frame in stacks[int(tid)])] = stacks[int(tid)]
+
+    def finish(self):
+        """Calls read twice more from each place where it waits."""
+        for left in reversed(range(self.waits)):
+            self.tell(b"xx" + b"q" * self.nr_threads)
+            if left:
+                self.look()
+        assert self.wait() == 0, self.stderr()
+
+
+class Loads(Process):
+    """tests/stacks/loads.c: brings code into its address space, a line of input at a time."""
+
+    def __init__(self, directory, **options):
+        super().__init__(directory, [fixture("loads")], stdin=subprocess.PIPE, **options)
+        self.lines = 1
+        self.target = self.pid
+        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+
+    def do(self, line, *values):
+        self.tell((line % values + "\n").encode())
+        self.lines += 1
+
+        def done():
+            assert self.popen.poll() is None, "loads has ended"
+            return self.stdout().count(b"\n") == self.lines
+
+        until(done, line)
+
+    def finish(self):
+        self.popen.stdin.close()
+        assert self.wait() == 0, self.stderr()
+
+
+def judge(fixture, row):
+    """Each stack that read was called from is one that eu-stack saw; all of those were counted."""
+    expected, found = list(fixture.expected.values()), []
+    for stack in row["stacks"]:
+        differ = [stack_differences(stack, frames) for frames in expected]
+        assert [] in differ, "\n".join(min(differ, key=len)) + "\n\n" + stack_text(stack)
+        found.append(differ.index([]))
+    assert sorted(found) == list(range(len(expected)))

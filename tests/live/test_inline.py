@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""--inline and --debuginfod: what DWARF adds to call stacks, from the file itself and from others."""
+
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+
+import pytest
+from harness import program, run, slurp
+
+CALLS = 100
+INLINED = b"work;ask_twice_[i];ask_[i];"
+
+
+def folded(live, workload, *options, env=None):
+    """The lines of --folded for getppid, without the names of files."""
+    path = os.path.join(live.directory, "folded")
+    target = live.workload(workload, CALLS)
+    bpftruss = live.attach(
+        target.pid, "-t", "getppid", "--folded", path, *options, env={**os.environ, **(env or {})}
+    )
+    target.go()
+    report = bpftruss.report()
+    assert report.total("getppid") == CALLS
+    return re.sub(rb"[^;`]+`", b"", slurp(path))
+
+
+def calls(lines):
+    return sum(int(line.rsplit(b" ", 1)[1]) for line in lines.splitlines())
+
+
+def copy_of(name, directory, *objcopy):
+    """A workload, changed; its path is as good as a workload's name."""
+    path = os.path.join(directory, name)
+    subprocess.run(["objcopy", *objcopy, program(name), path], check=True)
+    return path
+
+
+def test_inlined_functions_are_shown(live):
+    lines = folded(live, "inlined", "--inline")
+    assert lines.count(INLINED) == len(lines.splitlines()), lines
+    assert calls(lines) == CALLS
+
+
+def test_only_when_asked(live):
+    lines = folded(live, "inlined")
+    assert b";work;getppid " in lines and b"_[i]" not in lines, lines
+    assert calls(lines) == CALLS
+
+
+def test_no_dwarf_changes_nothing(live, tmp_path):
+    lines = folded(live, copy_of("inlined", tmp_path, "--strip-debug"), "--inline")
+    assert b";work;getppid " in lines and b"_[i]" not in lines, lines
+
+
+def test_separate_debug_file(live, tmp_path):
+    debug = copy_of("inlined", tmp_path, "--only-keep-debug")
+    os.rename(debug, debug + ".debug")
+    path = copy_of("inlined", tmp_path, "--strip-all", "--add-gnu-debuglink=%s.debug" % debug)
+    lines = folded(live, path, "--inline")
+    assert lines.count(INLINED) == len(lines.splitlines()), lines
+
+
+def test_inline_is_for_stacks():
+    result = run("-c", "--inline", "true")
+    assert result.returncode == 2
+    assert "--inline is for call stacks" in result.stderr
+
+
+# --- debuginfod ----------------------------------------------------------------------------------
+
+
+class Server:
+    """A debuginfod on loopback that knows one file; asked has the paths of all requests."""
+
+    def __init__(self, path):
+        self.asked = asked = []
+        notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True)
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout).group(1)
+        self.wanted = wanted = "/buildid/%s/debuginfo" % build_id
+        self.bytes = debug = bytearray(slurp(path))
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                found = self.path == wanted
+                self.send_response(200 if found else 404)
+                self.send_header("Content-Length", str(len(debug) if found else 0))
+                self.end_headers()
+                if found:
+                    self.wfile.write(debug)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_port}
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+def leftovers():
+    return [name for name in os.listdir("/var/tmp") if name.startswith("bpftruss-")]
+
+
+@pytest.fixture
+def server():
+    served = Server(program("inlined"))
+    yield served
+    served.close()
+
+
+needs_client = pytest.mark.skipif(
+    not shutil.which("debuginfod-find"), reason="no debuginfod-find here (package debuginfod)"
+)
+
+
+@needs_client
+def test_debug_file_is_fetched(live, tmp_path, server):
+    path = copy_of("inlined", tmp_path, "--strip-all")
+    before = leftovers()
+    lines = folded(live, path, "--inline", "--debuginfod", env=server.env)
+    assert lines.count(INLINED) == len(lines.splitlines()), lines
+    assert calls(lines) == CALLS
+    assert server.asked == [server.wanted]
+    assert leftovers() == before
+
+
+@needs_client
+def test_nothing_is_fetched_that_is_here(live, server):
+    lines = folded(live, "inlined", "--inline", "--debuginfod", env=server.env)
+    assert lines.count(INLINED) == len(lines.splitlines()), lines
+    assert server.asked == []
+
+
+@needs_client
+def test_another_build_is_not_believed(live, tmp_path, server):
+    path = copy_of("inlined", tmp_path, "--strip-all")
+    server.bytes[:] = slurp(program("calls"))
+    lines = folded(live, path, "--inline", "--debuginfod", env=server.env)
+    assert b"work" not in lines and calls(lines) == CALLS, lines
+    assert server.asked == [server.wanted]
+
+
+STUB = """#!/bin/sh
+{ id -u; id -G; echo "$@"; env; grep CapEff /proc/self/status; } >%s
+ln -s %s "$HOME/link"
+echo "$HOME/link"
+"""
+
+
+def test_client_has_no_rights(live, tmp_path):
+    """It is nobody, knows no secrets, and cannot make us open what is not in its folder."""
+    with tempfile.TemporaryDirectory() as directory:
+        said = os.path.join(directory, "said")
+        stub = os.path.join(directory, "debuginfod-find")
+        with open(stub, "w") as file:
+            file.write(STUB % (said, program("inlined")))
+        open(said, "w").close()
+        for path, mode in ((directory, 0o755), (stub, 0o755), (said, 0o666)):
+            os.chmod(path, mode)
+        env = {
+            "DEBUGINFOD_URLS": "http://127.0.0.1:1",
+            "PATH": "%s:%s" % (directory, os.environ["PATH"]),
+            "SECRET": "secret",
+        }
+        before = leftovers()
+        path = copy_of("inlined", tmp_path, "--strip-all")
+        lines = folded(live, path, "--inline", "--debuginfod", env=env)
+        assert b"work" not in lines and calls(lines) == CALLS, lines
+        text = slurp(said).decode()
+        assert text.startswith("65534\n65534\ndebuginfo "), text
+        assert "CapEff:\t0000000000000000" in text and "SECRET" not in text, text
+        assert leftovers() == before
+
+
+def test_nobody_is_asked_without_the_option(live, tmp_path, server):
+    path = copy_of("inlined", tmp_path, "--strip-all")
+    lines = folded(live, path, "--inline", env=server.env)
+    assert b"work" not in lines and calls(lines) == CALLS, lines
+    assert server.asked == []
+
+
+def test_debuginfod_needs_servers_and_stacks():
+    without = {key: value for key, value in os.environ.items() if key != "DEBUGINFOD_URLS"}
+    for options, sentence in (
+        (["--stacks", "--debuginfod"], "DEBUGINFOD_URLS"),
+        (["--debuginfod"], "--debuginfod is for call stacks"),
+    ):
+        result = run("-c", *options, "true", env=without)
+        assert result.returncode == 2
+        assert sentence in result.stderr
+
+
+def test_debuginfod_needs_its_program(server, tmp_path):
+    env = {**os.environ, **server.env, "PATH": str(tmp_path)}
+    result = run("-c", "--stacks", "--debuginfod", "/bin/true", env=env)
+    assert result.returncode == 1
+    assert "debuginfod-find, which is not installed" in result.stderr

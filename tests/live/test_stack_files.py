@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Call stacks through code that comes, goes and changes: libraries loaded while calls are counted,
+other files at the same address or path, files that are gone or that only the process can see, code
+of no file, processes that have ended.
+"""
+
+import os
+import re
+import shutil
+import time
+
+import pytest
+
+from harness import until
+from stacks import (
+    Loads,
+    Waiting,
+    fixture,
+    judge,
+    must_be_complete,
+    output_of,
+    stack_text,
+    symbols,
+)
+
+LIBC_START = ["__libc_start_call_main", "__libc_start_main", "_start"]
+ENTRY = ["getppid", "probe", "enter", "follow", "main"] + LIBC_START
+HELPERS = ("map_and_call", "jit_and_call")
+HOWS = ("over", "again", "moved", "protect")
+
+
+def copy(name, directory):
+    """The same file with an identity that nobody has seen before."""
+    path = os.path.join(str(directory), name)
+    shutil.copy(fixture(name), path)
+    return path
+
+
+def library_calls(report, pid=None):
+    """{the library's function: {how its stack ends: calls}} of getppid."""
+    found = {}
+    for row in report.select("getppid", pid=pid):
+        for stack in row["stacks"]:
+            names = [str(name).split("@")[0] for name in symbols(stack)]
+            name = names[2] if len(names) > 2 else None
+            if stack["end"] == "complete":
+                above = [name for name in names[4:] if name not in HELPERS]
+                assert names[:2] + names[3:4] + above == ENTRY, stack_text(stack)
+            ends = found.setdefault(name, {})
+            ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
+    return found
+
+
+def until_open(bpftruss, path):
+    """Until bpftruss has opened a file for its table; then a moment more, for it to be made."""
+    fds = "/proc/%d/fd/" % bpftruss.pid
+
+    def is_open():
+        return any(os.path.realpath(fds + fd) == path for fd in os.listdir(fds))
+
+    until(is_open, "bpftruss reads " + path)
+    time.sleep(0.3)
+
+
+# --- code that comes -----------------------------------------------------------------------------
+
+
+def test_a_library_loaded_later_has_whole_stacks_soon(live, tmp_path):
+    program, path = live.add(Loads), copy("alpha.so", tmp_path)
+    bpftruss = live.attach(program.pid, "--stacks")
+    program.do("load %s", path)
+    program.do("call alpha_one 1")
+    until_open(bpftruss, path)
+    program.do("call alpha_two 1000")
+    program.finish()
+    report = bpftruss.report()
+    calls = library_calls(report)
+    assert calls.pop("alpha_two") == {"complete": 1000}
+    ((_, first),) = calls.items()
+    assert first in ({"table_pending": 1}, {"complete": 1})
+    assert report.total("getppid") == 1001
+
+
+def test_many_libraries_at_once_lose_no_call(live, tmp_path):
+    program = live.add(Loads)
+    bpftruss = live.attach(program.pid, "--stacks")
+    for number in range(20):
+        folder = tmp_path / ("library%d" % number)
+        folder.mkdir()
+        program.do("load %s", copy(("alpha.so", "beta.so")[number % 2], folder))
+        program.do("call %s_one 50", ("alpha", "beta")[number % 2])
+    program.finish()
+    ends = library_calls(bpftruss.report())
+    assert set(ends) <= {"alpha_one", "beta_one", "None"}
+    assert set(ends.pop("None", {})) <= {"table_pending"}
+    whole = {name: calls.get("complete", 0) for name, calls in ends.items()}
+    assert all(calls <= 500 for calls in whole.values())
+
+
+def test_the_stacks_of_a_command_become_whole(live, tmp_path):
+    """All that a command is made of may be new, the program itself always is."""
+    bpftruss = live.start(copy("loads", tmp_path), options=["--stacks"], stdin=-1)
+    until(lambda: bpftruss.stdout() == b"ready\n", "the command is ready")
+    time.sleep(0.5)
+    bpftruss.tell(b"jit made 1\nbare 1\n")
+    bpftruss.popen.stdin.close()
+    stacks = bpftruss.report().only("getppid")["stacks"]
+    assert {stack["end"] for stack in stacks} == {"complete", "no_frame_pointer"}
+
+
+# --- other code in the same place ----------------------------------------------------------------
+
+
+def test_another_library_at_the_same_address_has_its_own_stacks(live):
+    """Functions begin at the same addresses, but their frames have other sizes."""
+    programs = {how: live.add(Loads) for how in HOWS}
+    alpha, beta = fixture("alpha.so"), fixture("beta.so")
+    for program in programs.values():
+        program.do("load %s", alpha)
+        program.do("load %s", beta)
+    bpftruss = live.attach([program.pid for program in programs.values()], "--stacks")
+    for how, program in programs.items():
+        for number in (1, 10, 100):
+            program.do("%s %s alpha_one %d", how, alpha, number)
+            program.do("%s %s beta_one %d", how, beta, number)
+            program.do("%s %s alpha_two %d", how, alpha, number)
+        program.finish()
+    report = bpftruss.report()
+    whole = {name: {"complete": 111} for name in ("alpha_one", "alpha_two", "beta_one")}
+    for how, program in programs.items():
+        assert library_calls(report, program.pid) == whole, how
+
+
+@pytest.mark.parametrize("gone", ["replaced", "deleted"])
+def test_a_file_is_what_is_mapped_and_not_what_its_path_leads_to(live, tmp_path, gone):
+    program, path = live.add(Loads), copy("alpha.so", tmp_path)
+    program.do("load %s", path)
+    if gone == "replaced":
+        shutil.copy(fixture("beta.so"), path + ".new")
+        os.rename(path + ".new", path)
+    else:
+        os.unlink(path)
+    bpftruss = live.attach(program.pid, "--stacks")
+    program.do("call alpha_one 100")
+    program.finish()
+    report = bpftruss.report()
+    assert library_calls(report) == {"alpha_one": {"complete": 100}}
+    (stack,) = report.only("getppid")["stacks"]
+    assert stack["frames"][2]["module"] == "alpha.so"
+
+
+# --- files that only the process sees ------------------------------------------------------------
+
+
+def privately(directory, commands, *argv):
+    """A command in a mount namespace of its own, where a directory is a file system of its own."""
+    script = "mount -t tmpfs none %s && %s && exec %s" % (directory, commands, " ".join(argv))
+    return ["unshare", "-m", "--propagation", "private", "sh", "-c", script]
+
+
+def count_wait(live, argv, **options):
+    """A fixture that waits, counted, and the report."""
+    each = live.add(Waiting, argv, **options)
+    bpftruss = live.attach(each.pid, "--stacks")
+    each.finish()
+    report = bpftruss.report()
+    judge(each, report.only("read"))
+    must_be_complete(report.rows)
+    return report.only("read")["stacks"]
+
+
+def test_a_program_may_be_where_only_its_process_sees_it(live, tmp_path):
+    place = str(tmp_path)
+    hidden = os.path.join(place, "hidden")
+    argv = privately(place, "cp %s %s" % (fixture("chain-O2"), hidden), hidden, "plain")
+    (stack,) = count_wait(live, argv)
+    assert not os.path.exists(hidden)
+    assert [frame["module"] for frame in stack["frames"][1:6]] == ["hidden"] * 5
+    assert symbols(stack)[1:6] == ["wait_here", "three", "two", "one", "main"]
+
+
+def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
+    """Where this namespace has none."""
+    notes = output_of("readelf", "-nW", fixture("chain-stripped"))
+    build_id = re.search("Build ID: (.*)", notes).group(1)
+    root = "/usr/lib/debug"
+    os.makedirs(root, exist_ok=True)
+    folder = "%s/.build-id/%s" % (root, build_id[:2])
+    target = "%s/%s.debug" % (folder, build_id[2:])
+    debug = fixture("chain-O2.debug")
+    commands = "mkdir -p %s && cp %s %s" % (folder, debug, target)
+    argv = privately(root, commands, fixture("chain-stripped"), "plain")
+    each = live.add(Waiting, argv, debug={"chain-stripped": debug})
+    bpftruss = live.attach(each.pid, "--stacks")
+    each.tell(b"xx")
+    until(each.readers, "both are read")
+    # Its mounts go with the process: the report is made before.
+    (stack,) = bpftruss.interrupt().only("read")["stacks"]
+    assert symbols(stack)[1:6] == ["wait_here", "three", "two", "one", "main"]
+
+
+# --- code of no file -----------------------------------------------------------------------------
+
+
+def test_jit_code_with_frame_pointers_has_whole_stacks_and_its_names(live):
+    program = live.add(Loads)
+    bpftruss = live.attach(program.pid, "--stacks")
+    try:
+        program.do("jit made_up 100")
+        program.do("jit with_[odd]-name 10")
+        time.sleep(0.5)
+        program.finish()
+    finally:
+        os.unlink("/tmp/perf-%d.map" % program.pid)
+    report = bpftruss.report()
+    assert library_calls(report) == {
+        "made_up": {"complete": 100},
+        "with_[odd]-name": {"complete": 10},
+    }
+    modules = {stack["frames"][2]["module"] for stack in report.only("getppid")["stacks"]}
+    assert modules == {"[jit]"}
+
+
+def test_code_without_frame_pointer_ends_a_stack_that_says_so(live):
+    program = live.add(Loads)
+    bpftruss = live.attach(program.pid, "--stacks")
+    program.do("bare 100")
+    program.finish()
+    (stack,) = bpftruss.report().only("getppid")["stacks"]
+    assert (stack["calls"], stack["end"]) == (100, "no_frame_pointer")
+    assert symbols(stack) == ["getppid", "probe", None]
+    assert stack["frames"][2]["module"] is None
+
+
+def test_names_of_a_process_that_has_ended_are_known(live):
+    """JIT code has its names from the process: they must be taken while it lives."""
+    program, other = live.add(Loads), live.add(Loads)
+    bpftruss = live.attach([program.pid, other.pid], "--stacks")
+    program.do("jit made_up 100")
+    time.sleep(0.5)
+    program.finish()
+    os.unlink("/tmp/perf-%d.map" % program.pid)
+    other.do("jit other 10")
+    other.finish()
+    os.unlink("/tmp/perf-%d.map" % other.pid)
+    report = bpftruss.report()
+    assert library_calls(report, program.pid) == {"made_up": {"complete": 100}}
+    assert library_calls(report, other.pid) == {"other": {"complete": 10}}

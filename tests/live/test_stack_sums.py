@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Stacks are counted, not sampled: those of a row add up to the row, whatever is asked for. The harness
+checks that of every report; here is what could make it fail.
+"""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from harness import Report, must_equal, until
+from stacks import Loads, Waiting, fixture, must_be_complete, symbols
+
+MS = 1_000_000
+
+
+def stacks_of(report):
+    return [stack for row in report.rows for stack in row["stacks"]]
+
+
+def read_folded(path):
+    """{stack: count} of a file for flame graph tools."""
+    with open(path) as file:
+        lines = [line.rpartition(" ") for line in file.read().splitlines()]
+    return {stack: int(count) for stack, _, count in lines}
+
+
+def lines_of(bpftruss):
+    """The reports of intervals. A call may have begun before its interval."""
+    return [Report(line, lossy=True) for line in bpftruss.text().splitlines()]
+
+
+def by_stack(reports):
+    """{(process, call, frames, end): calls}"""
+    total = {}
+    for row in (row for report in reports for row in report.rows):
+        for stack in row["stacks"]:
+            frames = tuple((frame["symbol"], frame["offset"]) for frame in stack["frames"])
+            key = (row["pid"], row["syscall"], frames, stack["end"])
+            total[key] = total.get(key, 0) + stack["calls"]
+    return {key: calls for key, calls in total.items() if calls}
+
+
+@pytest.mark.parametrize("name, args", [("calls", []), ("threads", [16, 110]), ("denied", [])])
+def test_stacks_add_up_to_the_tables_of_workloads(live, name, args):
+    report, table = live.count(name, *args, options=["-f", "--stacks"])
+    must_equal(report, table)
+    must_be_complete(report.rows)
+
+
+def test_what_finds_no_room_is_other_stacks(live):
+    report, table = live.count("calls", options=["--stacks", "--max-stacks", 5])
+    must_equal(report, table)
+    ends = [stack["end"] for stack in stacks_of(report) if stack["calls"]]
+    assert 0 < ends.count("complete") <= 5
+    assert ends.count("other_stacks") > 0
+    # The harness has compared errors and times as well.
+    others = [stack for stack in stacks_of(report) if stack["end"] == "other_stacks"]
+    assert not any(stack["frames"] for stack in others) and any(s["errors"] for s in others)
+
+
+def test_intervals_add_up_to_the_whole_by_stack(live):
+    target = live.workload("steady", 100, 20)
+    short = live.attach(target.pid, "-f", "--stacks", "-i", "0.05")
+    whole = live.attach(target.pid, "-f", "--stacks")
+    target.go()
+    report = whole.report()
+    must_equal(report, target.table())
+    assert short.wait() == 0
+    intervals = lines_of(short)
+    assert len(intervals) > 2
+    assert by_stack(intervals) == by_stack([report])
+
+
+def test_folded_processes_keep_their_stacks(live):
+    options = ["-f", "--stacks", "--keep-exited", 3]
+    report, table = live.count("forks", "clone", 53, options=options)
+    (folded,) = [row for row in report.select("getppid") if row["pid"] is None]
+    assert {symbols(stack)[-1] for stack in folded["stacks"]} == {"_start"}
+    assert report.total("getppid") == 53
+    must_be_complete(report.rows)
+
+
+def test_all_processes_under_load_lose_no_stack(live):
+    target = live.workload("steady", 100, 50)
+    everything = live.start(options=["-a", "-d", "2", "--stacks"])
+    one = live.attach(target.pid, "-f", "--stacks")
+    everything.wait_counting()
+    target.go()
+    mine = one.report()
+    must_equal(mine, target.table())
+    report = everything.report(lossy=True)
+    # Others may need more than there is room for; what was counted is still told by stack.
+    for row in report.rows:
+        assert sum(stack["calls"] for stack in row["stacks"]) == row["calls"], row
+        assert sum(stack["errors"] for stack in row["stacks"]) == row["errors"], row
+
+
+def test_stacks_by_thread_add_up_to_the_calls_of_each(live):
+    each = live.add(Waiting, [fixture("chain-clang"), "threads", "5"], threads=5)
+    options = ["--stacks", "--by", "tid,syscall", "-t", "read"]
+    bpftruss = live.attach(each.pid, *options, json=False)
+    for _ in range(40):
+        each.tell(b"x")
+        until(each.readers, "it is read")
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 0
+    text = bpftruss.text().decode()
+    rows = {tid: int(n) for tid, n in re.findall(r"^ *\d+ +(\d+) +\S+ +read +(\d+) ", text, re.M)}
+    sections = re.findall(r"^\d+ (\d+) \S+ read: (\d+) calls?, 1 stack$", text, re.M)
+    assert sum(rows.values()) == 40 and set(map(int, rows)) <= set(each.threads())
+    assert {tid: int(calls) for tid, calls in sections} == {
+        tid: calls for tid, calls in rows.items() if calls
+    }
+    assert text.count("`in_thread+") == len(sections)
+
+
+def test_folded_stacks_add_up_to_the_calls(live, tmp_path):
+    path = str(tmp_path / "folded")
+    report, table = live.count("calls", options=["--folded", path])
+    folded = read_folded(path)
+    assert sum(folded.values()) == report.sum("calls")
+    getppid = [count for stack, count in folded.items() if stack.endswith(";getppid")]
+    assert sum(getppid) == 1009
+    assert all(re.match(r"calls;calls`_start;", stack) for stack in folded)
+
+
+# --- slow calls only -----------------------------------------------------------------------------
+
+
+def test_only_slow_calls_are_counted_when_asked_for(live):
+    report, table = live.count("times", "sleep", 20, options=["--stacks", "--slower-than", "5ms"])
+    assert table.total("nanosleep") == 20
+    assert (report.sum("calls"), report.total("nanosleep")) == (20, 20)
+    row = report.only("nanosleep")
+    assert row["min_ns"] >= 5 * MS
+    must_be_complete([row])
+
+
+def test_no_call_is_slower_than_the_slowest(live):
+    report, _ = live.count("times", "sleep", 20, options=["--stacks", "--slower-than", "5s"])
+    assert report.sum("calls") == 0
+
+
+def test_a_slow_call_has_the_stack_that_it_began_with(live):
+    """It is taken when the call ends."""
+    each = live.add(Waiting, [fixture("chain-clang"), "plain"])
+    bpftruss = live.attach(each.pid, "--stacks", "--slower-than", "1us")
+    each.finish()
+    stacks = bpftruss.report().only("read")["stacks"]
+    (expected,) = each.expected.values()
+    assert {tuple(symbols(stack)[1:6]) for stack in stacks} == {
+        ("wait_here", "three", "two", "one", "main")
+    }
+
+
+# --- without tables ------------------------------------------------------------------------------
+
+
+def test_frame_pointers_alone_still_add_up(live):
+    """As on kernels without the means to read tables."""
+    each = live.add(Waiting, [fixture("chain-clang-O0"), "plain"])
+    environment = dict(os.environ, BPFTRUSS_FRAME_POINTERS="1")
+    bpftruss = live.attach(each.pid, "--stacks", env=environment)
+    each.tell(b"x")
+    # Addresses are named by their process: it must live until that is done.
+    time.sleep(0.5)
+    each.finish()
+    (stack,) = bpftruss.report().only("read")["stacks"]
+    # The caller of read in libc, which has no frame, cannot be seen; nor is an end known.
+    assert symbols(stack)[:5] == ["read", "three", "two", "one", "main"]
+    assert stack["end"] == "no_frame_pointer"
+    assert "stacks by frame pointers only" in bpftruss.stderr()
+
+
+def test_frame_pointers_alone_lose_no_call_of_a_workload(live):
+    target = live.workload("threads", 16, 110)
+    environment = dict(os.environ, BPFTRUSS_FRAME_POINTERS="1")
+    bpftruss = live.attach(target.pid, "-f", "--stacks", env=environment)
+    target.go()
+    must_equal(bpftruss.report(), target.table())

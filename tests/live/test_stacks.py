@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Call stacks of programs whose stacks are known, each frame by frame the one that eu-stack found while
+the program waited in the same call.
+"""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from harness import BPFTRUSS, Live, must_equal
+from stacks import (
+    FIXTURES,
+    Waiting,
+    fixture,
+    judge,
+    must_be_complete,
+    output_of,
+    stack_differences,
+    stack_text,
+    symbols,
+)
+
+# How many frames the fixture adds between main and the wait, below a handler or not.
+BUILDS = "clang clang-O0 O0 O2 O3-realign fixed static static-pie stripped linked mini".split()
+SYMBOLS = {"linked": "chain-O2.debug", "mini": "chain-mini.symbols"}
+MODES = {
+    "plain": {},
+    "deep": {"number": 100},
+    "syscall": {},
+    "realigned": {},
+    "timer": {},
+    "altstack": {},
+    "fault": {},
+    "steps": {"number": 9, "waits": 9},
+    "threads": {"number": 5},
+    "vfork": {"child": True},
+}
+
+
+class Wait(Waiting):
+    """One mode of tests/stacks/chain.c."""
+
+    def __init__(self, directory, build, mode, number=1, **options):
+        self.build, self.mode = build, mode
+        threads = number if mode == "threads" else 1
+        argv = [fixture("chain-" + build), mode, str(number)]
+        debug = {os.path.basename(argv[0]): os.path.join(FIXTURES, SYMBOLS.get(build, ""))}
+        super().__init__(directory, argv, threads=threads, debug=debug, **options)
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """All modes of all builds, counted at once, and the report."""
+    live = Live(tmp_path_factory.mktemp("stacks"))
+    builds = [build for build in BUILDS if os.path.exists(os.path.join(FIXTURES, "chain-" + build))]
+    waiting = [
+        live.add(Wait, build, mode, **how) for build in builds for mode, how in MODES.items()
+    ]
+    try:
+        bpftruss = live.attach([each.target for each in waiting], "--stacks")
+        for each in waiting:
+            each.finish()
+        yield waiting, bpftruss.report()
+    finally:
+        live.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("build", BUILDS)
+def test_every_stack_is_the_one_that_eu_stack_finds(counted, build, mode):
+    waiting, report = counted
+    fixture("chain-" + build)
+    (each,) = [each for each in waiting if (each.build, each.mode) == (build, mode)]
+    (row,) = report.select("read", pid=each.target)
+    judge(each, row)
+    must_be_complete(row for row in report.rows if row["pid"] in (each.pid, each.target))
+
+
+def test_handlers_were_entered_from_stubs_of_the_linker(live):
+    """Else the mode of that purpose above would say nothing."""
+    each = live.add(Wait, "fixed", "steps", **MODES["steps"])
+    each.finish()
+    stub = [frames[4] for frames in each.expected.values() if frames[3].name == "__restore_rt"]
+    sections = output_of("readelf", "-SW", fixture("chain-fixed"))
+    start, size = re.search(r" \.plt +PROGBITS +(\w+) \w+ (\w+)", sections).groups()
+    plt = range(int(start, 16), int(start, 16) + int(size, 16))
+    assert {frame.pc % 16 for frame in stub if frame.pc in plt} >= {0, 6, 11}
+
+
+def test_a_stack_has_127_frames_at_most(live):
+    deep = {number: live.add(Wait, "O2", "deep", number) for number in (100, 200)}
+    bpftruss = live.attach([each.pid for each in deep.values()], "--stacks")
+    for each in deep.values():
+        each.finish()
+    report = bpftruss.report()
+    for number, end in ((100, "complete"), (200, "truncated")):
+        (row,) = report.select("read", pid=deep[number].pid)
+        (stack,), (expected,) = row["stacks"], deep[number].expected.values()
+        assert stack["end"] == end
+        assert len(stack["frames"]) == min(len(expected), 127)
+        assert stack_differences(stack, expected[:127]) == []
+
+
+# --- other languages -----------------------------------------------------------------------------
+
+
+def count_waits(live, name, waits):
+    """The stacks of a fixture that waits so many times."""
+    each = live.add(Waiting, [fixture(name)], waits=waits)
+    bpftruss = live.attach(each.pid, "--stacks")
+    each.finish()
+    report = bpftruss.report()
+    judge(each, report.only("read"))
+    must_be_complete(report.rows)
+    return [symbols(stack) for stack in report.only("read")["stacks"]]
+
+
+def having(stacks, *names):
+    return [stack for stack in stacks if all(name in stack for name in names)]
+
+
+def test_exceptions_of_cxx_pass_through_stacks(live):
+    stacks = count_waits(live, "throws", 5)
+    assert len(stacks) == 5
+    assert {stack[1] for stack in stacks} == {"shop::wait_here"}
+    assert len(having(stacks, "shop::Guard::~Guard")) == 1
+    assert len(having(stacks, "shop::order<double>")) == 2
+    assert len(having(stacks, "shop::counter<double>")) == 4
+    (nobody,) = having(stacks, "shop::nobody_cares")
+    assert "__cxa_throw" in nobody and "main" in nobody
+
+
+def test_rust_has_its_names(live):
+    stacks = count_waits(live, "panics", 3)
+    assert all(stack[1] == "panics::wait_here" for stack in stacks)
+    doors = having(stacks, "panics::main")
+    assert len(doors) == 3
+    opened = "<panics::Wooden<T> as panics::Door>::open"
+    assert len(having(stacks, opened)) == 2
+    assert not [name for stack in stacks for name in stack if "17h" in str(name)]
+
+
+# --- other processes -----------------------------------------------------------------------------
+
+
+def test_a_32_bit_process_has_no_stacks_but_all_counts(live):
+    report, _ = live.run(fixture("small"), options=["--stacks"])
+    rows = {name: report.only(name, "i386") for name in ("getppid", "close")}
+    assert (rows["getppid"]["calls"], rows["close"]["errors"]) == (7, 3)
+    for row in rows.values():
+        assert [(stack["end"], stack["frames"]) for stack in row["stacks"]] == [
+            ("32_bit_process", [])
+        ]
+
+
+def test_32_bit_calls_of_a_64_bit_process_have_stacks(live):
+    report, table = live.count("numbers", options=["--stacks"])
+    must_equal(report, table)
+    foreign = [row for row in report.rows if row["abi"] != "x86_64" and row["calls"]]
+    assert foreign
+    must_be_complete(report.rows)
+
+
+def test_forked_children_have_the_same_stacks(live):
+    report, table = live.count("forks", "clone", 50, options=["-f", "--stacks"])
+    must_equal(report, table)
+    must_be_complete(report.rows)
+    assert {symbols(stack)[-1] for row in report.rows for stack in row["stacks"]} == {"_start"}
+
+
+LINKER = "ld-linux-x86-64.so.2"
+
+
+def begins_a_program(stack):
+    """
+    The outermost frame is where the kernel starts the program or its linker; stripped ones have no
+    names, but call libc's.
+    """
+    *_, inner, last = [None] + stack["frames"]
+    if last["module"] == LINKER:
+        return last["symbol"] in ("_start", "_dl_start_user", None)
+    if last["symbol"]:
+        return last["symbol"] in ("_start", "clone3", "__clone3", "clone", "__clone")
+    return str(inner["symbol"]).startswith("__libc_start_main") and last["module"]
+
+
+def test_a_storm_of_programs_has_no_wrong_stack(live):
+    """What is complete begins where programs and their linker begin."""
+    loop = "i=0; while [ $i -lt 100 ]; do /bin/true; /bin/false; i=$((i+1)); done; ls / >/dev/null"
+    bpftruss = live.start("sh", "-c", loop, options=["-f", "--stacks"])
+    report = bpftruss.report()
+    assert report.total("execve") >= 201
+    wrong, whole, calls = set(), 0, 0
+    for row in report.rows:
+        for stack in row["stacks"]:
+            calls += stack["calls"]
+            if stack["end"] != "complete":
+                may_be = stack["end"] in ("table_pending", "paged_out")
+                assert may_be, stack_text(stack)
+                continue
+            whole += stack["calls"]
+            if not begins_a_program(stack):
+                wrong.add(row["syscall"] + "\n" + stack_text(stack))
+    assert wrong == set(), "\n\n".join(wrong)
+    assert whole > 0.9 * calls
+
+
+@pytest.mark.parametrize("options", [[], ["-t", "getppid"]])
+def test_a_call_that_is_refused_has_the_stack_of_its_own_caller(live, options):
+    target = live.spawn(fixture("refused"), stdin=subprocess.PIPE)
+    bpftruss = live.attach(target.pid, "--stacks", *options)
+    target.tell(b"x")
+    report = bpftruss.report()
+    row = report.only("getppid")
+    assert row["calls"] == row["denied"] == 100
+    (stack,) = row["stacks"]
+    assert symbols(stack)[:3] == ["syscall", "asks_parent", "main"]
+
+
+def test_a_command_has_the_limits_that_it_would_have_without_us(live):
+    script = "ulimit -Sn 123; exec %s -c --stacks sh -c 'ulimit -Sn'" % BPFTRUSS
+    result = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert result.stdout == "123\n"
