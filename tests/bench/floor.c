@@ -5,28 +5,49 @@
 #include <string.h>
 #include "floor.skel.h"
 
-static void programs_choose(struct floor_bpf *skel, bool empty)
+struct mode {
+	const char *name;
+	bool empty_enter, empty_exit, timestamps, stackid;
+};
+
+static const struct mode modes[] = {
+	{ "empty", true, true, false, false },
+	{ "timestamps", false, false, true, false },
+	{ "stackid", true, false, false, true },
+};
+
+static const struct mode *mode_find(const char *name)
 {
-	bpf_program__set_autoload(skel->progs.empty_enter, empty);
-	bpf_program__set_autoload(skel->progs.empty_exit, empty);
-	bpf_program__set_autoload(skel->progs.timestamp_enter, !empty);
-	bpf_program__set_autoload(skel->progs.timestamp_exit, !empty);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (!strcmp(modes[i].name, name))
+			return &modes[i];
+	}
+	return NULL;
+}
+
+static void programs_choose(struct floor_bpf *skel, const struct mode *mode)
+{
+	bpf_program__set_autoload(skel->progs.empty_enter, mode->empty_enter);
+	bpf_program__set_autoload(skel->progs.empty_exit, mode->empty_exit);
+	bpf_program__set_autoload(skel->progs.timestamp_enter, mode->timestamps);
+	bpf_program__set_autoload(skel->progs.timestamp_exit, mode->timestamps);
+	bpf_program__set_autoload(skel->progs.stackid_exit, mode->stackid);
 }
 
 int main(int argc, char **argv)
 {
-	bool empty = argc == 2 && !strcmp(argv[1], "empty");
+	const struct mode *mode = argc == 2 ? mode_find(argv[1]) : NULL;
 	struct floor_bpf *skel;
 	int err;
 
-	if (!empty && (argc != 2 || strcmp(argv[1], "timestamps"))) {
-		fprintf(stderr, "usage: floor empty | timestamps\n");
+	if (!mode) {
+		fprintf(stderr, "usage: floor empty | timestamps | stackid\n");
 		return 2;
 	}
 	skel = floor_bpf__open();
 	if (!skel)
 		return 1;
-	programs_choose(skel, empty);
+	programs_choose(skel, mode);
 	err = floor_bpf__load(skel);
 	if (!err)
 		err = floor_bpf__attach(skel);

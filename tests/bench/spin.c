@@ -4,7 +4,7 @@
  * exist from the start, so that a tool which attaches once sees them all. A batch of several
  * threads is as slow as its slowest.
  *
- * usage: spin THREADS; then lines "THREADS BATCHES MICROSECONDS" on stdin, each answered by the
+ * usage: spin THREADS [FRAMES]; the first thread calls from below so many frames. Then lines "THREADS BATCHES MICROSECONDS" on stdin, each answered by the
  * nanoseconds of a call. The first line of output is the pid.
  */
 #include <pthread.h>
@@ -56,6 +56,18 @@ static void worker_measure(struct worker *worker)
 	}
 }
 
+/* Measures at the end of a long way down. */
+static __attribute__((noinline)) void worker_descend(struct worker *worker, unsigned int frames)
+{
+	volatile char used_later = 0;
+
+	if (frames)
+		worker_descend(worker, frames - 1);
+	else
+		worker_measure(worker);
+	(void)used_later;
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *worker = arg;
@@ -88,12 +100,12 @@ static int workers_start(struct worker *workers, struct team *team, unsigned int
 	return cpu_pin(0);
 }
 
-static void team_measure(struct team *team, struct worker *workers)
+static void team_measure(struct team *team, struct worker *workers, unsigned int frames)
 {
 	atomic_store(&team->arrived, 0);
 	for (unsigned int i = 1; i < team->request.threads; i++)
 		sem_post(&workers[i].go);
-	worker_measure(&workers[0]);
+	worker_descend(&workers[0], frames);
 	for (unsigned int i = 1; i < team->request.threads; i++) {
 		sem_wait(&workers[i].done);
 		for (unsigned int j = 0; j < team->request.batches; j++)
@@ -105,12 +117,12 @@ static void team_measure(struct team *team, struct worker *workers)
 
 int main(int argc, char **argv)
 {
-	unsigned int threads = argc == 2 ? atoi(argv[1]) : 0;
+	unsigned int threads = argc > 1 ? atoi(argv[1]) : 0, frames = argc > 2 ? atoi(argv[2]) : 0;
 	static struct worker workers[MAX_THREADS];
 	struct team team = { 0 };
 
 	if (threads < 1 || threads > MAX_THREADS) {
-		fprintf(stderr, "usage: spin THREADS\n");
+		fprintf(stderr, "usage: spin THREADS [FRAMES]\n");
 		return 2;
 	}
 	if (workers_start(workers, &team, threads)) {
@@ -121,6 +133,6 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (!request_read(&team.request) && team.request.threads >= 1 &&
 	       team.request.threads <= threads)
-		team_measure(&team, workers);
+		team_measure(&team, workers, frames);
 	return 0;
 }
