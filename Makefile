@@ -28,7 +28,7 @@ endif
 ifeq ($(origin BPFTOOL),undefined)
 BPFTOOL := $(shell scripts/find-bpftool)
 endif
-PKGS := libbpf jansson libcap ncursesw
+PKGS := libbpf jansson libcap ncursesw libdw libelf libseccomp zlib
 
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 # The bpf target does not look where Debian keeps asm/types.h.
@@ -42,7 +42,7 @@ endif
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
 	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell pkg-config --cflags $(PKGS))
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
-LIBS = $(shell pkg-config --libs $(PKGS)) -lm
+LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lm
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
 	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -MMD -MP
 
@@ -77,6 +77,15 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # --- user space ---------------------------------------------------------------------------------
+# Style sheet and script of a picture, as strings without comments and indentation.
+$(O)/gen/%.inc: src/report/%
+	$(call msg,TEXT,$@)
+	@mkdir -p $(@D)
+	$(Q)sed -e '/^[[:blank:]]*\/\//d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//' \
+		-e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+
+$(foreach folder,$(O) $(O)/san,$(folder)/src/report/flame_svg.o): \
+	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
 
 $(O)/%.o: %.c Makefile
@@ -104,22 +113,215 @@ $(O)/san/%.o: %.c Makefile
 $(O)/unit/%: tests/unit/%.c $(UNIT_OBJ)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -DGOLDEN_DIR='"tests/golden"' $(UNIT_SAN) $(filter %.c %.o,$^) \
+	$(Q)$(CC) $(ALL_CFLAGS) -DGOLDEN_DIR='"tests/golden"' \
+		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) $(filter %.c %.o,$^) \
 		$(LIBS) -lcmocka -o $@
+
+# --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
+FIXTURES := $(O)/fixtures
+FIXTURE_NAMES := plain lean static fixed stripped stripped.debug mini cxx inlines inlines_cxx \
+	bare bare.debug
+ifeq ($(ARCH),x86)
+FIXTURE_NAMES += frames i386 nocfi
+endif
+
+$(FIXTURES)/plain: FLAGS := -O0 -fno-omit-frame-pointer -Wl,-z,lazy
+$(FIXTURES)/lean: FLAGS := -O2 -fomit-frame-pointer
+$(FIXTURES)/static: FLAGS := -O2 -static
+$(FIXTURES)/fixed: FLAGS := -O1 -no-pie
+$(FIXTURES)/nocfi: FLAGS := -O1 -nostdlib -static -fno-asynchronous-unwind-tables -Wl,-e,main
+$(FIXTURES)/i386: FLAGS := -O1 -m32 -nostdlib -static -fno-pic -Wl,-e,main
+
+$(FIXTURES)/%: tests/elf/sample.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARN) -g -Wl,--build-id $(FLAGS) $< -o $@
+
+# The linker would merge its sections of text otherwise.
+$(FIXTURES)/frames: tests/elf/frames.S Makefile
+	$(call msg,AS,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib -static -Wl,--build-id -Wl,--unique=.text.* $< -o $@
+
+$(FIXTURES)/cxx: tests/elf/sample.cc Makefile
+	$(call msg,CXX,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -x c++ $(WARN) -O1 -Wl,--build-id $< -o $@
+
+$(FIXTURES)/stripped.debug: $(FIXTURES)/lean
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --only-keep-debug $< $@
+
+$(FIXTURES)/stripped: $(FIXTURES)/lean $(FIXTURES)/stripped.debug
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --strip-all --add-gnu-debuglink=$@.debug $< $@
+
+$(FIXTURES)/inlines: tests/elf/inlines.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Wl,--build-id $< -o $@
+
+$(FIXTURES)/inlines_cxx: tests/elf/inlines.cc Makefile
+	$(call msg,CXX,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -x c++ $(WARN) -O2 -g -Wl,--build-id $< -o $@
+
+$(FIXTURES)/bare.debug: $(FIXTURES)/inlines
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --only-keep-debug --compress-debug-sections $< $@
+
+$(FIXTURES)/bare: $(FIXTURES)/inlines $(FIXTURES)/bare.debug
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --strip-all --add-gnu-debuglink=$@.debug $< $@
+
+# As Fedora does: function symbols alone, compressed, in a section of their own.
+$(FIXTURES)/mini: $(FIXTURES)/lean
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --strip-debug $< $@.symbols && xz -f -k $@.symbols && objcopy --strip-all \
+		--add-section .gnu_debugdata=$@.symbols.xz $< $@
+
+$(UNIT:%=$(O)/unit/%): | $(FIXTURE_NAMES:%=$(FIXTURES)/%)
 
 # A workload is one static program of its own: raw calls and nothing that a library adds.
 $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread $< -o $@
+	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
+
+# --- programs whose stacks are known -----------------------------------------------------------
+# The same program as compilers and linkers make it in different ways: the code of gcc unwinds
+# differently from that of clang. Without gcc or rustc their tests are skipped by name.
+STACKS := $(O)/stacks
+GCC := $(shell command -v gcc 2>/dev/null)
+GXX := $(shell command -v g++ 2>/dev/null)
+RUSTC := $(firstword $(shell command -v rustc $(HOME)/.cargo/bin/rustc 2>/dev/null))
+STACK_NAMES :=
+ifeq ($(ARCH),x86)
+STACK_NAMES += chain-clang chain-clang-O0 loads refused alpha.so beta.so small
+ifneq ($(GCC),)
+STACK_NAMES += $(addprefix chain-,O0 O2 O3-realign fixed static static-pie stripped linked mini)
+endif
+ifneq ($(GXX),)
+STACK_NAMES += throws
+endif
+ifneq ($(RUSTC),)
+STACK_NAMES += panics
+endif
+endif
+
+$(STACKS)/chain-clang: COMPILE = $(CLANG) -O2
+$(STACKS)/chain-clang-O0: COMPILE = $(CLANG) -O0 -fno-omit-frame-pointer
+$(STACKS)/chain-O0: COMPILE = $(GCC) -O0 -fno-omit-frame-pointer
+$(STACKS)/chain-O2: COMPILE = $(GCC) -O2 -fomit-frame-pointer
+$(STACKS)/chain-O3-realign: COMPILE = $(GCC) -O3 -fomit-frame-pointer -mstackrealign
+$(STACKS)/chain-fixed: COMPILE = $(GCC) -O2 -fno-pie -no-pie
+$(STACKS)/chain-static: COMPILE = $(GCC) -O2 -static
+$(STACKS)/chain-static-pie: COMPILE = $(GCC) -O2 -static-pie -fPIE
+
+$(STACKS)/chain-%: tests/stacks/chain.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -std=gnu11 $(WARN) -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
+
+$(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 $(WARN) -O1 -g -fno-optimize-sibling-calls $< -o $@
+
+# Functions of other names and frames at the same addresses.
+$(STACKS)/alpha.so: FLAGS := -DFIRST='"alpha_one"' -DSECOND='"alpha_two"' -DFRAME='"0x218"'
+$(STACKS)/beta.so: FLAGS := -DFIRST='"beta_one"' -DSECOND='"beta_two"' -DFRAME='"0x188"'
+
+$(STACKS)/%.so: tests/stacks/plugin.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(WARN) -shared -nostdlib -fPIC $(FLAGS) -Wl,--build-id $< -o $@
+
+$(STACKS)/small: tests/stacks/small.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(WARN) -O1 -m32 -nostdlib -static -fno-pic $< -o $@
+
+$(STACKS)/throws: tests/stacks/throws.cc Makefile
+	$(call msg,CXX,$@)
+	@mkdir -p $(@D)
+	$(Q)$(GXX) $(WARN) -O2 -fomit-frame-pointer -Wl,--build-id $< -o $@
+
+$(STACKS)/panics: tests/stacks/panics.rs Makefile
+	$(call msg,RUSTC,$@)
+	@mkdir -p $(@D)
+	$(Q)env -u MAKEFLAGS $(RUSTC) --edition 2018 -O $< -o $@
+
+# Without symbols, and what of it is elsewhere.
+$(STACKS)/chain-O2.debug: $(STACKS)/chain-O2
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --only-keep-debug $< $@
+
+$(STACKS)/chain-stripped: $(STACKS)/chain-O2
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --strip-all $< $@
+
+$(STACKS)/chain-linked: $(STACKS)/chain-O2 $(STACKS)/chain-O2.debug
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --strip-all --remove-section=.note.gnu.build-id \
+		--add-gnu-debuglink=$(STACKS)/chain-O2.debug $< $@
+
+$(STACKS)/chain-mini: $(STACKS)/chain-O2
+	$(call msg,OBJCOPY,$@)
+	$(Q)objcopy --strip-debug $< $@.symbols && xz -f -k $@.symbols && objcopy --strip-all \
+		--add-section .gnu_debugdata=$@.symbols.xz $< $@
 
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
-check-live: all $(WORKLOADS) ## tests against the running kernel; needs root
+check-live: all $(WORKLOADS) $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
 
-test: check check-live lint ## all tests
+# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels.
+test-kernels: $(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
+test-kernels: all $(WORKLOADS) ## live tests on other kernels, in an emulator
+	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(KERNELS)
+
+# The unit tests of these leave files for other programs to read.
+SAMPLES := $(O)/samples
+SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame)
+
+check-readers: $(SAMPLERS) ## what pprof, browsers and the like make of our files; needs no root
+	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
+	$(Q)for test in $^; do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
+	$(Q)SAMPLES_DIR=$(abspath $(SAMPLES)) python3 -m pytest -q -rs tests/readers
+
+test: check check-readers check-live lint ## all tests
+
+# --- fuzz ---------------------------------------------------------------------------------------
+# Each tests/fuzz/fuzz_X.c begins with tests/fuzz/seeds/X and keeps what it finds below $(O).
+FUZZ_SECONDS ?= 60
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_OBJ := $(UNIT_LIB:$(O)/%=$(O)/fuzz/%)
+FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+
+$(O)/fuzz/%.o: %.c Makefile
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(ALL_CFLAGS) $(FUZZ_SAN) -c $< -o $@
+
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_OBJ)
+	$(call msg,LINK,$@)
+	$(Q)$(CLANG) $(ALL_CFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer $(filter %.c %.o,$^) $(LIBS) -o $@
+
+# The fixtures as inputs: a byte that chooses the parser, then the file.
+$(O)/fuzz/corpus/elf: $(FIXTURE_NAMES:%=$(FIXTURES)/%)
+	@mkdir -p $@
+	$(Q)for name in lean mini cxx inlines $(filter frames,$(FIXTURE_NAMES)); do \
+		for parser in 0 1 6; do \
+		{ printf $$parser; cat $(FIXTURES)/$$name; } > $@/$$name-$$parser; done; done
+
+# Libraries may leak what hostile files make them lose track of: a worker ends soon.
+fuzz: $(FUZZ:%=$(O)/fuzz/fuzz_%) $(O)/fuzz/corpus/elf ## feed parsers with mutated input, FUZZ_SECONDS each
+	$(Q)for name in $(FUZZ); do mkdir -p $(O)/fuzz/corpus/$$name && $(O)/fuzz/fuzz_$$name \
+		-max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 -detect_leaks=0 \
+		-max_len=32768 -print_final_stats=1 -artifact_prefix=$(O)/fuzz/ \
+		$(O)/fuzz/corpus/$$name tests/fuzz/seeds/$$name || exit 1; done
 
 bench: all $(O)/bench/floor $(O)/bench/spin $(O)/bench/pingpong ## measure the cost, next to other tools
 	$(Q)O=$(abspath $(O)) scripts/bench
@@ -150,4 +352,4 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live test bench lint install uninstall clean
+.PHONY: all help check check-live check-readers test test-kernels fuzz bench lint install uninstall clean
