@@ -222,9 +222,17 @@ static int file_open(struct code_file *file, const struct pending_event *mapping
 	file->module = strdup(slash ? slash + 1 : file->path);
 	if (!file->module)
 		return -ENOMEM;
+	errno = 0;
 	/* Opening a device may do something. */
 	if (!stat(link, &st) && S_ISREG(st.st_mode))
 		file->fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (file->fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		/* As if it were not there: later there may be room for it. */
+		freep(&file->path);
+		freep(&file->module);
+		file->path = file->module = NULL;
+		return 0;
+	}
 	file->written = st.st_mtim;
 	snprintf(root, sizeof(root), "/proc/%u/root", mapping->pid);
 	file->root = open(root, O_PATH | O_CLOEXEC | O_DIRECTORY);
@@ -235,6 +243,7 @@ static int file_open(struct code_file *file, const struct pending_event *mapping
 struct learning {
 	uint32_t file;
 	struct elf_job *job; /* NULL: none, since it cannot be opened */
+	bool too_many;       /* none, for want of descriptors or memory */
 };
 
 /* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
@@ -242,22 +251,19 @@ static int learning_start(struct code_files *files, const struct pending_event *
 			  struct learning *learning)
 {
 	struct code_file *file = file_at(files, mapping->file);
+	int err = 0;
 
 	*learning = (struct learning){ .file = mapping->file };
 	file->key = mapping->key;
-	if (file->path) {
-		/* It was put off. */
-		if (file->fd >= 0)
-			elf_job_start(ELF_JOB_UNWIND, file->fd, -1, &learning->job);
-		return 0;
-	}
-	if (file_open(file, mapping))
+	/* One that was put off is open already. */
+	if (!file->path && file_open(file, mapping))
 		return -ENOMEM;
 	/* Not for ever: a path may be longer than the kernel can say. */
 	if (!file->path && mapping->file < MAX_UNWIND_FILES && file->tries++ < MAX_TRIES)
 		unwind_tables_ask_again(files->tables, &file->key, mapping->file);
 	if (file->fd >= 0)
-		elf_job_start(ELF_JOB_UNWIND, file->fd, -1, &learning->job);
+		err = elf_job_start(ELF_JOB_UNWIND, file->fd, -1, &learning->job);
+	learning->too_many = err == -EMFILE || err == -ENFILE || err == -EAGAIN || err == -ENOMEM;
 	return 0;
 }
 
@@ -305,7 +311,7 @@ static void learning_finish(struct code_files *files, struct learning *learning,
 
 	if (!file->path)
 		return;
-	if (learning->job && !job_is_done(learning->job, until_ns)) {
+	if (learning->too_many || (learning->job && !job_is_done(learning->job, until_ns))) {
 		learning_put_off(files, learning);
 		return;
 	}
