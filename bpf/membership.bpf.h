@@ -22,7 +22,7 @@
 
 static __always_inline bool joins_pending(void)
 {
-	return *(volatile u32 *)&membership.joins != *(volatile u32 *)&membership.joins_done;
+	return *(volatile u32 *)&membership.joins;
 }
 
 /* Some thread does not know yet that it is to be counted. */

@@ -41,14 +41,13 @@ struct {
 } returned_records SEC(".maps");
 
 /*
- * live: tasks counted now. adopted: by the iterator so far. joins: processes chosen late, of which
- * user space has completed joins_done by running the iterator. leaves: processes chosen no more.
+ * live: tasks counted now. adopted: by the iterator so far. joins: processes chosen late that
+ * user space has not completed yet by running the iterator. leaves: processes chosen no more.
  */
 struct {
 	__u32 live;
 	__u32 adopted;
 	__u32 joins;
-	__u32 joins_done;
 	__u32 leaves;
 } membership __attribute__((aligned(64))) SEC(".data.membership");
 

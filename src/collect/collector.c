@@ -396,10 +396,7 @@ static int collector_adopt_all(struct collector *c)
 
 static bool collector_joins_pending(const struct collector *c)
 {
-	const uint32_t *joins = &c->skel->data_membership->membership.joins;
-	const uint32_t *done = &c->skel->data_membership->membership.joins_done;
-
-	return __atomic_load_n(joins, __ATOMIC_ACQUIRE) != __atomic_load_n(done, __ATOMIC_RELAXED);
+	return __atomic_load_n(&c->skel->data_membership->membership.joins, __ATOMIC_ACQUIRE);
 }
 
 int collector_patience_ms(const struct collector *c)
@@ -414,7 +411,6 @@ int collector_patience_ms(const struct collector *c)
 int collector_complete_joins(struct collector *c)
 {
 	uint32_t *joins = &c->skel->data_membership->membership.joins;
-	uint32_t *done = &c->skel->data_membership->membership.joins_done;
 	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
 	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE), before;
 	uint64_t now_ns = clock_mono_ns();
@@ -426,7 +422,7 @@ int collector_complete_joins(struct collector *c)
 	before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
 	err = collector_adopt(c);
 	if (!err && __atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
-		__atomic_store_n(done, now, __ATOMIC_RELEASE);
+		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
 	return err;
 }
 
