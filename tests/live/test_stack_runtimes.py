@@ -199,7 +199,11 @@ def test_node_has_whole_stacks_and_names_of_its_functions(live, tmp_path):
             if os.path.exists(path):
                 os.unlink(path)
     row = report.only("getppid")
-    must_all_contain(row, "node::GetParentProcessId", "node::Start", "_start")
+    must_be_complete([row])
+    # Debian's library is stripped and names little of itself.
+    modules = {str(frame["module"]) for frame in row["stacks"][0]["frames"]}
+    if not any(module.startswith("libnode") for module in modules):
+        must_all_contain(row, "node::GetParentProcessId", "node::Start", "_start")
     for stack in row["stacks"]:
         named = [f for f in stack["frames"] if f["module"] == "[jit]" and "asked" in f["symbol"]]
         assert named, stack_text(stack)
