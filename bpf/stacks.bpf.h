@@ -17,7 +17,6 @@
 #include "slots.bpf.h"
 #include "unwind.bpf.h"
 
-const volatile bool frame_pointers = false;
 const volatile bool kernel_stacks = false;
 const volatile __u32 max_stacks = 1;
 
@@ -81,12 +80,6 @@ static __noinline int walk_kernels_way(struct task_struct *task, struct walk *wa
 		walk_add_frame(walk, i, FRAME_RAW | event->frames[i]);
 	}
 	return 0;
-}
-
-static __always_inline bool tables_can_be_walked(void)
-{
-	return !frame_pointers && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) &&
-	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma);
 }
 
 /* An id of 0 means none, or that there is no room for another. */

@@ -13,11 +13,8 @@
 #include "bpftruss/stack_abi.h"
 #include "selector.bpf.h"
 
-/*
- * Without --stacks there is none of these maps. Kernels before 6.8 look at each function that is not
- * static, called or not: so each of them that uses one asks for this first.
- */
 const volatile bool stacks = false;
+const volatile bool frame_pointers = false;
 
 #define EBUSY   16
 #define VM_EXEC 4
@@ -105,6 +102,17 @@ struct {
 	__type(key, u32);
 	__type(value, struct unwind_cache);
 } unwind_cache SEC(".maps");
+
+/*
+ * Without --stacks there is none of these maps, and kernels before 5.17 have no bpf_find_vma(). They
+ * look at each function that is not static, called or not (up to 6.7): so each asks for this first.
+ */
+static __always_inline bool tables_can_be_walked(void)
+{
+	return stacks && !frame_pointers &&
+	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) &&
+	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma);
+}
 
 /* A mapping, as far as it matters here. */
 struct mapping {
@@ -236,7 +244,7 @@ __noinline u32 unwind_row_rule(u32 slab, u32 first, u32 count, u32 offset)
 	u32 zero = 0, at = 0;
 	void *map;
 
-	if (!stacks)
+	if (!tables_can_be_walked())
 		return 0;
 	map = bpf_map_lookup_elem(&unwind_slabs, &slab);
 	rows = map ? bpf_map_lookup_elem(map, &zero) : NULL;
@@ -301,7 +309,7 @@ __noinline int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
 	struct mapping mapping = {};
 	long err;
 
-	if (!stacks || !answer)
+	if (!tables_can_be_walked() || !answer)
 		return 0;
 	err = bpf_find_vma(bpf_get_current_task_btf(), pc, mapping_read, &mapping, 0);
 	if (err) {
