@@ -160,11 +160,11 @@ def test_client_has_no_rights(live, tmp_path):
     """It is nobody, knows no secrets, and cannot make us open what is not in its folder."""
     with tempfile.TemporaryDirectory() as directory:
         said = os.path.join(directory, "said")
-        stub = os.path.join(directory, "debuginfod-find")
-        with open(stub, "w") as file:
+        client = os.path.join(directory, "debuginfod-find")
+        with open(client, "w") as file:
             file.write(STUB % (said, program("inlined")))
         open(said, "w").close()
-        for path, mode in ((directory, 0o755), (stub, 0o755), (said, 0o666)):
+        for path, mode in ((directory, 0o755), (client, 0o755), (said, 0o666)):
             os.chmod(path, mode)
         env = {
             "DEBUGINFOD_URLS": "http://127.0.0.1:1",
