@@ -95,7 +95,8 @@ static __always_inline bool window_load(struct walk *walk, u64 address)
 		size = (WINDOW_SIZE - address) & (WINDOW_SIZE - 1);
 		if (bpf_probe_read_user(walk->window, size, (void *)address))
 			return false;
-		walk->stack.high = address + size;
+		if (address >= walk->stack.low && address < walk->stack.high)
+			walk->stack.high = address + size;
 	}
 	walk->window_start = address;
 	walk->window_size = size;
