@@ -204,8 +204,8 @@ static char *mapping_path(const char *link)
 }
 
 /*
- * Through the mapping itself: the path may lead to another file by now, or nowhere. Opening it
- * neither waits nor moves anything: what is mapped is no FIFO and no device that runs code.
+ * Through the mapping itself: the path may lead to another file by now, or nowhere. Only what is a
+ * regular file is opened, so that it neither waits nor moves anything.
  */
 static int file_open(struct code_file *file, const struct pending_event *mapping)
 {
@@ -223,7 +223,6 @@ static int file_open(struct code_file *file, const struct pending_event *mapping
 	if (!file->module)
 		return -ENOMEM;
 	errno = 0;
-	/* Opening a device may do something. */
 	if (!stat(link, &st) && S_ISREG(st.st_mode))
 		file->fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (file->fd < 0 && (errno == EMFILE || errno == ENFILE)) {
