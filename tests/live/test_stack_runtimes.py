@@ -223,17 +223,22 @@ public class Asks {
 """
 
 
-def test_a_jvm_with_frame_pointers_has_whole_stacks(live, tmp_path):
-    (tmp_path / "Asks.java").write_text(JAVA)
-    subprocess.run([tool("javac"), "-d", tmp_path, tmp_path / "Asks.java"], check=True, timeout=60)
-    options = ["-XX:+PreserveFramePointer", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", tmp_path]
-    report = ask(live, [tool("java"), *options, "Asks"])
-    found = [
+def stacks_of_the_question(report):
+    """Those of the calls that Asks.java makes, whose count is known."""
+    return [
         stack
         for row in report.rows
         for stack in row["stacks"]
         if any("getLength" in str(name) for name in symbols(stack))
     ]
+
+
+def test_a_jvm_with_frame_pointers_has_whole_stacks(live, tmp_path):
+    (tmp_path / "Asks.java").write_text(JAVA)
+    subprocess.run([tool("javac"), "-d", tmp_path, tmp_path / "Asks.java"], check=True, timeout=60)
+    options = ["-XX:+PreserveFramePointer", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", tmp_path]
+    report = ask(live, [tool("java"), *options, "Asks"])
+    found = stacks_of_the_question(report)
     assert sum(stack["calls"] for stack in found) == CALLS
     for stack in found:
         assert stack["end"] == "complete", stack_text(stack)
@@ -260,12 +265,7 @@ def test_a_jvm_with_a_perf_map_has_names_of_its_methods(live, tmp_path):
     until(lambda: target.stdout().count(b"done") == 2, "an answer: " + target.stderr())
     report = bpftruss.interrupt()
     os.remove("/tmp/perf-%d.map" % target.pid)
-    found = [
-        stack
-        for row in report.rows
-        for stack in row["stacks"]
-        if any("getLength" in str(name) for name in symbols(stack))
-    ]
+    found = stacks_of_the_question(report)
     assert sum(stack["calls"] for stack in found) == CALLS
     for stack in found:
         assert stack["end"] == "complete", stack_text(stack)
