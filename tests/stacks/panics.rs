@@ -6,6 +6,12 @@ extern "C" {
     fn read(fd: c_int, buf: *mut c_void, count: usize) -> isize;
 }
 
+// As std::hint::black_box(), which rustc has since 1.66: keeps the call before it from being a jump.
+#[inline(always)]
+fn seen<T: Copy>(value: T) -> T {
+    unsafe { std::ptr::read_volatile(&value) }
+}
+
 #[inline(never)]
 fn wait_here() {
     let mut byte = 0u8;
@@ -14,7 +20,7 @@ fn wait_here() {
             std::process::exit(3);
         }
     }
-    std::hint::black_box(byte);
+    seen(byte);
 }
 
 trait Door {
@@ -27,13 +33,13 @@ impl<T: std::fmt::Debug> Door for Wooden<T> {
     #[inline(never)]
     fn open(&self) -> usize {
         wait_here();
-        std::hint::black_box(std::mem::size_of::<T>())
+        seen(std::mem::size_of::<T>())
     }
 }
 
 #[inline(never)]
 fn through<F: Fn() -> usize>(action: F) -> usize {
-    std::hint::black_box(action()) + 1
+    seen(action()) + 1
 }
 
 fn main() {
