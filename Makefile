@@ -28,7 +28,7 @@ endif
 ifeq ($(origin BPFTOOL),undefined)
 BPFTOOL := $(shell scripts/find-bpftool)
 endif
-PKGS := libbpf jansson libcap ncursesw libdw libelf libseccomp zlib
+PKGS := libbpf inih jansson libcap libdw libelf libmicrohttpd libseccomp ncursesw sqlite3 zlib
 
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 # The bpf target does not look where Debian keeps asm/types.h.

@@ -13,16 +13,11 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "model/filter.h"
 #include "model/snapshot.h"
 #include "syscalls/syscall_set.h"
 
 struct collector;
-
-/* Processes chosen by what they are, as long as they are so: now or later. */
-struct target_selector {
-	enum selector_kind kind;
-	const char *text; /* as the user wrote it; borrowed */
-};
 
 struct collector_options {
 	uint32_t

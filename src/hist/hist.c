@@ -4,6 +4,17 @@
 
 #include <math.h>
 
+uint64_t hist_count(const struct hist *hist, unsigned int bucket)
+{
+	return hist->buckets[bucket];
+}
+
+int hist_add(struct hist *hist, unsigned int bucket, uint64_t count)
+{
+	hist->buckets[bucket] += count;
+	return 0;
+}
+
 void hist_merge(struct hist *into, const struct hist *from)
 {
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)

@@ -11,6 +11,12 @@ struct hist {
 	uint64_t buckets[HIST_BUCKETS];
 };
 
+/* Latencies in one bucket, 0 … HIST_BUCKETS - 1. */
+uint64_t hist_count(const struct hist *hist, unsigned int bucket);
+
+/* Adds latencies to one bucket. Returns 0 or -ENOMEM. */
+int hist_add(struct hist *hist, unsigned int bucket, uint64_t count);
+
 void hist_merge(struct hist *into, const struct hist *from);
 
 /* Subtracts an earlier state of the same histogram; buckets only grow, so none goes below 0. */

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/diag.h"
 #include "model/snapshot.h"
 #include "report/table.h"
 
@@ -16,6 +17,15 @@ int report_truss(const struct snapshot *snapshot, FILE *out);
 
 /* One JSON object on one line: the contract in bpftruss(8), JSON. */
 int report_json(const struct snapshot *snapshot, FILE *out);
+
+/*
+ * A snapshot from what report_json() wrote, with all that any report shows; from another version's
+ * too, whose keys it lacks are unknown then. Untrusted: -EINVAL with d filled for anything that is
+ * no such report, or whose numbers contradict each other. Its stacks are owned by *ret_stacks
+ * (NULL: none), which must live as long as the snapshot. Returns 0 or a negative errno.
+ */
+int report_json_read(const char *text, size_t size, struct snapshot **ret,
+		     struct stack_table **ret_stacks, struct diag *d);
 
 /*
  * A table as wide as the screen, of what was counted and of times in all their kinds; calls that

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Listening sockets: handed over by systemd, or made here. */
+#ifndef BPFTRUSS_SOCKET_H
+#define BPFTRUSS_SOCKET_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+/*
+ * Binds and listens on a unix socket, 0660, of a group. What a daemon that died left there is
+ * replaced, a live one is not (-EADDRINUSE). Never follows a symbolic link, never removes what is no
+ * socket. Returns the descriptor or -errno with d filled.
+ */
+int socket_listen_unix(const char *path, gid_t group, struct diag *d);
+
+/* Binds ADDRESS:PORT or [ADDRESS]:PORT, of a loopback address only. Descriptor or -errno. */
+int socket_listen_tcp(const char *address, struct diag *d);
+
+/* Removes the socket if it is still the one behind the descriptor. */
+void socket_unlink(const char *path, int fd);
+
+/* The listening unix socket that systemd hands over (LISTEN_FDS); -ENOENT if it does not. */
+int socket_inherited(struct diag *d);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes a question is about: what -p, -n, -u, -g and -U say, asked of a snapshot. */
+#ifndef BPFTRUSS_FILTER_H
+#define BPFTRUSS_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "model/snapshot.h"
+
+/* Processes chosen by what they are, as long as they are so. */
+struct target_selector {
+	enum selector_kind kind;
+	const char *text; /* as the user wrote it; borrowed */
+};
+
+/* A process is in when it is of any pid or any selector. Without either, all are. */
+struct process_filter {
+	const pid_t *pids; /* borrowed, as the selectors */
+	size_t nr_pids;
+	const struct target_selector *selectors;
+	size_t nr_selectors;
+};
+
+/* Selectors mean what they do when counting: a glob for a name, a cgroup and all below it. */
+bool process_filter_has(const struct process_filter *filter, const struct snapshot *snapshot,
+			const struct process *process);
+
+/*
+ * The snapshot with those processes and their rows only; rows of calls that found no room belong to
+ * nobody and stay only when the filter has all. Returns 0 or -ENOMEM.
+ */
+int snapshot_filter(const struct snapshot *snapshot, const struct process_filter *filter,
+		    struct snapshot **ret);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The history: what was counted in each interval, by kind of process (name, user, cgroup) and
+ * system call, in a SQLite file that the stock sqlite3 opens. The schema stands in
+ * docs/HISTORY.md. What it gives back are snapshots whose processes have pid 0, as those of
+ * processes that were folded. Times of day are CLOCK_REALTIME in ns; durations are monotonic.
+ */
+#ifndef BPFTRUSS_HISTORY_H
+#define BPFTRUSS_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "model/filter.h"
+#include "model/snapshot.h"
+
+struct history;
+
+#define NR_HISTORY_LEVEL 3
+
+/* All zero: the defaults. */
+struct history_options {
+	/* How long intervals are kept as they came, added up to 10 minutes, and to hours. */
+	uint64_t keep_ns[NR_HISTORY_LEVEL];
+	uint64_t max_bytes; /* of the file; the oldest goes first */
+	bool read_only;     /* somebody else writes it */
+};
+
+/* What opening found. */
+struct history_state {
+	bool set_aside;          /* a damaged file was renamed; what could be read is kept */
+	char aside[4096];        /* to this */
+	uint64_t intervals_kept; /* of that file */
+	uint64_t intervals_lost; /* that are known to have been in it */
+};
+
+/*
+ * Opens the history in a directory, which must belong to the caller alone (0700, no symbolic
+ * link); makes the file unless read_only. An older schema is migrated, a newer one refused, a
+ * damaged file set aside. Returns 0 or -errno with d filled.
+ */
+int history_open(const char *dir, const struct history_options *options, struct history **ret,
+		 struct history_state *state, struct diag *d);
+
+/* NULL is fine. */
+void history_close(struct history *history);
+
+static inline void history_closep(struct history **history)
+{
+	history_close(*history);
+}
+
+/* Notes that counting begins: whatever lies between this and the last interval is a gap. */
+int history_begin(struct history *history, const struct snapshot *now, struct diag *d);
+
+/*
+ * Appends one interval, a difference of two readings, in one transaction that also rolls up and
+ * retires what is due. On failure (disk full) nothing is written and the interval is a gap; the
+ * next call tries again by itself. Returns 0 or -errno with d filled.
+ */
+int history_append(struct history *history, const struct snapshot *interval, struct diag *d);
+
+enum history_gap_reason {
+	GAP_NOT_RUNNING = 0, /* the daemon was stopped, killed or the host was down */
+	GAP_NOT_WRITTEN = 1, /* counted, but the file could not be written */
+	GAP_DAMAGED = 2,     /* written, but unreadable now */
+	GAP_RETIRED = 3,     /* older than what is kept */
+	NR_GAP_REASON,
+};
+
+/* For JSON and tables: not_running, … */
+extern const char *const history_gap_names[NR_GAP_REASON];
+
+struct history_gap {
+	int64_t start_ns, end_ns;
+	enum history_gap_reason reason;
+};
+
+/* One step of an answer. Intervals belong to the step in which they end; none is split. */
+struct history_step {
+	int64_t start_ns, end_ns; /* as covered by intervals; as asked for when there are none */
+	uint64_t covered_ns;      /* monotonic: sum of what was counted */
+	struct snapshot *sum;     /* owned; NULL: nothing was counted. elapsed_ns = covered_ns */
+};
+
+struct history_answer {
+	struct history_step *steps; /* owned, as the gaps; in order of time */
+	size_t nr_steps;
+	struct history_gap *gaps;
+	size_t nr_gaps;
+};
+
+struct history_question {
+	int64_t from_ns, to_ns;       /* 0: the first, the last */
+	uint64_t step_ns;             /* 0: one step for all */
+	const char *boot_id;          /* only of this boot; NULL: of any */
+	struct process_filter filter; /* without pids */
+};
+
+/* Reads and adds up. Steps beyond a limit are refused with a sentence. 0 or -errno, d filled. */
+int history_ask(struct history *history, const struct history_question *question,
+		struct history_answer *ret, struct diag *d);
+
+void history_answer_done(struct history_answer *answer);
+
+/* A span kept for good under a name: letters, digits, dot, dash, underscore, at most 64. */
+struct baseline {
+	char name[65];
+	int64_t saved_ns;
+	int64_t start_ns, end_ns;
+	uint64_t covered_ns;
+};
+
+/* -EEXIST unless replace is set; -ENODATA when nothing was counted in it. */
+int baseline_save(struct history *history, const char *name, const struct history_step *step,
+		  bool replace, struct diag *d);
+int baseline_list(struct history *history, struct baseline **ret, size_t *ret_count,
+		  struct diag *d);
+int baseline_load(struct history *history, const char *name, struct snapshot **ret, struct diag *d);
+int baseline_remove(struct history *history, const char *name, struct diag *d);
+
+/* Size of the file and its log now; when the first interval that is kept began (0: none). */
+struct history_size {
+	uint64_t bytes;
+	uint64_t intervals[NR_HISTORY_LEVEL];
+	int64_t first_ns;
+	uint64_t appended, failed; /* since opening */
+};
+
+int history_size(struct history *history, struct history_size *ret);
+
+#endif
