@@ -14,6 +14,7 @@
 #include "base/diag.h"
 #include "model/filter.h"
 #include "model/snapshot.h"
+#include "model/timeline.h"
 
 struct history;
 
@@ -61,36 +62,6 @@ int history_begin(struct history *history, const struct snapshot *now, struct di
  */
 int history_append(struct history *history, const struct snapshot *interval, struct diag *d);
 
-enum history_gap_reason {
-	GAP_NOT_RUNNING = 0, /* the daemon was stopped, killed or the host was down */
-	GAP_NOT_WRITTEN = 1, /* counted, but the file could not be written */
-	GAP_DAMAGED = 2,     /* written, but unreadable now */
-	GAP_RETIRED = 3,     /* older than what is kept */
-	NR_GAP_REASON,
-};
-
-/* For JSON and tables: not_running, … */
-extern const char *const history_gap_names[NR_GAP_REASON];
-
-struct history_gap {
-	int64_t start_ns, end_ns;
-	enum history_gap_reason reason;
-};
-
-/* One step of an answer. Intervals belong to the step in which they end; none is split. */
-struct history_step {
-	int64_t start_ns, end_ns; /* as covered by intervals; as asked for when there are none */
-	uint64_t covered_ns;      /* monotonic: sum of what was counted */
-	struct snapshot *sum;     /* owned; NULL: nothing was counted. elapsed_ns = covered_ns */
-};
-
-struct history_answer {
-	struct history_step *steps; /* owned, as the gaps; in order of time */
-	size_t nr_steps;
-	struct history_gap *gaps;
-	size_t nr_gaps;
-};
-
 struct history_question {
 	int64_t from_ns, to_ns;       /* 0: the first, the last */
 	uint64_t step_ns;             /* 0: one step for all */
@@ -98,11 +69,12 @@ struct history_question {
 	struct process_filter filter; /* without pids */
 };
 
-/* Reads and adds up. Steps beyond a limit are refused with a sentence. 0 or -errno, d filled. */
+/*
+ * Reads and adds up; intervals belong to the step in which they end, none is split. More than
+ * TIMELINE_MAX_STEPS are refused with a sentence. 0 or -errno, d filled.
+ */
 int history_ask(struct history *history, const struct history_question *question,
-		struct history_answer *ret, struct diag *d);
-
-void history_answer_done(struct history_answer *answer);
+		struct timeline *ret, struct diag *d);
 
 /* A span kept for good under a name: letters, digits, dot, dash, underscore, at most 64. */
 struct baseline {
@@ -113,7 +85,7 @@ struct baseline {
 };
 
 /* -EEXIST unless replace is set; -ENODATA when nothing was counted in it. */
-int baseline_save(struct history *history, const char *name, const struct history_step *step,
+int baseline_save(struct history *history, const char *name, const struct timeline_step *step,
 		  bool replace, struct diag *d);
 int baseline_list(struct history *history, struct baseline **ret, size_t *ret_count,
 		  struct diag *d);
