@@ -9,12 +9,33 @@
 
 #include "base/mem.h"
 
-#define MAX_OPTIONS     64
+#define MAX_OPTIONS     80
 #define FIRST_LONG_ONLY 256
 
-static int option_key(const struct option_table *table, size_t i)
+const struct option_def *option_at(const struct option_table *table, size_t index)
 {
-	return table->defs[i].letter ?: FIRST_LONG_ONLY + (int)i;
+	for (size_t i = 0; i < OPTION_PARTS_MAX && table->parts[i]; i++) {
+		if (index < table->parts[i]->count)
+			return &table->parts[i]->defs[index];
+		index -= table->parts[i]->count;
+	}
+	return NULL;
+}
+
+const struct option_def *option_named(const struct option_table *table, const char *name)
+{
+	const struct option_def *def;
+
+	for (size_t i = 0; (def = option_at(table, i)); i++) {
+		if (!strcmp(def->name, name))
+			return def;
+	}
+	return NULL;
+}
+
+static int option_key(const struct option_def *def, size_t index)
+{
+	return def->letter ?: FIRST_LONG_ONLY + (int)index;
 }
 
 static int option_argument(const struct option_def *def)
@@ -24,26 +45,34 @@ static int option_argument(const struct option_def *def)
 	return def->arg[0] == '[' && def->arg[1] == '=' ? optional_argument : required_argument;
 }
 
+bool option_takes_argument(const struct option_def *def)
+{
+	return option_argument(def) != no_argument;
+}
+
 static void options_for_getopt(const struct option_table *table, char *letters,
 			       struct option *longs)
 {
-	letters += sprintf(letters, "%s:", table->command_follows ? "+" : "");
-	for (size_t i = 0; i < table->count; i++) {
-		const struct option_def *def = &table->defs[i];
+	const struct option_def *def;
+	size_t count = 0;
 
-		longs[i] = (struct option){ def->name, option_argument(def), NULL,
-					    option_key(table, i) };
+	letters += sprintf(letters, "%s:", table->command_follows ? "+" : "");
+	for (; count < MAX_OPTIONS && (def = option_at(table, count)); count++) {
+		longs[count] = (struct option){ def->name, option_argument(def), NULL,
+						option_key(def, count) };
 		if (def->letter)
 			letters += sprintf(letters, "%c%s", def->letter, def->arg ? ":" : "");
 	}
-	longs[table->count] = (struct option){ 0 };
+	longs[count] = (struct option){ 0 };
 }
 
 static const struct option_def *option_find(const struct option_table *table, int key)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		if (key == option_key(table, i))
-			return &table->defs[i];
+	const struct option_def *def;
+
+	for (size_t i = 0; (def = option_at(table, i)); i++) {
+		if (key == option_key(def, i))
+			return def;
 	}
 	return NULL;
 }
@@ -84,10 +113,10 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 
 void option_table_print(const struct option_table *table)
 {
+	const struct option_def *def;
 	char left[64];
 
-	for (size_t i = 0; i < table->count; i++) {
-		const struct option_def *def = &table->defs[i];
+	for (size_t i = 0; (def = option_at(table, i)); i++) {
 		const char *line = def->help;
 
 		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ',

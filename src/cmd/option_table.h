@@ -16,11 +16,18 @@ struct option_def {
 	char letter; /* 0: long form only */
 };
 
-struct option_table {
+/* Options that belong together, in the order of --help. */
+struct option_part {
 	const struct option_def *defs;
 	size_t count;
-	const char *help_command; /* what lists the options */
-	bool command_follows;     /* the first word that is no option ends them */
+};
+
+#define OPTION_PARTS_MAX 8
+
+struct option_table {
+	const struct option_part *parts[OPTION_PARTS_MAX]; /* NULL after the last */
+	const char *help_command;                          /* what lists the options */
+	bool command_follows; /* the first word that is no option ends them */
 };
 
 /*
@@ -29,6 +36,15 @@ struct option_table {
  */
 int option_table_parse(const struct option_table *table, int argc, char **argv, void *options,
 		       struct diag *d);
+
+/* The option at an index over all parts; NULL after the last. */
+const struct option_def *option_at(const struct option_table *table, size_t index);
+
+/* By its long name; NULL when there is none. */
+const struct option_def *option_named(const struct option_table *table, const char *name);
+
+/* Whether it takes an argument, or may. */
+bool option_takes_argument(const struct option_def *def);
 
 /* Prints a line an option on stdout. */
 void option_table_print(const struct option_table *table);

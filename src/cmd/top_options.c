@@ -179,9 +179,10 @@ static const struct option_def option_defs[] = {
 	{ "help", NULL, "print this text", set_help, 'h' },
 };
 
+static const struct option_part top_part = { option_defs, ARRAY_SIZE(option_defs) };
+
 static const struct option_table option_table = {
-	.defs = option_defs,
-	.count = ARRAY_SIZE(option_defs),
+	.parts = { &top_part },
 	.help_command = "bpftruss top --help",
 };
 

@@ -226,6 +226,18 @@ int row_subtract(struct row *from, const struct row *earlier)
 	return 0;
 }
 
+void row_copy_identity(struct row *to, const struct row *from)
+{
+	to->pid = from->pid;
+	to->boot_ns = from->boot_ns;
+	to->tid = from->tid;
+	to->tid_ns = from->tid_ns;
+	to->abi = from->abi;
+	to->nr = from->nr;
+	to->has_arg0 = from->has_arg0;
+	to->arg0 = from->arg0;
+}
+
 void row_forget_owner(struct row *row)
 {
 	row->pid = row->tid = 0;

@@ -99,6 +99,9 @@ int row_subtract(struct row *from, const struct row *earlier);
 /* Adds to the count of an errno. Returns 0 or -ENOMEM. */
 int row_add_errno(struct row *row, int err, uint64_t count);
 
+/* Takes over whose calls these are, and which. */
+void row_copy_identity(struct row *to, const struct row *from);
+
 /* Makes it a row of nobody: of one system call, whoever made it. */
 void row_forget_owner(struct row *row);
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the options that say whose calls are meant: -p, -n, -u, -g, -U. */
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/arguments.h"
+#include "cmd/options_parts.h"
+
+static int add_pids(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return targets_add_pids(&o->targets, arg, d);
+}
+
+static int add_selector(struct options *o, enum selector_kind kind, const char *text,
+			struct diag *d)
+{
+	int err = targets_add_selector(&o->targets, kind, text, d);
+
+	o->collector.selectors = o->targets.selectors;
+	o->collector.nr_selectors = o->targets.nr_selectors;
+	return err;
+}
+
+static int add_name(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return add_selector(o, SELECT_COMM, arg, d);
+}
+
+static int add_unit(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return add_selector(o, SELECT_UNIT, arg, d);
+}
+
+static int add_cgroup(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return add_selector(o, SELECT_CGROUP, arg, d);
+}
+
+static int add_user(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return add_selector(o, SELECT_USER, arg, d);
+}
+
+static int add_all(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+
+	return add_selector(o, SELECT_ALL, arg, d);
+}
+
+static const struct option_def defs[] = {
+	{ "pid", "PID[,PID...]", "attach to running processes (may be repeated)", add_pids, 'p' },
+	{ "name", "COMM", "count processes of this name, or glob, now and later", add_name, 'n' },
+	{ "unit", "UNIT", "count the processes of a systemd unit", add_unit, 'u' },
+	{ "cgroup", "PATH", "count the processes in a cgroup and below it", add_cgroup, 'g' },
+	{ "user", "USER", "count the processes of a user", add_user, 'U' },
+	{ "all", NULL, "count all processes", add_all, 'a' },
+};
+
+const struct option_part target_options = { defs, ARRAY_SIZE(defs) };

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the adding up of differences. Invariant: joined with any others, none is counted twice. */
+#include "model/join.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/builder.h"
+
+/* The numbers that add up, without those of the moment. */
+static void row_forget_moment(struct row *row)
+{
+	row->in_flight = row->in_flight_early = 0;
+	row->oldest_start_ns = UINT64_MAX;
+	row->open_wall_ns = row->open_off_ns = 0;
+}
+
+static int join_rows(struct builder *builder, const struct snapshot *part)
+{
+	for (size_t i = 0; i < part->nr_rows; i++) {
+		struct row row = part->rows[i]; /* borrows what the row owns */
+
+		row_forget_moment(&row);
+		if (row.calls && builder_add_row(builder, &row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* As calls in flight are now; a row with nothing else in it. */
+static int join_in_flight(struct builder *builder, const struct snapshot *now)
+{
+	struct row row;
+
+	for (size_t i = 0; i < now->nr_rows; i++) {
+		const struct row *from = &now->rows[i];
+
+		if (!from->in_flight)
+			continue;
+		row_init(&row);
+		row_copy_identity(&row, from);
+		row.in_flight = from->in_flight;
+		row.in_flight_early = from->in_flight_early;
+		row.oldest_start_ns = from->oldest_start_ns;
+		if (builder_add_row(builder, &row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int join_processes(struct builder *builder, const struct snapshot *part,
+			  const struct snapshot *now)
+{
+	for (size_t i = 0; i < part->nr_processes; i++) {
+		const struct process *from = &part->processes[i];
+		const struct process *latest = snapshot_find_process(now, from->pid, from->boot_ns);
+		struct process process = latest ? *latest : *from;
+
+		process.user_ns = from->user_ns;
+		process.nr_folded = from->nr_folded;
+		process.threads = 0;
+		if (builder_add_process(builder, &process, true))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void join_threads(struct snapshot *out, const struct snapshot *now)
+{
+	for (size_t i = 0; i < out->nr_processes; i++) {
+		struct process *process = &out->processes[i];
+		const struct process *latest =
+			snapshot_find_process(now, process->pid, process->boot_ns);
+
+		process->threads = latest ? latest->threads : 0;
+	}
+}
+
+/* Whoever is in a call has a row, and a row has a process. */
+static int join_processes_in_flight(struct builder *builder, const struct snapshot *now)
+{
+	for (size_t i = 0; i < now->nr_rows; i++) {
+		const struct row *row = &now->rows[i];
+		const struct process *latest;
+		struct process process;
+
+		if (!row->in_flight)
+			continue;
+		latest = snapshot_find_process(now, row->pid, row->boot_ns);
+		if (!latest)
+			continue;
+		process = *latest;
+		process.user_ns = process.nr_folded = process.threads = 0;
+		if (builder_add_process(builder, &process, true))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int join_all(struct builder *builder, const struct snapshot *const *parts, size_t count,
+		    const struct snapshot *now)
+{
+	int err = join_in_flight(builder, now);
+
+	if (!err)
+		err = join_processes_in_flight(builder, now);
+	for (size_t i = 0; i < count && !err; i++) {
+		err = join_rows(builder, parts[i]);
+		if (!err)
+			err = join_processes(builder, parts[i], now);
+	}
+	return err;
+}
+
+int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
+		  struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+	struct builder *builder __cleanup(builder_freep) = NULL;
+
+	if (snapshot_new_like(now, &out) || builder_new(&builder) ||
+	    join_all(builder, parts, count, now) || builder_finish(builder, out))
+		return -ENOMEM;
+	join_threads(out, now);
+	out->start_ns = count ? parts[0]->start_ns : now->end_ns;
+	out->elapsed_ns = 0;
+	memset(&out->losses, 0, sizeof(out->losses));
+	for (size_t i = 0; i < count; i++) {
+		out->elapsed_ns += parts[i]->elapsed_ns;
+		losses_merge(&out->losses, &parts[i]->losses);
+	}
+	*ret = steal_ptr(&out);
+	return 0;
+}
+
+static bool process_counts(const struct snapshot *snapshot, const struct process *process,
+			   size_t *row)
+{
+	bool has_rows = false;
+
+	/* Both are in the same order. */
+	while (*row < snapshot->nr_rows && snapshot->rows[*row].pid == process->pid &&
+	       snapshot->rows[*row].boot_ns == process->boot_ns) {
+		has_rows = true;
+		(*row)++;
+	}
+	return has_rows || process->user_ns || process->nr_folded;
+}
+
+void snapshot_keep_counts(struct snapshot *difference)
+{
+	size_t kept = 0, row = 0;
+
+	for (size_t i = 0; i < difference->nr_rows; i++) {
+		row_forget_moment(&difference->rows[i]);
+		if (difference->rows[i].calls)
+			difference->rows[kept++] = difference->rows[i];
+		else
+			row_done(&difference->rows[i]);
+	}
+	difference->nr_rows = kept;
+	/* Rows of nobody, in front, have no process. */
+	while (row < kept && !snapshot_find_process(difference, difference->rows[row].pid,
+						    difference->rows[row].boot_ns))
+		row++;
+	kept = 0;
+	for (size_t i = 0; i < difference->nr_processes; i++) {
+		if (process_counts(difference, &difference->processes[i], &row))
+			difference->processes[kept++] = difference->processes[i];
+	}
+	difference->nr_processes = kept;
+}
