@@ -134,7 +134,7 @@ static int fold_process(const struct collector *c, struct fold *fold, struct pro
 		rows[i].boot_ns = moved.boot_ns;
 		rows[i].tid = 0;
 		rows[i].tid_ns = 0;
-		if (builder_add_row(c->ended, &rows[i]))
+		if (builder_move_row(c->ended, &rows[i]))
 			return -ENOMEM;
 	}
 	return builder_add_process(c->ended, &moved, true);

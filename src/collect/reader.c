@@ -74,8 +74,7 @@ static int row_read_tally(const struct collector *c, const struct tally *tally, 
 	default:
 		if (tally->what < TALLY_WRAP)
 			return row_add_errno(row, (int)tally->what, tally->count);
-		row->hist.buckets[tally->what - TALLY_WRAP] += tally->count << 32;
-		return 0;
+		return hist_add(&row->hist, tally->what - TALLY_WRAP, tally->count << 32);
 	}
 }
 
@@ -92,7 +91,7 @@ static int row_read_tallies(const struct collector *c, const struct call_slot *s
 	return 0;
 }
 
-static void row_fill(struct row *row, const struct call_slot *slot)
+static int row_fill(struct row *row, const struct call_slot *slot)
 {
 	row->abi = slot->abi;
 	row->nr = slot->nr;
@@ -106,12 +105,11 @@ static void row_fill(struct row *row, const struct call_slot *slot)
 	row->wall_ns = slot->wall_ns;
 	row->off_ns = slot->off_ns;
 	row->runq_ns = slot->runq_ns;
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		row->hist.buckets[i] = slot->buckets[i];
 	if (slot->max_ns || slot->min_inverted_ns) {
 		row->min_ns = ~slot->min_inverted_ns;
 		row->max_ns = slot->max_ns;
 	}
+	return hist_add_all(&row->hist, slot->buckets);
 }
 
 /* Whose row it is: the thread counts only while it lives and is asked for. */
@@ -161,8 +159,7 @@ static int slot_read_once(const struct collector *c, const struct task_record *r
 	row_identify(row, c, record);
 	if (!slot_copy(&c->arrays.slots[index], copy))
 		return -EAGAIN;
-	row_fill(row, copy);
-	err = row_read_tallies(c, copy, row);
+	err = row_fill(row, copy) ?: row_read_tallies(c, copy, row);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (err)
 		return err;
@@ -189,7 +186,7 @@ static int slot_read(const struct collector *c, const struct task_record *record
 		err = 0;
 	}
 	if (!err && row.calls)
-		err = builder_add_row(reading->builder, &row);
+		err = builder_move_row(reading->builder, &row);
 	row_done(&row);
 	*ret_next = copy.next;
 	return err;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the adding up: two search trees, ordered as the snapshot will be. */
+/*
+ * Owns the adding up. Rows are put at the end of one array, which becomes the snapshot's; when it is
+ * full it is sorted and rows of the same identity are merged. Processes are a search tree, ordered
+ * as the snapshot will be.
+ */
 #include "model/builder.h"
 
 #include <errno.h>
@@ -7,21 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROWS_AT_FIRST 64
+
 struct builder {
-	void *rows;      /* tree of struct row */
-	void *processes; /* tree of struct process */
-	size_t nr_rows, nr_processes;
+	struct row *rows;
+	size_t nr_rows, max_rows;
+	size_t nr_merged; /* so many of the first rows are sorted, each of its own identity */
+	void *processes;  /* tree of struct process */
+	size_t nr_processes;
 };
 
 static int compare_rows(const void *a, const void *b)
 {
 	return row_compare(a, b);
-}
-
-static void free_row(void *node)
-{
-	row_done(node);
-	free(node);
 }
 
 int builder_new(struct builder **ret)
@@ -36,7 +38,9 @@ int builder_new(struct builder **ret)
 
 static void builder_clear(struct builder *builder)
 {
-	tdestroy(builder->rows, free_row);
+	for (size_t i = 0; i < builder->nr_rows; i++)
+		row_done(&builder->rows[i]);
+	free(builder->rows);
 	tdestroy(builder->processes, free);
 	memset(builder, 0, sizeof(*builder));
 }
@@ -49,29 +53,69 @@ void builder_free(struct builder *builder)
 	free(builder);
 }
 
-static int builder_insert_row(struct builder *builder, const struct row *row)
+/* Sorts the rows and merges those of one identity; what was merged already is mostly in order. */
+static int builder_merge_rows(struct builder *builder)
 {
-	struct row *copy = malloc(sizeof(*copy));
+	struct row *rows = builder->rows;
+	size_t count = builder->nr_rows, kept = 0;
+	int err = 0;
 
-	if (!copy)
-		return -ENOMEM;
-	if (row_copy(copy, row)) {
-		free(copy);
-		return -ENOMEM;
+	if (builder->nr_merged == count)
+		return 0;
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && !err && !row_compare(&rows[kept - 1], &rows[i])) {
+			err = row_merge(&rows[kept - 1], &rows[i]);
+			row_done(&rows[i]);
+		} else {
+			rows[kept++] = rows[i];
+		}
 	}
-	if (!tsearch(copy, &builder->rows, compare_rows)) {
-		free_row(copy);
+	builder->nr_rows = kept;
+	builder->nr_merged = err ? 0 : kept;
+	return err;
+}
+
+/* Makes room for another row. More memory only where merging leaves less than half of it free. */
+static int builder_reserve(struct builder *builder)
+{
+	size_t more = builder->max_rows * 2 ?: ROWS_AT_FIRST;
+	struct row *grown;
+
+	if (builder->nr_rows < builder->max_rows)
+		return 0;
+	if (builder_merge_rows(builder))
 		return -ENOMEM;
-	}
-	builder->nr_rows++;
+	if (builder->nr_rows < builder->max_rows / 2)
+		return 0;
+	grown = reallocarray(builder->rows, more, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	builder->rows = grown;
+	builder->max_rows = more;
+	return 0;
+}
+
+int builder_move_row(struct builder *builder, struct row *row)
+{
+	if (builder_reserve(builder))
+		return -ENOMEM;
+	builder->rows[builder->nr_rows++] = *row;
+	row_init(row);
 	return 0;
 }
 
 int builder_add_row(struct builder *builder, const struct row *row)
 {
-	struct row **found = tfind(row, &builder->rows, compare_rows);
+	struct row copy;
 
-	return found ? row_merge(*found, row) : builder_insert_row(builder, row);
+	if (row_copy(&copy, row))
+		return -ENOMEM;
+	if (builder_move_row(builder, &copy)) {
+		row_done(&copy);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 static void process_merge(struct process *into, const struct process *from, bool rename)
@@ -145,14 +189,6 @@ struct walk {
 	int err;
 };
 
-static void merge_row(const void *node, VISIT visit, void *closure)
-{
-	struct walk *walk = closure;
-
-	if ((visit == postorder || visit == leaf) && !walk->err)
-		walk->err = builder_add_row(walk->into, *(struct row *const *)node);
-}
-
 static void merge_process(const void *node, VISIT visit, void *closure)
 {
 	struct walk *walk = closure;
@@ -165,22 +201,10 @@ int builder_merge(struct builder *into, const struct builder *from)
 {
 	struct walk walk = { .into = into };
 
-	twalk_r(from->rows, merge_row, &walk);
+	for (size_t i = 0; i < from->nr_rows && !walk.err; i++)
+		walk.err = builder_add_row(into, &from->rows[i]);
 	twalk_r(from->processes, merge_process, &walk);
 	return walk.err;
-}
-
-/* In order; ownership of errnos and stacks moves with the row. */
-static void emit_row(const void *node, VISIT visit, void *closure)
-{
-	struct snapshot *snapshot = ((struct walk *)closure)->snapshot;
-	struct row *row = *(struct row *const *)node;
-
-	if (visit != postorder && visit != leaf)
-		return;
-	snapshot->rows[snapshot->nr_rows++] = *row;
-	row->errnos = NULL;
-	row->stacks = NULL;
 }
 
 static void emit_process(const void *node, VISIT visit, void *closure)
@@ -191,17 +215,33 @@ static void emit_process(const void *node, VISIT visit, void *closure)
 		snapshot->processes[snapshot->nr_processes++] = **(struct process *const *)node;
 }
 
+/* The rows with no more memory than they need. */
+static struct row *builder_take_rows(struct builder *builder)
+{
+	/* One more than needed, so that none is not an error. */
+	struct row *rows =
+		reallocarray(builder->rows, builder->nr_rows + 1, sizeof(*builder->rows));
+
+	if (rows)
+		builder->rows = NULL;
+	return rows;
+}
+
 int builder_finish(struct builder *builder, struct snapshot *snapshot)
 {
 	struct walk walk = { .snapshot = snapshot };
 
-	/* One more than needed, so that none is not an error. */
-	snapshot->rows = calloc(builder->nr_rows + 1, sizeof(*snapshot->rows));
-	snapshot->processes = calloc(builder->nr_processes + 1, sizeof(*snapshot->processes));
-	if (!snapshot->rows || !snapshot->processes)
+	if (builder_merge_rows(builder))
 		return -ENOMEM;
-	twalk_r(builder->rows, emit_row, &walk);
+	snapshot->processes = calloc(builder->nr_processes + 1, sizeof(*snapshot->processes));
+	if (!snapshot->processes)
+		return -ENOMEM;
 	twalk_r(builder->processes, emit_process, &walk);
+	snapshot->rows = builder_take_rows(builder);
+	if (!snapshot->rows)
+		return -ENOMEM;
+	snapshot->nr_rows = builder->nr_rows;
+	builder->nr_rows = 0;
 	builder_clear(builder);
 	return 0;
 }

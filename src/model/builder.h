@@ -25,6 +25,12 @@ static inline void builder_freep(struct builder **builder)
 int builder_add_row(struct builder *builder, const struct row *row);
 
 /*
+ * As builder_add_row(), without copies: what the row owns becomes the builder's, and it is as after
+ * row_init(). On -ENOMEM it is still the caller's.
+ */
+int builder_move_row(struct builder *builder, struct row *row);
+
+/*
  * Adds a process's user time; its name, user and cgroup replace earlier ones when rename is set or
  * no name is known. Alive beats ended. Returns 0 or -ENOMEM.
  */

@@ -15,6 +15,7 @@ void row_init(struct row *row)
 
 void row_done(struct row *row)
 {
+	hist_done(&row->hist);
 	free(row->errnos);
 	free(row->stacks);
 	row->errnos = NULL;
@@ -116,13 +117,14 @@ int row_merge(struct row *into, const struct row *from)
 	into->runq_ns += from->runq_ns;
 	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
-	hist_merge(&into->hist, &from->hist);
 	into->in_flight += from->in_flight;
 	into->in_flight_early += from->in_flight_early;
 	into->open_wall_ns += from->open_wall_ns;
 	into->open_off_ns += from->open_off_ns;
 	if (from->oldest_start_ns < into->oldest_start_ns)
 		into->oldest_start_ns = from->oldest_start_ns;
+	if (hist_merge(&into->hist, &from->hist))
+		return -ENOMEM;
 	for (size_t i = 0; i < from->nr_errnos; i++) {
 		if (row_add_errno(into, from->errnos[i].err, from->errnos[i].count))
 			return -ENOMEM;
@@ -176,25 +178,22 @@ static void row_subtract_errnos(struct row *from, const struct row *earlier)
 /* Bounds of a difference: its outermost buckets, cut to the extremes of the whole. */
 static void row_bound_extremes(struct row *row)
 {
-	unsigned int first = 0, last = HIST_BUCKETS;
+	unsigned int first, end;
 	uint64_t low, high;
 
-	while (first < HIST_BUCKETS && !row->hist.buckets[first])
-		first++;
-	if (first == HIST_BUCKETS) {
+	hist_range(&row->hist, &first, &end);
+	if (first == end) {
 		row->min_ns = UINT64_MAX;
 		row->max_ns = 0;
 		return;
 	}
-	while (!row->hist.buckets[last - 1])
-		last--;
 	low = hist_bucket_low(first);
-	high = hist_bucket_low(last) - 1;
+	high = hist_bucket_low(end) - 1;
 	row->min_ns = low > row->min_ns ? low : row->min_ns;
 	row->max_ns = high < row->max_ns ? high : row->max_ns;
 }
 
-static bool row_is_after(const struct row *row, const struct row *earlier)
+bool row_is_after(const struct row *row, const struct row *earlier)
 {
 	return row->calls >= earlier->calls && row->errors >= earlier->errors &&
 	       row->interrupted >= earlier->interrupted && row->untimed >= earlier->untimed &&
@@ -265,12 +264,15 @@ int row_copy(struct row *to, const struct row *from)
 	struct stack_count *stacks =
 		array_copy(from->stacks, from->nr_stacks, sizeof(*stacks), &failed);
 
-	if (failed) {
+	struct hist hist = { 0 };
+
+	if (failed || hist_copy(&hist, &from->hist)) {
 		free(errnos);
 		free(stacks);
 		return -ENOMEM;
 	}
 	*to = *from;
+	to->hist = hist;
 	to->errnos = errnos;
 	to->stacks = stacks;
 	return 0;

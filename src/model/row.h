@@ -59,7 +59,7 @@ struct row {
 	uint64_t runq_ns;
 	uint64_t min_ns; /* UINT64_MAX when none was timed */
 	uint64_t max_ns;
-	struct hist hist;
+	struct hist hist; /* owned */
 
 	/* Calls running now: in no number above. */
 	uint64_t in_flight;
@@ -107,6 +107,12 @@ void row_forget_owner(struct row *row);
 
 /* Adds to the counts of a stack. Returns 0 or -ENOMEM. */
 int row_add_stack(struct row *row, const struct stack_count *stack);
+
+/*
+ * Whether no counter is smaller than in another reading of the same row: without that, the other is
+ * no earlier one.
+ */
+bool row_is_after(const struct row *row, const struct row *earlier);
 
 /* Copies everything, errnos and stacks included. Returns 0 or -ENOMEM. */
 int row_copy(struct row *to, const struct row *from);

@@ -14,13 +14,13 @@ static uint64_t largest(const struct hist *hist)
 	uint64_t most = 0;
 
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		most = hist->buckets[i] > most ? hist->buckets[i] : most;
+		most = hist_count(hist, i) > most ? hist_count(hist, i) : most;
 	return most;
 }
 
 static void print_bucket(const struct hist *hist, unsigned int i, uint64_t most, FILE *out)
 {
-	uint64_t count = hist->buckets[i];
+	uint64_t count = hist_count(hist, i);
 	/* The least count is still seen. */
 	int length = count ? (int)((double)count / (double)most * (BAR_WIDTH - 1)) + 1 : 0;
 	char low[AGE_MAX], high[AGE_MAX] = "more";
@@ -39,12 +39,12 @@ void bars_print(const struct hist *hist, FILE *out)
 	uint64_t most = largest(hist);
 	unsigned int at = 0, next;
 
-	while (most && !hist->buckets[at])
+	while (most && !hist_count(hist, at))
 		at++;
 	for (; most && at < HIST_BUCKETS; at = next) {
 		print_bucket(hist, at, most, out);
 		next = at + 1;
-		while (next < HIST_BUCKETS && !hist->buckets[next])
+		while (next < HIST_BUCKETS && !hist_count(hist, next))
 			next++;
 		if (next == HIST_BUCKETS)
 			break;

@@ -71,7 +71,7 @@ static json_t *bucket_json(const struct row *row, unsigned int i)
 	/* The last has no upper bound. */
 	err |= json_array_append_new(bucket,
 				     json_number_if(i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1)));
-	err |= json_array_append_new(bucket, json_number(row->hist.buckets[i]));
+	err |= json_array_append_new(bucket, json_number(hist_count(&row->hist, i)));
 	return json_unless(err, bucket);
 }
 
@@ -81,7 +81,7 @@ static json_t *histogram_json(const struct row *row)
 	int err = 0;
 
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
-		if (row->hist.buckets[i])
+		if (hist_count(&row->hist, i))
 			err |= json_array_append_new(buckets, bucket_json(row, i));
 	}
 	return json_unless(err, buckets);

@@ -75,7 +75,7 @@ static inline void row_add_calls(struct row *row, uint64_t count, uint64_t wall_
 	row->wall_ns += count * wall_ns;
 	row->off_ns += count * off_ns;
 	row->runq_ns += count * runq_ns;
-	row->hist.buckets[hist_bucket(wall_ns)] += count;
+	assert_int_equal(hist_add(&row->hist, hist_bucket(wall_ns), count), 0);
 	if (wall_ns < row->min_ns)
 		row->min_ns = wall_ns;
 	if (wall_ns > row->max_ns)
@@ -123,6 +123,12 @@ static inline void rows_done(struct row *rows, size_t count)
 		row_done(&rows[i]);
 }
 
+static inline void assert_hist_equal(const struct hist *a, const struct hist *b)
+{
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		assert_int_equal(hist_count(a, i), hist_count(b, i));
+}
+
 /* Everything that subtraction gives back exactly: not the extremes, not the calls in flight. */
 static inline void assert_row_sums_equal(const struct row *a, const struct row *b)
 {
@@ -137,7 +143,7 @@ static inline void assert_row_sums_equal(const struct row *a, const struct row *
 	assert_int_equal(a->wall_ns, b->wall_ns);
 	assert_int_equal(a->off_ns, b->off_ns);
 	assert_int_equal(a->runq_ns, b->runq_ns);
-	assert_memory_equal(&a->hist, &b->hist, sizeof(a->hist));
+	assert_hist_equal(&a->hist, &b->hist);
 	assert_int_equal(a->nr_errnos, b->nr_errnos);
 	for (size_t i = 0; i < a->nr_errnos; i++) {
 		assert_int_equal(a->errnos[i].err, b->errnos[i].err);

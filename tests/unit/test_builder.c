@@ -133,6 +133,7 @@ static void test_merge_of_nothing(void **state)
 	snapshot = snapshot_take(a);
 	assert_int_equal(snapshot->nr_rows, 1);
 	assert_row_equal(&snapshot->rows[0], &row);
+	row_done(&row);
 }
 
 static void test_many_rows(void **state)
@@ -267,6 +268,34 @@ static void test_rows_are_copied(void **state)
 	assert_int_equal(snapshot->rows[0].errnos[0].count, 1);
 }
 
+/* A row that is moved leaves an empty one behind. */
+static void test_rows_are_moved(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	for (uint64_t i = 0; i < 200; i++) {
+		row_init_for(&row, 1, ABI_X86_64, (int)(i % 2));
+		row_add_calls(&row, 1, 100 << (i % 7), 0, 0);
+		row_add_errors(&row, EPERM, 1);
+		assert_int_equal(builder_move_row(builder, &row), 0);
+		assert_int_equal(row.calls, 0);
+		assert_int_equal(row.nr_errnos, 0);
+		assert_int_equal(hist_total(&row.hist), 0);
+		row_done(&row);
+	}
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot->nr_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(snapshot->rows[i].nr, i);
+		assert_int_equal(snapshot->rows[i].calls, 100);
+		assert_int_equal(hist_total(&snapshot->rows[i].hist), 100);
+		assert_int_equal(snapshot->rows[i].errnos[0].count, 100);
+	}
+}
+
 static void test_freeing(void **state)
 {
 	struct builder *none = NULL, *full = builder_make();
@@ -288,7 +317,8 @@ int main(void)
 		cmocka_unit_test(test_any_order),        cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_merge_of_nothing), cmocka_unit_test(test_many_rows),
 		cmocka_unit_test(test_process_names),    cmocka_unit_test(test_finish_empties),
-		cmocka_unit_test(test_rows_are_copied),  cmocka_unit_test(test_freeing),
+		cmocka_unit_test(test_rows_are_copied),  cmocka_unit_test(test_rows_are_moved),
+		cmocka_unit_test(test_freeing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,12 @@ static void sample_add(struct sample *sample, uint64_t ns)
 	if (!sample->count || ns > sample->max_ns)
 		sample->max_ns = ns;
 	sample->values[sample->count++] = ns;
-	sample->hist.buckets[hist_bucket(ns)]++;
+	assert_int_equal(hist_add(&sample->hist, hist_bucket(ns), 1), 0);
+}
+
+static void sample_done(struct sample *sample)
+{
+	hist_done(&sample->hist);
 }
 
 static uint64_t sample_quantile(const struct sample *sample, double q)
@@ -28,57 +33,199 @@ static uint64_t sample_quantile(const struct sample *sample, double q)
 	return hist_quantile_ns(&sample->hist, q, sample->min_ns, sample->max_ns);
 }
 
-static void hist_init_random(struct hist *hist, uint64_t *seed)
+/* As many buckets as may be, so that two of them meet, overlap or lie apart. */
+static void hist_add_random(struct hist *hist, uint64_t *seed)
+{
+	unsigned int first = (unsigned int)random_below(seed, HIST_BUCKETS);
+	unsigned int end = first + 1 + (unsigned int)random_below(seed, HIST_BUCKETS - first);
+
+	for (unsigned int i = first; i < end; i++)
+		assert_int_equal(hist_add(hist, i, random_below(seed, 3) * random_ns(seed, 40)), 0);
+}
+
+/* What a histogram should have: the sums of plain arrays. */
+struct plain {
+	uint64_t counts[HIST_BUCKETS];
+};
+
+static void plain_add(struct plain *plain, const struct hist *hist)
 {
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		hist->buckets[i] = random_ns(seed, 40);
+		plain->counts[i] += hist_count(hist, i);
+}
+
+static void assert_hist_is(const struct hist *hist, const struct plain *plain)
+{
+	unsigned int first, end, low = 0, high = HIST_BUCKETS;
+	uint64_t total = 0;
+
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		assert_int_equal(hist_count(hist, i), plain->counts[i]);
+		total += plain->counts[i];
+	}
+	assert_int_equal(hist_total(hist), total);
+	while (high && !plain->counts[high - 1])
+		high--;
+	while (low < high && !plain->counts[low])
+		low++;
+	hist_range(hist, &first, &end);
+	assert_int_equal(first, high ? low : 0);
+	assert_int_equal(end, high);
+	assert_int_equal(hist_count(hist, HIST_BUCKETS), 0);
+	assert_int_equal(hist_count(hist, UINT_MAX), 0);
+}
+
+/* In any order: the range grows at both ends. */
+static void test_add(void **state)
+{
+	uint64_t seed = 2;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		__cleanup(hist_done) struct hist hist = { 0 };
+		struct plain plain = { { 0 } };
+
+		for (int i = 0; i < 20; i++) {
+			unsigned int bucket = (unsigned int)random_below(&seed, HIST_BUCKETS);
+			uint64_t count = random_below(&seed, 4);
+
+			assert_int_equal(hist_add(&hist, bucket, count), 0);
+			plain.counts[bucket] += count;
+			assert_hist_is(&hist, &plain);
+		}
+	}
+}
+
+/* A bucket that is none may stand in a file. */
+static void test_add_to_no_bucket(void **state)
+{
+	__cleanup(hist_done) struct hist hist = { 0 };
+
+	(void)state;
+	assert_int_equal(hist_add(&hist, HIST_BUCKETS, 1), -EINVAL);
+	assert_int_equal(hist_add(&hist, UINT_MAX, 1), -EINVAL);
+	assert_int_equal(hist_total(&hist), 0);
+	assert_int_equal(hist_add(&hist, HIST_BUCKETS - 1, 1), 0);
+	assert_int_equal(hist_add(&hist, HIST_BUCKETS, 1), -EINVAL);
+	assert_int_equal(hist_total(&hist), 1);
+}
+
+static void test_add_all(void **state)
+{
+	uint64_t seed = 15;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		__cleanup(hist_done) struct hist hist = { 0 };
+		uint32_t counts[HIST_BUCKETS] = { 0 };
+		struct plain plain = { { 0 } };
+		unsigned int some = (unsigned int)random_below(&seed, 5);
+
+		hist_add_random(&hist, &seed);
+		plain_add(&plain, &hist);
+		for (unsigned int i = 0; i < some; i++)
+			counts[random_below(&seed, HIST_BUCKETS)] = UINT32_MAX;
+		for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+			plain.counts[i] += counts[i];
+		assert_int_equal(hist_add_all(&hist, counts), 0);
+		assert_hist_is(&hist, &plain);
+	}
 }
 
 static void test_merge(void **state)
 {
-	struct hist a, b, sum;
 	uint64_t seed = 3;
 
 	(void)state;
-	hist_init_random(&a, &seed);
-	hist_init_random(&b, &seed);
-	sum = a;
-	hist_merge(&sum, &b);
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		assert_int_equal(sum.buckets[i], a.buckets[i] + b.buckets[i]);
-	assert_int_equal(hist_total(&sum), hist_total(&a) + hist_total(&b));
+	for (int round = 0; round < 200; round++) {
+		__cleanup(hist_done) struct hist a = { 0 }, b = { 0 };
+		struct plain sum = { { 0 } }, before = { { 0 } };
+
+		hist_add_random(&a, &seed);
+		hist_add_random(&b, &seed);
+		plain_add(&sum, &a);
+		plain_add(&sum, &b);
+		plain_add(&before, &b);
+		assert_int_equal(hist_merge(&a, &b), 0);
+		assert_hist_is(&a, &sum);
+		assert_hist_is(&b, &before);
+	}
+}
+
+static void test_copy_is_independent(void **state)
+{
+	__cleanup(hist_done) struct hist a = { 0 }, b = { 0 }, none = { 0 };
+	struct plain plain = { { 0 } };
+	uint64_t seed = 16;
+
+	(void)state;
+	hist_add_random(&a, &seed);
+	plain_add(&plain, &a);
+	assert_int_equal(hist_copy(&b, &a), 0);
+	assert_hist_is(&b, &plain);
+	assert_int_equal(hist_add(&a, 7, 1), 0);
+	assert_hist_is(&b, &plain);
+	hist_done(&a);
+	assert_hist_is(&b, &plain);
+	assert_int_equal(hist_copy(&none, &a), 0);
+	assert_int_equal(hist_total(&none), 0);
 }
 
 static void test_subtract_undoes_merge(void **state)
 {
-	struct hist a, b, sum, nothing = { 0 };
 	uint64_t seed = 4;
 
 	(void)state;
-	hist_init_random(&a, &seed);
-	hist_init_random(&b, &seed);
-	sum = a;
-	hist_merge(&sum, &b);
-	hist_subtract(&sum, &b);
-	assert_memory_equal(&sum, &a, sizeof(sum));
-	hist_subtract(&sum, &nothing);
-	assert_memory_equal(&sum, &a, sizeof(sum));
-	hist_subtract(&sum, &a);
-	assert_memory_equal(&sum, &nothing, sizeof(sum));
+	for (int round = 0; round < 200; round++) {
+		__cleanup(hist_done) struct hist a = { 0 }, b = { 0 }, sum = { 0 }, nothing = { 0 };
+		struct plain plain = { { 0 } }, none = { { 0 } };
+
+		hist_add_random(&a, &seed);
+		hist_add_random(&b, &seed);
+		plain_add(&plain, &a);
+		assert_int_equal(hist_copy(&sum, &a), 0);
+		assert_int_equal(hist_merge(&sum, &b), 0);
+		hist_subtract(&sum, &b);
+		assert_hist_is(&sum, &plain);
+		hist_subtract(&sum, &nothing);
+		assert_hist_is(&sum, &plain);
+		hist_subtract(&sum, &a);
+		assert_hist_is(&sum, &none);
+		/* Nothing is left of its memory that a sum could stumble over. */
+		assert_int_equal(hist_merge(&sum, &a), 0);
+		assert_hist_is(&sum, &plain);
+	}
+}
+
+/* What is no earlier state takes away what is there, and nothing beside it. */
+static void test_subtract_too_much(void **state)
+{
+	__cleanup(hist_done) struct hist a = { 0 }, b = { 0 };
+	struct plain plain = { { 0 } };
+
+	(void)state;
+	assert_int_equal(hist_add(&a, 10, 5), 0);
+	assert_int_equal(hist_add(&a, 12, 5), 0);
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		assert_int_equal(hist_add(&b, i, i == 10 ? 3 : 6), 0);
+	plain.counts[10] = 2;
+	hist_subtract(&a, &b);
+	assert_hist_is(&a, &plain);
 }
 
 static void test_total(void **state)
 {
-	struct hist hist = { 0 };
+	__cleanup(hist_done) struct hist hist = { 0 };
 
 	(void)state;
 	assert_int_equal(hist_total(&hist), 0);
-	hist.buckets[0] = 1;
+	assert_int_equal(hist_add(&hist, 0, 1), 0);
 	assert_int_equal(hist_total(&hist), 1);
-	hist.buckets[HIST_BUCKETS - 1] = 5000000000;
+	assert_int_equal(hist_add(&hist, HIST_BUCKETS - 1, 5000000000), 0);
 	assert_int_equal(hist_total(&hist), 5000000001);
+	hist_done(&hist);
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		hist.buckets[i] = 1;
+		assert_int_equal(hist_add(&hist, i, 1), 0);
 	assert_int_equal(hist_total(&hist), HIST_BUCKETS);
 }
 
@@ -114,7 +261,7 @@ static void test_quantile_of_one(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-		struct sample sample = { .count = 0 };
+		__cleanup(sample_done) struct sample sample = { .count = 0 };
 
 		sample_add(&sample, values[i]);
 		for (double q = 0; q <= 1; q += 0.125)
@@ -125,7 +272,7 @@ static void test_quantile_of_one(void **state)
 /* Placed evenly, as the contract says. */
 static void test_quantile_in_one_bucket(void **state)
 {
-	struct sample sample = { .count = 0 };
+	__cleanup(sample_done) struct sample sample = { .count = 0 };
 
 	(void)state;
 	sample_add(&sample, 64);
@@ -149,7 +296,7 @@ static void test_quantile_stays_between_extremes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lows); i++) {
-		struct sample sample = { .count = 0 };
+		__cleanup(sample_done) struct sample sample = { .count = 0 };
 
 		sample_add(&sample, lows[i] + 3);
 		for (int j = 0; j < 98; j++)
@@ -163,7 +310,7 @@ static void test_quantile_stays_between_extremes(void **state)
 
 static void test_quantile_of_two_modes(void **state)
 {
-	struct sample sample = { .count = 0 };
+	__cleanup(sample_done) struct sample sample = { .count = 0 };
 
 	(void)state;
 	for (int i = 0; i < 50; i++)
@@ -182,7 +329,7 @@ static void test_quantile_of_two_modes(void **state)
 /* A slow call in a hundred is what p99 hides and the maximum shows. */
 static void test_quantile_ranks(void **state)
 {
-	struct sample sample = { .count = 0 };
+	__cleanup(sample_done) struct sample sample = { .count = 0 };
 
 	(void)state;
 	for (int i = 0; i < 99; i++)
@@ -227,7 +374,7 @@ static void test_quantile_of_random_data(void **state)
 
 	(void)state;
 	for (size_t count = 1; count < ARRAY_SIZE(((struct sample *)0)->values); count += 37) {
-		struct sample sample = { .count = 0 };
+		__cleanup(sample_done) struct sample sample = { .count = 0 };
 
 		for (size_t i = 0; i < count; i++)
 			sample_add(&sample, random_ns(&seed, 10 + count % 40));
@@ -245,7 +392,7 @@ static void test_quantile_is_monotone(void **state)
 
 	(void)state;
 	for (int round = 0; round < 50; round++) {
-		struct sample sample = { .count = 0 };
+		__cleanup(sample_done) struct sample sample = { .count = 0 };
 		uint64_t last = 0;
 
 		for (int i = 0; i < 100; i++)
@@ -263,8 +410,13 @@ static void test_quantile_is_monotone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_add),
+		cmocka_unit_test(test_add_to_no_bucket),
+		cmocka_unit_test(test_add_all),
 		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_copy_is_independent),
 		cmocka_unit_test(test_subtract_undoes_merge),
+		cmocka_unit_test(test_subtract_too_much),
 		cmocka_unit_test(test_total),
 		cmocka_unit_test(test_quantile_of_nothing),
 		cmocka_unit_test(test_quantile_of_one),
