@@ -12,23 +12,22 @@
 
 #include "base/mem.h"
 
+#define ROWS_AT_FIRST 64
+
 struct diff {
-	const struct snapshot *earlier;
-	struct snapshot *out; /* begins as a copy of the later one */
+	const struct snapshot *earlier, *later;
+	struct snapshot *out;
+	size_t max_rows; /* room for so many */
 };
 
-static int diff_copy_later(struct diff *diff, const struct snapshot *later)
+static int diff_copy_processes(struct diff *diff)
 {
+	const struct snapshot *later = diff->later;
 	struct snapshot *out = diff->out;
 
-	out->rows = calloc(later->nr_rows + 1, sizeof(*out->rows));
 	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
-	if (!out->rows || !out->processes)
+	if (!out->processes)
 		return -ENOMEM;
-	for (; out->nr_rows < later->nr_rows; out->nr_rows++) {
-		if (row_copy(&out->rows[out->nr_rows], &later->rows[out->nr_rows]))
-			return -ENOMEM;
-	}
 	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
 		out->processes[out->nr_processes] = later->processes[out->nr_processes];
 	return 0;
@@ -59,44 +58,143 @@ static const struct process *find_folded(const struct snapshot *snapshot,
 /* Where an earlier process is now: itself, the group it was folded into, or nowhere. */
 static const struct process *diff_heir(const struct diff *diff, uint32_t pid, uint64_t boot_ns)
 {
-	const struct process *same = snapshot_find_process(diff->out, pid, boot_ns);
+	const struct process *same = snapshot_find_process(diff->later, pid, boot_ns);
 	const struct process *old = snapshot_find_process(diff->earlier, pid, boot_ns);
 
-	return same || !old ? same : find_folded(diff->out, old);
+	return same || !old ? same : find_folded(diff->later, old);
 }
 
-/* Where an earlier row is now. NULL: not one snapshot after the other. */
-static const struct row *diff_find_row(const struct diff *diff, const struct row *old)
+/* Where an earlier row that is there no more is now. NULL: not one snapshot after the other. */
+static const struct row *diff_find_heir(const struct diff *diff, const struct row *old)
 {
-	const struct row *same = snapshot_find_row(diff->out, old);
-	const struct process *heir;
+	const struct process *heir = diff_heir(diff, old->pid, old->boot_ns);
 	struct row identity = *old;
 
-	if (same)
-		return same;
-	heir = diff_heir(diff, old->pid, old->boot_ns);
 	if (!heir)
 		return NULL;
 	identity.pid = heir->pid;
 	identity.boot_ns = heir->boot_ns;
 	identity.tid = 0;
 	identity.tid_ns = 0;
-	return snapshot_find_row(diff->out, &identity);
+	return snapshot_find_row(diff->later, &identity);
 }
 
-static int diff_rows(const struct diff *diff)
+/* An earlier row, and the place of the later one from which it is to be subtracted. */
+struct pair {
+	size_t later;
+	const struct row *old;
+};
+
+struct pair_list {
+	struct pair *pairs;
+	size_t count;
+};
+
+static int compare_pairs(const void *a, const void *b)
 {
+	const struct pair *x = a, *y = b;
+
+	return (x->later > y->later) - (x->later < y->later);
+}
+
+/* Finds the place of each earlier row. Both snapshots are in order, so most are met in passing. */
+static int diff_pair_rows(const struct diff *diff, struct pair_list *list)
+{
+	const struct snapshot *later = diff->later;
+	size_t at = 0;
+
 	for (size_t i = 0; i < diff->earlier->nr_rows; i++) {
 		const struct row *old = &diff->earlier->rows[i];
-		const struct row *row = diff_find_row(diff, old);
+		const struct row *row;
 
+		while (at < later->nr_rows && row_compare(&later->rows[at], old) < 0)
+			at++;
+		row = at < later->nr_rows ? &later->rows[at] : NULL;
+		if (!row || row_compare(row, old))
+			row = diff_find_heir(diff, old);
 		/* A call that was in flight and is no more has a row only if it ended. */
 		if (!row && old->calls)
 			return -EINVAL;
-		if (row && row_subtract(&diff->out->rows[row - diff->out->rows], old))
+		if (row)
+			list->pairs[list->count++] = (struct pair){ row - later->rows, old };
+	}
+	qsort(list->pairs, list->count, sizeof(*list->pairs), compare_pairs);
+	return 0;
+}
+
+static bool row_is_idle(const struct row *row)
+{
+	return !row->calls && !row->in_flight;
+}
+
+/* Room for another row; at least one, so that none is not an error. */
+static int diff_reserve(struct diff *diff)
+{
+	size_t more = diff->max_rows * 2 ?: ROWS_AT_FIRST;
+	struct row *grown;
+
+	if (diff->out->nr_rows < diff->max_rows)
+		return 0;
+	grown = reallocarray(diff->out->rows, more, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	diff->out->rows = grown;
+	diff->max_rows = more;
+	return 0;
+}
+
+/* Adds what one later row has more than its earlier ones; most have one, and nothing new. */
+static int diff_add_row(struct diff *diff, const struct row *row, const struct pair *pairs,
+			size_t nr_pairs)
+{
+	struct snapshot *out = diff->out;
+	struct row *copy;
+
+	if (row_is_idle(row) && !nr_pairs)
+		return 0;
+	if (nr_pairs == 1 && row->calls == pairs->old->calls && !row->in_flight)
+		return row_is_after(row, pairs->old) ? 0 : -EINVAL;
+	if (diff_reserve(diff))
+		return -ENOMEM;
+	copy = &out->rows[out->nr_rows];
+	if (row_copy(copy, row))
+		return -ENOMEM;
+	out->nr_rows++;
+	for (size_t i = 0; i < nr_pairs; i++) {
+		if (row_subtract(copy, pairs[i].old))
 			return -EINVAL;
 	}
+	if (row_is_idle(copy)) {
+		row_done(copy);
+		out->nr_rows--;
+	}
 	return 0;
+}
+
+static int diff_pairs(struct diff *diff, const struct pair_list *list)
+{
+	size_t first = 0, end;
+	int err = 0;
+
+	for (size_t i = 0; i < diff->later->nr_rows && !err; i++, first = end) {
+		for (end = first; end < list->count && list->pairs[end].later == i;)
+			end++;
+		err = diff_add_row(diff, &diff->later->rows[i], &list->pairs[first], end - first);
+	}
+	return err;
+}
+
+static int diff_rows(struct diff *diff)
+{
+	struct pair_list list = { calloc(diff->earlier->nr_rows + 1, sizeof(*list.pairs)), 0 };
+	int err = list.pairs ? diff_reserve(diff) : -ENOMEM;
+
+	if (!err)
+		err = diff_pair_rows(diff, &list);
+	if (!err)
+		err = diff_pairs(diff, &list);
+	free(list.pairs);
+	return err;
 }
 
 static int diff_processes(const struct diff *diff)
@@ -108,7 +206,7 @@ static int diff_processes(const struct diff *diff)
 
 		if (!heir)
 			return -EINVAL;
-		process = &diff->out->processes[heir - diff->out->processes];
+		process = &diff->out->processes[heir - diff->later->processes];
 		process->user_ns -= old->user_ns;
 		if (heir->pid != old->pid || old->pid == 0)
 			process->nr_folded -= old->pid ? 1 : old->nr_folded;
@@ -116,24 +214,11 @@ static int diff_processes(const struct diff *diff)
 	return 0;
 }
 
-static void diff_drop_idle_rows(struct snapshot *out)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < out->nr_rows; i++) {
-		if (out->rows[i].calls || out->rows[i].in_flight)
-			out->rows[kept++] = out->rows[i];
-		else
-			row_done(&out->rows[i]);
-	}
-	out->nr_rows = kept;
-}
-
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
-	struct diff diff = { .earlier = earlier };
+	struct diff diff = { .earlier = earlier, .later = later };
 	int err;
 
 	if (strcmp(earlier->boot_id ?: "", later->boot_id ?: ""))
@@ -141,15 +226,13 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	if (snapshot_new_like(later, &out))
 		return -ENOMEM;
 	diff.out = out;
-	err = diff_copy_later(&diff, later);
-	/* Rows first: they look for the heirs of processes as these were. */
+	err = diff_copy_processes(&diff);
 	if (!err)
 		err = diff_rows(&diff);
 	if (!err)
 		err = diff_processes(&diff);
 	if (err)
 		return err;
-	diff_drop_idle_rows(out);
 	out->start_ns = earlier->end_ns;
 	out->elapsed_ns = later->end_mono_ns - earlier->end_mono_ns;
 	losses_subtract(&out->losses, &earlier->losses);

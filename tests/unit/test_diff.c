@@ -280,6 +280,24 @@ static void test_vanished(void **state)
 	assert_null(diff);
 }
 
+/* As many calls as before, but fewer errors: no later reading, though nothing would be left. */
+static void test_shrunk(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *before = builder_make(), *after = builder_make();
+
+	(void)state;
+	take_calls(before, 1, 0, 10);
+	builder_take_process(before, 1, "one", 3, 100);
+	earlier = snapshot_take(before);
+	take_calls(after, 1, 0, 10);
+	builder_take_process(after, 1, "one", 3, 100);
+	later = snapshot_take(after);
+	later->rows[0].errors--;
+	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
+	assert_null(diff);
+}
+
 /* A number used again is another process: nothing is subtracted from it. */
 static void test_pid_used_again(void **state)
 {
@@ -393,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_tid_used_again),
 		cmocka_unit_test(test_ended_thread),
 		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_pid_used_again),
 		cmocka_unit_test(test_in_flight_is_of_later),
 		cmocka_unit_test(test_description),
