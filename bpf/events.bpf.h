@@ -13,9 +13,11 @@ struct {
 	__uint(max_entries, 256 * 1024); /* some two thousand cgroups, should we be late */
 } events SEC(".maps");
 
-static __always_inline void event_send(u32 kind)
+static __always_inline void event_send(u32 kind, u32 record)
 {
-	bpf_ringbuf_output(&events, &kind, sizeof(kind), 0);
+	struct task_event event = { kind, record };
+
+	bpf_ringbuf_output(&events, &event, sizeof(event), 0);
 }
 
 /* Without room user space looks for the name later, as long as the cgroup is there. */

@@ -29,7 +29,7 @@ static __always_inline bool joins_pending(void)
 static __always_inline void joins_announce(void)
 {
 	__sync_fetch_and_add(&membership.joins, 1);
-	event_send(EVENT_PROCESS_JOINED);
+	event_send(EVENT_PROCESS_JOINED, 0);
 }
 
 /*
@@ -89,6 +89,7 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 	record->task = 0;
 	/* After all before it: from here on the record is user space's. */
 	__sync_lock_test_and_set(&record->state, RECORD_ENDED);
+	__sync_fetch_and_add(&membership.ended, 1);
 }
 
 /*
@@ -108,7 +109,7 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 	if (!record)
 		overflow_task_end(ref);
 	__sync_fetch_and_sub(&membership.live, 1);
-	event_send(EVENT_TASK_ENDED);
+	event_send(EVENT_TASK_ENDED, index);
 	return 0;
 }
 

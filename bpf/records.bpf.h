@@ -43,12 +43,14 @@ struct {
 /*
  * live: tasks counted now. adopted: by the iterator so far. joins: processes chosen late that
  * user space has not completed yet by running the iterator. leaves: processes chosen no more.
+ * ended: records handed to user space so far.
  */
 struct {
 	__u32 live;
 	__u32 adopted;
 	__u32 joins;
 	__u32 leaves;
+	__u32 ended;
 } membership __attribute__((aligned(64))) SEC(".data.membership");
 
 /* False for every task that no BPF program has state for: nearly all, at the price of one load. */

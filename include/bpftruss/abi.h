@@ -207,6 +207,12 @@ enum event_kind {
 	EVENT_CGROUP_MADE, /* struct cgroup_event: it may be gone before anybody asks for its name */
 };
 
+/* Of a task that has ended, or of a process that has joined. */
+struct task_event {
+	__u32 kind;   /* enum event_kind */
+	__u32 record; /* that has ended, 0 when there was none: a hint where to look first */
+};
+
 #define CGROUP_PATH_SIZE 384
 
 /* A new cgroup of the version 2 hierarchy; one with a longer path is looked for in the tree. */

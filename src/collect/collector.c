@@ -36,18 +36,17 @@ static size_t map_bytes(const struct bpf_map *map)
 	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
 }
 
-#define NR_MAPPINGS 6
+#define NR_MAPPINGS 5
 
 static void collector_list_mappings(struct collector *c, struct mapping list[NR_MAPPINGS])
 {
 	struct kernel_arrays *a = &c->arrays;
 
 	list[0] = (struct mapping){ c->skel->maps.records, (void **)&a->records };
-	list[1] = (struct mapping){ c->skel->maps.slots, (void **)&a->slots };
-	list[2] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
-	list[3] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
-	list[4] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
-	list[5] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
+	list[1] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
+	list[2] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
+	list[3] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
+	list[4] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
 }
 
 static int collector_map_arrays(struct collector *c)
@@ -65,7 +64,7 @@ static int collector_map_arrays(struct collector *c)
 			return -errno;
 		*list[i].where = memory;
 	}
-	return 0;
+	return slot_array_new(c->skel->maps.slots, &c->arrays.slots);
 }
 
 static void collector_unmap_arrays(struct collector *c)
@@ -77,6 +76,7 @@ static void collector_unmap_arrays(struct collector *c)
 		if (*list[i].where)
 			munmap(*list[i].where, map_bytes(list[i].map));
 	}
+	slot_array_free(c->arrays.slots);
 }
 
 /* Index 0 of every table means "none", hence one more than what the user asked for. */
@@ -109,15 +109,19 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 	return err;
 }
 
-/* Most events only wake us. */
+/* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
 {
 	struct collector *c = closure;
-	const struct cgroup_event *event = data;
+	const struct cgroup_event *cgroup = data;
+	const struct task_event *task = data;
 
-	if (size > offsetof(struct cgroup_event, path) && event->kind == EVENT_CGROUP_MADE &&
+	if (size > offsetof(struct cgroup_event, path) && cgroup->kind == EVENT_CGROUP_MADE &&
 	    c->cgroups_are_absolute)
-		cgroup_names_made(&c->cgroups, event->id, event->path);
+		cgroup_names_made(&c->cgroups, cgroup->id, cgroup->path);
+	if (size == sizeof(*task) && task->kind == EVENT_TASK_ENDED && task->record &&
+	    c->nr_ended_records < MAX_ENDED_RECORDS)
+		c->ended_records[c->nr_ended_records++] = task->record;
 	return 0;
 }
 

@@ -11,17 +11,21 @@
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
+#include "collect/slot_array.h"
 #include "model/builder.h"
 
 /* The arrays of the BPF side, mapped. Written by user space only after their task has ended. */
 struct kernel_arrays {
 	struct task_record *records;
-	struct call_slot *slots;
+	struct slot_array *slots;
 	struct tally *tallies;
 	struct overflow_row *overflow;
 	__u64 *losses;
 	struct stack_entry *stacks; /* NULL without --stacks */
 };
+
+/* With more at a time, all records are looked at. */
+#define MAX_ENDED_RECORDS 256
 
 struct collector {
 	struct truss_bpf *skel;
@@ -32,6 +36,10 @@ struct collector {
 
 	struct process *targets;
 	size_t nr_targets;
+
+	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
+	size_t nr_ended_records;
+	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	bool has_runq;
 	bool by_thread;

@@ -22,21 +22,14 @@ struct fold {
 	struct snapshot *all;
 	struct process *groups;
 	size_t nr_groups;
-	uint64_t before_ns; /* those that ended earlier are folded */
+	uint64_t before_ns;   /* those that ended earlier are folded */
+	struct process *live; /* of records in use, sorted; identities alone */
+	size_t nr_live;
 };
 
-static bool process_is_live(const struct collector *c, const struct process *process)
+static bool process_is_live(const struct fold *fold, const struct process *process)
 {
-	uint32_t used = records_used(c);
-
-	for (uint32_t i = 1; i < used; i++) {
-		const struct task_record *record = &c->arrays.records[i];
-
-		if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_FREE &&
-		    record->pid == process->pid && record->boot_ns == process->boot_ns)
-			return true;
-	}
-	return false;
+	return bsearch(process, fold->live, fold->nr_live, sizeof(*fold->live), process_compare);
 }
 
 /* One that is counted no more may come back, unless it is gone. */
@@ -64,7 +57,7 @@ static bool process_folds(const struct collector *c, const struct fold *fold,
 			  const struct process *process)
 {
 	return process->pid && process->ended_ns < fold->before_ns &&
-	       !process_is_bound(c, process) && !process_is_live(c, process) &&
+	       !process_is_bound(c, process) && !process_is_live(fold, process) &&
 	       !process_exists(process);
 }
 
@@ -115,6 +108,24 @@ static int fold_prepare(struct fold *fold)
 		if (process_is_folded(process))
 			fold_add_group(fold, process, process->boot_ns);
 	}
+	return 0;
+}
+
+static int fold_list_live(const struct collector *c, struct fold *fold)
+{
+	uint32_t used = records_used(c);
+
+	fold->live = calloc(used, sizeof(*fold->live));
+	if (!fold->live)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < used; i++) {
+		const struct task_record *record = &c->arrays.records[i];
+
+		if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_FREE)
+			fold->live[fold->nr_live++] =
+				(struct process){ .pid = record->pid, .boot_ns = record->boot_ns };
+	}
+	qsort(fold->live, fold->nr_live, sizeof(*fold->live), process_compare);
 	return 0;
 }
 
@@ -197,10 +208,13 @@ int ended_fold(struct collector *c)
 	fold.all = all;
 	err = fold_prepare(&fold);
 	if (!err)
+		err = fold_list_live(c, &fold);
+	if (!err)
 		err = fold_set_limit(c, &fold);
 	if (!err)
 		err = fold_all(c, &fold);
 	free(fold.groups);
+	free(fold.live);
 	/* Some may have had to stay: not again before as many more have come. */
 	c->fold_at = builder_processes(c->ended) + c->keep_exited;
 	return err;

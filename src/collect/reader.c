@@ -154,19 +154,20 @@ static void row_fill_other_stacks(struct row *row)
 static int slot_read_once(const struct collector *c, const struct task_record *record,
 			  uint32_t index, struct call_slot *copy, struct row *row)
 {
+	const struct call_slot *slot = slot_array_at(c->arrays.slots, index);
 	int err;
 
 	row_identify(row, c, record);
-	if (!slot_copy(&c->arrays.slots[index], copy))
+	if (!slot)
+		return -ENOMEM;
+	if (!slot_copy(slot, copy))
 		return -EAGAIN;
 	err = row_fill(row, copy) ?: row_read_tallies(c, copy, row);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (err)
 		return err;
 	row_fill_other_stacks(row);
-	return __atomic_load_n(&c->arrays.slots[index].calls, __ATOMIC_RELAXED) == copy->calls
-		       ? 0
-		       : -EAGAIN;
+	return __atomic_load_n(&slot->calls, __ATOMIC_RELAXED) == copy->calls ? 0 : -EAGAIN;
 }
 
 static int slot_read(const struct collector *c, const struct task_record *record, uint32_t index,
@@ -188,7 +189,7 @@ static int slot_read(const struct collector *c, const struct task_record *record
 	if (!err && row.calls)
 		err = builder_move_row(reading->builder, &row);
 	row_done(&row);
-	*ret_next = copy.next;
+	*ret_next = err ? 0 : copy.next;
 	return err;
 }
 

@@ -75,7 +75,10 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 	uint32_t next;
 
 	for (; index; index = next) {
-		slot = &c->arrays.slots[index];
+		slot = slot_array_at(c->arrays.slots, index);
+		/* It was mapped when it was read. */
+		if (!slot)
+			return;
 		next = slot->next;
 		slot_forget(c, record, slot);
 		tallies_free(c, slot->first_tally);
@@ -122,10 +125,43 @@ static int forget_cgroups(struct collector *c)
 	return 0;
 }
 
-int collector_reclaim(struct collector *c)
+/* Gives a record back if its task has ended. */
+static int record_reclaim(struct collector *c, uint32_t index)
+{
+	struct task_record *record = &c->arrays.records[index];
+	struct reading reading = { .builder = c->ended };
+
+	if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
+		return 0;
+	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
+		return -ENOMEM;
+	record_free(c, index);
+	c->reclaimed++;
+	return 0;
+}
+
+/* Those that events told of; then, should there be more, all. */
+static int reclaim_records(struct collector *c)
 {
 	uint32_t used = records_used(c);
-	struct reading reading = { .builder = c->ended };
+	int err = 0;
+
+	/* Looking for a cgroup's name may bring more events. */
+	for (size_t i = 0; i < c->nr_ended_records && !err; i++) {
+		if (c->ended_records[i] < used)
+			err = record_reclaim(c, c->ended_records[i]);
+	}
+	c->nr_ended_records = 0;
+	if (__atomic_load_n(&c->skel->data_membership->membership.ended, __ATOMIC_ACQUIRE) ==
+	    c->reclaimed)
+		return err;
+	for (uint32_t i = 1; i < used && !err; i++)
+		err = record_reclaim(c, i);
+	return err;
+}
+
+int collector_reclaim(struct collector *c)
+{
 	int err;
 
 	ring_buffer__consume(c->events);
@@ -135,14 +171,9 @@ int collector_reclaim(struct collector *c)
 		err = call_stacks_follow(c->stacks);
 	if (err)
 		return err;
-	for (uint32_t i = 1; i < used; i++) {
-		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
-			continue;
-		if (record_read(c, i, &reading) ||
-		    !collector_cgroup(c, c->arrays.records[i].cgroup_id))
-			return -ENOMEM;
-		record_free(c, i);
-	}
+	err = reclaim_records(c);
+	if (err)
+		return err;
 	err = cgroup_names_are_many(&c->cgroups) ? forget_cgroups(c) : 0;
 	return err ?: ended_fold(c);
 }
