@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns what /metrics says: the families, their order and their help. Invariant: every family is
+ * written once, with all its samples behind its head.
+ */
+#include "report/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/metrics_private.h"
+#include "syscalls/errnos.h"
+
+/* One scrape. */
+struct scrape {
+	struct exposition to;
+	const struct metrics *metrics;
+	const struct metrics_self *self;
+	const char *key; /* name of the label of a target */
+};
+
+/* The calls of a target, the rest last; NULL from the first index on that is out of range. */
+static const struct metrics_call *target_call(const struct metrics_target *target, size_t index)
+{
+	const struct metrics_call *call = index < target->nr_calls    ? target->calls[index]
+					  : index == target->nr_calls ? &target->rest
+								      : NULL;
+
+	return call;
+}
+
+static struct label_set call_labels(const struct scrape *s, const struct metrics_target *target,
+				    const struct metrics_call *call)
+{
+	return (struct label_set){
+		{ { s->key, target->label }, { "syscall", call->label }, { NULL, NULL } }
+	};
+}
+
+/* --- by target and call --- */
+
+typedef void call_writer(const struct scrape *s, const struct family *family,
+			 const struct label_set *labels, const struct metrics_call *call);
+
+static bool call_exists(const struct metrics_call *call)
+{
+	return call->calls || call->was_in_flight;
+}
+
+static void write_calls(const struct scrape *s, const struct family *family,
+			const struct label_set *labels, const struct metrics_call *call)
+{
+	if (call_exists(call))
+		exposition_count(&s->to, family, labels, call->calls);
+}
+
+static void write_errors(const struct scrape *s, const struct family *family,
+			 const struct label_set *labels, const struct metrics_call *call)
+{
+	struct label_set with_errno = *labels;
+	char name[ERRNO_LABEL_MAX];
+
+	with_errno.labels[2] = (struct label){ "errno", name };
+	for (size_t i = 0; i < call->nr_errnos; i++) {
+		errno_label(call->errnos[i].err, name, sizeof(name));
+		exposition_count(&s->to, family, &with_errno, call->errnos[i].count);
+	}
+	with_errno.labels[2].value = METRICS_OTHER;
+	if (call->other_errors)
+		exposition_count(&s->to, family, &with_errno, call->other_errors);
+}
+
+static void write_interrupted(const struct scrape *s, const struct family *family,
+			      const struct label_set *labels, const struct metrics_call *call)
+{
+	if (call->interrupted)
+		exposition_count(&s->to, family, labels, call->interrupted);
+}
+
+static void write_durations(const struct scrape *s, const struct family *family,
+			    const struct label_set *labels, const struct metrics_call *call)
+{
+	if (call_exists(call))
+		exposition_histogram(&s->to, family, labels, call->buckets, call->wall_ns);
+}
+
+static void write_in_flight(const struct scrape *s, const struct family *family,
+			    const struct label_set *labels, const struct metrics_call *call)
+{
+	if (call->was_in_flight)
+		exposition_count(&s->to, family, labels, call->in_flight);
+}
+
+static const struct {
+	struct family family;
+	call_writer *write;
+} call_families[] = {
+	{ { FAMILY_COUNTER, "bpftruss_syscalls", NULL, "System calls that have ended" },
+	  write_calls },
+	{ { FAMILY_COUNTER, "bpftruss_syscall_errors", NULL,
+	    "System calls that failed, by errno; errno other are those whose errno found no room" },
+	  write_errors },
+	{ { FAMILY_COUNTER, "bpftruss_syscall_interruptions", NULL,
+	    "System calls that a signal interrupted and the kernel was to restart" },
+	  write_interrupted },
+	{ { FAMILY_HISTOGRAM, "bpftruss_syscall_duration_seconds", "seconds",
+	    "Wall time of the system calls whose start and end were seen" },
+	  write_durations },
+	{ { FAMILY_GAUGE, "bpftruss_syscalls_in_flight", NULL, "System calls that run now" },
+	  write_in_flight },
+};
+
+static void write_call_family(const struct scrape *s, const struct family *family,
+			      call_writer *write)
+{
+	if (family->type == FAMILY_HISTOGRAM && !s->metrics->options.histograms)
+		return;
+	exposition_family(&s->to, family);
+	for (size_t i = 0; i < s->metrics->nr_targets; i++) {
+		const struct metrics_target *target = s->metrics->targets[i];
+		const struct metrics_call *call;
+
+		for (size_t j = 0; (call = target_call(target, j)); j++) {
+			struct label_set labels = call_labels(s, target, call);
+
+			write(s, family, &labels, call);
+		}
+	}
+}
+
+/* --- by target --- */
+
+static void write_oldest(const struct scrape *s)
+{
+	static const struct family family = {
+		FAMILY_GAUGE, "bpftruss_syscall_oldest_in_flight_seconds", "seconds",
+		"Age of the oldest system call that runs now and is none that waits for work"
+	};
+
+	exposition_family(&s->to, &family);
+	for (size_t i = 0; i < s->metrics->nr_targets; i++) {
+		const struct metrics_target *target = s->metrics->targets[i];
+		const struct label_set labels = { { { s->key, target->label } } };
+
+		if (target->had_oldest)
+			exposition_seconds(&s->to, &family, &labels, target->oldest_ns);
+	}
+}
+
+static void write_targets(const struct scrape *s)
+{
+	static const struct family family = { FAMILY_INFO, "bpftruss_target", NULL,
+					      "What else is known of a target" };
+	const struct metrics_grouping *grouping = &metrics_groupings[s->metrics->options.group];
+
+	if (!grouping->infos[0].label)
+		return;
+	exposition_family(&s->to, &family);
+	for (size_t i = 0; i < s->metrics->nr_targets; i++) {
+		const struct metrics_target *target = s->metrics->targets[i];
+		struct label_set labels = { { { s->key, target->label } } };
+
+		for (size_t j = 0; j < METRICS_MAX_INFOS && target->infos[j]; j++)
+			labels.labels[1 + j] =
+				(struct label){ grouping->infos[j].label, target->infos[j] };
+		if (target->infos[0])
+			exposition_count(&s->to, &family, &labels, 1);
+	}
+}
+
+/* --- losses --- */
+
+static void write_losses(const struct scrape *s)
+{
+	static const struct family family = {
+		FAMILY_COUNTER, "bpftruss_lost_updates", NULL,
+		"Things that could not be counted in full, by reason; anything but 0 is a finding"
+	};
+
+	exposition_family(&s->to, &family);
+	for (int i = 0; i < NR_LOSS; i++) {
+		const struct label_set labels = { { { "reason", loss_texts[i].name } } };
+
+		exposition_count(&s->to, &family, &labels, s->metrics->losses.count[i]);
+	}
+}
+
+static void write_missed(const struct scrape *s)
+{
+	static const struct family family = { FAMILY_COUNTER, "bpftruss_prog_missed", NULL,
+					      "Runs of a program that the kernel skipped" };
+	static const struct {
+		enum model_loss loss;
+		const char *program;
+	} programs[] = {
+		{ LOSS_ENTER_MISSED, "sys_enter" },
+		{ LOSS_LEAVE_MISSED, "sys_exit" },
+		{ LOSS_SWITCH_MISSED, "sched_switch" },
+		{ LOSS_LIFECYCLE_MISSED, "lifecycle" },
+	};
+
+	exposition_family(&s->to, &family);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		const struct label_set labels = { { { "program", programs[i].program } } };
+
+		exposition_count(&s->to, &family, &labels,
+				 s->metrics->losses.count[programs[i].loss]);
+	}
+}
+
+/* --- about the daemon itself --- */
+
+static void write_build(const struct scrape *s)
+{
+	static const struct family family = { FAMILY_INFO, "bpftruss_build", NULL,
+					      "The version of bpftruss" };
+	const struct label_set labels = { { { "version", s->self->version ?: "" } } };
+
+	exposition_family(&s->to, &family);
+	exposition_count(&s->to, &family, &labels, 1);
+}
+
+static void write_tables(const struct scrape *s)
+{
+	static const struct family entries = { FAMILY_GAUGE, "bpftruss_map_entries", NULL,
+					       "Entries in use of a table in the kernel" };
+	static const struct family capacity = { FAMILY_GAUGE, "bpftruss_map_capacity", NULL,
+						"Entries that a table in the kernel has" };
+
+	exposition_family(&s->to, &entries);
+	for (size_t i = 0; i < s->self->nr_tables; i++) {
+		const struct label_set labels = { { { "table", s->self->tables[i].name } } };
+
+		exposition_count(&s->to, &entries, &labels, s->self->tables[i].entries);
+	}
+	exposition_family(&s->to, &capacity);
+	for (size_t i = 0; i < s->self->nr_tables; i++) {
+		const struct label_set labels = { { { "table", s->self->tables[i].name } } };
+
+		exposition_count(&s->to, &capacity, &labels, s->self->tables[i].capacity);
+	}
+}
+
+struct own_number {
+	struct family family;
+	uint64_t value; /* ns if the family is in seconds */
+	bool absent;
+};
+
+static void write_own_number(const struct scrape *s, const struct own_number *number)
+{
+	if (number->absent)
+		return;
+	exposition_family(&s->to, &number->family);
+	if (number->family.unit && !strcmp(number->family.unit, "seconds"))
+		exposition_seconds(&s->to, &number->family, NULL, number->value);
+	else
+		exposition_count(&s->to, &number->family, NULL, number->value);
+}
+
+static void write_series_numbers(const struct scrape *s)
+{
+	const struct metrics *m = s->metrics;
+	const struct own_number numbers[] = {
+		{ { FAMILY_COUNTER, "bpftruss_retired_syscalls", NULL,
+		    "System calls of targets whose series have ended" },
+		  m->retired_calls,
+		  false },
+		{ { FAMILY_COUNTER, "bpftruss_series_dropped", NULL,
+		    "Times that there was no room for one more series, so that other took the "
+		    "calls" },
+		  m->dropped,
+		  false },
+		{ { FAMILY_GAUGE, "bpftruss_series_reserved", NULL,
+		    "Series that have room now, whether they are written or not" },
+		  m->series,
+		  false },
+		{ { FAMILY_GAUGE, "bpftruss_series_limit", NULL, "Series that may have room" },
+		  m->options.max_series,
+		  false },
+		{ { FAMILY_COUNTER, "bpftruss_intervals", NULL, "Readings that were counted" },
+		  m->intervals,
+		  false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		write_own_number(s, &numbers[i]);
+}
+
+static void write_state_numbers(const struct scrape *s)
+{
+	const struct metrics_self *self = s->self;
+	const struct own_number numbers[] = {
+		{ { FAMILY_GAUGE, "bpftruss_attached", NULL,
+		    "Whether the programs are in the kernel and count" },
+		  self->attached,
+		  false },
+		{ { FAMILY_GAUGE, "bpftruss_budget_step", NULL,
+		    "How far counting was cut down to stay in its budget; 0 is not at all" },
+		  self->budget_step,
+		  false },
+		{ { FAMILY_COUNTER, "bpftruss_prog_run_seconds", "seconds",
+		    "CPU time of the programs in the kernel, estimated" },
+		  self->program_run_ns,
+		  !self->has_program_run },
+		{ { FAMILY_GAUGE, "bpftruss_store_bytes", "bytes", "Size of the history" },
+		  self->store_bytes,
+		  !self->has_store },
+		{ { FAMILY_COUNTER, "bpftruss_store_intervals", NULL,
+		    "Intervals written to the history" },
+		  self->store_intervals,
+		  !self->has_store },
+		{ { FAMILY_COUNTER, "bpftruss_store_failures", NULL,
+		    "Intervals that could not be written to the history" },
+		  self->store_failed,
+		  !self->has_store },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		write_own_number(s, &numbers[i]);
+}
+
+/* The names that all Prometheus clients give these. */
+static void write_process_numbers(const struct scrape *s)
+{
+	const struct metrics_self *self = s->self;
+	const struct own_number numbers[] = {
+		{ { FAMILY_COUNTER, "bpftruss_scrapes", NULL, "Scrapes before this one" },
+		  self->scrapes,
+		  false },
+		{ { FAMILY_GAUGE, "bpftruss_scrape_duration_seconds", "seconds",
+		    "How long it took to write the scrape before this one" },
+		  self->scrape_ns,
+		  !self->scrapes },
+		{ { FAMILY_COUNTER, "process_cpu_seconds", "seconds",
+		    "CPU time of the daemon, in user space and in the kernel" },
+		  self->cpu_ns,
+		  false },
+		{ { FAMILY_GAUGE, "process_resident_memory_bytes", "bytes",
+		    "Resident memory of the daemon" },
+		  self->resident_bytes,
+		  false },
+		{ { FAMILY_GAUGE, "process_start_time_seconds", "seconds",
+		    "When the daemon was started, since the epoch" },
+		  self->start_ns,
+		  false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		write_own_number(s, &numbers[i]);
+}
+
+int report_metrics(const struct metrics *metrics, const struct metrics_self *self,
+		   enum metrics_format format, FILE *out)
+{
+	const struct scrape scrape = {
+		.to = { out, format },
+		.metrics = metrics,
+		.self = self,
+		.key = metrics_groupings[metrics->options.group].label,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(call_families); i++)
+		write_call_family(&scrape, &call_families[i].family, call_families[i].write);
+	write_oldest(&scrape);
+	write_targets(&scrape);
+	write_losses(&scrape);
+	write_missed(&scrape);
+	write_series_numbers(&scrape);
+	write_build(&scrape);
+	write_tables(&scrape);
+	write_state_numbers(&scrape);
+	write_process_numbers(&scrape);
+	exposition_end(&scrape.to);
+	return ferror(out) ? -EIO : 0;
+}

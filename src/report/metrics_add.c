@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns how an interval is counted. First everything is found a place, which may fail and changes no
+ * counter; then every row is added to exactly one call of one target, which cannot fail.
+ *
+ * A target keeps its place until it has been gone for METRICS_KEEP_GONE_NS; places that are free go
+ * to those with the most calls in the interval. What a target did before it had a place stays in
+ * `other`, which therefore never shrinks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/metrics_private.h"
+#include "syscalls/waiting.h"
+
+/* A process of the interval. */
+struct member {
+	const struct process *process;
+	char *label; /* owned; NULL: of `other` */
+	uint64_t calls;
+	bool active; /* alive, or was when the interval began */
+	struct metrics_target *target;
+};
+
+/* A row, and where it is counted. */
+struct move {
+	const struct row *row;
+	struct metrics_target *target;
+	struct metrics_call *call;
+};
+
+struct plan {
+	struct metrics *metrics;
+	const struct snapshot *interval;
+	struct member *members; /* as the processes of the interval */
+	struct move *moves;     /* as its rows, then the one with the most calls first */
+	uint64_t dropped;
+};
+
+static void plan_done(struct plan *plan)
+{
+	for (size_t i = 0; plan->members && i < plan->interval->nr_processes; i++)
+		free(plan->members[i].label);
+	free(plan->members);
+	free(plan->moves);
+}
+
+static const struct metrics_grouping *plan_grouping(const struct plan *plan)
+{
+	return &metrics_groupings[plan->metrics->options.group];
+}
+
+/* NULL: nobody's. */
+static struct member *plan_member(const struct plan *plan, const struct row *row)
+{
+	const struct process *process =
+		snapshot_find_process(plan->interval, row->pid, row->boot_ns);
+
+	return process ? &plan->members[process - plan->interval->processes] : NULL;
+}
+
+static int plan_name_members(struct plan *plan)
+{
+	char label[METRICS_NAME_MAX];
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+
+		member->process = &plan->interval->processes[i];
+		member->active = member->process->pid && !member->process->ended_ns;
+		if (!metrics_process_name(plan->interval, member->process,
+					  plan_grouping(plan)->name, label) ||
+		    metrics_name_is_reserved(label))
+			continue;
+		member->label = strdup(label);
+		if (!member->label)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void plan_count_calls(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
+		const struct row *row = &plan->interval->rows[i];
+		struct member *member = plan_member(plan, row);
+
+		plan->moves[i].row = row;
+		if (!member)
+			continue;
+		member->calls += row->calls;
+		member->active |= row->calls > 0;
+	}
+}
+
+/* A pid that has come again is another target. */
+static bool target_is_outdated(const struct plan *plan, const struct metrics_target *target,
+			       const struct member *member)
+{
+	return plan->metrics->options.group == METRICS_BY_PID &&
+	       target->boot_ns < member->process->boot_ns;
+}
+
+static void member_see_target(struct plan *plan, struct member *member)
+{
+	struct metrics_target *target =
+		member->label ? metrics_find_target(plan->metrics, member->label) : NULL;
+
+	if (!target || !member->active)
+		return;
+	if (target_is_outdated(plan, target, member))
+		metrics_retire_target(plan->metrics, target);
+	else
+		target->seen_ns = plan->interval->end_mono_ns;
+}
+
+static void plan_retire(struct plan *plan)
+{
+	struct metrics *metrics = plan->metrics;
+	uint64_t now_ns = plan->interval->end_mono_ns;
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++)
+		member_see_target(plan, &plan->members[i]);
+	for (size_t i = metrics->nr_targets; i-- > 0;) {
+		struct metrics_target *target = metrics->targets[i];
+
+		if (target != metrics->other && target != metrics->unattributed &&
+		    now_ns > target->seen_ns && now_ns - target->seen_ns > METRICS_KEEP_GONE_NS)
+			metrics_retire_target(metrics, target);
+	}
+}
+
+/* Of processes of the same pid the latest first: it is the one that may live. */
+static int compare_labels(const void *x, const void *y)
+{
+	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+	uint64_t a_ns = a->process->boot_ns, b_ns = b->process->boot_ns;
+
+	return strcmp(a->label, b->label) ?: (a_ns < b_ns) - (a_ns > b_ns);
+}
+
+/* Most calls first. */
+static int compare_candidates(const void *x, const void *y)
+{
+	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+
+	if (a->calls != b->calls)
+		return a->calls < b->calls ? 1 : -1;
+	return strcmp(a->label, b->label);
+}
+
+/* One member for each label that has calls but no target; the calls of all are added up in it. */
+static size_t plan_find_candidates(const struct plan *plan, struct member **candidates)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+
+		if (member->label && member->calls &&
+		    !metrics_find_target(plan->metrics, member->label))
+			candidates[count++] = member;
+	}
+	qsort(candidates, count, sizeof(*candidates), compare_labels);
+	for (size_t i = 0; i < count; i++) {
+		struct member *last = kept ? candidates[kept - 1] : NULL;
+
+		if (last && !strcmp(last->label, candidates[i]->label))
+			last->calls += candidates[i]->calls;
+		else
+			candidates[kept++] = candidates[i];
+	}
+	qsort(candidates, kept, sizeof(*candidates), compare_candidates);
+	return kept;
+}
+
+static int plan_admit(struct plan *plan)
+{
+	struct member **candidates __cleanup(freep) =
+		calloc(plan->interval->nr_processes + 1, sizeof(struct member *));
+	size_t count;
+
+	if (!candidates)
+		return -ENOMEM;
+	count = plan_find_candidates(plan, candidates);
+	for (size_t i = 0; i < count; i++) {
+		struct metrics_target *target;
+		int err = metrics_add_target(plan->metrics, candidates[i]->label, &target);
+
+		if (err == -ENOSPC)
+			break;
+		if (err)
+			return err;
+		target->boot_ns = candidates[i]->process->boot_ns;
+		target->seen_ns = plan->interval->end_mono_ns;
+	}
+	return 0;
+}
+
+static int target_set_info(struct metrics_target *target, size_t index, const char *text)
+{
+	char *copy;
+
+	if (target->infos[index] && !strcmp(target->infos[index], text))
+		return 0;
+	copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	free(target->infos[index]);
+	target->infos[index] = copy;
+	return 0;
+}
+
+/* A process may change its name; what a group was first seen as, it stays, lest its info flicker. */
+static int plan_describe(const struct plan *plan, struct metrics_target *target,
+			 const struct process *process)
+{
+	const struct metrics_grouping *grouping = plan_grouping(plan);
+	char text[METRICS_NAME_MAX];
+
+	for (size_t i = 0; i < METRICS_MAX_INFOS && grouping->infos[i].label; i++) {
+		if (target->infos[i] && grouping->name != METRICS_NAME_PID)
+			continue;
+		if (metrics_process_name(plan->interval, process, grouping->infos[i].name, text) &&
+		    target_set_info(target, i, text))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int plan_find_targets(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+		struct metrics_target *target =
+			member->label ? metrics_find_target(plan->metrics, member->label) : NULL;
+
+		/* By pid, one that was outdated by another of the same number. */
+		if (target && plan->metrics->options.group == METRICS_BY_PID &&
+		    target->boot_ns != member->process->boot_ns)
+			target = NULL;
+		member->target = target ?: plan->metrics->other;
+		if (target && plan_describe(plan, target, member->process))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_moves(const void *x, const void *y)
+{
+	const struct move *a = x, *b = y;
+
+	if (a->row->calls != b->row->calls)
+		return a->row->calls < b->row->calls ? 1 : -1;
+	return row_compare(a->row, b->row);
+}
+
+/* Frequent calls first: if room ends, it is for the rare ones. */
+static int plan_find_calls(struct plan *plan)
+{
+	qsort(plan->moves, plan->interval->nr_rows, sizeof(*plan->moves), compare_moves);
+	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
+		struct move *move = &plan->moves[i];
+		const struct member *member = plan_member(plan, move->row);
+
+		move->target = member ? member->target : plan->metrics->unattributed;
+		if (metrics_take_call(plan->metrics, move->target, move->row, &move->call,
+				      &plan->dropped) ||
+		    metrics_take_errnos(plan->metrics, move->target, move->call, move->row,
+					&plan->dropped))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int plan_make(struct plan *plan)
+{
+	plan->members = calloc(plan->interval->nr_processes + 1, sizeof(*plan->members));
+	plan->moves = calloc(plan->interval->nr_rows + 1, sizeof(*plan->moves));
+	if (!plan->members || !plan->moves || plan_name_members(plan))
+		return -ENOMEM;
+	plan_count_calls(plan);
+	plan_retire(plan);
+	return plan_admit(plan) ?: plan_find_targets(plan) ?: plan_find_calls(plan);
+}
+
+static void target_reset_gauges(struct metrics_target *target)
+{
+	target->oldest_ns = 0;
+	target->rest.in_flight = 0;
+	for (size_t i = 0; i < target->nr_calls; i++)
+		target->calls[i]->in_flight = 0;
+}
+
+static void move_execute(const struct plan *plan, const struct move *move)
+{
+	uint64_t age_ns = snapshot_oldest_ns(plan->interval, move->row);
+
+	metrics_call_add(move->call, move->row);
+	if (!move->row->in_flight || syscall_waits(NULL, move->row->abi, (int)move->row->nr))
+		return;
+	move->target->had_oldest = true;
+	if (age_ns > move->target->oldest_ns)
+		move->target->oldest_ns = age_ns;
+}
+
+int metrics_add(struct metrics *metrics, const struct snapshot *interval)
+{
+	struct plan plan __cleanup(plan_done) = { .metrics = metrics, .interval = interval };
+	int err = plan_make(&plan);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < metrics->nr_targets; i++)
+		target_reset_gauges(metrics->targets[i]);
+	for (size_t i = 0; i < interval->nr_rows; i++)
+		move_execute(&plan, &plan.moves[i]);
+	metrics->dropped += plan.dropped;
+	metrics->intervals++;
+	losses_merge(&metrics->losses, &interval->losses);
+	return 0;
+}

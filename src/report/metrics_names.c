@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns what targets are called. Every name is valid UTF-8 without control characters. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/unit.h"
+#include "report/metrics_private.h"
+
+/* As in the tables: nobody knows, or there is none. */
+#define NO_NAME "-"
+
+/* The text that a name is made of: not yet escaped, not NUL-terminated. */
+struct raw_name {
+	const char *bytes;
+	size_t size;
+};
+
+const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
+	[METRICS_BY_UNIT] = { "unit",
+			      METRICS_NAME_UNIT,
+			      { { "cgroup", METRICS_NAME_UNIT_CGROUP } } },
+	[METRICS_BY_CGROUP] = { "cgroup", METRICS_NAME_CGROUP, { { "unit", METRICS_NAME_UNIT } } },
+	[METRICS_BY_COMM] = { "comm", METRICS_NAME_COMM, { { NULL, METRICS_NAME_NONE } } },
+	[METRICS_BY_PID] = { "pid",
+			     METRICS_NAME_PID,
+			     { { "comm", METRICS_NAME_COMM }, { "unit", METRICS_NAME_UNIT } } },
+};
+
+/* A label named total would hide in sums, an empty one is none at all. */
+static const char *const reserved[] = { "", "total", METRICS_OTHER, METRICS_UNATTRIBUTED };
+
+int metrics_group_find(const char *word, enum metrics_group *ret)
+{
+	for (enum metrics_group i = 0; i < NR_METRICS_GROUP; i++) {
+		if (!strcmp(metrics_groupings[i].label, word)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+bool metrics_name_is_reserved(const char *label)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
+		if (!strcmp(reserved[i], label))
+			return true;
+	}
+	return false;
+}
+
+static struct raw_name name_of_comm(const char *path, const struct process *process)
+{
+	(void)path;
+	return (struct raw_name){ process->comm, sizeof(process->comm) };
+}
+
+static struct raw_name name_of_cgroup(const char *path, const struct process *process)
+{
+	(void)process;
+	return (struct raw_name){ path, strlen(path) };
+}
+
+static struct raw_name name_of_unit(const char *path, const struct process *process)
+{
+	struct raw_name name;
+
+	(void)process;
+	name.size = cgroup_unit(path, &name.bytes);
+	return name;
+}
+
+static struct raw_name name_of_unit_cgroup(const char *path, const struct process *process)
+{
+	struct raw_name unit = name_of_unit(path, process);
+
+	/* Without a unit this is no part of the path. */
+	if (unit.size == 1 && *unit.bytes == '-')
+		return name_of_cgroup(path, process);
+	return (struct raw_name){ path, (size_t)(unit.bytes - path) + unit.size };
+}
+
+static struct raw_name (*const makers[NR_METRICS_NAME])(const char *, const struct process *) = {
+	[METRICS_NAME_UNIT] = name_of_unit,
+	[METRICS_NAME_UNIT_CGROUP] = name_of_unit_cgroup,
+	[METRICS_NAME_CGROUP] = name_of_cgroup,
+	[METRICS_NAME_COMM] = name_of_comm,
+};
+
+/* The group of all further kinds has no name, unit or pid; the other folded ones have no pid. */
+static bool process_is_nameless(const struct process *process, enum metrics_name name)
+{
+	return !process->pid && (name == METRICS_NAME_PID || process->uid == UID_NONE);
+}
+
+bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
+			  enum metrics_name name, char out[METRICS_NAME_MAX])
+{
+	const char *path = snapshot_cgroup(snapshot, process->cgroup_id);
+	struct raw_name raw;
+
+	if (process_is_nameless(process, name))
+		return false;
+	if (name == METRICS_NAME_PID) {
+		snprintf(out, METRICS_NAME_MAX, "%" PRIu32, process->pid);
+		return true;
+	}
+	raw = makers[name](path && *path ? path : NO_NAME, process);
+	if (raw.size > METRICS_NAME_BYTES)
+		raw.size = METRICS_NAME_BYTES;
+	text_escape_visible(raw.bytes, raw.size, out);
+	return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is kept between scrapes: targets, what they did by system call, and how many series that
+ * makes. Room is made before anything is counted, so counting cannot fail halfway.
+ */
+#ifndef BPFTRUSS_METRICS_PRIVATE_H
+#define BPFTRUSS_METRICS_PRIVATE_H
+
+#include "report/exposition.h"
+#include "report/label.h"
+
+/* Of untrusted names so many bytes are kept; longer ones that begin alike are one target. */
+#define METRICS_NAME_BYTES 256
+#define METRICS_NAME_MAX   TEXT_ESCAPED_MAX(METRICS_NAME_BYTES)
+
+#define METRICS_MAX_INFOS 2
+
+/* What a target is called, and what else its info tells. */
+enum metrics_name {
+	METRICS_NAME_NONE,
+	METRICS_NAME_UNIT,
+	METRICS_NAME_UNIT_CGROUP, /* the path as far as the unit */
+	METRICS_NAME_CGROUP,
+	METRICS_NAME_COMM,
+	METRICS_NAME_PID,
+	NR_METRICS_NAME,
+};
+
+struct metrics_grouping {
+	const char *label;
+	enum metrics_name name;
+	struct {
+		const char *label;
+		enum metrics_name name;
+	} infos[METRICS_MAX_INFOS];
+};
+
+extern const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP];
+
+/* A name of a process as a label value; false when it has none. */
+bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
+			  enum metrics_name name, char out[METRICS_NAME_MAX]);
+
+/* Labels that no target of this name may take; calls of one that is called so go to `other`. */
+bool metrics_name_is_reserved(const char *label);
+
+#define METRICS_OTHER        "other"        /* what has no series of its own */
+#define METRICS_UNATTRIBUTED "unattributed" /* calls of which nobody knows the process */
+#define METRICS_UNKNOWN_CALL "unknown"      /* numbers without a name */
+
+/* What one target did with one system call. */
+struct metrics_call {
+	char label[ROW_LABEL_MAX];
+	uint64_t calls;
+	uint64_t interrupted;
+	uint64_t wall_ns;
+	uint64_t buckets[NR_EXPOSITION_BOUND + 1];
+	struct errno_count *errnos; /* owned, by errno; only those that have a series */
+	size_t nr_errnos;
+	uint64_t other_errors; /* all further ones, and those without an errno */
+	uint64_t in_flight;
+	bool was_in_flight; /* ever: then the gauge stays */
+};
+
+struct metrics_target {
+	char *label;                    /* owned; what it is found by */
+	char *infos[METRICS_MAX_INFOS]; /* owned; NULL: none */
+	uint64_t boot_ns;               /* by pid: whose */
+	uint64_t seen_ns;               /* CLOCK_MONOTONIC when it was last alive */
+	size_t series;                  /* that it may have at most now */
+	uint64_t oldest_ns;             /* age of its oldest call in flight that does not wait */
+	bool had_oldest;                /* ever */
+	struct metrics_call **calls;    /* owned, by label */
+	size_t nr_calls;
+	struct metrics_call rest; /* all further calls; there from the start */
+};
+
+struct metrics {
+	struct metrics_options options;  /* with the defaults filled in */
+	struct metrics_target **targets; /* owned, by label */
+	size_t nr_targets;
+	struct metrics_target *other, *unattributed; /* of those; always there */
+	size_t series;                               /* sum of those of the targets */
+	uint64_t dropped;                            /* times that there was no room for a series */
+	uint64_t retired_calls;                      /* of targets that are gone */
+	uint64_t intervals;
+	struct losses losses;
+};
+
+/* NULL when absent. */
+struct metrics_target *metrics_find_target(const struct metrics *metrics, const char *label);
+
+/* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
+int metrics_add_target(struct metrics *metrics, const char *label, struct metrics_target **ret);
+
+/* Takes its series away. */
+void metrics_retire_target(struct metrics *metrics, struct metrics_target *target);
+
+/*
+ * The counters of a row's call, made when new; the rest of the target when there is no room, which
+ * adds to *dropped. Returns 0 or -ENOMEM.
+ */
+int metrics_take_call(struct metrics *metrics, struct metrics_target *target, const struct row *row,
+		      struct metrics_call **ret, uint64_t *dropped);
+
+/* Makes room for the row's errnos, as far as there is any. Returns 0 or -ENOMEM. */
+int metrics_take_errnos(struct metrics *metrics, struct metrics_target *target,
+			struct metrics_call *call, const struct row *row, uint64_t *dropped);
+
+/* Counts a row, in the room there is. */
+void metrics_call_add(struct metrics_call *call, const struct row *row);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns targets and their calls, and the budget of series. Invariant: the series that could be
+ * written never exceed max_series, as each is paid for when its room is made; what finds no room is
+ * counted in `other`, which was paid for before.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/metrics_private.h"
+#include "syscalls/errnos.h"
+#include "syscalls/names.h"
+
+/* Buckets, the last without a bound, sum and count. */
+#define SERIES_PER_HISTOGRAM (NR_EXPOSITION_BOUND + 3)
+
+/* Calls, interrupted ones, those in flight, and errors of errno `other`. */
+#define SERIES_PER_CALL 4
+
+/* Its info and its oldest call; the rest of its calls comes on top. */
+#define SERIES_PER_TARGET 2
+
+/* No target may use more than this part of the limit, lest one starve the others. */
+#define SHARE_OF_TARGET 4
+
+static size_t series_of_call(const struct metrics *metrics)
+{
+	return SERIES_PER_CALL + (metrics->options.histograms ? SERIES_PER_HISTOGRAM : 0);
+}
+
+static bool series_fit(const struct metrics *metrics, const struct metrics_target *target,
+		       size_t series)
+{
+	size_t limit = metrics->options.max_series;
+
+	return metrics->series + series <= limit &&
+	       target->series + series <= limit / SHARE_OF_TARGET;
+}
+
+static void series_take(struct metrics *metrics, struct metrics_target *target, size_t series)
+{
+	metrics->series += series;
+	target->series += series;
+}
+
+/* Where an element of a label is, or belongs, in a sorted array. */
+static size_t label_place(const void *array, size_t count, const char *label,
+			  const char *(*label_at)(const void *array, size_t index), bool *found)
+{
+	size_t low = 0, high = count;
+
+	*found = false;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(label_at(array, middle), label);
+
+		if (!order) {
+			*found = true;
+			return middle;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const char *target_label_at(const void *array, size_t index)
+{
+	return ((struct metrics_target *const *)array)[index]->label;
+}
+
+static const char *call_label_at(const void *array, size_t index)
+{
+	return ((struct metrics_call *const *)array)[index]->label;
+}
+
+/* Inserts a pointer into an array of count. Returns the array, or NULL, which leaves it. */
+static void *array_insert(void *array, size_t count, size_t place, void *element)
+{
+	void **grown = reallocarray(array, count + 1, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	memmove(&grown[place + 1], &grown[place], (count - place) * sizeof(*grown));
+	grown[place] = element;
+	return grown;
+}
+
+static void call_free(struct metrics_call *call)
+{
+	free(call->errnos);
+	free(call);
+}
+
+static void target_free(struct metrics_target *target)
+{
+	if (!target)
+		return;
+	for (size_t i = 0; i < target->nr_calls; i++)
+		call_free(target->calls[i]);
+	for (size_t i = 0; i < METRICS_MAX_INFOS; i++)
+		free(target->infos[i]);
+	free(target->calls);
+	free(target->rest.errnos);
+	free(target->label);
+	free(target);
+}
+
+static void target_freep(struct metrics_target **target)
+{
+	target_free(*target);
+}
+
+struct metrics_target *metrics_find_target(const struct metrics *metrics, const char *label)
+{
+	bool found;
+	size_t at =
+		label_place(metrics->targets, metrics->nr_targets, label, target_label_at, &found);
+
+	return found ? metrics->targets[at] : NULL;
+}
+
+/* `other` and `unattributed` take no place. */
+static bool metrics_has_place(const struct metrics *metrics)
+{
+	return !metrics->unattributed || metrics->nr_targets - 2 < metrics->options.top;
+}
+
+int metrics_add_target(struct metrics *metrics, const char *label, struct metrics_target **ret)
+{
+	struct metrics_target *target __cleanup(target_freep) = NULL;
+	size_t series = SERIES_PER_TARGET + series_of_call(metrics), place;
+	struct metrics_target **grown;
+	bool found;
+
+	if (!metrics_has_place(metrics) || metrics->series + series > metrics->options.max_series)
+		return -ENOSPC;
+	place = label_place(metrics->targets, metrics->nr_targets, label, target_label_at, &found);
+	target = calloc(1, sizeof(*target));
+	if (!target)
+		return -ENOMEM;
+	target->label = strdup(label);
+	if (!target->label)
+		return -ENOMEM;
+	grown = array_insert(metrics->targets, metrics->nr_targets, place, target);
+	if (!grown)
+		return -ENOMEM;
+	metrics->targets = grown;
+	metrics->nr_targets++;
+	metrics->series += series;
+	target->series = series;
+	strcpy(target->rest.label, METRICS_OTHER);
+	*ret = steal_ptr(&target);
+	return 0;
+}
+
+void metrics_retire_target(struct metrics *metrics, struct metrics_target *target)
+{
+	size_t at = 0;
+
+	while (metrics->targets[at] != target)
+		at++;
+	metrics->nr_targets--;
+	memmove(&metrics->targets[at], &metrics->targets[at + 1],
+		(metrics->nr_targets - at) * sizeof(*metrics->targets));
+	metrics->series -= target->series;
+	metrics->retired_calls += target->rest.calls;
+	for (size_t i = 0; i < target->nr_calls; i++)
+		metrics->retired_calls += target->calls[i]->calls;
+	target_free(target);
+}
+
+/* False for calls that have no label of their own. Anybody can make up numbers without a name. */
+static bool call_label(const struct row *row, char label[ROW_LABEL_MAX])
+{
+	if (row->nr == ROW_NR_OTHER)
+		return false;
+	if (syscall_find_name(row->abi, (int)row->nr))
+		row_label(row, label, ROW_LABEL_MAX);
+	else
+		strcpy(label, METRICS_UNKNOWN_CALL);
+	return true;
+}
+
+static int call_insert(struct metrics_target *target, size_t place, const char *label,
+		       struct metrics_call **ret)
+{
+	struct metrics_call *call = calloc(1, sizeof(*call)), **grown;
+
+	if (!call)
+		return -ENOMEM;
+	grown = array_insert(target->calls, target->nr_calls, place, call);
+	if (!grown) {
+		free(call);
+		return -ENOMEM;
+	}
+	target->calls = grown;
+	target->nr_calls++;
+	strcpy(call->label, label);
+	*ret = call;
+	return 0;
+}
+
+int metrics_take_call(struct metrics *metrics, struct metrics_target *target, const struct row *row,
+		      struct metrics_call **ret, uint64_t *dropped)
+{
+	char label[ROW_LABEL_MAX];
+	size_t place;
+	bool found;
+
+	*ret = &target->rest;
+	if (!call_label(row, label))
+		return 0;
+	place = label_place(target->calls, target->nr_calls, label, call_label_at, &found);
+	if (found) {
+		*ret = target->calls[place];
+		return 0;
+	}
+	if (!series_fit(metrics, target, series_of_call(metrics))) {
+		++*dropped;
+		return 0;
+	}
+	if (call_insert(target, place, label, ret))
+		return -ENOMEM;
+	series_take(metrics, target, series_of_call(metrics));
+	return 0;
+}
+
+static struct errno_count *errno_find(const struct metrics_call *call, int err)
+{
+	for (size_t i = 0; i < call->nr_errnos; i++) {
+		if (call->errnos[i].err == err)
+			return &call->errnos[i];
+	}
+	return NULL;
+}
+
+static int errno_insert(struct metrics_call *call, int err)
+{
+	struct errno_count *grown = reallocarray(call->errnos, call->nr_errnos + 1, sizeof(*grown));
+	size_t at = call->nr_errnos;
+
+	if (!grown)
+		return -ENOMEM;
+	for (; at > 0 && grown[at - 1].err > err; at--)
+		grown[at] = grown[at - 1];
+	grown[at] = (struct errno_count){ .err = err };
+	call->errnos = grown;
+	call->nr_errnos++;
+	return 0;
+}
+
+int metrics_take_errnos(struct metrics *metrics, struct metrics_target *target,
+			struct metrics_call *call, const struct row *row, uint64_t *dropped)
+{
+	for (size_t i = 0; i < row->nr_errnos; i++) {
+		int err = row->errnos[i].err;
+
+		/* A filter of seccomp can make up errors without a name. */
+		if (!errno_name(err) || errno_find(call, err))
+			continue;
+		if (!series_fit(metrics, target, 1)) {
+			++*dropped;
+			continue;
+		}
+		if (errno_insert(call, err))
+			return -ENOMEM;
+		series_take(metrics, target, 1);
+	}
+	return 0;
+}
+
+static void call_add_errors(struct metrics_call *call, const struct row *row)
+{
+	uint64_t left = row->errors;
+
+	for (size_t i = 0; i < row->nr_errnos; i++) {
+		struct errno_count *found = errno_find(call, row->errnos[i].err);
+		uint64_t count = row->errnos[i].count;
+
+		if (!found)
+			continue;
+		found->count += count;
+		left -= count < left ? count : left;
+	}
+	call->other_errors += left;
+}
+
+void metrics_call_add(struct metrics_call *call, const struct row *row)
+{
+	size_t at = 0;
+
+	call->calls += row->calls;
+	call->interrupted += row->interrupted;
+	call->wall_ns += row->wall_ns;
+	call->in_flight += row->in_flight;
+	call->was_in_flight |= row->in_flight > 0;
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		while (at < NR_EXPOSITION_BOUND &&
+		       hist_bucket_low(i) >= 1ULL << exposition_bounds[at].shift)
+			at++;
+		call->buckets[at] += hist_count(&row->hist, i);
+	}
+	call_add_errors(call, row);
+}
+
+static void options_fill(struct metrics_options *options)
+{
+	options->top = options->top ?: DEFAULT_METRICS_TOP;
+	options->max_series = options->max_series ?: DEFAULT_METRICS_MAX_SERIES;
+	if (options->max_series < METRICS_MIN_SERIES)
+		options->max_series = METRICS_MIN_SERIES;
+}
+
+int metrics_new(const struct metrics_options *options, struct metrics **ret)
+{
+	struct metrics *metrics __cleanup(metrics_freep) = calloc(1, sizeof(*metrics));
+
+	if (!metrics)
+		return -ENOMEM;
+	metrics->options = *options;
+	options_fill(&metrics->options);
+	if (metrics_add_target(metrics, METRICS_OTHER, &metrics->other) ||
+	    metrics_add_target(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
+		return -ENOMEM;
+	*ret = steal_ptr(&metrics);
+	return 0;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics)
+		return;
+	for (size_t i = 0; i < metrics->nr_targets; i++)
+		target_free(metrics->targets[i]);
+	free(metrics->targets);
+	free(metrics);
+}

@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
+ * calls, over random histories; limits and who pays for them; hostile names; content negotiation.
+ */
+#include "pictures.h"
+#include "stack_scenarios.h"
+#include "tables.h"
+
+#include "report/metrics.h"
+
+static const struct metrics_self self_of_tests = {
+	.version = "VERSION",
+	.attached = true,
+	.tables = { { "tasks", 12, 1536 }, { "rows", 345, 40000 } },
+	.nr_tables = 2,
+	.budget_step = 1,
+	.has_program_run = true,
+	.program_run_ns = 1234567890,
+	.has_store = true,
+	.store_bytes = 8192,
+	.store_intervals = 6,
+	.store_failed = 1,
+	.scrapes = 3,
+	.scrape_ns = 1500000,
+	.start_ns = 1769903998000000000,
+	.cpu_ns = 70000000,
+	.resident_bytes = 9437184,
+};
+
+static struct metrics *metrics_make(const struct metrics_options *options)
+{
+	struct metrics *metrics;
+
+	assert_int_equal(metrics_new(options, &metrics), 0);
+	return metrics;
+}
+
+static void metrics_take(struct metrics *metrics, struct snapshot *interval)
+{
+	assert_int_equal(metrics_add(metrics, interval), 0);
+	snapshot_free(interval);
+}
+
+static char *metrics_render(const struct metrics *metrics, enum metrics_format format)
+{
+	struct text_stream stream;
+
+	assert_int_equal(report_metrics(metrics, &self_of_tests, format, text_open(&stream)), 0);
+	return text_close(&stream);
+}
+
+/* Value of a series, as written; NULL when there is none. */
+static const char *series_find(const char *text, const char *series)
+{
+	size_t length = strlen(series);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, series, length) && at[length] == ' ')
+			return at + length + 1;
+	}
+	return NULL;
+}
+
+static uint64_t series_value(const char *text, const char *series)
+{
+	const char *value = series_find(text, series);
+
+	if (!value)
+		fprintf(stderr, "no %s in:\n%s", series, text);
+	assert_non_null(value);
+	return strtoull(value, NULL, 10);
+}
+
+/* Sum over all series of a name. */
+static uint64_t series_sum(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	uint64_t sum = 0;
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, name, length) && at[length] == '{')
+			sum += strtoull(strstr(at, "} ") + 2, NULL, 10);
+	}
+	return sum;
+}
+
+/* --- golden files --- */
+
+static void golden_metrics(const char *name, struct snapshot *interval,
+			   const struct metrics_options *options)
+{
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(options);
+	__cleanup(freep) char *open = NULL, *text = NULL;
+	char file[64];
+
+	metrics_take(metrics, interval);
+	open = metrics_render(metrics, METRICS_OPENMETRICS);
+	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	snprintf(file, sizeof(file), "metrics_%s_open", name);
+	golden_check(file, open);
+	snprintf(file, sizeof(file), "metrics_%s_text", name);
+	golden_check(file, text);
+	snprintf(file, sizeof(file), "metrics_%s.openmetrics", name);
+	sample_write(file, open, strlen(open));
+	snprintf(file, sizeof(file), "metrics_%s.prom", name);
+	sample_write(file, text, strlen(text));
+}
+
+static void test_golden(void **state)
+{
+	const struct metrics_options units = { .histograms = true };
+	const struct metrics_options processes = { .group = METRICS_BY_PID };
+	const struct metrics_options names = { .group = METRICS_BY_COMM, .top = 100 };
+	const struct metrics_options cgroups = { .group = METRICS_BY_CGROUP };
+
+	(void)state;
+	golden_metrics("web", scenario_web(), &units);
+	golden_metrics("web_pid", scenario_web(), &processes);
+	golden_metrics("web_cgroup", scenario_web(), &cgroups);
+	golden_metrics("hostile", scenario_hostile(ABI_OF_TESTS), &names);
+	golden_metrics("overflow", scenario_overflow(ABI_OF_TESTS), &units);
+	golden_metrics("empty", scenario_empty(ABI_OF_TESTS), &units);
+}
+
+/* --- values --- */
+
+static void test_histogram(void **state)
+{
+	const struct metrics_options options = { .histograms = true };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+	struct row row;
+
+	(void)state;
+	web_process(builder, 100, "nginx", 33, 7, 0);
+	row_init_named(&row, 100, ABI_OF_TESTS, "read");
+	row_add_calls(&row, 1, 1023, 0, 0);
+	row_add_calls(&row, 2, 1024, 0, 0);
+	row_add_calls(&row, 4, (1ULL << 34) - 1, 0, 0);
+	row_add_calls(&row, 8, 1ULL << 34, 0, 0);
+	row.calls += 16;
+	row.no_return = 16;
+	builder_take_row(builder, &row);
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+#define SERIES(suffix, le) \
+	"bpftruss_syscall_duration_seconds_" suffix "{unit=\"-\",syscall=\"read\"" le "}"
+	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"1.024e-06\"")), 1);
+	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"4.096e-06\"")), 3);
+	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"4.294967296\"")), 3);
+	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"17.179869184\"")), 7);
+	assert_int_equal(series_value(text, SERIES("bucket", ",le=\"+Inf\"")), 15);
+	assert_int_equal(series_value(text, SERIES("count", "")), 15);
+	/* 1023 + 2 * 1024 + 4 * (2^34 - 1) + 8 * 2^34 ns */
+	assert_memory_equal(series_find(text, SERIES("sum", "")), "206.158433275\n", 14);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{unit=\"-\",syscall=\"read\"}"),
+			 31);
+}
+
+/* Each bound is one of the buckets' own, and its text is that number and no other. */
+static void test_bounds(void **state)
+{
+	__cleanup(metrics_freep) struct metrics *metrics = NULL;
+	const struct metrics_options options = { .histograms = true };
+	__cleanup(freep) char *text = NULL;
+	unsigned int shift = 10;
+
+	(void)state;
+	metrics = metrics_make(&options);
+	metrics_take(metrics, scenario_ordinary(ABI_OF_TESTS));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	for (const char *at = text; (at = strstr(at, "syscall=\"write\",le=\"")) && shift <= 34;
+	     shift += 2) {
+		at += strlen("syscall=\"write\",le=\"");
+		assert_true(strtod(at, NULL) == (double)(1ULL << shift) / 1e9);
+		assert_int_equal(hist_bucket_low(hist_bucket(1ULL << shift)), 1ULL << shift);
+	}
+	assert_int_equal(shift, 36);
+}
+
+/* A process that moves takes nothing along: what it did before stays where it was. */
+static void test_moving_process(void **state)
+{
+	const struct metrics_options options = { 0 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	for (uint64_t cgroup = 7; cgroup <= 8; cgroup++) {
+		struct builder *builder = builder_make();
+		struct snapshot *interval;
+		struct row row;
+
+		web_process(builder, 100, "nginx", 33, cgroup, 0);
+		row_init_named(&row, 100, ABI_OF_TESTS, "read");
+		row_add_calls(&row, cgroup, 1500, 0, 0);
+		builder_take_row(builder, &row);
+		interval = snapshot_take(builder);
+		names_add(&interval->cgroups, &interval->nr_cgroups, 7, "/init.scope");
+		names_add(&interval->cgroups, &interval->nr_cgroups, 8, "/a.slice/b.service/c");
+		metrics_take(metrics, interval);
+	}
+	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(
+		series_value(text, "bpftruss_syscalls_total{unit=\"init.scope\",syscall=\"read\"}"),
+		7);
+	assert_int_equal(
+		series_value(text, "bpftruss_syscalls_total{unit=\"b.service\",syscall=\"read\"}"),
+		8);
+	assert_int_equal(
+		series_value(
+			text,
+			"bpftruss_target_info{unit=\"b.service\",cgroup=\"/a.slice/b.service\"}"),
+		1);
+}
+
+/* A program that waits for work is not stuck. */
+static void test_oldest(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL, *later = NULL;
+
+	(void)state;
+	scenario_two_processes(builder);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "epoll_pwait", 1, 0, 1 * SEC);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "write", 2, 0, 987 * SEC + 1);
+	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "read", 1, 0, 999 * SEC);
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	/* It has made no call that ended, so it has no place yet. */
+	assert_memory_equal(
+		series_find(text, "bpftruss_syscall_oldest_in_flight_seconds{comm=\"other\"}"),
+		"12.999999999\n", 13);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_in_flight{comm=\"other\","
+					    "syscall=\"epoll_pwait\"}"),
+			 1);
+	metrics_take(metrics, scenario_empty(ABI_OF_TESTS));
+	later = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(series_value(later, "bpftruss_syscalls_in_flight{comm=\"other\","
+					     "syscall=\"write\"}"),
+			 0);
+	assert_memory_equal(
+		series_find(later, "bpftruss_syscall_oldest_in_flight_seconds{comm=\"other\"}"),
+		"0\n", 2);
+}
+
+/* --- random histories --- */
+
+#define HISTORY_COMMS 12
+
+struct history_test {
+	struct metrics *metrics;
+	uint64_t seed, now_ns, most_s; /* between two readings */
+	uint64_t calls, errors, interrupted;
+	char *before; /* the last scrape */
+};
+
+/* An interval of some of the programs, some new, some quiet for long; and of calls of nobody. */
+static struct snapshot *interval_random(struct history_test *t)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *interval;
+
+	for (uint32_t pid = 0; pid < HISTORY_COMMS; pid++) {
+		size_t rows = random_below(&t->seed, 3);
+		char comm[16];
+
+		if (!rows)
+			continue;
+		snprintf(comm, sizeof(comm), "p%u", pid);
+		if (pid)
+			builder_take_process(builder, pid, comm, strlen(comm), 0);
+		for (size_t i = 0; i < rows; i++) {
+			struct row row;
+
+			row_init_random(&row, &t->seed);
+			row.pid = pid;
+			row.boot_ns = pid * 1000ULL;
+			row.oldest_start_ns = row.in_flight ? t->now_ns - 1000 : UINT64_MAX;
+			t->calls += row.calls;
+			t->errors += row.errors;
+			t->interrupted += row.interrupted;
+			builder_take_row(builder, &row);
+		}
+	}
+	t->now_ns += random_below(&t->seed, t->most_s) * SEC;
+	interval = snapshot_take(builder);
+	interval->end_mono_ns = t->now_ns;
+	return interval;
+}
+
+/* Whether a series may only grow, by its name. */
+static bool series_is_counter(const char *series)
+{
+	static const char *const ends[] = { "_total", "_bucket", "_sum", "_count" };
+	size_t length = strcspn(series, "{");
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		size_t end = strlen(ends[i]);
+
+		if (length > end && !strncmp(series + length - end, ends[i], end))
+			return true;
+	}
+	return false;
+}
+
+/* Every counter of the last scrape is at least as large now, or is gone. Returns those compared. */
+static size_t scrapes_compare(const char *before, const char *after)
+{
+	const char *from = after;
+	size_t compared = 0;
+
+	for (const char *at = before; *at; at = strchr(at, '\n') + 1) {
+		const char *end = strchr(at, '\n'), *blank = memrchr(at, ' ', (size_t)(end - at));
+		char series[256];
+		const char *value;
+
+		snprintf(series, sizeof(series), "%.*s", (int)(blank - at), at);
+		if (*at == '#' || !series_is_counter(series))
+			continue;
+		/* Both are in the same order. */
+		value = series_find(from, series) ?: series_find(after, series);
+		if (!value)
+			continue;
+		if (strtod(value, NULL) < strtod(blank, NULL)) {
+			fprintf(stderr, "%s shrank\n", series);
+			fail();
+		}
+		from = value;
+		compared++;
+	}
+	return compared;
+}
+
+static void history_step(struct history_test *t)
+{
+	char *after;
+
+	metrics_take(t->metrics, interval_random(t));
+	after = metrics_render(t->metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(series_sum(after, "bpftruss_syscalls_total") +
+				 series_value(after, "bpftruss_retired_syscalls_total"),
+			 t->calls);
+	assert_true(series_value(after, "bpftruss_series_reserved") <=
+		    series_value(after, "bpftruss_series_limit"));
+	assert_true(count_of(after, "comm=\"") <= series_value(after, "bpftruss_series_reserved"));
+	if (t->before)
+		assert_true(scrapes_compare(t->before, after) > 0);
+	free(t->before);
+	t->before = after;
+}
+
+/* Returns how many calls had been retired in the end. */
+static uint64_t history_run(const struct metrics_options *options, uint64_t most_s)
+{
+	struct history_test t = { .seed = 42, .now_ns = 1000 * SEC, .most_s = most_s };
+	uint64_t retired;
+
+	t.metrics = metrics_make(options);
+	for (size_t i = 0; i < 40; i++)
+		history_step(&t);
+	retired = series_value(t.before, "bpftruss_retired_syscalls_total");
+	if (!retired) {
+		assert_int_equal(series_sum(t.before, "bpftruss_syscall_errors_total"), t.errors);
+		assert_int_equal(series_sum(t.before, "bpftruss_syscall_interruptions_total"),
+				 t.interrupted);
+	}
+	free(t.before);
+	metrics_free(t.metrics);
+	return retired;
+}
+
+static void test_histories(void **state)
+{
+	static const unsigned int tops[] = { 1, 3, 100 }, limits[] = { 64, 300, 100000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tops) * ARRAY_SIZE(limits); i++) {
+		const struct metrics_options options = {
+			.group = METRICS_BY_COMM,
+			.top = tops[i / ARRAY_SIZE(limits)],
+			.max_series = limits[i % ARRAY_SIZE(limits)],
+			.histograms = i % 2,
+		};
+
+		assert_int_equal(history_run(&options, 2), 0);
+		history_run(&options, 200);
+	}
+	/* The test is about something. */
+	assert_true(history_run(&(struct metrics_options){ .group = METRICS_BY_COMM }, 200) > 0);
+}
+
+/* --- limits --- */
+
+/* So many calls of one program, at a moment. */
+static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
+{
+	struct row row;
+
+	builder_take_process(builder, pid, comm, strlen(comm), 0);
+	row_init_named(&row, pid, ABI_OF_TESTS, "read");
+	row_add_calls(&row, calls, 1500, 0, 0);
+	builder_take_row(builder, &row);
+}
+
+static struct snapshot *interval_at(struct builder *builder, uint64_t second)
+{
+	struct snapshot *interval = snapshot_take(builder);
+
+	interval->end_mono_ns = second * SEC;
+	return interval;
+}
+
+static uint64_t comm_calls(const char *text, const char *comm)
+{
+	char series[128];
+	const char *value;
+
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"%s\",syscall=\"read\"}",
+		 comm);
+	value = series_find(text, series);
+	return value ? strtoull(value, NULL, 10) : UINT64_MAX;
+}
+
+static void scrape_check(const struct metrics *metrics, const char *const *comms,
+			 const uint64_t *calls, size_t count)
+{
+	__cleanup(freep) char *text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(comm_calls(text, comms[i]), calls[i]);
+}
+
+/* Who comes first keeps its place; who follows has series only of what it does from then on. */
+static void test_places(void **state)
+{
+	static const char *const comms[] = { "busy", "idle", "late", "other" };
+	const struct metrics_options options = { .group = METRICS_BY_COMM, .top = 2 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+
+	(void)state;
+	program_add(builder, 1, "idle", 10);
+	program_add(builder, 2, "late", 9);
+	program_add(builder, 3, "busy", 50);
+	metrics_take(metrics, interval_at(builder, 100));
+	scrape_check(metrics, comms, (const uint64_t[]){ 50, 10, UINT64_MAX, 9 }, 4);
+	builder = builder_make();
+	program_add(builder, 2, "late", 1000);
+	program_add(builder, 3, "busy", 1);
+	metrics_take(metrics, interval_at(builder, 399));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, 10, UINT64_MAX, 1009 }, 4);
+	/* For five minutes to the second nothing was seen of idle: it stays until they are over. */
+	builder = builder_make();
+	program_add(builder, 2, "late", 1);
+	metrics_take(metrics, interval_at(builder, 400));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, 10, UINT64_MAX, 1010 }, 4);
+	builder = builder_make();
+	program_add(builder, 2, "late", 5);
+	metrics_take(metrics, interval_at(builder, 401));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, UINT64_MAX, 5, 1010 }, 4);
+}
+
+/* A living process keeps the place of its group, whether it makes calls or not. */
+static void test_quiet_process(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	static const char *const comms[] = { "quiet" };
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++) {
+		struct builder *builder = builder_make();
+
+		if (i)
+			builder_take_process(builder, 1, "quiet", 5, 0);
+		else
+			program_add(builder, 1, "quiet", 7);
+		metrics_take(metrics, interval_at(builder, 1000 * (i + 1)));
+		scrape_check(metrics, comms, (const uint64_t[]){ 7 }, 1);
+	}
+}
+
+/* One that tries many calls and errors uses up its share, not that of the others. */
+static void test_cap(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL, *later = NULL;
+	uint64_t calls = 0;
+	struct row row;
+
+	(void)state;
+	builder_take_process(builder, 1, "greedy", 6, 0);
+	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
+		row_init_for(&row, 1, ABI_OF_TESTS, nr);
+		row_add_calls(&row, 1000 - (uint64_t)nr, 500, 0, 0);
+		for (int err = 1; err < 130; err++)
+			row_add_errors(&row, err, 1);
+		calls += row.calls;
+		builder_take_row(builder, &row);
+	}
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
+	assert_true(series_value(text, "bpftruss_series_dropped_total") > 0);
+	assert_true(series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
+				       "syscall=\"other\"}") > calls / 2);
+	assert_true(count_of(text, "comm=\"greedy\"") <= 100);
+	builder = builder_make();
+	program_add(builder, 2, "modest", 3);
+	metrics_take(metrics, snapshot_take(builder));
+	later = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(comm_calls(later, "modest"), 3);
+	/* Nothing more was refused. */
+	assert_int_equal(series_value(later, "bpftruss_series_dropped_total"),
+			 series_value(text, "bpftruss_series_dropped_total"));
+}
+
+/* --- names --- */
+
+static void test_reserved_names(void **state)
+{
+	static const char *const names[] = { "other", "total", "unattributed", "" };
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
+		program_add(builder, i + 1, names[i], 1ULL << i);
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(comm_calls(text, "other"), 15);
+	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+}
+
+/* Names that are told apart by bytes but look alike in a label share its series. */
+static void test_equal_labels(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	program_add(builder, 1, "\xff", 1);
+	program_add(builder, 2, "\\xff", 2);
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(comm_calls(text, "\\\\xff"), 3);
+	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+}
+
+/* Numbers that no kernel knows, and errors that none has, make no series each. */
+static void test_made_up_numbers(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	builder_take_process(builder, 1, "odd", 3, 0);
+	for (int nr = 5000; nr < 5100; nr++) {
+		struct row row;
+
+		row_init_for(&row, 1, nr % 2 ? ABI_OF_TESTS : ABI_I386, nr);
+		row_add_calls(&row, 1, 100, 0, 0);
+		row_add_errors(&row, nr - 2000, 1);
+		builder_take_row(builder, &row);
+	}
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{comm=\"odd\","
+					    "syscall=\"unknown\"}"),
+			 100);
+	assert_int_equal(series_value(text, "bpftruss_syscall_errors_total{comm=\"odd\","
+					    "syscall=\"unknown\",errno=\"other\"}"),
+			 100);
+}
+
+/* A number that comes again is another process: it begins anew. */
+static void test_pid_again(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_PID };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct builder *builder = builder_make();
+		struct process process = process_make(9, i ? "new" : "old", 3);
+		struct row row;
+
+		row_init_named(&row, 9, ABI_OF_TESTS, "read");
+		row_add_calls(&row, i ? 3 : 100, 1500, 0, 0);
+		process.boot_ns = row.boot_ns = 1000 * (i + 1);
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+		builder_take_row(builder, &row);
+		metrics_take(metrics, interval_at(builder, 10 * (i + 1)));
+	}
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			 3);
+	assert_int_equal(
+		series_value(text, "bpftruss_target_info{pid=\"9\",comm=\"new\",unit=\"-\"}"), 1);
+	assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"), 100);
+}
+
+/* --- the rest --- */
+
+static void test_group_words(void **state)
+{
+	enum metrics_group group = NR_METRICS_GROUP;
+
+	(void)state;
+	assert_int_equal(metrics_group_find("comm", &group), 0);
+	assert_int_equal(group, METRICS_BY_COMM);
+	assert_int_equal(metrics_group_find("Comm", &group), -EINVAL);
+	assert_int_equal(metrics_group_find("", &group), -EINVAL);
+}
+
+static void test_absent_numbers(void **state)
+{
+	const struct metrics_options options = { 0 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	const struct metrics_self self = { .version = "1" };
+	struct text_stream stream;
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	assert_int_equal(
+		report_metrics(metrics, &self, METRICS_PROMETHEUS_TEXT, text_open(&stream)), 0);
+	text = text_close(&stream);
+	assert_null(strstr(text, "bpftruss_store_"));
+	assert_null(strstr(text, "bpftruss_prog_run_seconds"));
+	assert_null(strstr(text, "bpftruss_scrape_duration_seconds"));
+	assert_null(strstr(text, "bpftruss_syscall_duration_seconds"));
+	assert_int_equal(series_value(text, "bpftruss_attached"), 0);
+}
+
+static void test_failing_stream(void **state)
+{
+	const struct metrics_options options = { 0 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(fclosep) FILE *full = full_open();
+
+	(void)state;
+	assert_int_equal(report_metrics(metrics, &self_of_tests, METRICS_OPENMETRICS, full), -EIO);
+}
+
+static void test_negotiate(void **state)
+{
+	static const struct {
+		const char *accept;
+		enum metrics_format format;
+	} cases[] = {
+		{ NULL, METRICS_PROMETHEUS_TEXT },
+		{ "", METRICS_PROMETHEUS_TEXT },
+		{ "*/*", METRICS_PROMETHEUS_TEXT },
+		{ "text/html, */*;q=0.1", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text", METRICS_OPENMETRICS },
+		{ "Application/OpenMetrics-Text ; Version=1.0.0", METRICS_OPENMETRICS },
+		{ "application/openmetrics-text; version=0.0.1", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text;version=2.0.0", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text, text/plain", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text, text/plain;q=0.999", METRICS_OPENMETRICS },
+		{ "application/openmetrics-text;q=0.5, text/plain;q=0.75",
+		  METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text;q=0, */*;q=0.1", METRICS_PROMETHEUS_TEXT },
+		{ "application/*, text/*;q=0.3", METRICS_OPENMETRICS },
+		{ "*/*, text/plain;q=0", METRICS_OPENMETRICS },
+		/* Prometheus 2.42, and 3. */
+		{ "application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		  "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+		  METRICS_OPENMETRICS },
+		{ "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+		  "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
+		  "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
+		  METRICS_OPENMETRICS },
+		/* Nonsense. */
+		{ "application/openmetrics-text;q=1.5", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text;q=nan", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text;q=", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text;q=0.1234", METRICS_PROMETHEUS_TEXT },
+		{ ",,;;=,;q,\xff", METRICS_PROMETHEUS_TEXT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (metrics_negotiate(cases[i].accept) != cases[i].format)
+			fail_msg("%s", cases[i].accept);
+	}
+	assert_string_equal(metrics_content_type(METRICS_OPENMETRICS),
+			    "application/openmetrics-text; version=1.0.0; charset=utf-8");
+	assert_string_equal(metrics_content_type(METRICS_PROMETHEUS_TEXT),
+			    "text/plain; version=0.0.4; charset=utf-8");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_moving_process),
+		cmocka_unit_test(test_oldest),
+		cmocka_unit_test(test_histories),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_quiet_process),
+		cmocka_unit_test(test_cap),
+		cmocka_unit_test(test_reserved_names),
+		cmocka_unit_test(test_equal_labels),
+		cmocka_unit_test(test_made_up_numbers),
+		cmocka_unit_test(test_pid_again),
+		cmocka_unit_test(test_group_words),
+		cmocka_unit_test(test_absent_numbers),
+		cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_negotiate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
