@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the tests of src/ipc share: a folder, a server with a handler that tells what it was asked,
+ * and a raw client in the same process, so that each byte is under control. Nothing here waits for
+ * a clock to pass but for what must happen.
+ */
+#ifndef TESTS_IPC_FIXTURE_H
+#define TESTS_IPC_FIXTURE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "ipc/client.h"
+#include "ipc/server.h"
+#include "ipc/socket.h"
+
+/* What nothing here takes unless it hangs. */
+#define HANG_NS (60 * NS_PER_SEC)
+
+struct ipc_fixture {
+	char folder[32];
+	char path[48];
+	struct ipc_server *server;
+	unsigned int asked;      /* times that the handler was called */
+	struct ipc_request last; /* but for its strings */
+	char text[4 * 1024];     /* the last request in one line */
+	size_t answer_bytes;     /* of an answer to /large */
+	unsigned int still_busy; /* times that /busy answers 503 */
+};
+
+/* Byte i of a large answer. */
+static inline char large_byte(size_t i)
+{
+	return (char)('a' + (i * 31 + i / 251) % 26);
+}
+
+static inline void answer_large(struct ipc_answer *answer, size_t size)
+{
+	answer->body = malloc(size);
+	assert_non_null(answer->body);
+	for (size_t i = 0; i < size; i++)
+		answer->body[i] = large_byte(i);
+	answer->size = size;
+}
+
+/* Answers METHOD PATH|name=value|... to anything but /large, /busy and /nothing. */
+static inline void fixture_handle(void *closure, const struct ipc_request *request,
+				  struct ipc_answer *answer)
+{
+	static const char *const methods[NR_IPC_METHOD] = { "GET", "PUT", "DELETE" };
+	struct ipc_fixture *fixture = closure;
+	char *out = fixture->text;
+
+	fixture->asked++;
+	fixture->last = *request;
+	out += sprintf(out, "%s %s", methods[request->method], request->path);
+	for (size_t i = 0; i < request->nr_parameters; i++)
+		out += sprintf(out, "|%s=%s", request->parameters[i].name,
+			       request->parameters[i].value);
+	answer->status = 200;
+	answer->content_type = "text/plain";
+	if (!strcmp(request->path, "/nothing"))
+		return;
+	if (!strcmp(request->path, "/large")) {
+		answer_large(answer, fixture->answer_bytes);
+	} else if (!strcmp(request->path, "/busy") && fixture->still_busy) {
+		fixture->still_busy--;
+		ipc_answer_error(answer, 503, "not yet");
+	} else if (!strcmp(request->path, "/error")) {
+		ipc_answer_error(answer, 404, ipc_parameter(request, "say"));
+	} else {
+		answer->body = strdup(fixture->text);
+		answer->size = strlen(fixture->text);
+	}
+}
+
+static inline int folder_setup(void **state)
+{
+	struct ipc_fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	strcpy(fixture->folder, "/tmp/bpftruss-ipc-XXXXXX");
+	assert_non_null(mkdtemp(fixture->folder));
+	sprintf(fixture->path, "%s/socket", fixture->folder);
+	*state = fixture;
+	return 0;
+}
+
+static inline int folder_teardown(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+
+	ipc_server_free(fixture->server);
+	unlink(fixture->path);
+	assert_int_equal(rmdir(fixture->folder), 0);
+	free(fixture);
+	return 0;
+}
+
+/* Starts the server with options, of which the handler is ours. */
+static inline void server_start(struct ipc_fixture *fixture, struct ipc_server_options options)
+{
+	struct diag d = { 0 };
+	int fd = socket_listen_unix(fixture->path, getegid(), &d);
+
+	assert_true(fd >= 0);
+	options.handler = fixture_handle;
+	options.closure = fixture;
+	assert_int_equal(ipc_server_new(fd, &options, &fixture->server, &d), 0);
+}
+
+static inline int server_setup(void **state)
+{
+	folder_setup(state);
+	server_start(*state, (struct ipc_server_options){ .group = getegid() });
+	return 0;
+}
+
+static inline struct ipc_server_counts counts_of(const struct ipc_fixture *fixture)
+{
+	struct ipc_server_counts counts;
+
+	ipc_server_counts(fixture->server, &counts);
+	return counts;
+}
+
+/* --- a raw client ----------------------------------------------------------------------------- */
+
+static inline int raw_connect(const char *path)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	strcpy(address.sun_path, path);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* What the server has not yet taken when it hangs up is nobody's loss. */
+static inline void raw_send(int fd, const void *bytes, size_t size)
+{
+	ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL);
+
+	assert_true(n == (ssize_t)size || errno == EPIPE || errno == ECONNRESET);
+}
+
+static inline void raw_say(int fd, const char *text)
+{
+	raw_send(fd, text, strlen(text));
+}
+
+/* Lets the server do what is to be done, waiting for it, or for fd, at most wait_ms. */
+static inline void server_step(struct ipc_fixture *fixture, int fd, int wait_ms)
+{
+	struct pollfd fds[] = { { .fd = ipc_server_fd(fixture->server), .events = POLLIN },
+				{ .fd = fd, .events = POLLIN } };
+	int patience_ms = ipc_server_patience_ms(fixture->server);
+
+	if (patience_ms >= 0 && patience_ms < wait_ms)
+		wait_ms = patience_ms;
+	assert_true(poll(fds, 2, wait_ms) >= 0);
+	ipc_server_run(fixture->server);
+}
+
+/* All that has come, up to size - 1 bytes, when the server hangs up or says until. */
+static inline size_t raw_read(struct ipc_fixture *fixture, int fd, char *buf, size_t size,
+			      const char *until)
+{
+	const uint64_t start = clock_mono_ns();
+	size_t used = 0;
+
+	for (;;) {
+		ssize_t n = recv(fd, buf + used, size - 1 - used, MSG_DONTWAIT);
+
+		assert_true(clock_mono_ns() - start < HANG_NS);
+		if (n > 0)
+			used += (size_t)n;
+		buf[used] = '\0';
+		if (!n || used == size - 1 || (n < 0 && errno == ECONNRESET))
+			return used;
+		if (until && strstr(buf, until))
+			return used;
+		if (n < 0)
+			server_step(fixture, fd, 100);
+	}
+}
+
+/* One request on a connection of its own; the reply with its head until the server hangs up. */
+static inline size_t raw_ask(struct ipc_fixture *fixture, const void *request, size_t size,
+			     char *reply, size_t reply_size)
+{
+	int fd __cleanup(closep) = raw_connect(fixture->path);
+
+	raw_send(fd, request, size);
+	return raw_read(fixture, fd, reply, reply_size, NULL);
+}
+
+/* The status of a reply; 0 when there is none. */
+static inline unsigned int raw_status(const char *reply)
+{
+	unsigned int status = 0;
+
+	return sscanf(reply, "HTTP/1.1 %u", &status) == 1 ? status : 0;
+}
+
+static inline const char *raw_body(const char *reply)
+{
+	const char *end = strstr(reply, "\r\n\r\n");
+
+	assert_non_null(end);
+	return end + 4;
+}
+
+#define HOST  "Host: localhost\r\n"
+#define CLOSE HOST "Connection: close\r\n\r\n"
+
+#define cmocka_server_test(f) cmocka_unit_test_setup_teardown(f, server_setup, folder_teardown)
+#define cmocka_folder_test(f) cmocka_unit_test_setup_teardown(f, folder_setup, folder_teardown)
+
+/* --- a server in another process -------------------------------------------------------------- */
+
+/* Serves until the pipe is closed. */
+static inline void child_serve(struct ipc_fixture *fixture, int pipe_fd)
+{
+	for (;;) {
+		struct pollfd fds[] = { { .fd = ipc_server_fd(fixture->server), .events = POLLIN },
+					{ .fd = pipe_fd, .events = POLLIN } };
+
+		poll(fds, 2, ipc_server_patience_ms(fixture->server));
+		if (fds[1].revents)
+			_exit(0);
+		ipc_server_run(fixture->server);
+	}
+}
+
+struct ipc_child {
+	pid_t pid;
+	int pipe;
+};
+
+/* The parent's copy of the server stays and must not be run. */
+static inline struct ipc_child child_start(struct ipc_fixture *fixture)
+{
+	struct ipc_child child;
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	child.pid = fork();
+	assert_true(child.pid >= 0);
+	if (!child.pid) {
+		close(ends[1]);
+		child_serve(fixture, ends[0]);
+	}
+	close(ends[0]);
+	child.pipe = ends[1];
+	return child;
+}
+
+static inline void child_end(struct ipc_child *child)
+{
+	int status;
+
+	close(child->pipe);
+	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+#endif

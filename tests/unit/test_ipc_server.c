@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the HTTP server answers, refuses and counts, byte by byte. */
+#include "ipc_fixture.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "ipc/request_check.h"
+
+/* --- what is answered ------------------------------------------------------------------------- */
+
+static void test_answer(void **state)
+{
+	static const char request[] = "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	char reply[1024];
+
+	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+	assert_int_equal(raw_status(reply), 200);
+	assert_string_equal(raw_body(reply), "GET /metrics");
+	assert_non_null(strcasestr(reply, "\r\nContent-Type: text/plain\r\n"));
+	assert_non_null(strcasestr(reply, "\r\nContent-Length: 12\r\n"));
+	assert_non_null(strcasestr(reply, "\r\nCache-Control: no-store\r\n"));
+	assert_non_null(strcasestr(reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
+	assert_int_equal(counts_of(fixture).requests, 1);
+	assert_int_equal(counts_of(fixture).malformed, 0);
+	assert_int_equal(counts_of(fixture).refused, 0);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+}
+
+static void test_methods(void **state)
+{
+	static const struct {
+		const char *request, *body;
+		unsigned int status;
+	} cases[] = {
+		{ "GET /a HTTP/1.1\r\n" CLOSE, "GET /a", 200 },
+		{ "PUT /a HTTP/1.1\r\n" CLOSE, "PUT /a", 200 },
+		{ "PUT /a HTTP/1.1\r\nContent-Length: 0\r\n" CLOSE, "PUT /a", 200 },
+		{ "DELETE /a HTTP/1.1\r\n" CLOSE, "DELETE /a", 200 },
+		{ "HEAD /a HTTP/1.1\r\n" CLOSE, "", 200 },
+		{ "GET /nothing HTTP/1.1\r\n" CLOSE, "", 200 },
+		{ "POST /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
+		{ "OPTIONS /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
+		{ "TRACE /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
+		{ "get /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
+		{ "FETCH /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
+	};
+	struct ipc_fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char reply[1024];
+
+		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
+		assert_int_equal(raw_status(reply), cases[i].status);
+		if (cases[i].body)
+			assert_string_equal(raw_body(reply), cases[i].body);
+		else
+			assert_non_null(strstr(reply, "\r\nAllow: GET, HEAD, PUT, DELETE\r\n"));
+	}
+	assert_int_equal(counts_of(fixture).malformed, 5);
+	assert_int_equal(fixture->asked, 6);
+}
+
+/* As long as the answer to GET would be, without a byte of it. */
+static void test_head(void **state)
+{
+	static const char request[] = "HEAD /length HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	char reply[1024];
+
+	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+	assert_non_null(strcasestr(reply, "\r\nContent-Length: 11\r\n"));
+	assert_string_equal(raw_body(reply), "");
+	assert_int_equal(fixture->last.method, IPC_GET);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+}
+
+static void test_parameters(void **state)
+{
+	static const char request[] = "GET /v1/x%20y?pid=1&pid=2&empty=&bare&n%61me=a%26b+c%C3%A9 "
+				      "HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	char reply[1024];
+
+	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+	assert_string_equal(raw_body(reply),
+			    "GET /v1/x y|pid=1|pid=2|empty=|bare=|name=a&b c\xc3\xa9");
+	assert_int_equal(fixture->last.nr_parameters, 5);
+}
+
+static void test_parameter_lookup(void **state)
+{
+	const struct ipc_request request = {
+		.parameters = { { "pid", "1" }, { "pid", "2" }, { "top", "" } },
+		.nr_parameters = 3,
+	};
+
+	(void)state;
+	assert_string_equal(ipc_parameter(&request, "pid"), "1");
+	assert_string_equal(ipc_parameter(&request, "top"), "");
+	assert_null(ipc_parameter(&request, "to"));
+}
+
+static void test_parameter_limit(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+
+	for (int nr = IPC_MAX_PARAMETERS; nr <= IPC_MAX_PARAMETERS + 1; nr++) {
+		char request[1024] = "GET /?", reply[2048];
+
+		for (int i = 0; i < nr; i++)
+			sprintf(request + strlen(request), "%sp%d=%d", i ? "&" : "", i, i);
+		strcat(request, " HTTP/1.1\r\n" CLOSE);
+		raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+		assert_int_equal(raw_status(reply), nr > IPC_MAX_PARAMETERS ? 400 : 200);
+	}
+	assert_int_equal(fixture->asked, 1);
+	assert_int_equal(fixture->last.nr_parameters, IPC_MAX_PARAMETERS);
+}
+
+/* --- one connection, many requests ------------------------------------------------------------ */
+
+static void test_keep_alive(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int fd __cleanup(closep) = raw_connect(fixture->path);
+	char reply[1024];
+
+	raw_say(fd, "GET /one HTTP/1.1\r\n" HOST "\r\n");
+	raw_read(fixture, fd, reply, sizeof(reply), "GET /one");
+	raw_say(fd, "GET /two HTTP/1.1\r\n" HOST "\r\n");
+	raw_read(fixture, fd, reply, sizeof(reply), "GET /two");
+	assert_int_equal(counts_of(fixture).clients, 1);
+	assert_int_equal(counts_of(fixture).requests, 2);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+}
+
+static void test_pipeline(void **state)
+{
+	static const char requests[] = "GET /one HTTP/1.1\r\n" HOST "\r\n"
+				       "PUT /two HTTP/1.1\r\n" HOST "\r\n"
+				       "GET /three HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	char reply[4096];
+	const char *one, *two, *three;
+
+	raw_ask(fixture, requests, strlen(requests), reply, sizeof(reply));
+	one = strstr(reply, "GET /one");
+	two = strstr(reply, "PUT /two");
+	three = strstr(reply, "GET /three");
+	assert_true(one && two && three && one < two && two < three);
+	assert_int_equal(fixture->asked, 3);
+}
+
+/* A bad request on a connection says nothing of the next. */
+static void test_malformed_then_good(void **state)
+{
+	static const char bad[] = "GET /%00 HTTP/1.1\r\n" HOST "\r\n";
+	struct ipc_fixture *fixture = *state;
+	char reply[1024];
+
+	raw_ask(fixture, bad, strlen(bad), reply, sizeof(reply));
+	assert_int_equal(raw_status(reply), 400);
+	raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE, strlen("GET / HTTP/1.1\r\n" CLOSE), reply,
+		sizeof(reply));
+	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(counts_of(fixture).malformed, 1);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *request;
+		unsigned int status;
+	} cases[] = {
+		{ "GET /a%00b HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?a=%00 HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?%1b=1 HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?a=%7f HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?a=%0d%0aX: HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?a=\x01 HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?a=%zz HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET /?a=% HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET http://localhost/ HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET * HTTP/1.1\r\n" CLOSE, 400 },
+		{ "GET / HTTP/1.1\r\nAccept: \x1b[2J\r\n" CLOSE, 400 },
+		{ "GET / HTTP/1.1\r\nno colon\r\n" CLOSE, 400 },
+		{ "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", 400 }, /* no Host */
+		{ "GET / HTTP/1.1\r\nContent-Length: x\r\n" CLOSE, 400 },
+		{ "PUT / HTTP/1.1\r\nContent-Length: 1\r\n" CLOSE "x", 413 },
+		{ "PUT / HTTP/1.1\r\nContent-Length: 1\r\nExpect: 100-continue\r\n" CLOSE, 413 },
+		{ "PUT / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 9\r\n" CLOSE, 413 },
+		{ "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" CLOSE "0\r\n\r\n", 413 },
+	};
+	struct ipc_fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char reply[2048];
+
+		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
+		if (raw_status(reply) != cases[i].status)
+			fail_msg("%s: %s", cases[i].request, reply);
+		assert_int_equal(counts_of(fixture).malformed, i + 1);
+	}
+	assert_int_equal(fixture->asked, 0);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+}
+
+/* What is longer than a request may be: in its first line, in a header, in many of them. */
+static void test_too_long(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	static const struct {
+		const char *before, *repeated, *behind;
+		size_t bytes;
+		unsigned int status;
+	} cases[] = {
+		{ "GET /", "a", " HTTP/1.1\r\n" CLOSE, 4000, 200 },
+		{ "GET /", "a", " HTTP/1.1\r\n" CLOSE, 9000, 431 },
+		{ "GET /", "a", " HTTP/1.1\r\n" CLOSE, 40000, 414 },
+		{ "GET / HTTP/1.1\r\nX: ", "a", "\r\n" CLOSE, 7000, 200 },
+		{ "GET / HTTP/1.1\r\nX: ", "a", "\r\n" CLOSE, 9000, 431 },
+		{ "GET / HTTP/1.1\r\nX: ", "a", "\r\n" CLOSE, 40000, 431 },
+		{ "GET / HTTP/1.1\r\n", "X: y\r\n", CLOSE, 40000, 431 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(freep) char *request = malloc(cases[i].bytes + 256);
+		char reply[16 * 1024];
+		char *out = stpcpy(request, cases[i].before);
+
+		for (size_t n = 0; n < cases[i].bytes; n += strlen(cases[i].repeated))
+			out = stpcpy(out, cases[i].repeated);
+		strcpy(out, cases[i].behind);
+		raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+		if (raw_status(reply) != cases[i].status)
+			fail_msg("case %zu: %.40s", i, reply);
+	}
+	assert_int_equal(counts_of(fixture).malformed, 5);
+	assert_int_equal(fixture->asked, 2);
+}
+
+/* Errors are JSON whatever bytes are in their sentence. */
+static void test_error_escapes(void **state)
+{
+	struct ipc_answer answer;
+
+	(void)state;
+	ipc_answer_error(&answer, 404, "no \"x\\y\"\n\x1b[1m\x7f\xff");
+	assert_int_equal(answer.status, 404);
+	assert_string_equal(answer.content_type, "application/json");
+	assert_int_equal(answer.size, strlen("{\"error\": \"no \\\"x\\\\y\\\"\\u000a\\u001b[1m"
+					     "\\u007f\\\\xff\"}\n"));
+	assert_memory_equal(answer.body,
+			    "{\"error\": \"no \\\"x\\\\y\\\"\\u000a\\u001b[1m\\u007f\\\\xff\"}\n",
+			    answer.size);
+	free(answer.body);
+}
+
+/* --- TCP -------------------------------------------------------------------------------------- */
+
+static void test_hosts(void **state)
+{
+	static const char *const ours[] = {
+		"localhost",     "LocalHost:80", "127.0.0.1", "127.0.0.1:9101",
+		"127.255.0.9:1", "[::1]",        "[::1]:80",  "localhost:",
+	};
+	static const char *const foreign[] = {
+		"",
+		"evil.example",
+		"localhost.evil.example",
+		"127.0.0.1.evil.example",
+		"10.0.0.1",
+		"[::2]",
+		"[::1",
+		"[::1]x",
+		"::1",
+		"[]",
+		"localhost:80x",
+		"localhost:80:80",
+		"[127.0.0.1]",
+		"127.1",
+		"128.0.0.1",
+		"user@localhost",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		assert_true(request_host_is_loopback(ours[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
+		if (request_host_is_loopback(foreign[i]))
+			fail_msg("%s is no loopback host", foreign[i]);
+}
+
+static int tcp_connect(const struct sockaddr_in *address)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)address, sizeof(*address)), 0);
+	return fd;
+}
+
+static void test_tcp(void **state)
+{
+	static const struct {
+		const char *request;
+		unsigned int status;
+	} cases[] = {
+		{ "GET / HTTP/1.1\r\n" CLOSE, 200 },
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:9101\r\nConnection: close\r\n\r\n", 200 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 403 },
+		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 403 },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n", 403 },
+		{ "GET / HTTP/1.0\r\n\r\n", 403 },
+	};
+	struct ipc_fixture *fixture = *state;
+	const struct ipc_server_options options = { .handler = fixture_handle, .closure = fixture };
+	struct sockaddr_in address;
+	socklen_t size = sizeof(address);
+	struct diag d;
+	int listener = socket_listen_tcp("127.0.0.1:0", &d);
+
+	assert_true(listener >= 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	assert_int_equal(ipc_server_new(listener, &options, &fixture->server, &d), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int fd __cleanup(closep) = tcp_connect(&address);
+		char reply[1024];
+
+		raw_say(fd, cases[i].request);
+		raw_read(fixture, fd, reply, sizeof(reply), NULL);
+		/* The library answers in the version of the request. */
+		if (!strstr(reply, cases[i].status == 200 ? " 200 " : " 403 "))
+			fail_msg("%s: %s", cases[i].request, reply);
+	}
+	assert_int_equal(fixture->asked, 2);
+	assert_false(fixture->last.peer.known);
+	assert_false(fixture->last.peer.in_group);
+	assert_int_equal(counts_of(fixture).refused, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_server_test(test_answer),
+		cmocka_server_test(test_methods),
+		cmocka_server_test(test_head),
+		cmocka_server_test(test_parameters),
+		cmocka_unit_test(test_parameter_lookup),
+		cmocka_server_test(test_parameter_limit),
+		cmocka_server_test(test_keep_alive),
+		cmocka_server_test(test_pipeline),
+		cmocka_server_test(test_malformed_then_good),
+		cmocka_server_test(test_refused),
+		cmocka_server_test(test_too_long),
+		cmocka_unit_test(test_error_escapes),
+		cmocka_unit_test(test_hosts),
+		cmocka_folder_test(test_tcp),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
