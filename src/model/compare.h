@@ -22,31 +22,41 @@ enum compare_word {
 
 extern const char *const compare_words[NR_COMPARE_WORD];
 
-/* One group on one side. */
+/* One group on one side. Absent, it is a group of zeroes. */
 struct compare_side {
 	bool present;
 	struct group group; /* owned; process points into the snapshot */
+	/* NAN when the snapshot does not say how long was counted. */
 	double calls_per_s, errors_per_s;
-	double seconds_per_s; /* wall time of calls a second */
-	uint64_t mean_ns, p50_ns, p99_ns;
+	double seconds_per_s;             /* wall time of calls a second */
+	uint64_t mean_ns, p50_ns, p99_ns; /* 0 unless some of its calls were timed */
 };
 
 struct comparison {
 	struct compare_side a, b;
 	enum compare_word word;
 	double distance;    /* of the two distributions: 0 the same, 1 nothing in common */
-	double probability; /* that chance alone makes them so distant */
+	double probability; /* at most: that chance alone makes them so distant */
+	int tail;           /* 1: p99 rose beyond noise, -1: it fell, 0: neither */
 };
 
 struct comparison_list {
 	struct comparison *items; /* owned; what changed most in seconds_per_s first */
 	size_t count;
+	struct comparison total;     /* owned; of all groups */
+	double seconds_a, seconds_b; /* how long was counted; 0: unknown */
 	unsigned int keys;
 };
 
-/* Groups both by the same keys of enum group_key. Returns 0 or -ENOMEM. */
+/*
+ * Groups both by the same keys of enum group_key, the rows that the test has (NULL: all), and
+ * matches groups by what their keys say: names of programs, units and users, ABI and number; never
+ * by ids, which differ between boots and hosts. pids and tids are matched as numbers, for what that
+ * is worth, and the name with them. Groups without a call that ended are left out.
+ * Returns 0 or -ENOMEM.
+ */
 int snapshot_compare(const struct snapshot *a, const struct snapshot *b, unsigned int keys,
-		     struct comparison_list *ret);
+		     const struct row_test *test, struct comparison_list *ret);
 
 void comparison_list_done(struct comparison_list *list);
 

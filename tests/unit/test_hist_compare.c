@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether histograms differ: rate of false alarms, shifts that are found, what does not matter. */
+#include "fixture.h"
+
+#include <math.h>
+
+#include "hist/hist_compare.h"
+
+struct draws {
+	struct hist hist;
+	struct hist_side side;
+};
+
+static void draws_init(struct draws *draws)
+{
+	memset(&draws->hist, 0, sizeof(draws->hist));
+	draws->side = (struct hist_side){ &draws->hist, 0 };
+}
+
+static void draws_add(struct draws *draws, uint64_t count, double ns)
+{
+	assert_int_equal(hist_add(&draws->hist, hist_bucket((uint64_t)ns), count), 0);
+	draws->side.sum_ns += count * (uint64_t)ns;
+}
+
+static double random_share(uint64_t *seed)
+{
+	return ((double)(random_u64(seed) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Log-normal, as most calls are: the median, and the spread of the logarithm. */
+static double random_usual(uint64_t *seed, double median_ns, double spread)
+{
+	double u = random_share(seed), v = random_share(seed);
+
+	return median_ns * exp(spread * sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+}
+
+/* Two humps, of cached and of other reads, the second with a heavy tail. */
+static double random_humps(uint64_t *seed)
+{
+	if (random_share(seed) < 0.8)
+		return random_usual(seed, 900, 0.2);
+	return 80000 / sqrt(random_share(seed));
+}
+
+enum shape { SHAPE_USUAL, SHAPE_NARROW, SHAPE_HUMPS, NR_SHAPE };
+
+static void draws_take(struct draws *draws, enum shape shape, size_t count, double factor,
+		       uint64_t *seed)
+{
+	draws_init(draws);
+	for (size_t i = 0; i < count; i++) {
+		double ns = shape == SHAPE_HUMPS
+				    ? random_humps(seed)
+				    : random_usual(seed, 1500, shape == SHAPE_USUAL ? 0.5 : 0.02);
+
+		draws_add(draws, 1, ns * factor);
+	}
+}
+
+#define PAIRS 600
+
+/* Of equal distributions, a probability below p comes up in a share p of the pairs at most. */
+static void test_false_alarms(void **state)
+{
+	static const size_t sizes[][2] = { { 20, 20 }, { 300, 300 }, { 2000, 150 }, { 50, 1500 } };
+	static const double limits[] = { 0.5, 0.2, 0.05, HIST_CHANCE };
+	size_t below[ARRAY_SIZE(limits)] = { 0 }, pairs = 0, words = 0;
+	struct hist_difference difference;
+	struct draws a, b;
+	uint64_t seed = 11;
+
+	(void)state;
+	for (size_t i = 0; i < PAIRS * NR_SHAPE * ARRAY_SIZE(sizes); i++, pairs++) {
+		const size_t *size = sizes[i % ARRAY_SIZE(sizes)];
+		enum shape shape = (enum shape)(i / ARRAY_SIZE(sizes) % NR_SHAPE);
+
+		draws_take(&a, shape, size[0], 1, &seed);
+		draws_take(&b, shape, size[1], 1, &seed);
+		hist_compare(&a.side, &b.side, &difference);
+		for (size_t j = 0; j < ARRAY_SIZE(limits); j++)
+			below[j] += difference.probability < limits[j];
+		words += difference.word != HIST_NO_CHANGE;
+	}
+	for (size_t j = 0; j < ARRAY_SIZE(limits); j++)
+		assert_true((double)below[j] <= limits[j] * (double)pairs);
+	assert_true((double)words <= HIST_CHANCE * (double)pairs);
+	/* A test that never says anything would pass the above. */
+	assert_true(below[0] > pairs / 50);
+}
+
+static enum hist_word word_of_factor(enum shape shape, size_t count, double factor, uint64_t seed)
+{
+	struct hist_difference difference;
+	struct draws a, b;
+
+	draws_take(&a, shape, count, 1, &seed);
+	draws_take(&b, shape, count, factor, &seed);
+	hist_compare(&a.side, &b.side, &difference);
+	return difference.word;
+}
+
+/* A third more or less is found from 1000 calls on, and most often from 300 on. */
+static void test_power(void **state)
+{
+	size_t found = 0;
+
+	(void)state;
+	for (int shape = 0; shape < NR_SHAPE; shape++) {
+		for (uint64_t seed = 0; seed < 50; seed++) {
+			assert_int_equal(word_of_factor(shape, 1000, 1.3, seed), HIST_SLOWER);
+			assert_int_equal(word_of_factor(shape, 1000, 1 / 1.3, seed), HIST_FASTER);
+			found += word_of_factor(shape, 300, 1.3, seed) == HIST_SLOWER;
+		}
+	}
+	assert_true(found > 50 * NR_SHAPE * 8 / 10);
+}
+
+/* With a million calls everything is significant; a shift within a bucket does not matter. */
+static void test_matters(void **state)
+{
+	struct hist_difference difference;
+	struct draws a, b;
+
+	(void)state;
+	draws_init(&a);
+	draws_init(&b);
+	draws_add(&a, 1000000, 1270);
+	draws_add(&b, 1000000, 1290);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_true(difference.distance == 1 && difference.probability == 0);
+	assert_int_equal(difference.word, HIST_NO_CHANGE);
+	/* 3 of 100 calls that take twice as long. */
+	draws_init(&b);
+	draws_add(&a, 30000, 5000);
+	draws_add(&b, 970000, 1270);
+	draws_add(&b, 60000, 5000);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_true(difference.probability < HIST_CHANCE);
+	assert_int_equal(difference.word, HIST_NO_CHANGE);
+}
+
+/* The whole looks the same, the p99 is another. */
+static void test_tail(void **state)
+{
+	struct hist_difference difference;
+	struct draws a, b;
+
+	(void)state;
+	draws_init(&a);
+	draws_init(&b);
+	draws_add(&a, 1000, 1500);
+	draws_add(&b, 980, 1500);
+	draws_add(&b, 20, 900000);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.tail, 1);
+	assert_int_equal(difference.word, HIST_SLOWER);
+	hist_compare(&b.side, &a.side, &difference);
+	assert_int_equal(difference.tail, -1);
+	assert_int_equal(difference.word, HIST_FASTER);
+	/* Two of a hundred may be chance. */
+	draws_init(&b);
+	draws_add(&b, 98, 1500);
+	draws_add(&b, 2, 900000);
+	draws_init(&a);
+	draws_add(&a, 100, 1500);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.tail, 0);
+	assert_int_equal(difference.word, HIST_NO_CHANGE);
+}
+
+static void test_differs(void **state)
+{
+	struct hist_difference difference;
+	struct draws a, b;
+
+	(void)state;
+	draws_init(&a);
+	draws_init(&b);
+	draws_add(&a, 1000, 10000);
+	draws_add(&b, 600, 3000);
+	draws_add(&b, 400, 40000);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.word, HIST_DIFFERS);
+	/* Most are faster, the slowest slower. */
+	draws_init(&b);
+	draws_add(&b, 970, 3000);
+	draws_add(&b, 30, 40000);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.tail, 1);
+	assert_int_equal(difference.word, HIST_DIFFERS);
+}
+
+static void test_too_few(void **state)
+{
+	struct hist_difference difference;
+	struct draws a, b;
+
+	(void)state;
+	draws_init(&a);
+	draws_init(&b);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.word, HIST_TOO_FEW);
+	draws_add(&a, 1000000, 100);
+	draws_add(&b, HIST_COMPARE_LEAST - 1, 1000000);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.word, HIST_TOO_FEW);
+	draws_add(&b, 1, 1000000);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_int_equal(difference.word, HIST_SLOWER);
+	/* Beyond every bucket. */
+	draws_init(&a);
+	draws_add(&a, 100, ldexp(1, 50));
+	hist_compare(&b.side, &a.side, &difference);
+	assert_int_equal(difference.word, HIST_SLOWER);
+}
+
+/* Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two questions. */
+static void test_probability(void **state)
+{
+	struct hist_difference difference;
+	struct draws a, b;
+
+	(void)state;
+	draws_init(&a);
+	draws_init(&b);
+	/* 20000 a side: x = distance * 100. */
+	draws_add(&a, 20000, 1500);
+	draws_add(&b, 20000 - 272, 1500);
+	draws_add(&b, 272, 1600);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_true(fabs(difference.probability - 2 * 0.0495) < 0.001);
+	draws_init(&b);
+	draws_add(&b, 20000 - 390, 1500);
+	draws_add(&b, 390, 1600);
+	hist_compare(&a.side, &b.side, &difference);
+	assert_true(fabs(difference.probability - 2 * 0.000996) < 0.00001);
+}
+
+/* The bound is one: never below the binomial tail, and no event is no surprise. */
+static void test_chance_of_count(void **state)
+{
+	(void)state;
+	assert_true(chance_of_count(0, 0, 0.5) == 1);
+	assert_true(chance_of_count(5, 10, 0.5) == 1);
+	/* All of ten heads: exactly 2^-10. */
+	assert_true(fabs(chance_of_count(10, 10, 0.5) - 1.0 / 1024) < 1e-12);
+	/* At least 9 of 10: 11 / 1024. */
+	assert_true(chance_of_count(9, 10, 0.5) > 11.0 / 1024);
+	assert_true(chance_of_count(9, 10, 0.5) < 0.03);
+	assert_true(chance_of_count(0, 100, 0.5) < 1e-30);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_power),
+		cmocka_unit_test(test_matters),      cmocka_unit_test(test_tail),
+		cmocka_unit_test(test_differs),      cmocka_unit_test(test_too_few),
+		cmocka_unit_test(test_probability),  cmocka_unit_test(test_chance_of_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
