@@ -23,15 +23,31 @@ int64_t clock_real_ns(void)
 	return (int64_t)clock_ns(CLOCK_REALTIME);
 }
 
+/* Whole seconds, rounded down before 1970 too, and what is left. */
+static time_t split_seconds(int64_t real_ns, int64_t *fraction)
+{
+	*fraction = (real_ns % (int64_t)NS_PER_SEC + (int64_t)NS_PER_SEC) % (int64_t)NS_PER_SEC;
+	return (time_t)((real_ns - *fraction) / (int64_t)NS_PER_SEC);
+}
+
 void clock_rfc3339(int64_t real_ns, char *buf, size_t size)
 {
-	int64_t fraction =
-		(real_ns % (int64_t)NS_PER_SEC + (int64_t)NS_PER_SEC) % (int64_t)NS_PER_SEC;
-	time_t seconds = (time_t)((real_ns - fraction) / (int64_t)NS_PER_SEC);
+	int64_t fraction;
+	time_t seconds = split_seconds(real_ns, &fraction);
 	struct tm utc;
 	size_t used;
 
 	gmtime_r(&seconds, &utc);
 	used = strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &utc);
 	snprintf(buf + used, size - used, ".%09lldZ", (long long)fraction);
+}
+
+void clock_local(int64_t real_ns, char *buf, size_t size)
+{
+	int64_t fraction;
+	time_t seconds = split_seconds(real_ns, &fraction);
+	struct tm local;
+
+	if (!localtime_r(&seconds, &local) || !strftime(buf, size, "%F %T", &local))
+		snprintf(buf, size, "-");
 }

@@ -20,4 +20,9 @@ int64_t clock_real_ns(void);
 /* RFC 3339 in UTC with nanoseconds: 2026-01-31T23:59:59.000000000Z. */
 void clock_rfc3339(int64_t real_ns, char *buf, size_t size);
 
+#define CLOCK_LOCAL_SIZE 32
+
+/* For people: date, blank, time in the local time zone, 2026-01-31 23:59:59, rounded down. */
+void clock_local(int64_t real_ns, char *buf, size_t size);
+
 #endif

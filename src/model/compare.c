@@ -17,9 +17,8 @@
 #include "model/unit.h"
 
 const char *const compare_words[NR_COMPARE_WORD] = {
-	[COMPARE_TOO_FEW] = "too few", [COMPARE_NO_CHANGE] = "no change",
-	[COMPARE_FASTER] = "faster",   [COMPARE_SLOWER] = "slower",
-	[COMPARE_DIFFERS] = "differs", [COMPARE_NEW] = "new",
+	[COMPARE_TOO_FEW] = "too few", [COMPARE_NO_CHANGE] = "alike", [COMPARE_FASTER] = "faster",
+	[COMPARE_SLOWER] = "slower",   [COMPARE_DIFFERS] = "differs", [COMPARE_NEW] = "new",
 	[COMPARE_GONE] = "gone",
 };
 

@@ -88,26 +88,3 @@ bool comparison_regressions(const struct comparison_list *list, const struct com
 	*ret = found;
 	return any;
 }
-
-const struct comparison *comparison_worst(const struct comparison_list *list,
-					  const struct regression_rule *rule,
-					  enum regression_kind *ret_kind, double *ret_rise)
-{
-	const struct comparison *worst = NULL;
-	struct regressions found;
-	double most = 0;
-
-	for (size_t i = 0; i < list->count; i++) {
-		comparison_regressions(list, &list->items[i], rule, &found);
-		for (int kind = 0; kind < NR_REGRESSION_KIND; kind++) {
-			if (found.rise[kind] <= most)
-				continue;
-			most = found.rise[kind];
-			worst = &list->items[i];
-			*ret_kind = (enum regression_kind)kind;
-		}
-	}
-	if (worst)
-		*ret_rise = most;
-	return worst;
-}

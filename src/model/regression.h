@@ -35,9 +35,4 @@ struct regressions {
 bool comparison_regressions(const struct comparison_list *list, const struct comparison *item,
 			    const struct regression_rule *rule, struct regressions *ret);
 
-/* The comparison with the largest rise, and its kind; NULL when nothing regressed. */
-const struct comparison *comparison_worst(const struct comparison_list *list,
-					  const struct regression_rule *rule,
-					  enum regression_kind *ret_kind, double *ret_rise);
-
 #endif

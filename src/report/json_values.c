@@ -79,7 +79,9 @@ int json_add_head(json_t *to, const struct snapshot *snapshot)
 int json_write_line(const json_t *json, FILE *out)
 {
 	/* ASCII only: a terminal acts on some characters beyond it, such as U+009B. */
-	if (json_dumpf(json, out, JSON_COMPACT | JSON_ENSURE_ASCII) || fputc('\n', out) == EOF)
+	const size_t flags = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6);
+
+	if (json_dumpf(json, out, flags) || fputc('\n', out) == EOF)
 		return -EIO;
 	return 0;
 }

@@ -130,3 +130,17 @@ size_t text_width(const char *text)
 		width += (*text & 0xc0) != 0x80;
 	return width;
 }
+
+void text_cut(char *text, size_t width)
+{
+	size_t at = 0;
+
+	if (text_width(text) <= width)
+		return;
+	for (size_t seen = 0; text[at]; at++) {
+		seen += (text[at] & 0xc0) != 0x80;
+		if (seen > width - 2)
+			break;
+	}
+	strcpy(text + at, "..");
+}

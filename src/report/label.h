@@ -43,4 +43,7 @@ void text_escape_visible(const char *bytes, size_t size, char *out);
 /* Columns on a screen that valid UTF-8 without control characters takes, as far as we know. */
 size_t text_width(const char *text);
 
+/* Cuts such a text to so many columns, 2 at least; its end then is "..". */
+void text_cut(char *text, size_t width);
+
 #endif

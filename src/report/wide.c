@@ -134,21 +134,6 @@ static int wide_make_grid(struct wide *wide)
 	return 0;
 }
 
-/* Cuts a text to so many characters. */
-static void text_cut(char *text, size_t width)
-{
-	size_t at = 0;
-
-	if (text_width(text) <= width)
-		return;
-	for (size_t seen = 0; text[at]; at++) {
-		seen += (text[at] & 0xc0) != 0x80;
-		if (seen > width - 2)
-			break;
-	}
-	strcpy(text + at, "..");
-}
-
 static void number_format(const struct wide *wide, const struct column *column, uint64_t value,
 			  char *buf, size_t size)
 {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reports of `bpftruss compare`. Calls that wait for work stand apart, as in the wide table. Of
+ * the table's options they obey keys, top (of each half), width and waiting. All return 0 or a
+ * negative errno: -ENOMEM, or what the stream failed with.
+ */
+#ifndef BPFTRUSS_REPORT_COMPARE_H
+#define BPFTRUSS_REPORT_COMPARE_H
+
+#include <stdio.h>
+
+#include "model/compare.h"
+#include "model/regression.h"
+#include "report/table.h"
+
+/* A snapshot, and what the user called it: a baseline, a file, a span, now. Untrusted, borrowed. */
+struct compare_source {
+	const char *label;
+	const struct snapshot *snapshot;
+};
+
+struct compare_input {
+	struct compare_source a, b;
+	double fail_over; /* --fail-over: 0.2 for 20%; 0: nothing fails */
+};
+
+enum compare_half { COMPARE_WORKING, COMPARE_WAITING, NR_COMPARE_HALF };
+
+struct compare_part {
+	struct comparison_list list;
+	struct regression_rule rule;
+	size_t shown; /* the first of them; the others are left out by --top */
+};
+
+/* What both reports show, and what an exit status depends on. */
+struct compare_view {
+	struct compare_part parts[NR_COMPARE_HALF];
+	size_t groups, left_out;
+	size_t words[NR_COMPARE_WORD]; /* groups with it, also those left out */
+	size_t failed;                 /* groups with a regression, also those left out */
+};
+
+/* The view points into the snapshots. Returns 0 or -ENOMEM. */
+int compare_view_make(const struct compare_input *input, const struct table_options *options,
+		      struct compare_view *ret);
+void compare_view_done(struct compare_view *view);
+
+/* The scope in which a comparison's keys are read, and the group to read them from. */
+const struct group *comparison_group(const struct comparison *item,
+				     const struct compare_input *input, unsigned int keys,
+				     struct column_scope *ret);
+
+/* Parts of the table: what a and b are; then what of them is not exact, or not alike. */
+int compare_heading_print(const struct compare_input *input, const struct table_options *options,
+			  FILE *out);
+int compare_doubts_print(const struct compare_input *input, FILE *out);
+
+/* A table with both sides of each group, and sentences on what changed and what failed. */
+int report_comparison(const struct compare_input *input, const struct compare_view *view,
+		      const struct table_options *options, FILE *out);
+
+/* The same as one JSON object on one line. */
+int report_comparison_json(const struct compare_input *input, const struct compare_view *view,
+			   FILE *out);
+
+#endif

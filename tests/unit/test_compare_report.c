@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report of a comparison: golden files at several widths, JSON, what fails and why. */
+#include "tables.h"
+
+#include <jansson.h>
+
+#include "report/compare.h"
+
+static void take_calls(struct builder *builder, const char *name, uint64_t count, uint64_t wall_ns)
+{
+	struct row row;
+
+	row_init_named(&row, 100, ABI_OF_TESTS, name);
+	row_add_calls(&row, count, wall_ns, wall_ns / 2, 0);
+	builder_take_row(builder, &row);
+}
+
+static void take_errors(struct builder *builder, const char *name, uint64_t count)
+{
+	struct row row;
+
+	row_init_named(&row, 100, ABI_OF_TESTS, name);
+	row_add_calls(&row, count, 3 * USEC, 0, 0);
+	row_add_errors(&row, ENOENT, count);
+	builder_take_row(builder, &row);
+}
+
+static struct snapshot *side_take(struct builder *builder, uint64_t seconds)
+{
+	struct snapshot *snapshot;
+
+	web_process(builder, 100, "nginx", 33, 7, 0);
+	snapshot = snapshot_take(builder);
+	snapshot->start_ns = 1793350800000000000; /* 2026-10-30 09:00:00 UTC */
+	snapshot->end_ns = snapshot->start_ns + (int64_t)(seconds * SEC);
+	snapshot->elapsed_ns = seconds * SEC;
+	names_add(&snapshot->users, &snapshot->nr_users, 33, "www-data");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 7, "/system.slice/nginx.service");
+	return snapshot;
+}
+
+/* An hour as it should be. */
+static struct snapshot *side_before(void)
+{
+	struct builder *builder = builder_make();
+
+	take_calls(builder, "read", 3600000, 2 * USEC);
+	take_calls(builder, "write", 360000, 12 * USEC);
+	take_calls(builder, "openat", 72000, 4 * USEC);
+	take_errors(builder, "openat", 360);
+	take_calls(builder, "fstat", 72000, 700);
+	take_calls(builder, "fsync", 3600, 2 * MSEC);
+	take_calls(builder, "getrandom", 15, 300);
+	take_calls(builder, "unlinkat", 40, 90 * USEC);
+	take_calls(builder, "pread64", 36000, 50 * USEC);
+	take_calls(builder, "epoll_pwait", 360000, 9 * MSEC);
+	take_calls(builder, "futex", 900, 2 * MSEC);
+	return side_take(builder, 3600);
+}
+
+/* A minute with a slow disk, a missing file, no random numbers and a new call. */
+static struct snapshot *side_after(void)
+{
+	struct builder *builder = builder_make();
+
+	take_calls(builder, "read", 59000, 2 * USEC);
+	take_calls(builder, "write", 5900, 12 * USEC);
+	take_calls(builder, "write", 200, 3 * MSEC);
+	take_calls(builder, "openat", 1200, 4 * USEC);
+	take_errors(builder, "openat", 2400);
+	take_calls(builder, "fstat", 1250, 700);
+	take_calls(builder, "fsync", 66, 48 * MSEC);
+	take_calls(builder, "unlinkat", 1, 90 * USEC);
+	take_calls(builder, "pread64", 1200, 20 * USEC);
+	take_calls(builder, "renameat", 130, 25 * USEC);
+	take_calls(builder, "epoll_pwait", 5000, 10 * MSEC);
+	return side_take(builder, 60);
+}
+
+struct fixture {
+	struct snapshot *a, *b;
+	struct compare_input input;
+};
+
+static struct fixture fixture_make(void)
+{
+	struct fixture fixture = { side_before(), side_after(), { .fail_over = 0 } };
+
+	fixture.input.a = (struct compare_source){ "baseline monday", fixture.a };
+	fixture.input.b = (struct compare_source){ "now", fixture.b };
+	return fixture;
+}
+
+static void fixture_done(struct fixture *fixture)
+{
+	snapshot_free(fixture->a);
+	snapshot_free(fixture->b);
+}
+
+static char *render(const struct compare_input *input, const struct table_options *options,
+		    bool json)
+{
+	__cleanup(compare_view_done) struct compare_view view = { .groups = 0 };
+	struct text_stream stream;
+	FILE *out = text_open(&stream);
+
+	assert_int_equal(compare_view_make(input, options, &view), 0);
+	if (json)
+		assert_int_equal(report_comparison_json(input, &view, out), 0);
+	else
+		assert_int_equal(report_comparison(input, &view, options, out), 0);
+	return text_close(&stream);
+}
+
+static void test_golden(void **state)
+{
+	static const struct {
+		const char *golden;
+		struct table_options options;
+		double fail_over;
+	} cases[] = {
+		{ "compare_80", { .width = 80 }, 0 },
+		{ "compare_100", { .width = 100 }, 0.2 },
+		{ "compare_160", { .width = 160 }, 0 },
+		{ "compare_all", { .keys = GROUP_UNIT | GROUP_COMM | GROUP_SYSCALL }, 0.5 },
+		{ "compare_top", { .width = 80, .top = 3 }, 0.2 },
+		{ "compare_comm", { .width = 80, .keys = GROUP_COMM }, 50 },
+	};
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__cleanup(freep) char *text = NULL;
+
+		fixture.input.fail_over = cases[i].fail_over;
+		text = render(&fixture.input, &cases[i].options, false);
+		golden_check(cases[i].golden, text);
+	}
+}
+
+/* Two hosts, of which one counted slow calls only and lost some. */
+static void test_unlike(void **state)
+{
+	const struct table_options options = { .width = 100 };
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	free(fixture.b->host);
+	fixture.b->host = strdup("web-2\x1b[2J");
+	fixture.b->slower_than_ns = 10 * MSEC;
+	fixture.b->losses.count[LOSS_TASK_TABLE_FULL] = 12;
+	fixture.b->elapsed_ns = 0;
+	fixture.input.b.label = "/tmp/\xff\n.json";
+	text = render(&fixture.input, &options, false);
+	golden_check("compare_unlike", text);
+}
+
+static void test_empty(void **state)
+{
+	const struct table_options options = { .width = 80 };
+	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
+	const struct compare_input input = { { "a", empty }, { "b", empty }, 0.2 };
+	__cleanup(freep) char *text = render(&input, &options, false);
+
+	(void)state;
+	golden_check("compare_empty", text);
+}
+
+static void test_json(void **state)
+{
+	const struct table_options options = { .top = 4 };
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	__cleanup(freep) char *text = NULL, *masked = NULL;
+
+	(void)state;
+	fixture.input.fail_over = 0.2;
+	text = render(&fixture.input, &options, true);
+	masked = version_mask(text);
+	golden_check("compare_json", masked);
+}
+
+/* Every group is in the object, and the sums are those of the groups. */
+static void test_json_sums(void **state)
+{
+	const struct table_options options = { 0 };
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	__cleanup(freep) char *text = render(&fixture.input, &options, true);
+	json_t *json = json_loads(text, 0, NULL), *group;
+	json_int_t calls[2] = { 0 }, expected[2];
+	size_t i;
+
+	(void)state;
+	assert_non_null(json);
+	assert_true(json_is_null(json_object_get(json, "fail_over")));
+	json_array_foreach(json_object_get(json, "groups"), i, group)
+	{
+		if (json_is_true(json_object_get(group, "waiting")))
+			continue;
+		assert_int_equal(json_unpack(group, "{s:{s:I}}", "a", "calls", &expected[0]) == 0,
+				 json_is_object(json_object_get(group, "a")));
+		for (int side = 0; side < 2; side++) {
+			const json_t *at = json_object_get(group, side ? "b" : "a");
+
+			calls[side] += json_integer_value(json_object_get(at, "calls"));
+		}
+	}
+	assert_int_equal(json_unpack(json, "{s:{s:{s:I},s:{s:I}}}", "working", "a", "calls",
+				     &expected[0], "b", "calls", &expected[1]),
+			 0);
+	assert_int_equal(calls[0], expected[0]);
+	assert_int_equal(calls[1], expected[1]);
+	json_decref(json);
+}
+
+/* The table is never wider than asked, and wider ones have all columns of narrower ones. */
+static void test_fits(void **state)
+{
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	size_t before = 0;
+
+	(void)state;
+	for (int width = 76; width < 200; width += 4) {
+		const struct table_options options = { .width = width };
+		__cleanup(freep) char *text = render(&fixture.input, &options, false);
+		size_t columns = 0;
+
+		*strstr(text, "\nbeyond noise") = '\0';
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+			assert_in_range(strlen(line), 1, width);
+			assert_int_not_equal(line[strlen(line) - 1], ' ');
+			if (strncmp(line, "syscall", 7))
+				continue;
+			for (const char *at = line; (at = strstr(at, "  ")); at += strspn(at, " "))
+				columns++;
+		}
+		assert_true(columns >= before);
+		before = columns;
+	}
+	assert_int_equal(before, 15);
+}
+
+/* What fails does not depend on what is shown. */
+static void test_failed(void **state)
+{
+	const struct table_options options = { .top = 1 }, all = { 0 };
+	__cleanup(compare_view_done) struct compare_view cut = { .groups = 0 };
+	__cleanup(compare_view_done) struct compare_view whole = { .groups = 0 };
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+
+	(void)state;
+	fixture.input.fail_over = 0.2;
+	assert_int_equal(compare_view_make(&fixture.input, &options, &cut), 0);
+	assert_int_equal(compare_view_make(&fixture.input, &all, &whole), 0);
+	assert_int_equal(cut.failed, whole.failed);
+	assert_true(cut.failed > 1);
+	assert_int_equal(cut.left_out, whole.groups - 2);
+	compare_view_done(&whole);
+	fixture.input.fail_over = 0;
+	assert_int_equal(compare_view_make(&fixture.input, &all, &whole), 0);
+	assert_int_equal(whole.failed, 0);
+}
+
+static void test_failing_stream(void **state)
+{
+	const struct table_options options = { 0 };
+	__cleanup(compare_view_done) struct compare_view view = { .groups = 0 };
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	__cleanup(fclosep) FILE *full = full_open();
+
+	(void)state;
+	assert_int_equal(compare_view_make(&fixture.input, &options, &view), 0);
+	assert_int_equal(report_comparison(&fixture.input, &view, &options, full), -EIO);
+	assert_int_equal(report_comparison_json(&fixture.input, &view, full), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),    cmocka_unit_test(test_unlike),
+		cmocka_unit_test(test_empty),     cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json_sums), cmocka_unit_test(test_fits),
+		cmocka_unit_test(test_failed),    cmocka_unit_test(test_failing_stream),
+	};
+
+	setenv("TZ", "UTC", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
