@@ -47,6 +47,52 @@ int parse_time(const char *option, const char *arg, uint64_t *ret_ns, struct dia
 	return 0;
 }
 
+/* A plain decimal number in front of a unit; NULL if there is none. Returns what follows it. */
+static const char *parse_amount(const char *arg, double *ret)
+{
+	char *end;
+
+	*ret = strtod(arg, &end);
+	if (!(isdigit((unsigned char)*arg) || *arg == '.') || end == arg || strpbrk(arg, "xXpPeE"))
+		return NULL;
+	return end;
+}
+
+int parse_size(const char *option, const char *arg, uint64_t low, uint64_t *ret, struct diag *d)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} units[] = { { "", 1 }, { "K", 0x1p10 }, { "M", 0x1p20 }, { "G", 0x1p30 } };
+	double value, bytes = -1;
+	const char *unit = parse_amount(arg, &value);
+
+	for (size_t i = 0; unit && i < ARRAY_SIZE(units); i++) {
+		if (!strcmp(unit, units[i].name))
+			bytes = value * units[i].bytes;
+	}
+	if (!(bytes >= (double)low) || bytes > 0x1p50)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" is not a size from %llu KiB up, such as 8M or 2G",
+				option, arg, (unsigned long long)(low >> 10));
+	*ret = (uint64_t)bytes;
+	return 0;
+}
+
+int parse_percent(const char *option, const char *arg, double *ret, struct diag *d)
+{
+	char *end;
+	double percent = strtod(arg, &end);
+
+	if (!(isdigit((unsigned char)*arg) || *arg == '.') || strcmp(end, "%") ||
+	    strpbrk(arg, "xXeE") || !(percent >= 1e-3) || percent > 1e6)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: \"%s\" is not a percentage, such as 20%% or 0.5%%", option,
+				arg);
+	*ret = percent / 100;
+	return 0;
+}
+
 int parse_limit(const char *option, const char *arg, uint32_t high, uint32_t *ret, struct diag *d)
 {
 	char *end;

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the grammar of times. Invariant: what is accepted was read to its last character. */
+#include "base/moment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* The year 2262 is where 64 bits of ns end. */
+#define YEAR_LAST      2261
+#define SECONDS_LAST   9200000000LL
+#define DURATION_LAST  (100ULL * 366 * 86400)
+#define FRACTION_WIDTH 9
+
+/* Exactly so many digits, at most high; moves on. */
+static bool take_digits(const char **at, int width, int low, int high, int *ret)
+{
+	int value = 0;
+
+	for (int i = 0; i < width; i++) {
+		if (!isdigit((unsigned char)(*at)[i]))
+			return false;
+		value = value * 10 + ((*at)[i] - '0');
+	}
+	*at += width;
+	*ret = value;
+	return value >= low && value <= high;
+}
+
+static bool take_char(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	(*at)++;
+	return true;
+}
+
+/* HH:MM[:SS[.fraction]] */
+static bool take_time_of_day(const char **at, struct tm *tm, int64_t *fraction_ns)
+{
+	int64_t unit = NS_PER_SEC;
+
+	*fraction_ns = 0;
+	tm->tm_sec = 0;
+	if (!take_digits(at, 2, 0, 23, &tm->tm_hour) || !take_char(at, ':') ||
+	    !take_digits(at, 2, 0, 59, &tm->tm_min))
+		return false;
+	if (!take_char(at, ':'))
+		return true;
+	if (!take_digits(at, 2, 0, 59, &tm->tm_sec))
+		return false;
+	if (!take_char(at, '.'))
+		return true;
+	if (!isdigit((unsigned char)**at))
+		return false;
+	for (int i = 0; i < FRACTION_WIDTH && isdigit((unsigned char)**at); i++) {
+		unit /= 10;
+		*fraction_ns += unit * (*(*at)++ - '0');
+	}
+	return true;
+}
+
+/* The earliest moment at which local clocks showed this, or as much after a gap. */
+static int64_t local_seconds(const struct tm *tm)
+{
+	int64_t earliest = INT64_MAX, latest = INT64_MIN;
+
+	for (int is_dst = 0; is_dst < 2; is_dst++) {
+		struct tm shown = *tm;
+		int64_t seconds;
+
+		shown.tm_isdst = is_dst;
+		seconds = mktime(&shown);
+		if (seconds > latest)
+			latest = seconds;
+		if (shown.tm_hour == tm->tm_hour && shown.tm_min == tm->tm_min &&
+		    shown.tm_isdst == is_dst && seconds < earliest)
+			earliest = seconds;
+	}
+	return earliest == INT64_MAX ? latest : earliest;
+}
+
+/* The fields of local time, so many days before now. */
+static struct tm local_day(int64_t now_ns, int days_before)
+{
+	time_t seconds = (time_t)(now_ns / (int64_t)NS_PER_SEC);
+	struct tm now = { 0 }, day = { 0 };
+
+	localtime_r(&seconds, &now);
+	day.tm_year = now.tm_year;
+	day.tm_mon = now.tm_mon;
+	day.tm_mday = now.tm_mday - days_before;
+	/* In UTC, which has every day and hour, to get over the first of a month. */
+	timegm(&day);
+	return day;
+}
+
+static bool parse_word(const char *text, int64_t now_ns, int64_t *ret_ns)
+{
+	static const struct {
+		const char *word;
+		int days_before;
+	} days[] = { { "today", 0 }, { "yesterday", 1 } };
+
+	if (!strcmp(text, "now")) {
+		*ret_ns = now_ns;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+		struct tm day = local_day(now_ns, days[i].days_before);
+
+		if (strcmp(text, days[i].word))
+			continue;
+		*ret_ns = local_seconds(&day) * (int64_t)NS_PER_SEC;
+		return true;
+	}
+	return false;
+}
+
+static bool parse_epoch(const char *text, int64_t now_ns, int64_t *ret_ns)
+{
+	char *end;
+	long long seconds;
+
+	(void)now_ns;
+	if (text[0] != '@' || !isdigit((unsigned char)text[1]))
+		return false;
+	errno = 0;
+	seconds = strtoll(text + 1, &end, 10);
+	if (*end || errno || seconds > SECONDS_LAST)
+		return false;
+	*ret_ns = seconds * (int64_t)NS_PER_SEC;
+	return true;
+}
+
+static bool parse_time_of_day(const char *text, int64_t now_ns, int64_t *ret_ns)
+{
+	struct tm time = { 0 };
+	int64_t fraction_ns;
+
+	if (!take_time_of_day(&text, &time, &fraction_ns) || *text)
+		return false;
+	for (int days_before = 0; days_before < 2; days_before++) {
+		struct tm day = local_day(now_ns, days_before);
+
+		day.tm_hour = time.tm_hour;
+		day.tm_min = time.tm_min;
+		day.tm_sec = time.tm_sec;
+		*ret_ns = local_seconds(&day) * (int64_t)NS_PER_SEC + fraction_ns;
+		if (*ret_ns <= now_ns)
+			break;
+	}
+	return true;
+}
+
+/* YYYY-MM-DD of a day that there is. */
+static bool take_date(const char **at, struct tm *tm)
+{
+	struct tm day;
+
+	if (!take_digits(at, 4, 1970, YEAR_LAST, &tm->tm_year) || !take_char(at, '-') ||
+	    !take_digits(at, 2, 1, 12, &tm->tm_mon) || !take_char(at, '-') ||
+	    !take_digits(at, 2, 1, 31, &tm->tm_mday))
+		return false;
+	tm->tm_year -= 1900;
+	tm->tm_mon--;
+	day = *tm;
+	timegm(&day);
+	return day.tm_mday == tm->tm_mday;
+}
+
+/* Z, +HH:MM or -HH:MM; what to add to the time to get UTC. */
+static bool take_zone(const char **at, int64_t *ret_seconds)
+{
+	int hours, minutes, sign = **at == '+' ? -1 : 1;
+
+	*ret_seconds = 0;
+	if (take_char(at, 'Z'))
+		return true;
+	if (!take_char(at, '+') && !take_char(at, '-'))
+		return false;
+	if (!take_digits(at, 2, 0, 23, &hours) || !take_char(at, ':') ||
+	    !take_digits(at, 2, 0, 59, &minutes))
+		return false;
+	*ret_seconds = sign * (hours * 3600LL + minutes * 60LL);
+	return true;
+}
+
+static bool parse_date(const char *text, int64_t now_ns, int64_t *ret_ns)
+{
+	int64_t fraction_ns = 0, zone_seconds = 0, seconds;
+	struct tm tm = { 0 };
+
+	(void)now_ns;
+	if (!take_date(&text, &tm))
+		return false;
+	if ((*text == 'T' || *text == ' ') && text++ && !take_time_of_day(&text, &tm, &fraction_ns))
+		return false;
+	if (!*text)
+		seconds = local_seconds(&tm);
+	else if (take_zone(&text, &zone_seconds) && !*text)
+		seconds = (int64_t)timegm(&tm) + zone_seconds;
+	else
+		return false;
+	*ret_ns = seconds * (int64_t)NS_PER_SEC + fraction_ns;
+	return true;
+}
+
+/* Numbers with their units, each unit smaller than the one before. */
+static bool take_duration(const char **at, uint64_t *ret_seconds)
+{
+	static const struct {
+		char unit;
+		uint64_t seconds;
+	} units[] = { { 'w', 604800 }, { 'd', 86400 }, { 'h', 3600 }, { 'm', 60 }, { 's', 1 } };
+	uint64_t sum = 0;
+	size_t next = 0;
+
+	while (isdigit((unsigned char)**at)) {
+		uint64_t number = 0;
+
+		for (; isdigit((unsigned char)**at); (*at)++) {
+			number = number * 10 + (uint64_t)(**at - '0');
+			if (number > DURATION_LAST)
+				return false;
+		}
+		while (next < ARRAY_SIZE(units) && units[next].unit != **at)
+			next++;
+		if (next == ARRAY_SIZE(units) || number > DURATION_LAST / units[next].seconds)
+			return false;
+		(*at)++;
+		sum += number * units[next++].seconds;
+	}
+	*ret_seconds = sum;
+	return sum > 0 && sum <= DURATION_LAST;
+}
+
+static bool parse_ago(const char *text, int64_t now_ns, int64_t *ret_ns)
+{
+	uint64_t seconds;
+
+	if (!take_duration(&text, &seconds) || (*text && strcmp(text, " ago")))
+		return false;
+	*ret_ns = now_ns - (int64_t)(seconds * NS_PER_SEC);
+	return true;
+}
+
+int moment_parse(const char *option, const char *text, int64_t now_ns, int64_t *ret_ns,
+		 struct diag *d)
+{
+	static bool (*const forms[])(const char *, int64_t, int64_t *) = {
+		parse_word, parse_epoch, parse_time_of_day, parse_date, parse_ago,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		int64_t ns;
+
+		if (forms[i](text, now_ns, &ns)) {
+			*ret_ns = ns;
+			return 0;
+		}
+	}
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"%s: \"%.64s\" is not a time, such as now, \"10m ago\", 2h30m, yesterday, "
+			"14:05, \"2026-11-19 14:05\", 2026-11-19T14:05Z or @1763560000",
+			option, text);
+}
+
+int duration_parse(const char *option, const char *text, uint64_t *ret_ns, struct diag *d)
+{
+	const char *at = text;
+	uint64_t seconds;
+
+	if (!take_duration(&at, &seconds) || *at)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" is not a duration, such as 30s, 10m, 2h30m or 1d",
+				option, text);
+	*ret_ns = seconds * NS_PER_SEC;
+	return 0;
+}
+
+bool span_is(const char *text)
+{
+	return strstr(text, "..") != NULL;
+}
+
+int span_parse(const char *option, const char *text, int64_t now_ns, int64_t *ret_from_ns,
+	       int64_t *ret_to_ns, struct diag *d)
+{
+	const char *dots = strstr(text, "..");
+	int64_t from_ns, to_ns = now_ns;
+	char from[64];
+	int err = 0;
+
+	if (!dots || dots == text || (size_t)(dots - text) >= sizeof(from))
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"%s: \"%.64s\" is not a span, such as 14:00..14:30, yesterday..today "
+			"or \"10m ago..now\"",
+			option, text);
+	snprintf(from, sizeof(from), "%.*s", (int)(dots - text), text);
+	err = moment_parse(option, from, now_ns, &from_ns, d);
+	if (!err && dots[2])
+		err = moment_parse(option, dots + 2, now_ns, &to_ns, d);
+	if (err)
+		return err;
+	if (from_ns >= to_ns)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" ends before it begins; write the earlier time first",
+				option, text);
+	*ret_from_ns = from_ns;
+	*ret_to_ns = to_ns;
+	return 0;
+}
