@@ -7,30 +7,6 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 
-static int names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
-{
-	struct id_name *grown = reallocarray(*names, *count + 1, sizeof(*grown));
-	char *copy = strdup(name);
-
-	if (grown)
-		*names = grown;
-	if (!grown || !copy) {
-		free(copy);
-		return -ENOMEM;
-	}
-	grown[(*count)++] = (struct id_name){ id, copy };
-	return 0;
-}
-
-static const char *names_find(const struct id_name *names, size_t count, uint64_t id)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (names[i].id == id)
-			return names[i].name;
-	}
-	return NULL;
-}
-
 const char *collector_cgroup(struct collector *c, uint64_t id)
 {
 	/* It was made before its first process was: what tells of it is in the ring by now. */
@@ -43,10 +19,10 @@ static int name_user(struct snapshot *s, uint32_t uid)
 {
 	struct passwd *entry;
 
-	if (names_find(s->users, s->nr_users, uid))
+	if (id_names_find(s->users, s->nr_users, uid))
 		return 0;
 	entry = getpwuid(uid);
-	return entry ? names_add(&s->users, &s->nr_users, uid, entry->pw_name) : 0;
+	return entry ? id_names_add(&s->users, &s->nr_users, uid, entry->pw_name) : 0;
 }
 
 int snapshot_name_ids(struct collector *c, struct snapshot *s)
@@ -59,13 +35,13 @@ int snapshot_name_ids(struct collector *c, struct snapshot *s)
 			continue;
 		if (name_user(s, process->uid))
 			return -ENOMEM;
-		if (names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
+		if (id_names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;
 		path = collector_cgroup(c, process->cgroup_id);
 		/* One that nobody knows any more has no name. */
 		if (path && !*path)
 			continue;
-		if (!path || names_add(&s->cgroups, &s->nr_cgroups, process->cgroup_id, path))
+		if (!path || id_names_add(&s->cgroups, &s->nr_cgroups, process->cgroup_id, path))
 			return -ENOMEM;
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the life and the look-ups of snapshots. Invariant: processes and rows are sorted. */
+/* Owns the life and the look-ups of snapshots. Invariant: all its lists are sorted. */
 #include "model/snapshot.h"
 
 #include <errno.h>
@@ -124,23 +124,58 @@ const struct row *snapshot_find_row(const struct snapshot *snapshot, const struc
 	return bsearch(identity, snapshot->rows, snapshot->nr_rows, sizeof(*identity), compare_row);
 }
 
-static const char *names_find(const struct id_name *names, size_t count, uint64_t id)
+/* Where an id is or would have to be. */
+static size_t names_place(const struct id_name *names, size_t count, uint64_t id)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (names[i].id == id)
-			return names[i].name;
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (names[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low;
+}
+
+const char *id_names_find(const struct id_name *names, size_t count, uint64_t id)
+{
+	size_t at = names_place(names, count, id);
+
+	return at < count && names[at].id == id ? names[at].name : NULL;
+}
+
+int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
+{
+	size_t at = names_place(*names, *count, id);
+	struct id_name *grown;
+	char *copy;
+
+	if (at < *count && (*names)[at].id == id)
+		return 0;
+	grown = reallocarray(*names, *count + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*names = grown;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	memmove(&grown[at + 1], &grown[at], (*count - at) * sizeof(*grown));
+	grown[at] = (struct id_name){ id, copy };
+	(*count)++;
+	return 0;
 }
 
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid)
 {
-	return names_find(snapshot->users, snapshot->nr_users, uid);
+	return id_names_find(snapshot->users, snapshot->nr_users, uid);
 }
 
 const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id)
 {
-	return names_find(snapshot->cgroups, snapshot->nr_cgroups, cgroup_id);
+	return id_names_find(snapshot->cgroups, snapshot->nr_cgroups, cgroup_id);
 }
 
 uint64_t snapshot_user_ns(const struct snapshot *snapshot)

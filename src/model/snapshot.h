@@ -51,6 +51,12 @@ struct id_name {
 	char *name; /* owned */
 };
 
+/* A list of names is sorted by id. NULL when absent. */
+const char *id_names_find(const struct id_name *names, size_t count, uint64_t id);
+
+/* Adds a copy of a name; one whose id is there already changes nothing. Returns 0 or -ENOMEM. */
+int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char *name);
+
 struct snapshot {
 	char *host, *boot_id, *kernel;
 	int64_t start_ns, end_ns; /* CLOCK_REALTIME */

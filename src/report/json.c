@@ -1,295 +1,348 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns the JSON contract (schema 1): names, units and order of the keys. Numbers are integers in
- * the unit their key names; what the kernel cannot tell is null, never 0.
+ * the unit their key names; what the kernel cannot tell is null, never 0. Whatever a report shows of
+ * a snapshot is in it: json_read.c makes the same snapshot of it again.
  */
-#include <errno.h>
-
 #include "base/mem.h"
-#include "report/json_values.h"
 #include "model/unit.h"
 #include "report/frames.h"
-#include "report/label.h"
+#include "report/json_stream.h"
+#include "report/json_values.h"
 #include "report/report.h"
 #include "syscalls/classes.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
-/* All setters take ownership of the value; a failed allocation shows up in the return value. */
-static int add_times(json_t *to, const struct snapshot *snapshot, const struct row *row)
+static void put_times(struct json_stream *to, const struct snapshot *snapshot,
+		      const struct row *row)
 {
 	bool timed = row_timed(row) > 0;
 	bool runq = timed && snapshot->has_runq;
-	int err = 0;
 
-	err |= json_object_set_new(to, "wall_ns", json_number_if(timed, row->wall_ns));
-	err |= json_object_set_new(to, "cpu_ns", json_number_if(timed, row_cpu_ns(row)));
-	err |= json_object_set_new(to, "runq_ns", json_number_if(runq, row->runq_ns));
-	err |= json_object_set_new(to, "sleep_ns", json_number_if(runq, row_sleep_ns(row)));
-	err |= json_object_set_new(to, "min_ns", json_number_if(timed, row->min_ns));
-	err |= json_object_set_new(to, "max_ns", json_number_if(timed, row->max_ns));
-	return err;
+	json_stream_number_if(to, "wall_ns", timed, row->wall_ns);
+	json_stream_number_if(to, "cpu_ns", timed, row_cpu_ns(row));
+	json_stream_number_if(to, "runq_ns", runq, row->runq_ns);
+	json_stream_number_if(to, "sleep_ns", runq, row_sleep_ns(row));
+	json_stream_number_if(to, "min_ns", timed, row->min_ns);
+	json_stream_number_if(to, "max_ns", timed, row->max_ns);
 }
 
-static int add_percentiles(json_t *to, const struct row *row)
+static void put_percentiles(struct json_stream *to, const struct row *row)
 {
 	static const struct {
 		const char *key;
 		double q;
 	} percentiles[] = { { "p50_ns", 0.50 }, { "p90_ns", 0.90 }, { "p99_ns", 0.99 } };
-	int err = 0;
+	bool timed = row_timed(row) > 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(percentiles); i++) {
-		uint64_t ns =
-			hist_quantile_ns(&row->hist, percentiles[i].q, row->min_ns, row->max_ns);
+		uint64_t ns = timed ? hist_quantile_ns(&row->hist, percentiles[i].q, row->min_ns,
+						       row->max_ns)
+				    : 0;
 
-		err |= json_object_set_new(to, percentiles[i].key,
-					   json_number_if(row_timed(row) > 0, ns));
+		json_stream_number_if(to, percentiles[i].key, timed, ns);
 	}
-	return err;
 }
 
-static json_t *errnos_json(const struct row *row)
+static void put_errnos(struct json_stream *to, const struct row *row)
 {
-	json_t *errnos = json_object();
 	char label[ERRNO_LABEL_MAX];
-	int err = 0;
 
+	json_stream_object(to, "errnos");
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));
-		err |= json_object_set_new(errnos, label, json_number(row->errnos[i].count));
+		json_stream_number(to, label, row->errnos[i].count);
 	}
-	return json_unless(err, errnos);
+	json_stream_end(to);
 }
 
-static json_t *bucket_json(const struct row *row, unsigned int i)
+static void put_histogram(struct json_stream *to, const struct row *row)
 {
-	json_t *bucket = json_array();
-	int err = 0;
-
-	err |= json_array_append_new(bucket, json_number(hist_bucket_low(i)));
-	/* The last has no upper bound. */
-	err |= json_array_append_new(bucket,
-				     json_number_if(i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1)));
-	err |= json_array_append_new(bucket, json_number(hist_count(&row->hist, i)));
-	return json_unless(err, bucket);
-}
-
-static json_t *histogram_json(const struct row *row)
-{
-	json_t *buckets = json_array();
-	int err = 0;
-
+	json_stream_list(to, "histogram");
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
-		if (hist_count(&row->hist, i))
-			err |= json_array_append_new(buckets, bucket_json(row, i));
+		uint64_t count = hist_count(&row->hist, i);
+
+		if (!count)
+			continue;
+		json_stream_list(to, NULL);
+		json_stream_number(to, NULL, hist_bucket_low(i));
+		/* The last has no upper bound. */
+		json_stream_number_if(to, NULL, i + 1 < HIST_BUCKETS, hist_bucket_low(i + 1));
+		json_stream_number(to, NULL, count);
+		json_stream_end(to);
 	}
-	return json_unless(err, buckets);
+	json_stream_end(to);
 }
 
-static int add_counts(json_t *to, const struct snapshot *snapshot, const struct row *row)
+static void put_counts(struct json_stream *to, const struct snapshot *snapshot,
+		       const struct row *row)
 {
-	bool flying = row->in_flight > 0;
-	int err = 0;
-
-	err |= json_object_set_new(to, "calls", json_number(row->calls));
-	err |= json_object_set_new(to, "errors", json_number(row->errors));
-	err |= json_object_set_new(to, "interrupted", json_number(row->interrupted));
-	err |= json_object_set_new(to, "no_return", json_number(row->no_return));
-	err |= json_object_set_new(to, "untimed", json_number(row->untimed));
-	err |= json_object_set_new(to, "denied", json_number(row->denied));
-	err |= json_object_set_new(to, "in_flight", json_number(row->in_flight));
-	err |= json_object_set_new(to, "in_flight_early", json_number(row->in_flight_early));
-	err |= json_object_set_new(to, "oldest_in_flight_ns",
-				   json_number_if(flying, snapshot_oldest_ns(snapshot, row)));
-	return err;
+	json_stream_number(to, "calls", row->calls);
+	json_stream_number(to, "errors", row->errors);
+	json_stream_number(to, "interrupted", row->interrupted);
+	json_stream_number(to, "no_return", row->no_return);
+	json_stream_number(to, "untimed", row->untimed);
+	json_stream_number(to, "denied", row->denied);
+	json_stream_number(to, "in_flight", row->in_flight);
+	json_stream_number(to, "in_flight_early", row->in_flight_early);
+	json_stream_number_if(to, "oldest_in_flight_ns", row->in_flight > 0,
+			      snapshot_oldest_ns(snapshot, row));
 }
 
-static int add_identity(json_t *to, const struct snapshot *snapshot, const struct row *row)
+static void put_identity(struct json_stream *to, const struct row *row,
+			 const struct process *process)
 {
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
 	bool other = row->nr == ROW_NR_OTHER;
 	char name[SYSCALL_NAME_MAX] = "[other]";
-	int err = 0;
 
 	if (!other)
 		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
-	err |= json_object_set_new(to, "pid", json_number_if(row->pid != 0, row->pid));
-	err |= json_object_set_new(to, "comm",
-				   process ? json_untrusted(process->comm, PROCESS_COMM_SIZE)
-					   : json_string("[overflow]"));
-	err |= json_object_set_new(to, "abi", json_string(abi_name(row->abi)));
-	err |= json_object_set_new(to, "nr", other ? json_null() : json_integer(row->nr));
-	err |= json_object_set_new(to, "syscall", json_string(name));
-	return err;
+	json_stream_number_if(to, "pid", row->pid != 0, row->pid);
+	if (process)
+		json_stream_untrusted(to, "comm", process->comm, PROCESS_COMM_SIZE);
+	else
+		json_stream_word(to, "comm", "[overflow]");
+	json_stream_word(to, "abi", abi_name(row->abi));
+	json_stream_number_if(to, "nr", !other, (uint64_t)row->nr);
+	json_stream_word(to, "syscall", name);
 }
 
-static json_t *unit_json(const struct snapshot *snapshot, const struct process *process)
+static void put_unit(struct json_stream *to, const char *cgroup)
 {
-	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL;
 	const char *unit;
 	size_t length;
 
-	if (!path)
-		return json_null();
-	length = cgroup_unit(path, &unit);
-	return json_untrusted(unit, length);
+	if (!cgroup) {
+		json_stream_null(to, "unit");
+		return;
+	}
+	length = cgroup_unit(cgroup, &unit);
+	json_stream_untrusted(to, "unit", unit, length);
+}
+
+static void put_user(struct json_stream *to, const struct snapshot *snapshot,
+		     const struct process *process)
+{
+	bool has_uid = process && process->uid != UID_NONE;
+
+	json_stream_number_if(to, "uid", has_uid, has_uid ? process->uid : 0);
+	json_stream_untrusted_text(to, "user",
+				   process ? snapshot_user(snapshot, process->uid) : NULL);
+}
+
+static uint64_t process_exited(const struct process *process)
+{
+	return process && !process->pid ? process->nr_folded : 0;
 }
 
 /* What else is known of whose calls these are; null what is not, or was not asked for. */
-static int add_owner(json_t *to, const struct snapshot *snapshot, const struct row *row)
+static void put_owner(struct json_stream *to, const struct snapshot *snapshot,
+		      const struct row *row, const struct process *process)
 {
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-	const char *user = process ? snapshot_user(snapshot, process->uid) : NULL;
-	uint64_t exited = process && !process->pid ? process->nr_folded : 0;
-	bool has_uid = process && process->uid != UID_NONE;
-	int err = 0;
-
-	err |= json_object_set_new(to, "tid", json_number_if(row->tid != 0, row->tid));
-	err |= json_object_set_new(to, "uid", json_number_if(has_uid, has_uid ? process->uid : 0));
-	err |= json_object_set_new(to, "user", user ? json_untrusted_text(user) : json_null());
-	err |= json_object_set_new(to, "unit", unit_json(snapshot, process));
-	err |= json_object_set_new(to, "exited", json_number(exited));
-	err |= json_object_set_new(to, "arg0", json_number_if(row->has_arg0, row->arg0));
-	return err;
+	json_stream_number_if(to, "tid", row->tid != 0, row->tid);
+	put_user(to, snapshot, process);
+	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
+	json_stream_number(to, "exited", process_exited(process));
+	json_stream_number_if(to, "arg0", row->has_arg0, row->arg0);
 }
 
-static json_t *frame_json(const struct stack_frame *frame)
-{
-	json_t *to = json_object();
-	int err = 0;
+/* --- stacks ------------------------------------------------------------------------------------- */
 
-	err |= json_object_set_new(
-		to, "module", frame->module ? json_untrusted_text(frame->module) : json_null());
-	err |= json_object_set_new(
-		to, "symbol", frame->symbol ? json_untrusted_text(frame->symbol) : json_null());
-	err |= json_object_set_new(to, "offset", json_number(frame->offset));
-	err |= json_object_set_new(to, "inlined", json_boolean(frame->inlined));
-	return json_unless(err, to);
+static void put_frame(struct json_stream *to, const struct stack_frame *frame)
+{
+	json_stream_object(to, NULL);
+	json_stream_untrusted_text(to, "module", frame->module);
+	json_stream_untrusted_text(to, "symbol", frame->symbol);
+	json_stream_number(to, "offset", frame->offset);
+	json_stream_bool(to, "inlined", frame->inlined);
+	/* A file may be called [kernel], too. */
+	if (frame->kernel)
+		json_stream_bool(to, "kernel", true);
+	json_stream_end(to);
 }
 
-static json_t *frames_json(const struct stack_view *view)
-{
-	json_t *frames = json_array();
-	int err = 0;
-
-	for (size_t i = 0; i < view->nr_frames; i++)
-		err |= json_array_append_new(frames, frame_json(&view->frames[i]));
-	return json_unless(err, frames);
-}
-
-static json_t *stack_json(const struct snapshot *snapshot, const struct row *row,
-			  const struct stack_sample *sample)
+static void put_stack(struct json_stream *to, const struct snapshot *snapshot,
+		      const struct row *row, const struct stack_sample *sample, bool remainder)
 {
 	const struct stack_count *count = &sample->count;
 	bool timed = row_timed(row) > 0;
 	bool runq = timed && snapshot->has_runq;
-	uint64_t sleep_ns = count->off_ns - count->runq_ns;
 	char end[VIEW_END_WORD_MAX];
-	json_t *to = json_object();
-	int err = 0;
 
 	view_end_word(sample->view.end, end);
-	err |= json_object_set_new(to, "frames", frames_json(&sample->view));
-	err |= json_object_set_new(to, "end", json_string(end));
-	err |= json_object_set_new(to, "calls", json_number(count->calls));
-	err |= json_object_set_new(to, "errors", json_number(count->errors));
-	err |= json_object_set_new(to, "wall_ns", json_number_if(timed, count->wall_ns));
-	err |= json_object_set_new(to, "cpu_ns",
-				   json_number_if(timed, count->wall_ns - count->off_ns));
-	err |= json_object_set_new(to, "runq_ns", json_number_if(runq, count->runq_ns));
-	err |= json_object_set_new(to, "sleep_ns", json_number_if(runq, sleep_ns));
-	err |= json_object_set_new(to, "max_ns", json_number_if(timed, count->max_ns));
-	return json_unless(err, to);
+	json_stream_object(to, NULL);
+	json_stream_list(to, "frames");
+	for (size_t i = 0; i < sample->view.nr_frames; i++)
+		put_frame(to, &sample->view.frames[i]);
+	json_stream_end(to);
+	json_stream_word(to, "end", end);
+	json_stream_number(to, "calls", count->calls);
+	json_stream_number(to, "errors", count->errors);
+	json_stream_number_if(to, "wall_ns", timed, count->wall_ns);
+	json_stream_number_if(to, "cpu_ns", timed, count->wall_ns - count->off_ns);
+	json_stream_number_if(to, "runq_ns", runq, count->runq_ns);
+	json_stream_number_if(to, "sleep_ns", runq, count->off_ns - count->runq_ns);
+	json_stream_number_if(to, "max_ns", timed, count->max_ns);
+	if (remainder)
+		json_stream_bool(to, "remainder", true);
+	json_stream_end(to);
 }
 
 /* Nothing, not even an empty list, unless stacks were asked for. */
-static int add_stacks(json_t *to, const struct snapshot *snapshot, const struct row *row)
+static void put_stacks(struct json_stream *to, const struct snapshot *snapshot,
+		       const struct row *row)
 {
-	json_t *stacks __cleanup(json_freep) = snapshot->stacks ? json_array() : NULL;
 	struct stack_sample sample;
-	int err = snapshot->stacks && !stacks;
 
-	for (size_t i = 0; stacks && stack_sample_at(snapshot, row, i, &sample); i++)
-		err |= json_array_append_new(stacks, stack_json(snapshot, row, &sample));
-	if (err || !stacks)
-		return err;
-	return json_object_set(to, "stacks", stacks);
+	if (!snapshot->stacks)
+		return;
+	json_stream_list(to, "stacks");
+	for (size_t i = 0; stack_sample_at(snapshot, row, i, &sample); i++)
+		put_stack(to, snapshot, row, &sample, i == row->nr_stacks);
+	json_stream_end(to);
 }
 
-static json_t *row_json(const struct snapshot *snapshot, const struct row *row)
+/* --- rows --------------------------------------------------------------------------------------- */
+
+/* What only a reader of the whole needs, in the rows that have it. */
+static void put_rest(struct json_stream *to, const struct row *row, const struct process *process,
+		     bool moves_data)
+{
+	if (!process && row->boot_ns)
+		json_stream_number(to, "start_ns", row->boot_ns);
+	if (row->tid_ns)
+		json_stream_number(to, "tid_start_ns", row->tid_ns);
+	if (row->result_sum && !moves_data)
+		json_stream_number(to, "result_sum", row->result_sum);
+	if (row->open_wall_ns || row->open_off_ns) {
+		json_stream_number(to, "open_wall_ns", (uint64_t)row->open_wall_ns);
+		json_stream_number(to, "open_off_ns", (uint64_t)row->open_off_ns);
+	}
+}
+
+static void put_row(struct json_stream *to, const struct snapshot *snapshot, const struct row *row,
+		    const struct process *process)
 {
 	bool moves_data = row->nr != ROW_NR_OTHER &&
 			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
-	json_t *to = json_object();
-	int err = 0;
+	size_t index = process ? (size_t)(process - snapshot->processes) : 0;
 
-	err |= add_identity(to, snapshot, row);
-	err |= add_counts(to, snapshot, row);
-	err |= add_times(to, snapshot, row);
-	err |= add_percentiles(to, row);
-	err |= json_object_set_new(to, "bytes", json_number(moves_data ? row->result_sum : 0));
-	err |= add_owner(to, snapshot, row);
-	err |= json_object_set_new(to, "errnos", errnos_json(row));
-	err |= json_object_set_new(to, "histogram", histogram_json(row));
-	err |= add_stacks(to, snapshot, row);
-	return json_unless(err, to);
+	json_stream_object(to, NULL);
+	put_identity(to, row, process);
+	put_counts(to, snapshot, row);
+	put_times(to, snapshot, row);
+	put_percentiles(to, row);
+	json_stream_number(to, "bytes", moves_data ? row->result_sum : 0);
+	put_owner(to, snapshot, row, process);
+	put_errnos(to, row);
+	put_histogram(to, row);
+	json_stream_number_if(to, "process", process != NULL, index);
+	put_rest(to, row, process, moves_data);
+	put_stacks(to, snapshot, row);
+	json_stream_end(to);
 }
 
-static json_t *rows_json(const struct snapshot *snapshot)
+static void put_rows(struct json_stream *to, const struct snapshot *snapshot)
 {
-	json_t *rows = json_array();
-	int err = 0;
+	json_stream_list(to, "rows");
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = &snapshot->rows[i];
 
-	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
-		err = json_array_append_new(rows, row_json(snapshot, &snapshot->rows[i]));
-	return json_unless(err, rows);
+		put_row(to, snapshot, row, snapshot_find_process(snapshot, row->pid, row->boot_ns));
+	}
+	json_stream_end(to);
 }
 
-static json_t *target_json(const struct process *process)
+static void put_process(struct json_stream *to, const struct snapshot *snapshot,
+			const struct process *process)
 {
-	json_t *target = json_object();
-	int err = json_object_set_new(target, "pid", json_number(process->pid));
+	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
 
-	err |= json_object_set_new(target, "comm",
-				   json_untrusted(process->comm, PROCESS_COMM_SIZE));
-	return json_unless(err, target);
+	json_stream_object(to, NULL);
+	json_stream_number_if(to, "pid", process->pid != 0, process->pid);
+	json_stream_number(to, "start_ns", process->boot_ns);
+	json_stream_untrusted(to, "comm", process->comm, PROCESS_COMM_SIZE);
+	put_user(to, snapshot, process);
+	json_stream_untrusted_text(to, "cgroup", cgroup);
+	json_stream_number(to, "cgroup_id", process->cgroup_id);
+	put_unit(to, cgroup);
+	json_stream_number(to, "threads", process->threads);
+	json_stream_number(to, "exited", process->nr_folded);
+	json_stream_number_if(to, "ended_ns", process->ended_ns != 0, process->ended_ns);
+	json_stream_number(to, "user_cpu_ns", process->user_ns);
+	json_stream_end(to);
 }
 
-static json_t *targets_json(const struct snapshot *snapshot)
+static void put_processes(struct json_stream *to, const struct snapshot *snapshot)
 {
-	json_t *targets = json_array();
-	int err = 0;
-
-	for (size_t i = 0; i < snapshot->nr_targets; i++)
-		err |= json_array_append_new(targets, target_json(&snapshot->targets[i]));
-	return json_unless(err, targets);
+	json_stream_list(to, "processes");
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		put_process(to, snapshot, &snapshot->processes[i]);
+	json_stream_end(to);
 }
 
-static json_t *snapshot_json(const struct snapshot *snapshot)
-{
-	json_t *to = json_object();
-	int err = json_add_head(to, snapshot);
+/* --- the whole ---------------------------------------------------------------------------------- */
 
-	err |= json_object_set_new(to, "targets", targets_json(snapshot));
-	err |= json_object_set_new(to, "pid_namespace",
-				   json_string(snapshot->caller_pidns ? "caller" : "initial"));
-	err |= json_object_set_new(to, "exact", json_boolean(losses_none(&snapshot->losses)));
-	err |= json_object_set_new(to, "losses", json_losses(&snapshot->losses));
-	err |= json_object_set_new(
-		to, "slower_than_ns",
-		json_number_if(snapshot->slower_than_ns != 0, snapshot->slower_than_ns));
-	err |= json_object_set_new(to, "threads_unknown", json_number(snapshot->threads_unknown));
-	err |= json_object_set_new(to, "user_cpu_ns", json_number(snapshot_user_ns(snapshot)));
-	err |= json_object_set_new(to, "rows", rows_json(snapshot));
-	return json_unless(err, to);
+static void put_head(struct json_stream *to, const struct snapshot *snapshot)
+{
+	json_stream_number(to, "schema", JSON_SCHEMA);
+	json_stream_word(to, "version", BPFTRUSS_VERSION);
+	json_stream_untrusted_text(to, "host", snapshot->host ?: "");
+	json_stream_untrusted_text(to, "boot_id", snapshot->boot_id ?: "");
+	json_stream_untrusted_text(to, "kernel", snapshot->kernel ?: "");
+	json_stream_time(to, "start", snapshot->start_ns);
+	json_stream_time(to, "end", snapshot->end_ns);
+	json_stream_number(to, "elapsed_ns", snapshot->elapsed_ns);
+}
+
+static void put_targets(struct json_stream *to, const struct snapshot *snapshot)
+{
+	json_stream_list(to, "targets");
+	for (size_t i = 0; i < snapshot->nr_targets; i++) {
+		const struct process *target = &snapshot->targets[i];
+
+		json_stream_object(to, NULL);
+		json_stream_number(to, "pid", target->pid);
+		json_stream_untrusted(to, "comm", target->comm, PROCESS_COMM_SIZE);
+		json_stream_end(to);
+	}
+	json_stream_end(to);
+}
+
+static void put_losses(struct json_stream *to, const struct losses *losses)
+{
+	json_stream_object(to, "losses");
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		json_stream_number(to, loss_texts[i].name, losses->count[i]);
+	json_stream_end(to);
+}
+
+static void put_snapshot(struct json_stream *to, const struct snapshot *snapshot)
+{
+	json_stream_object(to, NULL);
+	put_head(to, snapshot);
+	put_targets(to, snapshot);
+	json_stream_word(to, "pid_namespace", snapshot->caller_pidns ? "caller" : "initial");
+	json_stream_bool(to, "exact", losses_none(&snapshot->losses));
+	put_losses(to, &snapshot->losses);
+	json_stream_number_if(to, "slower_than_ns", snapshot->slower_than_ns != 0,
+			      snapshot->slower_than_ns);
+	json_stream_number(to, "threads_unknown", snapshot->threads_unknown);
+	json_stream_number(to, "user_cpu_ns", snapshot_user_ns(snapshot));
+	json_stream_number(to, "monotonic_ns", snapshot->end_mono_ns);
+	json_stream_bool(to, "has_runq", snapshot->has_runq);
+	json_stream_bool(to, "has_stacks", snapshot->stacks != NULL);
+	put_processes(to, snapshot);
+	put_rows(to, snapshot);
+	json_stream_end(to);
 }
 
 int report_json(const struct snapshot *snapshot, FILE *out)
 {
-	json_t *json __cleanup(json_freep) = snapshot_json(snapshot);
+	struct json_stream to;
 
-	if (!json)
-		return -ENOMEM;
-	return json_write_line(json, out);
+	json_stream_init(&to, out);
+	put_snapshot(&to, snapshot);
+	return json_stream_done(&to);
 }

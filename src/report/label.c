@@ -8,6 +8,9 @@
 
 #include "syscalls/names.h"
 
+/* Of \xNN. */
+#define ESCAPE_LENGTH 4
+
 void row_label(const struct row *row, char *buf, size_t size)
 {
 	char name[SYSCALL_NAME_MAX];
@@ -119,6 +122,72 @@ void text_escape(const char *bytes, size_t size, char *out)
 void text_escape_visible(const char *bytes, size_t size, char *out)
 {
 	escape(bytes, size, true, out);
+}
+
+size_t text_plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= ' ' && text[length] <= '~' && text[length] != '"' &&
+	       text[length] != '\\')
+		length++;
+	return length;
+}
+
+unsigned int text_code(const char *text, size_t *length)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+
+	*length = utf8_length(bytes, strlen(text)) ?: 1;
+	return utf8_decode(bytes, *length);
+}
+
+/* The byte of an escape of text_escape(), or 0 when there is none. */
+static unsigned char escaped_byte(const char *text)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *high, *low;
+
+	if (text[0] != '\\' || text[1] != 'x' || !text[2] || !text[3])
+		return 0;
+	high = strchr(digits, text[2]);
+	low = strchr(digits, text[3]);
+	if (!high || !low)
+		return 0;
+	return (unsigned char)((high - digits) << 4 | (low - digits));
+}
+
+/* Bytes of escapes that follow each other, as many as the longest sequence has. */
+static size_t escaped_run(const char *text, unsigned char run[4])
+{
+	size_t count = 0;
+
+	while (count < 4 && (run[count] = escaped_byte(text + count * ESCAPE_LENGTH)))
+		count++;
+	return count;
+}
+
+void text_unescape(char *text)
+{
+	unsigned char run[4];
+	char *out = text;
+
+	while (*text) {
+		size_t count = escaped_run(text, run);
+
+		if (!count || run[0] < 0x7f) {
+			*out++ = *text++;
+		} else if (utf8_length(run, count)) {
+			/* Would not have been escaped: somebody wrote it like that. */
+			memmove(out, text, ESCAPE_LENGTH);
+			out += ESCAPE_LENGTH;
+			text += ESCAPE_LENGTH;
+		} else {
+			*out++ = (char)run[0];
+			text += ESCAPE_LENGTH;
+		}
+	}
+	*out = 0;
 }
 
 size_t text_width(const char *text)

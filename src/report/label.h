@@ -40,6 +40,19 @@ void text_escape(const char *bytes, size_t size, char *out);
  */
 void text_escape_visible(const char *bytes, size_t size, char *out);
 
+/*
+ * Undoes text_escape() in place, for the bytes that it escapes. What somebody wrote as \xNN himself
+ * cannot be told from those and becomes a byte, too, unless that would be escaped differently: so
+ * text_escape() of the result is always the text again.
+ */
+void text_unescape(char *text);
+
+/* Length of the printable ASCII at the start of a text, up to a quote or backslash. */
+size_t text_plain_length(const char *text);
+
+/* Code point of the character that valid UTF-8 begins with; *length is that of its bytes. */
+unsigned int text_code(const char *text, size_t *length);
+
 /* Columns on a screen that valid UTF-8 without control characters takes, as far as we know. */
 size_t text_width(const char *text);
 

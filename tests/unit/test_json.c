@@ -96,7 +96,7 @@ static void test_form(void **state)
 			json_t *row = json_array_get(rows, j);
 			void *b = json_object_iter(row);
 
-			assert_int_equal(json_object_size(row), 32);
+			assert_int_equal(json_object_size(row), 33);
 			for (; a && b; b = json_object_iter_next(row, b)) {
 				assert_string_equal(json_object_iter_key(a),
 						    json_object_iter_key(b));
