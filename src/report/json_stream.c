@@ -15,6 +15,9 @@
 /* More than any number, or one character as two escapes. */
 #define PIECE_MAX 32
 
+/* Most names have no more; longer ones need memory. */
+#define FEW_BYTES 64
+
 void json_stream_init(struct json_stream *stream, FILE *out)
 {
 	stream->out = out;
@@ -32,16 +35,16 @@ static void stream_flush(struct json_stream *stream)
 }
 
 /* Room for one piece; what is written into it is added by moving used. */
-static char *stream_room(struct json_stream *stream)
+static inline char *stream_room(struct json_stream *stream)
 {
 	if (stream->used + PIECE_MAX > JSON_STREAM_BUFFER)
 		stream_flush(stream);
 	return stream->buffer + stream->used;
 }
 
-static void stream_bytes(struct json_stream *stream, const char *bytes, size_t size)
+static inline void stream_bytes(struct json_stream *stream, const char *bytes, size_t size)
 {
-	while (stream->used + size > JSON_STREAM_BUFFER) {
+	while (__builtin_expect(stream->used + size > JSON_STREAM_BUFFER, 0)) {
 		size_t part = JSON_STREAM_BUFFER - stream->used;
 
 		memcpy(stream->buffer + stream->used, bytes, part);
@@ -54,7 +57,7 @@ static void stream_bytes(struct json_stream *stream, const char *bytes, size_t s
 	stream->used += size;
 }
 
-static void stream_byte(struct json_stream *stream, char byte)
+static inline void stream_byte(struct json_stream *stream, char byte)
 {
 	*stream_room(stream) = byte;
 	stream->used++;
@@ -63,13 +66,16 @@ static void stream_byte(struct json_stream *stream, char byte)
 /* What stands before a value. */
 static void stream_begin(struct json_stream *stream, const char *key)
 {
-	if (stream->has_before)
-		stream_byte(stream, ',');
+	size_t length = key ? strlen(key) : 0;
+	char *room = stream_room(stream);
+
+	*room = ',';
+	stream->used += stream->has_before;
 	stream->has_before = true;
 	if (!key)
 		return;
-	stream_byte(stream, '"');
-	stream_bytes(stream, key, strlen(key));
+	stream_bytes(stream, "\"", 1);
+	stream_bytes(stream, key, length);
 	stream_bytes(stream, "\":", 2);
 }
 
@@ -97,7 +103,16 @@ void json_stream_end(struct json_stream *stream)
 	stream->has_before = true;
 }
 
-/* Two digits at a time, from the back. */
+static unsigned int digits_count(uint64_t value)
+{
+	unsigned int count = 1;
+
+	for (; value >= 10000; value /= 10000)
+		count += 4;
+	return count + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+/* Two at a time, from the back. */
 static void stream_digits(struct json_stream *stream, uint64_t value)
 {
 	static const char pairs[] =
@@ -105,19 +120,18 @@ static void stream_digits(struct json_stream *stream, uint64_t value)
 		"3233343536373839404142434445464748495051525354555657585960616263"
 		"6465666768697071727374757677787980818283848586878889909192939495"
 		"96979899";
-	char digits[PIECE_MAX], *at = digits + sizeof(digits);
+	unsigned int count = digits_count(value);
+	char *at = stream_room(stream) + count;
 
+	stream->used += count;
 	for (; value >= 100; value /= 100) {
 		at -= 2;
 		memcpy(at, &pairs[value % 100 * 2], 2);
 	}
-	if (value >= 10) {
-		at -= 2;
-		memcpy(at, &pairs[value * 2], 2);
-	} else {
-		*--at = (char)('0' + value);
-	}
-	stream_bytes(stream, at, (size_t)(digits + sizeof(digits) - at));
+	if (value >= 10)
+		memcpy(at - 2, &pairs[value * 2], 2);
+	else
+		at[-1] = (char)('0' + value);
 }
 
 void json_stream_number(struct json_stream *stream, const char *key, uint64_t value)
@@ -150,12 +164,19 @@ void json_stream_bool(struct json_stream *stream, const char *key, bool value)
 	stream_bytes(stream, value ? "true" : "false", value ? 4 : 5);
 }
 
-void json_stream_word(struct json_stream *stream, const char *key, const char *word)
+/* What needs no escape. */
+static void stream_quoted(struct json_stream *stream, const char *key, const char *text,
+			  size_t size)
 {
 	stream_begin(stream, key);
 	stream_byte(stream, '"');
-	stream_bytes(stream, word, strlen(word));
+	stream_bytes(stream, text, size);
 	stream_byte(stream, '"');
+}
+
+void json_stream_word(struct json_stream *stream, const char *key, const char *word)
+{
+	stream_quoted(stream, key, word, strlen(word));
 }
 
 /* --- text --------------------------------------------------------------------------------------- */
@@ -191,7 +212,7 @@ static void stream_text(struct json_stream *stream, const char *text)
 	static const char named[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
 
 	while (*text) {
-		size_t plain = text_plain_length(text), length;
+		size_t plain = text_plain_length(text, SIZE_MAX), length;
 		const char *name;
 
 		stream_bytes(stream, text, plain);
@@ -214,11 +235,15 @@ static void stream_text(struct json_stream *stream, const char *text)
 void json_stream_untrusted(struct json_stream *stream, const char *key, const char *bytes,
 			   size_t size)
 {
-	size_t length = strnlen(bytes, size);
-	char few[TEXT_ESCAPED_MAX(64)];
+	size_t length = strnlen(bytes, size), plain = text_plain_length(bytes, length);
+	char few[TEXT_ESCAPED_MAX(FEW_BYTES)];
 	char *many __cleanup(freep) = NULL, *escaped = few;
 
-	if (length > 64)
+	if (plain == length) {
+		stream_quoted(stream, key, bytes, length);
+		return;
+	}
+	if (length > FEW_BYTES)
 		escaped = many = malloc(TEXT_ESCAPED_MAX(length));
 	if (!escaped) {
 		stream->err = stream->err ?: -ENOMEM;

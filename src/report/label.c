@@ -124,12 +124,12 @@ void text_escape_visible(const char *bytes, size_t size, char *out)
 	escape(bytes, size, true, out);
 }
 
-size_t text_plain_length(const char *text)
+size_t text_plain_length(const char *bytes, size_t size)
 {
 	size_t length = 0;
 
-	while (text[length] >= ' ' && text[length] <= '~' && text[length] != '"' &&
-	       text[length] != '\\')
+	while (length < size && bytes[length] >= ' ' && bytes[length] <= '~' &&
+	       bytes[length] != '"' && bytes[length] != '\\')
 		length++;
 	return length;
 }

@@ -47,8 +47,8 @@ void text_escape_visible(const char *bytes, size_t size, char *out);
  */
 void text_unescape(char *text);
 
-/* Length of the printable ASCII at the start of a text, up to a quote or backslash. */
-size_t text_plain_length(const char *text);
+/* Length of the printable ASCII that bytes begin with, up to a quote, a backslash, a NUL or size. */
+size_t text_plain_length(const char *bytes, size_t size);
 
 /* Code point of the character that valid UTF-8 begins with; *length is that of its bytes. */
 unsigned int text_code(const char *text, size_t *length);

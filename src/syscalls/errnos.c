@@ -2,7 +2,9 @@
 /* Owns the table of error names; see errnos.h. */
 #include "syscalls/errnos.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -152,6 +154,15 @@ const char *errno_name(int err)
 	if (err < 0 || (size_t)err >= ARRAY_SIZE(names))
 		return NULL;
 	return names[err];
+}
+
+int errno_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i] && !strcmp(names[i], name))
+			return (int)i;
+	}
+	return -ENOENT;
 }
 
 void errno_label(int err, char *buf, size_t size)

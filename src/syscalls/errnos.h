@@ -11,6 +11,9 @@
 /* "ENOENT" for 2, "ERESTARTSYS" for 512; NULL if the number has no name. */
 const char *errno_name(int err);
 
+/* The number of a name, or -ENOENT. */
+int errno_find(const char *name);
+
 /* As errno_name(), but a number without a name is "errno_…". */
 void errno_label(int err, char *buf, size_t size);
 

@@ -9,6 +9,8 @@
 /* The contract does not depend on the machine: one ABI is as good as another. */
 #define ABI_OF_JSON ABI_X86_64
 
+#define KEYS_OF_ALL_ROWS 33
+
 static json_t *parse(const char *text)
 {
 	json_error_t error;
@@ -75,6 +77,28 @@ static void test_golden(void **state)
 	}
 }
 
+/* The same keys in the same order, and behind them at most what only some rows have. */
+static void assert_keys(json_t *row, json_t *first)
+{
+	static const char *const some[] = { "tid_start_ns", "result_sum", "open_wall_ns",
+					    "open_off_ns" };
+	void *a = json_object_iter(first), *b = json_object_iter(row);
+	size_t count = 0, other = 0;
+
+	for (; count < KEYS_OF_ALL_ROWS; count++) {
+		assert_non_null(b);
+		assert_string_equal(json_object_iter_key(a), json_object_iter_key(b));
+		a = json_object_iter_next(first, a);
+		b = json_object_iter_next(row, b);
+	}
+	for (; b; b = json_object_iter_next(row, b)) {
+		while (other < ARRAY_SIZE(some) &&
+		       strcmp(some[other], json_object_iter_key(b)) != 0)
+			other++;
+		assert_true(other < ARRAY_SIZE(some));
+	}
+}
+
 /* One object on one line of printable ASCII, whatever is in it; every row has the same keys in the same order. */
 static void test_form(void **state)
 {
@@ -91,18 +115,8 @@ static void test_form(void **state)
 		for (size_t at = 0; at < size - 1; at++)
 			assert_in_range((unsigned char)text[at], ' ', '~');
 		assert_int_equal(json_array_size(rows), snapshot->nr_rows);
-		for (size_t j = 0; j < snapshot->nr_rows; j++) {
-			void *a = json_object_iter(json_array_get(rows, 0));
-			json_t *row = json_array_get(rows, j);
-			void *b = json_object_iter(row);
-
-			assert_int_equal(json_object_size(row), 33);
-			for (; a && b; b = json_object_iter_next(row, b)) {
-				assert_string_equal(json_object_iter_key(a),
-						    json_object_iter_key(b));
-				a = json_object_iter_next(json_array_get(rows, 0), a);
-			}
-		}
+		for (size_t j = 0; j < snapshot->nr_rows; j++)
+			assert_keys(json_array_get(rows, j), json_array_get(rows, 0));
 		json_decref(json);
 	}
 }
