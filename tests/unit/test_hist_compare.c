@@ -6,21 +6,44 @@
 
 #include "hist/hist_compare.h"
 
+/* In a row, which owns what its histogram takes. */
 struct draws {
-	struct hist hist;
-	struct hist_side side;
+	struct row row;
 };
 
-static void draws_init(struct draws *draws)
+static struct draws draws_make(void)
 {
-	memset(&draws->hist, 0, sizeof(draws->hist));
-	draws->side = (struct hist_side){ &draws->hist, 0 };
+	struct draws draws;
+
+	row_init(&draws.row);
+	return draws;
+}
+
+static void draws_done(struct draws *draws)
+{
+	row_done(&draws->row);
+}
+
+static void draws_clear(struct draws *draws)
+{
+	row_done(&draws->row);
+	row_init(&draws->row);
 }
 
 static void draws_add(struct draws *draws, uint64_t count, double ns)
 {
-	assert_int_equal(hist_add(&draws->hist, hist_bucket((uint64_t)ns), count), 0);
-	draws->side.sum_ns += count * (uint64_t)ns;
+	assert_int_equal(hist_add(&draws->row.hist, hist_bucket((uint64_t)ns), count), 0);
+	draws->row.wall_ns += count * (uint64_t)ns;
+}
+
+static struct hist_difference draws_compare(const struct draws *a, const struct draws *b)
+{
+	const struct hist_side x = { &a->row.hist, a->row.wall_ns };
+	const struct hist_side y = { &b->row.hist, b->row.wall_ns };
+	struct hist_difference difference;
+
+	hist_compare(&x, &y, &difference);
+	return difference;
 }
 
 static double random_share(uint64_t *seed)
@@ -49,7 +72,7 @@ enum shape { SHAPE_USUAL, SHAPE_NARROW, SHAPE_HUMPS, NR_SHAPE };
 static void draws_take(struct draws *draws, enum shape shape, size_t count, double factor,
 		       uint64_t *seed)
 {
-	draws_init(draws);
+	draws_clear(draws);
 	for (size_t i = 0; i < count; i++) {
 		double ns = shape == SHAPE_HUMPS
 				    ? random_humps(seed)
@@ -68,7 +91,7 @@ static void test_false_alarms(void **state)
 	static const double limits[] = { 0.5, 0.2, 0.05, HIST_CHANCE };
 	size_t below[ARRAY_SIZE(limits)] = { 0 }, pairs = 0, words = 0;
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 	uint64_t seed = 11;
 
 	(void)state;
@@ -78,7 +101,7 @@ static void test_false_alarms(void **state)
 
 		draws_take(&a, shape, size[0], 1, &seed);
 		draws_take(&b, shape, size[1], 1, &seed);
-		hist_compare(&a.side, &b.side, &difference);
+		difference = draws_compare(&a, &b);
 		for (size_t j = 0; j < ARRAY_SIZE(limits); j++)
 			below[j] += difference.probability < limits[j];
 		words += difference.word != HIST_NO_CHANGE;
@@ -93,11 +116,11 @@ static void test_false_alarms(void **state)
 static enum hist_word word_of_factor(enum shape shape, size_t count, double factor, uint64_t seed)
 {
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	draws_take(&a, shape, count, 1, &seed);
 	draws_take(&b, shape, count, factor, &seed);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	return difference.word;
 }
 
@@ -121,22 +144,20 @@ static void test_power(void **state)
 static void test_matters(void **state)
 {
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	(void)state;
-	draws_init(&a);
-	draws_init(&b);
 	draws_add(&a, 1000000, 1270);
 	draws_add(&b, 1000000, 1290);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_true(difference.distance == 1 && difference.probability == 0);
 	assert_int_equal(difference.word, HIST_NO_CHANGE);
 	/* 3 of 100 calls that take twice as long. */
-	draws_init(&b);
+	draws_clear(&b);
 	draws_add(&a, 30000, 5000);
 	draws_add(&b, 970000, 1270);
 	draws_add(&b, 60000, 5000);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_true(difference.probability < HIST_CHANCE);
 	assert_int_equal(difference.word, HIST_NO_CHANGE);
 }
@@ -145,27 +166,25 @@ static void test_matters(void **state)
 static void test_tail(void **state)
 {
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	(void)state;
-	draws_init(&a);
-	draws_init(&b);
 	draws_add(&a, 1000, 1500);
 	draws_add(&b, 980, 1500);
 	draws_add(&b, 20, 900000);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.tail, 1);
 	assert_int_equal(difference.word, HIST_SLOWER);
-	hist_compare(&b.side, &a.side, &difference);
+	difference = draws_compare(&b, &a);
 	assert_int_equal(difference.tail, -1);
 	assert_int_equal(difference.word, HIST_FASTER);
 	/* Two of a hundred may be chance. */
-	draws_init(&b);
+	draws_clear(&b);
 	draws_add(&b, 98, 1500);
 	draws_add(&b, 2, 900000);
-	draws_init(&a);
+	draws_clear(&a);
 	draws_add(&a, 100, 1500);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.tail, 0);
 	assert_int_equal(difference.word, HIST_NO_CHANGE);
 }
@@ -173,21 +192,19 @@ static void test_tail(void **state)
 static void test_differs(void **state)
 {
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	(void)state;
-	draws_init(&a);
-	draws_init(&b);
 	draws_add(&a, 1000, 10000);
 	draws_add(&b, 600, 3000);
 	draws_add(&b, 400, 40000);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.word, HIST_DIFFERS);
 	/* Most are faster, the slowest slower. */
-	draws_init(&b);
+	draws_clear(&b);
 	draws_add(&b, 970, 3000);
 	draws_add(&b, 30, 40000);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.tail, 1);
 	assert_int_equal(difference.word, HIST_DIFFERS);
 }
@@ -195,24 +212,22 @@ static void test_differs(void **state)
 static void test_too_few(void **state)
 {
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	(void)state;
-	draws_init(&a);
-	draws_init(&b);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.word, HIST_TOO_FEW);
 	draws_add(&a, 1000000, 100);
 	draws_add(&b, HIST_COMPARE_LEAST - 1, 1000000);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.word, HIST_TOO_FEW);
 	draws_add(&b, 1, 1000000);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.word, HIST_SLOWER);
 	/* Beyond every bucket. */
-	draws_init(&a);
+	draws_clear(&a);
 	draws_add(&a, 100, ldexp(1, 50));
-	hist_compare(&b.side, &a.side, &difference);
+	difference = draws_compare(&b, &a);
 	assert_int_equal(difference.word, HIST_SLOWER);
 }
 
@@ -220,21 +235,19 @@ static void test_too_few(void **state)
 static void test_probability(void **state)
 {
 	struct hist_difference difference;
-	struct draws a, b;
+	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	(void)state;
-	draws_init(&a);
-	draws_init(&b);
 	/* 20000 a side: x = distance * 100. */
 	draws_add(&a, 20000, 1500);
 	draws_add(&b, 20000 - 272, 1500);
 	draws_add(&b, 272, 1600);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_true(fabs(difference.probability - 2 * 0.0495) < 0.001);
-	draws_init(&b);
+	draws_clear(&b);
 	draws_add(&b, 20000 - 390, 1500);
 	draws_add(&b, 390, 1600);
-	hist_compare(&a.side, &b.side, &difference);
+	difference = draws_compare(&a, &b);
 	assert_true(fabs(difference.probability - 2 * 0.000996) < 0.00001);
 }
 

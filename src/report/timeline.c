@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the table of a timeline. Invariant: a step without a line is one of which nothing is known
+ * and that meets a gap, and every gap has a line.
+ */
+#include "report/timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "report/grid.h"
+#include "report/report.h"
+#include "report/scale.h"
+
+enum cell_kind {
+	CELL_START,
+	CELL_SECONDS, /* that were counted */
+	CELL_PLAIN,   /* as the column has it */
+	CELL_RATE,    /* a second */
+	CELL_SUM,     /* time, a second */
+	CELL_LATENCY,
+	NR_CELL_KIND,
+};
+
+static const struct {
+	const char *title;
+	const char *column; /* its source; NULL: the step itself */
+	enum cell_kind kind;
+	int rank; /* what ranks higher is hidden first; 0: never */
+} cells[] = {
+	{ "start", NULL, CELL_START, 0 },       { "counted s", NULL, CELL_SECONDS, 5 },
+	{ "calls", "calls", CELL_PLAIN, 7 },    { "calls/s", "calls", CELL_RATE, 0 },
+	{ "errors", "errors", CELL_PLAIN, 10 }, { "err%", "err%", CELL_PLAIN, 2 },
+	{ "cpu", "cpu", CELL_SUM, 3 },          { "runq", "runq", CELL_SUM, 6 },
+	{ "sleep", "sleep", CELL_SUM, 4 },      { "p50", "p50", CELL_LATENCY, 8 },
+	{ "p99", "p99", CELL_LATENCY, 0 },      { "max", "max", CELL_LATENCY, 1 },
+	{ "bytes", "bytes", CELL_PLAIN, 9 },
+};
+
+#define NR_CELLS ARRAY_SIZE(cells)
+#define CELL_MAX 48
+
+/* Of a time of day: where the date ends, with the blank. */
+#define DATE_LENGTH 11
+
+static const char *const gap_texts[NR_GAP_REASON] = {
+	[GAP_NOT_RUNNING] = "the daemon was not running",
+	[GAP_NOT_WRITTEN] = "the history could not be written",
+	[GAP_DAMAGED] = "what was written is damaged",
+	[GAP_RETIRED] = "longer ago than the history is kept",
+};
+
+/* A step, or the sum of all. */
+struct line {
+	struct column_scope scope;
+	struct group sum; /* owned */
+	uint64_t covered_ns;
+	int64_t start_ns;
+	bool is_counted;
+};
+
+struct sheet {
+	struct line *lines; /* owned: one a step, then the sum */
+	size_t nr_steps;
+	uint64_t waiting; /* calls that are left out */
+	const struct column *columns[NR_CELLS];
+	const struct time_scale *scales[NR_CELL_KIND];
+	struct grid *grid;
+	char date[DATE_LENGTH + 1]; /* of the last step shown */
+};
+
+static void sheet_done(struct sheet *sheet)
+{
+	for (size_t i = 0; sheet->lines && i <= sheet->nr_steps; i++)
+		row_done(&sheet->lines[i].sum.sum);
+	free(sheet->lines);
+	grid_free(sheet->grid);
+}
+
+static int sum_make(const struct snapshot *snapshot, const struct row_test *test, struct group *ret)
+{
+	struct group_list list;
+	int err = snapshot_group_some(snapshot, 0, test, &list);
+
+	if (err)
+		return err;
+	err = group_list_sum(&list, ret);
+	group_list_done(&list);
+	return err;
+}
+
+/* Calls of a step that are left out. */
+static uint64_t waiting_count(const struct snapshot *snapshot, const struct table_options *options)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		if (row_is_waiting(&snapshot->rows[i], options))
+			count += snapshot->rows[i].calls;
+	}
+	return count;
+}
+
+static int line_fill(struct sheet *sheet, struct line *line, const struct timeline_step *step,
+		     const struct table_options *options)
+{
+	const struct row_test working = { row_is_working, options };
+	struct line *all = &sheet->lines[sheet->nr_steps];
+	struct group sum;
+	int err;
+
+	line->start_ns = step->start_ns;
+	if (!step->sum)
+		return 0;
+	err = sum_make(step->sum, &working, &sum);
+	if (err)
+		return err;
+	sheet->waiting += waiting_count(step->sum, options);
+	line->sum = sum;
+	line->scope.snapshot = step->sum;
+	line->covered_ns = step->covered_ns;
+	line->is_counted = true;
+	all->scope.snapshot = all->scope.snapshot ?: step->sum;
+	all->covered_ns += step->covered_ns;
+	all->is_counted = true;
+	return group_merge(&all->sum, &line->sum);
+}
+
+static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
+		      const struct table_options *options)
+{
+	int err = 0;
+
+	sheet->nr_steps = timeline->nr_steps;
+	sheet->lines = calloc(timeline->nr_steps + 1, sizeof(*sheet->lines));
+	if (!sheet->lines)
+		return -ENOMEM;
+	for (size_t i = 0; i <= sheet->nr_steps; i++)
+		row_init(&sheet->lines[i].sum.sum);
+	for (size_t i = 0; i < sheet->nr_steps && !err; i++)
+		err = line_fill(sheet, &sheet->lines[i], &timeline->steps[i], options);
+	return err;
+}
+
+/* Whether it is known; of rates, the number that came in the time counted. */
+static bool cell_number(const struct sheet *sheet, const struct line *line, size_t cell,
+			uint64_t *ret)
+{
+	const struct column *column = sheet->columns[cell];
+	uint64_t value = line->covered_ns;
+
+	if (!line->is_counted ||
+	    (column && !column_number(column, &line->scope, &line->sum, &value)))
+		return false;
+	if (cells[cell].kind == CELL_SUM && line->covered_ns)
+		value = (uint64_t)((double)value * (double)NS_PER_SEC / (double)line->covered_ns);
+	*ret = value;
+	return cells[cell].kind < CELL_RATE || cells[cell].kind > CELL_SUM || line->covered_ns;
+}
+
+static uint64_t sheet_largest(const struct sheet *sheet, enum cell_kind kind)
+{
+	uint64_t most = 0, value;
+
+	for (size_t i = 0; i <= sheet->nr_steps; i++) {
+		for (size_t j = 0; j < NR_CELLS; j++) {
+			if (cells[j].kind == kind &&
+			    cell_number(sheet, &sheet->lines[i], j, &value) && value > most)
+				most = value;
+		}
+	}
+	return most;
+}
+
+static int sheet_begin(struct sheet *sheet)
+{
+	char title[CELL_MAX];
+
+	for (size_t i = 0; i < NR_CELLS; i++) {
+		if (cells[i].column && column_find("", cells[i].column, &sheet->columns[i], NULL))
+			return -EINVAL;
+	}
+	sheet->scales[CELL_SUM] = scale_for_sums(sheet_largest(sheet, CELL_SUM));
+	sheet->scales[CELL_LATENCY] = scale_for_latencies(sheet_largest(sheet, CELL_LATENCY));
+	if (grid_new(NR_CELLS, &sheet->grid))
+		return -ENOMEM;
+	for (size_t i = 0; i < NR_CELLS; i++) {
+		const struct time_scale *scale = sheet->scales[cells[i].kind];
+
+		snprintf(title, sizeof(title), "%s%s%s%s", cells[i].title, scale ? " " : "",
+			 scale ? scale->unit : "", cells[i].kind == CELL_SUM ? "/s" : "");
+		grid_set_title(sheet->grid, i, title, true);
+	}
+	return 0;
+}
+
+static void cell_format(const struct sheet *sheet, const struct line *line, size_t cell,
+			char buf[CELL_MAX])
+{
+	const struct column *column = sheet->columns[cell];
+	uint64_t value;
+
+	if (!cell_number(sheet, line, cell, &value))
+		strcpy(buf, "-");
+	else if (sheet->scales[cells[cell].kind])
+		scale_format(sheet->scales[cells[cell].kind], value, buf, CELL_MAX);
+	else if (cells[cell].kind == CELL_RATE)
+		snprintf(buf, CELL_MAX, "%.1f",
+			 (double)value * (double)NS_PER_SEC / (double)line->covered_ns);
+	else if (cells[cell].kind == CELL_SECONDS)
+		snprintf(buf, CELL_MAX, "%.1f", (double)value / (double)NS_PER_SEC);
+	else if (column->kind == COLUMN_PERCENT)
+		snprintf(buf, CELL_MAX, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+	else
+		snprintf(buf, CELL_MAX, "%" PRIu64, value);
+}
+
+static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)
+{
+	char buf[CELL_MAX];
+
+	grid_add_row(sheet->grid);
+	grid_set(sheet->grid, 0, label);
+	for (size_t i = 1; i < NR_CELLS; i++) {
+		cell_format(sheet, line, i, buf);
+		grid_set(sheet->grid, i, buf);
+	}
+}
+
+/* The time of day, after the date where that is another than the last step's. */
+static const char *moment_label(const char *date, int64_t ns, char buf[CLOCK_LOCAL_SIZE])
+{
+	clock_local(ns, buf, CLOCK_LOCAL_SIZE);
+	return strncmp(date, buf, DATE_LENGTH) ? buf : buf + DATE_LENGTH;
+}
+
+static void sheet_add_step(struct sheet *sheet, const struct line *line)
+{
+	char buf[CLOCK_LOCAL_SIZE];
+
+	sheet_add_line(sheet, line, moment_label(sheet->date, line->start_ns, buf));
+	snprintf(sheet->date, sizeof(sheet->date), "%.*s", DATE_LENGTH, buf);
+}
+
+static void sheet_add_gap(struct sheet *sheet, const struct timeline_gap *gap)
+{
+	char from[CLOCK_LOCAL_SIZE], to[CLOCK_LOCAL_SIZE], text[256];
+	const char *first = moment_label(sheet->date, gap->start_ns, from);
+	const char *last = moment_label(from, gap->end_ns, to);
+
+	snprintf(text, sizeof(text), "%*s - %s  not counted: %s",
+		 (int)(sizeof("2026-01-31 23:59:59") - 1), first, last, gap_texts[gap->reason]);
+	grid_add_line(sheet->grid, text);
+}
+
+/* A step of which nothing is known, and that a gap explains. */
+static bool is_explained(const struct timeline *timeline, const struct timeline_step *step)
+{
+	for (size_t i = 0; i < timeline->nr_gaps && !step->sum; i++) {
+		if (timeline->gaps[i].start_ns < step->end_ns &&
+		    timeline->gaps[i].end_ns > step->start_ns)
+			return true;
+	}
+	return false;
+}
+
+static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
+{
+	size_t gap = 0;
+
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		const struct timeline_step *step = &timeline->steps[i];
+
+		while (gap < timeline->nr_gaps && timeline->gaps[gap].start_ns <= step->start_ns)
+			sheet_add_gap(sheet, &timeline->gaps[gap++]);
+		if (!is_explained(timeline, step))
+			sheet_add_step(sheet, &sheet->lines[i]);
+	}
+	while (gap < timeline->nr_gaps)
+		sheet_add_gap(sheet, &timeline->gaps[gap++]);
+	grid_add_rule(sheet->grid);
+	sheet_add_line(sheet, &sheet->lines[sheet->nr_steps], "sum");
+}
+
+static void sheet_fit(struct sheet *sheet, int width)
+{
+	for (int rank = NR_CELLS; rank > 0; rank--) {
+		if (width <= 0 || grid_width(sheet->grid) <= (size_t)width)
+			return;
+		for (size_t i = 0; i < NR_CELLS; i++) {
+			if (cells[i].rank == rank)
+				grid_hide(sheet->grid, i);
+		}
+	}
+}
+
+/* The losses of all steps, as one snapshot's. */
+static int print_trust(const struct timeline *timeline, FILE *out)
+{
+	struct snapshot *bare __cleanup(snapshot_freep) = NULL;
+
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		const struct snapshot *sum = timeline->steps[i].sum;
+
+		if (!sum)
+			continue;
+		if (bare)
+			losses_merge(&bare->losses, &sum->losses);
+		else if (snapshot_new_like(sum, &bare))
+			return -ENOMEM;
+	}
+	fputc('\n', out);
+	if (bare)
+		return report_trust(bare, out);
+	fputs("nothing was counted\n", out);
+	return ferror(out) ? -EIO : 0;
+}
+
+int report_timeline(const struct timeline *timeline, const struct table_options *options, FILE *out)
+{
+	struct sheet sheet __cleanup(sheet_done) = { .lines = NULL };
+	int err = sheet_fill(&sheet, timeline, options);
+
+	err = err ?: sheet_begin(&sheet);
+	if (err)
+		return err;
+	sheet_add_all(&sheet, timeline);
+	sheet_fit(&sheet, options->width);
+	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
+	err = grid_print(sheet.grid, out);
+	return err ?: print_trust(timeline, out);
+}
+
+int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
+			FILE *out)
+{
+	const struct snapshot nothing = { .host = NULL };
+	int err = report_csv(&nothing, options, true, out);
+
+	for (size_t i = 0; i < timeline->nr_steps && !err; i++) {
+		if (timeline->steps[i].sum)
+			err = report_csv(timeline->steps[i].sum, options, false, out);
+	}
+	return err;
+}
