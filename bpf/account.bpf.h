@@ -19,6 +19,7 @@
 #include "bpftruss/abi.h"
 #include "bpftruss/hist_bucket.h"
 #include "arch.bpf.h"
+#include "control.bpf.h"
 #include "losses.bpf.h"
 #include "records.bpf.h"
 #include "slots.bpf.h"
@@ -59,7 +60,9 @@ static __noinline int slot_count_error(struct call_slot *slot, s64 result)
 		slot->interrupted++;
 	} else {
 		slot->errors++;
-		if (!slot_tally(slot, -result))
+		if (errnos_are_off())
+			loss_add_often(LOSS_ERRNO_OFF);
+		else if (!slot_tally(slot, -result))
 			loss_add(LOSS_ERRNO_TABLE_FULL);
 	}
 	return 0;
@@ -150,7 +153,7 @@ static __noinline int call_count_no_return(struct call *call)
 	slot->calls++;
 	slot->no_return++;
 	if (stacks && call_is_stacked(call->abi, call->nr)) {
-		if (!call->record->stack_id)
+		if (!call->record->stack_id && !stacks_are_off())
 			call->record->stack_id = stack_none(WALK_EXIT, STACK_KILLED);
 		slot_count_stack(slot, call, &(struct stack_sums){});
 	}
@@ -248,7 +251,7 @@ static __always_inline s64 call_result(struct task_record *record, struct pt_reg
 /* The stack of a call that ends, unless it was taken at its start; that is nobody's CPU time. */
 static __always_inline void call_take_stack(struct task_record *record, struct pt_regs *regs)
 {
-	if (record->stack_id || !regs)
+	if (record->stack_id || !regs || stacks_are_off())
 		return;
 	record->stack_id = stack_of_regs(record, regs, WALK_EXIT, record->kernel_stack_id);
 	record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
@@ -257,8 +260,8 @@ static __always_inline void call_take_stack(struct task_record *record, struct p
 /* What the end of a call will not show any more, taken at its start. */
 static __always_inline void call_take_hidden_stack(struct task_record *record, struct pt_regs *regs)
 {
-	if (record->flags == RECORD_CALL_OPEN && call_hides_caller(record->abi, record->nr) &&
-	    call_is_stacked(record->abi, record->nr))
+	if (record->flags == RECORD_CALL_OPEN && !stacks_are_off() &&
+	    call_hides_caller(record->abi, record->nr) && call_is_stacked(record->abi, record->nr))
 		record->stack_id = stack_of_regs(record, regs, WALK_ENTER, 0);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the loss counters: the only way to give up is to add to one of them. */
+/*
+ * Owns the loss counters: the only way to give up is to add to one of them. Those that many calls
+ * may add to at once have one on each CPU, lest these calls wait for each other.
+ */
 #ifndef BPFTRUSS_LOSSES_BPF_H
 #define BPFTRUSS_LOSSES_BPF_H
 
@@ -15,10 +18,27 @@ struct {
 	__type(value, u64);
 } losses SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NR_LOSS);
+	__type(key, u32);
+	__type(value, u64);
+} frequent_losses SEC(".maps");
+
 static __always_inline void loss_add(enum loss reason)
 {
 	u32 key = reason;
 	u64 *count = bpf_map_lookup_elem(&losses, &key);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+/* Atomic all the same: where a program can be preempted, another may run on its CPU. */
+static __always_inline void loss_add_often(enum loss reason)
+{
+	u32 key = reason;
+	u64 *count = bpf_map_lookup_elem(&frequent_losses, &key);
 
 	if (count)
 		__sync_fetch_and_add(count, 1);

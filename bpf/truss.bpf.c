@@ -13,6 +13,7 @@
  *   pool.bpf.h     array indices               overflow.bpf.h  tasks without a record
  *   records.bpf.h  one record a task           selector.bpf.h  does a process match?
  *   arch.bpf.h     ABIs, special numbers       kernel_types.h  the kernel fields we read
+ *   control.bpf.h  what user space switches
  *
  * Nothing here sends an event per call. User space maps the arrays and reads; counters only grow.
  */
@@ -20,24 +21,11 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "account.bpf.h"
+#include "control.bpf.h"
 #include "membership.bpf.h"
 #include "overflow.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/*
- * counting: set by user space from its start to its last read; outside of that nothing changes.
- * starting: processes that exist already are being asked about.
- */
-struct {
-	__u32 counting;
-	__u32 starting;
-} control __attribute__((aligned(64))) SEC(".data.control");
-
-static __always_inline bool counting(void)
-{
-	return *(volatile u32 *)&control.counting;
-}
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
@@ -103,8 +91,9 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		now = bpf_ktime_get_ns();
 		record->out_ns = now;
 		record_settle_outside(prev, record);
-		if (stacks && kernel_stacks && record->flags == RECORD_CALL_OPEN &&
-		    call_is_stacked(record->abi, record->nr) && task_goes_to_sleep(prev))
+		if (stacks && kernel_stacks && !stacks_are_off() &&
+		    record->flags == RECORD_CALL_OPEN && call_is_stacked(record->abi, record->nr) &&
+		    task_goes_to_sleep(prev))
 			record->kernel_stack_id = kernel_stack_take(ctx);
 	}
 	record = task_record_find(next);

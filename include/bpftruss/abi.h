@@ -52,7 +52,8 @@ enum loss {
 	LOSS_USER_TIME = 7,          /* threads without a record: their user CPU time is unknown */
 	LOSS_FOREIGN_TABLE_FULL = 8, /* as LOSS_SLOT_TABLE_FULL, of foreign calls */
 	LOSS_THREAD_LATE = 9,        /* threads that missed their fork, found by a pass */
-	NR_LOSS = 10,
+	LOSS_ERRNO_OFF = 10,         /* errors counted while errnos are off, to cost less */
+	NR_LOSS = 11,
 };
 
 enum record_state {

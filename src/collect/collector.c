@@ -494,6 +494,14 @@ uint32_t collector_live(const struct collector *c)
 	return __atomic_load_n(&c->skel->data_membership->membership.live, __ATOMIC_ACQUIRE);
 }
 
+void collector_step_down(struct collector *c, enum collector_step step)
+{
+	__atomic_store_n(&c->skel->data_control->control.stacks_off, step >= STEP_NO_STACKS,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&c->skel->data_control->control.errnos_off, step >= STEP_NO_ERRNOS,
+			 __ATOMIC_RELAXED);
+}
+
 void collector_stop(struct collector *c)
 {
 	if (c->stop_ns)

@@ -99,6 +99,20 @@ size_t collector_targets(const struct collector *collector);
 /* Threads being counted now. */
 uint32_t collector_live(const struct collector *collector);
 
+/* What is left out so as to cost less. Each step leaves out what those before it do. */
+enum collector_step {
+	STEP_NORMAL = 0,
+	STEP_NO_STACKS, /* calls count as of STACK_OTHERS; needs options.stacks to mean anything */
+	STEP_NO_ERRNOS, /* errors count as LOSS_ERRNO_OFF */
+	NR_STEP,
+};
+
+/*
+ * Takes a step down, or back up, at any time. Calls that are running may still have what they have
+ * begun with.
+ */
+void collector_step_down(struct collector *collector, enum collector_step step);
+
 /* Ends counting at this moment; nothing changes any more. */
 void collector_stop(struct collector *collector);
 

@@ -375,15 +375,40 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	return 0;
 }
 
-static void snapshot_read_losses(const struct collector *c, struct losses *losses)
+/* One that is counted on each CPU. 0 or -errno. */
+static int frequent_loss_read(const struct collector *c, enum loss loss, uint64_t *ret)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	uint64_t *counts __cleanup(freep) = NULL, sum = 0;
+	uint32_t key = loss;
+	int err;
+
+	if (nr_cpus < 0)
+		return nr_cpus;
+	counts = calloc((size_t)nr_cpus, sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	err = bpf_map__lookup_elem(c->skel->maps.frequent_losses, &key, sizeof(key), counts,
+				   (size_t)nr_cpus * sizeof(*counts), 0);
+	for (int i = 0; i < nr_cpus; i++)
+		sum += counts[i];
+	*ret = sum;
+	return err;
+}
+
+static int snapshot_read_losses(const struct collector *c, struct losses *losses)
 {
 	struct losses misses = { 0 };
+	uint64_t errnos_off = 0;
+	int err = frequent_loss_read(c, LOSS_ERRNO_OFF, &errnos_off);
 
 	for (int i = 0; i < NR_LOSS; i++)
 		losses->count[i] += c->arrays.losses[i];
+	losses->count[LOSS_ERRNO_OFF] += errnos_off;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	losses_merge(losses, &misses);
+	return err;
 }
 
 static int collector_read_rows(const struct collector *c, struct snapshot *snapshot)
@@ -428,6 +453,9 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 		err = snapshot_describe(c, snapshot);
 	if (!err)
 		err = collector_read_rows(c, snapshot);
+	/* After the rows: a loss that they show is counted. */
+	if (!err)
+		err = snapshot_read_losses(c, &snapshot->losses);
 	if (!err)
 		err = snapshot_name_ids(c, snapshot);
 	if (!err && c->stacks)
@@ -437,7 +465,6 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 				strerror(-err));
 	snapshot->stacks = c->stacks ? call_stacks_table(c->stacks) : NULL;
 	snapshot_name_targets(snapshot);
-	snapshot_read_losses(c, &snapshot->losses);
 	*ret = steal_ptr(&snapshot);
 	return 0;
 }

@@ -27,6 +27,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 				      false },
 	[LOSS_THREAD_LATE] = { "late_threads", "threads whose first calls may be missing",
 			       "the kernel was busy when they were made", true },
+	[LOSS_ERRNO_OFF] = { "errnos_off", "errors counted without their errno",
+			     "errnos were off, to cost less", false },
 	[LOSS_USER_TIME] = { "user_time_unknown",
 			     "threads without user CPU time and calls in flight",
 			     "more threads than --max-tasks", false },

@@ -278,6 +278,15 @@ int row_copy(struct row *to, const struct row *from)
 	return 0;
 }
 
+uint64_t row_errors_unnamed(const struct row *row)
+{
+	uint64_t named = 0;
+
+	for (size_t i = 0; i < row->nr_errnos; i++)
+		named += row->errnos[i].count;
+	return row->errors > named ? row->errors - named : 0;
+}
+
 uint64_t row_timed(const struct row *row)
 {
 	return row->calls - row->untimed - row->no_return;

@@ -117,6 +117,9 @@ bool row_is_after(const struct row *row, const struct row *earlier);
 /* Copies everything, errnos and stacks included. Returns 0 or -ENOMEM. */
 int row_copy(struct row *to, const struct row *from);
 
+/* Errors whose errno was not kept. */
+uint64_t row_errors_unnamed(const struct row *row);
+
 uint64_t row_timed(const struct row *row);
 
 uint64_t row_cpu_ns(const struct row *row);

@@ -178,6 +178,20 @@ const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id)
 	return id_names_find(snapshot->cgroups, snapshot->nr_cgroups, cgroup_id);
 }
 
+uint64_t snapshot_errors_unnamed(const struct snapshot *snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		sum += row_errors_unnamed(&snapshot->rows[i]);
+	return sum;
+}
+
+bool snapshot_is_exact(const struct snapshot *snapshot)
+{
+	return losses_none(&snapshot->losses) && !snapshot_errors_unnamed(snapshot);
+}
+
 uint64_t snapshot_user_ns(const struct snapshot *snapshot)
 {
 	uint64_t sum = 0;

@@ -102,6 +102,12 @@ const struct row *snapshot_find_row(const struct snapshot *snapshot, const struc
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);
 const char *snapshot_cgroup(const struct snapshot *snapshot, uint64_t cgroup_id);
 
+/* Errors in its rows whose errno was not kept. */
+uint64_t snapshot_errors_unnamed(const struct snapshot *snapshot);
+
+/* Whether nothing is missing: no loss, and each error has its errno. */
+bool snapshot_is_exact(const struct snapshot *snapshot);
+
 /* Sum of the user CPU time of all processes. */
 uint64_t snapshot_user_ns(const struct snapshot *snapshot);
 

@@ -210,8 +210,8 @@ static void chart_head(const struct chart *chart, const struct snapshot *snapsho
 	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
 	svg_text(chart->out, MARGIN, 34, "title", "System calls: how many, and how long one takes");
 	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s", host, start, age,
-		 losses_none(&snapshot->losses) ? "exact: no call is missing"
-						: "not exact: the text report says why");
+		 snapshot_is_exact(snapshot) ? "exact: no call is missing"
+					     : "not exact: the text report says why");
 	svg_text(chart->out, MARGIN, 54, "note", text);
 	svg_text(chart->out, chart->counts_x, TOP - 14, "name", "number of calls");
 	svg_text(chart->out, x, TOP - 14, "name", "time of one call, log scale");

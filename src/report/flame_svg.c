@@ -208,8 +208,8 @@ static void write_head(const struct flame *flame, FILE *out)
 		 flame->weight == STACK_WEIGHT_TIME ? "Call stacks of system calls, by time in them"
 						    : "Call stacks of system calls, by number");
 	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s; %s", host, start, age, count,
-		 losses_none(&snapshot->losses) ? "exact: no call is missing"
-						: "not exact: the text report says why");
+		 snapshot_is_exact(snapshot) ? "exact: no call is missing"
+					     : "not exact: the text report says why");
 	svg_text(out, MARGIN, 50, "note", text);
 }
 

@@ -324,7 +324,7 @@ static void put_snapshot(struct json_stream *to, const struct snapshot *snapshot
 	put_head(to, snapshot);
 	put_targets(to, snapshot);
 	json_stream_word(to, "pid_namespace", snapshot->caller_pidns ? "caller" : "initial");
-	json_stream_bool(to, "exact", losses_none(&snapshot->losses));
+	json_stream_bool(to, "exact", snapshot_is_exact(snapshot));
 	put_losses(to, &snapshot->losses);
 	json_stream_number_if(to, "slower_than_ns", snapshot->slower_than_ns != 0,
 			      snapshot->slower_than_ns);

@@ -42,8 +42,11 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 
 	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
 		return -ENOMEM;
-	if (losses_none(&snapshot->losses))
+	if (snapshot_is_exact(snapshot))
 		fputs("exact: no call is missing\n", out);
+	else if (losses_none(&snapshot->losses))
+		fprintf(out, "not exact: %" PRIu64 " errors counted without their errno\n",
+			snapshot_errors_unnamed(snapshot));
 	else
 		print_losses(&snapshot->losses, out);
 	for (size_t i = 0; i < rows.nr_rows; i++) {

@@ -6,10 +6,10 @@
 
 /* The keys of the JSON contract, in its order: changing one breaks readers. */
 static const char *const keys[] = {
-	"untracked_tasks",    "task_table_full",  "slot_table_full", "errno_table_full",
-	"bucket_wrapped",     "exit_missed",      "time_clamped",    "user_time_unknown",
-	"foreign_table_full", "late_threads",     "enter_missed",    "leave_missed",
-	"switch_missed",      "lifecycle_missed", "torn_reads",
+	"untracked_tasks",    "task_table_full", "slot_table_full",  "errno_table_full",
+	"bucket_wrapped",     "exit_missed",     "time_clamped",     "user_time_unknown",
+	"foreign_table_full", "late_threads",    "errnos_off",       "enter_missed",
+	"leave_missed",       "switch_missed",   "lifecycle_missed", "torn_reads",
 };
 
 static void test_texts(void **state)

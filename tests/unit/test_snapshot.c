@@ -173,13 +173,41 @@ static void test_process_order(void **state)
 	}
 }
 
+/* Neither a loss nor an error without its errno is to be read as nothing missing. */
+static void test_exact(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_calls(&row, 10, 100, 0, 0);
+	row_add_errors(&row, ENOENT, 3);
+	row_add_errors(&row, EPERM, 4);
+	assert_int_equal(row_errors_unnamed(&row), 0);
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	assert_true(snapshot_is_exact(snapshot));
+	snapshot->losses.count[LOSS_TORN_READ] = 1;
+	assert_false(snapshot_is_exact(snapshot));
+	snapshot->losses.count[LOSS_TORN_READ] = 0;
+	snapshot->rows[0].errors += 2;
+	assert_int_equal(row_errors_unnamed(&snapshot->rows[0]), 2);
+	assert_int_equal(snapshot_errors_unnamed(snapshot), 2);
+	assert_false(snapshot_is_exact(snapshot));
+	/* Errnos that were read a moment later than the sum. */
+	snapshot->rows[0].errors -= 3;
+	assert_int_equal(row_errors_unnamed(&snapshot->rows[0]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new_like),      cmocka_unit_test(test_new_like_blank),
-		cmocka_unit_test(test_find_process),  cmocka_unit_test(test_find_row),
-		cmocka_unit_test(test_user_time),     cmocka_unit_test(test_oldest),
-		cmocka_unit_test(test_process_order),
+		cmocka_unit_test(test_exact),          cmocka_unit_test(test_new_like),
+		cmocka_unit_test(test_new_like_blank), cmocka_unit_test(test_find_process),
+		cmocka_unit_test(test_find_row),       cmocka_unit_test(test_user_time),
+		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_process_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

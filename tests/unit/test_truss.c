@@ -27,6 +27,25 @@ static void test_trust_golden(void **state)
 		scenario_check("trust", names[i], report_trust);
 }
 
+/* Rows of an interval may show what the losses of the one before tell of. */
+static void test_trust_of_errors_without_errno(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *trust = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	row_add_calls(&row, 10, 100, 0, 0);
+	row_add_errors(&row, ENOENT, 3);
+	row.errors += 2;
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	trust = report_render(report_trust, snapshot);
+	assert_string_equal(trust, "not exact: 2 errors counted without their errno\n");
+}
+
 /* Every table ends with the trust lines, and with a newline. */
 static void test_trust_is_in_every_table(void **state)
 {
@@ -236,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_trust_golden),
+		cmocka_unit_test(test_trust_of_errors_without_errno),
 		cmocka_unit_test(test_trust_is_in_every_table),
 		cmocka_unit_test(test_layout_is_that_of_illumos),
 		cmocka_unit_test(test_by_hand),

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns what user space sets while the programs run; they only read it. */
+#ifndef BPFTRUSS_CONTROL_BPF_H
+#define BPFTRUSS_CONTROL_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
+
+/*
+ * counting: set by user space from its start to its last read; outside of that nothing changes.
+ * starting: processes that exist already are being asked about.
+ * stacks_off, errnos_off: these cost too much now. What is left out is counted as such.
+ */
+struct {
+	__u32 counting;
+	__u32 starting;
+	__u32 stacks_off;
+	__u32 errnos_off;
+} control __attribute__((aligned(64))) SEC(".data.control");
+
+static __always_inline bool counting(void)
+{
+	return *(volatile u32 *)&control.counting;
+}
+
+static __always_inline bool stacks_are_off(void)
+{
+	return *(volatile u32 *)&control.stacks_off;
+}
+
+static __always_inline bool errnos_are_off(void)
+{
+	return *(volatile u32 *)&control.errnos_off;
+}
+
+#endif
