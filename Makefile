@@ -284,7 +284,7 @@ test-kernels: all $(WORKLOADS) ## live tests on other kernels, in an emulator
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
-SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame)
+SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame test_metrics)
 
 check-readers: $(SAMPLERS) ## what pprof, browsers and the like make of our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)

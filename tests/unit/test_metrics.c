@@ -494,6 +494,7 @@ static void test_cap(void **state)
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL, *later = NULL;
+	char most[SYSCALL_NAME_MAX], series[128];
 	uint64_t calls = 0;
 	struct row row;
 
@@ -514,6 +515,11 @@ static void test_cap(void **state)
 	assert_true(series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
 				       "syscall=\"other\"}") > calls / 2);
 	assert_true(count_of(text, "comm=\"greedy\"") <= 100);
+	/* What it does most has room. */
+	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
+		 most);
+	assert_int_equal(series_value(text, series), 1000);
 	builder = builder_make();
 	program_add(builder, 2, "modest", 3);
 	metrics_take(metrics, snapshot_take(builder));
@@ -706,6 +712,47 @@ static void test_negotiate(void **state)
 			    "text/plain; version=0.0.4; charset=utf-8");
 }
 
+/* Whatever the header is, the answer is one of the two. */
+static void test_negotiate_anything(void **state)
+{
+	static const char *const pieces[] = {
+		"application/openmetrics-text",
+		"text/plain",
+		"*/*",
+		";",
+		",",
+		"=",
+		"q",
+		"q=",
+		"0.5",
+		"version=",
+		"1.0.0",
+		" ",
+		"\t",
+		"\xff",
+		".",
+		"9999999999999999999999",
+	};
+	uint64_t seed = 7;
+	size_t open = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 20000; i++) {
+		/* On the heap, so that reading beyond its end is noticed. */
+		__cleanup(freep) char *header = calloc(1, 512);
+		enum metrics_format format;
+
+		assert_non_null(header);
+		for (size_t left = random_below(&seed, 12); left > 0; left--)
+			strcat(header, pieces[random_below(&seed, ARRAY_SIZE(pieces))]);
+		header = realloc(header, strlen(header) + 1);
+		format = metrics_negotiate(header);
+		assert_in_range(format, 0, NR_METRICS_FORMAT - 1);
+		open += format == METRICS_OPENMETRICS;
+	}
+	assert_in_range(open, 1, 19999);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -726,6 +773,7 @@ int main(void)
 		cmocka_unit_test(test_absent_numbers),
 		cmocka_unit_test(test_failing_stream),
 		cmocka_unit_test(test_negotiate),
+		cmocka_unit_test(test_negotiate_anything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

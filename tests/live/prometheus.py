@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's Prometheus, scraping one target every second, and asked what it has read."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+DEADLINE_S = 60  # for anything to happen at all; far beyond what it takes
+
+CONFIG = """\
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs:
+- job_name: bpftruss
+  metrics_path: %s
+  static_configs: [{targets: ['%s']}]
+"""
+
+
+def need(program):
+    """Where a program is; without it the test is skipped."""
+    path = shutil.which(program)
+    if not path:
+        pytest.skip("no %s here" % program)
+    return path
+
+
+def port_free():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Prometheus:
+    """Runs in a directory of its own, as a context manager; target is HOST:PORT."""
+
+    def __init__(self, directory, target, path="/metrics"):
+        program = need("prometheus")
+        directory = str(directory)
+        config = os.path.join(directory, "prometheus.yml")
+        with open(config, "w") as file:
+            file.write(CONFIG % (path, target))
+        self.port = port_free()
+        self.log = os.path.join(directory, "prometheus.log")
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [program, "--config.file=" + config, "--web.listen-address=127.0.0.1:%d" % self.port,
+                 "--storage.tsdb.path=" + os.path.join(directory, "data")],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Ends this Prometheus and no other."""
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def ask(self, what, **parameters):
+        """The data that a path of its API gives; None while it does not answer."""
+        address = "http://127.0.0.1:%d/api/v1/%s?%s" % (
+            self.port, what, urllib.parse.urlencode(parameters))
+        try:
+            with urllib.request.urlopen(address, timeout=DEADLINE_S) as answer:
+                return json.load(answer)["data"]
+        except urllib.error.HTTPError as error:
+            # It is up; 503 only says that it is not ready yet.
+            if error.code != 503:
+                raise AssertionError("%s: %s" % (address, error.read().decode())) from error
+        except (urllib.error.URLError, ConnectionError):
+            pass
+        return None
+
+    def until(self, condition, what):
+        """Waits for a condition, and returns what it gives."""
+        deadline = time.monotonic() + DEADLINE_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            value = condition()
+            if value:
+                return value
+            time.sleep(0.1)
+        with open(self.log, errors="replace") as log:
+            raise AssertionError("did not happen: %s\n%s" % (what, log.read()))
+
+    def target(self):
+        """What it knows of its target: health, lastError, lastScrape; None before it has any."""
+        found = (self.ask("targets") or {}).get("activeTargets")
+        return found[0] if found else None
+
+    def wait_scrape(self):
+        """Waits for a scrape that begins from now on and succeeds."""
+        before = (self.target() or {}).get("lastScrape", "")
+
+        def scraped():
+            target = self.target()
+            if not target or target["health"] == "unknown" or target["lastScrape"] == before:
+                return False
+            return target
+        target = self.until(scraped, "a scrape")
+        assert target["health"] == "up", target["lastError"]
+        return self
+
+    def query(self, expression):
+        """The series of an instant query: a list of (labels, value)."""
+        data = self.until(lambda: self.ask("query", query=expression), "an answer")
+        assert data["resultType"] == "vector", data
+        return [(series["metric"], float(series["value"][1])) for series in data["result"]]
+
+    def value(self, expression):
+        """The one value of an instant query."""
+        found = self.query(expression)
+        assert len(found) == 1, (expression, found)
+        return found[0][1]
