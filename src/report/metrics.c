@@ -6,7 +6,6 @@
 #include "report/metrics.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -24,11 +23,9 @@ struct scrape {
 /* The calls of a target, the rest last; NULL from the first index on that is out of range. */
 static const struct metrics_call *target_call(const struct metrics_target *target, size_t index)
 {
-	const struct metrics_call *call = index < target->nr_calls    ? target->calls[index]
-					  : index == target->nr_calls ? &target->rest
-								      : NULL;
-
-	return call;
+	if (index < target->nr_calls)
+		return target->calls[index];
+	return index == target->nr_calls ? &target->rest : NULL;
 }
 
 static struct label_set call_labels(const struct scrape *s, const struct metrics_target *target,

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/mem.h"
 #include "report/metrics.h"
 
 static const struct {
