@@ -443,34 +443,47 @@ static void assert_json_sane(const json_t *whole)
 	free(text_of(back.snapshot, all_tables));
 }
 
+static void damage_value(const json_t *whole, json_t *at, const char *key)
+{
+	json_t *kept = json_incref(json_object_get(at, key));
+
+	json_object_set_new(at, key, json_real(1.5));
+	assert_json_refused(whole);
+	json_object_del(at, key);
+	assert_json_sane(whole);
+	json_object_set_new(at, key, kept);
+}
+
+static void damage_element(const json_t *whole, json_t *at, size_t index)
+{
+	json_t *kept = json_incref(json_array_get(at, index));
+
+	json_array_set_new(at, index, json_real(1.5));
+	assert_json_refused(whole);
+	json_array_remove(at, index);
+	assert_json_sane(whole);
+	json_array_insert_new(at, index, kept);
+}
+
 /* Puts a number that nothing is in place of each value, and leaves each out, one at a time. */
 static void damage_below(const json_t *whole, json_t *at)
 {
-	json_t *value;
+	json_t *keys = json_array(), *value;
 	const char *key;
-	void *next;
 	size_t i;
 
-	json_object_foreach_safe(at, next, key, value)
+	/* What was left out comes back as the last: not to be met again. */
+	json_object_foreach(at, key, value) json_array_append_new(keys, json_string(key));
+	json_array_foreach(keys, i, value)
 	{
-		json_t *kept = json_incref(value);
-
-		json_object_set_new(at, key, json_real(1.5));
-		assert_json_refused(whole);
-		json_object_del(at, key);
-		assert_json_sane(whole);
-		json_object_set_new(at, key, kept);
+		damage_value(whole, at, json_string_value(value));
+		damage_below(whole, json_object_get(at, json_string_value(value)));
 	}
-	json_object_foreach(at, key, value) damage_below(whole, value);
 	for (i = 0; i < json_array_size(at); i++) {
-		value = json_incref(json_array_get(at, i));
-		json_array_set_new(at, i, json_real(1.5));
-		assert_json_refused(whole);
-		json_array_remove(at, i);
-		assert_json_sane(whole);
-		json_array_insert_new(at, i, value);
-		damage_below(whole, value);
+		damage_element(whole, at, i);
+		damage_below(whole, json_array_get(at, i));
 	}
+	json_decref(keys);
 }
 
 static void check_damage(const struct snapshot *snapshot)
