@@ -11,7 +11,8 @@
 
 #include "base/mem.h"
 #include "collect/cgroups.h"
-#include "collect/glob.h"
+#include "model/glob.h"
+#include "model/unit.h"
 
 static int resolve_all(const char *text, bool wait, struct selector *s, struct diag *d)
 {
@@ -44,31 +45,13 @@ static int resolve_cgroup(const char *text, bool wait, struct selector *s, struc
 	return 0;
 }
 
-/* The types of unit that have processes. */
-static bool unit_has_type(const char *name)
-{
-	static const char *const types[] = { ".service", ".scope", ".slice",
-					     ".socket",  ".mount", ".swap" };
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		if (length > strlen(types[i]) &&
-		    !strcmp(name + length - strlen(types[i]), types[i]))
-			return true;
-	}
-	return false;
-}
-
-/* As systemctl does: a name without a type is a service. */
 static int resolve_unit(const char *text, bool wait, struct selector *s, struct diag *d)
 {
 	char name[SELECTOR_NAME_SIZE] = "";
-	bool has_type = unit_has_type(text);
 
-	if (!*text || strlen(text) + strlen(".service") >= sizeof(name) || strchr(text, '/'))
+	if (unit_complete_name(text, name, sizeof(name)))
 		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
 				text);
-	snprintf(name, sizeof(name), "%s%s", text, has_type ? "" : ".service");
 	if (!wait && !cgroup_name_exists(name))
 		return diag_set(d, DIAG_FAILED, ENOENT,
 				"-u: no unit %s is running (systemctl lists those that are)", name);

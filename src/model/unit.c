@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the rule by which a cgroup path names a unit. */
+/* Owns the rules by which a cgroup path names a unit, and lies in another. */
 #include "model/unit.h"
 
-#include <stdbool.h>
+#include <errno.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 static bool ends_with(const char *text, size_t length, const char *end)
 {
@@ -26,4 +28,58 @@ size_t cgroup_unit(const char *path, const char **ret)
 	}
 	*ret = "-";
 	return 1;
+}
+
+/* The types of unit that have processes. */
+static bool unit_has_type(const char *name)
+{
+	static const char *const types[] = { ".service", ".scope", ".slice",
+					     ".socket",  ".mount", ".swap" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		if (ends_with(name, strlen(name), types[i]))
+			return true;
+	}
+	return false;
+}
+
+int unit_complete_name(const char *text, char *buf, size_t size)
+{
+	if (!*text || strlen(text) + strlen(".service") >= size || strchr(text, '/'))
+		return -EINVAL;
+	memset(buf, 0, size);
+	strcpy(buf, text);
+	if (!unit_has_type(text))
+		strcat(buf, ".service");
+	return 0;
+}
+
+/* The next component; its length is 0 at the end. */
+static size_t next_component(const char **path)
+{
+	*path += strspn(*path, "/");
+	return strcspn(*path, "/");
+}
+
+bool cgroup_is_in_unit(const char *path, const char *unit)
+{
+	size_t length;
+
+	for (; (length = next_component(&path)); path += length) {
+		if (strlen(unit) == length && !strncmp(path, unit, length))
+			return true;
+	}
+	return false;
+}
+
+bool cgroup_is_in(const char *path, const char *other)
+{
+	size_t length;
+
+	for (; (length = next_component(&other)); other += length) {
+		if (next_component(&path) != length || strncmp(path, other, length) != 0)
+			return false;
+		path += length;
+	}
+	return true;
 }

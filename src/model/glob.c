@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the compilation of globs. State i of the automaton: the first i tokens have matched. */
-#include "collect/glob.h"
+/* Owns the compilation and running of globs. State i of the automaton: the first i tokens have matched. */
+#include "model/glob.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -86,4 +86,16 @@ int glob_compile(const char *glob, struct selector *s, struct diag *d)
 	}
 	s->final = 1u << token;
 	return 0;
+}
+
+bool glob_matches(const struct selector *s, const char *name, size_t size)
+{
+	unsigned int states = 1;
+
+	for (size_t i = 0; i < size && name[i]; i++) {
+		unsigned char c = (unsigned char)name[i];
+
+		states = ((states & s->match[c]) << 1) | (states & s->loops);
+	}
+	return states & s->final;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Globs as automata that a BPF program can run; see struct selector. */
+/* Globs as automata, which a BPF program can run, too; see struct selector. */
 #ifndef BPFTRUSS_GLOB_H
 #define BPFTRUSS_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "base/diag.h"
 #include "bpftruss/abi.h"
@@ -12,5 +15,8 @@
  * fills d: an empty pattern, an open bracket, or more than 31 tokens.
  */
 int glob_compile(const char *glob, struct selector *selector, struct diag *d);
+
+/* Whether a name, up to a NUL or size, matches: the answer is that of the BPF program. */
+bool glob_matches(const struct selector *selector, const char *name, size_t size);
 
 #endif
