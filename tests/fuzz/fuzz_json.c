@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reader of JSON reports. What it takes must stand every report, and be the same again when it
+ * is written and read once more.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/report.h"
+#include "report/stacks.h"
+
+#define require(condition)        \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct text {
+	char *bytes; /* owned */
+	size_t size;
+};
+
+static void text_done(struct text *text)
+{
+	free(text->bytes);
+}
+
+static void write_json(const struct snapshot *snapshot, struct text *ret)
+{
+	FILE *out = open_memstream(&ret->bytes, &ret->size);
+
+	require(out && !report_json(snapshot, out) && !fclose(out));
+}
+
+static void write_others(const struct snapshot *snapshot, FILE *out)
+{
+	const struct table_options by_call = { .hist = true };
+	const struct table_options by_owner = { .keys = GROUP_PID | GROUP_TID | GROUP_COMM |
+							GROUP_UNIT | GROUP_USER };
+	const struct stack_options by_time = { .weight = STACK_WEIGHT_TIME };
+
+	require(!report_truss(snapshot, out) && !report_strace(snapshot, out));
+	require(!report_wide(snapshot, &by_call, out) && !report_wide(snapshot, &by_owner, out));
+	require(!report_csv(snapshot, &by_owner, true, out));
+	require(!report_errors(snapshot, &by_call, out) && !report_chart(snapshot, &by_call, out));
+	require(!report_stacks(snapshot, &by_call, &by_time, out));
+	require(!report_folded(snapshot, STACK_WEIGHT_CALLS, out));
+	require(!report_flame(snapshot, STACK_WEIGHT_TIME, out) && !report_pprof(snapshot, out));
+}
+
+static void check_again(const struct text *text)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(stack_table_freep) struct stack_table *stacks = NULL;
+	struct text again __cleanup(text_done) = { .bytes = NULL };
+
+	require(!report_json_read(text->bytes, text->size, &snapshot, &stacks, NULL));
+	write_json(snapshot, &again);
+	require(again.size == text->size && !memcmp(again.bytes, text->bytes, text->size));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(stack_table_freep) struct stack_table *stacks = NULL;
+	struct text text __cleanup(text_done) = { .bytes = NULL };
+	FILE *nowhere __cleanup(fclosep) = NULL;
+	struct diag d;
+
+	if (report_json_read((const char *)data, size, &snapshot, &stacks, &d))
+		return 0;
+	nowhere = fopen("/dev/null", "we");
+	require(nowhere);
+	write_others(snapshot, nowhere);
+	write_json(snapshot, &text);
+	check_again(&text);
+	return 0;
+}
