@@ -196,7 +196,7 @@ static int read_user_time(struct json_reader *reader, const struct json_place *w
 	if (reader->lists_processes)
 		return json_refuse(whole, "user_cpu_ns is not the sum of those of processes");
 	*others = process_of_other_kinds();
-	others->boot_ns = UINT64_MAX;
+	others->boot_ns = INT64_MAX;
 	others->user_ns = user_ns;
 	reader->nr_processes++;
 	return 0;

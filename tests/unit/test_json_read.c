@@ -371,6 +371,7 @@ static void check_old_version(const struct snapshot *snapshot)
 
 	assert_string_equal(old, old_again);
 	assert_sorted(back.snapshot);
+	check_round_trip(back.snapshot);
 }
 
 static void test_old_versions(void **state)
