@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What many, slow and hostile clients can make the server hold, and whether others are served. */
+#include "ipc_fixture.h"
+
+#include <sys/resource.h>
+
+#define CROWD 400
+
+/* Both ends of a crowd are in this process. */
+static void descriptors_allow(void)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	if (limit.rlim_cur >= 4 * CROWD)
+		return;
+	limit.rlim_cur = limit.rlim_max < 4 * CROWD ? limit.rlim_max : 4 * CROWD;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void assert_served(struct ipc_fixture *fixture)
+{
+	static const char request[] = "GET /alive HTTP/1.1\r\n" CLOSE;
+	char reply[1024];
+
+	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+	assert_int_equal(raw_status(reply), 200);
+	assert_string_equal(raw_body(reply), "GET /alive");
+}
+
+static void clients_wait(struct ipc_fixture *fixture, unsigned int nr)
+{
+	const uint64_t start = clock_mono_ns();
+
+	while (counts_of(fixture).clients != nr) {
+		assert_true(clock_mono_ns() - start < HANG_NS);
+		server_step(fixture, -1, 100);
+	}
+}
+
+/* Clients that say text, or nothing, and then no more. */
+static void crowd_open(struct ipc_fixture *fixture, int *fds, size_t nr, const char *text)
+{
+	for (size_t i = 0; i < nr; i++) {
+		fds[i] = raw_connect(fixture->path);
+		if (*text)
+			raw_say(fds[i], text);
+		server_step(fixture, -1, 0);
+	}
+	clients_wait(fixture, (unsigned int)nr);
+}
+
+static void crowd_close(int *fds, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		close(fds[i]);
+}
+
+static void test_half_requests(void **state)
+{
+	static const char *const halves[] = { "", "G", "GET /", "GET / HTTP/1.1\r\nHos",
+					      "GET / HTTP/1.1\r\nHost: localhost\r\n" };
+	struct ipc_fixture *fixture = *state;
+	int fds[CROWD];
+
+	descriptors_allow();
+	for (size_t i = 0; i < ARRAY_SIZE(halves); i++) {
+		crowd_open(fixture, fds, CROWD, halves[i]);
+		assert_served(fixture);
+		assert_int_equal(counts_of(fixture).clients, CROWD);
+		crowd_close(fds, CROWD);
+		clients_wait(fixture, 0);
+	}
+	assert_int_equal(fixture->asked, ARRAY_SIZE(halves));
+}
+
+/* They ask for more than the kernel holds for them, and do not read. */
+static void test_slow_readers(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int fds[CROWD];
+
+	descriptors_allow();
+	fixture->answer_bytes = 256 << 10;
+	server_start(fixture, (struct ipc_server_options){
+				      .max_pending_bytes = CROWD * fixture->answer_bytes + 1000 });
+	crowd_open(fixture, fds, CROWD, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	while (fixture->asked < CROWD)
+		server_step(fixture, -1, 100);
+	assert_int_equal(counts_of(fixture).pending_bytes, CROWD * fixture->answer_bytes);
+	assert_served(fixture);
+	crowd_close(fds, CROWD);
+	clients_wait(fixture, 0);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_int_equal(counts_of(fixture).refused, 0);
+}
+
+/* Neither half a request nor half an answer is waited for longer than that. */
+static void test_patience(void **state)
+{
+	static const char *const texts[] = { "", "GET / HT",
+					     "GET /large HTTP/1.1\r\n" HOST "\r\n" };
+	struct ipc_fixture *fixture = *state;
+	int fds[ARRAY_SIZE(texts)];
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
+	assert_int_equal(ipc_server_patience_ms(fixture->server), -1);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		fds[i] = raw_connect(fixture->path);
+		raw_say(fds[i], texts[i]);
+	}
+	clients_wait(fixture, ARRAY_SIZE(texts));
+	while (!fixture->asked)
+		server_step(fixture, -1, 100);
+	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+	assert_in_range(ipc_server_patience_ms(fixture->server), 0, 1000);
+	clients_wait(fixture, 0);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	crowd_close(fds, ARRAY_SIZE(fds));
+}
+
+/* A server that is full lets others wait, and takes them as soon as one has left. */
+static void test_full(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int fds[4], waiting __cleanup(closep) = -1;
+	char reply[1024];
+
+	server_start(fixture, (struct ipc_server_options){ .max_clients = 4, .patience_s = 1000 });
+	crowd_open(fixture, fds, 4, "");
+	waiting = raw_connect(fixture->path);
+	raw_say(waiting, "GET /late HTTP/1.1\r\n" CLOSE);
+	for (int i = 0; i < 10; i++)
+		server_step(fixture, -1, 0);
+	assert_int_equal(fixture->asked, 0);
+	assert_int_equal(counts_of(fixture).clients, 4);
+	crowd_close(fds, 4);
+	raw_read(fixture, waiting, reply, sizeof(reply), NULL);
+	assert_string_equal(raw_body(reply), "GET /late");
+}
+
+/* What is not taken is bounded; who asks for more is told to come again, and then is served. */
+static void test_pending(void **state)
+{
+	static const char request[] = "GET /large HTTP/1.1\r\n" HOST "\r\n";
+	struct ipc_fixture *fixture = *state;
+	__cleanup(freep) char *reply = malloc(2 << 20);
+	int slow[2], fd __cleanup(closep) = -1;
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = (5 << 20) / 2 });
+	crowd_open(fixture, slow, 2, request);
+	while (fixture->asked < 2)
+		server_step(fixture, -1, 100);
+	fd = raw_connect(fixture->path);
+	raw_say(fd, request);
+	raw_read(fixture, fd, reply, 2 << 20, "}\n");
+	assert_int_equal(raw_status(reply), 503);
+	assert_non_null(strcasestr(reply, "\r\nRetry-After: 1\r\n"));
+	assert_non_null(strcasestr(reply, "\r\nContent-Type: application/json\r\n"));
+	assert_ptr_equal(strstr(raw_body(reply), "{\"error\": \""), raw_body(reply));
+	assert_int_equal(counts_of(fixture).refused, 1);
+	assert_served(fixture);
+	crowd_close(slow, 2);
+	clients_wait(fixture, 1);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	raw_say(fd, "GET /large HTTP/1.1\r\n" CLOSE);
+	raw_read(fixture, fd, reply, 2 << 20, NULL);
+	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
+}
+
+/* Later would be no better for it. */
+static void test_larger_than_all(void **state)
+{
+	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	__cleanup(freep) char *reply = malloc(2 << 20);
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000 });
+	raw_ask(fixture, request, strlen(request), reply, 2 << 20);
+	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
+}
+
+/* With so much pending that nothing fits, the handler is not even asked. */
+static void test_not_asked(void **state)
+{
+	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	char reply[1024];
+	int slow[1];
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000 });
+	crowd_open(fixture, slow, 1, request);
+	while (!fixture->asked)
+		server_step(fixture, -1, 100);
+	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
+	assert_int_equal(raw_status(reply), 503);
+	assert_int_equal(fixture->asked, 1);
+	crowd_close(slow, 1);
+}
+
+/* They leave at any point of an answer; its body is not kept. */
+static void test_leaving(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	const size_t read_bytes[] = { 0, 1, 200, 100000, 900000 };
+
+	fixture->answer_bytes = 1 << 20;
+	for (size_t i = 0; i < ARRAY_SIZE(read_bytes); i++) {
+		__cleanup(freep) char *reply = malloc(read_bytes[i] + 1);
+		int fd = raw_connect(fixture->path);
+
+		raw_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+		while (fixture->asked <= i)
+			server_step(fixture, -1, 100);
+		assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+		if (read_bytes[i])
+			raw_read(fixture, fd, reply, read_bytes[i] + 1, NULL);
+		close(fd);
+		clients_wait(fixture, 0);
+		assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	}
+}
+
+/* The server ends while an answer is under way. */
+static void test_cut_off(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int fd __cleanup(closep) = raw_connect(fixture->path);
+
+	fixture->answer_bytes = 1 << 20;
+	raw_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	while (!fixture->asked)
+		server_step(fixture, -1, 100);
+	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+	ipc_server_free(fixture->server);
+	fixture->server = NULL;
+}
+
+/* --- a storm ---------------------------------------------------------------------------------- */
+
+static uint64_t storm_next(uint64_t *seed)
+{
+	uint64_t z = *seed += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+/* A good request with some of its bytes changed, left out or repeated. */
+static size_t storm_request(uint64_t *seed, char *request, size_t room)
+{
+	static const char good[] = "GET /v1/snapshot?pid=1&name=%41b HTTP/1.1\r\n"
+				   "Host: localhost\r\nAccept: a/b\r\nContent-Length: 0\r\n\r\n";
+	static const char odd[] = "\r\n\0% :?&=/\x80\xff\x1b+";
+	size_t size = 0;
+
+	for (size_t i = 0; i < sizeof(good) - 1 && size + 64 < room; i++) {
+		const uint64_t dice = storm_next(seed) % 64;
+
+		if (dice == 0)
+			request[size++] = odd[storm_next(seed) % (sizeof(odd) - 1)];
+		else if (dice == 1)
+			for (int n = 0; n < 32; n++)
+				request[size++] = good[i];
+		else if (dice != 2)
+			request[size++] = good[i];
+	}
+	return size;
+}
+
+/* What has come when the server has nothing more to do; it would wait for the rest of a half. */
+static void storm_read(struct ipc_fixture *fixture, int fd, char *reply, size_t size)
+{
+	struct pollfd server = { .fd = ipc_server_fd(fixture->server), .events = POLLIN };
+	ssize_t n;
+
+	while (poll(&server, 1, 0) || !ipc_server_patience_ms(fixture->server))
+		ipc_server_run(fixture->server);
+	n = recv(fd, reply, size - 1, MSG_DONTWAIT);
+	reply[n > 0 ? n : 0] = '\0';
+}
+
+/* STORM_REQUESTS of the environment, or a few thousand. */
+static void test_storm(void **state)
+{
+	const char *wanted = getenv("STORM_REQUESTS");
+	const int nr = wanted ? atoi(wanted) : 3000;
+	struct ipc_fixture *fixture = *state;
+	uint64_t seed = 20260131;
+	int good = 0;
+
+	for (int i = 0; i < nr; i++) {
+		char request[4096], reply[8192];
+		size_t size = storm_request(&seed, request, sizeof(request));
+		int fd __cleanup(closep) = raw_connect(fixture->path);
+
+		raw_send(fd, request, size);
+		storm_read(fixture, fd, reply, sizeof(reply));
+		good += raw_status(reply) == 200;
+	}
+	clients_wait(fixture, 0);
+	assert_served(fixture);
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	/* Both kinds were there, or nothing was tested. */
+	assert_in_range(good, nr / 100, nr / 2);
+	assert_true(counts_of(fixture).malformed > (uint64_t)nr / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_server_test(test_half_requests), cmocka_folder_test(test_slow_readers),
+		cmocka_folder_test(test_patience),      cmocka_folder_test(test_full),
+		cmocka_folder_test(test_pending),       cmocka_folder_test(test_larger_than_all),
+		cmocka_folder_test(test_not_asked),     cmocka_server_test(test_leaving),
+		cmocka_server_test(test_cut_off),       cmocka_server_test(test_storm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
