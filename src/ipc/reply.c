@@ -71,6 +71,12 @@ static ssize_t receive(int fd, int patience_ms, char *to, size_t size)
 	}
 }
 
+static int broken_off(struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, EPROTO,
+			"the daemon broke off its answer: ask again, or see its log");
+}
+
 /* Bytes that have come, 0 at the end of the stream, or a negative errno with d filled. */
 static ssize_t buffer_receive(struct buffer *buffer, int fd, int patience_ms, struct diag *d)
 {
@@ -84,6 +90,9 @@ static ssize_t buffer_receive(struct buffer *buffer, int fd, int patience_ms, st
 				"the daemon has not answered for %d s: see how it is with "
 				"'systemctl status bpftruss'",
 				patience_ms / 1000);
+	/* It hung up without having read what we asked. */
+	if (n == -ECONNRESET)
+		return broken_off(d);
 	if (n < 0)
 		return diag_set(d, DIAG_FAILED, (int)-n, "the connection to the daemon broke: %s",
 				strerror((int)-n));
@@ -95,12 +104,6 @@ static int not_understood(struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, EPROTO,
 			"what answers there is no daemon of this version: see --socket");
-}
-
-static int broken_off(struct diag *d)
-{
-	return diag_set(d, DIAG_FAILED, EPROTO,
-			"the daemon broke off its answer: ask again, or see its log");
 }
 
 /* --- head ------------------------------------------------------------------------------------- */

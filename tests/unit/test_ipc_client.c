@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The client with our server, and with servers that mean it no good. */
+#include "ipc_fixture.h"
+
+#include <signal.h>
+
+#include "ipc/reply.h"
+
+/* --- with our server -------------------------------------------------------------------------- */
+
+static int ask(struct ipc_fixture *fixture, enum ipc_method method, const char *target,
+	       struct ipc_reply *reply, struct diag *d)
+{
+	struct ipc_child child = child_start(fixture);
+	int err = ipc_call(fixture->path, method, target, reply, d);
+
+	child_end(&child);
+	return err;
+}
+
+static void test_call(void **state)
+{
+	static const char *const texts[NR_IPC_METHOD] = { "GET /a", "PUT /a", "DELETE /a" };
+
+	for (int method = 0; method < NR_IPC_METHOD; method++) {
+		__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
+		struct diag d;
+
+		assert_int_equal(ask(*state, (enum ipc_method)method, "/a", &reply, &d), 0);
+		assert_int_equal(reply.status, 200);
+		assert_int_equal(reply.size, strlen(texts[method]));
+		assert_string_equal(reply.body, texts[method]);
+	}
+}
+
+/* Bytes that mean something to HTTP, to a shell or to nobody come back as they were. */
+static void test_round_trip(void **state)
+{
+	static const char *const hostile[] = {
+		"",
+		"a b",
+		"a+b",
+		"%41%",
+		"a&b=c?d#e/f",
+		"../../etc/passwd",
+		"\"'\\$(reboot)`;|<>",
+		"\xff\xfe\x80",
+		"caf\xc3\xa9 \xe2\x80\xae",
+	};
+	char expected[1024] = "GET /a b%?#&";
+	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
+	__cleanup(ipc_target_done) struct ipc_target target;
+	struct diag d;
+
+	ipc_target_init(&target, "/a b%?#&");
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+		ipc_target_add(&target, "name", hostile[i]);
+		sprintf(expected + strlen(expected), "|name=%s", hostile[i]);
+	}
+	ipc_target_add(&target, "odd=&name", "x");
+	strcat(expected, "|odd=&name=x");
+	assert_false(target.failed);
+	assert_int_equal(ask(*state, IPC_GET, target.text, &reply, &d), 0);
+	assert_string_equal(reply.body, expected);
+}
+
+static void test_large(void **state)
+{
+	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+
+	fixture->answer_bytes = 20 << 20;
+	assert_int_equal(ask(fixture, IPC_GET, "/large", &reply, &d), 0);
+	assert_int_equal(reply.size, fixture->answer_bytes);
+	for (size_t i = 0; i < reply.size; i++)
+		if (reply.body[i] != large_byte(i))
+			fail_msg("byte %zu differs", i);
+	assert_int_equal(reply.body[reply.size], '\0');
+}
+
+static void test_busy_then_not(void **state)
+{
+	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+
+	fixture->still_busy = 3;
+	assert_int_equal(ask(fixture, IPC_GET, "/busy", &reply, &d), 0);
+	assert_string_equal(reply.body, "GET /busy");
+}
+
+/* What an error says reaches the user, but no byte of it the terminal's other ear. */
+static void test_error(void **state)
+{
+	__cleanup(ipc_target_done) struct ipc_target target;
+	struct ipc_reply reply = { 0 };
+	struct diag d;
+
+	ipc_target_init(&target, "/error");
+	ipc_target_add(&target, "say", "no \"baseline\" of that name \\ caf\xc3\xa9");
+	assert_int_equal(ask(*state, IPC_GET, target.text, &reply, &d), -ENODATA);
+	assert_string_equal(d.text, "no \"baseline\" of that name \\ caf\\xc3\\xa9");
+	assert_null(reply.body);
+}
+
+static void test_bad_targets(void **state)
+{
+	static const char *const targets[] = { "", "a", "/a b", "/\r\nX: y", "/%0" };
+	struct ipc_reply reply;
+	struct diag d;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
+		assert_int_equal(ipc_call("/nonexistent", IPC_GET, targets[i], &reply, &d),
+				 -EINVAL);
+	assert_int_equal(ipc_call("/nonexistent", IPC_GET, NULL, &reply, &d), -ENOMEM);
+}
+
+/* --- no server -------------------------------------------------------------------------------- */
+
+static void assert_start_it(const struct ipc_fixture *fixture, int err)
+{
+	struct ipc_reply reply;
+	struct diag d;
+	char expected[512];
+
+	snprintf(expected, sizeof(expected),
+		 "no daemon answers at %s: start it with 'systemctl start bpftruss' or 'bpftruss "
+		 "daemon', or give its --socket",
+		 fixture->path);
+	assert_int_equal(ipc_call(fixture->path, IPC_GET, "/", &reply, &d), -err);
+	assert_string_equal(d.text, expected);
+}
+
+static void test_no_daemon(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+	int fd;
+
+	assert_start_it(fixture, ENOENT);
+	fd = socket_listen_unix(fixture->path, getegid(), &d);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_start_it(fixture, ECONNREFUSED);
+}
+
+static void test_long_path(void **state)
+{
+	char path[200];
+	struct ipc_reply reply;
+	struct diag d;
+
+	(void)state;
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(ipc_call(path, IPC_GET, "/", &reply, &d), -ENAMETOOLONG);
+}
+
+/* --- hostile servers -------------------------------------------------------------------------- */
+
+/* Sends bytes to whoever comes, and hangs up; until it is killed. */
+static pid_t liar_start(int listener, const char *bytes, size_t size)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	for (;;) {
+		struct pollfd ready = { .fd = listener, .events = POLLIN };
+		char request[1024];
+		int fd;
+
+		poll(&ready, 1, -1);
+		fd = accept(listener, NULL, NULL);
+		if (fd < 0)
+			continue;
+		if (size && recv(fd, request, sizeof(request), 0) > 0)
+			send(fd, bytes, size, MSG_NOSIGNAL);
+		close(fd);
+	}
+}
+
+struct lie {
+	const char *bytes;
+	int err;
+	const char *sentence; /* NULL: any */
+};
+
+static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
+{
+	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
+	struct diag d = { .text = "" };
+	int listener __cleanup(closep) = socket_listen_unix(fixture->path, getegid(), &d);
+	pid_t pid = liar_start(listener, lie->bytes, strlen(lie->bytes));
+	int err = ipc_call(fixture->path, IPC_GET, "/", &reply, &d);
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	unlink(fixture->path);
+	if (err != -lie->err || (lie->sentence && strcmp(d.text, lie->sentence)))
+		fail_msg("%.60s: %d, %s", lie->bytes, err, d.text);
+	assert_int_equal(!err, reply.body != NULL);
+}
+
+#define OK     "HTTP/1.1 200 OK\r\n"
+#define BROKEN "the daemon broke off its answer: ask again, or see its log"
+
+static void test_lies(void **state)
+{
+	static const struct lie lies[] = {
+		{ OK "\r\nall", 0, NULL },
+		{ OK "Content-Length: 3\r\n\r\nallandmore", 0, NULL },
+		{ OK "content-length:3 \r\n\r\nall", 0, NULL },
+		{ OK "Content-Length: 0\r\n\r\n", 0, NULL },
+		{ "HTTP/1.1 200\r\n\r\n", 0, NULL },
+		{ "", EPROTO, BROKEN },
+		{ "HTTP/1.1 200 O", EPROTO, NULL },
+		{ OK "Content-Length: 3", EPROTO, NULL },
+		{ OK "Content-Length: 4\r\n\r\nall", EPROTO, BROKEN },
+		{ OK "Content-Length: 1073741824\r\n\r\nall", EPROTO, BROKEN },
+		{ OK "Content-Length: 1073741825\r\n\r\nall", EFBIG, NULL },
+		{ OK "Content-Length: 18446744073709551619\r\n\r\nall", EFBIG, NULL },
+		{ OK "Content-Length: 99999999999999999999999999\r\n\r\n", EFBIG, NULL },
+		{ OK "Content-Length: -3\r\n\r\nall", EPROTO, NULL },
+		{ OK "Content-Length: 3x\r\n\r\nall", EPROTO, NULL },
+		{ OK "Content-Length: \r\n\r\nall", EPROTO, NULL },
+		{ OK "Content-Length: 3\r\nContent-Length: 2\r\n\r\nall", EPROTO, NULL },
+		{ OK "Transfer-Encoding: chunked\r\n\r\n3\r\nall\r\n0\r\n\r\n", EPROTO, NULL },
+		{ "HTTP/1.1 100 Continue\r\n\r\n", EPROTO, NULL },
+		{ "HTTP/1.1 20 OK\r\n\r\n", EPROTO, NULL },
+		{ "HTTP/1.1 2000 OK\r\n\r\n", EPROTO, NULL },
+		{ "HTTP/1.0 200 OK\r\n\r\n", EPROTO, NULL },
+		{ "SSH-2.0-OpenSSH\r\n\r\n", EPROTO, NULL },
+		{ "\r\n\r\n", EPROTO, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)
+		lie_check(*state, &lies[i]);
+}
+
+#define FAILED "HTTP/1.1 500 No\r\n\r\n"
+
+static void test_error_lies(void **state)
+{
+	static const struct lie lies[] = {
+		{ FAILED "{\"error\": \"\\u001b]0;x\\u0007\\u2028 \\n\"}", EREMOTEIO,
+		  "\\x1b]0;x\\x07? \\x0a" },
+		{ FAILED "{\"error\": \"\x1b[2J\x9b\"}", EREMOTEIO, "\\x1b[2J\\x9b" },
+		{ FAILED " \x1b[2J plain\n\n", EREMOTEIO, "\\x1b[2J plain" },
+		{ FAILED "{\"error\": \"no end", EREMOTEIO, "{\"error\": \"no end" },
+		{ FAILED "{\"error\": \"bad \\q\"}", EREMOTEIO, "{\"error\": \"bad \\q\"}" },
+		{ FAILED "{\"error\": \"bad \\u12\"}", EREMOTEIO, "{\"error\": \"bad \\u12\"}" },
+		{ FAILED "{\"error\": 7}", EREMOTEIO, "{\"error\": 7}" },
+		{ FAILED "", EREMOTEIO,
+		  "the daemon answers with status 500 and no word: see its log" },
+		{ FAILED "{\"error\":\"\"}", EREMOTEIO,
+		  "the daemon answers with status 500 and no word: see its log" },
+		{ "HTTP/1.1 400 No\r\n\r\n{\"error\":\"x\"}", EINVAL, "x" },
+		{ "HTTP/1.1 403 No\r\n\r\n{\"error\":\"x\"}", EPERM, "x" },
+		{ "HTTP/1.1 404 No\r\n\r\n{\"error\":\"x\"}", ENODATA, "x" },
+		{ "HTTP/1.1 501 No\r\n\r\n{\"error\":\"x\"}", EOPNOTSUPP, "x" },
+		{ "HTTP/1.1 302 No\r\n\r\n{\"error\":\"x\"}", EREMOTEIO, "x" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)
+		lie_check(*state, &lies[i]);
+}
+
+static void test_busy_for_ever(void **state)
+{
+	static const struct lie lie = { "HTTP/1.1 503 No\r\n\r\n{\"error\": \"busy\"}", EBUSY,
+					"busy" };
+
+	lie_check(*state, &lie);
+}
+
+/* A sentence of any length fits into any buffer, whole escapes only. */
+static void test_long_sentence(void **state)
+{
+	char body[1000];
+	const struct ipc_reply reply = { 500, body, sizeof(body) - 1 };
+
+	(void)state;
+	memset(body, '\x1b', sizeof(body) - 1);
+	body[sizeof(body) - 1] = '\0';
+	for (size_t size = 1; size < 64; size++) {
+		__cleanup(freep) char *buf = malloc(size);
+
+		reply_sentence(&reply, buf, size);
+		assert_int_equal(strlen(buf), (size - 1) / 4 * 4);
+	}
+}
+
+/* --- without an end --------------------------------------------------------------------------- */
+
+static int reply_of(int fd, int patience_ms)
+{
+	struct ipc_reply reply;
+	struct diag d;
+	int err = reply_read(fd, patience_ms, &reply, &d);
+
+	assert_int_not_equal(err, 0);
+	return err;
+}
+
+static void test_endless_head(void **state)
+{
+	static const char line[] = "X-Again: and again\r\n";
+	char head[MAX_REPLY_HEAD_BYTES + sizeof(line)];
+	char *out = stpcpy(head, OK);
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	while (out < head + MAX_REPLY_HEAD_BYTES)
+		out = stpcpy(out, line);
+	raw_say(ends[0], head);
+	/* The other end stays open: it is the length that ends it. */
+	assert_int_equal(reply_of(ends[1], 60 * 1000), -EPROTO);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_silence(void **state)
+{
+	static const char *const texts[] = { "", OK, OK "Content-Length: 9\r\n\r\n12345678" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		int ends[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+		raw_say(ends[0], texts[i]);
+		assert_int_equal(reply_of(ends[1], 20), -ETIMEDOUT);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_server_test(test_call),          cmocka_server_test(test_round_trip),
+		cmocka_server_test(test_large),         cmocka_server_test(test_busy_then_not),
+		cmocka_server_test(test_error),         cmocka_unit_test(test_bad_targets),
+		cmocka_folder_test(test_no_daemon),     cmocka_unit_test(test_long_path),
+		cmocka_folder_test(test_lies),          cmocka_folder_test(test_error_lies),
+		cmocka_folder_test(test_busy_for_ever), cmocka_unit_test(test_long_sentence),
+		cmocka_unit_test(test_endless_head),    cmocka_unit_test(test_silence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names in the file system, what systemd hands over, and who is at the other end. */
+#include "ipc_fixture.h"
+
+#include <grp.h>
+#include <sys/file.h>
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int listen_on(const char *path, struct diag *d)
+{
+	d->text[0] = '\0';
+	return socket_listen_unix(path, getegid(), d);
+}
+
+/* Whatever the umask is. */
+static void test_mode(void **state)
+{
+	static const mode_t umasks[] = { 0, 022, 0777 };
+	struct ipc_fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(umasks); i++) {
+		const mode_t before = umask(umasks[i]);
+		struct diag d;
+		int fd __cleanup(closep) = listen_on(fixture->path, &d);
+		struct stat found;
+
+		assert_int_equal(umask(before), umasks[i]);
+		assert_true(fd >= 0);
+		assert_int_equal(lstat(fixture->path, &found), 0);
+		assert_int_equal(found.st_mode, S_IFSOCK | 0660);
+		assert_int_equal(found.st_gid, getegid());
+		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		unlink(fixture->path);
+	}
+}
+
+/* What socket_listen_unix() relies on: the name is born with the mode of the descriptor. */
+static void test_mode_at_birth(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0);
+	const mode_t before = umask(0);
+	struct stat found;
+
+	strcpy(address.sun_path, fixture->path);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	umask(before);
+	assert_int_equal(lstat(fixture->path, &found), 0);
+	assert_int_equal(found.st_mode, S_IFSOCK | 0600);
+}
+
+static void test_group(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct stat found;
+	struct diag d;
+	int fd __cleanup(closep) = -1;
+
+	if (geteuid()) {
+		print_message("needs root: another group\n");
+		skip();
+	}
+	fd = socket_listen_unix(fixture->path, 12345, &d);
+	assert_true(fd >= 0);
+	assert_int_equal(lstat(fixture->path, &found), 0);
+	assert_int_equal(found.st_gid, 12345);
+	assert_int_equal(found.st_uid, 0);
+}
+
+static void test_dead_replaced(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+	int fd = listen_on(fixture->path, &d);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(access(fixture->path, F_OK), 0);
+	fd = listen_on(fixture->path, &d);
+	assert_true(fd >= 0);
+	closep(&(int){ raw_connect(fixture->path) });
+	close(fd);
+}
+
+static void test_live_kept(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+	int fd __cleanup(closep) = listen_on(fixture->path, &d);
+	struct stat before, after;
+
+	assert_int_equal(lstat(fixture->path, &before), 0);
+	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
+	assert_non_null(strstr(d.text, "another daemon answers on"));
+	assert_int_equal(lstat(fixture->path, &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	closep(&(int){ raw_connect(fixture->path) });
+}
+
+/* A live socket that has no room for one more client is alive, too. */
+static void test_full_kept(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0), client __cleanup(closep) = -1;
+	struct diag d;
+
+	strcpy(address.sun_path, fixture->path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 0), 0);
+	client = raw_connect(fixture->path);
+	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
+}
+
+static void test_file_kept(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+
+	close(open(fixture->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(listen_on(fixture->path, &d), -EEXIST);
+	assert_non_null(strstr(d.text, "is no socket"));
+	assert_int_equal(access(fixture->path, F_OK), 0);
+}
+
+/* Neither where it leads nor the link itself is touched; nor where a dangling one leads. */
+static void test_link_kept(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	char other[64];
+	struct stat found;
+	struct diag d;
+	int fd;
+
+	sprintf(other, "%s/other", fixture->folder);
+	for (int i = 0; i < 2; i++) {
+		if (!i) {
+			fd = listen_on(other, &d);
+			assert_true(fd >= 0);
+			close(fd);
+		}
+		assert_int_equal(symlink(other, fixture->path), 0);
+		assert_int_equal(listen_on(fixture->path, &d), -EEXIST);
+		assert_int_equal(lstat(fixture->path, &found), 0);
+		assert_true(S_ISLNK(found.st_mode));
+		unlink(fixture->path);
+		assert_int_equal(unlink(other), i ? -1 : 0);
+	}
+}
+
+static void test_bad_paths(void **state)
+{
+	char path[200];
+	struct diag d;
+
+	(void)state;
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(listen_on(path, &d), -ENAMETOOLONG);
+	assert_int_equal(listen_on("", &d), -ENAMETOOLONG);
+	assert_int_equal(listen_on("/nonexistent/socket", &d), -ENOENT);
+	assert_non_null(strstr(d.text, "/nonexistent"));
+}
+
+/* Two daemons that start at once do not remove each other's sockets. */
+static void test_folder_locked(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int folder __cleanup(closep) = open(fixture->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct diag d;
+
+	assert_int_equal(flock(folder, LOCK_EX), 0);
+	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
+	assert_int_equal(access(fixture->path, F_OK), -1);
+}
+
+static void test_unlink(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct diag d;
+	int ours __cleanup(closep) = listen_on(fixture->path, &d), theirs __cleanup(closep) = -1;
+
+	if (geteuid()) {
+		print_message("needs root: CAP_NET_ADMIN\n");
+		skip();
+	}
+	socket_unlink(fixture->path, ours);
+	assert_int_equal(access(fixture->path, F_OK), -1);
+	theirs = listen_on(fixture->path, &d);
+	assert_true(theirs >= 0);
+	socket_unlink(fixture->path, ours);
+	assert_int_equal(access(fixture->path, F_OK), 0);
+	socket_unlink(fixture->path, -1);
+	assert_int_equal(access(fixture->path, F_OK), 0);
+}
+
+static void test_tcp_addresses(void **state)
+{
+	static const struct {
+		const char *address;
+		int err;
+	} cases[] = {
+		{ "127.0.0.1:0", 0 },
+		{ "127.8.9.10:0", 0 },
+		{ "0.0.0.0:9101", EADDRNOTAVAIL },
+		{ "[::]:9101", EADDRNOTAVAIL },
+		{ "192.0.2.1:9101", EADDRNOTAVAIL },
+		{ "[::ffff:127.0.0.1]:9101", EADDRNOTAVAIL },
+		{ "127.0.0.1", EINVAL },
+		{ "127.0.0.1:", EINVAL },
+		{ "127.0.0.1:65536", EINVAL },
+		{ "127.0.0.1:+1", EINVAL },
+		{ "127.0.0.1:1x", EINVAL },
+		{ ":9101", EINVAL },
+		{ "9101", EINVAL },
+		{ "::1:9101", EINVAL },
+		{ "[::1]", EINVAL },
+		{ "[]:1", EINVAL },
+		{ "localhost:9101", EINVAL },
+		{ "", EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct diag d;
+		int fd __cleanup(closep) = socket_listen_tcp(cases[i].address, &d);
+
+		if (cases[i].err ? fd != -cases[i].err : fd < 0)
+			fail_msg("%s: %d", cases[i].address, fd);
+	}
+}
+
+/* --- handed over ------------------------------------------------------------------------------ */
+
+enum handed {
+	HANDED_SOCKET,
+	HANDED_NOT_LISTENING,
+	HANDED_DATAGRAM,
+	HANDED_FILE,
+	HANDED_NOTHING,
+	NR_HANDED,
+};
+
+static int handed_make(struct ipc_fixture *fixture, enum handed what)
+{
+	struct diag d;
+
+	switch (what) {
+	case HANDED_SOCKET:
+		return listen_on(fixture->path, &d);
+	case HANDED_NOT_LISTENING:
+		return socket(AF_UNIX, SOCK_STREAM, 0);
+	case HANDED_DATAGRAM:
+		return socket(AF_UNIX, SOCK_DGRAM, 0);
+	case HANDED_FILE:
+		return open("/dev/null", O_RDONLY);
+	default:
+		return -1;
+	}
+}
+
+/* In a child whose descriptor 3 it is; its exit status is 0 when all is as expected. */
+static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr, pid_t other,
+		   int expected)
+{
+	const pid_t pid = fork();
+	int status, fd;
+	char number[16];
+	struct diag d;
+
+	assert_true(pid >= 0);
+	if (pid) {
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		unlink(fixture->path);
+		return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	}
+	fd = handed_make(fixture, what);
+	close(3);
+	if (fd >= 0 && fd != 3)
+		dup2(fd, 3);
+	sprintf(number, "%d", other ? other : getpid());
+	setenv("LISTEN_PID", number, 1);
+	setenv("LISTEN_FDS", nr, 1);
+	setenv("LISTEN_FDNAMES", "x", 1);
+	if (socket_inherited(&d) != expected)
+		_exit(1);
+	if (getenv("LISTEN_PID") || getenv("LISTEN_FDS") || getenv("LISTEN_FDNAMES"))
+		_exit(2);
+	if (expected >= 0 && !(fcntl(expected, F_GETFD) & FD_CLOEXEC))
+		_exit(3);
+	_exit(0);
+}
+
+static void test_inherited(void **state)
+{
+	static const int expected[NR_HANDED] = { 3, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK };
+
+	for (int what = 0; what < NR_HANDED; what++)
+		assert_int_equal(inherit(*state, (enum handed)what, "1", 0, expected[what]), 0);
+}
+
+static void test_not_inherited(void **state)
+{
+	static const char *const numbers[] = { "", "0", "-1", "1x", " 1", "99999999999999999999" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		assert_int_equal(inherit(*state, HANDED_SOCKET, numbers[i], 0, -ENOENT), 0);
+	/* They were meant for another. */
+	assert_int_equal(inherit(*state, HANDED_SOCKET, "1", 1, -ENOENT), 0);
+	assert_int_equal(inherit(*state, HANDED_SOCKET, "2", 0, -EINVAL), 0);
+	assert_int_equal(inherit(*state, HANDED_SOCKET, "999999999", 0, -EINVAL), 0);
+}
+
+/* --- peers ------------------------------------------------------------------------------------ */
+
+#define SOCKET_GROUP 12345
+#define OTHER        23456
+
+static struct ipc_peer peer_of(struct ipc_fixture *fixture, int fd)
+{
+	char reply[1024];
+
+	raw_say(fd, "GET /peer HTTP/1.1\r\n" CLOSE);
+	raw_read(fixture, fd, reply, sizeof(reply), NULL);
+	assert_int_equal(raw_status(reply), 200);
+	return fixture->last.peer;
+}
+
+static void test_own_peer(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int fd __cleanup(closep) = raw_connect(fixture->path);
+	const struct ipc_peer peer = peer_of(fixture, fd);
+
+	assert_true(peer.known);
+	assert_int_equal(peer.uid, geteuid());
+	assert_int_equal(peer.gid, getegid());
+	assert_true(peer.in_group);
+}
+
+/* Connects as another user, hands the connection back, and is gone before it is accepted. */
+static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *groups, size_t nr)
+{
+	int fd, status;
+	pid_t pid;
+
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+		strcpy(address.sun_path, fixture->path);
+		if (setgroups(nr, groups) || setresgid(gid, gid, gid) ||
+		    setresuid(OTHER, OTHER, OTHER))
+			_exit(1);
+		_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) ? 2 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	return fd;
+}
+
+static void test_peers(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	gid_t many[1000];
+	const struct {
+		gid_t gid;
+		gid_t groups[2];
+		bool in_group;
+	} cases[] = {
+		{ OTHER, { OTHER, OTHER + 1 }, false },
+		{ SOCKET_GROUP, { OTHER, OTHER + 1 }, true },
+		{ OTHER, { SOCKET_GROUP, OTHER }, true },
+		{ OTHER, { OTHER, SOCKET_GROUP }, true },
+	};
+
+	if (geteuid()) {
+		print_message("needs root: other users\n");
+		skip();
+	}
+	server_start(fixture, (struct ipc_server_options){ .group = SOCKET_GROUP });
+	assert_int_equal(chmod(fixture->folder, 0755), 0);
+	assert_int_equal(chmod(fixture->path, 0666), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int fd __cleanup(closep) = connect_as(fixture, cases[i].gid, cases[i].groups, 2);
+		const struct ipc_peer peer = peer_of(fixture, fd);
+
+		assert_true(peer.known);
+		assert_int_equal(peer.uid, OTHER);
+		assert_int_equal(peer.gid, cases[i].gid);
+		assert_int_equal(peer.in_group, cases[i].in_group);
+	}
+	/* More than fit where there is room for the usual number. */
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		many[i] = 30000 + (gid_t)i;
+	for (int last = 0; last < 2; last++) {
+		int fd __cleanup(closep) = -1;
+
+		many[ARRAY_SIZE(many) - 1] = last ? SOCKET_GROUP : OTHER;
+		fd = connect_as(fixture, OTHER, many, ARRAY_SIZE(many));
+		assert_int_equal(peer_of(fixture, fd).in_group, last);
+	}
+}
+
+/* Those who may not use it are told so. */
+static void test_not_allowed(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct ipc_reply reply;
+	int status;
+	struct diag d;
+	pid_t pid;
+
+	if (geteuid()) {
+		print_message("needs root: other users\n");
+		skip();
+	}
+	assert_int_equal(chmod(fixture->folder, 0755), 0);
+	pid = fork();
+	if (!pid) {
+		char expected[256];
+
+		snprintf(expected, sizeof(expected),
+			 "you may not use %s: ask as root or as a member of its group",
+			 fixture->path);
+		if (setgroups(0, NULL) || setresgid(OTHER, OTHER, OTHER) ||
+		    setresuid(OTHER, OTHER, OTHER))
+			_exit(1);
+		if (ipc_call(fixture->path, IPC_GET, "/", &reply, &d) != -EACCES)
+			_exit(2);
+		_exit(strcmp(d.text, expected) ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_folder_test(test_mode),        cmocka_folder_test(test_mode_at_birth),
+		cmocka_folder_test(test_group),       cmocka_folder_test(test_dead_replaced),
+		cmocka_folder_test(test_live_kept),   cmocka_folder_test(test_full_kept),
+		cmocka_folder_test(test_file_kept),   cmocka_folder_test(test_link_kept),
+		cmocka_unit_test(test_bad_paths),     cmocka_folder_test(test_folder_locked),
+		cmocka_folder_test(test_unlink),      cmocka_unit_test(test_tcp_addresses),
+		cmocka_folder_test(test_inherited),   cmocka_folder_test(test_not_inherited),
+		cmocka_server_test(test_own_peer),    cmocka_folder_test(test_peers),
+		cmocka_server_test(test_not_allowed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
