@@ -80,12 +80,13 @@ int json_read_number(const struct json_place *place, const char *key, unsigned i
 int json_read_number_to(const struct json_place *place, const char *key, unsigned int flags,
 			uint64_t max, uint64_t *ret)
 {
-	uint64_t value = *ret;
+	uint64_t value = UINT64_MAX;
 	int err = json_read_number(place, key, flags, &value);
 
-	if (err)
+	/* Still: absent or null. */
+	if (err || value == UINT64_MAX)
 		return err;
-	if (value != *ret && value > max)
+	if (value > max)
 		return json_refuse(place, "%s is too large", key);
 	*ret = value;
 	return 0;

@@ -10,7 +10,7 @@
 /* A process of the document; rows tell it by its index. */
 struct json_process {
 	struct process process;
-	const json_t *object; /* of an older version: the first row that is its */
+	const json_t *object; /* as it stands there; NULL: an older version did not list it */
 };
 
 struct json_reader {
@@ -19,7 +19,6 @@ struct json_reader {
 	struct stack_table *stacks; /* owned; NULL: none were taken */
 	uint64_t nr_stack_ids;
 	bool lists_processes; /* else an older version wrote it, and rows tell whose they are */
-	bool says_runq;       /* the document tells whether run-queue times are known */
 	struct json_process *processes; /* owned */
 	size_t nr_processes;
 	struct row last;        /* of an older version: identity of the row before */

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "report/rates.h"
 #include "report/report.h"
 
 /* What was read, and what it borrows from. */
@@ -47,7 +48,8 @@ static char *text_of(const struct snapshot *snapshot, snapshot_report *report)
 	return text;
 }
 
-static const struct table_options *table_options_at(size_t index)
+/* Groupings by every key, one after the other. */
+static bool table_options_at(size_t index, struct table_options *ret)
 {
 	static const unsigned int keys[] = {
 		0,
@@ -61,13 +63,11 @@ static const struct table_options *table_options_at(size_t index)
 		GROUP_COMM | GROUP_USER | GROUP_UNIT | GROUP_PID,
 		GROUP_PID | GROUP_TID | GROUP_SYSCALL | GROUP_ARG0,
 	};
-	static struct table_options options;
 
-	options = (struct table_options){ .hist = index == 0 };
 	if (index >= ARRAY_SIZE(keys))
-		return NULL;
-	options.keys = keys[index];
-	return &options;
+		return false;
+	*ret = (struct table_options){ .hist = index == 0, .keys = keys[index] };
+	return true;
 }
 
 static int all_tables(const struct snapshot *snapshot, FILE *out)
@@ -80,8 +80,7 @@ static int all_tables(const struct snapshot *snapshot, FILE *out)
 		if (!column_is_key(column_at(i)))
 			column_list_add(&columns, column_at(i));
 	}
-	for (size_t i = 0; table_options_at(i); i++) {
-		options = *table_options_at(i);
+	for (size_t i = 0; table_options_at(i, &options); i++) {
 		err |= report_csv(snapshot, &options, true, out);
 		err |= report_errors(snapshot, &options, out);
 		err |= report_chart(snapshot, &options, out);
@@ -93,13 +92,14 @@ static int all_tables(const struct snapshot *snapshot, FILE *out)
 
 static int all_stacks(const struct snapshot *snapshot, FILE *out)
 {
+	struct table_options options;
 	int err = 0;
 
 	for (int weight = 0; weight < NR_STACK_WEIGHT; weight++) {
 		const struct stack_options stack_options = { .weight = (enum stack_weight)weight };
 
-		for (size_t i = 0; table_options_at(i); i++)
-			err |= report_stacks(snapshot, table_options_at(i), &stack_options, out);
+		for (size_t i = 0; table_options_at(i, &options); i++)
+			err |= report_stacks(snapshot, &options, &stack_options, out);
 		err |= report_folded(snapshot, stack_options.weight, out);
 		err |= report_flame(snapshot, stack_options.weight, out);
 	}
@@ -284,6 +284,35 @@ static void test_all_fields(void **state)
 	assert_int_equal(back.snapshot->start_ns, -1500000000);
 	assert_string_equal(snapshot_user(back.snapshot, 5), "us\"er\x80");
 	assert_string_equal(snapshot_cgroup(back.snapshot, 99), "/a.slice/\x9b.service/in");
+}
+
+static char *rates_text(const struct snapshot *earlier, const struct snapshot *later)
+{
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	struct text_stream stream;
+
+	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
+	assert_int_equal(report_rates_json(rates, 0, text_open(&stream)), 0);
+	return text_close(&stream);
+}
+
+/* Two that were read back tell of the interval between them what the originals do. */
+static void test_rates(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = scenario_empty(ABI_OF_TESTS);
+	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of_all_fields();
+	__cleanup(freep) char *earlier_text = report_render(report_json, earlier);
+	__cleanup(freep) char *later_text = NULL, *expected = NULL, *got = NULL;
+	__cleanup(read_back_done) struct read_back earlier_back = read_right(earlier_text);
+	__cleanup(read_back_done) struct read_back later_back = { NULL, NULL };
+
+	(void)state;
+	later->end_mono_ns += SEC;
+	later_text = report_render(report_json, later);
+	later_back = read_right(later_text);
+	expected = rates_text(earlier, later);
+	got = rates_text(earlier_back.snapshot, later_back.snapshot);
+	assert_string_equal(got, expected);
 }
 
 /* No sequence of bytes is changed, but for bytes behind a NUL. */
@@ -642,11 +671,17 @@ static void test_not_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scenarios),      cmocka_unit_test(test_web),
-		cmocka_unit_test(test_stacks),         cmocka_unit_test(test_all_fields),
-		cmocka_unit_test(test_random_names),   cmocka_unit_test(test_old_versions),
-		cmocka_unit_test(test_truncated),      cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_contradictions), cmocka_unit_test(test_contradicting_stacks),
+		cmocka_unit_test(test_scenarios),
+		cmocka_unit_test(test_web),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_all_fields),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_random_names),
+		cmocka_unit_test(test_old_versions),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_contradicting_stacks),
 		cmocka_unit_test(test_not_json),
 	};
 
