@@ -167,7 +167,7 @@ void hist_compare(const struct hist_side *a, const struct hist_side *b, struct h
 	whole_chance = smirnov_probability(found.distance, shares.count_a, shares.count_b);
 	found.tail = tail_compare(a->hist, b->hist, &shares, &tail_chance);
 	found.probability = fmin(1, 2 * fmin(whole_chance, tail_chance));
-	whole = 2 * whole_chance < HIST_CHANCE && found.distance >= HIST_DISTANCE_LEAST &&
+	whole = 2 * whole_chance < HIST_CHANCE &&
 		(fmax(by.faster_clear, by.slower_clear) >= HIST_DISTANCE_LEAST ||
 		 middle_moved(a, b, &shares));
 	found.word = word_of((whole && counts_beside(by.faster, by.slower)) || found.tail < 0,

@@ -47,9 +47,10 @@ static bool counts_differ(const struct comparison_list *list, uint64_t a, uint64
 	return chance_of_count(b, a + b, share) < HIST_CHANCE;
 }
 
+/* By more than chance; whether by enough to matter is for the limit to say. */
 static bool latency_differs(const struct comparison *item)
 {
-	return item->word == COMPARE_SLOWER || item->word == COMPARE_DIFFERS || item->tail > 0;
+	return item->probability < HIST_CHANCE;
 }
 
 static void find_rises(const struct comparison_list *list, const struct comparison *item,

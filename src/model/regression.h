@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What of a comparison became worse by more than a limit: the question of `compare --fail-over`.
- * Latency counts when it is beyond noise, rates when more than chance makes them differ, and
- * groups only when on one side they have a thousandth of all calls or of their time.
+ * p99 counts when it is beyond noise, rates when more than chance makes them differ, time when calls
+ * or latencies differ by more than chance, and groups only when on one side they have more than a
+ * thousandth of all calls or of their time.
  */
 #ifndef BPFTRUSS_REGRESSION_H
 #define BPFTRUSS_REGRESSION_H

@@ -301,6 +301,30 @@ static void test_regressions(void **state)
 	}
 }
 
+/* Nine calls of a thousand take a hundred times as long: alike below p99, but not in time. */
+static void test_time_regression(void **state)
+{
+	const struct regression_rule rule = { .limit = 0.2 };
+	struct builder *builder = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
+	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
+	struct regressions found;
+
+	(void)state;
+	take_calls(builder, 1, "read", 100000, 2 * USEC);
+	a = take_seconds(builder, 5);
+	builder = builder_make();
+	take_calls(builder, 1, "read", 99100, 2 * USEC);
+	take_calls(builder, 1, "read", 900, 200 * USEC);
+	b = take_seconds(builder, 5);
+	list = compare(a, b, GROUP_SYSCALL);
+	assert_int_equal(list.items[0].word, COMPARE_NO_CHANGE);
+	assert_true(comparison_regressions(&list, &list.items[0], &rule, &found));
+	assert_true(found.rise[REGRESSION_TIME] > 0.8);
+	assert_true(found.rise[REGRESSION_P99] == 0);
+	assert_true(found.rise[REGRESSION_CALLS] == 0);
+}
+
 /* Calls that wait are judged by their number only. */
 static void test_waiting_regression(void **state)
 {
@@ -345,10 +369,15 @@ static void test_chance_of_rates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figures),         cmocka_unit_test(test_order),
-		cmocka_unit_test(test_matches_by_text), cmocka_unit_test(test_keeps_apart),
-		cmocka_unit_test(test_stale_bytes),     cmocka_unit_test(test_unknown_time),
-		cmocka_unit_test(test_regressions),     cmocka_unit_test(test_waiting_regression),
+		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_matches_by_text),
+		cmocka_unit_test(test_keeps_apart),
+		cmocka_unit_test(test_stale_bytes),
+		cmocka_unit_test(test_unknown_time),
+		cmocka_unit_test(test_regressions),
+		cmocka_unit_test(test_time_regression),
+		cmocka_unit_test(test_waiting_regression),
 		cmocka_unit_test(test_chance_of_rates),
 	};
 
