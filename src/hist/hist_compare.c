@@ -85,39 +85,39 @@ double chance_of_count(uint64_t count, uint64_t events, double share)
 	return exp(-(double)events * exponent);
 }
 
-/* Chance of the counts in and above a bucket, however that bucket was chosen. */
-static double beyond_probability(const struct hist *a, const struct hist *b,
-				 const struct shares *shares, unsigned int bucket)
+/* Chance of the counts from a bucket on, however that bucket was chosen. */
+static double beyond_probability(uint64_t beyond_a, uint64_t beyond_b, const struct shares *shares)
 {
 	double all = (double)shares->count_a + (double)shares->count_b;
-	uint64_t beyond_a = 0, beyond_b = 0;
 
-	for (unsigned int i = bucket; i < HIST_BUCKETS; i++) {
-		beyond_a += hist_count(a, i);
-		beyond_b += hist_count(b, i);
-	}
 	return 2.0 * HIST_BUCKETS *
 	       chance_of_count(beyond_b, beyond_a + beyond_b, (double)shares->count_b / all);
 }
 
-/* Which side has the higher p99; chance is that of its being so by more than a bucket. */
+/* Which p99 is higher beyond noise, by more than a bucket; chance is that of the counts anywhere. */
 static int tail_compare(const struct hist *a, const struct hist *b, const struct shares *shares,
 			double *chance)
 {
-	unsigned int low = quantile_bucket(shares->a, 0.99);
-	unsigned int high = quantile_bucket(shares->b, 0.99);
-	int side = high > low ? 1 : -1;
+	unsigned int p99_a = quantile_bucket(shares->a, 0.99);
+	unsigned int p99_b = quantile_bucket(shares->b, 0.99);
+	unsigned int low = p99_a < p99_b ? p99_a : p99_b, high = p99_a < p99_b ? p99_b : p99_a;
+	uint64_t beyond_a = 0, beyond_b = 0;
+	double between = 1;
 
 	*chance = 1;
-	if (side < 0) {
-		unsigned int swapped = low;
+	for (unsigned int i = HIST_BUCKETS; i-- > 0;) {
+		double here;
 
-		low = high;
-		high = swapped;
+		beyond_a += hist_count(a, i);
+		beyond_b += hist_count(b, i);
+		here = beyond_probability(beyond_a, beyond_b, shares);
+		*chance = fmin(*chance, here);
+		if (i >= low + 2 && i <= high)
+			between = fmin(between, here);
 	}
-	for (unsigned int i = low + 2; i <= high; i++)
-		*chance = fmin(*chance, beyond_probability(a, b, shares, i));
-	return 2 * *chance < HIST_CHANCE ? side : 0;
+	if (2 * between >= HIST_CHANCE)
+		return 0;
+	return p99_b > p99_a ? 1 : -1;
 }
 
 /* Whether the middle moved, if only from one bucket to the next. */

@@ -7,8 +7,8 @@
  * Two questions are asked, each at half of HIST_CHANCE. The whole: the two-sample test of
  * Kolmogorov and Smirnov (N. Smirnov, Annals of Mathematical Statistics 19, 1948, page 279), which
  * on binned data errs towards "chance". The tail, where a whole distribution may look the same
- * though its p99 is another: of the calls beyond a bound, are there more on one side than its share
- * of all calls lets expect? (Bound of W. Hoeffding, Journal of the American Statistical
+ * though its p99 is another: of the calls beyond a latency, are there more on one side than its
+ * share of all calls lets expect? (Bound of W. Hoeffding, Journal of the American Statistical
  * Association 58, 1963, theorem 1; it holds for draws without putting back too.)
  */
 #ifndef BPFTRUSS_HIST_COMPARE_H

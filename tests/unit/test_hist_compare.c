@@ -261,15 +261,16 @@ static void test_probability(void **state)
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
 	(void)state;
-	/* 20000 a side: x = distance * 100. */
-	draws_add(&a, 20000, 1500);
-	draws_add(&b, 20000 - 272, 1500);
-	draws_add(&b, 272, 1600);
+	/* 20000 a side: x = distance * 100. In the middle, where the tail has nothing to say. */
+	draws_add(&a, 10000, 1500);
+	draws_add(&a, 10000, 3000);
+	draws_add(&b, 10000 - 272, 1500);
+	draws_add(&b, 10000 + 272, 3000);
 	difference = draws_compare(&a, &b);
 	assert_true(fabs(difference.probability - 2 * 0.0495) < 0.001);
 	draws_clear(&b);
-	draws_add(&b, 20000 - 390, 1500);
-	draws_add(&b, 390, 1600);
+	draws_add(&b, 10000 - 390, 1500);
+	draws_add(&b, 10000 + 390, 3000);
 	difference = draws_compare(&a, &b);
 	assert_true(fabs(difference.probability - 2 * 0.000996) < 0.00001);
 }
