@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_CLIENT_H
 #define BPFTRUSS_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/diag.h"
@@ -17,17 +18,27 @@ struct ipc_reply {
 void ipc_reply_done(struct ipc_reply *reply);
 
 /*
- * Sends one request and waits for the whole reply; target is the path with its encoded query. A
- * daemon that is too busy (503) is asked again for some seconds. Returns 0 with status 200, or
- * -errno with d filled: what the daemon said, -ECONNREFUSED or -ENOENT when there is none (d says
- * how to start one), -EACCES when the socket is not ours to use.
+ * Sends one request and waits for the whole reply, up to 1 GiB, as long as every 30 s something of
+ * it comes; target is the path with its encoded query, NULL counts as no memory. A daemon that is
+ * too busy (503) is asked again for about 5 s. Returns 0 with status 200, or -errno with d filled:
+ *
+ * -ENOENT, -ECONNREFUSED  there is no daemon; d says how to start one
+ * -EACCES                 the socket is not ours to use
+ * -EINVAL, -EPERM, -ENODATA, -EOPNOTSUPP, -EBUSY
+ *                         the daemon says no: 400, 403, 404, 501, 503; d has its words
+ * -EREMOTEIO              the same with any other status
+ * -EPROTO, -EFBIG, -ETIMEDOUT, -ENOMEM
+ *                         no reply that could be used
  */
 int ipc_call(const char *socket_path, enum ipc_method method, const char *target,
 	     struct ipc_reply *ret, struct diag *d);
 
-/* A target is built from a path and parameters, which are encoded. To be freed; NULL: no memory. */
+/*
+ * A target is built from a path and parameters, both encoded here. When memory runs out its text is
+ * NULL, which ipc_call() understands, and stays so.
+ */
 struct ipc_target {
-	char *text;
+	char *text; /* owned */
 	bool failed;
 };
 

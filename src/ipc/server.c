@@ -1,310 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the HTTP server: libmicrohttpd without threads, driven through its epoll descriptor. It
- * parses and decodes; here is what it is asked to bound, and what it lets through that we refuse.
- * A body belongs to its response from the moment it is counted as pending until it is freed.
+ * Owns the HTTP server: libmicrohttpd without threads, driven through its epoll descriptor, and
+ * the connections that it has accepted.
  */
 #include "ipc/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <microhttpd.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "ipc/peer.h"
 #include "ipc/request_check.h"
+#include "ipc/server_private.h"
 
 #define DEFAULT_CLIENTS       1200
 #define DEFAULT_PATIENCE_S    10
+#define DEFAULT_DEADLINE_S    120
 #define DEFAULT_PENDING_BYTES (32u << 20)
 
-#define MAX_HEAD_BYTES    8192
+/* How often deadlines are looked at. */
+#define LOOK_PERIOD_NS (NS_PER_SEC / 2)
+
 /* A head, what the library notes of each of its lines, and the head of the answer. */
 #define CONNECTION_BYTES  (MAX_HEAD_BYTES + 4096)
+#define INCREMENT_BYTES   1024
 /* The kernel keeps as much for a client that does not read, twice with its own notes. */
 #define SEND_BUFFER_BYTES (32 << 10)
 /* Others need descriptors, too: clients have at most one in so many. */
 #define DESCRIPTOR_SHARE  2
 
-struct ipc_server {
-	struct MHD_Daemon *daemon;
-	struct ipc_server_options options;
-	struct ipc_server_counts counts;
-	bool over_tcp;
-};
-
-struct connection {
-	struct ipc_server *server;
-	struct ipc_peer peer;
-	bool target_ok; /* of the request under way */
-	bool head_seen;
-};
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-struct pending_body {
-	struct ipc_server *server;
-	char *bytes;
-	size_t size;
-};
-
-static void pending_body_free(void *closure)
-{
-	struct pending_body *body = closure;
-
-	body->server->counts.pending_bytes -= body->size;
-	free(body->bytes);
-	free(body);
-}
-
-/* Takes the body of the answer, also when it returns NULL: no memory. */
-static struct MHD_Response *response_new(struct ipc_server *server, struct ipc_answer *answer)
-{
-	__cleanup(freep) char *bytes = steal_ptr(&answer->body);
-	struct pending_body *body;
-	struct MHD_Response *response;
-
-	if (!bytes || !answer->size)
-		return MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-	body = malloc(sizeof(*body));
-	if (!body)
-		return NULL;
-	*body = (struct pending_body){ server, bytes, answer->size };
-	response = MHD_create_response_from_buffer_with_free_callback_cls(body->size, bytes,
-									  pending_body_free, body);
-	if (!response) {
-		free(body);
-		return NULL;
-	}
-	server->counts.pending_bytes += body->size;
-	(void)steal_ptr(&bytes);
-	return response;
-}
-
-static bool response_headers_add(struct MHD_Response *response, const struct ipc_answer *answer)
-{
-	const struct {
-		const char *name, *value;
-	} headers[] = {
-		{ MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type },
-		{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
-		{ "X-Content-Type-Options", "nosniff" },
-		{ answer->status == MHD_HTTP_SERVICE_UNAVAILABLE ? MHD_HTTP_HEADER_RETRY_AFTER
-								 : NULL,
-		  "1" },
-		{ answer->status == MHD_HTTP_METHOD_NOT_ALLOWED ? MHD_HTTP_HEADER_ALLOW : NULL,
-		  "GET, HEAD, PUT, DELETE" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
-		if (headers[i].name && headers[i].value &&
-		    MHD_add_response_header(response, headers[i].name, headers[i].value) != MHD_YES)
-			return false;
-	return true;
-}
-
-/* Anything but MHD_YES cuts the connection off. */
-static enum MHD_Result answer_send(struct ipc_server *server, struct MHD_Connection *to,
-				   struct ipc_answer *answer)
-{
-	struct MHD_Response *response = response_new(server, answer);
-	enum MHD_Result result = MHD_NO;
-
-	if (!response)
-		return MHD_NO;
-	if (response_headers_add(response, answer))
-		result = MHD_queue_response(to, answer->status, response);
-	MHD_destroy_response(response);
-	return result;
-}
-
-static bool is_too_much(const struct ipc_server *server, size_t more)
-{
-	const size_t pending = server->counts.pending_bytes;
-	const size_t limit = server->options.max_pending_bytes;
-
-	/* An answer that is larger than all may be is given when it is alone: later is no better. */
-	return pending && (pending >= limit || more > limit - pending);
-}
-
-static void answer_too_busy(struct ipc_server *server, struct ipc_answer *answer)
-{
-	free(answer->body);
-	server->counts.refused++;
-	ipc_answer_error(answer, MHD_HTTP_SERVICE_UNAVAILABLE,
-			 "too much is being sent to other clients: ask again in a second");
-}
-
-/* --- requests --------------------------------------------------------------------------------- */
-
-struct head {
-	struct ipc_request request;
-	const char *host; /* a foreign one, if there is any; else the last; NULL: none */
-	bool malformed, has_body;
-};
-
-static enum MHD_Result parameter_take(void *closure, enum MHD_ValueKind kind, const char *name,
-				      size_t name_size, const char *value, size_t value_size)
-{
-	struct head *head = closure;
-	struct ipc_request *request = &head->request;
-
-	(void)kind;
-	if (!value)
-		value = "";
-	if (request->nr_parameters == IPC_MAX_PARAMETERS || !request_text_ok(name, name_size) ||
-	    !request_text_ok(value, value_size)) {
-		head->malformed = true;
-		return MHD_NO;
-	}
-	request->parameters[request->nr_parameters].name = name;
-	request->parameters[request->nr_parameters++].value = value;
-	return MHD_YES;
-}
-
-static enum MHD_Result header_take(void *closure, enum MHD_ValueKind kind, const char *name,
-				   size_t name_size, const char *value, size_t value_size)
-{
-	struct head *head = closure;
-
-	(void)kind;
-	if (!value || !request_text_ok(name, name_size)) {
-		head->malformed = true;
-		return MHD_NO;
-	}
-	if (!strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH))
-		head->has_body |= strcmp(value, "0") != 0;
-	if (!strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING))
-		head->has_body = true;
-	if (!strcasecmp(name, MHD_HTTP_HEADER_HOST) &&
-	    (!head->host || request_host_is_loopback(head->host)))
-		head->host = value;
-	if (!strcasecmp(name, MHD_HTTP_HEADER_ACCEPT)) {
-		head->malformed |= !request_text_ok(value, value_size);
-		head->request.accept = value;
-	}
-	return MHD_YES;
-}
-
-/* GET, HEAD, PUT, DELETE. The library leaves out the body for HEAD. */
-static bool method_parse(const char *name, enum ipc_method *ret)
-{
-	static const struct {
-		const char *name;
-		enum ipc_method method;
-	} methods[] = {
-		{ MHD_HTTP_METHOD_GET, IPC_GET },
-		{ MHD_HTTP_METHOD_HEAD, IPC_GET },
-		{ MHD_HTTP_METHOD_PUT, IPC_PUT },
-		{ MHD_HTTP_METHOD_DELETE, IPC_DELETE },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-		if (!strcmp(methods[i].name, name)) {
-			*ret = methods[i].method;
-			return true;
-		}
-	return false;
-}
-
-static size_t head_bytes(struct MHD_Connection *from)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(from, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-
-	return info ? info->header_size : 0;
-}
-
-/* Reads a head. False with an answer: it is not for the handler to see. */
-static bool head_read(struct connection *connection, struct MHD_Connection *from,
-		      const char *method, struct head *head, struct ipc_answer *answer)
-{
-	struct ipc_server_counts *counts = &connection->server->counts;
-	unsigned int status = 0;
-	const char *sentence = "";
-
-	head->malformed = !connection->target_ok;
-	MHD_get_connection_values_n(from, MHD_HEADER_KIND, header_take, head);
-	MHD_get_connection_values_n(from, MHD_GET_ARGUMENT_KIND, parameter_take, head);
-	if (connection->server->over_tcp &&
-	    (!head->host || !request_host_is_loopback(head->host))) {
-		/* A page of a foreign name that resolves to this machine. */
-		counts->refused++;
-		ipc_answer_error(answer, MHD_HTTP_FORBIDDEN,
-				 "ask for localhost or an address of it");
-		return false;
-	}
-	if (head_bytes(from) > MAX_HEAD_BYTES) {
-		status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
-		sentence = "a request has at most 8 KiB";
-	} else if (head->has_body) {
-		status = MHD_HTTP_CONTENT_TOO_LARGE;
-		sentence = "a request has no body";
-	} else if (head->malformed) {
-		status = MHD_HTTP_BAD_REQUEST;
-		sentence = "a request is a path with at most 64 parameters, percent-encoded, "
-			   "without control characters";
-	} else if (!method_parse(method, &head->request.method)) {
-		status = MHD_HTTP_METHOD_NOT_ALLOWED;
-		sentence = "the methods are GET, HEAD, PUT and DELETE";
-	}
-	if (!status)
-		return true;
-	counts->malformed++;
-	ipc_answer_error(answer, status, sentence);
-	return false;
-}
-
-static void request_answer(struct connection *connection, const struct ipc_request *request,
-			   struct ipc_answer *answer)
-{
-	struct ipc_server *server = connection->server;
-
-	if (is_too_much(server, 0)) {
-		answer_too_busy(server, answer);
-		return;
-	}
-	server->options.handler(server->options.closure, request, answer);
-	if (is_too_much(server, answer->size))
-		answer_too_busy(server, answer);
-}
-
-/* Called with the whole head, and again when no body follows. */
-static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const char *path,
-				      const char *method, const char *version, const char *upload,
-				      size_t *upload_size, void **context)
-{
-	struct ipc_server *server = closure;
-	struct connection *connection = *context;
-	struct head head = { .request = { .path = path, .accept = "" } };
-	struct ipc_answer answer = { .status = MHD_HTTP_INTERNAL_SERVER_ERROR };
-	bool is_good;
-
-	(void)version;
-	(void)upload;
-	(void)upload_size;
-	/* There was no memory for it. */
-	if (!connection)
-		return MHD_NO;
-	is_good = head_read(connection, from, method, &head, &answer);
-	if (is_good && !connection->head_seen) {
-		connection->head_seen = true;
-		return MHD_YES;
-	}
-	server->counts.requests++;
-	head.request.peer = connection->peer;
-	/* An answer before the end of a request also closes the connection. */
-	if (is_good)
-		request_answer(connection, &head.request, &answer);
-	return answer_send(server, from, &answer);
-}
-
 /* --- connections ------------------------------------------------------------------------------ */
+
+static void deadline_set(struct connection *connection)
+{
+	connection->deadline_ns =
+		clock_mono_ns() + connection->server->options.deadline_s * NS_PER_SEC;
+}
+
+/* The library ends those that make no progress; this ends those that make hardly any. */
+static void deadlines_look(struct ipc_server *server)
+{
+	const uint64_t now_ns = clock_mono_ns();
+
+	if (now_ns < server->next_look_ns)
+		return;
+	server->next_look_ns = now_ns + LOOK_PERIOD_NS;
+	for (struct connection *connection = server->connections; connection;
+	     connection = connection->next)
+		/* It is the library that closes it, when it learns of this. */
+		if (now_ns >= connection->deadline_ns)
+			shutdown(connection->fd, SHUT_RDWR);
+}
 
 static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
 			    void **context)
@@ -318,9 +68,29 @@ static void connection_open(struct ipc_server *server, struct MHD_Connection *ha
 	if (!connection)
 		return;
 	connection->server = server;
+	connection->fd = fd;
+	connection->next = server->connections;
+	if (connection->next)
+		connection->next->previous = connection;
+	server->connections = connection;
+	deadline_set(connection);
 	peer_read(fd, server->options.group, &connection->peer);
 	/* Without it a client is merely dearer. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+}
+
+static void connection_close(struct ipc_server *server, struct connection *connection)
+{
+	server->counts.clients--;
+	if (!connection)
+		return;
+	if (connection->previous)
+		connection->previous->next = connection->next;
+	else
+		server->connections = connection->next;
+	if (connection->next)
+		connection->next->previous = connection->previous;
+	free(connection);
 }
 
 static void connection_notify(void *closure, struct MHD_Connection *handle, void **context,
@@ -332,8 +102,7 @@ static void connection_notify(void *closure, struct MHD_Connection *handle, void
 		connection_open(server, handle, context);
 		return;
 	}
-	server->counts.clients--;
-	free(*context);
+	connection_close(server, *context);
 	*context = NULL;
 }
 
@@ -350,6 +119,19 @@ static void *target_note(void *closure, const char *target, struct MHD_Connectio
 		connection->head_seen = false;
 	}
 	return connection;
+}
+
+static void request_complete(void *closure, struct MHD_Connection *handle, void **context,
+			     enum MHD_RequestTerminationCode code)
+{
+	struct connection *connection = *context;
+
+	(void)closure;
+	(void)handle;
+	(void)code;
+	if (connection)
+		deadline_set(connection);
+	*context = NULL;
 }
 
 /* The library answers some requests itself, and only its log tells. Nothing is printed. */
@@ -388,6 +170,8 @@ static void options_complete(struct ipc_server_options *options)
 		options->max_clients = DEFAULT_CLIENTS;
 	if (!options->patience_s)
 		options->patience_s = DEFAULT_PATIENCE_S;
+	if (!options->deadline_s)
+		options->deadline_s = DEFAULT_DEADLINE_S;
 	if (!options->max_pending_bytes)
 		options->max_pending_bytes = DEFAULT_PENDING_BYTES;
 	options->max_clients = clients_fit(options->max_clients);
@@ -412,8 +196,9 @@ static struct MHD_Daemon *library_start(struct ipc_server *server, int listener)
 		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
 		MHD_OPTION_CONNECTION_LIMIT, options->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
 		options->patience_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)1024, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server,
+		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
+		server, MHD_OPTION_NOTIFY_COMPLETED, request_complete, server,
 		MHD_OPTION_URI_LOG_CALLBACK, target_note, server, MHD_OPTION_END);
 }
 
@@ -468,6 +253,7 @@ void ipc_server_run(struct ipc_server *server)
 {
 	unsigned int before;
 
+	deadlines_look(server);
 	/* A server that was full looks at its listener again in the run after a client has left. */
 	do {
 		before = server->counts.clients;

@@ -53,27 +53,38 @@ struct ipc_answer {
 	size_t size;
 };
 
-/* Fills the answer; nothing is sent before it returns. */
+/*
+ * Fills the answer, which comes with status 500 and no body; nothing is sent before it returns.
+ * Heads of requests have at most 8 KiB and no body follows them; the path begins with a slash, and
+ * neither it nor a parameter nor accept has control characters. The strings end with the call.
+ */
 typedef void ipc_handler(void *closure, const struct ipc_request *request,
 			 struct ipc_answer *answer);
 
-/* Writes {"error": sentence} with a status; on no memory the answer has no body. */
+/*
+ * Writes {"error": sentence} with a status, as ASCII: other bytes of the sentence become \xNN. On no
+ * memory the answer has no body. What the answer was before is forgotten, not freed.
+ */
 void ipc_answer_error(struct ipc_answer *answer, unsigned int status, const char *sentence);
 
 struct ipc_server_options {
 	ipc_handler *handler;
 	void *closure;
-	gid_t group;              /* whose members are in_group */
-	unsigned int max_clients; /* 0: the default, as below */
-	unsigned int patience_s;  /* without progress */
-	size_t max_pending_bytes; /* of answers not yet taken by their clients, all together */
+	gid_t group; /* whose members are in_group */
+	/* 0 of the following: the default, in parentheses. */
+	unsigned int max_clients; /* connected at once; others wait (1200) */
+	unsigned int patience_s;  /* with a client that neither sends nor takes a byte (10) */
+	unsigned int deadline_s;  /* for one request and its answer, all in all (120) */
+	size_t max_pending_bytes; /* of answers not yet taken, all together (32 MiB) */
 };
 
 struct ipc_server;
 
 /*
- * Serves a listening socket, AF_UNIX or TCP on a loopback address; the descriptor is taken over.
- * Returns 0 or -errno with d filled.
+ * Serves a listening socket, AF_UNIX or TCP on a loopback address. The descriptor is taken over, and
+ * closed when this fails. Raises the soft limit of descriptors to twice max_clients; where the hard
+ * one is lower, there are as many clients as half of it. Over TCP, requests whose Host is not
+ * localhost or a loopback address are refused. Returns 0 or -errno with d filled.
  */
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
 		   struct diag *d);
@@ -87,12 +98,16 @@ int ipc_server_fd(const struct ipc_server *server);
 /* How long at most to wait for it: milliseconds as poll() takes them, -1 for ever. */
 int ipc_server_patience_ms(const struct ipc_server *server);
 
+/* Does what can be done without waiting; calls the handler. Not to be called from it. */
 void ipc_server_run(struct ipc_server *server);
 
 struct ipc_server_counts {
-	uint64_t requests, refused, malformed; /* since it was made */
-	unsigned int clients;                  /* connected now */
-	size_t pending_bytes;
+	/* Since it was made. */
+	uint64_t requests;    /* whose head was understood, also those of the next two */
+	uint64_t refused;     /* too much pending (503), or a foreign Host (403) */
+	uint64_t malformed;   /* answered with 4xx or 505 without the handler */
+	unsigned int clients; /* connected now */
+	size_t pending_bytes; /* of answers not yet taken */
 };
 
 void ipc_server_counts(const struct ipc_server *server, struct ipc_server_counts *ret);

@@ -2,6 +2,7 @@
 /* What many, slow and hostile clients can make the server hold, and whether others are served. */
 #include "ipc_fixture.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #define CROWD 400
@@ -74,6 +75,46 @@ static void test_half_requests(void **state)
 	assert_int_equal(fixture->asked, ARRAY_SIZE(halves));
 }
 
+/* In a child, whose limits are its own. */
+static void test_limit_raised(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	const pid_t pid = fork();
+	struct rlimit limit;
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max < 2400)
+			_exit(2);
+		limit.rlim_cur = 100;
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			_exit(3);
+		server_start(fixture, (struct ipc_server_options){ 0 });
+		_exit(getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != 2400);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
+		print_message("needs a hard limit of 2400 descriptors\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+/* What it was given is closed, as it says. */
+static void test_no_listener(void **state)
+{
+	const struct ipc_server_options options = { 0 };
+	struct ipc_server *server;
+	struct diag d;
+	int fd = memfd_create("no socket", MFD_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ipc_server_new(fd, &options, &server, &d), -EIO);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
 /* They ask for more than the kernel holds for them, and do not read. */
 static void test_slow_readers(void **state)
 {
@@ -104,7 +145,7 @@ static void test_patience(void **state)
 	int fds[ARRAY_SIZE(texts)];
 
 	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 2 });
 	assert_int_equal(ipc_server_patience_ms(fixture->server), -1);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		fds[i] = raw_connect(fixture->path);
@@ -114,10 +155,63 @@ static void test_patience(void **state)
 	while (!fixture->asked)
 		server_step(fixture, -1, 100);
 	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
-	assert_in_range(ipc_server_patience_ms(fixture->server), 0, 1000);
+	assert_in_range(ipc_server_patience_ms(fixture->server), 0, 2000);
 	clients_wait(fixture, 0);
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 	crowd_close(fds, ARRAY_SIZE(fds));
+}
+
+/* Who always makes a little progress does not keep an answer for ever. */
+static void test_deadline(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	const uint64_t start = clock_mono_ns();
+	int slow[2];
+	char byte;
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .deadline_s = 1 });
+	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	slow[1] = raw_connect(fixture->path);
+	raw_say(slow[1], "GET /");
+	while (!fixture->asked || counts_of(fixture).clients) {
+		assert_true(clock_mono_ns() - start < HANG_NS);
+		(void)!recv(slow[0], &byte, 1, MSG_DONTWAIT);
+		raw_send(slow[1], "a", 1);
+		server_step(fixture, -1, 20);
+	}
+	assert_int_equal(counts_of(fixture).pending_bytes, 0);
+	assert_int_equal(fixture->asked, 1);
+	crowd_close(slow, 2);
+}
+
+/* A connection may live longer than that, with request after request. */
+static void test_deadline_renewed(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	const uint64_t start = clock_mono_ns();
+	uint64_t last = start, longest = 0;
+	int fd __cleanup(closep) = -1;
+
+	server_start(fixture, (struct ipc_server_options){ .deadline_s = 2 });
+	fd = raw_connect(fixture->path);
+	while (last - start < 3 * NS_PER_SEC && longest < NS_PER_SEC) {
+		char reply[1024];
+		uint64_t now;
+
+		raw_say(fd, "GET /again HTTP/1.1\r\n" HOST "\r\n");
+		raw_read(fixture, fd, reply, sizeof(reply), "GET /again");
+		poll(NULL, 0, 50);
+		now = clock_mono_ns();
+		longest = now - last > longest ? now - last : longest;
+		last = now;
+	}
+	if (longest >= NS_PER_SEC) {
+		print_message("this machine stood still for too long\n");
+		skip();
+	}
+	server_step(fixture, -1, 0);
+	assert_int_equal(counts_of(fixture).clients, 1);
 }
 
 /* A server that is full lets others wait, and takes them as soon as one has left. */
@@ -316,11 +410,13 @@ static void test_storm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_server_test(test_half_requests), cmocka_folder_test(test_slow_readers),
-		cmocka_folder_test(test_patience),      cmocka_folder_test(test_full),
-		cmocka_folder_test(test_pending),       cmocka_folder_test(test_larger_than_all),
-		cmocka_folder_test(test_not_asked),     cmocka_server_test(test_leaving),
-		cmocka_server_test(test_cut_off),       cmocka_server_test(test_storm),
+		cmocka_server_test(test_half_requests),    cmocka_folder_test(test_limit_raised),
+		cmocka_unit_test(test_no_listener),        cmocka_folder_test(test_slow_readers),
+		cmocka_folder_test(test_patience),         cmocka_folder_test(test_deadline),
+		cmocka_folder_test(test_deadline_renewed), cmocka_folder_test(test_full),
+		cmocka_folder_test(test_pending),          cmocka_folder_test(test_larger_than_all),
+		cmocka_folder_test(test_not_asked),        cmocka_server_test(test_leaving),
+		cmocka_server_test(test_cut_off),          cmocka_server_test(test_storm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

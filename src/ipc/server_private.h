@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the server share. Nobody else sees the library. */
+#ifndef BPFTRUSS_SERVER_PRIVATE_H
+#define BPFTRUSS_SERVER_PRIVATE_H
+
+#include <microhttpd.h>
+
+#include "ipc/server.h"
+
+#define MAX_HEAD_BYTES 8192
+
+struct connection {
+	struct ipc_server *server;
+	struct connection *previous, *next;
+	int fd;               /* the library's */
+	uint64_t deadline_ns; /* of the request under way and its answer */
+	struct ipc_peer peer;
+	bool target_ok; /* of the request under way */
+	bool head_seen;
+};
+
+struct ipc_server {
+	struct MHD_Daemon *daemon;
+	struct ipc_server_options options;
+	struct ipc_server_counts counts;
+	struct connection *connections;
+	uint64_t next_look_ns; /* at the deadlines of connections */
+	bool over_tcp;
+};
+
+/*
+ * The library's handler of requests, whose context is their connection: called with the whole head,
+ * and again when no body follows.
+ */
+enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const char *path,
+			       const char *method, const char *version, const char *upload,
+			       size_t *upload_size, void **context);
+
+/*
+ * Queues an answer, whose body is taken in any case and counted until it is freed. Anything but
+ * MHD_YES cuts the connection off.
+ */
+enum MHD_Result response_send(struct ipc_server *server, struct MHD_Connection *to,
+			      struct ipc_answer *answer);
+
+#endif
