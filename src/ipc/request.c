@@ -17,6 +17,7 @@ struct head {
 	bool malformed, has_body;
 };
 
+/* The target was fine up to a NUL; the library may have read on behind it. */
 static enum MHD_Result parameter_take(void *closure, enum MHD_ValueKind kind, const char *name,
 				      size_t name_size, const char *value, size_t value_size)
 {

@@ -168,17 +168,20 @@ static inline void raw_say(int fd, const char *text)
 	raw_send(fd, text, strlen(text));
 }
 
-/* Lets the server do what is to be done, waiting for it, or for fd, at most wait_ms. */
+/*
+ * Lets the server do what is to be done, waiting for it, or for fd, at most wait_ms. As a daemon
+ * would: it runs when its descriptor is readable or its patience is over, and never else.
+ */
 static inline void server_step(struct ipc_fixture *fixture, int fd, int wait_ms)
 {
 	struct pollfd fds[] = { { .fd = ipc_server_fd(fixture->server), .events = POLLIN },
 				{ .fd = fd, .events = POLLIN } };
-	int patience_ms = ipc_server_patience_ms(fixture->server);
+	const int patience_ms = ipc_server_patience_ms(fixture->server);
+	const bool is_patient = patience_ms < 0 || patience_ms > wait_ms;
 
-	if (patience_ms >= 0 && patience_ms < wait_ms)
-		wait_ms = patience_ms;
-	assert_true(poll(fds, 2, wait_ms) >= 0);
-	ipc_server_run(fixture->server);
+	assert_true(poll(fds, 2, is_patient ? wait_ms : patience_ms) >= 0);
+	if (fds[0].revents || (!is_patient && !fds[1].revents))
+		ipc_server_run(fixture->server);
 }
 
 /* All that has come, up to size - 1 bytes, when the server hangs up or says until. */

@@ -209,6 +209,18 @@ static void test_refused(void **state)
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
 
+/* Old versions of the library take a NUL for the end of a path, and read on behind it. */
+static void test_raw_nul(void **state)
+{
+	static const char request[] = "GET /a\0?b=%01 HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	char reply[1024];
+
+	raw_ask(fixture, request, sizeof(request) - 1, reply, sizeof(reply));
+	assert_int_equal(raw_status(reply), 400);
+	assert_int_equal(fixture->asked, 0);
+}
+
 /* What is longer than a request may be: in its first line, in a header, in many of them. */
 static void test_too_long(void **state)
 {
@@ -355,6 +367,7 @@ int main(void)
 		cmocka_server_test(test_pipeline),
 		cmocka_server_test(test_malformed_then_good),
 		cmocka_server_test(test_refused),
+		cmocka_server_test(test_raw_nul),
 		cmocka_server_test(test_too_long),
 		cmocka_unit_test(test_error_escapes),
 		cmocka_unit_test(test_hosts),
