@@ -182,6 +182,11 @@ size_t builder_processes(const struct builder *builder)
 	return builder->nr_processes;
 }
 
+size_t builder_rows(const struct builder *builder)
+{
+	return builder->nr_rows;
+}
+
 /* Carries a tree walk: where to, and the first error. */
 struct walk {
 	struct builder *into;

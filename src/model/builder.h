@@ -44,8 +44,9 @@ void builder_visit_processes(const struct builder *builder,
 			     void (*visit)(void *closure, const struct process *process),
 			     void *closure);
 
-/* Number of processes in it. */
+/* Number of processes, and of rows, in it. */
 size_t builder_processes(const struct builder *builder);
+size_t builder_rows(const struct builder *builder);
 
 /*
  * Moves what was added into a snapshot's rows and processes, which must be empty. The builder is

@@ -98,6 +98,7 @@ struct history_size {
 	uint64_t intervals[NR_HISTORY_LEVEL];
 	int64_t first_ns;
 	uint64_t appended, failed; /* since opening */
+	uint64_t set_aside;        /* damaged files, since and at opening */
 };
 
 int history_size(struct history *history, struct history_size *ret);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Holes between intervals, and why they are there: what the data itself says. */
+#ifndef BPFTRUSS_STORE_GAPS_H
+#define BPFTRUSS_STORE_GAPS_H
+
+#include "model/timeline.h"
+#include "store/history_private.h"
+
+struct gaps {
+	struct timeline_gap *items; /* owned */
+	size_t count;
+	int64_t from_ns, to_ns; /* gaps are cut to this */
+};
+
+void gaps_done(struct gaps *gaps);
+
+/* Adds one, unless nothing of it is inside. Returns 0 or -ENOMEM. */
+int gaps_add(struct gaps *gaps, int64_t start_ns, int64_t end_ns, enum gap_reason reason);
+
+/* Adds what lies between an end and the next interval, of a run. Returns 0 or -ENOMEM. */
+int gaps_between(struct gaps *gaps, const struct history_end *end, const struct interval *next,
+		 const struct run *run);
+
+/* Orders by time and joins those of one reason that touch or overlap. */
+void gaps_sort(struct gaps *gaps);
+
+#endif

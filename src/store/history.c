@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the life of a history and its growth. An interval, the roll-ups that it completes and what
+ * it makes old are one transaction; one that fails leaves nothing but a hole before the next.
+ */
+#include "store/history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/content.h"
+#include "store/history_private.h"
+#include "store/schema.h"
+
+#define NS_PER_HOUR (3600 * NS_PER_SEC)
+
+static void options_default(struct history_options *options)
+{
+	static const uint64_t hours[NR_HISTORY_LEVEL] = {
+		HISTORY_KEEP_HOURS_0,
+		HISTORY_KEEP_HOURS_1,
+		HISTORY_KEEP_HOURS_2,
+	};
+
+	for (int i = 0; i < NR_HISTORY_LEVEL; i++) {
+		if (!options->keep_ns[i])
+			options->keep_ns[i] = hours[i] * NS_PER_HOUR;
+	}
+	if (!options->max_bytes)
+		options->max_bytes = HISTORY_MAX_BYTES;
+}
+
+int history_explain(const struct history *history, int err, const char *what, struct diag *d)
+{
+	static const struct {
+		int err;
+		const char *why;
+	} reasons[] = {
+		{ -ENOSPC, "the disk is full: make room" },
+		{ -EROFS, "it is on a read-only file system: mount it writable" },
+		{ -EBUSY, "another program has it locked: end that program" },
+		{ -EBADMSG, "it is damaged: the daemon sets it aside when it starts" },
+		{ -ENOTSUP, "it was written by a newer bpftruss: use that one" },
+		{ -ENOENT, "it cannot be opened: start the daemon, which makes it" },
+		{ -ENOMEM, "out of memory" },
+		{ -ERANGE, "a count is impossible: report this as a bug" },
+	};
+	const char *why = history->db ? db_message(history->db) : strerror(-err);
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (reasons[i].err == err)
+			why = reasons[i].why;
+	}
+	return diag_set(d, DIAG_FAILED, -err, "history: cannot %s %.250s: %s", what, history->path,
+			why);
+}
+
+/* The end of the interval written last. A damaged row is as if it were not there. */
+static int read_last(struct db *db, struct history_end *ret)
+{
+	struct interval_range range = INTERVAL_ALL;
+	struct interval_list list __cleanup(interval_list_done) = { 0 };
+	int err;
+
+	*ret = (struct history_end){ 0 };
+	range.from_mono_ns = INT64_MIN;
+	err = intervals_read(db, &range, &list, NULL);
+	for (size_t i = 0; i < list.count && !err; i++) {
+		const struct interval *interval = &list.items[i];
+
+		if (interval->run > ret->run ||
+		    (interval->run == ret->run && interval->end_mono_ns > ret->mono_ns))
+			*ret = (struct history_end){ interval->run, interval->end_mono_ns,
+						     interval->end_ns };
+	}
+	return err;
+}
+
+/* In one transaction, since nobody has looked at the file for a while. */
+static int tidy(struct history *history)
+{
+	struct db *db = history->db;
+	int err = db_begin(db);
+
+	err = err ?: retire_orphans(db);
+	err = err ?: db_commit(db);
+	if (err)
+		db_rollback(db);
+	return err;
+}
+
+static int open_file(struct history *history)
+{
+	bool read_only = history->options.read_only;
+	int err = db_open(history->path, read_only ? DB_READ : DB_WRITE, &history->db);
+
+	if (err)
+		return err;
+	if (read_only)
+		err = schema_check(history->db);
+	else
+		err = schema_migrate(history->db, schema_steps, schema_version);
+	if (!err && !read_only)
+		err = recover_check(history->db);
+	err = err ?: db_load(history->db);
+	if (!err && !read_only)
+		err = tidy(history);
+	err = err ?: db_number(history->db, INTERVAL_LAST_ID, &history->last_id);
+	return err ?: read_last(history->db, &history->last);
+}
+
+/* Opens the file, after putting a damaged one aside. */
+static int open_or_recover(struct history *history, struct history_state *state, struct diag *d)
+{
+	int err = history->options.read_only ? 0 : place_make_file(history, "history.db", d);
+
+	if (err)
+		return err;
+	err = open_file(history);
+	if (err == -EBADMSG && !history->options.read_only) {
+		db_close(steal_ptr(&history->db));
+		err = recover_file(history, state, d);
+		if (err)
+			return err;
+		history->set_aside++;
+		err = open_file(history);
+	}
+	return err ? history_explain(history, err, "open", d) : 0;
+}
+
+/* The row of the run that is being counted may have been among what was lost. */
+static int restore_run(struct history *history, const struct history_end *last)
+{
+	int err = 0;
+
+	if (history->run.id && !run_find(history->db, history->run.id))
+		err = run_write(history->db, &history->run);
+	if (!err && last->run >= history->last.run)
+		history->last = *last;
+	return err;
+}
+
+int history_recover(struct history *history, struct diag *d)
+{
+	struct history_end last = history->last;
+	struct history_state state = { 0 };
+	int err;
+
+	/* Once more does not help against what came back at once. */
+	if (history->db && history->set_aside && history->appended == history->recovered_at)
+		return history_explain(history, -EBADMSG, "use", d);
+	db_close(steal_ptr(&history->db));
+	err = recover_file(history, &state, d);
+	if (err)
+		return err;
+	history->set_aside++;
+	history->recovered_at = history->appended;
+	err = open_file(history);
+	err = err ?: restore_run(history, &last);
+	if (err)
+		db_close(steal_ptr(&history->db));
+	return err ? history_explain(history, err, "open", d) : 0;
+}
+
+int history_open(const char *dir, const struct history_options *options, struct history **ret,
+		 struct history_state *state, struct diag *d)
+{
+	struct history *history __cleanup(history_closep) = calloc(1, sizeof(*history));
+	int err;
+
+	if (!history)
+		return diag_oom(d);
+	history->dir_fd = -1;
+	history->options = *options;
+	options_default(&history->options);
+	*state = (struct history_state){ 0 };
+	err = place_open(history, dir, d);
+	err = err ?: open_or_recover(history, state, d);
+	if (err)
+		return err;
+	*ret = steal_ptr(&history);
+	return 0;
+}
+
+void history_close(struct history *history)
+{
+	if (!history)
+		return;
+	db_close(history->db);
+	run_done(&history->run);
+	free(history->dir);
+	free(history->path);
+	closep(&history->dir_fd);
+	free(history);
+}
+
+/* Writes the run that counting is in, and ends the one before it. */
+static int write_run(struct history *history, struct run *run)
+{
+	const struct run_list *runs = &history->db->runs;
+	int64_t id = runs->count ? runs->items[runs->count - 1].id : 0;
+	int err;
+
+	if (history->last.run > id)
+		id = history->last.run;
+	run->id = id + 1;
+	run->after_run = history->last.run;
+	run->after_mono_ns = history->last.mono_ns;
+	run->after_ns = history->last.real_ns;
+	err = runs_retire(history->db, id);
+	err = err ?: run_write(history->db, run);
+	if (!err && history->last.run)
+		err = rollup_close(history->db, history->last.run, NULL, &history->last_id);
+	return err;
+}
+
+/* Runs one transaction; what it changed in memory is the caller's to take back. */
+static int transact(struct history *history, int (*change)(struct history *history, void *closure),
+		    void *closure)
+{
+	int64_t last_id = history->last_id, run_id = history->run.id;
+	int err = db_load(history->db);
+
+	err = err ?: db_begin(history->db);
+	if (err)
+		return err;
+	err = change(history, closure);
+	err = err ?: db_commit(history->db);
+	if (!err)
+		return 0;
+	db_rollback(history->db);
+	history->last_id = last_id;
+	history->run.id = run_id;
+	return err;
+}
+
+int history_change(struct history *history, int (*change)(struct history *history, void *closure),
+		   void *closure, const char *what, struct diag *d)
+{
+	int err = history->db ? transact(history, change, closure) : -EBADMSG;
+
+	if (err == -ENOSPC) {
+		sqlite3_wal_checkpoint_v2(history->db->handle, NULL, SQLITE_CHECKPOINT_RESTART,
+					  NULL, NULL);
+		err = transact(history, change, closure);
+	}
+	if (err == -EBADMSG) {
+		err = history_recover(history, d);
+		if (err)
+			return err;
+		err = transact(history, change, closure);
+	}
+	return err ? history_explain(history, err, what, d) : 0;
+}
+
+static int change_begin(struct history *history, void *closure)
+{
+	(void)closure;
+	return write_run(history, &history->run);
+}
+
+static int refuse_read_only(const struct history *history, struct diag *d)
+{
+	return history->options.read_only
+		       ? diag_set(d, DIAG_FAILED, EROFS,
+				  "history: %.250s was opened for reading only", history->path)
+		       : 0;
+}
+
+int history_begin(struct history *history, const struct snapshot *now, struct diag *d)
+{
+	struct run run;
+	int err = refuse_read_only(history, d);
+
+	if (err)
+		return err;
+	if (run_init(&run, now, now->end_ns, (int64_t)now->end_mono_ns))
+		return diag_oom(d);
+	run_done(&history->run);
+	history->run = run;
+	history->counting = true;
+	/* On failure the first interval tries again. */
+	return history_change(history, change_begin, NULL, "write", d);
+}
+
+struct append {
+	const struct snapshot *snapshot;
+	struct interval interval;
+};
+
+static struct interval interval_of(const struct history *history, const struct snapshot *snapshot)
+{
+	const struct run *run = &history->run;
+	struct interval interval = {
+		.run = run->id,
+		.start_mono_ns = (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns),
+		.end_mono_ns = (int64_t)snapshot->end_mono_ns,
+		.start_ns = snapshot->start_ns,
+		.end_ns = snapshot->end_ns,
+		.after_mono_ns = run->start_mono_ns,
+		.flags = (snapshot->has_runq ? INTERVAL_HAS_RUNQ : 0) |
+			 (snapshot->caller_pidns ? INTERVAL_CALLER_PIDNS : 0),
+		.threads_unknown = (int64_t)snapshot->threads_unknown,
+	};
+
+	if (history->last.run == run->id)
+		interval.after_mono_ns = history->last.mono_ns;
+	return interval;
+}
+
+static int write_interval(struct history *history, struct append *append)
+{
+	struct sum sum __cleanup(sum_done) = { 0 };
+	struct interval *interval = &append->interval;
+	struct kind_source source = { &history->db->kinds, history->db, ++history->last_id };
+	struct content_check check;
+	int err = sum_add_snapshot(&sum, &source, append->snapshot);
+
+	interval->id = source.interval;
+	err = err ?: content_write(history->db, CONTENT_INTERVAL, interval->id, &sum, &check);
+	if (err)
+		return err;
+	interval->nr_cells = check.nr_cells;
+	interval->nr_shares = check.nr_shares;
+	interval->nr_losses = check.nr_losses;
+	interval->content = check.checksum;
+	return interval_write(history->db, interval);
+}
+
+static int change_append(struct history *history, void *closure)
+{
+	struct append *append = closure;
+	int err = history->run.id ? 0 : write_run(history, &history->run);
+
+	append->interval = interval_of(history, append->snapshot);
+	err = err
+		      ?: rollup_close(history->db, history->run.id, &append->interval,
+				      &history->last_id);
+	err = err ?: retire_due(history, &history->run, &append->interval);
+	return err ?: write_interval(history, append);
+}
+
+/* What would make a sum wrong is refused. */
+static int check_append(const struct history *history, const struct snapshot *snapshot,
+			struct diag *d)
+{
+	uint64_t start_ns = snapshot->end_mono_ns - snapshot->elapsed_ns;
+
+	if (!snapshot->elapsed_ns || snapshot->elapsed_ns > snapshot->end_mono_ns ||
+	    snapshot->end_mono_ns > INT64_MAX)
+		return diag_set(d, DIAG_FAILED, EINVAL, "history: an interval without length");
+	if (snapshot->slower_than_ns)
+		return diag_set(d, DIAG_FAILED, EINVAL,
+				"history: an interval must have all calls, not the slow ones only");
+	if (history->counting && history->run.id &&
+	    start_ns < (uint64_t)(history->last.run == history->run.id
+					  ? history->last.mono_ns
+					  : history->run.start_mono_ns))
+		return diag_set(d, DIAG_FAILED, EINVAL,
+				"history: an interval begins before the last one ended");
+	return 0;
+}
+
+/* Counting may begin without a word, or go on after a boot. */
+static int follow_run(struct history *history, const struct snapshot *snapshot, struct diag *d)
+{
+	struct run run;
+
+	if (history->counting && !strcmp(history->run.boot_id, snapshot->boot_id ?: ""))
+		return 0;
+	if (run_init(&run, snapshot, snapshot->start_ns,
+		     (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns)))
+		return diag_oom(d);
+	run_done(&history->run);
+	history->run = run;
+	history->counting = true;
+	return 0;
+}
+
+static void note_failure(struct history *history, const struct snapshot *snapshot)
+{
+	history->failed++;
+	if (!history->has_unwritten)
+		history->unwritten = (struct timeline_gap){ snapshot->start_ns, snapshot->end_ns,
+							    GAP_NOT_WRITTEN };
+	history->unwritten.end_ns = snapshot->end_ns;
+	history->has_unwritten = true;
+}
+
+int history_append(struct history *history, const struct snapshot *interval, struct diag *d)
+{
+	struct append append = { .snapshot = interval };
+	int err = refuse_read_only(history, d);
+
+	err = err ?: check_append(history, interval, d);
+	if (err)
+		return err;
+	err = follow_run(history, interval, d);
+	err = err ?: history_change(history, change_append, &append, "write", d);
+	if (err) {
+		note_failure(history, interval);
+		return err;
+	}
+	history->last = (struct history_end){ append.interval.run, append.interval.end_mono_ns,
+					      append.interval.end_ns };
+	history->has_unwritten = false;
+	history->appended++;
+	return 0;
+}
+
+/* All that is read is of one moment; a reader also has to learn of new kinds and runs. */
+static int read_once(struct history *history, int (*read)(struct history *history, void *closure),
+		     void *closure)
+{
+	struct db *db = history->db;
+	int err = db_execute(db, "BEGIN");
+
+	if (err)
+		return err;
+	if (history->options.read_only) {
+		kinds_done(&db->kinds);
+		run_list_done(&db->runs);
+	}
+	err = db_load(db);
+	err = err ?: read(history, closure);
+	db_execute(db, "ROLLBACK");
+	return err;
+}
+
+int history_read(struct history *history, int (*read)(struct history *history, void *closure),
+		 void *closure, const char *what, struct diag *d)
+{
+	int err = history->db ? read_once(history, read, closure) : -EBADMSG;
+
+	if (err == -EBADMSG && !history->options.read_only) {
+		err = history_recover(history, d);
+		if (err)
+			return err;
+		err = read_once(history, read, closure);
+	}
+	return err ? history_explain(history, err, what, d) : 0;
+}
+
+int history_size(struct history *history, struct history_size *ret)
+{
+	struct interval_range range = INTERVAL_ALL;
+	struct interval_list list __cleanup(interval_list_done) = { 0 };
+	int err = history->db ? 0 : -EBADMSG;
+
+	range.from_mono_ns = INT64_MIN;
+	err = err ?: intervals_read(history->db, &range, &list, NULL);
+	if (err)
+		return err;
+	*ret = (struct history_size){
+		.bytes = place_bytes(history),
+		.appended = history->appended,
+		.failed = history->failed,
+		.set_aside = history->set_aside,
+	};
+	for (size_t i = 0; i < list.count; i++) {
+		ret->intervals[list.items[i].level]++;
+		if (!ret->first_ns || list.items[i].start_ns < ret->first_ns)
+			ret->first_ns = list.items[i].start_ns;
+	}
+	return 0;
+}

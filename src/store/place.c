@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the directory of the history: nobody else may have a hand in it, and one writes at a time. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "store/history_private.h"
+
+#define FILE_NAME "history.db"
+
+static int check_directory(int fd, const char *dir, struct diag *d)
+{
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return diag_set(d, DIAG_FAILED, errno, "history: %.200s: %s", dir, strerror(errno));
+	if (status.st_uid != geteuid())
+		return diag_set(d, DIAG_FAILED, EPERM,
+				"history: %.200s belongs to another user: use a directory of your "
+				"own",
+				dir);
+	if (status.st_mode & 077)
+		return diag_set(d, DIAG_FAILED, EPERM,
+				"history: others may enter %.200s: run chmod 700 on it", dir);
+	return 0;
+}
+
+/* SQLite wants a path without a link; it must lead to what was checked. */
+static int resolve(int fd, const char *dir, char **ret)
+{
+	__cleanup(freep) char *path = realpath(dir, NULL);
+	struct stat checked, found;
+
+	if (!path || fstat(fd, &checked) || lstat(path, &found))
+		return -errno;
+	if (checked.st_dev != found.st_dev || checked.st_ino != found.st_ino)
+		return -ELOOP;
+	*ret = steal_ptr(&path);
+	return 0;
+}
+
+int place_open(struct history *history, const char *dir, struct diag *d)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err;
+
+	history->dir_fd = fd;
+	if (fd < 0)
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot open directory %.200s: %s",
+				dir, strerror(errno));
+	err = check_directory(fd, dir, d);
+	if (err)
+		return err;
+	err = resolve(fd, dir, &history->dir);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "history: cannot resolve %.200s: %s", dir,
+				strerror(-err));
+	if (asprintf(&history->path, "%s/" FILE_NAME, history->dir) < 0) {
+		history->path = NULL;
+		return diag_oom(d);
+	}
+	if (!history->options.read_only && flock(fd, LOCK_EX | LOCK_NB))
+		return diag_set(d, DIAG_FAILED, EBUSY,
+				"history: another bpftruss writes to %.200s: stop it first", dir);
+	return 0;
+}
+
+int place_make_file(const struct history *history, const char *name, struct diag *d)
+{
+	int fd __cleanup(closep) =
+		openat(history->dir_fd, name,
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat status;
+
+	if (fd < 0)
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot write %.200s/%s: %s",
+				history->dir, name, strerror(errno));
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
+		return diag_set(d, DIAG_FAILED, EINVAL,
+				"history: %.200s/%s is no regular file: remove it", history->dir,
+				name);
+	return 0;
+}
+
+static uint64_t size_of(const struct history *history, const char *name)
+{
+	struct stat status;
+
+	if (fstatat(history->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return (uint64_t)status.st_size;
+}
+
+uint64_t place_bytes(const struct history *history)
+{
+	return size_of(history, FILE_NAME) + size_of(history, FILE_NAME "-wal");
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns questions. Each moment is taken from exactly one interval: a roll-up where all that is in it
+ * falls into one step, else what it was made of, if that is still there without a hole.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/content.h"
+#include "store/gaps.h"
+#include "store/history_private.h"
+
+/* Rows of all steps together: beyond, an answer would take too much memory. */
+#define MAX_ROWS 250000
+
+/* Steps are numbered from 0; these are outside. */
+#define STEP_NONE SIZE_MAX
+
+struct span {
+	struct history *history;
+	const struct history_question *question;
+	int64_t from_ns, to_ns, step_ns;
+	size_t nr_steps;
+	struct sum *steps;         /* owned */
+	bool *wanted;              /* owned: of each kind */
+	struct interval_list list; /* owned: by run, start, the longest first */
+	struct history_end end;    /* of what was looked at last */
+	struct gaps gaps;          /* owned */
+	size_t nr_rows;
+	struct diag *d;
+	bool refused; /* d says why */
+};
+
+static void span_done(struct span *span)
+{
+	for (size_t i = 0; span->steps && i < span->nr_steps; i++)
+		sum_done(&span->steps[i]);
+	free(span->steps);
+	free(span->wanted);
+	interval_list_done(&span->list);
+	gaps_done(&span->gaps);
+}
+
+/* A sentence for the user; not an error of the database, which would be mended. */
+static int span_refuse(struct span *span, int err, const char *sentence)
+{
+	span->refused = true;
+	return diag_set(span->d, DIAG_USAGE, err, "%s", sentence);
+}
+
+/* A kind by itself, for the filter to look at. */
+static int kind_matches(const struct kind *kind, const struct process_filter *filter, bool *ret)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
+	struct process process = kind_process(kind);
+
+	if (!snapshot || kind_name(kind, snapshot))
+		return -ENOMEM;
+	*ret = process_filter_has(filter, snapshot, &process);
+	return 0;
+}
+
+static int choose_kinds(struct span *span)
+{
+	const struct process_filter *filter = &span->question->filter;
+	const struct kinds *kinds = &span->history->db->kinds;
+	int err = 0;
+
+	if (!filter->nr_selectors)
+		return 0;
+	span->wanted = calloc(kinds->count + 1, sizeof(*span->wanted));
+	if (!span->wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < kinds->count && !err; i++) {
+		/* What found no room may be anybody's. */
+		if (kinds->items[i]->sort != KIND_NOBODY)
+			err = kind_matches(kinds->items[i], filter, &span->wanted[i]);
+	}
+	return err;
+}
+
+/* Intervals of runs that are known, and of the boot that is asked for. */
+static int read_list(struct span *span, size_t *ret_damaged)
+{
+	const struct interval_range range = { 0, NR_HISTORY_LEVEL - 1, 0, INT64_MIN, INT64_MAX };
+	struct interval_list *list = &span->list;
+	size_t kept = 0;
+	int err = intervals_read(span->history->db, &range, list, ret_damaged);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct run *run = run_find(span->history->db, list->items[i].run);
+
+		if (run &&
+		    (!span->question->boot_id || !strcmp(run->boot_id, span->question->boot_id)))
+			list->items[kept++] = list->items[i];
+	}
+	list->count = kept;
+	if (kept)
+		qsort(list->items, kept, sizeof(*list->items), interval_compare);
+	return 0;
+}
+
+/* What is not said is the first and the last there is; steps then begin at round times. */
+static int set_bounds(struct span *span)
+{
+	const struct history_question *question = span->question;
+	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, step_ns = (int64_t)question->step_ns;
+
+	for (size_t i = 0; i < span->list.count; i++) {
+		const struct interval *interval = &span->list.items[i];
+		int64_t start_ns = interval->start_ns < interval->end_ns ? interval->start_ns
+									 : interval->end_ns - 1;
+
+		first_ns = start_ns < first_ns ? start_ns : first_ns;
+		last_ns = interval->end_ns > last_ns ? interval->end_ns : last_ns;
+	}
+	if (step_ns < 0)
+		return span_refuse(span, EINVAL, "a step of that length is too long");
+	if (step_ns && !question->from_ns && first_ns != INT64_MAX)
+		first_ns -= (first_ns % step_ns + step_ns) % step_ns;
+	span->from_ns = question->from_ns ?: first_ns;
+	span->to_ns = question->to_ns ?: last_ns;
+	if (!span->list.count && (!question->from_ns || !question->to_ns))
+		span->to_ns = span->from_ns = 0;
+	if (span->to_ns <= span->from_ns) {
+		span->nr_steps = 0;
+		return 0;
+	}
+	span->step_ns = step_ns ?: span->to_ns - span->from_ns;
+	if ((span->to_ns - span->from_ns - 1) / span->step_ns >= TIMELINE_MAX_STEPS)
+		return span_refuse(span, E2BIG,
+				   "more than 10000 steps: take longer steps or a shorter span");
+	span->nr_steps = (size_t)((span->to_ns - span->from_ns - 1) / span->step_ns) + 1;
+	return 0;
+}
+
+/* The step in which a moment lies; a step includes its end, not its start. */
+static size_t step_of(const struct span *span, int64_t end_ns)
+{
+	if (end_ns <= span->from_ns || end_ns > span->to_ns)
+		return STEP_NONE;
+	return (size_t)((end_ns - span->from_ns - 1) / span->step_ns);
+}
+
+/* Whether all that an interval was made of ends in one step, or outside as a whole. */
+static bool is_in_one_step(const struct span *span, const struct interval *interval)
+{
+	int64_t period_ns, low_ns, high_ns;
+
+	if (!interval->level)
+		return true;
+	period_ns = history_period_ns[interval->level];
+	low_ns = rollup_period(interval, interval->level) * period_ns;
+	high_ns = low_ns + period_ns;
+	if (high_ns <= span->from_ns || low_ns >= span->to_ns)
+		return true;
+	return step_of(span, low_ns + 1) != STEP_NONE &&
+	       step_of(span, low_ns + 1) == step_of(span, high_ns);
+}
+
+/* The index behind all that begins inside an interval. */
+static size_t subtree_end(const struct interval_list *list, size_t at)
+{
+	const struct interval *outer = &list->items[at];
+	size_t end = at + 1;
+
+	while (end < list->count && list->items[end].run == outer->run &&
+	       list->items[end].start_mono_ns < outer->end_mono_ns)
+		end++;
+	return end;
+}
+
+/* Whether the next finer intervals cover one without a hole. */
+static bool is_split(const struct interval_list *list, size_t at, size_t end)
+{
+	const struct interval *outer = &list->items[at];
+	int64_t mono_ns = outer->start_mono_ns;
+
+	for (size_t i = at + 1; i < end; i++) {
+		const struct interval *inner = &list->items[i];
+
+		if (inner->level != outer->level - 1)
+			continue;
+		if (inner->start_mono_ns != mono_ns)
+			return false;
+		mono_ns = inner->end_mono_ns;
+	}
+	return mono_ns == outer->end_mono_ns;
+}
+
+/* Adds an interval to its step: -EBADMSG, with nothing added, when it is damaged. */
+static int span_add(struct span *span, const struct interval *interval)
+{
+	struct db *db = span->history->db;
+	size_t step = step_of(span, interval->end_ns);
+	int err;
+
+	if (step == STEP_NONE)
+		return 0;
+	err = interval_verify(db, interval);
+	err = err
+		      ?: content_add(db, CONTENT_INTERVAL, interval->id, &db->kinds, span->wanted,
+				     &span->steps[step]);
+	if (err)
+		return err;
+	sum_add_interval(&span->steps[step], interval);
+	return 0;
+}
+
+static void span_pass(struct span *span, const struct interval *interval)
+{
+	span->end = (struct history_end){ interval->run, interval->end_mono_ns, interval->end_ns };
+}
+
+/* What lies before an interval, unless it is the first that is known of. */
+static int gap_before(struct span *span, const struct interval *interval)
+{
+	const struct run *run = run_find(span->history->db, interval->run);
+
+	return span->end.run && run ? gaps_between(&span->gaps, &span->end, interval, run) : 0;
+}
+
+/* An interval that is taken as it is: its numbers, or a gap in their place. */
+static int visit_whole(struct span *span, const struct interval *interval)
+{
+	int err = gap_before(span, interval);
+
+	err = err ?: span_add(span, interval);
+	if (err == -EBADMSG)
+		err = gaps_add(&span->gaps,
+			       interval->start_ns < interval->end_ns ? interval->start_ns
+								     : interval->end_ns - 1,
+			       interval->end_ns, GAP_DAMAGED);
+	span_pass(span, interval);
+	return err;
+}
+
+/* Three levels deep at most. */
+static int visit(struct span *span, size_t at, size_t end)
+{
+	const struct interval *outer = &span->list.items[at];
+	bool split = is_split(&span->list, at, end);
+	int err = 0;
+
+	if (split && is_in_one_step(span, outer)) {
+		err = interval_verify(span->history->db, outer);
+		if (err != -EBADMSG)
+			return err ?: visit_whole(span, outer);
+	} else if (!split) {
+		return visit_whole(span, outer);
+	}
+	err = 0;
+	for (size_t i = at + 1; i < end && !err;) {
+		size_t next = subtree_end(&span->list, i);
+
+		err = visit(span, i, next);
+		i = next;
+	}
+	return err;
+}
+
+/* What was there before all that is there now. */
+static int begin_with_retired(struct span *span)
+{
+	struct retired retired;
+	int err = retired_read(span->history->db, &retired);
+
+	if (err || !retired.end.run || span->question->boot_id)
+		return err;
+	span->end = retired.end;
+	return gaps_add(&span->gaps, retired.start_ns, retired.end.real_ns, GAP_RETIRED);
+}
+
+/* What comes after all that is there: appends that failed, rows that cannot be read. */
+static int end_with_unwritten(struct span *span, size_t nr_damaged)
+{
+	const struct history *history = span->history;
+	int err = 0;
+
+	if (history->has_unwritten)
+		err = gaps_add(&span->gaps, history->unwritten.start_ns, history->unwritten.end_ns,
+			       GAP_NOT_WRITTEN);
+	if (!err && nr_damaged && span->end.run && span->end.run <= history->last.run &&
+	    history->last.mono_ns > span->end.mono_ns)
+		err = gaps_add(&span->gaps, span->end.real_ns, history->last.real_ns, GAP_DAMAGED);
+	return err;
+}
+
+static int count_rows(struct span *span)
+{
+	span->nr_rows = 0;
+	for (size_t i = 0; i < span->nr_steps; i++)
+		span->nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
+	if (span->nr_rows <= MAX_ROWS)
+		return 0;
+	return span_refuse(span, E2BIG,
+			   "too much for one answer: take longer steps, a shorter span, or fewer "
+			   "processes with -n, -u, -U or -g");
+}
+
+static int visit_all(struct span *span)
+{
+	size_t nr_damaged = 0;
+	int err = read_list(span, &nr_damaged);
+
+	err = err ?: set_bounds(span);
+	span->gaps.from_ns = span->from_ns;
+	span->gaps.to_ns = span->to_ns;
+	if (err || !span->nr_steps)
+		return err;
+	span->steps = calloc(span->nr_steps, sizeof(*span->steps));
+	if (!span->steps)
+		return -ENOMEM;
+	err = begin_with_retired(span);
+	for (size_t i = 0; i < span->list.count && !err;) {
+		size_t next = subtree_end(&span->list, i);
+
+		err = visit(span, i, next);
+		/* Only where much may have been added. */
+		if (!err && next - i > 1)
+			err = count_rows(span);
+		i = next;
+	}
+	err = err ?: count_rows(span);
+	return err ?: end_with_unwritten(span, nr_damaged);
+}
+
+static int finish_step(struct span *span, size_t at, struct timeline_step *ret)
+{
+	struct sum *sum = &span->steps[at];
+	struct db *db = span->history->db;
+	int64_t start_ns = span->from_ns + (int64_t)at * span->step_ns;
+	int64_t end_ns = at + 1 < span->nr_steps ? start_ns + span->step_ns : span->to_ns;
+	const struct run *run = run_find(db, sum->last.run);
+
+	*ret = (struct timeline_step){ .start_ns = start_ns, .end_ns = end_ns };
+	if (!sum->nr_intervals)
+		return 0;
+	/* Where the clock was set back meanwhile, the length still is what was counted. */
+	if (sum->start_ns >= sum->end_ns)
+		sum->start_ns = sum->end_ns - (int64_t)sum->covered_ns;
+	ret->start_ns = sum->start_ns;
+	ret->end_ns = sum->end_ns;
+	ret->covered_ns = sum->covered_ns;
+	return run ? sum_finish(sum, &db->kinds, run, &ret->sum) : -EBADMSG;
+}
+
+static int finish_all(struct span *span, struct timeline *ret)
+{
+	int err = 0;
+
+	ret->steps = calloc(span->nr_steps + 1, sizeof(*ret->steps));
+	if (!ret->steps)
+		return -ENOMEM;
+	for (; ret->nr_steps < span->nr_steps && !err; ret->nr_steps++)
+		err = finish_step(span, ret->nr_steps, &ret->steps[ret->nr_steps]);
+	gaps_sort(&span->gaps);
+	ret->gaps = steal_ptr(&span->gaps.items);
+	ret->nr_gaps = span->gaps.count;
+	return err;
+}
+
+struct ask {
+	const struct history_question *question;
+	struct timeline *timeline;
+	struct diag *d;
+	int refused; /* the error, which is no error of the database */
+};
+
+static int read_span(struct history *history, void *closure)
+{
+	struct ask *ask = closure;
+	struct span span __cleanup(span_done) = {
+		.history = history,
+		.question = ask->question,
+		.d = ask->d,
+	};
+	struct timeline timeline = { 0 };
+	int err = choose_kinds(&span);
+
+	err = err ?: visit_all(&span);
+	if (span.refused) {
+		ask->refused = err;
+		return 0;
+	}
+	err = err ?: finish_all(&span, &timeline);
+	if (err)
+		timeline_done(&timeline);
+	else
+		*ask->timeline = timeline;
+	return err;
+}
+
+int history_ask(struct history *history, const struct history_question *question,
+		struct timeline *ret, struct diag *d)
+{
+	struct ask ask = { question, ret, d, 0 };
+	int err;
+
+	if (question->filter.nr_pids)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"the history keeps names, users and cgroups, not pids: use -n, -u, "
+				"-U or -g");
+	err = history_read(history, read_span, &ask, "read", d);
+	return err ?: ask.refused;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the tests of the history share: a directory of their own, a host whose clocks are set by
+ * hand, intervals whose numbers are known, and their sum by kind, made without the history.
+ */
+#ifndef TESTS_HISTORY_FIXTURE_H
+#define TESTS_HISTORY_FIXTURE_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#include "base/clock.h"
+#include "store/history.h"
+
+#define SECOND ((int64_t)NS_PER_SEC)
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+#define DAY    (24 * HOUR)
+
+/* 2026-01-01 00:00:00 UTC: the start of an hour. */
+#define NEW_YEAR (1767225600 * SECOND)
+
+struct place {
+	char dir[256];
+	char file[300];
+};
+
+static inline void place_init(struct place *place)
+{
+	const char *base = getenv("TMPDIR");
+
+	snprintf(place->dir, sizeof(place->dir), "%s/bpftruss-history-XXXXXX",
+		 base && *base ? base : "/tmp");
+	assert_non_null(mkdtemp(place->dir));
+	snprintf(place->file, sizeof(place->file), "%s/history.db", place->dir);
+}
+
+/* How many files have a name that begins so. */
+static inline unsigned int place_count(const struct place *place, const char *prefix)
+{
+	DIR *dir = opendir(place->dir);
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		count += !strncmp(entry->d_name, prefix, strlen(prefix));
+	closedir(dir);
+	return count;
+}
+
+static inline void place_empty(const struct place *place)
+{
+	DIR *dir = opendir(place->dir);
+	struct dirent *entry;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	closedir(dir);
+}
+
+static inline void place_done(struct place *place)
+{
+	place_empty(place);
+	assert_int_equal(rmdir(place->dir), 0);
+}
+
+/* Opens what must open; a sentence says why it does not. */
+static inline struct history *open_with(const struct place *place,
+					const struct history_options *options,
+					struct history_state *state)
+{
+	struct history *history = NULL;
+	struct diag d = { 0 };
+
+	if (history_open(place->dir, options, &history, state, &d))
+		fail_msg("%s", d.text);
+	return history;
+}
+
+static inline struct history *open_default(const struct place *place)
+{
+	const struct history_options options = { 0 };
+	struct history_state state;
+	struct history *history = open_with(place, &options, &state);
+
+	assert_false(state.set_aside);
+	return history;
+}
+
+struct host {
+	int64_t real_ns, mono_ns;
+	char boot_id[8];
+	uint64_t seed;
+};
+
+static inline struct host host_make(uint64_t seed)
+{
+	return (struct host){ NEW_YEAR, 1000 * SECOND, "boot-1", seed };
+}
+
+/* The host as it is now, with nothing counted. */
+static inline struct snapshot *host_snapshot(const struct host *host)
+{
+	const struct snapshot description = {
+		.host = "web-1",
+		.boot_id = (char *)host->boot_id,
+		.kernel = "6.1.0-test",
+		.start_ns = host->real_ns,
+		.end_ns = host->real_ns,
+		.end_mono_ns = (uint64_t)host->mono_ns,
+		.has_runq = true,
+	};
+	struct snapshot *snapshot;
+
+	assert_int_equal(snapshot_new_like(&description, &snapshot), 0);
+	return snapshot;
+}
+
+static inline void host_begin(struct host *host, struct history *history)
+{
+	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
+	struct diag d = { 0 };
+
+	if (history_begin(history, now, &d))
+		fail_msg("%s", d.text);
+}
+
+/* Random rows of the processes 1 … 3, called kind-1 …, and some of nobody. */
+static inline void host_fill(struct host *host, struct snapshot *snapshot, unsigned int nr_rows)
+{
+	struct builder *builder = builder_make();
+
+	names_add(&snapshot->users, &snapshot->nr_users, 1000, "www");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 77, "/system.slice/web.service");
+	for (unsigned int i = 0; i < nr_rows; i++) {
+		struct row row;
+
+		row_init_random(&row, &host->seed);
+		builder_take_row(builder, &row);
+	}
+	for (uint32_t pid = 1; pid < 4; pid++) {
+		struct process process = { .pid = pid, .boot_ns = pid * 1000ULL, .uid = 1000 };
+
+		process.cgroup_id = 77;
+		snprintf(process.comm, sizeof(process.comm), "kind-%u", pid);
+		process.user_ns = 1 + random_below(&host->seed, 1000);
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+	}
+	assert_int_equal(builder_finish(builder, snapshot), 0);
+	builder_free(builder);
+	snapshot->losses.count[random_below(&host->seed, NR_MODEL_LOSS)] =
+		random_below(&host->seed, 5);
+}
+
+/* Time goes on by this much, and something is counted meanwhile. */
+static inline struct snapshot *host_pass(struct host *host, int64_t ns, unsigned int nr_rows)
+{
+	struct snapshot *snapshot;
+	int64_t start_ns = host->real_ns;
+
+	host->real_ns += ns;
+	host->mono_ns += ns;
+	snapshot = host_snapshot(host);
+	snapshot->start_ns = start_ns;
+	snapshot->elapsed_ns = (uint64_t)ns;
+	host_fill(host, snapshot, nr_rows);
+	return snapshot;
+}
+
+static inline void append_must(struct history *history, const struct snapshot *interval)
+{
+	struct diag d = { 0 };
+
+	if (history_append(history, interval, &d))
+		fail_msg("%s", d.text);
+}
+
+/* Rows by the number in a kind's name as pid: what two sums of different origin can agree on. */
+static inline void flatten(struct builder *builder, const struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		struct row row = snapshot->rows[i];
+		const struct process *process =
+			snapshot_find_process(snapshot, row.pid, row.boot_ns);
+
+		if (!row.calls)
+			continue;
+		row.pid = process ? (uint32_t)atoi(process->comm + strlen("kind-")) : 0;
+		row.boot_ns = 0;
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		assert_int_equal(builder_add_row(builder, &row), 0);
+	}
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		struct process process = snapshot->processes[i];
+
+		process.pid = (uint32_t)atoi(process.comm + strlen("kind-"));
+		process.boot_ns = 0;
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+	}
+}
+
+/* A sum of intervals, and what the history must say of them. */
+struct expected {
+	struct builder *builder;
+	struct losses losses;
+	uint64_t covered_ns;
+};
+
+static inline struct expected expected_make(void)
+{
+	return (struct expected){ .builder = builder_make() };
+}
+
+static inline void expected_add(struct expected *expected, const struct snapshot *interval)
+{
+	flatten(expected->builder, interval);
+	losses_merge(&expected->losses, &interval->losses);
+	expected->covered_ns += interval->elapsed_ns;
+}
+
+/* Compares all that was counted with the sum of all steps, and frees the expectation. */
+static inline void expected_check(struct expected *expected, const struct timeline *timeline)
+{
+	struct builder *builder = builder_make();
+	struct losses losses = { 0 };
+	uint64_t covered_ns = 0;
+	__cleanup(snapshot_freep) struct snapshot *got = NULL, *wanted = NULL;
+
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		covered_ns += timeline->steps[i].covered_ns;
+		if (!timeline->steps[i].sum)
+			continue;
+		flatten(builder, timeline->steps[i].sum);
+		losses_merge(&losses, &timeline->steps[i].sum->losses);
+		assert_int_equal(timeline->steps[i].sum->elapsed_ns, timeline->steps[i].covered_ns);
+	}
+	got = snapshot_take(builder);
+	wanted = snapshot_take(expected->builder);
+	assert_snapshot_equal(got, wanted);
+	assert_memory_equal(&losses, &expected->losses, sizeof(losses));
+	assert_int_equal(covered_ns, expected->covered_ns);
+	expected->builder = NULL;
+}
+
+static inline void ask_must(struct history *history, int64_t from_ns, int64_t to_ns,
+			    uint64_t step_ns, struct timeline *ret)
+{
+	const struct history_question question = {
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.step_ns = step_ns,
+	};
+	struct diag d = { 0 };
+
+	*ret = (struct timeline){ 0 };
+	if (history_ask(history, &question, ret, &d))
+		fail_msg("%s", d.text);
+}
+
+static inline uint64_t timeline_calls(const struct timeline *timeline)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		const struct snapshot *sum = timeline->steps[i].sum;
+
+		for (size_t j = 0; sum && j < sum->nr_rows; j++)
+			calls += sum->rows[j].calls;
+	}
+	return calls;
+}
+
+static inline void assert_gap(const struct timeline *timeline, size_t at, int64_t start_ns,
+			      int64_t end_ns, enum gap_reason reason)
+{
+	assert_true(at < timeline->nr_gaps);
+	assert_int_equal(timeline->gaps[at].reason, reason);
+	assert_int_equal(timeline->gaps[at].start_ns, start_ns);
+	assert_int_equal(timeline->gaps[at].end_ns, end_ns);
+}
+
+#endif

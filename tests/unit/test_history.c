@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The history gives back what it was given: whole, in steps, over restarts, and in its baselines. */
+#include "history_fixture.h"
+
+#include <sqlite3.h>
+
+#include "store/db.h"
+#include "store/meta.h"
+#include "store/schema.h"
+
+static int set_up(void **state)
+{
+	struct place *place = malloc(sizeof(*place));
+
+	assert_non_null(place);
+	place_init(place);
+	*state = place;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	place_done(*state);
+	free(*state);
+	return 0;
+}
+
+static void test_round_trip(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(1);
+	struct expected expected = expected_make();
+	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+	struct timeline timeline;
+
+	host_begin(&host, history);
+	interval = host_pass(&host, MINUTE, 60);
+	append_must(history, interval);
+	expected_add(&expected, interval);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_steps, 1);
+	assert_int_equal(timeline.nr_gaps, 0);
+	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
+	assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + MINUTE);
+	assert_string_equal(timeline.steps[0].sum->host, "web-1");
+	assert_string_equal(timeline.steps[0].sum->boot_id, "boot-1");
+	assert_string_equal(timeline.steps[0].sum->kernel, "6.1.0-test");
+	assert_true(timeline.steps[0].sum->has_runq);
+	expected_check(&expected, &timeline);
+	timeline_done(&timeline);
+}
+
+/* Names and users come back by the ids in the snapshot; nobody's rows have no process. */
+static void test_names(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(2);
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 100);
+	struct timeline timeline;
+	const struct snapshot *sum;
+	size_t nobody = 0;
+
+	append_must(history, interval);
+	ask_must(history, 0, 0, 0, &timeline);
+	sum = timeline.steps[0].sum;
+	assert_int_equal(sum->nr_processes, 3);
+	for (size_t i = 0; i < sum->nr_processes; i++) {
+		const struct process *process = &sum->processes[i];
+
+		assert_int_equal(process->pid, 0);
+		assert_true(process->boot_ns > UINT64_MAX / 2);
+		assert_int_equal(process->nr_folded, 1);
+		assert_string_equal(snapshot_user(sum, process->uid), "www");
+		assert_string_equal(snapshot_cgroup(sum, process->cgroup_id),
+				    "/system.slice/web.service");
+	}
+	for (size_t i = 0; i < sum->nr_rows; i++) {
+		const struct row *row = &sum->rows[i];
+		bool has_process = snapshot_find_process(sum, row->pid, row->boot_ns);
+
+		nobody += row->boot_ns == 0;
+		assert_int_equal(has_process, row->boot_ns != 0);
+		if (i)
+			assert_true(row_compare(&sum->rows[i - 1], row) < 0);
+	}
+	assert_true(nobody > 0);
+	timeline_done(&timeline);
+}
+
+static void add_process_with_call(struct builder *builder, struct process process, int64_t nr)
+{
+	struct row row;
+
+	row_init_for(&row, process.pid, ABI_X86_64, nr);
+	row.boot_ns = process.boot_ns;
+	row_add_calls(&row, 1, 100, 50, 25);
+	builder_take_row(builder, &row);
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+/* Bytes that are no text, the kinds that stand for others, calls without a number. */
+static void test_unusual_kinds(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(3);
+	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+	struct builder *builder = builder_make();
+	struct process hostile = { .pid = 9, .boot_ns = 1, .uid = 5 };
+	struct process named = { .pid = 10, .boot_ns = 1, .uid = 5, .comm = "[others]" };
+	struct process folded = { .boot_ns = UINT64_MAX / 2, .uid = 5, .nr_folded = 4 };
+	struct process others = process_of_other_kinds();
+	struct process twin = hostile;
+	struct timeline timeline;
+	size_t with_others = 0;
+
+	host.real_ns += MINUTE;
+	host.mono_ns += MINUTE;
+	interval = host_snapshot(&host);
+	interval->elapsed_ns = MINUTE;
+	memset(hostile.comm, 0xfe, sizeof(hostile.comm));
+	memset(folded.comm, 0xfe, sizeof(folded.comm));
+	memset(twin.comm, 0xfe, sizeof(twin.comm));
+	twin.pid = 11;
+	others.boot_ns = UINT64_MAX / 2 + 1;
+	add_process_with_call(builder, hostile, ROW_NR_OTHER);
+	add_process_with_call(builder, named, INT32_MAX);
+	add_process_with_call(builder, folded, INT32_MIN);
+	add_process_with_call(builder, others, -1);
+	/* It made no call, but is of a kind that did. */
+	assert_int_equal(builder_add_process(builder, &twin, false), 0);
+	assert_int_equal(builder_finish(builder, interval), 0);
+	builder_free(builder);
+	append_must(history, interval);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.steps[0].sum->nr_processes, 3);
+	assert_int_equal(timeline.steps[0].sum->nr_rows, 4);
+	for (size_t i = 0; i < 3; i++) {
+		const struct process *process = &timeline.steps[0].sum->processes[i];
+
+		if (process->comm[0] != '[') {
+			assert_memory_equal(process->comm, hostile.comm, sizeof(hostile.comm));
+			assert_int_equal(process->nr_folded, 6);
+		} else {
+			with_others += process_same_kind(process, &others);
+		}
+	}
+	assert_int_equal(with_others, 1);
+	assert_int_equal(timeline.steps[0].sum->rows[0].nr == ROW_NR_OTHER ||
+				 timeline.steps[0].sum->rows[0].nr == INT32_MIN,
+			 1);
+	timeline_done(&timeline);
+}
+
+static void merge_all(const struct snapshot *snapshot, struct row *sum)
+{
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		assert_int_equal(row_merge(sum, &snapshot->rows[i]), 0);
+}
+
+static void test_percentiles(void **state)
+{
+	static const double shares[] = { 0.01, 0.5, 0.9, 0.99, 0.999 };
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(4);
+	struct timeline timeline;
+	struct row wanted, got;
+
+	row_init(&wanted);
+	row_init(&got);
+	for (int i = 0; i < 65; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 20);
+
+		merge_all(interval, &wanted);
+		append_must(history, interval);
+	}
+	ask_must(history, 0, 0, 0, &timeline);
+	merge_all(timeline.steps[0].sum, &got);
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++)
+		assert_int_equal(
+			hist_quantile_ns(&got.hist, shares[i], got.min_ns, got.max_ns),
+			hist_quantile_ns(&wanted.hist, shares[i], wanted.min_ns, wanted.max_ns));
+	row_done(&wanted);
+	row_done(&got);
+	timeline_done(&timeline);
+}
+
+/* Roll-ups are there, a question takes each moment once, and what is old goes without a loss. */
+static void test_rollups_and_retention(void **state)
+{
+	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
+	struct history_state opened;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	struct host host = host_make(5);
+	struct expected all = expected_make(), last = expected_make();
+	struct timeline timeline;
+	struct history_size size;
+
+	host_begin(&host, history);
+	for (int i = 0; i < 8 * 60 + 5; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+
+		append_must(history, interval);
+		expected_add(&all, interval);
+		if (i >= 8 * 60 - 10)
+			expected_add(&last, interval);
+	}
+	assert_int_equal(history_size(history, &size), 0);
+	assert_in_range(size.intervals[0], 60, 80);
+	assert_in_range(size.intervals[1], 18, 26);
+	assert_int_equal(size.intervals[2], 8);
+	assert_int_equal(size.first_ns, NEW_YEAR);
+	assert_int_equal(size.appended, 485);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 0);
+	expected_check(&all, &timeline);
+	timeline_done(&timeline);
+	ask_must(history, NEW_YEAR + 8 * HOUR - 10 * MINUTE, 0, MINUTE, &timeline);
+	assert_int_equal(timeline.nr_steps, 15);
+	for (size_t i = 0; i < timeline.nr_steps; i++)
+		assert_int_equal(timeline.steps[i].covered_ns, MINUTE);
+	expected_check(&last, &timeline);
+	timeline_done(&timeline);
+	/* Of the first hour only its sum is left: it is in the step in which it ends. */
+	ask_must(history, NEW_YEAR, NEW_YEAR + HOUR, 10 * MINUTE, &timeline);
+	assert_int_equal(timeline.nr_steps, 6);
+	for (size_t i = 0; i < 5; i++)
+		assert_null(timeline.steps[i].sum);
+	assert_int_equal(timeline.steps[5].covered_ns, HOUR);
+	timeline_done(&timeline);
+}
+
+static void test_retired_is_a_gap(void **state)
+{
+	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
+	struct history_state opened;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	struct host host = host_make(6);
+	struct timeline timeline;
+	struct history_size size;
+
+	for (int i = 0; i < 6 * 60; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 1);
+
+		append_must(history, interval);
+	}
+	assert_int_equal(history_size(history, &size), 0);
+	assert_true(size.first_ns >= NEW_YEAR + 2 * HOUR);
+	assert_true(size.first_ns <= NEW_YEAR + 4 * HOUR);
+	ask_must(history, NEW_YEAR, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 1);
+	assert_gap(&timeline, 0, NEW_YEAR, size.first_ns, GAP_RETIRED);
+	timeline_done(&timeline);
+}
+
+static void test_size_is_bounded(void **state)
+{
+	enum { MAX = 1 << 20 };
+	const struct history_options options = { .max_bytes = MAX };
+	struct history_state opened;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	struct host host = host_make(7);
+	struct history_size size;
+	struct timeline timeline;
+
+	for (int i = 0; i < 24 * 60; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 25);
+
+		append_must(history, interval);
+	}
+	assert_int_equal(history_size(history, &size), 0);
+	/* The log may be as large as it gets between two checkpoints. */
+	assert_in_range(size.bytes, MAX / 2, MAX + (2 << 20));
+	assert_true(size.first_ns > NEW_YEAR);
+	ask_must(history, NEW_YEAR, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 1);
+	assert_int_equal(timeline.gaps[0].reason, GAP_RETIRED);
+	assert_int_equal(timeline.steps[0].covered_ns, host.real_ns - size.first_ns);
+	timeline_done(&timeline);
+}
+
+/* A stop, a crash or a boot leaves a gap, and what was counted before stays. */
+static void test_runs_and_boots(void **state)
+{
+	struct host host = host_make(8);
+	struct expected expected = expected_make();
+	int64_t stopped[3] = { 0 }, started[3] = { 0 };
+	__cleanup(history_closep) struct history *history = NULL;
+	struct timeline timeline;
+
+	for (int run = 0; run < 3; run++) {
+		history_close(history);
+		history = open_default(*state);
+		started[run] = host.real_ns;
+		host_begin(&host, history);
+		for (int i = 0; i < 25; i++) {
+			__cleanup(snapshot_freep) struct snapshot *interval =
+				host_pass(&host, MINUTE, 5);
+
+			append_must(history, interval);
+			expected_add(&expected, interval);
+		}
+		stopped[run] = host.real_ns;
+		host.real_ns += 3 * MINUTE;
+		host.mono_ns += 3 * MINUTE;
+		if (run == 1) {
+			host.mono_ns = 5 * SECOND;
+			strcpy(host.boot_id, "boot-2");
+		}
+	}
+	ask_must(history, 0, 0, 10 * MINUTE, &timeline);
+	assert_int_equal(timeline.nr_gaps, 2);
+	assert_gap(&timeline, 0, stopped[0], started[1], GAP_NOT_RUNNING);
+	assert_gap(&timeline, 1, stopped[1], started[2], GAP_NOT_RUNNING);
+	expected_check(&expected, &timeline);
+	timeline_done(&timeline);
+}
+
+static void test_of_one_boot(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	const struct history_question question = { .boot_id = "boot-2" };
+	struct host host = host_make(9);
+	__cleanup(snapshot_freep) struct snapshot *first = host_pass(&host, MINUTE, 5);
+	__cleanup(snapshot_freep) struct snapshot *second = NULL;
+	struct expected expected = expected_make();
+	struct timeline timeline = { 0 };
+	struct diag d;
+
+	append_must(history, first);
+	strcpy(host.boot_id, "boot-2");
+	host.mono_ns = 5 * SECOND;
+	second = host_pass(&host, MINUTE, 5);
+	append_must(history, second);
+	expected_add(&expected, second);
+	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
+	assert_int_equal(timeline.nr_gaps, 0);
+	assert_string_equal(timeline.steps[0].sum->boot_id, "boot-2");
+	expected_check(&expected, &timeline);
+	timeline_done(&timeline);
+}
+
+/* A clock that is set loses nothing and makes nothing negative. */
+static void test_clock_steps(void **state)
+{
+	static const int64_t jumps[] = { DAY, -DAY, -DAY, DAY };
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(10);
+	struct expected all = expected_make(), steps = expected_make();
+	struct timeline timeline;
+
+	host_begin(&host, history);
+	for (size_t i = 0; i < 4 * 45; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+
+		interval = host_pass(&host, MINUTE, 5);
+		/* It was set in the middle of the last one of these. */
+		if (i % 45 == 44) {
+			host.real_ns += jumps[i / 45];
+			interval->end_ns = host.real_ns;
+		}
+		append_must(history, interval);
+		expected_add(&all, interval);
+		expected_add(&steps, interval);
+	}
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 0);
+	expected_check(&all, &timeline);
+	timeline_done(&timeline);
+	ask_must(history, 0, 0, 7 * MINUTE, &timeline);
+	for (size_t i = 0; i < timeline.nr_steps; i++)
+		assert_true(timeline.steps[i].start_ns < timeline.steps[i].end_ns);
+	expected_check(&steps, &timeline);
+	timeline_done(&timeline);
+}
+
+static void test_hole_in_a_run(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(11);
+	struct timeline timeline;
+	struct diag d;
+
+	host_begin(&host, history);
+	for (int i = 0; i < 30; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+
+		if (i < 10 || i > 12)
+			append_must(history, interval);
+		/* One that overlaps would count something twice. */
+		if (i == 20)
+			assert_int_equal(history_append(history, interval, &d), -EINVAL);
+	}
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 1);
+	assert_gap(&timeline, 0, NEW_YEAR + 10 * MINUTE, NEW_YEAR + 13 * MINUTE, GAP_NOT_WRITTEN);
+	assert_int_equal(timeline.steps[0].covered_ns, 27 * MINUTE);
+	timeline_done(&timeline);
+}
+
+static void test_filter(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	const struct target_selector name = { SELECT_COMM, "kind-2" };
+	const pid_t pid = 2;
+	struct history_question question = { .filter = { .selectors = &name, .nr_selectors = 1 } };
+	struct host host = host_make(12);
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 50);
+	struct timeline timeline = { 0 };
+	struct diag d = { 0 };
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < interval->nr_rows; i++)
+		calls += interval->rows[i].pid == 2 ? interval->rows[i].calls : 0;
+	append_must(history, interval);
+	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
+	assert_int_equal(timeline.steps[0].sum->nr_processes, 1);
+	assert_string_equal(timeline.steps[0].sum->processes[0].comm, "kind-2");
+	assert_int_equal(timeline_calls(&timeline), calls);
+	timeline_done(&timeline);
+	question.filter.pids = &pid;
+	question.filter.nr_pids = 1;
+	assert_int_equal(history_ask(history, &question, &timeline, &d), -EINVAL);
+	assert_non_null(strstr(d.text, "not pids"));
+}
+
+static void test_questions_without_answer(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct history_question question = { .step_ns = 1 };
+	struct host host = host_make(13);
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+	struct timeline timeline;
+	struct diag d = { 0 };
+
+	ask_must(history, 0, 0, MINUTE, &timeline);
+	assert_int_equal(timeline.nr_steps, 0);
+	timeline_done(&timeline);
+	append_must(history, interval);
+	assert_int_equal(history_ask(history, &question, &timeline, &d), -E2BIG);
+	assert_non_null(strstr(d.text, "10000"));
+	ask_must(history, NEW_YEAR + DAY, NEW_YEAR + 2 * DAY, 0, &timeline);
+	assert_int_equal(timeline.nr_steps, 1);
+	assert_null(timeline.steps[0].sum);
+	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR + DAY);
+	assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + 2 * DAY);
+	timeline_done(&timeline);
+}
+
+/* A reader sees what is written while it has the file open, and does not stop the writer. */
+static void test_reader_and_writer(void **state)
+{
+	const struct history_options read_only = { .read_only = true };
+	__cleanup(history_closep) struct history *writer = open_default(*state);
+	__cleanup(history_closep) struct history *reader = NULL;
+	struct history *second = NULL;
+	struct history_state opened;
+	struct host host = host_make(14);
+	struct timeline timeline;
+	struct diag d = { 0 };
+
+	reader = open_with(*state, &read_only, &opened);
+	for (int i = 1; i < 30; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+
+		append_must(writer, interval);
+		ask_must(reader, 0, 0, 0, &timeline);
+		assert_int_equal(timeline.steps[0].covered_ns, i * MINUTE);
+		timeline_done(&timeline);
+		assert_int_equal(history_append(reader, interval, &d), -EROFS);
+	}
+	assert_int_equal(history_open(((struct place *)*state)->dir, &(struct history_options){ 0 },
+				      &second, &opened, &d),
+			 -EBUSY);
+	assert_non_null(strstr(d.text, "another bpftruss"));
+}
+
+static void assert_refused(const char *dir, int err)
+{
+	const struct history_options options = { 0 };
+	struct history *history = NULL;
+	struct history_state state;
+	struct diag d = { 0 };
+
+	assert_int_equal(history_open(dir, &options, &history, &state, &d), err);
+	assert_true(strlen(d.text) > 0);
+}
+
+static void test_directory(void **state)
+{
+	const struct place *place = *state;
+	char path[300];
+
+	assert_refused("/nonexistent/history", -ENOENT);
+	assert_int_equal(chmod(place->dir, 0750), 0);
+	assert_refused(place->dir, -EPERM);
+	assert_int_equal(chmod(place->dir, 0700), 0);
+	snprintf(path, sizeof(path), "%s/link", place->dir);
+	assert_int_equal(symlink(place->dir, path), 0);
+	/* The kernel says that a link is no directory. */
+	assert_refused(path, -ENOTDIR);
+	assert_int_equal(symlink("/etc/passwd", place->file), 0);
+	assert_refused(place->dir, -ELOOP);
+	assert_int_equal(unlink(place->file), 0);
+	assert_int_equal(mkfifo(place->file, 0600), 0);
+	assert_refused(place->dir, -EINVAL);
+}
+
+static void set_version(const struct place *place, int version)
+{
+	sqlite3 *handle;
+	char sql[160];
+
+	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
+	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(handle);
+}
+
+/* One that a newer program wrote is left alone; a version that is a flipped bit is damage. */
+static void test_newer_version(void **state)
+{
+	const struct place *place = *state;
+	struct history_state opened;
+	struct host host = host_make(15);
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct db *db;
+
+	append_must(history, interval);
+	history_close(steal_ptr(&history));
+	set_version(place, schema_version + 1);
+	history = open_with(place, &(struct history_options){ 0 }, &opened);
+	assert_true(opened.set_aside);
+	assert_int_equal(opened.intervals_kept, 1);
+	assert_int_equal(opened.intervals_lost, 0);
+	history_close(steal_ptr(&history));
+	set_version(place, schema_version + 1);
+	assert_int_equal(db_open(place->file, DB_WRITE, &db), 0);
+	assert_int_equal(meta_write(db, "schema_version", schema_version + 1), 0);
+	db_close(db);
+	assert_refused(place->dir, -ENOTSUP);
+}
+
+/* An old file goes through all steps or, when one fails, stays what it was. */
+static void test_migration(void **state)
+{
+	static const char *const steps[] = {
+		"CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL,"
+		"	checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+		"CREATE TABLE thing (a INTEGER); INSERT INTO thing VALUES (7);",
+		"ALTER TABLE thing ADD COLUMN b INTEGER; UPDATE thing SET b = 10 * a;",
+		"ALTER TABLE thing RENAME COLUMN b TO c;",
+	};
+	static const char *const broken[] = { steps[0], steps[1],
+					      "INSERT INTO nothing VALUES (1)" };
+	const struct place *place = *state;
+	struct db *db;
+	sqlite3_stmt *row;
+	int64_t version;
+
+	close(open(place->file, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(db_open(place->file, DB_WRITE, &db), 0);
+	assert_int_equal(schema_migrate(db, steps, 1), 0);
+	assert_int_equal(schema_migrate(db, broken, 3), -EBADMSG);
+	assert_int_equal(db_number(db, SCHEMA_VERSION, &version), 0);
+	assert_int_equal(version, 1);
+	assert_int_equal(schema_migrate(db, steps, 3), 0);
+	assert_int_equal(schema_migrate(db, steps, 3), 0);
+	assert_int_equal(db_number(db, SCHEMA_VERSION, &version), 0);
+	assert_int_equal(version, 3);
+	assert_int_equal(schema_migrate(db, steps, 2), -ENOTSUP);
+	assert_int_equal(sqlite3_prepare_v2(db->handle, "SELECT a, c FROM thing", -1, &row, NULL),
+			 SQLITE_OK);
+	assert_int_equal(db_next(row), 1);
+	assert_int_equal(sqlite3_column_int64(row, 0), 7);
+	assert_int_equal(sqlite3_column_int64(row, 1), 70);
+	sqlite3_finalize(row);
+	db_close(db);
+}
+
+static void test_baselines(void **state)
+{
+	const struct history_options options = { .keep_ns = { MINUTE, MINUTE, MINUTE } };
+	struct history_state opened;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	struct host host = host_make(16);
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 50);
+	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
+	__cleanup(freep) struct baseline *list = NULL;
+	struct timeline timeline, same = { 0 };
+	struct timeline_step nothing = { 0 }, step = { 0 };
+	struct expected expected = expected_make();
+	struct diag d;
+	size_t count;
+
+	append_must(history, interval);
+	expected_add(&expected, interval);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d), 0);
+	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d),
+			 -EEXIST);
+	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], true, &d), 0);
+	assert_int_equal(baseline_save(history, "other", &timeline.steps[0], false, &d), 0);
+	assert_int_equal(baseline_save(history, "../x", &timeline.steps[0], false, &d), -EINVAL);
+	assert_int_equal(baseline_save(history, "", &timeline.steps[0], false, &d), -EINVAL);
+	assert_int_equal(baseline_save(history, "none", &nothing, false, &d), -ENODATA);
+	timeline_done(&timeline);
+	assert_int_equal(baseline_remove(history, "other", &d), 0);
+	assert_int_equal(baseline_remove(history, "other", &d), -ENOENT);
+	/* Retention takes all but the baseline. */
+	for (int i = 0; i < 5; i++) {
+		__cleanup(snapshot_freep) struct snapshot *late = host_pass(&host, DAY, 1);
+
+		append_must(history, late);
+	}
+	history_close(steal_ptr(&history));
+	history = open_default(*state);
+	assert_int_equal(baseline_list(history, &list, &count, &d), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(list[0].name, "quiet-1.0");
+	assert_int_equal(list[0].start_ns, NEW_YEAR);
+	assert_int_equal(list[0].end_ns, NEW_YEAR + MINUTE);
+	assert_int_equal(list[0].covered_ns, MINUTE);
+	assert_int_equal(baseline_load(history, "quiet-1.0", &loaded, &d), 0);
+	assert_string_equal(loaded->host, "web-1");
+	step.sum = loaded;
+	step.covered_ns = loaded->elapsed_ns;
+	same.steps = &step;
+	same.nr_steps = 1;
+	expected_check(&expected, &same);
+	assert_int_equal(baseline_load(history, "absent", &loaded, &d), -ENOENT);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_round_trip),
+		TEST(test_names),
+		TEST(test_unusual_kinds),
+		TEST(test_percentiles),
+		TEST(test_rollups_and_retention),
+		TEST(test_retired_is_a_gap),
+		TEST(test_size_is_bounded),
+		TEST(test_runs_and_boots),
+		TEST(test_of_one_boot),
+		TEST(test_clock_steps),
+		TEST(test_hole_in_a_run),
+		TEST(test_filter),
+		TEST(test_questions_without_answer),
+		TEST(test_reader_and_writer),
+		TEST(test_directory),
+		TEST(test_newer_version),
+		TEST(test_migration),
+		TEST(test_baselines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
