@@ -188,6 +188,12 @@ $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
 
+# A collector that live tests tell what to do.
+$(O)/collect/%: tests/collect/%.c $(LIB_OBJ)
+	$(call msg,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.c %.o,$^) $(LIBS) -o $@
+
 # --- programs whose stacks are known -----------------------------------------------------------
 # The same program as compilers and linkers make it in different ways: the code of gcc unwinds
 # differently from that of clang. Without gcc or rustc their tests are skipped by name.
@@ -274,7 +280,7 @@ $(STACKS)/chain-mini: $(STACKS)/chain-O2
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
-check-live: all $(WORKLOADS) $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
+check-live: all $(WORKLOADS) $(O)/collect/steer $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels.

@@ -215,6 +215,19 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	record->flags = RECORD_CALL_OPEN;
 }
 
+/* A call that has just been opened begins now: what was done in between is nobody's. */
+static __noinline int call_begin_later(struct task_record *record)
+{
+	u64 late = bpf_ktime_get_ns() - record->enter_ns;
+
+	if (record->flags != RECORD_CALL_OPEN)
+		return 0;
+	record->enter_ns += late;
+	barrier();
+	record->mark_cpu_ns += late;
+	return 0;
+}
+
 /*
  * Exit without an enter. It is, in this order: bpftruss's own child before its execve; the exec
  * by which a process came to be chosen; the return of fork in a new child; the end of a call that began before counting; or a call that never

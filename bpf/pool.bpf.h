@@ -8,27 +8,41 @@
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
+#include "bpftruss/abi.h"
 
-/* Where never used indices start; written on cold paths only, so kept off the hot cache lines. */
+/* Written on cold paths only, so kept off the hot cache lines. */
 struct {
-	__u32 records;
-	__u32 slots;
-	__u32 tallies;
-	__u32 stacks;
-} marks __attribute__((aligned(64))) SEC(".data.marks") = { 1, 1, 1, 1 };
+	struct pool records;
+	struct pool slots;
+	struct pool tallies;
+	struct pool stacks;
+} pools __attribute__((aligned(64)))
+SEC(".data.pools") = { { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 } };
 
 /* Returns an index below limit, or 0 when all are in use. */
-static __always_inline u32 pool_take(void *returned, u32 *mark, u32 limit)
+static __always_inline u32 pool_take(void *returned, struct pool *pool, u32 limit)
 {
 	u32 index;
 
-	if (!bpf_map_pop_elem(returned, &index))
+	if (!bpf_map_pop_elem(returned, &index)) {
+		__sync_fetch_and_add(&pool->used, 1);
 		return index;
+	}
 	/* Checked first, so that failing for years cannot wrap the mark. */
-	if (*(volatile u32 *)mark >= limit)
+	if (*(volatile u32 *)&pool->mark >= limit)
 		return 0;
-	index = __sync_fetch_and_add(mark, 1);
-	return index < limit ? index : 0;
+	index = __sync_fetch_and_add(&pool->mark, 1);
+	if (index >= limit)
+		return 0;
+	__sync_fetch_and_add(&pool->used, 1);
+	return index;
+}
+
+/* Takes back an index that nothing refers to. User space does the same. */
+static __always_inline void pool_return(void *returned, struct pool *pool, u32 index)
+{
+	bpf_map_push_elem(returned, &index, BPF_ANY);
+	__sync_fetch_and_sub(&pool->used, 1);
 }
 
 #endif

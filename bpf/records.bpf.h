@@ -144,7 +144,7 @@ static __always_inline void record_copy_attributes(struct task_record *record,
 static __always_inline void record_start(struct task_struct *task, struct task_ref *ref,
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
 {
-	u32 index = pool_take(&returned_records, &marks.records, max_tasks);
+	u32 index = pool_take(&returned_records, &pools.records, max_tasks);
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;
 

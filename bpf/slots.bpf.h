@@ -142,7 +142,7 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 
 static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
 {
-	u32 index = pool_take(&returned_slots, &marks.slots, max_slots);
+	u32 index = pool_take(&returned_slots, &pools.slots, max_slots);
 
 	if (!index || nr >= CALLS_INDEXED)
 		return NULL;
@@ -153,7 +153,7 @@ static __noinline struct call_slot *slot_start_indexed(struct task_record *recor
 /* Puts a new tally on a slot's list; false when there is no room for it. */
 static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
 {
-	u32 index = pool_take(&returned_tallies, &marks.tallies, max_tallies);
+	u32 index = pool_take(&returned_tallies, &pools.tallies, max_tallies);
 	struct tally *tally = index ? bpf_map_lookup_elem(&tallies, &index) : NULL;
 
 	if (!tally)
@@ -224,11 +224,11 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 		return NULL;
 	if (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK)
 		return NULL;
-	index = pool_take(&returned_slots, &marks.slots, max_slots);
+	index = pool_take(&returned_slots, &pools.slots, max_slots);
 	if (!index)
 		return NULL;
 	if (bpf_map_update_elem(&foreign_slots, &key, &index, BPF_NOEXIST)) {
-		bpf_map_push_elem(&returned_slots, &index, BPF_ANY);
+		pool_return(&returned_slots, &pools.slots, index);
 		return NULL;
 	}
 	record->foreign_slots++;

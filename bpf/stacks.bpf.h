@@ -211,7 +211,7 @@ static __noinline u64 kernel_stack_take(void *ctx)
 static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 							const struct stack_key *key)
 {
-	u32 index = pool_take(&returned_stacks, &marks.stacks, max_stacks);
+	u32 index = pool_take(&returned_stacks, &pools.stacks, max_stacks);
 	struct stack_entry *entry = index ? bpf_map_lookup_elem(&stack_entries, &index) : NULL;
 	struct tally *head;
 	bool end;
@@ -223,7 +223,7 @@ static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 	if (!head && end && tally_start(slot, TALLY_STACKS, 0))
 		head = slot_tally_find(slot, TALLY_STACKS);
 	if (!head || bpf_map_update_elem(&stack_index, key, &index, BPF_NOEXIST)) {
-		bpf_map_push_elem(&returned_stacks, &index, BPF_ANY);
+		pool_return(&returned_stacks, &pools.stacks, index);
 		return NULL;
 	}
 	entry->id = key->id;

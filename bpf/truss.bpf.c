@@ -13,7 +13,7 @@
  *   pool.bpf.h     array indices               overflow.bpf.h  tasks without a record
  *   records.bpf.h  one record a task           selector.bpf.h  does a process match?
  *   arch.bpf.h     ABIs, special numbers       kernel_types.h  the kernel fields we read
- *   control.bpf.h  what user space switches
+ *   control.bpf.h  what user space switches    cost.bpf.h      what the programs cost
  *
  * Nothing here sends an event per call. User space maps the arrays and reads; counters only grow.
  */
@@ -22,6 +22,7 @@
 #include <bpf/bpf_tracing.h>
 #include "account.bpf.h"
 #include "control.bpf.h"
+#include "cost.bpf.h"
 #include "membership.bpf.h"
 #include "overflow.bpf.h"
 
@@ -33,6 +34,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_record *record;
 	struct task_ref *ref = NULL;
+	u64 begin_ns;
 	u32 index;
 
 	/* Most tasks of a host leave here, so it takes as few loads as it can. */
@@ -46,9 +48,14 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;
 	if (record) {
+		begin_ns = cost_begin(record->mark_cpu_ns);
 		call_begin(task, record, index, regs, nr);
 		if (stacks)
 			call_take_hidden_stack(record, regs);
+		if (begin_ns) {
+			cost_add(COST_ENTER, begin_ns);
+			call_begin_later(record);
+		}
 	} else if (ref) {
 		overflow_begin(task, ref, nr);
 	}
@@ -61,6 +68,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_record *record;
 	struct task_ref *ref = NULL;
+	u64 begin_ns;
 	u32 index;
 
 	if (selects_user && result == 0 && counting())
@@ -69,18 +77,30 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	record = current_record(task, &index, &ref);
 	if (record) {
+		begin_ns = cost_begin(record->mark_cpu_ns);
 		call_end(task, record, index, regs, result);
 		if (stacks)
 			layout_follow(task, regs, result);
+		if (begin_ns)
+			cost_add(COST_EXIT, begin_ns);
 	} else if (ref) {
 		overflow_end(task, ref, regs, result);
 	}
 	return 0;
 }
 
+/* The sample begins when the clock was read, and what came before is done again. */
+static __noinline int switch_cost_add(struct task_struct *first, u64 begin_ns)
+{
+	task_ref_find(first);
+	bpf_ktime_get_ns();
+	return cost_add(COST_SWITCH, begin_ns);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	struct task_struct *first = prev;
 	struct task_record *record;
 	u64 now = 0;
 
@@ -98,12 +118,16 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	}
 	record = task_record_find(next);
 	if (record) {
-		if (!now)
+		if (!now) {
 			now = bpf_ktime_get_ns();
+			first = next;
+		}
 		/* Without a time it left while it was being adopted. */
 		record->off_ns += now - (record->out_ns ?: record->start_ns);
 		record->out_ns = 0;
 	}
+	if (now && cost_is_sampled(now))
+		switch_cost_add(first, now);
 	return 0;
 }
 

@@ -56,6 +56,23 @@ enum loss {
 	NR_LOSS = 11,
 };
 
+/* The programs whose runs are sampled, of tasks that have a record. */
+enum cost_kind {
+	COST_ENTER = 0,  /* of sys_enter */
+	COST_EXIT = 1,   /* of sys_exit */
+	COST_SWITCH = 2, /* of sched_switch */
+	NR_COST = 3,
+};
+
+/* One run in 2^COST_SAMPLE_SHIFT is in the sample. */
+#define COST_SAMPLE_SHIFT 10
+
+/* On each CPU, for each kind. */
+struct cost_sample {
+	__u64 ns; /* sum over the sampled runs */
+	__u64 runs;
+};
+
 enum record_state {
 	RECORD_FREE = 0,
 	RECORD_LIVE = 1,
@@ -178,6 +195,12 @@ struct foreign_key {
 	__s32 nr;
 	__u32 has_arg0;
 	__u64 arg0;
+};
+
+/* The indices of one table. */
+struct pool {
+	__u32 mark; /* where never used ones start */
+	__u32 used; /* handed out and not taken back */
 };
 
 /* Task storage: what the programs know about a task before they look at its record. */

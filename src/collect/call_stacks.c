@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpftruss/abi.h"
 #include "truss.skel.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "bpftruss/abi.h"
 #include "collect/code_inlines.h"
 #include "collect/kernel_code.h"
 #include "collect/process_code.h"

@@ -113,6 +113,35 @@ enum collector_step {
  */
 void collector_step_down(struct collector *collector, enum collector_step step);
 
+/* How full a table is. */
+struct table_fill {
+	uint32_t used, capacity;
+};
+
+/*
+ * What counting costs the host, but for the time of this process. The times are means over one run
+ * in 1,024 of the programs on calls and switches of threads that are counted, from when their
+ * record is found: some 5 ns before that are not in it, nor what a program displaces from the
+ * caches. Nor is the greater part of what a call pays: the kernel's own slow path, which any tool
+ * on these tracepoints puts all threads of the host on (docs/OVERHEAD.md: 130 to 150 ns; measured
+ * by features_measure_slow_path()), and what calls and switches of other threads pay for being
+ * looked at (10 and 35 ns), as these are in no sample.
+ */
+struct collector_cost {
+	double call_ns;        /* of both programs on one call; 0 until some were sampled */
+	uint64_t call_samples; /* runs of either; beyond 1,000 the mean is good to 10% */
+	double switch_ns;      /* of the program on one context switch */
+	uint64_t switch_samples;
+	uint64_t programs_ns; /* all of these runs so far: the sampled ones times 1,024 */
+	struct table_fill records, slots, tallies, foreign, stacks; /* foreign: calls in the hash */
+	uint64_t
+		kernel_bytes; /* of all maps, as the kernel says; mostly fixed when they are made */
+	uint32_t threads, processes; /* being counted now */
+};
+
+/* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
+int collector_cost(const struct collector *collector, struct collector_cost *ret);
+
 /* Ends counting at this moment; nothing changes any more. */
 void collector_stop(struct collector *collector);
 

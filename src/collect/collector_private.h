@@ -5,9 +5,9 @@
 
 #include <bpf/libbpf.h>
 
+#include "bpftruss/abi.h"
 #include "truss.skel.h"
 
-#include "bpftruss/abi.h"
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
@@ -98,7 +98,7 @@ void misses_read(const struct collector *collector, struct losses *losses);
 /* One past the highest record ever used. */
 static inline uint32_t records_used(const struct collector *collector)
 {
-	uint32_t used = collector->skel->data_marks->marks.records;
+	uint32_t used = collector->skel->data_pools->pools.records.mark;
 	uint32_t limit = collector->skel->rodata->max_tasks;
 
 	return used < limit ? used : limit;

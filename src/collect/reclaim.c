@@ -8,9 +8,10 @@
 
 #include "collect/collector_private.h"
 
-static int give_back(struct bpf_map *pool, uint32_t index)
+static void give_back(struct bpf_map *returned, uint32_t *used, uint32_t index)
 {
-	return bpf_map__update_elem(pool, NULL, 0, &index, sizeof(index), BPF_ANY);
+	bpf_map__update_elem(returned, NULL, 0, &index, sizeof(index), BPF_ANY);
+	__atomic_sub_fetch(used, 1, __ATOMIC_RELAXED);
 }
 
 static void stacks_free(struct collector *c, uint32_t index)
@@ -27,7 +28,8 @@ static void stacks_free(struct collector *c, uint32_t index)
 		key.slot = entry->slot;
 		bpf_map__delete_elem(c->skel->maps.stack_index, &key, sizeof(key), 0);
 		memset(entry, 0, sizeof(*entry));
-		give_back(c->skel->maps.returned_stacks, index);
+		give_back(c->skel->maps.returned_stacks, &c->skel->data_pools->pools.stacks.used,
+			  index);
 	}
 }
 
@@ -42,7 +44,8 @@ static void tallies_free(struct collector *c, uint32_t index)
 		if (tally->what == TALLY_STACKS)
 			stacks_free(c, (uint32_t)tally->count);
 		memset(tally, 0, sizeof(*tally));
-		give_back(c->skel->maps.returned_tallies, index);
+		give_back(c->skel->maps.returned_tallies, &c->skel->data_pools->pools.tallies.used,
+			  index);
 	}
 }
 
@@ -83,7 +86,8 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 		slot_forget(c, record, slot);
 		tallies_free(c, slot->first_tally);
 		memset(slot, 0, sizeof(*slot));
-		give_back(c->skel->maps.returned_slots, index);
+		give_back(c->skel->maps.returned_slots, &c->skel->data_pools->pools.slots.used,
+			  index);
 	}
 }
 
@@ -93,7 +97,7 @@ static void record_free(struct collector *c, uint32_t index)
 
 	slots_free(c, index, record->first_slot);
 	memset(record, 0, sizeof(*record));
-	give_back(c->skel->maps.returned_records, index);
+	give_back(c->skel->maps.returned_records, &c->skel->data_pools->pools.records.used, index);
 }
 
 /* The cgroups of live records and of processes that have ended. */

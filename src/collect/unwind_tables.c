@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bpftruss/abi.h"
 #include "truss.skel.h"
 
 #include "base/mem.h"

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns what counting costs the host: the sample of the programs' runs, and how full the tables are. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "collect/collector_private.h"
+
+/* Adds up the CPUs. */
+static int samples_read(const struct collector *c, struct cost_sample sums[NR_COST])
+{
+	const struct bpf_map *map = c->skel->maps.costs;
+	int nr_cpus = libbpf_num_possible_cpus(), err;
+	struct cost_sample *samples __cleanup(freep) = NULL;
+
+	if (nr_cpus < 0)
+		return nr_cpus;
+	samples = calloc((size_t)nr_cpus, sizeof(*samples));
+	if (!samples)
+		return -ENOMEM;
+	memset(sums, 0, NR_COST * sizeof(*sums));
+	for (uint32_t kind = 0; kind < NR_COST; kind++) {
+		err = bpf_map__lookup_elem(map, &kind, sizeof(kind), samples,
+					   (size_t)nr_cpus * sizeof(*samples), 0);
+		if (err)
+			return err;
+		for (int i = 0; i < nr_cpus; i++) {
+			sums[kind].ns += samples[i].ns;
+			sums[kind].runs += samples[i].runs;
+		}
+	}
+	return 0;
+}
+
+static double sample_mean_ns(const struct cost_sample *sample)
+{
+	return sample->runs ? (double)sample->ns / (double)sample->runs : 0;
+}
+
+static void cost_fill_programs(const struct cost_sample sums[NR_COST], struct collector_cost *cost)
+{
+	const struct cost_sample *enter = &sums[COST_ENTER], *leave = &sums[COST_EXIT];
+	uint64_t ns = 0;
+
+	for (int i = 0; i < NR_COST; i++)
+		ns += sums[i].ns;
+	if (enter->runs && leave->runs)
+		cost->call_ns = sample_mean_ns(enter) + sample_mean_ns(leave);
+	cost->call_samples = enter->runs + leave->runs;
+	cost->switch_ns = sample_mean_ns(&sums[COST_SWITCH]);
+	cost->switch_samples = sums[COST_SWITCH].runs;
+	cost->programs_ns = ns << COST_SAMPLE_SHIFT;
+}
+
+/* Indices 0 mean none. */
+static struct table_fill table_fill(const __u32 *used, uint32_t max_entries)
+{
+	return (struct table_fill){ __atomic_load_n(used, __ATOMIC_RELAXED), max_entries - 1 };
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What only a look at all records tells. */
+static int cost_fill_records(const struct collector *c, struct collector_cost *cost)
+{
+	uint32_t used = records_used(c);
+	uint32_t *pids __cleanup(freep) = calloc(used, sizeof(*pids));
+	size_t count = 0;
+
+	if (!pids)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < used; i++) {
+		const struct task_record *record = &c->arrays.records[i];
+		uint32_t state = __atomic_load_n(&record->state, __ATOMIC_ACQUIRE);
+
+		if (state != RECORD_FREE)
+			cost->foreign.used += record->foreign_slots;
+		if (state == RECORD_LIVE)
+			pids[count++] = record->pid;
+	}
+	qsort(pids, count, sizeof(*pids), compare_pids);
+	for (size_t i = 0; i < count; i++)
+		cost->processes += i == 0 || pids[i] != pids[i - 1];
+	return 0;
+}
+
+static int cost_fill_tables(const struct collector *c, struct collector_cost *cost)
+{
+	const struct truss_bpf *skel = c->skel;
+
+	cost->records = table_fill(&skel->data_pools->pools.records.used, skel->rodata->max_tasks);
+	cost->slots = table_fill(&skel->data_pools->pools.slots.used, skel->rodata->max_slots);
+	cost->tallies =
+		table_fill(&skel->data_pools->pools.tallies.used, skel->rodata->max_tallies);
+	cost->stacks = table_fill(&skel->data_pools->pools.stacks.used, skel->rodata->max_stacks);
+	cost->foreign.capacity = bpf_map__max_entries(skel->maps.foreign_slots);
+	return cost_fill_records(c, cost);
+}
+
+/* What the kernel says that a map takes; where it does not say, 0. Returns 0 or -errno. */
+static int map_add_bytes(const struct bpf_map *map, uint64_t *sum)
+{
+	FILE *file __cleanup(fclosep) = NULL;
+	char path[64], line[256];
+	uint64_t bytes;
+
+	if (!bpf_map__autocreate(map) || bpf_map__fd(map) < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
+			*sum += bytes;
+	}
+	return 0;
+}
+
+static int cost_fill_bytes(const struct collector *c, struct collector_cost *cost)
+{
+	size_t files, tables;
+	struct bpf_map *map;
+	int err = 0;
+
+	bpf_object__for_each_map(map, c->skel->obj) err =
+		err ?: map_add_bytes(map, &cost->kernel_bytes);
+	collector_tables(c, &files, &tables);
+	cost->kernel_bytes += tables;
+	return err;
+}
+
+int collector_cost(const struct collector *c, struct collector_cost *ret)
+{
+	struct cost_sample sums[NR_COST];
+	struct collector_cost cost = { 0 };
+	int err = samples_read(c, sums);
+
+	if (!err)
+		err = cost_fill_tables(c, &cost);
+	if (!err)
+		err = cost_fill_bytes(c, &cost);
+	if (err)
+		return err;
+	cost_fill_programs(sums, &cost);
+	cost.threads = collector_live(c);
+	*ret = cost;
+	return 0;
+}

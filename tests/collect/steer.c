@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A collector that is told what to do: what the command line has no words for, for the live tests.
+ *
+ * usage: steer PID [stacks]. Counts that process; prints "counting", and then a line for each line
+ * of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok", "report" by the
+ * JSON report, "cost" by what counting costs, as JSON.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "collect/collector.h"
+#include "report/report.h"
+
+static const char *const steps[NR_STEP] = {
+	[STEP_NORMAL] = "normal",
+	[STEP_NO_STACKS] = "no_stacks",
+	[STEP_NO_ERRNOS] = "no_errnos",
+};
+
+static void print_fill(const char *name, const struct table_fill *fill)
+{
+	printf("\"%s\":[%" PRIu32 ",%" PRIu32 "],", name, fill->used, fill->capacity);
+}
+
+static int print_cost(const struct collector *collector)
+{
+	struct collector_cost cost;
+	int err = collector_cost(collector, &cost);
+
+	if (err)
+		return err;
+	printf("{");
+	print_fill("records", &cost.records);
+	print_fill("slots", &cost.slots);
+	print_fill("tallies", &cost.tallies);
+	print_fill("foreign", &cost.foreign);
+	print_fill("stacks", &cost.stacks);
+	printf("\"call_ns\":%f,\"call_samples\":%" PRIu64 ",\"switch_ns\":%f,"
+	       "\"switch_samples\":%" PRIu64 ",\"programs_ns\":%" PRIu64
+	       ",\"kernel_bytes\":%" PRIu64 ",\"threads\":%" PRIu32 ",\"processes\":%" PRIu32 "}\n",
+	       cost.call_ns, cost.call_samples, cost.switch_ns, cost.switch_samples,
+	       cost.programs_ns, cost.kernel_bytes, cost.threads, cost.processes);
+	return 0;
+}
+
+static int print_report(struct collector *collector, struct diag *d)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+
+	return collector_read(collector, &snapshot, d) ?: report_json(snapshot, stdout);
+}
+
+static int obey(struct collector *collector, const char *word, struct diag *d)
+{
+	if (!strcmp(word, "cost"))
+		return collector_reclaim(collector) ?: print_cost(collector);
+	if (!strcmp(word, "report"))
+		return print_report(collector, d);
+	for (int step = 0; step < NR_STEP; step++) {
+		if (strcmp(word, steps[step]))
+			continue;
+		collector_step_down(collector, (enum collector_step)step);
+		puts("ok");
+		return 0;
+	}
+	return -1;
+}
+
+static int steer(pid_t pid, const struct collector_options *options, struct diag *d)
+{
+	struct collector *collector __cleanup(collector_freep) = NULL;
+	const struct target_options target = { .follow = true };
+	char word[32];
+	int err = collector_open(options, &collector, d);
+
+	if (!err)
+		err = collector_add_target(collector, pid, &target, d);
+	if (!err)
+		err = collector_start(collector, d);
+	if (!err)
+		puts("counting");
+	fflush(stdout);
+	while (!err && scanf("%31s", word) == 1) {
+		err = obey(collector, word, d);
+		fflush(stdout);
+	}
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct collector_options options = { .stacks = argc > 2 };
+	struct diag d = { 0 };
+
+	if (argc < 2 || (argc > 2 && strcmp(argv[2], "stacks"))) {
+		fprintf(stderr, "usage: steer PID [stacks]\n");
+		return 2;
+	}
+	if (steer(atoi(argv[1]), &options, &d)) {
+		fprintf(stderr, "steer: %s\n", d.text);
+		return 1;
+	}
+	return 0;
+}

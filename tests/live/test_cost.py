@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What counting costs, as it says itself, and what it leaves out when told that this is too much."""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness import BUILD, Process, Report, check_stacks, must_equal, must_include, slurp, until
+
+# Makes calls that succeed, fail or are none, as a line of its stdin says; says when it is done.
+CALLER = """
+import ctypes, os, sys
+def fail():
+    try:
+        os.close(9999)
+    except OSError:
+        pass
+libc = ctypes.CDLL(None)
+words = {"ask": os.getppid, "fail": fail, "invent": lambda: libc.syscall(100000)}
+print("ready", flush=True)
+for line in sys.stdin:
+    word, times = line.split()
+    for _ in range(int(times)):
+        words[word]()
+    print("done", flush=True)
+"""
+
+
+class Talker(Process):
+    """A process that answers each line by one."""
+
+    def __init__(self, directory, *argv):
+        super().__init__(directory, [str(arg) for arg in argv], stdin=subprocess.PIPE)
+        self.answers = 0
+        self.answer()
+
+    def answer(self):
+        def answered():
+            assert self.popen.poll() is None, self.stderr()
+            return self.stdout().count(b"\n") > self.answers
+
+        until(answered, "an answer")
+        self.answers += 1
+        return self.stdout().split(b"\n")[self.answers - 1]
+
+    def ask(self, line):
+        self.tell(line.encode() + b"\n")
+        return self.answer()
+
+
+class Steer(Talker):
+    """tests/collect/steer.c: a collector that counts a process and does what it is told."""
+
+    def __init__(self, directory, pid, *options):
+        super().__init__(directory, os.path.join(BUILD, "collect", "steer"), pid, *options)
+
+    def step(self, name):
+        assert self.ask(name) == b"ok"
+
+    def report(self, lossy=False):
+        return Report(self.ask("report"), lossy)
+
+    def cost(self):
+        return json.loads(self.ask("cost"))
+
+
+@pytest.fixture
+def caller(live):
+    return live.add(Talker, sys.executable, "-c", CALLER)
+
+
+def unnamed(report):
+    """Errors whose errno is not in the report."""
+    return report.sum("errors") - sum(sum(row["errnos"].values()) for row in report.rows)
+
+
+# --- less, when told so --------------------------------------------------------------------------
+
+
+def test_errnos_can_be_left_out_for_a_while(live, caller):
+    steer = live.add(Steer, caller.pid)
+    caller.ask("fail 10")
+    assert steer.report().only("close")["errnos"] == {"EBADF": 10}
+    steer.step("no_errnos")
+    caller.ask("fail 7")
+    report = steer.report(lossy=True)
+    assert report.only("close")["errors"] == 17
+    assert report.only("close")["errnos"] == {"EBADF": 10}
+    assert report.losses == {"errnos_off": unnamed(report)} == {"errnos_off": 7}
+    assert report.data["exact"] is False
+    steer.step("normal")
+    caller.ask("fail 5")
+    report = steer.report(lossy=True)
+    assert report.only("close")["errors"] == 22
+    assert report.only("close")["errnos"] == {"EBADF": 15}
+    assert report.losses == {"errnos_off": 7}
+
+
+def test_without_errnos_all_else_is_counted(live):
+    target = live.workload("calls")
+    steer = live.add(Steer, target.pid)
+    steer.step("no_errnos")
+    target.go()
+    assert target.wait() == 0
+    report, table = steer.report(lossy=True), target.table()
+    assert report.losses == {"errnos_off": report.sum("errors")} != {"errnos_off": 0}
+    for row in table.rows:
+        row["errnos"] = {}
+    must_equal(report, table)
+
+
+def other_stacks(row):
+    return sum(stack["calls"] for stack in row["stacks"] if stack["end"] == "other_stacks")
+
+
+def test_stacks_can_be_left_out_for_a_while(live, caller):
+    steer = live.add(Steer, caller.pid, "stacks")
+    caller.ask("fail 10")
+    assert other_stacks(steer.report().only("close")) == 0
+    for step in ("no_stacks", "no_errnos"):
+        steer.step(step)
+        caller.ask("fail 7")
+    steer.step("normal")
+    caller.ask("fail 5")
+    report = steer.report(lossy=True)
+    row = report.only("close")
+    assert row["calls"] == row["errors"] == 29
+    assert other_stacks(row) == 14
+    assert report.losses == {"errnos_off": 7}
+    for row in report.rows:
+        check_stacks(row)
+
+
+def test_no_stack_is_taken_while_stacks_are_off(live):
+    """Not of calls that hide their caller, nor of those that never return."""
+    target = live.workload("execs", "vfork")
+    steer = live.add(Steer, target.pid, "stacks")
+    steer.step("no_stacks")
+    target.go()
+    assert target.wait() == 0
+    report = steer.report()
+    must_include(report, target.table())
+    ends = {stack["end"] for row in report.rows for stack in row["stacks"] if stack["calls"]}
+    assert ends == {"other_stacks"}
+    assert steer.cost()["stacks"][0] == 0
+
+
+# --- what it costs -------------------------------------------------------------------------------
+
+
+def test_the_programs_are_sampled(live, caller):
+    """One run in 1,024; what the mean should be, only a benchmark can know."""
+    steer = live.add(Steer, caller.pid)
+    cost = steer.cost()
+    assert cost["call_ns"] == cost["call_samples"] == 0
+    caller.ask("ask 400000")
+    cost = steer.cost()
+    assert 400 < cost["call_samples"] < 1600
+    assert 1 < cost["call_ns"] < 2_000_000
+    calls_ns = cost["call_ns"] / 2 * cost["call_samples"] * 1024
+    switches_ns = cost["switch_ns"] * cost["switch_samples"] * 1024
+    # The two programs of a call are sampled about as often.
+    assert cost["programs_ns"] == pytest.approx(calls_ns + switches_ns, rel=0.3)
+
+
+def test_the_tables_say_how_full_they_are(live, caller):
+    steer = live.add(Steer, caller.pid)
+    caller.ask("fail 3")
+    cost, report = steer.cost(), steer.report()
+    rows = [row for row in report.rows if row["calls"]]
+    assert cost["records"] == [1, 1536]
+    assert cost["slots"] == [len(rows), 40000]
+    assert cost["tallies"] == [sum(len(row["errnos"]) for row in rows), 12288]
+    assert cost["foreign"][0] == cost["stacks"][0] == 0
+    assert cost["threads"] == cost["processes"] == 1
+    caller.ask("invent 2")
+    assert steer.cost()["foreign"] == [1, 8001]
+
+
+def test_what_has_ended_takes_no_room(live):
+    target = live.workload("calls")
+    steer = live.add(Steer, target.pid)
+    target.go()
+    assert target.wait() == 0
+    report, cost = steer.report(), steer.cost()
+    must_equal(report, target.table())
+    assert {cost[name][0] for name in ("records", "slots", "tallies", "foreign", "stacks")} == {0}
+    assert cost["threads"] == cost["processes"] == 0
+
+
+def test_threads_are_no_processes(live):
+    target = live.workload("sleepers")
+    steer = live.add(Steer, target.pid)
+    target.go()
+    until(lambda: len(target.threads()) == 3, "three threads")
+    cost = steer.cost()
+    assert cost["threads"] == cost["records"][0] == 3
+    assert cost["processes"] == 1
+
+
+def test_the_memory_is_what_the_kernel_says(live, caller):
+    steer = live.add(Steer, caller.pid)
+    maps = {}
+    for path in glob.glob("/proc/%d/fdinfo/*" % steer.pid):
+        info = slurp(path).decode()
+        if "map_type" in info:
+            number = re.search(r"^map_id:\t(\d+)$", info, re.M).group(1)
+            maps[number] = int(re.search(r"^memlock:\t(\d+)$", info, re.M).group(1))
+    bytes_now = steer.cost()["kernel_bytes"]
+    assert 0 < bytes_now < 32 << 20
+    # Hashes grow on newer kernels.
+    assert bytes_now == pytest.approx(sum(maps.values()), rel=0.01)
