@@ -22,9 +22,6 @@
 #define DEFAULT_DEADLINE_S    120
 #define DEFAULT_PENDING_BYTES (32u << 20)
 
-/* How often deadlines are looked at. */
-#define LOOK_PERIOD_NS (NS_PER_SEC / 2)
-
 /* A head, what the library notes of each of its lines, and the head of the answer. */
 #define CONNECTION_BYTES  (MAX_HEAD_BYTES + 4096)
 #define INCREMENT_BYTES   1024
@@ -41,19 +38,35 @@ static void deadline_set(struct connection *connection)
 		clock_mono_ns() + connection->server->options.deadline_s * NS_PER_SEC;
 }
 
-/* The library ends those that make no progress; this ends those that make hardly any. */
+/*
+ * The library ends those that make no progress; this ends those that make hardly any. Deadlines
+ * only move away, so that there is nothing to see before the earliest of the last look.
+ */
 static void deadlines_look(struct ipc_server *server)
 {
 	const uint64_t now_ns = clock_mono_ns();
 
 	if (now_ns < server->next_look_ns)
 		return;
-	server->next_look_ns = now_ns + LOOK_PERIOD_NS;
+	server->next_look_ns = now_ns + server->options.deadline_s * NS_PER_SEC;
 	for (struct connection *connection = server->connections; connection;
-	     connection = connection->next)
-		/* It is the library that closes it, when it learns of this. */
-		if (now_ns >= connection->deadline_ns)
+	     connection = connection->next) {
+		if (now_ns >= connection->deadline_ns) {
+			/* It is the library that closes it, when it learns of this. */
 			shutdown(connection->fd, SHUT_RDWR);
+			connection->deadline_ns = UINT64_MAX;
+		} else if (connection->deadline_ns < server->next_look_ns) {
+			server->next_look_ns = connection->deadline_ns;
+		}
+	}
+}
+
+/* Milliseconds, rounded up, until it is time for that. */
+static uint64_t deadlines_wait_ms(const struct ipc_server *server)
+{
+	const uint64_t now_ns = clock_mono_ns();
+
+	return now_ns < server->next_look_ns ? (server->next_look_ns - now_ns) / NS_PER_MS + 1 : 0;
 }
 
 static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
@@ -246,6 +259,8 @@ int ipc_server_patience_ms(const struct ipc_server *server)
 
 	if (MHD_get_timeout(server->daemon, &wait_ms) != MHD_YES)
 		return -1;
+	if (server->connections && wait_ms > deadlines_wait_ms(server))
+		wait_ms = deadlines_wait_ms(server);
 	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
 }
 

@@ -24,7 +24,7 @@ struct ipc_server {
 	struct ipc_server_options options;
 	struct ipc_server_counts counts;
 	struct connection *connections;
-	uint64_t next_look_ns; /* at the deadlines of connections */
+	uint64_t next_look_ns; /* at the deadlines of connections; none is earlier */
 	bool over_tcp;
 };
 

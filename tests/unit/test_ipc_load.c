@@ -179,10 +179,15 @@ static void test_deadline(void **state)
 		(void)!recv(slow[0], &byte, 1, MSG_DONTWAIT);
 		raw_send(slow[1], "a", 1);
 		server_step(fixture, -1, 20);
+		poll(NULL, 0, 20);
 	}
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 	assert_int_equal(fixture->asked, 1);
 	crowd_close(slow, 2);
+	/* Nor does it take anybody else to wake the server for that. */
+	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	clients_wait(fixture, 0);
+	crowd_close(slow, 1);
 }
 
 /* A connection may live longer than that, with request after request. */
