@@ -11,7 +11,14 @@
 /* Readers do not hold the writer up, nor it them: only a checkpoint or a recovery may. */
 #define BUSY_MS 250
 
-/* One of them is what a connection begins with. */
+#define READ_PRAGMAS                  \
+	"PRAGMA query_only = ON;"     \
+	"PRAGMA temp_store = MEMORY;" \
+	"PRAGMA cache_size = -1024;"  \
+	"PRAGMA mmap_size = 0;"       \
+	"PRAGMA cell_size_check = ON;"
+
+/* What a connection begins with. */
 static const char *const pragmas[] = {
 	[DB_WRITE] = "PRAGMA page_size = 4096;"
 		     "PRAGMA auto_vacuum = INCREMENTAL;"
@@ -24,17 +31,9 @@ static const char *const pragmas[] = {
 		     "PRAGMA cache_size = -1024;"
 		     "PRAGMA mmap_size = 0;"
 		     "PRAGMA cell_size_check = ON;",
-	[DB_READ] = "PRAGMA query_only = ON;"
-		    "PRAGMA temp_store = MEMORY;"
-		    "PRAGMA cache_size = -1024;"
-		    "PRAGMA mmap_size = 0;"
-		    "PRAGMA cell_size_check = ON;",
-	[DB_SALVAGE] = "PRAGMA wal_autocheckpoint = 0;"
-		       "PRAGMA query_only = ON;"
-		       "PRAGMA temp_store = MEMORY;"
-		       "PRAGMA cache_size = -1024;"
-		       "PRAGMA mmap_size = 0;"
-		       "PRAGMA cell_size_check = ON;",
+	[DB_READ] = READ_PRAGMAS,
+	[DB_FROZEN] = READ_PRAGMAS,
+	[DB_SALVAGE] = "PRAGMA wal_autocheckpoint = 0;" READ_PRAGMAS,
 };
 
 int db_errno(int result)
@@ -91,16 +90,35 @@ static int db_configure(struct db *db, enum db_mode mode)
 	return db_execute(db, pragmas[mode]);
 }
 
+/* The path as a URI: only so can SQLite be told that nobody writes, and it needs no log. */
+static char *frozen_uri(const char *path)
+{
+	static const char head[] = "file:", tail[] = "?immutable=1";
+	char *uri = malloc(sizeof(head) + 3 * strlen(path) + sizeof(tail));
+	char *at = uri;
+
+	if (!uri)
+		return NULL;
+	at = stpcpy(at, head);
+	for (; *path; path++)
+		at += sprintf(at, strchr("%?#", *path) ? "%%%02x" : "%c", (unsigned char)*path);
+	strcpy(at, tail);
+	return uri;
+}
+
 int db_open(const char *path, enum db_mode mode, struct db **ret)
 {
 	struct db *db __cleanup(db_closep) = calloc(1, sizeof(*db));
+	__cleanup(freep) char *uri = mode == DB_FROZEN ? frozen_uri(path) : NULL;
 	int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+	bool reads = mode == DB_READ || mode == DB_FROZEN;
 	int err;
 
-	if (!db)
+	if (!db || (mode == DB_FROZEN && !uri))
 		return -ENOMEM;
-	flags |= mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-	err = db_errno(sqlite3_open_v2(path, &db->handle, flags, NULL));
+	flags |= reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	flags |= uri ? SQLITE_OPEN_URI : 0;
+	err = db_errno(sqlite3_open_v2(uri ?: path, &db->handle, flags, NULL));
 	if (!err)
 		err = db_configure(db, mode);
 	if (err)

@@ -21,6 +21,7 @@
 enum db_mode {
 	DB_WRITE,
 	DB_READ,
+	DB_FROZEN,  /* reads from a file system on which nothing changes */
 	DB_SALVAGE, /* reads, and leaves file and log as they are */
 };
 

@@ -94,7 +94,8 @@ static int tidy(struct history *history)
 static int open_file(struct history *history)
 {
 	bool read_only = history->options.read_only;
-	int err = db_open(history->path, read_only ? DB_READ : DB_WRITE, &history->db);
+	enum db_mode mode = !read_only ? DB_WRITE : place_is_frozen(history) ? DB_FROZEN : DB_READ;
+	int err = db_open(history->path, mode, &history->db);
 
 	if (err)
 		return err;
@@ -354,10 +355,9 @@ static int check_append(const struct history *history, const struct snapshot *sn
 	if (snapshot->slower_than_ns)
 		return diag_set(d, DIAG_FAILED, EINVAL,
 				"history: an interval must have all calls, not the slow ones only");
-	if (history->counting && history->run.id &&
-	    start_ns < (uint64_t)(history->last.run == history->run.id
-					  ? history->last.mono_ns
-					  : history->run.start_mono_ns))
+	if (history->run.id && start_ns < (uint64_t)(history->last.run == history->run.id
+							     ? history->last.mono_ns
+							     : history->run.start_mono_ns))
 		return diag_set(d, DIAG_FAILED, EINVAL,
 				"history: an interval begins before the last one ended");
 	return 0;
@@ -394,11 +394,11 @@ int history_append(struct history *history, const struct snapshot *interval, str
 	struct append append = { .snapshot = interval };
 	int err = refuse_read_only(history, d);
 
+	err = err ?: follow_run(history, interval, d);
 	err = err ?: check_append(history, interval, d);
 	if (err)
 		return err;
-	err = follow_run(history, interval, d);
-	err = err ?: history_change(history, change_append, &append, "write", d);
+	err = history_change(history, change_append, &append, "write", d);
 	if (err) {
 		note_failure(history, interval);
 		return err;

@@ -47,8 +47,12 @@ int place_open(struct history *history, const char *dir, struct diag *d);
 /* Makes an empty file unless there is one. */
 int place_make_file(const struct history *history, const char *name, struct diag *d);
 
-/* Size of the file and of its log. */
+/* Size of the file and its log together, and of the log. */
 uint64_t place_bytes(const struct history *history);
+uint64_t place_log_bytes(const struct history *history);
+
+/* Whether it is on a file system where nothing changes, and without a log to be read. */
+bool place_is_frozen(const struct history *history);
 
 /* --- rollup.c ---------------------------------------------------------------------------------- */
 

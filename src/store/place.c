@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/mem.h"
 #include "store/history_private.h"
@@ -98,5 +99,18 @@ static uint64_t size_of(const struct history *history, const char *name)
 
 uint64_t place_bytes(const struct history *history)
 {
-	return size_of(history, FILE_NAME) + size_of(history, FILE_NAME "-wal");
+	return size_of(history, FILE_NAME) + place_log_bytes(history);
+}
+
+uint64_t place_log_bytes(const struct history *history)
+{
+	return size_of(history, FILE_NAME "-wal");
+}
+
+bool place_is_frozen(const struct history *history)
+{
+	struct statvfs status;
+
+	return !fstatvfs(history->dir_fd, &status) && (status.f_flag & ST_RDONLY) &&
+	       !place_log_bytes(history);
 }

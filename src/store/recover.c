@@ -201,7 +201,9 @@ static int swap_files(const struct history *history, struct history_state *state
 
 	name_aside(history, name, sizeof(name));
 	snprintf(log_name, sizeof(log_name), "%s-wal", name);
-	if (renameat(dir, "history.db-wal", dir, log_name) && errno != ENOENT)
+	if (!place_log_bytes(history))
+		unlinkat(dir, "history.db-wal", 0);
+	else if (renameat(dir, "history.db-wal", dir, log_name))
 		return -errno;
 	unlinkat(dir, "history.db-shm", 0);
 	if (renameat(dir, "history.db", dir, name) || renameat(dir, NEW_NAME, dir, "history.db"))

@@ -216,12 +216,16 @@ static void span_pass(struct span *span, const struct interval *interval)
 	span->end = (struct history_end){ interval->run, interval->end_mono_ns, interval->end_ns };
 }
 
-/* What lies before an interval, unless it is the first that is known of. */
+/* What lies before an interval; before the first one that is the start of its run. */
 static int gap_before(struct span *span, const struct interval *interval)
 {
 	const struct run *run = run_find(span->history->db, interval->run);
 
-	return span->end.run && run ? gaps_between(&span->gaps, &span->end, interval, run) : 0;
+	if (!run)
+		return -EBADMSG;
+	if (!span->end.run)
+		span->end = (struct history_end){ run->id, run->start_mono_ns, run->start_ns };
+	return gaps_between(&span->gaps, &span->end, interval, run);
 }
 
 /* An interval that is taken as it is: its numbers, or a gap in their place. */

@@ -33,8 +33,10 @@ static inline void place_init(struct place *place)
 {
 	const char *base = getenv("TMPDIR");
 
-	snprintf(place->dir, sizeof(place->dir), "%s/bpftruss-history-XXXXXX",
-		 base && *base ? base : "/tmp");
+	/* Thousands of files are made, and none has to outlive the machine: best in memory. */
+	if (!base || !*base)
+		base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+	snprintf(place->dir, sizeof(place->dir), "%s/bpftruss-history-XXXXXX", base);
 	assert_non_null(mkdtemp(place->dir));
 	snprintf(place->file, sizeof(place->file), "%s/history.db", place->dir);
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* However a span is cut, its parts add up to the whole: random intervals, holes, runs, clocks. */
+#include "history_fixture.h"
+
+#define NR_INTERVALS 220
+
+static int64_t random_between(uint64_t *seed, int64_t low, int64_t high)
+{
+	return low + (int64_t)random_below(seed, (uint64_t)(high - low + 1));
+}
+
+/* Something happens to the host between two intervals. Returns whether counting must begin anew. */
+static bool host_stumble(struct host *host)
+{
+	int64_t pause_ns = random_between(&host->seed, 1, 40 * MINUTE);
+
+	switch (random_below(&host->seed, 12)) {
+	case 0: /* a stop */
+		host->real_ns += pause_ns;
+		host->mono_ns += pause_ns;
+		return true;
+	case 1: /* a boot */
+		host->real_ns += pause_ns;
+		host->mono_ns = random_between(&host->seed, 1, 100 * SECOND);
+		host->boot_id[5]++;
+		return true;
+	case 2: /* intervals that were not written */
+		host->real_ns += pause_ns;
+		host->mono_ns += pause_ns;
+		return false;
+	case 3: /* the clock is set, most often by little */
+		host->real_ns += random_between(&host->seed, -2 * HOUR, 2 * HOUR) >>
+				 random_below(&host->seed, 12);
+		return false;
+	default:
+		return false;
+	}
+}
+
+static void fill(struct history *history, struct host *host, struct expected *all, int nr)
+{
+	host_begin(host, history);
+	for (int i = 0; i < NR_INTERVALS; i++) {
+		int64_t length_ns = random_below(&host->seed, 4)
+					    ? MINUTE
+					    : random_between(&host->seed, 1, 25 * MINUTE);
+		__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+
+		if (i % 11 == nr % 11 && host_stumble(host))
+			host_begin(host, history);
+		interval = host_pass(host, length_ns, (unsigned int)random_below(&host->seed, 4));
+		append_must(history, interval);
+		expected_add(all, interval);
+	}
+}
+
+static struct expected expected_of(const struct timeline *timeline)
+{
+	struct expected expected = expected_make();
+
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		if (timeline->steps[i].sum)
+			expected_add(&expected, timeline->steps[i].sum);
+	}
+	return expected;
+}
+
+/* Any step, any edge inside: the same sum. */
+static void assert_partitions(struct history *history, const struct timeline *whole, uint64_t seed)
+{
+	int64_t start_ns = whole->steps[0].start_ns - 10 * HOUR;
+	int64_t end_ns = whole->steps[0].end_ns + 10 * HOUR;
+
+	for (int i = 0; i < 6; i++) {
+		int64_t edge_ns = random_between(&seed, start_ns + 1, end_ns - 1);
+		int64_t step_ns = random_between(&seed, MINUTE, 3 * HOUR);
+		struct expected expected = expected_of(whole), parts = expected_make();
+		struct timeline steps, left, right;
+
+		ask_must(history, start_ns, end_ns, (uint64_t)step_ns, &steps);
+		expected_check(&expected, &steps);
+		ask_must(history, start_ns, edge_ns, 0, &left);
+		ask_must(history, edge_ns, end_ns, (uint64_t)step_ns, &right);
+		for (size_t j = 0; j < left.nr_steps; j++) {
+			if (left.steps[j].sum)
+				expected_add(&parts, left.steps[j].sum);
+		}
+		for (size_t j = 0; j < right.nr_steps; j++) {
+			if (right.steps[j].sum)
+				expected_add(&parts, right.steps[j].sum);
+		}
+		expected_check(&parts, &steps);
+		timeline_done(&steps);
+		timeline_done(&left);
+		timeline_done(&right);
+	}
+}
+
+/* Gaps do not overlap each other, and where the clock was never set they fill the rest. */
+static void assert_gaps(const struct timeline *whole, bool clock_is_right)
+{
+	int64_t gaps_ns = 0;
+
+	for (size_t i = 0; i < whole->nr_gaps; i++) {
+		gaps_ns += whole->gaps[i].end_ns - whole->gaps[i].start_ns;
+		assert_true(whole->gaps[i].start_ns < whole->gaps[i].end_ns);
+		assert_true(whole->gaps[i].reason == GAP_NOT_RUNNING ||
+			    whole->gaps[i].reason == GAP_NOT_WRITTEN);
+	}
+	if (clock_is_right)
+		assert_int_equal((uint64_t)gaps_ns + whole->steps[0].covered_ns,
+				 whole->steps[0].end_ns - whole->steps[0].start_ns);
+}
+
+static void check_one(uint64_t seed, const struct history_options *options)
+{
+	struct place place;
+	struct history_state state;
+	struct history *history;
+	struct host host = host_make(seed);
+	struct expected all = expected_make();
+	struct timeline whole;
+	int64_t drift_ns;
+
+	place_init(&place);
+	history = open_with(&place, options, &state);
+	fill(history, &host, &all, (int)seed);
+	ask_must(history, 0, 0, 0, &whole);
+	expected_check(&all, &whole);
+	assert_partitions(history, &whole, seed);
+	/* Boots take the monotonic clock away; without them both clocks went alike or did not. */
+	drift_ns = (host.real_ns - NEW_YEAR) - (host.mono_ns - 1000 * SECOND);
+	assert_gaps(&whole, drift_ns == 0);
+	timeline_done(&whole);
+	/* It is the same after a restart. */
+	history_close(history);
+	history = open_default(&place);
+	ask_must(history, 0, 0, 0, &whole);
+	assert_partitions(history, &whole, seed);
+	timeline_done(&whole);
+	history_close(history);
+	place_done(&place);
+}
+
+static void test_partitions(void **state)
+{
+	const struct history_options options = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++)
+		check_one(seed, &options);
+}
+
+/* Where minutes have gone already, what they became stands for them. */
+static void test_partitions_of_rollups(void **state)
+{
+	const struct history_options options = { .keep_ns = { 30 * MINUTE, 3 * HOUR, 400 * DAY } };
+
+	(void)state;
+	for (uint64_t seed = 11; seed <= 16; seed++)
+		check_one(seed, &options);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_partitions),
+		cmocka_unit_test(test_partitions_of_rollups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
