@@ -11,9 +11,6 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 
-/* Serial numbers of folded groups start here: no process has started that late after boot. */
-#define FOLDED_FIRST (UINT64_MAX / 2)
-
 /* Beyond this, names, users and cgroups that have not been seen yet share a group. */
 #define FOLDED_KINDS 1000
 

@@ -36,6 +36,12 @@ struct process {
 	uint64_t user_ns;             /* CPU time outside system calls */
 };
 
+/*
+ * Groups of pid 0 have serial numbers from here on instead of a start: no process starts that long
+ * after boot, and JSON has no greater integers than 2^63 - 1.
+ */
+#define FOLDED_FIRST (UINT64_MAX / 4)
+
 /* Orders processes by pid and start. */
 int process_compare(const void *a, const void *b);
 

@@ -14,7 +14,7 @@
 struct db;
 
 /* Serial numbers of kinds, as boot_ns of processes with pid 0, and ids of cgroups start here. */
-#define KIND_FIRST (UINT64_MAX / 2)
+#define KIND_FIRST FOLDED_FIRST
 
 /* Kinds beyond this many become the one of others: names are chosen by programs. */
 #define KINDS_MAX 20000

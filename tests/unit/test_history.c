@@ -68,7 +68,7 @@ static void test_names(void **state)
 		const struct process *process = &sum->processes[i];
 
 		assert_int_equal(process->pid, 0);
-		assert_true(process->boot_ns > UINT64_MAX / 2);
+		assert_true(process->boot_ns > FOLDED_FIRST);
 		assert_int_equal(process->nr_folded, 1);
 		assert_string_equal(snapshot_user(sum, process->uid), "www");
 		assert_string_equal(snapshot_cgroup(sum, process->cgroup_id),
@@ -107,7 +107,7 @@ static void test_unusual_kinds(void **state)
 	struct builder *builder = builder_make();
 	struct process hostile = { .pid = 9, .boot_ns = 1, .uid = 5 };
 	struct process named = { .pid = 10, .boot_ns = 1, .uid = 5, .comm = "[others]" };
-	struct process folded = { .boot_ns = UINT64_MAX / 2, .uid = 5, .nr_folded = 4 };
+	struct process folded = { .boot_ns = FOLDED_FIRST, .uid = 5, .nr_folded = 4 };
 	struct process others = process_of_other_kinds();
 	struct process twin = hostile;
 	struct timeline timeline;
@@ -121,7 +121,7 @@ static void test_unusual_kinds(void **state)
 	memset(folded.comm, 0xfe, sizeof(folded.comm));
 	memset(twin.comm, 0xfe, sizeof(twin.comm));
 	twin.pid = 11;
-	others.boot_ns = UINT64_MAX / 2 + 1;
+	others.boot_ns = FOLDED_FIRST + 1;
 	add_process_with_call(builder, hostile, ROW_NR_OTHER);
 	add_process_with_call(builder, named, INT32_MAX);
 	add_process_with_call(builder, folded, INT32_MIN);
