@@ -43,4 +43,12 @@ struct timeline {
 
 void timeline_done(struct timeline *timeline);
 
+/* A span kept for good under a name: letters, digits, dot, dash, underscore, at most 64. */
+struct baseline {
+	char name[65];
+	int64_t saved_ns;
+	int64_t start_ns, end_ns;
+	uint64_t covered_ns;
+};
+
 #endif

@@ -230,7 +230,7 @@ int metrics_take_call(struct metrics *metrics, struct metrics_target *target, co
 	return 0;
 }
 
-static struct errno_count *errno_find(const struct metrics_call *call, int err)
+static struct errno_count *errno_series(const struct metrics_call *call, int err)
 {
 	for (size_t i = 0; i < call->nr_errnos; i++) {
 		if (call->errnos[i].err == err)
@@ -261,7 +261,7 @@ int metrics_take_errnos(struct metrics *metrics, struct metrics_target *target,
 		int err = row->errnos[i].err;
 
 		/* A filter of seccomp can make up errors without a name. */
-		if (!errno_name(err) || errno_find(call, err))
+		if (!errno_name(err) || errno_series(call, err))
 			continue;
 		if (!series_fit(metrics, target, 1)) {
 			++*dropped;
@@ -279,7 +279,7 @@ static void call_add_errors(struct metrics_call *call, const struct row *row)
 	uint64_t left = row->errors;
 
 	for (size_t i = 0; i < row->nr_errnos; i++) {
-		struct errno_count *found = errno_find(call, row->errnos[i].err);
+		struct errno_count *found = errno_series(call, row->errnos[i].err);
 		uint64_t count = row->errnos[i].count;
 
 		if (!found)

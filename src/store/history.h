@@ -76,14 +76,6 @@ struct history_question {
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d);
 
-/* A span kept for good under a name: letters, digits, dot, dash, underscore, at most 64. */
-struct baseline {
-	char name[65];
-	int64_t saved_ns;
-	int64_t start_ns, end_ns;
-	uint64_t covered_ns;
-};
-
 /* -EEXIST unless replace is set; -ENODATA when nothing was counted in it. */
 int baseline_save(struct history *history, const char *name, const struct timeline_step *step,
 		  bool replace, struct diag *d);
