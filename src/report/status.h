@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. */
+#ifndef BPFTRUSS_STATUS_H
+#define BPFTRUSS_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "model/losses.h"
+#include "model/timeline.h"
+
+#define STATUS_MAX_TABLES 8
+
+/* One table of the kernel's, and how full it is. */
+struct status_table {
+	const char *name; /* a constant */
+	uint64_t used, capacity;
+};
+
+/* Texts are borrowed; times of day are CLOCK_REALTIME in ns. */
+struct daemon_status {
+	const char *host, *kernel;
+	int64_t start_ns, now_ns;
+	uint64_t uptime_ns; /* monotonic */
+
+	const char *targets; /* in words */
+	uint64_t processes, threads, rows;
+	const struct losses *losses; /* since the start */
+	struct status_table tables[STATUS_MAX_TABLES];
+	size_t nr_tables;
+	uint64_t kernel_bytes; /* of all tables */
+
+	/* What it costs. */
+	bool has_call_ns;
+	uint64_t call_ns;    /* of the programs, for each traced call; a mean of samples */
+	uint64_t samples;    /* that it is a mean of */
+	uint64_t own_cpu_ns; /* of the daemon itself, since its start */
+	uint64_t resident_bytes;
+	bool has_percent;
+	double own_percent, used_percent; /* of one CPU, over the last span; used: programs too */
+	double budget_percent;            /* 0: none */
+	const char *step;                 /* normal, no_stacks, no_errnos */
+
+	bool has_history;
+	const char *history_trouble; /* "": none */
+	uint64_t history_bytes, history_intervals, history_failed;
+	int64_t history_first_ns; /* 0: nothing is in it */
+	uint64_t interval_ns;
+
+	int64_t recent_start_ns; /* --since knows processes back to here */
+	uint64_t recent_bytes;
+
+	uint64_t clients, requests, refused, malformed;
+};
+
+/* Returns 0 or a negative errno, as all of these. */
+int report_status_json(const struct daemon_status *status, FILE *out);
+
+/* What that wrote, as text. -EINVAL with d filled when it is something else. */
+int report_status_text(const char *json, size_t size, FILE *out, struct diag *d);
+
+/* Baselines as {"schema": 1, "baselines": […]}, and that as a table. */
+int report_baselines_json(const struct baseline *list, size_t count, FILE *out);
+int report_baselines_text(const char *json, size_t size, FILE *out, struct diag *d);
+
+#endif
