@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns readings and what becomes of them. Invariant: the last part of recent ends at the last
+ * reading, so every call is in exactly one difference.
+ */
+#include "daemon/counts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/log.h"
+#include "model/diff.h"
+
+void counts_answer_done(struct counts_answer *answer)
+{
+	snapshot_free(answer->owned);
+}
+
+void counts_done(struct counts *c)
+{
+	recent_done(&c->recent);
+	snapshot_free(c->last);
+	collector_free(c->collector);
+	history_close(c->history);
+}
+
+int counts_open(struct counts *c, const struct daemon_config *config, struct diag *d)
+{
+	struct target_options how = { .follow = config->follow };
+	int err = collector_open(&config->collector, &c->collector, d);
+
+	recent_init(&c->recent, config->recent_bytes);
+	for (size_t i = 0; i < config->nr_pids && !err; i++)
+		err = collector_add_target(c->collector, config->pids[i], &how, d);
+	if (!err)
+		err = collector_start(c->collector, d);
+	if (!err)
+		err = collector_read(c->collector, &c->last, d);
+	if (err)
+		return err;
+	c->tick_mark = c->last->end_mono_ns;
+	if (collector_set_base(c->collector, c->last) || metrics_add(c->metrics, c->last))
+		return diag_oom(d);
+	return 0;
+}
+
+/* Said once, not every minute. */
+static void history_troubled(struct counts *c, const struct diag *d)
+{
+	if (strcmp(c->history_trouble, d->text))
+		log_line(LOG_ERR, "the history misses an interval: %s", d->text);
+	snprintf(c->history_trouble, sizeof(c->history_trouble), "%s", d->text);
+}
+
+static void history_recovered(struct counts *c)
+{
+	if (c->history_trouble[0])
+		log_line(LOG_NOTICE, "the history is written again");
+	c->history_trouble[0] = 0;
+}
+
+void counts_open_history(struct counts *c, const struct daemon_config *config)
+{
+	struct history_state state = { 0 };
+	struct diag d;
+
+	history_close(steal_ptr(&c->history));
+	if (!config->history)
+		return;
+	if (history_open(config->state_dir, &config->keep, &c->history, &state, &d) ||
+	    history_begin(c->history, c->last, &d)) {
+		history_close(steal_ptr(&c->history));
+		history_troubled(c, &d);
+		return;
+	}
+	if (state.set_aside)
+		log_line(LOG_WARNING,
+			 "the history was damaged: %llu intervals of it are kept, %llu are lost; "
+			 "the damaged file is now %s",
+			 (unsigned long long)state.intervals_kept,
+			 (unsigned long long)state.intervals_lost, state.aside);
+	history_recovered(c);
+}
+
+/* Readings that contradict each other end what can be told of the time before. */
+static int counts_begin_anew(struct counts *c)
+{
+	log_line(LOG_ERR, "two readings contradict each other: spans that begin before now are not "
+			  "known any more; totals are");
+	recent_clear(&c->recent);
+	return 0;
+}
+
+static int counts_add(struct counts *c, const struct snapshot *now, bool ends_tick)
+{
+	struct snapshot *difference;
+	int err = snapshot_diff(c->last, now, &difference);
+
+	if (err == -EINVAL)
+		return counts_begin_anew(c);
+	if (err)
+		return err;
+	if (metrics_add(c->metrics, difference)) {
+		snapshot_free(difference);
+		return -ENOMEM;
+	}
+	if (recent_add(&c->recent, difference, ends_tick))
+		recent_clear(&c->recent);
+	return 0;
+}
+
+static int counts_read(struct counts *c, bool ends_tick, struct diag *d)
+{
+	struct snapshot *now __cleanup(snapshot_freep) = NULL;
+	int err = collector_read(c->collector, &now, d);
+
+	if (err)
+		return err;
+	/* Otherwise the next reading makes up for this one. */
+	if (counts_add(c, now, ends_tick) || collector_set_base(c->collector, now))
+		return diag_oom(d);
+	snapshot_free(c->last);
+	c->last = steal_ptr(&now);
+	return 0;
+}
+
+static int counts_append(struct counts *c, struct diag *d)
+{
+	struct snapshot *interval __cleanup(snapshot_freep) = NULL;
+	size_t first;
+
+	if (!recent_find(&c->recent, c->tick_mark, &first))
+		return diag_set(d, DIAG_FAILED, ENODATA, "what was counted in it is not known");
+	if (recent_sum(&c->recent, first, c->last, &interval))
+		return diag_oom(d);
+	return history_append(c->history, interval, d);
+}
+
+int counts_tick(struct counts *c, struct diag *d)
+{
+	struct diag why;
+	int err = counts_read(c, true, d);
+
+	if (err)
+		return err;
+	if (c->history) {
+		if (counts_append(c, &why))
+			history_troubled(c, &why);
+		else
+			history_recovered(c);
+	}
+	c->tick_mark = c->last->end_mono_ns;
+	return 0;
+}
+
+static int answer_filtered(const struct snapshot *snapshot, const struct process_filter *filter,
+			   struct counts_answer *ret, struct diag *d)
+{
+	ret->owned = NULL;
+	ret->snapshot = snapshot;
+	if (!filter->nr_pids && !filter->nr_selectors)
+		return 0;
+	if (snapshot_filter(snapshot, filter, &ret->owned))
+		return diag_oom(d);
+	ret->snapshot = ret->owned;
+	return 0;
+}
+
+static int answer_recent(struct counts *c, size_t first, const struct process_filter *filter,
+			 struct counts_answer *ret, struct diag *d)
+{
+	struct snapshot *sum __cleanup(snapshot_freep) = NULL;
+	int err;
+
+	if (recent_sum(&c->recent, first, c->last, &sum))
+		return diag_oom(d);
+	err = answer_filtered(sum, filter, ret, d);
+	if (!err && !ret->owned)
+		ret->owned = steal_ptr(&sum);
+	return err;
+}
+
+/* The history adds up intervals that are in it: what came since the last one becomes one too. */
+static int answer_history(struct counts *c, const struct counts_question *question,
+			  struct counts_answer *ret, struct diag *d)
+{
+	struct history_question asked = { .filter = question->filter };
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err;
+
+	if (!c->history)
+		return diag_set(d, DIAG_FAILED, ENODATA,
+				"so far back only a history could tell, and none is kept%s%s",
+				c->history_trouble[0] ? ": " : "", c->history_trouble);
+	err = counts_tick(c, d);
+	if (err)
+		return err;
+	if (question->since == SINCE_BOOT)
+		asked.boot_id = c->last->boot_id;
+	else
+		asked.from_ns = c->last->end_ns - (int64_t)question->ns;
+	err = history_ask(c->history, &asked, &timeline, d);
+	if (err)
+		return err;
+	if (!timeline.nr_steps || !timeline.steps[0].sum)
+		return diag_set(d, DIAG_FAILED, ENODATA, "the history has nothing of that time");
+	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
+	return 0;
+}
+
+static int answer_since_mark(struct counts *c, const struct counts_question *question,
+			     struct counts_answer *ret, struct diag *d)
+{
+	size_t first;
+
+	if (strcmp(question->boot_id ?: "", c->last->boot_id) ||
+	    !recent_find(&c->recent, question->ns, &first))
+		return diag_set(d, DIAG_FAILED, ENODATA,
+				"the daemon does not know that snapshot any more: it was restarted "
+				"since, or took it too long ago; --since 10m asks for a span");
+	return answer_recent(c, first, &question->filter, ret, d);
+}
+
+/* Whether there is nothing older than this daemon. */
+static bool history_is_ours(const struct counts *c)
+{
+	struct history_size size;
+
+	return !c->history || history_size(c->history, &size) || !size.first_ns ||
+	       size.first_ns >= c->last->start_ns;
+}
+
+static int answer_since_ago(struct counts *c, const struct counts_question *question,
+			    struct counts_answer *ret, struct diag *d)
+{
+	uint64_t now = c->last->end_mono_ns;
+	size_t first;
+
+	if (question->ns <= now && recent_find_before(&c->recent, now - question->ns, &first))
+		return answer_recent(c, first, &question->filter, ret, d);
+	/* The daemon is younger than that, and nobody else has been there, or knew of pids. */
+	if (!c->recent.dropped && (history_is_ours(c) || question->filter.nr_pids))
+		return answer_filtered(c->last, &question->filter, ret, d);
+	return answer_history(c, question, ret, d);
+}
+
+int counts_refresh(struct counts *c, struct diag *d)
+{
+	return counts_read(c, false, d);
+}
+
+int counts_ask(struct counts *c, const struct counts_question *question, struct counts_answer *ret,
+	       struct diag *d)
+{
+	int err = counts_read(c, false, d);
+
+	if (err)
+		return err;
+	switch (question->since) {
+	case SINCE_AGO:
+		return answer_since_ago(c, question, ret, d);
+	case SINCE_BOOT:
+		return answer_history(c, question, ret, d);
+	case SINCE_MARK:
+		return answer_since_mark(c, question, ret, d);
+	default:
+		return answer_filtered(c->last, &question->filter, ret, d);
+	}
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What has been counted: the collector, its last reading, the recent differences and the history.
+ * Every reading leaves a mark, so that whoever got one may ask later for what came since, and all
+ * answers add up.
+ */
+#ifndef BPFTRUSS_COUNTS_H
+#define BPFTRUSS_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "daemon/config.h"
+#include "daemon/recent.h"
+#include "model/filter.h"
+#include "model/snapshot.h"
+#include "report/metrics.h"
+
+struct counts {
+	struct collector *collector;
+	struct metrics *metrics; /* told each difference; borrowed */
+	struct snapshot *last;   /* the latest reading: a whole one */
+	struct recent recent;
+	struct history *history;   /* NULL: none is kept */
+	char history_trouble[512]; /* why the last interval is not in it; "": it is */
+	uint64_t tick_mark;        /* of the last reading that is in the history, or tried to be */
+};
+
+enum since_kind {
+	SINCE_START, /* of the daemon */
+	SINCE_AGO,   /* some ns ago, or the last reading before */
+	SINCE_BOOT,  /* of the host: with what the history has of earlier daemons */
+	SINCE_MARK,  /* a reading that the daemon gave out */
+};
+
+struct counts_question {
+	enum since_kind since;
+	uint64_t ns;                  /* ago, or the mark */
+	const char *boot_id;          /* of the mark */
+	struct process_filter filter; /* borrowed */
+};
+
+/* Some snapshot, owned or not. */
+struct counts_answer {
+	const struct snapshot *snapshot;
+	struct snapshot *owned; /* NULL: it belongs to the counts */
+};
+
+void counts_answer_done(struct counts_answer *answer);
+
+/* Attaches and begins to count; metrics must be set. The history must be opened by counts_open_history(). */
+int counts_open(struct counts *counts, const struct daemon_config *config, struct diag *d);
+
+/* Opens or reopens the history, by new limits. Without one, the reason is kept and counting goes on. */
+void counts_open_history(struct counts *counts, const struct daemon_config *config);
+
+void counts_done(struct counts *counts);
+
+/* Ends an interval: one more reading, and what came since the last tick goes into the history. */
+int counts_tick(struct counts *counts, struct diag *d);
+
+/* One more reading, as every question makes one: metrics are up to date then. */
+int counts_refresh(struct counts *counts, struct diag *d);
+
+/*
+ * Reads, and answers as of this reading; what only the history knows ends its interval first.
+ * -ENODATA with d filled when that is not known, -EINVAL when it cannot be.
+ */
+int counts_ask(struct counts *counts, const struct counts_question *question,
+	       struct counts_answer *ret, struct diag *d);
+
+#endif

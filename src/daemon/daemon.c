@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the life of the daemon: its start in order, its loop, reloads, and its end. */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/notify.h"
+#include "daemon/service.h"
+#include "ipc/socket.h"
+
+/* How often the daemon looks at its own cost, unless the watchdog wants to hear more often. */
+#define PULSE_NS (10 * NS_PER_SEC)
+
+struct daemon {
+	const struct daemon_config *config;
+	const struct daemon_reload *reload;
+	struct metrics *metrics;
+	struct counts counts;
+	struct budget budget;
+	struct service service;
+	struct ipc_server *local, *remote; /* unix socket, TCP or NULL */
+	int listener;                      /* ours to know which socket to remove; -1: systemd's */
+	struct loop loop;
+	int signals, tick, pulse; /* descriptors; -1: not open */
+	bool over;
+};
+
+static void daemon_done(struct daemon *daemon)
+{
+	notify_send("STOPPING=1\nSTATUS=stopping");
+	if (daemon->listener >= 0)
+		socket_unlink(daemon->config->socket, daemon->listener);
+	ipc_server_free(daemon->local);
+	ipc_server_free(daemon->remote);
+	counts_done(&daemon->counts);
+	metrics_free(daemon->metrics);
+	loop_done(&daemon->loop);
+	closep(&daemon->signals);
+	closep(&daemon->tick);
+	closep(&daemon->pulse);
+	closep(&daemon->listener);
+}
+
+/* --- timers and signals ------------------------------------------------------------------------ */
+
+static void timer_arm(int fd, uint64_t first_ns, uint64_t repeat_ns)
+{
+	struct itimerspec when = {
+		.it_value = { (time_t)(first_ns / NS_PER_SEC), (long)(first_ns % NS_PER_SEC) },
+		.it_interval = { (time_t)(repeat_ns / NS_PER_SEC), (long)(repeat_ns % NS_PER_SEC) },
+	};
+
+	timerfd_settime(fd, 0, &when, NULL);
+}
+
+static void timer_drain(int fd)
+{
+	uint64_t times;
+
+	if (read(fd, &times, sizeof(times)) < 0)
+		return;
+}
+
+/* Intervals end at whole multiples of their length, so that minutes are those of the clock. */
+static void tick_arm(struct daemon *daemon)
+{
+	uint64_t interval = daemon->config->interval_ns;
+	uint64_t left = interval - (uint64_t)clock_real_ns() % interval;
+
+	timer_arm(daemon->tick, left < interval / 4 ? left + interval : left, 0);
+}
+
+static void on_tick(void *closure)
+{
+	struct daemon *daemon = closure;
+	struct diag d;
+
+	timer_drain(daemon->tick);
+	/* A history that could not be opened: the disk may be there again. */
+	if (daemon->config->history && !daemon->counts.history)
+		counts_open_history(&daemon->counts, daemon->config);
+	if (counts_tick(&daemon->counts, &d))
+		log_line(LOG_ERR, "an interval will be longer: %s", d.text);
+	tick_arm(daemon);
+}
+
+static void on_pulse(void *closure)
+{
+	struct daemon *daemon = closure;
+
+	timer_drain(daemon->pulse);
+	malloc_trim(0);
+	budget_check(&daemon->budget, daemon->counts.collector);
+	notify_send(
+		"WATCHDOG=1\nSTATUS=%zu processes, %zu rows; %.2f%% of a CPU, programs included",
+		daemon->counts.last->nr_processes, daemon->counts.last->nr_rows,
+		daemon->budget.used_percent);
+}
+
+static void log_fixed(const struct daemon_config *old, const struct daemon_config *new)
+{
+	if (strcmp(old->socket, new->socket) || strcmp(old->state_dir, new->state_dir) ||
+	    strcmp(old->listen ?: "", new->listen ?: "") ||
+	    old->collector.stacks != new->collector.stacks ||
+	    old->collector.max_tasks != new->collector.max_tasks ||
+	    old->collector.max_rows != new->collector.max_rows ||
+	    old->collector.max_errnos != new->collector.max_errnos ||
+	    old->collector.max_stacks != new->collector.max_stacks)
+		log_line(LOG_WARNING,
+			 "reload: socket, state-dir, listen and what is in [targets] and "
+			 "[tables] change only when the daemon is started anew");
+}
+
+static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
+{
+	daemon->config = config;
+	daemon->service.config = config;
+	daemon->counts.recent.max_bytes = config->recent_bytes;
+	counts_open_history(&daemon->counts, config);
+	budget_set(&daemon->budget, config->budget_percent, config->collector.stacks,
+		   daemon->counts.collector);
+	tick_arm(daemon);
+}
+
+/* What was counted up to here goes into the history by the old rules. */
+static void daemon_reload_config(struct daemon *daemon)
+{
+	const struct daemon_config *config;
+	struct diag d;
+
+	notify_send("RELOADING=1\nMONOTONIC_USEC=%llu",
+		    (unsigned long long)(clock_mono_ns() / 1000));
+	if (counts_tick(&daemon->counts, &d) ||
+	    daemon->reload->read(daemon->reload->closure, &config, &d)) {
+		log_line(LOG_ERR, "the configuration stays as it was: %s", d.text);
+	} else {
+		log_fixed(daemon->config, config);
+		daemon_apply(daemon, config);
+		log_line(LOG_NOTICE, "the configuration was read anew");
+	}
+	notify_send("READY=1");
+}
+
+static void on_signal(void *closure)
+{
+	struct daemon *daemon = closure;
+	struct signalfd_siginfo info;
+
+	if (read(daemon->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP)
+		daemon_reload_config(daemon);
+	else
+		daemon->over = true;
+}
+
+static void on_events(void *closure)
+{
+	/* collector_reclaim() follows each wake-up. */
+	(void)closure;
+}
+
+static void on_local(void *closure)
+{
+	ipc_server_run(((struct daemon *)closure)->local);
+}
+
+static void on_remote(void *closure)
+{
+	ipc_server_run(((struct daemon *)closure)->remote);
+}
+
+/* --- start ------------------------------------------------------------------------------------- */
+
+static int open_signals(struct daemon *daemon)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	daemon->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	daemon->pulse = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return daemon->signals < 0 || daemon->tick < 0 || daemon->pulse < 0 ? -errno : 0;
+}
+
+static int open_loop(struct daemon *daemon, struct diag *d)
+{
+	int err = open_signals(daemon);
+
+	if (!err)
+		err = loop_open(&daemon->loop);
+	if (!err)
+		err = loop_add(&daemon->loop, daemon->signals, on_signal, daemon);
+	if (!err)
+		err = loop_add(&daemon->loop, daemon->tick, on_tick, daemon);
+	if (!err)
+		err = loop_add(&daemon->loop, daemon->pulse, on_pulse, daemon);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for signals and time: %s",
+			      strerror(-err))
+		   : 0;
+}
+
+/* The default group need not exist: then it is root's. */
+static int find_group(const struct daemon_config *config, gid_t *ret, struct diag *d)
+{
+	const struct group *group = getgrnam(config->group ?: DEFAULT_GROUP);
+
+	if (!group && config->group)
+		return diag_set(d, DIAG_USAGE, ENOENT, "--group: there is no group \"%.64s\"",
+				config->group);
+	*ret = group ? group->gr_gid : getegid();
+	return 0;
+}
+
+static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
+{
+	int fd = socket_inherited(d);
+
+	if (fd != -ENOENT)
+		return fd;
+	fd = socket_listen_unix(daemon->config->socket, group, d);
+	if (fd >= 0)
+		daemon->listener = dup(fd);
+	return fd;
+}
+
+static int serve(struct daemon *daemon, int listener, gid_t group, struct ipc_server **ret,
+		 void (*ready)(void *closure), struct diag *d)
+{
+	const struct ipc_server_options options = {
+		.handler = service_answer,
+		.closure = &daemon->service,
+		.group = group,
+	};
+	int err = listener < 0 ? listener : ipc_server_new(listener, &options, ret, d);
+
+	if (err)
+		return err;
+	err = loop_add(&daemon->loop, ipc_server_fd(*ret), ready, daemon);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for clients: %s", strerror(-err))
+		   : 0;
+}
+
+/* For status: all processes, or what was chosen, as far as it fits. */
+static void describe_targets(const struct daemon_config *config, char *buf, size_t size)
+{
+	static const char *const kinds[] = { [SELECT_ALL] = "all processes",
+					     [SELECT_COMM] = "name ",
+					     [SELECT_CGROUP] = "cgroup ",
+					     [SELECT_UNIT] = "unit ",
+					     [SELECT_USER] = "user " };
+	size_t used = 0;
+
+	buf[0] = 0;
+	for (size_t i = 0; i < config->nr_pids && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%spid %d", i ? ", " : "",
+					 config->pids[i]);
+	for (size_t i = 0; i < config->collector.nr_selectors && used < size; i++) {
+		const struct target_selector *selector = &config->collector.selectors[i];
+
+		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "",
+					 kinds[selector->kind], selector->text ?: "");
+	}
+}
+
+static int open_servers(struct daemon *daemon, struct diag *d)
+{
+	gid_t group = 0;
+	int err = find_group(daemon->config, &group, d);
+
+	daemon->service = (struct service){
+		.config = daemon->config,
+		.counts = &daemon->counts,
+		.budget = &daemon->budget,
+	};
+	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
+	if (!err)
+		err = serve(daemon, open_listener(daemon, group, d), group, &daemon->local,
+			    on_local, d);
+	daemon->service.local = daemon->local;
+	if (!err && daemon->config->listen)
+		err = serve(daemon, socket_listen_tcp(daemon->config->listen, d), group,
+			    &daemon->remote, on_remote, d);
+	return err;
+}
+
+static int start_counting(struct daemon *daemon, struct diag *d)
+{
+	int err;
+
+	if (metrics_new(&daemon->config->metrics, &daemon->metrics))
+		return diag_oom(d);
+	daemon->counts.metrics = daemon->metrics;
+	err = counts_open(&daemon->counts, daemon->config, d);
+	if (err)
+		return err;
+	counts_open_history(&daemon->counts, daemon->config);
+	budget_set(&daemon->budget, daemon->config->budget_percent,
+		   daemon->config->collector.stacks, daemon->counts.collector);
+	err = loop_add(&daemon->loop, collector_fd(daemon->counts.collector), on_events, daemon);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for processes: %s", strerror(-err))
+		   : 0;
+}
+
+static void start_timers(struct daemon *daemon)
+{
+	uint64_t watchdog = notify_watchdog_ns() / 2;
+	uint64_t pulse = watchdog && watchdog < PULSE_NS ? watchdog : PULSE_NS;
+
+	timer_arm(daemon->pulse, pulse, pulse);
+	tick_arm(daemon);
+}
+
+/* --- the loop ---------------------------------------------------------------------------------- */
+
+/* The shorter of two times as poll() takes them. */
+static int sooner(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static int patience_ms(const struct daemon *daemon)
+{
+	int patience = sooner(collector_patience_ms(daemon->counts.collector),
+			      ipc_server_patience_ms(daemon->local));
+
+	return daemon->remote ? sooner(patience, ipc_server_patience_ms(daemon->remote)) : patience;
+}
+
+/* Servers also have to cut off clients whose time is up, of which no descriptor tells. */
+static int run_once(struct daemon *daemon, struct diag *d)
+{
+	int err = loop_wait(&daemon->loop, patience_ms(daemon));
+
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot wait: %s", strerror(-err));
+	if (!ipc_server_patience_ms(daemon->local))
+		ipc_server_run(daemon->local);
+	if (daemon->remote && !ipc_server_patience_ms(daemon->remote))
+		ipc_server_run(daemon->remote);
+	err = collector_reclaim(daemon->counts.collector);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
+			      strerror(-err))
+		   : 0;
+}
+
+static int run(struct daemon *daemon, struct diag *d)
+{
+	int err = open_loop(daemon, d);
+
+	/* First of all: whoever cannot answer need not attach. */
+	if (!err)
+		err = open_servers(daemon, d);
+	if (!err)
+		err = start_counting(daemon, d);
+	if (err)
+		return err;
+	start_timers(daemon);
+	log_line(LOG_NOTICE, "version " BPFTRUSS_VERSION ", %u threads; clients ask at %s",
+		 collector_live(daemon->counts.collector), daemon->config->socket);
+	notify_send("READY=1\nSTATUS=counting");
+	while (!err && !daemon->over)
+		err = run_once(daemon, d);
+	if (!err)
+		err = counts_tick(&daemon->counts, d);
+	return err;
+}
+
+int daemon_run(const struct daemon_config *config, const struct daemon_reload *reload,
+	       struct diag *d)
+{
+	struct daemon daemon __cleanup(daemon_done) = {
+		.config = config,
+		.reload = reload,
+		.listener = -1,
+		.loop = LOOP_CLOSED,
+		.signals = -1,
+		.tick = -1,
+		.pulse = -1,
+	};
+
+	/* Else the first large answer that is freed would make the heap keep all later ones. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	/* Its descriptors of BPF maps are not to be taken by whoever may trace it. */
+	prctl(PR_SET_DUMPABLE, 0);
+	return run(&daemon, d);
+}

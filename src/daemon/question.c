@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the reading of parameters. */
+#include "daemon/question.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int question_number(const char *name, const char *text, uint64_t high, uint64_t *ret,
+		    struct diag *d)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.64s\" is no number up to %llu",
+				name, text, (unsigned long long)high);
+	return 0;
+}
+
+/* A number that may be absent: then it stays as it is. */
+static int read_parameter(const struct ipc_request *request, const char *name, uint64_t high,
+			  uint64_t *ret, struct diag *d)
+{
+	const char *text = ipc_parameter(request, name);
+
+	return text ? question_number(name, text, high, ret, d) : 0;
+}
+
+static int add_pid(struct asked_targets *targets, const char *text, struct diag *d)
+{
+	uint64_t pid = 0;
+
+	if (targets->filter.nr_pids == QUESTION_MAX_PIDS)
+		return diag_set(d, DIAG_USAGE, EINVAL, "at most %d pids can be asked for",
+				QUESTION_MAX_PIDS);
+	if (question_number("pid", text, INT32_MAX, &pid, d))
+		return -EINVAL;
+	targets->pids[targets->filter.nr_pids++] = (pid_t)pid;
+	return 0;
+}
+
+static int add_selector(struct asked_targets *targets, enum selector_kind kind, const char *text,
+			struct diag *d)
+{
+	if (targets->filter.nr_selectors == MAX_SELECTORS)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"at most %d names, units, cgroups and users can be asked for",
+				MAX_SELECTORS);
+	targets->selectors[targets->filter.nr_selectors++] = (struct target_selector){ kind, text };
+	return 0;
+}
+
+int question_targets(const struct ipc_request *request, struct asked_targets *ret, struct diag *d)
+{
+	static const struct {
+		const char *name;
+		enum selector_kind kind;
+	} kinds[] = { { "name", SELECT_COMM },
+		      { "unit", SELECT_UNIT },
+		      { "cgroup", SELECT_CGROUP },
+		      { "user", SELECT_USER } };
+	int err = 0;
+
+	ret->filter = (struct process_filter){ .pids = ret->pids, .selectors = ret->selectors };
+	for (size_t i = 0; i < request->nr_parameters && !err; i++) {
+		const char *name = request->parameters[i].name;
+		const char *value = request->parameters[i].value;
+
+		if (!strcmp(name, "pid"))
+			err = add_pid(ret, value, d);
+		for (size_t j = 0; j < ARRAY_SIZE(kinds) && !err; j++) {
+			if (!strcmp(name, kinds[j].name))
+				err = add_selector(ret, kinds[j].kind, value, d);
+		}
+	}
+	return err;
+}
+
+int question_span(const struct ipc_request *request, struct history_question *question,
+		  struct diag *d)
+{
+	uint64_t from = 0, to = 0;
+	int err = read_parameter(request, "from", INT64_MAX, &from, d);
+
+	if (!err)
+		err = read_parameter(request, "to", INT64_MAX, &to, d);
+	if (!err)
+		err = read_parameter(request, "step", INT64_MAX, &question->step_ns, d);
+	question->from_ns = (int64_t)from;
+	question->to_ns = (int64_t)to;
+	return err;
+}

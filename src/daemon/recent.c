@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the list of differences. Invariant: parts are adjacent, the last ends at the last reading. */
+#include "daemon/recent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/join.h"
+
+/* Marks that clients made; beyond, the oldest of them goes and its two parts become one. */
+#define MAX_CLIENT_MARKS 64
+
+/* A day of minutes, and the marks of clients. */
+#define MAX_PARTS (1440 + MAX_CLIENT_MARKS)
+
+/* A histogram of a few buckets, errnos, and what malloc() adds; an estimate is enough. */
+#define ROW_EXTRA_BYTES 256
+
+void recent_init(struct recent *recent, size_t max_bytes)
+{
+	*recent = (struct recent){ .max_bytes = max_bytes };
+}
+
+void recent_clear(struct recent *recent)
+{
+	for (size_t i = 0; i < recent->nr_parts; i++)
+		snapshot_free(recent->parts[i].counts);
+	recent->nr_parts = 0;
+	recent->bytes = 0;
+}
+
+void recent_done(struct recent *recent)
+{
+	recent_clear(recent);
+	free(recent->parts);
+}
+
+static size_t snapshot_bytes(const struct snapshot *snapshot)
+{
+	return sizeof(*snapshot) + snapshot->nr_rows * (sizeof(struct row) + ROW_EXTRA_BYTES) +
+	       snapshot->nr_processes * sizeof(struct process);
+}
+
+static void part_remove(struct recent *recent, size_t index)
+{
+	recent->bytes -= recent->parts[index].bytes;
+	snapshot_free(recent->parts[index].counts);
+	recent->nr_parts--;
+	memmove(&recent->parts[index], &recent->parts[index + 1],
+		(recent->nr_parts - index) * sizeof(*recent->parts));
+}
+
+/* The mark between a part and the next one goes. */
+static int part_join_next(struct recent *recent, size_t index)
+{
+	struct recent_part *part = &recent->parts[index], *next = part + 1;
+	const struct snapshot *both[] = { part->counts, next->counts };
+	struct snapshot *joined;
+
+	if (snapshot_join(both, ARRAY_SIZE(both), next->counts, &joined))
+		return -ENOMEM;
+	snapshot_free(next->counts);
+	recent->bytes -= next->bytes;
+	next->counts = joined;
+	next->start_mark = part->start_mark;
+	next->bytes = snapshot_bytes(joined);
+	recent->bytes += next->bytes;
+	part_remove(recent, index);
+	return 0;
+}
+
+static int recent_limit_client_marks(struct recent *recent)
+{
+	size_t count = 0, oldest = 0;
+
+	for (size_t i = recent->nr_parts; i-- > 0;) {
+		if (recent->parts[i].ends_tick)
+			continue;
+		oldest = i;
+		count++;
+	}
+	/* The latest mark ends no two parts yet. */
+	return count > MAX_CLIENT_MARKS && oldest + 1 < recent->nr_parts
+		       ? part_join_next(recent, oldest)
+		       : 0;
+}
+
+/* Parts that are in the history, or tried to be: those since the last tick go nowhere else. */
+static size_t recent_droppable(const struct recent *recent)
+{
+	for (size_t i = recent->nr_parts - 1; i-- > 0;) {
+		if (recent->parts[i].ends_tick)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Marks since the last tick go when memory does: the sum of their parts is still needed. */
+static int recent_limit_memory(struct recent *recent)
+{
+	size_t droppable = recent_droppable(recent);
+
+	for (; droppable && (recent->bytes > recent->max_bytes || recent->nr_parts > MAX_PARTS);
+	     droppable--) {
+		part_remove(recent, 0);
+		recent->dropped++;
+	}
+	while (recent->bytes > recent->max_bytes && recent->nr_parts > droppable + 1) {
+		if (part_join_next(recent, droppable))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int recent_add(struct recent *recent, struct snapshot *difference, bool ends_tick)
+{
+	struct recent_part *grown =
+		reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
+
+	if (!grown) {
+		snapshot_free(difference);
+		return -ENOMEM;
+	}
+	recent->parts = grown;
+	snapshot_keep_counts(difference);
+	grown[recent->nr_parts++] = (struct recent_part){
+		.counts = difference,
+		.start_mark = difference->end_mono_ns - difference->elapsed_ns,
+		.end_mark = difference->end_mono_ns,
+		.bytes = snapshot_bytes(difference),
+		.ends_tick = ends_tick,
+	};
+	recent->bytes += grown[recent->nr_parts - 1].bytes;
+	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
+}
+
+bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret)
+{
+	for (size_t i = 0; i < recent->nr_parts; i++) {
+		if (recent->parts[i].start_mark == mark) {
+			*ret = i;
+			return true;
+		}
+	}
+	*ret = recent->nr_parts;
+	return recent->nr_parts && recent->parts[recent->nr_parts - 1].end_mark == mark;
+}
+
+bool recent_find_before(const struct recent *recent, uint64_t mark, size_t *ret)
+{
+	for (size_t i = recent->nr_parts; i-- > 0;) {
+		if (recent->parts[i].start_mark <= mark) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int recent_sum(const struct recent *recent, size_t first, const struct snapshot *now,
+	       struct snapshot **ret)
+{
+	size_t count = recent->nr_parts - first;
+	const struct snapshot **parts __cleanup(freep) = calloc(count + 1, sizeof(*parts));
+
+	if (!parts)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		parts[i] = recent->parts[first + i].counts;
+	return snapshot_join(parts, count, now, ret);
+}

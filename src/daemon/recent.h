@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What was counted lately, process by process: the differences between consecutive readings, so
+ * that any span between two of them can be told. A reading is known by its mark: the
+ * CLOCK_MONOTONIC time it speaks of, struct snapshot.end_mono_ns. Memory is bounded; the oldest
+ * goes first.
+ */
+#ifndef BPFTRUSS_RECENT_H
+#define BPFTRUSS_RECENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/snapshot.h"
+
+struct recent_part {
+	struct snapshot *counts; /* owned; a difference without what is true at one moment only */
+	uint64_t start_mark, end_mark;
+	size_t bytes;
+	bool ends_tick; /* its end is kept before that of others */
+};
+
+struct recent {
+	struct recent_part *parts; /* owned; each begins where the one before ends */
+	size_t nr_parts;
+	size_t bytes, max_bytes;
+	uint64_t dropped; /* parts that found no room */
+};
+
+void recent_init(struct recent *recent, size_t max_bytes);
+
+void recent_done(struct recent *recent);
+
+/* Forgets everything: the next part need not begin where the last one ended. */
+void recent_clear(struct recent *recent);
+
+/* Takes over a difference, which is freed on failure too. Returns 0 or -ENOMEM. */
+int recent_add(struct recent *recent, struct snapshot *difference, bool ends_tick);
+
+/* The first part after a mark, nr_parts for the latest mark. False when it is not known any more. */
+bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret);
+
+/* The same of the latest mark that is no later; false when it is earlier than all. */
+bool recent_find_before(const struct recent *recent, uint64_t mark, size_t *ret);
+
+/* Sum of all parts from an index on, as of the reading now, with which the last of them ends. */
+int recent_sum(const struct recent *recent, size_t first, const struct snapshot *now,
+	       struct snapshot **ret);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns what the daemon knows of itself, for its status and its metrics. */
+#include "daemon/service_private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "store/history.h"
+
+static uint64_t resident_bytes(void)
+{
+	FILE *file __cleanup(fclosep) = fopen("/proc/self/statm", "re");
+	unsigned long long size, resident = 0;
+
+	if (!file || fscanf(file, "%llu %llu", &size, &resident) != 2)
+		return 0;
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void status_counting(const struct service *s, struct daemon_status *ret)
+{
+	const struct snapshot *last = s->counts->last;
+
+	ret->host = last->host;
+	ret->kernel = last->kernel;
+	ret->start_ns = last->start_ns;
+	ret->now_ns = clock_real_ns();
+	/* The last reading may be some time ago. */
+	ret->uptime_ns = last->elapsed_ns + clock_mono_ns() - last->end_mono_ns;
+	ret->targets = s->targets;
+	ret->rows = last->nr_rows;
+	ret->losses = &last->losses;
+}
+
+/* The one of stacks is not there unless they are taken. */
+static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
+{
+	const struct {
+		const char *name;
+		const struct table_fill *fill;
+	} tables[] = { { "threads", &cost->records },
+		       { "rows", &cost->slots },
+		       { "errnos", &cost->tallies },
+		       { "foreign", &cost->foreign },
+		       { "stacks", &cost->stacks } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		if (tables[i].fill->capacity)
+			ret->tables[ret->nr_tables++] =
+				(struct status_table){ tables[i].name, tables[i].fill->used,
+						       tables[i].fill->capacity };
+	}
+}
+
+static void status_cost(const struct service *s, struct daemon_status *ret)
+{
+	static const char *const steps[NR_STEP] = { [STEP_NORMAL] = "normal",
+						    [STEP_NO_STACKS] = "no_stacks",
+						    [STEP_NO_ERRNOS] = "no_errnos" };
+	const struct budget *budget = s->budget;
+	struct collector_cost cost;
+
+	if (!collector_cost(s->counts->collector, &cost)) {
+		ret->has_call_ns = cost.call_samples > 0;
+		ret->call_ns = (uint64_t)cost.call_ns;
+		ret->samples = cost.call_samples;
+		ret->kernel_bytes = cost.kernel_bytes;
+		ret->threads = cost.threads;
+		ret->processes = cost.processes;
+		status_tables(&cost, ret);
+	}
+	ret->own_cpu_ns = budget_own_ns();
+	ret->resident_bytes = resident_bytes();
+	ret->has_percent = budget->used_percent >= 0;
+	ret->own_percent = budget->own_percent;
+	ret->used_percent = budget->used_percent;
+	ret->budget_percent = budget->limit_percent;
+	ret->step = steps[budget->step];
+}
+
+static void status_past(const struct service *s, struct daemon_status *ret)
+{
+	const struct recent *recent = &s->counts->recent;
+	struct history_size size = { 0 };
+
+	ret->history_trouble = s->counts->history_trouble;
+	ret->has_history = s->counts->history && !history_size(s->counts->history, &size);
+	ret->history_bytes = size.bytes;
+	for (int i = 0; i < NR_HISTORY_LEVEL; i++)
+		ret->history_intervals += size.intervals[i];
+	ret->history_failed = size.failed;
+	ret->history_first_ns = size.first_ns;
+	ret->interval_ns = s->config->interval_ns;
+	ret->recent_start_ns =
+		recent->nr_parts ? recent->parts[0].counts->start_ns : s->counts->last->start_ns;
+	ret->recent_bytes = recent->bytes;
+}
+
+void service_status(const struct service *s, struct daemon_status *ret)
+{
+	struct ipc_server_counts clients;
+
+	memset(ret, 0, sizeof(*ret));
+	status_counting(s, ret);
+	status_cost(s, ret);
+	status_past(s, ret);
+	ipc_server_counts(s->local, &clients);
+	ret->clients = clients.clients;
+	ret->requests = clients.requests;
+	ret->refused = clients.refused;
+	ret->malformed = clients.malformed;
+}
+
+static void metrics_cost(const struct service *s, struct metrics_self *ret)
+{
+	struct daemon_status tables = { 0 };
+	struct collector_cost cost;
+
+	if (collector_cost(s->counts->collector, &cost))
+		return;
+	ret->has_program_run = cost.call_samples > 0;
+	ret->program_run_ns = cost.programs_ns;
+	status_tables(&cost, &tables);
+	for (size_t i = 0; i < tables.nr_tables && i < METRICS_MAX_TABLES; i++) {
+		ret->tables[i].name = tables.tables[i].name;
+		ret->tables[i].entries = tables.tables[i].used;
+		ret->tables[i].capacity = tables.tables[i].capacity;
+		ret->nr_tables++;
+	}
+}
+
+void service_metrics_self(const struct service *s, struct metrics_self *ret)
+{
+	struct history_size size = { 0 };
+
+	*ret = (struct metrics_self){
+		.version = BPFTRUSS_VERSION,
+		.attached = true,
+		.budget_step = s->budget->step,
+		.scrapes = s->scrapes,
+		.scrape_ns = s->scrape_ns,
+		.start_ns = (uint64_t)s->counts->last->start_ns,
+		.cpu_ns = budget_own_ns(),
+		.resident_bytes = resident_bytes(),
+	};
+	metrics_cost(s, ret);
+	ret->has_store = s->counts->history && !history_size(s->counts->history, &size);
+	ret->store_bytes = size.bytes;
+	ret->store_intervals = size.appended;
+	ret->store_failed = size.failed;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the routes. Whoever may ask sees everything that is counted: root, the daemon's own user
+ * and the group of its socket. Only the first two may change baselines. Over TCP there is nothing but
+ * /metrics.
+ */
+#include "daemon/service_private.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum route_right {
+	RIGHT_ANYBODY, /* who reached us: also over TCP */
+	RIGHT_READ,
+	RIGHT_CHANGE,
+};
+
+static const struct route {
+	enum ipc_method method;
+	const char *path;
+	bool has_name; /* one more component follows */
+	enum route_right right;
+	void (*answer)(struct service *service, const struct ipc_request *request,
+		       struct ipc_answer *answer);
+} routes[] = {
+	{ IPC_GET, "/metrics", false, RIGHT_ANYBODY, answer_metrics },
+	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, answer_snapshot },
+	{ IPC_GET, "/v1/status", false, RIGHT_READ, answer_status },
+	{ IPC_GET, "/v1/history", false, RIGHT_READ, answer_history },
+	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, answer_baselines },
+	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, answer_baseline },
+	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, answer_save },
+	{ IPC_DELETE, "/v1/baselines/", true, RIGHT_CHANGE, answer_remove },
+};
+
+static bool route_matches(const struct route *route, const char *path)
+{
+	size_t length = strlen(route->path);
+
+	if (!route->has_name)
+		return !strcmp(path, route->path);
+	return !strncmp(path, route->path, length) && path[length] && !strchr(path + length, '/');
+}
+
+static bool peer_may(const struct ipc_peer *peer, enum route_right right)
+{
+	bool owner = peer->known && (peer->uid == 0 || peer->uid == geteuid());
+
+	switch (right) {
+	case RIGHT_CHANGE:
+		return owner;
+	case RIGHT_READ:
+		return owner || (peer->known && peer->in_group);
+	default:
+		return !peer->known || owner || peer->in_group;
+	}
+}
+
+void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
+{
+	struct service *service = closure;
+	bool known = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		if (!route_matches(&routes[i], request->path))
+			continue;
+		known = true;
+		if (routes[i].method != request->method)
+			continue;
+		if (peer_may(&request->peer, routes[i].right))
+			routes[i].answer(service, request, answer);
+		else
+			ipc_answer_error(answer, 403,
+					 "you may not: ask as root, or to read as a member of the "
+					 "socket's group");
+		return;
+	}
+	if (known)
+		ipc_answer_error(answer, 405, "this path knows no such method");
+	else
+		ipc_answer_error(answer, 404, "no such path; docs/PROTOCOL.md lists them");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the daemon answers: docs/PROTOCOL.md, and who may ask. */
+#ifndef BPFTRUSS_SERVICE_H
+#define BPFTRUSS_SERVICE_H
+
+#include "daemon/budget.h"
+#include "daemon/config.h"
+#include "daemon/counts.h"
+#include "ipc/server.h"
+#include "report/status.h"
+
+/* All borrowed but the counters. */
+struct service {
+	const struct daemon_config *config;
+	struct counts *counts;
+	const struct budget *budget;
+	struct ipc_server *local; /* of the unix socket */
+	char targets[256];        /* who is counted, in words */
+	uint64_t scrapes;         /* of /metrics */
+	uint64_t scrape_ns;       /* what the last one took */
+};
+
+/* The ipc_handler; closure is a struct service. */
+void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer);
+
+/* What `bpftruss status` shows; also the source of metrics about the daemon itself. */
+void service_status(const struct service *service, struct daemon_status *ret);
+
+#endif

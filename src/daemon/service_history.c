@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns what is answered of the past: history and baselines. */
+#include "daemon/service_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/question.h"
+#include "report/timeline.h"
+
+static int need_history(const struct service *s, struct diag *d)
+{
+	if (s->counts->history)
+		return 0;
+	return diag_set(d, DIAG_FAILED, ENODATA, "no history is kept%s%s",
+			s->counts->history_trouble[0] ? ": " : "", s->counts->history_trouble);
+}
+
+int service_ask_history(const struct service *s, const struct ipc_request *request,
+			struct timeline *ret, struct diag *d)
+{
+	struct history_question question = { 0 };
+	struct asked_targets targets;
+	int err = need_history(s, d);
+
+	if (!err)
+		err = question_targets(request, &targets, d);
+	if (!err)
+		err = question_span(request, &question, d);
+	if (err)
+		return err;
+	question.filter = targets.filter;
+	return history_ask(s->counts->history, &question, ret, d);
+}
+
+void answer_history(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct diag d;
+	int err = service_ask_history(s, request, &timeline, &d);
+	FILE *body;
+
+	if (err) {
+		answer_failed(answer, err, &d);
+		return;
+	}
+	body = answer_open(answer);
+	answer_close(answer, body, body ? report_timeline_json(&timeline, body) : -ENOMEM,
+		     CONTENT_JSON);
+}
+
+void answer_baselines(struct service *s, const struct ipc_request *request,
+		      struct ipc_answer *answer)
+{
+	struct baseline *list __cleanup(freep) = NULL;
+	size_t count = 0;
+	struct diag d;
+	int err = need_history(s, &d);
+	FILE *body;
+
+	(void)request;
+	if (!err)
+		err = baseline_list(s->counts->history, &list, &count, &d);
+	if (err) {
+		answer_failed(answer, err, &d);
+		return;
+	}
+	body = answer_open(answer);
+	answer_close(answer, body, body ? report_baselines_json(list, count, body) : -ENOMEM,
+		     CONTENT_JSON);
+}
+
+static const char *baseline_of(const struct ipc_request *request)
+{
+	return strrchr(request->path, '/') + 1;
+}
+
+void answer_baseline(struct service *s, const struct ipc_request *request,
+		     struct ipc_answer *answer)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	struct asked_targets targets;
+	struct diag d;
+	int err = need_history(s, &d);
+
+	if (!err)
+		err = question_targets(request, &targets, &d);
+	if (!err)
+		err = baseline_load(s->counts->history, baseline_of(request), &snapshot, &d);
+	if (!err && snapshot_filter(snapshot, &targets.filter, &chosen))
+		err = diag_oom(&d);
+	if (err)
+		answer_failed(answer, err, &d);
+	else
+		answer_with_snapshot(chosen, answer);
+}
+
+static void answer_with_nothing(struct ipc_answer *answer)
+{
+	FILE *body = answer_open(answer);
+
+	answer_close(answer, body, body && fputs("{\"schema\":1}\n", body) < 0 ? -ENOMEM : 0,
+		     CONTENT_JSON);
+}
+
+void answer_save(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct diag d;
+	int err = service_ask_history(s, request, &timeline, &d);
+
+	if (!err && !timeline.nr_steps)
+		err = diag_set(&d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
+	if (!err)
+		err = baseline_save(s->counts->history, baseline_of(request), &timeline.steps[0],
+				    ipc_parameter(request, "replace") != NULL, &d);
+	if (err)
+		answer_failed(answer, err, &d);
+	else
+		answer_with_nothing(answer);
+}
+
+void answer_remove(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)
+{
+	struct diag d;
+	int err = need_history(s, &d);
+
+	if (!err)
+		err = baseline_remove(s->counts->history, baseline_of(request), &d);
+	if (err)
+		answer_failed(answer, err, &d);
+	else
+		answer_with_nothing(answer);
+}
