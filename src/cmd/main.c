@@ -16,8 +16,9 @@ static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{ "doctor", doctor_main },
-	{ "top", top_main },
+	{ "baseline", baseline_main }, { "compare", compare_main }, { "daemon", daemon_main },
+	{ "doctor", doctor_main },     { "history", history_main }, { "snapshot", snapshot_main },
+	{ "status", status_main },     { "top", top_main },
 };
 
 /* A report must not land in a file that took the number of a closed stdout or stderr. */

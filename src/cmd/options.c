@@ -127,8 +127,7 @@ static const struct option_table option_table = {
 	.command_follows = true,
 };
 
-/* What some options ask of others. */
-static void options_derive(struct options *o)
+void options_derive_report(struct options *o)
 {
 	/* With stacks it is these that are many. */
 	if (o->show_stacks) {
@@ -137,6 +136,12 @@ static void options_derive(struct options *o)
 	}
 	if (o->format == FORMAT_TRUSS && (o->table.keys || options_shape_table(o)))
 		o->format = FORMAT_WIDE;
+}
+
+/* What some options ask of others. */
+static void options_derive(struct options *o)
+{
+	options_derive_report(o);
 	o->collector.wait = o->wait;
 	o->collector.by_thread = o->table.keys & GROUP_TID;
 	o->collector.by_arg0 = o->table.keys & GROUP_ARG0;

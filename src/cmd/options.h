@@ -64,6 +64,13 @@ bool options_shape_table(const struct options *options);
 /* Returns 0, or fills d with why these options make no sense together. */
 int options_check(const struct options *options, struct diag *d);
 
+/* What options of reports ask of each other, and whether that makes sense: for every verb. */
+void options_derive_report(struct options *options);
+int options_check_report(const struct options *options, struct diag *d);
+
+/* Whether any report or file is asked for that shows call stacks. */
+bool options_want_stacks(const struct options *options);
+
 void options_done(struct options *options);
 
 /* The text of --help. */

@@ -12,6 +12,15 @@ bool options_shape_table(const struct options *o)
 	       o->table.errors_only || o->table.waiting;
 }
 
+bool options_want_stacks(const struct options *o)
+{
+	for (int i = 0; i < NR_STACK_FILE; i++) {
+		if (o->stack_files[i])
+			return true;
+	}
+	return o->show_stacks;
+}
+
 /* A format, and what it cannot obey. */
 struct format_limit {
 	enum report_format format;
@@ -86,7 +95,7 @@ static const char *path_given_twice(const struct options *o)
 }
 
 /* Options that would change nothing are refused: whoever gives one expects something of it. */
-static int options_check_table(const struct options *o, struct diag *d)
+int options_check_report(const struct options *o, struct diag *d)
 {
 	const struct column *unknown = column_unknown(&o->table);
 
@@ -153,7 +162,7 @@ int options_check(const struct options *o, struct diag *d)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
-	err = options_check_table(o, d);
+	err = options_check_report(o, d);
 	if (!err)
 		err = options_check_debug(o, d);
 	if (err)

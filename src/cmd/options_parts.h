@@ -11,6 +11,10 @@ extern const struct option_part target_options;
 /* What a report is like. */
 extern const struct option_part report_options;
 
+/* Those of them that a comparison and a timeline obey. */
+extern const struct option_part comparison_options;
+extern const struct option_part timeline_options;
+
 /* How large the tables are, and what stacks tell. */
 extern const struct option_part collect_options;
 

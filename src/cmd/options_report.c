@@ -237,3 +237,25 @@ static const struct option_def defs[] = {
 };
 
 const struct option_part report_options = { defs, ARRAY_SIZE(defs) };
+
+/* The same words mean the same where only some of them make sense. */
+static const struct option_def comparison_defs[] = {
+	{ "trace", "[!]LIST", "report only (or, with !, all but) these calls and %classes",
+	  set_only, 't' },
+	{ "json", NULL, "one JSON object instead of the table", set_json, 0 },
+	{ "by", "KEYS", "rows by pid,tid,comm,unit,user,syscall,abi,arg0", set_by, 0 },
+	{ "top", "N", "only the first N rows; the others are added up", set_top, 0 },
+	{ "waiting", "[!]LIST", "calls that wait for work, in the wide table", set_waiting, 0 },
+};
+
+const struct option_part comparison_options = { comparison_defs, ARRAY_SIZE(comparison_defs) };
+
+static const struct option_def timeline_defs[] = {
+	{ "trace", "[!]LIST", "report only (or, with !, all but) these calls and %classes",
+	  set_only, 't' },
+	{ "json", NULL, "one JSON object instead of the table", set_json, 0 },
+	{ "csv", NULL, "comma-separated values", set_csv, 0 },
+	{ "waiting", "[!]LIST", "calls that wait for work, in the wide table", set_waiting, 0 },
+};
+
+const struct option_part timeline_options = { timeline_defs, ARRAY_SIZE(timeline_defs) };

@@ -45,12 +45,11 @@ static int write_truss(const struct output *output, const struct options *o,
 	return report_truss(snapshot, output->stream);
 }
 
-/* As wide as the terminal; what goes elsewhere has 80 columns, as any terminal has. */
-static int output_width(const struct output *output)
+int output_width(FILE *stream)
 {
 	struct winsize size;
 
-	if (ioctl(fileno(output->stream), TIOCGWINSZ, &size) || !size.ws_col)
+	if (ioctl(fileno(stream), TIOCGWINSZ, &size) || !size.ws_col)
 		return 80;
 	return size.ws_col;
 }
@@ -60,7 +59,7 @@ static int write_wide(const struct output *output, const struct options *o,
 {
 	struct table_options table = o->table;
 
-	table.width = output_width(output);
+	table.width = output_width(output->stream);
 	return report_wide(snapshot, &table, output->stream);
 }
 

@@ -26,4 +26,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 
 void output_done(struct output *output);
 
+/* As wide as the terminal; what goes elsewhere has 80 columns, as any terminal has. */
+int output_width(FILE *stream);
+
 #endif

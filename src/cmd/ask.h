@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the verbs that ask a daemon have in common: which one, and questions about processes. */
+#ifndef BPFTRUSS_ASK_H
+#define BPFTRUSS_ASK_H
+
+#include "base/diag.h"
+#include "cmd/options.h"
+#include "cmd/options_parts.h"
+#include "ipc/client.h"
+#include "model/snapshot.h"
+
+/* The options of such a verb: a struct that begins with this one. */
+struct ask_options {
+	struct options report; /* first, as all shared parts want it */
+	const char *socket;    /* NULL: the default */
+	const char *state_dir; /* the same */
+	const char *since;
+	const char *from, *to, *step; /* as the user wrote them */
+	bool replace;
+	bool has_fail_over;
+	double fail_over; /* percent */
+};
+
+/* --socket, --state-dir, --help. */
+extern const struct option_part ask_part;
+
+/* --from, --to. */
+extern const struct option_part span_part;
+
+/*
+ * Reads the options of a verb; words gets the index of the first word that is none. Returns 0, or
+ * fills d and returns -errno; ask_options_done() is due in both cases.
+ */
+int ask_options_parse(const struct option_table *table, int argc, char **argv,
+		      struct ask_options *ret, int *words, struct diag *d);
+
+void ask_options_done(struct ask_options *options);
+
+const char *ask_socket(const struct ask_options *options);
+
+/* Adds the targets as parameters. */
+void ask_add_targets(struct ipc_target *target, const struct ask_options *options);
+
+/* A parameter that is a time of day in ns. */
+void ask_add_number(struct ipc_target *target, const char *name, int64_t value);
+
+/* Adds what --from and --to say; those that are absent stay so. A usage error if they make none. */
+int ask_add_span(struct ipc_target *target, const struct ask_options *options, struct diag *d);
+
+/* One question. Returns 0 or -errno with d filled. */
+int ask(const struct ask_options *options, enum ipc_method method, struct ipc_target *target,
+	struct ipc_reply *ret, struct diag *d);
+
+/* A snapshot with its stacks. */
+struct asked_snapshot {
+	struct snapshot *snapshot;
+	struct stack_table *stacks;
+};
+
+void asked_snapshot_done(struct asked_snapshot *asked);
+
+int asked_snapshot_parse(const char *text, size_t size, struct asked_snapshot *ret, struct diag *d);
+
+/* From a file that somebody saved. */
+int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
+
+#endif

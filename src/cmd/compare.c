@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns `bpftruss compare`: where its two sides come from, and its exit status. */
+#include "report/compare.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/moment.h"
+#include "cmd/arguments.h"
+#include "cmd/ask.h"
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "model/filter.h"
+#include "model/query.h"
+
+/* What "now" is: long enough to have some calls in it. */
+#define NOW_NS (60 * NS_PER_SEC)
+
+static int set_fail_over(void *options, const char *arg, struct diag *d)
+{
+	struct ask_options *o = options;
+
+	return parse_percent("--fail-over", arg, &o->fail_over, d);
+}
+
+static const struct option_def compare_defs[] = {
+	{ "fail-over", "PERCENT", "exit with 3 if calls, errors, time or p99 rose by more",
+	  set_fail_over, 0 },
+};
+
+static const struct option_part compare_part = { compare_defs, ARRAY_SIZE(compare_defs) };
+
+static const struct option_table option_table = {
+	.parts = { &compare_part, &target_options, &comparison_options, &ask_part },
+	.help_command = "bpftruss compare --help",
+};
+
+static void print_help(void)
+{
+	puts("usage: bpftruss compare A B [options]\n"
+	     "\n"
+	     "What changed from A to B, each of which is a baseline, a snapshot that was saved "
+	     "with\n"
+	     "--json, a span (10m: the last ten minutes; FROM..TO), or now: the last minute. What\n"
+	     "changed most in time comes first, with a word on whether that is more than "
+	     "chance.\n");
+	option_table_print(&option_table);
+	puts("\n"
+	     "  bpftruss compare monday now                    is this a normal Monday?\n"
+	     "  bpftruss compare before.json after.json        did the new release help?\n"
+	     "  bpftruss compare \"yesterday 14:00..yesterday 15:00\" 14:00..15:00 --by unit\n"
+	     "  bpftruss compare monday 10m --fail-over 20%    for cron: exit status 3 if not\n"
+	     "\n"
+	     "Exit status: 0 ok, 1 failure, 2 usage, 3 --fail-over found a regression.\n"
+	     "bpftruss(8) has the details.");
+}
+
+/* A span of the daemon's history. */
+static int target_span(const char *text, struct ipc_target *target, struct diag *d)
+{
+	int64_t from, to;
+	int err = span_parse("compare", text, clock_real_ns(), &from, &to, d);
+
+	if (err)
+		return err;
+	ipc_target_init(target, "/v1/snapshot");
+	ask_add_number(target, "from", from);
+	ask_add_number(target, "to", to);
+	return 0;
+}
+
+static void target_baseline(const char *name, struct ipc_target *target)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/v1/baselines/%.200s", name);
+	ipc_target_init(target, path);
+}
+
+/* Whom to ask for one side. */
+static int target_of(const char *text, struct ipc_target *target, struct diag *d)
+{
+	uint64_t ago_ns = NOW_NS;
+
+	if (span_is(text))
+		return target_span(text, target, d);
+	if (strcmp(text, "now") && duration_parse("compare", text, &ago_ns, NULL)) {
+		target_baseline(text, target);
+		return 0;
+	}
+	ipc_target_init(target, "/v1/snapshot");
+	ask_add_number(target, "since", (int64_t)ago_ns);
+	return 0;
+}
+
+static int side_ask(const char *text, const struct ask_options *o, struct asked_snapshot *ret,
+		    struct diag *d)
+{
+	struct ipc_target target __cleanup(ipc_target_done) = { 0 };
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	struct diag why;
+	int err = target_of(text, &target, d);
+
+	if (err)
+		return err;
+	ask_add_targets(&target, o);
+	err = ask(o, IPC_GET, &target, &reply, &why);
+	if (err == -ENOENT)
+		return diag_set(d, DIAG_FAILED, ENOENT,
+				"\"%.100s\" is neither a file nor a span, and %.300s", text,
+				why.text);
+	if (err)
+		return diag_set(d, why.kind, -err, "%.500s", why.text);
+	return asked_snapshot_parse(reply.body, reply.size, ret, d);
+}
+
+/* A saved snapshot has everybody in it. */
+static int side_load(const char *path, const struct ask_options *o, struct asked_snapshot *ret,
+		     struct diag *d)
+{
+	const struct targets *targets = &o->report.targets;
+	const struct process_filter filter = { targets->pids, targets->nr_pids, targets->selectors,
+					       targets->nr_selectors };
+	struct snapshot *all __cleanup(snapshot_freep) = NULL;
+	int err = asked_snapshot_load(path, ret, d);
+
+	if (err)
+		return err;
+	all = steal_ptr(&ret->snapshot);
+	return snapshot_filter(all, &filter, &ret->snapshot) ? diag_oom(d) : 0;
+}
+
+static int side_get(const char *text, const struct ask_options *o, struct asked_snapshot *ret,
+		    struct diag *d)
+{
+	struct snapshot *all __cleanup(snapshot_freep) = NULL;
+	int err = access(text, F_OK) ? side_ask(text, o, ret, d) : side_load(text, o, ret, d);
+
+	if (err)
+		return err;
+	all = steal_ptr(&ret->snapshot);
+	return snapshot_select(all, o->report.only, &ret->snapshot) ? diag_oom(d) : 0;
+}
+
+static int write_report(const struct ask_options *o, const struct compare_input *input,
+			const struct compare_view *view, struct diag *d)
+{
+	struct table_options table = o->report.table;
+	int err;
+
+	table.width = output_width(stdout);
+	err = o->report.format == FORMAT_JSON ? report_comparison_json(input, view, stdout)
+					      : report_comparison(input, view, &table, stdout);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
+		   : 0;
+}
+
+static int run(const struct ask_options *o, char **words, bool *ret_failed, struct diag *d)
+{
+	struct asked_snapshot a __cleanup(asked_snapshot_done) = { 0 };
+	struct asked_snapshot b __cleanup(asked_snapshot_done) = { 0 };
+	struct compare_view view __cleanup(compare_view_done) = { 0 };
+	int err = side_get(words[0], o, &a, d);
+
+	if (!err)
+		err = side_get(words[1], o, &b, d);
+	if (err)
+		return err;
+	const struct compare_input input = { { words[0], a.snapshot },
+					     { words[1], b.snapshot },
+					     o->fail_over };
+
+	if (compare_view_make(&input, &o->report.table, &view))
+		return diag_oom(d);
+	*ret_failed = view.failed > 0;
+	return write_report(o, &input, &view, d);
+}
+
+int compare_main(int argc, char **argv)
+{
+	struct ask_options o __cleanup(ask_options_done);
+	bool failed = false;
+	struct diag d;
+	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+
+	if (!err && o.report.help) {
+		print_help();
+		return STATUS_OK;
+	}
+	if (!err && argc - words != 2)
+		err = diag_set(&d, DIAG_USAGE, EINVAL,
+			       "compare: give two of baseline, saved snapshot, span and now; "
+			       "'bpftruss compare --help' tells more");
+	if (!err && o.report.table.keys & (GROUP_TID | GROUP_ARG0))
+		err = diag_set(&d, DIAG_USAGE, EINVAL,
+			       "--by: threads and first arguments are not compared");
+	if (!err)
+		err = run(&o, argv + words, &failed, &d);
+	if (err)
+		return cmd_fail(&d);
+	return failed ? STATUS_REGRESSION : STATUS_OK;
+}

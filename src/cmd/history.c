@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns `bpftruss history`: from the daemon, or from its file when none runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/moment.h"
+#include "cmd/ask.h"
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "daemon/config.h"
+#include "model/query.h"
+#include "report/timeline.h"
+#include "store/history.h"
+
+/* About so many lines unless --step says how long each is. */
+#define LINES_WANTED 24
+
+static int set_step(void *options, const char *arg, struct diag *d)
+{
+	(void)d;
+	((struct ask_options *)options)->step = arg;
+	return 0;
+}
+
+static const struct option_def history_defs[] = {
+	{ "step", "SPAN", "a line each 1m, 10m, 1h, 1d …; all for one (default: to fit)", set_step,
+	  0 },
+};
+
+static const struct option_part history_part = { history_defs, ARRAY_SIZE(history_defs) };
+
+static const struct option_table option_table = {
+	.parts = { &span_part, &history_part, &target_options, &timeline_options, &ask_part },
+	.help_command = "bpftruss history --help",
+};
+
+static void print_help(void)
+{
+	puts("usage: bpftruss history [options]\n"
+	     "\n"
+	     "What was counted in the past, step by step, and when nobody counted. Without "
+	     "--from,\n"
+	     "the last day.\n");
+	option_table_print(&option_table);
+	puts("\n"
+	     "  bpftruss history                              the last day\n"
+	     "  bpftruss history --from 9:00 --to 9:30 --step 1m -u nginx.service\n"
+	     "  bpftruss history --from 7d --step 1h -t fsync --csv > fsync.csv\n"
+	     "\n"
+	     "Exit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");
+}
+
+/* The least of the steps people think in, so that few enough lines come out. */
+static uint64_t step_to_fit(uint64_t span_ns)
+{
+	static const uint64_t seconds[] = { 60,   120,  300,   600,   1200,  1800,
+					    3600, 7200, 10800, 21600, 43200, 86400 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
+		if (span_ns / (seconds[i] * NS_PER_SEC) <= LINES_WANTED)
+			return seconds[i] * NS_PER_SEC;
+	}
+	return 7 * 86400 * NS_PER_SEC;
+}
+
+static int question_make(const struct ask_options *o, struct history_question *ret, struct diag *d)
+{
+	const struct targets *targets = &o->report.targets;
+	int64_t now = clock_real_ns();
+	int err = 0;
+
+	*ret = (struct history_question){
+		.from_ns = now - 86400 * (int64_t)NS_PER_SEC,
+		.to_ns = now,
+		.filter = { targets->pids, targets->nr_pids, targets->selectors,
+			    targets->nr_selectors },
+	};
+	if (o->from)
+		err = moment_parse("--from", o->from, now, &ret->from_ns, d);
+	if (!err && o->to)
+		err = moment_parse("--to", o->to, now, &ret->to_ns, d);
+	if (!err && ret->to_ns <= ret->from_ns)
+		err = diag_set(d, DIAG_USAGE, EINVAL,
+			       "--from, --to: the end is not after the begin");
+	if (err)
+		return err;
+	ret->step_ns = step_to_fit((uint64_t)(ret->to_ns - ret->from_ns));
+	if (!o->step)
+		return 0;
+	ret->step_ns = 0;
+	return strcmp(o->step, "all") ? duration_parse("--step", o->step, &ret->step_ns, d) : 0;
+}
+
+static int history_from_daemon(const struct ask_options *o, const struct history_question *question,
+			       struct timeline *ret, struct diag *d)
+{
+	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	int err;
+
+	ipc_target_init(&target, "/v1/history");
+	ask_add_targets(&target, o);
+	ask_add_number(&target, "from", question->from_ns);
+	ask_add_number(&target, "to", question->to_ns);
+	ask_add_number(&target, "step", (int64_t)question->step_ns);
+	err = ask(o, IPC_GET, &target, &reply, d);
+	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
+}
+
+static int history_from_file(const struct ask_options *o, const struct history_question *question,
+			     struct timeline *ret, struct diag *d)
+{
+	const struct history_options options = { .read_only = true };
+	struct history *history __cleanup(history_closep) = NULL;
+	struct history_state state;
+	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, &state, d);
+
+	return err ?: history_ask(history, question, ret, d);
+}
+
+/* The file tells as well, to whom it belongs. */
+static int history_get(const struct ask_options *o, const struct history_question *question,
+		       struct timeline *ret, struct diag *d)
+{
+	struct diag nobody;
+	int err = history_from_daemon(o, question, ret, d);
+
+	if (err != -ECONNREFUSED && err != -ENOENT)
+		return err;
+	nobody = *d;
+	err = history_from_file(o, question, ret, d);
+	if (!err)
+		fputs("bpftruss: no daemon runs: this is what it has left in its file\n", stderr);
+	else
+		*d = nobody;
+	return err;
+}
+
+static int timeline_select(struct timeline *timeline, const struct syscall_set *only)
+{
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		struct snapshot **sum = &timeline->steps[i].sum;
+		struct snapshot *all __cleanup(snapshot_freep) = *sum;
+
+		*sum = NULL;
+		if (all && snapshot_select(all, only, sum))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int write_report(const struct ask_options *o, const struct timeline *timeline,
+			struct diag *d)
+{
+	struct table_options table = o->report.table;
+	int err;
+
+	table.width = output_width(stdout);
+	if (o->report.format == FORMAT_JSON)
+		err = report_timeline_json(timeline, stdout);
+	else if (o->report.format == FORMAT_CSV)
+		err = report_timeline_csv(timeline, &table, stdout);
+	else
+		err = report_timeline(timeline, &table, stdout);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
+		   : 0;
+}
+
+static int run(const struct ask_options *o, struct diag *d)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct history_question question;
+	int err = question_make(o, &question, d);
+
+	if (!err)
+		err = history_get(o, &question, &timeline, d);
+	if (err)
+		return err;
+	if (timeline_select(&timeline, o->report.only))
+		return diag_oom(d);
+	return write_report(o, &timeline, d);
+}
+
+int history_main(int argc, char **argv)
+{
+	struct ask_options o __cleanup(ask_options_done);
+	struct diag d;
+	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+
+	if (!err && o.report.help) {
+		print_help();
+		return STATUS_OK;
+	}
+	if (!err && words < argc)
+		err = diag_set(&d, DIAG_USAGE, EINVAL, "history: \"%.100s\" is no option",
+			       argv[words]);
+	if (!err)
+		err = run(&o, &d);
+	return err ? cmd_fail(&d) : STATUS_OK;
+}
