@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A private daemon, beside any other of the system, and how tests ask it."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+
+from harness import BPFTRUSS, NATIVE, NUMBERS, Process, Report, differences, run, until
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Daemon(Process):
+    """Counts everything unless told otherwise; its socket and state are in a directory."""
+
+    def __init__(self, directory, place, *options, **process_options):
+        self.place = str(place)
+        self.socket = os.path.join(self.place, "socket")
+        self.state = os.path.join(self.place, "state")
+        os.makedirs(self.state, mode=0o700, exist_ok=True)
+        argv = [BPFTRUSS, "daemon", "--socket", self.socket, "--state-dir", self.state]
+        super().__init__(directory, argv + [str(o) for o in options], **process_options)
+
+    def wait_ready(self):
+        def ready():
+            assert self.popen.poll() is None, "the daemon ended: " + self.stderr()
+            return "clients ask at" in self.stderr()
+
+        until(ready, "the daemon is ready")
+        return self
+
+    def request(self, target, method="GET", headers=None):
+        """Status, headers and body."""
+        connection = UnixConnection(self.socket)
+        try:
+            connection.request(method, target, headers=headers or {})
+            response = connection.getresponse()
+            return response.status, dict(response.getheaders()), response.read()
+        finally:
+            connection.close()
+
+    def get(self, target):
+        status, _, body = self.request(target)
+        assert status == 200, body
+        return json.loads(body)
+
+    def verb(self, *arguments, status=0, **options):
+        """A verb as a user types it; its standard output."""
+        result = run(arguments[0], "--socket", self.socket, *arguments[1:], **options)
+        assert result.returncode == status, result.stderr
+        return result.stdout
+
+    def snapshot(self, *options, lossy=False):
+        return Report(self.verb("snapshot", "--json", *options).encode(), lossy)
+
+    def stop(self):
+        self.signal(signal.SIGTERM)
+        assert self.wait() == 0, self.stderr()
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        assert self.wait() == -signal.SIGKILL
+
+
+def start_daemon(live, place, *options, **process_options):
+    return live.add(Daemon, place, *options, **process_options).wait_ready()
+
+
+def must_equal_seen_whole(report, table):
+    """As must_equal(), but the daemon has seen the start of the read at the barrier."""
+    got, expected = report.counts(True), table.counts(True)
+    for (_, abi, number), row in expected.items():
+        if (abi, number) == (NATIVE, NUMBERS["read"]):
+            assert row["untimed"] == 1
+            row["untimed"] = 0
+    assert differences(got, expected, set(got) | set(expected)) == []

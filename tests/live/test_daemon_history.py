@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the daemon keeps of the past: history, gaps, baselines; and comparisons of all that."""
+
+import csv
+import io
+import json
+import sqlite3
+
+import pytest
+
+from daemons import start_daemon
+from harness import run, until
+
+FIELDS = ("calls", "errors", "interrupted", "no_return", "untimed", "wall_ns")
+
+
+def history(daemon, *options):
+    return json.loads(daemon.verb("history", "--json", *options))
+
+
+def counts(reports):
+    """By program and call, of snapshots; None: a step in which nothing was counted."""
+    total = {}
+    for row in (row for report in reports if report for row in report["rows"]):
+        entry = total.setdefault((row["comm"], row["syscall"]), dict.fromkeys(FIELDS, 0))
+        for field in FIELDS:
+            entry[field] += row[field] or 0
+        for low, _, count in row["histogram"]:
+            entry[low] = entry.get(low, 0) + count
+    return total
+
+
+def of_steps(timeline):
+    return counts(step["snapshot"] for step in timeline["steps"])
+
+
+def of_snapshot(daemon, *options):
+    return counts([json.loads(daemon.verb("snapshot", "--json", *options))])
+
+
+def intervals(daemon):
+    return daemon.get("/v1/status")["history"]["intervals"]
+
+
+def wait_intervals(daemon, count):
+    """Until so many more have been written."""
+    before = intervals(daemon)
+    until(lambda: intervals(daemon) >= before + count, "%d intervals" % count)
+
+
+def play(live, name="calls", *args):
+    target = live.workload(name, *args)
+    target.go()
+    assert target.wait() == 0
+    return target
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "daemon"
+
+
+def start(live, place):
+    """Only one program is counted, so that what is compared does not change meanwhile."""
+    return start_daemon(live, place, "-n", "calls", "--interval", "1s")
+
+
+# --- history -------------------------------------------------------------------------------------
+
+
+def test_the_history_has_what_was_counted(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    wanted = of_snapshot(daemon)
+    assert sum(row["calls"] for row in wanted.values()) > 100
+    assert of_steps(history(daemon, "--step", "all")) == wanted
+
+
+def test_steps_add_up_to_the_whole(live, place):
+    daemon = start(live, place)
+    for _ in range(3):
+        play(live)
+        wait_intervals(daemon, 1)
+    wait_intervals(daemon, 1)
+    timeline = history(daemon, "--from", "1m", "--step", "1s")
+    assert len([step for step in timeline["steps"] if step["snapshot"]]) >= 3
+    assert of_steps(timeline) == of_snapshot(daemon)
+
+
+def gaps(daemon):
+    return [gap["reason"] for gap in history(daemon, "--from", "10m", "--step", "all")["gaps"]]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_restart_leaves_a_gap_and_loses_nothing_that_was_written(live, place, end):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    first = of_snapshot(daemon)
+    getattr(daemon, end)()
+    play(live)
+    again = start(live, place)
+    play(live)
+    wait_intervals(again, 2)
+    second = of_snapshot(again)
+    both = of_steps(history(again, "--from", "10m", "--step", "all"))
+    assert {key: row["calls"] for key, row in both.items()} == {
+        key: first.get(key, {"calls": 0})["calls"] + row["calls"] for key, row in second.items()
+    }
+    assert "not_running" in gaps(again)
+    assert "daemon was not running" in again.verb("history", "--from", "10m", "--step", "1s")
+
+
+def test_since_boot_goes_beyond_the_daemon(live, place):
+    daemon = start(live, place)
+    play(live)
+    daemon.stop()
+    again = start(live, place)
+    play(live)
+    rows = of_snapshot(again, "--since", "BOOT")
+    assert rows["calls", "exit_group"]["calls"] == 2
+    assert of_snapshot(again)["calls", "exit_group"]["calls"] == 1
+
+
+def test_without_a_daemon_the_file_tells(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    wanted = of_snapshot(daemon)
+    daemon.stop()
+    result = run(
+        *("history", "--socket", daemon.socket, "--state-dir", daemon.state),
+        *("--json", "--step", "all"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "no daemon runs" in result.stderr
+    assert of_steps(json.loads(result.stdout)) == wanted
+
+
+def test_sqlite_reads_the_file(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    wanted = of_snapshot(daemon)
+    with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
+        found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
+        assert dict(found) == {name: row["calls"] for (_, name), row in wanted.items()}
+
+
+def test_csv_has_a_line_a_step_and_call(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
+    wanted = of_snapshot(daemon)
+    assert {line["syscall"]: int(line["calls"]) for line in lines} == {
+        name: row["calls"] for (_, name), row in wanted.items()
+    }
+
+
+def test_the_history_knows_no_pids(live, place):
+    daemon = start(live, place)
+    result = run("history", "--socket", daemon.socket, "-p", "1")
+    assert result.returncode in (1, 2)
+    assert "pids" in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_no_history_is_kept_when_none_is_wanted(live, place):
+    daemon = start_daemon(live, place, "--no-history")
+    assert run("history", "--socket", daemon.socket).returncode == 1
+    assert "none is kept" in daemon.verb("status")
+
+
+# --- baselines -----------------------------------------------------------------------------------
+
+
+def test_baselines_are_kept_listed_and_removed(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    assert "no baselines" in daemon.verb("baseline", "list")
+    daemon.verb("baseline", "save", "monday", "--from", "5m")
+    listed = json.loads(daemon.verb("baseline", "list", "--json"))["baselines"]
+    assert [baseline["name"] for baseline in listed] == ["monday"]
+    assert counts([daemon.get("/v1/baselines/monday")]) == of_snapshot(daemon)
+    daemon.verb("baseline", "rm", "monday")
+    assert "no baselines" in daemon.verb("baseline", "list")
+
+
+def test_a_baseline_is_not_replaced_by_accident(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    daemon.verb("baseline", "save", "monday")
+    result = run("baseline", "--socket", daemon.socket, "save", "monday")
+    assert result.returncode == 1 and "monday" in result.stderr
+    daemon.verb("baseline", "save", "monday", "--replace")
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "", ".", "x" * 65, "a?b"])
+def test_names_that_are_none_are_refused(tmp_path, name):
+    result = run("baseline", "--socket", tmp_path / "none", "save", name)
+    assert result.returncode == 2 and "no name" in result.stderr
+
+
+# --- compare -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(live, tmp_path):
+    """A report of steady calls, and the same twice as fast."""
+    report, _ = live.run_workload("steady", 20, 101)
+    same, faster = tmp_path / "same.json", tmp_path / "faster.json"
+    same.write_bytes(report.text)
+    report.data["elapsed_ns"] //= 2
+    faster.write_text(json.dumps(report.data))
+    return str(same), str(faster)
+
+
+def test_a_report_does_not_differ_from_itself(saved):
+    result = run("compare", saved[0], saved[0], "--fail-over", "1%")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+
+
+def test_a_regression_has_its_exit_status(saved):
+    result = run("compare", *saved, "--fail-over", "20%")
+    assert result.returncode == 3, result.stderr
+    assert run("compare", *saved).returncode == 0
+    assert run("compare", *reversed(saved), "--fail-over", "20%").returncode == 0
+
+
+def test_compare_takes_baselines_spans_and_now(live, place):
+    daemon = start(live, place)
+    play(live)
+    wait_intervals(daemon, 2)
+    daemon.verb("baseline", "save", "monday")
+    for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
+        assert "exit_group" in daemon.verb("compare", *pair)
+    answer = json.loads(daemon.verb("compare", "monday", "now", "--json"))
+    assert answer["schema"] == 1
+
+
+def test_compare_says_what_it_does_not_know(live, place):
+    daemon = start(live, place)
+    result = run("compare", "--socket", daemon.socket, "nothing", "now")
+    assert result.returncode == 1
+    assert "nothing" in result.stderr and result.stderr.count("\n") == 1, result.stderr
