@@ -24,6 +24,7 @@ void counts_done(struct counts *c)
 {
 	recent_done(&c->recent);
 	snapshot_free(c->last);
+	snapshot_free(c->earlier);
 	collector_free(c->collector);
 	history_close(c->history);
 }
@@ -95,10 +96,10 @@ static int counts_begin_anew(struct counts *c)
 	return 0;
 }
 
-static int counts_add(struct counts *c, const struct snapshot *now, bool ends_tick)
+static int counts_add(struct counts *c)
 {
 	struct snapshot *difference;
-	int err = snapshot_diff(c->last, now, &difference);
+	int err = snapshot_diff(c->earlier, c->last, &difference);
 
 	if (err == -EINVAL)
 		return counts_begin_anew(c);
@@ -108,24 +109,48 @@ static int counts_add(struct counts *c, const struct snapshot *now, bool ends_ti
 		snapshot_free(difference);
 		return -ENOMEM;
 	}
-	if (recent_add(&c->recent, difference, ends_tick))
+	/* It has freed what it could not keep. */
+	if (recent_add(&c->recent, difference, c->ends_tick))
 		recent_clear(&c->recent);
+	return 0;
+}
+
+int counts_settle(struct counts *c)
+{
+	if (!c->earlier)
+		return 0;
+	if (counts_add(c))
+		return -ENOMEM;
+	snapshot_free(steal_ptr(&c->earlier));
 	return 0;
 }
 
 static int counts_read(struct counts *c, bool ends_tick, struct diag *d)
 {
-	struct snapshot *now __cleanup(snapshot_freep) = NULL;
-	int err = collector_read(c->collector, &now, d);
+	struct snapshot *now;
+	int err;
 
+	if (counts_settle(c))
+		return diag_oom(d);
+	err = collector_read(c->collector, &now, d);
 	if (err)
 		return err;
-	/* Otherwise the next reading makes up for this one. */
-	if (counts_add(c, now, ends_tick) || collector_set_base(c->collector, now))
+	if (collector_set_base(c->collector, now)) {
+		snapshot_free(now);
 		return diag_oom(d);
-	snapshot_free(c->last);
-	c->last = steal_ptr(&now);
+	}
+	c->earlier = c->last;
+	c->last = now;
+	c->ends_tick = ends_tick;
 	return 0;
+}
+
+/* A reading of which everything is known. */
+static int counts_read_all(struct counts *c, bool ends_tick, struct diag *d)
+{
+	int err = counts_read(c, ends_tick, d);
+
+	return !err && counts_settle(c) ? diag_oom(d) : err;
 }
 
 static int counts_append(struct counts *c, struct diag *d)
@@ -143,7 +168,7 @@ static int counts_append(struct counts *c, struct diag *d)
 int counts_tick(struct counts *c, struct diag *d)
 {
 	struct diag why;
-	int err = counts_read(c, true, d);
+	int err = counts_read_all(c, true, d);
 
 	if (err)
 		return err;
@@ -250,13 +275,14 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 
 int counts_refresh(struct counts *c, struct diag *d)
 {
-	return counts_read(c, false, d);
+	return counts_read_all(c, false, d);
 }
 
 int counts_ask(struct counts *c, const struct counts_question *question, struct counts_answer *ret,
 	       struct diag *d)
 {
-	int err = counts_read(c, false, d);
+	int err = question->since == SINCE_START ? counts_read(c, false, d)
+						 : counts_read_all(c, false, d);
 
 	if (err)
 		return err;

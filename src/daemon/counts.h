@@ -19,8 +19,10 @@
 
 struct counts {
 	struct collector *collector;
-	struct metrics *metrics; /* told each difference; borrowed */
-	struct snapshot *last;   /* the latest reading: a whole one */
+	struct metrics *metrics;  /* told each difference; borrowed */
+	struct snapshot *last;    /* the latest reading: a whole one */
+	struct snapshot *earlier; /* the one before, until counts_settle() subtracts it; or NULL */
+	bool ends_tick;           /* what last will be the end of */
 	struct recent recent;
 	struct history *history;   /* NULL: none is kept */
 	char history_trouble[512]; /* why the last interval is not in it; "": it is */
@@ -59,6 +61,13 @@ void counts_done(struct counts *counts);
 
 /* Ends an interval: one more reading, and what came since the last tick goes into the history. */
 int counts_tick(struct counts *counts, struct diag *d);
+
+/*
+ * Does what a reading leaves to do, which nobody who asked for all that was counted has to wait for:
+ * its difference from the one before goes to metrics and recent. Returns 0, or -ENOMEM: it is done
+ * again before the next reading.
+ */
+int counts_settle(struct counts *counts);
 
 /* One more reading, as every question makes one: metrics are up to date then. */
 int counts_refresh(struct counts *counts, struct diag *d);

@@ -346,6 +346,16 @@ static int patience_ms(const struct daemon *daemon)
 	return daemon->remote ? sooner(patience, ipc_server_patience_ms(daemon->remote)) : patience;
 }
 
+/* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
+static void settle_when_idle(struct daemon *daemon)
+{
+	struct ipc_server_counts clients;
+
+	ipc_server_counts(daemon->local, &clients);
+	if (!clients.pending_bytes)
+		counts_settle(&daemon->counts);
+}
+
 /* Servers also have to cut off clients whose time is up, of which no descriptor tells. */
 static int run_once(struct daemon *daemon, struct diag *d)
 {
@@ -357,6 +367,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		ipc_server_run(daemon->local);
 	if (daemon->remote && !ipc_server_patience_ms(daemon->remote))
 		ipc_server_run(daemon->remote);
+	settle_when_idle(daemon);
 	err = collector_reclaim(daemon->counts.collector);
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))

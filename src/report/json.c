@@ -59,8 +59,11 @@ static void put_errnos(struct json_stream *to, const struct row *row)
 
 static void put_histogram(struct json_stream *to, const struct row *row)
 {
+	unsigned int first, end;
+
+	hist_range(&row->hist, &first, &end);
 	json_stream_list(to, "histogram");
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+	for (unsigned int i = first; i < end; i++) {
 		uint64_t count = hist_count(&row->hist, i);
 
 		if (!count)

@@ -292,6 +292,7 @@ static void call_add_errors(struct metrics_call *call, const struct row *row)
 
 void metrics_call_add(struct metrics_call *call, const struct row *row)
 {
+	unsigned int first, end;
 	size_t at = 0;
 
 	call->calls += row->calls;
@@ -299,7 +300,8 @@ void metrics_call_add(struct metrics_call *call, const struct row *row)
 	call->wall_ns += row->wall_ns;
 	call->in_flight += row->in_flight;
 	call->was_in_flight |= row->in_flight > 0;
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+	hist_range(&row->hist, &first, &end);
+	for (unsigned int i = first; i < end; i++) {
 		while (at < NR_EXPOSITION_BOUND &&
 		       hist_bucket_low(i) >= 1ULL << exposition_bounds[at].shift)
 			at++;
