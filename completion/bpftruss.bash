@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Completion of bpftruss(8) for bash. scripts/check-docs keeps the options equal to --help.
 
+# Lists of options are found by the name of their verb.
+# shellcheck disable=SC2034
 _bpftruss()
 {
 	local options="-c --count -p --pid -n --name -u --unit -g --cgroup -U --user -a --all --wait
@@ -12,6 +14,24 @@ _bpftruss()
 	local top_options="-i --interval --by --sort --top --once --json -p --pid -n --name -u --unit
 		-g --cgroup -U --user -a --all --wait -f --follow --max-tasks --max-rows
 		-v --verbose -h --help"
+	local doctor_options="--json -v --verbose -h --help"
+	local daemon_options="--socket --state-dir --group --recent --budget -v --verbose
+		-p --pid -n --name -u --unit -g --cgroup -U --user -a --all -f --follow
+		--stacks --kernel-stacks --inline --debuginfod --keep-exited --max-tasks --max-rows
+		--max-errnos --max-stacks --no-history -i --interval --keep --keep-10m --keep-1h
+		--history-size --listen --metrics-by --metrics-top --metrics-series --no-histograms
+		--config --check-config -h --help"
+	local snapshot_options="--since -p --pid -n --name -u --unit -g --cgroup -U --user -a --all
+		-t --trace -o --output -w --wide --hist --errors --csv --json --format --chart
+		--by --sort --top --columns --min-calls --errors-only --waiting --stacks
+		--folded --pprof --flame --socket --state-dir -h --help"
+	local status_options="--json --socket --state-dir -h --help"
+	local history_options="--from --to --step -p --pid -n --name -u --unit -g --cgroup -U --user
+		-a --all -t --trace --json --csv --waiting --socket --state-dir -h --help"
+	local baseline_options="--from --to --replace --json --socket --state-dir -h --help"
+	local compare_options="--fail-over -p --pid -n --name -u --unit -g --cgroup -U --user -a --all
+		-t --trace --json --by --top --waiting --socket --state-dir -h --help"
+	local verbs="baseline compare daemon doctor history snapshot status top"
 	local classes="%file %desc %network %memory %process %signal %ipc %io %creds %clock
 		%stat %lstat %fstat %statfs %fstatfs all"
 	local formats="truss wide json csv strace errors"
@@ -23,14 +43,8 @@ _bpftruss()
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local i before
 
-	if [[ ${COMP_WORDS[1]} == doctor && $COMP_CWORD -gt 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "--json -v --verbose -h --help" -- "$word")
-		return
-	fi
-	if [[ ${COMP_WORDS[1]} == top && $COMP_CWORD -gt 1 ]]; then
-		options=$top_options keys=$top_keys columns=$top_columns
-		_bpftruss_argument "$previous" "$word" ||
-			mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+	if [[ $COMP_CWORD -gt 1 && " $verbs " == *" ${COMP_WORDS[1]} "* ]]; then
+		_bpftruss_verb "${COMP_WORDS[1]}" "$previous" "$word"
 		return
 	fi
 	# Behind a command, its own words.
@@ -59,9 +73,45 @@ _bpftruss()
 	else
 		mapfile -t COMPREPLY < <(compgen -c -- "$word")
 		if [[ $COMP_CWORD == 1 ]]; then
-			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "top doctor" -- "$word")
+			mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$verbs" -- "$word")
 		fi
 	fi
+}
+
+# Completes $3 after $2 behind the verb $1, in the words that _bpftruss has set.
+_bpftruss_verb()
+{
+	local verb_options=$1_options
+
+	options=${!verb_options}
+	case "$1" in
+	top) keys=$top_keys columns=$top_columns ;;
+	snapshot | compare) keys="pid comm unit user syscall abi" ;;
+	esac
+	_bpftruss_argument "$2" "$3" && return
+	if [[ $3 == -* || " baseline compare " != *" $1 "* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$3")
+	elif [[ $1 == compare ]]; then
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -W "now $(_bpftruss_baselines)" -- "$3")
+	elif [[ $COMP_CWORD == 2 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "save list rm" -- "$3")
+	elif [[ ${COMP_WORDS[2]} != list ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_bpftruss_baselines)" -- "$3")
+	fi
+}
+
+# Names that the daemon knows, if it answers at once.
+_bpftruss_baselines()
+{
+	local socket=/run/bpftruss/bpftruss.sock i
+
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i - 1]} == --socket ]] && socket=${COMP_WORDS[i]}
+	done
+	[[ -S $socket && -w $socket ]] || return
+	timeout 0.3 bpftruss baseline list --json --socket "$socket" 2>/dev/null |
+		grep -oE '"name": ?"[^"]+"' | cut -d'"' -f4
 }
 
 # The last word of a list such as calls,p99 goes on with what stands before it.
@@ -89,13 +139,19 @@ _bpftruss_argument()
 	-g | --cgroup) mapfile -t COMPREPLY < <(compgen -d -- "${2:-$cgroups/}") ;;
 	-U | --user) mapfile -t COMPREPLY < <(compgen -u -- "$2") ;;
 	-t | --trace | --waiting) mapfile -t COMPREPLY < <(compgen -W "$classes" -- "$2") ;;
-	-o | --output | --chart | --folded | --pprof | --flame) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	-o | --output | --chart | --folded | --pprof | --flame | --socket | --config) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	--since) mapfile -t COMPREPLY < <(compgen -f -W "10m 1h BOOT" -- "$2") ;;
+	--step) mapfile -t COMPREPLY < <(compgen -W "1m 10m 1h 1d all" -- "$2") ;;
+	--state-dir) mapfile -t COMPREPLY < <(compgen -d -- "$2") ;;
+	--group) mapfile -t COMPREPLY < <(compgen -g -- "$2") ;;
+	--metrics-by) mapfile -t COMPREPLY < <(compgen -W "unit cgroup comm pid" -- "$2") ;;
 	--format) mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$2") ;;
 	--by) _bpftruss_list "$keys" "$2" ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W "$columns" -- "$2") ;;
 	--columns) _bpftruss_list "$columns" "$2" ;;
-	-d | --duration | -i | --interval | -N | --number | --top | --min-calls | --keep-exited | --max-* | \
-		--slower-than)
+	-d | --duration | -i | --interval | -N | --number | --top | --min-calls | --max-* | \
+		--keep | --keep-* | --history-size | --recent | --budget | --listen | --metrics-* | \
+		--from | --to | --fail-over | --slower-than)
 		COMPREPLY=()
 		;;
 	*) return 1 ;;
