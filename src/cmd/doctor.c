@@ -69,15 +69,16 @@ static int usage(const char *word)
 
 static void print_help(void)
 {
-	puts("usage: bpftruss doctor [--json] [-v]\n"
+	puts("usage: bpftruss doctor [options]\n"
 	     "\n"
 	     "Tells what this kernel and your privileges allow, with a remedy for what is "
 	     "missing,\n"
 	     "and measures what attaching costs every process here. Exit status: 0 when bpftruss\n"
 	     "works, 4 when it cannot.\n"
 	     "\n"
-	     "  bpftruss doctor          for people\n"
-	     "  bpftruss doctor --json   for bug reports");
+	     "      --json                  one JSON object, for bug reports\n"
+	     "  -v, --verbose               show libbpf's and the kernel's own messages\n"
+	     "  -h, --help                  print this text");
 }
 
 int doctor_main(int argc, char **argv)

@@ -47,7 +47,7 @@ static void print_help(void)
 	option_table_print(&option_table);
 	puts("\n"
 	     "  bpftruss history                              the last day\n"
-	     "  bpftruss history --from 9:00 --to 9:30 --step 1m -u nginx.service\n"
+	     "  bpftruss history --from 09:00 --to 09:30 --step 1m -u nginx.service\n"
 	     "  bpftruss history --from 7d --step 1h -t fsync --csv > fsync.csv\n"
 	     "\n"
 	     "Exit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");

@@ -175,7 +175,13 @@ void options_print_help(void)
 	puts("usage: bpftruss -c [options] -p PID[,PID...]\n"
 	     "       bpftruss -c [options] COMMAND [ARG...]\n"
 	     "       bpftruss top [options]\n"
-	     "       bpftruss doctor [--json]\n");
+	     "       bpftruss doctor [options]\n"
+	     "       bpftruss daemon [options]\n"
+	     "       bpftruss snapshot | status | history [options]\n"
+	     "       bpftruss baseline save | list | rm [NAME] [options]\n"
+	     "       bpftruss compare A B [options]\n"
+	     "\n"
+	     "Each of these words tells more with --help. Without one of them:\n");
 	option_table_print(&option_table);
 	puts("\nThe report comes with Ctrl-C, or when the last process has ended: on stdout, or "
 	     "on\n"

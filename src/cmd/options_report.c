@@ -243,9 +243,9 @@ static const struct option_def comparison_defs[] = {
 	{ "trace", "[!]LIST", "report only (or, with !, all but) these calls and %classes",
 	  set_only, 't' },
 	{ "json", NULL, "one JSON object instead of the table", set_json, 0 },
-	{ "by", "KEYS", "rows by pid,tid,comm,unit,user,syscall,abi,arg0", set_by, 0 },
-	{ "top", "N", "only the first N rows; the others are added up", set_top, 0 },
-	{ "waiting", "[!]LIST", "calls that wait for work, in the wide table", set_waiting, 0 },
+	{ "by", "KEYS", "rows by pid,comm,unit,user,syscall,abi", set_by, 0 },
+	{ "top", "N", "only the first N rows of each half", set_top, 0 },
+	{ "waiting", "[!]LIST", "calls that wait for work and stand apart", set_waiting, 0 },
 };
 
 const struct option_part comparison_options = { comparison_defs, ARRAY_SIZE(comparison_defs) };
@@ -255,7 +255,7 @@ static const struct option_def timeline_defs[] = {
 	  set_only, 't' },
 	{ "json", NULL, "one JSON object instead of the table", set_json, 0 },
 	{ "csv", NULL, "comma-separated values", set_csv, 0 },
-	{ "waiting", "[!]LIST", "calls that wait for work, in the wide table", set_waiting, 0 },
+	{ "waiting", "[!]LIST", "calls that wait for work, not in the table", set_waiting, 0 },
 };
 
 const struct option_part timeline_options = { timeline_defs, ARRAY_SIZE(timeline_defs) };

@@ -62,12 +62,12 @@ static int add_all(void *options, const char *arg, struct diag *d)
 }
 
 static const struct option_def defs[] = {
-	{ "pid", "PID[,PID...]", "attach to running processes (may be repeated)", add_pids, 'p' },
-	{ "name", "COMM", "count processes of this name, or glob, now and later", add_name, 'n' },
-	{ "unit", "UNIT", "count the processes of a systemd unit", add_unit, 'u' },
-	{ "cgroup", "PATH", "count the processes in a cgroup and below it", add_cgroup, 'g' },
-	{ "user", "USER", "count the processes of a user", add_user, 'U' },
-	{ "all", NULL, "count all processes", add_all, 'a' },
+	{ "pid", "PID[,PID...]", "processes by number (may be repeated)", add_pids, 'p' },
+	{ "name", "COMM", "processes of this name, or glob, now and later", add_name, 'n' },
+	{ "unit", "UNIT", "the processes of a systemd unit", add_unit, 'u' },
+	{ "cgroup", "PATH", "the processes in a cgroup and below it", add_cgroup, 'g' },
+	{ "user", "USER", "the processes of a user", add_user, 'U' },
+	{ "all", NULL, "all processes", add_all, 'a' },
 };
 
 const struct option_part target_options = { defs, ARRAY_SIZE(defs) };
