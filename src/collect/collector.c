@@ -393,8 +393,9 @@ static int collector_adopt_all(struct collector *c)
 	sched_getparam(0, &before);
 	raised = policy >= 0 && !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
 	err = collector_adopt_passes(c, MAX_PASSES);
-	if (raised)
-		sched_setscheduler(0, policy, &before);
+	/* Without CAP_SYS_NICE the flag cannot be taken back, and need not be. */
+	if (raised && sched_setscheduler(0, policy, &before))
+		sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &before);
 	return err;
 }
 
