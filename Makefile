@@ -288,14 +288,17 @@ test-kernels: $(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
 test-kernels: all $(WORKLOADS) ## live tests on other kernels, in an emulator
 	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(KERNELS)
 
+test-systemd: all ## the service in a booted Debian, in an emulator; needs root
+	$(Q)O=$(abspath $(O)) scripts/test-systemd $(KERNEL)
+
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
 SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame test_metrics)
 
-check-readers: $(SAMPLERS) ## what pprof, browsers and the like make of our files; needs no root
+check-readers: all $(SAMPLERS) ## what pprof, browsers, `make install` make of our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
 	$(Q)for test in $^; do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
-	$(Q)SAMPLES_DIR=$(abspath $(SAMPLES)) python3 -m pytest -q -rs tests/readers
+	$(Q)O=$(abspath $(O)) SAMPLES_DIR=$(abspath $(SAMPLES)) python3 -m pytest -q -rs tests/readers
 
 test: check check-readers check-live lint ## all tests
 
@@ -338,24 +341,50 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBS) -o $@
 
 # --- quality ------------------------------------------------------------------------------------
-lint: all ## layers, format, shell scripts, documents
-	$(Q)for check in layers format docs; do \
+lint: all ## layers, format, shell scripts, documents, units of systemd
+	$(Q)for check in layers format docs units; do \
 		O=$(O) scripts/check-$$check || failed=1; done; test -z "$$failed"
 
 # --- install ------------------------------------------------------------------------------------
+# systemd looks below /usr/lib and /usr/local/lib alike; another PREFIX needs UNITDIR and its like.
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
+MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/bpftruss
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+CONFIG := $(DESTDIR)$(SYSCONFDIR)/bpftruss/bpftruss.conf
+
+# Of each manual page the folder of its section.
+MAN := $(foreach page,$(wildcard man/*.[1-9]),man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
+INSTALLED := $(PREFIX)/sbin/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
+	$(addprefix $(UNITDIR)/bpftruss.,service socket) $(SYSUSERSDIR)/bpftruss.conf \
+	$(TMPFILESDIR)/bpftruss.conf $(DOCDIR)/stacks.conf
+
+# What an administrator wrote into the configuration is never replaced, nor removed.
 install: all ## install below DESTDIR and PREFIX
 	install -D -m 755 $(O)/bpftruss $(DESTDIR)$(PREFIX)/sbin/bpftruss
-	install -D -m 644 man/bpftruss.8 $(DESTDIR)$(PREFIX)/share/man/man8/bpftruss.8
-	install -D -m 644 completion/bpftruss.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpftruss
+	for page in $(MAN); do \
+		install -D -m 644 man/$${page##*/} $(DESTDIR)$(MANDIR)/$$page || exit 1; done
+	install -D -m 644 completion/bpftruss.bash $(DESTDIR)$(COMPLETIONDIR)/bpftruss
+	install -d $(DESTDIR)$(UNITDIR)
+	for unit in service socket; do sed 's,@SBINDIR@,$(PREFIX)/sbin,' systemd/bpftruss.$$unit \
+		>$(DESTDIR)$(UNITDIR)/bpftruss.$$unit || exit 1; done
+	chmod 644 $(addprefix $(DESTDIR)$(UNITDIR)/bpftruss.,service socket)
+	install -D -m 644 systemd/bpftruss.sysusers $(DESTDIR)$(SYSUSERSDIR)/bpftruss.conf
+	install -D -m 644 systemd/bpftruss.tmpfiles $(DESTDIR)$(TMPFILESDIR)/bpftruss.conf
+	install -D -m 644 systemd/stacks.conf $(DESTDIR)$(DOCDIR)/stacks.conf
+	test -e $(CONFIG) || install -D -m 644 systemd/bpftruss.conf $(CONFIG)
 
-uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/sbin/bpftruss $(DESTDIR)$(PREFIX)/share/man/man8/bpftruss.8 \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpftruss
+uninstall: ## remove what install put there, but no configuration that was changed
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	! cmp -s systemd/bpftruss.conf $(CONFIG) || rm -f $(CONFIG)
+	rmdir $(DESTDIR)$(DOCDIR) $(dir $(CONFIG)) 2>/dev/null || true
 
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-readers test test-kernels fuzz bench lint install uninstall clean
+.PHONY: all help check check-live check-readers test test-kernels test-systemd fuzz bench lint install uninstall clean

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernels of Debian, and how to boot one in an emulator: what test-kernels and test-systemd share.
+
+A kernel is a package, fetched once into ~/.cache/bpftruss-kernels with apt, which checks its
+signature. DEBIAN_MIRROR is where packages come from; else where apt of this machine has Debian's.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CACHES = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+CACHE = os.path.join(CACHES, "bpftruss-kernels")
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+EMULATOR = "qemu-system-x86_64"
+UPDATE_EVERY_S = 86400  # what a suite has does not change every hour
+
+
+class Skip(Exception):
+    """Why something cannot be tested here."""
+
+
+# --- packages ------------------------------------------------------------------------------------
+
+
+def mirror():
+    if os.environ.get("DEBIAN_MIRROR"):
+        return os.environ["DEBIAN_MIRROR"]
+    sources = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    for line in sources.splitlines():
+        if line.startswith("Debian Debian http"):
+            return line.split()[2]
+    raise Skip("apt has no mirror of Debian here: set DEBIAN_MIRROR")
+
+
+class Suite:
+    """What apt knows of one suite, apart from what this machine has installed."""
+
+    def __init__(self, name):
+        self.name = name
+        self.folder = os.path.join(CACHE, "apt", name)
+
+    def apt(self, *command, **options):
+        folder = self.folder
+        argv = [command[0], "-q"]
+        for option in (
+            f"Dir::Etc::SourceList={folder}/sources.list",
+            "Dir::Etc::SourceParts=/dev/null",
+            "Dir::Etc::Preferences=/dev/null",
+            "Dir::Etc::PreferencesParts=/dev/null",
+            f"Dir::State={folder}/state",
+            f"Dir::State::Status={folder}/status",
+            f"Dir::Cache={folder}/cache",
+            "APT::Architecture=amd64",
+            "APT::Architectures=amd64",
+            "APT::Update::Post-Invoke-Success::=true",
+            "Acquire::Languages=none",
+            # An old suite is not signed anew.
+            "Acquire::Check-Valid-Until=false",
+            "Acquire::Retries=2",
+            "Acquire::http::Timeout=30",
+            "APT::Sandbox::User=root",
+        ):
+            argv += ["-o", option]
+        return subprocess.run(
+            argv + list(command[1:]), capture_output=True, text=True, check=False, **options
+        )
+
+    def update(self):
+        if not os.path.exists(KEYS):
+            raise Skip(f"no {KEYS} here: install debian-archive-keyring")
+        stamp = os.path.join(self.folder, "updated")
+        if os.path.exists(stamp) and time.time() - os.path.getmtime(stamp) < UPDATE_EVERY_S:
+            return
+        for folder in ("state/lists/partial", "cache/archives/partial"):
+            os.makedirs(os.path.join(self.folder, folder), exist_ok=True)
+        open(os.path.join(self.folder, "status"), "w", encoding="ascii").close()
+        with open(os.path.join(self.folder, "sources.list"), "w", encoding="ascii") as sources:
+            sources.write(f"deb [signed-by={KEYS}] {mirror()} {self.name} main\n")
+        result = self.apt("apt-get", "update", "--error-on=any")
+        if result.returncode:
+            raise Skip(f"suite {self.name} cannot be reached: {last_line(result.stderr)}")
+        open(stamp, "w", encoding="ascii").close()
+
+    def newest(self, kernel):
+        """The name and version of the newest package with the kernel itself."""
+        self.update()
+        version, _, flavour = kernel.partition("-")
+        # Since 6.19 what was called image is empty, and depends on a signed one and on binary.
+        shape = r"^linux-(image|binary)-%s([.+][^-]*)?(-[0-9]+)?-%samd64$"
+        shape %= (re.escape(version), flavour + "-" if flavour else "")
+        names = self.apt("apt-cache", "search", "--names-only", shape).stdout.splitlines()
+        names = [line.split()[0] for line in names]
+        names = [n for n in names if n.startswith("linux-binary")] or names
+        # Not those that only depend on the present one.
+        names = [n for n in names if n not in (f"linux-image-{kernel}-amd64",)]
+        if not names:
+            raise Skip(f"suite {self.name} has no kernel {kernel}")
+        shown = self.apt("apt-cache", "show", "--no-all-versions", *names).stdout
+        found = []
+        stanza = r"^Package: (\S+)\n(?:.*\n)*?Version: (\S+)$"
+        for name, packaged in re.findall(stanza, shown, re.M):
+            found.append(([int(n) for n in re.findall("[0-9]+", packaged)], name, packaged))
+        return max(found)[1:]
+
+    def fetch(self, package, target):
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            result = self.apt("apt-get", "download", package, cwd=folder)
+            debs = glob.glob(folder + "/*.deb")
+            if result.returncode or not debs:
+                raise Skip(f"{package} cannot be fetched: {last_line(result.stderr)}")
+            subprocess.run(["dpkg-deb", "-x", debs[0], folder + "/root"], check=True)
+            images = glob.glob(folder + "/root/boot/vmlinuz-*")
+            images += glob.glob(folder + "/root/usr/lib/modules/*/vmlinuz")
+            if len(images) != 1:
+                raise Skip(f"{package} has no kernel in it")
+            os.replace(images[0], target)
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["?"])[-1]
+
+
+def images_known(kernel):
+    return glob.glob(glob.escape(os.path.join(CACHE, kernel + "_")) + "*")
+
+
+def kernel_image(suites, kernel, suite_name):
+    """The file of the newest build; an older one only where the suite is out of reach."""
+    suite = suites.setdefault(suite_name, Suite(suite_name))
+    os.makedirs(CACHE, exist_ok=True)
+    try:
+        package, version = suite.newest(kernel)
+        path = os.path.join(CACHE, f"{kernel}_{package}_{version}")
+        if not os.path.exists(path):
+            suite.fetch(package, path)
+            for older in set(images_known(kernel)) - {path}:
+                os.remove(older)
+        return path, version
+    except Skip:
+        known = images_known(kernel)
+        if not known:
+            raise
+        return known[0], known[0].rpartition("_")[2]
+
+
+# --- emulator ------------------------------------------------------------------------------------
+
+
+def read_kernels():
+    """{kernel: [suite, expected, emulator]} of tests/kernels/kernels."""
+    with open(os.path.join(TOP, "tests/kernels/kernels"), encoding="utf-8") as lines:
+        rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    return {row[0]: row[1:] for row in rows}
+
+
+def archive_make(folder, archive):
+    """Packs all files below a folder, the way a kernel unpacks them, without compression."""
+    with open(archive, "wb") as out:
+        subprocess.run(
+            "find . | busybox cpio -o -H newc 2>/dev/null",
+            shell=True,
+            cwd=folder,
+            stdout=out,
+            check=True,
+        )
+
+
+def boot(image, archive, accelerator, memory_mib, serial, words, limit_s):
+    """Runs a machine until it switches itself off, or for so long; serial lines go to files."""
+    argv = [EMULATOR, "-accel", accelerator, "-cpu", "max", "-smp", "2", "-m", str(memory_mib)]
+    argv += ["-kernel", image, "-initrd", archive, "-no-reboot", "-display", "none"]
+    argv += ["-monitor", "none", "-nic", "none", "-append", "console=ttyS0 panic=-1 " + words]
+    for path in serial:
+        argv += ["-serial", "file:" + path]
+    try:
+        subprocess.run(argv, stdin=subprocess.DEVNULL, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired:
+        pass

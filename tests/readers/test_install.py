@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `make install` leaves below DESTDIR, and that `make uninstall` takes it away again."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = os.environ.get("O", str(TOP / "build"))
+SYSTEM = {
+    "sbin/bpftruss": 0o755,
+    "share/man/man8/bpftruss.8": 0o644,
+    "share/bash-completion/completions/bpftruss": 0o644,
+    "share/doc/bpftruss/stacks.conf": 0o644,
+    "lib/systemd/system/bpftruss.service": 0o644,
+    "lib/systemd/system/bpftruss.socket": 0o644,
+    "lib/sysusers.d/bpftruss.conf": 0o644,
+    "lib/tmpfiles.d/bpftruss.conf": 0o644,
+}
+CONFIG = "etc/bpftruss/bpftruss.conf"
+
+
+def make(target, destination, *variables):
+    # Not those of the make that runs us.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    argv = ["make", "-s", "-C", TOP, target, "O=" + BUILD, "DESTDIR=%s" % destination, *variables]
+    subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, check=True, timeout=600)
+
+
+def files(folder):
+    """{path: permissions} of all files below a folder."""
+    return {
+        str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode)
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    }
+
+
+def manual_pages():
+    return {"share/man/man%s/%s" % (path.suffix[1:], path.name): 0o644
+            for path in (TOP / "man").glob("*.[1-9]")}  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", [None, "/usr"])
+def test_install_and_uninstall(tmp_path, prefix):
+    variables = ["PREFIX=" + prefix] if prefix else []
+    place = (prefix or "/usr/local")[1:] + "/"
+    make("install", tmp_path, *variables)
+    expected = {place + path: mode for path, mode in {**SYSTEM, **manual_pages()}.items()}
+    assert files(tmp_path) == {**expected, CONFIG: 0o644}
+    unit = (tmp_path / place / "lib/systemd/system/bpftruss.service").read_text()
+    assert "\nExecStart=/%ssbin/bpftruss daemon\n" % place in unit
+    assert "@" not in "".join(line for line in unit.splitlines() if line.startswith("Exec"))
+    make("uninstall", tmp_path, *variables)
+    assert files(tmp_path) == {}
+    assert not (tmp_path / "etc/bpftruss").exists()
+    assert not (tmp_path / place / "share/doc/bpftruss").exists()
+
+
+def test_a_changed_configuration_is_kept(tmp_path):
+    make("install", tmp_path)
+    with (tmp_path / CONFIG).open("a") as config:
+        config.write("# mine\n")
+    before = (tmp_path / CONFIG).read_bytes()
+    make("install", tmp_path)
+    assert (tmp_path / CONFIG).read_bytes() == before
+    make("uninstall", tmp_path)
+    assert files(tmp_path) == {CONFIG: 0o644}
