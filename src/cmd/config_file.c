@@ -52,14 +52,13 @@ static char *next_line(char *buf, int size, void *stream)
 	return line_skipped(parse, buf, "the line is too long");
 }
 
-static const struct config_section *section_find(const struct config_reader *reader,
-						 const char *name)
+static bool section_exists(const struct config_reader *reader, const char *name)
 {
 	for (size_t i = 0; i < reader->nr_sections; i++) {
 		if (!strcmp(reader->sections[i].name, name))
-			return &reader->sections[i];
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static const struct option_def *part_find(const struct option_part *part, const char *key)
@@ -69,6 +68,19 @@ static const struct option_def *part_find(const struct option_part *part, const 
 			return &part->defs[i];
 	}
 	return NULL;
+}
+
+/* The keys of one section may be in several parts. */
+static const struct option_def *key_find(const struct config_reader *reader, const char *section,
+					 const char *key)
+{
+	const struct option_def *found = NULL;
+
+	for (size_t i = 0; i < reader->nr_sections && !found; i++) {
+		if (!strcmp(reader->sections[i].name, section))
+			found = part_find(reader->sections[i].part, key);
+	}
+	return found;
 }
 
 /* The section that has such a key, for whoever wrote it into another one. */
@@ -86,7 +98,7 @@ static int key_unknown(const struct config_reader *reader, const char *section, 
 {
 	const char *other = section_of_key(reader, key);
 
-	if (!section_find(reader, section) && *section)
+	if (!section_exists(reader, section) && *section)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"no section [%.64s]; there are [daemon], [targets], [tables], "
 				"[history], [metrics]",
@@ -117,8 +129,7 @@ static int switch_read(const char *key, const char *value, struct diag *d)
 static int key_set(const struct config_reader *reader, const char *section, const char *key,
 		   const char *value, struct diag *d)
 {
-	const struct config_section *found = section_find(reader, section);
-	const struct option_def *def = found ? part_find(found->part, key) : NULL;
+	const struct option_def *def = key_find(reader, section, key);
 	const char *kept;
 	int err;
 

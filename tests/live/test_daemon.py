@@ -373,6 +373,10 @@ socket = %(place)s/other
 state-dir = %(place)s/state
 [targets]
 name = calls
+follow = no
+[tables]
+stacks = no
+kernel-stacks = no
 [history]
 interval = 1h
 """
