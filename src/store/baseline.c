@@ -163,14 +163,14 @@ static int row_write_all(struct db *db, struct baseline_row *row, const struct k
 	return err ?: row_write(db, row);
 }
 
-/* Reads what belongs to a row: -EBADMSG when it is not what was written. */
+/* Reads what belongs to a row: -EUCLEAN when it is not what was written. */
 static int row_read_all(struct db *db, const struct baseline_row *row, struct kinds *kinds,
 			struct sum *sum)
 {
 	int err = kinds_load_baseline(db, row->id, kinds);
 
 	if (!err && (int64_t)kinds->count != row->nr_kinds)
-		err = -EBADMSG;
+		err = -EUCLEAN;
 	err = err ?: content_verify(db, CONTENT_BASELINE, row->id, kinds, &row->content);
 	return err ?: content_add(db, CONTENT_BASELINE, row->id, kinds, NULL, sum);
 }
@@ -367,7 +367,7 @@ static int read_load(struct history *history, void *closure)
 		return 0;
 	err = row_to_snapshot(history->db, row, load);
 	/* The rest of the file may be in order. */
-	load->damaged = err == -EBADMSG;
+	load->damaged = err == -EUCLEAN;
 	return load->damaged ? 0 : err;
 }
 

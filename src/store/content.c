@@ -188,13 +188,13 @@ static int read_cell(sqlite3_stmt *columns, struct reading *reading)
 	if (!reading->sum) {
 		reading->check.checksum += cell_checksum(0, &cell);
 		reading->check.nr_cells++;
-		return kinds_find(reading->kinds, cell.kind) ? 0 : -EBADMSG;
+		return kinds_find(reading->kinds, cell.kind) ? 0 : -EUCLEAN;
 	}
 	if (!kind_is_wanted(reading, cell.kind))
 		return 0;
 	err = cell_to_row(&cell, &row);
 	if (err)
-		return err;
+		return err == -EBADMSG ? -EUCLEAN : err;
 	err = sum_add_row(reading->sum, cell.kind, &row);
 	row_done(&row);
 	return err;
@@ -210,7 +210,7 @@ static int read_share(sqlite3_stmt *columns, struct reading *reading)
 
 	if (!reading->sum) {
 		check_share(&reading->check, &share);
-		return kinds_find(reading->kinds, share.kind) ? 0 : -EBADMSG;
+		return kinds_find(reading->kinds, share.kind) ? 0 : -EUCLEAN;
 	}
 	return kind_is_wanted(reading, share.kind) ? sum_add_share(reading->sum, &share) : 0;
 }
@@ -222,7 +222,7 @@ static int read_loss(sqlite3_stmt *columns, struct reading *reading)
 	int err = db_column_text(columns, 0, &name);
 
 	if (err)
-		return err;
+		return err == -EBADMSG ? -EUCLEAN : err;
 	if (!reading->sum)
 		check_loss(&reading->check, name, count);
 	for (int i = 0; i < NR_MODEL_LOSS && name && reading->sum; i++) {
@@ -267,7 +267,7 @@ int content_verify(struct db *db, enum content_owner owner, int64_t id, const st
 
 	if (err)
 		return err;
-	return memcmp(&reading.check, expected, sizeof(*expected)) ? -EBADMSG : 0;
+	return memcmp(&reading.check, expected, sizeof(*expected)) ? -EUCLEAN : 0;
 }
 
 int content_add(struct db *db, enum content_owner owner, int64_t id, const struct kinds *kinds,

@@ -31,7 +31,7 @@ int content_write(struct db *db, enum content_owner owner, int64_t id, struct su
 		  struct content_check *ret);
 
 /*
- * Reads all rows and compares: -EBADMSG when they are not what was written, or have a kind that is
+ * Reads all rows and compares: -EUCLEAN when they are not what was written, or have a kind that is
  * not known. Adds nothing.
  */
 int content_verify(struct db *db, enum content_owner owner, int64_t id, const struct kinds *kinds,

@@ -60,9 +60,11 @@ int db_errno(int result)
 		{ SQLITE_ERROR, -EBADMSG }, /* of statements that are right: the schema is not */
 	};
 
-	/* Reading fails when the file ends too early. */
+	/* Reading fails when the file ends too early, the index of the log when the disk is full. */
 	if (result == SQLITE_IOERR_SHORT_READ)
 		return -EBADMSG;
+	if (result == SQLITE_IOERR_SHMSIZE)
+		return -ENOSPC;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (known[i].result == (result & 0xff))
 			return known[i].err;

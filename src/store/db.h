@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One open database: its handle, its statements, prepared once, and the kinds and runs that its
- * rows refer to, kept in memory. All functions return 0 or -errno; -EBADMSG is damage that SQLite
- * or a checksum has seen, -ENOSPC a full disk.
+ * rows refer to, kept in memory. All functions return 0 or -errno: -EBADMSG is damage of the file,
+ * after which it is set aside, -EUCLEAN a row that does not match its checksum, -ENOSPC a full disk.
  */
 #ifndef BPFTRUSS_STORE_DB_H
 #define BPFTRUSS_STORE_DB_H

@@ -68,7 +68,7 @@ int rollup_close(struct db *db, int64_t run, const struct interval *next, int64_
 /* Adds up what has been left without a roll-up in all runs, as a recovery does. */
 int rollup_repair(struct db *db, int64_t *last_id);
 
-/* Verifies the rows that belong to an interval: 0, or -EBADMSG. */
+/* Verifies the rows that belong to an interval: 0, or -EUCLEAN. */
 int interval_verify(struct db *db, const struct interval *interval);
 
 /* --- retire.c ---------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ int interval_from_row(sqlite3_stmt *row, struct interval *ret)
 		into[i] = sqlite3_column_int64(row, (int)i);
 	if ((uint64_t)sqlite3_column_int64(row, NR_FIELD) != interval_checksum(ret) ||
 	    ret->level < 0 || ret->level >= NR_HISTORY_LEVEL)
-		return -EBADMSG;
+		return -EUCLEAN;
 	return 0;
 }
 
@@ -72,8 +72,8 @@ static int read_level(struct db *db, enum statement which, const struct interval
 	err = err ?: db_bind(row, parameters, ARRAY_SIZE(parameters));
 	while (!err && (more = db_next(row)) == 1) {
 		err = interval_from_row(row, &interval);
-		*damaged += err == -EBADMSG;
-		if (err == -EBADMSG)
+		*damaged += err == -EUCLEAN;
+		if (err == -EUCLEAN)
 			err = 0;
 		else
 			err = interval_list_add(list, &interval);

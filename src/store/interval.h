@@ -62,7 +62,7 @@ int intervals_read(struct db *db, const struct interval_range *range, struct int
 void intervals_salvage(struct db *db, const struct interval_range *range, struct interval_list *ret,
 		       size_t *ret_damaged);
 
-/* The first of a level; 1, or 0 when there is none. -EBADMSG: it is damaged, its key is given. */
+/* The first of a level; 1, or 0 when there is none. -EUCLEAN: it is damaged, its key is given. */
 int interval_read_oldest(struct db *db, int64_t level, struct interval *ret);
 
 /* The latest of a level in a run that begins at or before a moment; 1, 0 or -errno. */
@@ -81,7 +81,7 @@ int interval_remove(struct db *db, const struct interval *interval);
 /* Orders by run and start; of intervals that start together the longest comes first. */
 int interval_compare(const void *a, const void *b);
 
-/* Reads a row of a statement that yields the columns in order; -EBADMSG if it is damaged. */
+/* Reads a row of a statement that yields the columns in order; -EUCLEAN if it is damaged. */
 struct sqlite3_stmt;
 int interval_from_row(struct sqlite3_stmt *row, struct interval *ret);
 

@@ -85,7 +85,7 @@ static int find_parent(struct db *db, const struct interval *child, struct inter
 
 	if (found == 1 && ret->end_mono_ns < child->end_mono_ns)
 		found = 0;
-	return found == -EBADMSG ? 0 : found;
+	return found == -EUCLEAN ? 0 : found;
 }
 
 /* The oldest of a finer level, with its neighbours: 1 if it went, 0 if it is not due. */
@@ -96,7 +96,7 @@ static int retire_finer(struct history *history, const struct run *run, const st
 	struct interval oldest, parent;
 	int found = interval_read_oldest(history->db, level, &oldest), err;
 
-	if (found == -EBADMSG)
+	if (found == -EUCLEAN)
 		return interval_remove_row(history->db, &oldest) ?: 1;
 	if (found != 1)
 		return found;
@@ -155,7 +155,7 @@ static int retire_by_age(struct history *history, const struct run *run, const s
 	}
 	for (int i = 0; i < RETIRE_BY_AGE; i++) {
 		went = interval_read_oldest(history->db, last, &oldest);
-		if (went == -EBADMSG)
+		if (went == -EUCLEAN)
 			went = interval_remove_row(history->db, &oldest);
 		else if (went == 1 &&
 			 age_ns(history->db, run, now, &oldest) > history->options.keep_ns[last])
@@ -193,7 +193,7 @@ static int retire_by_size(struct history *history, const struct interval *now)
 	for (int i = 0; i < RETIRE_BY_SIZE && !err && used > limit; i++) {
 		found = find_oldest(history->db, &oldest);
 		if (found != 1 || (oldest.run == now->run && !oldest.level))
-			return found < 0 && found != -EBADMSG ? found : 0;
+			return found < 0 && found != -EUCLEAN ? found : 0;
 		err = retire_outer(history->db, &oldest);
 		err = err ?: count_pages(history->db, &used, &all);
 	}

@@ -44,7 +44,7 @@ int interval_verify(struct db *db, const struct interval *interval)
 	struct content_check expected = content_of(interval);
 
 	if (interval->flags & INTERVAL_DAMAGED)
-		return -EBADMSG;
+		return -EUCLEAN;
 	return content_verify(db, CONTENT_INTERVAL, interval->id, &db->kinds, &expected);
 }
 
@@ -87,7 +87,7 @@ static int rollup_some(struct db *db, struct interval *first, size_t count, int6
 			break;
 		sum_add_interval(&sum, &first[at]);
 	}
-	if (err == -EBADMSG) {
+	if (err == -EUCLEAN) {
 		first[at].flags |= INTERVAL_DAMAGED;
 		err = interval_write(db, &first[at++]);
 	}
@@ -113,7 +113,7 @@ static int rollup_start(struct db *db, int64_t level, int64_t run, int64_t *ret)
 	struct interval parent;
 	int found = interval_read_at(db, level + 1, run, INT64_MAX, &parent);
 
-	if (found < 0 && found != -EBADMSG)
+	if (found < 0 && found != -EUCLEAN)
 		return found;
 	*ret = found == 1 ? parent.end_mono_ns : found ? parent.start_mono_ns : INT64_MIN;
 	return 0;

@@ -192,7 +192,7 @@ static bool is_split(const struct interval_list *list, size_t at, size_t end)
 	return mono_ns == outer->end_mono_ns;
 }
 
-/* Adds an interval to its step: -EBADMSG, with nothing added, when it is damaged. */
+/* Adds an interval to its step: -EUCLEAN, with nothing added, when it is damaged. */
 static int span_add(struct span *span, const struct interval *interval)
 {
 	struct db *db = span->history->db;
@@ -228,13 +228,19 @@ static int gap_before(struct span *span, const struct interval *interval)
 	return gaps_between(&span->gaps, &span->end, interval, run);
 }
 
+/* Only who writes can put a damaged file aside; to others all in it that is damaged is a gap. */
+static bool is_gap(const struct span *span, int err)
+{
+	return err == -EUCLEAN || (err == -EBADMSG && span->history->options.read_only);
+}
+
 /* An interval that is taken as it is: its numbers, or a gap in their place. */
 static int visit_whole(struct span *span, const struct interval *interval)
 {
 	int err = gap_before(span, interval);
 
 	err = err ?: span_add(span, interval);
-	if (err == -EBADMSG)
+	if (is_gap(span, err))
 		err = gaps_add(&span->gaps,
 			       interval->start_ns < interval->end_ns ? interval->start_ns
 								     : interval->end_ns - 1,
@@ -247,17 +253,20 @@ static int visit_whole(struct span *span, const struct interval *interval)
 static int visit(struct span *span, size_t at, size_t end)
 {
 	const struct interval *outer = &span->list.items[at];
-	bool split = is_split(&span->list, at, end);
 	int err = 0;
 
-	if (split && is_in_one_step(span, outer)) {
-		err = interval_verify(span->history->db, outer);
-		if (err != -EBADMSG)
-			return err ?: visit_whole(span, outer);
-	} else if (!split) {
+	if (!is_split(&span->list, at, end))
 		return visit_whole(span, outer);
+	if (is_in_one_step(span, outer)) {
+		err = gap_before(span, outer);
+		err = err ?: span_add(span, outer);
+		if (!is_gap(span, err)) {
+			span_pass(span, outer);
+			return err;
+		}
+		/* What it was made of may be in order. */
+		err = 0;
 	}
-	err = 0;
 	for (size_t i = at + 1; i < end && !err;) {
 		size_t next = subtree_end(&span->list, i);
 

@@ -4,6 +4,13 @@
 
 #define NR_INTERVALS 220
 
+/* Where each interval ended, and how much was counted in it. */
+struct ledger {
+	int64_t ends_ns[NR_INTERVALS];
+	uint64_t covered_ns[NR_INTERVALS];
+	uint64_t calls[NR_INTERVALS];
+};
+
 static int64_t random_between(uint64_t *seed, int64_t low, int64_t high)
 {
 	return low + (int64_t)random_below(seed, (uint64_t)(high - low + 1));
@@ -37,7 +44,16 @@ static bool host_stumble(struct host *host)
 	}
 }
 
-static void fill(struct history *history, struct host *host, struct expected *all, int nr)
+static void ledger_note(struct ledger *ledger, int i, const struct snapshot *interval)
+{
+	ledger->ends_ns[i] = interval->end_ns;
+	ledger->covered_ns[i] = interval->elapsed_ns;
+	for (size_t j = 0; j < interval->nr_rows; j++)
+		ledger->calls[i] += interval->rows[j].calls;
+}
+
+static void fill(struct history *history, struct host *host, struct expected *all,
+		 struct ledger *ledger, int nr)
 {
 	host_begin(host, history);
 	for (int i = 0; i < NR_INTERVALS; i++) {
@@ -51,6 +67,7 @@ static void fill(struct history *history, struct host *host, struct expected *al
 		interval = host_pass(host, length_ns, (unsigned int)random_below(&host->seed, 4));
 		append_must(history, interval);
 		expected_add(all, interval);
+		ledger_note(ledger, i, interval);
 	}
 }
 
@@ -96,6 +113,31 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 	}
 }
 
+/* While all intervals are there, each is in the step in which it ended, and in no other. */
+static void assert_steps(struct history *history, const struct timeline *whole,
+			 const struct ledger *ledger, int64_t step_ns)
+{
+	int64_t start_ns = whole->steps[0].start_ns - 3 * SECOND;
+	struct timeline steps;
+
+	ask_must(history, start_ns, whole->steps[0].end_ns, (uint64_t)step_ns, &steps);
+	for (size_t i = 0; i < steps.nr_steps; i++) {
+		int64_t from_ns = start_ns + (int64_t)i * step_ns, to_ns = from_ns + step_ns;
+		const struct timeline part = { .steps = &steps.steps[i], .nr_steps = 1 };
+		uint64_t covered_ns = 0, calls = 0;
+
+		for (int j = 0; j < NR_INTERVALS; j++) {
+			if (ledger->ends_ns[j] > from_ns && ledger->ends_ns[j] <= to_ns) {
+				covered_ns += ledger->covered_ns[j];
+				calls += ledger->calls[j];
+			}
+		}
+		assert_int_equal(steps.steps[i].covered_ns, covered_ns);
+		assert_int_equal(timeline_calls(&part), calls);
+	}
+	timeline_done(&steps);
+}
+
 /* Gaps do not overlap each other, and where the clock was never set they fill the rest. */
 static void assert_gaps(const struct timeline *whole, bool clock_is_right)
 {
@@ -112,8 +154,11 @@ static void assert_gaps(const struct timeline *whole, bool clock_is_right)
 				 whole->steps[0].end_ns - whole->steps[0].start_ns);
 }
 
-static void check_one(uint64_t seed, const struct history_options *options)
+static void check_one(uint64_t seed, const struct history_options *options, bool keeps_all)
 {
+	static const int64_t steps_ns[] = { MINUTE,   10 * MINUTE,    HOUR,
+					    2 * HOUR, 7 * MINUTE + 1, 61 * MINUTE };
+	struct ledger ledger = { 0 };
 	struct place place;
 	struct history_state state;
 	struct history *history;
@@ -124,10 +169,12 @@ static void check_one(uint64_t seed, const struct history_options *options)
 
 	place_init(&place);
 	history = open_with(&place, options, &state);
-	fill(history, &host, &all, (int)seed);
+	fill(history, &host, &all, &ledger, (int)seed);
 	ask_must(history, 0, 0, 0, &whole);
 	expected_check(&all, &whole);
 	assert_partitions(history, &whole, seed);
+	for (size_t i = 0; keeps_all && i < ARRAY_SIZE(steps_ns); i++)
+		assert_steps(history, &whole, &ledger, steps_ns[i]);
 	/* Boots take the monotonic clock away; without them both clocks went alike or did not. */
 	drift_ns = (host.real_ns - NEW_YEAR) - (host.mono_ns - 1000 * SECOND);
 	assert_gaps(&whole, drift_ns == 0);
@@ -144,11 +191,11 @@ static void check_one(uint64_t seed, const struct history_options *options)
 
 static void test_partitions(void **state)
 {
-	const struct history_options options = { 0 };
+	const struct history_options options = { .keep_ns = { 400 * DAY, 400 * DAY, 400 * DAY } };
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++)
-		check_one(seed, &options);
+		check_one(seed, &options, true);
 }
 
 /* Where minutes have gone already, what they became stands for them. */
@@ -158,7 +205,7 @@ static void test_partitions_of_rollups(void **state)
 
 	(void)state;
 	for (uint64_t seed = 11; seed <= 16; seed++)
-		check_one(seed, &options);
+		check_one(seed, &options, false);
 }
 
 int main(void)
