@@ -373,6 +373,31 @@ static void test_clock_steps(void **state)
 	timeline_done(&timeline);
 }
 
+/* A clock that goes wrong makes nothing old. */
+static void test_clock_and_retention(void **state)
+{
+	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, DAY } };
+	struct history_state opened;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	struct host host = host_make(17);
+	struct expected all = expected_make();
+	struct timeline timeline;
+
+	host_begin(&host, history);
+	for (int i = 0; i < 5 * 60; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
+
+		append_must(history, interval);
+		expected_add(&all, interval);
+		if (i == 2 * 60)
+			host.real_ns += 30 * DAY;
+	}
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 0);
+	expected_check(&all, &timeline);
+	timeline_done(&timeline);
+}
+
 static void test_hole_in_a_run(void **state)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
@@ -645,6 +670,7 @@ int main(void)
 		TEST(test_runs_and_boots),
 		TEST(test_of_one_boot),
 		TEST(test_clock_steps),
+		TEST(test_clock_and_retention),
 		TEST(test_hole_in_a_run),
 		TEST(test_filter),
 		TEST(test_questions_without_answer),
