@@ -151,6 +151,40 @@ static void test_unusual_kinds(void **state)
 	timeline_done(&timeline);
 }
 
+/* Programs choose their names: of too many, the further ones are added up, and no call is lost. */
+static void test_too_many_kinds(void **state)
+{
+	enum { EACH = 7000, INTERVALS = 3 };
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(18);
+	struct process others = process_of_other_kinds();
+	struct timeline timeline;
+
+	for (uint32_t i = 0; i < INTERVALS; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+		struct builder *builder = builder_make();
+
+		host.real_ns += MINUTE;
+		host.mono_ns += MINUTE;
+		interval = host_snapshot(&host);
+		interval->elapsed_ns = MINUTE;
+		for (uint32_t pid = 1; pid <= EACH; pid++) {
+			struct process process = { .pid = pid, .boot_ns = 1, .uid = 5 };
+
+			snprintf(process.comm, sizeof(process.comm), "%u-%u", i, pid);
+			add_process_with_call(builder, process, 0);
+		}
+		assert_int_equal(builder_finish(builder, interval), 0);
+		builder_free(builder);
+		append_must(history, interval);
+	}
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline_calls(&timeline), EACH * INTERVALS);
+	assert_int_equal(timeline.steps[0].sum->nr_processes, KINDS_MAX + 1);
+	assert_true(process_same_kind(&timeline.steps[0].sum->processes[KINDS_MAX], &others));
+	timeline_done(&timeline);
+}
+
 static void merge_all(const struct snapshot *snapshot, struct row *sum)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
@@ -663,6 +697,7 @@ int main(void)
 		TEST(test_round_trip),
 		TEST(test_names),
 		TEST(test_unusual_kinds),
+		TEST(test_too_many_kinds),
 		TEST(test_percentiles),
 		TEST(test_rollups_and_retention),
 		TEST(test_retired_is_a_gap),
