@@ -285,7 +285,7 @@ check-live: all $(WORKLOADS) $(O)/collect/steer $(STACK_NAMES:%=$(STACKS)/%) ## 
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels.
 test-kernels: $(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
-test-kernels: all $(WORKLOADS) ## live tests on other kernels, in an emulator
+test-kernels: all $(WORKLOADS) $(O)/collect/steer ## live tests on other kernels, in an emulator
 	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(KERNELS)
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root

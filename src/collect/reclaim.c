@@ -144,23 +144,44 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	return 0;
 }
 
-/* Those that events told of; then, should there be more, all. */
-static int reclaim_records(struct collector *c)
+/* Those that events told of. */
+static int reclaim_told(struct collector *c)
 {
-	uint32_t used = records_used(c);
 	int err = 0;
 
-	/* Looking for a cgroup's name may bring more events. */
 	for (size_t i = 0; i < c->nr_ended_records && !err; i++) {
-		if (c->ended_records[i] < used)
+		if (c->ended_records[i] < records_used(c))
 			err = record_reclaim(c, c->ended_records[i]);
 	}
 	c->nr_ended_records = 0;
-	if (__atomic_load_n(&c->skel->data_membership->membership.ended, __ATOMIC_ACQUIRE) ==
-	    c->reclaimed)
-		return err;
-	for (uint32_t i = 1; i < used && !err; i++)
+	return err;
+}
+
+static int reclaim_all(struct collector *c)
+{
+	int err = 0;
+
+	for (uint32_t i = 1; i < records_used(c) && !err; i++)
 		err = record_reclaim(c, i);
+	return err;
+}
+
+static bool records_have_ended(const struct collector *c)
+{
+	return __atomic_load_n(&c->skel->data_membership->membership.ended, __ATOMIC_ACQUIRE) !=
+	       c->reclaimed;
+}
+
+static int reclaim_records(struct collector *c)
+{
+	int err;
+
+	/* Looking for a cgroup's name may bring more events: nothing else would wake us for them. */
+	do {
+		err = reclaim_told(c);
+		if (!err && records_have_ended(c))
+			err = reclaim_all(c);
+	} while (!err && c->nr_ended_records);
 	return err;
 }
 
