@@ -188,7 +188,7 @@ $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
 
-# A collector that live tests tell what to do.
+# Collectors that live tests tell what to do.
 $(O)/collect/%: tests/collect/%.c $(LIB_OBJ)
 	$(call msg,LINK,$@)
 	@mkdir -p $(@D)
@@ -280,8 +280,12 @@ $(STACKS)/chain-mini: $(STACKS)/chain-O2
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
-check-live: all $(WORKLOADS) $(O)/collect/steer $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
+check-live: all $(WORKLOADS) $(O)/collect/steer $(O)/collect/reattach $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
+
+# The drills at their full length, which the live tests run for seconds only.
+drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
+	$(Q)O=$(abspath $(O)) DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels.
 test-kernels: $(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
@@ -387,4 +391,5 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-readers test test-kernels test-systemd fuzz bench lint install uninstall clean
+.PHONY: all help check check-live check-readers drills test test-kernels test-systemd fuzz bench lint install \
+	uninstall clean

@@ -126,16 +126,16 @@ static inline struct table_row *table_row(int pid, int abi, int nr)
 	return row;
 }
 
-static inline void row_add_error(struct table_row *row, int err)
+static inline void row_add_errors(struct table_row *row, int err, uint64_t times)
 {
 	int i = 0;
 
 	while (row->errnos[i].count && row->errnos[i].err != err)
 		if (++i == TABLE_ERRNOS)
 			abort();
-	row->errors++;
+	row->errors += times;
 	row->errnos[i].err = err;
-	row->errnos[i].count++;
+	row->errnos[i].count += times;
 }
 
 static inline bool call_moves_data(int nr)
@@ -156,7 +156,7 @@ static inline void table_add_abi(int abi, int nr, long result, int end)
 	row->denied += !!(end & END_DENIED);
 	row->untimed += !!(end & (END_DENIED | END_UNTIMED));
 	if (result < 0 && result >= -4095 && !(end & END_INTERRUPTED))
-		row_add_error(row, -result);
+		row_add_errors(row, -result, 1);
 	else if (result > 0 && abi == TABLE_NATIVE && call_moves_data(nr))
 		row->bytes += result;
 	table_unlock();
@@ -166,6 +166,22 @@ static inline void table_add_abi(int abi, int nr, long result, int end)
 static inline void table_add(int nr, long result, int end)
 {
 	table_add_abi(TABLE_NATIVE, nr, result, end);
+}
+
+/* Enters calls that ended alike and move no data; end is END_OK or END_NO_RETURN. */
+static inline void table_add_many(int nr, long result, int end, uint64_t times)
+{
+	struct table_row *row;
+
+	if (!times)
+		return;
+	table_lock();
+	row = table_row(table_pid, TABLE_NATIVE, nr);
+	row->calls += times;
+	row->no_return += end & END_NO_RETURN ? times : 0;
+	if (result < 0)
+		row_add_errors(row, -result, times);
+	table_unlock();
 }
 
 #define counted_call(nr, ...) counted_call_(nr, raw_call(nr, ##__VA_ARGS__))

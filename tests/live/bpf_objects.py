@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+What is in the kernel: BPF programs, maps and links, by id, and which processes hold them. Others may
+use bpftruss at the same time, so nothing is ever compared by number.
+"""
+
+import glob
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+KINDS = {"prog": "prog_id", "map": "map_id", "link": "link_id"}
+
+# Of the programs and maps of bpftruss, what no other tool calls so.
+OURS = {
+    "prog": re.compile("^(on_sys_enter|on_sys_exit|on_sched_switch|on_cgroup_made|adopt_targets)$"),
+    "map": re.compile("^(truss_bp[.].*|returned_(records|slots|tallies)|foreign_slots)$"),
+}
+
+
+def need_bpftool():
+    if not shutil.which("bpftool"):
+        pytest.skip("needs bpftool")
+
+
+def listed(kind):
+    output = subprocess.run(["bpftool", "-j", kind, "list"], stdout=subprocess.PIPE, check=True)
+    return json.loads(output.stdout)
+
+
+def in_kernel(kind):
+    return {each["id"] for each in listed(kind)}
+
+
+def ours(kind):
+    """Ids of programs or maps that are of some bpftruss, and of the links of such programs."""
+    if kind == "link":
+        programs = ours("prog")
+        return {each["id"] for each in listed("link") if each.get("prog_id") in programs}
+    return {each["id"] for each in listed(kind) if OURS[kind].match(each.get("name", ""))}
+
+
+def held(pid="[0-9]*"):
+    """{kind: ids} that a process holds by a file descriptor, or any process."""
+    found = {kind: set() for kind in KINDS}
+    for path in glob.glob("/proc/%s/fdinfo/*" % pid):
+        try:
+            with open(path) as info:
+                text = info.read()
+        except OSError:
+            continue
+        for kind, field in KINDS.items():
+            found[kind].update(int(n) for n in re.findall(r"^%s:\t(\d+)$" % field, text, re.M))
+    return found
+
+
+class Orphans:
+    """Objects of bpftruss that nobody holds. gone() is asked until it is true."""
+
+    def __init__(self):
+        self.left = {kind: ours(kind) for kind in KINDS}
+
+    def gone(self):
+        """Whatever is being made has no descriptor yet, so an orphan is one each time."""
+        now = {kind: ours(kind) for kind in KINDS}
+        holders = held()
+        for kind in KINDS:
+            self.left[kind] &= now[kind] - holders[kind]
+        return not any(self.left.values())

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Loads and faults on purpose: everything at its limit, and bpftruss or its targets killed on the way.
+Here for seconds; `make drills` takes the full length and prints figures. Whatever the machine is
+busy with, counts are exact.
+"""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+import harness
+from bpf_objects import KINDS, Orphans, held, in_kernel, need_bpftool
+from cgroups import move, pids_limit
+from harness import BPFTRUSS, BUILD, Process, must_equal, program, run, until
+from test_tables import overflow, totals
+
+FULL = os.environ.get("DRILLS") == "full"
+
+
+def size(short, full):
+    return full if FULL else short
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """What takes a minute by design must be waited for."""
+    monkeypatch.setattr(harness, "DEADLINE_S", size(60, 1800))
+
+
+def say(text, *values):
+    if FULL:
+        print("\n    " + text % values, flush=True)
+
+
+# --- loads ---------------------------------------------------------------------------------------
+
+
+def test_as_many_calls_as_go_on_every_cpu_are_all_counted(live):
+    seconds = size(1, 60)
+    report, table = live.count("flood", seconds, options=["-f"])
+    must_equal(report, table)
+    calls = table.total("getppid")
+    cpus = len(os.sched_getaffinity(0))
+    say("%d calls on %d CPUs in %d s: %.0f a second on each", calls, cpus, seconds,
+        calls / seconds / cpus)  # fmt: skip
+
+
+def test_as_many_process_starts_as_go_have_exact_totals(live):
+    """Faster than ended ones are read they may run out of room, which must be said."""
+    seconds = size(1, 30)
+    report, table = live.count("starts", seconds, options=["-f"], lossy=True)
+    assert totals(report.counts()) == totals(table.counts())
+    must_state_overflow(report)
+    starts = report.total("getppid")
+    lost = sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
+    say("%d process starts in %d s: %.0f a second; %d of %d calls without a process", starts,
+        seconds, starts / seconds, lost, report.sum("calls"))  # fmt: skip
+
+
+def must_state_overflow(report):
+    """Calls without a process are as many as the losses say, and no call is missing."""
+    lost = sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
+    full = ("task_table_full", "slot_table_full", "foreign_table_full")
+    assert sum(report.losses.get(name, 0) for name in full) == lost
+    may = {"user_time_unknown", "errno_table_full", "torn_reads", *full}
+    assert set(report.losses) <= may, report.losses
+    assert report.data["exact"] is not bool(report.losses)
+
+
+@pytest.mark.parametrize("limit, records", [(150, 1536), (150, 40)])
+def test_a_fork_bomb_in_a_cgroup_has_exact_totals(live, limit, records):
+    """Its own limit stops it; the second is too much for our tables as well."""
+    bomb = live.workload("bomb", size(3000, 300000))
+    bystander = live.workload("calls")
+    with pids_limit(limit) as cgroup:
+        move(bomb.pid, cgroup)
+        bpftruss = live.attach([bomb.pid, bystander.pid], "-f", "--max-tasks", records)
+        bystander.go()
+        assert bystander.wait() == 0
+        bomb.go()
+        assert bomb.wait() == 0, bomb.stderr()
+        report = bpftruss.report(lossy=True)
+    # The bystander wrote its table before the bomb filled ours.
+    assert report.total("getppid", pid=bystander.pid) == 1009
+    expected, got = totals(bomb.table().counts()), totals(report.counts())
+    for name in ("clone", "wait4"):
+        assert report.errnos(name) or report.losses
+    for key, row in totals(bystander.table().counts()).items():
+        expected[key] = add(row, expected.get(key))
+    assert got == expected
+    must_state_overflow(report)
+    refused = report.total("clone", "errors")
+    assert refused > 0
+    say("pids.max %d, --max-tasks %d: %d processes, %d refused, losses %s", limit, records,
+        report.total("clone") - refused, refused, report.losses)  # fmt: skip
+
+
+def by_known_number(counts):
+    """As in the overflow rows, where all numbers beyond the table of calls share one."""
+    found = {}
+    for (abi, nr), row in counts.items():
+        key = (abi, nr if nr in range(512) else None)
+        found[key] = add(row, found.get(key))
+    return found
+
+
+def add(row, other):
+    return tuple(map(sum, zip(row, other or (0, 0, 0))))
+
+
+@pytest.mark.parametrize("more", [[], ["--by", "arg0"], ["--stacks", "--max-stacks", 1]])
+def test_every_table_full_at_once_keeps_exact_totals(live, more):
+    options = ["-f", "--max-tasks", 3, "--max-rows", 7, "--max-errnos", 1, *more]
+    targets = [live.workload(*words) for words in FILLERS]
+    bpftruss = live.attach([target.pid for target in targets], *options)
+    expected = {}
+    for target in targets:
+        target.go()
+    report = bpftruss.report(lossy=True)
+    for target in targets:
+        assert target.wait() == 0, target.stderr()
+        for key, row in totals(target.table().counts()).items():
+            expected[key] = add(row, expected.get(key))
+    assert by_known_number(totals(report.counts())) == by_known_number(expected)
+    must_state_overflow(report)
+    wanted = {"task_table_full", "slot_table_full"}
+    # Arguments and stacks are kept where errnos are, so there is room for more of them.
+    if not more:
+        wanted.add("errno_table_full")
+    assert wanted <= set(report.losses), report.losses
+
+
+# Threads, children, errnos, numbers of every ABI.
+FILLERS = [
+    ("numbers",),
+    ("calls",),
+    ("numbers",),
+    ("calls",),
+    ("threads", 7, 503),
+    ("forks", "clone", 31),
+]
+
+
+# --- attach, detach ------------------------------------------------------------------------------
+
+
+def load(live):
+    """Calls without a pause, and processes that come and go; nicer than what is measured."""
+    busy = live.spawn("nice", program("busy"))
+    starts = live.workload("starts", 1000000, 1)
+    os.setpriority(os.PRIO_PROCESS, starts.pid, 10)
+    starts.go()
+    return busy
+
+
+def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
+    """As a daemon might: descriptors, mappings and memory do not grow."""
+    need_bpftool()
+    rounds = size(12, 1000)
+    target = load(live)
+    process = live.spawn(os.path.join(BUILD, "collect", "reattach"), rounds, target.pid)
+    ids = {kind: set() for kind in KINDS}
+    while process.popen.poll() is None:
+        for kind, seen in held(process.pid).items():
+            ids[kind] |= seen
+        time.sleep(0.05)
+    assert process.wait() == 0, process.stderr()
+    lines = [tuple(map(int, line.split())) for line in process.stdout().splitlines()]
+    assert len(lines) == rounds and all(ids.values())
+    assert all(calls > 0 for _, calls, _, _, _ in lines)
+    assert len({fds for _, _, fds, _, _ in lines}) == 1
+    assert {mappings for _, _, _, mappings, _ in lines} == {0}
+    # It grows while the allocator finds its size, in the first rounds.
+    settled, last = lines[rounds // 4][4], lines[-1][4]
+    assert last <= settled + 512
+    until(lambda: not any(ids[k] & in_kernel(k) for k in KINDS), "the kernel frees what it held")
+    say("%d rounds: %d fds, %d mappings, %d KiB after a quarter, %d KiB in the end; %d programs "
+        "seen", rounds, lines[-1][2], lines[-1][3], settled, last, len(ids["prog"]))  # fmt: skip
+
+
+def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(live):
+    need_bpftool()
+    rounds = size(5, 200)
+    target = load(live)
+    for _ in range(rounds):
+        assert run("-c", "-p", target.pid, "-d", "0.01").returncode == 0
+    until(Orphans().gone, "programs, maps and links of bpftruss are gone")
+
+
+def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
+    """Also while the kernel checks its programs, or half of them are attached."""
+    need_bpftool()
+    rounds, seed = size(10, 200), random.randrange(1 << 32)
+    moments, target, counting = random.Random(seed), load(live), 0
+    say("seed %d", seed)
+    for _ in range(rounds):
+        bpftruss = live.add(Process, [BPFTRUSS, "-c", "-f", "-p", str(target.pid)])
+        time.sleep(moments.uniform(0, 0.7))
+        bpftruss.signal(signal.SIGKILL)
+        bpftruss.popen.wait()
+        counting += "counting" in bpftruss.stderr()
+        orphans = Orphans()
+        until(orphans.gone, "all of a killed bpftruss is gone: %s, seed %d" % (orphans.left, seed))
+    report, table = live.count("calls")
+    must_equal(report, table)
+    say("killed %d times, %d of them while it counted", rounds, counting)

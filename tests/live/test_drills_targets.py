@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+A target that never pauses, and what may befall it while it is counted: it is killed, stopped,
+frozen, traced, execs, changes its name. All calls that it made are counted, and none besides.
+"""
+
+import mmap
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+
+from cgroups import freezer, move
+from harness import DEADLINE_S, slurp, until
+
+END, EXEC, RENAME = 1, 2, 3
+
+
+class Lives:
+    """The workload of that name, and the page that it shares with us."""
+
+    def __init__(self, live, directory):
+        path = directory / "page"
+        path.write_bytes(bytes(4096))
+        self.file = open(path, "r+b")
+        self.page = mmap.mmap(self.file.fileno(), 4096)
+        self.workload = live.workload("lives", path)
+        self.pid = self.workload.pid
+
+    def numbers(self):
+        return struct.unpack_from("QQQ", self.page)
+
+    def done(self):
+        return self.numbers()[1]
+
+    def order(self, number):
+        struct.pack_into("Q", self.page, 16, number)
+
+    def works(self):
+        """It has got on since this was called."""
+        before = self.done()
+        until(lambda: self.done() > before + 1000, "the target gets on")
+
+    def obeys(self, number):
+        self.order(number)
+        until(lambda: self.numbers()[2] == 0, "the target does what it is told")
+        self.works()
+
+
+@pytest.fixture
+def lives(live, tmp_path):
+    target = Lives(live, tmp_path)
+    yield target
+    target.page.close()
+    target.file.close()
+
+
+def start(live, lives, *options):
+    bpftruss = live.attach(lives.pid, *options)
+    lives.workload.go()
+    lives.works()
+    return bpftruss
+
+
+def finish(lives, bpftruss):
+    lives.works()
+    lives.order(END)
+    report = bpftruss.report()
+    begun, done, _ = lives.numbers()
+    assert begun == done == report.total("getppid")
+    return report
+
+
+# --- what may befall it --------------------------------------------------------------------------
+
+
+def stop(lives):
+    lives.workload.signal(signal.SIGSTOP)
+    until(lambda: lives.workload.state() == "T", "the target stops")
+    lives.workload.signal(signal.SIGCONT)
+
+
+def freeze(lives):
+    with freezer() as cgroup:
+        move(lives.pid, cgroup.path)
+        cgroup.freeze()
+        before = lives.done()
+        time.sleep(0.05)
+        assert lives.done() == before
+        cgroup.thaw()
+        lives.works()
+
+
+def trace(lives):
+    """A tracer comes, sees every call and goes."""
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    argv = ["strace", "-qq", "-o", "/dev/null", "-p", str(lives.pid)]
+    strace = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
+    tracer = "\nTracerPid:\t%d\n" % strace.pid
+    until(lambda: tracer in slurp("/proc/%d/status" % lives.pid).decode("latin-1"), "strace attaches")
+    lives.works()
+    strace.send_signal(signal.SIGINT)
+    strace.wait(DEADLINE_S)
+
+
+def rename(lives):
+    lives.obeys(RENAME)
+
+
+def become(lives):
+    lives.obeys(EXEC)
+
+
+EVENTS = [stop, freeze, trace, rename, become]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_a_target_is_counted_exactly_whatever_befalls_it(live, lives, event):
+    bpftruss = start(live, lives)
+    for _ in range(3):
+        event(lives)
+        lives.works()
+    finish(lives, bpftruss)
+
+
+def test_a_target_is_counted_exactly_when_all_befalls_it(live, lives):
+    bpftruss = start(live, lives, "-f")
+    for event in EVENTS:
+        event(lives)
+    report = finish(lives, bpftruss)
+    row = report.only("execve")
+    assert (row["calls"], row["errors"]) == (1, 0)
+    assert report.only("prctl")["calls"] >= 1
+
+
+def test_a_target_that_is_killed_has_the_calls_that_it_made(live, lives):
+    bpftruss = start(live, lives)
+    lives.workload.signal(signal.SIGKILL)
+    report = bpftruss.report()
+    begun, done, _ = lives.numbers()
+    assert done <= report.total("getppid") <= begun <= done + 1
+
+
+def test_a_target_that_is_killed_while_frozen_has_the_calls_that_it_made(live, lives):
+    bpftruss = start(live, lives)
+    with freezer() as cgroup:
+        move(lives.pid, cgroup.path)
+        cgroup.freeze()
+        lives.workload.signal(signal.SIGKILL)
+        cgroup.thaw()
+        report = bpftruss.report()
+    begun, done, _ = lives.numbers()
+    assert done <= report.total("getppid") <= begun <= done + 1
+
+
+def test_a_target_that_is_frozen_all_the_time_is_attached_to_and_let_go(live, lives):
+    lives.workload.go()
+    lives.works()
+    with freezer() as cgroup:
+        move(lives.pid, cgroup.path)
+        cgroup.freeze()
+        before = lives.done()
+        report = live.attach(lives.pid).interrupt()
+        assert report.total("getppid") == 0 and lives.done() == before
+        cgroup.thaw()
+        lives.works()
+
+
+def test_a_target_that_is_traced_at_attach_is_counted_exactly(live, lives):
+    if not shutil.which("strace"):
+        pytest.skip("needs strace")
+    bpftruss = None
+    argv = ["strace", "-qq", "-o", "/dev/null", "-p", str(lives.pid)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as strace:
+        tracer = "\nTracerPid:\t%d\n" % strace.pid
+        until(lambda: tracer in slurp("/proc/%d/status" % lives.pid).decode("latin-1"), "strace")
+        bpftruss = start(live, lives)
+        strace.send_signal(signal.SIGKILL)
+    finish(lives, bpftruss)
