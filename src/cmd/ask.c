@@ -91,13 +91,15 @@ void ask_add_targets(struct ipc_target *target, const struct ask_options *o)
 					     [SELECT_USER] = "user" };
 	const struct targets *targets = &o->report.targets;
 
+	for (size_t i = 0; i < targets->nr_selectors; i++) {
+		if (targets->selectors[i].kind == SELECT_ALL)
+			return;
+	}
 	for (size_t i = 0; i < targets->nr_pids; i++)
 		ask_add_number(target, "pid", targets->pids[i]);
-	for (size_t i = 0; i < targets->nr_selectors; i++) {
-		if (targets->selectors[i].kind != SELECT_ALL)
-			ipc_target_add(target, names[targets->selectors[i].kind],
-				       targets->selectors[i].text);
-	}
+	for (size_t i = 0; i < targets->nr_selectors; i++)
+		ipc_target_add(target, names[targets->selectors[i].kind],
+			       targets->selectors[i].text);
 }
 
 void ask_add_number(struct ipc_target *target, const char *name, int64_t value)

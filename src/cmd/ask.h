@@ -17,8 +17,7 @@ struct ask_options {
 	const char *since;
 	const char *from, *to, *step; /* as the user wrote them */
 	bool replace;
-	bool has_fail_over;
-	double fail_over; /* percent */
+	double fail_over; /* 0.2: 20%; 0: nothing fails */
 };
 
 /* --socket, --state-dir, --help. */

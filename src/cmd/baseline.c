@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "report/status.h"
@@ -115,10 +116,16 @@ static const struct action {
 	{ "rm", true, run_remove },
 };
 
-/* What the history takes; here, so that a path does not become another request. */
+/* What the history takes, so that a path does not become another request, and compare can name. */
 static int check_name(const char *name, struct diag *d)
 {
 	size_t length = strlen(name);
+	uint64_t span_ns;
+
+	if (!strcmp(name, "now") || span_is(name) || !duration_parse("", name, &span_ns, NULL))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"\"%.100s\" is no name for a baseline: it means a time to compare",
+				name);
 
 	if (length >= 1 && length <= 64 && name[0] != '.' &&
 	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==

@@ -9,24 +9,28 @@
 #include "cmd/cmd.h"
 #include "cmd/daemon_options.h"
 
-/* The first configuration stays: what cannot be reloaded borrows from it. */
+/*
+ * The first configuration stays: what cannot be reloaded borrows from it. So does the one before
+ * the latest, with which the daemon compares.
+ */
 struct configuration {
 	int argc;
 	char **argv;
 	struct daemon_options first;
-	struct daemon_options *now; /* owned; NULL: still the first */
+	struct daemon_options *latest, *before; /* owned; NULL: the first is it */
 };
 
-static void configuration_forget(struct configuration *configuration)
+static void options_forget(struct daemon_options *options)
 {
-	if (configuration->now)
-		daemon_options_done(configuration->now);
-	free(steal_ptr(&configuration->now));
+	if (options)
+		daemon_options_done(options);
+	free(options);
 }
 
 static void configuration_done(struct configuration *configuration)
 {
-	configuration_forget(configuration);
+	options_forget(configuration->before);
+	options_forget(configuration->latest);
 	daemon_options_done(&configuration->first);
 }
 
@@ -40,12 +44,12 @@ static int reload(void *closure, const struct daemon_config **ret, struct diag *
 		return diag_oom(d);
 	err = daemon_options_parse(configuration->argc, configuration->argv, next, d);
 	if (err) {
-		daemon_options_done(next);
-		free(next);
+		options_forget(next);
 		return err;
 	}
-	configuration_forget(configuration);
-	configuration->now = next;
+	options_forget(configuration->before);
+	configuration->before = configuration->latest;
+	configuration->latest = next;
 	*ret = &next->config;
 	return 0;
 }

@@ -241,7 +241,7 @@ static const struct option_def stacks_defs[] = {
 static const struct option_def history_defs[] = {
 	{ "no-history", NULL, "keep none", set_no_history, 0 },
 	{ "interval", "SPAN", "of the history (default 60s)", set_interval, 'i' },
-	{ "keep", "SPAN", "intervals as they came (default 1d)", set_keep, 0 },
+	{ "keep", "SPAN", "intervals as they came (default 12h)", set_keep, 0 },
 	{ "keep-10m", "SPAN", "added up to ten minutes (default 14d)", set_keep_10m, 0 },
 	{ "keep-1h", "SPAN", "added up to hours (default 400d)", set_keep_1h, 0 },
 	{ "history-size", "SIZE", "of the file; the oldest goes (default 512M)", set_history_size,

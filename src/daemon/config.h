@@ -26,13 +26,13 @@ struct daemon_config {
 	const pid_t *pids;
 	size_t nr_pids;
 	bool follow;
+	struct metrics_options metrics;
 
 	/* These at a reload too. */
 	uint64_t interval_ns; /* of the history */
 	size_t recent_bytes;  /* for differences between readings */
 	bool history;
 	struct history_options keep;
-	struct metrics_options metrics;
 	double budget_percent; /* of one CPU; 0: none */
 };
 

@@ -26,7 +26,8 @@
 #define PULSE_NS (10 * NS_PER_SEC)
 
 struct daemon {
-	const struct daemon_config *config;
+	const struct daemon_config *first;  /* obeyed at the start */
+	const struct daemon_config *config; /* the latest */
 	const struct daemon_reload *reload;
 	struct metrics *metrics;
 	struct counts counts;
@@ -43,7 +44,7 @@ static void daemon_done(struct daemon *daemon)
 {
 	notify_send("STOPPING=1\nSTATUS=stopping");
 	if (daemon->listener >= 0)
-		socket_unlink(daemon->config->socket, daemon->listener);
+		socket_unlink(daemon->first->socket, daemon->listener);
 	ipc_server_free(daemon->local);
 	ipc_server_free(daemon->remote);
 	counts_done(&daemon->counts);
@@ -111,18 +112,65 @@ static void on_pulse(void *closure)
 		daemon->budget.used_percent);
 }
 
-static void log_fixed(const struct daemon_config *old, const struct daemon_config *new)
+/* In words: all processes, or what was chosen, as far as it fits. */
+static void describe_targets(const struct daemon_config *config, char *buf, size_t size)
 {
-	if (strcmp(old->socket, new->socket) || strcmp(old->state_dir, new->state_dir) ||
-	    strcmp(old->listen ?: "", new->listen ?: "") ||
-	    old->collector.stacks != new->collector.stacks ||
-	    old->collector.max_tasks != new->collector.max_tasks ||
-	    old->collector.max_rows != new->collector.max_rows ||
-	    old->collector.max_errnos != new->collector.max_errnos ||
-	    old->collector.max_stacks != new->collector.max_stacks)
+	static const char *const kinds[] = { [SELECT_ALL] = "all processes",
+					     [SELECT_COMM] = "name ",
+					     [SELECT_CGROUP] = "cgroup ",
+					     [SELECT_UNIT] = "unit ",
+					     [SELECT_USER] = "user " };
+	size_t used = 0;
+
+	buf[0] = 0;
+	for (size_t i = 0; i < config->nr_pids && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%spid %d", i ? ", " : "",
+					 config->pids[i]);
+	for (size_t i = 0; i < config->collector.nr_selectors && used < size; i++) {
+		const struct target_selector *selector = &config->collector.selectors[i];
+
+		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "",
+					 kinds[selector->kind], selector->text ?: "");
+	}
+}
+
+static bool texts_differ(const char *a, const char *b)
+{
+	return strcmp(a ?: "", b ?: "") != 0;
+}
+
+static bool collectors_differ(const struct collector_options *a, const struct collector_options *b)
+{
+	return a->max_tasks != b->max_tasks || a->max_rows != b->max_rows ||
+	       a->max_errnos != b->max_errnos || a->max_stacks != b->max_stacks ||
+	       a->keep_exited != b->keep_exited || a->stacks != b->stacks ||
+	       a->kernel_stacks != b->kernel_stacks || a->inlines != b->inlines ||
+	       a->debuginfod != b->debuginfod;
+}
+
+static bool metrics_differ(const struct metrics_options *a, const struct metrics_options *b)
+{
+	return a->group != b->group || a->top != b->top || a->max_series != b->max_series ||
+	       a->histograms != b->histograms;
+}
+
+/* What a reload cannot change, compared with what was obeyed at the start. */
+static void log_fixed(const struct daemon *daemon, const struct daemon_config *new)
+{
+	const struct daemon_config *first = daemon->first;
+	char targets[sizeof(daemon->service.targets)];
+
+	describe_targets(new, targets, sizeof(targets));
+	if (texts_differ(first->socket, new->socket) ||
+	    texts_differ(first->state_dir, new->state_dir) ||
+	    texts_differ(first->group, new->group) || texts_differ(first->listen, new->listen) ||
+	    texts_differ(daemon->service.targets, targets) || first->follow != new->follow ||
+	    collectors_differ(&first->collector, &new->collector) ||
+	    metrics_differ(&first->metrics, &new->metrics))
 		log_line(LOG_WARNING,
-			 "reload: socket, state-dir, listen and what is in [targets] and "
-			 "[tables] change only when the daemon is started anew");
+			 "reload: socket, state-dir, group and what is in [targets], "
+			 "[tables] and [metrics] change only when the daemon is started "
+			 "anew");
 }
 
 static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
@@ -148,7 +196,7 @@ static void daemon_reload_config(struct daemon *daemon)
 	    daemon->reload->read(daemon->reload->closure, &config, &d)) {
 		log_line(LOG_ERR, "the configuration stays as it was: %s", d.text);
 	} else {
-		log_fixed(daemon->config, config);
+		log_fixed(daemon, config);
 		daemon_apply(daemon, config);
 		log_line(LOG_NOTICE, "the configuration was read anew");
 	}
@@ -258,28 +306,6 @@ static int serve(struct daemon *daemon, int listener, gid_t group, struct ipc_se
 	err = loop_add(&daemon->loop, ipc_server_fd(*ret), ready, daemon);
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for clients: %s", strerror(-err))
 		   : 0;
-}
-
-/* For status: all processes, or what was chosen, as far as it fits. */
-static void describe_targets(const struct daemon_config *config, char *buf, size_t size)
-{
-	static const char *const kinds[] = { [SELECT_ALL] = "all processes",
-					     [SELECT_COMM] = "name ",
-					     [SELECT_CGROUP] = "cgroup ",
-					     [SELECT_UNIT] = "unit ",
-					     [SELECT_USER] = "user " };
-	size_t used = 0;
-
-	buf[0] = 0;
-	for (size_t i = 0; i < config->nr_pids && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%spid %d", i ? ", " : "",
-					 config->pids[i]);
-	for (size_t i = 0; i < config->collector.nr_selectors && used < size; i++) {
-		const struct target_selector *selector = &config->collector.selectors[i];
-
-		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "",
-					 kinds[selector->kind], selector->text ?: "");
-	}
 }
 
 static int open_servers(struct daemon *daemon, struct diag *d)
@@ -400,6 +426,7 @@ int daemon_run(const struct daemon_config *config, const struct daemon_reload *r
 	       struct diag *d)
 {
 	struct daemon daemon __cleanup(daemon_done) = {
+		.first = config,
 		.config = config,
 		.reload = reload,
 		.listener = -1,

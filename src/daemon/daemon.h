@@ -10,7 +10,7 @@
 #include "daemon/config.h"
 
 /*
- * Reads the configuration anew. Returns 0 with a configuration that lives until the next call, or
+ * Reads the configuration anew. Returns 0 with a configuration that lives until the call after the next, or
  * -errno with d filled: the old one is kept then.
  */
 struct daemon_reload {

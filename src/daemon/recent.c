@@ -15,8 +15,8 @@
 /* A day of minutes, and the marks of clients. */
 #define MAX_PARTS (1440 + MAX_CLIENT_MARKS)
 
-/* A histogram of a few buckets, errnos, and what malloc() adds; an estimate is enough. */
-#define ROW_EXTRA_BYTES 256
+/* What malloc() adds to each piece. */
+#define PIECE_BYTES 16
 
 void recent_init(struct recent *recent, size_t max_bytes)
 {
@@ -37,10 +37,34 @@ void recent_done(struct recent *recent)
 	free(recent->parts);
 }
 
+static size_t row_bytes(const struct row *row)
+{
+	unsigned int first, end;
+
+	hist_range(&row->hist, &first, &end);
+	return sizeof(*row) + (end - first) * sizeof(uint64_t) +
+	       row->nr_errnos * sizeof(*row->errnos) + row->nr_stacks * sizeof(*row->stacks) +
+	       (1 + !!row->nr_errnos + !!row->nr_stacks) * PIECE_BYTES;
+}
+
+static size_t names_bytes(const struct id_name *names, size_t count)
+{
+	size_t sum = count * (sizeof(*names) + PIECE_BYTES);
+
+	for (size_t i = 0; i < count; i++)
+		sum += strlen(names[i].name) + 1;
+	return sum;
+}
+
 static size_t snapshot_bytes(const struct snapshot *snapshot)
 {
-	return sizeof(*snapshot) + snapshot->nr_rows * (sizeof(struct row) + ROW_EXTRA_BYTES) +
-	       snapshot->nr_processes * sizeof(struct process);
+	size_t sum = sizeof(*snapshot) + snapshot->nr_processes * sizeof(struct process) +
+		     names_bytes(snapshot->users, snapshot->nr_users) +
+		     names_bytes(snapshot->cgroups, snapshot->nr_cgroups);
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		sum += row_bytes(&snapshot->rows[i]);
+	return sum;
 }
 
 static void part_remove(struct recent *recent, size_t index)
