@@ -3,6 +3,7 @@
 #include "cmd/ask.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,18 +156,24 @@ int asked_snapshot_parse(const char *text, size_t size, struct asked_snapshot *r
 
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d)
 {
-	FILE *file __cleanup(fclosep) = fopen(path, "re");
+	/* Opening a FIFO would wait for whoever writes to it. */
+	int fd __cleanup(closep) = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *file __cleanup(fclosep) = NULL;
 	char *text __cleanup(freep) = NULL;
 	struct diag why;
 	struct stat st;
 	size_t got;
 	int err;
 
-	if (!file || fstat(fileno(file), &st))
+	if (fd < 0 || fstat(fd, &st))
 		return diag_set(d, DIAG_FAILED, errno, "cannot read %.200s: %s", path,
 				strerror(errno));
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > MAX_SAVED_BYTES)
 		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is no saved snapshot", path);
+	file = fdopen(fd, "r");
+	if (!file)
+		return diag_oom(d);
+	fd = -1;
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return diag_oom(d);

@@ -43,7 +43,8 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 		err = collector_read(c->collector, &c->last, d);
 	if (err)
 		return err;
-	c->tick_mark = c->last->end_mono_ns;
+	c->tick_mark = c->kept_mark = c->last->end_mono_ns;
+	c->kept_ns = c->last->end_ns;
 	if (collector_set_base(c->collector, c->last) || metrics_add(c->metrics, c->last))
 		return diag_oom(d);
 	return 0;
@@ -73,7 +74,7 @@ void counts_open_history(struct counts *c, const struct daemon_config *config)
 	if (!config->history)
 		return;
 	if (history_open(config->state_dir, &config->keep, &c->history, &state, &d) ||
-	    history_begin(c->history, c->last, &d)) {
+	    history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &d)) {
 		history_close(steal_ptr(&c->history));
 		history_troubled(c, &d);
 		return;
@@ -157,12 +158,18 @@ static int counts_append(struct counts *c, struct diag *d)
 {
 	struct snapshot *interval __cleanup(snapshot_freep) = NULL;
 	size_t first;
+	int err;
 
 	if (!recent_find(&c->recent, c->tick_mark, &first))
 		return diag_set(d, DIAG_FAILED, ENODATA, "what was counted in it is not known");
 	if (recent_sum(&c->recent, first, c->last, &interval))
 		return diag_oom(d);
-	return history_append(c->history, interval, d);
+	err = history_append(c->history, interval, d);
+	if (err)
+		return err;
+	c->kept_mark = interval->end_mono_ns;
+	c->kept_ns = interval->end_ns;
+	return 0;
 }
 
 int counts_tick(struct counts *c, struct diag *d)

@@ -58,11 +58,22 @@ static bool peer_may(const struct ipc_peer *peer, enum route_right right)
 	}
 }
 
+static void answer_forbidden(struct ipc_answer *answer)
+{
+	ipc_answer_error(answer, 403,
+			 "you may not: ask as root, or to read as a member of the socket's group");
+}
+
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
 	struct service *service = closure;
 	bool known = false;
 
+	/* Nor do they learn which paths there are. */
+	if (!peer_may(&request->peer, RIGHT_ANYBODY)) {
+		answer_forbidden(answer);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
 		if (!route_matches(&routes[i], request->path))
 			continue;
@@ -72,9 +83,7 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		if (peer_may(&request->peer, routes[i].right))
 			routes[i].answer(service, request, answer);
 		else
-			ipc_answer_error(answer, 403,
-					 "you may not: ask as root, or to read as a member of the "
-					 "socket's group");
+			answer_forbidden(answer);
 		return;
 	}
 	if (known)

@@ -44,14 +44,15 @@ static int refuse_read_only(const struct history *history, struct diag *d)
 		       : 0;
 }
 
-int history_begin(struct history *history, const struct snapshot *now, struct diag *d)
+int history_begin(struct history *history, const struct snapshot *host, int64_t since_ns,
+		  uint64_t since_mono_ns, struct diag *d)
 {
 	struct run run;
 	int err = refuse_read_only(history, d);
 
 	if (err)
 		return err;
-	if (run_init(&run, now, now->end_ns, (int64_t)now->end_mono_ns))
+	if (run_init(&run, host, since_ns, (int64_t)since_mono_ns))
 		return diag_oom(d);
 	run_done(&history->run);
 	history->run = run;

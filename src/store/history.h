@@ -52,8 +52,12 @@ static inline void history_closep(struct history **history)
 	history_close(*history);
 }
 
-/* Notes that counting begins: whatever lies between this and the last interval is a gap. */
-int history_begin(struct history *history, const struct snapshot *now, struct diag *d);
+/*
+ * Notes that the caller counts since a moment of a host: whatever lies between it and the last
+ * interval is a gap in which nobody did, and between it and the next one a gap that was not written.
+ */
+int history_begin(struct history *history, const struct snapshot *host, int64_t since_ns,
+		  uint64_t since_mono_ns, struct diag *d);
 
 /*
  * Appends one interval, a difference of two readings, in one transaction that also rolls up and

@@ -131,7 +131,7 @@ static inline void host_begin(struct host *host, struct history *history)
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
 	struct diag d = { 0 };
 
-	if (history_begin(history, now, &d))
+	if (history_begin(history, now, now->end_ns, now->end_mono_ns, &d))
 		fail_msg("%s", d.text);
 }
 
