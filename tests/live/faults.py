@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of the daemon's faults share: small disks, what the kernel holds, sums of counts."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import program, run, until
+
+COUNTED = ("calls", "errors", "interrupted", "no_return", "untimed", "wall_ns")
+
+
+def many(usual, variable):
+    """How often something is tried: all of it only when the environment asks for it."""
+    return int(os.environ.get(variable, usual))
+
+
+# --- what a process holds ------------------------------------------------------------------------
+
+
+def kernel_objects(pid):
+    """("prog", 12), ("map", 34), ("link", 56) … of which a process has descriptors."""
+    found = set()
+    folder = "/proc/%d/fdinfo" % pid
+    for name in os.listdir(folder):
+        try:
+            with open(os.path.join(folder, name)) as file:
+                found |= set(re.findall(r"^(prog|map|link|btf)_id:\t(\d+)$", file.read(), re.M))
+        except OSError:
+            pass
+    # The program of a link has a descriptor of its own; links would keep it alive all the same.
+    return {(kind, int(number)) for kind, number in found}
+
+
+def still_loaded(objects):
+    """Those that the kernel holds, whoever has them."""
+    there = set()
+    for kind in {kind for kind, _ in objects}:
+        listed = subprocess.run(["bpftool", "-j", kind, "list"], stdout=subprocess.PIPE, check=True)
+        there |= {(kind, entry["id"]) for entry in json.loads(listed.stdout or "[]")}
+    return objects & there
+
+
+def must_be_unloaded(objects):
+    until(lambda: not still_loaded(objects), "the kernel has let go of all that was loaded")
+
+
+def descriptors(pid):
+    return len(os.listdir("/proc/%d/fd" % pid))
+
+
+def memory_kib(pid, field="VmRSS"):
+    with open("/proc/%d/status" % pid) as status:
+        return int(re.search(r"^%s:\s+(\d+) kB$" % field, status.read(), re.M).group(1))
+
+
+def cpu_s(pid):
+    """CPU time of a process so far."""
+    with open("/proc/%d/stat" % pid) as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# --- counts --------------------------------------------------------------------------------------
+
+
+def counts(snapshots):
+    """By program and call, of some snapshots; None is one of nothing."""
+    total = {}
+    for row in (row for snapshot in snapshots if snapshot for row in snapshot["rows"]):
+        entry = total.setdefault((row["comm"], row["syscall"]), dict.fromkeys(COUNTED, 0))
+        for field in COUNTED:
+            entry[field] += row[field] or 0
+        for low, _, count in row["histogram"]:
+            entry[low] = entry.get(low, 0) + count
+    return {key: entry for key, entry in total.items() if entry["calls"]}
+
+
+def difference(more, less):
+    """What is in one of counts() and not in the other; all that is left is positive."""
+    left = {}
+    for key, entry in more.items():
+        other = less.get(key, {})
+        row = {field: number - other.get(field, 0) for field, number in entry.items()}
+        left[key] = {field: number for field, number in row.items() if number}
+    missing = {key: entry for key, entry in less.items() if key not in more}
+    assert not missing, missing
+    assert all(number > 0 for row in left.values() for number in row.values()), left
+    return {key: row for key, row in left.items() if row}
+
+
+def history_of(daemon, *options):
+    """A timeline, from the daemon or its file."""
+    options = options or ("--step", "all")
+    result = run(
+        *("history", "--socket", daemon.socket, "--state-dir", daemon.state, "--json"), *options
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def written(daemon):
+    """Counts of all that is in the history."""
+    return counts(step["snapshot"] for step in history_of(daemon)["steps"])
+
+
+def gap_reasons(daemon):
+    return [gap["reason"] for gap in history_of(daemon)["gaps"]]
+
+
+def tick(daemon):
+    """Ends an interval now, as the answer needs all that was counted."""
+    return daemon.request("/v1/snapshot?since=boot")[0]
+
+
+def played(live, name="calls", *arguments):
+    """A workload that has done all that it does."""
+    target = live.workload(name, *arguments)
+    target.go()
+    assert target.wait() == 0
+    return target
+
+
+# --- disks ---------------------------------------------------------------------------------------
+
+
+class Disk:
+    """A file system in memory, as small as it is said to be."""
+
+    def __init__(self, place, kib):
+        self.place = str(place)
+        os.makedirs(self.place, exist_ok=True)
+        options = "size=%dk,mode=700" % kib
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", self.place], check=True)
+
+    def remount(self, options):
+        subprocess.run(["mount", "-o", "remount," + options, self.place], check=True)
+
+    def fill(self):
+        """Takes all that is free."""
+        with open(os.path.join(self.place, "filler"), "wb", buffering=0) as file:
+            while True:
+                try:
+                    file.write(b"x" * 4096)
+                except OSError:
+                    return
+
+    def make_room(self):
+        os.unlink(os.path.join(self.place, "filler"))
+
+    def close(self):
+        subprocess.run(["umount", "--lazy", self.place], check=True)
+
+
+@pytest.fixture
+def disk():
+    """disk(place, kib) is a file system that lasts as long as the test."""
+    disks = []
+
+    def make(place, kib):
+        disks.append(Disk(place, kib))
+        return disks[-1]
+
+    yield make
+    for made in disks:
+        made.close()
+
+
+def named_copy(tmp_path, workload, name):
+    """A workload under another name."""
+    path = os.path.join(str(tmp_path), name)
+    shutil.copy(program(workload), path)
+    return path

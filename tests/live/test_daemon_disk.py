@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+The daemon and its disk: full, read-only, damaged, or not its own. Counting never suffers; what is
+not in the history is a gap that says why, and nothing is in it twice.
+"""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from daemons import Daemon, start_daemon
+from faults import counts, difference, disk, gap_reasons, history_of, named_copy, played, tick
+from faults import written
+from harness import until
+
+__all__ = ["disk"]
+
+
+def start(live, place, *options):
+    """Intervals end when a test says so."""
+    return start_daemon(live, place, "-n", "calls*", "--interval", "1h", *options)
+
+
+def counted(daemon):
+    return counts([daemon.snapshot().data])
+
+
+def history_status(daemon):
+    return daemon.get("/v1/status")["history"]
+
+
+def play_as(live, tmp_path, name):
+    """The workload calls under another name: so the history has something new to write."""
+    subprocess.run([named_copy(tmp_path, "calls", name)], stdout=subprocess.DEVNULL, check=True)
+
+
+# --- no room -------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_leaves_gaps_and_nothing_double(live, tmp_path, disk):
+    place = tmp_path / "daemon"
+    state = disk(place / "state", 1024)
+    daemon = start(live, place)
+    played(live)
+    assert tick(daemon) == 200
+    state.fill()
+    wanted, failed = counted(daemon), 0
+    # What is free inside the file is used up at some time.
+    for number in range(200):
+        play_as(live, tmp_path, "calls%03d" % number)
+        now = counted(daemon)
+        tick(daemon)
+        trouble = history_status(daemon)
+        if trouble["failed"] == failed:
+            wanted = {**wanted, **{key: now[key] for key in now if key[0] == "calls%03d" % number}}
+        failed = trouble["failed"]
+        if failed >= 3:
+            break
+    assert failed >= 3 and "the disk is full" in trouble["trouble"]
+    assert "the disk is full" in daemon.verb("status")
+    assert daemon.stderr().count("the disk is full") >= 1
+    assert difference(counted(daemon), written(daemon))
+    assert "not_written" in gap_reasons(daemon)
+    state.make_room()
+    play_as(live, tmp_path, "calls-after")
+    assert tick(daemon) == 200
+    assert history_status(daemon)["trouble"] is None
+    assert "the history is written again" in daemon.stderr()
+    now = counted(daemon)
+    wanted.update({key: now[key] for key in now if key[0] == "calls-after"})
+    assert written(daemon) == wanted
+    assert gap_reasons(daemon) == ["not_written"] * len(gap_reasons(daemon))
+    assert daemon.snapshot().data["exact"] is True
+    daemon.stop()
+    assert written(daemon) == wanted
+
+
+def test_it_writes_again_without_being_asked(live, tmp_path, disk):
+    place = tmp_path / "daemon"
+    state = disk(place / "state", 512)
+    state.fill()
+    daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
+    played(live)
+    until(lambda: "history misses an interval" in daemon.stderr(), "the log says so")
+    assert history_status(daemon)["trouble"]
+    state.make_room()
+    until(lambda: "the history is written again" in daemon.stderr(), "it is written again")
+    until(lambda: history_status(daemon)["intervals"] >= 2, "intervals")
+    assert history_status(daemon)["trouble"] is None
+    assert daemon.snapshot().only("exit_group")["calls"] == 1
+
+
+def test_a_read_only_state_is_told_and_begins_to_be_written_when_it_can(live, tmp_path, disk):
+    place = tmp_path / "daemon"
+    state = disk(place / "state", 4096)
+    first = start(live, place)
+    played(live)
+    first.stop()
+    before = written(first)
+    state.remount("ro")
+    daemon = start(live, place)
+    played(live)
+    now = counted(daemon)
+    assert now["calls", "exit_group"]["calls"] == 1
+    assert "read-only" in history_status(daemon)["trouble"].lower()
+    assert "read-only" in daemon.verb("status").lower()
+    assert daemon.snapshot().data["exact"] is True
+    state.remount("rw")
+    daemon.stop()
+    again = start(live, place)
+    assert history_status(again)["trouble"] is None
+    assert written(again) == before
+    assert "not_running" in gap_reasons(again) or not gap_reasons(again)
+
+
+def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, tmp_path, disk):
+    """The daemon was running: the gap must not say otherwise."""
+    place = tmp_path / "daemon"
+    state = disk(place / "state", 4096)
+    state.remount("ro")
+    daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
+    played(live)
+    assert "history misses an interval" in daemon.stderr()
+    until(lambda: daemon.get("/v1/status")["uptime_ns"] > 3e9, "intervals that are not written")
+    state.remount("rw")
+    until(lambda: "the history is written again" in daemon.stderr(), "it is written again")
+    until(lambda: history_status(daemon)["intervals"] >= 2, "intervals")
+    before = written(daemon)
+    played(live)
+    intervals = history_status(daemon)["intervals"]
+    until(lambda: history_status(daemon)["intervals"] >= intervals + 2, "intervals")
+    assert difference(written(daemon), before)["calls", "getppid"]["calls"] == 1009
+    timeline = history_of(daemon, "--from", "1h", "--step", "all")
+    assert {gap["reason"] for gap in timeline["gaps"]} == {"not_written"}
+    assert "contradict" not in daemon.stderr() and "begins before" not in daemon.stderr()
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(live, tmp_path):
+    """A stopped daemon with a history of several intervals."""
+    daemon = start(live, tmp_path / "daemon")
+    for number in range(12):
+        play_as(live, tmp_path, "calls%02d" % (number % 5))
+        assert tick(daemon) == 200
+    daemon.stop()
+    return daemon
+
+
+def damage_cut(data, part):
+    return data[: int(len(data) * part)]
+
+
+def damage_bits(data, part):
+    """One bit in each fourth page from there on."""
+    data = bytearray(data)
+    for at in range(int(len(data) * part), len(data), 4 * 4096):
+        data[at] ^= 0x10
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "damage, part",
+    [
+        (damage_cut, 0.0),
+        (damage_cut, 0.0005),
+        (damage_cut, 0.3),
+        (damage_cut, 0.77),
+        (damage_cut, 0.999),
+        (damage_bits, 0.0),
+        (damage_bits, 0.41),
+        (damage_bits, 0.95),
+    ],
+)
+def test_of_a_damaged_history_what_can_be_read_is_kept(live, tmp_path, kept, damage, part):
+    path = os.path.join(kept.state, "history.db")
+    whole = history_of(kept, "--step", "all")
+    before = counts(step["snapshot"] for step in whole["steps"])
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(damage(data, part))
+    daemon = start(live, tmp_path / "daemon")
+    # An empty file is as a new one; all else was found at once, or will be when it is read.
+    aside = [name for name in os.listdir(kept.state) if "damaged" in name]
+    assert bool(aside) == ("the history was damaged" in daemon.stderr())
+    assert aside or not damage(data, part) or damage is damage_bits
+    # Rows that are plainly none may be gone from it.
+    assert not aside or os.path.getsize(os.path.join(kept.state, aside[0])) > 0
+    left = written(daemon)
+    difference(before, left)
+    steps = history_of(daemon, "--from", whole["steps"][0]["start"], "--step", "all")
+    if left and left != before:
+        assert "damaged" in {gap["reason"] for gap in steps["gaps"]}
+    play_as(live, tmp_path, "calls-new")
+    assert tick(daemon) == 200
+    assert history_status(daemon)["trouble"] is None
+    now = written(daemon)
+    assert now["calls-new", "getppid"]["calls"] == 1009
+    assert {key: now[key] for key in now if key[0] != "calls-new"} == left
+
+
+# --- whose it is ---------------------------------------------------------------------------------
+
+
+def others_may_enter(place):
+    os.chmod(place / "state", 0o755)
+
+
+def owned_by_another(place):
+    os.chown(place / "state", 1234, 1234)
+
+
+def a_link(place):
+    os.rename(place / "state", place / "elsewhere")
+    os.symlink(place / "elsewhere", place / "state")
+
+
+def the_file_is_a_link(place):
+    (place / "target").write_bytes(b"")
+    os.symlink(place / "target", place / "state" / "history.db")
+
+
+def the_file_is_a_directory(place):
+    os.mkdir(place / "state" / "history.db")
+
+
+def the_file_is_a_fifo(place):
+    os.mkfifo(place / "state" / "history.db")
+
+
+def none_at_all(place):
+    os.rmdir(place / "state")
+
+
+@pytest.mark.parametrize(
+    "spoil, sentence",
+    [
+        (others_may_enter, "chmod 700"),
+        (owned_by_another, "belongs to another user"),
+        (a_link, "history: "),
+        (the_file_is_a_link, "history.db"),
+        (the_file_is_a_directory, "history.db"),
+        (the_file_is_a_fifo, "history.db"),
+        (none_at_all, "No such file"),
+    ],
+)
+def test_a_state_that_is_not_its_own_is_refused_and_counting_goes_on(
+    live, tmp_path, spoil, sentence
+):
+    place = tmp_path / "daemon"
+    os.makedirs(place / "state", mode=0o700)
+    spoil(place)
+    daemon = live.add(OddDaemon, place, "-n", "calls", "--interval", "1h").wait_ready()
+    played(live)
+    assert daemon.snapshot().only("exit_group")["calls"] == 1
+    assert sentence in history_status(daemon)["trouble"]
+    assert sentence in daemon.verb("status")
+    for folder in ("elsewhere", "target"):
+        path = place / folder
+        if path.is_dir():
+            assert os.listdir(path) == []
+        elif path.exists():
+            assert path.stat().st_size == 0
+
+
+class OddDaemon(Daemon):
+    """Its state directory is left as the test has made it."""
+
+    def __init__(self, directory, place, *options):
+        has_state = os.path.lexists(os.path.join(str(place), "state"))
+        super().__init__(directory, place, *options)
+        if not has_state:
+            shutil.rmtree(self.state)
+
+
+def test_nothing_is_made_in_tmp(live, tmp_path):
+    """As strace saw it: every name that the daemon makes is below its own directories."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace here")
+    log = tmp_path / "strace"
+    place = tmp_path / "daemon"
+    daemon = start_daemon(live, place, "-n", "calls", "--interval", "1h")
+    tracer = live.spawn(
+        *("strace", "-f", "-p", daemon.pid, "-o", log),
+        *("-e", "trace=open,openat,creat,mkdir,mkdirat,mknod,mknodat,link,linkat,symlink"),
+    )
+    until(lambda: "attached" in tracer.stderr(), "strace is attached")
+    played(live)
+    assert tick(daemon) == 200
+    daemon.verb("baseline", "save", "monday")
+    daemon.snapshot("--since", "10m")
+    daemon.request("/metrics")
+    daemon.stop()
+    tracer.wait()
+    made = [
+        line.split('"')[1]
+        for line in log.read_text().splitlines()
+        if '"' in line and ("O_CREAT" in line or "open" not in line)
+    ]
+    assert [path for path in made if path.startswith(("/tmp/", "/var/tmp/", "/dev/shm/"))
+            and not path.startswith(str(tmp_path))] == []
