@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "daemon/log.h"
 #include "model/diff.h"
+#include "model/filter.h"
 
 void counts_answer_done(struct counts_answer *answer)
 {
@@ -27,6 +28,19 @@ void counts_done(struct counts *c)
 	snapshot_free(c->earlier);
 	collector_free(c->collector);
 	history_close(c->history);
+}
+
+/* All that was counted is in a difference: the first reading is one from nothing. */
+static int counts_begin(struct counts *c)
+{
+	const struct process_filter all = { 0 };
+	struct snapshot *first;
+
+	c->tick_mark = c->kept_mark = c->last->end_mono_ns - c->last->elapsed_ns;
+	c->kept_ns = c->last->start_ns;
+	if (metrics_add(c->metrics, c->last) || snapshot_filter(c->last, &all, &first))
+		return -ENOMEM;
+	return recent_add(&c->recent, first, false) ?: collector_set_base(c->collector, c->last);
 }
 
 int counts_open(struct counts *c, const struct daemon_config *config, struct diag *d)
@@ -43,11 +57,7 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 		err = collector_read(c->collector, &c->last, d);
 	if (err)
 		return err;
-	c->tick_mark = c->kept_mark = c->last->end_mono_ns;
-	c->kept_ns = c->last->end_ns;
-	if (collector_set_base(c->collector, c->last) || metrics_add(c->metrics, c->last))
-		return diag_oom(d);
-	return 0;
+	return counts_begin(c) ? diag_oom(d) : 0;
 }
 
 /* Said once, not every minute. */

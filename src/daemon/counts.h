@@ -27,7 +27,7 @@ struct counts {
 	struct history *history;   /* NULL: none is kept */
 	char history_trouble[512]; /* why the last interval is not in it; "": it is */
 	uint64_t tick_mark;        /* of the last reading that is in the history, or tried to be */
-	uint64_t kept_mark;        /* of the last one that is in it; else of the first reading */
+	uint64_t kept_mark;        /* of the last one that is in it; else the start of counting */
 	int64_t kept_ns;           /* the same as a time of day */
 };
 
