@@ -12,7 +12,7 @@
 #include "bpftruss/abi.h"
 
 /* Longer than any run: the CPU was taken away meanwhile. */
-#define COST_MAX_NS 1000000
+#define COST_MAX_NS 100000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -161,7 +161,7 @@ def test_the_programs_are_sampled(live, caller):
     caller.ask("ask 400000")
     cost = steer.cost()
     assert 400 < cost["call_samples"] < 1600
-    assert 1 < cost["call_ns"] < 2_000_000
+    assert 1 < cost["call_ns"] <= 200_000  # of two programs, each at most 0.1 ms
     calls_ns = cost["call_ns"] / 2 * cost["call_samples"] * 1024
     switches_ns = cost["switch_ns"] * cost["switch_samples"] * 1024
     # The two programs of a call are sampled about as often.
