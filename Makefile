@@ -101,8 +101,9 @@ $(O)/bpftruss: $(OBJ)
 # Unit tests link the whole of user space but its commands and what needs the BPF object, always
 # under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/%,$(OBJ)) \
-	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o)
+UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
+	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o) \
+	$(addprefix $(O)/src/daemon/,question.o recent.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
 $(O)/san/%.o: %.c Makefile

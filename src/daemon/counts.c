@@ -40,7 +40,8 @@ static int counts_begin(struct counts *c)
 	c->kept_ns = c->last->start_ns;
 	if (metrics_add(c->metrics, c->last) || snapshot_filter(c->last, &all, &first))
 		return -ENOMEM;
-	return recent_add(&c->recent, first, false) ?: collector_set_base(c->collector, c->last);
+	return recent_add(&c->recent, first, MARK_PASSING)
+		       ?: collector_set_base(c->collector, c->last);
 }
 
 int counts_open(struct counts *c, const struct daemon_config *config, struct diag *d)
@@ -102,7 +103,8 @@ void counts_open_history(struct counts *c, const struct daemon_config *config)
 static int counts_begin_anew(struct counts *c)
 {
 	log_line(LOG_ERR, "two readings contradict each other: spans that begin before now are not "
-			  "known any more; totals are");
+			  "known any more, and /metrics lacks this one; what was counted since the "
+			  "start is right");
 	recent_clear(&c->recent);
 	return 0;
 }
@@ -121,7 +123,7 @@ static int counts_add(struct counts *c)
 		return -ENOMEM;
 	}
 	/* It has freed what it could not keep. */
-	if (recent_add(&c->recent, difference, c->ends_tick))
+	if (recent_add(&c->recent, difference, c->mark))
 		recent_clear(&c->recent);
 	return 0;
 }
@@ -136,7 +138,7 @@ int counts_settle(struct counts *c)
 	return 0;
 }
 
-static int counts_read(struct counts *c, bool ends_tick, struct diag *d)
+static int counts_read(struct counts *c, enum recent_mark mark, struct diag *d)
 {
 	struct snapshot *now;
 	int err;
@@ -152,14 +154,14 @@ static int counts_read(struct counts *c, bool ends_tick, struct diag *d)
 	}
 	c->earlier = c->last;
 	c->last = now;
-	c->ends_tick = ends_tick;
+	c->mark = mark;
 	return 0;
 }
 
 /* A reading of which everything is known. */
-static int counts_read_all(struct counts *c, bool ends_tick, struct diag *d)
+static int counts_read_all(struct counts *c, enum recent_mark mark, struct diag *d)
 {
-	int err = counts_read(c, ends_tick, d);
+	int err = counts_read(c, mark, d);
 
 	return !err && counts_settle(c) ? diag_oom(d) : err;
 }
@@ -185,7 +187,7 @@ static int counts_append(struct counts *c, struct diag *d)
 int counts_tick(struct counts *c, struct diag *d)
 {
 	struct diag why;
-	int err = counts_read_all(c, true, d);
+	int err = counts_read_all(c, MARK_TICK, d);
 
 	if (err)
 		return err;
@@ -285,21 +287,21 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	if (question->ns <= now && recent_find_before(&c->recent, now - question->ns, &first))
 		return answer_recent(c, first, &question->filter, ret, d);
 	/* The daemon is younger than that, and nobody else has been there, or knew of pids. */
-	if (!c->recent.dropped && (history_is_ours(c) || question->filter.nr_pids))
+	if (!c->recent.has_forgotten && (history_is_ours(c) || question->filter.nr_pids))
 		return answer_filtered(c->last, &question->filter, ret, d);
 	return answer_history(c, question, ret, d);
 }
 
 int counts_refresh(struct counts *c, struct diag *d)
 {
-	return counts_read_all(c, false, d);
+	return counts_read_all(c, MARK_PASSING, d);
 }
 
 int counts_ask(struct counts *c, const struct counts_question *question, struct counts_answer *ret,
 	       struct diag *d)
 {
-	int err = question->since == SINCE_START ? counts_read(c, false, d)
-						 : counts_read_all(c, false, d);
+	int err = question->since == SINCE_START ? counts_read(c, MARK_GIVEN, d)
+						 : counts_read_all(c, MARK_GIVEN, d);
 
 	if (err)
 		return err;

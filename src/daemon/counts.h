@@ -22,7 +22,7 @@ struct counts {
 	struct metrics *metrics;  /* told each difference; borrowed */
 	struct snapshot *last;    /* the latest reading: a whole one */
 	struct snapshot *earlier; /* the one before, until counts_settle() subtracts it; or NULL */
-	bool ends_tick;           /* what last will be the end of */
+	enum recent_mark mark;    /* of last */
 	struct recent recent;
 	struct history *history;   /* NULL: none is kept */
 	char history_trouble[512]; /* why the last interval is not in it; "": it is */

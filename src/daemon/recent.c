@@ -29,6 +29,7 @@ void recent_clear(struct recent *recent)
 		snapshot_free(recent->parts[i].counts);
 	recent->nr_parts = 0;
 	recent->bytes = 0;
+	recent->has_forgotten = true;
 }
 
 void recent_done(struct recent *recent)
@@ -100,7 +101,7 @@ static int recent_limit_client_marks(struct recent *recent)
 	size_t count = 0, oldest = 0;
 
 	for (size_t i = recent->nr_parts; i-- > 0;) {
-		if (recent->parts[i].ends_tick)
+		if (recent->parts[i].mark != MARK_GIVEN)
 			continue;
 		oldest = i;
 		count++;
@@ -114,8 +115,8 @@ static int recent_limit_client_marks(struct recent *recent)
 /* Parts that are in the history, or tried to be: those since the last tick go nowhere else. */
 static size_t recent_droppable(const struct recent *recent)
 {
-	for (size_t i = recent->nr_parts - 1; i-- > 0;) {
-		if (recent->parts[i].ends_tick)
+	for (size_t i = recent->nr_parts; i-- > 0;) {
+		if (recent->parts[i].mark == MARK_TICK)
 			return i + 1;
 	}
 	return 0;
@@ -129,20 +130,31 @@ static int recent_limit_memory(struct recent *recent)
 	for (; droppable && (recent->bytes > recent->max_bytes || recent->nr_parts > MAX_PARTS);
 	     droppable--) {
 		part_remove(recent, 0);
-		recent->dropped++;
+		recent->has_forgotten = true;
 	}
-	while (recent->bytes > recent->max_bytes && recent->nr_parts > droppable + 1) {
-		if (part_join_next(recent, droppable))
+	while (recent->bytes > recent->max_bytes && recent->nr_parts > 1) {
+		if (part_join_next(recent, 0))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int recent_add(struct recent *recent, struct snapshot *difference, bool ends_tick)
+/* What ends at a mark that nobody knows of goes on with what comes next. */
+static int recent_join_passing(struct recent *recent)
 {
-	struct recent_part *grown =
-		reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
+	size_t count = recent->nr_parts;
 
+	return count > 1 && recent->parts[count - 2].mark == MARK_PASSING
+		       ? part_join_next(recent, count - 2)
+		       : 0;
+}
+
+int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)
+{
+	struct recent_part *grown = NULL;
+
+	if (!recent_limit_memory(recent) && !recent_limit_client_marks(recent))
+		grown = reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
 	if (!grown) {
 		snapshot_free(difference);
 		return -ENOMEM;
@@ -154,10 +166,10 @@ int recent_add(struct recent *recent, struct snapshot *difference, bool ends_tic
 		.start_mark = difference->end_mono_ns - difference->elapsed_ns,
 		.end_mark = difference->end_mono_ns,
 		.bytes = snapshot_bytes(difference),
-		.ends_tick = ends_tick,
+		.mark = mark,
 	};
 	recent->bytes += grown[recent->nr_parts - 1].bytes;
-	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
+	return recent_join_passing(recent);
 }
 
 bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret)

@@ -2,8 +2,8 @@
 /*
  * What was counted lately, process by process: the differences between consecutive readings, so
  * that any span between two of them can be told. A reading is known by its mark: the
- * CLOCK_MONOTONIC time it speaks of, struct snapshot.end_mono_ns. Memory is bounded; the oldest
- * goes first.
+ * CLOCK_MONOTONIC time it speaks of, struct snapshot.end_mono_ns. Memory is bounded: marks that
+ * nobody has got go at once, of the others the oldest first.
  */
 #ifndef BPFTRUSS_RECENT_H
 #define BPFTRUSS_RECENT_H
@@ -14,18 +14,25 @@
 
 #include "model/snapshot.h"
 
+/* What the end of a part is good for. */
+enum recent_mark {
+	MARK_PASSING, /* nobody knows of it */
+	MARK_GIVEN,   /* a client got it, and may ask from there */
+	MARK_TICK,    /* the end of an interval */
+};
+
 struct recent_part {
 	struct snapshot *counts; /* owned; a difference without what is true at one moment only */
 	uint64_t start_mark, end_mark;
 	size_t bytes;
-	bool ends_tick; /* its end is kept before that of others */
+	enum recent_mark mark; /* its end */
 };
 
 struct recent {
 	struct recent_part *parts; /* owned; each begins where the one before ends */
 	size_t nr_parts;
 	size_t bytes, max_bytes;
-	uint64_t dropped; /* parts that found no room */
+	bool has_forgotten; /* not everything since the first reading is here */
 };
 
 void recent_init(struct recent *recent, size_t max_bytes);
@@ -35,8 +42,11 @@ void recent_done(struct recent *recent);
 /* Forgets everything: the next part need not begin where the last one ended. */
 void recent_clear(struct recent *recent);
 
-/* Takes over a difference, which is freed on failure too. Returns 0 or -ENOMEM. */
-int recent_add(struct recent *recent, struct snapshot *difference, bool ends_tick);
+/*
+ * Takes over a difference, which is freed on failure too. Makes room first: the latest mark that
+ * was given out before this one is there until the next. Returns 0 or -ENOMEM.
+ */
+int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark);
 
 /* The first part after a mark, nr_parts for the latest mark. False when it is not known any more. */
 bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret);

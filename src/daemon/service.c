@@ -6,6 +6,7 @@
  */
 #include "daemon/service_private.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,22 +18,27 @@ enum route_right {
 	RIGHT_CHANGE,
 };
 
+#define KINDS   "name unit cgroup user"
+#define TARGETS "pid " KINDS
+
 static const struct route {
 	enum ipc_method method;
 	const char *path;
 	bool has_name; /* one more component follows */
 	enum route_right right;
+	const char *parameters; /* all others are refused: a misspelt one would be missed */
 	void (*answer)(struct service *service, const struct ipc_request *request,
 		       struct ipc_answer *answer);
 } routes[] = {
-	{ IPC_GET, "/metrics", false, RIGHT_ANYBODY, answer_metrics },
-	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, answer_snapshot },
-	{ IPC_GET, "/v1/status", false, RIGHT_READ, answer_status },
-	{ IPC_GET, "/v1/history", false, RIGHT_READ, answer_history },
-	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, answer_baselines },
-	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, answer_baseline },
-	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, answer_save },
-	{ IPC_DELETE, "/v1/baselines/", true, RIGHT_CHANGE, answer_remove },
+	{ IPC_GET, "/metrics", false, RIGHT_ANYBODY, "", answer_metrics },
+	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, TARGETS " since mark boot_id from to",
+	  answer_snapshot },
+	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
+	{ IPC_GET, "/v1/history", false, RIGHT_READ, TARGETS " from to step sum", answer_history },
+	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },
+	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
+	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
+	{ IPC_DELETE, "/v1/baselines/", true, RIGHT_CHANGE, "", answer_remove },
 };
 
 static bool route_matches(const struct route *route, const char *path)
@@ -58,6 +64,44 @@ static bool peer_may(const struct ipc_peer *peer, enum route_right right)
 	}
 }
 
+/* Whether a word is one of a list with blanks between. */
+static bool list_has(const char *list, const char *word)
+{
+	size_t length = strlen(word), part;
+
+	for (; *list; list += part + (list[part] == ' ')) {
+		part = strcspn(list, " ");
+		if (part == length && !strncmp(list, word, length))
+			return true;
+	}
+	return false;
+}
+
+/* The first parameter that the route does not know; NULL: it knows all. */
+static const char *parameter_unknown(const struct route *route, const struct ipc_request *request)
+{
+	for (size_t i = 0; i < request->nr_parameters; i++) {
+		if (!list_has(route->parameters, request->parameters[i].name))
+			return request->parameters[i].name;
+	}
+	return NULL;
+}
+
+static void route_answer(const struct route *route, struct service *service,
+			 const struct ipc_request *request, struct ipc_answer *answer)
+{
+	const char *unknown = parameter_unknown(route, request);
+	char sentence[200];
+
+	if (!unknown) {
+		route->answer(service, request, answer);
+		return;
+	}
+	snprintf(sentence, sizeof(sentence), "this path knows no parameter \"%.64s\"%s%s", unknown,
+		 *route->parameters ? ", only " : "", route->parameters);
+	ipc_answer_error(answer, 400, sentence);
+}
+
 static void answer_forbidden(struct ipc_answer *answer)
 {
 	ipc_answer_error(answer, 403,
@@ -81,7 +125,7 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		if (routes[i].method != request->method)
 			continue;
 		if (peer_may(&request->peer, routes[i].right))
-			routes[i].answer(service, request, answer);
+			route_answer(&routes[i], service, request, answer);
 		else
 			answer_forbidden(answer);
 		return;

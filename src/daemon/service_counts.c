@@ -18,6 +18,8 @@ static int read_since(const struct ipc_request *request, struct counts_question 
 	const char *since = ipc_parameter(request, "since");
 	const char *mark = ipc_parameter(request, "mark");
 
+	if (since && mark)
+		return diag_set(d, DIAG_USAGE, EINVAL, "since when? give since or mark, not both");
 	question->since = SINCE_START;
 	if (mark) {
 		question->since = SINCE_MARK;
@@ -39,8 +41,11 @@ static void answer_past(struct service *s, const struct ipc_request *request,
 			struct ipc_answer *answer)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	bool both = ipc_parameter(request, "since") || ipc_parameter(request, "mark");
 	struct diag d;
-	int err = service_ask_history(s, request, &timeline, &d);
+	int err = both ? diag_set(&d, DIAG_USAGE, EINVAL,
+				  "a span ends at to: since and mark go on until now")
+		       : service_ask_history(s, request, &timeline, &d);
 
 	if (!err && (!timeline.nr_steps || !timeline.steps[0].sum))
 		err = diag_set(&d, DIAG_FAILED, ENODATA, "nothing was counted in that time");

@@ -67,6 +67,20 @@ static int join_processes(struct builder *builder, const struct snapshot *part,
 	return 0;
 }
 
+/* Names of users and cgroups that now has forgotten. */
+static int join_names(struct snapshot *out, const struct snapshot *part)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < part->nr_users && !err; i++)
+		err = id_names_add(&out->users, &out->nr_users, part->users[i].id,
+				   part->users[i].name);
+	for (size_t i = 0; i < part->nr_cgroups && !err; i++)
+		err = id_names_add(&out->cgroups, &out->nr_cgroups, part->cgroups[i].id,
+				   part->cgroups[i].name);
+	return err;
+}
+
 static void join_threads(struct snapshot *out, const struct snapshot *now)
 {
 	for (size_t i = 0; i < out->nr_processes; i++) {
@@ -130,6 +144,8 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	for (size_t i = 0; i < count; i++) {
 		out->elapsed_ns += parts[i]->elapsed_ns;
 		losses_merge(&out->losses, &parts[i]->losses);
+		if (join_names(out, parts[i]))
+			return -ENOMEM;
 	}
 	*ret = steal_ptr(&out);
 	return 0;
@@ -149,9 +165,9 @@ static bool process_counts(const struct snapshot *snapshot, const struct process
 	return has_rows || process->user_ns || process->nr_folded;
 }
 
-void snapshot_keep_counts(struct snapshot *difference)
+static void keep_rows(struct snapshot *difference)
 {
-	size_t kept = 0, row = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < difference->nr_rows; i++) {
 		row_forget_moment(&difference->rows[i]);
@@ -161,14 +177,72 @@ void snapshot_keep_counts(struct snapshot *difference)
 			row_done(&difference->rows[i]);
 	}
 	difference->nr_rows = kept;
+}
+
+static void keep_processes(struct snapshot *difference)
+{
+	size_t kept = 0, row = 0;
+
 	/* Rows of nobody, in front, have no process. */
-	while (row < kept && !snapshot_find_process(difference, difference->rows[row].pid,
-						    difference->rows[row].boot_ns))
+	while (row < difference->nr_rows &&
+	       !snapshot_find_process(difference, difference->rows[row].pid,
+				      difference->rows[row].boot_ns))
 		row++;
-	kept = 0;
 	for (size_t i = 0; i < difference->nr_processes; i++) {
 		if (process_counts(difference, &difference->processes[i], &row))
 			difference->processes[kept++] = difference->processes[i];
 	}
 	difference->nr_processes = kept;
+}
+
+static bool has_user(const struct process *process, uint64_t id)
+{
+	return process->uid == id;
+}
+
+static bool has_cgroup(const struct process *process, uint64_t id)
+{
+	return process->cgroup_id == id;
+}
+
+static bool name_is_used(const struct snapshot *snapshot, uint64_t id,
+			 bool (*has)(const struct process *process, uint64_t id))
+{
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		if (has(&snapshot->processes[i], id))
+			return true;
+	}
+	return false;
+}
+
+static size_t keep_names(const struct snapshot *snapshot, struct id_name *names, size_t count,
+			 bool (*has)(const struct process *process, uint64_t id))
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (name_is_used(snapshot, names[i].id, has))
+			names[kept++] = names[i];
+		else
+			free(names[i].name);
+	}
+	return kept;
+}
+
+/* Where there is no memory to make less of it, the old one stays. */
+static void *shrink(void *array, size_t count, size_t size)
+{
+	return reallocarray(array, count + 1, size) ?: array;
+}
+
+void snapshot_keep_counts(struct snapshot *s)
+{
+	keep_rows(s);
+	keep_processes(s);
+	s->nr_users = keep_names(s, s->users, s->nr_users, has_user);
+	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, has_cgroup);
+	s->rows = shrink(s->rows, s->nr_rows, sizeof(*s->rows));
+	s->processes = shrink(s->processes, s->nr_processes, sizeof(*s->processes));
+	s->users = shrink(s->users, s->nr_users, sizeof(*s->users));
+	s->cgroups = shrink(s->cgroups, s->nr_cgroups, sizeof(*s->cgroups));
 }

@@ -194,6 +194,12 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(daemon, options, sentenc
         ("/v1/snapshot?since=yesterday", 400),
         ("/v1/snapshot?pid=0x10", 400),
         ("/v1/snapshot?mark=1&boot_id=x", 410),
+        ("/v1/snapshot?sicne=1", 400),
+        ("/v1/snapshot?since=1&mark=1", 400),
+        ("/v1/snapshot?from=1&since=1", 400),
+        ("/v1/snapshot?from=1&step=1", 400),
+        ("/v1/status?x=1", 400),
+        ("/v1/baselines/none?pid=1", 400),
         ("/v1/baselines/none", 404),
     ],
 )
@@ -445,3 +451,24 @@ def test_a_reload_takes_the_new_interval_and_a_bad_one_changes_nothing(live, tmp
 
     assert reload(GOOD.replace("1h", "2h"), "was read anew") == 7200 * 10**9
     assert reload(GOOD.replace("1h", "never"), "stays as it was") == 7200 * 10**9
+
+
+def test_any_number_of_reloads_say_what_cannot_change(live, tmp_path):
+    """The configurations before must be gone only when nothing looks at them."""
+    path = configured(tmp_path, GOOD)
+    environment = dict(os.environ, MALLOC_PERTURB_="165")
+    daemon = start_daemon(live, tmp_path / "daemon", "--config", path, env=environment)
+
+    def reload(text):
+        before = daemon.stderr().count("was read anew")
+        configured(tmp_path, text)
+        daemon.signal(signal.SIGHUP)
+        until(lambda: daemon.stderr().count("was read anew") > before, "a reload")
+        return daemon.stderr().count("change only when")
+
+    for number in range(1, 5):
+        assert reload(GOOD.replace("1h", "%dh" % number)) == 0
+    assert reload(GOOD.replace("name = calls", "name = other")) == 1
+    assert reload(GOOD) == 1
+    daemon.stop()
+    assert not os.path.exists(daemon.socket)

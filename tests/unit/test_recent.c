@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Recent differences: which marks are known, what spans add up to, and how much memory they take. */
+#include "fixture.h"
+
+#include <malloc.h>
+
+#include "daemon/recent.h"
+
+#define NS_A_PART 1000
+
+/* One difference, which ends at mark * NS_A_PART: a call of each of some processes. */
+static struct snapshot *difference_make(unsigned int mark, unsigned int nr_calls)
+{
+	struct builder *builder = builder_make();
+	struct snapshot *difference;
+	struct row row;
+
+	for (unsigned int i = 0; i < nr_calls; i++) {
+		row_init_named(&row, 100 + i, ABI_X86_64, "read");
+		row_add_calls(&row, 1, 1000, 0, 0);
+		builder_take_row(builder, &row);
+		builder_take_process(builder, 100 + i, "counted", 8, 5);
+	}
+	difference = snapshot_take(builder);
+	difference->end_mono_ns = mark * NS_A_PART;
+	difference->elapsed_ns = NS_A_PART;
+	return difference;
+}
+
+static void add(struct recent *recent, unsigned int mark, unsigned int nr_calls,
+		enum recent_mark kind)
+{
+	assert_int_equal(recent_add(recent, difference_make(mark, nr_calls), kind), 0);
+}
+
+/* Calls counted since a mark up to the last one. */
+static uint64_t calls_since(const struct recent *recent, unsigned int mark, unsigned int last)
+{
+	__cleanup(snapshot_freep) struct snapshot *now = snapshot_take(builder_make()), *sum = NULL;
+	uint64_t calls = 0;
+	size_t first;
+
+	assert_true(recent_find(recent, mark * NS_A_PART, &first));
+	now->end_mono_ns = last * NS_A_PART;
+	assert_int_equal(recent_sum(recent, first, now, &sum), 0);
+	for (size_t i = 0; i < sum->nr_rows; i++)
+		calls += sum->rows[i].calls;
+	assert_int_equal(sum->elapsed_ns, (last - mark) * NS_A_PART);
+	return calls;
+}
+
+static bool knows(const struct recent *recent, unsigned int mark)
+{
+	size_t first;
+
+	return recent_find(recent, mark * NS_A_PART, &first);
+}
+
+static void test_spans_add_up(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 1 << 20);
+	for (unsigned int i = 1; i <= 10; i++)
+		add(&recent, i, i, i % 3 ? MARK_GIVEN : MARK_TICK);
+	for (unsigned int i = 0; i <= 10; i++)
+		assert_int_equal(calls_since(&recent, i, 10), 55 - i * (i + 1) / 2);
+	assert_false(knows(&recent, 11));
+	assert_false(recent.has_forgotten);
+	recent_done(&recent);
+}
+
+static void test_passing_marks_leave_no_trace(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 1 << 20);
+	add(&recent, 1, 1, MARK_GIVEN);
+	for (unsigned int i = 2; i <= 200; i++)
+		add(&recent, i, 1, MARK_PASSING);
+	add(&recent, 201, 1, MARK_GIVEN);
+	assert_int_equal(recent.nr_parts, 2);
+	assert_int_equal(calls_since(&recent, 1, 201), 200);
+	assert_false(knows(&recent, 100));
+	recent_done(&recent);
+}
+
+static void test_oldest_marks_of_clients_go(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 1 << 24);
+	add(&recent, 1, 1, MARK_TICK);
+	for (unsigned int i = 2; i <= 101; i++)
+		add(&recent, i, 1, MARK_GIVEN);
+	assert_int_equal(calls_since(&recent, 0, 101), 101);
+	assert_int_equal(calls_since(&recent, 1, 101), 100);
+	assert_false(knows(&recent, 2));
+	assert_true(knows(&recent, 100));
+	recent_done(&recent);
+}
+
+/* However little memory there is: the last mark is good for one question. */
+static void test_last_mark_is_known_to_the_next_question(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 1);
+	for (unsigned int i = 1; i <= 20; i++) {
+		add(&recent, i, 50, MARK_GIVEN);
+		assert_int_equal(calls_since(&recent, i - 1, i), 50);
+	}
+	/* All since the last tick is still there: it goes nowhere else. */
+	assert_int_equal(calls_since(&recent, 0, 20), 1000);
+	recent_done(&recent);
+}
+
+static void test_ticks_beyond_memory_go(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 100000);
+	for (unsigned int i = 1; i <= 100; i++)
+		add(&recent, i, 50, MARK_TICK);
+	assert_true(recent.has_forgotten);
+	assert_false(knows(&recent, 0));
+	assert_int_equal(calls_since(&recent, 99, 100), 50);
+	recent_done(&recent);
+}
+
+static void test_forgets_all_when_told(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 1 << 20);
+	add(&recent, 1, 1, MARK_TICK);
+	recent_clear(&recent);
+	assert_true(recent.has_forgotten);
+	assert_false(knows(&recent, 0));
+	recent_done(&recent);
+}
+
+/* A host on which little happens: many processes and names in each reading, few of them active. */
+static void test_idle_processes_take_no_memory(void **state)
+{
+	struct recent recent;
+
+	(void)state;
+	recent_init(&recent, 8 << 20);
+	for (unsigned int i = 1; i <= 50; i++) {
+		struct snapshot *difference = difference_make(i, 2);
+		size_t count = 500;
+
+		difference->processes = reallocarray(difference->processes, count + 2,
+						     sizeof(*difference->processes));
+		assert_non_null(difference->processes);
+		for (size_t j = 0; j < count; j++) {
+			difference->processes[2 + j] =
+				(struct process){ .pid = 1000 + j, .cgroup_id = 7 + j };
+			assert_int_equal(id_names_add(&difference->cgroups, &difference->nr_cgroups,
+						      7 + j, "/system.slice/some-service.service"),
+					 0);
+		}
+		difference->nr_processes += count;
+		assert_int_equal(recent_add(&recent, difference, MARK_TICK), 0);
+	}
+	assert_int_equal(recent.nr_parts, 50);
+	for (size_t i = 0; i < recent.nr_parts; i++) {
+		const struct snapshot *counts = recent.parts[i].counts;
+
+		assert_int_equal(counts->nr_processes, 2);
+		assert_int_equal(counts->nr_cgroups, 0);
+		assert_true(malloc_usable_size(counts->processes) < 1000);
+		assert_true(malloc_usable_size(counts->cgroups) < 1000);
+	}
+	recent_done(&recent);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spans_add_up),
+		cmocka_unit_test(test_passing_marks_leave_no_trace),
+		cmocka_unit_test(test_oldest_marks_of_clients_go),
+		cmocka_unit_test(test_last_mark_is_known_to_the_next_question),
+		cmocka_unit_test(test_ticks_beyond_memory_go),
+		cmocka_unit_test(test_forgets_all_when_told),
+		cmocka_unit_test(test_idle_processes_take_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
