@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bpftruss. `make help` lists the targets; O=DIR builds elsewhere, V=1 shows the commands,
-# SAN=1 builds with AddressSanitizer and UBSan.
+# SAN=1 builds with AddressSanitizer and UBSan, in build/sanitized unless O says otherwise.
 
 # --- config -------------------------------------------------------------------------------------
 VERSION := 0.1.0
-O ?= build
+SAN ?= 0
+O ?= $(if $(filter 1,$(SAN)),build/sanitized,build)
 PREFIX ?= /usr/local
 DESTDIR ?=
 V ?= 0
-SAN ?= 0
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -195,6 +195,8 @@ $(O)/collect/%: tests/collect/%.c $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(filter %.c %.o,$^) $(LIBS) -o $@
 
+$(O)/collect/verifier: LDFLAGS += -Wl,--wrap=bpf_object__open_skeleton
+
 # --- programs whose stacks are known -----------------------------------------------------------
 # The same program as compilers and linkers make it in different ways: the code of gcc unwinds
 # differently from that of clang. Without gcc or rustc their tests are skipped by name.
@@ -281,7 +283,7 @@ $(STACKS)/chain-mini: $(STACKS)/chain-O2
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
-check-live: all $(WORKLOADS) $(O)/collect/steer $(O)/collect/reattach $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
+check-live: all $(WORKLOADS) $(O)/collect/steer $(O)/collect/reattach $(O)/collect/verifier $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
 
 # The drills at their full length, which the live tests run for seconds only.
@@ -290,11 +292,14 @@ drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels.
 test-kernels: $(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
-test-kernels: all $(WORKLOADS) $(O)/collect/steer ## live tests on other kernels, in an emulator
+test-kernels: all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier ## live tests on other kernels, in an emulator
 	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(KERNELS)
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
 	$(Q)O=$(abspath $(O)) scripts/test-systemd $(KERNEL)
+
+veristat: $(O)/collect/verifier ## what the running kernel's verifier looks at; needs root
+	$(Q)O=$(abspath $(O)) scripts/veristat
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
@@ -311,7 +316,10 @@ test: check check-readers check-live lint ## all tests
 # Each tests/fuzz/fuzz_X.c begins with tests/fuzz/seeds/X and keeps what it finds below $(O).
 FUZZ_SECONDS ?= 60
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OBJ := $(UNIT_LIB:$(O)/%=$(O)/fuzz/%)
+FUZZ_CMD := $(addprefix $(O)/src/cmd/,arguments.o config_file.o daemon_options.o option_table.o \
+	options.o options_check.o options_collect.o options_report.o options_targets.o targets.o \
+	top_options.o)
+FUZZ_OBJ := $(patsubst $(O)/%,$(O)/fuzz/%,$(filter-out $(O)/src/daemon/%,$(UNIT_LIB)) $(FUZZ_CMD))
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 
 $(O)/fuzz/%.o: %.c Makefile
@@ -392,5 +400,5 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-readers drills test test-kernels test-systemd fuzz bench lint install \
-	uninstall clean
+.PHONY: all help check check-live check-readers drills test test-kernels test-systemd veristat fuzz bench \
+	lint install uninstall clean

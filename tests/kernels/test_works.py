@@ -4,18 +4,16 @@ Does this kernel's verifier take the programs, in each way they can be configure
 instructions it looked at on the way is kept as a property of the test.
 """
 
-import glob
-import json
 import os
-import re
-import subprocess
 import sys
 
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from harness import DEADLINE_S, Live, run, slurp  # noqa: E402
+import verifier  # noqa: E402
+from harness import BUILD, Live, run  # noqa: E402
 
 MODES = {
     "-c": [],
@@ -38,24 +36,8 @@ def kernel_words(options):
     return "status %d: %s" % (result.returncode, result.stderr[-6000:])
 
 
-def verified(pid):
-    """{program: instructions} of the programs that a process has loaded."""
-    listed = subprocess.run(
-        ["bpftool", "-j", "prog", "show"], capture_output=True, timeout=DEADLINE_S, check=True
-    )
-    names = {each["id"]: each.get("name", "?") for each in json.loads(listed.stdout)}
-    found = {}
-    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
-        info = slurp(path).decode()
-        number = re.search(r"^prog_id:\t(\d+)$", info, re.M)
-        if number and "prog_type" in info:
-            insns = re.search(r"^verified_insns:\t(\d+)$", info, re.M)
-            found[names.get(int(number[1]), number[1])] = int(insns[1]) if insns else None
-    return found
-
-
 @pytest.mark.parametrize("mode", MODES)
-def test_the_kernel_takes_the_programs(live, mode, record_property):
+def test_the_kernel_takes_the_programs(live, mode):
     options = MODES[mode]
     if "-n" not in options:
         options = options + ["-p", live.workload("calls").pid]
@@ -64,10 +46,14 @@ def test_the_kernel_takes_the_programs(live, mode, record_property):
         bpftruss.wait_counting()
     except AssertionError:
         pytest.fail(kernel_words(options), pytrace=False)
-    programs = verified(bpftruss.pid)
-    assert "on_sys_exit" in programs
-    for name, insns in programs.items():
-        record_property("%s: %s" % (mode, name), insns)
+
+
+@pytest.mark.parametrize("mode", verifier.MODES)
+def test_the_verifier_says_what_it_looked_at(mode, record_property):
+    measured, sentence = verifier.measure(os.path.join(BUILD, "collect", "verifier"), mode)
+    assert measured and "on_sys_exit" in measured, sentence
+    for name, numbers in measured.items():
+        record_property("%s: %s" % (mode, name), "%d %d" % numbers)
 
 
 def test_the_doctor_finds_nothing_missing():

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a user writes: lists of calls, columns and keys, globs, units, times, numbers, whole command
+ * lines and configuration files. The first byte of an input chooses the parser, by a letter. What
+ * one of them takes must keep what its header promises; what it refuses must say why.
+ */
+#include <fnmatch.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/moment.h"
+#include "cmd/arguments.h"
+#include "cmd/daemon_options.h"
+#include "cmd/options.h"
+#include "cmd/top_options.h"
+#include "model/glob.h"
+#include "model/group.h"
+#include "model/rates.h"
+#include "model/unit.h"
+#include "report/columns.h"
+#include "syscalls/syscall_set.h"
+
+#define NOW_NS 1763560000123456789
+
+#define require(condition)        \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* Whether it was taken; if not, that there is a sentence. */
+static bool taken(int err, const struct diag *d)
+{
+	require(err <= 0);
+	require(!err || (d->text[0] && strlen(d->text) < sizeof(d->text)));
+	return !err;
+}
+
+/* A list of calls, and everything but them. */
+static void fuzz_calls(char *text)
+{
+	__cleanup(syscall_set_freep) struct syscall_set *set = NULL, *others = NULL;
+	__cleanup(freep) char *inverted = NULL;
+	struct diag d;
+
+	if (!taken(syscall_set_parse(text, &set, &d), &d) || text[strspn(text, " \t,")] == '!')
+		return;
+	require(asprintf(&inverted, "!%s", text) > 0);
+	if (!taken(syscall_set_parse(inverted, &others, &d), &d))
+		return;
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		for (int nr = -1; nr < CALLS_INDEXED; nr++)
+			require(syscall_set_has(set, abi, nr) != syscall_set_has(others, abi, nr));
+	}
+}
+
+/* Names have at most so many bytes, and a glob without a star is cut there. */
+#define NAME_BYTES 15
+
+/* A glob, and behind a newline a name. Brackets apart, it means what it does to fnmatch(3). */
+static void fuzz_glob(char *text)
+{
+	char *name = text + strcspn(text, "\n");
+	struct selector selector;
+	struct diag d;
+	bool matches;
+
+	if (*name)
+		*name++ = 0;
+	if (!taken(glob_compile(text, &selector, &d), &d))
+		return;
+	matches = glob_matches(&selector, name, strlen(name));
+	if (strlen(text) <= NAME_BYTES && strlen(name) <= NAME_BYTES && !strpbrk(text, "[\\"))
+		require(matches == !fnmatch(text, name, 0));
+}
+
+static void fuzz_columns(char *text)
+{
+	struct column_list list = { .count = 0 };
+	struct diag d;
+
+	if (!taken(columns_parse(text, &list, &d), &d))
+		return;
+	require(list.count > 0 && list.count <= COLUMNS_MAX);
+	for (size_t i = 1; i < list.count; i++) {
+		for (size_t j = 0; j < i; j++)
+			require(list.columns[i] != list.columns[j]);
+	}
+}
+
+static void fuzz_keys(char *text)
+{
+	unsigned int keys = 0;
+	enum rate_key key;
+	enum rate_by by;
+	struct diag d;
+
+	if (taken(group_keys_parse(text, &keys, &d), &d))
+		require(keys && keys < GROUP_ARG0 << 1);
+	taken(rate_key_parse(text, &key, &d), &d);
+	taken(rate_by_parse(text, &by, &d), &d);
+}
+
+static void fuzz_times(char *text)
+{
+	int64_t from, to;
+	uint64_t ns;
+	struct diag d;
+
+	taken(moment_parse("--from", text, NOW_NS, &from, &d), &d);
+	if (taken(duration_parse("--step", text, &ns, &d), &d))
+		require(ns > 0);
+	if (taken(span_parse("--span", text, NOW_NS, &from, &to, &d), &d))
+		require(from < to && span_is(text));
+}
+
+static void fuzz_numbers(char *text)
+{
+	uint64_t number;
+	uint32_t limit;
+	double percent;
+	struct diag d;
+
+	if (taken(parse_seconds("-d", text, &number, &d), &d))
+		require(number > 0);
+	if (taken(parse_time("--slower-than", text, &number, &d), &d))
+		require(number > 0);
+	if (taken(parse_size("--size", text, 4096, &number, &d), &d))
+		require(number >= 4096);
+	if (taken(parse_percent("--fail-over", text, &percent, &d), &d))
+		require(percent >= 0);
+	if (taken(parse_limit("--top", text, 1000, &limit, &d), &d))
+		require(limit > 0 && limit <= 1000);
+}
+
+/* The path of a cgroup, and behind a newline what is compared with it. */
+static void fuzz_units(char *text)
+{
+	char *other = text + strcspn(text, "\n"), name[SELECTOR_NAME_SIZE];
+	const char *unit;
+	size_t length;
+
+	if (*other)
+		*other++ = 0;
+	length = cgroup_unit(text, &unit);
+	require(length > 0 && length <= strlen(unit));
+	require(cgroup_is_in(text, text));
+	cgroup_is_in(text, other);
+	if (!unit_complete_name(other, name, sizeof(name))) {
+		require(strlen(name) < sizeof(name) && strchr(name, '.'));
+		cgroup_is_in_unit(text, name);
+	}
+}
+
+#define WORDS_MAX 64
+
+/* A word a line, up to an empty one; what follows that one stays behind. */
+static int words_split(char **text, char *words[WORDS_MAX + 1])
+{
+	int count = 0;
+	char *word;
+
+	words[count++] = "bpftruss";
+	while (count < WORDS_MAX && (word = strsep(text, "\n")) && *word)
+		words[count++] = word;
+	words[count] = NULL;
+	optind = 0;
+	return count;
+}
+
+static void fuzz_options(char *text)
+{
+	char *words[WORDS_MAX + 1];
+	int count = words_split(&text, words);
+	struct options options;
+	struct diag d;
+
+	if (taken(options_parse(count, words, &options, &d), &d) && !options.help)
+		taken(options_check(&options, &d), &d);
+	options_done(&options);
+}
+
+static void fuzz_top_options(char *text)
+{
+	char *words[WORDS_MAX + 1];
+	int count = words_split(&text, words);
+	struct top_options options;
+	struct diag d;
+
+	taken(top_options_parse(count, words, &options, &d), &d);
+	top_options_done(&options);
+}
+
+/* Flags, an empty line, and a file; a last flag says that it is this file. */
+static void fuzz_daemon_options(char *text)
+{
+	char *words[WORDS_MAX + 3], path[64];
+	int fd __cleanup(closep) = memfd_create("fuzz", MFD_CLOEXEC);
+	int count = words_split(&text, words);
+	struct daemon_options options;
+	struct diag d;
+
+	text = text ?: "";
+	require(fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	words[count++] = "--config";
+	words[count++] = path;
+	words[count] = NULL;
+	taken(daemon_options_parse(count, words, &options, &d), &d);
+	daemon_options_done(&options);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc, (void)argv;
+	/* Errors of configuration files are printed. Sanitizers write to the descriptor itself. */
+	stderr = fopen("/dev/null", "we");
+	return !stderr;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const parsers[])(char *text) = {
+		fuzz_calls,          /* a */
+		fuzz_glob,           /* b */
+		fuzz_columns,        /* c */
+		fuzz_keys,           /* d */
+		fuzz_times,          /* e */
+		fuzz_numbers,        /* f */
+		fuzz_units,          /* g */
+		fuzz_options,        /* h */
+		fuzz_top_options,    /* i */
+		fuzz_daemon_options, /* j */
+	};
+	__cleanup(freep) char *text = NULL;
+
+	if (!size)
+		return 0;
+	/* Of its own size, so that a read beyond it is seen. */
+	text = strndup((const char *)data + 1, size - 1);
+	require(text);
+	parsers[(data[0] - 'a' + 256) % ARRAY_SIZE(parsers)](text);
+	return 0;
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+What a kernel's verifier looks at, program by program, and the table of it in docs/VERIFIER.md. A
+program may grow by a fifth before its row is to be written anew, on purpose.
+"""
+
+import os
+import platform
+import re
+import subprocess
+
+MODES = {
+    "-c": [],
+    "-c -n": ["names"],
+    "-c --by arg0": ["arg0"],
+    "-c --stacks": ["stacks"],
+    "-c --stacks --kernel-stacks": ["stacks", "kernel-stacks"],
+}
+MAY_GROW_PCT = 20
+# Below this, a compiler's whim is a fifth.
+SMALL_INSNS = 1000
+
+HEAD = """# What the verifier looks at
+
+Instructions and states that each kernel's verifier looked at before it took a program, in each way
+in which bpftruss configures its programs; a kernel gives up at 1,000,000 instructions. `make
+veristat` prints this for the running kernel, `scripts/test-kernels --verifier` measures kernels in
+an emulator and writes their columns. Tests fail when a program needs more than a fifth beyond its
+number here: then find out why, or write the table anew. Programs below 1,000 are left alone.
+"""
+
+
+def running_kernel():
+    """As the columns are called: 6.12."""
+    return re.match(r"\d+\.\d+", platform.release())[0]
+
+
+def measure(tool, mode):
+    """{program: (instructions, states)}; None and a sentence when the kernel takes none."""
+    result = subprocess.run([tool] + MODES[mode], capture_output=True, text=True, check=False)
+    if result.returncode:
+        return None, result.stderr.strip()
+    lines = [line.split() for line in result.stdout.splitlines()]
+    return {name: (int(insns), int(states)) for name, insns, states in lines}, None
+
+
+def kernel_order(kernel):
+    return [int(number) for number in re.findall(r"\d+", kernel)], kernel
+
+
+def parse(text):
+    """{mode: {kernel: {program: (instructions, states)}}} of such a document."""
+    found, mode, kernels = {}, None, []
+    for line in text.splitlines():
+        heading = re.match(r"## `(.*)`$", line)
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if heading:
+            mode = found.setdefault(heading[1], {})
+        elif line.startswith("| Program"):
+            kernels = cells[1:]
+        elif line.startswith("| `"):
+            for kernel, cell in zip(kernels, cells[1:]):
+                if cell != "-":
+                    numbers = tuple(int(n) for n in cell.split(" / "))
+                    mode.setdefault(kernel, {})[cells[0].strip("`")] = numbers
+    return found
+
+
+def render(table):
+    text = HEAD
+    for mode in MODES:
+        columns = table.get(mode, {})
+        kernels = sorted(columns, key=kernel_order)
+        programs = sorted({name for column in columns.values() for name in column})
+        text += "\n## `%s`\n\n" % mode
+        text += "| Program | %s |\n|---|%s\n" % (" | ".join(kernels), "--:|" * len(kernels))
+        for name in programs:
+            cells = [columns[kernel].get(name) for kernel in kernels]
+            cells = ["%d / %d" % cell if cell else "-" for cell in cells]
+            text += "| `%s` | %s |\n" % (name, " | ".join(cells))
+    return text
+
+
+def grown(measured, known):
+    """A sentence for each program that needs too much more than is known of it, or is not known."""
+    found = []
+    for name, (insns, _) in sorted(measured.items()):
+        if name not in known:
+            found.append("%s is not in the table" % name)
+        elif insns > max(known[name][0] * (100 + MAY_GROW_PCT) / 100, SMALL_INSNS):
+            found.append("%s: %d instructions, %d in the table" % (name, insns, known[name][0]))
+    return found
+
+
+def write(path, kernels):
+    """Sets the columns of {kernel: {mode: {program: numbers}}}; others stay."""
+    table = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            table = parse(file.read())
+    for kernel, modes in kernels.items():
+        for mode, measured in modes.items():
+            table.setdefault(mode, {})[kernel] = measured
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(render(table))
