@@ -345,8 +345,9 @@ fuzz: $(FUZZ:%=$(O)/fuzz/fuzz_%) $(O)/fuzz/corpus/elf ## feed parsers with mutat
 		-max_len=32768 -print_final_stats=1 -artifact_prefix=$(O)/fuzz/ \
 		$(O)/fuzz/corpus/$$name tests/fuzz/seeds/$$name || exit 1; done
 
-bench: all $(O)/bench/floor $(O)/bench/spin $(O)/bench/pingpong ## measure the cost, next to other tools
+bench: all $(addprefix $(O)/bench/,floor herd pingpong spin) ## measure the cost, next to other tools
 	$(Q)O=$(abspath $(O)) scripts/bench
+	$(Q)O=$(abspath $(O)) scripts/bench-daemon
 
 $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(call msg,CC,$@)
