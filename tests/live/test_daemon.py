@@ -122,6 +122,28 @@ def test_every_format_has_the_same_counts(live, tmp_path, daemon):
     assert chart.read_text().startswith("<svg ")
 
 
+def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
+    """Report checks that the stacks of a row add up to it."""
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "calls")
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    report = daemon.snapshot("-p", target.pid)
+    frames = [
+        frame["symbol"]
+        for row in report.rows
+        for stack in row["stacks"]
+        for frame in stack["frames"]
+    ]
+    assert "main" in frames
+    folded, flame = tmp_path / "folded", tmp_path / "flame.svg"
+    text = daemon.verb("snapshot", "--stacks", "--folded", folded, "--flame", flame)
+    assert "`main" in text
+    total = sum(int(line.split()[-1]) for line in folded.read_text().splitlines())
+    assert total == daemon.snapshot().sum("calls")
+    assert flame.read_text().startswith("<svg ")
+
+
 @pytest.mark.parametrize("option, value", [("-n", "cal*"), ("-U", "root"), ("-g", "/")])
 def test_targets_choose_among_what_was_counted(live, daemon, option, value):
     target = live.workload("calls")
