@@ -53,6 +53,7 @@ SRC := $(wildcard src/*/*.c)
 OBJ := $(SRC:%.c=$(O)/%.o)
 LIB_OBJ := $(filter-out $(O)/src/cmd/%,$(OBJ))
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+COLLECTORS := $(patsubst tests/%.c,$(O)/%,$(wildcard tests/collect/*.c))
 WORKLOADS := $(patsubst tests/workloads/%.c,$(O)/workloads/%,$(wildcard tests/workloads/*.c))
 
 all: $(O)/bpftruss ## build bpftruss
@@ -102,7 +103,7 @@ $(O)/bpftruss: $(OBJ)
 # under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
-	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o) \
+	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o process_end.o) \
 	$(addprefix $(O)/src/daemon/,question.o recent.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
@@ -283,7 +284,7 @@ $(STACKS)/chain-mini: $(STACKS)/chain-O2
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
-check-live: all $(WORKLOADS) $(O)/collect/steer $(O)/collect/reattach $(O)/collect/verifier $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
+check-live: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
 
 # The drills at their full length, which the live tests run for seconds only.

@@ -406,7 +406,7 @@ static bool collector_joins_pending(const struct collector *c)
 
 int collector_patience_ms(const struct collector *c)
 {
-	return collector_joins_pending(c) ? JOIN_PAUSE_MS : -1;
+	return collector_joins_pending(c) ? JOIN_PAUSE_MS : unseen_ends_patience_ms(c);
 }
 
 /*

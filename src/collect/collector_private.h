@@ -49,6 +49,9 @@ struct collector {
 	struct process *base; /* its processes */
 	size_t nr_base;
 	uint64_t last_join_ns; /* of the last pass for processes chosen late */
+	uint64_t last_look_ns; /* for ends that nobody saw; and the record that was looked at last */
+	uint32_t looked_at;
+	uint32_t unseen_ends; /* so far */
 	struct losses misses_at_start;
 	struct cgroup_names cgroups;
 	bool cgroups_are_absolute; /* the kernel's paths are ours */
@@ -81,6 +84,15 @@ const char *collector_cgroup(struct collector *collector, uint64_t id);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);
+
+/*
+ * Once a second, ends records whose process has ended without on_exit having seen it. They are
+ * reclaimed as all others, and counted as LOSS_LIFECYCLE_MISSED.
+ */
+void unseen_ends_look(struct collector *collector);
+
+/* As collector_patience_ms(), until the next look is due. */
+int unseen_ends_patience_ms(const struct collector *collector);
 
 /* Sizes the maps of --stacks, or leaves them and their programs out. 0 or -errno. */
 int collector_configure_stacks(struct collector *collector,

@@ -407,6 +407,9 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	losses->count[LOSS_ERRNO_OFF] += errnos_off;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
+	/* The kernel mostly knows why, and has counted it already. */
+	if (misses.count[LOSS_LIFECYCLE_MISSED] < c->unseen_ends)
+		misses.count[LOSS_LIFECYCLE_MISSED] = c->unseen_ends;
 	losses_merge(losses, &misses);
 	return err;
 }

@@ -196,6 +196,7 @@ int collector_reclaim(struct collector *c)
 		err = call_stacks_follow(c->stacks);
 	if (err)
 		return err;
+	unseen_ends_look(c);
 	err = reclaim_records(c);
 	if (err)
 		return err;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A process has ended when its last thread has, and not before. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collect/process_end.h"
+
+static void test_a_living_process_has_not_ended(void **state)
+{
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_false(process_has_ended(getpid()));
+	assert_false(process_has_ended(child));
+	kill(child, SIGSTOP);
+	waitpid(child, NULL, WUNTRACED);
+	assert_false(process_has_ended(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void test_a_zombie_has_ended_and_so_has_one_that_is_gone(void **state)
+{
+	pid_t child = fork();
+	siginfo_t info;
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_true(process_has_ended(child));
+	waitpid(child, NULL, 0);
+	assert_true(process_has_ended(child));
+}
+
+static void *live_on(void *end)
+{
+	if (write(*(int *)end, "x", 1) == 1)
+		pause();
+	return NULL;
+}
+
+/* Its first thread is a zombie then. */
+static void test_a_process_whose_first_thread_has_ended_has_not(void **state)
+{
+	int ends[2];
+	pthread_t thread;
+	pid_t child;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		pthread_create(&thread, NULL, live_on, &ends[1]);
+		syscall(SYS_exit, 0);
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_false(process_has_ended(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void test_no_process_at_all_is_an_open_question(void **state)
+{
+	(void)state;
+	/* The kernel says EINVAL, not that it is gone. */
+	assert_false(process_has_ended(0));
+	assert_false(process_has_ended(-1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_living_process_has_not_ended),
+		cmocka_unit_test(test_a_zombie_has_ended_and_so_has_one_that_is_gone),
+		cmocka_unit_test(test_a_process_whose_first_thread_has_ended_has_not),
+		cmocka_unit_test(test_no_process_at_all_is_an_open_question),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
