@@ -356,9 +356,22 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBS) -o $@
 
 # --- quality ------------------------------------------------------------------------------------
-lint: all ## layers, format, shell scripts, documents, units of systemd
+lint: all tidy ## layers, format, shell scripts, documents, units of systemd, faults that clang-tidy sees
 	$(Q)for check in layers format docs units; do \
 		O=$(O) scripts/check-$$check || failed=1; done; test -z "$$failed"
+
+# Versions differ in what they find. Only what has changed since is looked at again.
+CLANG_TIDY := $(shell command -v clang-tidy-19 2>/dev/null)
+
+tidy: $(if $(CLANG_TIDY),$(SRC:%.c=$(O)/tidy/%.ok)) ## .clang-tidy says for what to look
+	$(Q)$(if $(CLANG_TIDY),echo "tidy: in order",echo "skipped: clang-tidy: no version 19 here")
+
+$(O)/tidy/%.ok: %.c $(O)/%.o .clang-tidy
+	$(call msg,TIDY,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG_TIDY) --quiet $< -- $(filter-out -MMD -MP -Werror,$(ALL_CFLAGS)) 2>$@.err || \
+		{ cat $@.err; exit 1; }
+	$(Q)mv $@.err $@
 
 # --- install ------------------------------------------------------------------------------------
 # systemd looks below /usr/lib and /usr/local/lib alike; another PREFIX needs UNITDIR and its like.
@@ -403,4 +416,4 @@ clean: ## remove what was built
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
 .PHONY: all help check check-live check-readers drills test test-kernels test-systemd veristat fuzz bench \
-	lint install uninstall clean
+	lint tidy install uninstall clean
