@@ -45,14 +45,14 @@ static bool taken(int err, const struct diag *d)
 	return !err;
 }
 
-/* A list of calls, and everything but them. */
+/* A list of calls, and everything but them: that takes terms with a "!" of their own as well. */
 static void fuzz_calls(char *text)
 {
 	__cleanup(syscall_set_freep) struct syscall_set *set = NULL, *others = NULL;
 	__cleanup(freep) char *inverted = NULL;
 	struct diag d;
 
-	if (!taken(syscall_set_parse(text, &set, &d), &d) || text[strspn(text, " \t,")] == '!')
+	if (!taken(syscall_set_parse(text, &set, &d), &d) || strchr(text, '!'))
 		return;
 	require(asprintf(&inverted, "!%s", text) > 0);
 	if (!taken(syscall_set_parse(inverted, &others, &d), &d))
@@ -250,6 +250,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Of its own size, so that a read beyond it is seen. */
 	text = strndup((const char *)data + 1, size - 1);
 	require(text);
-	parsers[(data[0] - 'a' + 256) % ARRAY_SIZE(parsers)](text);
+	parsers[(uint8_t)(data[0] - 'a') % ARRAY_SIZE(parsers)](text);
 	return 0;
 }
