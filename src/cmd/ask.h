@@ -37,6 +37,9 @@ void ask_options_done(struct ask_options *options);
 
 const char *ask_socket(const struct ask_options *options);
 
+/* What the history takes as a name; asked for by the verbs, so that a path is no other request. */
+bool ask_is_baseline_name(const char *text);
+
 /* Adds the targets as parameters. */
 void ask_add_targets(struct ipc_target *target, const struct ask_options *options);
 

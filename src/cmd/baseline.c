@@ -119,17 +119,13 @@ static const struct action {
 /* What the history takes, so that a path does not become another request, and compare can name. */
 static int check_name(const char *name, struct diag *d)
 {
-	size_t length = strlen(name);
 	uint64_t span_ns;
 
 	if (!strcmp(name, "now") || span_is(name) || !duration_parse("", name, &span_ns, NULL))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"\"%.100s\" is no name for a baseline: it means a time to compare",
 				name);
-
-	if (length >= 1 && length <= 64 && name[0] != '.' &&
-	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-		    length)
+	if (ask_is_baseline_name(name))
 		return 0;
 	return diag_set(d, DIAG_USAGE, EINVAL,
 			"\"%.100s\" is no name for a baseline: up to 64 letters, digits, '.', '-' "

@@ -73,12 +73,18 @@ static int target_span(const char *text, struct ipc_target *target, struct diag 
 	return 0;
 }
 
-static void target_baseline(const char *name, struct ipc_target *target)
+static int target_baseline(const char *name, struct ipc_target *target, struct diag *d)
 {
 	char path[256];
 
+	if (!ask_is_baseline_name(name))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"compare: \"%.200s\" is neither a file that is there, nor a span, "
+				"nor the name of a baseline",
+				name);
 	snprintf(path, sizeof(path), "/v1/baselines/%.200s", name);
 	ipc_target_init(target, path);
+	return 0;
 }
 
 /* Whom to ask for one side. */
@@ -88,10 +94,8 @@ static int target_of(const char *text, struct ipc_target *target, struct diag *d
 
 	if (span_is(text))
 		return target_span(text, target, d);
-	if (strcmp(text, "now") && duration_parse("compare", text, &ago_ns, NULL)) {
-		target_baseline(text, target);
-		return 0;
-	}
+	if (strcmp(text, "now") && duration_parse("compare", text, &ago_ns, NULL))
+		return target_baseline(text, target, d);
 	ipc_target_init(target, "/v1/snapshot");
 	ask_add_number(target, "since", (int64_t)ago_ns);
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "ipc/request_check.h"
 #include "ipc/server_private.h"
@@ -141,6 +142,9 @@ static bool is_too_much(const struct ipc_server *server, size_t more)
 
 static void answer_too_busy(struct ipc_server *server, struct ipc_answer *answer)
 {
+	const size_t half = server->options.max_pending_bytes / 2;
+
+	connections_make_room(server, answer->size > half ? answer->size : half);
 	free(answer->body);
 	server->counts.refused++;
 	ipc_answer_error(answer, MHD_HTTP_SERVICE_UNAVAILABLE,
@@ -187,5 +191,7 @@ enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const
 	/* An answer before the end of a request also closes the connection. */
 	if (is_good)
 		request_answer(connection, &head.request, &answer);
+	connection->answered_ns = clock_mono_ns();
+	connection->answer_bytes = answer.size;
 	return response_send(server, from, &answer);
 }

@@ -29,6 +29,8 @@
 #define SEND_BUFFER_BYTES (32 << 10)
 /* Others need descriptors, too: clients have at most one in so many. */
 #define DESCRIPTOR_SHARE  2
+/* For an answer: as long as nobody else needs the room, there is more time. */
+#define HURRY_NS          (2 * NS_PER_SEC)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
@@ -67,6 +69,33 @@ static uint64_t deadlines_wait_ms(const struct ipc_server *server)
 	const uint64_t now_ns = clock_mono_ns();
 
 	return now_ns < server->next_look_ns ? (server->next_look_ns - now_ns) / NS_PER_MS + 1 : 0;
+}
+
+/* NULL: all that have an answer to take have just got it. */
+static struct connection *connection_slowest(const struct ipc_server *server)
+{
+	const uint64_t latest_ns = clock_mono_ns() - HURRY_NS;
+	struct connection *slowest = NULL;
+
+	for (struct connection *connection = server->connections; connection;
+	     connection = connection->next) {
+		if (connection->answered_ns && connection->answered_ns <= latest_ns &&
+		    (!slowest || connection->answered_ns < slowest->answered_ns))
+			slowest = connection;
+	}
+	return slowest;
+}
+
+void connections_make_room(struct ipc_server *server, size_t bytes)
+{
+	struct connection *slowest;
+	size_t found = 0;
+
+	while (found < bytes && (slowest = connection_slowest(server))) {
+		found += slowest->answer_bytes;
+		slowest->answered_ns = 0;
+		shutdown(slowest->fd, SHUT_RDWR);
+	}
 }
 
 static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
@@ -142,8 +171,10 @@ static void request_complete(void *closure, struct MHD_Connection *handle, void 
 	(void)closure;
 	(void)handle;
 	(void)code;
-	if (connection)
+	if (connection) {
 		deadline_set(connection);
+		connection->answered_ns = 0;
+	}
 	*context = NULL;
 }
 

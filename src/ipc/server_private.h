@@ -14,6 +14,8 @@ struct connection {
 	struct connection *previous, *next;
 	int fd;               /* the library's */
 	uint64_t deadline_ns; /* of the request under way and its answer */
+	uint64_t answered_ns; /* when the answer that it has not taken yet was ready; 0: none */
+	size_t answer_bytes;
 	struct ipc_peer peer;
 	bool target_ok; /* of the request under way */
 	bool head_seen;
@@ -35,6 +37,12 @@ struct ipc_server {
 enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const char *path,
 			       const char *method, const char *version, const char *upload,
 			       size_t *upload_size, void **context);
+
+/*
+ * Cuts off those that have not taken their answers for a while, the longest first, until so many
+ * bytes will be free. They are free in a later run of the library.
+ */
+void connections_make_room(struct ipc_server *server, size_t bytes);
 
 /*
  * Queues an answer, whose body is taken in any case and counted until it is freed. Anything but

@@ -303,6 +303,31 @@ static void test_not_asked(void **state)
 	crowd_close(slow, 1);
 }
 
+/* Who takes nothing has to give way to who asks again. */
+static void test_slow_gives_way(void **state)
+{
+	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
+	struct ipc_fixture *fixture = *state;
+	__cleanup(freep) char *reply = malloc(2 << 20);
+	int slow[1];
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000,
+							   .patience_s = 1000,
+							   .deadline_s = 1000 });
+	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	while (!fixture->asked)
+		server_step(fixture, -1, 100);
+	do {
+		server_step(fixture, -1, 100);
+		raw_ask(fixture, request, strlen(request), reply, 2 << 20);
+	} while (raw_status(reply) == 503);
+	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
+	clients_wait(fixture, 0);
+	crowd_close(slow, 1);
+}
+
 /* They leave at any point of an answer; its body is not kept. */
 static void test_leaving(void **state)
 {
@@ -415,13 +440,21 @@ static void test_storm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_server_test(test_half_requests),    cmocka_folder_test(test_limit_raised),
-		cmocka_unit_test(test_no_listener),        cmocka_folder_test(test_slow_readers),
-		cmocka_folder_test(test_patience),         cmocka_folder_test(test_deadline),
-		cmocka_folder_test(test_deadline_renewed), cmocka_folder_test(test_full),
-		cmocka_folder_test(test_pending),          cmocka_folder_test(test_larger_than_all),
-		cmocka_folder_test(test_not_asked),        cmocka_server_test(test_leaving),
-		cmocka_server_test(test_cut_off),          cmocka_server_test(test_storm),
+		cmocka_server_test(test_half_requests),
+		cmocka_folder_test(test_limit_raised),
+		cmocka_unit_test(test_no_listener),
+		cmocka_folder_test(test_slow_readers),
+		cmocka_folder_test(test_patience),
+		cmocka_folder_test(test_deadline),
+		cmocka_folder_test(test_deadline_renewed),
+		cmocka_folder_test(test_full),
+		cmocka_folder_test(test_pending),
+		cmocka_folder_test(test_larger_than_all),
+		cmocka_folder_test(test_slow_gives_way),
+		cmocka_folder_test(test_not_asked),
+		cmocka_server_test(test_leaving),
+		cmocka_server_test(test_cut_off),
+		cmocka_server_test(test_storm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
