@@ -79,6 +79,7 @@ static void history_recovered(struct counts *c)
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
 	struct history_state state = { 0 };
+	struct history_size size;
 	struct diag d;
 
 	history_close(steal_ptr(&c->history));
@@ -90,6 +91,9 @@ void counts_open_history(struct counts *c, const struct daemon_config *config)
 		history_troubled(c, &d);
 		return;
 	}
+	/* Asked before the first interval of ours: times of day would not tell, as clocks are set. */
+	if (c->kept_mark == c->last->end_mono_ns - c->last->elapsed_ns)
+		c->history_is_older = !history_size(c->history, &size) && size.first_ns;
 	if (state.set_aside)
 		log_line(LOG_WARNING,
 			 "the history was damaged: %llu intervals of it are kept, %llu are lost; "
@@ -269,15 +273,6 @@ static int answer_since_mark(struct counts *c, const struct counts_question *que
 	return answer_recent(c, first, &question->filter, ret, d);
 }
 
-/* Whether there is nothing older than this daemon. */
-static bool history_is_ours(const struct counts *c)
-{
-	struct history_size size;
-
-	return !c->history || history_size(c->history, &size) || !size.first_ns ||
-	       size.first_ns >= c->last->start_ns;
-}
-
 static int answer_since_ago(struct counts *c, const struct counts_question *question,
 			    struct counts_answer *ret, struct diag *d)
 {
@@ -287,7 +282,8 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	if (question->ns <= now && recent_find_before(&c->recent, now - question->ns, &first))
 		return answer_recent(c, first, &question->filter, ret, d);
 	/* The daemon is younger than that, and nobody else has been there, or knew of pids. */
-	if (!c->recent.has_forgotten && (history_is_ours(c) || question->filter.nr_pids))
+	if (!c->recent.has_forgotten &&
+	    (!c->history || !c->history_is_older || question->filter.nr_pids))
 		return answer_filtered(c->last, &question->filter, ret, d);
 	return answer_history(c, question, ret, d);
 }

@@ -25,6 +25,7 @@ struct counts {
 	enum recent_mark mark;    /* of last */
 	struct recent recent;
 	struct history *history;   /* NULL: none is kept */
+	bool history_is_older;     /* it has what was counted before this daemon */
 	char history_trouble[512]; /* why the last interval is not in it; "": it is */
 	uint64_t tick_mark;        /* of the last reading that is in the history, or tried to be */
 	uint64_t kept_mark;        /* of the last one that is in it; else the start of counting */

@@ -362,15 +362,36 @@ static int finish_step(struct span *span, size_t at, struct timeline_step *ret)
 	return run ? sum_finish(sum, &db->kinds, run, &ret->sum) : -EBADMSG;
 }
 
+/*
+ * An interval that is longer than a step is in the step in which it ends; those before, which it
+ * covers, are not empty. Starts stay in order where the clock was set back, too.
+ */
+static void timeline_add(struct timeline *timeline, const struct timeline_step *step)
+{
+	struct timeline_step *steps = timeline->steps;
+	struct timeline_step added = *step;
+
+	while (added.sum && timeline->nr_steps && !steps[timeline->nr_steps - 1].sum &&
+	       steps[timeline->nr_steps - 1].start_ns >= added.start_ns)
+		timeline->nr_steps--;
+	if (timeline->nr_steps && steps[timeline->nr_steps - 1].start_ns > added.start_ns)
+		added.start_ns = steps[timeline->nr_steps - 1].start_ns;
+	steps[timeline->nr_steps++] = added;
+}
+
 static int finish_all(struct span *span, struct timeline *ret)
 {
+	struct timeline_step step;
 	int err = 0;
 
 	ret->steps = calloc(span->nr_steps + 1, sizeof(*ret->steps));
 	if (!ret->steps)
 		return -ENOMEM;
-	for (; ret->nr_steps < span->nr_steps && !err; ret->nr_steps++)
-		err = finish_step(span, ret->nr_steps, &ret->steps[ret->nr_steps]);
+	for (size_t i = 0; i < span->nr_steps && !err; i++) {
+		err = finish_step(span, i, &step);
+		if (!err)
+			timeline_add(ret, &step);
+	}
 	gaps_sort(&span->gaps);
 	ret->gaps = steal_ptr(&span->gaps.items);
 	ret->nr_gaps = span->gaps.count;

@@ -129,3 +129,26 @@ def freezer():
             yield freezing
         finally:
             freezing.thaw()
+
+
+class Memory:
+    """A cgroup whose memory is counted, and limited from some time on."""
+
+    def __init__(self, path):
+        self.path = path
+        first = os.path.exists(os.path.join(path, "memory.limit_in_bytes"))
+        self.files = ("usage_in_bytes", "limit_in_bytes") if first else ("current", "max")
+
+    def used(self):
+        with open(os.path.join(self.path, "memory." + self.files[0])) as file:
+            return int(file.read())
+
+    def limit(self, size):
+        with open(os.path.join(self.path, "memory." + self.files[1]), "w") as file:
+            file.write(str(size))
+
+
+@contextlib.contextmanager
+def memory():
+    with temporary(controller_mount("memory")) as path:
+        yield Memory(path)

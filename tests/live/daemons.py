@@ -79,7 +79,8 @@ def start_daemon(live, place, *options, **process_options):
 
 def must_equal_seen_whole(report, table):
     """As must_equal(), but the daemon has seen the start of the read at the barrier."""
-    got, expected = report.counts(True), table.counts(True)
+    by_pid = table.knows_pids()
+    got, expected = report.counts(by_pid), table.counts(by_pid)
     for (_, abi, number), row in expected.items():
         if (abi, number) == (NATIVE, NUMBERS["read"]):
             assert row["untimed"] == 1

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+The daemon at its limits: a storm of processes, no memory, its own budget, a clock that jumps.
+Whatever gives way is said; no number is wrong.
+"""
+
+import calendar
+import glob
+import os
+import signal
+import time
+
+import pytest
+
+from cgroups import memory_cgroups, move
+from daemons import Daemon, UnixConnection, must_equal_seen_whole, start_daemon
+from faults import counts, cpu_s, history_of, kernel_objects, memory_kib, must_be_unloaded, written
+from harness import Report, until
+
+# --- a storm of processes ------------------------------------------------------------------------
+
+STORM = 10007  # children, one after the other
+
+
+def test_ten_thousand_processes_are_counted_to_the_last_call(live, tmp_path):
+    daemon = start_daemon(live, tmp_path / "daemon", "-n", "forks", "--interval", "1h")
+    target = live.workload("forks", "clone", STORM)
+    mark = tmp_path / "mark"
+    mark.write_text(daemon.verb("snapshot", "--json"))
+    before, memory = cpu_s(daemon.pid), memory_kib(daemon.pid)
+    target.go()
+    assert target.popen.wait(300) == 0
+    own, took = cpu_s(daemon.pid) - before, cpu_s_of_children()
+    must_equal_seen_whole(daemon.snapshot("-n", "forks", "--since", mark), target.table())
+    assert daemon.snapshot("-n", "forks").total("getppid") == STORM
+    print(
+        "%d processes: %.2f s of the daemon's CPU, %.2f s of theirs; %d KiB before, %d KiB after"
+        % (STORM, own, took, memory, memory_kib(daemon.pid))
+    )
+    # Processes that have ended are folded: they do not add up.
+    assert memory_kib(daemon.pid) < memory + (16 << 10)
+
+
+def cpu_s_of_children():
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+# --- no memory -----------------------------------------------------------------------------------
+
+
+def start_in(live, place, group, *options):
+    def enter():
+        move(os.getpid(), group.path)
+
+    return live.add(Daemon, place, *options, preexec_fn=enter)
+
+
+def ask_for_much(daemon, connections):
+    """Asks for all there is, and takes nothing; False: the daemon is gone."""
+    connection = UnixConnection(daemon.socket)
+    try:
+        connection.request("GET", "/v1/snapshot")
+        connections.append(connection)
+    except OSError:
+        return False
+    return daemon.popen.poll() is None
+
+
+def test_without_memory_it_dies_or_refuses_and_no_number_is_wrong(live, tmp_path):
+    place = tmp_path / "daemon"
+    with memory_cgroups("bpftruss-test-memory") as group:
+        daemon = start_in(live, place, group, "-n", "crowd", "-n", "calls", "--interval", "1s")
+        daemon.wait_ready()
+        objects = kernel_objects(daemon.pid)
+        played = live.workload("calls")
+        played.go()
+        assert played.wait() == 0
+        intervals = daemon.get("/v1/status")["history"]["intervals"]
+        until(
+            lambda: daemon.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals"
+        )
+        known = counts([daemon.snapshot("-n", "calls").data])
+        group.limit(group.used() + (6 << 20))
+        crowd = live.workload("crowd", 1000)
+        crowd.go()
+        said, connections = [], []
+        for _ in range(200):
+            if not ask_for_much(daemon, connections):
+                break
+            try:
+                status, _, body = daemon.request("/v1/snapshot?name=calls")
+            except OSError:
+                break
+            said.append(status)
+            if status == 200:
+                assert counts([Report(body, lossy=True).data]) == known
+        for connection in connections:
+            connection.close()
+        if daemon.popen.poll() is None and daemon.popen.returncode is None:
+            time.sleep(0.1)
+        ended = daemon.popen.poll()
+        print("answers %s; ended %s" % ({s: said.count(s) for s in set(said)}, ended))
+        print(daemon.stderr())
+        assert set(said) <= {200, 500, 503}
+        if ended is None:
+            daemon.kill()
+        else:
+            assert ended in (-signal.SIGKILL, 1), daemon.stderr()
+        must_be_unloaded(objects)
+    again = start_daemon(live, place, "-n", "crowd", "-n", "calls", "--interval", "1s")
+    of_calls = {key: row for key, row in written(again).items() if key[0] == "calls"}
+    assert of_calls == known
+    intervals = again.get("/v1/status")["history"]["intervals"]
+    until(lambda: again.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals")
+    reasons = {gap["reason"] for gap in history_of(again)["gaps"]}
+    assert "not_running" in reasons and "damaged" not in reasons
+    assert again.snapshot(lossy=True).data["schema"] == 1
+
+
+# --- its own budget ------------------------------------------------------------------------------
+
+CONFIG = "[daemon]\nbudget = %s\n[targets]\nname = calls\nname = steady\n[history]\ninterval = 1h\n"
+
+
+def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path):
+    config = tmp_path / "bpftruss.conf"
+    config.write_text(CONFIG % "0.1%")
+    # The watchdog's pace is the one at which it looks at its cost.
+    environment = dict(os.environ, WATCHDOG_USEC="400000")
+    environment.pop("WATCHDOG_PID", None)
+    place = tmp_path / "daemon"
+    daemon = start_daemon(live, place, "--config", config, "--stacks", env=environment)
+    load = live.workload("steady", 100000, 29, asleep=False)
+    load.go()
+
+    def step():
+        return daemon.get("/v1/status")["cost"]["step"]
+
+    until(lambda: "call stacks are not counted" in daemon.stderr(), "stacks are given up")
+    until(lambda: "which errors occur are not counted" in daemon.stderr(), "errnos are given up")
+    assert step() == "no_errnos"
+    load.close()
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    report = daemon.snapshot("-n", "calls", lossy=True)
+    assert report.data["exact"] is False
+    assert report.losses["errnos_off"] > 0
+    got, expected = report.counts(), target.table().counts()
+    for key, row in expected.items():
+        assert got[key]["calls"] >= row["calls"] and got[key]["errors"] >= row["errors"], key
+    assert report.total("getppid") == 1009 and report.total("getuid") >= 101
+    assert report.total("close", "errors") >= 13
+    assert b"\nbpftruss_budget_step" in daemon.request("/metrics")[2]
+    assert "errno" in daemon.verb("status")
+    config.write_text(CONFIG % "100%")
+    daemon.signal(signal.SIGHUP)
+    until(lambda: "was read anew" in daemon.stderr(), "it is read anew")
+    assert step() == "normal"
+    mark = tmp_path / "mark"
+    mark.write_text(daemon.verb("snapshot", "--json"))
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    after = daemon.snapshot("-n", "calls", "--since", mark)
+    assert after.errnos("openat")["ENOTDIR"] == 5
+    daemon.stop()
+
+
+# --- a clock that jumps --------------------------------------------------------------------------
+
+DAY_NS = 86400 * 10**9
+
+
+def faketime():
+    """The library that makes a process see another time of day; its monotonic clock stays."""
+    found = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
+    if not found:
+        pytest.skip("no libfaketime here")
+    return found[0]
+
+
+class Clock:
+    """The time of day of one process."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.set(0)
+
+    def set(self, days):
+        with open(self.path + ".new", "w") as file:
+            file.write("%+dd\n" % days)
+        os.rename(self.path + ".new", self.path)
+
+    def environment(self):
+        return dict(
+            os.environ,
+            LD_PRELOAD=faketime(),
+            FAKETIME_TIMESTAMP_FILE=self.path,
+            FAKETIME_DONT_FAKE_MONOTONIC="1",
+            FAKETIME_NO_CACHE="1",
+        )
+
+
+def nanoseconds(text):
+    """Of a time in a report."""
+    whole, fraction = text.rstrip("Z").split(".")
+    return calendar_s(whole) * 10**9 + int(fraction)
+
+
+def calendar_s(text):
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+
+
+@pytest.mark.parametrize("days", [1, -1])
+def test_a_clock_that_is_set_changes_no_count_and_no_length(live, tmp_path, days):
+    clock = Clock(tmp_path / "clock")
+    place = tmp_path / "daemon"
+    daemon = start_daemon(
+        live, place, "-n", "calls", "--interval", "1s", env=clock.environment()
+    )
+    begun = time.monotonic_ns()
+
+    def play():
+        target = live.workload("calls")
+        target.go()
+        assert target.wait() == 0
+        intervals = daemon.get("/v1/status")["history"]["intervals"]
+        until(
+            lambda: daemon.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals"
+        )
+
+    play()
+    clock.set(days)
+    play()
+    for verb in (("status",), ("snapshot",), ("snapshot", "--since", "10s"), ("history",),
+                 ("compare", "10s", "now")):
+        daemon.verb(*verb)
+    assert daemon.request("/metrics")[0] == 200
+    clock.set(0)
+    play()
+    elapsed = time.monotonic_ns() - begun
+    whole = daemon.snapshot()
+    assert whole.total("exit_group") == 3
+    assert whole.data["elapsed_ns"] < elapsed + 60 * 10**9
+    options = ("--from", "3d", "--to", "@%d" % (time.time() + 3 * 86400))
+    timeline = history_of(daemon, *options, "--step", "all")
+    assert counts(step["snapshot"] for step in timeline["steps"]) == counts([whole.data])
+    (step,) = timeline["steps"]
+    assert 0 < step["covered_ns"] <= whole.data["elapsed_ns"]
+    assert step["snapshot"]["elapsed_ns"] == step["covered_ns"]
+    # In minutes: each call in one of them, none longer than what was counted.
+    steps = history_of(daemon, *options, "--step", "1m")["steps"]
+    filled = [step for step in steps if step["snapshot"]]
+    assert counts(step["snapshot"] for step in filled) == counts([whole.data])
+    assert sum(step["covered_ns"] for step in filled) == step_sum(timeline)
+    for one in filled:
+        assert nanoseconds(one["start"]) < nanoseconds(one["end"]), one["start"]
+        assert one["covered_ns"] <= whole.data["elapsed_ns"]
+    assert [one["start"] for one in filled] == sorted(one["start"] for one in filled)
+    # It never stopped, and all was written.
+    print("gaps", timeline["gaps"])
+    assert {gap["reason"] for gap in timeline["gaps"]} <= {"not_running"}
+    assert timeline["gaps"] == []
+    since = daemon.snapshot("--since", "1h")
+    assert since.total("exit_group") == 3
+    daemon.verb("status")
+    daemon.stop()
+    again = start_daemon(live, place, "-n", "calls", "--interval", "1s")
+    assert counts(
+        step["snapshot"] for step in history_of(again, *options, "--step", "all")["steps"]
+    ) == counts([whole.data])
+
+
+def step_sum(timeline):
+    return sum(step["covered_ns"] for step in timeline["steps"])
