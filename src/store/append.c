@@ -10,6 +10,9 @@
 #include "store/content.h"
 #include "store/history_private.h"
 
+/* More than a clock is slewed in an hour. */
+#define CLOCK_SET_NS (int64_t)(2 * NS_PER_SEC)
+
 /* Writes the run that counting is in, and ends the one before it. */
 static int write_run(struct history *history, struct run *run)
 {
@@ -66,6 +69,16 @@ struct append {
 	struct interval interval;
 };
 
+/* The clock was set inside it: its length behind its end, so that no span has days that were not. */
+static void interval_straighten(struct interval *interval)
+{
+	int64_t length_ns = interval->end_mono_ns - interval->start_mono_ns;
+	int64_t off_ns = interval->end_ns - interval->start_ns - length_ns;
+
+	if (off_ns > CLOCK_SET_NS || off_ns < -CLOCK_SET_NS)
+		interval->start_ns = interval->end_ns - length_ns;
+}
+
 static struct interval interval_of(const struct history *history, const struct snapshot *snapshot)
 {
 	const struct run *run = &history->run;
@@ -83,6 +96,7 @@ static struct interval interval_of(const struct history *history, const struct s
 
 	if (history->last.run == run->id)
 		interval.after_mono_ns = history->last.mono_ns;
+	interval_straighten(&interval);
 	return interval;
 }
 

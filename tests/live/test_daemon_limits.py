@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from cgroups import memory_cgroups, move
+from cgroups import memory, move
 from daemons import Daemon, UnixConnection, must_equal_seen_whole, start_daemon
 from faults import counts, cpu_s, history_of, kernel_objects, memory_kib, must_be_unloaded, written
 from harness import Report, until
@@ -69,7 +69,7 @@ def ask_for_much(daemon, connections):
 
 def test_without_memory_it_dies_or_refuses_and_no_number_is_wrong(live, tmp_path):
     place = tmp_path / "daemon"
-    with memory_cgroups("bpftruss-test-memory") as group:
+    with memory() as group:
         daemon = start_in(live, place, group, "-n", "crowd", "-n", "calls", "--interval", "1s")
         daemon.wait_ready()
         objects = kernel_objects(daemon.pid)
