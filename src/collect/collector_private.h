@@ -49,9 +49,9 @@ struct collector {
 	struct process *base; /* its processes */
 	size_t nr_base;
 	uint64_t last_join_ns; /* of the last pass for processes chosen late */
-	uint64_t last_look_ns; /* for ends that nobody saw; and the record that was looked at last */
-	uint32_t looked_at;
-	uint32_t unseen_ends; /* so far */
+	uint64_t last_look_ns; /* for ends that nobody saw */
+	uint32_t looked_at;    /* the last record then */
+	uint32_t unseen_ends;  /* so far */
 	struct losses misses_at_start;
 	struct cgroup_names cgroups;
 	bool cgroups_are_absolute; /* the kernel's paths are ours */

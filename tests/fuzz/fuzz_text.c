@@ -58,7 +58,7 @@ static void fuzz_calls(char *text)
 	if (!taken(syscall_set_parse(inverted, &others, &d), &d))
 		return;
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
-		for (int nr = -1; nr < CALLS_INDEXED; nr++)
+		for (int nr = -1; nr < CALLS_INDEXED; nr += 7)
 			require(syscall_set_has(set, abi, nr) != syscall_set_has(others, abi, nr));
 	}
 }

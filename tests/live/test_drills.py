@@ -197,9 +197,13 @@ def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
     rounds, seed = size(10, 200), random.randrange(1 << 32)
     moments, target, counting = random.Random(seed), load(live), 0
     say("seed %d", seed)
-    for _ in range(rounds):
-        bpftruss = live.add(Process, [BPFTRUSS, "-c", "-f", "-p", str(target.pid)])
-        time.sleep(moments.uniform(0, 0.7))
+    for number in range(rounds):
+        argv = [BPFTRUSS, "-c", "-f", "-p", str(target.pid)]
+        bpftruss = live.add(Process, argv)
+        # Every other one gets as far as to count.
+        if number % 2:
+            until(lambda b=bpftruss: "counting" in b.stderr(), "bpftruss counts")
+        time.sleep(moments.uniform(0, 0.1 if number % 2 else 0.7))
         bpftruss.signal(signal.SIGKILL)
         bpftruss.popen.wait()
         counting += "counting" in bpftruss.stderr()
@@ -207,4 +211,5 @@ def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
         until(orphans.gone, "all of a killed bpftruss is gone: %s, seed %d" % (orphans.left, seed))
     report, table = live.count("calls")
     must_equal(report, table)
+    assert counting >= rounds // 2
     say("killed %d times, %d of them while it counted", rounds, counting)
