@@ -73,7 +73,6 @@ static const struct process *fold_add_group(struct fold *fold, const struct proc
 {
 	struct process *group = &fold->groups[fold->nr_groups++];
 
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): allocated before anything is folded */
 	*group = (struct process){ .uid = kind->uid,
 				   .cgroup_id = kind->cgroup_id,
 				   .boot_ns = serial };
