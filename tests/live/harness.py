@@ -61,6 +61,17 @@ def slurp(path):
         return file.read()
 
 
+def is_sanitized():
+    """Whether it was built with SAN=1: then it takes far more memory, and keeps what it has freed."""
+    return b"__asan_init" in slurp(BPFTRUSS)
+
+
+def skip_if_sanitized():
+    """For tests of how much memory is taken."""
+    if is_sanitized():
+        pytest.skip("sanitizers take memory of their own")
+
+
 def program(name):
     """Where a workload is."""
     return os.path.join(BUILD, "workloads", name)

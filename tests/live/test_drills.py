@@ -15,7 +15,7 @@ import pytest
 import harness
 from bpf_objects import KINDS, Orphans, held, in_kernel, need_bpftool
 from cgroups import move, pids_limit
-from harness import BPFTRUSS, BUILD, Process, must_equal, program, run, until
+from harness import BPFTRUSS, BUILD, Process, must_equal, program, run, skip_if_sanitized, until
 from test_tables import overflow, totals
 
 FULL = os.environ.get("DRILLS") == "full"
@@ -159,6 +159,7 @@ def load(live):
 
 def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
     """As a daemon might: descriptors, mappings and memory do not grow."""
+    skip_if_sanitized()
     need_bpftool()
     rounds = size(12, 1000)
     target = load(live)

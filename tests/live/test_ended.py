@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from harness import program, until
+from harness import program, skip_if_sanitized, until
 from reports import add_up, by, count_csv, count_text, must_add_up
 
 
@@ -20,6 +20,7 @@ def resident_kib(pid):
 
 
 def test_ten_thousand_short_processes_have_exact_totals_and_leave_nothing(live):
+    skip_if_sanitized()
     forks = program("forks")
     script = "for n in 10003 5003; do read line; %s clone $n; echo done; done;" % forks
     script += "read line; %s clone 1301 together; read line" % forks
@@ -78,6 +79,7 @@ def test_folded_processes_of_different_names_stay_apart(live):
 
 
 def test_processes_that_end_within_one_interval_are_folded_too(live):
+    skip_if_sanitized()
     target, keeper = live.workload("forks", "clone", 5003), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", 100, "--keep-exited", 10)
     before = resident_kib(bpftruss.pid)
