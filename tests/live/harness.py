@@ -62,7 +62,7 @@ def slurp(path):
 
 
 def is_sanitized():
-    """Whether it was built with SAN=1: then it takes far more memory, and keeps what it has freed."""
+    """Whether it was built with SAN=1: then it takes far more memory, and keeps what is freed."""
     return b"__asan_init" in slurp(BPFTRUSS)
 
 
