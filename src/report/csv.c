@@ -83,7 +83,7 @@ static void print_cell(const struct column *column, const struct column_scope *s
 		       const struct group *group, FILE *out)
 {
 	char text[COLUMN_TEXT_MAX];
-	uint64_t value;
+	uint64_t value = 0;
 
 	/* A pid or tid is a number or nothing, no word. */
 	if (column->number && !column_number(column, scope, group, &value))
