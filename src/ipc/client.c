@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -18,8 +19,13 @@
 
 #define PATIENCE_MS (30 * 1000)
 
-/* Pauses before a busy daemon is asked again: about 5 s in all. */
-static const unsigned int pauses_ms[] = { 50, 100, 200, 400, 750, 1000, 1250, 1250 };
+/*
+ * Pauses before a busy daemon is asked again double from the first to the last; each is as much as a
+ * half longer or shorter, so that a crowd does not come back as a crowd.
+ */
+#define FIRST_PAUSE_MS 50
+#define LAST_PAUSE_MS  1600
+#define BUSY_MS        (180 * 1000)
 
 #define STATUS_OK   200
 #define STATUS_BUSY 503
@@ -109,21 +115,36 @@ static void pause_for(unsigned int ms)
 		;
 }
 
-static int daemon_ask_patiently(const char *path, const char *request, struct ipc_reply *ret,
-				struct diag *d)
+/* From a half of it to one and a half. Where there is no chance, the clock has some. */
+static unsigned int pause_vary(unsigned int ms)
 {
-	for (size_t i = 0;; i++) {
+	uint32_t chance;
+
+	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != sizeof(chance))
+		chance = (uint32_t)clock_mono_ns();
+	return ms / 2 + chance % (ms + 1);
+}
+
+static int daemon_ask_patiently(const char *path, const char *request, unsigned int busy_ms,
+				struct ipc_reply *ret, struct diag *d)
+{
+	const uint64_t end_ns = clock_mono_ns() + busy_ms * NS_PER_MS;
+	unsigned int pause_ms = FIRST_PAUSE_MS;
+
+	for (;;) {
 		int err = daemon_ask(path, request, ret, d);
 
 		if (err != -EAGAIN && (err || ret->status != STATUS_BUSY))
 			return err;
-		if (i == ARRAY_SIZE(pauses_ms))
+		if (clock_mono_ns() >= end_ns)
 			return err ? diag_set(d, DIAG_FAILED, EBUSY,
 					      "too many clients wait at %s: ask later", path)
 				   : 0;
 		if (!err)
 			ipc_reply_done(ret);
-		pause_for(pauses_ms[i]);
+		pause_for(pause_vary(pause_ms));
+		if (pause_ms < LAST_PAUSE_MS)
+			pause_ms *= 2;
 	}
 }
 
@@ -155,6 +176,12 @@ static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 int ipc_call(const char *socket_path, enum ipc_method method, const char *target,
 	     struct ipc_reply *ret, struct diag *d)
 {
+	return ipc_call_within(socket_path, method, target, BUSY_MS, ret, d);
+}
+
+int ipc_call_within(const char *socket_path, enum ipc_method method, const char *target,
+		    unsigned int busy_ms, struct ipc_reply *ret, struct diag *d)
+{
 	static const char *const methods[NR_IPC_METHOD] = { "GET", "PUT", "DELETE" };
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	__cleanup(freep) char *request = NULL;
@@ -169,7 +196,7 @@ int ipc_call(const char *socket_path, enum ipc_method method, const char *target
 		request = NULL;
 		return diag_oom(d);
 	}
-	err = daemon_ask_patiently(socket_path, request, &reply, d);
+	err = daemon_ask_patiently(socket_path, request, busy_ms, &reply, d);
 	if (err)
 		return err;
 	if (reply.status != STATUS_OK)

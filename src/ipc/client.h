@@ -20,7 +20,7 @@ void ipc_reply_done(struct ipc_reply *reply);
 /*
  * Sends one request and waits for the whole reply, up to 1 GiB, as long as every 30 s something of
  * it comes; target is the path with its encoded query, NULL counts as no memory. A daemon that is
- * too busy (503) is asked again for about 5 s. Returns 0 with status 200, or -errno with d filled:
+ * too busy (503) is asked again for three minutes. Returns 0 with status 200, or -errno with d filled:
  *
  * -ENOENT, -ECONNREFUSED  there is no daemon; d says how to start one
  * -EACCES                 the socket is not ours to use
@@ -32,6 +32,10 @@ void ipc_reply_done(struct ipc_reply *reply);
  */
 int ipc_call(const char *socket_path, enum ipc_method method, const char *target,
 	     struct ipc_reply *ret, struct diag *d);
+
+/* The same with another limit for how long a busy daemon is asked again. */
+int ipc_call_within(const char *socket_path, enum ipc_method method, const char *target,
+		    unsigned int busy_ms, struct ipc_reply *ret, struct diag *d);
 
 /*
  * A target is built from a path and parameters, both encoded here. When memory runs out its text is

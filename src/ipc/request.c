@@ -12,6 +12,9 @@
 #include "ipc/request_check.h"
 #include "ipc/server_private.h"
 
+/* What takes less is answered in any case: so the status can be seen when there is a crowd. */
+#define CHEAP_NS (5 * NS_PER_MS)
+
 struct head {
 	struct ipc_request request;
 	const char *host; /* a foreign one, if there is any; else the last; NULL: none */
@@ -140,6 +143,33 @@ static bool is_too_much(const struct ipc_server *server, size_t more)
 	return pending && (pending >= limit || more > limit - pending);
 }
 
+/* Will the run have taken too long for others who wait: timers of the daemon, other clients? */
+static bool is_too_long(const struct ipc_server *server, uint64_t more_ns)
+{
+	return server->busy_ns >= server->options.budget_ms * NS_PER_MS && more_ns > CHEAP_NS;
+}
+
+/* FNV-1a, whose collisions only spoil a guess. */
+static uint32_t path_hash(const char *path)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*path)
+		hash = (hash ^ (unsigned char)*path++) * 16777619u;
+	return hash;
+}
+
+/* The place of a path, empty unless the last answer there was to the same one. */
+static struct request_cost *cost_find(struct ipc_server *server, const char *path)
+{
+	const uint32_t hash = path_hash(path);
+	struct request_cost *cost = &server->costs[hash % NR_COSTS];
+
+	if (cost->hash != hash)
+		*cost = (struct request_cost){ .hash = hash };
+	return cost;
+}
+
 static void answer_too_busy(struct ipc_server *server, struct ipc_answer *answer)
 {
 	const size_t half = server->options.max_pending_bytes / 2;
@@ -148,19 +178,26 @@ static void answer_too_busy(struct ipc_server *server, struct ipc_answer *answer
 	free(answer->body);
 	server->counts.refused++;
 	ipc_answer_error(answer, MHD_HTTP_SERVICE_UNAVAILABLE,
-			 "too much is being sent to other clients: ask again in a second");
+			 "too many clients ask for too much: ask again in a second");
 }
 
 static void request_answer(struct connection *connection, const struct ipc_request *request,
 			   struct ipc_answer *answer)
 {
 	struct ipc_server *server = connection->server;
+	struct request_cost *cost = cost_find(server, request->path);
+	const uint64_t start_ns = clock_mono_ns();
 
-	if (is_too_much(server, 0)) {
+	/* Before the handler has worked for nothing. */
+	if (is_too_much(server, cost->bytes) || is_too_long(server, cost->ns)) {
 		answer_too_busy(server, answer);
 		return;
 	}
 	server->options.handler(server->options.closure, request, answer);
+	cost->bytes = answer->size;
+	cost->ns = clock_mono_ns() - start_ns;
+	server->busy_ns += cost->ns;
+	connections_forgive(server, connection, cost->ns);
 	if (is_too_much(server, answer->size))
 		answer_too_busy(server, answer);
 }

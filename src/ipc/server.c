@@ -21,11 +21,15 @@
 #define DEFAULT_PATIENCE_S    10
 #define DEFAULT_DEADLINE_S    120
 #define DEFAULT_PENDING_BYTES (32u << 20)
+#define DEFAULT_BUDGET_MS     250
 
 /* A head, what the library notes of each of its lines, and the head of the answer. */
 #define CONNECTION_BYTES  (MAX_HEAD_BYTES + 4096)
 #define INCREMENT_BYTES   1024
-/* The kernel keeps as much for a client that does not read, twice with its own notes. */
+/*
+ * The kernel keeps as much for a client that does not read, twice with its own notes. Four or eight
+ * times as much does not send an answer of megabytes sooner: what takes time is to make it.
+ */
 #define SEND_BUFFER_BYTES (32 << 10)
 /* Others need descriptors, too: clients have at most one in so many. */
 #define DESCRIPTOR_SHARE  2
@@ -60,6 +64,32 @@ static void deadlines_look(struct ipc_server *server)
 		} else if (connection->deadline_ns < server->next_look_ns) {
 			server->next_look_ns = connection->deadline_ns;
 		}
+	}
+}
+
+/*
+ * The library compares the time of the last byte with now, and so would take our own work for
+ * silence; a limit that is taken away and set anew begins at this moment.
+ */
+static void patience_renew(struct connection *connection)
+{
+	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT,
+				  connection->server->options.patience_s);
+}
+
+void connections_forgive(struct ipc_server *server, struct connection *asking, uint64_t took_ns)
+{
+	patience_renew(asking);
+	deadline_set(asking);
+	/* What is short is found out in the next run, which reads before it cuts off. */
+	if (took_ns < server->options.patience_s * NS_PER_SEC / 4)
+		return;
+	for (struct connection *connection = server->connections; connection;
+	     connection = connection->next) {
+		patience_renew(connection);
+		if (connection->deadline_ns < UINT64_MAX - took_ns)
+			connection->deadline_ns += took_ns;
 	}
 }
 
@@ -111,6 +141,7 @@ static void connection_open(struct ipc_server *server, struct MHD_Connection *ha
 		return;
 	connection->server = server;
 	connection->fd = fd;
+	connection->handle = handle;
 	connection->next = server->connections;
 	if (connection->next)
 		connection->next->previous = connection;
@@ -218,6 +249,8 @@ static void options_complete(struct ipc_server_options *options)
 		options->deadline_s = DEFAULT_DEADLINE_S;
 	if (!options->max_pending_bytes)
 		options->max_pending_bytes = DEFAULT_PENDING_BYTES;
+	if (!options->budget_ms)
+		options->budget_ms = DEFAULT_BUDGET_MS;
 	options->max_clients = clients_fit(options->max_clients);
 }
 
@@ -297,14 +330,21 @@ int ipc_server_patience_ms(const struct ipc_server *server)
 
 void ipc_server_run(struct ipc_server *server)
 {
+	const uint64_t end_ns = clock_mono_ns() + server->options.budget_ms * NS_PER_MS;
 	unsigned int before;
 
+	server->busy_ns = 0;
 	deadlines_look(server);
-	/* A server that was full looks at its listener again in the run after a client has left. */
+	/*
+	 * A server that was full looks at its listener again in the run after a client has left. The
+	 * library takes a few clients at a time: the others would wait for one more answer each time,
+	 * and not learn that they had better come later.
+	 */
 	do {
 		before = server->counts.clients;
 		MHD_run(server->daemon);
-	} while (server->counts.clients < before);
+	} while (server->counts.clients < before ||
+		 (server->counts.clients > before && clock_mono_ns() < end_ns + server->busy_ns));
 }
 
 void ipc_server_counts(const struct ipc_server *server, struct ipc_server_counts *ret)

@@ -73,9 +73,11 @@ struct ipc_server_options {
 	gid_t group; /* whose members are in_group */
 	/* 0 of the following: the default, in parentheses. */
 	unsigned int max_clients; /* connected at once; others wait (1200) */
-	unsigned int patience_s;  /* with a client that neither sends nor takes a byte (10) */
+	/* With a client that neither sends nor takes a byte, while the handler is idle (10). */
+	unsigned int patience_s;
 	unsigned int deadline_s;  /* for one request and its answer, all in all (120) */
 	size_t max_pending_bytes; /* of answers not yet taken, all together (32 MiB) */
+	unsigned int budget_ms; /* of the handler in one run; others are told to ask again (250) */
 };
 
 struct ipc_server;
@@ -98,13 +100,16 @@ int ipc_server_fd(const struct ipc_server *server);
 /* How long at most to wait for it: milliseconds as poll() takes them, -1 for ever. */
 int ipc_server_patience_ms(const struct ipc_server *server);
 
-/* Does what can be done without waiting; calls the handler. Not to be called from it. */
+/*
+ * Does what can be done without waiting; calls the handler, for so long as options say and one more
+ * answer. Not to be called from it.
+ */
 void ipc_server_run(struct ipc_server *server);
 
 struct ipc_server_counts {
 	/* Since it was made. */
 	uint64_t requests;    /* whose head was understood, also those of the next two */
-	uint64_t refused;     /* too much pending (503), or a foreign Host (403) */
+	uint64_t refused;     /* too much pending or to do (503), or a foreign Host (403) */
 	uint64_t malformed;   /* answered with 4xx or 505 without the handler */
 	unsigned int clients; /* connected now */
 	size_t pending_bytes; /* of answers not yet taken */

@@ -9,9 +9,20 @@
 
 #define MAX_HEAD_BYTES 8192
 
+/* Of what requests cost, by a hash of their path. */
+#define NR_COSTS 16
+
+/* What the last answer to a path was like: a guess of what the next one will be. */
+struct request_cost {
+	uint32_t hash;
+	size_t bytes;
+	uint64_t ns; /* in the handler */
+};
+
 struct connection {
 	struct ipc_server *server;
 	struct connection *previous, *next;
+	struct MHD_Connection *handle;
 	int fd;               /* the library's */
 	uint64_t deadline_ns; /* of the request under way and its answer */
 	uint64_t answered_ns; /* when the answer that it has not taken yet was ready; 0: none */
@@ -27,6 +38,8 @@ struct ipc_server {
 	struct ipc_server_counts counts;
 	struct connection *connections;
 	uint64_t next_look_ns; /* at the deadlines of connections; none is earlier */
+	uint64_t busy_ns;      /* in the handler, in this run */
+	struct request_cost costs[NR_COSTS];
 	bool over_tcp;
 };
 
@@ -37,6 +50,9 @@ struct ipc_server {
 enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const char *path,
 			       const char *method, const char *version, const char *upload,
 			       size_t *upload_size, void **context);
+
+/* Clients are not to blame for the time that a handler took: none is cut off for it. */
+void connections_forgive(struct ipc_server *server, struct connection *asking, uint64_t took_ns);
 
 /*
  * Cuts off those that have not taken their answers for a while, the longest first, until so many

@@ -44,6 +44,7 @@ struct ipc_fixture {
 	char text[4 * 1024];     /* the last request in one line */
 	size_t answer_bytes;     /* of an answer to /large */
 	unsigned int still_busy; /* times that /busy answers 503 */
+	int work_ms;             /* that /work takes */
 };
 
 /* Byte i of a large answer. */
@@ -77,6 +78,8 @@ static inline void fixture_handle(void *closure, const struct ipc_request *reque
 			       request->parameters[i].value);
 	answer->status = 200;
 	answer->content_type = "text/plain";
+	if (!strcmp(request->path, "/work"))
+		poll(NULL, 0, fixture->work_ms);
 	if (!strcmp(request->path, "/nothing"))
 		return;
 	if (!strcmp(request->path, "/large")) {

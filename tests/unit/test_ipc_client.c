@@ -90,6 +90,43 @@ static void test_busy_then_not(void **state)
 	assert_string_equal(reply.body, "GET /busy");
 }
 
+static pid_t customer_start(const struct ipc_fixture *fixture)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct ipc_reply reply = { 0 };
+		struct diag d;
+
+		_exit(ipc_call(fixture->path, IPC_GET, "/large", &reply, &d) ||
+		      reply.size != fixture->answer_bytes);
+	}
+	return pid;
+}
+
+/* There is room for one answer at a time, but all get theirs in the end. */
+static void test_crowd(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	struct ipc_child child;
+	pid_t customers[50];
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture,
+		     (struct ipc_server_options){ .max_pending_bytes = 1000, .budget_ms = 1 });
+	child = child_start(fixture);
+	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
+		customers[i] = customer_start(fixture);
+	for (size_t i = 0; i < ARRAY_SIZE(customers); i++) {
+		int status;
+
+		assert_int_equal(waitpid(customers[i], &status, 0), customers[i]);
+		assert_int_equal(status, 0);
+	}
+	child_end(&child);
+}
+
 /* What an error says reaches the user, but no byte of it the terminal's other ear. */
 static void test_error(void **state)
 {
@@ -195,7 +232,7 @@ static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
 	struct diag d = { .text = "" };
 	int listener __cleanup(closep) = socket_listen_unix(fixture->path, getegid(), &d);
 	pid_t pid = liar_start(listener, lie->bytes, strlen(lie->bytes));
-	int err = ipc_call(fixture->path, IPC_GET, "/", &reply, &d);
+	int err = ipc_call_within(fixture->path, IPC_GET, "/", 300, &reply, &d);
 
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -343,13 +380,14 @@ static void test_silence(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_server_test(test_call),          cmocka_server_test(test_round_trip),
-		cmocka_server_test(test_large),         cmocka_server_test(test_busy_then_not),
-		cmocka_server_test(test_error),         cmocka_unit_test(test_bad_targets),
-		cmocka_folder_test(test_no_daemon),     cmocka_unit_test(test_long_path),
-		cmocka_folder_test(test_lies),          cmocka_folder_test(test_error_lies),
-		cmocka_folder_test(test_busy_for_ever), cmocka_unit_test(test_long_sentence),
-		cmocka_unit_test(test_endless_head),    cmocka_unit_test(test_silence),
+		cmocka_server_test(test_call),        cmocka_server_test(test_round_trip),
+		cmocka_server_test(test_large),       cmocka_server_test(test_busy_then_not),
+		cmocka_server_test(test_error),       cmocka_folder_test(test_crowd),
+		cmocka_unit_test(test_bad_targets),   cmocka_folder_test(test_no_daemon),
+		cmocka_unit_test(test_long_path),     cmocka_folder_test(test_lies),
+		cmocka_folder_test(test_error_lies),  cmocka_folder_test(test_busy_for_ever),
+		cmocka_unit_test(test_long_sentence), cmocka_unit_test(test_endless_head),
+		cmocka_unit_test(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

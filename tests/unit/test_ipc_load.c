@@ -124,7 +124,8 @@ static void test_slow_readers(void **state)
 	descriptors_allow();
 	fixture->answer_bytes = 256 << 10;
 	server_start(fixture, (struct ipc_server_options){
-				      .max_pending_bytes = CROWD * fixture->answer_bytes + 1000 });
+				      .max_pending_bytes = CROWD * fixture->answer_bytes + 1000,
+				      .budget_ms = HANG_NS / NS_PER_MS });
 	crowd_open(fixture, fds, CROWD, "GET /large HTTP/1.1\r\n" HOST "\r\n");
 	while (fixture->asked < CROWD)
 		server_step(fixture, -1, 100);
@@ -239,6 +240,72 @@ static void test_full(void **state)
 	assert_string_equal(raw_body(reply), "GET /late");
 }
 
+/* Sends a request on a new connection, and does not wait for the answer. */
+static int ask_later(const struct ipc_fixture *fixture, const char *path)
+{
+	char request[256];
+	int fd = raw_connect(fixture->path);
+
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n" CLOSE, path);
+	raw_say(fd, request);
+	return fd;
+}
+
+static unsigned int status_come(struct ipc_fixture *fixture, int fd)
+{
+	char reply[1024];
+
+	raw_read(fixture, fd, reply, sizeof(reply), NULL);
+	close(fd);
+	return raw_status(reply);
+}
+
+/* Who asks when others have had their time is told to come again, unless it is a trifle. */
+static void test_budget(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int works[3], trifle;
+	unsigned int refused = 0;
+
+	fixture->work_ms = 30;
+	server_start(fixture, (struct ipc_server_options){ .budget_ms = 10 });
+	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
+		works[i] = ask_later(fixture, "/work");
+	trifle = ask_later(fixture, "/trifle");
+	assert_int_equal(status_come(fixture, trifle), 200);
+	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
+		refused += status_come(fixture, works[i]) == 503;
+	assert_int_equal(refused, ARRAY_SIZE(works) - 1);
+	assert_int_equal(counts_of(fixture).refused, refused);
+	assert_int_equal(fixture->asked, 2);
+	/* The next run has its own. */
+	assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
+}
+
+/* Time in which the server works is not held against those who wait for it. */
+static void test_work_is_no_silence(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int first, second, half;
+	char reply[1024];
+
+	fixture->work_ms = 2500;
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
+	half = raw_connect(fixture->path);
+	raw_say(half, "GET /trifle HTTP/1.1\r\n");
+	clients_wait(fixture, 1);
+	first = ask_later(fixture, "/work");
+	second = ask_later(fixture, "/work");
+	while (!fixture->asked)
+		server_step(fixture, -1, 100);
+	raw_say(half, CLOSE);
+	assert_int_equal(status_come(fixture, half), 200);
+	raw_read(fixture, first, reply, sizeof(reply), NULL);
+	assert_int_equal(raw_status(reply), 200);
+	close(first);
+	assert_int_equal(status_come(fixture, second), 503);
+}
+
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
 static void test_pending(void **state)
 {
@@ -260,6 +327,8 @@ static void test_pending(void **state)
 	assert_non_null(strcasestr(reply, "\r\nContent-Type: application/json\r\n"));
 	assert_ptr_equal(strstr(raw_body(reply), "{\"error\": \""), raw_body(reply));
 	assert_int_equal(counts_of(fixture).refused, 1);
+	/* Nobody has made an answer that was not sent. */
+	assert_int_equal(fixture->asked, 2);
 	assert_served(fixture);
 	crowd_close(slow, 2);
 	clients_wait(fixture, 1);
@@ -448,6 +517,8 @@ int main(void)
 		cmocka_folder_test(test_deadline),
 		cmocka_folder_test(test_deadline_renewed),
 		cmocka_folder_test(test_full),
+		cmocka_folder_test(test_budget),
+		cmocka_folder_test(test_work_is_no_silence),
 		cmocka_folder_test(test_pending),
 		cmocka_folder_test(test_larger_than_all),
 		cmocka_folder_test(test_slow_gives_way),
