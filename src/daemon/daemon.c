@@ -3,6 +3,7 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <malloc.h>
 #include <signal.h>
@@ -35,6 +36,7 @@ struct daemon {
 	struct service service;
 	struct ipc_server *local, *remote; /* unix socket, TCP or NULL */
 	int listener;                      /* ours to know which socket to remove; -1: systemd's */
+	char asked_at[SOCKET_NAME_SIZE];
 	struct loop loop;
 	int signals, tick, pulse; /* descriptors; -1: not open */
 	bool over;
@@ -283,11 +285,12 @@ static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
 {
 	int fd = socket_inherited(d);
 
-	if (fd != -ENOENT)
-		return fd;
-	fd = socket_listen_unix(daemon->config->socket, group, d);
+	if (fd == -ENOENT) {
+		fd = socket_listen_unix(daemon->config->socket, group, d);
+		daemon->listener = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	}
 	if (fd >= 0)
-		daemon->listener = dup(fd);
+		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
 	return fd;
 }
 
@@ -413,7 +416,7 @@ static int run(struct daemon *daemon, struct diag *d)
 		return err;
 	start_timers(daemon);
 	log_line(LOG_NOTICE, "version " BPFTRUSS_VERSION ", %u threads; clients ask at %s",
-		 collector_live(daemon->counts.collector), daemon->config->socket);
+		 collector_live(daemon->counts.collector), daemon->asked_at);
 	notify_send("READY=1\nSTATUS=counting");
 	while (!err && !daemon->over)
 		err = run_once(daemon, d);

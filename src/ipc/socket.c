@@ -10,7 +10,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <linux/sockios.h>
-#include <linux/un.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
@@ -152,6 +151,23 @@ int socket_listen_unix(const char *path, gid_t group, struct diag *d)
 	listener = fd;
 	fd = -1;
 	return listener;
+}
+
+void socket_name(int fd, char *buf, size_t size)
+{
+	struct sockaddr_un address;
+	socklen_t length = sizeof(address);
+	const size_t before = offsetof(struct sockaddr_un, sun_path);
+	size_t name;
+
+	*buf = '\0';
+	if (getsockname(fd, (struct sockaddr *)&address, &length) ||
+	    address.sun_family != AF_UNIX || length <= before)
+		return;
+	name = length - before;
+	if (!address.sun_path[0])
+		address.sun_path[0] = '@';
+	snprintf(buf, size, "%.*s", (int)name, address.sun_path);
 }
 
 void socket_unlink(const char *path, int fd)

@@ -3,7 +3,9 @@
 #ifndef BPFTRUSS_SOCKET_H
 #define BPFTRUSS_SOCKET_H
 
+#include <stddef.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "base/diag.h"
 
@@ -19,6 +21,15 @@ int socket_listen_unix(const char *path, gid_t group, struct diag *d);
  * the kernel choose. Returns the descriptor or -errno with d filled.
  */
 int socket_listen_tcp(const char *address, struct diag *d);
+
+/* Whether socket_listen_tcp() would take this address; 0, or its -errno with d filled. */
+int socket_tcp_check(const char *address, struct diag *d);
+
+/* Of a name as clients write it: sun_path, and a NUL that it may lack. */
+#define SOCKET_NAME_SIZE (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1)
+
+/* What a unix socket is bound to; an abstract name begins with @. "" when there is none. */
+void socket_name(int fd, char *buf, size_t size);
 
 /*
  * Removes the socket if it is still the one behind the descriptor, which must be open: before

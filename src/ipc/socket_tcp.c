@@ -67,24 +67,42 @@ static bool is_loopback(const union tcp_address *address)
 	return ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-int socket_listen_tcp(const char *address, struct diag *d)
+/* An address that may be listened on, and its length. */
+static int address_check(const char *address, union tcp_address *ret, socklen_t *size,
+			 struct diag *d)
 {
-	int fd __cleanup(closep) = -1;
-	union tcp_address parsed;
-	const socklen_t size = address_parse(address, &parsed);
-	const int one = 1;
-	int listener;
-
-	if (!size)
+	*size = address_parse(address, ret);
+	if (!*size)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"%.100s is no ADDRESS:PORT or [ADDRESS]:PORT: give one like "
 				"127.0.0.1:9101",
 				address);
-	if (!is_loopback(&parsed))
+	if (!is_loopback(ret))
 		return diag_set(d, DIAG_USAGE, EADDRNOTAVAIL,
 				"%s is not of this machine alone: give 127.0.0.1 or [::1], and put "
 				"a proxy before it that asks who comes",
 				address);
+	return 0;
+}
+
+int socket_tcp_check(const char *address, struct diag *d)
+{
+	union tcp_address parsed;
+	socklen_t size;
+
+	return address_check(address, &parsed, &size, d);
+}
+
+int socket_listen_tcp(const char *address, struct diag *d)
+{
+	int fd __cleanup(closep) = -1;
+	union tcp_address parsed;
+	socklen_t size;
+	const int one = 1;
+	int listener, err = address_check(address, &parsed, &size, d);
+
+	if (err)
+		return err;
 	fd = socket(parsed.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, &parsed.any, size) || listen(fd, BACKLOG))

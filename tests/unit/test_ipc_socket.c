@@ -439,9 +439,75 @@ static void test_not_allowed(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void name_check(const struct sockaddr_un *address, socklen_t size, const char *expected)
+{
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char name[SOCKET_NAME_SIZE] = "x";
+
+	assert_int_equal(bind(fd, (const struct sockaddr *)address, size), 0);
+	socket_name(fd, name, sizeof(name));
+	assert_string_equal(name, expected);
+}
+
+/* A path may fill sun_path without a NUL; an abstract name has no end but its length. */
+static void test_name(void **state)
+{
+	const size_t before = offsetof(struct sockaddr_un, sun_path);
+	struct ipc_fixture *fixture = *state;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char name[SOCKET_NAME_SIZE] = "x";
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	socket_name(fd, name, sizeof(name));
+	assert_string_equal(name, "");
+	socket_name(-1, name, sizeof(name));
+	assert_string_equal(name, "");
+	strcpy(address.sun_path, fixture->path);
+	name_check(&address, sizeof(address), fixture->path);
+	unlink(fixture->path);
+	snprintf(name, sizeof(name), "%s/", fixture->folder);
+	memset(name + strlen(name), 'a', sizeof(name) - 1 - strlen(name));
+	name[sizeof(name) - 1] = '\0';
+	memcpy(address.sun_path, name, sizeof(address.sun_path));
+	name_check(&address, sizeof(address), name);
+	unlink(name);
+	sprintf(address.sun_path + 1, "bpftruss-test-%d", getpid());
+	address.sun_path[0] = '\0';
+	snprintf(name, sizeof(name), "@bpftruss-test-%d", getpid());
+	name_check(&address, (socklen_t)(before + strlen(name)), name);
+}
+
+/* What may be listened on is known before anybody listens. */
+static void test_tcp_check(void **state)
+{
+	static const struct {
+		const char *address;
+		int err;
+	} cases[] = {
+		{ "127.0.0.1:99", 0 },
+		{ "127.8.9.1:65535", 0 },
+		{ "[::1]:0", 0 },
+		{ "0.0.0.0:99", EADDRNOTAVAIL },
+		{ "[::]:99", EADDRNOTAVAIL },
+		{ "127.0.0.1", EINVAL },
+		{ "localhost:99", EINVAL },
+		{ "127.0.0.1:65536", EINVAL },
+		{ "", EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct diag d = { .text = "" };
+
+		assert_int_equal(socket_tcp_check(cases[i].address, &d), -cases[i].err);
+		assert_int_equal(*d.text != '\0', cases[i].err != 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_folder_test(test_name),        cmocka_unit_test(test_tcp_check),
 		cmocka_folder_test(test_mode),        cmocka_folder_test(test_mode_at_birth),
 		cmocka_folder_test(test_group),       cmocka_folder_test(test_dead_replaced),
 		cmocka_folder_test(test_live_kept),   cmocka_folder_test(test_full_kept),
