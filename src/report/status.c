@@ -32,7 +32,8 @@ static json_t *counting_json(const struct daemon_status *s)
 	err |= json_object_set_new(to, "threads", json_number(s->threads));
 	err |= json_object_set_new(to, "rows", json_number(s->rows));
 	err |= json_object_set_new(to, "tables", tables_json(s));
-	err |= json_object_set_new(to, "kernel_bytes", json_number(s->kernel_bytes));
+	err |= json_object_set_new(to, "kernel_bytes",
+				   json_number_if(s->kernel_bytes > 0, s->kernel_bytes));
 	return json_unless(err, to);
 }
 

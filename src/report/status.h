@@ -31,7 +31,7 @@ struct daemon_status {
 	const struct losses *losses; /* since the start */
 	struct status_table tables[STATUS_MAX_TABLES];
 	size_t nr_tables;
-	uint64_t kernel_bytes; /* of all tables */
+	uint64_t kernel_bytes; /* of all tables; 0: not known */
 
 	/* What it costs. */
 	bool has_call_ns;

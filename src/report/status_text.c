@@ -47,14 +47,24 @@ static void print_time(const json_t *from, const char *key, FILE *out)
 	fputs(local, out);
 }
 
-static void print_text(const json_t *from, const char *key, FILE *out)
+/* With blanks up to a width. */
+static void print_padded(const json_t *from, const char *key, size_t width, FILE *out)
 {
 	const char *text = json_string_value(json_object_get(from, key)) ?: "";
 	char *visible __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(strlen(text)));
+	size_t used = 0;
 
-	if (visible)
+	if (visible) {
 		text_escape_visible(text, strlen(text), visible);
-	fputs(visible ?: "", out);
+		fputs(visible, out);
+		used = text_width(visible);
+	}
+	fprintf(out, "%*s", used < width ? (int)(width - used) : 0, "");
+}
+
+static void print_text(const json_t *from, const char *key, FILE *out)
+{
+	print_padded(from, key, 0, out);
 }
 
 static void print_bytes(uint64_t bytes, FILE *out)
@@ -123,9 +133,13 @@ static void print_tables(const json_t *status, FILE *out)
 			used, capacity, capacity ? used * 100 / capacity : 0);
 		before = ", ";
 	}
-	fputs("; ", out);
-	print_bytes(number(counting, "kernel_bytes"), out);
-	fputs(" in the kernel\n", out);
+	if (known(counting, "kernel_bytes")) {
+		fprintf(out, "%s", *before == ',' ? "; " : before);
+		print_bytes(number(counting, "kernel_bytes"), out);
+		fputs(" in the kernel", out);
+		before = ", ";
+	}
+	fputs(*before == ',' ? "\n" : "", out);
 }
 
 static void print_step(const json_t *cost, FILE *out)
@@ -155,9 +169,11 @@ static void print_cost(const json_t *status, FILE *out)
 			real(cost, "used_percent"), real(cost, "own_percent"));
 		before = "; ";
 	}
-	if (known(cost, "budget_percent"))
-		fprintf(out, "; budget %.2f%%", real(cost, "budget_percent"));
-	fprintf(out, "%s", *before == ';' ? "\n" : "");
+	if (known(cost, "budget_percent")) {
+		fprintf(out, "%sbudget %.2f%%", before, real(cost, "budget_percent"));
+		before = "; ";
+	}
+	fputs(*before == ';' ? "\n" : "", out);
 	print_step(cost, out);
 	fputs("memory    ", out);
 	print_bytes(number(cost, "resident_bytes"), out);
@@ -253,12 +269,11 @@ int report_baselines_text(const char *text, size_t size, FILE *out, struct diag 
 		fputs("no baselines; 'bpftruss baseline save NAME' makes one\n", out);
 		return 0;
 	}
-	fprintf(out, "%-24s  %-20s  %-20s  %12s\n", "name", "from", "to", "counted");
+	fprintf(out, "%-24s  %-19s  %-19s  %12s\n", "name", "from", "to", "counted");
 	json_array_foreach(list, i, baseline)
 	{
-		const char *name = json_string_value(json_object_get(baseline, "name")) ?: "";
-
-		fprintf(out, "%-24.*s  ", (int)strcspn(name, "\x1b\n\r\x9b"), name);
+		print_padded(baseline, "name", 24, out);
+		fputs("  ", out);
 		print_time(baseline, "start", out);
 		fputs("  ", out);
 		print_time(baseline, "end", out);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A daemon's status and its baselines, as JSON and as what people read. */
+#include "fixture.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "report/status.h"
+
+#define START_NS (1767225600LL * 1000000000LL) /* 2026-01-01 */
+
+static const struct losses no_losses;
+
+/* All that a status may say. */
+static struct daemon_status full(const struct losses *losses)
+{
+	return (struct daemon_status){
+		.host = "web1",
+		.kernel = "6.12.0",
+		.start_ns = START_NS,
+		.now_ns = START_NS + 93784 * (int64_t)NS_PER_SEC,
+		.uptime_ns = 93784 * NS_PER_SEC,
+		.targets = "unit nginx.service",
+		.processes = 12,
+		.threads = 34,
+		.rows = 560,
+		.losses = losses,
+		.tables = { { "threads", 34, 1535 }, { "rows", 20000, 40000 } },
+		.nr_tables = 2,
+		.kernel_bytes = 30 << 20,
+		.has_call_ns = true,
+		.call_ns = 512,
+		.samples = 100,
+		.own_cpu_ns = 5,
+		.resident_bytes = 9 << 20,
+		.has_percent = true,
+		.own_percent = 0.25,
+		.used_percent = 1.5,
+		.budget_percent = 50,
+		.step = "no_stacks",
+		.has_history = true,
+		.history_trouble = "no space left",
+		.history_bytes = 2048,
+		.history_intervals = 1500,
+		.history_failed = 1,
+		.history_first_ns = START_NS,
+		.interval_ns = 60 * NS_PER_SEC,
+		.recent_start_ns = START_NS,
+		.recent_bytes = 100 << 10,
+		.clients = 1,
+		.requests = 20,
+		.refused = 3,
+		.malformed = 4,
+	};
+}
+
+/* Nothing is known yet, and nothing is kept. */
+static struct daemon_status smallest(void)
+{
+	return (struct daemon_status){ .host = "",
+				       .kernel = "",
+				       .targets = "all processes",
+				       .losses = &no_losses,
+				       .step = "normal",
+				       .history_trouble = "" };
+}
+
+static char *status_json(const struct daemon_status *status)
+{
+	struct text_stream stream;
+
+	assert_int_equal(report_status_json(status, text_open(&stream)), 0);
+	return text_close(&stream);
+}
+
+typedef int text_report(const char *json, size_t size, FILE *out, struct diag *d);
+
+static char *text_of(text_report *report, const char *json)
+{
+	struct text_stream stream;
+	struct diag d;
+
+	assert_int_equal(report(json, strlen(json), text_open(&stream), &d), 0);
+	return text_close(&stream);
+}
+
+static char *status_text(const struct daemon_status *status)
+{
+	__cleanup(freep) char *json = status_json(status);
+
+	return text_of(report_status_text, json);
+}
+
+static void version_check(const char *name, const char *text)
+{
+	__cleanup(freep) char *masked = strdup(text);
+	char *version = strstr(masked, BPFTRUSS_VERSION);
+
+	assert_non_null(version);
+	memset(version, 'V', strlen(BPFTRUSS_VERSION));
+	golden_check(name, masked);
+}
+
+static void test_full(void **state)
+{
+	const struct losses losses = { .count = { [0] = 7, [NR_MODEL_LOSS - 1] = 1 } };
+	const struct daemon_status status = full(&losses);
+	__cleanup(freep) char *text = status_text(&status);
+
+	(void)state;
+	version_check("status_full", text);
+}
+
+static void test_smallest(void **state)
+{
+	const struct daemon_status status = smallest();
+	__cleanup(freep) char *text = status_text(&status);
+
+	(void)state;
+	version_check("status_smallest", text);
+}
+
+/* Any part of the cost may be known before the others; each line is a line. */
+static void test_cost(void **state)
+{
+	static const struct {
+		bool has_call_ns, has_percent;
+		double budget_percent;
+		const char *expected;
+	} cases[] = {
+		{ false, false, 50, "\ncost      budget 50.00%\nmemory    " },
+		{ true, false, 50,
+		  "\ncost      9 ns in our programs for each traced call; "
+		  "budget 50.00%\nmemory    " },
+		{ false, true, 0,
+		  "\ncost      2.00% of a CPU with them, 1.00% without\nmemory    " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct daemon_status status = smallest();
+		__cleanup(freep) char *text = NULL;
+
+		status.has_call_ns = cases[i].has_call_ns;
+		status.call_ns = 9;
+		status.has_percent = cases[i].has_percent;
+		status.used_percent = 2;
+		status.own_percent = 1;
+		status.budget_percent = cases[i].budget_percent;
+		text = status_text(&status);
+		if (!strstr(text, cases[i].expected))
+			fail_msg("%s", text);
+	}
+}
+
+/* Nothing of a text reaches the terminal but what can be seen. */
+static void hostile_check(const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		assert_true(*c == '\n' || (*c >= ' ' && *c != 0x7f));
+		/* C1, as UTF-8. */
+		assert_false(*c == 0xc2 && c[1] < 0xa0);
+	}
+}
+
+static void test_hostile(void **state)
+{
+	static const char bytes[] = "\x1b]0;x\x07\xc2\x90\xc2\x9b\xff\xe2\x80\xae\r\n\xc3";
+	struct daemon_status status = full(&no_losses);
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	status.host = status.targets = status.history_trouble = bytes;
+	text = status_text(&status);
+	hostile_check(text);
+	assert_non_null(strstr(text, "on \\x1b]0;x\\x07\\xc2\\x90\\xc2\\x9b\\xff\\xe2\\x80\\xae"));
+}
+
+/* Every key as every type: nothing is more than a wrong number. */
+static void test_wrong_types(void **state)
+{
+	static const char *const values[] = { "null",  "true",     "-1",
+					      "1e300", "\"text\"", "[]",
+					      "{}",    "[[1]]",    "{\"a\": {\"b\": 1}}" };
+	const struct daemon_status status = full(&no_losses);
+	__cleanup(freep) char *good = status_json(&status);
+	json_t *whole = json_loads(good, 0, NULL), *value, *inner;
+	const char *key, *inner_key;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		json_t *wrong = json_loads(values[i], JSON_DECODE_ANY, NULL);
+
+		json_object_foreach(whole, key, value)
+		{
+			json_t *copy = json_deep_copy(whole);
+
+			if (strcmp(key, "schema") != 0)
+				json_object_set(copy, key, wrong);
+			json_object_foreach(value, inner_key, inner)
+				json_object_set(json_object_get(copy, key), inner_key, wrong);
+			__cleanup(freep) char *json = json_dumps(copy, 0);
+			__cleanup(freep) char *text = text_of(report_status_text, json);
+
+			hostile_check(text);
+			json_decref(copy);
+		}
+		json_decref(wrong);
+	}
+	json_decref(whole);
+}
+
+static void test_foreign(void **state)
+{
+	static const char *const texts[] = {
+		"", "null", "[]", "{}", "{\"schema\": 99}", "{\"schema\": \"1\"}", "{\"sch"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct text_stream stream;
+		struct diag d = { .text = "" };
+		FILE *out = text_open(&stream);
+		__cleanup(freep) char *text = NULL;
+
+		assert_int_equal(report_status_text(texts[i], strlen(texts[i]), out, &d), -EINVAL);
+		assert_int_equal(report_baselines_text(texts[i], strlen(texts[i]), out, &d),
+				 -EINVAL);
+		assert_string_not_equal(d.text, "");
+		text = text_close(&stream);
+		assert_string_equal(text, "");
+	}
+}
+
+/* --- baselines --------------------------------------------------------------------------------- */
+
+static char *baselines_json(const struct baseline *list, size_t count)
+{
+	struct text_stream stream;
+
+	assert_int_equal(report_baselines_json(list, count, text_open(&stream)), 0);
+	return text_close(&stream);
+}
+
+static void test_baselines(void **state)
+{
+	static const struct baseline list[] = {
+		{ .name = "monday",
+		  .start_ns = START_NS,
+		  .end_ns = START_NS + 60000000000,
+		  .covered_ns = 60000000000 },
+		{ .name = "a-name-that-is-longer-than-its-column",
+		  .start_ns = START_NS,
+		  .end_ns = START_NS,
+		  .covered_ns = 0 },
+	};
+	__cleanup(freep) char *json = baselines_json(list, ARRAY_SIZE(list));
+	__cleanup(freep) char *text = text_of(report_baselines_text, json);
+	__cleanup(freep) char *none_json = baselines_json(list, 0);
+	__cleanup(freep) char *none = text_of(report_baselines_text, none_json);
+
+	(void)state;
+	golden_check("baselines", text);
+	assert_string_equal(none, "no baselines; 'bpftruss baseline save NAME' makes one\n");
+}
+
+/* Names come over a socket; wide ones keep the columns. */
+static void test_baselines_hostile(void **state)
+{
+	static const char json[] =
+		"{\"schema\": 1, \"baselines\": [{\"name\": \"\\u0007\\u0090\\u009b\\u001b[2J\"}, "
+		"{\"name\": \"caf\xc3\xa9\"}, {\"name\": 7}, 7, null]}";
+	__cleanup(freep) char *text = text_of(report_baselines_text, json);
+
+	(void)state;
+	hostile_check(text);
+	assert_non_null(strstr(text, "\\x07\\xc2\\x90\\xc2\\x9b\\x1b[2J  -  -  "));
+	assert_non_null(strstr(text, "\ncaf\xc3\xa9                      -  -  "));
+}
+
+static int utc(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full),        cmocka_unit_test(test_smallest),
+		cmocka_unit_test(test_cost),        cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_wrong_types), cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_baselines),   cmocka_unit_test(test_baselines_hostile),
+	};
+
+	return cmocka_run_group_tests(tests, utc, NULL);
+}
