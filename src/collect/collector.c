@@ -337,6 +337,7 @@ void collector_free(struct collector *c)
 	free(c->base);
 	free(c->targets);
 	cgroup_names_done(&c->cgroups);
+	user_names_done(&c->users);
 	call_stacks_free(c->stacks);
 	free(c);
 }

@@ -134,8 +134,8 @@ struct collector_cost {
 	uint64_t switch_samples;
 	uint64_t programs_ns; /* all of these runs so far: the sampled ones times 1,024 */
 	struct table_fill records, slots, tallies, foreign, stacks; /* foreign: calls in the hash */
-	uint64_t
-		kernel_bytes; /* of all maps, as the kernel says; mostly fixed when they are made */
+	/* Of all maps, mostly fixed when they are made; 0: the kernel does not let us see. */
+	uint64_t kernel_bytes;
 	uint32_t threads, processes; /* being counted now */
 };
 

@@ -12,6 +12,7 @@
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
 #include "collect/slot_array.h"
+#include "collect/user_names.h"
 #include "model/builder.h"
 
 /* The arrays of the BPF side, mapped. Written by user space only after their task has ended. */
@@ -54,6 +55,7 @@ struct collector {
 	uint32_t unseen_ends;  /* so far */
 	struct losses misses_at_start;
 	struct cgroup_names cgroups;
+	struct user_names users;
 	bool cgroups_are_absolute; /* the kernel's paths are ours */
 	int64_t start_real_ns, stop_real_ns;
 	uint64_t start_ns, stop_ns; /* stop: 0 while counting */

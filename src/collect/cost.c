@@ -104,37 +104,40 @@ static int cost_fill_tables(const struct collector *c, struct collector_cost *co
 	return cost_fill_records(c, cost);
 }
 
-/* What the kernel says that a map takes; where it does not say, 0. Returns 0 or -errno. */
-static int map_add_bytes(const struct bpf_map *map, uint64_t *sum)
+/* What the kernel says that a map takes. False: it does not let us see. */
+static bool map_add_bytes(const struct bpf_map *map, uint64_t *sum)
 {
 	FILE *file __cleanup(fclosep) = NULL;
 	char path[64], line[256];
 	uint64_t bytes;
 
 	if (!bpf_map__autocreate(map) || bpf_map__fd(map) < 0)
-		return 0;
+		return true;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
 	file = fopen(path, "re");
 	if (!file)
-		return -errno;
+		return false;
 	while (fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
 			*sum += bytes;
 	}
-	return 0;
+	return true;
 }
 
-static int cost_fill_bytes(const struct collector *c, struct collector_cost *cost)
+/* Before 5.14, only root sees what a descriptor is of. A part of the sum would be misleading. */
+static void cost_fill_bytes(const struct collector *c, struct collector_cost *cost)
 {
+	uint64_t maps = 0;
 	size_t files, tables;
 	struct bpf_map *map;
-	int err = 0;
 
-	bpf_object__for_each_map(map, c->skel->obj) err =
-		err ?: map_add_bytes(map, &cost->kernel_bytes);
+	bpf_object__for_each_map(map, c->skel->obj)
+	{
+		if (!map_add_bytes(map, &maps))
+			return;
+	}
 	collector_tables(c, &files, &tables);
-	cost->kernel_bytes += tables;
-	return err;
+	cost->kernel_bytes = maps + tables;
 }
 
 int collector_cost(const struct collector *c, struct collector_cost *ret)
@@ -145,10 +148,9 @@ int collector_cost(const struct collector *c, struct collector_cost *ret)
 
 	if (!err)
 		err = cost_fill_tables(c, &cost);
-	if (!err)
-		err = cost_fill_bytes(c, &cost);
 	if (err)
 		return err;
+	cost_fill_bytes(c, &cost);
 	cost_fill_programs(sums, &cost);
 	cost.threads = collector_live(c);
 	*ret = cost;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what the users and cgroups of a snapshot are called. */
 #include <errno.h>
-#include <pwd.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collector_private.h"
 
@@ -15,14 +15,14 @@ const char *collector_cgroup(struct collector *c, uint64_t id)
 	return cgroup_names_find(&c->cgroups, id);
 }
 
-static int name_user(struct snapshot *s, uint32_t uid)
+static int name_user(struct collector *c, struct snapshot *s, uint32_t uid)
 {
-	struct passwd *entry;
+	const char *name;
 
 	if (id_names_find(s->users, s->nr_users, uid))
 		return 0;
-	entry = getpwuid(uid);
-	return entry ? id_names_add(&s->users, &s->nr_users, uid, entry->pw_name) : 0;
+	name = user_names_find(&c->users, uid, clock_mono_ns());
+	return name ? id_names_add(&s->users, &s->nr_users, uid, name) : 0;
 }
 
 int snapshot_name_ids(struct collector *c, struct snapshot *s)
@@ -33,7 +33,7 @@ int snapshot_name_ids(struct collector *c, struct snapshot *s)
 
 		if (process->uid == UID_NONE)
 			continue;
-		if (name_user(s, process->uid))
+		if (name_user(c, s, process->uid))
 			return -ENOMEM;
 		if (id_names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;

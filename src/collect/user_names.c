@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the names of users: sorted, each uid once, also those that nobody is called by. */
+#include "collect/user_names.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* As nscd does; a user is hardly ever renamed. */
+#define LIFETIME_NS (10 * 60 * NS_PER_SEC)
+
+/* Beyond, all are forgotten: user namespaces have as many users as anybody likes. */
+#define MAX_USERS 4096
+
+/* The place of a uid in the list, or where it would be. */
+static size_t place_find(const struct user_names *names, uint32_t uid)
+{
+	size_t low = 0, high = names->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (names->list[middle].uid < uid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Makes room for a uid at its place; NULL: no memory. */
+static struct user_name *name_insert(struct user_names *names, size_t place, uint32_t uid)
+{
+	struct user_name *grown = reallocarray(names->list, names->count + 1, sizeof(*names->list));
+
+	if (!grown)
+		return NULL;
+	names->list = grown;
+	memmove(grown + place + 1, grown + place, (names->count - place) * sizeof(*grown));
+	names->count++;
+	grown[place] = (struct user_name){ .uid = uid };
+	return &grown[place];
+}
+
+static struct user_name *name_place(struct user_names *names, uint32_t uid)
+{
+	const size_t place = place_find(names, uid);
+
+	if (place < names->count && names->list[place].uid == uid)
+		return &names->list[place];
+	if (names->count < MAX_USERS)
+		return name_insert(names, place, uid);
+	user_names_done(names);
+	return name_insert(names, 0, uid);
+}
+
+const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now_ns)
+{
+	struct user_name *found = name_place(names, uid);
+	const struct passwd *entry;
+
+	if (!found)
+		return NULL;
+	if (now_ns < found->until_ns)
+		return found->name;
+	entry = names->ask ? names->ask(uid) : getpwuid(uid);
+	free(found->name);
+	found->name = entry ? strdup(entry->pw_name) : NULL;
+	found->until_ns = now_ns + LIFETIME_NS;
+	return found->name;
+}
+
+void user_names_done(struct user_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->list[i].name);
+	free(names->list);
+	names->list = NULL;
+	names->count = 0;
+}
