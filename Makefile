@@ -99,12 +99,13 @@ $(O)/bpftruss: $(OBJ)
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
 # --- tests --------------------------------------------------------------------------------------
-# Unit tests link the whole of user space but its commands and what needs the BPF object, always
-# under the sanitizers.
+# Unit tests link the whole of user space but most of its commands and of the daemon, and what needs
+# the BPF object, always under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
-	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o process_end.o) \
-	$(addprefix $(O)/src/daemon/,question.o recent.o)
+	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o process_end.o user_names.o) \
+	$(addprefix $(O)/src/daemon/,question.o recent.o log.o notify.o) \
+	$(addprefix $(O)/src/cmd/,config_file.o option_table.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
 $(O)/san/%.o: %.c Makefile

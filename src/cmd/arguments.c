@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the reading of numbers on the command line. */
+/* Owns the reading of numbers and names on the command line. */
 #include "cmd/arguments.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,4 +106,11 @@ int parse_limit(const char *option, const char *arg, uint32_t high, uint32_t *re
 				option, arg, high);
 	*ret = (uint32_t)value;
 	return 0;
+}
+
+int check_group(const char *option, const char *arg, struct diag *d)
+{
+	if (getgrnam(arg))
+		return 0;
+	return diag_set(d, DIAG_USAGE, ENOENT, "%s: there is no group \"%.64s\"", option, arg);
 }

@@ -22,4 +22,7 @@ int parse_percent(const char *option, const char *arg, double *ret, struct diag 
 /* A number from 1 to high. */
 int parse_limit(const char *option, const char *arg, uint32_t high, uint32_t *ret, struct diag *d);
 
+/* Is there a group of this name? */
+int check_group(const char *option, const char *arg, struct diag *d);
+
 #endif

@@ -87,6 +87,14 @@ static int target_baseline(const char *name, struct ipc_target *target, struct d
 	return 0;
 }
 
+static bool is_baseline(const char *text)
+{
+	uint64_t ago_ns;
+
+	return !span_is(text) && strcmp(text, "now") != 0 &&
+	       duration_parse("compare", text, &ago_ns, NULL) != 0;
+}
+
 /* Whom to ask for one side. */
 static int target_of(const char *text, struct ipc_target *target, struct diag *d)
 {
@@ -94,8 +102,10 @@ static int target_of(const char *text, struct ipc_target *target, struct diag *d
 
 	if (span_is(text))
 		return target_span(text, target, d);
-	if (strcmp(text, "now") && duration_parse("compare", text, &ago_ns, NULL))
+	if (is_baseline(text))
 		return target_baseline(text, target, d);
+	if (strcmp(text, "now"))
+		duration_parse("compare", text, &ago_ns, NULL);
 	ipc_target_init(target, "/v1/snapshot");
 	ask_add_number(target, "since", (int64_t)ago_ns);
 	return 0;
@@ -113,8 +123,9 @@ static int side_ask(const char *text, const struct ask_options *o, struct asked_
 		return err;
 	ask_add_targets(&target, o);
 	err = ask(o, IPC_GET, &target, &reply, &why);
-	if (err == -ENOENT)
-		return diag_set(d, DIAG_FAILED, ENOENT,
+	/* What is neither of all may be a baseline, or a mistyped file. */
+	if (err == -ENODATA && is_baseline(text))
+		return diag_set(d, DIAG_FAILED, ENODATA,
 				"\"%.100s\" is neither a file nor a span, and %.300s", text,
 				why.text);
 	if (err)

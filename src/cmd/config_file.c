@@ -109,8 +109,8 @@ static int key_unknown(const struct config_reader *reader, const char *section, 
 			"no key %.64s; 'bpftruss daemon --help' lists them as flags", key);
 }
 
-/* An option without an argument is on or off. Returns 0, or 1 when there is nothing to set. */
-static int switch_read(const char *key, const char *value, struct diag *d)
+/* An option without an argument is on or off: what its set function gets for that. */
+static int switch_read(const char *key, const char *value, const char **ret, struct diag *d)
 {
 	static const char *const words[][2] = {
 		{ "no", "yes" }, { "false", "true" }, { "off", "on" }, { "0", "1" }
@@ -118,8 +118,10 @@ static int switch_read(const char *key, const char *value, struct diag *d)
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		for (int on = 0; on < 2; on++) {
-			if (!strcasecmp(value, words[i][on]))
-				return !on;
+			if (!strcasecmp(value, words[i][on])) {
+				*ret = on ? NULL : OPTION_OFF;
+				return 0;
+			}
 		}
 	}
 	return diag_set(d, DIAG_USAGE, EINVAL, "%.64s: \"%.64s\" is neither yes nor no", key,
@@ -136,8 +138,8 @@ static int key_set(const struct config_reader *reader, const char *section, cons
 	if (!def)
 		return key_unknown(reader, section, key, d);
 	if (!option_takes_argument(def)) {
-		err = switch_read(key, value, d);
-		return err > 0 ? 0 : err ?: def->set(reader->options, NULL, d);
+		err = switch_read(key, value, &kept, d);
+		return err ?: def->set(reader->options, kept, d);
 	}
 	if (!*value)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%.64s has no value", key);

@@ -14,6 +14,8 @@
 #include "cmd/arguments.h"
 #include "cmd/config_file.h"
 #include "cmd/options_parts.h"
+#include "daemon/log.h"
+#include "ipc/socket.h"
 
 #define CONFIG_DIR "/etc/bpftruss/conf.d"
 
@@ -73,9 +75,8 @@ static int set_group(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)d;
 	o->config.group = arg;
-	return 0;
+	return check_group("--group", arg, d);
 }
 
 static int set_interval(void *options, const char *arg, struct diag *d)
@@ -110,8 +111,8 @@ static int set_follow(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)arg, (void)d;
-	o->config.follow = true;
+	(void)d;
+	o->config.follow = !arg;
 	return 0;
 }
 
@@ -119,8 +120,8 @@ static int set_stacks(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)arg, (void)d;
-	o->count.collector.stacks = true;
+	(void)d;
+	o->count.collector.stacks = !arg;
 	return 0;
 }
 
@@ -128,8 +129,8 @@ static int set_verbose(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)arg, (void)d;
-	o->count.collector.verbose = true;
+	(void)d;
+	o->count.collector.verbose = !arg;
 	return 0;
 }
 
@@ -137,8 +138,8 @@ static int set_no_history(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)arg, (void)d;
-	o->config.history = false;
+	(void)d;
+	o->config.history = arg != NULL;
 	return 0;
 }
 
@@ -174,9 +175,8 @@ static int set_listen(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)d;
 	o->config.listen = arg;
-	return 0;
+	return socket_tcp_check(arg, d);
 }
 
 static int set_metrics_by(void *options, const char *arg, struct diag *d)
@@ -207,8 +207,8 @@ static int set_no_histograms(void *options, const char *arg, struct diag *d)
 {
 	struct daemon_options *o = options;
 
-	(void)arg, (void)d;
-	o->config.metrics.histograms = false;
+	(void)d;
+	o->config.metrics.histograms = arg != NULL;
 	return 0;
 }
 
@@ -296,7 +296,7 @@ static const char *keep_text(void *options, const char *value)
 
 static void complain(const char *file, int line, const char *sentence)
 {
-	fprintf(stderr, "bpftruss: %s:%d: %s\n", file, line, sentence);
+	log_line(LOG_ERR, "%s:%d: %s", file, line, sentence);
 }
 
 static int read_file(struct daemon_options *o, const char *path, int *errors, struct diag *d)

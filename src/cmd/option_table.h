@@ -8,10 +8,13 @@
 
 #include "base/diag.h"
 
+#define OPTION_OFF "no"
+
 struct option_def {
 	const char *name;
 	const char *arg;  /* NULL: takes none */
 	const char *help; /* further lines after a newline */
+	/* One without an argument gets NULL for yes, as from each flag, and OPTION_OFF for no. */
 	int (*set)(void *options, const char *arg, struct diag *d);
 	char letter; /* 0: long form only */
 };

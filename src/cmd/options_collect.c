@@ -13,8 +13,8 @@ static int set_kernel_stacks(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	(void)arg, (void)d;
-	o->collector.kernel_stacks = true;
+	(void)d;
+	o->collector.kernel_stacks = !arg;
 	return 0;
 }
 
@@ -22,8 +22,8 @@ static int set_inline(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	(void)arg, (void)d;
-	o->collector.inlines = true;
+	(void)d;
+	o->collector.inlines = !arg;
 	return 0;
 }
 
@@ -31,8 +31,8 @@ static int set_debuginfod(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	(void)arg, (void)d;
-	o->collector.debuginfod = true;
+	(void)d;
+	o->collector.debuginfod = !arg;
 	return 0;
 }
 

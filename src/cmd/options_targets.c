@@ -16,13 +16,18 @@ static int add_pids(void *options, const char *arg, struct diag *d)
 	return targets_add_pids(&o->targets, arg, d);
 }
 
+static void pass_on(struct options *o)
+{
+	o->collector.selectors = o->targets.selectors;
+	o->collector.nr_selectors = o->targets.nr_selectors;
+}
+
 static int add_selector(struct options *o, enum selector_kind kind, const char *text,
 			struct diag *d)
 {
 	int err = targets_add_selector(&o->targets, kind, text, d);
 
-	o->collector.selectors = o->targets.selectors;
-	o->collector.nr_selectors = o->targets.nr_selectors;
+	pass_on(o);
 	return err;
 }
 
@@ -54,11 +59,15 @@ static int add_user(void *options, const char *arg, struct diag *d)
 	return add_selector(o, SELECT_USER, arg, d);
 }
 
-static int add_all(void *options, const char *arg, struct diag *d)
+static int set_all(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	return add_selector(o, SELECT_ALL, arg, d);
+	if (!arg)
+		return add_selector(o, SELECT_ALL, NULL, d);
+	targets_remove_selectors(&o->targets, SELECT_ALL);
+	pass_on(o);
+	return 0;
 }
 
 static const struct option_def defs[] = {
@@ -67,7 +76,7 @@ static const struct option_def defs[] = {
 	{ "unit", "UNIT", "the processes of a systemd unit", add_unit, 'u' },
 	{ "cgroup", "PATH", "the processes in a cgroup and below it", add_cgroup, 'g' },
 	{ "user", "USER", "the processes of a user", add_user, 'U' },
-	{ "all", NULL, "all processes", add_all, 'a' },
+	{ "all", NULL, "all processes", set_all, 'a' },
 };
 
 const struct option_part target_options = { defs, ARRAY_SIZE(defs) };

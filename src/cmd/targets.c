@@ -53,6 +53,17 @@ int targets_add_selector(struct targets *targets, enum selector_kind kind, const
 	return 0;
 }
 
+void targets_remove_selectors(struct targets *targets, enum selector_kind kind)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < targets->nr_selectors; i++) {
+		if (targets->selectors[i].kind != kind)
+			targets->selectors[kept++] = targets->selectors[i];
+	}
+	targets->nr_selectors = kept;
+}
+
 void targets_done(struct targets *targets)
 {
 	free(targets->pids);

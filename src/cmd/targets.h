@@ -22,6 +22,9 @@ int targets_add_pids(struct targets *targets, const char *arg, struct diag *d);
 int targets_add_selector(struct targets *targets, enum selector_kind kind, const char *text,
 			 struct diag *d);
 
+/* Those of a kind, if any. */
+void targets_remove_selectors(struct targets *targets, enum selector_kind kind);
+
 void targets_done(struct targets *targets);
 
 #endif

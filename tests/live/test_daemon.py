@@ -387,6 +387,7 @@ def test_a_socket_that_systemd_holds_outlives_the_daemon(live, tmp_path):
     until(lambda: "clients ask" in daemon.stderr() or daemon.popen.poll() is not None, "ready")
     result = run("status", "--socket", path)
     assert result.returncode == 0, result.stderr + daemon.stderr()
+    assert "clients ask at %s\n" % path in daemon.stderr()
     daemon.signal(signal.SIGTERM)
     assert daemon.wait() == 0
     assert os.path.exists(path)
@@ -442,6 +443,9 @@ def test_flags_replace_the_targets_of_the_configuration(live, tmp_path):
         ("[daemon]\nsocket = relative\n", 2, "absolute"),
         ("[targets]\n name = x\n", 2, "must not begin with a blank"),
         ("[targets]\nname = " + "x" * 300 + "\n", 2, "too long"),
+        ("[metrics]\nlisten = 0.0.0.0:99\n", 2, "not of this machine alone"),
+        ("[metrics]\nlisten = localhost\n", 2, "is no ADDRESS:PORT"),
+        ("[daemon]\ngroup = no-such-group\n", 2, "there is no group"),
     ],
 )
 def test_faults_of_the_configuration_are_told_with_their_line(tmp_path, text, line, sentence):
@@ -454,6 +458,13 @@ def test_faults_of_the_configuration_are_told_with_their_line(tmp_path, text, li
 def test_a_good_configuration_is_said_to_be_so(tmp_path):
     result = run("daemon", "--check-config", "--config", configured(tmp_path, GOOD))
     assert (result.returncode, result.stdout) == (0, "the configuration is in order\n")
+
+
+def test_no_undoes_yes(live, tmp_path):
+    text = GOOD + "no-history = yes\nno-history = no\n[targets]\nall = yes\nall = no\n"
+    daemon = start_daemon(live, tmp_path / "daemon", "--config", configured(tmp_path, text))
+    status = daemon.get("/v1/status")
+    assert status["history"] is not None and status["counting"]["targets"] == "name calls"
 
 
 def test_a_configuration_that_is_named_must_be_there(tmp_path):

@@ -246,4 +246,12 @@ def test_compare_says_what_it_does_not_know(live, place):
     daemon = start(live, place)
     result = run("compare", "--socket", daemon.socket, "nothing", "now")
     assert result.returncode == 1
-    assert "nothing" in result.stderr and result.stderr.count("\n") == 1, result.stderr
+    assert '"nothing" is neither a file nor a span, and ' in result.stderr, result.stderr
+    assert result.stderr.count("\n") == 1, result.stderr
+
+
+@pytest.mark.parametrize("side", ["nothing", "now", "10m", "2h ago..now"])
+def test_compare_without_a_daemon_says_that_there_is_none(tmp_path, side):
+    result = run("compare", "--socket", tmp_path / "none", side, "now")
+    assert result.returncode == 1
+    assert "no daemon answers" in result.stderr and "neither" not in result.stderr, result.stderr
