@@ -76,6 +76,9 @@ static int set_group(void *options, const char *arg, struct diag *d)
 	struct daemon_options *o = options;
 
 	o->config.group = arg;
+	/* The default need not exist. */
+	if (!strcmp(arg, DEFAULT_GROUP))
+		return 0;
 	return check_group("--group", arg, d);
 }
 

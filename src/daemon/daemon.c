@@ -274,7 +274,7 @@ static int find_group(const struct daemon_config *config, gid_t *ret, struct dia
 {
 	const struct group *group = getgrnam(config->group ?: DEFAULT_GROUP);
 
-	if (!group && config->group)
+	if (!group && config->group && strcmp(config->group, DEFAULT_GROUP) != 0)
 		return diag_set(d, DIAG_USAGE, ENOENT, "--group: there is no group \"%.64s\"",
 				config->group);
 	*ret = group ? group->gr_gid : getegid();
