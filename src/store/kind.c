@@ -157,29 +157,15 @@ struct process kind_process(const struct kind *kind)
 	return process;
 }
 
-static int name_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
-{
-	struct id_name *grown = reallocarray(*names, *count + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	*names = grown;
-	grown[*count] = (struct id_name){ id, strdup(name) };
-	if (!grown[*count].name)
-		return -ENOMEM;
-	(*count)++;
-	return 0;
-}
-
 int kind_name(const struct kind *kind, struct snapshot *snapshot)
 {
 	struct process process = kind_process(kind);
 
 	if (kind->user && !snapshot_user(snapshot, kind->uid) &&
-	    name_add(&snapshot->users, &snapshot->nr_users, kind->uid, kind->user))
+	    id_names_add(&snapshot->users, &snapshot->nr_users, kind->uid, kind->user))
 		return -ENOMEM;
-	return kind->cgroup ? name_add(&snapshot->cgroups, &snapshot->nr_cgroups, process.cgroup_id,
-				       kind->cgroup)
+	return kind->cgroup ? id_names_add(&snapshot->cgroups, &snapshot->nr_cgroups,
+					   process.cgroup_id, kind->cgroup)
 			    : 0;
 }
 
