@@ -31,14 +31,30 @@ def test_ten_thousand_processes_are_counted_to_the_last_call(live, tmp_path):
     target.go()
     assert target.popen.wait(300) == 0
     own, took = cpu_s(daemon.pid) - before, cpu_s_of_children()
-    must_equal_seen_whole(daemon.snapshot("-n", "forks", "--since", mark), target.table())
-    assert daemon.snapshot("-n", "forks").total("getppid") == STORM
+    report = daemon.snapshot("--since", mark, lossy=True)
+    must_have_all_calls(report, target.table())
+    assert report.total("getppid") == STORM
+    if not report.losses:
+        must_equal_seen_whole(report, target.table())
     print(
         "%d processes: %.2f s of the daemon's CPU, %.2f s of theirs; %d KiB before, %d KiB after"
         % (STORM, own, took, memory, memory_kib(daemon.pid))
     )
     # Processes that have ended are folded: they do not add up.
     assert memory_kib(daemon.pid) < memory + (16 << 10)
+
+
+def must_have_all_calls(report, table):
+    """
+    Where the daemon had no CPU for seconds, some threads found no record: their calls are counted
+    all the same, and the report says that it is not exact.
+    """
+    got, expected = report.counts(), table.counts()
+    for field in ("calls", "errors"):
+        assert {key: row[field] for key, row in got.items() if row["calls"]} == {
+            key: row[field] for key, row in expected.items()
+        }
+    assert set(report.losses) <= {"task_table_full", "user_time_unknown"}
 
 
 def cpu_s_of_children():
