@@ -73,6 +73,8 @@ static int question_make(const struct ask_options *o, struct history_question *r
 	int err = 0;
 
 	*ret = (struct history_question){
+		/* Only JSON has the kinds. */
+		.by_call = o->report.format != FORMAT_JSON,
 		.from_ns = now - 86400 * (int64_t)NS_PER_SEC,
 		.to_ns = now,
 		.filter = { targets->pids, targets->nr_pids, targets->selectors,
@@ -104,7 +106,11 @@ static int history_from_daemon(const struct ask_options *o, const struct history
 	ipc_target_init(&target, "/v1/history");
 	ask_add_targets(&target, o);
 	ask_add_number(&target, "from", question->from_ns);
-	ask_add_number(&target, "to", question->to_ns);
+	/* Without an end, it is when the daemon answers. */
+	if (o->to)
+		ask_add_number(&target, "to", question->to_ns);
+	if (question->by_call)
+		ipc_target_add(&target, "sum", "call");
 	ask_add_number(&target, "step", (int64_t)question->step_ns);
 	err = ask(o, IPC_GET, &target, &reply, d);
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);

@@ -76,31 +76,48 @@ static void history_recovered(struct counts *c)
 	c->history_trouble[0] = 0;
 }
 
-void counts_open_history(struct counts *c, const struct daemon_config *config)
+static void history_reopen(struct counts *c, const struct daemon_config *config)
 {
 	struct history_state state = { 0 };
 	struct history_size size;
 	struct diag d;
 
-	history_close(steal_ptr(&c->history));
-	if (!config->history)
-		return;
-	if (history_open(config->state_dir, &config->keep, &c->history, &state, &d) ||
-	    history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &d)) {
-		history_close(steal_ptr(&c->history));
+	if (history_open(config->state_dir, &config->keep, &c->history, &state, &d)) {
 		history_troubled(c, &d);
+		backoff_failed(&c->history_wait);
 		return;
 	}
 	/* Asked before the first interval of ours: times of day would not tell, as clocks are set. */
 	if (c->kept_mark == c->last->end_mono_ns - c->last->elapsed_ns)
 		c->history_is_older = !history_size(c->history, &size) && size.first_ns;
+	backoff_done(&c->history_wait);
 	if (state.set_aside)
 		log_line(LOG_WARNING,
 			 "the history was damaged: %llu intervals of it are kept, %llu are lost; "
 			 "the damaged file is now %s",
 			 (unsigned long long)state.intervals_kept,
 			 (unsigned long long)state.intervals_lost, state.aside);
-	history_recovered(c);
+	/* Open it stays: opening is work, and the next interval tries again. */
+	if (history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &d))
+		history_troubled(c, &d);
+	else
+		history_recovered(c);
+}
+
+void counts_open_history(struct counts *c, const struct daemon_config *config)
+{
+	if (!config->history)
+		history_close(steal_ptr(&c->history));
+	else if (c->history)
+		history_set_options(c->history, &config->keep);
+	else
+		history_reopen(c, config);
+}
+
+void counts_retry_history(struct counts *c, const struct daemon_config *config)
+{
+	if (config->history && !c->history && !backoff_waits(&c->history_wait))
+		history_reopen(c, config);
 }
 
 /* Readings that contradict each other end what can be told of the time before. */
@@ -232,21 +249,32 @@ static int answer_recent(struct counts *c, size_t first, const struct process_fi
 	return err;
 }
 
-/* The history adds up intervals that are in it: what came since the last one becomes one too. */
+int counts_tail(const struct counts *c, struct snapshot **ret)
+{
+	size_t first;
+
+	*ret = NULL;
+	if (!recent_find(&c->recent, c->tick_mark, &first) || first == c->recent.nr_parts)
+		return 0;
+	return recent_sum(&c->recent, first, c->last, ret);
+}
+
+/* What came since its last interval only the tail has. */
 static int answer_history(struct counts *c, const struct counts_question *question,
 			  struct counts_answer *ret, struct diag *d)
 {
 	struct history_question asked = { .filter = question->filter };
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	int err;
 
 	if (!c->history)
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"so far back only a history could tell, and none is kept%s%s",
 				c->history_trouble[0] ? ": " : "", c->history_trouble);
-	err = counts_tick(c, d);
-	if (err)
-		return err;
+	if (counts_tail(c, &tail))
+		return diag_oom(d);
+	asked.tail = tail;
 	if (question->since == SINCE_BOOT)
 		asked.boot_id = c->last->boot_id;
 	else

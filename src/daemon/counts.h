@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/backoff.h"
 #include "base/diag.h"
 #include "daemon/config.h"
 #include "daemon/recent.h"
@@ -24,12 +25,13 @@ struct counts {
 	struct snapshot *earlier; /* the one before, until counts_settle() subtracts it; or NULL */
 	enum recent_mark mark;    /* of last */
 	struct recent recent;
-	struct history *history;   /* NULL: none is kept */
-	bool history_is_older;     /* it has what was counted before this daemon */
-	char history_trouble[512]; /* why the last interval is not in it; "": it is */
-	uint64_t tick_mark;        /* of the last reading that is in the history, or tried to be */
-	uint64_t kept_mark;        /* of the last one that is in it; else the start of counting */
-	int64_t kept_ns;           /* the same as a time of day */
+	struct history *history;     /* NULL: none is kept */
+	struct backoff history_wait; /* while it cannot be opened */
+	bool history_is_older;       /* it has what was counted before this daemon */
+	char history_trouble[512];   /* why the last interval is not in it; "": it is */
+	uint64_t tick_mark; /* of the last reading that is in the history, or tried to be */
+	uint64_t kept_mark; /* of the last one that is in it; else the start of counting */
+	int64_t kept_ns;    /* the same as a time of day */
 };
 
 enum since_kind {
@@ -57,8 +59,20 @@ void counts_answer_done(struct counts_answer *answer);
 /* Attaches and begins to count; metrics must be set. The history must be opened by counts_open_history(). */
 int counts_open(struct counts *counts, const struct daemon_config *config, struct diag *d);
 
-/* Opens or reopens the history, by new limits. Without one, the reason is kept and counting goes on. */
+/*
+ * Opens the history, or gives an open one new limits, or closes it when none is to be kept. Without
+ * one, the reason is kept and counting goes on.
+ */
 void counts_open_history(struct counts *counts, const struct daemon_config *config);
+
+/* Opens it once more if it could not be opened: the disk may be there again. */
+void counts_retry_history(struct counts *counts, const struct daemon_config *config);
+
+/*
+ * What came since the last interval of the history, as of the last reading, owned by the caller;
+ * NULL: nothing, or it is not known. Returns 0 or -ENOMEM.
+ */
+int counts_tail(const struct counts *counts, struct snapshot **ret);
 
 void counts_done(struct counts *counts);
 
@@ -76,7 +90,7 @@ int counts_settle(struct counts *counts);
 int counts_refresh(struct counts *counts, struct diag *d);
 
 /*
- * Reads, and answers as of this reading; what only the history knows ends its interval first.
+ * Reads, and answers as of this reading, also what only the history knows up to its last interval.
  * -ENODATA with d filled when that is not known, -EINVAL when it cannot be.
  */
 int counts_ask(struct counts *counts, const struct counts_question *question,

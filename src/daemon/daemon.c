@@ -93,9 +93,7 @@ static void on_tick(void *closure)
 	struct diag d;
 
 	timer_drain(daemon->tick);
-	/* A history that could not be opened: the disk may be there again. */
-	if (daemon->config->history && !daemon->counts.history)
-		counts_open_history(&daemon->counts, daemon->config);
+	counts_retry_history(&daemon->counts, daemon->config);
 	if (counts_tick(&daemon->counts, &d))
 		log_line(LOG_ERR, "an interval will be longer: %s", d.text);
 	tick_arm(daemon);

@@ -83,8 +83,13 @@ int question_targets(const struct ipc_request *request, struct asked_targets *re
 int question_span(const struct ipc_request *request, struct history_question *question,
 		  struct diag *d)
 {
+	const char *sum = ipc_parameter(request, "sum");
 	uint64_t from = 0, to = 0;
 	int err = read_parameter(request, "from", INT64_MAX, &from, d);
+
+	if (!err && sum && strcmp(sum, "call") != 0)
+		err = diag_set(d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
+	question->by_call = sum != NULL;
 
 	if (!err)
 		err = read_parameter(request, "to", INT64_MAX, &to, d);

@@ -22,7 +22,7 @@ struct asked_targets {
 /* pid, name, unit, cgroup and user, each any number of times. */
 int question_targets(const struct ipc_request *request, struct asked_targets *ret, struct diag *d);
 
-/* from, to and step, in ns; those that are absent become 0. */
+/* from, to and step, in ns; those that are absent become 0. sum=call is by_call. */
 int question_span(const struct ipc_request *request, struct history_question *ret, struct diag *d);
 
 /* A number up to high. */

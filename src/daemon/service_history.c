@@ -20,9 +20,23 @@ static int need_history(const struct service *s, struct diag *d)
 			s->counts->history_trouble[0] ? ": " : "", s->counts->history_trouble);
 }
 
+/* A span that goes on up to now has what is not in the history yet, as of one more reading. */
+static int read_tail(const struct service *s, const struct history_question *question,
+		     struct snapshot **ret, struct diag *d)
+{
+	int err = 0;
+
+	if (!question->to_ns || question->to_ns > s->counts->last->end_ns)
+		err = counts_refresh(s->counts, d);
+	if (err)
+		return err;
+	return counts_tail(s->counts, ret) ? diag_oom(d) : 0;
+}
+
 int service_ask_history(const struct service *s, const struct ipc_request *request,
 			struct timeline *ret, struct diag *d)
 {
+	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	struct history_question question = { 0 };
 	struct asked_targets targets;
 	int err = need_history(s, d);
@@ -31,9 +45,12 @@ int service_ask_history(const struct service *s, const struct ipc_request *reque
 		err = question_targets(request, &targets, d);
 	if (!err)
 		err = question_span(request, &question, d);
+	if (!err)
+		err = read_tail(s, &question, &tail, d);
 	if (err)
 		return err;
 	question.filter = targets.filter;
+	question.tail = tail;
 	return history_ask(s->counts->history, &question, ret, d);
 }
 

@@ -13,12 +13,10 @@
 /* More than a clock is slewed in an hour. */
 #define CLOCK_SET_NS (int64_t)(2 * NS_PER_SEC)
 
-/* Writes the run that counting is in, and ends the one before it. */
-static int write_run(struct history *history, struct run *run)
+void append_place_run(const struct history *history, struct run *run)
 {
 	const struct run_list *runs = &history->db->runs;
 	int64_t id = runs->count ? runs->items[runs->count - 1].id : 0;
-	int err;
 
 	if (history->last.run > id)
 		id = history->last.run;
@@ -26,7 +24,15 @@ static int write_run(struct history *history, struct run *run)
 	run->after_run = history->last.run;
 	run->after_mono_ns = history->last.mono_ns;
 	run->after_ns = history->last.real_ns;
-	err = runs_retire(history->db, id);
+}
+
+/* Writes the run that counting is in, and ends the one before it. */
+static int write_run(struct history *history, struct run *run)
+{
+	int err;
+
+	append_place_run(history, run);
+	err = runs_retire(history->db, run->id - 1);
 	err = err ?: run_write(history->db, run);
 	if (!err && history->last.run)
 		err = rollup_close(history->db, history->last.run, NULL, &history->last_id);
@@ -79,9 +85,9 @@ static void interval_straighten(struct interval *interval)
 		interval->start_ns = interval->end_ns - length_ns;
 }
 
-static struct interval interval_of(const struct history *history, const struct snapshot *snapshot)
+struct interval append_interval(const struct history *history, const struct run *run,
+				const struct snapshot *snapshot)
 {
-	const struct run *run = &history->run;
 	struct interval interval = {
 		.run = run->id,
 		.start_mono_ns = (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns),
@@ -104,7 +110,11 @@ static int write_interval(struct history *history, struct append *append)
 {
 	struct sum sum __cleanup(sum_done) = { 0 };
 	struct interval *interval = &append->interval;
-	struct kind_source source = { &history->db->kinds, history->db, ++history->last_id };
+	struct kind_source source = {
+		.kinds = &history->db->kinds,
+		.db = history->db,
+		.interval = ++history->last_id,
+	};
 	struct content_check check;
 	int err = sum_add_snapshot(&sum, &source, append->snapshot);
 
@@ -124,7 +134,7 @@ static int change_append(struct history *history, void *closure)
 	struct append *append = closure;
 	int err = history->run.id ? 0 : write_run(history, &history->run);
 
-	append->interval = interval_of(history, append->snapshot);
+	append->interval = append_interval(history, &history->run, append->snapshot);
 	err = err
 		      ?: rollup_close(history->db, history->run.id, &append->interval,
 				      &history->last_id);
@@ -132,9 +142,12 @@ static int change_append(struct history *history, void *closure)
 	return err ?: write_interval(history, append);
 }
 
-/* What would make a sum wrong is refused. */
-static int check_append(const struct history *history, const struct snapshot *snapshot,
-			struct diag *d)
+bool append_goes_on(const struct history *history, const struct snapshot *snapshot)
+{
+	return history->counting && !strcmp(history->run.boot_id, snapshot->boot_id ?: "");
+}
+
+int append_check(const struct history *history, const struct snapshot *snapshot, struct diag *d)
 {
 	uint64_t start_ns = snapshot->end_mono_ns - snapshot->elapsed_ns;
 
@@ -144,9 +157,10 @@ static int check_append(const struct history *history, const struct snapshot *sn
 	if (snapshot->slower_than_ns)
 		return diag_set(d, DIAG_FAILED, EINVAL,
 				"history: an interval must have all calls, not the slow ones only");
-	if (history->run.id && start_ns < (uint64_t)(history->last.run == history->run.id
-							     ? history->last.mono_ns
-							     : history->run.start_mono_ns))
+	if (append_goes_on(history, snapshot) && history->run.id &&
+	    start_ns < (uint64_t)(history->last.run == history->run.id
+					  ? history->last.mono_ns
+					  : history->run.start_mono_ns))
 		return diag_set(d, DIAG_FAILED, EINVAL,
 				"history: an interval begins before the last one ended");
 	return 0;
@@ -157,7 +171,7 @@ static int follow_run(struct history *history, const struct snapshot *snapshot, 
 {
 	struct run run;
 
-	if (history->counting && !strcmp(history->run.boot_id, snapshot->boot_id ?: ""))
+	if (append_goes_on(history, snapshot))
 		return 0;
 	if (run_init(&run, snapshot, snapshot->start_ns,
 		     (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns)))
@@ -184,7 +198,7 @@ int history_append(struct history *history, const struct snapshot *interval, str
 	int err = refuse_read_only(history, d);
 
 	err = err ?: follow_run(history, interval, d);
-	err = err ?: check_append(history, interval, d);
+	err = err ?: append_check(history, interval, d);
 	if (err)
 		return err;
 	err = history_change(history, change_append, &append, "write", d);

@@ -271,7 +271,9 @@ int baseline_save(struct history *history, const char *name, const struct timeli
 	err = history_change(history, change_save, &save, "save a baseline in", d);
 	if (!err && save.exists)
 		return diag_set(d, DIAG_FAILED, EEXIST,
-				"a baseline \"%s\" exists: remove it or choose another name", name);
+				"a baseline \"%s\" exists: replace it with --replace, or choose "
+				"another name",
+				name);
 	return err;
 }
 

@@ -160,24 +160,6 @@ int content_write(struct db *db, enum content_owner owner, int64_t id, struct su
 	return err;
 }
 
-static bool kind_is_wanted(const struct reading *reading, int64_t id)
-{
-	const struct kinds *kinds = reading->kinds;
-	size_t low = 0, high = kinds->count;
-
-	if (!reading->wanted)
-		return true;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (kinds->items[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < kinds->count && reading->wanted[low];
-}
-
 static int read_cell(sqlite3_stmt *columns, struct reading *reading)
 {
 	struct cell cell;
@@ -190,7 +172,7 @@ static int read_cell(sqlite3_stmt *columns, struct reading *reading)
 		reading->check.nr_cells++;
 		return kinds_find(reading->kinds, cell.kind) ? 0 : -EUCLEAN;
 	}
-	if (!kind_is_wanted(reading, cell.kind))
+	if (!kinds_want(reading->kinds, reading->wanted, cell.kind))
 		return 0;
 	err = cell_to_row(&cell, &row);
 	if (err)
@@ -212,7 +194,9 @@ static int read_share(sqlite3_stmt *columns, struct reading *reading)
 		check_share(&reading->check, &share);
 		return kinds_find(reading->kinds, share.kind) ? 0 : -EUCLEAN;
 	}
-	return kind_is_wanted(reading, share.kind) ? sum_add_share(reading->sum, &share) : 0;
+	return kinds_want(reading->kinds, reading->wanted, share.kind)
+		       ? sum_add_share(reading->sum, &share)
+		       : 0;
 }
 
 static int read_loss(sqlite3_stmt *columns, struct reading *reading)

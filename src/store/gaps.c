@@ -33,6 +33,15 @@ int gaps_add(struct gaps *gaps, int64_t start_ns, int64_t end_ns, enum gap_reaso
 	return 0;
 }
 
+bool gaps_meet(const struct gaps *gaps, int64_t start_ns, int64_t end_ns)
+{
+	for (size_t i = 0; i < gaps->count; i++) {
+		if (gaps->items[i].start_ns < end_ns && gaps->items[i].end_ns > start_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Inside a run there is a wall-clock time to each monotonic one, as of the interval that follows. */
 static int64_t real_at(const struct interval *next, int64_t mono_ns)
 {

@@ -17,6 +17,9 @@ void gaps_done(struct gaps *gaps);
 /* Adds one, unless nothing of it is inside. Returns 0 or -ENOMEM. */
 int gaps_add(struct gaps *gaps, int64_t start_ns, int64_t end_ns, enum gap_reason reason);
 
+/* Whether one has something of a time. */
+bool gaps_meet(const struct gaps *gaps, int64_t start_ns, int64_t end_ns);
+
 /* Adds what lies between an end and the next interval, of a run. Returns 0 or -ENOMEM. */
 int gaps_between(struct gaps *gaps, const struct history_end *end, const struct interval *next,
 		 const struct run *run);

@@ -31,6 +31,15 @@ static void options_default(struct history_options *options)
 		options->max_bytes = HISTORY_MAX_BYTES;
 }
 
+void history_set_options(struct history *history, const struct history_options *options)
+{
+	bool read_only = history->options.read_only;
+
+	history->options = *options;
+	history->options.read_only = read_only;
+	options_default(&history->options);
+}
+
 int history_explain(const struct history *history, int err, const char *what, struct diag *d)
 {
 	static const struct {
@@ -96,6 +105,7 @@ static int open_file(struct history *history)
 	enum db_mode mode = !read_only ? DB_WRITE : place_is_frozen(history) ? DB_FROZEN : DB_READ;
 	int err = db_open(history->path, mode, &history->db);
 
+	history->has_counts = false;
 	if (err)
 		return err;
 	if (read_only)
@@ -107,6 +117,9 @@ static int open_file(struct history *history)
 	err = err ?: db_load(history->db);
 	if (!err && !read_only)
 		err = tidy(history);
+	/* What is superfluous may stay for want of room. */
+	if (err == -ENOSPC)
+		err = 0;
 	err = err ?: db_number(history->db, INTERVAL_LAST_ID, &history->last_id);
 	return err ?: read_last(history->db, &history->last);
 }
@@ -153,14 +166,17 @@ int history_recover(struct history *history, struct diag *d)
 		return history_explain(history, -EBADMSG, "use", d);
 	db_close(steal_ptr(&history->db));
 	err = recover_file(history, &state, d);
-	if (err)
+	if (err) {
+		history->recover_err = err;
 		return err;
+	}
 	history->set_aside++;
 	history->recovered_at = history->appended;
 	err = open_file(history);
 	err = err ?: restore_run(history, &last);
 	if (err)
 		db_close(steal_ptr(&history->db));
+	history->recover_err = err;
 	return err ? history_explain(history, err, "open", d) : 0;
 }
 
@@ -208,19 +224,39 @@ static int transact(struct history *history, int (*change)(struct history *histo
 		return err;
 	err = change(history, closure);
 	err = err ?: db_commit(history->db);
-	if (!err)
+	if (!err) {
+		history->has_counts = false;
 		return 0;
+	}
 	db_rollback(history->db);
 	history->last_id = last_id;
 	history->run.id = run_id;
 	return err;
 }
 
+/* A file that could not be replaced is read again and again: that must not be all that is done. */
+static int reopen(struct history *history, struct diag *d)
+{
+	int err;
+
+	if (backoff_waits(&history->recover))
+		return history_explain(history, history->recover_err, "replace", d);
+	err = history_recover(history, d);
+	if (err && !history->db)
+		backoff_failed(&history->recover);
+	else
+		backoff_done(&history->recover);
+	return err;
+}
+
 int history_change(struct history *history, int (*change)(struct history *history, void *closure),
 		   void *closure, const char *what, struct diag *d)
 {
-	int err = history->db ? transact(history, change, closure) : -EBADMSG;
+	int err = history->db ? 0 : reopen(history, d);
 
+	if (err)
+		return err;
+	err = transact(history, change, closure);
 	if (err == -ENOSPC) {
 		sqlite3_wal_checkpoint_v2(history->db->handle, NULL, SQLITE_CHECKPOINT_RESTART,
 					  NULL, NULL);
@@ -257,8 +293,12 @@ static int read_once(struct history *history, int (*read)(struct history *histor
 int history_read(struct history *history, int (*read)(struct history *history, void *closure),
 		 void *closure, const char *what, struct diag *d)
 {
-	int err = history->db ? read_once(history, read, closure) : -EBADMSG;
+	int err;
 
+	/* Only what writes tries that again: anybody may ask. */
+	if (!history->db)
+		return history_explain(history, history->recover_err, "replace", d);
+	err = read_once(history, read, closure);
 	if (err == -EBADMSG && !history->options.read_only) {
 		err = history_recover(history, d);
 		if (err)
@@ -268,26 +308,43 @@ int history_read(struct history *history, int (*read)(struct history *history, v
 	return err ? history_explain(history, err, what, d) : 0;
 }
 
-int history_size(struct history *history, struct history_size *ret)
+static int count_intervals(struct db *db, struct history_size *ret)
 {
-	struct interval_range range = INTERVAL_ALL;
-	struct interval_list list __cleanup(interval_list_done) = { 0 };
-	int err = history->db ? 0 : -EBADMSG;
+	sqlite3_stmt *row;
+	int err = db_statement(db, INTERVAL_COUNT, &row), more;
 
-	range.from_mono_ns = INT64_MIN;
-	err = err ?: intervals_read(history->db, &range, &list, NULL);
 	if (err)
 		return err;
-	*ret = (struct history_size){
-		.bytes = place_bytes(history),
-		.appended = history->appended,
-		.failed = history->failed,
-		.set_aside = history->set_aside,
-	};
-	for (size_t i = 0; i < list.count; i++) {
-		ret->intervals[list.items[i].level]++;
-		if (!ret->first_ns || list.items[i].start_ns < ret->first_ns)
-			ret->first_ns = list.items[i].start_ns;
+	while ((more = db_next(row)) == 1) {
+		int64_t level = sqlite3_column_int64(row, 0);
+		int64_t start_ns = sqlite3_column_int64(row, 2);
+
+		/* Of a damaged row it may be any. */
+		if (level >= 0 && level < NR_HISTORY_LEVEL)
+			ret->intervals[level] = (uint64_t)sqlite3_column_int64(row, 1);
+		if (!ret->first_ns || start_ns < ret->first_ns)
+			ret->first_ns = start_ns;
 	}
+	return more;
+}
+
+int history_size(struct history *history, struct history_size *ret)
+{
+	struct history_size size = { 0 };
+	int err = history->db ? 0 : -EBADMSG;
+
+	if (!err && !history->has_counts) {
+		err = count_intervals(history->db, &size);
+		history->counts = size;
+		/* Somebody else may write any time. */
+		history->has_counts = !err && !history->options.read_only;
+	}
+	if (err)
+		return err;
+	*ret = history->counts;
+	ret->bytes = place_bytes(history);
+	ret->appended = history->appended;
+	ret->failed = history->failed;
+	ret->set_aside = history->set_aside;
 	return 0;
 }

@@ -52,6 +52,9 @@ static inline void history_closep(struct history **history)
 	history_close(*history);
 }
 
+/* New limits, obeyed from the next interval on; read_only stays as it is. */
+void history_set_options(struct history *history, const struct history_options *options);
+
 /*
  * Notes that the caller counts since a moment of a host: whatever lies between it and the last
  * interval is a gap in which nobody did, and between it and the next one a gap that was not written.
@@ -71,11 +74,21 @@ struct history_question {
 	uint64_t step_ns;             /* 0: one step for all */
 	const char *boot_id;          /* only of this boot; NULL: of any */
 	struct process_filter filter; /* without pids */
+	bool by_call;                 /* all kinds become one, "[all]" */
+
+	/*
+	 * What goes on where the history ends and is not in it yet, borrowed; NULL: nothing. It
+	 * counts as if it had been appended, and is refused as history_append() would. The history
+	 * stays as it is.
+	 */
+	const struct snapshot *tail;
 };
 
 /*
- * Reads and adds up; intervals belong to the step in which they end, none is split. More than
- * TIMELINE_MAX_STEPS are refused with a sentence. 0 or -errno, d filled.
+ * Reads and adds up; intervals belong to the step in which they end, none is split. Steps before
+ * the first interval are left out where no gap tells of them; without to_ns, a rest shorter than a
+ * tenth of a step is part of the last one. More than TIMELINE_MAX_STEPS, or than fits in memory,
+ * are refused with a sentence. 0 or -errno, d filled.
  */
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d);
@@ -88,7 +101,10 @@ int baseline_list(struct history *history, struct baseline **ret, size_t *ret_co
 int baseline_load(struct history *history, const char *name, struct snapshot **ret, struct diag *d);
 int baseline_remove(struct history *history, const char *name, struct diag *d);
 
-/* Size of the file and its log now; when the first interval that is kept began (0: none). */
+/*
+ * Size of the file and its log now, and when the first interval that is kept began (0: none); cheap
+ * until the next interval. Returns 0 or -errno.
+ */
 struct history_size {
 	uint64_t bytes;
 	uint64_t intervals[NR_HISTORY_LEVEL];

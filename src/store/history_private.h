@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_STORE_HISTORY_PRIVATE_H
 #define BPFTRUSS_STORE_HISTORY_PRIVATE_H
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "store/db.h"
 #include "store/history.h"
@@ -36,7 +37,11 @@ struct history {
 	struct timeline_gap unwritten; /* since the last interval, when any append failed */
 	bool has_unwritten;
 	uint64_t appended, failed, set_aside;
-	uint64_t recovered_at; /* how many were appended when a file was set aside */
+	uint64_t recovered_at;      /* how many were appended when a file was set aside */
+	struct backoff recover;     /* while db is NULL */
+	int recover_err;            /* why it is */
+	struct history_size counts; /* of intervals, and since when; of use if has_counts is set */
+	bool has_counts;
 };
 
 /* --- place.c: where the file is ---------------------------------------------------------------- */
@@ -53,6 +58,21 @@ uint64_t place_log_bytes(const struct history *history);
 
 /* Whether it is on a file system where nothing changes, and without a log to be read. */
 bool place_is_frozen(const struct history *history);
+
+/* --- append.c ---------------------------------------------------------------------------------- */
+
+/* Gives a run that is to be written next its id, and what was written last before it. */
+void append_place_run(const struct history *history, struct run *run);
+
+/* Whether a snapshot belongs to the run that is being counted. */
+bool append_goes_on(const struct history *history, const struct snapshot *snapshot);
+
+/* What would make a sum wrong is refused: -EINVAL with d filled. */
+int append_check(const struct history *history, const struct snapshot *snapshot, struct diag *d);
+
+/* A snapshot as an interval of a run, without content or id. */
+struct interval append_interval(const struct history *history, const struct run *run,
+				const struct snapshot *snapshot);
 
 /* --- rollup.c ---------------------------------------------------------------------------------- */
 

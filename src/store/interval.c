@@ -45,7 +45,7 @@ int interval_from_row(sqlite3_stmt *row, struct interval *ret)
 	return 0;
 }
 
-static int interval_list_add(struct interval_list *list, const struct interval *interval)
+int interval_list_add(struct interval_list *list, const struct interval *interval)
 {
 	struct interval *grown = list->items;
 

@@ -40,6 +40,9 @@ struct interval_list {
 	size_t count;
 };
 
+/* Returns 0 or -ENOMEM. */
+int interval_list_add(struct interval_list *list, const struct interval *interval);
+
 void interval_list_done(struct interval_list *list);
 
 /* Which intervals: of levels up to a last, of a run (0: all), that begin in [from, to). */

@@ -57,7 +57,8 @@ void kinds_done(struct kinds *kinds)
 	*kinds = (struct kinds){ 0 };
 }
 
-struct kind *kinds_find(const struct kinds *kinds, int64_t id)
+/* The first whose id is no less. */
+static size_t kinds_place(const struct kinds *kinds, int64_t id)
 {
 	size_t low = 0, high = kinds->count;
 
@@ -69,7 +70,21 @@ struct kind *kinds_find(const struct kinds *kinds, int64_t id)
 		else
 			high = middle;
 	}
-	return low < kinds->count && kinds->items[low]->id == id ? kinds->items[low] : NULL;
+	return low;
+}
+
+struct kind *kinds_find(const struct kinds *kinds, int64_t id)
+{
+	size_t at = kinds_place(kinds, id);
+
+	return at < kinds->count && kinds->items[at]->id == id ? kinds->items[at] : NULL;
+}
+
+bool kinds_want(const struct kinds *kinds, const bool *wanted, int64_t id)
+{
+	size_t at = wanted ? kinds_place(kinds, id) : 0;
+
+	return !wanted || (at < kinds->count && wanted[at]);
 }
 
 static struct kind *kind_copy(const struct kind *value)
@@ -127,6 +142,30 @@ int kinds_take(struct kinds *kinds, const struct kind *value, struct kind **ret,
 		return -ENOMEM;
 	*ret = copy;
 	return 0;
+}
+
+int kinds_take_bounded(struct kinds *kinds, const struct kind *value, struct kind **ret,
+		       bool *ret_new)
+{
+	struct process process = process_of_other_kinds();
+	struct kind others = { .sort = KIND_OTHERS, .uid = UID_NONE };
+
+	memcpy(others.comm, process.comm, sizeof(others.comm));
+	if (kinds->count >= KINDS_MAX && value->sort == KIND_PROCESSES &&
+	    !kinds_lookup(kinds, value))
+		value = &others;
+	return kinds_take(kinds, value, ret, ret_new);
+}
+
+void kinds_rewind(struct kinds *kinds, size_t count, int64_t last_id)
+{
+	while (kinds->count > count) {
+		struct kind *kind = kinds->items[--kinds->count];
+
+		tdelete(kind, &kinds->by_value, compare_kind);
+		kind_free(kind);
+	}
+	kinds->last_id = last_id;
 }
 
 struct kind kind_of(const struct snapshot *snapshot, const struct process *process)
@@ -292,16 +331,9 @@ int kind_write_baseline(struct db *db, int64_t baseline, const struct kind *kind
 
 int kind_take(struct db *db, const struct kind *value, int64_t interval, struct kind **ret)
 {
-	struct process process = process_of_other_kinds();
-	struct kind others = { .sort = KIND_OTHERS, .uid = UID_NONE };
 	bool is_new;
-	int err;
+	int err = kinds_take_bounded(&db->kinds, value, ret, &is_new);
 
-	memcpy(others.comm, process.comm, sizeof(others.comm));
-	if (db->kinds.count >= KINDS_MAX && value->sort == KIND_PROCESSES &&
-	    !kinds_lookup(&db->kinds, value))
-		value = &others;
-	err = kinds_take(&db->kinds, value, ret, &is_new);
 	if (err || !is_new)
 		return err ?: kind_touch(db, *ret, interval);
 	(*ret)->seen = interval;

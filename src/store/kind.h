@@ -55,6 +55,16 @@ struct kind *kinds_lookup(const struct kinds *kinds, const struct kind *value);
 /* Looks up a kind by value, adding a copy with the next id when it is new. -ENOMEM. */
 int kinds_take(struct kinds *kinds, const struct kind *value, struct kind **ret, bool *ret_new);
 
+/* As kinds_take(), but what is new once there are KINDS_MAX becomes the kind of others. */
+int kinds_take_bounded(struct kinds *kinds, const struct kind *value, struct kind **ret,
+		       bool *ret_new);
+
+/* Takes back all that was added since there were so many, and last_id was this. */
+void kinds_rewind(struct kinds *kinds, size_t count, int64_t last_id);
+
+/* Whether a kind is wanted: wanted has a flag for each of items; NULL: all are. */
+bool kinds_want(const struct kinds *kinds, const bool *wanted, int64_t id);
+
 /* What a process of a snapshot is; NULL is nobody. Borrows from the snapshot. */
 struct kind kind_of(const struct snapshot *snapshot, const struct process *process);
 

@@ -11,9 +11,10 @@
 #include "store/content.h"
 #include "store/gaps.h"
 #include "store/history_private.h"
+#include "store/tail.h"
 
 /* Rows of all steps together: beyond, an answer would take too much memory. */
-#define MAX_ROWS 250000
+#define MAX_ROWS 24000
 
 /* Steps are numbered from 0; these are outside. */
 #define STEP_NONE SIZE_MAX
@@ -22,8 +23,10 @@ struct span {
 	struct history *history;
 	const struct history_question *question;
 	int64_t from_ns, to_ns, step_ns;
+	int64_t first_ns; /* when the first interval began */
 	size_t nr_steps;
 	struct sum *steps;         /* owned */
+	struct tail tail;          /* owned */
 	bool *wanted;              /* owned: of each kind */
 	struct interval_list list; /* owned: by run, start, the longest first */
 	struct history_end end;    /* of what was looked at last */
@@ -40,7 +43,16 @@ static void span_done(struct span *span)
 	free(span->steps);
 	free(span->wanted);
 	interval_list_done(&span->list);
+	tail_done(&span->tail);
 	gaps_done(&span->gaps);
+}
+
+/* The run of an interval; NULL as with run_find(). */
+static const struct run *span_run(const struct span *span, const struct interval *interval)
+{
+	return interval->id == TAIL_ID && span->tail.kinds
+		       ? &span->tail.run
+		       : run_find(span->history->db, interval->run);
 }
 
 /* A sentence for the user; not an error of the database, which would be mended. */
@@ -81,7 +93,7 @@ static int choose_kinds(struct span *span)
 	return err;
 }
 
-/* Intervals of runs that are known, and of the boot that is asked for. */
+/* Intervals of runs that are known, the tail as the last, and of the boot that is asked for. */
 static int read_list(struct span *span, size_t *ret_damaged)
 {
 	const struct interval_range range = { 0, NR_HISTORY_LEVEL - 1, 0, INT64_MIN, INT64_MAX };
@@ -89,10 +101,12 @@ static int read_list(struct span *span, size_t *ret_damaged)
 	size_t kept = 0;
 	int err = intervals_read(span->history->db, &range, list, ret_damaged);
 
+	if (!err && span->tail.kinds)
+		err = interval_list_add(list, &span->tail.interval);
 	if (err)
 		return err;
 	for (size_t i = 0; i < list->count; i++) {
-		const struct run *run = run_find(span->history->db, list->items[i].run);
+		const struct run *run = span_run(span, &list->items[i]);
 
 		if (run &&
 		    (!span->question->boot_id || !strcmp(run->boot_id, span->question->boot_id)))
@@ -104,23 +118,40 @@ static int read_list(struct span *span, size_t *ret_damaged)
 	return 0;
 }
 
+/* A rest that is shorter than this part of a step makes no step of its own. */
+#define REST_PART 10
+
+/* How many steps there are; where no end was asked for, a short rest is part of the last one. */
+static size_t count_steps(const struct span *span)
+{
+	int64_t span_ns = span->to_ns - span->from_ns;
+	size_t count = (size_t)((span_ns - 1) / span->step_ns) + 1;
+	int64_t rest_ns = span_ns - (int64_t)(count - 1) * span->step_ns;
+
+	if (!span->question->to_ns && count > 1 && rest_ns < span->step_ns / REST_PART)
+		count--;
+	return count;
+}
+
 /* What is not said is the first and the last there is; steps then begin at round times. */
 static int set_bounds(struct span *span)
 {
 	const struct history_question *question = span->question;
-	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, step_ns = (int64_t)question->step_ns;
+	int64_t last_ns = INT64_MIN, step_ns = (int64_t)question->step_ns, first_ns;
 
+	span->first_ns = INT64_MAX;
 	for (size_t i = 0; i < span->list.count; i++) {
 		const struct interval *interval = &span->list.items[i];
 		int64_t start_ns = interval->start_ns < interval->end_ns ? interval->start_ns
 									 : interval->end_ns - 1;
 
-		first_ns = start_ns < first_ns ? start_ns : first_ns;
+		span->first_ns = start_ns < span->first_ns ? start_ns : span->first_ns;
 		last_ns = interval->end_ns > last_ns ? interval->end_ns : last_ns;
 	}
 	if (step_ns < 0)
 		return span_refuse(span, EINVAL, "a step of that length is too long");
-	if (step_ns && !question->from_ns && first_ns != INT64_MAX)
+	first_ns = span->first_ns;
+	if (step_ns && !question->from_ns && span->list.count)
 		first_ns -= (first_ns % step_ns + step_ns) % step_ns;
 	span->from_ns = question->from_ns ?: first_ns;
 	span->to_ns = question->to_ns ?: last_ns;
@@ -134,16 +165,19 @@ static int set_bounds(struct span *span)
 	if ((span->to_ns - span->from_ns - 1) / span->step_ns >= TIMELINE_MAX_STEPS)
 		return span_refuse(span, E2BIG,
 				   "more than 10000 steps: take longer steps or a shorter span");
-	span->nr_steps = (size_t)((span->to_ns - span->from_ns - 1) / span->step_ns) + 1;
+	span->nr_steps = count_steps(span);
 	return 0;
 }
 
 /* The step in which a moment lies; a step includes its end, not its start. */
 static size_t step_of(const struct span *span, int64_t end_ns)
 {
+	size_t step;
+
 	if (end_ns <= span->from_ns || end_ns > span->to_ns)
 		return STEP_NONE;
-	return (size_t)((end_ns - span->from_ns - 1) / span->step_ns);
+	step = (size_t)((end_ns - span->from_ns - 1) / span->step_ns);
+	return step < span->nr_steps ? step : span->nr_steps - 1;
 }
 
 /* Whether all that an interval was made of ends in one step, or outside as a whole. */
@@ -201,10 +235,14 @@ static int span_add(struct span *span, const struct interval *interval)
 
 	if (step == STEP_NONE)
 		return 0;
-	err = interval_verify(db, interval);
-	err = err
-		      ?: content_add(db, CONTENT_INTERVAL, interval->id, &db->kinds, span->wanted,
-				     &span->steps[step]);
+	if (interval->id == TAIL_ID) {
+		err = tail_add(&span->tail, span->wanted, &span->steps[step]);
+	} else {
+		err = interval_verify(db, interval);
+		err = err
+			      ?: content_add(db, CONTENT_INTERVAL, interval->id, &db->kinds,
+					     span->wanted, &span->steps[step]);
+	}
 	if (err)
 		return err;
 	sum_add_interval(&span->steps[step], interval);
@@ -219,7 +257,7 @@ static void span_pass(struct span *span, const struct interval *interval)
 /* What lies before an interval; before the first one that is the start of its run. */
 static int gap_before(struct span *span, const struct interval *interval)
 {
-	const struct run *run = run_find(span->history->db, interval->run);
+	const struct run *run = span_run(span, interval);
 
 	if (!run)
 		return -EBADMSG;
@@ -294,11 +332,12 @@ static int end_with_unwritten(struct span *span, size_t nr_damaged)
 	const struct history *history = span->history;
 	int err = 0;
 
-	if (history->has_unwritten)
+	/* Before a tail it is a hole like any other. */
+	if (history->has_unwritten && !span->tail.kinds)
 		err = gaps_add(&span->gaps, history->unwritten.start_ns, history->unwritten.end_ns,
 			       GAP_NOT_WRITTEN);
-	if (!err && nr_damaged && span->end.run && span->end.run <= history->last.run &&
-	    history->last.mono_ns > span->end.mono_ns)
+	if (!err && nr_damaged && !span->tail.kinds && span->end.run &&
+	    span->end.run <= history->last.run && history->last.mono_ns > span->end.mono_ns)
 		err = gaps_add(&span->gaps, span->end.real_ns, history->last.real_ns, GAP_DAMAGED);
 	return err;
 }
@@ -311,8 +350,8 @@ static int count_rows(struct span *span)
 	if (span->nr_rows <= MAX_ROWS)
 		return 0;
 	return span_refuse(span, E2BIG,
-			   "too much for one answer: take longer steps, a shorter span, or fewer "
-			   "processes with -n, -u, -U or -g");
+			   "too much for one answer: take longer steps, a shorter span, fewer "
+			   "processes with -n, -u, -U or -g, or a table in place of JSON");
 }
 
 static int visit_all(struct span *span)
@@ -328,6 +367,8 @@ static int visit_all(struct span *span)
 	span->steps = calloc(span->nr_steps, sizeof(*span->steps));
 	if (!span->steps)
 		return -ENOMEM;
+	for (size_t i = 0; i < span->nr_steps; i++)
+		span->steps[i].by_call = span->question->by_call;
 	err = begin_with_retired(span);
 	for (size_t i = 0; i < span->list.count && !err;) {
 		size_t next = subtree_end(&span->list, i);
@@ -342,15 +383,39 @@ static int visit_all(struct span *span)
 	return err ?: end_with_unwritten(span, nr_damaged);
 }
 
+/* The time of a step, as asked for. */
+static struct timeline_step empty_step(const struct span *span, size_t at)
+{
+	int64_t start_ns = span->from_ns + (int64_t)at * span->step_ns;
+
+	return (struct timeline_step){
+		.start_ns = start_ns,
+		.end_ns = at + 1 < span->nr_steps ? start_ns + span->step_ns : span->to_ns,
+	};
+}
+
+/* Steps before there was a history, of which no gap tells either. */
+static size_t count_before(const struct span *span)
+{
+	size_t at = 0;
+
+	for (; at < span->nr_steps; at++) {
+		struct timeline_step step = empty_step(span, at);
+
+		if (step.end_ns > span->first_ns ||
+		    gaps_meet(&span->gaps, step.start_ns, step.end_ns))
+			break;
+	}
+	return at;
+}
+
 static int finish_step(struct span *span, size_t at, struct timeline_step *ret)
 {
 	struct sum *sum = &span->steps[at];
 	struct db *db = span->history->db;
-	int64_t start_ns = span->from_ns + (int64_t)at * span->step_ns;
-	int64_t end_ns = at + 1 < span->nr_steps ? start_ns + span->step_ns : span->to_ns;
-	const struct run *run = run_find(db, sum->last.run);
+	const struct run *run = span_run(span, &sum->last);
 
-	*ret = (struct timeline_step){ .start_ns = start_ns, .end_ns = end_ns };
+	*ret = empty_step(span, at);
 	if (!sum->nr_intervals)
 		return 0;
 	/* Where the clock was set back meanwhile, the length still is what was counted. */
@@ -387,8 +452,8 @@ static int finish_all(struct span *span, struct timeline *ret)
 	ret->steps = calloc(span->nr_steps + 1, sizeof(*ret->steps));
 	if (!ret->steps)
 		return -ENOMEM;
-	for (size_t i = 0; i < span->nr_steps && !err; i++) {
-		err = finish_step(span, i, &step);
+	for (size_t at = count_before(span); at < span->nr_steps && !err; at++) {
+		err = finish_step(span, at, &step);
 		if (!err)
 			timeline_add(ret, &step);
 	}
@@ -414,8 +479,9 @@ static int read_span(struct history *history, void *closure)
 		.d = ask->d,
 	};
 	struct timeline timeline = { 0 };
-	int err = choose_kinds(&span);
+	int err = ask->question->tail ? tail_open(history, ask->question->tail, &span.tail) : 0;
 
+	err = err ?: choose_kinds(&span);
 	err = err ?: visit_all(&span);
 	if (span.refused) {
 		ask->refused = err;
@@ -433,8 +499,10 @@ int history_ask(struct history *history, const struct history_question *question
 		struct timeline *ret, struct diag *d)
 {
 	struct ask ask = { question, ret, d, 0 };
-	int err;
+	int err = question->tail ? append_check(history, question->tail, d) : 0;
 
+	if (err)
+		return err;
 	if (question->filter.nr_pids)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"the history keeps names, users and cgroups, not pids: use -n, -u, "

@@ -61,6 +61,7 @@ const char *const statement_texts[NR_STATEMENT] = {
 	[INTERVAL_LAST_ID] = "SELECT max((SELECT coalesce(max(id), 0) FROM interval), "
 			     "(SELECT coalesce(max(interval), 0) FROM cell))",
 	[INTERVAL_FIRST_ID] = "SELECT coalesce(min(id), 0) FROM interval",
+	[INTERVAL_COUNT] = "SELECT level, count(*), min(start_ns) FROM interval GROUP BY level",
 	[CELL_NEXT_OWNER] =
 		"SELECT interval FROM cell WHERE interval > ? ORDER BY interval LIMIT 1",
 	CONTENT(CELL, "cell", CELL_COLUMNS, "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"),

@@ -21,25 +21,6 @@ void sum_done(struct sum *sum)
 	*sum = (struct sum){ 0 };
 }
 
-int sum_add_row(struct sum *sum, int64_t kind, const struct row *row)
-{
-	struct row counted = *row;
-
-	if (!sum->builder && builder_new(&sum->builder))
-		return -ENOMEM;
-	counted.pid = counted.tid = 0;
-	counted.boot_ns = KIND_FIRST + (uint64_t)kind;
-	counted.tid_ns = counted.arg0 = 0;
-	counted.has_arg0 = false;
-	/* Calls in flight are in the interval in which they end. */
-	counted.in_flight = counted.in_flight_early = 0;
-	counted.oldest_start_ns = UINT64_MAX;
-	counted.open_wall_ns = counted.open_off_ns = 0;
-	counted.stacks = NULL;
-	counted.nr_stacks = 0;
-	return builder_add_row(sum->builder, &counted);
-}
-
 /* The share of a kind, made when it is new; NULL: no memory. */
 static struct share *share_place(struct sum *sum, int64_t kind)
 {
@@ -60,14 +41,37 @@ static struct share *share_place(struct sum *sum, int64_t kind)
 	return &grown[at];
 }
 
+int sum_add_row(struct sum *sum, int64_t kind, const struct row *row)
+{
+	struct row counted = *row;
+
+	if (!sum->builder && builder_new(&sum->builder))
+		return -ENOMEM;
+	if (sum->by_call && !share_place(sum, kind = KIND_ALL))
+		return -ENOMEM;
+	counted.pid = counted.tid = 0;
+	counted.boot_ns = KIND_FIRST + (uint64_t)kind;
+	counted.tid_ns = counted.arg0 = 0;
+	counted.has_arg0 = false;
+	/* Calls in flight are in the interval in which they end. */
+	counted.in_flight = counted.in_flight_early = 0;
+	counted.oldest_start_ns = UINT64_MAX;
+	counted.open_wall_ns = counted.open_off_ns = 0;
+	counted.stacks = NULL;
+	counted.nr_stacks = 0;
+	return builder_add_row(sum->builder, &counted);
+}
+
 int sum_add_share(struct sum *sum, const struct share *share)
 {
-	struct share *place = share_place(sum, share->kind);
+	struct share *place = share_place(sum, sum->by_call ? KIND_ALL : share->kind);
 
 	if (!place)
 		return -ENOMEM;
 	place->user_ns += share->user_ns;
-	if (share->processes > place->processes)
+	if (sum->by_call)
+		sum->seen += share->processes;
+	else if (share->processes > place->processes)
 		place->processes = share->processes;
 	return 0;
 }
@@ -81,6 +85,9 @@ static void sum_remove_share(struct sum *sum, struct share *share)
 
 void sum_add_interval(struct sum *sum, const struct interval *interval)
 {
+	if (sum->by_call && sum->nr_shares && sum->seen > sum->shares[0].processes)
+		sum->shares[0].processes = sum->seen;
+	sum->seen = 0;
 	if (!sum->nr_intervals++) {
 		sum->first = sum->last = *interval;
 		sum->start_ns = interval->start_ns;
@@ -110,8 +117,10 @@ static int source_take(const struct kind_source *source, const struct kind *valu
 {
 	bool is_new;
 
-	return source->db ? kind_take(source->db, value, source->interval, ret)
-			  : kinds_take(source->kinds, value, ret, &is_new);
+	if (source->db)
+		return kind_take(source->db, value, source->interval, ret);
+	return source->bounded ? kinds_take_bounded(source->kinds, value, ret, &is_new)
+			       : kinds_take(source->kinds, value, ret, &is_new);
 }
 
 /* The rows of one process: without any that ended there is nothing to keep. */
@@ -183,12 +192,15 @@ int sum_add_snapshot(struct sum *sum, const struct kind_source *source,
 	return err;
 }
 
+static const struct kind all_kinds = { .id = KIND_ALL, .comm = "[all]", .uid = UID_NONE };
+
 static int add_kinds(struct sum *sum, const struct kinds *kinds, struct snapshot *snapshot)
 {
 	/* Of users with one id the latest name counts. */
 	for (size_t i = sum->nr_shares; i-- > 0;) {
 		const struct share *share = &sum->shares[i];
-		const struct kind *kind = kinds_find(kinds, share->kind);
+		const struct kind *kind =
+			sum->by_call ? &all_kinds : kinds_find(kinds, share->kind);
 		struct process process;
 
 		if (!kind)

@@ -19,10 +19,15 @@ struct share {
 	uint64_t user_ns;
 };
 
+/* The id of what stands for all kinds in a sum by call; rows of kind begin with 1. */
+#define KIND_ALL 0
+
 struct sum {
+	bool by_call;            /* all kinds are one */
 	struct builder *builder; /* rows: pid 0, boot_ns = KIND_FIRST + kind; made when needed */
 	struct share *shares;    /* by kind */
 	size_t nr_shares;
+	uint64_t seen; /* by call: processes of what came after the last interval that was added */
 	struct losses losses;
 	uint64_t covered_ns;
 	struct interval first, last; /* in the order in which they were added */
@@ -36,7 +41,7 @@ void sum_done(struct sum *sum);
 int sum_add_row(struct sum *sum, int64_t kind, const struct row *row);
 int sum_add_share(struct sum *sum, const struct share *share);
 
-/* Adds the times and the flags of an interval. */
+/* Adds the times and the flags of an interval, whose rows and shares were added before. */
 void sum_add_interval(struct sum *sum, const struct interval *interval);
 
 /* Where the kinds of a snapshot are looked up. */
@@ -44,6 +49,7 @@ struct kind_source {
 	struct kinds *kinds;
 	struct db *db;    /* new ones are written there; NULL: they are not */
 	int64_t interval; /* to which they are added */
+	bool bounded;     /* beyond KINDS_MAX they are others, as with a db */
 };
 
 /* Adds what was counted in a snapshot, but not its times. See db.h for the errors. */

@@ -5,11 +5,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
 
 from harness import program, run, until
+
+READ_ANEW = "the configuration was read anew"
 
 COUNTED = ("calls", "errors", "interrupted", "no_return", "untimed", "wall_ns")
 
@@ -113,8 +116,11 @@ def gap_reasons(daemon):
 
 
 def tick(daemon):
-    """Ends an interval now, as the answer needs all that was counted."""
-    return daemon.request("/v1/snapshot?since=boot")[0]
+    """Ends an interval now, as reading the configuration anew does."""
+    said = daemon.stderr().count(READ_ANEW)
+    daemon.signal(signal.SIGHUP)
+    until(lambda: daemon.stderr().count(READ_ANEW) > said, "the configuration is read")
+    return daemon.request("/v1/status")[0]
 
 
 def played(live, name="calls", *arguments):

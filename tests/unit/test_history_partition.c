@@ -11,39 +11,6 @@ struct ledger {
 	uint64_t calls[NR_INTERVALS];
 };
 
-static int64_t random_between(uint64_t *seed, int64_t low, int64_t high)
-{
-	return low + (int64_t)random_below(seed, (uint64_t)(high - low + 1));
-}
-
-/* Something happens to the host between two intervals. Returns whether counting must begin anew. */
-static bool host_stumble(struct host *host)
-{
-	int64_t pause_ns = random_between(&host->seed, 1, 40 * MINUTE);
-
-	switch (random_below(&host->seed, 12)) {
-	case 0: /* a stop */
-		host->real_ns += pause_ns;
-		host->mono_ns += pause_ns;
-		return true;
-	case 1: /* a boot */
-		host->real_ns += pause_ns;
-		host->mono_ns = random_between(&host->seed, 1, 100 * SECOND);
-		host->boot_id[5]++;
-		return true;
-	case 2: /* intervals that were not written */
-		host->real_ns += pause_ns;
-		host->mono_ns += pause_ns;
-		return false;
-	case 3: /* the clock is set, most often by little */
-		host->real_ns += random_between(&host->seed, -2 * HOUR, 2 * HOUR) >>
-				 random_below(&host->seed, 12);
-		return false;
-	default:
-		return false;
-	}
-}
-
 static void ledger_note(struct ledger *ledger, int i, const struct snapshot *interval)
 {
 	ledger->ends_ns[i] = interval->end_ns;

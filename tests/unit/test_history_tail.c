@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is answered before it is written: as if it were, and without a trace. Sums by call. */
+#include "history_fixture.h"
+
+#include "report/timeline.h"
+#include "store/history_private.h"
+
+/* An interval whose processes have names of their own: some are known, some are new. */
+static struct snapshot *pass_renamed(struct host *host)
+{
+	int64_t ns =
+		random_below(&host->seed, 4) ? MINUTE : random_between(&host->seed, 1, 25 * MINUTE);
+	struct snapshot *interval =
+		host_pass(host, ns, (unsigned int)random_below(&host->seed, 12));
+
+	for (size_t i = 0; i < interval->nr_processes; i++)
+		snprintf(interval->processes[i].comm, sizeof(interval->processes[i].comm),
+			 "kind-%u", (unsigned int)random_below(&host->seed, 60) + 1);
+	return interval;
+}
+
+/* An answer as text: two are the same if nothing in them differs. */
+static char *ask_text(struct history *history, struct history_question question,
+		      const struct snapshot *tail)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct diag d = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	question.tail = tail;
+	if (history_ask(history, &question, &timeline, &d))
+		fail_msg("%s", d.text);
+	out = open_memstream(&text, &size);
+	assert_int_equal(report_timeline_json(&timeline, out), 0);
+	fclose(out);
+	return text;
+}
+
+/* What a question must leave as it was. */
+struct trace {
+	int64_t last_kind, last_id, run;
+	size_t kinds;
+	int changes;
+};
+
+static struct trace trace_of(const struct history *history)
+{
+	return (struct trace){
+		.last_kind = history->db->kinds.last_id,
+		.last_id = history->last_id,
+		.run = history->run.id,
+		.kinds = history->db->kinds.count,
+		.changes = sqlite3_total_changes(history->db->handle),
+	};
+}
+
+static const struct target_selector some_name = { SELECT_COMM, "kind-2*" };
+
+#define NR_QUESTIONS 6
+
+static void questions_make(struct history_question *questions, const struct snapshot *tail)
+{
+	const struct history_question made[NR_QUESTIONS] = {
+		{ 0 },
+		{ .step_ns = 7 * MINUTE + 1 },
+		{ .from_ns = tail->start_ns - HOUR, .step_ns = 10 * MINUTE },
+		{ .from_ns = tail->start_ns - HOUR, .to_ns = tail->end_ns - 1 },
+		{ .boot_id = tail->boot_id, .filter = { NULL, 0, &some_name, 1 } },
+		{ .from_ns = tail->start_ns - DAY, .to_ns = tail->end_ns, .by_call = true },
+	};
+
+	memcpy(questions, made, sizeof(made));
+}
+
+static void check_tail(struct history *history, const struct snapshot *tail)
+{
+	struct history_question questions[NR_QUESTIONS];
+	char *texts[NR_QUESTIONS], *after;
+	struct trace before = trace_of(history), left;
+
+	questions_make(questions, tail);
+	for (size_t i = 0; i < NR_QUESTIONS; i++)
+		texts[i] = ask_text(history, questions[i], tail);
+	left = trace_of(history);
+	assert_memory_equal(&left, &before, sizeof(left));
+	append_must(history, tail);
+	for (size_t i = 0; i < NR_QUESTIONS; i++) {
+		after = ask_text(history, questions[i], NULL);
+		assert_string_equal(texts[i], after);
+		free(after);
+		free(texts[i]);
+	}
+}
+
+/* Whatever has happened before, and whether its run was begun, goes on or begins with it. */
+static void check_sequence(uint64_t seed)
+{
+	const struct history_options options = { .keep_ns = { 400 * DAY, 400 * DAY, 400 * DAY } };
+	struct history_state state;
+	struct place place;
+	struct history *history;
+	struct host host = host_make(seed);
+	struct expected all = expected_make();
+	struct timeline whole;
+
+	place_init(&place);
+	history = open_with(&place, &options, &state);
+	if (seed % 2)
+		host_begin(&host, history);
+	for (int i = 0; i < 40; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+
+		if (i && host_stumble(&host))
+			host_begin(&host, history);
+		interval = pass_renamed(&host);
+		check_tail(history, interval);
+		expected_add(&all, interval);
+	}
+	history_close(history);
+	history = open_with(&place, &options, &state);
+	/* A kind that was asked for, but not written, would be missed here. */
+	ask_must(history, 0, 0, 0, &whole);
+	expected_check(&all, &whole);
+	timeline_done(&whole);
+	history_close(history);
+	place_done(&place);
+}
+
+static void test_tail_is_as_if_appended(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		check_sequence(seed);
+}
+
+/* Nothing has ever been written: the tail is all there is. */
+static void test_tail_alone(void **state)
+{
+	struct place place;
+	struct history *history;
+	struct host host = host_make(41);
+	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
+	struct history_question question = { 0 };
+	struct timeline timeline = { 0 };
+	struct expected expected = expected_make();
+	struct diag d = { 0 };
+
+	(void)state;
+	place_init(&place);
+	history = open_default(&place);
+	host_begin(&host, history);
+	interval = host_pass(&host, MINUTE, 20);
+	expected_add(&expected, interval);
+	question.tail = interval;
+	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
+	assert_int_equal(timeline.nr_steps, 1);
+	expected_check(&expected, &timeline);
+	timeline_done(&timeline);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_steps, 0);
+	timeline_done(&timeline);
+	history_close(history);
+	place_done(&place);
+}
+
+/* What an append would refuse would be counted twice. */
+static void test_tail_that_overlaps(void **state)
+{
+	struct place place;
+	struct history *history;
+	struct host host = host_make(42);
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+	const struct history_question question = { .tail = interval };
+	struct timeline timeline = { 0 };
+	struct diag d = { 0 };
+
+	(void)state;
+	place_init(&place);
+	history = open_default(&place);
+	append_must(history, interval);
+	assert_int_equal(history_ask(history, &question, &timeline, &d), -EINVAL);
+	assert_true(strlen(d.text) > 0);
+	history_close(history);
+	place_done(&place);
+}
+
+/* By call, in all steps: the sum of all kinds, or of those that match. */
+static void sum_by_call(const struct snapshot *snapshot, const char *comm, struct builder *builder)
+{
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		struct row row = snapshot->rows[i];
+		const struct process *process =
+			snapshot_find_process(snapshot, row.pid, row.boot_ns);
+
+		if (!row.calls || (comm && (!process || strcmp(process->comm, comm) != 0)))
+			continue;
+		row.pid = 0;
+		row.boot_ns = 0;
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		assert_int_equal(builder_add_row(builder, &row), 0);
+	}
+}
+
+static void check_by_call(struct history *history, struct history_question question,
+			  const char *comm, uint64_t processes)
+{
+	struct timeline kinds = { 0 }, calls = { 0 };
+	struct builder *wanted = builder_make(), *got = builder_make();
+	__cleanup(snapshot_freep) struct snapshot *one = NULL, *other = NULL;
+	struct diag d;
+
+	assert_int_equal(history_ask(history, &question, &kinds, &d), 0);
+	question.by_call = true;
+	assert_int_equal(history_ask(history, &question, &calls, &d), 0);
+	assert_int_equal(calls.nr_steps, kinds.nr_steps);
+	for (size_t i = 0; i < kinds.nr_steps; i++) {
+		const struct snapshot *sum = calls.steps[i].sum;
+
+		sum_by_call(kinds.steps[i].sum, comm, wanted);
+		sum_by_call(sum, NULL, got);
+		assert_int_equal(sum->nr_processes, 1);
+		assert_string_equal(sum->processes[0].comm, "[all]");
+		assert_int_equal(sum->processes[0].pid, 0);
+		assert_int_equal(sum->processes[0].nr_folded, processes);
+		assert_memory_equal(&sum->losses, &kinds.steps[i].sum->losses, sizeof(sum->losses));
+	}
+	one = snapshot_take(wanted);
+	other = snapshot_take(got);
+	assert_true(one->nr_rows > 0);
+	assert_snapshot_equal(other, one);
+	timeline_done(&kinds);
+	timeline_done(&calls);
+}
+
+static void test_by_call(void **state)
+{
+	const struct target_selector name = { SELECT_COMM, "kind-2" };
+	struct history_question question = { .step_ns = 20 * MINUTE };
+	struct place place;
+	struct history *history;
+	struct host host = host_make(43);
+
+	(void)state;
+	place_init(&place);
+	history = open_default(&place);
+	for (int i = 0; i < 60; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 40);
+
+		append_must(history, interval);
+	}
+	check_by_call(history, question, NULL, 3);
+	question.filter = (struct process_filter){ .selectors = &name, .nr_selectors = 1 };
+	check_by_call(history, question, "kind-2", 1);
+	history_close(history);
+	place_done(&place);
+}
+
+/* Many kinds of process, each with one call. */
+static struct snapshot *pass_crowd(struct host *host, uint32_t count)
+{
+	struct snapshot *interval = host_pass(host, MINUTE, 0);
+	struct builder *builder = builder_make();
+
+	for (uint32_t pid = 1; pid <= count; pid++) {
+		struct process process = { .pid = pid, .boot_ns = 1, .uid = pid };
+		struct row row;
+
+		row_init_for(&row, pid, ABI_X86_64, 0);
+		row.boot_ns = 1;
+		row_add_calls(&row, 1, 100, 50, 25);
+		builder_take_row(builder, &row);
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+	}
+	free(steal_ptr(&interval->processes));
+	interval->nr_processes = 0;
+	assert_int_equal(builder_finish(builder, interval), 0);
+	builder_free(builder);
+	return interval;
+}
+
+/* An answer that would take too much memory is refused, and says how to ask; by call it is small. */
+static void test_too_much(void **state)
+{
+	struct history_question question = { .step_ns = MINUTE };
+	struct place place;
+	struct history *history;
+	struct host host = host_make(44);
+	struct timeline timeline = { 0 };
+	struct diag d = { 0 };
+
+	(void)state;
+	place_init(&place);
+	history = open_default(&place);
+	for (int i = 0; i < 12; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = pass_crowd(&host, 3000);
+
+		append_must(history, interval);
+	}
+	assert_int_equal(history_ask(history, &question, &timeline, &d), -E2BIG);
+	assert_non_null(strstr(d.text, "longer steps"));
+	assert_non_null(strstr(d.text, "table"));
+	question.by_call = true;
+	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
+	assert_int_equal(timeline.nr_steps, 12);
+	assert_int_equal(timeline_calls(&timeline), 12 * 3000);
+	timeline_done(&timeline);
+	question.by_call = false;
+	question.step_ns = 0;
+	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
+	assert_int_equal(timeline_calls(&timeline), 12 * 3000);
+	timeline_done(&timeline);
+	history_close(history);
+	place_done(&place);
+}
+
+/* Before the first interval there is nothing to tell, but for what has gone. */
+static void test_steps_before_the_first(void **state)
+{
+	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
+	struct history_state opened;
+	struct place place;
+	struct history *history;
+	struct host host = host_make(45);
+	struct timeline timeline;
+
+	(void)state;
+	place_init(&place);
+	history = open_with(&place, &options, &opened);
+	ask_must(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, &timeline);
+	assert_int_equal(timeline.nr_steps, 0);
+	timeline_done(&timeline);
+	for (int i = 0; i < 6 * 60; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 1);
+
+		append_must(history, interval);
+		if (i)
+			continue;
+		ask_must(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, &timeline);
+		assert_int_equal(timeline.nr_steps, 2);
+		assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
+		assert_non_null(timeline.steps[0].sum);
+		assert_null(timeline.steps[1].sum);
+		timeline_done(&timeline);
+	}
+	/* The first hours are a gap by now. */
+	ask_must(history, NEW_YEAR - DAY, 0, HOUR, &timeline);
+	assert_int_equal(timeline.gaps[0].reason, GAP_RETIRED);
+	assert_int_equal(timeline.nr_steps, 6);
+	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
+	assert_null(timeline.steps[0].sum);
+	timeline_done(&timeline);
+	history_close(history);
+	place_done(&place);
+}
+
+/* A step of a moment is none, unless its end was asked for. */
+static void test_short_rest(void **state)
+{
+	struct place place;
+	struct history *history;
+	struct host host = host_make(46);
+	struct timeline timeline;
+
+	(void)state;
+	place_init(&place);
+	history = open_default(&place);
+	for (int i = 0; i < 3; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval =
+			host_pass(&host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
+
+		append_must(history, interval);
+	}
+	ask_must(history, NEW_YEAR, 0, MINUTE, &timeline);
+	assert_int_equal(timeline.nr_steps, 2);
+	assert_int_equal(timeline.steps[1].covered_ns, MINUTE + 6 * SECOND - 1);
+	assert_int_equal(timeline.steps[1].end_ns, host.real_ns);
+	timeline_done(&timeline);
+	ask_must(history, NEW_YEAR, host.real_ns, MINUTE, &timeline);
+	assert_int_equal(timeline.nr_steps, 3);
+	timeline_done(&timeline);
+	ask_must(history, NEW_YEAR, 0, MINUTE - SECOND, &timeline);
+	assert_int_equal(timeline.nr_steps, 3);
+	timeline_done(&timeline);
+	history_close(history);
+	place_done(&place);
+}
+
+/* New limits take what is too much by them; the run goes on. */
+static void test_new_limits(void **state)
+{
+	const struct history_options less = { .keep_ns = { 20 * MINUTE, DAY, DAY } };
+	struct place place;
+	struct history *history;
+	struct host host = host_make(47);
+	struct history_size before, after;
+	struct timeline timeline;
+
+	(void)state;
+	place_init(&place);
+	history = open_default(&place);
+	host_begin(&host, history);
+	for (int i = 0; i < 200; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
+
+		append_must(history, interval);
+		if (i != 149)
+			continue;
+		assert_int_equal(history_size(history, &before), 0);
+		assert_int_equal(before.intervals[0], 150);
+		history_set_options(history, &less);
+	}
+	assert_int_equal(history_size(history, &after), 0);
+	assert_in_range(after.intervals[0], 20, 40);
+	assert_int_equal(after.first_ns, before.first_ns);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 0);
+	assert_int_equal(timeline.steps[0].covered_ns, 200 * MINUTE);
+	timeline_done(&timeline);
+	history_close(history);
+	place_done(&place);
+}
+
+/* Bytes that are no database, under a history that is open. */
+static void spoil(const struct place *place)
+{
+	static const char zeroes[64 << 10];
+	int fd __cleanup(closep) = open(place->file, O_TRUNC | O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(write(fd, zeroes, sizeof(zeroes)), sizeof(zeroes));
+}
+
+/* A file that cannot be replaced costs less and less; once it can be, it is soon. */
+static void test_recovery_that_fails(void **state)
+{
+	enum { FAILURES = 20 };
+	struct place place;
+	struct history *history;
+	struct host host = host_make(48);
+	const struct history_question question = { 0 };
+	struct timeline timeline = { 0 };
+	struct diag d = { 0 };
+	unsigned int failed = 0;
+	char obstacle[320];
+	int err;
+
+	(void)state;
+	place_init(&place);
+	snprintf(obstacle, sizeof(obstacle), "%s/history.db.new", place.dir);
+	assert_int_equal(mkdir(obstacle, 0700), 0);
+	history = open_default(&place);
+	host_begin(&host, history);
+	spoil(&place);
+	do {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
+
+		err = history_append(history, interval, &d);
+		failed += err != 0;
+		assert_true(failed < 2 * FAILURES + BACKOFF_MAX);
+		if (failed == FAILURES)
+			assert_int_equal(rmdir(obstacle), 0);
+		if (failed && failed < FAILURES) {
+			assert_true(history_ask(history, &question, &timeline, &d) < 0);
+			assert_true(strlen(d.text) > 0);
+		}
+	} while (err || failed < FAILURES);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
+	timeline_done(&timeline);
+	history_close(history);
+	place_done(&place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tail_is_as_if_appended),
+		cmocka_unit_test(test_tail_alone),
+		cmocka_unit_test(test_tail_that_overlaps),
+		cmocka_unit_test(test_by_call),
+		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_steps_before_the_first),
+		cmocka_unit_test(test_short_rest),
+		cmocka_unit_test(test_new_limits),
+		cmocka_unit_test(test_recovery_that_fails),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
