@@ -49,6 +49,7 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 	struct target_options how = { .follow = config->follow };
 	int err = collector_open(&config->collector, &c->collector, d);
 
+	c->state_dir = config->state_dir;
 	recent_init(&c->recent, config->recent_bytes);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
 		err = collector_add_target(c->collector, config->pids[i], &how, d);
@@ -82,7 +83,7 @@ static void history_reopen(struct counts *c, const struct daemon_config *config)
 	struct history_size size;
 	struct diag d;
 
-	if (history_open(config->state_dir, &config->keep, &c->history, &state, &d)) {
+	if (history_open(c->state_dir, &config->keep, &c->history, &state, &d)) {
 		history_troubled(c, &d);
 		backoff_failed(&c->history_wait);
 		return;

@@ -25,6 +25,7 @@ struct counts {
 	struct snapshot *earlier; /* the one before, until counts_settle() subtracts it; or NULL */
 	enum recent_mark mark;    /* of last */
 	struct recent recent;
+	const char *state_dir;       /* as it was at the start; borrowed */
 	struct history *history;     /* NULL: none is kept */
 	struct backoff history_wait; /* while it cannot be opened */
 	bool history_is_older;       /* it has what was counted before this daemon */
