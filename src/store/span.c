@@ -13,7 +13,7 @@
 #include "store/history_private.h"
 #include "store/tail.h"
 
-/* Rows of all steps together: beyond, an answer would take too much memory. */
+/* Rows of all steps together, of some 500 bytes each: more, and as text, are too much memory. */
 #define MAX_ROWS 24000
 
 /* Steps are numbered from 0; these are outside. */

@@ -123,6 +123,25 @@ def test_since_boot_goes_beyond_the_daemon(live, place):
     assert of_snapshot(again)["calls", "exit_group"]["calls"] == 1
 
 
+def test_questions_write_nothing_and_know_what_is_not_written_yet(live, place):
+    daemon = start_daemon(live, place, "-n", "calls", "--interval", "1h")
+    play(live)
+    wanted = of_snapshot(daemon)
+    assert wanted["calls", "exit_group"]["calls"] == 1
+    assert of_snapshot(daemon, "--since", "BOOT") == wanted
+    assert counts([daemon.get("/v1/snapshot?from=1")]) == wanted
+    assert of_steps(history(daemon)) == wanted
+    daemon.verb("baseline", "save", "monday", "--from", "10m")
+    assert counts([daemon.get("/v1/baselines/monday")]) == wanted
+    lines = daemon.verb("history", "--csv", "--step", "all").splitlines()
+    assert len(lines) == 1 + len(wanted)
+    assert "\n" in daemon.verb("history")
+    assert intervals(daemon) == 0
+    daemon.stop()
+    again = start(live, place)
+    assert of_steps(history(again, "--from", "10m", "--step", "all")) == wanted
+
+
 def test_without_a_daemon_the_file_tells(live, place):
     daemon = start(live, place)
     play(live)

@@ -274,6 +274,7 @@ static struct snapshot *pass_crowd(struct host *host, uint32_t count)
 		builder_take_row(builder, &row);
 		assert_int_equal(builder_add_process(builder, &process, false), 0);
 	}
+	free(steal_ptr(&interval->rows));
 	free(steal_ptr(&interval->processes));
 	interval->nr_processes = 0;
 	assert_int_equal(builder_finish(builder, interval), 0);
