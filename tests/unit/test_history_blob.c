@@ -12,7 +12,7 @@ static void test_histogram(void **state)
 
 	(void)state;
 	for (int i = 0; i < 500; i++) {
-		struct hist hist = { 0 }, copy = { 0 };
+		struct hist hist __cleanup(hist_done) = { 0 }, copy __cleanup(hist_done) = { 0 };
 		size_t nr = random_below(&seed, 20);
 
 		for (size_t j = 0; j < nr; j++)
@@ -24,7 +24,7 @@ static void test_histogram(void **state)
 			assert_int_equal(hist_count(&copy, j), hist_count(&hist, j));
 		/* Cut off anywhere it is another histogram or none, never too much to read. */
 		for (size_t size = 0; size < blob.size; size++) {
-			struct hist part = { 0 };
+			struct hist part __cleanup(hist_done) = { 0 };
 			uint8_t *bytes = malloc(size + 1);
 
 			assert_non_null(bytes);
@@ -41,7 +41,7 @@ static void test_histogram_bytes(void **state)
 {
 	static const uint8_t expected[] = { 1 << 2 | 0, 2 << 2 | 2, 0x93, 0x03, 6 };
 	struct blob blob __cleanup(blob_done) = { 0 };
-	struct hist hist = { 0 };
+	struct hist hist __cleanup(hist_done) = { 0 };
 
 	(void)state;
 	hist_add(&hist, 0, 1);
@@ -94,7 +94,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
-		struct hist hist = { 0 };
+		struct hist hist __cleanup(hist_done) = { 0 };
 
 		assert_int_equal(blob_to_hist(histograms[i].bytes, histograms[i].size, &hist),
 				 -EBADMSG);
