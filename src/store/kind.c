@@ -200,7 +200,7 @@ int kind_name(const struct kind *kind, struct snapshot *snapshot)
 {
 	struct process process = kind_process(kind);
 
-	if (kind->user && !snapshot_user(snapshot, kind->uid) &&
+	if (kind->user &&
 	    id_names_add(&snapshot->users, &snapshot->nr_users, kind->uid, kind->user))
 		return -ENOMEM;
 	return kind->cgroup ? id_names_add(&snapshot->cgroups, &snapshot->nr_cgroups,

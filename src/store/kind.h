@@ -71,7 +71,7 @@ struct kind kind_of(const struct snapshot *snapshot, const struct process *proce
 /* A kind as a process with its serial number; ids of cgroups are those of the kinds. */
 struct process kind_process(const struct kind *kind);
 
-/* Names a kind's user and cgroup in a snapshot; kinds must come by descending id. -ENOMEM. */
+/* Names a kind's user and cgroup in a snapshot; of one uid the first name stays. -ENOMEM. */
 int kind_name(const struct kind *kind, struct snapshot *snapshot);
 
 /* Reads and writes rows of kind; see db.h for the errors. */

@@ -69,9 +69,8 @@ int sum_add_share(struct sum *sum, const struct share *share)
 	if (!place)
 		return -ENOMEM;
 	place->user_ns += share->user_ns;
-	if (sum->by_call)
-		sum->seen += share->processes;
-	else if (share->processes > place->processes)
+	/* How many of all kinds there were at a time nobody has noted. */
+	if (!sum->by_call && share->processes > place->processes)
 		place->processes = share->processes;
 	return 0;
 }
@@ -85,9 +84,6 @@ static void sum_remove_share(struct sum *sum, struct share *share)
 
 void sum_add_interval(struct sum *sum, const struct interval *interval)
 {
-	if (sum->by_call && sum->nr_shares && sum->seen > sum->shares[0].processes)
-		sum->shares[0].processes = sum->seen;
-	sum->seen = 0;
 	if (!sum->nr_intervals++) {
 		sum->first = sum->last = *interval;
 		sum->start_ns = interval->start_ns;

@@ -27,7 +27,6 @@ struct sum {
 	struct builder *builder; /* rows: pid 0, boot_ns = KIND_FIRST + kind; made when needed */
 	struct share *shares;    /* by kind */
 	size_t nr_shares;
-	uint64_t seen; /* by call: processes of what came after the last interval that was added */
 	struct losses losses;
 	uint64_t covered_ns;
 	struct interval first, last; /* in the order in which they were added */
@@ -41,7 +40,7 @@ void sum_done(struct sum *sum);
 int sum_add_row(struct sum *sum, int64_t kind, const struct row *row);
 int sum_add_share(struct sum *sum, const struct share *share);
 
-/* Adds the times and the flags of an interval, whose rows and shares were added before. */
+/* Adds the times and the flags of an interval. */
 void sum_add_interval(struct sum *sum, const struct interval *interval);
 
 /* Where the kinds of a snapshot are looked up. */

@@ -214,7 +214,7 @@ static void test_truncated(void **state)
 	for (size_t size = 0; size < sample.size; size += size % 4096 < 97 ? 31 : 811) {
 		size_t some;
 
-		if (i++ % one_in(7))
+		if (i++ % one_in(4))
 			continue;
 		some = check_bytes(&sample, sample.bytes, size, &set_aside);
 		/* An empty file is a new one. */

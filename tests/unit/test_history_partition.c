@@ -80,7 +80,18 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 	}
 }
 
-/* While all intervals are there, each is in the step in which it ended, and in no other. */
+/* The start of the step that was asked for; a longer interval has begun before that. */
+static int64_t step_from(const struct timeline_step *step, int64_t start_ns, int64_t step_ns)
+{
+	int64_t inside_ns = step->sum ? step->end_ns - 1 : step->start_ns;
+
+	return inside_ns - (inside_ns - start_ns) % step_ns;
+}
+
+/*
+ * While all intervals are there, each is in the step in which it ended, and in no other. Steps that
+ * an interval covers are left out.
+ */
 static void assert_steps(struct history *history, const struct timeline *whole,
 			 const struct ledger *ledger, int64_t step_ns)
 {
@@ -89,7 +100,8 @@ static void assert_steps(struct history *history, const struct timeline *whole,
 
 	ask_must(history, start_ns, whole->steps[0].end_ns, (uint64_t)step_ns, &steps);
 	for (size_t i = 0; i < steps.nr_steps; i++) {
-		int64_t from_ns = start_ns + (int64_t)i * step_ns, to_ns = from_ns + step_ns;
+		int64_t from_ns = step_from(&steps.steps[i], start_ns, step_ns);
+		int64_t to_ns = from_ns + step_ns;
 		const struct timeline part = { .steps = &steps.steps[i], .nr_steps = 1 };
 		uint64_t covered_ns = 0, calls = 0;
 
