@@ -155,7 +155,7 @@ int socket_listen_unix(const char *path, gid_t group, struct diag *d)
 
 void socket_name(int fd, char *buf, size_t size)
 {
-	struct sockaddr_un address;
+	struct sockaddr_un address = { .sun_family = AF_UNSPEC };
 	socklen_t length = sizeof(address);
 	const size_t before = offsetof(struct sockaddr_un, sun_path);
 	size_t name;
