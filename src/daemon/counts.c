@@ -150,7 +150,7 @@ static int counts_add(struct counts *c)
 	return 0;
 }
 
-int counts_settle(struct counts *c)
+static int counts_subtract(struct counts *c)
 {
 	if (!c->earlier)
 		return 0;
@@ -160,12 +160,19 @@ int counts_settle(struct counts *c)
 	return 0;
 }
 
+void counts_settle(struct counts *c)
+{
+	/* What fails is done again: by the next reading, which says so, and by the next one here. */
+	if (!counts_subtract(c))
+		recent_limit(&c->recent);
+}
+
 static int counts_read(struct counts *c, enum recent_mark mark, struct diag *d)
 {
 	struct snapshot *now;
 	int err;
 
-	if (counts_settle(c))
+	if (counts_subtract(c))
 		return diag_oom(d);
 	err = collector_read(c->collector, &now, d);
 	if (err)
@@ -185,7 +192,7 @@ static int counts_read_all(struct counts *c, enum recent_mark mark, struct diag 
 {
 	int err = counts_read(c, mark, d);
 
-	return !err && counts_settle(c) ? diag_oom(d) : err;
+	return !err && counts_subtract(c) ? diag_oom(d) : err;
 }
 
 static int counts_append(struct counts *c, struct diag *d)

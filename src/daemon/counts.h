@@ -81,11 +81,10 @@ void counts_done(struct counts *counts);
 int counts_tick(struct counts *counts, struct diag *d);
 
 /*
- * Does what a reading leaves to do, which nobody who asked for all that was counted has to wait for:
- * its difference from the one before goes to metrics and recent. Returns 0, or -ENOMEM: it is done
- * again before the next reading.
+ * Does what readings leave to do that nobody has to wait for: the difference from the one before
+ * goes to metrics and recent, and recent makes room.
  */
-int counts_settle(struct counts *counts);
+void counts_settle(struct counts *counts);
 
 /* One more reading, as every question makes one: metrics are up to date then. */
 int counts_refresh(struct counts *counts, struct diag *d);

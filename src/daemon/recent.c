@@ -149,11 +149,16 @@ static int recent_join_passing(struct recent *recent)
 		       : 0;
 }
 
+int recent_limit(struct recent *recent)
+{
+	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
+}
+
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)
 {
 	struct recent_part *grown = NULL;
 
-	if (!recent_limit_memory(recent) && !recent_limit_client_marks(recent))
+	if (recent->bytes / 2 <= recent->max_bytes || !recent_limit(recent))
 		grown = reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
 	if (!grown) {
 		snapshot_free(difference);

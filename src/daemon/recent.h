@@ -42,11 +42,15 @@ void recent_done(struct recent *recent);
 /* Forgets everything: the next part need not begin where the last one ended. */
 void recent_clear(struct recent *recent);
 
-/*
- * Takes over a difference, which is freed on failure too. Makes room first: the latest mark that
- * was given out before this one is there until the next. Returns 0 or -ENOMEM.
- */
+/* Takes over a difference, which is freed on failure too. Returns 0 or -ENOMEM. */
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark);
+
+/*
+ * Makes room, as work that nobody has to wait for; without it, recent_add() does so once twice the
+ * memory is taken. The end of the last part stays known. Returns 0, or -ENOMEM: all is as it was,
+ * or more marks than needed are gone.
+ */
+int recent_limit(struct recent *recent);
 
 /* The first part after a mark, nr_parts for the latest mark. False when it is not known any more. */
 bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret);

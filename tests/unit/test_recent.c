@@ -31,6 +31,7 @@ static void add(struct recent *recent, unsigned int mark, unsigned int nr_calls,
 		enum recent_mark kind)
 {
 	assert_int_equal(recent_add(recent, difference_make(mark, nr_calls), kind), 0);
+	assert_int_equal(recent_limit(recent), 0);
 }
 
 /* Calls counted since a mark up to the last one. */
@@ -111,8 +112,12 @@ static void test_last_mark_is_known_to_the_next_question(void **state)
 	(void)state;
 	recent_init(&recent, 1);
 	for (unsigned int i = 1; i <= 20; i++) {
-		add(&recent, i, 50, MARK_GIVEN);
+		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_GIVEN), 0);
 		assert_int_equal(calls_since(&recent, i - 1, i), 50);
+		/* Whether there is time to make room or not. */
+		if (i % 2)
+			assert_int_equal(recent_limit(&recent), 0);
+		assert_true(recent.nr_parts <= 3);
 	}
 	/* All since the last tick is still there: it goes nowhere else. */
 	assert_int_equal(calls_since(&recent, 0, 20), 1000);
