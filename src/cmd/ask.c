@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
+#include "cmd/cmd.h"
 #include "daemon/config.h"
 #include "report/report.h"
 
@@ -65,17 +66,33 @@ static const struct option_def span_defs[] = {
 const struct option_part ask_part = { ask_defs, ARRAY_SIZE(ask_defs) };
 const struct option_part span_part = { span_defs, ARRAY_SIZE(span_defs) };
 
-int ask_options_parse(const struct option_table *table, int argc, char **argv,
-		      struct ask_options *o, int *words, struct diag *d)
-{
-	*o = (struct ask_options){ 0 };
-	*words = option_table_parse(table, argc, argv, o, d);
-	return *words < 0 ? *words : 0;
-}
-
-void ask_options_done(struct ask_options *o)
+static void ask_options_done(struct ask_options *o)
 {
 	options_done(&o->report);
+}
+
+int ask_main(const struct ask_verb *verb, int argc, char **argv)
+{
+	struct ask_options o __cleanup(ask_options_done) = { 0 };
+	struct diag d;
+	int words = option_table_parse(verb->options, argc, argv, &o, &d), status;
+
+	if (words < 0)
+		return cmd_fail(&d);
+	if (o.report.help) {
+		verb->print_help();
+		return STATUS_OK;
+	}
+	options_derive_report(&o.report);
+	status = verb->run(&o, argc - words, argv + words, &d);
+	return status < 0 ? cmd_fail(&d) : status;
+}
+
+int ask_refuse_words(const char *verb, int nr_words, char **words, struct diag *d)
+{
+	return nr_words ? diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option", verb,
+				   words[0])
+			: 0;
 }
 
 const char *ask_socket(const struct ask_options *o)

@@ -26,14 +26,22 @@ extern const struct option_part ask_part;
 /* --from, --to. */
 extern const struct option_part span_part;
 
-/*
- * Reads the options of a verb; words gets the index of the first word that is none. Returns 0, or
- * fills d and returns -errno; ask_options_done() is due in both cases.
- */
-int ask_options_parse(const struct option_table *table, int argc, char **argv,
-		      struct ask_options *ret, int *words, struct diag *d);
+/* A verb that asks. */
+struct ask_verb {
+	const struct option_table *options;
+	void (*print_help)(void);
+	/*
+	 * Gets the words that are no options. Returns 0, an exit status above 0, or -errno with d
+	 * filled.
+	 */
+	int (*run)(const struct ask_options *options, int nr_words, char **words, struct diag *d);
+};
 
-void ask_options_done(struct ask_options *options);
+/* The main function of such a verb: its exit status. */
+int ask_main(const struct ask_verb *verb, int argc, char **argv);
+
+/* For verbs without words: a usage error that names the verb, unless there are none. */
+int ask_refuse_words(const char *verb, int nr_words, char **words, struct diag *d);
 
 const char *ask_socket(const struct ask_options *options);
 

@@ -154,15 +154,7 @@ static int run(const struct ask_options *o, int argc, char **argv, struct diag *
 
 int baseline_main(int argc, char **argv)
 {
-	struct ask_options o __cleanup(ask_options_done);
-	struct diag d;
-	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+	static const struct ask_verb verb = { &option_table, print_help, run };
 
-	if (!err && o.report.help) {
-		print_help();
-		return STATUS_OK;
-	}
-	if (!err)
-		err = run(&o, argc - words, argv + words, &d);
-	return err ? cmd_fail(&d) : STATUS_OK;
+	return ask_main(&verb, argc, argv);
 }

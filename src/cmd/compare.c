@@ -174,48 +174,50 @@ static int write_report(const struct ask_options *o, const struct compare_input 
 		   : 0;
 }
 
-static int run(const struct ask_options *o, char **words, bool *ret_failed, struct diag *d)
+static int check(const struct ask_options *o, int nr_words, struct diag *d)
+{
+	if (nr_words != 2)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"compare: give two of baseline, saved snapshot, span and now; "
+				"'bpftruss compare --help' tells more");
+	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--by: threads and first arguments are not compared");
+	return 0;
+}
+
+static int compare(const struct ask_options *o, const struct compare_input *input, struct diag *d)
+{
+	struct compare_view view __cleanup(compare_view_done) = { 0 };
+	int err;
+
+	if (compare_view_make(input, &o->report.table, &view))
+		return diag_oom(d);
+	err = write_report(o, input, &view, d);
+	return err ?: view.failed ? STATUS_REGRESSION : STATUS_OK;
+}
+
+static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
 	struct asked_snapshot a __cleanup(asked_snapshot_done) = { 0 };
 	struct asked_snapshot b __cleanup(asked_snapshot_done) = { 0 };
-	struct compare_view view __cleanup(compare_view_done) = { 0 };
-	int err = side_get(words[0], o, &a, d);
+	struct compare_input input = { .fail_over = o->fail_over };
+	int err = check(o, nr_words, d);
 
+	if (!err)
+		err = side_get(words[0], o, &a, d);
 	if (!err)
 		err = side_get(words[1], o, &b, d);
 	if (err)
 		return err;
-	const struct compare_input input = { { words[0], a.snapshot },
-					     { words[1], b.snapshot },
-					     o->fail_over };
-
-	if (compare_view_make(&input, &o->report.table, &view))
-		return diag_oom(d);
-	*ret_failed = view.failed > 0;
-	return write_report(o, &input, &view, d);
+	input.a = (struct compare_source){ words[0], a.snapshot };
+	input.b = (struct compare_source){ words[1], b.snapshot };
+	return compare(o, &input, d);
 }
 
 int compare_main(int argc, char **argv)
 {
-	struct ask_options o __cleanup(ask_options_done);
-	bool failed = false;
-	struct diag d;
-	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+	static const struct ask_verb verb = { &option_table, print_help, run };
 
-	if (!err && o.report.help) {
-		print_help();
-		return STATUS_OK;
-	}
-	if (!err && argc - words != 2)
-		err = diag_set(&d, DIAG_USAGE, EINVAL,
-			       "compare: give two of baseline, saved snapshot, span and now; "
-			       "'bpftruss compare --help' tells more");
-	if (!err && o.report.table.keys & (GROUP_TID | GROUP_ARG0))
-		err = diag_set(&d, DIAG_USAGE, EINVAL,
-			       "--by: threads and first arguments are not compared");
-	if (!err)
-		err = run(&o, argv + words, &failed, &d);
-	if (err)
-		return cmd_fail(&d);
-	return failed ? STATUS_REGRESSION : STATUS_OK;
+	return ask_main(&verb, argc, argv);
 }

@@ -175,12 +175,14 @@ static int write_report(const struct ask_options *o, const struct timeline *time
 		   : 0;
 }
 
-static int run(const struct ask_options *o, struct diag *d)
+static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	struct history_question question;
-	int err = question_make(o, &question, d);
+	int err = ask_refuse_words("history", nr_words, words, d);
 
+	if (!err)
+		err = question_make(o, &question, d);
 	if (!err)
 		err = history_get(o, &question, &timeline, d);
 	if (err)
@@ -192,18 +194,7 @@ static int run(const struct ask_options *o, struct diag *d)
 
 int history_main(int argc, char **argv)
 {
-	struct ask_options o __cleanup(ask_options_done);
-	struct diag d;
-	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+	static const struct ask_verb verb = { &option_table, print_help, run };
 
-	if (!err && o.report.help) {
-		print_help();
-		return STATUS_OK;
-	}
-	if (!err && words < argc)
-		err = diag_set(&d, DIAG_USAGE, EINVAL, "history: \"%.100s\" is no option",
-			       argv[words]);
-	if (!err)
-		err = run(&o, &d);
-	return err ? cmd_fail(&d) : STATUS_OK;
+	return ask_main(&verb, argc, argv);
 }

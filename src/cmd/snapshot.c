@@ -142,15 +142,17 @@ static int report(const struct options *o, const struct ipc_reply *reply, struct
 	return output_report(&output, o, asked.snapshot, d);
 }
 
-static int run(const struct ask_options *o, struct diag *d)
+static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
 	struct ipc_target target __cleanup(ipc_target_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-	int err = 0;
+	int err = ask_refuse_words("snapshot", nr_words, words, d);
 
 	ipc_target_init(&target, "/v1/snapshot");
 	ask_add_targets(&target, o);
-	if (o->since)
+	if (!err)
+		err = check(o, d);
+	if (!err && o->since)
 		err = add_since(&target, o->since, d);
 	if (!err)
 		err = ask(o, IPC_GET, &target, &reply, d);
@@ -159,23 +161,7 @@ static int run(const struct ask_options *o, struct diag *d)
 
 int snapshot_main(int argc, char **argv)
 {
-	struct ask_options o __cleanup(ask_options_done);
-	struct diag d;
-	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+	static const struct ask_verb verb = { &option_table, print_help, run };
 
-	if (!err && o.report.help) {
-		print_help();
-		return STATUS_OK;
-	}
-	if (!err && words < argc)
-		err = diag_set(&d, DIAG_USAGE, EINVAL,
-			       "snapshot: \"%.100s\" is no option; -n %.100s takes processes of "
-			       "that name",
-			       argv[words], argv[words]);
-	options_derive_report(&o.report);
-	if (!err)
-		err = check(&o, &d);
-	if (!err)
-		err = run(&o, &d);
-	return err ? cmd_fail(&d) : STATUS_OK;
+	return ask_main(&verb, argc, argv);
 }

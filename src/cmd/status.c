@@ -39,14 +39,14 @@ static void print_help(void)
 	puts("\nExit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");
 }
 
-static int run(const struct ask_options *o, struct diag *d)
+static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
 	struct ipc_target target __cleanup(ipc_target_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-	int err;
+	int err = ask_refuse_words("status", nr_words, words, d);
 
 	ipc_target_init(&target, "/v1/status");
-	err = ask(o, IPC_GET, &target, &reply, d);
+	err = err ?: ask(o, IPC_GET, &target, &reply, d);
 	if (err)
 		return err;
 	if (o->report.format != FORMAT_JSON)
@@ -57,18 +57,7 @@ static int run(const struct ask_options *o, struct diag *d)
 
 int status_main(int argc, char **argv)
 {
-	struct ask_options o __cleanup(ask_options_done);
-	struct diag d;
-	int words, err = ask_options_parse(&option_table, argc, argv, &o, &words, &d);
+	static const struct ask_verb verb = { &option_table, print_help, run };
 
-	if (!err && o.report.help) {
-		print_help();
-		return STATUS_OK;
-	}
-	if (!err && words < argc)
-		err = diag_set(&d, DIAG_USAGE, EINVAL, "status: \"%.100s\" is no option",
-			       argv[words]);
-	if (!err)
-		err = run(&o, &d);
-	return err ? cmd_fail(&d) : STATUS_OK;
+	return ask_main(&verb, argc, argv);
 }

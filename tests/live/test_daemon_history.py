@@ -9,25 +9,12 @@ import sqlite3
 import pytest
 
 from daemons import start_daemon
+from faults import counts
 from harness import run, until
-
-FIELDS = ("calls", "errors", "interrupted", "no_return", "untimed", "wall_ns")
 
 
 def history(daemon, *options):
     return json.loads(daemon.verb("history", "--json", *options))
-
-
-def counts(reports):
-    """By program and call, of snapshots; None: a step in which nothing was counted."""
-    total = {}
-    for row in (row for report in reports if report for row in report["rows"]):
-        entry = total.setdefault((row["comm"], row["syscall"]), dict.fromkeys(FIELDS, 0))
-        for field in FIELDS:
-            entry[field] += row[field] or 0
-        for low, _, count in row["histogram"]:
-            entry[low] = entry.get(low, 0) + count
-    return total
 
 
 def of_steps(timeline):
