@@ -609,8 +609,7 @@ static void test_migration(void **state)
 		"ALTER TABLE thing ADD COLUMN b INTEGER; UPDATE thing SET b = 10 * a;",
 		"ALTER TABLE thing RENAME COLUMN b TO c;",
 	};
-	static const char *const broken[] = { steps[0], steps[1],
-					      "INSERT INTO nothing VALUES (1)" };
+	const char *const broken[] = { steps[0], steps[1], "INSERT INTO nothing VALUES (1)" };
 	const struct place *place = *state;
 	struct db *db;
 	sqlite3_stmt *row;
