@@ -309,7 +309,7 @@ SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame test_metric
 
 check-readers: all $(SAMPLERS) ## what pprof, browsers, `make install` make of our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
-	$(Q)for test in $^; do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
+	$(Q)for test in $(SAMPLERS); do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
 	$(Q)O=$(abspath $(O)) SAMPLES_DIR=$(abspath $(SAMPLES)) python3 -m pytest -q -rs tests/readers
 
 test: check check-readers check-live lint ## all tests

@@ -92,6 +92,7 @@ static void test_live_kept(void **state)
 	int fd __cleanup(closep) = listen_on(fixture->path, &d);
 	struct stat before, after;
 
+	assert_true(fd >= 0);
 	assert_int_equal(lstat(fixture->path, &before), 0);
 	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
 	assert_non_null(strstr(d.text, "another daemon answers on"));
