@@ -78,13 +78,17 @@ static void timer_drain(int fd)
 		return;
 }
 
+/* An interval belongs to the step of an answer in which it ends: that must not be the next one. */
+#define TICK_EARLY_NS (20 * NS_PER_MS)
+
 /* Intervals end at whole multiples of their length, so that minutes are those of the clock. */
 static void tick_arm(struct daemon *daemon)
 {
 	uint64_t interval = daemon->config->interval_ns;
 	uint64_t left = interval - (uint64_t)clock_real_ns() % interval;
 
-	timer_arm(daemon->tick, left < interval / 4 ? left + interval : left, 0);
+	/* Intervals are a second at least. */
+	timer_arm(daemon->tick, (left < interval / 4 ? left + interval : left) - TICK_EARLY_NS, 0);
 }
 
 static void on_tick(void *closure)
