@@ -145,7 +145,8 @@ int ask_add_span(struct ipc_target *target, const struct ask_options *o, struct 
 				"begin");
 	if (from)
 		ask_add_number(target, "from", from);
-	if (to)
+	/* Without an end, it is when the daemon answers. */
+	if (to && to < now)
 		ask_add_number(target, "to", to);
 	return 0;
 }

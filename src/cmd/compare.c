@@ -62,14 +62,16 @@ static void print_help(void)
 /* A span of the daemon's history. */
 static int target_span(const char *text, struct ipc_target *target, struct diag *d)
 {
-	int64_t from, to;
-	int err = span_parse("compare", text, clock_real_ns(), &from, &to, d);
+	int64_t now = clock_real_ns(), from, to;
+	int err = span_parse("compare", text, now, &from, &to, d);
 
 	if (err)
 		return err;
 	ipc_target_init(target, "/v1/snapshot");
 	ask_add_number(target, "from", from);
-	ask_add_number(target, "to", to);
+	/* Without an end, it is when the daemon answers. */
+	if (to < now)
+		ask_add_number(target, "to", to);
 	return 0;
 }
 

@@ -329,6 +329,9 @@ static int read_config_dir(struct daemon_options *o, int *errors, struct diag *d
 	int count = scandir(CONFIG_DIR, &entries, is_config, alphasort), err = 0;
 	char path[sizeof(CONFIG_DIR) + 1 + sizeof(entries[0]->d_name)];
 
+	if (count < 0 && errno != ENOENT)
+		return diag_set(d, DIAG_USAGE, errno, "cannot read %s: %s", CONFIG_DIR,
+				strerror(errno));
 	for (int i = 0; i < count; i++) {
 		snprintf(path, sizeof(path), "%s/%s", CONFIG_DIR, entries[i]->d_name);
 		if (!err)
@@ -346,7 +349,9 @@ static int read_files(struct daemon_options *o, struct diag *d)
 	if (o->config_file) {
 		err = read_file(o, o->config_file, &errors, d);
 	} else {
-		err = access(DEFAULT_CONFIG, F_OK) ? 0 : read_file(o, DEFAULT_CONFIG, &errors, d);
+		err = access(DEFAULT_CONFIG, F_OK) && errno == ENOENT
+			      ? 0
+			      : read_file(o, DEFAULT_CONFIG, &errors, d);
 		if (!err)
 			err = read_config_dir(o, &errors, d);
 	}

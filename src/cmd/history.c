@@ -90,6 +90,9 @@ static int question_make(const struct ask_options *o, struct history_question *r
 	if (err)
 		return err;
 	ret->step_ns = step_to_fit((uint64_t)(ret->to_ns - ret->from_ns));
+	/* Without an end, it is when the daemon answers. */
+	if (ret->to_ns >= now)
+		ret->to_ns = 0;
 	if (!o->step)
 		return 0;
 	ret->step_ns = 0;
@@ -106,8 +109,7 @@ static int history_from_daemon(const struct ask_options *o, const struct history
 	ipc_target_init(&target, "/v1/history");
 	ask_add_targets(&target, o);
 	ask_add_number(&target, "from", question->from_ns);
-	/* Without an end, it is when the daemon answers. */
-	if (o->to)
+	if (question->to_ns)
 		ask_add_number(&target, "to", question->to_ns);
 	if (question->by_call)
 		ipc_target_add(&target, "sum", "call");
@@ -140,7 +142,8 @@ static int history_get(const struct ask_options *o, const struct history_questio
 	err = history_from_file(o, question, ret, d);
 	if (!err)
 		fputs("bpftruss: no daemon runs: this is what it has left in its file\n", stderr);
-	else
+	/* Where none ever ran, or is not ours to read, that there is none says more. */
+	else if (!o->state_dir && (err == -ENOENT || err == -EACCES))
 		*d = nobody;
 	return err;
 }

@@ -107,12 +107,15 @@ static void history_reopen(struct counts *c, const struct daemon_config *config)
 
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
-	if (!config->history)
+	if (!config->history) {
 		history_close(steal_ptr(&c->history));
-	else if (c->history)
+		backoff_done(&c->history_wait);
+		c->history_trouble[0] = 0;
+	} else if (c->history) {
 		history_set_options(c->history, &config->keep);
-	else
+	} else {
 		history_reopen(c, config);
+	}
 }
 
 void counts_retry_history(struct counts *c, const struct daemon_config *config)
@@ -121,13 +124,21 @@ void counts_retry_history(struct counts *c, const struct daemon_config *config)
 		history_reopen(c, config);
 }
 
+/* Nothing is known any more of any span that ends before now. */
+static void counts_forget(struct counts *c)
+{
+	recent_clear(&c->recent);
+	/* What comes is in the history all the same; what went is a hole before it. */
+	c->tick_mark = c->last->end_mono_ns;
+}
+
 /* Readings that contradict each other end what can be told of the time before. */
 static int counts_begin_anew(struct counts *c)
 {
 	log_line(LOG_ERR, "two readings contradict each other: spans that begin before now are not "
 			  "known any more, and /metrics lacks this one; what was counted since the "
 			  "start is right");
-	recent_clear(&c->recent);
+	counts_forget(c);
 	return 0;
 }
 
@@ -146,7 +157,7 @@ static int counts_add(struct counts *c)
 	}
 	/* It has freed what it could not keep. */
 	if (recent_add(&c->recent, difference, c->mark))
-		recent_clear(&c->recent);
+		counts_forget(c);
 	return 0;
 }
 
@@ -218,8 +229,11 @@ int counts_tick(struct counts *c, struct diag *d)
 	struct diag why;
 	int err = counts_read_all(c, MARK_TICK, d);
 
-	if (err)
+	if (err) {
+		/* If it was read, no interval ends there. */
+		c->mark = MARK_PASSING;
 		return err;
+	}
 	if (c->history) {
 		if (counts_append(c, &why))
 			history_troubled(c, &why);
@@ -257,11 +271,13 @@ static int answer_recent(struct counts *c, size_t first, const struct process_fi
 	return err;
 }
 
-int counts_tail(const struct counts *c, struct snapshot **ret)
+int counts_tail(struct counts *c, struct snapshot **ret)
 {
 	size_t first;
 
 	*ret = NULL;
+	if (counts_subtract(c))
+		return -ENOMEM;
 	if (!recent_find(&c->recent, c->tick_mark, &first) || first == c->recent.nr_parts)
 		return 0;
 	return recent_sum(&c->recent, first, c->last, ret);
@@ -286,7 +302,9 @@ static int answer_history(struct counts *c, const struct counts_question *questi
 	if (question->since == SINCE_BOOT)
 		asked.boot_id = c->last->boot_id;
 	else
-		asked.from_ns = c->last->end_ns - (int64_t)question->ns;
+		asked.from_ns = (int64_t)question->ns < c->last->end_ns
+					? c->last->end_ns - (int64_t)question->ns
+					: 1;
 	err = history_ask(c->history, &asked, &timeline, d);
 	if (err)
 		return err;
@@ -318,7 +336,7 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	if (question->ns <= now && recent_find_before(&c->recent, now - question->ns, &first))
 		return answer_recent(c, first, &question->filter, ret, d);
 	/* The daemon is younger than that, and nobody else has been there, or knew of pids. */
-	if (!c->recent.has_forgotten &&
+	if ((!c->recent.has_forgotten || question->ns >= c->last->elapsed_ns) &&
 	    (!c->history || !c->history_is_older || question->filter.nr_pids))
 		return answer_filtered(c->last, &question->filter, ret, d);
 	return answer_history(c, question, ret, d);

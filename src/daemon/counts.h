@@ -73,7 +73,7 @@ void counts_retry_history(struct counts *counts, const struct daemon_config *con
  * What came since the last interval of the history, as of the last reading, owned by the caller;
  * NULL: nothing, or it is not known. Returns 0 or -ENOMEM.
  */
-int counts_tail(const struct counts *counts, struct snapshot **ret);
+int counts_tail(struct counts *counts, struct snapshot **ret);
 
 void counts_done(struct counts *counts);
 

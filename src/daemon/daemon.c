@@ -149,7 +149,7 @@ static bool collectors_differ(const struct collector_options *a, const struct co
 	       a->max_errnos != b->max_errnos || a->max_stacks != b->max_stacks ||
 	       a->keep_exited != b->keep_exited || a->stacks != b->stacks ||
 	       a->kernel_stacks != b->kernel_stacks || a->inlines != b->inlines ||
-	       a->debuginfod != b->debuginfod;
+	       a->debuginfod != b->debuginfod || a->verbose != b->verbose;
 }
 
 static bool metrics_differ(const struct metrics_options *a, const struct metrics_options *b)
@@ -172,7 +172,7 @@ static void log_fixed(const struct daemon *daemon, const struct daemon_config *n
 	    collectors_differ(&first->collector, &new->collector) ||
 	    metrics_differ(&first->metrics, &new->metrics))
 		log_line(LOG_WARNING,
-			 "reload: socket, state-dir, group and what is in [targets], "
+			 "reload: socket, state-dir, group, verbose and what is in [targets], "
 			 "[tables] and [metrics] change only when the daemon is started "
 			 "anew");
 }
@@ -183,7 +183,7 @@ static void daemon_apply(struct daemon *daemon, const struct daemon_config *conf
 	daemon->service.config = config;
 	daemon->counts.recent.max_bytes = config->recent_bytes;
 	counts_open_history(&daemon->counts, config);
-	budget_set(&daemon->budget, config->budget_percent, config->collector.stacks,
+	budget_set(&daemon->budget, config->budget_percent, daemon->first->collector.stacks,
 		   daemon->counts.collector);
 	tick_arm(daemon);
 }

@@ -15,6 +15,9 @@
 /* A day of minutes, and the marks of clients. */
 #define MAX_PARTS (1440 + MAX_CLIENT_MARKS)
 
+/* Each takes milliseconds when parts are large. */
+#define JOINS_AT_ONCE 4
+
 /* What malloc() adds to each piece. */
 #define PIECE_BYTES 16
 
@@ -132,7 +135,8 @@ static int recent_limit_memory(struct recent *recent)
 		part_remove(recent, 0);
 		recent->has_forgotten = true;
 	}
-	while (recent->bytes > recent->max_bytes && recent->nr_parts > 1) {
+	for (int i = 0;
+	     i < JOINS_AT_ONCE && recent->bytes > recent->max_bytes && recent->nr_parts > 1; i++) {
 		if (part_join_next(recent, 0))
 			return -ENOMEM;
 	}

@@ -172,13 +172,20 @@ static struct request_cost *cost_find(struct ipc_server *server, const char *pat
 
 static void answer_too_busy(struct ipc_server *server, struct ipc_answer *answer)
 {
-	const size_t half = server->options.max_pending_bytes / 2;
-
-	connections_make_room(server, answer->size > half ? answer->size : half);
 	free(answer->body);
 	server->counts.refused++;
 	ipc_answer_error(answer, MHD_HTTP_SERVICE_UNAVAILABLE,
 			 "too many clients ask for too much: ask again in a second");
+}
+
+/* Those who do not take theirs give way, once a run: what they held is free only after it. */
+static void make_room(struct ipc_server *server, size_t size)
+{
+	const size_t half = server->options.max_pending_bytes / 2;
+
+	if (!server->made_room)
+		connections_make_room(server, size > half ? size : half);
+	server->made_room = true;
 }
 
 static void request_answer(struct connection *connection, const struct ipc_request *request,
@@ -189,7 +196,12 @@ static void request_answer(struct connection *connection, const struct ipc_reque
 	const uint64_t start_ns = clock_mono_ns();
 
 	/* Before the handler has worked for nothing. */
-	if (is_too_much(server, cost->bytes) || is_too_long(server, cost->ns)) {
+	if (is_too_much(server, cost->bytes)) {
+		make_room(server, cost->bytes);
+		answer_too_busy(server, answer);
+		return;
+	}
+	if (is_too_long(server, cost->ns)) {
 		answer_too_busy(server, answer);
 		return;
 	}
@@ -198,8 +210,10 @@ static void request_answer(struct connection *connection, const struct ipc_reque
 	cost->ns = clock_mono_ns() - start_ns;
 	server->busy_ns += cost->ns;
 	connections_forgive(server, connection, cost->ns);
-	if (is_too_much(server, answer->size))
+	if (is_too_much(server, answer->size)) {
+		make_room(server, answer->size);
 		answer_too_busy(server, answer);
+	}
 }
 
 enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const char *path,

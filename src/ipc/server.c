@@ -334,6 +334,7 @@ void ipc_server_run(struct ipc_server *server)
 	unsigned int before;
 
 	server->busy_ns = 0;
+	server->made_room = false;
 	deadlines_look(server);
 	/*
 	 * A server that was full looks at its listener again in the run after a client has left. The

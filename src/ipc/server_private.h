@@ -39,6 +39,7 @@ struct ipc_server {
 	struct connection *connections;
 	uint64_t next_look_ns; /* at the deadlines of connections; none is earlier */
 	uint64_t busy_ns;      /* in the handler, in this run */
+	bool made_room;        /* in this run: the slowest were cut off */
 	struct request_cost costs[NR_COSTS];
 	bool over_tcp;
 };
