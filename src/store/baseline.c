@@ -354,19 +354,28 @@ static int row_to_snapshot(struct db *db, const struct baseline_row *row, struct
 	return sum_finish(&sum, &kinds, &run, &load->snapshot);
 }
 
+/* All rows, and the one that is meant; NULL: there is none. */
+static int rows_read_named(struct db *db, struct load *load, struct baseline_rows *rows,
+			   const struct baseline_row **ret)
+{
+	int err = rows_read(db, rows);
+
+	if (err)
+		return err;
+	*ret = rows_find(rows, load->name);
+	load->absent = !*ret;
+	return 0;
+}
+
 static int read_load(struct history *history, void *closure)
 {
 	struct baseline_rows rows __cleanup(rows_done) = { 0 };
 	const struct baseline_row *row;
 	struct load *load = closure;
-	int err = rows_read(history->db, &rows);
+	int err = rows_read_named(history->db, load, &rows, &row);
 
-	if (err)
+	if (err || !row)
 		return err;
-	row = rows_find(&rows, load->name);
-	load->absent = !row;
-	if (!row)
-		return 0;
 	err = row_to_snapshot(history->db, row, load);
 	/* The rest of the file may be in order. */
 	load->damaged = err == -EUCLEAN;
@@ -401,13 +410,9 @@ static int change_remove(struct history *history, void *closure)
 	struct baseline_rows rows __cleanup(rows_done) = { 0 };
 	const struct baseline_row *row;
 	struct load *load = closure;
-	int err = rows_read(history->db, &rows);
+	int err = rows_read_named(history->db, load, &rows, &row);
 
-	if (err)
-		return err;
-	row = rows_find(&rows, load->name);
-	load->absent = !row;
-	return row ? row_remove(history->db, row->id) : 0;
+	return err || !row ? err : row_remove(history->db, row->id);
 }
 
 int baseline_remove(struct history *history, const char *name, struct diag *d)

@@ -74,6 +74,27 @@ static inline void place_done(struct place *place)
 	assert_int_equal(rmdir(place->dir), 0);
 }
 
+/* A test with a place of its own as its state. */
+#define PLACE_TEST(function) \
+	cmocka_unit_test_setup_teardown(function, place_set_up, place_tear_down)
+
+static inline int place_set_up(void **state)
+{
+	struct place *place = malloc(sizeof(*place));
+
+	assert_non_null(place);
+	place_init(place);
+	*state = place;
+	return 0;
+}
+
+static inline int place_tear_down(void **state)
+{
+	place_done(*state);
+	free(*state);
+	return 0;
+}
+
 /* Opens what must open; a sentence says why it does not. */
 static inline struct history *open_with(const struct place *place,
 					const struct history_options *options,
@@ -216,6 +237,18 @@ static inline void append_must(struct history *history, const struct snapshot *i
 
 	if (history_append(history, interval, &d))
 		fail_msg("%s", d.text);
+}
+
+/* So many minutes of a host, of which nothing more is to be known. */
+static inline void append_minutes(struct history *history, struct host *host, int minutes,
+				  unsigned int nr_rows)
+{
+	for (int i = 0; i < minutes; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval =
+			host_pass(host, MINUTE, nr_rows);
+
+		append_must(history, interval);
+	}
 }
 
 /* Rows by the number in a kind's name as pid: what two sums of different origin can agree on. */

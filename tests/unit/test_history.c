@@ -1,29 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The history gives back what it was given: whole, in steps, over restarts, and in its baselines. */
+/* The history gives back what it was given: whole, in steps and over restarts. */
 #include "history_fixture.h"
 
-#include <sqlite3.h>
-
-#include "store/db.h"
-#include "store/meta.h"
-#include "store/schema.h"
-
-static int set_up(void **state)
-{
-	struct place *place = malloc(sizeof(*place));
-
-	assert_non_null(place);
-	place_init(place);
-	*state = place;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	place_done(*state);
-	free(*state);
-	return 0;
-}
+#include "store/kind.h"
 
 static void test_round_trip(void **state)
 {
@@ -271,11 +250,7 @@ static void test_retired_is_a_gap(void **state)
 	struct timeline timeline;
 	struct history_size size;
 
-	for (int i = 0; i < 6 * 60; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 1);
-
-		append_must(history, interval);
-	}
+	append_minutes(history, &host, 6 * 60, 1);
 	assert_int_equal(history_size(history, &size), 0);
 	assert_true(size.first_ns >= NEW_YEAR + 2 * HOUR);
 	assert_true(size.first_ns <= NEW_YEAR + 4 * HOUR);
@@ -295,11 +270,7 @@ static void test_size_is_bounded(void **state)
 	struct history_size size;
 	struct timeline timeline;
 
-	for (int i = 0; i < 24 * 60; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 25);
-
-		append_must(history, interval);
-	}
+	append_minutes(history, &host, 24 * 60, 25);
 	assert_int_equal(history_size(history, &size), 0);
 	/* The log may be as large as it gets between two checkpoints. */
 	assert_in_range(size.bytes, MAX / 2, MAX + (2 << 20));
@@ -505,213 +476,24 @@ static void test_questions_without_answer(void **state)
 }
 
 /* A reader sees what is written while it has the file open, and does not stop the writer. */
-static void test_reader_and_writer(void **state)
-{
-	const struct history_options read_only = { .read_only = true };
-	__cleanup(history_closep) struct history *writer = open_default(*state);
-	__cleanup(history_closep) struct history *reader = NULL;
-	struct history *second = NULL;
-	struct history_state opened;
-	struct host host = host_make(14);
-	struct timeline timeline;
-	struct diag d = { 0 };
-
-	reader = open_with(*state, &read_only, &opened);
-	for (int i = 1; i < 30; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
-
-		append_must(writer, interval);
-		ask_must(reader, 0, 0, 0, &timeline);
-		assert_int_equal(timeline.steps[0].covered_ns, i * MINUTE);
-		timeline_done(&timeline);
-		assert_int_equal(history_append(reader, interval, &d), -EROFS);
-	}
-	assert_int_equal(history_open(((struct place *)*state)->dir, &(struct history_options){ 0 },
-				      &second, &opened, &d),
-			 -EBUSY);
-	assert_non_null(strstr(d.text, "another bpftruss"));
-}
-
-static void assert_refused(const char *dir, int err)
-{
-	const struct history_options options = { 0 };
-	struct history *history = NULL;
-	struct history_state state;
-	struct diag d = { 0 };
-
-	assert_int_equal(history_open(dir, &options, &history, &state, &d), err);
-	assert_true(strlen(d.text) > 0);
-}
-
-static void test_directory(void **state)
-{
-	const struct place *place = *state;
-	char path[300];
-
-	assert_refused("/nonexistent/history", -ENOENT);
-	assert_int_equal(chmod(place->dir, 0750), 0);
-	assert_refused(place->dir, -EPERM);
-	assert_int_equal(chmod(place->dir, 0700), 0);
-	snprintf(path, sizeof(path), "%s/link", place->dir);
-	assert_int_equal(symlink(place->dir, path), 0);
-	/* The kernel says that a link is no directory. */
-	assert_refused(path, -ENOTDIR);
-	assert_int_equal(symlink("/etc/passwd", place->file), 0);
-	assert_refused(place->dir, -ELOOP);
-	assert_int_equal(unlink(place->file), 0);
-	assert_int_equal(mkfifo(place->file, 0600), 0);
-	assert_refused(place->dir, -EINVAL);
-}
-
-static void set_version(const struct place *place, int version)
-{
-	sqlite3 *handle;
-	char sql[160];
-
-	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
-	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
-	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(handle);
-}
-
-/* One that a newer program wrote is left alone; a version that is a flipped bit is damage. */
-static void test_newer_version(void **state)
-{
-	const struct place *place = *state;
-	struct history_state opened;
-	struct host host = host_make(15);
-	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct db *db;
-
-	append_must(history, interval);
-	history_close(steal_ptr(&history));
-	set_version(place, schema_version + 1);
-	history = open_with(place, &(struct history_options){ 0 }, &opened);
-	assert_true(opened.set_aside);
-	assert_int_equal(opened.intervals_kept, 1);
-	assert_int_equal(opened.intervals_lost, 0);
-	history_close(steal_ptr(&history));
-	set_version(place, schema_version + 1);
-	assert_int_equal(db_open(place->file, DB_WRITE, &db), 0);
-	assert_int_equal(meta_write(db, "schema_version", schema_version + 1), 0);
-	db_close(db);
-	assert_refused(place->dir, -ENOTSUP);
-}
-
-/* An old file goes through all steps or, when one fails, stays what it was. */
-static void test_migration(void **state)
-{
-	static const char *const steps[] = {
-		"CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL,"
-		"	checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
-		"CREATE TABLE thing (a INTEGER); INSERT INTO thing VALUES (7);",
-		"ALTER TABLE thing ADD COLUMN b INTEGER; UPDATE thing SET b = 10 * a;",
-		"ALTER TABLE thing RENAME COLUMN b TO c;",
-	};
-	const char *const broken[] = { steps[0], steps[1], "INSERT INTO nothing VALUES (1)" };
-	const struct place *place = *state;
-	struct db *db;
-	sqlite3_stmt *row;
-	int64_t version;
-
-	close(open(place->file, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(db_open(place->file, DB_WRITE, &db), 0);
-	assert_int_equal(schema_migrate(db, steps, 1), 0);
-	assert_int_equal(schema_migrate(db, broken, 3), -EBADMSG);
-	assert_int_equal(db_number(db, SCHEMA_VERSION, &version), 0);
-	assert_int_equal(version, 1);
-	assert_int_equal(schema_migrate(db, steps, 3), 0);
-	assert_int_equal(schema_migrate(db, steps, 3), 0);
-	assert_int_equal(db_number(db, SCHEMA_VERSION, &version), 0);
-	assert_int_equal(version, 3);
-	assert_int_equal(schema_migrate(db, steps, 2), -ENOTSUP);
-	assert_int_equal(sqlite3_prepare_v2(db->handle, "SELECT a, c FROM thing", -1, &row, NULL),
-			 SQLITE_OK);
-	assert_int_equal(db_next(row), 1);
-	assert_int_equal(sqlite3_column_int64(row, 0), 7);
-	assert_int_equal(sqlite3_column_int64(row, 1), 70);
-	sqlite3_finalize(row);
-	db_close(db);
-}
-
-static void test_baselines(void **state)
-{
-	const struct history_options options = { .keep_ns = { MINUTE, MINUTE, MINUTE } };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
-	struct host host = host_make(16);
-	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 50);
-	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
-	__cleanup(freep) struct baseline *list = NULL;
-	struct timeline timeline, same = { 0 };
-	struct timeline_step nothing = { 0 }, step = { 0 };
-	struct expected expected = expected_make();
-	struct diag d;
-	size_t count;
-
-	append_must(history, interval);
-	expected_add(&expected, interval);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d), 0);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d),
-			 -EEXIST);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], true, &d), 0);
-	assert_int_equal(baseline_save(history, "other", &timeline.steps[0], false, &d), 0);
-	assert_int_equal(baseline_save(history, "../x", &timeline.steps[0], false, &d), -EINVAL);
-	assert_int_equal(baseline_save(history, "", &timeline.steps[0], false, &d), -EINVAL);
-	assert_int_equal(baseline_save(history, "none", &nothing, false, &d), -ENODATA);
-	timeline_done(&timeline);
-	assert_int_equal(baseline_remove(history, "other", &d), 0);
-	assert_int_equal(baseline_remove(history, "other", &d), -ENOENT);
-	/* Retention takes all but the baseline. */
-	for (int i = 0; i < 5; i++) {
-		__cleanup(snapshot_freep) struct snapshot *late = host_pass(&host, DAY, 1);
-
-		append_must(history, late);
-	}
-	history_close(steal_ptr(&history));
-	history = open_default(*state);
-	assert_int_equal(baseline_list(history, &list, &count, &d), 0);
-	assert_int_equal(count, 1);
-	assert_string_equal(list[0].name, "quiet-1.0");
-	assert_int_equal(list[0].start_ns, NEW_YEAR);
-	assert_int_equal(list[0].end_ns, NEW_YEAR + MINUTE);
-	assert_int_equal(list[0].covered_ns, MINUTE);
-	assert_int_equal(baseline_load(history, "quiet-1.0", &loaded, &d), 0);
-	assert_string_equal(loaded->host, "web-1");
-	step.sum = loaded;
-	step.covered_ns = loaded->elapsed_ns;
-	same.steps = &step;
-	same.nr_steps = 1;
-	expected_check(&expected, &same);
-	assert_int_equal(baseline_load(history, "absent", &loaded, &d), -ENOENT);
-}
-
 int main(void)
 {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),
-		TEST(test_names),
-		TEST(test_unusual_kinds),
-		TEST(test_too_many_kinds),
-		TEST(test_percentiles),
-		TEST(test_rollups_and_retention),
-		TEST(test_retired_is_a_gap),
-		TEST(test_size_is_bounded),
-		TEST(test_runs_and_boots),
-		TEST(test_of_one_boot),
-		TEST(test_clock_steps),
-		TEST(test_clock_and_retention),
-		TEST(test_hole_in_a_run),
-		TEST(test_filter),
-		TEST(test_questions_without_answer),
-		TEST(test_reader_and_writer),
-		TEST(test_directory),
-		TEST(test_newer_version),
-		TEST(test_migration),
-		TEST(test_baselines),
+		PLACE_TEST(test_round_trip),
+		PLACE_TEST(test_names),
+		PLACE_TEST(test_unusual_kinds),
+		PLACE_TEST(test_too_many_kinds),
+		PLACE_TEST(test_percentiles),
+		PLACE_TEST(test_rollups_and_retention),
+		PLACE_TEST(test_retired_is_a_gap),
+		PLACE_TEST(test_size_is_bounded),
+		PLACE_TEST(test_runs_and_boots),
+		PLACE_TEST(test_of_one_boot),
+		PLACE_TEST(test_clock_steps),
+		PLACE_TEST(test_clock_and_retention),
+		PLACE_TEST(test_hole_in_a_run),
+		PLACE_TEST(test_filter),
+		PLACE_TEST(test_questions_without_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
