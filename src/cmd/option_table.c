@@ -22,17 +22,6 @@ const struct option_def *option_at(const struct option_table *table, size_t inde
 	return NULL;
 }
 
-const struct option_def *option_named(const struct option_table *table, const char *name)
-{
-	const struct option_def *def;
-
-	for (size_t i = 0; (def = option_at(table, i)); i++) {
-		if (!strcmp(def->name, name))
-			return def;
-	}
-	return NULL;
-}
-
 static int option_key(const struct option_def *def, size_t index)
 {
 	return def->letter ?: FIRST_LONG_ONLY + (int)index;

@@ -43,9 +43,6 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 /* The option at an index over all parts; NULL after the last. */
 const struct option_def *option_at(const struct option_table *table, size_t index);
 
-/* By its long name; NULL when there is none. */
-const struct option_def *option_named(const struct option_table *table, const char *name);
-
 /* Whether it takes an argument, or may. */
 bool option_takes_argument(const struct option_def *def);
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -96,10 +97,17 @@ def added_up(reports, pid):
 
 def test_a_span_begins_with_the_reading_before_it(live, daemon):
     """Calls in flight may be older than the span."""
-    report = daemon.snapshot("--since", "1s", lossy=True)
-    whole = daemon.snapshot()
-    assert report.data["start"] >= whole.data["start"]
-    assert report.data["elapsed_ns"] <= whole.data["elapsed_ns"]
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    before = daemon.snapshot("-p", target.pid, lossy=True)
+    assert before.rows
+    time.sleep(1.1)
+    late = daemon.snapshot("--since", "1s", lossy=True)
+    assert late.data["start"] == before.data["end"]
+    assert target.pid not in {row["pid"] for row in late.rows}
+    long = daemon.snapshot("--since", "1h", "-p", target.pid, lossy=True)
+    assert long.counts(True) == before.counts(True)
 
 
 def test_every_format_has_the_same_counts(live, tmp_path, daemon):
