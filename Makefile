@@ -47,7 +47,7 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGE
 	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -MMD -MP
 
 # --- files --------------------------------------------------------------------------------------
-BPF_OBJECTS := truss probe
+BPF_OBJECTS := truss truss_old probe storage
 SKELETONS := $(BPF_OBJECTS:%=$(O)/gen/%.skel.h)
 SRC := $(wildcard src/*/*.c)
 OBJ := $(SRC:%.c=$(O)/%.o)
@@ -77,6 +77,13 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
+# One skeleton serves for both objects (src/collect/object.c): their variables must lie alike.
+$(O)/gen/truss_alike: $(O)/gen/truss.skel.h $(O)/gen/truss_old.skel.h
+	$(call msg,CMP,$@)
+	$(Q)for skeleton in $^; do sed -n 's/truss_old/truss/; /^	struct truss_bpf__/,/^	}/p' \
+		$$skeleton | tr '\n' ' ' | sed 's/} \*/\n/g' | sort >$@.$$(basename $$skeleton); done; cmp $(^:$(O)/gen/%=$@.%)
+	$(Q)touch $@
+
 # --- user space ---------------------------------------------------------------------------------
 # Style sheet and script of a picture, as strings without comments and indentation.
 $(O)/gen/%.inc: src/report/%
@@ -88,6 +95,7 @@ $(O)/gen/%.inc: src/report/%
 $(foreach folder,$(O) $(O)/san,$(folder)/src/report/flame_svg.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
+$(O)/src/collect/object.o: | $(O)/gen/truss_alike
 
 $(O)/%.o: %.c Makefile
 	$(call msg,CC,$@)

@@ -50,7 +50,9 @@ static __always_inline bool result_is_failure(s64 result)
 
 static __always_inline u64 task_run_delay(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+	return bpf_core_field_exists(task->sched_info.run_delay)
+		       ? task_field(task, sched_info.run_delay)
+		       : 0;
 }
 
 /* Not a single cache line of a slot is shared between tasks, so plain arithmetic is exact. */

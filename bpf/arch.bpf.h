@@ -6,6 +6,9 @@
 
 #include "kernel_types.h"
 #include "bpftruss/abi.h"
+#include "task_fields.bpf.h"
+
+#define NR_NOT_KNOWN (-0x7fffffff - 1)
 
 /* Numbers with rules of their own, for one ABI. */
 struct special_calls {
@@ -30,7 +33,7 @@ static const struct special_calls compat_calls = {
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
-	if (task->thread_info.status & TS_COMPAT)
+	if (task_field(task, thread_info.status) & TS_COMPAT)
 		return ABI_I386;
 	if ((u32)*nr - X32_CALL_BIT < X32_CALLS) {
 		*nr -= X32_CALL_BIT;
@@ -49,6 +52,33 @@ static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 	return abi == ABI_I386 ? (u32)regs->bx : regs->di;
 }
 
+#define THREAD_SIZE  16384
+#define FRED_PADDING 16
+#define USER_CS_32   0x23
+#define USER_CS_64   0x33
+#define USER_SS      0x2b
+
+static __always_inline bool regs_are_users(struct pt_regs *regs)
+{
+	u16 cs = BPF_CORE_READ(regs, cs), ss = BPF_CORE_READ(regs, ss);
+
+	return (cs == USER_CS_64 || cs == USER_CS_32) && ss == USER_SS;
+}
+
+/*
+ * For kernels before 5.15, which have no bpf_task_pt_regs(): they lie at the top of a task's stack,
+ * below what FRED keeps there. What does not look like a program's registers is not believed.
+ */
+static __always_inline s32 stack_regs_nr(struct task_struct *task)
+{
+	u64 top = (u64)task_field(task, stack) + THREAD_SIZE;
+	struct pt_regs *regs = (void *)(top - bpf_core_type_size(struct pt_regs));
+
+	if (!regs_are_users(regs))
+		regs = (void *)regs - FRED_PADDING;
+	return regs_are_users(regs) ? (s32)BPF_CORE_READ(regs, orig_ax) : NR_NOT_KNOWN;
+}
+
 #elif defined(__TARGET_ARCH_arm64)
 
 #define NATIVE_ABI ABI_ARM64
@@ -63,7 +93,7 @@ static const struct special_calls compat_calls = {
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
-	return task->thread_info.flags & (1UL << TIF_32BIT) ? ABI_ARM : ABI_ARM64;
+	return task_field(task, thread_info.flags) & (1UL << TIF_32BIT) ? ABI_ARM : ABI_ARM64;
 }
 
 static __always_inline s32 regs_nr(struct pt_regs *regs)
@@ -76,7 +106,22 @@ static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 	return abi == ABI_ARM ? (u32)regs->orig_x0 : regs->orig_x0;
 }
 
+static __always_inline s32 stack_regs_nr(struct task_struct *task)
+{
+	return NR_NOT_KNOWN;
+}
+
 #endif
+
+/* The number in the registers that a task's last entry into the kernel saved, or NR_NOT_KNOWN. */
+static __always_inline s32 task_regs_nr(struct task_struct *task)
+{
+#ifndef OLD_KERNEL
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
+#endif
+	return stack_regs_nr(task);
+}
 
 static __always_inline const struct special_calls *special_calls(u16 abi)
 {

@@ -148,6 +148,7 @@ struct signal_struct {
 struct task_struct {
 	struct thread_info thread_info;
 	struct signal_struct *signal;
+	void *stack;
 	struct mm_struct *mm;
 	const struct cred *cred;
 	struct css_set *cgroups;
@@ -196,7 +197,7 @@ struct pt_regs {
 	unsigned long di; /* of any other */
 	unsigned long dx;
 	unsigned long orig_ax;
-	unsigned long bp, ip, cs, sp;
+	unsigned long bp, ip, cs, sp, ss;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

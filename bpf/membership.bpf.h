@@ -14,8 +14,12 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/* What a task loses when it is counted no more. */
-#define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_TARGET | TASK_FOLLOW)
+/* The process that user space wants to be marked with flags, by mark_process(); whether it was. */
+struct {
+	__u32 pid;
+	__u32 flags;
+	__u32 marked;
+} marking __attribute__((aligned(64))) SEC(".data.marking");
 
 /* Some ten microseconds. */
 #define PUBLISH_SPINS 8192
@@ -34,19 +38,14 @@ static __always_inline void joins_announce(void)
 
 /*
  * Claims a task for counting; the fork hook and the iterator may both try. It is counted once
- * task_publish() says so: until then it has no record, and not for want of room.
+ * ref_publish() says so: until then it has no record, and not for want of room.
  */
-static __always_inline bool task_claim(struct task_ref *ref)
+static __always_inline bool task_claim(struct task_struct *task, struct task_ref *ref)
 {
-	if (__sync_fetch_and_or(&ref->flags, TASK_CLAIMED) & TASK_CLAIMED)
+	if (!ref_claim(task, ref))
 		return false;
 	__sync_fetch_and_add(&membership.live, 1);
 	return true;
-}
-
-static __always_inline void task_publish(struct task_ref *ref, u32 flags)
-{
-	__sync_fetch_and_or(&ref->flags, flags | TASK_COUNTED);
 }
 
 /* Threads that only the kernel runs; a copy of their maker's registers must not be believed. */
@@ -56,19 +55,13 @@ static __always_inline bool task_makes_no_calls(struct task_struct *task)
 
 	if (bpf_core_field_exists(struct kernel_clone_args, user_worker))
 		flags |= PF_USER_WORKER;
-	return task->flags & flags;
-}
-
-/* NULL when the kernel has no memory for it, or is busy with task storage on this CPU. */
-static __always_inline struct task_ref *task_ref_create(struct task_struct *task)
-{
-	return bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return task_field(task, flags) & flags;
 }
 
 /* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
 static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
 
 	return !nr_selectors || ref->flags & TASK_TARGET ||
 	       (leader && leader->flags & (TASK_TARGET | TASK_CHOSEN));
@@ -84,11 +77,11 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 		call_count_no_return(&call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
 		record->user_ns += bpf_ktime_get_ns() - record->off_ns - record->mark_cpu_ns;
-	if (task->flags & PF_EXITING && task_is_member(task, ref))
+	if (task_field(task, flags) & PF_EXITING && task_is_member(task, ref))
 		record_copy_attributes(record, task);
 	record->task = 0;
 	/* After all before it: from here on the record is user space's. */
-	__sync_lock_test_and_set(&record->state, RECORD_ENDED);
+	store_release(&record->state, RECORD_ENDED);
 	__sync_fetch_and_add(&membership.ended, 1);
 }
 
@@ -99,12 +92,15 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
  */
 static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 {
-	u32 index = __sync_lock_test_and_set(&ref->record, 0);
-	struct task_record *record = index ? record_find(index) : NULL;
+	struct task_record *record;
+	u32 index = 0;
 
+	if (!ref_end_begin(task, ref, &index))
+		return 0;
+	record = index ? record_find(index) : NULL;
 	if (record)
 		record_end(task, ref, record, index);
-	if (!(__sync_fetch_and_and(&ref->flags, ~TASK_MEMBER) & TASK_COUNTED))
+	if (!ref_end_finish(task, ref))
 		return 0;
 	if (!record)
 		overflow_task_end(ref);
@@ -129,10 +125,9 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	if (!ref || ref->flags & TASK_IGNORED)
 		return false;
 	if (chosen) {
-		if (!(__sync_fetch_and_or(&ref->flags, TASK_CHOSEN) & TASK_CHOSEN) && notice) {
+		if (ref_choose(leader, ref) && notice)
 			joins_announce();
-		}
-	} else if (__sync_fetch_and_and(&ref->flags, ~TASK_CHOSEN) & TASK_CHOSEN) {
+	} else if (ref_unchoose(leader, ref)) {
 		__sync_fetch_and_add(&membership.leaves, 1);
 	}
 	return chosen;
@@ -162,7 +157,7 @@ static __always_inline bool task_await_publish(struct task_ref *ref)
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
 
 	if (!leader || !(leader->flags & (TASK_CHOSEN | TASK_TARGET)))
 		return NULL;
@@ -171,9 +166,9 @@ static __noinline struct task_record *task_join(struct task_struct *task, u32 *i
 		loss_add(LOSS_THREAD_LATE);
 	if (!*ref || (*ref)->flags & TASK_IGNORED)
 		return NULL;
-	if (task_claim(*ref)) {
+	if (task_claim(task, *ref)) {
 		record_start(task, *ref, true, 0, -1, NATIVE_ABI);
-		task_publish(*ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
+		ref_publish(*ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
 	} else if (!task_await_publish(*ref)) {
 		loss_add(LOSS_THREAD_LATE);
 		*ref = NULL;
@@ -199,7 +194,7 @@ static __noinline bool task_leave(struct task_struct *task, struct task_record *
 
 	if (record)
 		record->leaves_seen = membership.leaves;
-	leader = task_ref_find(task->group_leader);
+	leader = task_ref_find(task_field(task, group_leader));
 	if (!ref || ref->flags & TASK_TARGET || (leader && leader->flags & TASK_CHOSEN))
 		return false;
 	task_end(task, ref);
@@ -217,9 +212,9 @@ static __noinline int exec_reconsider(struct task_struct *task)
 	if (process_reconsider(task, &comm, false)) {
 		ref = task_ref_find(task);
 		/* The exec itself was still that of the program before. */
-		if (ref && task_claim(ref)) {
+		if (ref && task_claim(task, ref)) {
 			record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
-			task_publish(ref, 0);
+			ref_publish(ref, 0);
 		}
 		return 0;
 	}
@@ -246,9 +241,9 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	/* Never 0 in between: that would look like the end. */
 	__sync_fetch_and_add(&membership.live, 1);
 	task_end(task, ref);
-	if (task_claim(ref)) {
+	if (task_claim(task, ref)) {
 		record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
-		task_publish(ref, flags);
+		ref_publish(ref, flags);
 	}
 	__sync_fetch_and_sub(&membership.live, 1);
 	return 0;
@@ -269,7 +264,7 @@ static __noinline int user_changed(struct task_struct *task, s32 nr)
 	u16 abi = task_abi(task, &nr);
 	struct comm_text comm;
 
-	if (task->pid != task->tgid || !call_sets_user(abi, nr))
+	if (task_field(task, pid) != task_field(task, tgid) || !call_sets_user(abi, nr))
 		return 0;
 	comm_copy(&comm, task);
 	process_reconsider(task, &comm, true);
@@ -282,10 +277,9 @@ static __noinline bool task_in_exec(struct task_struct *task)
 	s32 nr;
 	u16 abi;
 
-	if (task != bpf_get_current_task_btf() ||
-	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (task != current_task())
 		return false;
-	nr = regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
+	nr = task_regs_nr(task);
 	abi = task_abi(task, &nr);
 	return call_is_exec(abi, nr);
 }
@@ -304,20 +298,23 @@ static __always_inline bool task_sleeps(struct task_struct *task)
 	return !task->on_cpu && !(task->jobctl & JOBCTL_TRAP_FREEZE) && task_goes_to_sleep(task);
 }
 
-/* The number in the saved registers: of the call it is in, or of the last one. */
+/* The call that a task is in, or its last one; -1 if it runs or that is not known. */
 static __always_inline s32 task_saved_nr(struct task_struct *task)
 {
-	if (task->on_cpu || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return -1;
-	return regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
+	s32 nr = task->on_cpu ? -1 : task_regs_nr(task);
+
+	return nr < 0 ? -1 : nr;
+}
+
+static __always_inline bool nr_is_of_interrupt(s32 nr)
+{
+	return nr < 0 && nr != NR_NOT_KNOWN;
 }
 
 /* Whether a task that is not running was interrupted outside of any call: that leaves no number. */
 static __always_inline bool task_is_outside(struct task_struct *task)
 {
-	if (task->on_cpu || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return false;
-	return regs_nr((struct pt_regs *)bpf_task_pt_regs(task)) < 0;
+	return !task->on_cpu && nr_is_of_interrupt(task_regs_nr(task));
 }
 
 /*
@@ -327,10 +324,8 @@ static __always_inline bool task_is_outside(struct task_struct *task)
 static __always_inline void record_settle_outside(struct task_struct *task,
 						  struct task_record *record)
 {
-	if (record->flags != RECORD_OPEN_EARLY || record->nr >= 0 ||
-	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return;
-	if (regs_nr((struct pt_regs *)bpf_task_pt_regs(task)) < 0)
+	if (record->flags == RECORD_OPEN_EARLY && record->nr < 0 &&
+	    nr_is_of_interrupt(task_regs_nr(task)))
 		record->flags = 0;
 }
 
@@ -351,7 +346,7 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 	if (flags == RECORD_OPEN_EARLY && task_is_outside(task))
 		flags = 0;
 	record_start(task, ref, task->on_cpu, flags, nr, abi);
-	task_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
+	ref_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;
 	/* Switched out before on_sched_switch could know it? */
 	if (record && !task->on_cpu && !record->out_ns)

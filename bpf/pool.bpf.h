@@ -19,6 +19,23 @@ struct {
 } pools __attribute__((aligned(64)))
 SEC(".data.pools") = { { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 } };
 
+/* One that was never used, or 0. */
+static __always_inline u32 pool_take_unused(struct pool *pool, u32 limit)
+{
+#ifdef OLD_KERNEL
+	/* User space has handed back all of them at the start: no atomic step gives a number away. */
+	return 0;
+#else
+	u32 index;
+
+	/* Checked first, so that failing for years cannot wrap the mark. */
+	if (*(volatile u32 *)&pool->mark >= limit)
+		return 0;
+	index = __sync_fetch_and_add(&pool->mark, 1);
+	return index < limit ? index : 0;
+#endif
+}
+
 /* Returns an index below limit, or 0 when all are in use. */
 static __always_inline u32 pool_take(void *returned, struct pool *pool, u32 limit)
 {
@@ -28,13 +45,9 @@ static __always_inline u32 pool_take(void *returned, struct pool *pool, u32 limi
 		__sync_fetch_and_add(&pool->used, 1);
 		return index;
 	}
-	/* Checked first, so that failing for years cannot wrap the mark. */
-	if (*(volatile u32 *)&pool->mark >= limit)
-		return 0;
-	index = __sync_fetch_and_add(&pool->mark, 1);
-	if (index >= limit)
-		return 0;
-	__sync_fetch_and_add(&pool->used, 1);
+	index = pool_take_unused(pool, limit);
+	if (index)
+		__sync_fetch_and_add(&pool->used, 1);
 	return index;
 }
 

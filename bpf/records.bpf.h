@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the tasks that are counted: their task storage and their records. A record belongs to one
- * task from record_start() until it is marked RECORD_ENDED.
+ * Owns the records of the tasks that are counted. A record belongs to one task from record_start()
+ * until it is marked RECORD_ENDED.
  */
 #ifndef BPFTRUSS_RECORDS_BPF_H
 #define BPFTRUSS_RECORDS_BPF_H
@@ -13,18 +13,13 @@
 #include "losses.bpf.h"
 #include "pool.bpf.h"
 #include "selector.bpf.h"
+#include "task_fields.bpf.h"
+#include "tasks.bpf.h"
 
 /* More CPUs than this share hints. */
 #define CPU_HINTS 128
 
 const volatile __u32 max_tasks = DEFAULT_MAX_TASKS;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct task_ref);
-} tasks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -53,18 +48,6 @@ struct {
 	__u32 ended;
 } membership __attribute__((aligned(64))) SEC(".data.membership");
 
-/* False for every task that no BPF program has state for: nearly all, at the price of one load. */
-static __always_inline bool task_may_count(struct task_struct *task)
-{
-	return !bpf_core_field_exists(task->bpf_storage) || task->bpf_storage;
-}
-
-/* What a task has, or NULL. */
-static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
-{
-	return task_may_count(task) ? bpf_task_storage_get(&tasks, task, NULL, 0) : NULL;
-}
-
 static __always_inline struct task_record *record_find(u32 index)
 {
 	return bpf_map_lookup_elem(&records, &index);
@@ -91,9 +74,9 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	record = record_find(*index);
 	if (record && record->task == (u64)task)
 		return record;
-	found = bpf_task_storage_get(&tasks, task, NULL, 0);
+	found = task_ref_find(task);
 	/* In this order: whoever makes it counted has given it its record before. */
-	if (!found || !(__sync_fetch_and_or(&found->flags, 0) & TASK_COUNTED))
+	if (!found || !ref_is_counted(found))
 		return NULL;
 	*ref = found;
 	*index = found->record;
@@ -108,23 +91,6 @@ static __always_inline struct task_record *task_record_find(struct task_struct *
 	struct task_ref *ref = task_ref_find(task);
 
 	return ref && ref->record ? record_find(ref->record) : NULL;
-}
-
-/*
- * Byte by byte: the verifier checks each load against the array's element size. Zeroed after the
- * first NUL, since older kernels leave the end of a longer name there.
- */
-static __always_inline void comm_copy(struct comm_text *comm, struct task_struct *task)
-{
-	s32 ended = 0;
-
-#pragma unroll
-	for (int i = 0; i < COMM_SIZE; i++) {
-		s32 c = (u8)task->comm[i];
-
-		ended |= (c - 1) >> 31;
-		comm->bytes[i] = c & ~ended;
-	}
 }
 
 /* What a row can be grouped by, besides its process. */
@@ -145,6 +111,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
 {
 	u32 index = pool_take(&returned_records, &pools.records, max_tasks);
+	struct task_struct *leader = task_field(task, group_leader);
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;
 
@@ -167,15 +134,15 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->first_slot = 0;
 	record->foreign_slots = 0;
 	record->unknown_slots = 0;
-	record->pid = pid_here(task->group_leader, task->tgid);
-	record->tid = pid_here(task, task->pid);
-	record->boot_ns = task->group_leader->start_boottime;
+	record->pid = pid_here(leader, task_field(task, tgid));
+	record->tid = pid_here(task, task_field(task, pid));
+	record->boot_ns = task_field(leader, start_boottime);
 	record->leaves_seen = membership.leaves;
 	record_copy_attributes(record, task);
 	/* Each store after all before it: other CPUs take what they find from here on. */
-	__sync_lock_test_and_set(&record->state, RECORD_LIVE);
-	__sync_lock_test_and_set(&ref->record, index);
-	__sync_lock_test_and_set(&record->task, (u64)task);
+	store_release(&record->state, RECORD_LIVE);
+	store_release(&ref->record, index);
+	store_release(&record->task, (u64)task);
 }
 
 #endif

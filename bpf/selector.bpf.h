@@ -10,6 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
+#include "task_fields.bpf.h"
 
 /* 0: targets are chosen by pid alone, and all that follows from selectors is dead code. */
 const volatile __u32 nr_selectors = 0;
@@ -29,10 +30,6 @@ struct {
 
 #define MAX_CGROUP_DEPTH 32
 #define MAX_PIDNS_DEPTH  33
-
-struct comm_text {
-	char bytes[COMM_SIZE];
-};
 
 /* No branch depends on the text: the verifier would follow each of them at each character. */
 static __always_inline bool comm_matches(const struct selector *selector,
@@ -132,7 +129,7 @@ static __noinline bool task_selected(struct task_struct *task, const struct comm
 {
 	struct selector *selector;
 
-	if (task->flags & PF_KTHREAD || !pid_here(task, 1))
+	if (task_field(task, flags) & PF_KTHREAD || !pid_here(task, 1))
 		return false;
 	for (u32 i = 0; i < MAX_SELECTORS && i < nr_selectors; i++) {
 		u32 key = i;

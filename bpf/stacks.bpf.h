@@ -20,9 +20,7 @@
 const volatile bool kernel_stacks = false;
 const volatile __u32 max_stacks = 1;
 
-/* In CS of a task that runs 64-bit code. */
-#define USER_CS_64 0x33
-#define E2BIG      7
+#define E2BIG 7
 
 /* Ids that user space has the frames of. */
 struct {
@@ -60,24 +58,37 @@ struct {
 
 static __always_inline u32 layout_new(void)
 {
+#ifdef OLD_KERNEL
+	return 0; /* nothing is cached */
+#endif
 	return __sync_add_and_fetch(&layouts.last, 1);
+}
+
+static __always_inline u32 task_exec_pages(struct task_struct *task)
+{
+	struct mm_struct *mm = task_field(task, mm);
+
+	return task_field(mm, exec_vm);
 }
 
 /* --- which stack ------------------------------------------------------------------------------ */
 
-/* Without loops or mappings to ask: the kernel's own walk, by frame pointers. */
-static __noinline int walk_kernels_way(struct task_struct *task, struct walk *walk)
+/*
+ * Without loops or mappings to ask: by frame pointers. The kernel does the same in a helper, which
+ * needs more than the address of a task.
+ */
+static __noinline int walk_frame_pointers(struct walk *walk)
 {
-	struct stack_event *event = &walk->event;
-	long size =
-		bpf_get_task_stack(task, event->frames, sizeof(event->frames), BPF_F_USER_STACK);
+	struct {
+		u64 bp, ip;
+	} frame = { walk->regs.bp, walk->regs.ip };
 
 	walk->end = STACK_NO_RULE;
 	walk->raw = true;
 	for (u32 i = 0; i < MAX_FRAMES; i++) {
-		if (i * (long)sizeof(u64) >= size)
+		walk_add_frame(walk, i, FRAME_RAW | frame.ip);
+		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.bp))
 			break;
-		walk_add_frame(walk, i, FRAME_RAW | event->frames[i]);
 	}
 	return 0;
 }
@@ -105,7 +116,8 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel, u32 pid
 
 	if (bpf_map_lookup_elem(&stacks_sent, &id))
 		return true;
-	if (bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST) == -E2BIG)
+	/* Up to 6.3 the upper half of what it returns means nothing. */
+	if ((int)bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST) == -E2BIG)
 		return false;
 	event->id = id;
 	event->kernel = kernel;
@@ -121,15 +133,21 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel, u32 pid
 	return true;
 }
 
-/*
- * The id of the stack that these registers are on, 0 if there is no room for another. Not static:
- * so the verifier looks at it once, and not once for each place that it is called from.
- */
-__noinline u64 stack_take(const struct user_regs *regs, struct stack_bounds *bounds, u32 use,
-			  u64 kernel)
+/* Who shares the memory without being a thread maps what nobody here hears of. */
+static __always_inline bool memory_is_shared(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct signal_struct *signal = task_field(task, signal);
+	struct mm_struct *mm = task_field(task, mm);
+
+	return task_field(mm, mm_users.counter) > task_field(signal, nr_threads);
+}
+
+/* The id of the stack that these registers are on, 0 if there is no room for another. */
+LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds *bounds, u32 use,
+			      u64 kernel)
+{
+	struct task_struct *task = current_task();
+	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
 	struct walk_context context = {};
 	struct walk *walk;
 	u32 zero = 0;
@@ -143,11 +161,10 @@ __noinline u64 stack_take(const struct user_regs *regs, struct stack_bounds *bou
 		return 0;
 	walk->regs = *regs;
 	if (leader && !leader->layout) {
-		leader->exec_pages = task->mm->exec_vm;
+		leader->exec_pages = task_exec_pages(task);
 		leader->layout = layout_new();
 	}
-	/* Who shares the memory without being a thread maps what nobody here hears of. */
-	if (leader && task->mm->mm_users.counter <= task->signal->nr_threads)
+	if (leader && !memory_is_shared(task))
 		walk->layout = leader->layout;
 	else
 		walk->layout = 0;
@@ -156,10 +173,10 @@ __noinline u64 stack_take(const struct user_regs *regs, struct stack_bounds *bou
 		bpf_loop(MAX_FRAMES + 1, walk_step, &context, 0);
 		*bounds = walk->stack;
 	} else {
-		walk_kernels_way(task, walk);
+		walk_frame_pointers(walk);
 	}
 	walk->hash ^= kernel;
-	id = walk_id(walk, task->tgid);
+	id = walk_id(walk, task_field(task, tgid));
 	return stack_send(walk, id, kernel, pid_with_memory(task)) ? id : 0;
 }
 
@@ -323,12 +340,12 @@ static __always_inline bool call_moved_code(struct task_struct *task, struct pt_
 /* Once a process's text has moved, what is cached for its layout is not for it any more. */
 static __noinline int layout_check(struct task_struct *task, struct pt_regs *regs, s64 result)
 {
-	struct task_ref *leader = task_ref_find(task->group_leader);
+	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
 	u32 pages;
 
 	if (!leader || !leader->layout || !tables_can_be_walked())
 		return 0;
-	pages = task->mm->exec_vm;
+	pages = task_exec_pages(task);
 	if (leader->exec_pages == pages && !call_moved_code(task, regs, regs_nr(regs), result))
 		return 0;
 	leader->exec_pages = pages;

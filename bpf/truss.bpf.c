@@ -6,12 +6,14 @@
  *   sched_switch              -> the task's time off the CPU
  *   fork, exec, exit          -> membership.bpf.h: who is counted; the end of a record
  *   rename, cgroup move       -> the same, for processes chosen by name or cgroup
+ *   free, mark_process        -> tasks_hashed.bpf.h: kernels without task storage
  *   cgroup mkdir              -> events.bpf.h: its name, which units are known by
  *   iter/task                 -> adopts the threads of processes that exist already
  *
  *   losses.bpf.h   every way to give up        slots.bpf.h     (task, system call) -> counters
  *   pool.bpf.h     array indices               overflow.bpf.h  tasks without a record
  *   records.bpf.h  one record a task           selector.bpf.h  does a process match?
+ *   tasks.bpf.h    what is kept of any task    task_fields.bpf.h  how a task is read
  *   arch.bpf.h     ABIs, special numbers       kernel_types.h  the kernel fields we read
  *   control.bpf.h  what user space switches    cost.bpf.h      what the programs cost
  *
@@ -31,7 +33,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct task_record *record;
 	struct task_ref *ref = NULL;
 	u64 begin_ns;
@@ -65,7 +67,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct task_record *record;
 	struct task_ref *ref = NULL;
 	u64 begin_ns;
@@ -159,12 +161,12 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	if (!same_process && !inherited)
 		inherited = TASK_CHOSEN;
-	if (!task_claim(ref))
+	if (!task_claim(child, ref))
 		return 0;
 	if (stacks && !same_process)
 		layout_inherit(parent, ref);
 	record_start(child, ref, false, 0, -1, NATIVE_ABI);
-	task_publish(ref, inherited);
+	ref_publish(ref, inherited);
 	return 0;
 }
 
@@ -241,6 +243,31 @@ int BPF_PROG(on_cgroup_made, struct cgroup *cgroup, const char *path)
 	return 0;
 }
 
+/* Without task storage what is known of a task has to be thrown away by hand. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	task_ref_free(task);
+	return 0;
+}
+
+/* Without task storage user space cannot reach a task by its pidfd: it asks for marking.pid here. */
+SEC("iter/task")
+int mark_process(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_ref *ref;
+
+	if (!task || task->pid != task->tgid || pid_here(task, task->pid) != marking.pid)
+		return 0;
+	ref = task_ref_create(task);
+	if (!ref)
+		return 0;
+	__sync_fetch_and_add(&ref->flags, marking.flags & ~ref->flags);
+	marking.marked = 1;
+	return 0;
+}
+
 /*
  * Adopts every thread of the processes that are marked or chosen. Run until a pass adopts none: by
  * then each thread was adopted here or by on_fork.
@@ -269,7 +296,7 @@ int adopt_targets(struct bpf_iter__task *ctx)
 	if (!leader_ref || !(leader_ref->flags & (TASK_TARGET | TASK_CHOSEN)))
 		return 0;
 	ref = task_ref_create(task);
-	if (ref && !task_claim(ref))
+	if (ref && !task_claim(task, ref))
 		return 0;
 	/* One that got no storage counts as found: there will be another pass. */
 	membership.adopted++;

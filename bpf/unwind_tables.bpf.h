@@ -109,6 +109,9 @@ struct {
  */
 static __always_inline bool tables_can_be_walked(void)
 {
+#ifdef OLD_KERNEL
+	return false;
+#endif
 	return stacks && !frame_pointers &&
 	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) &&
 	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma);
@@ -165,6 +168,15 @@ static long mapping_read(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
+static __always_inline u32 file_number_new(void)
+{
+#ifdef OLD_KERNEL
+	return MAX_UNWIND_FILES; /* no file is asked about */
+#else
+	return __sync_add_and_fetch(&file_numbers.last, 1);
+#endif
+}
+
 /* A file seen for the first time gets a number; NULL when all are given. */
 static __noinline struct inode_file *file_find(const struct inode_key *key)
 {
@@ -174,7 +186,7 @@ static __noinline struct inode_file *file_find(const struct inode_key *key)
 	if (found || *(volatile u32 *)&file_numbers.last >= MAX_UNWIND_FILES - 1)
 		return found;
 	/* A number is lost where two CPUs see the same file: there are enough. */
-	file.number = __sync_add_and_fetch(&file_numbers.last, 1);
+	file.number = file_number_new();
 	if (file.number < MAX_UNWIND_FILES)
 		bpf_map_update_elem(&unwind_inodes, key, &file, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&unwind_inodes, key);
@@ -183,15 +195,16 @@ static __noinline struct inode_file *file_find(const struct inode_key *key)
 /* Where /proc shows a task's memory: a leader that has ended shows none. */
 static __always_inline u32 pid_with_memory(struct task_struct *task)
 {
-	struct task_struct *leader = task->group_leader;
+	struct task_struct *leader = task_field(task, group_leader);
 
-	return leader->mm ? pid_here(leader, leader->pid) : pid_here(task, task->pid);
+	return task_field(leader, mm) ? pid_here(leader, task_field(leader, pid))
+				      : pid_here(task, task_field(task, pid));
 }
 
 /* The number of a mapping's file; user space is asked once for its table. */
 static __noinline u32 file_ask(const struct mapping *mapping)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct inode_file *file = file_find(&mapping->key);
 	struct pending_event event = {
 		.pid = pid_with_memory(task),
@@ -234,11 +247,21 @@ static __always_inline u32 is_less(u32 a, u32 b)
 }
 
 /*
+ * A function that is not static the verifier looks at once, and not once for each place that it is
+ * called from. Such a one may take pointers since 5.12.
+ */
+#ifdef OLD_KERNEL
+#define LOOKED_AT_ONCE static __noinline
+#else
+#define LOOKED_AT_ONCE __noinline
+#endif
+
+/*
  * The rule of the last of a page's rows that begins at or before an offset in the page; the first
  * one always does. A function of its own for the verifier, without branches: it would follow every
  * path of the search for each frame.
  */
-__noinline u32 unwind_row_rule(u32 slab, u32 first, u32 count, u32 offset)
+LOOKED_AT_ONCE u32 unwind_row_rule(u32 slab, u32 first, u32 count, u32 offset)
 {
 	struct unwind_slab *rows;
 	u32 zero = 0, at = 0;
@@ -304,7 +327,7 @@ static __noinline int mapping_ask(const struct mapping *mapping, u64 pc,
 }
 
 /* As unwind_row_rule(), looked at once by the verifier. */
-__noinline int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
+LOOKED_AT_ONCE int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
 {
 	struct mapping mapping = {};
 	long err;

@@ -154,8 +154,7 @@ static int collector_ignore_self(struct collector *c)
 
 	if (pidfd < 0)
 		return -errno;
-	return bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), &ref, sizeof(ref),
-				    BPF_ANY);
+	return object_mark(c, getpid(), pidfd, &ref);
 }
 
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,
@@ -256,22 +255,23 @@ static int collector_load(struct collector *c, const struct collector_options *o
 {
 	int err;
 
-	c->skel = truss_bpf__open();
-	if (!c->skel)
-		return diag_set(d, DIAG_FAILED, errno, "cannot open the BPF object: %s",
-				strerror(errno));
+	err = object_open(c);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot open the BPF object: %s",
+				strerror(-err));
 	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
+	if (!err)
+		err = object_fill_pools(c);
+	if (!err)
+		err = collector_mark_calls(c, options);
+	if (!err)
+		err = truss_bpf__attach(c->skel);
 	if (err)
 		return load_failed(err, d);
 	err = collector_set_selectors(c, options, d);
 	if (err)
 		return err;
-	err = collector_mark_calls(c, options);
-	if (!err)
-		err = truss_bpf__attach(c->skel);
-	if (err)
-		return load_failed(err, d);
 	err = collector_map_arrays(c);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
@@ -346,22 +346,6 @@ void collector_free(struct collector *c)
 #define MAX_PASSES    1000
 #define JOIN_PAUSE_MS 10
 
-/* One pass over all tasks of the system, adopting those of marked processes. */
-static int collector_adopt(struct collector *c)
-{
-	struct bpf_link *link = c->skel->links.adopt_targets;
-	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(link));
-	char buf[64];
-	ssize_t got;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		got = read(fd, buf, sizeof(buf));
-	} while (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)));
-	return got < 0 ? -errno : 0;
-}
-
 /*
  * Passes until one adopts none. A thread that was made meanwhile without its fork handing on the
  * counting was found by the next pass, or finds out itself at its next call.
@@ -374,7 +358,7 @@ static int collector_adopt_passes(struct collector *c, int limit)
 
 	for (int i = 0; i < limit && !err; i++) {
 		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-		err = collector_adopt(c);
+		err = object_pass(c->skel->links.adopt_targets);
 		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
 			break;
 	}
@@ -426,7 +410,7 @@ int collector_complete_joins(struct collector *c)
 		return 0;
 	c->last_join_ns = now_ns;
 	before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-	err = collector_adopt(c);
+	err = object_pass(c->skel->links.adopt_targets);
 	if (!err && __atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
 		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
 	return err;

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/utsname.h>
 
 #include "base/mem.h"
 #include "probe.skel.h"
+#include "storage.skel.h"
 
 #define VMLINUX_BTF "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN    "/sys/kernel/security/lockdown"
@@ -104,18 +106,35 @@ static void check_btf(struct feature *f)
 				  : "make it readable, or run as root");
 }
 
+bool features_have_task_storage(void)
+{
+	struct storage_bpf *storage;
+
+	if (getenv("BPFTRUSS_OLD_KERNEL"))
+		return false;
+	storage = storage_bpf__open_and_load();
+	storage_bpf__destroy(storage);
+	return storage;
+}
+
+/* What replaces it relies on x86 storing in order. */
+#ifdef __x86_64__
+#define FEATURE_REPLACED FEATURE_ABSENT
+#else
+#define FEATURE_REPLACED FEATURE_MISSING
+#endif
+
 static void check_task_storage(struct feature *f)
 {
-	int got = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL);
-
-	if (got == 1) {
+	if (features_have_task_storage()) {
 		feature_set(f, FEATURE_OK, "present");
 		return;
 	}
-	feature_set(f, FEATURE_MISSING, got < 0 ? "cannot be probed: %s" : "absent%.0s",
-		    got < 0 ? strerror(-got) : "");
-	feature_remedy(f,
-		       "the kernel is too old (5.13 or newer has it) or lacks CONFIG_BPF_SYSCALL");
+	feature_set(f, FEATURE_REPLACED, "absent");
+	feature_remedy(f, f->state == FEATURE_MISSING
+				  ? "the kernel is too old (5.13 or newer has it)"
+				  : "tasks are looked up in a hash: while attached, calls of all "
+				    "processes cost more (5.13 or newer)");
 }
 
 static void check_attach(struct feature *f)
@@ -193,9 +212,13 @@ static void check_in_flight(struct feature *f)
 		feature_set(f, FEATURE_OK, "bpf_task_pt_regs");
 		return;
 	}
+#ifdef __x86_64__
+	feature_set(f, FEATURE_OK, "registers on the kernel stack");
+#else
 	feature_set(f, FEATURE_ABSENT, "no bpf_task_pt_regs");
 	feature_remedy(f,
 		       "a call begun before attaching is shown only once it ends (5.15 or newer)");
+#endif
 }
 
 bool features_have_unwinding(void)

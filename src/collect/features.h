@@ -32,6 +32,12 @@ size_t features_probe(struct feature features[MAX_FEATURES]);
 /* Runs the required checks that need no program loaded; the first that fails fills d. 0 or -errno. */
 int features_require(struct diag *d);
 
+/*
+ * Whether its programs can keep something with each task and change it by atomic steps (5.13). Loads
+ * such a program to find out. The environment variable BPFTRUSS_OLD_KERNEL makes it false.
+ */
+bool features_have_task_storage(void);
+
 /* Whether the kernel accounts run-queue time (sched_info.run_delay). */
 bool features_have_runq(void);
 

@@ -100,8 +100,7 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 		ref.flags |= TASK_FOLLOW;
 	if (options->await_exec)
 		ref.flags |= TASK_AWAIT_EXEC;
-	err = bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), &ref, sizeof(ref),
-				   BPF_ANY);
+	err = object_mark(c, pid, pidfd, &ref);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
 	if (err)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns how a task's fields are read. Kernels before 5.11 give a program the current task as a mere
+ * address: what is at it has to be copied. All others let the program follow the pointer.
+ */
+#ifndef BPFTRUSS_TASK_FIELDS_BPF_H
+#define BPFTRUSS_TASK_FIELDS_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+struct comm_text {
+	char bytes[COMM_SIZE];
+};
+
+#ifdef OLD_KERNEL
+
+#define task_field(task, field) BPF_CORE_READ(task, field)
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return (struct task_struct *)bpf_get_current_task();
+}
+
+/* Zeroed after the first NUL. */
+static __always_inline void comm_copy(struct comm_text *comm, struct task_struct *task)
+{
+	struct comm_text copy = {};
+
+	BPF_CORE_READ_STR_INTO(&copy.bytes, task, comm);
+	*comm = copy;
+}
+
+#else
+
+#define task_field(task, field) ((task)->field)
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return bpf_get_current_task_btf();
+}
+
+/*
+ * Byte by byte: the verifier checks each load against the array's element size. Zeroed after the
+ * first NUL, since older kernels leave the end of a longer name there.
+ */
+static __always_inline void comm_copy(struct comm_text *comm, struct task_struct *task)
+{
+	s32 ended = 0;
+
+#pragma unroll
+	for (int i = 0; i < COMM_SIZE; i++) {
+		s32 c = (u8)task->comm[i];
+
+		ended |= (c - 1) >> 31;
+		comm->bytes[i] = c & ~ended;
+	}
+}
+
+#endif
+
+#endif
