@@ -293,8 +293,16 @@ $(STACKS)/chain-mini: $(STACKS)/chain-O2
 check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
 
-check-live: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%) ## tests against the running kernel; needs root
+check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
+
+check-live: check-live-programs ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
+
+# With what replaces task storage on kernels before 5.13.
+OLD_TESTS := pairing targets selectors intervals ended crowds time
+check-old: check-live-programs ## live tests as on old kernels; needs root
+	$(Q)O=$(abspath $(O)) BPFTRUSS_OLD_KERNEL=1 python3 -m pytest -q \
+		$(OLD_TESTS:%=tests/live/test_%.py)
 
 # The drills at their full length, which the live tests run for seconds only.
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
@@ -424,5 +432,5 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-readers drills test test-kernels test-systemd veristat fuzz bench \
+.PHONY: all help check check-live check-live-programs check-old check-readers drills test test-kernels test-systemd veristat fuzz bench \
 	lint tidy install uninstall clean

@@ -14,11 +14,11 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/* The process that user space wants to be marked with flags, by mark_process(); whether it was. */
+/* The process that mark_process() is to mark with flags; failed: there was no room. */
 struct {
 	__u32 pid;
 	__u32 flags;
-	__u32 marked;
+	__u32 failed;
 } marking __attribute__((aligned(64))) SEC(".data.marking");
 
 /* Some ten microseconds. */

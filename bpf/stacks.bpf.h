@@ -77,18 +77,27 @@ static __always_inline u32 task_exec_pages(struct task_struct *task)
  * Without loops or mappings to ask: by frame pointers. The kernel does the same in a helper, which
  * needs more than the address of a task.
  */
+#define USER_BITS 56 /* no architecture has more for programs */
+
 static __noinline int walk_frame_pointers(struct walk *walk)
 {
 	struct {
 		u64 bp, ip;
 	} frame = { walk->regs.bp, walk->regs.ip };
+	u64 last = walk->regs.sp - 1;
 
 	walk->end = STACK_NO_RULE;
 	walk->raw = true;
+	/* Callers lie above: whatever says otherwise is no frame. */
 	for (u32 i = 0; i < MAX_FRAMES; i++) {
+		u64 bp = frame.bp;
+
 		walk_add_frame(walk, i, FRAME_RAW | frame.ip);
-		if (bpf_probe_read_user(&frame, sizeof(frame), (void *)frame.bp))
+		if (bp <= last || bp & 7 ||
+		    bpf_probe_read_user(&frame, sizeof(frame), (void *)bp) || !frame.ip ||
+		    frame.ip >> USER_BITS)
 			break;
+		last = bp;
 	}
 	return 0;
 }

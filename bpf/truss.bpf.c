@@ -261,10 +261,10 @@ int mark_process(struct bpf_iter__task *ctx)
 	if (!task || task->pid != task->tgid || pid_here(task, task->pid) != marking.pid)
 		return 0;
 	ref = task_ref_create(task);
-	if (!ref)
-		return 0;
-	__sync_fetch_and_add(&ref->flags, marking.flags & ~ref->flags);
-	marking.marked = 1;
+	if (ref)
+		__sync_fetch_and_add(&ref->flags, marking.flags & ~ref->flags);
+	else
+		marking.failed = 1;
 	return 0;
 }
 

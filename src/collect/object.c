@@ -83,14 +83,14 @@ static int mark_by_pass(struct collector *c, pid_t pid, int pidfd, const struct 
 
 	data->marking.pid = (uint32_t)pid;
 	data->marking.flags = ref->flags;
-	__atomic_store_n(&data->marking.marked, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&data->marking.failed, 0, __ATOMIC_SEQ_CST);
 	err = object_pass(c->skel->links.mark_process);
 	if (err)
 		return err;
 	/* As it lives, no other process can have had its pid. */
 	if (poll(&ended, 1, 0) == 1)
 		return -ESRCH;
-	return __atomic_load_n(&data->marking.marked, __ATOMIC_SEQ_CST) ? 0 : -ENOSPC;
+	return __atomic_load_n(&data->marking.failed, __ATOMIC_SEQ_CST) ? -ENOSPC : 0;
 }
 
 int object_mark(struct collector *c, pid_t pid, int pidfd, const struct task_ref *ref)

@@ -24,7 +24,7 @@ int collector_configure_stacks(struct collector *c, const struct collector_optio
 	struct truss_bpf *skel = c->skel;
 	int err = 0;
 
-	bpf_program__set_autoload(skel->progs.list_code, options->stacks);
+	bpf_program__set_autoload(skel->progs.list_code, options->stacks && !c->old_kernel);
 	if (!options->stacks)
 		return leave_out(skel);
 	skel->rodata->stacks = true;
