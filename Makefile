@@ -308,10 +308,15 @@ check-old: check-live-programs ## live tests as on old kernels; needs root
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
 	$(Q)O=$(abspath $(O)) DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py
 
-# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels.
-test-kernels: $(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
-test-kernels: all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier ## live tests on other kernels, in an emulator
-	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(KERNELS)
+# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md.
+KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
+	$(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
+
+test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
+	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
+
+check-kernels: $(KERNELS_NEED) ## some live tests on the oldest and the newest kernel, in an emulator
+	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
 	$(Q)O=$(abspath $(O)) scripts/test-systemd $(KERNEL)
@@ -432,5 +437,5 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-live-programs check-old check-readers drills test test-kernels test-systemd veristat fuzz bench \
-	lint tidy install uninstall clean
+.PHONY: all help check check-live check-live-programs check-old check-readers check-kernels drills \
+	test test-kernels test-systemd veristat fuzz bench lint tidy install uninstall clean

@@ -5,6 +5,7 @@ A kernel is a package, fetched once into ~/.cache/bpftruss-kernels with apt, whi
 signature. DEBIAN_MIRROR is where packages come from; else where apt of this machine has Debian's.
 """
 
+import collections
 import glob
 import os
 import re
@@ -130,24 +131,24 @@ def last_line(text):
     return (text.strip().splitlines() or ["?"])[-1]
 
 
-def images_known(kernel):
-    return glob.glob(glob.escape(os.path.join(CACHE, kernel + "_")) + "*")
+def images_known(image):
+    return glob.glob(glob.escape(os.path.join(CACHE, image + "_")) + "*")
 
 
-def kernel_image(suites, kernel, suite_name):
-    """The file of the newest build; an older one only where the suite is out of reach."""
-    suite = suites.setdefault(suite_name, Suite(suite_name))
+def kernel_image(suites, kernel):
+    """The file of a Kernel's newest build; an older one only where the suite is out of reach."""
+    suite = suites.setdefault(kernel.suite, Suite(kernel.suite))
     os.makedirs(CACHE, exist_ok=True)
     try:
-        package, version = suite.newest(kernel)
-        path = os.path.join(CACHE, f"{kernel}_{package}_{version}")
+        package, version = suite.newest(kernel.image)
+        path = os.path.join(CACHE, f"{kernel.image}_{package}_{version}")
         if not os.path.exists(path):
             suite.fetch(package, path)
-            for older in set(images_known(kernel)) - {path}:
+            for older in set(images_known(kernel.image)) - {path}:
                 os.remove(older)
         return path, version
     except Skip:
-        known = images_known(kernel)
+        known = images_known(kernel.image)
         if not known:
             raise
         return known[0], known[0].rpartition("_")[2]
@@ -156,11 +157,21 @@ def kernel_image(suites, kernel, suite_name):
 # --- emulator ------------------------------------------------------------------------------------
 
 
+# A row of tests/kernels/kernels, without its name.
+Kernel = collections.namedtuple("Kernel", "image suite expected emulator words")
+
+
 def read_kernels():
-    """{kernel: [suite, expected, emulator]} of tests/kernels/kernels."""
+    """{name: Kernel} of tests/kernels/kernels."""
     with open(os.path.join(TOP, "tests/kernels/kernels"), encoding="utf-8") as lines:
-        rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    return {row[0]: row[1:] for row in rows}
+        rows = [line for line in lines if line.strip() and not line.startswith("#")]
+    found = {}
+    for row in rows:
+        # The last column is the rest of the line.
+        name, *columns = row.split(maxsplit=len(Kernel._fields))
+        columns[-1] = "" if columns[-1].strip() == "-" else columns[-1].strip()
+        found[name] = Kernel(*columns)
+    return found
 
 
 def archive_make(folder, archive):

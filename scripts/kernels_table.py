@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/KERNELS.md: what the tests of each kernel came to. What stands below KEPT is left alone."""
+
+import os
+import re
+
+from debian_kernels import TOP, read_kernels
+
+PATH = os.path.join(TOP, "docs", "KERNELS.md")
+KEPT = "## Facts pinned"
+OUTCOMES = ("passed", "skipped", "failed")
+NO_RESULTS = "kernels/none"  # the group of a kernel that came to no end
+
+HEAD = """# Kernels
+
+What the live tests came to on kernels of Debian, each booted with two processors in an emulator.
+Written by
+
+    make test-kernels TABLE=1
+
+which runs all of [tests/kernels/kernels](../tests/kernels/kernels), takes an hour, and replaces
+the rows of the kernels that it ran; `KERNELS="6.1 7.2"` chooses some. `make check-kernels` runs less
+of it on the oldest and the newest one, and so does every change's test. The running kernel is the
+matter of `make check-live`.
+
+## Results
+
+Passed / skipped / failed tests of a file below `tests/`; `-`: it is not among those for this kernel.
+How a kernel preempts, it said itself.
+"""
+# Heading, and the sentence below it.
+NOTES = {
+    "failed": ("## Failed", ""),
+    "skipped": ("## Skipped", "A test that finds no ground for itself says so:"),
+}
+LEFT_OUT = """## Left out
+
+Of these files a kernel in an emulator does not run:
+"""
+
+
+def group_of(classname):
+    """live.test_pairing, as pytest calls a file: live/pairing."""
+    folder, _, name = classname.rpartition(".")
+    return folder.replace(".", "/") + "/" + name.replace("test_", "")
+
+
+class Column:
+    """What one kernel came to."""
+
+    def __init__(self, version, preempts="-"):
+        self.version = version
+        self.preempts = preempts
+        self.counts = {}  # {group: {outcome: number}}
+        self.notes = []  # (outcome, test, reason)
+
+    def add(self, group, test, outcome, reason):
+        counts = self.counts.setdefault(group, dict.fromkeys(OUTCOMES, 0))
+        counts[outcome] += 1
+        if outcome != "passed":
+            # A line of the document, whatever it says.
+            reason = " ".join(reason.replace("`", "'").split())[:160]
+            self.notes.append((outcome, test, reason))
+
+
+# --- the document as it is -----------------------------------------------------------------------
+
+
+def split_cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def parse_row(groups, cells):
+    column = Column(cells[1], cells[2])
+    for group, cell in zip(groups, cells[3:]):
+        if cell != "-":
+            numbers = [int(number) for number in cell.split("/")]
+            column.counts[group] = dict(zip(OUTCOMES, numbers))
+    return column
+
+
+def parse(text):
+    """{kernel: Column} of a document."""
+    columns, groups, outcome = {}, [], None
+    for line in text.splitlines():
+        headings = [name for name, (heading, _) in NOTES.items() if line == heading]
+        note = re.match(r"- `(.*)`: (.*) \(on ([^()]*)\)$", line)
+        if line.startswith("## "):
+            outcome = headings[0] if headings else None
+        elif line.startswith("| Kernel "):
+            groups = [cell.strip("`") for cell in split_cells(line)[3:]]
+        elif line.startswith("| ") and groups:
+            cells = split_cells(line)
+            columns[cells[0]] = parse_row(groups, cells)
+        elif note and outcome:
+            for kernel in note[3].split(", "):
+                columns[kernel].notes.append((outcome, note[1], note[2]))
+    return columns
+
+
+# --- the document as it is to be -----------------------------------------------------------------
+
+
+def render_rows(rows):
+    """A table whose columns also line up as plain text."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows)]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [
+            cell.ljust(width) if i < 3 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+        if number == 0:
+            rules = ["-" * width + ("-" if i < 3 else ":") for i, width in enumerate(widths)]
+            lines.append("|" + "|".join("-" + rule for rule in rules) + "|")
+    return "\n".join(lines) + "\n"
+
+
+def render_results(columns):
+    groups = []
+    for column in columns.values():
+        groups += [group for group in column.counts if group not in groups]
+    groups.sort()
+    rows = [["Kernel", "Version", "Preemption"] + ["`%s`" % group for group in groups]]
+    for kernel, column in columns.items():
+        cells = [column.counts.get(group) for group in groups]
+        cells = ["/".join(str(cell[o]) for o in OUTCOMES) if cell else "-" for cell in cells]
+        rows.append([kernel, column.version, column.preempts] + cells)
+    return render_rows(rows)
+
+
+def render_notes(columns, outcome):
+    heading, sentence = NOTES[outcome]
+    found = {}
+    for kernel, column in columns.items():
+        for known, test, reason in column.notes:
+            if known == outcome:
+                found.setdefault((test, reason), []).append(kernel)
+    if not found:
+        return ""
+    lines = [f"- `{test}`: {why} (on {', '.join(on)})" for (test, why), on in sorted(found.items())]
+    return "\n".join(["", heading, ""] + ([sentence, ""] if sentence else []) + lines) + "\n"
+
+
+def left_out(expected):
+    """(what pytest is told to leave out, why) of a file of tests/kernels."""
+    found, comment, in_comment = [], [], False
+    with open(os.path.join(TOP, "tests/kernels", expected), encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("#"):
+                comment = (comment if in_comment else []) + [line[1:].strip()]
+            in_comment = line.startswith("#")
+            match = re.match(r"--deselect (\S+)|(-k) \"(.*)\"", line)
+            if match:
+                what = match[1] or match[2] + " " + match[3]
+                found.append((what, " ".join(comment).rstrip(".")))
+    return found
+
+
+def render_left_out(known):
+    found = {}
+    for kernel, row in known.items():
+        for what, why in left_out(row.expected):
+            found.setdefault((what, why), []).append(kernel)
+    lines = [f"- `{what}`: {why} (on {', '.join(on)})" for (what, why), on in found.items()]
+    return "\n" + LEFT_OUT + "\n" + "\n".join(lines) + "\n"
+
+
+def write(measured):
+    """Sets the rows of {kernel: Column}; others stay, but for those that are no row any more."""
+    with open(PATH, encoding="utf-8") as file:
+        text = file.read()
+    columns, known = parse(text), read_kernels()
+    columns.update(measured)
+    columns = {kernel: columns[kernel] for kernel in known if kernel in columns}
+    _, heading, kept = text.partition(KEPT)
+    text = HEAD + "\n" + render_results(columns)
+    for outcome in NOTES:
+        text += render_notes(columns, outcome)
+    text += render_left_out(known)
+    with open(PATH, "w", encoding="utf-8") as file:
+        file.write(text + "\n" + heading + kept)
