@@ -271,7 +271,10 @@ static __noinline int user_changed(struct task_struct *task, s32 nr)
 	return 0;
 }
 
-/* Whether a task is inside an execve of its own. */
+/*
+ * Whether a task is inside an execve, its own or one by the kernel, which starts helpers so: that
+ * has not yet a number, and no call by which a task renames itself has number 0.
+ */
 static __noinline bool task_in_exec(struct task_struct *task)
 {
 	s32 nr;
@@ -281,7 +284,7 @@ static __noinline bool task_in_exec(struct task_struct *task)
 		return false;
 	nr = task_regs_nr(task);
 	abi = task_abi(task, &nr);
-	return call_is_exec(abi, nr);
+	return nr <= 0 || call_is_exec(abi, nr);
 }
 
 static __always_inline bool task_goes_to_sleep(struct task_struct *task)

@@ -182,12 +182,18 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		layout_forget(task);
 	if (nr_selectors)
 		exec_reconsider(task);
-	record = task_record_find(task);
-	if (!record)
-		return 0;
 	ref = task_ref_find(task);
-	if (ref && record->tid != pid_here(task, task->pid))
+	if (!ref || !(ref->flags & TASK_COUNTED))
+		return 0;
+	record = ref->record ? record_find(ref->record) : NULL;
+	/* Outside of any call: a program that the kernel starts, whose first return ends none. */
+	if (!record) {
+		ref->state = ref->state ?: RECORD_SKIP_EXIT;
+		return 0;
+	}
+	if (record->tid != pid_here(task, task->pid))
 		return exec_split(task, ref);
+	record->flags = record->flags ?: RECORD_SKIP_EXIT;
 	record_copy_attributes(record, task);
 	return 0;
 }

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Facts about kernels that only a machine of our own shows: docs/KERNELS.md lists them all."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+
+from harness import Bpftruss, Live, program, until  # noqa: E402
+
+CORE_PATTERN = "/proc/sys/kernel/core_pattern"
+
+
+@pytest.fixture
+def live(tmp_path):
+    things = Live(tmp_path)
+    yield things
+    things.close()
+
+
+@pytest.fixture
+def helper():
+    """A program that the kernel starts itself whenever one dumps core."""
+    with open(CORE_PATTERN, encoding="ascii") as file:
+        before = file.read()
+    path = shutil.copy(program("calls"), "/tmp/helper")
+    set_core_pattern("|" + path)
+    yield path
+    set_core_pattern(before)
+    os.remove(path)
+
+
+def set_core_pattern(pattern):
+    with open(CORE_PATTERN, "w", encoding="ascii") as file:
+        file.write(pattern)
+
+
+def dump_core(_):
+    status = subprocess.run(["sh", "-c", "kill -SEGV $$"], check=False).returncode
+    assert status == -11
+
+
+def is_running(name):
+    """Whether a process of that name is there, be it a zombie."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="latin-1") as file:
+                if file.read() == name + "\n":
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+def calls_of(live, helper, start, selector):
+    """How often the helper made which call."""
+    name = os.path.basename(helper)
+    bpftruss = live.add(Bpftruss, [name if word == "NAME" else word for word in selector])
+    bpftruss.wait_counting()
+    start(helper)
+    until(lambda: not is_running(name), "the helper ends")
+    report = bpftruss.interrupt(lossy=True)
+    rows = [row for row in report.rows if row["comm"] == name]
+    assert rows and not [(row["syscall"], row["pid"]) for row in rows if row["denied"]]
+    return {(row["abi"], row["nr"]): row["calls"] for row in rows if row["calls"]}
+
+
+BY_NAME, ALL = ("--wait", "-n", "NAME"), ("-a",)
+
+
+@pytest.mark.parametrize("selector", [BY_NAME, ALL], ids=["name", "all"])
+def test_what_the_kernel_starts_itself_has_made_no_call_before_its_first(live, helper, selector):
+    """Its first return from the kernel looks like the end of a call."""
+
+    def run(path):
+        subprocess.run([path], stdout=subprocess.DEVNULL, check=True)
+
+    by_kernel = calls_of(live, helper, dump_core, selector)
+    by_us = calls_of(live, helper, run, BY_NAME)
+    assert by_kernel == by_us
