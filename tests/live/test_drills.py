@@ -150,7 +150,7 @@ FILLERS = [
 
 def load(live):
     """Calls without a pause, and processes that come and go; nicer than what is measured."""
-    busy = live.spawn("nice", program("busy"))
+    busy = live.spawn(program("busy"), preexec_fn=lambda: os.nice(10))
     starts = live.workload("starts", 1000000, 1)
     os.setpriority(os.PRIO_PROCESS, starts.pid, 10)
     starts.go()

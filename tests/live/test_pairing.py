@@ -220,6 +220,32 @@ def test_a_thread_that_seccomp_kills_leaves_its_counts_behind(live):
     assert not report.select("getpgid")
 
 
+# --- kept from the kernel ------------------------------------------------------------------------
+
+
+def count_or_skip(live, name, what):
+    target = live.workload(name, asleep=False)
+    if b"none" in target.stdout():
+        pytest.skip(what + " is not to be had here")
+    target.wait_asleep_in("read")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    return report
+
+
+def test_calls_that_a_tracer_emulates_are_denied(live):
+    row = count_or_skip(live, "emulated", "tracing").only("getppid")
+    assert (row["calls"], row["denied"]) == (11 + 7, 11)
+
+
+def test_calls_that_a_program_takes_for_itself_are_not_seen_but_their_return_is(live):
+    report = count_or_skip(live, "dispatch", "syscall user dispatch")
+    assert report.total("rt_sigreturn") == 13
+    assert report.only("getppid")["calls"] == 7
+
+
 # --- in flight -----------------------------------------------------------------------------------
 
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+What a report may lack where programs at system calls can be preempted, as since 7.2: until the
+preempted task goes on, the kernel skips the program for all others on its CPU, and counts. Of one
+call the program at its start may be skipped (E), that at its end (X), or both:
+
+  E     it ends without a start: counted, but as denied, unless it was to be the end of a thread
+  X     the next start finds it open: counted without time, as exit_missed
+  E, X  it is not counted
+  X, E  of one call and of the next: the end of the second is taken for that of the first
+
+So each call that is lacking or misread has an E of its own: counted + missed = made + misread, where
+nobody else on the host missed any. Nothing is ever counted twice, nor under a number nobody called.
+The one exception is a call that was under way when counting began: of that there is only an X.
+"""
+
+import os
+
+import pytest
+
+CALLS = 60013
+
+
+def calls(counts):
+    return {key: row["calls"] for key, row in counts.items() if row["calls"]}
+
+
+def unexplained(report, table):
+    """
+    Checks a report of calls of which none is really denied. How many skipped runs of the program
+    at their start are not accounted for by it: those of other tasks of this host.
+    """
+    by_pid = table.knows_pids()
+    got, made = calls(report.counts(by_pid)), calls(table.counts(by_pid))
+    assert set(got) <= set(made), (got, made)
+    assert all(count <= made[key] for key, count in got.items()), (got, made)
+    missed = report.losses.get("enter_missed", 0)
+    lacking, misread = sum(made.values()) - sum(got.values()), report.sum("denied")
+    late, ends = report.losses.get("exit_missed", 0), report.losses.get("leave_missed", 0)
+    under_way = sum(row["untimed"] for row in table.rows)
+    assert lacking + misread <= missed + min(ends, under_way), (lacking, misread, report.losses)
+    assert late <= ends, report.losses
+    assert report.sum("untimed") <= under_way + misread + late
+    assert report.data["exact"] is not bool(report.losses)
+    return missed - lacking - misread
+
+
+def contend(live, preemptors, number=CALLS):
+    """Report and table of a thread that others at real-time priority take the CPU from."""
+    target = live.workload("contend", max(os.sched_getaffinity(0)), number, preemptors)
+    if b"none" in target.stdout():
+        pytest.skip("nobody lets it have a real-time priority")
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report(lossy=True)
+    assert target.wait() == 0, target.stderr()
+    return report, target.table()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Calls that go to the program itself instead of the kernel, by syscall user dispatch, as Wine has
+ * it: the kernel sees only how their handler returns. Says "none" where there is no such thing.
+ */
+#include <sys/prctl.h>
+
+#include "table.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF          0
+#define PR_SYS_DISPATCH_ON           1
+#endif
+
+#define ALLOW 0
+#define BLOCK 1
+
+static volatile char selector = ALLOW;
+static volatile int dispatched;
+
+static void on_call(int signal)
+{
+	(void)signal;
+	/* Its own return, by rt_sigreturn, is to reach the kernel. */
+	selector = ALLOW;
+	dispatched++;
+}
+
+static void call_blocked(int nr)
+{
+	selector = BLOCK;
+	raw_call(nr);
+	table_add(SYS_rt_sigreturn, 0, END_OK);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_call };
+	bool wait = table_init(&argc, &argv);
+
+	sigaction(SIGSYS, &action, NULL);
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &selector)) {
+		raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
+		return 77;
+	}
+	if (wait)
+		table_barrier();
+	for (int i = 0; i < 13; i++)
+		call_blocked(SYS_getppid);
+	if (dispatched != 13)
+		abort();
+	repeat_call(7, SYS_getppid, 0);
+	table_finish(0);
+}
