@@ -32,6 +32,22 @@ const volatile __u64 slower_than_ns = 0;
 #define ERESTARTSYS           512
 #define ERESTART_RESTARTBLOCK 516
 
+/*
+ * The task's CPU clock, and the time of its reading. Where programs can be preempted, as since 7.2,
+ * the task may have been off the CPU between the two.
+ */
+static __always_inline u64 cpu_clock(const struct task_record *record, u64 *now)
+{
+	u64 off_ns = *(volatile u64 *)&record->off_ns;
+
+	*now = bpf_ktime_get_ns();
+	if (*(volatile u64 *)&record->off_ns != off_ns) {
+		off_ns = *(volatile u64 *)&record->off_ns;
+		*now = bpf_ktime_get_ns();
+	}
+	return *now - off_ns;
+}
+
 static __always_inline bool result_is_error(s64 result)
 {
 	return (u64)result >= (u64)-MAX_ERRNO;
@@ -171,13 +187,14 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 {
 	u16 flags = record->flags;
 	struct call lost;
+	u64 now;
 
 	/* Its first event: certainly on a CPU, whatever it looked like when it was adopted. */
 	if (flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
 		record->out_ns = 0;
 	if (flags & RECORD_AWAIT_EXEC) {
 		/* bpftruss's own time until here. */
-		record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
+		record->mark_cpu_ns = cpu_clock(record, &now);
 		return call_is_exec(*abi, *nr);
 	}
 	if (flags & RECORD_RESTARTS) {
@@ -209,8 +226,7 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	if (by_arg0)
 		record->arg0 = regs_arg0(regs, abi);
 	record->enter_delay_ns = task_run_delay(task);
-	now = bpf_ktime_get_ns();
-	cpu = now - record->off_ns;
+	cpu = cpu_clock(record, &now);
 	record->user_ns += cpu - record->mark_cpu_ns;
 	record->mark_cpu_ns = cpu;
 	record->enter_ns = now;
@@ -220,13 +236,13 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 /* A call that has just been opened begins now: what was done in between is nobody's. */
 static __noinline int call_begin_later(struct task_record *record)
 {
-	u64 late = bpf_ktime_get_ns() - record->enter_ns;
+	u64 now, cpu = cpu_clock(record, &now);
 
 	if (record->flags != RECORD_CALL_OPEN)
 		return 0;
-	record->enter_ns += late;
+	record->enter_ns = now;
 	barrier();
-	record->mark_cpu_ns += late;
+	record->mark_cpu_ns = cpu;
 	return 0;
 }
 
@@ -241,6 +257,7 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	struct call call = { .record = record, .index = index, .nr = nr };
 	u16 flags = record->flags;
 	bool made_child;
+	u64 now;
 
 	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
@@ -250,7 +267,7 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	/* Until now it was inside the kernel: that was no user time. */
 	if (flags & (RECORD_OPEN_EARLY | RECORD_SKIP_EXIT) || made_child) {
 		record->out_ns = 0;
-		record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
+		record->mark_cpu_ns = cpu_clock(record, &now);
 	}
 	if (flags & RECORD_SKIP_EXIT || made_child)
 		return 0;
@@ -266,10 +283,12 @@ static __always_inline s64 call_result(struct task_record *record, struct pt_reg
 /* The stack of a call that ends, unless it was taken at its start; that is nobody's CPU time. */
 static __always_inline void call_take_stack(struct task_record *record, struct pt_regs *regs)
 {
+	u64 now;
+
 	if (record->stack_id || !regs || stacks_are_off())
 		return;
 	record->stack_id = stack_of_regs(record, regs, WALK_EXIT, record->kernel_stack_id);
-	record->mark_cpu_ns = bpf_ktime_get_ns() - record->off_ns;
+	record->mark_cpu_ns = cpu_clock(record, &now);
 }
 
 /* What the end of a call will not show any more, taken at its start. */
@@ -282,11 +301,11 @@ static __always_inline void call_take_hidden_stack(struct task_record *record, s
 
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
-					u32 index, u64 now, s64 result, struct pt_regs *regs)
+					u32 index, s64 result, struct pt_regs *regs)
 {
 	struct call call = call_of(record, index);
+	u64 now, cpu = cpu_clock(record, &now);
 	u64 wall = now - record->enter_ns;
-	u64 cpu = now - record->off_ns;
 	u64 off = wall - (cpu - record->mark_cpu_ns);
 	struct call_slot *slot;
 	u64 runq = 0;
@@ -327,10 +346,8 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 static __always_inline void call_end(struct task_struct *task, struct task_record *record,
 				     u32 index, struct pt_regs *regs, s64 result)
 {
-	u64 now = bpf_ktime_get_ns();
-
 	if (record->flags == RECORD_CALL_OPEN) {
-		call_settle(task, record, index, now, call_result(record, regs, result), regs);
+		call_settle(task, record, index, call_result(record, regs, result), regs);
 	} else {
 		if (stacks && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
 			s32 nr = regs_nr(regs);

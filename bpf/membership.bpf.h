@@ -72,11 +72,12 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 				       struct task_record *record, u32 index)
 {
 	struct call call = call_of(record, index);
+	u64 now;
 
 	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record))
 		call_count_no_return(&call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
-		record->user_ns += bpf_ktime_get_ns() - record->off_ns - record->mark_cpu_ns;
+		record->user_ns += cpu_clock(record, &now) - record->mark_cpu_ns;
 	if (task_field(task, flags) & PF_EXITING && task_is_member(task, ref))
 		record_copy_attributes(record, task);
 	record->task = 0;
@@ -223,7 +224,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 		return 0;
 	record = ref->record ? record_find(ref->record) : NULL;
 	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0, NULL);
+		call_settle(task, record, ref->record, 0, NULL);
 	return task_end(task, ref);
 }
 
@@ -237,7 +238,7 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	struct task_record *record = ref->record ? record_find(ref->record) : NULL;
 
 	if (record && record->flags == RECORD_CALL_OPEN)
-		call_settle(task, record, ref->record, bpf_ktime_get_ns(), 0, NULL);
+		call_settle(task, record, ref->record, 0, NULL);
 	/* Never 0 in between: that would look like the end. */
 	__sync_fetch_and_add(&membership.live, 1);
 	task_end(task, ref);
