@@ -56,6 +56,10 @@ def test_the_verifier_says_what_it_looked_at(mode, record_property):
         record_property("%s: %s" % (mode, name), "%d %d" % numbers)
 
 
+def test_there_is_task_storage():
+    assert "ok       task storage               present" in run("doctor").stdout
+
+
 def test_the_doctor_finds_nothing_missing():
     result = run("doctor")
     assert result.returncode == 0, result.stdout
