@@ -182,7 +182,8 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 
 bool features_have_runq(void)
 {
-	return kernel_has(BTF_KIND_STRUCT, "sched_info", "run_delay");
+	return !getenv("BPFTRUSS_NO_RUN_DELAY") &&
+	       kernel_has(BTF_KIND_STRUCT, "sched_info", "run_delay");
 }
 
 static void check_runq(struct feature *f)

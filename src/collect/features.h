@@ -38,7 +38,10 @@ int features_require(struct diag *d);
  */
 bool features_have_task_storage(void);
 
-/* Whether the kernel accounts run-queue time (sched_info.run_delay). */
+/*
+ * Whether the kernel accounts run-queue time (sched_info.run_delay). The environment variable
+ * BPFTRUSS_NO_RUN_DELAY makes it false.
+ */
 bool features_have_runq(void);
 
 /* Whether its programs can unwind by tables; else by frame pointers only. */

@@ -220,3 +220,13 @@ class Mover(threading.Thread):
         self.stopped.set()
         self.join()
         return self.moves
+
+
+def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_known(live, monkeypatch):
+    """As on a kernel without sched_info.run_delay."""
+    monkeypatch.setenv("BPFTRUSS_NO_RUN_DELAY", "1")
+    report, measured = measure(live, "sleep", 20)
+    row = report.only("nanosleep")
+    assert report.data["has_runq"] is False
+    assert row["runq_ns"] is None and row["sleep_ns"] is None
+    assert row["wall_ns"] >= 20 * 5 * MS and row["cpu_ns"] < row["wall_ns"]
