@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bpftruss. `make help` lists the targets; O=DIR builds elsewhere, V=1 shows the commands,
 # SAN=1 builds with AddressSanitizer and UBSan, in build/sanitized unless O says otherwise.
+# CROSS=aarch64-linux-gnu SYSROOT=DIR builds for another architecture, in build/aarch64-linux-gnu unless
+# O says otherwise; scripts/debian-sysroot makes and names such a folder.
 
 # --- config -------------------------------------------------------------------------------------
 VERSION := 0.1.0
 SAN ?= 0
-O ?= $(if $(filter 1,$(SAN)),build/sanitized,build)
+CROSS ?=
+SYSROOT ?=
+O ?= $(if $(filter 1,$(SAN)),build/sanitized,build$(CROSS:%=/%))
 PREFIX ?= /usr/local
 DESTDIR ?=
 V ?= 0
@@ -28,11 +32,22 @@ endif
 ifeq ($(origin BPFTOOL),undefined)
 BPFTOOL := $(shell scripts/find-bpftool)
 endif
+ifneq ($(CROSS),)
+ifeq ($(SYSROOT),)
+$(error CROSS=$(CROSS) needs SYSROOT=DIR: the headers and libraries there (scripts/debian-sysroot))
+endif
+TARGET := --target=$(CROSS) --sysroot=$(SYSROOT)
+CC := $(CLANG) $(TARGET)
+PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) \
+	PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/$(CROSS)/pkgconfig:$(SYSROOT)/usr/share/pkgconfig pkg-config
+endif
+PKG_CONFIG ?= pkg-config
 PKGS := libbpf inih jansson libcap libdw libelf libmicrohttpd libseccomp ncursesw sqlite3 zlib
 
-ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+MACHINE := $(or $(firstword $(subst -, ,$(CROSS))),$(shell uname -m))
+ARCH := $(patsubst x86_64,x86,$(MACHINE:aarch64=arm64))
 # The bpf target does not look where Debian keeps asm/types.h.
-SYSINC := $(wildcard /usr/include/$(shell uname -m)-linux-gnu)
+SYSINC := $(wildcard $(SYSROOT)/usr/include/$(MACHINE)-linux-gnu)
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
@@ -40,9 +55,9 @@ ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
-	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell pkg-config --cflags $(PKGS))
+	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell $(PKG_CONFIG) --cflags $(PKGS))
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
-LIBS = $(shell pkg-config --libs $(PKGS)) -liberty -lm
+LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
 	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -MMD -MP
 
@@ -199,6 +214,18 @@ $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
 
+# And one of 32-bit Arm, without a C library: the linker for 64-bit Arm can make it.
+ifeq ($(ARCH),arm64)
+WORKLOADS += $(O)/workloads/compat
+endif
+
+$(O)/workloads/compat: tests/compat/compat.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) --target=arm-linux-gnueabi -march=armv7-a -std=gnu11 $(WARN) -O1 -ffreestanding \
+		$(if $(SYSINC),-idirafter $(SYSINC)) -c $< -o $@.o
+	$(Q)$(CROSS:%=%-)ld -m armelf_linux_eabi -z noexecstack $@.o -o $@ && rm $@.o
+
 # Collectors that live tests tell what to do.
 $(O)/collect/%: tests/collect/%.c $(LIB_OBJ)
 	$(call msg,LINK,$@)
@@ -226,10 +253,13 @@ endif
 ifneq ($(RUSTC),)
 STACK_NAMES += panics
 endif
+else
+# Where only frame pointers are followed.
+STACK_NAMES += chain-clang-O0
 endif
 
 $(STACKS)/chain-clang: COMPILE = $(CLANG) -O2
-$(STACKS)/chain-clang-O0: COMPILE = $(CLANG) -O0 -fno-omit-frame-pointer
+$(STACKS)/chain-clang-O0: COMPILE = $(CLANG) $(TARGET) -O0 -fno-omit-frame-pointer
 $(STACKS)/chain-O0: COMPILE = $(GCC) -O0 -fno-omit-frame-pointer
 $(STACKS)/chain-O2: COMPILE = $(GCC) -O2 -fomit-frame-pointer
 $(STACKS)/chain-O3-realign: COMPILE = $(GCC) -O3 -fomit-frame-pointer -mstackrealign
@@ -311,6 +341,8 @@ drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md.
 KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
 	$(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
+
+kernels-need: $(KERNELS_NEED)
 
 test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
 	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
@@ -437,5 +469,6 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-live-programs check-old check-readers check-kernels drills \
-	test test-kernels test-systemd veristat fuzz bench lint tidy install uninstall clean
+.PHONY: all help check check-live check-live-programs check-old check-readers check-kernels \
+	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
+	uninstall clean

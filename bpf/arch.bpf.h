@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What differs between architectures: the ABI of a call, its number in the registers, and the
- * few numbers whose pairing is special. */
+/* What differs between architectures: the ABI of a call, its number and arguments in the registers,
+ * the few numbers whose pairing is special, and in which order other CPUs see what is stored. */
 #ifndef BPFTRUSS_ARCH_BPF_H
 #define BPFTRUSS_ARCH_BPF_H
 
 #include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
 #include "task_fields.bpf.h"
 
@@ -17,12 +18,20 @@ struct special_calls {
 	s32 set_user[6]; /* setuid, setreuid, setresuid, and what i386 had before; 0 = no more */
 };
 
+/* The registers that a walk up the stack begins with. */
+struct user_regs {
+	u64 ip, sp, bp;
+	u64 di; /* only x86, of the innermost frame */
+};
+
 #if defined(__TARGET_ARCH_x86)
 
-#define NATIVE_ABI ABI_X86_64
-#define TS_COMPAT  0x0002
+/* Stacks are unwound by tables; elsewhere as the kernel does, by frame pointers. */
+#define ARCH_HAS_TABLES true
+#define NATIVE_ABI      ABI_X86_64
+#define TS_COMPAT       0x0002
 /* Above the x32 bit and 1024 it is no x32 call but an unknown 64-bit number, -1 for instance. */
-#define X32_CALLS  1024
+#define X32_CALLS       1024
 
 static const struct special_calls native_calls = {
 	59, 322, 219, 56, 435, 57, 58, 60, 231, 15, { 105, 113, 117 }
@@ -47,16 +56,51 @@ static __always_inline s32 regs_nr(struct pt_regs *regs)
 	return (s32)regs->orig_ax;
 }
 
+static __always_inline s32 regs_forgotten_nr(struct pt_regs *regs)
+{
+	return -1;
+}
+
 static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 {
 	return abi == ABI_I386 ? (u32)regs->bx : regs->di;
 }
 
+/* Of a native call. */
+static __always_inline u64 regs_arg2(struct pt_regs *regs)
+{
+	return regs->dx;
+}
+
+/* CS of programs, and SS. */
+#define USER_CS_32 0x23
+#define USER_CS_64 0x33
+#define USER_SS    0x2b
+
+static __always_inline bool regs_are_64_bit(struct pt_regs *regs)
+{
+	return regs->cs == USER_CS_64;
+}
+
+static __always_inline struct user_regs regs_to_walk(struct pt_regs *regs)
+{
+	return (struct user_regs){ regs->ip, regs->sp, regs->bp, regs->di };
+}
+
+/* The processor keeps the order of stores, and that of loads. */
+static __always_inline void stores_order(void)
+{
+	barrier();
+}
+
+static __always_inline bool word_is(const u64 *word, u64 value, u64 *zero)
+{
+	*zero = 0;
+	return *word == value;
+}
+
 #define THREAD_SIZE  16384
 #define FRED_PADDING 16
-#define USER_CS_32   0x23
-#define USER_CS_64   0x33
-#define USER_SS      0x2b
 
 static __always_inline bool regs_are_users(struct pt_regs *regs)
 {
@@ -81,8 +125,11 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 
 #elif defined(__TARGET_ARCH_arm64)
 
-#define NATIVE_ABI ABI_ARM64
-#define TIF_32BIT  22
+#define ARCH_HAS_TABLES false
+#define NATIVE_ABI      ABI_ARM64
+#define TIF_32BIT       22
+/* In pstate of a task that runs 32-bit code. */
+#define PSR_MODE32      0x10
 
 static const struct special_calls native_calls = {
 	221, 281, 128, 220, 435, -1, -1, 93, 94, 139, { 145, 146, 147 }
@@ -101,9 +148,61 @@ static __always_inline s32 regs_nr(struct pt_regs *regs)
 	return regs->syscallno;
 }
 
+/*
+ * The kernel forgets a call's number before it looks at the signals that interrupted the call, and
+ * a task may be stopped there. The register that the caller had put it in still holds it.
+ */
+static __always_inline s32 regs_forgotten_nr(struct pt_regs *regs)
+{
+	return regs->pstate & PSR_MODE32 ? regs->regs[7] : regs->regs[8];
+}
+
 static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 {
 	return abi == ABI_ARM ? (u32)regs->orig_x0 : regs->orig_x0;
+}
+
+static __always_inline u64 regs_arg2(struct pt_regs *regs)
+{
+	return regs->regs[2];
+}
+
+static __always_inline bool regs_are_64_bit(struct pt_regs *regs)
+{
+	return !(regs->pstate & PSR_MODE32);
+}
+
+static __always_inline struct user_regs regs_to_walk(struct pt_regs *regs)
+{
+	return (struct user_regs){ regs->pc, regs->sp, regs->regs[29], 0 };
+}
+
+/* Other CPUs see what was stored before this before what is stored after it. */
+static __always_inline void stores_order(void)
+{
+	u64 word = 0;
+
+	barrier();
+	/* Only an atomic operation that fetches is a barrier to the processor. */
+	__asm__ volatile("" : : "r"(&word) : "memory");
+	__sync_lock_test_and_set(&word, 1);
+	barrier();
+}
+
+/*
+ * Whether a word has this value. If so, the processor knows the 0 that it is told only once it has
+ * loaded the word: what is loaded through a pointer that this was added to is as new as that.
+ */
+static __always_inline bool word_is(const u64 *word, u64 value, u64 *zero)
+{
+	u64 found = *word, none = 0;
+
+	/* Neither may the compiler see that none is 0, nor that the value will do as well. */
+	barrier_var(none);
+	none &= found;
+	barrier_var(none);
+	*zero = none;
+	return found == value;
 }
 
 static __always_inline s32 stack_regs_nr(struct task_struct *task)

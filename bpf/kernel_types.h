@@ -141,6 +141,14 @@ struct mm_struct {
 	mm_context_t context;
 };
 
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+
+struct sigpending {
+	sigset_t signal;
+};
+
 struct signal_struct {
 	int nr_threads;
 };
@@ -148,6 +156,7 @@ struct signal_struct {
 struct task_struct {
 	struct thread_info thread_info;
 	struct signal_struct *signal;
+	struct sigpending pending; /* of this thread alone */
 	void *stack;
 	struct mm_struct *mm;
 	const struct cred *cred;
@@ -201,8 +210,10 @@ struct pt_regs {
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
-	u64 orig_x0;
-	s32 syscallno;
+	u64 regs[31];
+	u64 sp, pc, pstate;
+	u64 orig_x0;   /* first argument, before the result takes its place */
+	s32 syscallno; /* -1 outside of any call */
 };
 #endif
 

@@ -73,22 +73,18 @@ static __always_inline u32 task_exec_pages(struct task_struct *task)
 
 /* --- which stack ------------------------------------------------------------------------------ */
 
-/*
- * Without loops or mappings to ask: by frame pointers. The kernel does the same in a helper, which
- * needs more than the address of a task.
- */
-#define USER_BITS 56 /* no architecture has more for programs */
+#ifdef OLD_KERNEL
 
-static __noinline int walk_frame_pointers(struct walk *walk)
+#define USER_BITS 48 /* of addresses */
+
+/* Without loops or mappings to ask: by frame pointers. Callers lie above, or it is no frame. */
+static __noinline int walk_frame_pointers(struct task_struct *task, struct walk *walk)
 {
 	struct {
 		u64 bp, ip;
 	} frame = { walk->regs.bp, walk->regs.ip };
 	u64 last = walk->regs.sp - 1;
 
-	walk->end = STACK_NO_RULE;
-	walk->raw = true;
-	/* Callers lie above: whatever says otherwise is no frame. */
 	for (u32 i = 0; i < MAX_FRAMES; i++) {
 		u64 bp = frame.bp;
 
@@ -101,6 +97,25 @@ static __noinline int walk_frame_pointers(struct walk *walk)
 	}
 	return 0;
 }
+
+#else
+
+/* The same by the kernel, which knows its architecture. */
+static __noinline int walk_frame_pointers(struct task_struct *task, struct walk *walk)
+{
+	struct stack_event *event = &walk->event;
+	long size =
+		bpf_get_task_stack(task, event->frames, sizeof(event->frames), BPF_F_USER_STACK);
+
+	for (u32 i = 0; i < MAX_FRAMES; i++) {
+		if (i * (long)sizeof(u64) >= size)
+			break;
+		walk_add_frame(walk, i, FRAME_RAW | event->frames[i]);
+	}
+	return 0;
+}
+
+#endif
 
 /* An id of 0 means none, or that there is no room for another. */
 static __always_inline u64 walk_id(const struct walk *walk, u32 pid)
@@ -182,7 +197,9 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 		bpf_loop(MAX_FRAMES + 1, walk_step, &context, 0);
 		*bounds = walk->stack;
 	} else {
-		walk_frame_pointers(walk);
+		walk->end = STACK_NO_RULE;
+		walk->raw = true;
+		walk_frame_pointers(task, walk);
 	}
 	walk->hash ^= kernel;
 	id = walk_id(walk, task_field(task, tgid));
@@ -205,9 +222,9 @@ static __noinline u64 stack_none(u32 use, enum stack_end end)
 static __always_inline u64 stack_of_regs(struct task_record *record, struct pt_regs *regs, u32 use,
 					 u64 kernel)
 {
-	struct user_regs user = { regs->ip, regs->sp, regs->bp, regs->di };
+	struct user_regs user = regs_to_walk(regs);
 
-	if (regs->cs != USER_CS_64)
+	if (!regs_are_64_bit(regs))
 		return stack_none(use, STACK_32_BIT);
 	return stack_take(&user, &record->stack, use, kernel);
 }
@@ -340,7 +357,7 @@ static __always_inline bool call_moved_code(struct task_struct *task, struct pt_
 	if (task_abi(task, &nr) != NATIVE_ABI || nr == NR_REMAP_FILE_PAGES)
 		return true;
 	if (nr == NR_MMAP || nr == NR_MPROTECT || nr == NR_PKEY_MPROTECT)
-		return regs->dx & PROT_EXEC;
+		return regs_arg2(regs) & PROT_EXEC;
 	if (nr == NR_MREMAP && result > 0)
 		bpf_find_vma(task, result, mapping_is_exec, &exec, 0);
 	return exec;
@@ -370,7 +387,7 @@ static __always_inline void layout_follow(struct task_struct *task, struct pt_re
 	s32 nr = regs_nr(regs);
 	u16 abi = task_abi(task, &nr);
 
-	if (call_maps_memory(abi, nr))
+	if (ARCH_HAS_TABLES && call_maps_memory(abi, nr))
 		layout_check(task, regs, result);
 }
 

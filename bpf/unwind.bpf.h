@@ -26,11 +26,6 @@
 /* Calls are stacked when they begin, end or sleep: programs that may interrupt each other. */
 enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, NR_WALK_USE };
 
-/* The registers that matter; di only of the innermost frame. */
-struct user_regs {
-	u64 ip, sp, bp, di;
-};
-
 /*
  * Not on the program's stack: it is too large, and what the verifier knows of it would differ with
  * every path, which it would then follow one by one.

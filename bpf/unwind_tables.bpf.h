@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/stack_abi.h"
+#include "arch.bpf.h"
 #include "selector.bpf.h"
 
 const volatile bool stacks = false;
@@ -112,7 +113,7 @@ static __always_inline bool tables_can_be_walked(void)
 #ifdef OLD_KERNEL
 	return false;
 #endif
-	return stacks && !frame_pointers &&
+	return ARCH_HAS_TABLES && stacks && !frame_pointers &&
 	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) &&
 	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma);
 }

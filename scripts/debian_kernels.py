@@ -46,9 +46,11 @@ def mirror():
 class Suite:
     """What apt knows of one suite, apart from what this machine has installed."""
 
-    def __init__(self, name):
+    def __init__(self, name, arch="amd64"):
         self.name = name
-        self.folder = os.path.join(CACHE, "apt", name)
+        self.arch = arch
+        of_arch = "" if arch == "amd64" else "-" + arch
+        self.folder = os.path.join(CACHE, "apt", name + of_arch)
 
     def apt(self, *command, **options):
         folder = self.folder
@@ -61,8 +63,8 @@ class Suite:
             f"Dir::State={folder}/state",
             f"Dir::State::Status={folder}/status",
             f"Dir::Cache={folder}/cache",
-            "APT::Architecture=amd64",
-            "APT::Architectures=amd64",
+            f"APT::Architecture={self.arch}",
+            f"APT::Architectures={self.arch}",
             "APT::Update::Post-Invoke-Success::=true",
             "Acquire::Languages=none",
             # An old suite is not signed anew.
@@ -97,13 +99,13 @@ class Suite:
         self.update()
         version, _, flavour = kernel.partition("-")
         # Since 6.19 what was called image is empty, and depends on a signed one and on binary.
-        shape = r"^linux-(image|binary)-%s([.+][^-]*)?(-[0-9]+)?-%samd64$"
-        shape %= (re.escape(version), flavour + "-" if flavour else "")
+        shape = r"^linux-(image|binary)-%s([.+][^-]*)?(-[0-9]+)?-%s%s$"
+        shape %= (re.escape(version), flavour + "-" if flavour else "", self.arch)
         names = self.apt("apt-cache", "search", "--names-only", shape).stdout.splitlines()
         names = [line.split()[0] for line in names]
         names = [n for n in names if n.startswith("linux-binary")] or names
         # Not those that only depend on the present one.
-        names = [n for n in names if n not in (f"linux-image-{kernel}-amd64",)]
+        names = [n for n in names if n not in (f"linux-image-{kernel}-{self.arch}",)]
         if not names:
             raise Skip(f"suite {self.name} has no kernel {kernel}")
         shown = self.apt("apt-cache", "show", "--no-all-versions", *names).stdout
@@ -126,6 +128,35 @@ class Suite:
                 raise Skip(f"{package} has no kernel in it")
             os.replace(images[0], target)
 
+    def unpack(self, packages, folder):
+        """All these packages and what they depend on, in one tree."""
+        self.update()
+        wanted = ["apt-get", "install", "-y", "--no-install-recommends", "--download-only"]
+        result = self.apt(*wanted, *packages)
+        if result.returncode:
+            raise Skip(f"packages of {self.arch} cannot be fetched: {last_line(result.stderr)}")
+        for name in ("bin", "sbin", "lib"):
+            os.makedirs(os.path.join(folder, "usr", name))
+            os.symlink("usr/" + name, os.path.join(folder, name))
+        for deb in glob.glob(self.folder + "/cache/archives/*.deb"):
+            files = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE)
+            unpack = ["tar", "-x", "--keep-directory-symlink", "-C", folder]
+            subprocess.run(unpack, stdin=files.stdout, check=True)
+            if files.wait():
+                raise Skip(f"{os.path.basename(deb)} cannot be unpacked")
+            os.remove(deb)
+        links_make_relative(folder)
+
+
+def links_make_relative(folder):
+    """So that absolute links of packages lead to files below the folder."""
+    for place, folders, files in os.walk(folder):
+        for path in (os.path.join(place, name) for name in folders + files):
+            if os.path.islink(path) and os.readlink(path).startswith("/"):
+                target = os.path.relpath(folder + os.readlink(path), place)
+                os.remove(path)
+                os.symlink(target, path)
+
 
 def last_line(text):
     return (text.strip().splitlines() or ["?"])[-1]
@@ -137,10 +168,11 @@ def images_known(image):
 
 def kernel_image(suites, kernel):
     """The file of a Kernel's newest build; an older one only where the suite is out of reach."""
-    suite = suites.setdefault(kernel.suite, Suite(kernel.suite))
+    place = (kernel.suite, kernel.arch)
+    suite = suites.setdefault(place, Suite(*place))
     os.makedirs(CACHE, exist_ok=True)
     try:
-        package, version = suite.newest(kernel.image)
+        package, version = suite.newest(kernel.version)
         path = os.path.join(CACHE, f"{kernel.image}_{package}_{version}")
         if not os.path.exists(path):
             suite.fetch(package, path)
@@ -154,11 +186,61 @@ def kernel_image(suites, kernel):
         return known[0], known[0].rpartition("_")[2]
 
 
+# --- other architectures -------------------------------------------------------------------------
+
+# What bpftruss is linked with, and what live tests run; of 32-bit Arm, the numbers of its calls.
+SYSROOT_PACKAGES = {
+    "arm64": "libbpf-dev libelf-dev libdw-dev libcap-dev libinih-dev libjansson-dev libmicrohttpd-dev "
+    "libseccomp-dev libncurses-dev libsqlite3-dev libiberty-dev zlib1g-dev libc6-dev libgcc-12-dev "
+    "linux-libc-dev bpftool elfutils binutils busybox python3-minimal libpython3-stdlib "
+    "python3-pytest",
+    "armhf": "linux-libc-dev",
+}
+
+
+def sysroot(suite):
+    """The folder with packages of another architecture; unpacked when it is not there."""
+    if suite.arch not in SYSROOT_PACKAGES:
+        raise Skip(f"not one of {' '.join(SYSROOT_PACKAGES)}: {suite.arch}")
+    folder = os.path.join(CACHE, f"sysroot-{suite.arch}-{suite.name}")
+    if os.path.exists(folder):
+        return folder
+    os.makedirs(CACHE, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as work:
+        suite.unpack(SYSROOT_PACKAGES[suite.arch].split(), work + "/root")
+        os.rename(work + "/root", folder)
+    return folder
+
+
 # --- emulator ------------------------------------------------------------------------------------
 
 
-# A row of tests/kernels/kernels, without its name.
-Kernel = collections.namedtuple("Kernel", "image suite expected emulator words")
+# How to have a machine of an architecture: its devices, where the kernel writes, where results go.
+Machine = collections.namedtuple("Machine", "triple emulator devices console results")
+TWO_LINES = ("-serial", "file:{}", "-serial", "file:{}")
+ONE_LINE = ("-serial", "file:{}", "-chardev", "file,id=results,path={}")
+MACHINES = {
+    "amd64": Machine("x86_64-linux-gnu", EMULATOR, ("-cpu", "max") + TWO_LINES, "ttyS0", "ttyS1"),
+    # Its pointers would be signed by a cipher that takes an emulator as long as all the rest.
+    "arm64": Machine(
+        "aarch64-linux-gnu", "qemu-system-aarch64",
+        ("-machine", "virt", "-cpu", "max,pauth-impdef=on") + ONE_LINE
+        + ("-device", "pci-serial,chardev=results"),
+        "ttyAMA0", "ttyS0",
+    ),
+}  # fmt: skip
+
+
+class Kernel(collections.namedtuple("Kernel", "image suite expected emulator words")):
+    """A row of tests/kernels/kernels, without its name."""
+
+    @property
+    def version(self):
+        return self.image.partition(":")[0]
+
+    @property
+    def arch(self):
+        return self.image.partition(":")[2] or "amd64"
 
 
 def read_kernels():
@@ -186,13 +268,14 @@ def archive_make(folder, archive):
         )
 
 
-def boot(image, archive, accelerator, memory_mib, serial, words, limit_s):
-    """Runs a machine until it switches itself off, or for so long; serial lines go to files."""
-    argv = [EMULATOR, "-accel", accelerator, "-cpu", "max", "-smp", "2", "-m", str(memory_mib)]
+def boot(image, archive, kernel, memory_mib, serial, words, limit_s):
+    """Runs a machine until it switches itself off, or for so long; two serial lines go to files."""
+    machine, lines = MACHINES[kernel.arch], iter(serial)
+    argv = [machine.emulator, "-accel", kernel.emulator, "-smp", "2", "-m", str(memory_mib)]
     argv += ["-kernel", image, "-initrd", archive, "-no-reboot", "-display", "none"]
-    argv += ["-monitor", "none", "-nic", "none", "-append", "console=ttyS0 panic=-1 " + words]
-    for path in serial:
-        argv += ["-serial", "file:" + path]
+    argv += ["-monitor", "none", "-nic", "none"]
+    argv += ["-append", f"console={machine.console} panic=-1 {words}"]
+    argv += [word.format(next(lines)) if "{}" in word else word for word in machine.devices]
     try:
         subprocess.run(argv, stdin=subprocess.DEVNULL, timeout=limit_s, check=False)
     except subprocess.TimeoutExpired:

@@ -222,9 +222,17 @@ static void check_in_flight(struct feature *f)
 #endif
 }
 
+/* What our tables know is how code of x86-64 saves its registers. */
+#if defined(__x86_64__)
+#define MACHINE_HAS_TABLES true
+#else
+#define MACHINE_HAS_TABLES false
+#endif
+
 bool features_have_unwinding(void)
 {
-	return kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_find_vma") &&
+	return MACHINE_HAS_TABLES &&
+	       kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_find_vma") &&
 	       kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_loop");
 }
 
@@ -234,10 +242,13 @@ static void check_unwinding(struct feature *f)
 		feature_set(f, FEATURE_OK, "bpf_find_vma, bpf_loop");
 		return;
 	}
-	feature_set(f, FEATURE_ABSENT, "no bpf_find_vma or no bpf_loop");
-	feature_remedy(f,
-		       "--stacks can follow frame pointers only, so most stacks are short (5.17 or "
-		       "newer)");
+	feature_set(f, FEATURE_ABSENT, "%s",
+		    MACHINE_HAS_TABLES ? "no bpf_find_vma or no bpf_loop" : "not by tables");
+	feature_remedy(f, MACHINE_HAS_TABLES
+				  ? "--stacks can follow frame pointers only, so most stacks are "
+				    "short (5.17 or newer)"
+				  : "--stacks can follow frame pointers only; tables are read on "
+				    "x86-64");
 }
 
 static void check_misses(struct feature *f)

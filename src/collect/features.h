@@ -44,7 +44,7 @@ bool features_have_task_storage(void);
  */
 bool features_have_runq(void);
 
-/* Whether its programs can unwind by tables; else by frame pointers only. */
+/* Whether its programs can unwind by tables, as on x86-64; else by frame pointers only. */
 bool features_have_unwinding(void);
 
 /* Turns libbpf's own messages off, or on to stderr. */

@@ -14,6 +14,7 @@
  *              of a call through the PLT, whose stub goes to the linker
  *   threads    in NUMBER threads
  *   vfork      in a child that borrows its parent's memory
+ * fault and steps are there on x86-64 alone.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -141,6 +142,7 @@ static void interrupt_spin(int flags)
 	spin();
 }
 
+#if defined(__x86_64__)
 /* One byte before it belongs to nobody who could be called. */
 void fault(void);
 __asm__(".text\n\t.p2align 4\n\tnop\n\t.globl fault\n\t.type fault, @function\n"
@@ -192,6 +194,17 @@ static NOINLINE void step_through_plt(int steps)
 	sink = getppid();
 	BARRIER();
 }
+#else
+static void step_over_fault(void)
+{
+	_exit(4);
+}
+
+static void step_through_plt(int steps)
+{
+	_exit(steps ? 4 : 5);
+}
+#endif
 
 /* --- threads and processes -------------------------------------------------------------------- */
 

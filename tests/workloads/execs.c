@@ -33,6 +33,13 @@ static int run_caller(void *arg)
 	return 0;
 }
 
+/* What the C library makes of vfork(). */
+#if defined(SYS_vfork)
+#define VFORK_CALL SYS_vfork
+#else
+#define VFORK_CALL SYS_clone
+#endif
+
 /* The child borrows the parent's memory: what it enters in the table stays. */
 static void exec_from_vfork(void)
 {
@@ -47,7 +54,7 @@ static void exec_from_vfork(void)
 		abort();
 	}
 	table_pid = parent;
-	table_add(SYS_vfork, pid, END_OK);
+	table_add(VFORK_CALL, pid, END_OK);
 	status = counted_wait(pid);
 	table_finish(status ? 1 : 0);
 }
