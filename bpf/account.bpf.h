@@ -29,6 +29,7 @@
 const volatile __u64 slower_than_ns = 0;
 
 #define MAX_ERRNO             4095
+#define SIGSYS                31
 #define ERESTARTSYS           512
 #define ERESTART_RESTARTBLOCK 516
 
@@ -147,6 +148,7 @@ static __noinline int call_count_untimed(struct call *call, s64 result, bool den
 	if (!slot)
 		return overflow_count(call->abi, call->nr, result, call_slot_loss(call));
 	slot->calls++;
+	stores_order();
 	slot->untimed++;
 	if (denied)
 		slot->denied++;
@@ -154,7 +156,7 @@ static __noinline int call_count_untimed(struct call *call, s64 result, bool den
 	if (stacks && call_is_stacked(call->abi, call->nr))
 		slot_count_stack(slot, call,
 				 &(struct stack_sums){ .error = result_is_failure(result) });
-	barrier();
+	stores_order();
 	slot->settled = slot->calls;
 	return 0;
 }
@@ -169,12 +171,14 @@ static __noinline int call_count_no_return(struct call *call)
 	if (!slot)
 		return overflow_count(call->abi, call->nr, 0, call_slot_loss(call));
 	slot->calls++;
+	stores_order();
 	slot->no_return++;
 	if (stacks && call_is_stacked(call->abi, call->nr)) {
 		if (!call->record->stack_id && !stacks_are_off())
 			call->record->stack_id = stack_none(WALK_EXIT, STACK_KILLED);
 		slot_count_stack(slot, call, &(struct stack_sums){});
 	}
+	stores_order();
 	slot->settled = slot->calls;
 	return 0;
 }
@@ -230,6 +234,7 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 	record->user_ns += cpu - record->mark_cpu_ns;
 	record->mark_cpu_ns = cpu;
 	record->enter_ns = now;
+	stores_order();
 	record->flags = RECORD_CALL_OPEN;
 }
 
@@ -241,9 +246,15 @@ static __noinline int call_begin_later(struct task_record *record)
 	if (record->flags != RECORD_CALL_OPEN)
 		return 0;
 	record->enter_ns = now;
-	barrier();
+	stores_order();
 	record->mark_cpu_ns = cpu;
 	return 0;
+}
+
+/* Seccomp has refused the call with a signal: what looks like its result is a register's content. */
+static __always_inline bool task_is_trapped(struct task_struct *task)
+{
+	return task_field(task, pending.signal.sig[0]) & 1UL << (SIGSYS - 1);
 }
 
 /*
@@ -271,7 +282,9 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	}
 	if (flags & RECORD_SKIP_EXIT || made_child)
 		return 0;
-	return call_count_untimed(&call, result, !(flags & RECORD_OPEN_EARLY));
+	if (flags & RECORD_OPEN_EARLY)
+		return call_count_untimed(&call, result, false);
+	return call_count_untimed(&call, task_is_trapped(task) ? 0 : result, true);
 }
 
 /* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */
@@ -311,6 +324,7 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	u64 runq = 0;
 
 	record->mark_cpu_ns = cpu;
+	stores_order();
 	record->flags = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
 	if (off) {
 		if (off > wall) {
@@ -332,14 +346,14 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		return;
 	}
 	slot->calls++;
-	barrier();
+	stores_order();
 	slot_count_time(slot, wall, off, runq);
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call.abi, call.nr))
 		slot_count_stack(
 			slot, &call,
 			&(struct stack_sums){ wall, off, runq, result_is_failure(result) });
-	barrier();
+	stores_order();
 	slot->settled = slot->calls;
 }
 

@@ -222,6 +222,18 @@ static __always_inline s32 task_regs_nr(struct task_struct *task)
 	return stack_regs_nr(task);
 }
 
+/* The number of the call that a task outside of any may be about to go on with, or -1. */
+static __always_inline s32 task_forgotten_nr(struct task_struct *task)
+{
+	s32 nr = -1;
+
+#ifndef OLD_KERNEL
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		nr = regs_forgotten_nr((struct pt_regs *)bpf_task_pt_regs(task));
+#endif
+	return (u32)nr < CALLS_INDEXED ? nr : -1;
+}
+
 static __always_inline const struct special_calls *special_calls(u16 abi)
 {
 	return abi == ABI_I386 || abi == ABI_ARM ? &compat_calls : &native_calls;

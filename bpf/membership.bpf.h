@@ -149,7 +149,8 @@ static __always_inline bool task_await_publish(struct task_ref *ref)
 {
 	for (int i = 0; i < PUBLISH_SPINS; i++) {
 		if (*(volatile u32 *)&ref->flags & TASK_COUNTED)
-			return true;
+			/* What was stored before it is loaded after this. */
+			return ref_is_counted(ref);
 	}
 	return false;
 }
@@ -347,8 +348,10 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 
 	if (nr >= 0 && !task_sleeps(task) && flags == RECORD_OPEN_EARLY)
 		flags |= RECORD_RESTARTS;
-	if (flags == RECORD_OPEN_EARLY && task_is_outside(task))
-		flags = 0;
+	if (flags == RECORD_OPEN_EARLY && task_is_outside(task)) {
+		nr = task_forgotten_nr(task);
+		flags = nr >= 0 ? RECORD_RESTARTS : 0;
+	}
 	record_start(task, ref, task->on_cpu, flags, nr, abi);
 	ref_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;

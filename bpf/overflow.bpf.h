@@ -46,6 +46,8 @@ static __noinline int overflow_end(struct task_struct *task, struct task_ref *re
 	} else if (result == 0 && call_makes_child(abi, nr)) {
 		ref->state = 0;
 		return 0;
+	} else if (task_is_trapped(task)) {
+		result = 0;
 	}
 	ref->state = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;
 	return overflow_count(abi, nr, result, LOSS_TASK_TABLE_FULL);

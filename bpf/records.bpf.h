@@ -10,6 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
+#include "arch.bpf.h"
 #include "losses.bpf.h"
 #include "pool.bpf.h"
 #include "selector.bpf.h"
@@ -69,11 +70,12 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	u32 *hint = &hints[bpf_get_smp_processor_id() & (CPU_HINTS - 1)].record;
 	struct task_record *record;
 	struct task_ref *found;
+	u64 zero;
 
 	*index = *hint;
 	record = record_find(*index);
-	if (record && record->task == (u64)task)
-		return record;
+	if (record && word_is(&record->task, (u64)task, &zero))
+		return (void *)record + zero;
 	found = task_ref_find(task);
 	/* In this order: whoever makes it counted has given it its record before. */
 	if (!found || !ref_is_counted(found))
@@ -121,6 +123,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 		ref->nr = early_nr;
 		ref->abi = early_abi;
 		ref->state = flags;
+		stores_order();
 		return;
 	}
 	record->start_ns = now;

@@ -136,6 +136,7 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 	slot->nr = nr;
 	slot->abi = abi;
 	slot->next = record->first_slot;
+	stores_order();
 	record->first_slot = index;
 	return slot;
 }

@@ -45,7 +45,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (!counting())
 		return 0;
 	record = task_may_count(task) ? current_record(task, &index, &ref) : NULL;
-	if (!record && !ref && joins_pending())
+	/* Two pointers one after the other: the compiler would "or" them, which no verifier takes. */
+	if (!record && joins_pending() && !ref)
 		record = task_join(task, &index, &ref);
 	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;

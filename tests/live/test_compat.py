@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Calls of 32-bit programs on 64-bit Arm: numbers, pairing and names of their own ABI. The workload has
+no library, so it makes no call that is not written here.
+"""
+
+import os
+import signal
+
+import pytest
+
+from harness import NATIVE, program, until
+
+pytestmark = [
+    pytest.mark.skipif(NATIVE != "arm64", reason="64-bit Arm has this, other machines do not"),
+    pytest.mark.skipif(
+        not os.path.exists(program("compat")), reason="no 32-bit workload was built"
+    ),
+]
+
+# Name, calls, errnos; the read is the barrier.
+CALLS = {
+    "read": (1, {}),
+    "getppid": (23, {}),
+    "close": (13, {"EBADF": 13}),
+    "open": (7, {"ENOENT": 7}),
+    "syscall_0xbb8": (5, {"ENOSYS": 5}),
+    "cacheflush": (3, {}),
+    "clone": (4, {}),
+    "getuid32": (4, {}),
+    "wait4": (4, {}),
+    "rt_sigaction": (2, {}),
+    "getpid": (3, {}),
+    "kill": (3, {}),
+    "setitimer": (1, {}),
+    "rt_sigreturn": (4, {}),
+    "prctl": (2, {}),
+    "getgid32": (11, {"EACCES": 11}),
+    "exit_group": (5, {}),
+}
+
+
+class Compat:
+    """The workload at its barrier."""
+
+    def __init__(self, live, what):
+        self.process = live.spawn(program("compat"), "wait", what, stdin=-1)
+        until(lambda: self.process.stdout() == b"ready\n", "the workload says ready")
+        self.wait_asleep()
+
+    def wait_asleep(self):
+        until(lambda: self.process.state() == "S", "the workload sleeps")
+
+
+def counts(report):
+    """Of 32-bit calls, added up over processes."""
+    found = {}
+    for row in report.rows:
+        if row["abi"] != "arm":
+            continue
+        calls, errnos = found.get(row["syscall"], (0, {}))
+        errnos = {name: errnos.get(name, 0) + n for name, n in row["errnos"].items()} or errnos
+        found[row["syscall"]] = (calls + row["calls"], errnos)
+    return found
+
+
+def test_calls_of_a_32_bit_program_are_those_that_it_made(live):
+    compat = Compat(live, "calls")
+    bpftruss = live.attach(compat.process.pid, "-f")
+    compat.process.tell(b"go\n")
+    report = bpftruss.report()
+    assert counts(report) == CALLS
+    assert {row["abi"] for row in report.rows} == {"arm"}
+
+
+def test_rt_sigreturn_in_32_bits_is_no_error_although_a_register_holds_one(live):
+    compat = Compat(live, "calls")
+    bpftruss = live.attach(compat.process.pid, "-f")
+    compat.process.tell(b"go\n")
+    row = bpftruss.report().only("rt_sigreturn", abi="arm")
+    assert (row["calls"], row["errors"], row["untimed"]) == (4, 0, 0)
+
+
+def test_denied_calls_in_32_bits_never_began(live):
+    compat = Compat(live, "calls")
+    bpftruss = live.attach(compat.process.pid)
+    compat.process.tell(b"go\n")
+    report = bpftruss.report()
+    assert report.total("getgid32", "denied", abi="arm") == 11
+    assert sum(row["denied"] for row in report.rows) == 11
+
+
+def test_a_64_bit_command_that_becomes_a_32_bit_program(live):
+    """The execve is that of the program before."""
+    report, _ = live.run(program("compat"), "exec")
+    assert report.only("execve")["calls"] == 1
+    assert counts(report) == {"execve": (1, {}), "getppid": (19, {}), "exit_group": (1, {})}
+
+
+def test_a_32_bit_sleep_that_is_stopped_goes_on_as_itself(live):
+    compat = Compat(live, "sleep")
+    bpftruss = live.attach(compat.process.pid)
+    compat.process.tell(b"go\n")
+    until(lambda: b"162 " in syscall_of(compat.process), "it sleeps in nanosleep")
+    compat.wait_asleep()
+    stop_and_continue(compat)
+    report = bpftruss.report()
+    row = report.only("nanosleep", abi="arm")
+    assert (row["calls"], row["interrupted"], row["errors"]) == (2, 1, 0)
+    assert not report.select("restart_syscall", abi="arm")
+
+
+def test_a_32_bit_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
+    compat = Compat(live, "sleep")
+    compat.process.tell(b"go\n")
+    until(lambda: b"162 " in syscall_of(compat.process), "it sleeps in nanosleep")
+    compat.wait_asleep()
+    compat.process.signal(signal.SIGSTOP)
+    until(lambda: compat.process.state() == "T", "it stops")
+    bpftruss = live.attach(compat.process.pid)
+    compat.process.signal(signal.SIGCONT)
+    report = bpftruss.report()
+    assert report.only("nanosleep", abi="arm")["calls"] == 1
+    assert not report.select("restart_syscall", abi="arm")
+
+
+def syscall_of(process):
+    with open("/proc/%d/syscall" % process.pid, "rb") as file:
+        return file.read()
+
+
+def stop_and_continue(compat):
+    compat.process.signal(signal.SIGSTOP)
+    until(lambda: compat.process.state() == "T", "it stops")
+    compat.process.signal(signal.SIGCONT)
