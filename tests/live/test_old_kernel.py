@@ -31,8 +31,12 @@ def test_no_task_storage_is_used(live):
 
 
 def test_tasks_that_are_freed_leave_room_in_the_hash(live):
-    """It has 65,536 entries, and a process needs three of them at the least."""
-    report, table = live.count("forks", "clone", 30011, options=["-f"])
+    """
+    It has 65,536 entries, and a process needs three of them at the least. Records are another
+    matter: on a busy machine more of them wait to be read than there are by default.
+    """
+    options = ["-f", "--max-tasks", 20000]
+    report, table = live.count("forks", "clone", 30011, options=options)
     must_equal(report, table)
     assert report.total("getppid") == 30011
 
