@@ -16,9 +16,10 @@ import termios
 
 import pytest
 
-from harness import BUILD, Process, slurp, until
+from harness import BUILD, NUMBERS, Process, slurp, until
 
 FIXTURES = os.path.join(BUILD, "stacks")
+READ = b"%d" % NUMBERS["read"]
 DEBUG_ROOT = "/usr/lib/debug/.build-id"
 
 
@@ -225,7 +226,7 @@ class Waiting(Process):
     def reads(self, tid):
         path = "/proc/%d/task/%s/" % (self.target, tid)
         asleep = b"\nState:\tS" in slurp(path + "status")
-        return asleep and slurp(path + "syscall").split()[:2] == [b"0", b"0x0"]
+        return asleep and slurp(path + "syscall").split()[:2] == [READ, b"0x0"]
 
     def readers(self):
         """The threads that wait for input, once it has all been read and all of them wait."""
