@@ -92,12 +92,16 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-# One skeleton serves for both objects (src/collect/object.c): their variables must lie alike.
-$(O)/gen/truss_alike: $(O)/gen/truss.skel.h $(O)/gen/truss_old.skel.h
+# One skeleton serves for both objects (src/collect/object.c): their maps and programs must have the
+# same names, and their variables lie alike. A line a map, program or section of variables.
+$(O)/gen/truss_alike.%: $(O)/gen/%.skel.h
+	@{ grep -E 'struct bpf_(map|program) \*[a-z_]+;' $<; \
+		sed -n 's/truss_old/truss/; /^	struct truss_bpf__/,/^	}/p' $< | tr '\n' ' ' | \
+		sed 's/} \*/\n/g'; } | sort >$@; grep -q slots $@ && grep -q max_slots $@
+
+$(O)/gen/truss_alike: $(O)/gen/truss_alike.truss $(O)/gen/truss_alike.truss_old
 	$(call msg,CMP,$@)
-	$(Q)for skeleton in $^; do sed -n 's/truss_old/truss/; /^	struct truss_bpf__/,/^	}/p' \
-		$$skeleton | tr '\n' ' ' | sed 's/} \*/\n/g' | sort >$@.$$(basename $$skeleton); done; cmp $(^:$(O)/gen/%=$@.%)
-	$(Q)touch $@
+	$(Q)cmp $^ && touch $@
 
 # --- user space ---------------------------------------------------------------------------------
 # Style sheet and script of a picture, as strings without comments and indentation.
@@ -328,11 +332,13 @@ check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 check-live: check-live-programs ## tests against the running kernel; needs root
 	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
 
-# With what replaces task storage on kernels before 5.13.
+# With what replaces task storage on kernels before 5.13; and pairing as it is before 5.15.
 OLD_TESTS := pairing targets selectors intervals ended crowds time
 check-old: check-live-programs ## live tests as on old kernels; needs root
 	$(Q)O=$(abspath $(O)) BPFTRUSS_OLD_KERNEL=1 python3 -m pytest -q \
 		$(OLD_TESTS:%=tests/live/test_%.py)
+	$(Q)O=$(abspath $(O)) BPFTRUSS_NO_TASK_REGS=1 PYTEST_ADDOPTS="-p no:cacheprovider" \
+		python3 -m pytest -q tests/live/test_pairing.py
 
 # The drills at their full length, which the live tests run for seconds only.
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root

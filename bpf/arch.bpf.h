@@ -212,11 +212,14 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 
 #endif
 
+/* As on kernels before 5.15. */
+const volatile bool no_task_pt_regs = false;
+
 /* The number in the registers that a task's last entry into the kernel saved, or NR_NOT_KNOWN. */
 static __always_inline s32 task_regs_nr(struct task_struct *task)
 {
 #ifndef OLD_KERNEL
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (!no_task_pt_regs && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
 #endif
 	return stack_regs_nr(task);
@@ -228,7 +231,7 @@ static __always_inline s32 task_forgotten_nr(struct task_struct *task)
 	s32 nr = -1;
 
 #ifndef OLD_KERNEL
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (!no_task_pt_regs && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		nr = regs_forgotten_nr((struct pt_regs *)bpf_task_pt_regs(task));
 #endif
 	return (u32)nr < CALLS_INDEXED ? nr : -1;

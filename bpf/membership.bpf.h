@@ -14,10 +14,11 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/* The process that mark_process() is to mark with flags; failed: there was no room. */
+/* The process that mark_process() is to mark with flags; found: it is there; failed: without room for it. */
 struct {
 	__u32 pid;
 	__u32 flags;
+	__u32 found;
 	__u32 failed;
 } marking __attribute__((aligned(64))) SEC(".data.marking");
 
@@ -58,13 +59,19 @@ static __always_inline bool task_makes_no_calls(struct task_struct *task)
 	return task_field(task, flags) & flags;
 }
 
+/* Whether the threads of a process are to be counted, as what is kept of its leader says. */
+static __always_inline bool process_is_wanted(struct task_struct *leader, struct task_ref *ref)
+{
+	return ref && (ref->flags & TASK_TARGET || ref_is_chosen(leader, ref));
+}
+
 /* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
 static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
 {
 	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
 
 	return !nr_selectors || ref->flags & TASK_TARGET ||
-	       (leader && leader->flags & (TASK_TARGET | TASK_CHOSEN));
+	       process_is_wanted(task_field(task, group_leader), leader);
 }
 
 /* Settles what is open, and hands the record to user space. */
@@ -110,6 +117,15 @@ static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 	return 0;
 }
 
+/* There is no room for what is to be kept of a process. At the start there will be other passes. */
+static __always_inline void process_left_out(void)
+{
+	if (*(volatile u32 *)&control.starting)
+		__sync_fetch_and_add(&membership.left_out, 1);
+	else
+		loss_add(LOSS_TASK_UNTRACKED);
+}
+
 /*
  * Asks the selectors about a process, under the name it has or is about to have, and notes the
  * answer on its leader. Returns whether it is chosen. A process that may have other threads, which
@@ -121,12 +137,18 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	bool chosen = task_selected(leader, comm);
 	struct task_ref *ref = chosen ? task_ref_create(leader) : task_ref_find(leader);
 
-	if (chosen && !ref)
-		loss_add(LOSS_TASK_UNTRACKED);
-	if (!ref || ref->flags & TASK_IGNORED)
+	int news = 0;
+
+	if (ref && ref->flags & TASK_IGNORED)
+		return false;
+	if (chosen)
+		news = ref ? ref_choose(leader, ref) : -1;
+	if (news < 0)
+		process_left_out();
+	if (!ref || news < 0)
 		return false;
 	if (chosen) {
-		if (ref_choose(leader, ref) && notice)
+		if (news && notice)
 			joins_announce();
 	} else if (ref_unchoose(leader, ref)) {
 		__sync_fetch_and_add(&membership.leaves, 1);
@@ -161,7 +183,7 @@ static __noinline struct task_record *task_join(struct task_struct *task, u32 *i
 {
 	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
 
-	if (!leader || !(leader->flags & (TASK_CHOSEN | TASK_TARGET)))
+	if (!process_is_wanted(task_field(task, group_leader), leader))
 		return NULL;
 	*ref = task_ref_create(task);
 	if (!*ref)
@@ -197,7 +219,8 @@ static __noinline bool task_leave(struct task_struct *task, struct task_record *
 	if (record)
 		record->leaves_seen = membership.leaves;
 	leader = task_ref_find(task_field(task, group_leader));
-	if (!ref || ref->flags & TASK_TARGET || (leader && leader->flags & TASK_CHOSEN))
+	if (!ref || ref->flags & TASK_TARGET ||
+	    (leader && ref_is_chosen(task_field(task, group_leader), leader)))
 		return false;
 	task_end(task, ref);
 	return true;
@@ -235,7 +258,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
  */
 static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 {
-	u32 flags = ref->flags & (TASK_TARGET | TASK_FOLLOW | TASK_CHOSEN);
+	u32 flags = ref->flags & (TASK_TARGET | TASK_FOLLOW);
 	struct task_record *record = ref->record ? record_find(ref->record) : NULL;
 
 	if (record && record->flags == RECORD_CALL_OPEN)
@@ -273,6 +296,11 @@ static __noinline int user_changed(struct task_struct *task, s32 nr)
 	return 0;
 }
 
+static __always_inline bool nr_is_of_interrupt(s32 nr)
+{
+	return nr < 0 && nr != NR_NOT_KNOWN;
+}
+
 /*
  * Whether a task is inside an execve, its own or one by the kernel, which starts helpers so: that
  * has not yet a number, and no call by which a task renames itself has number 0.
@@ -286,7 +314,7 @@ static __noinline bool task_in_exec(struct task_struct *task)
 		return false;
 	nr = task_regs_nr(task);
 	abi = task_abi(task, &nr);
-	return nr <= 0 || call_is_exec(abi, nr);
+	return nr == 0 || nr_is_of_interrupt(nr) || call_is_exec(abi, nr);
 }
 
 static __always_inline bool task_goes_to_sleep(struct task_struct *task)
@@ -309,11 +337,6 @@ static __always_inline s32 task_saved_nr(struct task_struct *task)
 	s32 nr = task->on_cpu ? -1 : task_regs_nr(task);
 
 	return nr < 0 ? -1 : nr;
-}
-
-static __always_inline bool nr_is_of_interrupt(s32 nr)
-{
-	return nr < 0 && nr != NR_NOT_KNOWN;
 }
 
 /* Whether a task that is not running was interrupted outside of any call: that leaves no number. */

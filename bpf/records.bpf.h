@@ -37,13 +37,15 @@ struct {
 } returned_records SEC(".maps");
 
 /*
- * live: tasks counted now. adopted: by the iterator so far. joins: processes chosen late that
+ * live: tasks counted now. adopted: by the iterator so far. left_out: threads and processes that a
+ * pass found and had no room for, since user space set it to 0. joins: processes chosen late that
  * user space has not completed yet by running the iterator. leaves: processes chosen no more.
  * ended: records handed to user space so far.
  */
 struct {
 	__u32 live;
 	__u32 adopted;
+	__u32 left_out;
 	__u32 joins;
 	__u32 leaves;
 	__u32 ended;

@@ -12,7 +12,8 @@
  *   ref_publish()         it is counted from now on, by whoever claimed it
  *   ref_end_begin()       true for whoever is to end its counting; *ret_record is let go by it
  *   ref_end_finish()      true for the one by whom it is counted no more; may be claimed again
- *   ref_choose()          true if it was not chosen before
+ *   ref_is_chosen()       by a selector, for now
+ *   ref_choose()          1 if it was not chosen before, 0 if it was, negative without room
  *   ref_unchoose()        true if it was
  *   store_release()       a word that other CPUs take together with all that was stored before
  */

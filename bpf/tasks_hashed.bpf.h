@@ -2,17 +2,24 @@
 /*
  * Keeps them in a hash by the address of the task, for kernels without task storage for tracing
  * programs (before 5.13). Nor do these have atomic operations that tell what was there before
- * (5.12): of several who want to change a flag at once the one may who adds an entry to the hash,
- * or removes it, for only one can. A task's address is even, so those entries lie beside its own.
+ * (5.12): of several who want to do something at once the one may who removes an entry of the hash,
+ * or adds it, for only one can. Those entries lie beside the task's own, whose address is a
+ * multiple of eight, and are made together with it: so that neither fails for want of room.
  * That x86 does not reorder stores is relied upon.
  */
 #ifndef BPFTRUSS_TASKS_HASHED_BPF_H
 #define BPFTRUSS_TASKS_HASHED_BPF_H
 
-#include "task_fields.bpf.h"
+#include "kernel_types.h"
+#include <bpf/bpf_helpers.h>
+#include "bpftruss/abi.h"
+#include "losses.bpf.h"
 
-/* Up to four of each task: room for 16,384 tasks, in 6 MiB. */
+/* Two to four of each task: room for 16,384 at the least, in 6 MiB. */
 #define HASHED_ENTRIES 65536
+
+/* Far longer than it takes to add three entries. */
+#define CREATE_SPINS 8192
 
 #define EEXIST 17
 
@@ -23,7 +30,13 @@ struct {
 	__type(value, struct task_ref);
 } tasks SEC(".maps");
 
-enum task_entry { ENTRY_REF, ENTRY_CLAIMED, ENTRY_COUNTED, ENTRY_CHOSEN };
+enum task_entry {
+	ENTRY_REF,
+	ENTRY_CLAIMABLE, /* nobody has claimed it */
+	ENTRY_ENDABLE,   /* nobody has ended its counting */
+	ENTRY_CHOSEN,
+	ENTRY_LOCK, /* the others are being made */
+};
 
 #define store_release(word, value)                           \
 	do {                                                 \
@@ -45,17 +58,14 @@ static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 	return bpf_map_lookup_elem(&tasks, &key);
 }
 
-/* True if this made it; a loss when there is no room. */
-static __always_inline bool entry_add(struct task_struct *task, enum task_entry entry)
+/* 0 if this made it, -EEXIST if it was there. */
+static __always_inline int entry_add(struct task_struct *task, enum task_entry entry)
 {
 	u64 key = (u64)task + entry;
 	struct task_ref none = { .nr = -1 };
-	/* Up to 6.3 the upper half of what it returns means nothing. */
-	int err = bpf_map_update_elem(&tasks, &key, &none, BPF_NOEXIST);
 
-	if (err && err != -EEXIST)
-		loss_add(LOSS_TASK_UNTRACKED);
-	return !err;
+	/* As an int: up to 6.3 the upper half of what the kernel returns means nothing. */
+	return bpf_map_update_elem(&tasks, &key, &none, BPF_NOEXIST);
 }
 
 /* True if this removed it. */
@@ -66,25 +76,45 @@ static __always_inline bool entry_remove(struct task_struct *task, enum task_ent
 	return !bpf_map_delete_elem(&tasks, &key);
 }
 
+/* All three or none; by the holder of ENTRY_LOCK. */
+static __noinline int entries_make(struct task_struct *task)
+{
+	if (task_ref_find(task))
+		return 0;
+	if (!entry_add(task, ENTRY_CLAIMABLE) && !entry_add(task, ENTRY_ENDABLE) &&
+	    !entry_add(task, ENTRY_REF))
+		return 0;
+	entry_remove(task, ENTRY_CLAIMABLE);
+	entry_remove(task, ENTRY_ENDABLE);
+	return 0;
+}
+
 static __noinline struct task_ref *task_ref_create(struct task_struct *task)
 {
 	struct task_ref *ref = task_ref_find(task);
-	u64 key = (u64)task;
-	struct task_ref none = { .nr = -1 };
+	int err;
 
 	if (ref)
 		return ref;
-	bpf_map_update_elem(&tasks, &key, &none, BPF_NOEXIST);
-	return task_ref_find(task);
+	err = entry_add(task, ENTRY_LOCK);
+	if (!err) {
+		entries_make(task);
+		entry_remove(task, ENTRY_LOCK);
+		return task_ref_find(task);
+	}
+	/* Another CPU makes them. */
+	for (int i = 0; i < CREATE_SPINS && err == -EEXIST && !ref; i++)
+		ref = task_ref_find(task);
+	return ref;
 }
 
 static __noinline int task_ref_free(struct task_struct *task)
 {
 	if (!task_ref_find(task))
 		return 0;
-	entry_remove(task, ENTRY_CLAIMED);
-	entry_remove(task, ENTRY_COUNTED);
 	entry_remove(task, ENTRY_CHOSEN);
+	entry_remove(task, ENTRY_CLAIMABLE);
+	entry_remove(task, ENTRY_ENDABLE);
 	entry_remove(task, ENTRY_REF);
 	return 0;
 }
@@ -94,38 +124,22 @@ static __always_inline bool ref_is_counted(struct task_ref *ref)
 	return *(volatile u32 *)&ref->flags & TASK_COUNTED;
 }
 
-/* Flags that nobody else changes now: adding is the only atomic step there is. */
-static __always_inline void flags_set(struct task_ref *ref, u32 flags)
-{
-	__sync_fetch_and_add(&ref->flags, flags & ~*(volatile u32 *)&ref->flags);
-}
-
-static __always_inline void flags_clear(struct task_ref *ref, u32 flags)
-{
-	__sync_fetch_and_add(&ref->flags, -(flags & *(volatile u32 *)&ref->flags));
-}
-
 static __always_inline bool ref_claim(struct task_struct *task, struct task_ref *ref)
 {
-	if (!entry_add(task, ENTRY_CLAIMED))
-		return false;
-	if (!entry_add(task, ENTRY_COUNTED)) {
-		entry_remove(task, ENTRY_CLAIMED);
-		return false;
-	}
-	flags_set(ref, TASK_CLAIMED);
-	return true;
+	return entry_remove(task, ENTRY_CLAIMABLE);
 }
 
+/* Adding is the only atomic step there is; flags belong to whoever has claimed the task. */
 static __always_inline void ref_publish(struct task_ref *ref, u32 flags)
 {
-	flags_set(ref, flags | TASK_COUNTED);
+	flags |= TASK_COUNTED;
+	__sync_fetch_and_add(&ref->flags, flags & ~*(volatile u32 *)&ref->flags);
 }
 
 static __always_inline bool ref_end_begin(struct task_struct *task, struct task_ref *ref,
 					  u32 *ret_record)
 {
-	if (!ref_is_counted(ref) || !entry_remove(task, ENTRY_COUNTED))
+	if (!ref_is_counted(ref) || !entry_remove(task, ENTRY_ENDABLE))
 		return false;
 	*ret_record = ref->record;
 	store_release(&ref->record, 0);
@@ -134,25 +148,30 @@ static __always_inline bool ref_end_begin(struct task_struct *task, struct task_
 
 static __always_inline bool ref_end_finish(struct task_struct *task, struct task_ref *ref)
 {
-	flags_clear(ref, TASK_MEMBER);
-	entry_remove(task, ENTRY_CLAIMED);
+	__sync_fetch_and_add(&ref->flags, -(TASK_MEMBER & *(volatile u32 *)&ref->flags));
+	/* Others may have taken the room: then it is never counted again. */
+	if (entry_add(task, ENTRY_ENDABLE) || entry_add(task, ENTRY_CLAIMABLE))
+		loss_add(LOSS_TASK_UNTRACKED);
 	return true;
 }
 
-static __always_inline bool ref_choose(struct task_struct *task, struct task_ref *ref)
+static __always_inline bool ref_is_chosen(struct task_struct *task, struct task_ref *ref)
 {
-	if (!entry_add(task, ENTRY_CHOSEN))
-		return false;
-	flags_set(ref, TASK_CHOSEN);
-	return true;
+	u64 key = (u64)task + ENTRY_CHOSEN;
+
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+static __always_inline int ref_choose(struct task_struct *task, struct task_ref *ref)
+{
+	int err = entry_add(task, ENTRY_CHOSEN);
+
+	return err == -EEXIST ? 0 : err ?: 1;
 }
 
 static __always_inline bool ref_unchoose(struct task_struct *task, struct task_ref *ref)
 {
-	if (!(*(volatile u32 *)&ref->flags & TASK_CHOSEN) || !entry_remove(task, ENTRY_CHOSEN))
-		return false;
-	flags_clear(ref, TASK_CHOSEN);
-	return true;
+	return entry_remove(task, ENTRY_CHOSEN);
 }
 
 #endif

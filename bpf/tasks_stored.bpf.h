@@ -59,7 +59,12 @@ static __always_inline bool ref_end_finish(struct task_struct *task, struct task
 	return __sync_fetch_and_and(&ref->flags, ~TASK_MEMBER) & TASK_COUNTED;
 }
 
-static __always_inline bool ref_choose(struct task_struct *task, struct task_ref *ref)
+static __always_inline bool ref_is_chosen(struct task_struct *task, struct task_ref *ref)
+{
+	return ref->flags & TASK_CHOSEN;
+}
+
+static __always_inline int ref_choose(struct task_struct *task, struct task_ref *ref)
 {
 	return !(__sync_fetch_and_or(&ref->flags, TASK_CHOSEN) & TASK_CHOSEN);
 }

@@ -160,8 +160,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			loss_add(LOSS_TASK_UNTRACKED);
 		return 0;
 	}
-	if (!same_process && !inherited)
-		inherited = TASK_CHOSEN;
+	if (!same_process && !inherited && ref_choose(child, ref) < 0) {
+		loss_add(LOSS_TASK_UNTRACKED);
+		return 0;
+	}
 	if (!task_claim(child, ref))
 		return 0;
 	if (stacks && !same_process)
@@ -265,8 +267,10 @@ int mark_process(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct task_ref *ref;
 
-	if (!task || task->pid != task->tgid || pid_here(task, task->pid) != marking.pid)
+	if (!task || task->pid != task->tgid || task->flags & PF_EXITING ||
+	    pid_here(task, task->pid) != marking.pid)
 		return 0;
+	marking.found = 1;
 	ref = task_ref_create(task);
 	if (ref)
 		__sync_fetch_and_add(&ref->flags, marking.flags & ~ref->flags);
@@ -300,15 +304,16 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		process_reconsider(task->group_leader, &comm, false);
 	}
 	leader_ref = task_ref_find(task->group_leader);
-	if (!leader_ref || !(leader_ref->flags & (TASK_TARGET | TASK_CHOSEN)))
+	if (!process_is_wanted(task->group_leader, leader_ref))
 		return 0;
 	ref = task_ref_create(task);
-	if (ref && !task_claim(task, ref))
+	if (!ref) {
+		__sync_fetch_and_add(&membership.left_out, 1);
 		return 0;
-	/* One that got no storage counts as found: there will be another pass. */
+	}
+	if (!task_claim(task, ref))
+		return 0;
 	membership.adopted++;
-	if (!ref)
-		return 0;
 	return task_adopt(task, ref, leader_ref->flags);
 }
 

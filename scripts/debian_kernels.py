@@ -276,6 +276,9 @@ def boot(image, archive, kernel, memory_mib, serial, words, limit_s):
     argv += ["-monitor", "none", "-nic", "none"]
     argv += ["-append", f"console={machine.console} panic=-1 {words}"]
     argv += [word.format(next(lines)) if "{}" in word else word for word in machine.devices]
+    for path in serial:
+        if os.path.exists(path):
+            os.remove(path)
     try:
         subprocess.run(argv, stdin=subprocess.DEVNULL, timeout=limit_s, check=False)
     except subprocess.TimeoutExpired:

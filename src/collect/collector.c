@@ -228,8 +228,14 @@ static int collector_mark_calls(struct collector *c, const struct collector_opti
 	return err;
 }
 
-static int load_failed(int err, struct diag *d)
+static int load_failed(const struct collector *c, int err, struct diag *d)
 {
+	if (err == -EPERM && c->old_kernel)
+		return diag_set(
+			d, DIAG_UNSUPPORTED, EPERM,
+			"the kernel refuses the BPF programs: Operation not permitted; it "
+			"charges tables to the limit of locked memory: 'ulimit -l unlimited' "
+			"lifts that, for a service LimitMEMLOCK=infinity");
 	if (err == -ENOMEM)
 		return diag_set(d, DIAG_FAILED, ENOMEM,
 				"no memory for the kernel's tables: lower --max-rows, --max-tasks, "
@@ -268,7 +274,7 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	if (!err)
 		err = truss_bpf__attach(c->skel);
 	if (err)
-		return load_failed(err, d);
+		return load_failed(c, err, d);
 	err = collector_set_selectors(c, options, d);
 	if (err)
 		return err;
@@ -347,22 +353,45 @@ void collector_free(struct collector *c)
 #define JOIN_PAUSE_MS 10
 
 /*
+ * One pass. Returns 1 if there is to be another: it adopted some, or the kernel had no task storage
+ * for some just then. A hash that is full will not be less so. 0 or -errno otherwise.
+ */
+static int collector_adopt(struct collector *c)
+{
+	struct truss_bpf__data_membership *data = c->skel->data_membership;
+	uint32_t before = __atomic_load_n(&data->membership.adopted, __ATOMIC_ACQUIRE);
+	uint32_t left_out;
+	int err;
+
+	__atomic_store_n(&data->membership.left_out, 0, __ATOMIC_RELEASE);
+	err = object_pass(c->skel->links.adopt_targets);
+	left_out = __atomic_load_n(&data->membership.left_out, __ATOMIC_ACQUIRE);
+	c->left_out_last = left_out;
+	if (err)
+		return err;
+	return __atomic_load_n(&data->membership.adopted, __ATOMIC_ACQUIRE) != before ||
+	       (left_out && !c->old_kernel);
+}
+
+/* What no later pass will find room for is a loss. */
+static void collector_note_left_out(struct collector *c)
+{
+	if (c->left_out < c->left_out_last)
+		c->left_out = c->left_out_last;
+}
+
+/*
  * Passes until one adopts none. A thread that was made meanwhile without its fork handing on the
  * counting was found by the next pass, or finds out itself at its next call.
  */
 static int collector_adopt_passes(struct collector *c, int limit)
 {
-	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
-	uint32_t before;
-	int err = 0;
+	int more = 1;
 
-	for (int i = 0; i < limit && !err; i++) {
-		before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-		err = object_pass(c->skel->links.adopt_targets);
-		if (__atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
-			break;
-	}
-	return err;
+	for (int i = 0; i < limit && more > 0; i++)
+		more = collector_adopt(c);
+	collector_note_left_out(c);
+	return more < 0 ? more : 0;
 }
 
 /*
@@ -401,19 +430,19 @@ int collector_patience_ms(const struct collector *c)
 int collector_complete_joins(struct collector *c)
 {
 	uint32_t *joins = &c->skel->data_membership->membership.joins;
-	uint32_t *adopted = &c->skel->data_membership->membership.adopted;
-	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE), before;
+	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE);
 	uint64_t now_ns = clock_mono_ns();
-	int err;
+	int more;
 
 	if (!collector_joins_pending(c) || now_ns - c->last_join_ns < JOIN_PAUSE_MS * NS_PER_MS)
 		return 0;
 	c->last_join_ns = now_ns;
-	before = __atomic_load_n(adopted, __ATOMIC_ACQUIRE);
-	err = object_pass(c->skel->links.adopt_targets);
-	if (!err && __atomic_load_n(adopted, __ATOMIC_ACQUIRE) == before)
+	more = collector_adopt(c);
+	if (!more) {
+		collector_note_left_out(c);
 		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
-	return err;
+	}
+	return more < 0 ? more : 0;
 }
 
 int collector_start(struct collector *c, struct diag *d)

@@ -50,10 +50,12 @@ struct collector {
 	uint64_t base_ns;     /* of the reading that a later one will be subtracted from */
 	struct process *base; /* its processes */
 	size_t nr_base;
-	uint64_t last_join_ns; /* of the last pass for processes chosen late */
-	uint64_t last_look_ns; /* for ends that nobody saw */
-	uint32_t looked_at;    /* the last record then */
-	uint32_t unseen_ends;  /* so far */
+	uint64_t last_join_ns;  /* of the last pass for processes chosen late */
+	uint64_t last_look_ns;  /* for ends that nobody saw */
+	uint32_t looked_at;     /* the last record then */
+	uint32_t unseen_ends;   /* so far */
+	uint32_t left_out_last; /* threads that the last pass had no room for */
+	uint32_t left_out;      /* the most that a last pass had none for */
 	struct losses misses_at_start;
 	struct cgroup_names cgroups;
 	struct user_names users;
@@ -78,7 +80,7 @@ int object_fill_pools(struct collector *collector);
 
 /*
  * Notes ref's flags on the first thread of a process, named by pidfd; pid is the same in our pid
- * namespace. 0, -ESRCH when it has ended, or another -errno.
+ * namespace. 0, -ESRCH when it has ended (or the kernel does not show it), or another -errno.
  */
 int object_mark(struct collector *collector, pid_t pid, int pidfd, const struct task_ref *ref);
 

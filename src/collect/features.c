@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include "base/mem.h"
@@ -106,15 +107,14 @@ static void check_btf(struct feature *f)
 				  : "make it readable, or run as root");
 }
 
-bool features_have_task_storage(void)
+/* 0, or with what the kernel refuses a program that uses task storage. */
+static int task_storage_error(void)
 {
-	struct storage_bpf *storage;
+	struct storage_bpf *storage = storage_bpf__open();
+	int err = storage ? storage_bpf__load(storage) : -errno;
 
-	if (getenv("BPFTRUSS_OLD_KERNEL"))
-		return false;
-	storage = storage_bpf__open_and_load();
 	storage_bpf__destroy(storage);
-	return storage;
+	return err;
 }
 
 /* What replaces it relies on x86 storing in order. */
@@ -124,10 +124,30 @@ bool features_have_task_storage(void)
 #define FEATURE_REPLACED FEATURE_MISSING
 #endif
 
+/* An unknown type of map, or a helper that is not for such programs. */
+static bool error_means_absent(int err)
+{
+	return err == -EINVAL || err == -EACCES;
+}
+
+bool features_have_task_storage(void)
+{
+	return FEATURE_REPLACED == FEATURE_MISSING ||
+	       (!getenv("BPFTRUSS_OLD_KERNEL") && !error_means_absent(task_storage_error()));
+}
+
 static void check_task_storage(struct feature *f)
 {
-	if (features_have_task_storage()) {
+	int err = getenv("BPFTRUSS_OLD_KERNEL") ? -EINVAL : task_storage_error();
+
+	if (!err) {
 		feature_set(f, FEATURE_OK, "present");
+		return;
+	}
+	if (!error_means_absent(err)) {
+		feature_set(f, FEATURE_MISSING, "cannot be probed: %s", strerror(-err));
+		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
+				  "forbid bpf(2)");
 		return;
 	}
 	feature_set(f, FEATURE_REPLACED, "absent");
@@ -135,6 +155,28 @@ static void check_task_storage(struct feature *f)
 				  ? "the kernel is too old (5.13 or newer has it)"
 				  : "tasks are looked up in a hash: while attached, calls of all "
 				    "processes cost more (5.13 or newer)");
+}
+
+/* Kernels with task storage charge the memory of tables to the cgroup. */
+static void check_locked_memory(struct feature *f)
+{
+	struct rlimit limit;
+
+	if (features_have_task_storage()) {
+		feature_set(f, FEATURE_OK, "not needed for tables");
+		return;
+	}
+	/* As libbpf does it: what is not allowed changes nothing. */
+	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY) {
+		feature_set(f, FEATURE_OK, "unlimited");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "limited to %llu KiB",
+		    (unsigned long long)limit.rlim_cur / 1024);
+	feature_remedy(f,
+		       "this kernel charges tables to it, 32 MiB by default: ulimit -l unlimited, "
+		       "for a service LimitMEMLOCK=infinity");
 }
 
 static void check_attach(struct feature *f)
@@ -207,9 +249,15 @@ static void check_cheap_filter(struct feature *f)
 	feature_remedy(f, "processes that are not traced pay a little more");
 }
 
+bool features_hide_task_regs(void)
+{
+	return getenv("BPFTRUSS_NO_TASK_REGS");
+}
+
 static void check_in_flight(struct feature *f)
 {
-	if (kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_task_pt_regs")) {
+	if (!features_hide_task_regs() &&
+	    kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_task_pt_regs")) {
 		feature_set(f, FEATURE_OK, "bpf_task_pt_regs");
 		return;
 	}
@@ -271,7 +319,8 @@ static const struct check {
 	{ "capabilities", check_capabilities, false },
 	{ "lockdown", check_lockdown, false },
 	{ "kernel BTF", check_btf, false },
-	{ "task storage", check_task_storage, false },
+	{ "task storage", check_task_storage, true },
+	{ "locked memory", check_locked_memory, true },
 	{ "attaching", check_attach, true },
 	{ "run-queue time", check_runq, true },
 	{ "calls in flight at attach", check_in_flight, true },

@@ -34,7 +34,8 @@ int features_require(struct diag *d);
 
 /*
  * Whether its programs can keep something with each task and change it by atomic steps (5.13). Loads
- * such a program to find out. The environment variable BPFTRUSS_OLD_KERNEL makes it false.
+ * such a program to find out; when that fails for another reason, it is taken to be there. The
+ * environment variable BPFTRUSS_OLD_KERNEL makes it false.
  */
 bool features_have_task_storage(void);
 
@@ -43,6 +44,12 @@ bool features_have_task_storage(void);
  * BPFTRUSS_NO_RUN_DELAY makes it false.
  */
 bool features_have_runq(void);
+
+/*
+ * Whether the environment variable BPFTRUSS_NO_TASK_REGS asks for programs that look for a task's
+ * saved registers on its kernel stack, as they do where they cannot ask for them (before 5.15).
+ */
+bool features_hide_task_regs(void);
 
 /* Whether its programs can unwind by tables, as on x86-64; else by frame pointers only. */
 bool features_have_unwinding(void);

@@ -31,12 +31,25 @@ static struct truss_bpf *old_object_open(void)
 	return NULL;
 }
 
+/* BPFTRUSS_OLD_KERNEL=N, above 1: so many entries in the hash of tasks. */
+static void old_object_size(const struct truss_bpf *skel)
+{
+	const char *value = getenv("BPFTRUSS_OLD_KERNEL");
+	unsigned long entries = value ? strtoul(value, NULL, 10) : 0;
+
+	if (entries > 1 && entries <= UINT32_MAX)
+		bpf_map__set_max_entries(skel->maps.tasks, (uint32_t)entries);
+}
+
 int object_open(struct collector *c)
 {
 	c->old_kernel = !features_have_task_storage();
 	c->skel = c->old_kernel ? old_object_open() : truss_bpf__open();
 	if (!c->skel)
 		return -errno;
+	if (c->old_kernel)
+		old_object_size(c->skel);
+	c->skel->rodata->no_task_pt_regs = features_hide_task_regs();
 	bpf_program__set_autoload(c->skel->progs.on_free, c->old_kernel);
 	bpf_program__set_autoload(c->skel->progs.mark_process, c->old_kernel);
 	return 0;
@@ -83,12 +96,13 @@ static int mark_by_pass(struct collector *c, pid_t pid, int pidfd, const struct 
 
 	data->marking.pid = (uint32_t)pid;
 	data->marking.flags = ref->flags;
-	__atomic_store_n(&data->marking.failed, 0, __ATOMIC_SEQ_CST);
+	data->marking.failed = 0;
+	__atomic_store_n(&data->marking.found, 0, __ATOMIC_SEQ_CST);
 	err = object_pass(c->skel->links.mark_process);
 	if (err)
 		return err;
 	/* As it lives, no other process can have had its pid. */
-	if (poll(&ended, 1, 0) == 1)
+	if (poll(&ended, 1, 0) == 1 || !__atomic_load_n(&data->marking.found, __ATOMIC_SEQ_CST))
 		return -ESRCH;
 	return __atomic_load_n(&data->marking.failed, __ATOMIC_SEQ_CST) ? -ENOSPC : 0;
 }

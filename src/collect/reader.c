@@ -405,6 +405,7 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	for (int i = 0; i < NR_LOSS; i++)
 		losses->count[i] += c->arrays.losses[i];
 	losses->count[LOSS_ERRNO_OFF] += errnos_off;
+	losses->count[LOSS_TASK_UNTRACKED] += c->left_out;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
 	/* The kernel mostly knows why, and has counted it already. */

@@ -41,6 +41,17 @@ def test_tasks_that_are_freed_leave_room_in_the_hash(live):
     assert report.total("getppid") == 30011
 
 
+def test_who_finds_no_room_in_the_hash_is_said_to_be_missing(live, monkeypatch):
+    monkeypatch.setenv("BPFTRUSS_OLD_KERNEL", "64")
+    target = live.workload("threads", 61, 11)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report(lossy=True)
+    lacking = target.table().total("getppid") - report.total("getppid")
+    assert lacking == 11 * report.losses["untracked_tasks"] > 0
+    assert report.total("getppid") > 0
+
+
 def test_of_two_processes_the_one_is_found_that_was_asked_for(live):
     other, target = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach(target.pid)

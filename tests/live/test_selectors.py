@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -242,6 +243,38 @@ def test_children_of_the_same_name_are_counted_from_their_first_call_on(live):
     assert target.wait() == 0
     report = bpftruss.interrupt()
     assert report.counts() == target.table().counts()
+
+
+@pytest.mark.parametrize("who", [[], ["child"]])
+def test_who_takes_another_name_leaves_and_comes_back_with_its_own(live, who):
+    """A child is chosen from its fork on, without ever having taken the name."""
+    name = "n%d" % os.getpid()
+    target = live.workload("renames", name, 300, *who)
+    bpftruss = select(live, "-n", name)
+    target.go()
+    assert target.wait() == 0
+    report = bpftruss.interrupt()
+    assert (report.total("getppid"), report.total("getsid")) == (600, 0)
+
+
+def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
+    name = "n%d" % os.getpid()
+    bpftruss = select(live, "-n", name, "--wait")
+    script = """
+        exec 3>/proc/self/comm; printf %s "$1" >&3
+        (exec /bin/sh -c 'printf x; read line; kill -0 $$; kill -0 $$')
+        true"""
+    parent = live.spawn("/bin/sh", "-c", script, "sh", name, stdin=subprocess.PIPE)
+    until(lambda: parent.stdout() == b"x", "the child has left")
+    joins = live.workload("renames", name, 1)
+    joins.go()
+    assert joins.wait() == 0
+    time.sleep(0.1)
+    parent.tell(b"\n")
+    assert parent.wait() == 0, parent.stderr()
+    report = bpftruss.interrupt()
+    assert report.total("getppid", pid=joins.pid) == 2
+    assert report.total("kill") == 0 and not any(row["comm"] == "sh" for row in report.rows)
 
 
 @pytest.mark.parametrize("pattern", ["calls", "c*s", "c?lls", "[a-c]a[!m]*", "*", "cal\\ls"])

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * renames NAME TIMES: is called NAME, then TIMES times something else and NAME again. Makes two
- * getppid calls under NAME each time, and a getsid call under the other name.
+ * renames NAME TIMES [child]: is called NAME, then TIMES times something else and NAME again. Makes
+ * two getppid calls under NAME each time, and a getsid call under the other name. With child it is a
+ * child that does, which began as NAME.
  */
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "table.h"
 
@@ -22,6 +24,10 @@ int main(int argc, char **argv)
 	times = arg_number(argc, argv, 2, 7);
 	take_name(name);
 	table_barrier();
+	if (argc > 3 && fork()) {
+		wait(NULL);
+		exit(0);
+	}
 	for (int i = 0; i < times; i++) {
 		repeat_call(2, SYS_getppid, 0);
 		take_name("somebody else");
