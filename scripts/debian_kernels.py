@@ -121,7 +121,9 @@ class Suite:
             debs = glob.glob(folder + "/*.deb")
             if result.returncode or not debs:
                 raise Skip(f"{package} cannot be fetched: {last_line(result.stderr)}")
-            subprocess.run(["dpkg-deb", "-x", debs[0], folder + "/root"], check=True)
+            unpack = ["dpkg-deb", "-x", debs[0], folder + "/root"]
+            if subprocess.run(unpack, check=False).returncode:
+                raise Skip(f"{package} cannot be unpacked")
             images = glob.glob(folder + "/root/boot/vmlinuz-*")
             images += glob.glob(folder + "/root/usr/lib/modules/*/vmlinuz")
             if len(images) != 1:
@@ -141,8 +143,8 @@ class Suite:
         for deb in glob.glob(self.folder + "/cache/archives/*.deb"):
             files = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE)
             unpack = ["tar", "-x", "--keep-directory-symlink", "-C", folder]
-            subprocess.run(unpack, stdin=files.stdout, check=True)
-            if files.wait():
+            unpacked = subprocess.run(unpack, stdin=files.stdout, check=False)
+            if files.wait() or unpacked.returncode:
                 raise Skip(f"{os.path.basename(deb)} cannot be unpacked")
             os.remove(deb)
         links_make_relative(folder)
