@@ -14,6 +14,7 @@
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
 #include "losses.bpf.h"
+#include "task_fields.bpf.h"
 
 /* Two to four of each task: room for 16,384 at the least, in 6 MiB. */
 #define HASHED_ENTRIES 65536
@@ -149,8 +150,9 @@ static __always_inline bool ref_end_begin(struct task_struct *task, struct task_
 static __always_inline bool ref_end_finish(struct task_struct *task, struct task_ref *ref)
 {
 	__sync_fetch_and_add(&ref->flags, -(TASK_MEMBER & *(volatile u32 *)&ref->flags));
-	/* Others may have taken the room: then it is never counted again. */
-	if (entry_add(task, ENTRY_ENDABLE) || entry_add(task, ENTRY_CLAIMABLE))
+	/* Unless it is at its end it may be counted again, if others have not taken the room. */
+	if (!(task_field(task, flags) & PF_EXITING) &&
+	    (entry_add(task, ENTRY_ENDABLE) || entry_add(task, ENTRY_CLAIMABLE)))
 		loss_add(LOSS_TASK_UNTRACKED);
 	return true;
 }

@@ -42,14 +42,17 @@ def test_tasks_that_are_freed_leave_room_in_the_hash(live):
 
 
 def test_who_finds_no_room_in_the_hash_is_said_to_be_missing(live, monkeypatch):
-    monkeypatch.setenv("BPFTRUSS_OLD_KERNEL", "64")
-    target = live.workload("threads", 61, 11)
+    monkeypatch.setenv("BPFTRUSS_OLD_KERNEL", "40")
+    target = live.workload("becomes", "nothing", "-", 31, 7)
     bpftruss = live.attach(target.pid)
+    target.go()
+    target.wait_asleep_in("read", fd=0)
     target.go()
     report = bpftruss.report(lossy=True)
     lacking = target.table().total("getppid") - report.total("getppid")
-    assert lacking == 11 * report.losses["untracked_tasks"] > 0
-    assert report.total("getppid") > 0
+    # Seven calls of a thread before the change, and fourteen after it; one may find room later.
+    assert 0 < lacking <= 21 * report.losses["untracked_tasks"]
+    assert report.total("getppid") > 0 and report.data["exact"] is False
 
 
 def test_of_two_processes_the_one_is_found_that_was_asked_for(live):
