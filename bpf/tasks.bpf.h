@@ -7,6 +7,7 @@
  *   task_ref_find()       what a task has, or NULL
  *   task_ref_create()     the same, made when there is none; NULL without room
  *   task_ref_free()       the task is gone
+ *   task_ref_free_stale() the task is new: nothing of one that was before it may be left
  *   ref_is_counted()      whatever was stored before it was counted can be read after this
  *   ref_claim()           true for the one who is to make the task's record
  *   ref_publish()         it is counted from now on, by whoever claimed it

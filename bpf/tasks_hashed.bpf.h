@@ -59,11 +59,16 @@ static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
 	return bpf_map_lookup_elem(&tasks, &key);
 }
 
+static __always_inline u32 task_born(struct task_struct *task)
+{
+	return task_field(task, start_boottime);
+}
+
 /* 0 if this made it, -EEXIST if it was there. */
 static __always_inline int entry_add(struct task_struct *task, enum task_entry entry)
 {
 	u64 key = (u64)task + entry;
-	struct task_ref none = { .nr = -1 };
+	struct task_ref none = { .nr = -1, .born = task_born(task) };
 
 	/* As an int: up to 6.3 the upper half of what the kernel returns means nothing. */
 	return bpf_map_update_elem(&tasks, &key, &none, BPF_NOEXIST);
@@ -75,6 +80,26 @@ static __always_inline bool entry_remove(struct task_struct *task, enum task_ent
 	u64 key = (u64)task + entry;
 
 	return !bpf_map_delete_elem(&tasks, &key);
+}
+
+static __noinline int task_ref_free(struct task_struct *task)
+{
+	if (!task_ref_find(task))
+		return 0;
+	entry_remove(task, ENTRY_CHOSEN);
+	entry_remove(task, ENTRY_CLAIMABLE);
+	entry_remove(task, ENTRY_ENDABLE);
+	entry_remove(task, ENTRY_REF);
+	return 0;
+}
+
+static __always_inline void task_ref_free_stale(struct task_struct *task)
+{
+	struct task_ref *ref = task_ref_find(task);
+
+	/* Only now: an exec from another thread changes the start of the task that goes on. */
+	if (ref && ref->born != task_born(task))
+		task_ref_free(task);
 }
 
 /* All three or none; by the holder of ENTRY_LOCK. */
@@ -107,17 +132,6 @@ static __noinline struct task_ref *task_ref_create(struct task_struct *task)
 	for (int i = 0; i < CREATE_SPINS && err == -EEXIST && !ref; i++)
 		ref = task_ref_find(task);
 	return ref;
-}
-
-static __noinline int task_ref_free(struct task_struct *task)
-{
-	if (!task_ref_find(task))
-		return 0;
-	entry_remove(task, ENTRY_CHOSEN);
-	entry_remove(task, ENTRY_CLAIMABLE);
-	entry_remove(task, ENTRY_ENDABLE);
-	entry_remove(task, ENTRY_REF);
-	return 0;
 }
 
 static __always_inline bool ref_is_counted(struct task_ref *ref)

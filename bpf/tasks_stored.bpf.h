@@ -32,6 +32,10 @@ static __always_inline void task_ref_free(struct task_struct *task)
 {
 }
 
+static __always_inline void task_ref_free_stale(struct task_struct *task)
+{
+}
+
 static __always_inline bool ref_is_counted(struct task_ref *ref)
 {
 	return __sync_fetch_and_or(&ref->flags, 0) & TASK_COUNTED;

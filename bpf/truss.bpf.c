@@ -145,6 +145,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (!counting())
 		return 0;
+	task_ref_free_stale(child);
 	if (!same_process && !(inherited & TASK_FOLLOW)) {
 		inherited = 0;
 		counted = nr_selectors && process_selected(child);
