@@ -175,7 +175,7 @@ static void check_locked_memory(struct feature *f)
 	feature_set(f, FEATURE_ABSENT, "limited to %llu KiB",
 		    (unsigned long long)limit.rlim_cur / 1024);
 	feature_remedy(f,
-		       "this kernel charges tables to it, 32 MiB by default: ulimit -l unlimited, "
+		       "this kernel charges tables to it, 39 MiB by default: ulimit -l unlimited, "
 		       "for a service LimitMEMLOCK=infinity");
 }
 
