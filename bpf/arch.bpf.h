@@ -111,7 +111,8 @@ static __always_inline bool regs_are_users(struct pt_regs *regs)
 
 /*
  * For kernels before 5.15, which have no bpf_task_pt_regs(): they lie at the top of a task's stack,
- * below what FRED keeps there. What does not look like a program's registers is not believed.
+ * below what FRED keeps there. What does not look like a program's registers is not believed, but for
+ * all zeros: those of a program that the kernel starts, before its first.
  */
 static __always_inline s32 stack_regs_nr(struct task_struct *task)
 {
@@ -120,7 +121,9 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 
 	if (!regs_are_users(regs))
 		regs = (void *)regs - FRED_PADDING;
-	return regs_are_users(regs) ? (s32)BPF_CORE_READ(regs, orig_ax) : NR_NOT_KNOWN;
+	if (regs_are_users(regs))
+		return (s32)BPF_CORE_READ(regs, orig_ax);
+	return BPF_CORE_READ(regs, cs) || BPF_CORE_READ(regs, orig_ax) ? NR_NOT_KNOWN : 0;
 }
 
 #elif defined(__TARGET_ARCH_arm64)
