@@ -380,7 +380,8 @@ FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_CMD := $(addprefix $(O)/src/cmd/,arguments.o config_file.o daemon_options.o option_table.o \
 	options.o options_check.o options_collect.o options_report.o options_targets.o targets.o \
 	top_options.o)
-FUZZ_OBJ := $(patsubst $(O)/%,$(O)/fuzz/%,$(filter-out $(O)/src/daemon/%,$(UNIT_LIB)) $(FUZZ_CMD))
+FUZZ_OBJ := $(patsubst $(O)/%,$(O)/fuzz/%,$(filter-out $(O)/src/daemon/%,$(UNIT_LIB)) \
+	$(O)/src/daemon/log.o $(FUZZ_CMD))
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 
 $(O)/fuzz/%.o: %.c Makefile
