@@ -67,6 +67,8 @@ int glob_compile(const char *glob, struct selector *s, struct diag *d)
 
 	if (!*glob)
 		return diag_set(d, DIAG_USAGE, EINVAL, "-n: give the name of a process");
+	memset(s->match, 0, sizeof(s->match));
+	s->loops = 0;
 	while (*at) {
 		if (*at == '*') {
 			s->loops |= 1u << token;

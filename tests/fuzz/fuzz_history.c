@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void fuzz_histogram(const uint8_t *data, size_t size)
 {
 	struct blob blob __cleanup(blob_done) = { 0 };
-	struct hist hist = { 0 };
+	struct hist hist __cleanup(hist_done) = { 0 };
 
 	if (blob_to_hist(data, size, &hist))
 		return;
