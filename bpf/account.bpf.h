@@ -259,8 +259,9 @@ static __always_inline bool task_is_trapped(struct task_struct *task)
 
 /*
  * Exit without an enter. It is, in this order: bpftruss's own child before its execve; the exec
- * by which a process came to be chosen; the return of fork in a new child; the end of a call that began before counting; or a call that never
- * started, because seccomp refused it or a tracer skipped it.
+ * by which a process came to be chosen; the return of fork in a new child; the end of a call that
+ * began before counting; or a call that never started, because seccomp refused it or a tracer
+ * skipped it.
  */
 static __noinline int call_end_unusual(struct task_struct *task, struct task_record *record,
 				       u32 index, s32 nr, s64 result)

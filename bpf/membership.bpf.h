@@ -14,7 +14,10 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/* The process that mark_process() is to mark with flags; found: it is there; failed: without room for it. */
+/*
+ * The process that mark_process() is to mark with flags. found: it is there. failed: there was no
+ * room for it.
+ */
 struct {
 	__u32 pid;
 	__u32 flags;
