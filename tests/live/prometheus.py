@@ -104,16 +104,17 @@ class Prometheus:
         return found[0] if found else None
 
     def wait_scrape(self):
-        """Waits for a scrape that begins from now on and succeeds."""
-        before = (self.target() or {}).get("lastScrape", "")
+        """Waits for a scrape that begins from now on and whose samples can be asked for.
+
+        The list of targets tells of a scrape before its samples are there; "up" is one of them.
+        """
+        since = time.time()
 
         def scraped():
-            target = self.target()
-            if not target or target["health"] == "unknown" or target["lastScrape"] == before:
-                return False
-            return target
-        target = self.until(scraped, "a scrape")
-        assert target["health"] == "up", target["lastError"]
+            found = self.query("timestamp(up)")
+            return bool(found) and found[0][1] > since
+        self.until(scraped, "a scrape")
+        assert self.value("up") == 1, self.target()["lastError"]
         return self
 
     def query(self, expression):
