@@ -72,15 +72,10 @@ static int read_head(struct json_reader *reader, const struct json_place *whole)
 static int read_losses(const struct json_place *whole, struct losses *losses)
 {
 	struct json_place place = { .outer = NULL, .d = whole->d };
-	bool exact;
 	int err = json_read_part(whole, "losses", JSON_OBJECT, 0, &place.object);
 
 	for (int i = 0; i < NR_MODEL_LOSS && place.object && !err; i++)
 		err = json_read_number(&place, loss_texts[i].name, 0, &losses->count[i]);
-	exact = losses_none(losses);
-	err = err ?: json_read_bool(whole, "exact", &exact);
-	if (!err && exact != losses_none(losses))
-		return json_refuse(whole, "exact does not fit losses");
 	return err;
 }
 
@@ -235,13 +230,25 @@ static int read_counted(struct json_reader *reader, const struct json_place *who
 	return err;
 }
 
+/* Rows of an interval may lack errnos that the losses of one before tell of. */
+static int check_exact(const struct snapshot *snapshot, const struct json_place *whole)
+{
+	bool exact = snapshot_is_exact(snapshot), told = exact;
+	int err = json_read_bool(whole, "exact", &told);
+
+	if (!err && told != exact)
+		return json_refuse(whole, "exact does not fit losses and errnos");
+	return err;
+}
+
 static int read_whole(struct json_reader *reader, const struct json_place *whole)
 {
 	if (!json_is_object(whole->object))
 		return json_refuse(whole, "not an object");
 	return read_schema(whole) ?: read_head(reader, whole)
 		       ?: read_losses(whole, &reader->snapshot->losses)
-		       ?: read_targets(reader, whole) ?: read_counted(reader, whole);
+		       ?: read_targets(reader, whole) ?: read_counted(reader, whole)
+		       ?: check_exact(reader->snapshot, whole);
 }
 
 static int parse(const char *text, size_t size, json_t **ret, struct diag *d)

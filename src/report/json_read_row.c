@@ -240,8 +240,11 @@ static int errno_of_label(const char *label)
 	return strcmp(again, label) ? -1 : err;
 }
 
-static int read_errnos(const struct json_place *place, struct row *row)
+static int read_errnos(const struct json_reader *reader, const struct json_place *place,
+		       struct row *row)
 {
+	/* Those of a row that was read while it changed may be of a later moment. */
+	bool torn = reader->snapshot->losses.count[LOSS_TORN_READ];
 	const json_t *object = NULL, *value;
 	int err = json_read_part(place, "errnos", JSON_OBJECT, 0, &object);
 	const char *label;
@@ -258,7 +261,7 @@ static int read_errnos(const struct json_place *place, struct row *row)
 		if (!json_is_integer(value) || json_integer_value(value) <= 0)
 			return json_refuse(place, "errnos: %s is not a number above 0", label);
 		sum += (uint64_t)json_integer_value(value);
-		if (sum > row->errors)
+		if (sum > (torn ? INT64_MAX : row->errors))
 			return json_refuse(place, "errnos has more errors than errors");
 		if (row_add_errno(row, number, (uint64_t)json_integer_value(value)))
 			return -ENOMEM;
@@ -266,7 +269,8 @@ static int read_errnos(const struct json_place *place, struct row *row)
 	return 0;
 }
 
-static int read_results(const struct json_place *place, struct row *row)
+static int read_results(const struct json_reader *reader, const struct json_place *place,
+			struct row *row)
 {
 	bool moves_data = row->nr != ROW_NR_OTHER &&
 			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
@@ -281,7 +285,7 @@ static int read_results(const struct json_place *place, struct row *row)
 		return json_refuse(place, "%s of a call that has none",
 				   moves_data ? "result_sum" : "bytes");
 	row->result_sum = moves_data ? bytes : sum;
-	return read_errnos(place, row);
+	return read_errnos(reader, place, row);
 }
 
 /* What follows from the rest, or from the process: nothing but its type is looked at. */
@@ -301,7 +305,7 @@ static int read_row(struct json_reader *reader, const struct json_place *place, 
 	return read_call(place, row) ?: json_read_owner(reader, place, row)
 		       ?: read_counts(reader, place, row) ?: read_open(reader, place, row)
 		       ?: read_times(reader, place, row) ?: read_histogram(reader, place, row)
-		       ?: read_results(place, row) ?: check_derived(place)
+		       ?: read_results(reader, place, row) ?: check_derived(place)
 		       ?: json_read_stacks(reader, place, row);
 }
 

@@ -215,6 +215,27 @@ static void test_stacks(void **state)
 	}
 }
 
+/* Errnos that are not those of all errors: too few without a loss, too many in a torn read. */
+static void test_errnos_unlike_errors(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	struct builder *builder = builder_make();
+	struct row row;
+
+	(void)state;
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	row_add_calls(&row, 10, 100, 0, 0);
+	row_add_errors(&row, ENOENT, 3);
+	row.errors += 2;
+	builder_take_row(builder, &row);
+	snapshot = snapshot_take(builder);
+	assert_int_equal(snapshot_errors_unnamed(snapshot), 2);
+	check_round_trip(snapshot);
+	snapshot->rows[0].errors = 2;
+	snapshot->losses.count[LOSS_TORN_READ] = 1;
+	check_round_trip(snapshot);
+}
+
 /* Every field of a process and a row that a report may have no column for. */
 static struct snapshot *snapshot_of_all_fields(void)
 {
@@ -584,7 +605,8 @@ static void test_contradictions(void **state)
 		{ "\"schema\":1", "\"schema\":2", "schema is not 1" },
 		{ "\"start\":\"2026-01-31", "\"start\":\"2026-02-31", "start is not a time" },
 		{ "\"elapsed_ns\":2500000000", "\"elapsed_ns\":-1", "elapsed_ns is below 0" },
-		{ "\"exact\":true", "\"exact\":false", "exact does not fit losses" },
+		{ "\"exact\":true", "\"exact\":false", "exact does not fit" },
+		{ "\"EINTR\":3", "\"EINTR\":2", "exact does not fit losses and errnos" },
 		{ "\"initial\"", "\"other\"", "pid_namespace" },
 		{ "\"user_cpu_ns\":2000000000", "\"user_cpu_ns\":2000000001", "user_cpu_ns" },
 		{ "\"pid\":1234,\"start_ns\"", "\"pid\":4294967296,\"start_ns\"",
@@ -674,6 +696,7 @@ int main(void)
 		cmocka_unit_test(test_scenarios),
 		cmocka_unit_test(test_web),
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_errnos_unlike_errors),
 		cmocka_unit_test(test_all_fields),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_random_names),
