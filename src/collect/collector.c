@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -228,14 +229,21 @@ static int collector_mark_calls(struct collector *c, const struct collector_opti
 	return err;
 }
 
-static int load_failed(const struct collector *c, int err, struct diag *d)
+static bool memory_is_limited(void)
 {
-	if (err == -EPERM && c->old_kernel)
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static int load_failed(int err, struct diag *d)
+{
+	if (err == -EPERM && memory_is_limited())
 		return diag_set(
 			d, DIAG_UNSUPPORTED, EPERM,
-			"the kernel refuses the BPF programs: Operation not permitted; it "
-			"charges tables to the limit of locked memory: 'ulimit -l unlimited' "
-			"lifts that, for a service LimitMEMLOCK=infinity");
+			"the kernel refuses the BPF programs: Operation not permitted; before 5.11 "
+			"tables are locked memory: try 'ulimit -l unlimited', or, for a service, "
+			"LimitMEMLOCK=infinity; else 'bpftruss doctor' tells what is missing");
 	if (err == -ENOMEM)
 		return diag_set(d, DIAG_FAILED, ENOMEM,
 				"no memory for the kernel's tables: lower --max-rows, --max-tasks, "
@@ -274,7 +282,7 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	if (!err)
 		err = truss_bpf__attach(c->skel);
 	if (err)
-		return load_failed(c, err, d);
+		return load_failed(err, d);
 	err = collector_set_selectors(c, options, d);
 	if (err)
 		return err;
@@ -353,31 +361,30 @@ void collector_free(struct collector *c)
 #define JOIN_PAUSE_MS 10
 
 /*
- * One pass. Returns 1 if there is to be another: it adopted some, or the kernel had no task storage
- * for some just then. A hash that is full will not be less so. 0 or -errno otherwise.
+ * One pass, and how many threads it had no room for. Returns 1 if there is to be another: it adopted
+ * some, or the kernel had no task storage for some just then. A hash that is full will not be less
+ * so. 0 or -errno otherwise.
  */
-static int collector_adopt(struct collector *c)
+static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 {
 	struct truss_bpf__data_membership *data = c->skel->data_membership;
 	uint32_t before = __atomic_load_n(&data->membership.adopted, __ATOMIC_ACQUIRE);
-	uint32_t left_out;
 	int err;
 
 	__atomic_store_n(&data->membership.left_out, 0, __ATOMIC_RELEASE);
 	err = object_pass(c->skel->links.adopt_targets);
-	left_out = __atomic_load_n(&data->membership.left_out, __ATOMIC_ACQUIRE);
-	c->left_out_last = left_out;
+	*ret_left_out = __atomic_load_n(&data->membership.left_out, __ATOMIC_ACQUIRE);
 	if (err)
 		return err;
 	return __atomic_load_n(&data->membership.adopted, __ATOMIC_ACQUIRE) != before ||
-	       (left_out && !c->old_kernel);
+	       (*ret_left_out && !c->old_kernel);
 }
 
 /* What no later pass will find room for is a loss. */
-static void collector_note_left_out(struct collector *c)
+static void collector_note_left_out(struct collector *c, uint32_t left_out)
 {
-	if (c->left_out < c->left_out_last)
-		c->left_out = c->left_out_last;
+	if (c->left_out < left_out)
+		c->left_out = left_out;
 }
 
 /*
@@ -386,11 +393,12 @@ static void collector_note_left_out(struct collector *c)
  */
 static int collector_adopt_passes(struct collector *c, int limit)
 {
+	uint32_t left_out = 0;
 	int more = 1;
 
 	for (int i = 0; i < limit && more > 0; i++)
-		more = collector_adopt(c);
-	collector_note_left_out(c);
+		more = collector_adopt(c, &left_out);
+	collector_note_left_out(c, left_out);
 	return more < 0 ? more : 0;
 }
 
@@ -432,14 +440,15 @@ int collector_complete_joins(struct collector *c)
 	uint32_t *joins = &c->skel->data_membership->membership.joins;
 	uint32_t now = __atomic_load_n(joins, __ATOMIC_ACQUIRE);
 	uint64_t now_ns = clock_mono_ns();
+	uint32_t left_out;
 	int more;
 
 	if (!collector_joins_pending(c) || now_ns - c->last_join_ns < JOIN_PAUSE_MS * NS_PER_MS)
 		return 0;
 	c->last_join_ns = now_ns;
-	more = collector_adopt(c);
+	more = collector_adopt(c, &left_out);
 	if (!more) {
-		collector_note_left_out(c);
+		collector_note_left_out(c, left_out);
 		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
 	}
 	return more < 0 ? more : 0;

@@ -50,12 +50,11 @@ struct collector {
 	uint64_t base_ns;     /* of the reading that a later one will be subtracted from */
 	struct process *base; /* its processes */
 	size_t nr_base;
-	uint64_t last_join_ns;  /* of the last pass for processes chosen late */
-	uint64_t last_look_ns;  /* for ends that nobody saw */
-	uint32_t looked_at;     /* the last record then */
-	uint32_t unseen_ends;   /* so far */
-	uint32_t left_out_last; /* threads that the last pass had no room for */
-	uint32_t left_out;      /* the most that a last pass had none for */
+	uint64_t last_join_ns; /* of the last pass for processes chosen late */
+	uint64_t last_look_ns; /* for ends that nobody saw */
+	uint32_t looked_at;    /* the last record then */
+	uint32_t unseen_ends;  /* so far */
+	uint32_t left_out;     /* the most threads that a last pass had no room for */
 	struct losses misses_at_start;
 	struct cgroup_names cgroups;
 	struct user_names users;
