@@ -4,22 +4,12 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
-
-from harness import Bpftruss, Live, program, until  # noqa: E402
+from harness import Bpftruss, program, until
 
 CORE_PATTERN = "/proc/sys/kernel/core_pattern"
-
-
-@pytest.fixture
-def live(tmp_path):
-    things = Live(tmp_path)
-    yield things
-    things.close()
 
 
 @pytest.fixture

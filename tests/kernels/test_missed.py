@@ -4,25 +4,12 @@ Since 7.2 a task can be preempted inside a program at a system call; until it go
 skips that program for all others on its CPU, and counts. A report may lack no more than that.
 """
 
-import os
-import sys
-
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
-
-from harness import Live  # noqa: E402
-from preemption import contend, unexplained  # noqa: E402
+from preemption import contend, unexplained
 
 ATTEMPTS = 10
 WORKLOADS = {"calls": [], "numbers": [], "threads": [11, 503]}
-
-
-@pytest.fixture
-def live(tmp_path):
-    things = Live(tmp_path)
-    yield things
-    things.close()
 
 
 @pytest.mark.parametrize("attempt", range(3))

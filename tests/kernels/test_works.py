@@ -5,15 +5,11 @@ instructions it looked at on the way is kept as a property of the test.
 """
 
 import os
-import sys
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import verifier  # noqa: E402
-from harness import BUILD, Live, run  # noqa: E402
+import verifier
+from harness import BUILD, run
 
 MODES = {
     "-c": [],
@@ -21,13 +17,6 @@ MODES = {
     "-c --stacks": ["--stacks"],
     "-c --stacks --kernel-stacks": ["--stacks", "--kernel-stacks"],
 }
-
-
-@pytest.fixture
-def live(tmp_path):
-    things = Live(tmp_path)
-    yield things
-    things.close()
 
 
 def kernel_words(options):

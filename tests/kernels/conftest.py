@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests inside a kernel under test, with what the live tests have. O=DIR is the build directory."""
+
+import os
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "live")]
+
+from harness import Live  # noqa: E402
+
+
+@pytest.fixture
+def live(tmp_path):
+    things = Live(tmp_path)
+    yield things
+    things.close()
