@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tui/terminfo.h"
 
 struct term {
 	SCREEN *screen;
@@ -23,9 +24,6 @@ static bool refuse(const char *why, struct diag *d)
 		 "top draws on a terminal, and %s; --once prints one frame as text", why);
 	return false;
 }
-
-/* Of <term.h>, whose macros are too many to have. */
-extern int setupterm(const char *name, int fd, int *err);
 
 /* https://no-color.org: any value but an empty one. */
 static bool wants_color(void)
@@ -55,21 +53,15 @@ static void term_set_styles(struct term *term)
 
 bool term_can_be_used(struct diag *d)
 {
-	const char *name = getenv("TERM");
-	int err;
+	const char *lack;
 
 	/* ncurses believes these, even when the window has had another size since. */
 	unsetenv("LINES");
 	unsetenv("COLUMNS");
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return refuse("this is none", d);
-	if (!name || !*name)
-		return refuse("TERM does not name it", d);
-	if (setupterm(NULL, STDOUT_FILENO, &err) == ERR)
-		return refuse("TERM names none that is known", d);
-	if (!tigetstr("cup") || !tigetstr("clear"))
-		return refuse("this one (TERM) cannot move its cursor", d);
-	return true;
+	lack = terminfo_lack();
+	return lack ? refuse(lack, d) : true;
 }
 
 int term_open(struct term **ret, struct diag *d)
@@ -107,6 +99,7 @@ void term_close(struct term *term)
 		endwin();
 	if (term->screen)
 		delscreen(term->screen);
+	terminfo_forget();
 	free(term);
 }
 

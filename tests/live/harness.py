@@ -66,10 +66,9 @@ def is_sanitized():
     return b"__asan_init" in slurp(BPFTRUSS)
 
 
-def skip_if_sanitized():
-    """For tests of how much memory is taken."""
+def skip_if_sanitized(reason="sanitizers take memory of their own"):
     if is_sanitized():
-        pytest.skip("sanitizers take memory of their own")
+        pytest.skip(reason)
 
 
 def program(name):

@@ -14,7 +14,7 @@ import socket
 import pytest
 
 from daemons import start_daemon
-from faults import descriptors, many, memory_kib
+from faults import descriptors, many, memory_kib, must_be_below
 from harness import run, until
 from test_daemon import shared, status_as
 
@@ -81,7 +81,7 @@ def test_a_thousand_clients_are_served_beside_slow_and_silent_ones(live, daemon,
     most = memory_kib(daemon.pid, "VmHWM")
     print("%d clients: %d KiB before, at most %d KiB" % (CLIENTS, memory, most))
     # What is pending is at most 32 MiB together; a client and what it has sent, 16 KiB.
-    assert most - memory < (32 << 10) + 16 * CLIENTS + (16 << 10)
+    must_be_below(most - memory, (32 << 10) + 16 * CLIENTS + (16 << 10))
     for connection in sockets:
         connection.close()
     must_have_let_go(daemon, before)
@@ -100,7 +100,7 @@ def test_clients_that_take_nothing_do_not_hold_up_others(live, daemon, sockets):
         assert len(daemon.verb("snapshot", "--json")) > 4 << 20
     most = memory_kib(daemon.pid, "VmHWM")
     print("answers of %d KiB: at most %d KiB resident" % (size >> 10, most))
-    assert most < 256 << 10
+    must_be_below(most, 256 << 10)
     for connection in sockets:
         connection.close()
     must_have_let_go(daemon, before)
@@ -195,7 +195,7 @@ def test_malformed_requests_leave_nothing_behind(live, daemon):
     print(answered, "%d KiB, then %d KiB" % (memory, memory_kib(daemon.pid)))
     assert not {"500", "502"} & set(answered), answered
     assert answered["400"] > REQUESTS // 20
-    assert memory_kib(daemon.pid) < memory + 4096
+    must_be_below(memory_kib(daemon.pid), memory + 4096)
     must_have_let_go(daemon, before)
     daemon.stop()
 
