@@ -693,18 +693,12 @@ static void test_not_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scenarios),
-		cmocka_unit_test(test_web),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_errnos_unlike_errors),
-		cmocka_unit_test(test_all_fields),
-		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_random_names),
-		cmocka_unit_test(test_old_versions),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_contradictions),
-		cmocka_unit_test(test_contradicting_stacks),
+		cmocka_unit_test(test_scenarios),      cmocka_unit_test(test_web),
+		cmocka_unit_test(test_stacks),         cmocka_unit_test(test_errnos_unlike_errors),
+		cmocka_unit_test(test_all_fields),     cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_random_names),   cmocka_unit_test(test_old_versions),
+		cmocka_unit_test(test_truncated),      cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_contradictions), cmocka_unit_test(test_contradicting_stacks),
 		cmocka_unit_test(test_not_json),
 	};
 
