@@ -61,6 +61,9 @@ void losses_merge(struct losses *into, const struct losses *from)
 
 void losses_subtract(struct losses *from, const struct losses *earlier)
 {
+	uint64_t torn = from->count[LOSS_TORN_READ] + earlier->count[LOSS_TORN_READ];
+
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		from->count[i] -= earlier->count[i];
+	from->count[LOSS_TORN_READ] = torn;
 }

@@ -38,6 +38,7 @@ bool losses_none(const struct losses *losses);
 
 void losses_merge(struct losses *into, const struct losses *from);
 
+/* Torn reads are of one reading, not since the start: those of either distort what is between. */
 void losses_subtract(struct losses *from, const struct losses *earlier);
 
 #endif

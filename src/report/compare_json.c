@@ -25,7 +25,7 @@ static json_t *source_json(const struct compare_source *source)
 	err |= json_object_set_new(to, "start", json_time(snapshot->start_ns));
 	err |= json_object_set_new(to, "end", json_time(snapshot->end_ns));
 	err |= json_object_set_new(to, "elapsed_ns", json_number(snapshot->elapsed_ns));
-	err |= json_object_set_new(to, "exact", json_boolean(losses_none(&snapshot->losses)));
+	err |= json_object_set_new(to, "exact", json_boolean(snapshot_is_exact(snapshot)));
 	err |= json_object_set_new(to, "losses", json_losses(&snapshot->losses));
 	err |= json_object_set_new(
 		to, "slower_than_ns",

@@ -57,7 +57,10 @@ int report_strace(const struct snapshot *snapshot, FILE *out);
  */
 int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
-/* "exact", or what is missing and why; then the calls in flight. Part of every text report. */
+/* One line: "exact", or what is missing and why. */
+void print_exactness(const struct snapshot *snapshot, FILE *out);
+
+/* That line, then the calls in flight. Part of every text report. */
 int report_trust(const struct snapshot *snapshot, FILE *out);
 
 #endif

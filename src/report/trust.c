@@ -34,6 +34,17 @@ static void print_in_flight(const struct snapshot *snapshot, const struct row *r
 		row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "", age);
 }
 
+void print_exactness(const struct snapshot *snapshot, FILE *out)
+{
+	if (snapshot_is_exact(snapshot))
+		fputs("exact: no call is missing\n", out);
+	else if (losses_none(&snapshot->losses))
+		fprintf(out, "not exact: %" PRIu64 " errors counted without their errno\n",
+			snapshot_errors_unnamed(snapshot));
+	else
+		print_losses(&snapshot->losses, out);
+}
+
 int report_trust(const struct snapshot *snapshot, FILE *out)
 {
 	struct row_list rows __cleanup(row_list_done) = { 0 };
@@ -42,13 +53,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 
 	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
 		return -ENOMEM;
-	if (snapshot_is_exact(snapshot))
-		fputs("exact: no call is missing\n", out);
-	else if (losses_none(&snapshot->losses))
-		fprintf(out, "not exact: %" PRIu64 " errors counted without their errno\n",
-			snapshot_errors_unnamed(snapshot));
-	else
-		print_losses(&snapshot->losses, out);
+	print_exactness(snapshot, out);
 	for (size_t i = 0; i < rows.nr_rows; i++) {
 		if (!rows.rows[i].in_flight)
 			continue;

@@ -156,6 +156,25 @@ static void test_unlike(void **state)
 	golden_check("compare_unlike", text);
 }
 
+/* A side is as exact as its own report says. */
+static void test_errors_without_errno(void **state)
+{
+	const struct table_options options = { .width = 100 };
+	__cleanup(fixture_done) struct fixture fixture = fixture_make();
+	__cleanup(freep) char *text = NULL, *json = NULL;
+
+	(void)state;
+	text = render(&fixture.input, &options, false);
+	assert_null(strstr(text, "without their errno"));
+	fixture.b->rows[0].errors += 2;
+	free(text);
+	text = render(&fixture.input, &options, false);
+	assert_non_null(strstr(text, "\nB: not exact: 2 errors counted without their errno\n"));
+	json = render(&fixture.input, &options, true);
+	assert_non_null(strstr(json, "\"exact\":true"));
+	assert_non_null(strstr(json, "\"exact\":false"));
+}
+
 static void test_empty(void **state)
 {
 	const struct table_options options = { .width = 80 };
@@ -277,10 +296,15 @@ static void test_failing_stream(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),    cmocka_unit_test(test_unlike),
-		cmocka_unit_test(test_empty),     cmocka_unit_test(test_json),
-		cmocka_unit_test(test_json_sums), cmocka_unit_test(test_fits),
-		cmocka_unit_test(test_failed),    cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_unlike),
+		cmocka_unit_test(test_errors_without_errno),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json_sums),
+		cmocka_unit_test(test_fits),
+		cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_failing_stream),
 	};
 
 	setenv("TZ", "UTC", 1);

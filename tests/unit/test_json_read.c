@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "model/diff.h"
 #include "report/rates.h"
 #include "report/report.h"
 
@@ -234,6 +235,30 @@ static void test_errnos_unlike_errors(void **state)
 	snapshot->rows[0].errors = 2;
 	snapshot->losses.count[LOSS_TORN_READ] = 1;
 	check_round_trip(snapshot);
+}
+
+/* What follows a torn read is told of it, too. */
+static void test_between_torn_reads(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct snapshot **readings[] = { &earlier, &later };
+
+	(void)state;
+	for (uint64_t i = 0; i < ARRAY_SIZE(readings); i++) {
+		struct builder *builder = builder_make();
+		struct row row;
+
+		row_init_named(&row, 1, ABI_OF_TESTS, "read");
+		row_add_calls(&row, 10 + i, 100, 0, 0);
+		row_add_errors(&row, ENOENT, 3 + 2 * i);
+		row.errors = 3 + i;
+		builder_take_row(builder, &row);
+		*readings[i] = snapshot_take(builder);
+	}
+	earlier->losses.count[LOSS_TORN_READ] = 1;
+	assert_int_equal(snapshot_diff(earlier, later, &diff), 0);
+	assert_true(diff->rows[0].errnos[0].count > diff->rows[0].errors);
+	check_round_trip(diff);
 }
 
 /* Every field of a process and a row that a report may have no column for. */
@@ -693,12 +718,19 @@ static void test_not_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scenarios),      cmocka_unit_test(test_web),
-		cmocka_unit_test(test_stacks),         cmocka_unit_test(test_errnos_unlike_errors),
-		cmocka_unit_test(test_all_fields),     cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_random_names),   cmocka_unit_test(test_old_versions),
-		cmocka_unit_test(test_truncated),      cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_contradictions), cmocka_unit_test(test_contradicting_stacks),
+		cmocka_unit_test(test_scenarios),
+		cmocka_unit_test(test_web),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_errnos_unlike_errors),
+		cmocka_unit_test(test_between_torn_reads),
+		cmocka_unit_test(test_all_fields),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_random_names),
+		cmocka_unit_test(test_old_versions),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_contradicting_stacks),
 		cmocka_unit_test(test_not_json),
 	};
 

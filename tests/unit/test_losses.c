@@ -64,10 +64,24 @@ static void test_merge_and_subtract(void **state)
 	losses_merge(&sum, &b);
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		assert_int_equal(sum.count[i], (1ULL << 33) + 1001 * (uint64_t)i);
+	sum.count[LOSS_TORN_READ] = a.count[LOSS_TORN_READ] = b.count[LOSS_TORN_READ] = 0;
 	losses_subtract(&sum, &b);
 	assert_memory_equal(&sum, &a, sizeof(sum));
 	losses_subtract(&sum, &a);
 	assert_true(losses_none(&sum));
+}
+
+static void test_what_is_between_two_readings_is_torn_by_either(void **state)
+{
+	struct losses earlier = { 0 }, later = { 0 };
+
+	(void)state;
+	earlier.count[LOSS_TORN_READ] = 2;
+	losses_subtract(&later, &earlier);
+	assert_int_equal(later.count[LOSS_TORN_READ], 2);
+	later.count[LOSS_TORN_READ] = 5;
+	losses_subtract(&later, &earlier);
+	assert_int_equal(later.count[LOSS_TORN_READ], 7);
 }
 
 int main(void)
@@ -77,6 +91,7 @@ int main(void)
 		cmocka_unit_test(test_calls_missing),
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_merge_and_subtract),
+		cmocka_unit_test(test_what_is_between_two_readings_is_torn_by_either),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
