@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -229,21 +228,14 @@ static int collector_mark_calls(struct collector *c, const struct collector_opti
 	return err;
 }
 
-static bool memory_is_limited(void)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY;
-}
-
 static int load_failed(int err, struct diag *d)
 {
-	if (err == -EPERM && memory_is_limited())
+	if (err == -EPERM && features_limit_memory())
 		return diag_set(
 			d, DIAG_UNSUPPORTED, EPERM,
-			"the kernel refuses the BPF programs: Operation not permitted; before 5.11 "
-			"tables are locked memory: try 'ulimit -l unlimited', or, for a service, "
-			"LimitMEMLOCK=infinity; else 'bpftruss doctor' tells what is missing");
+			"the kernel refuses the BPF programs: Operation not permitted; it charges "
+			"tables to the limit of locked memory: try 'ulimit -l unlimited' or, for a "
+			"service, LimitMEMLOCK=infinity; -v shows the kernel's words");
 	if (err == -ENOMEM)
 		return diag_set(d, DIAG_FAILED, ENOMEM,
 				"no memory for the kernel's tables: lower --max-rows, --max-tasks, "

@@ -157,28 +157,6 @@ static void check_task_storage(struct feature *f)
 				    "processes cost more (5.13 or newer)");
 }
 
-/* Kernels with task storage charge the memory of tables to the cgroup. */
-static void check_locked_memory(struct feature *f)
-{
-	struct rlimit limit;
-
-	if (features_have_task_storage()) {
-		feature_set(f, FEATURE_OK, "not needed for tables");
-		return;
-	}
-	/* As libbpf does it: what is not allowed changes nothing. */
-	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY) {
-		feature_set(f, FEATURE_OK, "unlimited");
-		return;
-	}
-	feature_set(f, FEATURE_ABSENT, "limited to %llu KiB",
-		    (unsigned long long)limit.rlim_cur / 1024);
-	feature_remedy(f,
-		       "this kernel charges tables to it, 39 MiB by default: ulimit -l unlimited, "
-		       "for a service LimitMEMLOCK=infinity");
-}
-
 static void check_attach(struct feature *f)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
@@ -220,6 +198,45 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 
 	btf__free(btf);
 	return found;
+}
+
+/* By the mark that libbpf goes by: a helper that came together with charging cgroups instead. */
+static bool kernel_charges_locked_memory(void)
+{
+	return !kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_ktime_get_coarse_ns");
+}
+
+static bool locked_memory_is_limited(struct rlimit *ret)
+{
+	return !getrlimit(RLIMIT_MEMLOCK, ret) && ret->rlim_cur != RLIM_INFINITY;
+}
+
+bool features_limit_memory(void)
+{
+	struct rlimit limit;
+
+	return kernel_charges_locked_memory() && locked_memory_is_limited(&limit);
+}
+
+static void check_locked_memory(struct feature *f)
+{
+	struct rlimit limit;
+
+	if (!kernel_charges_locked_memory()) {
+		feature_set(f, FEATURE_OK, "not needed for tables");
+		return;
+	}
+	/* As libbpf does it: what is not allowed changes nothing. */
+	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
+	if (!locked_memory_is_limited(&limit)) {
+		feature_set(f, FEATURE_OK, "unlimited");
+		return;
+	}
+	feature_set(f, FEATURE_ABSENT, "limited to %llu KiB",
+		    (unsigned long long)limit.rlim_cur / 1024);
+	feature_remedy(f,
+		       "this kernel charges tables to it, 39 MiB by default: ulimit -l unlimited, "
+		       "for a service LimitMEMLOCK=infinity");
 }
 
 bool features_have_runq(void)

@@ -51,6 +51,9 @@ bool features_have_runq(void);
  */
 bool features_hide_task_regs(void);
 
+/* Whether it charges tables to the limit of locked memory, as before 5.11, and there is a limit. */
+bool features_limit_memory(void);
+
 /* Whether its programs can unwind by tables, as on x86-64; else by frame pointers only. */
 bool features_have_unwinding(void);
 
