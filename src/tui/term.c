@@ -99,7 +99,6 @@ void term_close(struct term *term)
 		endwin();
 	if (term->screen)
 		delscreen(term->screen);
-	terminfo_forget();
 	free(term);
 }
 

@@ -7,23 +7,20 @@
 #include <term.h>
 #include <unistd.h>
 
-void terminfo_forget(void)
-{
-	if (cur_term)
-		del_curterm(cur_term);
-}
-
 const char *terminfo_lack(void)
 {
-	const char *name = getenv("TERM"), *lack = NULL;
-	int err;
+	const char *name = getenv("TERM");
+	bool can_draw;
+	int found;
 
 	if (!name || !*name)
 		return "TERM does not name it";
-	if (setupterm(NULL, STDOUT_FILENO, &err) == ERR)
-		return "TERM names none that is known";
-	if (!cursor_address || !clear_screen)
-		lack = "this one (TERM) cannot move its cursor";
-	terminfo_forget();
-	return lack;
+	/* Also where it fails it may have read one: that of a printer, say. */
+	can_draw = setupterm(NULL, STDOUT_FILENO, &found) == OK && cursor_address && clear_screen;
+	if (cur_term)
+		del_curterm(cur_term);
+	if (can_draw)
+		return NULL;
+	return found == 1 ? "this one (TERM) cannot move its cursor"
+			  : "TERM names none that is known";
 }

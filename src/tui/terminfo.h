@@ -3,10 +3,7 @@
 #ifndef BPFTRUSS_TERMINFO_H
 #define BPFTRUSS_TERMINFO_H
 
-/* NULL if the kind that TERM names can draw, or why not: part of a sentence. */
+/* NULL if the kind that TERM names can draw, or why not: part of a sentence. Before any screen. */
 const char *terminfo_lack(void);
-
-/* Frees what ncurses knows of the current kind and leaves to its callers; after the last screen. */
-void terminfo_forget(void);
 
 #endif
