@@ -9,6 +9,8 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "live")]
 
+pytest.register_assert_rewrite("faults", "harness", "reports")
+
 from harness import Live  # noqa: E402
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from harness import run
 
-PR_CAPBSET_DROP = CAP_SYS_RESOURCE = 24
+PR_CAPBSET_DROP = 24
+CAP_SYS_RESOURCE = 24
 
 
 def test_there_is_no_task_storage():

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-pytest.register_assert_rewrite("harness", "reports")
+pytest.register_assert_rewrite("faults", "harness", "reports")
 
 from cgroups import Cgroups  # noqa: E402
 from harness import BPFTRUSS, Live  # noqa: E402

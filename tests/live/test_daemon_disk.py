@@ -285,7 +285,8 @@ def test_nothing_is_made_in_tmp(live, tmp_path):
     log = tmp_path / "strace"
     place = tmp_path / "daemon"
     # Who looks for leaks at the end would be a tracer, too.
-    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    environment = dict(os.environ, ASAN_OPTIONS=options)
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1h", env=environment)
     tracer = live.spawn(
         *("strace", "-f", "-p", daemon.pid, "-o", log),
