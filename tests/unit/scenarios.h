@@ -71,6 +71,20 @@ static inline struct snapshot *scenario_ordinary(enum syscall_abi abi)
 	return snapshot;
 }
 
+/* Five errors, of which two have no errno, and no loss that tells of them. */
+static inline struct snapshot *scenario_errors_unnamed(void)
+{
+	struct builder *builder = builder_make();
+	struct row row;
+
+	row_init_named(&row, 1, ABI_OF_TESTS, "read");
+	row_add_calls(&row, 10, 100, 0, 0);
+	row_add_errors(&row, ENOENT, 3);
+	row.errors += 2;
+	builder_take_row(builder, &row);
+	return snapshot_take(builder);
+}
+
 /* Not even a process. */
 static inline struct snapshot *scenario_empty(enum syscall_abi abi)
 {

@@ -30,18 +30,10 @@ static void test_trust_golden(void **state)
 /* Rows of an interval may show what the losses of the one before tell of. */
 static void test_trust_of_errors_without_errno(void **state)
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
 	__cleanup(freep) char *trust = NULL;
-	struct builder *builder = builder_make();
-	struct row row;
 
 	(void)state;
-	row_init_named(&row, 1, ABI_OF_TESTS, "read");
-	row_add_calls(&row, 10, 100, 0, 0);
-	row_add_errors(&row, ENOENT, 3);
-	row.errors += 2;
-	builder_take_row(builder, &row);
-	snapshot = snapshot_take(builder);
 	trust = report_render(report_trust, snapshot);
 	assert_string_equal(trust, "not exact: 2 errors counted without their errno\n");
 }
