@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hot path: what one call adds to its slot, and the task's CPU clock.
+ * The hot path: what one call adds to its slot, and to the task's time outside of calls.
  *
- * The CPU clock of a task is CLOCK_MONOTONIC minus the time it spent off the CPU, which on_switch()
- * keeps in record->off_ns. Its advance between enter and exit is the call's CPU time, between exit
- * and the next enter it is user time. Wall time minus CPU time of a call was spent off the CPU; of
- * that, the growth of run_delay was spent waiting for one and the rest asleep.
+ * The advance of the task's CPU clock (clock.bpf.h) between enter and exit is the call's CPU time,
+ * between exit and the next enter it is CPU time outside of calls. Wall time minus CPU time of a call
+ * was spent off the CPU; of that, the growth of run_delay was spent waiting for one and the rest
+ * asleep.
  *
  * Events of a task alternate: enter, exit, enter, exit. Everything else is "unusual", out of line,
  * and either explained (see call_end_unusual) or counted as a loss.
@@ -33,22 +33,6 @@ const volatile __u64 slower_than_ns = 0;
 #define ERESTARTSYS           512
 #define ERESTART_RESTARTBLOCK 516
 
-/*
- * The task's CPU clock, and the time of its reading. Where programs can be preempted, as since 7.2,
- * the task may have been off the CPU between the two.
- */
-static __always_inline u64 cpu_clock(const struct task_record *record, u64 *now)
-{
-	u64 off_ns = *(volatile u64 *)&record->off_ns;
-
-	*now = bpf_ktime_get_ns();
-	if (*(volatile u64 *)&record->off_ns != off_ns) {
-		off_ns = *(volatile u64 *)&record->off_ns;
-		*now = bpf_ktime_get_ns();
-	}
-	return *now - off_ns;
-}
-
 static __always_inline bool result_is_error(s64 result)
 {
 	return (u64)result >= (u64)-MAX_ERRNO;
@@ -63,13 +47,6 @@ static __always_inline bool result_is_interrupted(s64 result)
 static __always_inline bool result_is_failure(s64 result)
 {
 	return result_is_error(result) && !result_is_interrupted(result);
-}
-
-static __always_inline u64 task_run_delay(struct task_struct *task)
-{
-	return bpf_core_field_exists(task->sched_info.run_delay)
-		       ? task_field(task, sched_info.run_delay)
-		       : 0;
 }
 
 /* Not a single cache line of a slot is shared between tasks, so plain arithmetic is exact. */
@@ -175,7 +152,7 @@ static __noinline int call_count_no_return(struct call *call)
 	slot->no_return++;
 	if (stacks && call_is_stacked(call->abi, call->nr)) {
 		if (!call->record->stack_id && !stacks_are_off())
-			call->record->stack_id = stack_none(WALK_EXIT, STACK_KILLED);
+			call->record->stack_id = stack_none(WALK_END, STACK_KILLED);
 		slot_count_stack(slot, call, &(struct stack_sums){});
 	}
 	stores_order();
@@ -191,15 +168,14 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 {
 	u16 flags = record->flags;
 	struct call lost;
-	u64 now;
 
-	/* Its first event: certainly on a CPU, whatever it looked like when it was adopted. */
-	if (flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
-		record->out_ns = 0;
 	if (flags & RECORD_AWAIT_EXEC) {
-		/* bpftruss's own time until here. */
-		record->mark_cpu_ns = cpu_clock(record, &now);
-		return call_is_exec(*abi, *nr);
+		if (!call_is_exec(*abi, *nr))
+			return false;
+		/* Until here it was bpftruss. */
+		clock_start(current_task(), record, true, bpf_ktime_get_ns());
+		usage_copy(&record->usage_at_start, current_task());
+		return true;
 	}
 	if (flags & RECORD_RESTARTS) {
 		/* restart_syscall is the interrupted call going on. */
@@ -213,6 +189,18 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 		call_count_untimed(&lost, 0, false);
 	}
 	return true;
+}
+
+/* CPU time outside of calls, up to now. */
+static __always_inline void user_time_add(struct task_record *record, u64 cpu)
+{
+	u64 more = cpu - record->mark_cpu_ns;
+
+	if ((s64)more < 0)
+		loss_add(LOSS_TIME_CLAMPED);
+	else
+		record->user_ns += more;
+	record->mark_cpu_ns = cpu;
 }
 
 static __always_inline void call_begin(struct task_struct *task, struct task_record *record,
@@ -231,8 +219,7 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 		record->arg0 = regs_arg0(regs, abi);
 	record->enter_delay_ns = task_run_delay(task);
 	cpu = cpu_clock(record, &now);
-	record->user_ns += cpu - record->mark_cpu_ns;
-	record->mark_cpu_ns = cpu;
+	user_time_add(record, cpu);
 	record->enter_ns = now;
 	stores_order();
 	record->flags = RECORD_CALL_OPEN;
@@ -251,10 +238,29 @@ static __noinline int call_begin_later(struct task_record *record)
 	return 0;
 }
 
-/* Seccomp has refused the call with a signal: what looks like its result is a register's content. */
-static __always_inline bool task_is_trapped(struct task_struct *task)
+/*
+ * Seccomp has refused the call with a signal: what looks like its result is a register's content. It
+ * unblocks that signal, so one that is blocked was sent by somebody else.
+ */
+static __always_inline bool task_is_trapped(struct task_struct *task, struct pt_regs *regs,
+					    s64 result)
 {
-	return task_field(task, pending.signal.sig[0]) & 1UL << (SIGSYS - 1);
+	u64 sigsys = 1UL << (SIGSYS - 1);
+
+	return task_field(task, pending.signal.sig[0]) & sigsys &&
+	       !(task_field(task, blocked.sig[0]) & sigsys) && regs_are_rolled_back(regs, result);
+}
+
+/*
+ * The return of a fork in its child, which made no call itself. One that was found before its first
+ * event may be such a child unless it slept; any other was answered so by seccomp or a tracer.
+ */
+static __always_inline bool exit_is_childs(u16 flags, s32 early_nr, u16 abi, s32 nr, s64 result)
+{
+	bool slept = !(flags & RECORD_RESTARTS) && early_nr >= 0;
+	bool may_be = flags & RECORD_NEW_CHILD || (flags & RECORD_OPEN_EARLY && !slept);
+
+	return result == 0 && may_be && call_makes_child(abi, nr);
 }
 
 /*
@@ -264,28 +270,25 @@ static __always_inline bool task_is_trapped(struct task_struct *task)
  * skipped it.
  */
 static __noinline int call_end_unusual(struct task_struct *task, struct task_record *record,
-				       u32 index, s32 nr, s64 result)
+				       u32 index, struct pt_regs *regs, s64 result)
 {
-	struct call call = { .record = record, .index = index, .nr = nr };
+	struct call call = { .record = record, .index = index, .nr = regs_nr(regs) };
 	u16 flags = record->flags;
-	bool made_child;
 	u64 now;
 
 	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
 		return 0;
-	record->flags = 0;
-	made_child = result == 0 && call_makes_child(call.abi, call.nr);
 	/* Until now it was inside the kernel: that was no user time. */
-	if (flags & (RECORD_OPEN_EARLY | RECORD_SKIP_EXIT) || made_child) {
-		record->out_ns = 0;
+	if (flags & (RECORD_OPEN_EARLY | RECORD_SKIP_EXIT | RECORD_NEW_CHILD))
 		record->mark_cpu_ns = cpu_clock(record, &now);
-	}
-	if (flags & RECORD_SKIP_EXIT || made_child)
+	record->flags = 0;
+	if (flags & RECORD_SKIP_EXIT ||
+	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;
 	if (flags & RECORD_OPEN_EARLY)
 		return call_count_untimed(&call, result, false);
-	return call_count_untimed(&call, task_is_trapped(task) ? 0 : result, true);
+	return call_count_untimed(&call, task_is_trapped(task, regs, result) ? 0 : result, true);
 }
 
 /* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */
@@ -313,13 +316,24 @@ static __always_inline void call_take_hidden_stack(struct task_record *record, s
 		record->stack_id = stack_of_regs(record, regs, WALK_ENTER, 0);
 }
 
+/* Clocks of two CPUs may differ, but no time is below 0. */
+static __always_inline u64 time_since(u64 now, u64 start)
+{
+	u64 time = now - start;
+
+	if ((s64)time >= 0)
+		return time;
+	loss_add(LOSS_TIME_CLAMPED);
+	return 0;
+}
+
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */
 static __always_inline void call_settle(struct task_struct *task, struct task_record *record,
 					u32 index, s64 result, struct pt_regs *regs)
 {
 	struct call call = call_of(record, index);
 	u64 now, cpu = cpu_clock(record, &now);
-	u64 wall = now - record->enter_ns;
+	u64 wall = time_since(now, record->enter_ns);
 	u64 off = wall - (cpu - record->mark_cpu_ns);
 	struct call_slot *slot;
 	u64 runq = 0;
@@ -336,8 +350,11 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 		if (runq > off)
 			runq = off;
 	}
-	if (wall < slower_than_ns)
+	if (wall < slower_than_ns) {
+		if (call_sets_user(call.abi, call.nr))
+			record_follow_user(record);
 		return;
+	}
 	/* One that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
@@ -372,7 +389,7 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 			if (!slower_than_ns && call_is_stacked(abi, nr))
 				call_take_stack(record, regs);
 		}
-		call_end_unusual(task, record, index, regs_nr(regs), result);
+		call_end_unusual(task, record, index, regs, result);
 	}
 }
 

@@ -61,6 +61,12 @@ static __always_inline s32 regs_forgotten_nr(struct pt_regs *regs)
 	return -1;
 }
 
+/* Whether the kernel has put back what was in the register of the result before the call. */
+static __always_inline bool regs_are_rolled_back(struct pt_regs *regs, s64 result)
+{
+	return (s32)result == (s32)regs->orig_ax;
+}
+
 static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)
 {
 	return abi == ABI_I386 ? (u32)regs->bx : regs->di;
@@ -158,6 +164,11 @@ static __always_inline s32 regs_nr(struct pt_regs *regs)
 static __always_inline s32 regs_forgotten_nr(struct pt_regs *regs)
 {
 	return regs->pstate & PSR_MODE32 ? regs->regs[7] : regs->regs[8];
+}
+
+static __always_inline bool regs_are_rolled_back(struct pt_regs *regs, s64 result)
+{
+	return (s32)result == (s32)regs->orig_x0;
 }
 
 static __always_inline u64 regs_arg0(struct pt_regs *regs, u16 abi)

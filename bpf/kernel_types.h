@@ -39,7 +39,9 @@ struct thread_info {
 };
 
 struct sched_info {
-	unsigned long long run_delay; /* ns spent runnable but waiting for a CPU */
+	unsigned long pcount;            /* how often it was given a CPU */
+	unsigned long long run_delay;    /* ns spent runnable but waiting for a CPU */
+	unsigned long long last_arrival; /* on a CPU, by the clock of its run queue */
 };
 
 typedef struct {
@@ -157,9 +159,10 @@ struct task_struct {
 	struct thread_info thread_info;
 	struct signal_struct *signal;
 	struct sigpending pending; /* of this thread alone */
+	sigset_t blocked;
 	void *stack;
 	struct mm_struct *mm;
-	const struct cred *cred;
+	const struct cred *real_cred; /* not those that the kernel lends it for a while */
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	unsigned int __state; /* since 5.14 */
@@ -171,6 +174,8 @@ struct task_struct {
 	u64 start_boottime;
 	struct task_struct *group_leader;
 	struct sched_info sched_info;
+	u64 utime, stime;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	char comm[COMM_SIZE];
 	void *bpf_storage; /* NULL for every task that no BPF program has state for */
 };

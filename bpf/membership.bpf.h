@@ -62,19 +62,15 @@ static __always_inline bool task_makes_no_calls(struct task_struct *task)
 	return task_field(task, flags) & flags;
 }
 
-/* Whether the threads of a process are to be counted, as what is kept of its leader says. */
-static __always_inline bool process_is_wanted(struct task_struct *leader, struct task_ref *ref)
+/* Reads the CPU clock of a task that may be another than the current one. */
+static __always_inline u64 record_cpu_clock(struct task_struct *task, struct task_record *record,
+					    u64 *now)
 {
-	return ref && (ref->flags & TASK_TARGET || ref_is_chosen(leader, ref));
-}
-
-/* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
-static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
-{
-	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
-
-	return !nr_selectors || ref->flags & TASK_TARGET ||
-	       process_is_wanted(task_field(task, group_leader), leader);
+	if (task == current_task())
+		return cpu_clock(record, now);
+	*now = bpf_ktime_get_ns();
+	return record->clock & CLOCK_STOPPED ? record->clock & ~CLOCK_STOPPED
+					     : *now - record->clock;
 }
 
 /* Settles what is open, and hands the record to user space. */
@@ -82,14 +78,17 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 				       struct task_record *record, u32 index)
 {
 	struct call call = call_of(record, index);
-	u64 now;
+	u64 now, cpu = record_cpu_clock(task, record, &now);
 
 	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record))
 		call_count_no_return(&call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
-		record->user_ns += cpu_clock(record, &now) - record->mark_cpu_ns;
+		user_time_add(record, cpu);
 	if (task_field(task, flags) & PF_EXITING && task_is_member(task, ref))
-		record_copy_attributes(record, task);
+		record_follow(record, task);
+	usage_copy(&record->usage, task);
+	record->clock = cpu | CLOCK_STOPPED;
+	record->switch_ns = now;
 	record->task = 0;
 	/* After all before it: from here on the record is user space's. */
 	store_release(&record->state, RECORD_ENDED);
@@ -159,14 +158,15 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	return chosen;
 }
 
-/* A leader that goes on being counted has another name from now on. */
-static __noinline int leader_rename(struct task_struct *leader, const struct comm_text *comm)
+/* The record of a leader that goes on being counted, or NULL. */
+static __always_inline struct task_record *leader_record(struct task_struct *leader)
 {
-	struct task_record *record = task_record_find(leader);
+	struct task_ref *ref = task_ref_find(leader);
+	struct task_record *record = ref && ref->record ? record_find(ref->record) : NULL;
 
-	if (record && record->task == (u64)leader)
-		*(struct comm_text *)record->comm = *comm;
-	return 0;
+	if (!record || record->task != (u64)leader || !task_is_member(leader, ref))
+		return NULL;
+	return record;
 }
 
 /* Another CPU is making this task's record: it takes a microsecond, and the call must not be lost. */
@@ -382,8 +382,8 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 	ref_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;
 	/* Switched out before on_sched_switch could know it? */
-	if (record && !task->on_cpu && !record->out_ns)
-		record->out_ns = record->start_ns;
+	if (record && !task->on_cpu && !(record->clock & CLOCK_STOPPED))
+		clock_start(task, record, false, record->start_ns);
 	/* Gone before on_exit could know it? */
 	if (task->flags & PF_EXITING)
 		task_end(task, ref);

@@ -43,10 +43,10 @@ static __noinline int overflow_end(struct task_struct *task, struct task_ref *re
 			result = 0;
 		nr = ref->nr;
 		abi = ref->abi;
-	} else if (result == 0 && call_makes_child(abi, nr)) {
+	} else if (exit_is_childs(ref->state, ref->nr, abi, nr, result)) {
 		ref->state = 0;
 		return 0;
-	} else if (task_is_trapped(task)) {
+	} else if (task_is_trapped(task, regs, result)) {
 		result = 0;
 	}
 	ref->state = result == -ERESTART_RESTARTBLOCK ? RECORD_RESTARTS : 0;

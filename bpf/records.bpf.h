@@ -11,6 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
 #include "arch.bpf.h"
+#include "clock.bpf.h"
 #include "losses.bpf.h"
 #include "pool.bpf.h"
 #include "selector.bpf.h"
@@ -79,6 +80,8 @@ static __always_inline struct task_record *current_record(struct task_struct *ta
 	if (record && word_is(&record->task, (u64)task, &zero))
 		return (void *)record + zero;
 	found = task_ref_find(task);
+	if (lookups_can_fail && !found && task_may_count(task) && lookups_fail(task))
+		loss_add(LOSS_LOOKUP_BUSY);
 	/* In this order: whoever makes it counted has given it its record before. */
 	if (!found || !ref_is_counted(found))
 		return NULL;
@@ -97,13 +100,82 @@ static __always_inline struct task_record *task_record_find(struct task_struct *
 	return ref && ref->record ? record_find(ref->record) : NULL;
 }
 
-/* What a row can be grouped by, besides its process. */
-static __always_inline void record_copy_attributes(struct task_record *record,
-						   struct task_struct *task)
+static __always_inline u64 task_cgroup_id(struct task_struct *task)
 {
-	comm_copy((struct comm_text *)record->comm, task);
-	record->uid = task_uid(task);
-	record->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+static __always_inline void record_set_comm(struct task_record *record, const struct comm_text *comm)
+{
+	struct comm_text *kept = (struct comm_text *)record->comm;
+	u32 differs = 0;
+
+	for (int i = 0; i < COMM_SIZE; i++)
+		differs |= kept->bytes[i] ^ comm->bytes[i];
+	record->changes[CHANGED_COMM] += differs != 0;
+	*kept = *comm;
+}
+
+static __always_inline void record_set_user(struct task_record *record, u32 uid)
+{
+	record->changes[CHANGED_USER] += record->uid != uid;
+	record->uid = uid;
+}
+
+static __always_inline void record_set_cgroup(struct task_record *record, u64 cgroup_id)
+{
+	record->changes[CHANGED_CGROUP] += record->cgroup_id != cgroup_id;
+	record->cgroup_id = cgroup_id;
+}
+
+/* Follows all that a row can be grouped by besides its process. */
+static __noinline int record_follow(struct task_record *record, struct task_struct *task)
+{
+	struct comm_text comm;
+
+	comm_copy(&comm, task);
+	record_set_comm(record, &comm);
+	record_set_user(record, task_uid(task));
+	record_set_cgroup(record, task_cgroup_id(task));
+	return 0;
+}
+
+/* Whether the threads of a process are to be counted, as what is kept of its leader says. */
+static __always_inline bool process_is_wanted(struct task_struct *leader, struct task_ref *ref)
+{
+	return ref && (ref->flags & TASK_TARGET || ref_is_chosen(leader, ref));
+}
+
+/* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
+static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
+{
+	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
+
+	return !nr_selectors || ref->flags & TASK_TARGET ||
+	       process_is_wanted(task_field(task, group_leader), leader);
+}
+
+/* Follows a call that sets the user of the current task. */
+static __noinline int record_follow_user(struct task_record *record)
+{
+	struct task_struct *task = current_task();
+	struct task_ref *ref = task_ref_find(task);
+
+	/* Who ends the record of another task is in no such call. */
+	if (ref && record->task == (u64)task && task_is_member(task, ref))
+		record_set_user(record, task_uid(task));
+	return 0;
+}
+
+static __always_inline void usage_copy(struct task_usage *usage, struct task_struct *task)
+{
+	usage->utime_ns = task_field(task, utime);
+	usage->stime_ns = task_field(task, stime);
+	usage->run_delay_ns = task_run_delay(task);
+	usage->min_flt = task_field(task, min_flt);
+	usage->maj_flt = task_field(task, maj_flt);
+	usage->nvcsw = task_field(task, nvcsw);
+	usage->nivcsw = task_field(task, nivcsw);
 }
 
 /*
@@ -128,10 +200,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 		stores_order();
 		return;
 	}
-	record->start_ns = now;
-	record->mark_cpu_ns = now;
-	record->off_ns = 0;
-	record->out_ns = on_cpu ? 0 : now;
+	clock_start(task, record, on_cpu, now);
 	record->user_ns = 0;
 	record->nr = early_nr;
 	record->abi = early_abi;
@@ -143,7 +212,13 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->tid = pid_here(task, task_field(task, pid));
 	record->boot_ns = task_field(leader, start_boottime);
 	record->leaves_seen = membership.leaves;
-	record_copy_attributes(record, task);
+	comm_copy((struct comm_text *)record->comm, task);
+	record->uid = task_uid(task);
+	record->cgroup_id = task_cgroup_id(task);
+	for (int i = 0; i < NR_PROCESS_CHANGE; i++)
+		record->changes[i] = 0;
+	usage_copy(&record->usage_at_start, task);
+	record->usage = record->usage_at_start;
 	/* Each store after all before it: other CPUs take what they find from here on. */
 	store_release(&record->state, RECORD_LIVE);
 	store_release(&ref->record, index);

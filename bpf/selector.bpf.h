@@ -83,7 +83,7 @@ static __noinline bool cgroup_matches(struct task_struct *task, const struct sel
 
 static __always_inline u32 task_uid(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, cred, euid.val);
+	return BPF_CORE_READ(task, real_cred, euid.val);
 }
 
 static __noinline bool selector_matches(const struct selector *selector, struct task_struct *task,

@@ -12,6 +12,7 @@
 #include "arch.bpf.h"
 #include "losses.bpf.h"
 #include "pool.bpf.h"
+#include "records.bpf.h"
 
 const volatile __u32 max_slots = DEFAULT_MAX_SLOTS;
 const volatile __u32 max_tallies = DEFAULT_MAX_TALLIES;
@@ -141,16 +142,6 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 	return slot;
 }
 
-static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
-{
-	u32 index = pool_take(&returned_slots, &pools.slots, max_slots);
-
-	if (!index || nr >= CALLS_INDEXED)
-		return NULL;
-	record->slot_of[nr] = index;
-	return slot_start(record, index, NATIVE_ABI, nr);
-}
-
 /* Puts a new tally on a slot's list; false when there is no room for it. */
 static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
 {
@@ -206,6 +197,17 @@ static __noinline bool slot_tally(struct call_slot *slot, u32 what)
 	return end && tally_start(slot, what, 1);
 }
 
+/* Takes back the only tally of a slot that could not be made findable, if it has one. */
+static __always_inline void slot_drop_tally(struct call_slot *slot)
+{
+	u32 index = slot->first_tally;
+
+	if (!index)
+		return;
+	slot->first_tally = 0;
+	pool_return(&returned_tallies, &pools.tallies, index);
+}
+
 static __noinline struct call_slot *slot_find_foreign(struct call *call, bool split)
 {
 	struct foreign_key key = { call->index, call->abi, call->nr, split,
@@ -216,6 +218,8 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 	struct call_slot *slot;
 	u32 index;
 
+	if (call_sets_user(call->abi, call->nr))
+		record_follow_user(record);
 	if (found) {
 		index = *found;
 		call->slot = index;
@@ -226,20 +230,36 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 	if (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK)
 		return NULL;
 	index = pool_take(&returned_slots, &pools.slots, max_slots);
-	if (!index)
+	slot = index ? bpf_map_lookup_elem(&slots, &index) : NULL;
+	if (!slot)
 		return NULL;
-	if (bpf_map_update_elem(&foreign_slots, &key, &index, BPF_NOEXIST)) {
+	/* Whoever frees the slot finds its key by this tally. */
+	if ((split && !tally_start(slot, TALLY_ARG0, call->arg0)) ||
+	    bpf_map_update_elem(&foreign_slots, &key, &index, BPF_NOEXIST)) {
+		slot_drop_tally(slot);
 		pool_return(&returned_slots, &pools.slots, index);
 		return NULL;
 	}
 	record->foreign_slots++;
 	record->unknown_slots += unknown;
 	call->slot = index;
-	slot = slot_start(record, index, call->abi, call->nr);
-	/* Without its tally the slot counts, but as one without an argument. */
-	if (slot && split && !tally_start(slot, TALLY_ARG0, call->arg0))
-		loss_add(LOSS_ERRNO_TABLE_FULL);
-	return slot;
+	return slot_start(record, index, call->abi, call->nr);
+}
+
+/* The first time, or each time if the call sets the user: such a slot has no direct index. */
+static __noinline struct call_slot *slot_start_indexed(struct call *call)
+{
+	struct task_record *record = call->record;
+	u32 nr = call->nr, index;
+
+	if (call_sets_user(NATIVE_ABI, nr))
+		return slot_find_foreign(call, false);
+	index = pool_take(&returned_slots, &pools.slots, max_slots);
+	if (!index || nr >= CALLS_INDEXED)
+		return NULL;
+	call->slot = index;
+	record->slot_of[nr] = index;
+	return slot_start(record, index, NATIVE_ABI, nr);
 }
 
 /* The slot of a call, made when new; NULL when the tables are full. */
@@ -248,8 +268,12 @@ static __always_inline struct call_slot *slot_find(struct call *call)
 	u32 nr = call->nr, index;
 	struct call_slot *slot;
 
-	if (call_is_split(call))
-		return slot_find_foreign(call, true);
+	if (call_is_split(call)) {
+		slot = slot_find_foreign(call, true);
+		if (slot)
+			return slot;
+		loss_add(LOSS_ARG0_TABLE_FULL);
+	}
 	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
 		return slot_find_foreign(call, false);
 	index = call->record->slot_of[nr];
@@ -257,9 +281,7 @@ static __always_inline struct call_slot *slot_find(struct call *call)
 		call->slot = index;
 		return bpf_map_lookup_elem(&slots, &index);
 	}
-	slot = slot_start_indexed(call->record, nr);
-	call->slot = call->record->slot_of[nr];
-	return slot;
+	return slot_start_indexed(call);
 }
 
 /* Which table was too small for a call. */

@@ -306,7 +306,7 @@ static __noinline int slot_count_stack(struct call_slot *slot, struct call *call
 	entry = id ? stack_entry_find(slot, call->slot, id) : NULL;
 	if (!entry) {
 		if (!slot_tally(slot, TALLY_NO_STACK))
-			loss_add(LOSS_ERRNO_TABLE_FULL);
+			loss_add(LOSS_STACK_TABLE_FULL);
 		return 0;
 	}
 	entry->calls++;

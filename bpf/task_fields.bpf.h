@@ -60,4 +60,12 @@ static __always_inline void comm_copy(struct comm_text *comm, struct task_struct
 
 #endif
 
+/* 0 where the kernel does not know it. */
+static __always_inline u64 task_run_delay(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay)
+		       ? task_field(task, sched_info.run_delay)
+		       : 0;
+}
+
 #endif

@@ -5,6 +5,7 @@
  *
  *   task_may_count()      false for nearly every task that has none, at the price of one load
  *   task_ref_find()       what a task has, or NULL
+ *   lookups_fail()        whether it finds nothing just now, if lookups_can_fail
  *   task_ref_create()     the same, made when there is none; NULL without room
  *   task_ref_free()       the task is gone
  *   task_ref_free_stale() the task is new: nothing of one that was before it may be left
@@ -17,6 +18,7 @@
  *   ref_choose()          1 if it was not chosen before, 0 if it was, negative without room
  *   ref_unchoose()        true if it was
  *   store_release()       a word that other CPUs take together with all that was stored before
+ *   word_replace()        stores a word unless another program has replaced the old one
  */
 #ifndef BPFTRUSS_TASKS_BPF_H
 #define BPFTRUSS_TASKS_BPF_H

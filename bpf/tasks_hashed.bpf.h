@@ -46,6 +46,27 @@ enum task_entry {
 		barrier();                                   \
 	} while (0)
 
+/* Nothing preempts a program there. */
+static __always_inline void word_replace(u64 *word, u64 old, u64 value)
+{
+	*(volatile u64 *)word = value;
+}
+
+/* Those in a hash never fail. */
+const volatile bool lookups_can_fail = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} never_kept SEC(".maps");
+
+static __always_inline bool lookups_fail(struct task_struct *task)
+{
+	return false;
+}
+
 /* Nothing tells those that have none apart. */
 static __always_inline bool task_may_count(struct task_struct *task)
 {

@@ -12,9 +12,36 @@ struct {
 
 #define store_release(word, value) ((void)__sync_lock_test_and_set(word, value))
 
+static __always_inline void word_replace(u64 *word, u64 old, u64 value)
+{
+	__sync_val_compare_and_swap(word, old, value);
+}
+
 static __always_inline bool task_may_count(struct task_struct *task)
 {
 	return !bpf_core_field_exists(task->bpf_storage) || task->bpf_storage;
+}
+
+/*
+ * Whether the kernel refuses to look at task storage while somebody who was preempted on this CPU
+ * changes some, as before 6.2: then a look-up that finds nothing proves nothing.
+ */
+const volatile bool lookups_can_fail = false;
+
+#define EBUSY 16
+
+/* Nothing is ever kept here: an attempt to remove it tells why a look-up has failed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} never_kept SEC(".maps");
+
+/* Whether look-ups fail on this CPU just now. */
+static __always_inline bool lookups_fail(struct task_struct *task)
+{
+	return (int)bpf_task_storage_delete(&never_kept, task) == -EBUSY;
 }
 
 static __always_inline struct task_ref *task_ref_find(struct task_struct *task)

@@ -5,10 +5,11 @@
  *   sys_enter, sys_exit       -> account.bpf.h: counts, errors, times, histogram of one call
  *   sched_switch              -> the task's time off the CPU
  *   fork, exec, exit          -> membership.bpf.h: who is counted; the end of a record
- *   rename, cgroup move       -> the same, for processes chosen by name or cgroup
+ *   rename, cgroup move       -> the same, and what a process is grouped by
  *   free, mark_process        -> tasks_hashed.bpf.h: kernels without task storage
  *   cgroup mkdir              -> events.bpf.h: its name, which units are known by
- *   iter/task                 -> adopts the threads of processes that exist already
+ *   iter/task                 -> adopts the threads of processes that exist already; reads what
+ *                                the kernel has booked for each
  *
  *   losses.bpf.h   every way to give up        slots.bpf.h     (task, system call) -> counters
  *   pool.bpf.h     array indices               overflow.bpf.h  tasks without a record
@@ -112,7 +113,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	record = task_record_find(prev);
 	if (record) {
 		now = bpf_ktime_get_ns();
-		record->out_ns = now;
+		clock_stop(prev, record, now);
 		record_settle_outside(prev, record);
 		if (stacks && kernel_stacks && !stacks_are_off() &&
 		    record->flags == RECORD_CALL_OPEN && call_is_stacked(record->abi, record->nr) &&
@@ -125,9 +126,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 			now = bpf_ktime_get_ns();
 			first = next;
 		}
-		/* Without a time it left while it was being adopted. */
-		record->off_ns += now - (record->out_ns ?: record->start_ns);
-		record->out_ns = 0;
+		clock_go(record, now);
 	}
 	if (now && cost_is_sampled(now))
 		switch_cost_add(first, now);
@@ -169,7 +168,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	if (stacks && !same_process)
 		layout_inherit(parent, ref);
-	record_start(child, ref, false, 0, -1, NATIVE_ABI);
+	record_start(child, ref, false, RECORD_NEW_CHILD, -1, NATIVE_ABI);
 	ref_publish(ref, inherited);
 	return 0;
 }
@@ -192,13 +191,15 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	record = ref->record ? record_find(ref->record) : NULL;
 	/* Outside of any call: a program that the kernel starts, whose first return ends none. */
 	if (!record) {
-		ref->state = ref->state ?: RECORD_SKIP_EXIT;
+		if (!ref->state || ref->state & RECORD_NEW_CHILD)
+			ref->state = RECORD_SKIP_EXIT;
 		return 0;
 	}
 	if (record->tid != pid_here(task, task->pid))
 		return exec_split(task, ref);
-	record->flags = record->flags ?: RECORD_SKIP_EXIT;
-	record_copy_attributes(record, task);
+	if (!record->flags || record->flags & RECORD_NEW_CHILD)
+		record->flags = RECORD_SKIP_EXIT;
+	record_follow(record, task);
 	return 0;
 }
 
@@ -220,15 +221,16 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 {
 	struct comm_text comm = {};
-	struct task_ref *ref;
+	struct task_record *record;
 
 	if (!counting() || task->pid != task->tgid || task_in_exec(task))
 		return 0;
 	bpf_probe_read_kernel_str(comm.bytes, sizeof(comm.bytes), name);
-	process_reconsider(task, &comm, true);
-	ref = task_ref_find(task);
-	if (ref && task_is_member(task, ref))
-		leader_rename(task, &comm);
+	if (nr_selectors)
+		process_reconsider(task, &comm, true);
+	record = leader_record(task);
+	if (record)
+		record_set_comm(record, &comm);
 	return 0;
 }
 
@@ -236,12 +238,17 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
 {
+	struct task_record *record;
 	struct comm_text comm;
 
 	if (!counting() || task->pid != task->tgid)
 		return 0;
 	comm_copy(&comm, task);
-	process_reconsider(task, &comm, true);
+	if (nr_selectors)
+		process_reconsider(task, &comm, true);
+	record = leader_record(task);
+	if (record)
+		record_set_cgroup(record, task_cgroup_id(task));
 	return 0;
 }
 
@@ -316,6 +323,21 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		return 0;
 	membership.adopted++;
 	return task_adopt(task, ref, leader_ref->flags);
+}
+
+/* Notes what the kernel has booked for each thread that is counted. */
+SEC("iter/task")
+int read_usage(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_record *record;
+
+	if (!task || !task_may_count(task))
+		return 0;
+	record = task_record_find(task);
+	if (record && record->task == (u64)task)
+		usage_copy(&record->usage, task);
+	return 0;
 }
 
 /* Every file whose code some process has mapped. */

@@ -23,8 +23,8 @@
 #define UCONTEXT_RSP 160
 #define UCONTEXT_RIP 168
 
-/* Calls are stacked when they begin, end or sleep: programs that may interrupt each other. */
-enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, NR_WALK_USE };
+/* Calls are stacked when they begin, end, sleep or are killed: programs that may interrupt each other. */
+enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, WALK_END, NR_WALK_USE };
 
 /*
  * Not on the program's stack: it is too large, and what the verifier knows of it would differ with

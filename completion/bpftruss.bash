@@ -39,7 +39,7 @@ _bpftruss()
 	local columns="pid tid comm unit user abi syscall arg0 calls errors err% interrupted no_return
 		untimed in_flight oldest time% total cpu runq sleep min avg p50 p90 p99 max bytes"
 	local top_keys="pid comm unit"
-	local top_columns="pid comm user unit threads calls errors usr sys runq sleep max oldest"
+	local top_columns="pid comm user unit threads calls errors cpu usr sys runq lock sleep max oldest"
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local i before
 

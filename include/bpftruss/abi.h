@@ -48,12 +48,16 @@ enum loss {
 	LOSS_ERRNO_TABLE_FULL = 3,   /* errors counted, but their errno was not kept */
 	LOSS_BUCKET_WRAPPED = 4,     /* a bucket passed 2^32 and its carry could not be kept */
 	LOSS_EXIT_MISSED = 5,        /* calls whose end was never seen */
-	LOSS_TIME_CLAMPED = 6,       /* calls whose parts did not add up and were clamped */
+	LOSS_TIME_CLAMPED = 6,       /* times that did not add up, or shrank, and were cut */
 	LOSS_USER_TIME = 7,          /* threads without a record: their user CPU time is unknown */
 	LOSS_FOREIGN_TABLE_FULL = 8, /* as LOSS_SLOT_TABLE_FULL, of foreign calls */
 	LOSS_THREAD_LATE = 9,        /* threads that missed their fork, found by a pass */
 	LOSS_ERRNO_OFF = 10,         /* errors counted while errnos are off, to cost less */
-	NR_LOSS = 11,
+	LOSS_STACK_TABLE_FULL = 11,  /* calls whose stack was not kept */
+	LOSS_ARG0_TABLE_FULL = 12,   /* calls counted, but not by their first argument */
+	LOSS_SWITCH_UNSEEN = 13,     /* context switches whose time could not be found out */
+	LOSS_LOOKUP_BUSY = 14,       /* the kernel refused a look-up of what is kept of a task */
+	NR_LOSS = 15,
 };
 
 /* The programs whose runs are sampled, of tasks that have a record. */
@@ -85,6 +89,29 @@ enum record_flag {
 	RECORD_AWAIT_EXEC = 1 << 2, /* counts nothing until its first execve */
 	RECORD_RESTARTS = 1 << 3,   /* the next restart_syscall goes on with nr, abi */
 	RECORD_SKIP_EXIT = 1 << 4,  /* began inside a call that is not to be counted */
+	RECORD_NEW_CHILD = 1 << 5,  /* its first exit may be that of the fork that made it */
+};
+
+/*
+ * In clock of a record: the thread is off the CPU, and the other bits are its CPU clock. Without it
+ * they are CLOCK_MONOTONIC minus the CPU clock. One word, so that whoever reads it needs no other.
+ */
+#define CLOCK_STOPPED (1ULL << 63)
+
+/* What the kernel has booked for a thread since it exists. */
+struct task_usage {
+	__u64 utime_ns, stime_ns; /* as sampled by its clock tick, unless it counts exactly */
+	__u64 run_delay_ns;       /* runnable, but without a CPU */
+	__u64 min_flt, maj_flt;   /* page faults */
+	__u64 nvcsw, nivcsw;      /* context switches */
+};
+
+/* What a process can be grouped by may change while it is counted. */
+enum process_change {
+	CHANGED_USER,
+	CHANGED_CGROUP,
+	CHANGED_COMM,
+	NR_PROCESS_CHANGE,
 };
 
 /* The mapping that a stack lies in, up to the first page that was never touched. */
@@ -96,8 +123,8 @@ struct stack_bounds {
 struct task_record {
 	__u64 enter_ns;       /* CLOCK_MONOTONIC start of the open call */
 	__u64 mark_cpu_ns;    /* the task's CPU clock at its last enter or exit */
-	__u64 off_ns;         /* time off the CPU since the record was made */
-	__u64 out_ns;         /* when it left the CPU, 0 while it is on one */
+	__u64 clock;          /* its CPU clock, which began at start_ns: see CLOCK_STOPPED */
+	__u64 switch_ns;      /* CLOCK_MONOTONIC of its last context switch; 0: not known */
 	__u64 enter_delay_ns; /* sched_info.run_delay at enter */
 	__u64 user_ns;        /* CPU time outside system calls */
 	__s32 nr;             /* the open call */
@@ -114,16 +141,19 @@ struct task_record {
 	__u32 pid, tid;      /* in the reader's pid namespace */
 	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
 	__u32 unknown_slots; /* of those, how many are of unknown numbers */
-	__u32 pad;
+	__u32 arrivals;      /* sched_info.pcount when it left its CPU last */
 	__u64 stack_id; /* of the open call, once taken */
 
 	__u64 cgroup_id; /* inode in the version 2 hierarchy; this and the next two as last seen */
 	__u32 uid;       /* effective */
 	char comm[16];   /* of the thread */
-	__u32 pad2;
+	__u32 changes[NR_PROCESS_CHANGE]; /* how often each of them was another */
 	__u64 kernel_stack_id;     /* where the open call slept last, when that is asked for */
 	struct stack_bounds stack; /* where its stack was found last: a hint */
-	__u32 pad3[2];
+
+	struct task_usage usage_at_start;
+	struct task_usage usage; /* as of the last reading, or of its end */
+	__u64 pad2[2];
 
 	__u32 slot_of[CALLS_INDEXED]; /* slot of a native call by its number, 0 = none yet */
 };
@@ -276,7 +306,7 @@ struct selector {
 };
 
 #ifndef __cplusplus
-_Static_assert(__builtin_offsetof(struct task_record, slot_of) == 192, "three cache lines");
+_Static_assert(__builtin_offsetof(struct task_record, slot_of) == 320, "five cache lines");
 _Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
 _Static_assert(sizeof(struct call_slot) == 704, "eleven cache lines");
 _Static_assert(sizeof(struct tally) == 16, "");

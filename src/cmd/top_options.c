@@ -160,7 +160,7 @@ static const struct option_def option_defs[] = {
 	{ "by", "KEY", "a line a pid, comm or unit (default pid)", set_by, 0 },
 	{ "sort", "COLUMN",
 	  "pid, comm, user, unit, threads, calls (default), errors,\n"
-	  "usr, sys, runq, sleep, max, oldest",
+	  "cpu, usr, sys, runq, lock, sleep, max, oldest",
 	  set_sort, 0 },
 	{ "top", "N", "only the first N lines, of --once and --json", set_top, 0 },
 	{ "once", NULL, "print one frame as text after one interval", set_once, 0 },
@@ -224,8 +224,7 @@ void top_options_print_help(void)
 	puts("usage: bpftruss top [options]\n"
 	     "\n"
 	     "Shows, interval by interval, which processes make system calls and where their time\n"
-	     "goes: on a CPU outside calls (%usr) or in them (%sys), waiting for one (%runq), or\n"
-	     "asleep (%sleep). h shows the keys.\n");
+	     "goes: user, system, waiting for a CPU, for a lock, or asleep. h shows the keys.\n");
 	option_table_print(&option_table);
 	puts("\n"
 	     "  bpftruss top                        all processes of this host\n"

@@ -195,8 +195,6 @@ static void collector_configure(struct collector *c, const struct collector_opti
 	}
 	skel->rodata->slower_than_ns = options->slower_than_ns;
 	collector_configure_stacks(c, options);
-	bpf_program__set_autoload(skel->progs.on_rename, options->nr_selectors > 0);
-	bpf_program__set_autoload(skel->progs.on_cgroup_attach, options->nr_selectors > 0);
 }
 
 static int mark_calls(struct bpf_map *map, const struct syscall_set *calls)

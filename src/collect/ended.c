@@ -133,7 +133,8 @@ static int fold_process(const struct collector *c, struct fold *fold, struct pro
 
 	if (process_folds(c, fold, process)) {
 		moved = *fold_group(fold, process);
-		moved.user_ns = process->user_ns;
+		process_clear_counts(&moved);
+		process_add_counts(&moved, process);
 		moved.ended_ns = process->ended_ns;
 		moved.nr_folded = 1;
 	}

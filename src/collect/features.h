@@ -39,6 +39,9 @@ int features_require(struct diag *d);
  */
 bool features_have_task_storage(void);
 
+/* Whether a program may find no task storage only since somebody changes some (before 6.2). */
+bool features_lookups_can_fail(void);
+
 /*
  * Whether the kernel accounts run-queue time (sched_info.run_delay). The environment variable
  * BPFTRUSS_NO_RUN_DELAY makes it false.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the count of program runs that the kernel skipped because one was already running. */
+/* Counts the runs of programs that the kernel skipped because one was already running. */
 #include <bpf/bpf.h>
 #include <string.h>
 
@@ -19,11 +19,22 @@ static uint64_t program_misses(const struct bpf_program *program)
 void misses_read(const struct collector *c, struct losses *losses)
 {
 	const struct truss_bpf *skel = c->skel;
+	const struct {
+		const struct bpf_program *program;
+		enum model_loss loss;
+	} programs[] = {
+		{ skel->progs.on_sys_enter, LOSS_ENTER_MISSED },
+		{ skel->progs.on_sys_exit, LOSS_LEAVE_MISSED },
+		{ skel->progs.on_sched_switch, LOSS_SWITCH_MISSED },
+		{ skel->progs.on_fork, LOSS_LIFECYCLE_MISSED },
+		{ skel->progs.on_exec, LOSS_LIFECYCLE_MISSED },
+		{ skel->progs.on_exit, LOSS_LIFECYCLE_MISSED },
+		{ skel->progs.on_free, LOSS_LIFECYCLE_MISSED },
+		{ skel->progs.on_rename, LOSS_CHANGE_MISSED },
+		{ skel->progs.on_cgroup_attach, LOSS_CHANGE_MISSED },
+		{ skel->progs.on_cgroup_made, LOSS_CHANGE_MISSED },
+	};
 
-	losses->count[LOSS_ENTER_MISSED] = program_misses(skel->progs.on_sys_enter);
-	losses->count[LOSS_LEAVE_MISSED] = program_misses(skel->progs.on_sys_exit);
-	losses->count[LOSS_SWITCH_MISSED] = program_misses(skel->progs.on_sched_switch);
-	losses->count[LOSS_LIFECYCLE_MISSED] = program_misses(skel->progs.on_fork) +
-					       program_misses(skel->progs.on_exec) +
-					       program_misses(skel->progs.on_exit);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		losses->count[programs[i].loss] += program_misses(programs[i].program);
 }

@@ -50,6 +50,7 @@ int object_open(struct collector *c)
 	if (c->old_kernel)
 		old_object_size(c->skel);
 	c->skel->rodata->no_task_pt_regs = features_hide_task_regs();
+	c->skel->rodata->lookups_can_fail = features_lookups_can_fail();
 	bpf_program__set_autoload(c->skel->progs.on_free, c->old_kernel);
 	bpf_program__set_autoload(c->skel->progs.mark_process, c->old_kernel);
 	return 0;

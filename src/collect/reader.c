@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns reading: from mapped arrays to rows of the model. Reads only; a row that is being written
- * is read again until it is whole.
+ * Reads the mapped arrays into rows of the model. A row that is being written is read again until it
+ * is whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,15 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 
-/* A writer is done within a microsecond unless its CPU was taken away. */
-#define READ_TRIES 100000
-#define SLOT_TRIES 1000
+/*
+ * A writer is done within a microsecond unless its CPU was taken away. Trying that often takes some
+ * milliseconds at most.
+ */
+#define READ_TRIES 1000
+#define SLOT_TRIES 20
+
+/* How often a call may end while its row is read. */
+#define OPEN_TRIES 4
 
 /*
  * Copies a slot while its task may write: calls is written first and settled last, so a copy
@@ -170,40 +176,39 @@ static int slot_read_once(const struct collector *c, const struct task_record *r
 	return __atomic_load_n(&slot->calls, __ATOMIC_RELAXED) == copy->calls ? 0 : -EAGAIN;
 }
 
+/* Reads the row of a slot; the caller frees it in any case. */
 static int slot_read(const struct collector *c, const struct task_record *record, uint32_t index,
-		     struct reading *reading, uint32_t *ret_next)
+		     struct reading *reading, struct row *row)
 {
 	struct call_slot copy;
-	struct row row;
 	int err = -EAGAIN;
 
 	for (int i = 0; i < SLOT_TRIES && err == -EAGAIN; i++) {
 		if (i)
-			row_done(&row);
-		err = slot_read_once(c, record, index, &copy, &row);
+			row_done(row);
+		err = slot_read_once(c, record, index, &copy, row);
 	}
-	if (err == -EAGAIN) {
-		reading->torn_rows++;
-		err = 0;
-	}
-	if (!err && row.calls)
-		err = builder_move_row(reading->builder, &row);
-	row_done(&row);
-	*ret_next = err ? 0 : copy.next;
-	return err;
+	if (err != -EAGAIN)
+		return err;
+	reading->torn_rows++;
+	return 0;
+}
+
+/* The CPU clock of a task, which runs on until now_ns unless it stands still. */
+static uint64_t record_cpu_clock(const struct task_record *record, uint64_t now_ns)
+{
+	return record->clock & CLOCK_STOPPED ? record->clock & ~CLOCK_STOPPED
+					     : above(now_ns, record->clock);
 }
 
 /* What an open call has taken so far. Its run-queue time is told only once it ends. */
 static void row_fill_open(struct row *row, const struct task_record *record, uint64_t now_ns)
 {
-	uint64_t cpu_ns = (record->out_ns ?: now_ns) - record->off_ns - record->mark_cpu_ns;
-	uint64_t wall_ns = now_ns - record->enter_ns;
+	uint64_t cpu_ns = above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
 
-	/* The call may be younger than now_ns, or have been switched while it was copied. */
-	if (now_ns < record->enter_ns)
-		return;
-	row->open_wall_ns = (int64_t)wall_ns;
-	row->open_off_ns = (int64_t)(cpu_ns < wall_ns ? wall_ns - cpu_ns : 0);
+	/* The call may be younger than now_ns. */
+	row->open_wall_ns = (int64_t)above(now_ns, record->enter_ns);
+	row->open_off_ns = (int64_t)above((uint64_t)row->open_wall_ns, cpu_ns);
 }
 
 /* The call a live task is in, as a row of its own. */
@@ -241,46 +246,51 @@ static bool record_is_unknown(const struct task_record *record)
 /* User time up to now of a task that is outside the kernel; what has ended was settled there. */
 static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns)
 {
-	uint64_t cpu_ns = (record->out_ns ?: now_ns) - record->off_ns;
-
 	if (record->state != RECORD_LIVE || record->flags & RECORD_AWAIT_EXEC ||
-	    record_in_call(record) || record_is_unknown(record) ||
-	    (int64_t)(cpu_ns - record->mark_cpu_ns) < 0)
+	    record_in_call(record) || record_is_unknown(record))
 		return record->user_ns;
-	return record->user_ns + cpu_ns - record->mark_cpu_ns;
+	return record->user_ns + above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
+}
+
+/* What the thread did with its time since counting began. */
+static struct usage record_usage(const struct task_record *record, uint64_t now_ns)
+{
+	const struct task_usage *now = &record->usage, *start = &record->usage_at_start;
+	uint64_t end_ns = record->state == RECORD_LIVE ? now_ns : record->switch_ns;
+
+	if (record->flags & RECORD_AWAIT_EXEC)
+		return (struct usage){ 0 };
+	return (struct usage){
+		.threads_ns = above(end_ns, record->start_ns),
+		.cpu_ns = above(record_cpu_clock(record, now_ns), record->start_ns),
+		.utime_ns = above(now->utime_ns, start->utime_ns),
+		.stime_ns = above(now->stime_ns, start->stime_ns),
+		.runq_ns = above(now->run_delay_ns, start->run_delay_ns),
+		.minor_faults = above(now->min_flt, start->min_flt),
+		.major_faults = above(now->maj_flt, start->maj_flt),
+		.voluntary_switches = above(now->nvcsw, start->nvcsw),
+		.involuntary_switches = above(now->nivcsw, start->nivcsw),
+	};
+}
+
+/* Whether its task has begun and ended no call, and was not switched, since it was copied. */
+static bool record_is_as(const struct task_record *record, const struct task_record *copy)
+{
+	return __atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == copy->mark_cpu_ns &&
+	       __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
+	       __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags &&
+	       __atomic_load_n(&record->clock, __ATOMIC_RELAXED) == copy->clock;
 }
 
 /* Copies a record, but not its index of slots, while its task may write. */
 static void record_copy(const struct task_record *record, struct task_record *copy)
 {
 	for (int i = 0; i < READ_TRIES; i++) {
-		uint64_t mark = __atomic_load_n(&record->mark_cpu_ns, __ATOMIC_ACQUIRE);
-		uint16_t flags = __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE);
-
 		memcpy(copy, record, offsetof(struct task_record, slot_of));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == mark &&
-		    __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == flags &&
-		    copy->mark_cpu_ns == mark && copy->flags == flags)
+		if (record_is_as(record, copy))
 			return;
 	}
-}
-
-/*
- * A process may have renamed itself since its last exec. Its record says so only at its end, but
- * /proc always does; it speaks of the same process as long as the record is live afterwards. With
- * selectors the record knows, and /proc may have a name that was not chosen.
- */
-static void record_refresh_comm(const struct collector *c, uint32_t index, struct task_record *copy)
-{
-	char comm[PROCESS_COMM_SIZE];
-
-	if (copy->state != RECORD_LIVE || copy->tid != copy->pid || c->skel->rodata->nr_selectors)
-		return;
-	target_read_comm((pid_t)copy->pid, comm);
-	if (comm[0] &&
-	    __atomic_load_n(&c->arrays.records[index].state, __ATOMIC_ACQUIRE) == RECORD_LIVE)
-		memcpy(copy->comm, comm, sizeof(comm));
 }
 
 static struct process record_process(const struct task_record *record, uint64_t now_ns)
@@ -291,32 +301,122 @@ static struct process record_process(const struct task_record *record, uint64_t 
 		.uid = record->uid,
 		.cgroup_id = record->cgroup_id,
 		.user_ns = record_user_ns(record, now_ns),
+		.usage = record_usage(record, now_ns),
 		.ended_ns = record->state == RECORD_LIVE ? 0 : clock_mono_ns(),
 		.threads = record->state == RECORD_LIVE,
 	};
 
 	memcpy(process.comm, record->comm, sizeof(process.comm));
+	/* A process is grouped by what its first thread is. */
+	for (int i = 0; i < NR_PROCESS_CHANGE && record->tid == record->pid; i++)
+		process.changes[i] = record->changes[i];
 	return process;
+}
+
+/* Whether the open call of a record, if there is one, will be added to this slot once it ends. */
+static bool slot_takes_open(const struct collector *c, const struct call_slot *slot,
+			    const struct task_record *record)
+{
+	uint64_t arg0;
+
+	if (record->state != RECORD_LIVE || !record_in_call(record) || slot->nr != record->nr ||
+	    slot->abi != record->abi)
+		return false;
+	return !slot_arg0(c, slot, &arg0) || arg0 == record->arg0;
+}
+
+/* The rows that an open call may be added to: that of its first argument, or of none. */
+struct open_rows {
+	struct row rows[2];
+	size_t count;
+};
+
+static void open_rows_done(struct open_rows *open)
+{
+	while (open->count)
+		row_done(&open->rows[--open->count]);
+}
+
+static int row_keep(struct open_rows *open, struct row *row, struct reading *reading)
+{
+	if (!open || open->count == ARRAY_SIZE(open->rows))
+		return builder_move_row(reading->builder, row);
+	open->rows[open->count++] = *row;
+	row_init(row);
+	return 0;
+}
+
+/* Reads the slots that take the open call into open, or without that all others. */
+static int record_read_slots(const struct collector *c, const struct task_record *record,
+			     struct open_rows *open, struct reading *reading)
+{
+	uint32_t index = record->first_slot;
+	int err = 0;
+
+	for (uint32_t i = 0; index && !err && i < c->skel->rodata->max_slots; i++) {
+		const struct call_slot *slot = slot_array_at(c->arrays.slots, index);
+		struct row row;
+
+		if (!slot)
+			return -ENOMEM;
+		if (slot_takes_open(c, slot, record) == (open != NULL)) {
+			err = slot_read(c, record, index, reading, &row);
+			if (!err && row.calls)
+				err = row_keep(open, &row, reading);
+			row_done(&row);
+		}
+		index = slot->next;
+	}
+	return err;
+}
+
+/* Whether a task is still in the call that it was in when its record was copied. */
+static bool record_is_in_same_call(const struct task_record *record, const struct task_record *copy)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
+	       __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags;
+}
+
+/*
+ * Copies a record, and reads the row that its open call will be added to, at one moment: a call is
+ * in flight or has ended, never both. One that ends each time is not in flight.
+ */
+static int record_read_open(const struct collector *c, uint32_t index, struct task_record *copy,
+			    struct reading *reading)
+{
+	const struct task_record *record = &c->arrays.records[index];
+	struct open_rows rows __cleanup(open_rows_done) = { .count = 0 };
+	bool flies = false;
+	int err = 0;
+
+	for (int i = 0; i < OPEN_TRIES && !flies && !err; i++) {
+		open_rows_done(&rows);
+		record_copy(record, copy);
+		if (copy->state != RECORD_LIVE || !record_in_call(copy))
+			return 0;
+		err = record_read_slots(c, copy, &rows, reading);
+		flies = record_is_in_same_call(record, copy);
+	}
+	for (size_t i = 0; i < rows.count && !err; i++)
+		err = builder_move_row(reading->builder, &rows.rows[i]);
+	if (!err && flies)
+		err = in_flight_read(c, copy, reading->now_ns, reading->builder);
+	return err;
 }
 
 int record_read(const struct collector *c, uint32_t index, struct reading *reading)
 {
 	struct task_record copy;
 	struct process process;
-	uint32_t slot;
-	int err;
+	int err = record_read_open(c, index, &copy, reading);
 
-	record_copy(&c->arrays.records[index], &copy);
-	record_refresh_comm(c, index, &copy);
+	if (err)
+		return err;
 	process = record_process(&copy, reading->now_ns);
 	reading->threads_unknown += record_is_unknown(&copy);
 	err = builder_add_process(reading->builder, &process, copy.tid == copy.pid);
-	if (!err && copy.state == RECORD_LIVE && record_in_call(&copy))
-		err = in_flight_read(c, &copy, reading->now_ns, reading->builder);
-	slot = copy.first_slot;
-	for (uint32_t i = 0; slot && !err && i < c->skel->rodata->max_slots; i++)
-		err = slot_read(c, &copy, slot, reading, &slot);
-	return err;
+	return err ?: record_read_slots(c, &copy, NULL, reading);
 }
 
 int overflow_read(const struct collector *c, struct builder *builder)
@@ -453,6 +553,8 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 
 	int err = snapshot ? collector_reclaim(c) : -ENOMEM;
 
+	if (!err)
+		err = object_pass(c->skel->links.read_usage);
 	if (!err)
 		err = snapshot_describe(c, snapshot);
 	if (!err)

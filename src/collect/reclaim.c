@@ -49,16 +49,30 @@ static void tallies_free(struct collector *c, uint32_t index)
 	}
 }
 
+bool slot_arg0(const struct collector *c, const struct call_slot *slot, uint64_t *ret)
+{
+	uint32_t index = slot->first_tally;
+
+	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
+		const struct tally *tally = &c->arrays.tallies[index];
+
+		if (tally->what == TALLY_ARG0) {
+			*ret = tally->count;
+			return true;
+		}
+		index = tally->next;
+	}
+	return false;
+}
+
 static void slot_key(const struct collector *c, uint32_t record, const struct call_slot *slot,
 		     struct foreign_key *key)
 {
+	uint64_t arg0 = 0;
+
 	*key = (struct foreign_key){ .record = record, .abi = slot->abi, .nr = slot->nr };
-	for (uint32_t index = slot->first_tally; index; index = c->arrays.tallies[index].next) {
-		if (c->arrays.tallies[index].what != TALLY_ARG0)
-			continue;
-		key->has_arg0 = 1;
-		key->arg0 = c->arrays.tallies[index].count;
-	}
+	key->has_arg0 = slot_arg0(c, slot, &arg0);
+	key->arg0 = arg0;
 }
 
 /* A record that is zeroed finds no slot any more, but the hash would. */

@@ -120,9 +120,8 @@ int builder_add_row(struct builder *builder, const struct row *row)
 
 static void process_merge(struct process *into, const struct process *from, bool rename)
 {
-	into->user_ns += from->user_ns;
+	process_add_counts(into, from);
 	into->threads += from->threads;
-	into->nr_folded += from->nr_folded;
 	if (!from->ended_ns || !into->ended_ns)
 		into->ended_ns = 0;
 	else if (from->ended_ns > into->ended_ns)

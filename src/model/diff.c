@@ -197,6 +197,7 @@ static int diff_rows(struct diff *diff)
 	return err;
 }
 
+/* Clocks that went back leave what is less than before: it counts as a loss of the difference. */
 static int diff_processes(const struct diff *diff)
 {
 	for (size_t i = 0; i < diff->earlier->nr_processes; i++) {
@@ -207,7 +208,7 @@ static int diff_processes(const struct diff *diff)
 		if (!heir)
 			return -EINVAL;
 		process = &diff->out->processes[heir - diff->later->processes];
-		process->user_ns -= old->user_ns;
+		diff->out->losses.count[LOSS_TIME_CLAMPED] += process_subtract_counts(process, old);
 		if (heir->pid != old->pid || old->pid == 0)
 			process->nr_folded -= old->pid ? 1 : old->nr_folded;
 	}
@@ -225,6 +226,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		return -EINVAL;
 	if (snapshot_new_like(later, &out))
 		return -ENOMEM;
+	losses_subtract(&out->losses, &earlier->losses);
 	diff.out = out;
 	err = diff_copy_processes(&diff);
 	if (!err)
@@ -235,7 +237,6 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		return err;
 	out->start_ns = earlier->end_ns;
 	out->elapsed_ns = later->end_mono_ns - earlier->end_mono_ns;
-	losses_subtract(&out->losses, &earlier->losses);
 	*ret = steal_ptr(&out);
 	return 0;
 }

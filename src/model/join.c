@@ -58,8 +58,10 @@ static int join_processes(struct builder *builder, const struct snapshot *part,
 		const struct process *latest = snapshot_find_process(now, from->pid, from->boot_ns);
 		struct process process = latest ? *latest : *from;
 
-		process.user_ns = from->user_ns;
-		process.nr_folded = from->nr_folded;
+		process_clear_counts(&process);
+		process_add_counts(&process, from);
+		/* Parts do not keep the time of processes that slept all the time. */
+		process.usage = (struct usage){ 0 };
 		process.threads = 0;
 		if (builder_add_process(builder, &process, true))
 			return -ENOMEM;
@@ -106,7 +108,8 @@ static int join_processes_in_flight(struct builder *builder, const struct snapsh
 		if (!latest)
 			continue;
 		process = *latest;
-		process.user_ns = process.nr_folded = process.threads = 0;
+		process_clear_counts(&process);
+		process.threads = 0;
 		if (builder_add_process(builder, &process, true))
 			return -ENOMEM;
 	}

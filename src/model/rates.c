@@ -14,9 +14,9 @@
 const char *const rate_key_names[NR_RATE_KEY] = {
 	[RATE_PID] = "pid",       [RATE_COMM] = "comm",       [RATE_USER] = "user",
 	[RATE_UNIT] = "unit",     [RATE_THREADS] = "threads", [RATE_CALLS] = "calls",
-	[RATE_ERRORS] = "errors", [RATE_USR] = "usr",         [RATE_SYS] = "sys",
-	[RATE_RUNQ] = "runq",     [RATE_SLEEP] = "sleep",     [RATE_WORST] = "max",
-	[RATE_OLDEST] = "oldest",
+	[RATE_ERRORS] = "errors", [RATE_CPU] = "cpu",         [RATE_USR] = "usr",
+	[RATE_SYS] = "sys",       [RATE_RUNQ] = "runq",       [RATE_LOCK] = "lock",
+	[RATE_SLEEP] = "sleep",   [RATE_WORST] = "max",       [RATE_OLDEST] = "oldest",
 };
 
 const char *const rate_by_names[NR_RATE_BY] = {
@@ -70,54 +70,27 @@ double rates_cpu_pct(const struct rates *rates, uint64_t ns)
 	return rates->diff->elapsed_ns ? (double)ns * 100 / (double)rates->diff->elapsed_ns : 0;
 }
 
-double rate_sleep_pct(const struct rates *rates, const struct rate *rate)
+uint64_t rate_cpu_ns(const struct rate *rate)
 {
-	double pct = rates_cpu_pct(rates, rate->spent.sleep_ns);
-
-	if (rate->threads > 1)
-		pct /= (double)rate->threads;
-	return pct < 100 ? pct : 100;
+	return rate->states.user_ns + rate->states.system_ns;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
+double rate_share_pct(const struct rate *rate, uint64_t ns)
 {
-	return a < b ? a : b;
-}
+	uint64_t threads_ns = microstates_total_ns(&rate->states);
 
-/*
- * Time in calls that have ended, plus growth of that in calls that have not. Below 0 it is that of
- * a call whose end told no time.
- */
-static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
-{
-	int64_t sum = (int64_t)ended_ns + open_ns;
-
-	return sum > 0 ? (uint64_t)sum : 0;
-}
-
-void rates_row_spent(const struct rates *rates, const struct row *row, struct spent *ret)
-{
-	uint64_t wall_ns = total_ns(row->wall_ns, row->open_wall_ns);
-	uint64_t off_ns = min_u64(total_ns(row->off_ns, row->open_off_ns), wall_ns);
-	uint64_t runq_ns = min_u64(row->runq_ns, off_ns);
-	/* Early calls were asleep when counting began, and none of them has returned since. */
-	uint64_t early_ns = min_u64(rates->diff->elapsed_ns, snapshot_oldest_ns(rates->diff, row));
-
-	*ret = (struct spent){
-		.sys_ns = wall_ns - off_ns,
-		.runq_ns = runq_ns,
-		.sleep_ns = off_ns - runq_ns + row->in_flight_early * early_ns,
-	};
+	return threads_ns ? (double)ns * 100 / (double)threads_ns : 0;
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static void spent_add(struct spent *into, const struct spent *from)
+/* The counts; the times are added up as microstates. */
+static void usage_add(struct usage *into, const struct usage *from)
 {
-	into->usr_ns += from->usr_ns;
-	into->sys_ns += from->sys_ns;
-	into->runq_ns += from->runq_ns;
-	into->sleep_ns += from->sleep_ns;
+	into->minor_faults += from->minor_faults;
+	into->major_faults += from->major_faults;
+	into->voluntary_switches += from->voluntary_switches;
+	into->involuntary_switches += from->involuntary_switches;
 }
 
 static void rate_set_oldest(struct rate *rate, const struct rate *from)
@@ -137,7 +110,8 @@ static void rate_add(struct rate *into, const struct rate *from)
 	into->threads += from->threads;
 	into->calls += from->calls;
 	into->errors += from->errors;
-	spent_add(&into->spent, &from->spent);
+	microstates_add(&into->states, &from->states);
+	usage_add(&into->usage, &from->usage);
 	if (from->worst_ns > into->worst_ns)
 		into->worst_ns = from->worst_ns;
 	rate_set_oldest(into, from);
@@ -157,8 +131,15 @@ static void rate_add_row(struct rate *rate, const struct rates *rates, const str
 		.oldest_nr = row->nr,
 	};
 
-	rates_row_spent(rates, row, &part.spent);
 	rate_add(rate, &part);
+}
+
+static uint64_t row_lock_ns(const struct rates *rates, const struct row *row)
+{
+	struct microstates states;
+
+	row_microstates(rates->diff, row, &states);
+	return states.lock_ns;
 }
 
 static void rate_init(struct rate *rate, const struct snapshot *diff, const struct process *process)
@@ -172,14 +153,13 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 		.user = snapshot_user(diff, process->uid),
 		.nr_processes = process->pid ? 1 : process->nr_folded,
 		.threads = process->threads,
-		.spent.usr_ns = process->user_ns,
 	};
 	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
 }
 
 static bool rate_is_idle(const struct rate *rate)
 {
-	return !rate->threads && !rate->calls && !rate->in_flight && !rate->spent.usr_ns;
+	return !rate->threads && !rate->calls && !rate->in_flight && !rate_cpu_ns(rate);
 }
 
 static bool row_is_of(const struct row *row, const struct process *process)
@@ -194,6 +174,7 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 	struct rate *lines = calloc(diff->nr_processes + 1, sizeof(*lines));
 	struct rate nobody = { .unit = "-", .unit_length = 1 };
 	size_t count = 0, row = 0;
+	uint64_t lock_ns;
 
 	if (!lines)
 		return -ENOMEM;
@@ -205,8 +186,13 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 		struct rate *line = &lines[count];
 
 		rate_init(line, diff, &diff->processes[i]);
-		while (row < diff->nr_rows && row_is_of(&diff->rows[row], line->process))
-			rate_add_row(line, rates, &diff->rows[row++]);
+		lock_ns = 0;
+		for (; row < diff->nr_rows && row_is_of(&diff->rows[row], line->process); row++) {
+			rate_add_row(line, rates, &diff->rows[row]);
+			lock_ns += row_lock_ns(rates, &diff->rows[row]);
+		}
+		process_microstates(line->process, lock_ns, &line->states);
+		usage_add(&line->usage, &line->process->usage);
 		if (!rate_is_idle(line))
 			count++;
 	}
@@ -232,9 +218,14 @@ static int compare_comm(const struct rate *a, const struct rate *b)
 	return memcmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
 }
 
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 static int compare_unit(const struct rate *a, const struct rate *b)
 {
-	int order = memcmp(a->unit, b->unit, min_u64(a->unit_length, b->unit_length));
+	int order = memcmp(a->unit, b->unit, min_size(a->unit_length, b->unit_length));
 
 	return order ?: compare_u64(a->unit_length, b->unit_length);
 }
@@ -317,10 +308,12 @@ static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 		[RATE_THREADS] = rate->threads,
 		[RATE_CALLS] = rate->calls,
 		[RATE_ERRORS] = rate->errors,
-		[RATE_USR] = rate->spent.usr_ns,
-		[RATE_SYS] = rate->spent.sys_ns,
-		[RATE_RUNQ] = rate->spent.runq_ns,
-		[RATE_SLEEP] = rate->spent.sleep_ns / threads,
+		[RATE_CPU] = rate_cpu_ns(rate),
+		[RATE_USR] = rate->states.user_ns,
+		[RATE_SYS] = rate->states.system_ns,
+		[RATE_RUNQ] = rate->states.runq_ns,
+		[RATE_LOCK] = rate->states.lock_ns,
+		[RATE_SLEEP] = rate->states.sleep_ns / threads,
 		[RATE_WORST] = rate->worst_ns,
 		[RATE_OLDEST] = rate->oldest_ns,
 	};
@@ -370,7 +363,7 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 		length = strnlen(name, PROCESS_COMM_SIZE);
 	}
 	if (name)
-		memcpy(ret->name, name, min_u64(length, sizeof(ret->name) - 1));
+		memcpy(ret->name, name, min_size(length, sizeof(ret->name) - 1));
 	/* Nobody's name is empty, which no process can be sure not to have. */
 	if (!rate->process)
 		ret->boot_ns = UINT64_MAX;

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What each process did in an interval, from two readings of one counting: the question of
- * prstat -m. Times are sums over threads of what fell into the interval, whether the calls have
- * ended or not:
- *
- *   usr    on a CPU outside calls
- *   sys    on a CPU in calls
- *   runq   in calls, runnable but waiting for a CPU
- *   sleep  in calls, asleep
- *
- * usr, sys and runq are shown as percentages of one CPU: two busy threads make 200, and a busy
- * thread shows among many that sleep. sleep is shown as a percentage of the time of all threads: it
- * is 100 when each was asleep the whole interval, and never more. What is missing to 100 of a
- * single thread went by outside calls and off the CPU: waiting for one, faulting pages in, stopped.
- *
- * The run-queue time of a call is known once it has ended; until then it shows as sleep. Of a call
- * begun before counting, all is sleep until it ends; the part of the interval in which it ends is in
- * none of the four, as is that of a call in which a thread was killed.
+ * prstat -m. Its threads' time is split into microstates (model/microstates.h), which add up to the
+ * interval times the threads. They are shown as percentages of that, so a line adds up to 100;
+ * the CPU time is shown as a percentage of one CPU, too: two busy threads make 200.
  */
 #ifndef BPFTRUSS_RATES_H
 #define BPFTRUSS_RATES_H
 
 #include "base/diag.h"
+#include "model/microstates.h"
 #include "model/query.h"
 #include "model/snapshot.h"
 
@@ -40,17 +28,15 @@ enum rate_key {
 	RATE_THREADS,
 	RATE_CALLS,
 	RATE_ERRORS,
+	RATE_CPU,
 	RATE_USR,
 	RATE_SYS,
 	RATE_RUNQ,
+	RATE_LOCK,
 	RATE_SLEEP,
 	RATE_WORST,
 	RATE_OLDEST,
 	NR_RATE_KEY,
-};
-
-struct spent {
-	uint64_t usr_ns, sys_ns, runq_ns, sleep_ns;
 };
 
 /* A process, or all of one name or unit. Pointers lead into the rates' own snapshot. */
@@ -65,7 +51,8 @@ struct rate {
 	uint64_t threads;      /* alive at the end; 0: ended */
 
 	uint64_t calls, errors; /* in the interval */
-	struct spent spent;
+	struct microstates states;
+	struct usage usage; /* faults and context switches; the times are in states */
 	uint64_t worst_ns; /* bound of the longest call that ended, at most 25% more; 0: none */
 
 	uint64_t in_flight; /* calls, at the end */
@@ -119,15 +106,16 @@ const struct rate *rates_find(const struct rates *rates, const struct rate_ident
 /* The calls of a line in the interval and in flight, added up by ABI and number. 0 or -ENOMEM. */
 int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret);
 
-/* What the calls of a row of rates->diff took of the interval; usr_ns is 0. */
-void rates_row_spent(const struct rates *rates, const struct row *row, struct spent *ret);
-
 double rates_per_second(const struct rates *rates, uint64_t count);
 
 /* Percentage of one CPU. */
 double rates_cpu_pct(const struct rates *rates, uint64_t ns);
 
-double rate_sleep_pct(const struct rates *rates, const struct rate *rate);
+/* CPU time of a line. */
+uint64_t rate_cpu_ns(const struct rate *rate);
+
+/* Percentage of the time of a line's threads. */
+double rate_share_pct(const struct rate *rate, uint64_t ns);
 
 /* The words of --sort and --by. */
 extern const char *const rate_key_names[NR_RATE_KEY];

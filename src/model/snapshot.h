@@ -20,6 +20,19 @@
 #define UID_NONE ((uint32_t)-1)
 
 /*
+ * What the threads of a process did with their time while they were counted. cpu_ns is measured at
+ * each context switch; the rest is what the kernel has booked, see struct task_usage.
+ */
+struct usage {
+	uint64_t threads_ns; /* sum of the times that each was counted */
+	uint64_t cpu_ns;     /* of that on a CPU */
+	uint64_t utime_ns, stime_ns;
+	uint64_t runq_ns;
+	uint64_t minor_faults, major_faults;
+	uint64_t voluntary_switches, involuntary_switches;
+};
+
+/*
  * One process, or, with pid 0, all ended ones of one name, user and cgroup that were folded to
  * bound memory; boot_ns then tells such groups apart. The group of UID_NONE has those of all
  * further names. pid 0, boot_ns 0 is nobody: the calls that found no room.
@@ -34,7 +47,18 @@ struct process {
 	uint64_t ended_ns;  /* CLOCK_MONOTONIC of its last sign of life once ended, else 0 */
 	char comm[PROCESS_COMM_SIZE]; /* untrusted bytes; may lack a final NUL */
 	uint64_t user_ns;             /* CPU time outside system calls */
+	struct usage usage;
+	uint64_t changes[NR_PROCESS_CHANGE]; /* how often user, cgroup or name was another */
 };
+
+/* Adds the numbers of a process: times, counts, ended ones. Not its threads, which are of now. */
+void process_add_counts(struct process *into, const struct process *from);
+
+/* Sets all of these to 0. */
+void process_clear_counts(struct process *process);
+
+/* Subtracts those of an earlier reading, but for nr_folded; returns how many had become less. */
+unsigned int process_subtract_counts(struct process *from, const struct process *earlier);
 
 /*
  * Groups of pid 0 have serial numbers from here on instead of a start: no process starts that long

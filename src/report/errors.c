@@ -208,5 +208,6 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 	if (err)
 		return err;
 	fputc('\n', out);
+	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);
 }

@@ -5,6 +5,7 @@
  * a snapshot is in it: json_read.c makes the same snapshot of it again.
  */
 #include "base/mem.h"
+#include "model/microstates.h"
 #include "model/unit.h"
 #include "report/frames.h"
 #include "report/json_stream.h"
@@ -257,6 +258,19 @@ static void put_rows(struct json_stream *to, const struct snapshot *snapshot)
 	json_stream_end(to);
 }
 
+static void put_usage(struct json_stream *to, const struct usage *usage)
+{
+	json_stream_number(to, "threads_ns", usage->threads_ns);
+	json_stream_number(to, "cpu_ns", usage->cpu_ns);
+	json_stream_number(to, "utime_ns", usage->utime_ns);
+	json_stream_number(to, "stime_ns", usage->stime_ns);
+	json_stream_number(to, "runq_ns", usage->runq_ns);
+	json_stream_number(to, "minor_faults", usage->minor_faults);
+	json_stream_number(to, "major_faults", usage->major_faults);
+	json_stream_number(to, "voluntary_switches", usage->voluntary_switches);
+	json_stream_number(to, "involuntary_switches", usage->involuntary_switches);
+}
+
 static void put_process(struct json_stream *to, const struct snapshot *snapshot,
 			const struct process *process)
 {
@@ -274,6 +288,10 @@ static void put_process(struct json_stream *to, const struct snapshot *snapshot,
 	json_stream_number(to, "exited", process->nr_folded);
 	json_stream_number_if(to, "ended_ns", process->ended_ns != 0, process->ended_ns);
 	json_stream_number(to, "user_cpu_ns", process->user_ns);
+	put_usage(to, &process->usage);
+	json_stream_number(to, "user_changes", process->changes[CHANGED_USER]);
+	json_stream_number(to, "cgroup_changes", process->changes[CHANGED_CGROUP]);
+	json_stream_number(to, "comm_changes", process->changes[CHANGED_COMM]);
 	json_stream_end(to);
 }
 
@@ -321,6 +339,22 @@ static void put_losses(struct json_stream *to, const struct losses *losses)
 	json_stream_end(to);
 }
 
+/* The time of all threads; it follows from processes and rows. */
+static void put_microstates(struct json_stream *to, const struct snapshot *snapshot)
+{
+	struct microstates states;
+
+	snapshot_microstates(snapshot, &states);
+	json_stream_object(to, "microstates");
+	json_stream_number(to, "threads_ns", microstates_total_ns(&states));
+	json_stream_number(to, "usr_ns", states.user_ns);
+	json_stream_number(to, "sys_ns", states.system_ns);
+	json_stream_number_if(to, "runq_ns", snapshot->has_runq, states.runq_ns);
+	json_stream_number(to, "lock_ns", states.lock_ns);
+	json_stream_number(to, "sleep_ns", states.sleep_ns);
+	json_stream_end(to);
+}
+
 static void put_snapshot(struct json_stream *to, const struct snapshot *snapshot)
 {
 	json_stream_object(to, NULL);
@@ -333,6 +367,7 @@ static void put_snapshot(struct json_stream *to, const struct snapshot *snapshot
 			      snapshot->slower_than_ns);
 	json_stream_number(to, "threads_unknown", snapshot->threads_unknown);
 	json_stream_number(to, "user_cpu_ns", snapshot_user_ns(snapshot));
+	put_microstates(to, snapshot);
 	json_stream_number(to, "monotonic_ns", snapshot->end_mono_ns);
 	json_stream_bool(to, "has_runq", snapshot->has_runq);
 	json_stream_bool(to, "has_stacks", snapshot->stacks != NULL);

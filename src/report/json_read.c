@@ -79,6 +79,20 @@ static int read_losses(const struct json_place *whole, struct losses *losses)
 	return err;
 }
 
+/* They follow from processes and rows, and only their form is looked at. */
+static int read_microstates(const struct json_place *whole)
+{
+	static const char *const keys[] = { "threads_ns", "usr_ns",  "sys_ns",
+					    "runq_ns",	  "lock_ns", "sleep_ns" };
+	struct json_place place = { .outer = NULL, .d = whole->d };
+	int err = json_read_part(whole, "microstates", JSON_OBJECT, 0, &place.object);
+	uint64_t value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && place.object && !err; i++)
+		err = json_read_number(&place, keys[i], FIELD_NULL, &value);
+	return err;
+}
+
 static int read_target(const struct json_place *place, struct process *target)
 {
 	char *comm __cleanup(freep) = NULL;
@@ -247,7 +261,7 @@ static int read_whole(struct json_reader *reader, const struct json_place *whole
 		return json_refuse(whole, "not an object");
 	return read_schema(whole) ?: read_head(reader, whole)
 		       ?: read_losses(whole, &reader->snapshot->losses)
-		       ?: read_targets(reader, whole) ?: read_counted(reader, whole)
+		       ?: read_microstates(whole) ?: read_targets(reader, whole) ?: read_counted(reader, whole)
 		       ?: check_exact(reader->snapshot, whole);
 }
 

@@ -121,6 +121,18 @@ static int read_process(struct json_reader *reader, const struct json_place *pla
 		{ "exited", offsetof(struct process, nr_folded), 0 },
 		{ "ended_ns", offsetof(struct process, ended_ns), FIELD_NULL },
 		{ "user_cpu_ns", offsetof(struct process, user_ns), FIELD_REQUIRED },
+		{ "threads_ns", offsetof(struct process, usage.threads_ns), 0 },
+		{ "cpu_ns", offsetof(struct process, usage.cpu_ns), 0 },
+		{ "utime_ns", offsetof(struct process, usage.utime_ns), 0 },
+		{ "stime_ns", offsetof(struct process, usage.stime_ns), 0 },
+		{ "runq_ns", offsetof(struct process, usage.runq_ns), 0 },
+		{ "minor_faults", offsetof(struct process, usage.minor_faults), 0 },
+		{ "major_faults", offsetof(struct process, usage.major_faults), 0 },
+		{ "voluntary_switches", offsetof(struct process, usage.voluntary_switches), 0 },
+		{ "involuntary_switches", offsetof(struct process, usage.involuntary_switches), 0 },
+		{ "user_changes", offsetof(struct process, changes[CHANGED_USER]), 0 },
+		{ "cgroup_changes", offsetof(struct process, changes[CHANGED_CGROUP]), 0 },
+		{ "comm_changes", offsetof(struct process, changes[CHANGED_COMM]), 0 },
 	};
 	int err = read_pid(place, &process->pid);
 

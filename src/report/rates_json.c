@@ -24,21 +24,37 @@ static int add_oldest(json_t *to, const struct rate *line)
 	return err;
 }
 
+static int add_usage(json_t *to, const struct usage *usage)
+{
+	int err = 0;
+
+	err |= json_object_set_new(to, "minor_faults", json_number(usage->minor_faults));
+	err |= json_object_set_new(to, "major_faults", json_number(usage->major_faults));
+	err |= json_object_set_new(to, "voluntary_switches",
+				   json_number(usage->voluntary_switches));
+	err |= json_object_set_new(to, "involuntary_switches",
+				   json_number(usage->involuntary_switches));
+	return err;
+}
+
 /* What lines and their sum have in common. */
 static int add_numbers(json_t *to, const struct rates *rates, const struct rate *line)
 {
-	const struct spent *spent = &line->spent;
+	const struct microstates *states = &line->states;
 	int err = 0;
 
 	err |= json_object_set_new(to, "processes", json_number(line->nr_processes));
 	err |= json_object_set_new(to, "threads", json_number(line->threads));
 	err |= json_object_set_new(to, "calls", json_number(line->calls));
 	err |= json_object_set_new(to, "errors", json_number(line->errors));
-	err |= json_object_set_new(to, "usr_ns", json_number(spent->usr_ns));
-	err |= json_object_set_new(to, "sys_ns", json_number(spent->sys_ns));
+	err |= json_object_set_new(to, "threads_ns", json_number(microstates_total_ns(states)));
+	err |= json_object_set_new(to, "usr_ns", json_number(states->user_ns));
+	err |= json_object_set_new(to, "sys_ns", json_number(states->system_ns));
 	err |= json_object_set_new(to, "runq_ns",
-				   json_number_if(rates->diff->has_runq, spent->runq_ns));
-	err |= json_object_set_new(to, "sleep_ns", json_number(spent->sleep_ns));
+				   json_number_if(rates->diff->has_runq, states->runq_ns));
+	err |= json_object_set_new(to, "lock_ns", json_number(states->lock_ns));
+	err |= json_object_set_new(to, "sleep_ns", json_number(states->sleep_ns));
+	err |= add_usage(to, &line->usage);
 	err |= json_object_set_new(to, "max_ns", json_number_if(line->worst_ns, line->worst_ns));
 	return err | add_oldest(to, line);
 }

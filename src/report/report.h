@@ -60,6 +60,12 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 /* One line: "exact", or what is missing and why. */
 void print_exactness(const struct snapshot *snapshot, FILE *out);
 
+/*
+ * Which processes changed, while they were counted, what a report groups by (enum group_key): their
+ * calls all stand under the last.
+ */
+void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out);
+
 /* That line, then the calls in flight. Part of every text report. */
 int report_trust(const struct snapshot *snapshot, FILE *out);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the words in which a text report says how far it can be trusted. */
+/* Says in a text report how far it can be trusted. */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "model/group.h"
 #include "model/query.h"
 #include "report/label.h"
 #include "report/report.h"
@@ -43,6 +44,50 @@ void print_exactness(const struct snapshot *snapshot, FILE *out)
 			snapshot_errors_unnamed(snapshot));
 	else
 		print_losses(&snapshot->losses, out);
+}
+
+/* More of them are not named. */
+#define CHANGES_NAMED 5
+
+static void print_change(const struct snapshot *snapshot, enum process_change change,
+			 const char *what, FILE *out)
+{
+	char comm[TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)];
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		const struct process *process = &snapshot->processes[i];
+
+		if (!process->changes[change] || ++count > CHANGES_NAMED)
+			continue;
+		text_escape_visible(process->comm, PROCESS_COMM_SIZE, comm);
+		fprintf(out, "%s%s", count == 1 ? "" : ", ", comm);
+		if (process->pid)
+			fprintf(out, " %u", process->pid);
+	}
+	if (count > CHANGES_NAMED)
+		fprintf(out, " and %zu more", count - CHANGES_NAMED);
+	if (count)
+		fprintf(out, ": changed %s while counted; all calls stand under the last one\n",
+			what);
+}
+
+void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out)
+{
+	static const struct {
+		enum group_key key;
+		enum process_change change;
+		const char *what;
+	} changes[] = {
+		{ GROUP_USER, CHANGED_USER, "user" },
+		{ GROUP_UNIT, CHANGED_CGROUP, "cgroup" },
+		{ GROUP_COMM, CHANGED_COMM, "name" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		if (keys & changes[i].key)
+			print_change(snapshot, changes[i].change, changes[i].what, out);
+	}
 }
 
 int report_trust(const struct snapshot *snapshot, FILE *out)

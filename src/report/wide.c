@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/microstates.h"
 #include "report/bars.h"
 #include "report/grid.h"
 #include "report/label.h"
@@ -230,6 +231,33 @@ static void wide_print_bars(const struct wide *wide, FILE *out)
 	}
 }
 
+/* How the threads spent their time, where that is known. */
+static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
+{
+	struct microstates states;
+	struct process sum = { 0 };
+
+	snapshot_microstates(snapshot, &states);
+	if (!microstates_total_ns(&states))
+		return;
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		process_add_counts(&sum, &snapshot->processes[i]);
+	fprintf(out, "threads %.3f s = user %.3f + system %.3f + run queue ",
+		(double)microstates_total_ns(&states) / 1e9, (double)states.user_ns / 1e9,
+		(double)states.system_ns / 1e9);
+	if (snapshot->has_runq)
+		fprintf(out, "%.3f", (double)states.runq_ns / 1e9);
+	else
+		fputc('-', out);
+	fprintf(out, " + lock %.3f + sleep %.3f\n", (double)states.lock_ns / 1e9,
+		(double)states.sleep_ns / 1e9);
+	fprintf(out,
+		"faults %" PRIu64 " minor, %" PRIu64 " major; context switches %" PRIu64
+		" voluntary, %" PRIu64 " involuntary\n",
+		sum.usage.minor_faults, sum.usage.major_faults, sum.usage.voluntary_switches,
+		sum.usage.involuntary_switches);
+}
+
 static int wide_print(struct wide *wide, const struct snapshot *snapshot,
 		      const struct table_options *options, FILE *out)
 {
@@ -242,6 +270,8 @@ static int wide_print(struct wide *wide, const struct snapshot *snapshot,
 		wide_print_bars(wide, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
+	wide_print_microstates(snapshot, out);
+	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);
 }
 

@@ -20,8 +20,9 @@ static const char *const help_lines[] = {
 	"g         by pid, comm or unit           /       filter by name, pid, user, unit",
 	"p, blank  pause                          d       set the delay",
 	"",
-	"%USR %SYS %RUNQ  of one CPU: outside calls, in calls, in calls waiting for one",
-	"%SLEEP  of the time of all its threads: asleep in calls; 100 is all of it",
+	"%USR %SYS %RUNQ %LOCK %SLP  how its threads spent their time: user, system,",
+	"        waiting for a CPU, for a lock (futex), asleep; together 100",
+	"%CPU    of one CPU      VCSW ICSW  voluntary, involuntary context switches",
 	"MAX     longest call that ended in the interval (at most 25% too high)",
 	"OLDEST  age of the oldest call in flight; >: before counting began",
 	"OPEN    calls in flight        THR  threads; \"end\": the process has ended",
@@ -115,9 +116,9 @@ static void draw_totals(struct screen *screen, const struct top *top, int y)
 	snprintf(parts[2], sizeof(parts[2]), "processes %" PRIu64, total->nr_processes);
 	snprintf(parts[3], sizeof(parts[3]), "threads %" PRIu64, total->threads);
 	snprintf(parts[4], sizeof(parts[4]), "%%usr %.0f",
-		 rates_cpu_pct(rates, total->spent.usr_ns));
+		 rates_cpu_pct(rates, total->states.user_ns));
 	snprintf(parts[5], sizeof(parts[5]), "%%sys %.0f",
-		 rates_cpu_pct(rates, total->spent.sys_ns));
+		 rates_cpu_pct(rates, total->states.system_ns));
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (x + (int)strlen(parts[i]) > screen->width)
 			break;
@@ -171,10 +172,13 @@ static void draw_opened(struct screen *screen, const struct top *top, int y)
 	else
 		snprintf(text, sizeof(text), "  ended");
 	x = put(screen, x, y, screen->width - x, STYLE_PLAIN, text);
-	snprintf(text, sizeof(text), "  %%usr %.1f  %%sys %.1f  %%runq %.1f  %%sleep %.1f",
-		 rates_cpu_pct(top->rates, line->spent.usr_ns),
-		 rates_cpu_pct(top->rates, line->spent.sys_ns),
-		 rates_cpu_pct(top->rates, line->spent.runq_ns), rate_sleep_pct(top->rates, line));
+	snprintf(text, sizeof(text),
+		 "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
+		 rate_share_pct(line, line->states.user_ns),
+		 rate_share_pct(line, line->states.system_ns),
+		 rate_share_pct(line, line->states.runq_ns),
+		 rate_share_pct(line, line->states.lock_ns),
+		 rate_share_pct(line, line->states.sleep_ns));
 	put(screen, x, y, screen->width - x, STYLE_PLAIN, text);
 }
 

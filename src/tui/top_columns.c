@@ -88,7 +88,7 @@ static void text_rate(double rate, char *text)
 
 static void text_pct(double pct, char *text)
 {
-	snprintf(text, RATE_TEXT_MAX, pct >= 999.95 ? "%.0f" : "%.1f", pct);
+	snprintf(text, RATE_TEXT_MAX, pct >= 99.95 ? "%.0f" : "%.1f", pct);
 }
 
 /* At most six characters, for 100 days. */
@@ -201,27 +201,67 @@ static void rate_errors(const struct rates *rates, const struct rate *line, char
 	text_rate(rates_per_second(rates, line->errors), text);
 }
 
-static void rate_usr(const struct rates *rates, const struct rate *line, char *text)
+static void rate_cpu(const struct rates *rates, const struct rate *line, char *text)
 {
-	text_pct(rates_cpu_pct(rates, line->spent.usr_ns), text);
+	text_pct(rates_cpu_pct(rates, rate_cpu_ns(line)), text);
 }
 
-static void rate_sys(const struct rates *rates, const struct rate *line, char *text)
+/* Of the time of the threads; those that were not read have none. */
+static void text_share(const struct rate *line, uint64_t ns, bool known, char *text)
 {
-	text_pct(rates_cpu_pct(rates, line->spent.sys_ns), text);
-}
-
-static void rate_runq(const struct rates *rates, const struct rate *line, char *text)
-{
-	if (rates->diff->has_runq)
-		text_pct(rates_cpu_pct(rates, line->spent.runq_ns), text);
+	if (known && microstates_total_ns(&line->states))
+		text_pct(rate_share_pct(line, ns), text);
 	else
 		snprintf(text, RATE_TEXT_MAX, "-");
 }
 
+static void rate_usr(const struct rates *rates, const struct rate *line, char *text)
+{
+	(void)rates;
+	text_share(line, line->states.user_ns, true, text);
+}
+
+static void rate_sys(const struct rates *rates, const struct rate *line, char *text)
+{
+	(void)rates;
+	text_share(line, line->states.system_ns, true, text);
+}
+
+static void rate_runq(const struct rates *rates, const struct rate *line, char *text)
+{
+	text_share(line, line->states.runq_ns, rates->diff->has_runq, text);
+}
+
+static void rate_lock(const struct rates *rates, const struct rate *line, char *text)
+{
+	(void)rates;
+	text_share(line, line->states.lock_ns, true, text);
+}
+
 static void rate_sleep(const struct rates *rates, const struct rate *line, char *text)
 {
-	text_pct(rate_sleep_pct(rates, line), text);
+	(void)rates;
+	text_share(line, line->states.sleep_ns, true, text);
+}
+
+static void rate_voluntary(const struct rates *rates, const struct rate *line, char *text)
+{
+	text_rate(rates_per_second(rates, line->usage.voluntary_switches), text);
+}
+
+static void rate_involuntary(const struct rates *rates, const struct rate *line, char *text)
+{
+	text_rate(rates_per_second(rates, line->usage.involuntary_switches), text);
+}
+
+static void rate_minor_faults(const struct rates *rates, const struct rate *line, char *text)
+{
+	text_rate(rates_per_second(rates, line->usage.minor_faults), text);
+}
+
+static void rate_major_faults(const struct rates *rates, const struct rate *line, char *text)
+{
+	text_rate(rates_per_second(rates, line->usage.major_faults), text);
 }
 
 static void rate_worst(const struct rates *rates, const struct rate *line, char *text)
@@ -258,18 +298,24 @@ static const struct rate_column rate_columns[] = {
 	{ "PROCS", 6, false, 0, NR_RATE_KEY, BY_COMM | BY_UNIT, rate_processes },
 	{ "COMM", 15, true, 0, RATE_COMM, BY_PID | BY_COMM, rate_name },
 	{ "UNIT", 24, true, 0, RATE_UNIT, BY_UNIT, rate_unit },
-	{ "USER", 9, true, 11, RATE_USER, BY_ANY, rate_user },
-	{ "THR", 4, false, 10, RATE_THREADS, BY_ANY, rate_threads },
-	{ "CALLS/s", 8, false, 1, RATE_CALLS, BY_ANY, rate_calls },
+	{ "USER", 9, true, 13, RATE_USER, BY_ANY, rate_user },
+	{ "THR", 4, false, 12, RATE_THREADS, BY_ANY, rate_threads },
+	{ "CALLS/s", 7, false, 1, RATE_CALLS, BY_ANY, rate_calls },
 	{ "ERR/s", 6, false, 4, RATE_ERRORS, BY_ANY, rate_errors },
-	{ "%USR", 5, false, 5, RATE_USR, BY_ANY, rate_usr },
-	{ "%SYS", 5, false, 2, RATE_SYS, BY_ANY, rate_sys },
+	{ "%CPU", 5, false, 10, RATE_CPU, BY_ANY, rate_cpu },
+	{ "%USR", 4, false, 5, RATE_USR, BY_ANY, rate_usr },
+	{ "%SYS", 4, false, 2, RATE_SYS, BY_ANY, rate_sys },
 	{ "%RUNQ", 5, false, 7, RATE_RUNQ, BY_ANY, rate_runq },
-	{ "%SLEEP", 6, false, 6, RATE_SLEEP, BY_ANY, rate_sleep },
-	{ "MAX", 7, false, 3, RATE_WORST, BY_ANY, rate_worst },
-	{ "OLDEST", 7, false, 8, RATE_OLDEST, BY_ANY, rate_oldest },
-	{ "IN CALL", 15, true, 9, NR_RATE_KEY, BY_ANY, rate_in_call },
-	{ "UNIT", 22, true, 12, RATE_UNIT, BY_PID, rate_unit },
+	{ "%LOCK", 5, false, 8, RATE_LOCK, BY_ANY, rate_lock },
+	{ "%SLP", 4, false, 6, RATE_SLEEP, BY_ANY, rate_sleep },
+	{ "MAX", 6, false, 3, RATE_WORST, BY_ANY, rate_worst },
+	{ "OLDEST", 7, false, 9, RATE_OLDEST, BY_ANY, rate_oldest },
+	{ "IN CALL", 15, true, 11, NR_RATE_KEY, BY_ANY, rate_in_call },
+	{ "UNIT", 22, true, 14, RATE_UNIT, BY_PID, rate_unit },
+	{ "VCSW/s", 7, false, 15, NR_RATE_KEY, BY_ANY, rate_voluntary },
+	{ "ICSW/s", 7, false, 16, NR_RATE_KEY, BY_ANY, rate_involuntary },
+	{ "MINFLT/s", 8, false, 17, NR_RATE_KEY, BY_ANY, rate_minor_faults },
+	{ "MAJFLT/s", 8, false, 18, NR_RATE_KEY, BY_ANY, rate_major_faults },
 };
 
 /* --- calls of one process --------------------------------------------------------------------- */
@@ -300,18 +346,18 @@ static void call_errors(const struct top *top, const struct row *row, char *text
 
 static void call_sys(const struct top *top, const struct row *row, char *text)
 {
-	struct spent spent;
+	struct microstates states;
 
-	rates_row_spent(top->rates, row, &spent);
-	text_pct(rates_cpu_pct(top->rates, spent.sys_ns), text);
+	row_microstates(top->rates->diff, row, &states);
+	text_share(&top->line, states.system_ns, true, text);
 }
 
 static void call_sleep(const struct top *top, const struct row *row, char *text)
 {
-	struct rate part = { .threads = top->line.threads };
+	struct microstates states;
 
-	rates_row_spent(top->rates, row, &part.spent);
-	text_pct(rate_sleep_pct(top->rates, &part), text);
+	row_microstates(top->rates->diff, row, &states);
+	text_share(&top->line, states.lock_ns + states.sleep_ns, true, text);
 }
 
 static uint64_t row_quantile(const struct row *row, double q)
@@ -353,8 +399,8 @@ static const struct call_column call_columns[NR_CALL_KEY] = {
 	[CALL_NAME] = { "SYSCALL", 17, true, 0, call_name },
 	[CALL_CALLS] = { "CALLS/s", 8, false, 1, call_calls },
 	[CALL_ERRORS] = { "ERR/s", 6, false, 4, call_errors },
-	[CALL_SYS] = { "%SYS", 5, false, 7, call_sys },
-	[CALL_SLEEP] = { "%SLEEP", 6, false, 8, call_sleep },
+	[CALL_SYS] = { "%SYS", 4, false, 7, call_sys },
+	[CALL_SLEEP] = { "%SLP", 4, false, 8, call_sleep },
 	[CALL_P50] = { "P50", 6, false, 6, call_p50 },
 	[CALL_P99] = { "P99", 6, false, 3, call_p99 },
 	[CALL_MAX] = { "MAX", 6, false, 5, call_max },
@@ -368,18 +414,18 @@ static const struct call_column call_columns[NR_CALL_KEY] = {
 /* What sorts a row, big ones first. */
 static double call_number(const struct top *top, const struct row *row, enum call_key key)
 {
-	struct spent spent;
+	struct microstates states;
 
-	rates_row_spent(top->rates, row, &spent);
+	row_microstates(top->rates->diff, row, &states);
 	switch (key) {
 	case CALL_CALLS:
 		return (double)row->calls;
 	case CALL_ERRORS:
 		return (double)row->errors;
 	case CALL_SYS:
-		return (double)spent.sys_ns;
+		return (double)states.system_ns;
 	case CALL_SLEEP:
-		return (double)spent.sleep_ns;
+		return (double)(states.lock_ns + states.sleep_ns);
 	case CALL_P50:
 		return row_timed(row) ? (double)row_quantile(row, 0.50) : 0;
 	case CALL_P99:

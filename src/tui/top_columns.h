@@ -30,7 +30,7 @@ struct column_place {
 	int id;      /* for top_column_text() */
 };
 
-#define MAX_COLUMNS 16
+#define MAX_COLUMNS 24
 
 /* The columns of the table that is shown that fit its width, from left to right. */
 size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS]);

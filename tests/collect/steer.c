@@ -4,7 +4,8 @@
  *
  * usage: steer PID [stacks]. Counts that process; prints "counting", and then a line for each line
  * of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok", "report" by the
- * JSON report, "cost" by what counting costs, as JSON.
+ * JSON report, "cost" by what counting costs, as JSON. After "blind" no context switch is seen, until
+ * "seeing"; "amnesia" forgets how far the clock of run queues is from the monotonic one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "collect/collector.h"
+#include "collect/collector_private.h"
 #include "report/report.h"
 
 static const char *const steps[NR_STEP] = {
@@ -54,8 +55,45 @@ static int print_report(struct collector *collector, struct diag *d)
 	return collector_read(collector, &snapshot, d) ?: report_json(snapshot, stdout);
 }
 
+static int be_blind(struct collector *collector)
+{
+	bpf_link__destroy(collector->skel->links.on_sched_switch);
+	collector->skel->links.on_sched_switch = NULL;
+	return 0;
+}
+
+static int see(struct collector *collector)
+{
+	collector->skel->links.on_sched_switch =
+		bpf_program__attach(collector->skel->progs.on_sched_switch);
+	return collector->skel->links.on_sched_switch ? 0 : -1;
+}
+
+static int forget(struct collector *collector)
+{
+	size_t cpus = (size_t)libbpf_num_possible_cpus(), size = 16;
+	void *zeros __cleanup(freep) = calloc(cpus, size);
+	uint32_t key = 0;
+
+	return bpf_map__update_elem(collector->skel->maps.run_queue_clocks, &key, sizeof(key),
+				    zeros, cpus * size, BPF_ANY);
+}
+
+static const struct order {
+	const char *word;
+	int (*obey)(struct collector *collector);
+} orders[] = { { "blind", be_blind }, { "seeing", see }, { "amnesia", forget } };
+
 static int obey(struct collector *collector, const char *word, struct diag *d)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		if (strcmp(word, orders[i].word))
+			continue;
+		if (orders[i].obey(collector))
+			return -1;
+		puts("ok");
+		return 0;
+	}
 	if (!strcmp(word, "cost"))
 		return collector_reclaim(collector) ?: print_cost(collector);
 	if (!strcmp(word, "report"))

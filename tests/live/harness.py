@@ -25,7 +25,8 @@ BPFTRUSS = os.path.join(BUILD, "bpftruss")
 NATIVE = {"x86_64": "x86_64", "aarch64": "arm64"}[platform.machine()]
 IS_X86 = NATIVE == "x86_64"
 NUMBERS = {
-    "x86_64": {"read": 0, "nanosleep": 35, "restart_syscall": 219, "getppid": 110, "write": 1},
+    "x86_64": {"read": 0, "nanosleep": 35, "restart_syscall": 219, "getppid": 110, "write": 1,
+               "fork": 57},
     "arm64": {"read": 63, "nanosleep": 101, "restart_syscall": 128, "getppid": 173, "write": 64},
 }[NATIVE]
 

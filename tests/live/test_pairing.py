@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each call is counted once, under its own number and ABI, with the outcome it had."""
 
+import json
 import signal
 import time
 
 import pytest
 
-from harness import IS_X86, must_equal, must_include, until
+from harness import IS_X86, NUMBERS, must_equal, must_include, until
 
 x86_only = pytest.mark.skipif(not IS_X86, reason="x86 has this, other machines do not")
 
@@ -223,8 +224,8 @@ def test_a_thread_that_seccomp_kills_leaves_its_counts_behind(live):
 # --- kept from the kernel ------------------------------------------------------------------------
 
 
-def count_or_skip(live, name, what):
-    target = live.workload(name, asleep=False)
+def count_or_skip(live, name, what, *arguments):
+    target = live.workload(name, *arguments, asleep=False)
     if b"none" in target.stdout():
         pytest.skip(what + " is not to be had here")
     target.wait_asleep_in("read")
@@ -238,6 +239,36 @@ def count_or_skip(live, name, what):
 def test_calls_that_a_tracer_emulates_are_denied(live):
     row = count_or_skip(live, "emulated", "tracing").only("getppid")
     assert (row["calls"], row["denied"]) == (11 + 7, 11)
+
+
+@x86_only
+def test_a_fork_that_a_tracer_answers_with_0_is_no_return_of_a_child(live):
+    row = count_or_skip(live, "emulated", "tracing", NUMBERS["fork"], 0).only("fork")
+    assert (row["calls"], row["denied"]) == (11, 11)
+
+
+@pytest.mark.parametrize("how", ["seccomp", "notify"])
+def test_a_fork_that_seccomp_answers_with_0_is_no_return_of_a_child(live, how):
+    report, table = live.count("faked", how, 999, options=["-f"])
+    must_equal(report, table)
+    assert report.total("clone3", "denied") >= 333
+    assert report.data["user_cpu_ns"] < report.data["elapsed_ns"] * 4
+
+
+def test_a_fork_answered_with_0_takes_no_user_time_back(live):
+    target = live.workload("faked", "seccomp", 30000)
+    bpftruss = live.attach(target.pid, "-f", "-i", 0.05)
+    target.go()
+    assert bpftruss.wait() == 0
+    lines = [json.loads(line) for line in bpftruss.text().splitlines()]
+    assert all(line["exact"] and line["user_cpu_ns"] < 10**10 for line in lines)
+    assert sum(row["calls"] for line in lines for row in line["rows"]) > 60000
+
+
+def test_errors_count_although_a_sigsys_is_blocked_and_pending(live):
+    report, table = live.count("faked", "sigsys", 50)
+    must_equal(report, table)
+    assert report.only("getppid")["errnos"] == {"EPERM": 50}
 
 
 def test_calls_that_a_program_takes_for_itself_are_not_seen_but_their_return_is(live):

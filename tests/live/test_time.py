@@ -5,7 +5,9 @@ kernel's rusage and schedstat. Bounds hold on a busy machine; no speed is assert
 and sleep add up to wall holds for every row of every report (harness.check_row).
 """
 
+import json
 import os
+import re
 import statistics
 import threading
 import time
@@ -230,3 +232,76 @@ def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_kno
     assert report.data["has_runq"] is False
     assert row["runq_ns"] is None and row["sleep_ns"] is None
     assert row["wall_ns"] >= 20 * 5 * MS and row["cpu_ns"] < row["wall_ns"]
+
+
+# --- microstates ---------------------------------------------------------------------------------
+
+
+def within(got, booked, ticks=1):
+    """As the kernel has booked it, to 2% or so many ticks of its clock."""
+    tick_ns = 10**9 // 100
+    return abs(got - booked) <= max(booked * 0.02, ticks * tick_ns)
+
+
+def booked(target):
+    (measured,) = [m for m in map(json.loads, filter(is_object, target.stdout().splitlines()))
+                   if "utime_ns" in m]  # fmt: skip
+    return measured
+
+
+def is_object(line):
+    return line.startswith(b'{"utime')
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, request, busy):
+    """Three that compute, three that fault pages in, three that wait; beside others, too."""
+    if busy:
+        request.getfixturevalue("hogs")
+    target = live.workload("states", 3000)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report, kernel = bpftruss.report(), booked(target)
+    states, (process,) = report.data["microstates"], report.data["processes"]
+    assert within(states["usr_ns"], kernel["utime_ns"])
+    assert within(states["sys_ns"], kernel["stime_ns"])
+    assert within(states["usr_ns"] + states["sys_ns"], kernel["run_ns"])
+    if report.data["has_runq"]:
+        assert within(states["runq_ns"], kernel["delay_ns"])
+    # One thread waits for a lock nearly all the time, and all others for the end, 0.1 s.
+    assert states["lock_ns"] > kernel["wall_ns"] * 0.8
+    parts = ("usr_ns", "sys_ns", "runq_ns", "lock_ns", "sleep_ns")
+    assert sum(states[part] or 0 for part in parts) == states["threads_ns"]
+    assert within(states["threads_ns"], 10 * kernel["wall_ns"])
+    assert abs(process["minor_faults"] - kernel["minflt"]) < kernel["minflt"] * 0.02
+    assert abs(process["voluntary_switches"] - kernel["nvcsw"]) <= kernel["nvcsw"] * 0.02 + 5
+    assert abs(process["involuntary_switches"] - kernel["nivcsw"]) <= kernel["nivcsw"] * 0.02 + 5
+
+
+def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
+    def values(number):
+        report, table = live.count("dozers", number, 20)
+        assert report.only("nanosleep")["calls"] == 20 * number
+        cpu = report.data["processes"][0]["cpu_ns"]
+        return cpu / table.measures[0]["run_ns"]
+
+    # The main thread's own time and what threads do before and after their sleeps come on top.
+    assert 0.9 < statistics.median(values(300) for _ in range(3)) < 1.5
+
+
+def test_the_wide_table_splits_the_time_of_all_threads(live):
+    target = live.workload("states", 1000)
+    bpftruss = live.attach(target.pid, "-w", json=False)
+    target.go()
+    assert bpftruss.wait() == 0
+    number = r"(\d+\.\d{3})"
+    found = re.search(
+        rf"^threads {number} s = user {number} \+ system {number} \+ run queue {number} "
+        rf"\+ lock {number} \+ sleep {number}$",
+        bpftruss.text().decode(),
+        re.M,
+    )
+    whole, *parts = map(float, found.groups())
+    assert abs(sum(parts) - whole) < 0.005 and whole > 10
+    assert re.search(r"^faults \d+ minor, \d+ major; context switches \d+ voluntary, \d+ invol",
+                     bpftruss.text().decode(), re.M)  # fmt: skip

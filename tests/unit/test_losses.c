@@ -8,8 +8,10 @@
 static const char *const keys[] = {
 	"untracked_tasks",    "task_table_full", "slot_table_full",  "errno_table_full",
 	"bucket_wrapped",     "exit_missed",     "time_clamped",     "user_time_unknown",
-	"foreign_table_full", "late_threads",    "errnos_off",       "enter_missed",
-	"leave_missed",       "switch_missed",   "lifecycle_missed", "torn_reads",
+	"foreign_table_full", "late_threads",    "errnos_off",       "stack_table_full",
+	"arg0_table_full",    "switch_unseen",   "lookup_busy",      "enter_missed",
+	"leave_missed",       "switch_missed",   "lifecycle_missed", "change_missed",
+	"torn_reads",
 };
 
 static void test_texts(void **state)
@@ -31,7 +33,7 @@ static void test_calls_missing(void **state)
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
 		bool missing = i == LOSS_TASK_UNTRACKED || i == LOSS_THREAD_LATE ||
 			       i == LOSS_ENTER_MISSED || i == LOSS_LEAVE_MISSED ||
-			       i == LOSS_LIFECYCLE_MISSED;
+			       i == LOSS_LIFECYCLE_MISSED || i == LOSS_LOOKUP_BUSY;
 
 		assert_int_equal(loss_texts[i].calls_missing, missing);
 	}

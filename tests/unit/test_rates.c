@@ -16,6 +16,17 @@ static struct snapshot *reading(struct builder *builder, uint64_t at_ns)
 	return snapshot;
 }
 
+static void take_used(struct builder *builder, uint32_t pid, const char *comm, uint64_t threads,
+		      const struct usage *usage)
+{
+	struct process process = process_make(pid, comm, strlen(comm));
+
+	process.threads = threads;
+	process.usage = *usage;
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+/* A process that has had so much CPU time, too short for the kernel's ticks, all outside of calls. */
 static void take_process(struct builder *builder, uint32_t pid, const char *comm, uint64_t threads,
 			 uint64_t user_ns)
 {
@@ -23,6 +34,7 @@ static void take_process(struct builder *builder, uint32_t pid, const char *comm
 
 	process.threads = threads;
 	process.user_ns = user_ns;
+	process.usage.cpu_ns = process.usage.threads_ns = user_ns;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
 }
 
@@ -76,14 +88,101 @@ static const struct rate *line_of(const struct rates *rates, uint32_t pid)
 	return NULL;
 }
 
-static void assert_spent(const struct rate *line, uint64_t usr_ns, uint64_t sys_ns,
-			 uint64_t runq_ns, uint64_t sleep_ns)
+/* What the calls of a line took: on the CPU, waiting for one, asleep for a lock or otherwise. */
+static void assert_calls_took(const struct rates *rates, uint32_t pid, uint64_t system_ns,
+			      uint64_t runq_ns, uint64_t lock_ns, uint64_t sleep_ns)
+{
+	struct microstates sum = { 0 }, states;
+
+	for (size_t i = 0; i < rates->diff->nr_rows; i++) {
+		if (rates->diff->rows[i].pid != pid)
+			continue;
+		row_microstates(rates->diff, &rates->diff->rows[i], &states);
+		microstates_add(&sum, &states);
+	}
+	assert_int_equal(sum.user_ns, 0);
+	assert_int_equal(sum.system_ns, system_ns);
+	assert_int_equal(sum.runq_ns, runq_ns);
+	assert_int_equal(sum.lock_ns, lock_ns);
+	assert_int_equal(sum.sleep_ns, sleep_ns);
+}
+
+static void assert_states(const struct rate *line, uint64_t user_ns, uint64_t system_ns,
+			  uint64_t runq_ns, uint64_t lock_ns, uint64_t sleep_ns)
 {
 	assert_non_null(line);
-	assert_int_equal(line->spent.usr_ns, usr_ns);
-	assert_int_equal(line->spent.sys_ns, sys_ns);
-	assert_int_equal(line->spent.runq_ns, runq_ns);
-	assert_int_equal(line->spent.sleep_ns, sleep_ns);
+	assert_int_equal(line->states.user_ns, user_ns);
+	assert_int_equal(line->states.system_ns, system_ns);
+	assert_int_equal(line->states.runq_ns, runq_ns);
+	assert_int_equal(line->states.lock_ns, lock_ns);
+	assert_int_equal(line->states.sleep_ns, sleep_ns);
+}
+
+/*
+ * Two threads for 2 s: 1 s of CPU time, three of four ticks in the program; they add up to 4 s
+ * whatever calls tell.
+ */
+static void test_microstates(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+	const struct rate *line;
+
+	(void)state;
+	take_used(before, 7, "two", 2,
+		  &(struct usage){ .threads_ns = 9 * SEC, .cpu_ns = 5 * SEC, .utime_ns = SEC });
+	take_used(after, 7, "two", 2,
+		  &(struct usage){ .threads_ns = 13 * SEC,
+				   .cpu_ns = 6 * SEC,
+				   .utime_ns = SEC + 12 * MSEC,
+				   .stime_ns = 4 * MSEC,
+				   .runq_ns = 300 * MSEC,
+				   .minor_faults = 11,
+				   .major_faults = 3,
+				   .voluntary_switches = 17,
+				   .involuntary_switches = 5 });
+	take_ended(after, 7, "futex", 10, 250 * MSEC, 200 * MSEC, 0);
+	rates = rates_make(before, after, RATE_BY_PID);
+	line = line_of(rates, 7);
+	assert_states(line, 750 * MSEC, 250 * MSEC, 300 * MSEC, 2 * SEC, 700 * MSEC);
+	assert_int_equal(microstates_total_ns(&line->states), 4 * SEC);
+	assert_true(rate_share_pct(line, line->states.lock_ns) == 50);
+	assert_true(rates_cpu_pct(rates, rate_cpu_ns(line)) == 50);
+	assert_int_equal(line->usage.minor_faults, 11);
+	assert_int_equal(line->usage.major_faults, 3);
+	assert_int_equal(line->usage.voluntary_switches, 17);
+	assert_int_equal(line->usage.involuntary_switches, 5);
+	assert_int_equal(rates->total.usage.minor_faults, 11);
+}
+
+/* More than there is time for is cut, in this order: run queue, lock; sleep has the rest. */
+static void test_microstates_cut(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+
+	(void)state;
+	take_used(after, 7, "one", 1,
+		  &(struct usage){ .threads_ns = SEC, .cpu_ns = 900 * MSEC, .runq_ns = 60 * MSEC });
+	take_ended(after, 7, "futex", 1, SEC, SEC, 0);
+	rates = rates_make(before, after, RATE_BY_PID);
+	assert_states(line_of(rates, 7), 0, 900 * MSEC, 60 * MSEC, 40 * MSEC, 0);
+}
+
+/* A clock that went back takes nothing away, and is told. */
+static void test_shrunk(void **state)
+{
+	struct builder *before = builder_make(), *after = builder_make();
+	__cleanup(rates_freep) struct rates *rates = NULL;
+
+	(void)state;
+	take_process(before, 7, "back", 1, SEC);
+	take_process(after, 7, "back", 1, SEC - MSEC);
+	take_ended(after, 7, "read", 1, MSEC, 0, 0);
+	rates = rates_make(before, after, RATE_BY_PID);
+	assert_states(line_of(rates, 7), 0, 0, 0, 0, 0);
+	assert_int_equal(rates->diff->processes[0].user_ns, 0);
+	assert_int_equal(rates->diff->losses.count[LOSS_TIME_CLAMPED], 3);
 }
 
 /* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */
@@ -101,11 +200,10 @@ static void test_ended_calls(void **state)
 	take_ended(after, 7, "read", 50, 10 * MSEC, 6 * MSEC, MSEC);
 	rates = rates_make(before, after, RATE_BY_PID);
 	line = line_of(rates, 7);
-	assert_spent(line, 300 * MSEC, 200 * MSEC, 50 * MSEC, 250 * MSEC);
+	assert_calls_took(rates, 7, 200 * MSEC, 50 * MSEC, 0, 250 * MSEC);
 	assert_int_equal(line->calls, 50);
 	assert_true(rates_per_second(rates, line->calls) == 25);
-	assert_true(rates_cpu_pct(rates, line->spent.usr_ns) == 15);
-	assert_true(rate_sleep_pct(rates, line) == 12.5);
+	assert_int_equal(line->states.user_ns, 300 * MSEC);
 	/* The bound is that of the bucket: above the truth, by 25% at most. */
 	assert_in_range(line->worst_ns, 10 * MSEC, 12500 * USEC);
 }
@@ -128,14 +226,12 @@ static void test_open_all_interval(void **state)
 	take_early(after, 8, "futex", 3);
 	rates = rates_make(before, after, RATE_BY_PID);
 	line = line_of(rates, 7);
-	assert_spent(line, 0, 0, 0, 2 * SEC);
+	assert_calls_took(rates, 7, 0, 0, 0, 2 * SEC);
 	assert_int_equal(line->calls, 0);
 	assert_int_equal(line->oldest_ns, 7 * SEC);
 	assert_false(line->oldest_early);
-	assert_true(rate_sleep_pct(rates, line) == 100);
 	line = line_of(rates, 8);
-	assert_spent(line, 0, 0, 0, 6 * SEC);
-	assert_true(rate_sleep_pct(rates, line) == 100);
+	assert_calls_took(rates, 8, 0, 0, 6 * SEC, 0);
 	assert_int_equal(line->in_flight, 3);
 	assert_true(line->oldest_early);
 }
@@ -154,7 +250,7 @@ static void test_long_call_ends(void **state)
 	take_ended(after, 7, "read", 1, 10 * SEC, 10 * SEC - 100 * MSEC, 0);
 	rates = rates_make(before, after, RATE_BY_PID);
 	line = line_of(rates, 7);
-	assert_spent(line, 900 * MSEC, 100 * MSEC, 0, 900 * MSEC);
+	assert_calls_took(rates, 7, 100 * MSEC, 0, 0, 900 * MSEC);
 	assert_int_equal(line->worst_ns, 10 * SEC);
 }
 
@@ -168,7 +264,7 @@ static void test_open_and_new(void **state)
 	take_process(after, 9, "new", 1, 250 * MSEC);
 	take_open(after, 9, "write", SEC, 2 * SEC, SEC / 2);
 	rates = rates_make(before, after, RATE_BY_PID);
-	assert_spent(line_of(rates, 9), 250 * MSEC, SEC / 2, 0, SEC / 2);
+	assert_calls_took(rates, 9, SEC / 2, 0, 0, SEC / 2);
 }
 
 /* Calls whose end told no time must not make any number negative. */
@@ -190,26 +286,9 @@ static void test_ends_without_time(void **state)
 	row.calls = row.untimed = 1;
 	builder_take_row(after, &row);
 	rates = rates_make(before, after, RATE_BY_PID);
-	assert_spent(line_of(rates, 7), 0, 0, 0, 0);
+	assert_calls_took(rates, 7, 0, 0, 0, 0);
 	assert_int_equal(line_of(rates, 7)->calls, 2);
 	assert_int_equal(line_of(rates, 7)->worst_ns, 0);
-	assert_true(rate_sleep_pct(rates, line_of(rates, 7)) == 0);
-}
-
-/* 300 of 100% sleep when its threads sleep is of no use; 250% of CPU is. */
-static void test_many_threads(void **state)
-{
-	struct builder *before = builder_make(), *after = builder_make();
-	__cleanup(rates_freep) struct rates *rates = NULL;
-	const struct rate *line;
-
-	(void)state;
-	take_process(after, 7, "pool", 8, 5 * SEC);
-	take_ended(after, 7, "futex", 10, SEC, SEC, 0);
-	rates = rates_make(before, after, RATE_BY_PID);
-	line = line_of(rates, 7);
-	assert_true(rates_cpu_pct(rates, line->spent.usr_ns) == 250);
-	assert_true(rate_sleep_pct(rates, line) == 62.5);
 }
 
 static struct rates *rates_of_many(enum rate_by by)
@@ -269,7 +348,7 @@ static void test_groups(void **state)
 	assert_int_equal(rates->lines[0].pid, 0);
 	assert_int_equal(rates->lines[0].nr_processes, 3);
 	assert_int_equal(rates->lines[0].calls, 63);
-	assert_int_equal(rates->lines[0].spent.usr_ns, 6 * MSEC);
+	assert_int_equal(rates->lines[0].states.user_ns, 6 * MSEC);
 	rate_identify(rates, &rates->lines[0], &identity);
 	assert_string_equal(identity.name, "httpd");
 	assert_ptr_equal(rates_find(rates, &identity), &rates->lines[0]);
@@ -323,12 +402,14 @@ static void test_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_microstates),
+		cmocka_unit_test(test_microstates_cut),
+		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_ended_calls),
 		cmocka_unit_test(test_open_all_interval),
 		cmocka_unit_test(test_long_call_ends),
 		cmocka_unit_test(test_open_and_new),
 		cmocka_unit_test(test_ends_without_time),
-		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_calls_of_a_line),

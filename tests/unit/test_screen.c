@@ -8,15 +8,25 @@
 
 #define BEFORE (5000 * SEC)
 
+/* A process of threads that live for the whole interval, of 2 s. Some of its time is in no call. */
 static void take_process(struct builder *builder, uint32_t pid, const char *comm, size_t length,
 			 uint64_t threads, uint64_t user_ns)
 {
 	struct process process = process_make(pid, comm, length);
+	uint64_t whole_ns = 2 * SEC * threads;
 
 	process.threads = threads;
 	process.uid = pid == 300 ? 33 : 0;
 	process.cgroup_id = pid < 400 ? 1 : 2;
 	process.user_ns = user_ns;
+	process.usage = (struct usage){
+		.threads_ns = whole_ns,
+		.cpu_ns = user_ns + user_ns / 4 < whole_ns ? user_ns + user_ns / 4 : whole_ns,
+		.runq_ns = user_ns / 8,
+		.minor_faults = threads * 100,
+		.voluntary_switches = threads * 50,
+		.involuntary_switches = threads * 5,
+	};
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
 }
 
@@ -62,6 +72,7 @@ static struct rates *rates_ordinary(bool one_has_ended)
 	take_process(after, 300, "nginx", 5, 4, 500 * MSEC);
 	take_row(after, 300, "read", 20000, 30 * USEC, 20 * USEC, 150);
 	take_row(after, 300, "clock_nanosleep", 10, 100 * MSEC, 100 * MSEC, 0);
+	take_row(after, 300, "futex", 4, 100 * MSEC, 100 * MSEC, 0);
 	take_process(after, 400, hostile, sizeof(hostile) - 1, 1, 2 * SEC - 1);
 	take_row(after, 400, "getppid", 3, 120, 0, 0);
 	take_process(after, 4194304, "sixteen-byte-nam", 15, 1, 0);

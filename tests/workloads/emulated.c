@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Calls that a tracer keeps from the kernel and answers itself, by PTRACE_SYSEMU, as user-mode
+ * emulated [NUMBER ANSWER]: calls that a tracer keeps from the kernel and answers itself, by PTRACE_SYSEMU, as user-mode
  * kernels have it. The tracer is a child that was made before counting. Says "none" where one
  * process may not trace another.
  */
@@ -15,17 +15,19 @@
 #endif
 
 #define EMULATED 11
-#define ANSWER   4711
+
+static int number = SYS_getppid;
+static long answer = 4711;
 
 /* Where the tracer is, in memory that both share. */
 enum { STARTED, REFUSED, WAITING, WANTED, TRACING };
 
 static volatile int *state;
 
-static void answer(int pid)
+static void give_answer(int pid)
 {
 #if defined(__x86_64__)
-	ptrace(PTRACE_POKEUSER, pid, offsetof(struct user_regs_struct, rax), ANSWER);
+	ptrace(PTRACE_POKEUSER, pid, offsetof(struct user_regs_struct, rax), answer);
 #else
 	(void)pid;
 #endif
@@ -50,7 +52,7 @@ static void trace(int pid)
 	*state = TRACING;
 	for (int i = 0; i < EMULATED; i++) {
 		stop(pid, PTRACE_SYSEMU);
-		answer(pid);
+		give_answer(pid);
 	}
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 	_exit(0);
@@ -75,13 +77,13 @@ static void tracer_start(void)
 
 static void call_emulated(void)
 {
-	long result = raw_call(SYS_getppid);
+	long result = raw_call(number);
 
 #if defined(__x86_64__)
-	if (result != ANSWER)
+	if (result != answer)
 		abort();
 #endif
-	table_add(SYS_getppid, result, END_DENIED);
+	table_add(number, result, END_DENIED);
 }
 
 int main(int argc, char **argv)
@@ -90,6 +92,8 @@ int main(int argc, char **argv)
 
 	if (!wait)
 		return 1;
+	number = arg_number(argc, argv, 1, number);
+	answer = arg_number(argc, argv, 2, answer);
 	tracer_start();
 	if (*state == REFUSED) {
 		raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Keeps each task's CPU clock: CLOCK_MONOTONIC, but standing still while the task is off the CPU.
+ * It begins at record->start_ns. on_sched_switch() stops it and lets it go.
+ *
+ * The kernel runs no program while some tasks are current (those of a hypervisor's guest agent, for
+ * one), so the switch from such a task to a counted one is not seen. The stopped clock of a task
+ * that runs shows that. When it came in, the scheduler knows, by the clock of the run queue; how far
+ * that is from CLOCK_MONOTONIC was found out at a switch that was seen on the same CPU.
+ */
+#ifndef BPFTRUSS_CLOCK_BPF_H
+#define BPFTRUSS_CLOCK_BPF_H
+
+#include "kernel_types.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include "bpftruss/abi.h"
+#include "losses.bpf.h"
+#include "task_fields.bpf.h"
+#include "tasks.bpf.h"
+
+/* The two clocks are compared so often, and what they differed by is believed for so long. */
+#define COMPARE_PAUSE_NS 10000000ULL
+#define COMPARE_VALID_NS 2000000000ULL
+
+/* The scheduler reads its clock some microseconds before a program reads its own. */
+#define ARRIVAL_SLACK_NS 20000
+
+/* Of a CPU: CLOCK_MONOTONIC minus the clock of the run queue, and when that was found out. */
+struct run_queue_clock {
+	u64 behind_ns;
+	u64 compared_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct run_queue_clock);
+} run_queue_clocks SEC(".maps");
+
+/* Compares the clocks by a task that came in at in_ns and leaves now. */
+static __always_inline void clocks_compare(struct task_struct *task, u64 in_ns, u64 now)
+{
+	u32 zero = 0;
+	struct run_queue_clock *clock = bpf_map_lookup_elem(&run_queue_clocks, &zero);
+	u64 behind_ns, age_ns;
+
+	if (!clock || !bpf_core_field_exists(task->sched_info.last_arrival))
+		return;
+	age_ns = now - clock->compared_ns;
+	if (age_ns < COMPARE_PAUSE_NS)
+		return;
+	behind_ns = in_ns - task_field(task, sched_info.last_arrival);
+	/* An arrival that the scheduler did not note is that of an earlier switch. */
+	if (age_ns < COMPARE_VALID_NS && (s64)(behind_ns - clock->behind_ns) > ARRIVAL_SLACK_NS)
+		return;
+	clock->behind_ns = behind_ns;
+	clock->compared_ns = now;
+}
+
+static __always_inline u32 task_arrivals(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.pcount) ? task_field(task, sched_info.pcount)
+							      : 0;
+}
+
+/* When the current task, which left at left_ns, came back to this CPU; 0: not known. */
+static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns, u64 now)
+{
+	u32 zero = 0;
+	struct run_queue_clock *clock = bpf_map_lookup_elem(&run_queue_clocks, &zero);
+	u64 arrival_ns;
+
+	if (!clock || !bpf_core_field_exists(task->sched_info.last_arrival) ||
+	    now - clock->compared_ns > COMPARE_VALID_NS)
+		return 0;
+	arrival_ns = task_field(task, sched_info.last_arrival) + clock->behind_ns;
+	if (arrival_ns + ARRIVAL_SLACK_NS < left_ns || arrival_ns > now + ARRIVAL_SLACK_NS)
+		return 0;
+	if (arrival_ns < left_ns)
+		return left_ns;
+	return arrival_ns < now ? arrival_ns : now;
+}
+
+/*
+ * The clock of the current task stands still: lets it go as of when the task came in. If it came and
+ * went more than once meanwhile, nobody knows for how long it ran.
+ */
+static __noinline u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
+{
+	struct task_struct *task = current_task();
+	u64 arrival_ns = 0;
+
+	if (task_arrivals(task) - record->arrivals == 1)
+		arrival_ns = clocks_arrival(task, record->switch_ns, now);
+	/* It may not have left at all while it was adopted. */
+	if (!arrival_ns && record->flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
+		arrival_ns = record->switch_ns;
+	if (!arrival_ns) {
+		loss_add(LOSS_SWITCH_UNSEEN);
+		arrival_ns = now;
+	}
+	/* Unless a switch has done so meanwhile, where programs can be preempted. */
+	word_replace(&record->clock, stopped, arrival_ns - (stopped & ~CLOCK_STOPPED));
+	record->switch_ns = 0;
+	return *(volatile u64 *)&record->clock;
+}
+
+/*
+ * The CPU clock of the current task, and the time of its reading. Where programs can be preempted,
+ * as since 7.2, the task may have been off the CPU between the two.
+ */
+static __always_inline u64 cpu_clock(struct task_record *record, u64 *now)
+{
+	u64 clock = *(volatile u64 *)&record->clock;
+
+	*now = bpf_ktime_get_ns();
+	if (*(volatile u64 *)&record->clock != clock) {
+		clock = *(volatile u64 *)&record->clock;
+		*now = bpf_ktime_get_ns();
+	}
+	if (clock & CLOCK_STOPPED)
+		clock = clock_mend(record, clock, *now);
+	return *now - clock;
+}
+
+/* The current task leaves its CPU. */
+static __always_inline void clock_stop(struct task_struct *task, struct task_record *record,
+				       u64 now)
+{
+	u64 clock = record->clock, in_ns = record->switch_ns;
+
+	if (clock & CLOCK_STOPPED)
+		clock = clock_mend(record, clock, now);
+	else if (in_ns)
+		clocks_compare(task, in_ns, now);
+	record->clock = (now - clock) | CLOCK_STOPPED;
+	record->switch_ns = now;
+	record->arrivals = task_arrivals(task);
+}
+
+/* A task comes in whose leaving was not seen: at the earliest when it was last known to run. */
+static __noinline u64 clock_stop_unseen(struct task_record *record)
+{
+	u64 cpu = record->mark_cpu_ns;
+
+	/* Before its first event it may have left while it was being adopted. */
+	if (cpu == record->start_ns)
+		return cpu;
+	loss_add(LOSS_SWITCH_UNSEEN);
+	if (record->switch_ns && record->switch_ns - record->clock > cpu)
+		cpu = record->switch_ns - record->clock;
+	return cpu;
+}
+
+/* A task comes in to its CPU. */
+static __always_inline void clock_go(struct task_record *record, u64 now)
+{
+	u64 clock = record->clock;
+
+	if (!(clock & CLOCK_STOPPED))
+		clock = clock_stop_unseen(record);
+	record->clock = now - (clock & ~CLOCK_STOPPED);
+	record->switch_ns = now;
+}
+
+/* The clock of a task that begins to be counted, and may be on a CPU. */
+static __always_inline void clock_start(struct task_struct *task, struct task_record *record,
+					bool on_cpu, u64 now)
+{
+	record->arrivals = task_arrivals(task);
+	record->start_ns = now;
+	record->mark_cpu_ns = now;
+	record->clock = on_cpu ? 0 : now | CLOCK_STOPPED;
+	record->switch_ns = on_cpu ? 0 : now;
+}
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * lingers UID CALLS [HOW]: makes so many calls of getppid, becomes that user without an execve, makes
+ * as many again, says "changed", and stays until the test writes another line.
+ *
+ *   fork     a child does it, as workers of servers do; the parent waits for it
+ *   back     it first becomes the user by each other way, and root again
+ *   thread   another thread of it becomes somebody, too, for itself
+ */
+#include "table.h"
+
+#define SOMEBODY 65533
+
+static struct thread other;
+
+/* i386 calls of a 64-bit program. */
+static long old_call(long nr, long a, long b, long c)
+{
+	long result = -ENOSYS;
+
+#ifdef __x86_64__
+	__asm__ volatile("int $0x80" : "=a"(result) : "0"(nr), "b"(a), "c"(b), "d"(c) : "memory");
+#else
+	(void)nr, (void)a, (void)b, (void)c;
+#endif
+	return result;
+}
+
+#define OLD_SETRESUID 208
+
+static void change_and_return(int uid)
+{
+	raw_call(SYS_setresuid, -1, uid, 0);
+	raw_call(SYS_setreuid, -1, 0);
+	raw_call(SYS_setreuid, -1, uid);
+	raw_call(SYS_setresuid, -1, 0, 0);
+	old_call(OLD_SETRESUID, -1, uid, 0);
+	raw_call(SYS_setuid, 0);
+	raw_call(SYS_setresuid, 0, 0, 0);
+}
+
+static int run_other(void *arg)
+{
+	(void)arg;
+	raw_call(SYS_setresuid, SOMEBODY, SOMEBODY, SOMEBODY);
+	raw_call(SYS_exit, 0);
+	return 0;
+}
+
+static void linger(int uid, int calls)
+{
+	char line[16];
+
+	repeat_call(calls, SYS_getppid, 0);
+	raw_call(SYS_setuid, uid);
+	repeat_call(calls, SYS_getppid, 0);
+	raw_call(SYS_write, STDOUT_FILENO, "changed\n", 8);
+	raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
+	table_finish(0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how;
+	int uid, calls, child;
+
+	table_start(&argc, &argv);
+	uid = arg_number(argc, argv, 1, 0);
+	calls = arg_number(argc, argv, 2, 10);
+	how = argc > 3 ? argv[3] : "";
+	if (!strcmp(how, "fork")) {
+		child = counted_fork();
+		if (child) {
+			counted_wait(child);
+			table_finish(0);
+		}
+	}
+	if (!strcmp(how, "back"))
+		change_and_return(uid);
+	if (!strcmp(how, "thread")) {
+		thread_start(&other, 0, run_other);
+		thread_join(&other);
+	}
+	linger(uid, calls);
+}
