@@ -6,7 +6,8 @@
  * The kernel runs no program while some tasks are current (those of a hypervisor's guest agent, for
  * one), so the switch from such a task to a counted one is not seen. The stopped clock of a task
  * that runs shows that. When it came in, the scheduler knows, by the clock of the run queue; how far
- * that is from CLOCK_MONOTONIC was found out at a switch that was seen on the same CPU.
+ * that is from CLOCK_MONOTONIC was found out at a switch that was seen, if possible on the same CPU.
+ * bpftruss itself wakes up at least once a second, so there always is one.
  */
 #ifndef BPFTRUSS_CLOCK_BPF_H
 #define BPFTRUSS_CLOCK_BPF_H
@@ -26,11 +27,17 @@
 /* The scheduler reads its clock some microseconds before a program reads its own. */
 #define ARRIVAL_SLACK_NS 20000
 
-/* Of a CPU: CLOCK_MONOTONIC minus the clock of the run queue, and when that was found out. */
+/* CLOCK_MONOTONIC minus the clock of a run queue, and when that was found out. */
 struct run_queue_clock {
 	u64 behind_ns;
 	u64 compared_ns;
 };
+
+/* Of whichever CPU it was found out on last: on most machines all have the same clock. */
+struct {
+	__u64 behind_ns;
+	__u64 compared_ns;
+} last_clock __attribute__((aligned(64))) SEC(".data.clock");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -55,8 +62,8 @@ static __always_inline void clocks_compare(struct task_struct *task, u64 in_ns, 
 	/* An arrival that the scheduler did not note is that of an earlier switch. */
 	if (age_ns < COMPARE_VALID_NS && (s64)(behind_ns - clock->behind_ns) > ARRIVAL_SLACK_NS)
 		return;
-	clock->behind_ns = behind_ns;
-	clock->compared_ns = now;
+	clock->behind_ns = last_clock.behind_ns = behind_ns;
+	clock->compared_ns = last_clock.compared_ns = now;
 }
 
 static __always_inline u32 task_arrivals(struct task_struct *task)
@@ -72,8 +79,11 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 	struct run_queue_clock *clock = bpf_map_lookup_elem(&run_queue_clocks, &zero);
 	u64 arrival_ns;
 
-	if (!clock || !bpf_core_field_exists(task->sched_info.last_arrival) ||
-	    now - clock->compared_ns > COMPARE_VALID_NS)
+	if (!clock || !bpf_core_field_exists(task->sched_info.last_arrival))
+		return 0;
+	if (now - clock->compared_ns > COMPARE_VALID_NS)
+		clock = (struct run_queue_clock *)&last_clock;
+	if (now - clock->compared_ns > COMPARE_VALID_NS)
 		return 0;
 	arrival_ns = task_field(task, sched_info.last_arrival) + clock->behind_ns;
 	if (arrival_ns + ARRIVAL_SLACK_NS < left_ns || arrival_ns > now + ARRIVAL_SLACK_NS)
@@ -90,12 +100,13 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 static __noinline u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 {
 	struct task_struct *task = current_task();
+	u32 arrivals = task_arrivals(task) - record->arrivals;
 	u64 arrival_ns = 0;
 
-	if (task_arrivals(task) - record->arrivals == 1)
+	if (arrivals == 1)
 		arrival_ns = clocks_arrival(task, record->switch_ns, now);
-	/* It may not have left at all while it was adopted. */
-	if (!arrival_ns && record->flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
+	/* It came in while it was adopted. */
+	else if (!arrivals && record->flags & (RECORD_OPEN_EARLY | RECORD_AWAIT_EXEC))
 		arrival_ns = record->switch_ns;
 	if (!arrival_ns) {
 		loss_add(LOSS_SWITCH_UNSEEN);
@@ -174,6 +185,19 @@ static __always_inline void clock_start(struct task_struct *task, struct task_re
 	record->mark_cpu_ns = now;
 	record->clock = on_cpu ? 0 : now | CLOCK_STOPPED;
 	record->switch_ns = on_cpu ? 0 : now;
+}
+
+/* Whether it is bpftruss itself, which is not counted, but tells how the clocks differ. */
+static __always_inline bool task_is_ours(const struct task_ref *ref)
+{
+	return ref && !ref->record && ref->flags & TASK_IGNORED;
+}
+
+static __noinline int ours_leaves(struct task_struct *task, const struct task_ref *ref)
+{
+	if (ref->in_ns)
+		clocks_compare(task, ref->in_ns, bpf_ktime_get_ns());
+	return 0;
 }
 
 #endif

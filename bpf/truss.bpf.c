@@ -106,11 +106,13 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 {
 	struct task_struct *first = prev;
 	struct task_record *record;
+	struct task_ref *ref;
 	u64 now = 0;
 
 	if (!counting())
 		return 0;
-	record = task_record_find(prev);
+	ref = task_ref_find(prev);
+	record = ref && ref->record ? record_find(ref->record) : NULL;
 	if (record) {
 		now = bpf_ktime_get_ns();
 		clock_stop(prev, record, now);
@@ -119,14 +121,19 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		    record->flags == RECORD_CALL_OPEN && call_is_stacked(record->abi, record->nr) &&
 		    task_goes_to_sleep(prev))
 			record->kernel_stack_id = kernel_stack_take(ctx);
+	} else if (task_is_ours(ref)) {
+		ours_leaves(prev, ref);
 	}
-	record = task_record_find(next);
+	ref = task_ref_find(next);
+	record = ref && ref->record ? record_find(ref->record) : NULL;
 	if (record) {
 		if (!now) {
 			now = bpf_ktime_get_ns();
 			first = next;
 		}
 		clock_go(record, now);
+	} else if (task_is_ours(ref)) {
+		ref->in_ns = bpf_ktime_get_ns();
 	}
 	if (now && cost_is_sampled(now))
 		switch_cost_add(first, now);

@@ -146,7 +146,10 @@ static bool cgroups_are_absolute(void)
 	return !stat("/proc/self/ns/cgroup", &st) && st.st_ino == INITIAL_CGROUPNS;
 }
 
-/* bpftruss itself is never chosen: its own reading would count. */
+/*
+ * bpftruss itself is never chosen: its own reading would count. Its context switches tell the programs
+ * how clocks differ.
+ */
 static int collector_ignore_self(struct collector *c)
 {
 	struct task_ref ref = { .nr = -1, .flags = TASK_IGNORED };
@@ -175,7 +178,7 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 			return diag_set(d, DIAG_FAILED, -err, "cannot set a selector: %s",
 					strerror(-err));
 	}
-	err = options->nr_selectors ? collector_ignore_self(c) : 0;
+	err = collector_ignore_self(c);
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot mark bpftruss itself: %s",
 			      strerror(-err))
 		   : 0;

@@ -5,7 +5,7 @@
  * usage: steer PID [stacks]. Counts that process; prints "counting", and then a line for each line
  * of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok", "report" by the
  * JSON report, "cost" by what counting costs, as JSON. After "blind" no context switch is seen, until
- * "seeing"; "amnesia" forgets how far the clock of run queues is from the monotonic one.
+ * "seeing".
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,20 +69,10 @@ static int see(struct collector *collector)
 	return collector->skel->links.on_sched_switch ? 0 : -1;
 }
 
-static int forget(struct collector *collector)
-{
-	size_t cpus = (size_t)libbpf_num_possible_cpus(), size = 16;
-	void *zeros __cleanup(freep) = calloc(cpus, size);
-	uint32_t key = 0;
-
-	return bpf_map__update_elem(collector->skel->maps.run_queue_clocks, &key, sizeof(key),
-				    zeros, cpus * size, BPF_ANY);
-}
-
 static const struct order {
 	const char *word;
 	int (*obey)(struct collector *collector);
-} orders[] = { { "blind", be_blind }, { "seeing", see }, { "amnesia", forget } };
+} orders[] = { { "blind", be_blind }, { "seeing", see } };
 
 static int obey(struct collector *collector, const char *word, struct diag *d)
 {
