@@ -105,7 +105,8 @@ static __always_inline u64 task_cgroup_id(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-static __always_inline void record_set_comm(struct task_record *record, const struct comm_text *comm)
+static __always_inline void record_set_comm(struct task_record *record,
+					    const struct comm_text *comm)
 {
 	struct comm_text *kept = (struct comm_text *)record->comm;
 	u32 differs = 0;

@@ -142,7 +142,7 @@ struct task_record {
 	__u64 boot_ns;       /* CLOCK_BOOTTIME start of the process: with pid, its identity */
 	__u32 unknown_slots; /* of those, how many are of unknown numbers */
 	__u32 arrivals;      /* sched_info.pcount when it left its CPU last */
-	__u64 stack_id; /* of the open call, once taken */
+	__u64 stack_id;      /* of the open call, once taken */
 
 	__u64 cgroup_id; /* inode in the version 2 hierarchy; this and the next two as last seen */
 	__u32 uid;       /* effective */

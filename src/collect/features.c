@@ -248,9 +248,9 @@ bool features_have_runq(void)
 bool features_lookups_can_fail(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool can_fail = btf &&
-			btf__find_by_name_kind(btf, "bpf_task_storage_busy", BTF_KIND_VAR) > 0 &&
-			btf__find_by_name_kind(btf, "bpf_task_storage_get_recur", BTF_KIND_FUNC) < 0;
+	bool can_fail =
+		btf && btf__find_by_name_kind(btf, "bpf_task_storage_busy", BTF_KIND_VAR) > 0 &&
+		btf__find_by_name_kind(btf, "bpf_task_storage_get_recur", BTF_KIND_FUNC) < 0;
 
 	btf__free(btf);
 	return can_fail;

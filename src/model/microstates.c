@@ -62,8 +62,8 @@ static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
 
 static bool row_is_of_lock(const struct row *row)
 {
-	const char *name = row->nr == ROW_NR_OTHER ? NULL
-						   : syscall_find_name(row->abi, (int)row->nr);
+	const char *name =
+		row->nr == ROW_NR_OTHER ? NULL : syscall_find_name(row->abi, (int)row->nr);
 
 	return name && !strncmp(name, "futex", strlen("futex"));
 }

@@ -28,8 +28,7 @@ void microstates_add(struct microstates *into, const struct microstates *from);
 uint64_t microstates_total_ns(const struct microstates *states);
 
 /* How the threads of a process spent their time, of which lock_ns was slept in futex(2). */
-void process_microstates(const struct process *process, uint64_t lock_ns,
-			 struct microstates *ret);
+void process_microstates(const struct process *process, uint64_t lock_ns, struct microstates *ret);
 
 /*
  * What the calls of a row took, whether they have ended or not; user_ns is 0. Until a call ends, its

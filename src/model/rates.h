@@ -53,7 +53,7 @@ struct rate {
 	uint64_t calls, errors; /* in the interval */
 	struct microstates states;
 	struct usage usage; /* faults and context switches; the times are in states */
-	uint64_t worst_ns; /* bound of the longest call that ended, at most 25% more; 0: none */
+	uint64_t worst_ns;  /* bound of the longest call that ended, at most 25% more; 0: none */
 
 	uint64_t in_flight; /* calls, at the end */
 	uint64_t oldest_ns; /* age of the oldest */

@@ -83,7 +83,7 @@ static int read_losses(const struct json_place *whole, struct losses *losses)
 static int read_microstates(const struct json_place *whole)
 {
 	static const char *const keys[] = { "threads_ns", "usr_ns",  "sys_ns",
-					    "runq_ns",	  "lock_ns", "sleep_ns" };
+					    "runq_ns",    "lock_ns", "sleep_ns" };
 	struct json_place place = { .outer = NULL, .d = whole->d };
 	int err = json_read_part(whole, "microstates", JSON_OBJECT, 0, &place.object);
 	uint64_t value;

@@ -172,8 +172,7 @@ static void draw_opened(struct screen *screen, const struct top *top, int y)
 	else
 		snprintf(text, sizeof(text), "  ended");
 	x = put(screen, x, y, screen->width - x, STYLE_PLAIN, text);
-	snprintf(text, sizeof(text),
-		 "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
+	snprintf(text, sizeof(text), "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
 		 rate_share_pct(line, line->states.user_ns),
 		 rate_share_pct(line, line->states.system_ns),
 		 rate_share_pct(line, line->states.runq_ns),

@@ -59,8 +59,8 @@ static void run_nap(void)
 }
 
 static void (*const jobs[NR_THREADS])(void) = {
-	run_compute, run_compute, run_compute, run_touch, run_touch, run_touch,
-	run_lock,    run_sleep,	  run_nap,
+	run_compute, run_compute, run_compute, run_touch, run_touch,
+	run_touch,   run_lock,    run_sleep,   run_nap,
 };
 
 static int run(void *arg)
