@@ -22,6 +22,7 @@ from stacks import (
     output_of,
     stack_text,
     symbols,
+    symbols_outside_libc,
 )
 
 LIBC_START = ["__libc_start_call_main", "__libc_start_main", "_start"]
@@ -176,8 +177,8 @@ def test_a_program_may_be_where_only_its_process_sees_it(live, tmp_path):
     argv = privately(place, "cp %s %s" % (fixture("chain-O2"), hidden), hidden, "plain")
     (stack,) = count_wait(live, argv)
     assert not os.path.exists(hidden)
-    assert [frame["module"] for frame in stack["frames"][1:6]] == ["hidden"] * 5
-    assert symbols(stack)[1:6] == ["wait_here", "three", "two", "one", "main"]
+    assert [frame["module"] for frame in stack["frames"]].count("hidden") == 6
+    assert symbols_outside_libc(stack)[:5] == ["wait_here", "three", "two", "one", "main"]
 
 
 def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
@@ -197,7 +198,7 @@ def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
     until(each.readers, "both are read")
     # Its mounts go with the process: the report is made before.
     (stack,) = bpftruss.interrupt().only("read")["stacks"]
-    assert symbols(stack)[1:6] == ["wait_here", "three", "two", "one", "main"]
+    assert symbols_outside_libc(stack)[:5] == ["wait_here", "three", "two", "one", "main"]
 
 
 # --- code of no file -----------------------------------------------------------------------------
