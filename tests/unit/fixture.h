@@ -25,6 +25,8 @@
 #include "model/snapshot.h"
 #include "syscalls/names.h"
 
+#include "in_range.h"
+
 /* splitmix64: the same numbers on every machine. */
 static inline uint64_t random_u64(uint64_t *seed)
 {

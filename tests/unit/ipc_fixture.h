@@ -32,6 +32,8 @@
 #include "ipc/server.h"
 #include "ipc/socket.h"
 
+#include "in_range.h"
+
 /* What nothing here takes unless it hangs. */
 #define HANG_NS (60 * NS_PER_SEC)
 

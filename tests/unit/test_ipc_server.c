@@ -170,30 +170,41 @@ static void test_malformed_then_good(void **state)
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
+/* The library refuses some of these itself, the newer it is the more, with a status of its own. */
+static bool status_is(const char *reply, const unsigned int status[2])
+{
+	unsigned int got = 0;
+
+	/* It answers in the version of the request. */
+	return sscanf(reply, "HTTP/1.%*u %u", &got) == 1 && (got == status[0] || got == status[1]);
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
 		const char *request;
-		unsigned int status;
+		unsigned int status[2];
 	} cases[] = {
-		{ "GET /a%00b HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?a=%00 HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?%1b=1 HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?a=%7f HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?a=%0d%0aX: HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?a=\x01 HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?a=%zz HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET /?a=% HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET http://localhost/ HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET * HTTP/1.1\r\n" CLOSE, 400 },
-		{ "GET / HTTP/1.1\r\nAccept: \x1b[2J\r\n" CLOSE, 400 },
-		{ "GET / HTTP/1.1\r\nno colon\r\n" CLOSE, 400 },
-		{ "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", 400 }, /* no Host */
-		{ "GET / HTTP/1.1\r\nContent-Length: x\r\n" CLOSE, 400 },
-		{ "PUT / HTTP/1.1\r\nContent-Length: 1\r\n" CLOSE "x", 413 },
-		{ "PUT / HTTP/1.1\r\nContent-Length: 1\r\nExpect: 100-continue\r\n" CLOSE, 413 },
-		{ "PUT / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 9\r\n" CLOSE, 413 },
-		{ "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" CLOSE "0\r\n\r\n", 413 },
+		{ "GET /a%00b HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?a=%00 HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?%1b=1 HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?a=%7f HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?a=%0d%0aX: HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?a=\x01 HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?a=%zz HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?a=% HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET http://localhost/ HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET * HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET / HTTP/1.1\r\nAccept: \x1b[2J\r\n" CLOSE, { 400 } },
+		{ "GET / HTTP/1.1\r\nno colon\r\n" CLOSE, { 400 } },
+		{ "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", { 400 } }, /* no Host */
+		{ "GET / HTTP/1.1\r\nContent-Length: x\r\n" CLOSE, { 400 } },
+		{ "PUT / HTTP/1.1\r\nContent-Length: 1\r\n" CLOSE "x", { 413 } },
+		{ "PUT / HTTP/1.1\r\nContent-Length: 1\r\nExpect: 100-continue\r\n" CLOSE,
+		  { 413 } },
+		{ "PUT / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 9\r\n" CLOSE,
+		  { 413, 400 } },
+		{ "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" CLOSE "0\r\n\r\n", { 413 } },
 	};
 	struct ipc_fixture *fixture = *state;
 
@@ -201,7 +212,7 @@ static void test_refused(void **state)
 		char reply[2048];
 
 		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
-		if (raw_status(reply) != cases[i].status)
+		if (!status_is(reply, cases[i].status))
 			fail_msg("%s: %s", cases[i].request, reply);
 		assert_int_equal(counts_of(fixture).malformed, i + 1);
 	}
@@ -209,7 +220,10 @@ static void test_refused(void **state)
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
 
-/* Old versions of the library take a NUL for the end of a path, and read on behind it. */
+/*
+ * Old versions of the library take a NUL for the end of a path, and read on behind it; some new ones
+ * close the connection without a word.
+ */
 static void test_raw_nul(void **state)
 {
 	static const char request[] = "GET /a\0?b=%01 HTTP/1.1\r\n" CLOSE;
@@ -217,7 +231,8 @@ static void test_raw_nul(void **state)
 	char reply[1024];
 
 	raw_ask(fixture, request, sizeof(request) - 1, reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 400);
+	if (*reply)
+		assert_int_equal(raw_status(reply), 400);
 	assert_int_equal(fixture->asked, 0);
 }
 
@@ -319,14 +334,14 @@ static void test_tcp(void **state)
 {
 	static const struct {
 		const char *request;
-		unsigned int status;
+		unsigned int status[2];
 	} cases[] = {
-		{ "GET / HTTP/1.1\r\n" CLOSE, 200 },
-		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:9101\r\nConnection: close\r\n\r\n", 200 },
-		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 403 },
-		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 403 },
-		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n", 403 },
-		{ "GET / HTTP/1.0\r\n\r\n", 403 },
+		{ "GET / HTTP/1.1\r\n" CLOSE, { 200 } },
+		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:9101\r\nConnection: close\r\n\r\n", { 200 } },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", { 403 } },
+		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", { 403, 400 } },
+		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n", { 403, 400 } },
+		{ "GET / HTTP/1.0\r\n\r\n", { 403 } },
 	};
 	struct ipc_fixture *fixture = *state;
 	const struct ipc_server_options options = { .handler = fixture_handle, .closure = fixture };
@@ -344,14 +359,13 @@ static void test_tcp(void **state)
 
 		raw_say(fd, cases[i].request);
 		raw_read(fixture, fd, reply, sizeof(reply), NULL);
-		/* The library answers in the version of the request. */
-		if (!strstr(reply, cases[i].status == 200 ? " 200 " : " 403 "))
+		if (!status_is(reply, cases[i].status))
 			fail_msg("%s: %s", cases[i].request, reply);
 	}
 	assert_int_equal(fixture->asked, 2);
 	assert_false(fixture->last.peer.known);
 	assert_false(fixture->last.peer.in_group);
-	assert_int_equal(counts_of(fixture).refused, 4);
+	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 4);
 }
 
 int main(void)

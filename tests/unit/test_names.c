@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "in_range.h"
+
 #include "base/mem.h"
 #include "syscalls/names.h"
 

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "in_range.h"
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/user_names.h"
