@@ -292,7 +292,7 @@ int span_parse(const char *option, const char *text, int64_t now_ns, int64_t *re
 	       int64_t *ret_to_ns, struct diag *d)
 {
 	const char *dots = strstr(text, "..");
-	int64_t from_ns, to_ns = now_ns;
+	int64_t from_ns = 0, to_ns = now_ns;
 	char from[64];
 	int err = 0;
 

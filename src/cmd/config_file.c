@@ -132,7 +132,7 @@ static int key_set(const struct config_reader *reader, const char *section, cons
 		   const char *value, struct diag *d)
 {
 	const struct option_def *def = key_find(reader, section, key);
-	const char *kept;
+	const char *kept = NULL;
 	int err;
 
 	if (!def)

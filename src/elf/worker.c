@@ -301,7 +301,7 @@ void elf_job_free(struct elf_job *job)
 
 int elf_worker_unwind(int fd, struct elf_unwind **ret)
 {
-	struct elf_job *job;
+	struct elf_job *job = NULL;
 	int err = elf_job_start(ELF_JOB_UNWIND, fd, -1, &job);
 
 	return err ? err : elf_job_finish_unwind(job, ret);
@@ -309,7 +309,7 @@ int elf_worker_unwind(int fd, struct elf_unwind **ret)
 
 int elf_worker_symbols(int fd, int debug_fd, struct elf_symbols **ret)
 {
-	struct elf_job *job;
+	struct elf_job *job = NULL;
 	int err = elf_job_start(ELF_JOB_SYMBOLS, fd, debug_fd, &job);
 
 	return err ? err : elf_job_finish_symbols(job, ret);
@@ -317,7 +317,7 @@ int elf_worker_symbols(int fd, int debug_fd, struct elf_symbols **ret)
 
 int elf_worker_perf_map(int fd, struct elf_symbols **ret)
 {
-	struct elf_job *job;
+	struct elf_job *job = NULL;
 	int err = elf_job_start(ELF_JOB_PERF_MAP, fd, -1, &job);
 
 	return err ? err : elf_job_finish_symbols(job, ret);
@@ -326,7 +326,7 @@ int elf_worker_perf_map(int fd, struct elf_symbols **ret)
 int elf_worker_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
 		       struct elf_inlines **ret)
 {
-	struct elf_job *job;
+	struct elf_job *job = NULL;
 	int err = elf_job_start_inlines(fd, debug_fd, addresses, &job);
 
 	return err ? err : elf_job_finish_inlines(job, ret);

@@ -32,7 +32,7 @@ json_t *json_untrusted(const char *bytes, size_t size)
 
 json_t *json_untrusted_text(const char *text)
 {
-	return json_untrusted(text ? text : "", SIZE_MAX);
+	return json_untrusted(text ?: "", text ? strlen(text) : 0);
 }
 
 json_t *json_unless(int err, json_t *json)
