@@ -259,7 +259,7 @@ static int write_legend(const struct flame *flame, FILE *out)
 
 	for (size_t i = 0; i < flame->nr_modules; i++) {
 		size_t length = strlen(flame->modules[i]);
-		char *name __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length)), class[8];
+		char *name __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length)), class[24];
 		char *label __cleanup(freep) = NULL;
 
 		if (name) {
