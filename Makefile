@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bpftruss. `make help` lists the targets; O=DIR builds elsewhere, V=1 shows the commands,
 # SAN=1 builds with AddressSanitizer and UBSan, in build/sanitized unless O says otherwise.
+# WERROR=1 takes a warning for an error, as CI does: other compilers warn of other things.
 # CROSS=aarch64-linux-gnu SYSROOT=DIR builds for another architecture, in build/aarch64-linux-gnu unless
 # O says otherwise; scripts/debian-sysroot makes and names such a folder.
 
 # --- config -------------------------------------------------------------------------------------
 VERSION := 0.1.0
 SAN ?= 0
+WERROR ?= 0
 CROSS ?=
 SYSROOT ?=
 O ?= $(if $(filter 1,$(SAN)),build/sanitized,build$(CROSS:%=/%))
 PREFIX ?= /usr/local
 DESTDIR ?=
 V ?= 0
+
+# make takes a blank for the end of a name: a folder that has one is reached through a link.
+FOLDER := $(O)
+ifneq ($(word 2,$(O)),)
+override O := $(shell link=.build-$$(printf %s "$(FOLDER)" | cksum | tr -d ' ') && \
+	mkdir -p "$(FOLDER)" && ln -sfn "$(FOLDER)" $$link && echo $$link)
+endif
+ABS_O := $(if $(filter /%,$(O)),$(O),$(CURDIR)/$(O))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -49,12 +59,12 @@ ARCH := $(patsubst x86_64,x86,$(MACHINE:aarch64=arm64))
 # The bpf target does not look where Debian keeps asm/types.h.
 SYSINC := $(wildcard $(SYSROOT)/usr/include/$(MACHINE)-linux-gnu)
 
-WARN := -Wall -Wextra -Werror
+WARN := -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
 CFLAGS ?= -O2 -g
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) -Iinclude -Isrc -I$(O)/gen -D_GNU_SOURCE \
 	-DBPFTRUSS_VERSION='"$(VERSION)"' -MMD -MP $(shell $(PKG_CONFIG) --cflags $(PKGS))
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS)
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -liberty -lm
@@ -148,6 +158,7 @@ $(O)/unit/%: tests/unit/%.c $(UNIT_OBJ)
 		$(LIBS) -lcmocka -o $@
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
+# Always of clang: gcc writes no names that are none in C.
 FIXTURES := $(O)/fixtures
 FIXTURE_NAMES := plain lean static fixed stripped stripped.debug mini cxx inlines inlines_cxx \
 	bare bare.debug
@@ -165,18 +176,18 @@ $(FIXTURES)/i386: FLAGS := -O1 -m32 -nostdlib -static -fno-pic -Wl,-e,main
 $(FIXTURES)/%: tests/elf/sample.c Makefile
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -g -Wl,--build-id $(FLAGS) $< -o $@
+	$(Q)$(CLANG) $(TARGET) -std=gnu11 $(WARN) -g -Wl,--build-id $(FLAGS) $< -o $@
 
 # The linker would merge its sections of text otherwise.
 $(FIXTURES)/frames: tests/elf/frames.S Makefile
 	$(call msg,AS,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -nostdlib -static -Wl,--build-id -Wl,--unique=.text.* $< -o $@
+	$(Q)$(CLANG) $(TARGET) -nostdlib -static -Wl,--build-id -Wl,--unique=.text.* $< -o $@
 
 $(FIXTURES)/cxx: tests/elf/sample.cc Makefile
 	$(call msg,CXX,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -x c++ $(WARN) -O1 -Wl,--build-id $< -o $@
+	$(Q)$(CLANG) $(TARGET) -x c++ $(WARN) -O1 -Wl,--build-id $< -o $@
 
 $(FIXTURES)/stripped.debug: $(FIXTURES)/lean
 	$(call msg,OBJCOPY,$@)
@@ -189,12 +200,12 @@ $(FIXTURES)/stripped: $(FIXTURES)/lean $(FIXTURES)/stripped.debug
 $(FIXTURES)/inlines: tests/elf/inlines.c Makefile
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Wl,--build-id $< -o $@
+	$(Q)$(CLANG) $(TARGET) -std=gnu11 $(WARN) -O2 -g -Wl,--build-id $< -o $@
 
 $(FIXTURES)/inlines_cxx: tests/elf/inlines.cc Makefile
 	$(call msg,CXX,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -x c++ $(WARN) -O2 -g -Wl,--build-id $< -o $@
+	$(Q)$(CLANG) $(TARGET) -x c++ $(WARN) -O2 -g -Wl,--build-id $< -o $@
 
 $(FIXTURES)/bare.debug: $(FIXTURES)/inlines
 	$(call msg,OBJCOPY,$@)
@@ -244,7 +255,7 @@ $(O)/collect/verifier: LDFLAGS += -Wl,--wrap=bpf_object__open_skeleton
 STACKS := $(O)/stacks
 GCC := $(shell command -v gcc 2>/dev/null)
 GXX := $(shell command -v g++ 2>/dev/null)
-RUSTC := $(firstword $(shell command -v rustc $(HOME)/.cargo/bin/rustc 2>/dev/null))
+RUSTC := $(shell command -v rustc || command -v "$(HOME)/.cargo/bin/rustc")
 STACK_NAMES :=
 ifeq ($(ARCH),x86)
 STACK_NAMES += chain-clang chain-clang-O0 loads refused alpha.so beta.so small
@@ -303,7 +314,7 @@ $(STACKS)/throws: tests/stacks/throws.cc Makefile
 $(STACKS)/panics: tests/stacks/panics.rs Makefile
 	$(call msg,RUSTC,$@)
 	@mkdir -p $(@D)
-	$(Q)env -u MAKEFLAGS $(RUSTC) --edition 2018 -O $< -o $@
+	$(Q)env -u MAKEFLAGS "$(RUSTC)" --edition 2018 -O $< -o $@
 
 # Without symbols, and what of it is elsewhere.
 $(STACKS)/chain-O2.debug: $(STACKS)/chain-O2
@@ -330,19 +341,19 @@ check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
 check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 
 check-live: check-live-programs ## tests against the running kernel; needs root
-	$(Q)O=$(abspath $(O)) python3 -m pytest -q tests/live
+	$(Q)O="$(ABS_O)" python3 -m pytest -q tests/live
 
 # With what replaces task storage on kernels before 5.13; and pairing as it is before 5.15.
 OLD_TESTS := pairing targets selectors intervals ended crowds time
 check-old: check-live-programs ## live tests as on old kernels; needs root
-	$(Q)O=$(abspath $(O)) BPFTRUSS_OLD_KERNEL=1 python3 -m pytest -q \
+	$(Q)O="$(ABS_O)" BPFTRUSS_OLD_KERNEL=1 python3 -m pytest -q \
 		$(OLD_TESTS:%=tests/live/test_%.py)
-	$(Q)O=$(abspath $(O)) BPFTRUSS_NO_TASK_REGS=1 PYTEST_ADDOPTS="-p no:cacheprovider" \
+	$(Q)O="$(ABS_O)" BPFTRUSS_NO_TASK_REGS=1 PYTEST_ADDOPTS="-p no:cacheprovider" \
 		python3 -m pytest -q tests/live/test_pairing.py
 
 # The drills at their full length, which the live tests run for seconds only.
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
-	$(Q)O=$(abspath $(O)) DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py
+	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md.
 KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
@@ -351,16 +362,16 @@ KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
 kernels-need: $(KERNELS_NEED)
 
 test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
-	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
+	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
 
 check-kernels: $(KERNELS_NEED) ## some live tests on the oldest and the newest kernel, in an emulator
-	$(Q)O=$(abspath $(O)) BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate
+	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
-	$(Q)O=$(abspath $(O)) scripts/test-systemd $(KERNEL)
+	$(Q)O="$(ABS_O)" scripts/test-systemd $(KERNEL)
 
 veristat: $(O)/collect/verifier ## what the running kernel's verifier looks at; needs root
-	$(Q)O=$(abspath $(O)) scripts/veristat
+	$(Q)O="$(ABS_O)" scripts/veristat
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
@@ -369,7 +380,7 @@ SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame test_metric
 check-readers: all $(SAMPLERS) ## what pprof, browsers, `make install` make of our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
 	$(Q)for test in $(SAMPLERS); do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
-	$(Q)O=$(abspath $(O)) SAMPLES_DIR=$(abspath $(SAMPLES)) python3 -m pytest -q -rs tests/readers
+	$(Q)O="$(ABS_O)" SAMPLES_DIR="$(ABS_O)/samples" python3 -m pytest -q -rs tests/readers
 
 test: check check-readers check-live lint ## all tests
 
@@ -408,8 +419,8 @@ fuzz: $(FUZZ:%=$(O)/fuzz/fuzz_%) $(O)/fuzz/corpus/elf ## feed parsers with mutat
 		$(O)/fuzz/corpus/$$name tests/fuzz/seeds/$$name || exit 1; done
 
 bench: all $(addprefix $(O)/bench/,floor herd pingpong spin) ## measure the cost, next to other tools
-	$(Q)O=$(abspath $(O)) scripts/bench
-	$(Q)O=$(abspath $(O)) scripts/bench-daemon
+	$(Q)O="$(ABS_O)" scripts/bench
+	$(Q)O="$(ABS_O)" scripts/bench-daemon
 
 $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(call msg,CC,$@)
@@ -436,43 +447,51 @@ $(O)/tidy/%.ok: %.c $(O)/%.o .clang-tidy
 
 # --- install ------------------------------------------------------------------------------------
 # systemd looks below /usr/lib and /usr/local/lib alike; another PREFIX needs UNITDIR and its like.
+# The program is in bin: members of the group ask it, too.
 SYSCONFDIR ?= /etc
+BINDIR ?= $(PREFIX)/bin
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/bpftruss
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
-CONFIG := $(DESTDIR)$(SYSCONFDIR)/bpftruss/bpftruss.conf
+CONFIG := $(SYSCONFDIR)/bpftruss/bpftruss.conf
 
 # Of each manual page the folder of its section.
 MAN := $(foreach page,$(wildcard man/*.[1-9]),man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
-INSTALLED := $(PREFIX)/sbin/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
+INSTALLED := $(BINDIR)/bpftruss $(addprefix $(MANDIR)/,$(MAN)) $(COMPLETIONDIR)/bpftruss \
 	$(addprefix $(UNITDIR)/bpftruss.,service socket) $(SYSUSERSDIR)/bpftruss.conf \
-	$(TMPFILESDIR)/bpftruss.conf $(DOCDIR)/stacks.conf
+	$(TMPFILESDIR)/bpftruss.conf $(addprefix $(DOCDIR)/,LICENSE stacks.conf)
+# Folders that a system has even if nothing is in them.
+KEPT := /etc /opt /usr $(foreach top,/usr /usr/local,$(addprefix $(top)/,bin etc lib local share share/man))
 
 # What an administrator wrote into the configuration is never replaced, nor removed.
 install: all ## install below DESTDIR and PREFIX
-	install -D -m 755 $(O)/bpftruss $(DESTDIR)$(PREFIX)/sbin/bpftruss
+	install -D -m 755 $(O)/bpftruss "$(DESTDIR)$(BINDIR)/bpftruss"
 	for page in $(MAN); do \
-		install -D -m 644 man/$${page##*/} $(DESTDIR)$(MANDIR)/$$page || exit 1; done
-	install -D -m 644 completion/bpftruss.bash $(DESTDIR)$(COMPLETIONDIR)/bpftruss
-	install -d $(DESTDIR)$(UNITDIR)
-	for unit in service socket; do sed 's,@SBINDIR@,$(PREFIX)/sbin,' systemd/bpftruss.$$unit \
-		>$(DESTDIR)$(UNITDIR)/bpftruss.$$unit || exit 1; done
-	chmod 644 $(addprefix $(DESTDIR)$(UNITDIR)/bpftruss.,service socket)
-	install -D -m 644 systemd/bpftruss.sysusers $(DESTDIR)$(SYSUSERSDIR)/bpftruss.conf
-	install -D -m 644 systemd/bpftruss.tmpfiles $(DESTDIR)$(TMPFILESDIR)/bpftruss.conf
-	install -D -m 644 systemd/stacks.conf $(DESTDIR)$(DOCDIR)/stacks.conf
-	test -e $(CONFIG) || install -D -m 644 systemd/bpftruss.conf $(CONFIG)
+		install -D -m 644 man/$${page##*/} "$(DESTDIR)$(MANDIR)/$$page" || exit 1; done
+	install -D -m 644 completion/bpftruss.bash "$(DESTDIR)$(COMPLETIONDIR)/bpftruss"
+	install -d "$(DESTDIR)$(UNITDIR)"
+	for unit in bpftruss.service bpftruss.socket; do sed 's,@BINDIR@,$(BINDIR),' systemd/$$unit \
+		>"$(DESTDIR)$(UNITDIR)/$$unit" && chmod 644 "$(DESTDIR)$(UNITDIR)/$$unit" || exit 1; done
+	install -D -m 644 systemd/bpftruss.sysusers "$(DESTDIR)$(SYSUSERSDIR)/bpftruss.conf"
+	install -D -m 644 systemd/bpftruss.tmpfiles "$(DESTDIR)$(TMPFILESDIR)/bpftruss.conf"
+	install -D -m 644 systemd/stacks.conf "$(DESTDIR)$(DOCDIR)/stacks.conf"
+	install -D -m 644 LICENSE "$(DESTDIR)$(DOCDIR)/LICENSE"
+	test -e "$(DESTDIR)$(CONFIG)" || \
+		install -D -m 644 systemd/bpftruss.conf "$(DESTDIR)$(CONFIG)"
 
 uninstall: ## remove what install put there, but no configuration that was changed
-	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	! cmp -s systemd/bpftruss.conf $(CONFIG) || rm -f $(CONFIG)
-	rmdir $(DESTDIR)$(DOCDIR) $(dir $(CONFIG)) 2>/dev/null || true
+	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit 1; done
+	! cmp -s systemd/bpftruss.conf "$(DESTDIR)$(CONFIG)" || rm -f "$(DESTDIR)$(CONFIG)"
+	for folder in $(patsubst %/,%,$(sort $(dir $(INSTALLED) $(CONFIG)))); do \
+		while case " $(if $(DESTDIR),,$(KEPT)) " in *" $$folder "*) false; esac && \
+			test -n "$$folder" && rmdir "$(DESTDIR)$$folder" 2>/dev/null; do \
+			folder=$${folder%/*}; done; done
 
 clean: ## remove what was built
-	$(Q)rm -rf $(O)
+	$(Q)rm -rf "$(FOLDER)" $(O)
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 

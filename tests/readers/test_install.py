@@ -11,9 +11,10 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("O", str(TOP / "build"))
 SYSTEM = {
-    "sbin/bpftruss": 0o755,
+    "bin/bpftruss": 0o755,
     "share/man/man8/bpftruss.8": 0o644,
     "share/bash-completion/completions/bpftruss": 0o644,
+    "share/doc/bpftruss/LICENSE": 0o644,
     "share/doc/bpftruss/stacks.conf": 0o644,
     "lib/systemd/system/bpftruss.service": 0o644,
     "lib/systemd/system/bpftruss.socket": 0o644,
@@ -52,12 +53,33 @@ def test_install_and_uninstall(tmp_path, prefix):
     expected = {place + path: mode for path, mode in {**SYSTEM, **manual_pages()}.items()}
     assert files(tmp_path) == {**expected, CONFIG: 0o644}
     unit = (tmp_path / place / "lib/systemd/system/bpftruss.service").read_text()
-    assert "\nExecStart=/%ssbin/bpftruss daemon\n" % place in unit
+    assert "\nExecStart=/%sbin/bpftruss daemon\n" % place in unit
     assert "@" not in "".join(line for line in unit.splitlines() if line.startswith("Exec"))
     make("uninstall", tmp_path, *variables)
-    assert files(tmp_path) == {}
-    assert not (tmp_path / "etc/bpftruss").exists()
-    assert not (tmp_path / place / "share/doc/bpftruss").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_others_stay(tmp_path):
+    """As on a system, where /usr/local has its folders before anything is in them."""
+    prefix = "PREFIX=%s" % (tmp_path / "usr")
+    config = "SYSCONFDIR=%s" % (tmp_path / "etc")
+    os.makedirs(tmp_path / "etc")
+    theirs = tmp_path / "usr/share/man/man8/theirs.8"
+    theirs.parent.mkdir(parents=True)
+    theirs.touch()
+    make("install", "", prefix, config)
+    assert os.access(tmp_path / "usr/bin/bpftruss", os.X_OK)
+    make("uninstall", "", prefix, config, "KEPT=%s %s" % (tmp_path / "etc", tmp_path / "usr/bin"))
+    assert files(tmp_path / "usr") == {"share/man/man8/theirs.8": 0o644}
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir()}
+    assert left == {"etc", "usr", "usr/bin", "usr/share", "usr/share/man", "usr/share/man/man8"}
+
+
+def test_a_destination_may_have_blanks(tmp_path):
+    make("install", tmp_path / "a b")
+    assert len(files(tmp_path / "a b/usr/local")) == len({**SYSTEM, **manual_pages()})
+    make("uninstall", tmp_path / "a b")
+    assert list((tmp_path / "a b").iterdir()) == []
 
 
 def test_a_changed_configuration_is_kept(tmp_path):
