@@ -33,7 +33,7 @@ msg = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(O)/%,%,$
 
 # --- toolchain ----------------------------------------------------------------------------------
 # The first clang that is there and knows the bpf target also compiles user space.
-CLANG := $(firstword $(CLANG) $(foreach c,clang $(foreach n,21 20 19 18 17 16 15 14,clang-$(n)),\
+CLANG := $(firstword $(CLANG) $(foreach c,clang $(foreach n,25 24 23 22 21 20 19 18 17 16 15 14,clang-$(n)),\
 	$(shell command -v $(c) 2>/dev/null)))
 ifeq ($(origin CC),default)
 CC := $(CLANG)
