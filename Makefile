@@ -42,6 +42,7 @@ endif
 ifeq ($(origin BPFTOOL),undefined)
 BPFTOOL := $(shell scripts/find-bpftool)
 endif
+export BPFTOOL
 ifneq ($(CROSS),)
 ifeq ($(SYSROOT),)
 $(error CROSS=$(CROSS) needs SYSROOT=DIR: the headers and libraries there (scripts/debian-sysroot))
@@ -275,6 +276,9 @@ endif
 
 $(STACKS)/chain-clang: COMPILE = $(CLANG) -O2
 $(STACKS)/chain-clang-O0: COMPILE = $(CLANG) $(TARGET) -O0 -fno-omit-frame-pointer
+# Ubuntu's gcc marks targets of jumps, and its linker makes other stubs for them.
+GCC += $(if $(filter x86,$(ARCH)),-fcf-protection=none)
+
 $(STACKS)/chain-O0: COMPILE = $(GCC) -O0 -fno-omit-frame-pointer
 $(STACKS)/chain-O2: COMPILE = $(GCC) -O2 -fomit-frame-pointer
 $(STACKS)/chain-O3-realign: COMPILE = $(GCC) -O3 -fomit-frame-pointer -mstackrealign
