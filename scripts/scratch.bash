@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sourced: a temporary folder, $scratch, that is gone at the end, whatever signal brings that about and
+# whenever; jobs in the background end before it.
+
+# scratch_make NAME SIGNAL: the signal is what jobs are ended with.
+scratch_make()
+{
+	local caught=
+	scratch='' scratch_signal=$2
+	trap scratch_remove EXIT
+	# From the moment that the folder is there until its name is known: mktemp hears nothing, and the
+	# signal is obeyed after it.
+	trap 'caught=yes' INT TERM HUP
+	scratch=$(trap '' INT TERM HUP && exec mktemp -d -t "bpftruss-$1.XXXXXX")
+	trap 'scratch_remove; exit 1' INT TERM HUP
+	[ -z "$caught" ] || exit 1
+}
+
+# job_start COMMAND...: in the background, as a process group of its own, so that all of it can be ended.
+job_start()
+{
+	set -m
+	"$@" &
+	set +m
+}
+
+# What a signal to this or a second one may interrupt is done in full by the handler of that signal.
+scratch_remove()
+{
+	local job
+	trap '' INT TERM HUP
+	set +e
+	for job in $(jobs -p); do
+		as_root kill "-$scratch_signal" -- "-$job" 2>/dev/null
+		# Not wait: in the handler of a signal it returns at once.
+		while grep -qs '^State:.[^Z]' "/proc/$job/status"; do
+			sleep 0.05
+		done
+	done
+	[ -z "$scratch" ] || rm -rf "$scratch" 2>/dev/null || as_root rm -rf "$scratch"
+}
+
+# Without a question: that would wait for a terminal which a job in the background does not have.
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	else
+		sudo -n "$@"
+	fi
+}

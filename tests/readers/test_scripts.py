@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a user meets who calls a script: its help, and nothing else; one sentence where it cannot go on."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted(path for path in (TOP / "scripts").iterdir() if os.access(path, os.X_OK))
+# A script that wants anything else does more than to say what it does.
+HELPERS = ("bash", "cat", "dirname", "python3", "sed", "sh")
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """An environment with few programs, and no sudo."""
+    for name in HELPERS:
+        (tmp_path / name).symlink_to(os.path.realpath(shutil.which(name)))
+    return {"PATH": str(tmp_path)}
+
+
+def call(script, *arguments, **options):
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, **options}
+    return subprocess.run([script, *arguments], timeout=60, check=False, **options)
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_help_is_all_that_it_gives(script, option, bare):
+    result = call(script, option, env=bare, cwd="/")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert len(result.stdout.splitlines()) >= 2
+
+
+@pytest.mark.parametrize("name", ["demo", "test"])
+def test_what_it_does_not_know_is_refused(name, bare):
+    result = call(TOP / "scripts" / name, "--hepl", env=bare)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("usage: ")
+
+
+def test_the_demo_wants_root_or_sudo(bare):
+    """Before it installs or builds anything."""
+    # Whoever runs this test, the script asks who it is.
+    some_user = Path(bare["PATH"]) / "id"
+    some_user.write_text("#!/bin/sh\necho 1000\n")
+    some_user.chmod(0o755)
+    result = call(TOP / "scripts/demo", env=bare)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1 and "as root" in result.stderr
+
+
+# --- what it leaves behind -----------------------------------------------------------------------
+
+SLEEPER = """
+. scripts/scratch.bash
+scratch_make sleeper TERM
+touch "$scratch/file"
+job_start sleep 60
+wait $!
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
+    for moment in range(20):
+        script = subprocess.Popen(
+            ["bash", "-eu", "-c", SLEEPER],
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            cwd=TOP,
+            start_new_session=True,
+        )
+        time.sleep(moment / 400)
+        script.send_signal(number)
+        # More of them while it cleans up.
+        if moment % 2:
+            time.sleep(0.002)
+            script.send_signal(signal.SIGTERM)
+        assert script.wait(timeout=30) != 0
+        assert list(tmp_path.iterdir()) == []
