@@ -22,6 +22,7 @@
 #include "daemon/notify.h"
 #include "daemon/service.h"
 #include "ipc/socket.h"
+#include "store/history.h"
 
 /* How often the daemon looks at its own cost, unless the watchdog wants to hear more often. */
 #define PULSE_NS (10 * NS_PER_SEC)
@@ -407,11 +408,17 @@ static int run_once(struct daemon *daemon, struct diag *d)
 
 static int run(struct daemon *daemon, struct diag *d)
 {
+	const char *state_dir = daemon->config->history ? daemon->config->state_dir : NULL;
 	int err = open_loop(daemon, d);
 
-	/* First of all: whoever cannot answer need not attach. */
+	/* First of all: whoever cannot answer, or remember, need not attach. */
+	if (!err && state_dir)
+		err = history_make_place(state_dir, d);
 	if (!err)
 		err = open_servers(daemon, d);
+	/* The socket, which may be in the same directory, says more of a daemon that runs. */
+	if (!err && state_dir)
+		err = history_check_unused(state_dir, d);
 	if (!err)
 		err = start_counting(daemon, d);
 	if (err)

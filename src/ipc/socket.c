@@ -12,7 +12,6 @@
 #include <linux/sockios.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,18 +39,25 @@ static int address_fill(const char *path, struct sockaddr_un *address, struct di
 	return 0;
 }
 
-/* Holds those off who replace a socket in the same folder at this moment. */
+/*
+ * Holds those off who replace a socket in the same folder at this moment. Not with flock(), by which
+ * a daemon keeps the folder of its history for as long as it runs: that may be the same one. A folder
+ * cannot be open for writing, nor have a write lock; but one can ask what would be in its way. Two at
+ * the same time see each other, and give up both.
+ */
 static int folder_lock(const char *path, struct diag *d)
 {
 	char copy[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
 	const char *folder = dirname(strcpy(copy, path));
 	int fd __cleanup(closep) = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct flock ours = { .l_type = F_RDLCK }, others = { .l_type = F_WRLCK };
 	int locked;
 
 	if (fd < 0)
 		return diag_set(d, DIAG_FAILED, errno, "cannot open the folder %s: %s", folder,
 				strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB))
+	if (fcntl(fd, F_OFD_SETLK, &ours) || fcntl(fd, F_OFD_GETLK, &others) ||
+	    others.l_type != F_UNLCK)
 		return diag_set(d, DIAG_FAILED, EADDRINUSE,
 				"another program makes a socket in %s: try again", folder);
 	locked = fd;

@@ -37,6 +37,15 @@ struct history_state {
 };
 
 /*
+ * Makes the directory of a history (0700) if its parent exists, and says why one that is there cannot
+ * be used: before anything is counted, while history_open() may fail and be tried again.
+ */
+int history_make_place(const char *dir, struct diag *d);
+
+/* Says if another process writes to it now. */
+int history_check_unused(const char *dir, struct diag *d);
+
+/*
  * Opens the history in a directory, which must belong to the caller alone (0700, no symbolic
  * link); makes the file unless read_only. An older schema is migrated, a newer one refused, a
  * damaged file set aside. Returns 0 or -errno with d filled.

@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "store/history_private.h"
@@ -45,18 +46,63 @@ static int resolve(int fd, const char *dir, char **ret)
 	return 0;
 }
 
-int place_open(struct history *history, const char *dir, struct diag *d)
+/* A descriptor, if it is ours alone. */
+static int open_directory(const char *dir, struct diag *d)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int err;
+	int fd __cleanup(closep) = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err, checked;
 
-	history->dir_fd = fd;
 	if (fd < 0)
 		return diag_set(d, DIAG_FAILED, errno, "history: cannot open directory %.200s: %s",
 				dir, strerror(errno));
 	err = check_directory(fd, dir, d);
 	if (err)
 		return err;
+	checked = fd;
+	fd = -1;
+	return checked;
+}
+
+static int lock_directory(int fd, const char *dir, struct diag *d)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return diag_set(d, DIAG_FAILED, EBUSY,
+				"history: another bpftruss writes to %.200s: stop it first", dir);
+	return 0;
+}
+
+int history_make_place(const char *dir, struct diag *d)
+{
+	int fd __cleanup(closep) = -1;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot make directory %.200s: %s",
+				dir, strerror(errno));
+	fd = open_directory(dir, d);
+	if (fd < 0)
+		return fd;
+	/* A file system may become writable while the daemon runs; permissions do not. */
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) && errno != EROFS)
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot write to %.200s: %s", dir,
+				strerror(errno));
+	return 0;
+}
+
+int history_check_unused(const char *dir, struct diag *d)
+{
+	int fd __cleanup(closep) = open_directory(dir, d);
+
+	return fd < 0 ? fd : lock_directory(fd, dir, d);
+}
+
+int place_open(struct history *history, const char *dir, struct diag *d)
+{
+	int fd = open_directory(dir, d);
+	int err;
+
+	history->dir_fd = fd < 0 ? -1 : fd;
+	if (fd < 0)
+		return fd;
 	err = resolve(fd, dir, &history->dir);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "history: cannot resolve %.200s: %s", dir,
@@ -65,10 +111,7 @@ int place_open(struct history *history, const char *dir, struct diag *d)
 		history->path = NULL;
 		return diag_oom(d);
 	}
-	if (!history->options.read_only && flock(fd, LOCK_EX | LOCK_NB))
-		return diag_set(d, DIAG_FAILED, EBUSY,
-				"history: another bpftruss writes to %.200s: stop it first", dir);
-	return 0;
+	return history->options.read_only ? 0 : lock_directory(fd, dir, d);
 }
 
 int place_make_file(const struct history *history, const char *name, struct diag *d)

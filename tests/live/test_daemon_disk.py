@@ -6,6 +6,8 @@ not in the history is a gap that says why, and nothing is in it twice.
 
 import os
 import shutil
+import signal
+import stat
 import subprocess
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from daemons import Daemon, start_daemon
 from faults import counts, difference, disk, gap_reasons, history_of, named_copy, played, tick
 from faults import written
-from harness import until
+from harness import BPFTRUSS, run, until
 
 __all__ = ["disk"]
 
@@ -233,8 +235,14 @@ def the_file_is_a_fifo(place):
     os.mkfifo(place / "state" / "history.db")
 
 
-def none_at_all(place):
+def no_directory(place):
     os.rmdir(place / "state")
+    (place / "state").write_bytes(b"")
+
+
+def no_parent(place):
+    os.rmdir(place / "state")
+    os.rmdir(place)
 
 
 @pytest.mark.parametrize(
@@ -242,20 +250,68 @@ def none_at_all(place):
     [
         (others_may_enter, "chmod 700"),
         (owned_by_another, "belongs to another user"),
-        (a_link, "history: "),
+        (a_link, "cannot open directory"),
+        (no_directory, "Not a directory"),
+        (no_parent, "cannot make directory"),
+    ],
+)
+def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, spoil, sentence):
+    place = tmp_path / "daemon"
+    os.makedirs(place / "state", mode=0o700)
+    spoil(place)
+    arguments = ["daemon", "--socket", tmp_path / "socket", "--state-dir", place / "state"]
+    result = run(*arguments, "-n", "calls")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert sentence in result.stderr and str(place / "state") in result.stderr
+    assert not (tmp_path / "socket").exists()
+
+
+def test_without_a_history_no_state_directory_is_wanted(live, tmp_path):
+    arguments = ["--socket", tmp_path / "s", "--state-dir", tmp_path / "no" / "such", "--no-history"]
+    daemon = live.spawn(BPFTRUSS, "daemon", *arguments, "-n", "calls")
+    until(lambda: "clients ask at" in daemon.stderr(), "it is ready")
+    daemon.signal(signal.SIGTERM)
+    assert daemon.wait() == 0, daemon.stderr()
+    assert not (tmp_path / "no").exists()
+
+
+def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tmp_path):
+    place = tmp_path / "counts"
+    argv = [BPFTRUSS, "daemon", "--socket", place / "s", "--state-dir", place, "-n", "calls"]
+    first = live.spawn(*argv)
+    until(lambda: "clients ask at" in first.stderr(), "it is ready")
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert {"history.db", "s"} <= set(os.listdir(place))
+    # With the same socket; with another one, and the same state; with a state of its own.
+    for path, state, sentence in (
+        ("s", place, "another daemon answers on %s" % (place / "s")),
+        ("t", place, "another bpftruss writes to %s" % place),
+    ):
+        second = run("daemon", "--socket", place / path, "--state-dir", state, "-n", "calls")
+        assert (second.returncode, sentence in second.stderr) == (1, True), second.stderr
+    third = live.spawn(*argv[:3], place / "t", "--state-dir", tmp_path / "other", "-n", "calls")
+    until(lambda: "clients ask at" in third.stderr(), "another in the same directory is ready")
+    for daemon in (first, third):
+        daemon.signal(signal.SIGTERM)
+        assert daemon.wait() == 0, daemon.stderr()
+
+
+@pytest.mark.parametrize(
+    "spoil, sentence",
+    [
         (the_file_is_a_link, "history.db"),
         (the_file_is_a_directory, "history.db"),
         (the_file_is_a_fifo, "history.db"),
-        (none_at_all, "No such file"),
     ],
 )
-def test_a_state_that_is_not_its_own_is_refused_and_counting_goes_on(
+def test_a_file_that_is_not_its_own_is_refused_and_counting_goes_on(
     live, tmp_path, spoil, sentence
 ):
     place = tmp_path / "daemon"
     os.makedirs(place / "state", mode=0o700)
     spoil(place)
-    daemon = live.add(OddDaemon, place, "-n", "calls", "--interval", "1h").wait_ready()
+    daemon = live.add(Daemon, place, "-n", "calls", "--interval", "1h").wait_ready()
     played(live)
     assert daemon.snapshot().total("exit_group") >= 1
     assert sentence in history_status(daemon)["trouble"]
@@ -266,16 +322,6 @@ def test_a_state_that_is_not_its_own_is_refused_and_counting_goes_on(
             assert os.listdir(path) == []
         elif path.exists():
             assert path.stat().st_size == 0
-
-
-class OddDaemon(Daemon):
-    """Its state directory is left as the test has made it."""
-
-    def __init__(self, directory, place, *options):
-        has_state = os.path.lexists(os.path.join(str(place), "state"))
-        super().__init__(directory, place, *options)
-        if not has_state:
-            shutil.rmtree(self.state)
 
 
 def test_nothing_is_made_in_tmp(live, tmp_path):
