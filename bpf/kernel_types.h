@@ -139,7 +139,7 @@ struct mm_struct {
 		int counter;
 	} mm_users;
 	unsigned long exec_vm; /* pages of code */
-	unsigned long start_code;
+	unsigned long start_code, start_stack;
 	mm_context_t context;
 };
 

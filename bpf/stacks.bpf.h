@@ -118,12 +118,12 @@ static __noinline int walk_frame_pointers(struct task_struct *task, struct walk 
 #endif
 
 /* An id of 0 means none, or that there is no room for another. */
-static __always_inline u64 walk_id(const struct walk *walk, u32 pid)
+static __always_inline u64 walk_id(const struct walk *walk, u64 process)
 {
 	u64 id = walk->hash ^ walk->end * 0xff51afd7ed558ccd;
 
 	if (walk->raw)
-		id ^= pid * 0xc4ceb9fe1a85ec53;
+		id ^= process * 0xc4ceb9fe1a85ec53;
 	id ^= id >> 33;
 	id *= 0xff51afd7ed558ccd;
 	id ^= id >> 33;
@@ -131,7 +131,7 @@ static __always_inline u64 walk_id(const struct walk *walk, u32 pid)
 }
 
 /* Sends the frames of a stack that is new. Returns whether it may be counted. */
-static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel, u32 pid)
+static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel)
 {
 	struct stack_event *event = &walk->event;
 	u64 size = offsetof(struct stack_event, frames);
@@ -145,7 +145,6 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel, u32 pid
 		return false;
 	event->id = id;
 	event->kernel = kernel;
-	event->pid = pid;
 	event->end = walk->end;
 	event->nr_frames = n;
 	if (n > MAX_FRAMES)
@@ -155,6 +154,20 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel, u32 pid
 	if (bpf_ringbuf_output(&stack_events, event, size, 0))
 		bpf_map_delete_elem(&stacks_sent, &id);
 	return true;
+}
+
+/* Addresses mean something to this process only, until it executes another program. */
+static __always_inline u64 process_identify(struct task_struct *task, struct process_id *ret)
+{
+	struct task_struct *leader = task_field(task, group_leader);
+	struct task_struct *shown = task_with_memory(task);
+	struct mm_struct *mm = task_field(task, mm);
+
+	ret->pid = pid_here(shown, task_field(shown, pid));
+	ret->started_ns = task_field(shown, start_boottime);
+	ret->stack_start = task_field(mm, start_stack);
+	return task_field(leader, start_boottime) ^ ret->stack_start << 8 ^
+	       (u64)task_field(task, tgid) << 40;
 }
 
 /* Who shares the memory without being a thread maps what nobody here hears of. */
@@ -202,8 +215,8 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 		walk_frame_pointers(task, walk);
 	}
 	walk->hash ^= kernel;
-	id = walk_id(walk, task_field(task, tgid));
-	return stack_send(walk, id, kernel, pid_with_memory(task)) ? id : 0;
+	id = walk_id(walk, process_identify(task, &walk->event.process));
+	return stack_send(walk, id, kernel) ? id : 0;
 }
 
 /* Of a call that has none. */
@@ -216,7 +229,7 @@ static __noinline u64 stack_none(u32 use, enum stack_end end)
 		return 0;
 	walk->end = end;
 	id = walk_id(walk, 0);
-	return stack_send(walk, id, 0, 0) ? id : 0;
+	return stack_send(walk, id, 0) ? id : 0;
 }
 
 static __always_inline u64 stack_of_regs(struct task_record *record, struct pt_regs *regs, u32 use,
@@ -245,7 +258,7 @@ static __noinline u64 kernel_stack_take(void *ctx)
 		walk_add_frame(walk, i, walk->event.frames[i]);
 	}
 	id = walk_id(walk, 0);
-	return stack_send(walk, id, id, 0) ? id : 0;
+	return stack_send(walk, id, id) ? id : 0;
 }
 
 /* --- how often -------------------------------------------------------------------------------- */

@@ -365,10 +365,17 @@ int list_code(struct bpf_iter__task_vma *ctx)
 	event.end = vma->vm_end;
 	inode_key_of(vma, &event.key);
 	file = event.pid ? file_find(&event.key) : NULL;
-	if (!file || file->asked)
+	if (!file || file_was_asked(file))
 		return 0;
 	event.file = file->number;
 	if (!bpf_seq_write(ctx->meta->seq, &event, sizeof(event)))
-		file->asked = 1;
+		file->asked = FILE_ASKED;
 	return 0;
+}
+
+/* Never attached: user space runs it, to learn by which key the programs know a file of its own. */
+SEC("raw_tp")
+int identify_code(struct bpf_raw_tracepoint_args *ctx)
+{
+	return file_identify(ctx->args[0]);
 }

@@ -20,6 +20,8 @@ const volatile bool frame_pointers = false;
 #define EBUSY   16
 #define VM_EXEC 4
 
+#define NS_PER_SECOND 1000000000ULL
+
 struct unwind_slab_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -194,12 +196,25 @@ static __noinline struct inode_file *file_find(const struct inode_key *key)
 }
 
 /* Where /proc shows a task's memory: a leader that has ended shows none. */
-static __always_inline u32 pid_with_memory(struct task_struct *task)
+static __always_inline struct task_struct *task_with_memory(struct task_struct *task)
 {
 	struct task_struct *leader = task_field(task, group_leader);
 
-	return task_field(leader, mm) ? pid_here(leader, task_field(leader, pid))
-				      : pid_here(task, task_field(task, pid));
+	return task_field(leader, mm) ? leader : task;
+}
+
+static __always_inline u32 pid_with_memory(struct task_struct *task)
+{
+	struct task_struct *shown = task_with_memory(task);
+
+	return pid_here(shown, task_field(shown, pid));
+}
+
+static __always_inline bool file_was_asked(const struct inode_file *file)
+{
+	u32 asked = file->asked;
+
+	return asked == FILE_ASKED || (asked && bpf_ktime_get_ns() / NS_PER_SECOND < asked);
 }
 
 /* The number of a mapping's file; user space is asked once for its table. */
@@ -216,13 +231,30 @@ static __noinline u32 file_ask(const struct mapping *mapping)
 
 	if (!file)
 		return FILE_NONE;
-	if (file->asked)
+	if (file_was_asked(file))
 		return file->number;
 	event.file = file->number;
 	/* Without room it is asked again. */
 	if (!bpf_ringbuf_output(&stack_events, &event, sizeof(event), 0))
-		file->asked = 1;
+		file->asked = FILE_ASKED;
 	return file->number;
+}
+
+/* The key of a file, as user space asked last. */
+struct {
+	__u64 key[sizeof(struct inode_key) / sizeof(__u64)];
+} identified __attribute__((aligned(64))) SEC(".data.identified");
+
+/* Of what the current task, which is user space, has mapped at an address. False: of no file. */
+static __noinline int file_identify(u64 address)
+{
+	struct mapping mapping = {};
+
+	if (!tables_can_be_walked() ||
+	    bpf_find_vma(bpf_get_current_task_btf(), address, mapping_read, &mapping, 0))
+		return 0;
+	__builtin_memcpy(identified.key, &mapping.key, sizeof(mapping.key));
+	return mapping.of_file;
 }
 
 /* Code that has just been mapped will run soon: its file's table had better be there. */

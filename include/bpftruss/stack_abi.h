@@ -44,6 +44,14 @@ enum stack_end {
 	NR_STACK_END,
 };
 
+/* A process and the program that it executes: its pid may become another's, its memory changes. */
+struct process_id {
+	__u32 pid; /* in the reader's namespace */
+	__u32 pad;
+	__u64 started_ns;  /* CLOCK_BOOTTIME of its start */
+	__u64 stack_start; /* where exec put its stack: random */
+};
+
 /*
  * A new stack, sent once. The id is a hash of end and frames, of the process if any is raw, and of
  * the kernel stack below. Frames of a kernel stack are addresses in the kernel.
@@ -51,9 +59,10 @@ enum stack_end {
 struct stack_event {
 	__u64 id;
 	__u64 kernel; /* id of the kernel stack in which the call slept last, or 0; the id itself: this is one */
-	__u32 pid; /* of a process that has it, in the reader's namespace */
-	__u16 end; /* enum stack_end */
+	struct process_id process; /* that has it */
+	__u16 end;                 /* enum stack_end */
 	__u16 nr_frames;
+	__u32 pad;
 	__u64 frames[MAX_FRAMES]; /* innermost first; only nr_frames are sent */
 };
 
@@ -149,8 +158,14 @@ struct inode_key {
 /* The number of a file, given when its code is first seen. */
 struct inode_file {
 	__u32 number;
-	__u32 asked; /* user space knows that a table is wanted; it says 0 when it could not open it */
+	/*
+	 * FILE_ASKED: user space knows that a table is wanted. What it cannot open is to be asked for
+	 * again: 0, or the second of CLOCK_MONOTONIC from which on.
+	 */
+	__u32 asked;
 };
+
+#define FILE_ASKED 1
 
 /* Code of a file without a table: user space is to make one. In the stacks' ring buffer, too. */
 struct pending_event {

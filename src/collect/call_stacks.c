@@ -105,10 +105,14 @@ static void event_list_clear(struct event_list *list)
 /* --- life ------------------------------------------------------------------------------------- */
 
 /* Where frames get their names. */
-static int names_new(struct call_stacks *stacks, const struct collector_options *options)
+static int names_new(struct call_stacks *stacks, const struct truss_bpf *skel,
+		     const struct collector_options *options)
 {
-	int err = code_files_new(stacks->tables, options, &stacks->files);
+	struct code_identity identity;
+	int err;
 
+	code_identity_init(&identity, skel);
+	err = code_files_new(stacks->tables, &identity, options, &stacks->files);
 	if (!err && options->inlines)
 		err = code_inlines_new(stacks->files, &stacks->inlines);
 	stacks->frames = calloc(MAX_STACK_NAMES, sizeof(*stacks->frames));
@@ -124,7 +128,7 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	if (!err)
 		err = unwind_tables_new(skel, &stacks->tables);
 	if (!err)
-		err = names_new(stacks, options);
+		err = names_new(stacks, skel, options);
 	if (!err)
 		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
 				       stacks);
@@ -206,15 +210,15 @@ static size_t frame_name_inlined(struct call_stacks *stacks, uint64_t frame, con
 }
 
 /* Returns how many frames it has become. */
-static size_t frame_name(struct call_stacks *stacks, uint32_t pid, uint64_t frame,
-			 struct stack_frame *ret)
+static size_t frame_name(struct call_stacks *stacks, const struct process_id *process,
+			 uint64_t frame, struct stack_frame *ret)
 {
 	struct file_frame at = file_frame(stacks, frame);
 	struct code_name name;
 	size_t inlined;
 
 	if (frame & FRAME_RAW)
-		process_code_name(&stacks->process, stacks->files, pid,
+		process_code_name(&stacks->process, stacks->files, process,
 				  frame & ~(FRAME_RAW | FRAME_INTERRUPTED), at.exact, &name);
 	else
 		code_files_name(stacks->files, at.file, at.address, at.exact, &name);
@@ -274,6 +278,15 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	return stack_table_add(stacks->table, &stack);
 }
 
+static bool stack_is_raw(const struct stack_event *event)
+{
+	for (size_t i = 0; i < frame_count(event); i++) {
+		if (event->frames[i] & FRAME_RAW)
+			return true;
+	}
+	return false;
+}
+
 static int user_stack_name(struct call_stacks *stacks, const struct stack_event *event)
 {
 	const struct stack *kernel = stack_table_find(stacks->table, event->kernel);
@@ -283,10 +296,12 @@ static int user_stack_name(struct call_stacks *stacks, const struct stack_event 
 		.frames = stacks->frames,
 	};
 
+	if (stack_is_raw(event))
+		process_code_read(&stacks->process, &event->process);
 	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
 		stack.frames[stack.nr_frames++] = kernel->frames[i];
 	for (size_t i = 0; i < frame_count(event); i++)
-		stack.nr_frames += frame_name(stacks, event->pid, event->frames[i],
+		stack.nr_frames += frame_name(stacks, &event->process, event->frames[i],
 					      &stack.frames[stack.nr_frames]);
 	return stack_table_add(stacks->table, &stack);
 }
@@ -296,15 +311,6 @@ static int stack_name(struct call_stacks *stacks, const struct stack_event *even
 	if (event->kernel == event->id)
 		return kernel_stack_name(stacks, event);
 	return user_stack_name(stacks, event);
-}
-
-static bool stack_is_raw(const struct stack_event *event)
-{
-	for (size_t i = 0; i < frame_count(event); i++) {
-		if (event->frames[i] & FRAME_RAW)
-			return true;
-	}
-	return false;
 }
 
 /* Names all stacks, or only those that nobody can name once their process is gone. */

@@ -6,11 +6,8 @@
 #include "collect/code_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -19,12 +16,17 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/mapped_file.h"
 #include "elf/debug_file.h"
 #include "elf/debuginfod.h"
 #include "elf/worker.h"
 
-/* To open a file whose process is gone each time. */
+/* To open a file whose process is gone each time, or has something else mapped, before a pause. */
 #define MAX_TRIES 16
+#define RETRY_S   1
+
+/* Of files that take too long to read, or for which there is no room. */
+#define MAX_PUT_OFFS 2
 
 #define WAIT_MS 50
 
@@ -42,13 +44,16 @@
 
 struct code_file {
 	struct inode_key key;
+	bool is_found;           /* it was opened, or must not be */
 	char *path;              /* as the first process that had it saw it; NULL: unknown */
 	char *module;            /* its last part */
 	int fd;                  /* -1: cannot be opened */
 	int root;                /* of that process, where its debug file lies; -1: unknown */
 	int debug;               /* that debug file, -1: none */
 	struct timespec written; /* its mtime when it was opened */
-	int tries;               /* to open and read it */
+	uint32_t owner;          /* who may say how its functions are called, as root may */
+	int tries;               /* to open it */
+	int put_offs;            /* of reading it */
 	bool learned;            /* its table is made, or it has none */
 	uint64_t load_offset;
 	bool symbols_tried;
@@ -58,6 +63,7 @@ struct code_file {
 
 struct code_files {
 	struct unwind_tables *tables;
+	struct code_identity identity;
 	bool inlines;
 	struct debuginfod *debuginfod; /* NULL: not to be asked */
 	struct code_file *files;       /* ALL_FILES of them, by number */
@@ -75,25 +81,12 @@ static struct code_file *file_at(struct code_files *files, uint32_t number)
 
 /* --- the vdso --------------------------------------------------------------------------------- */
 
-/* Bytes of the mapping that begins at start. */
-static size_t mapping_size(uint64_t start)
-{
-	FILE *maps __cleanup(fclosep) = fopen("/proc/self/maps", "re");
-	unsigned long from, to;
-	char line[PATH_MAX + 128];
-
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && from == start)
-			return to - from;
-	}
-	return 0;
-}
-
 /* The kernel has only one: it is the same in all processes as in this one. */
 static int vdso_open(void)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
-	size_t size = start ? mapping_size(start) : 0;
+	struct code_mapping vdso = { 0 };
+	size_t size = start && process_maps_find_own(start, &vdso) ? vdso.end - vdso.start : 0;
 	int fd = size && size <= MAX_VDSO_BYTES ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
 	if (fd >= 0 && write(fd, (const void *)start, size) != (ssize_t)size) {
@@ -131,8 +124,8 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int code_files_new(struct unwind_tables *tables, const struct collector_options *options,
-		   struct code_files **ret)
+int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
+		   const struct collector_options *options, struct code_files **ret)
 {
 	struct code_files *files __cleanup(code_files_freep) = calloc(1, sizeof(*files));
 	int err;
@@ -140,6 +133,7 @@ int code_files_new(struct unwind_tables *tables, const struct collector_options 
 	if (!files)
 		return -ENOMEM;
 	files->tables = tables;
+	files->identity = *identity;
 	files->inlines = options->inlines;
 	if (options->debuginfod) {
 		err = debuginfod_new(&files->debuginfod);
@@ -188,53 +182,46 @@ size_t code_files_count(const struct code_files *files)
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-/* The path of a mapping's file, without what the kernel adds to that of one that is gone. */
-static char *mapping_path(const char *link)
+/* Keeps what was opened; takes it. */
+static int file_take(struct code_file *file, struct mapped_file *opened)
 {
-	static const char gone[] = " (deleted)";
-	char path[PATH_MAX];
-	ssize_t length = readlink(link, path, sizeof(path) - 1);
+	const char *slash = opened->path ? strrchr(opened->path, '/') : NULL;
 
-	if (length <= 0)
-		return NULL;
-	path[length] = 0;
-	if ((size_t)length > strlen(gone) && !strcmp(path + length - strlen(gone), gone))
-		path[length - (ssize_t)strlen(gone)] = 0;
-	return strdup(path);
+	if (opened->path) {
+		file->module = strdup(slash ? slash + 1 : opened->path);
+		if (!file->module)
+			return -ENOMEM;
+	}
+	file->is_found = true;
+	file->path = opened->path;
+	file->fd = opened->fd;
+	file->root = opened->root;
+	file->owner = opened->owner;
+	file->written = opened->written;
+	*opened = (struct mapped_file){ .fd = -1, .root = -1 };
+	return 0;
 }
 
 /*
- * Through the mapping itself: the path may lead to another file by now, or nowhere. Only what is a
- * regular file is opened, so that it neither waits nor moves anything.
+ * Through the mapping itself: the path may lead to another file by now, or nowhere. But who has made
+ * the mapping may have put another one in its place, to have code of others named and unwound by
+ * it: only what has the key of the file is the file.
  */
-static int file_open(struct code_file *file, const struct pending_event *mapping)
+static int file_open(struct code_files *files, struct code_file *file,
+		     const struct pending_event *mapping)
 {
-	struct stat st = { 0 };
-	char link[96], root[32];
-	const char *slash;
+	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	int process __cleanup(closep) = process_open(mapping->pid);
 
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", mapping->pid, mapping->start,
-		 mapping->end);
-	file->path = mapping_path(link);
-	if (!file->path)
+	if (process < 0 ||
+	    mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened))
 		return 0;
-	slash = strrchr(file->path, '/');
-	file->module = strdup(slash ? slash + 1 : file->path);
-	if (!file->module)
-		return -ENOMEM;
-	errno = 0;
-	if (!stat(link, &st) && S_ISREG(st.st_mode))
-		file->fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-		/* As if it were not there: later there may be room for it. */
-		freep(&file->path);
-		freep(&file->module);
-		file->path = file->module = NULL;
-		return 0;
-	}
-	file->written = st.st_mtim;
-	snprintf(root, sizeof(root), "/proc/%u/root", mapping->pid);
-	file->root = open(root, O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (opened.fd >= 0)
+		return memcmp(&opened.key, &file->key, sizeof(file->key))
+			       ? 0
+			       : file_take(file, &opened);
+	/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
+	file->is_found = opened.key.dev == file->key.dev;
 	return 0;
 }
 
@@ -245,24 +232,37 @@ struct learning {
 	bool too_many;       /* none, for want of descriptors or memory */
 };
 
+static void learning_begin(const struct code_file *file, struct learning *learning)
+{
+	int err = 0;
+
+	if (file->fd >= 0)
+		err = elf_job_start(ELF_JOB_UNWIND, file->fd, -1, &learning->job);
+	learning->too_many = err == -EMFILE || err == -ENFILE || err == -EAGAIN || err == -ENOMEM;
+}
+
 /* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
+static void file_ask_again(struct code_files *files, struct code_file *file, uint32_t number)
+{
+	uint32_t pause_s = file->tries < MAX_TRIES ? 0 : RETRY_S;
+
+	file->tries += file->tries < MAX_TRIES;
+	unwind_tables_ask_again(files->tables, &file->key, number, pause_s);
+}
+
 static int learning_start(struct code_files *files, const struct pending_event *mapping,
 			  struct learning *learning)
 {
 	struct code_file *file = file_at(files, mapping->file);
-	int err = 0;
 
 	*learning = (struct learning){ .file = mapping->file };
 	file->key = mapping->key;
 	/* One that was put off is open already. */
-	if (!file->path && file_open(file, mapping))
+	if (!file->is_found && file_open(files, file, mapping))
 		return -ENOMEM;
-	/* Not for ever: a path may be longer than the kernel can say. */
-	if (!file->path && mapping->file < MAX_UNWIND_FILES && file->tries++ < MAX_TRIES)
-		unwind_tables_ask_again(files->tables, &file->key, mapping->file);
-	if (file->fd >= 0)
-		err = elf_job_start(ELF_JOB_UNWIND, file->fd, -1, &learning->job);
-	learning->too_many = err == -EMFILE || err == -ENFILE || err == -EAGAIN || err == -ENOMEM;
+	if (!file->is_found)
+		file_ask_again(files, file, mapping->file);
+	learning_begin(file, learning);
 	return 0;
 }
 
@@ -294,13 +294,12 @@ static void learning_put_off(struct code_files *files, struct learning *learning
 	struct code_file *file = &files->files[learning->file];
 
 	elf_job_free(steal_ptr(&learning->job));
-	file->tries += MAX_TRIES / 2;
 	if (learning->file >= MAX_UNWIND_FILES)
 		return;
-	if (file->tries >= MAX_TRIES)
+	if (++file->put_offs >= MAX_PUT_OFFS)
 		unwind_tables_publish(files->tables, learning->file, NULL);
 	else
-		unwind_tables_ask_again(files->tables, &file->key, learning->file);
+		unwind_tables_ask_again(files->tables, &file->key, learning->file, 0);
 }
 
 static void learning_finish(struct code_files *files, struct learning *learning, uint64_t until_ns)
@@ -308,7 +307,7 @@ static void learning_finish(struct code_files *files, struct learning *learning,
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	struct code_file *file = &files->files[learning->file];
 
-	if (!file->path)
+	if (!file->is_found)
 		return;
 	if (learning->too_many || (learning->job && !job_is_done(learning->job, until_ns))) {
 		learning_put_off(files, learning);
@@ -342,7 +341,8 @@ int code_files_learn(struct code_files *files, const struct pending_event *mappi
 		if (!file_is_new(files, &mappings[i]))
 			continue;
 		if (clock_mono_ns() > until_ns || is_told_to_end()) {
-			unwind_tables_ask_again(files->tables, &mappings[i].key, mappings[i].file);
+			unwind_tables_ask_again(files->tables, &mappings[i].key, mappings[i].file,
+						0);
 			continue;
 		}
 		if (last - first == MAX_JOBS)
@@ -394,7 +394,7 @@ static void symbols_load(struct code_files *files, struct code_file *file)
 	    elf_worker_symbols(file->fd, -1, &file->symbols))
 		return;
 	if (file->root >= 0 && debug_is_needed(files, file))
-		debug_use(file, debug_file_open(file->root, file->path,
+		debug_use(file, debug_file_open(file->root, file->path, file->owner,
 						elf_symbols_identity(file->symbols)));
 }
 
@@ -443,35 +443,37 @@ bool code_files_dwarf(struct code_files *files, uint32_t number, int *fd, int *d
 	return elf_symbols_identity(file->symbols)->has_dwarf || file->debug >= 0;
 }
 
-static uint32_t file_find(const struct code_files *files, uint32_t dev, uint64_t ino)
+/* The number of a file that is known; else the next of ours. */
+static uint32_t file_find(const struct code_files *files, const struct inode_key *key)
 {
-	/* The latest: it may have been written anew. */
-	for (uint32_t i = files->count; i-- > FILE_VDSO + 1;) {
-		if (files->files[i].key.dev == dev && files->files[i].key.ino == ino)
+	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
+		if (!memcmp(&files->files[i].key, key, sizeof(*key)))
 			return i;
 	}
-	return FILE_NONE;
+	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
 }
 
-uint32_t code_files_open(struct code_files *files, uint32_t pid, const struct code_mapping *mapping)
+uint32_t code_files_open(struct code_files *files, int process, const struct code_mapping *mapping)
 {
-	uint32_t number = file_find(files, mapping->dev, mapping->ino);
-	uint32_t own = files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
-	const struct pending_event seen = {
-		.pid = pid,
-		.file = own,
-		.key = { .dev = mapping->dev, .ino = mapping->ino },
-		.start = mapping->start,
-		.end = mapping->end,
-	};
-	struct learning learning;
+	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct learning learning = { .job = NULL };
+	struct code_file *file;
 
-	if (number || own == ALL_FILES)
-		return number;
-	if (learning_start(files, &seen, &learning))
+	if (mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened) ||
+	    opened.fd < 0)
 		return FILE_NONE;
+	learning.file = file_find(files, &opened.key);
+	if (learning.file == ALL_FILES)
+		return FILE_NONE;
+	file = file_at(files, learning.file);
+	if (file->is_found)
+		return learning.file;
+	file->key = opened.key;
+	if (file_take(file, &opened))
+		return FILE_NONE;
+	learning_begin(file, &learning);
 	learning_finish(files, &learning, clock_mono_ns() + NAME_NS);
-	return own;
+	return learning.file;
 }
 
 uint64_t code_files_address(const struct code_files *files, uint32_t file, uint64_t offset)

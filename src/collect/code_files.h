@@ -8,14 +8,16 @@
 
 #include <stdbool.h>
 
+#include "collect/code_identity.h"
 #include "collect/collector.h"
+#include "collect/process_maps.h"
 #include "collect/unwind_tables.h"
 
 struct code_files;
 
 /* Begins with the vdso. Borrows tables and options. Returns 0 or -errno. */
-int code_files_new(struct unwind_tables *tables, const struct collector_options *options,
-		   struct code_files **ret);
+int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
+		   const struct collector_options *options, struct code_files **ret);
 
 /* NULL is fine. */
 void code_files_free(struct code_files *files);
@@ -59,20 +61,12 @@ void code_files_fetch(struct code_files *files, uint32_t file);
  */
 bool code_files_dwarf(struct code_files *files, uint32_t file, int *fd, int *debug_fd);
 
-/* Part of a file that a process has mapped, as /proc tells. */
-struct code_mapping {
-	uint64_t start, end, offset;
-	uint32_t dev; /* as the kernel has it: 12 bits of major, 20 of minor */
-	uint64_t ino; /* 0: of no file */
-};
-
 /*
- * The number of a file, which is opened if the programs have not seen it: where they cannot ask for
- * mappings, or the table of files is full. Such a file has names, but no table. FILE_NONE if that
- * cannot be.
+ * The number of the file that a process has mapped there now, which is made if the programs have not
+ * seen it: where they cannot ask for mappings, or the table of files is full. Such a file has names,
+ * but no table. FILE_NONE if that cannot be.
  */
-uint32_t code_files_open(struct code_files *files, uint32_t pid,
-			 const struct code_mapping *mapping);
+uint32_t code_files_open(struct code_files *files, int process, const struct code_mapping *mapping);
 
 /* From an offset in a file, as in frames, to an address in it. */
 uint64_t code_files_address(const struct code_files *files, uint32_t file, uint64_t offset);

@@ -8,13 +8,19 @@
 
 #include "collect/code_files.h"
 
+struct process_mapping {
+	struct code_mapping memory;
+	uint32_t file; /* FILE_NONE: not opened so far */
+};
+
 /* Remembers the process that was asked about last. All zero is right to begin with. */
 struct process_code {
-	uint32_t pid;
-	struct code_mapping *mappings;
+	struct process_id id;
+	int process; /* as /proc shows it; valid while there are mappings */
+	struct process_mapping *mappings;
 	size_t nr_mappings;
 	struct elf_symbols *jit;
-	uint32_t jit_pid;
+	struct process_id jit_id;
 	uint64_t jit_bytes; /* size of the map when it was read: it only grows */
 };
 
@@ -23,8 +29,15 @@ void process_code_done(struct process_code *code);
 /* To be called once for a batch of stacks: processes change in between. */
 void process_code_forget(struct process_code *code);
 
-/* As code_files_name(), of an address in a process; what has ended has no names. */
-void process_code_name(struct process_code *code, struct code_files *files, uint32_t pid,
-		       uint64_t address, bool exact, struct code_name *ret);
+/* Reads what process_code_name() will need, before the process ends. */
+void process_code_read(struct process_code *code, const struct process_id *id);
+
+/*
+ * As code_files_name(), of an address in a process; what has ended has no names, nor what executes
+ * another program by now.
+ */
+void process_code_name(struct process_code *code, struct code_files *files,
+		       const struct process_id *id, uint64_t address, bool exact,
+		       struct code_name *ret);
 
 #endif

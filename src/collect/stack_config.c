@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what --stacks adds to the BPF object: without it none of its maps exists. */
 #include "collect/collector_private.h"
+#include "collect/features.h"
 
 static int leave_out(const struct truss_bpf *skel)
 {
@@ -22,9 +23,12 @@ int collector_configure_stacks(struct collector *c, const struct collector_optio
 {
 	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
 	struct truss_bpf *skel = c->skel;
+	bool tables = options->stacks && !c->old_kernel && !options->frame_pointers &&
+		      features_have_unwinding();
 	int err = 0;
 
-	bpf_program__set_autoload(skel->progs.list_code, options->stacks && !c->old_kernel);
+	bpf_program__set_autoload(skel->progs.list_code, tables);
+	bpf_program__set_autoload(skel->progs.identify_code, tables);
 	if (!options->stacks)
 		return leave_out(skel);
 	skel->rodata->stacks = true;

@@ -15,6 +15,7 @@
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
@@ -232,10 +233,14 @@ int unwind_tables_publish(struct unwind_tables *t, uint32_t number, const struct
 	return err;
 }
 
-void unwind_tables_ask_again(struct unwind_tables *t, const struct inode_key *key, uint32_t file)
+void unwind_tables_ask_again(struct unwind_tables *t, const struct inode_key *key, uint32_t file,
+			     uint32_t pause_s)
 {
 	struct inode_file value = { .number = file };
 
+	/* Of the current second nobody knows how much is over. */
+	if (pause_s)
+		value.asked = (uint32_t)(clock_mono_ns() / NS_PER_SEC) + 1 + pause_s;
 	bpf_map_update_elem(t->inodes_fd, key, &value, BPF_EXIST);
 }
 

@@ -29,9 +29,9 @@ static inline void unwind_tables_freep(struct unwind_tables **tables)
 int unwind_tables_publish(struct unwind_tables *tables, uint32_t file,
 			  const struct elf_unwind *unwind);
 
-/* Has the programs ask again for the table of a file, when another process has it mapped. */
+/* Has the programs ask again for the table of a file, once its code is seen again after a pause. */
 void unwind_tables_ask_again(struct unwind_tables *tables, const struct inode_key *key,
-			     uint32_t file);
+			     uint32_t file, uint32_t pause_s);
 
 /* Kernel memory of the rows so far. */
 size_t unwind_tables_bytes(const struct unwind_tables *tables);

@@ -51,10 +51,21 @@ static int crc_of_file(int fd, uint32_t *ret)
 	return 0;
 }
 
-static int open_by_build_id(int root_fd, const struct elf_identity *identity)
+/* A regular file that may be believed. */
+static int open_trusted(int root_fd, const char *path, uid_t owner, uint64_t max_bytes)
+{
+	struct stat status;
+	int fd = regular_file_open(root_fd, path, 0, max_bytes, &status);
+
+	if (fd < 0 || regular_file_is_trusted(&status, owner))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+static int open_by_build_id(int root_fd, uid_t owner, const struct elf_identity *identity)
 {
 	char path[sizeof("/usr/lib/debug/.build-id//.debug") + 2 * MAX_BUILD_ID];
-	struct stat status;
 	int len;
 
 	if (identity->nr_build_id < 2)
@@ -63,14 +74,13 @@ static int open_by_build_id(int root_fd, const struct elf_identity *identity)
 	for (size_t i = 1; i < identity->nr_build_id; i++)
 		len += snprintf(path + len, sizeof(path) - len, "%02x", identity->build_id[i]);
 	snprintf(path + len, sizeof(path) - len, ".debug");
-	return regular_file_open(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, &status);
+	return open_trusted(root_fd, path, owner, MAX_DEBUG_FILE_BYTES);
 }
 
-static int open_with_crc(int root_fd, const char *path, uint32_t wanted)
+static int open_with_crc(int root_fd, const char *path, uid_t owner, uint32_t wanted)
 {
-	struct stat status;
 	uint32_t crc = 0;
-	int fd = regular_file_open(root_fd, path, 0, MAX_DEBUGLINK_BYTES, &status);
+	int fd = open_trusted(root_fd, path, owner, MAX_DEBUGLINK_BYTES);
 	int err;
 
 	if (fd < 0)
@@ -82,7 +92,8 @@ static int open_with_crc(int root_fd, const char *path, uint32_t wanted)
 	return err ? err : -ENOENT;
 }
 
-static int open_by_debuglink(int root_fd, const char *path, const struct elf_identity *identity)
+static int open_by_debuglink(int root_fd, const char *path, uid_t owner,
+			     const struct elf_identity *identity)
 {
 	/* Around the directory, which ends in a slash. */
 	static const struct {
@@ -105,16 +116,16 @@ static int open_by_debuglink(int root_fd, const char *path, const struct elf_ide
 		/* A file may name itself. */
 		if (len >= (int)sizeof(candidate) || !strcmp(candidate, path))
 			continue;
-		fd = open_with_crc(root_fd, candidate, identity->debuglink_crc);
+		fd = open_with_crc(root_fd, candidate, owner, identity->debuglink_crc);
 		if (fd >= 0)
 			return fd;
 	}
 	return -ENOENT;
 }
 
-int debug_file_open(int root_fd, const char *path, const struct elf_identity *identity)
+int debug_file_open(int root_fd, const char *path, uid_t owner, const struct elf_identity *identity)
 {
-	int fd = open_by_build_id(root_fd, identity);
+	int fd = open_by_build_id(root_fd, owner, identity);
 
-	return fd >= 0 ? fd : open_by_debuglink(root_fd, path, identity);
+	return fd >= 0 ? fd : open_by_debuglink(root_fd, path, owner, identity);
 }

@@ -6,15 +6,19 @@
 #ifndef BPFTRUSS_DEBUG_FILE_H
 #define BPFTRUSS_DEBUG_FILE_H
 
+#include <sys/types.h>
+
 #include "elf/identity.h"
 
 #define MAX_DEBUG_FILE_BYTES (4ULL << 30)
 
 /*
  * The separate debug file of a file at path (absolute below root_fd, as in /proc/PID/maps; NULL:
- * unknown, by build id only), root_fd being /proc/PID/root opened with O_PATH. Returns a descriptor
+ * unknown, by build id only), root_fd being /proc/PID/root opened with O_PATH. It has to be root's
+ * or of that file's owner: others map the file, too, and arrange what they see. Returns a descriptor
  * of a regular file, -ENOENT, or another error.
  */
-int debug_file_open(int root_fd, const char *path, const struct elf_identity *identity);
+int debug_file_open(int root_fd, const char *path, uid_t owner,
+		    const struct elf_identity *identity);
 
 #endif

@@ -11,7 +11,8 @@
 
 /*
  * root_fd is /proc/PID/root, pid the one in the process's own namespace. A map that neither root
- * nor uid owns is refused: anybody may write to /tmp. Returns a descriptor, or -ENOENT, -EPERM, …
+ * nor uid owns is refused: anybody may write to /tmp. So is one that only root may read: a mount may
+ * have put it there. Returns a descriptor, or -ENOENT, -EPERM, …
  */
 int perf_map_open(int root_fd, pid_t pid, uid_t uid);
 

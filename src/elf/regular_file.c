@@ -32,22 +32,33 @@ static int path_find(int root_fd, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
-		      struct stat *status)
+int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status)
 {
-	int found __cleanup(closep) = path_find(root_fd, path, flags);
 	char self[32];
 	int fd;
 
-	if (found < 0)
-		return found;
-	if (fstat(found, status))
+	if (fstat(found_fd, status))
 		return -errno;
 	if (!S_ISREG(status->st_mode))
 		return -EINVAL;
 	if ((uint64_t)status->st_size > max_bytes)
 		return -EFBIG;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", found);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", found_fd);
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
+		      struct stat *status)
+{
+	int found __cleanup(closep) = path_find(root_fd, path, flags);
+
+	return found < 0 ? found : regular_file_reopen(found, max_bytes, status);
+}
+
+bool regular_file_is_trusted(const struct stat *status, uid_t user)
+{
+	if (status->st_mode & S_IWOTH)
+		return false;
+	return status->st_uid == user || (!status->st_uid && status->st_mode & S_IROTH);
 }

@@ -6,7 +6,9 @@
 #ifndef BPFTRUSS_REGULAR_FILE_H
 #define BPFTRUSS_REGULAR_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct stat;
 
@@ -16,5 +18,14 @@ struct stat;
  */
 int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
 		      struct stat *status);
+
+/* The same of what is there already, opened with O_PATH; that stays open. */
+int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status);
+
+/*
+ * Whether what a file says may be believed of the code of a user: it is his own, or root's and then
+ * no secret. For he may have put any file there that he can see, by a mount of his own.
+ */
+bool regular_file_is_trusted(const struct stat *status, uid_t user);
 
 #endif

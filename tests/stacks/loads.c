@@ -7,9 +7,11 @@
  *                     the same of a library that is mapped where the last such one was; HOW is
  *                     over, again (munmap first), moved (mremap) or protect (mprotect)
  *   jit NAME NUMBER   anonymous code, told to perf by that name
+ *   same NUMBER       the same code again
  *   bare NUMBER       anonymous code that uses the frame pointer for something else
  *   raw PATH OFFSET NUMBER
  *                     code at an offset of a file that need not be one for the linker
+ *   swap PATH OTHER   maps code of a file, and at once that of another one in its place
  *   crowd NUMBER      maps code NUMBER times, each time of another file
  *   walk NUMBER       NUMBER calls below each of those
  *   random NUMBER     NUMBER calls, each below twenty frames that are chosen at random
@@ -101,6 +103,8 @@ static unsigned char *anonymous(const unsigned char *code, size_t bytes)
 	return memcpy(place, code, bytes);
 }
 
+static unsigned char *jit_place;
+
 static NOINLINE void jit_and_call(const char *name, int number)
 {
 	unsigned char *place = anonymous(with_frame, sizeof(with_frame));
@@ -111,6 +115,7 @@ static NOINLINE void jit_and_call(const char *name, int number)
 	map = fopen(path, "a");
 	fprintf(map, "%lx %zx %s\n", (unsigned long)place, sizeof(with_frame), name);
 	fclose(map);
+	jit_place = place;
 	enter((function *)place, number);
 }
 
@@ -124,6 +129,19 @@ static NOINLINE void raw_and_call(const char *path, size_t offset, int number)
 		abort();
 	close(fd);
 	enter((function *)(place + offset), number);
+}
+
+/* No longer than the shorter of the two, so that nothing is left of the first. */
+static void code_swap(const char *path, const char *other)
+{
+	int fd = open(path, O_RDONLY), other_fd = open(other, O_RDONLY);
+	char *place = mmap(NULL, LENGTH, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	if (place == MAP_FAILED || mmap(place, LENGTH, PROT_READ | PROT_EXEC,
+					MAP_PRIVATE | MAP_FIXED, other_fd, 0) != place)
+		abort();
+	close(fd);
+	close(other_fd);
 }
 
 static unsigned char *crowd[MAX_CROWD];
@@ -189,7 +207,7 @@ static void random_calls(int number)
 
 static NOINLINE void follow(const char *line)
 {
-	char word[16], path[4096], name[64];
+	char word[16], path[4096], other[4096], name[64];
 	size_t offset;
 	int number;
 
@@ -199,8 +217,12 @@ static NOINLINE void follow(const char *line)
 		enter((function *)dlsym(library, name), number);
 	else if (sscanf(line, "jit %63s %d", name, &number) == 2)
 		jit_and_call(name, number);
+	else if (sscanf(line, "same %d", &number) == 1)
+		enter((function *)jit_place, number);
 	else if (sscanf(line, "bare %d", &number) == 1)
 		enter((function *)anonymous(bare, sizeof(bare)), number);
+	else if (sscanf(line, "swap %4095s %4095s", path, other) == 2)
+		code_swap(path, other);
 	else if (sscanf(line, "crowd %d", &number) == 1)
 		crowd_make(number);
 	else if (sscanf(line, "walk %d", &number) == 1)
@@ -217,7 +239,7 @@ static NOINLINE void follow(const char *line)
 
 int main(void)
 {
-	char line[5000];
+	char line[10000];
 
 	puts("ready");
 	fflush(stdout);

@@ -88,21 +88,21 @@ static void test_build_id(void **state)
 
 	(void)state;
 	root_init(&root);
-	assert_int_equal(debug_file_open(root.fd, "/app/x", &identity), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, "/app/x", getuid(), &identity), -ENOENT);
 	root_write(&root, BUILD_ID_PATH, "by id");
-	assert_text(debug_file_open(root.fd, "/app/x", &identity), "by id");
-	assert_text(debug_file_open(root.fd, NULL, &identity), "by id");
+	assert_text(debug_file_open(root.fd, "/app/x", getuid(), &identity), "by id");
+	assert_text(debug_file_open(root.fd, NULL, getuid(), &identity), "by id");
 
 	/* Packages put a link there; where it leads to is below the root. */
 	root_remove(&root, BUILD_ID_PATH);
 	root_write(&root, "/usr/lib/debug/app/x.debug", "by link");
 	assert_int_equal(symlink("/usr/lib/debug/app/x.debug", root_path(&root, BUILD_ID_PATH)), 0);
-	assert_text(debug_file_open(root.fd, NULL, &identity), "by link");
+	assert_text(debug_file_open(root.fd, NULL, getuid(), &identity), "by link");
 	root_remove(&root, BUILD_ID_PATH);
 	assert_int_equal(symlink("../../../../../../../../../../etc/passwd",
 				 root_path(&root, BUILD_ID_PATH)),
 			 0);
-	assert_true(debug_file_open(root.fd, NULL, &identity) < 0);
+	assert_true(debug_file_open(root.fd, NULL, getuid(), &identity) < 0);
 }
 
 static void test_no_regular_file(void **state)
@@ -114,7 +114,7 @@ static void test_no_regular_file(void **state)
 	(void)state;
 	root_init(&root);
 	assert_int_equal(mkfifo(root_path(&root, BUILD_ID_PATH), 0644), 0);
-	assert_true(debug_file_open(root.fd, NULL, &identity) < 0);
+	assert_true(debug_file_open(root.fd, NULL, getuid(), &identity) < 0);
 	assert_int_equal(regular_file_open(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
 	assert_int_equal(regular_file_open(root.fd, "/app", 0, 100, &status), -EINVAL);
 	root_write(&root, "/app/long", "12345");
@@ -136,16 +136,39 @@ static void test_debuglink(void **state)
 	(void)state;
 	root_init(&root);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		assert_int_equal(debug_file_open(root.fd, "/app/x", &identity), -ENOENT);
+		assert_int_equal(debug_file_open(root.fd, "/app/x", getuid(), &identity), -ENOENT);
 		root_write(&root, places[i], "123456789");
-		assert_text(debug_file_open(root.fd, "/app/x", &identity), "123456789");
+		assert_text(debug_file_open(root.fd, "/app/x", getuid(), &identity), "123456789");
 		/* It may be an old one, and another place have the right one. */
 		root_write(&root, places[i], "12345678");
 	}
-	assert_int_equal(debug_file_open(root.fd, NULL, &identity), -ENOENT);
-	assert_int_equal(debug_file_open(root.fd, "app/x", &identity), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, NULL, getuid(), &identity), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, "app/x", getuid(), &identity), -ENOENT);
 	root_write(&root, "/app/x.debug", "123456789");
-	assert_int_equal(debug_file_open(root.fd, "/app/x.debug", &identity), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, "/app/x.debug", getuid(), &identity), -ENOENT);
+}
+
+static void test_debug_file_of_another(void **state)
+{
+	const struct elf_identity by_id = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
+	const struct elf_identity by_link = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
+	__cleanup(root_done) struct root root;
+
+	(void)state;
+	if (getuid())
+		skip(); /* files of several users are needed */
+	root_init(&root);
+	root_write(&root, BUILD_ID_PATH, "123456789");
+	root_write(&root, "/app/x.debug", "123456789");
+	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_id), "123456789");
+	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_link), "123456789");
+	assert_int_equal(chown(root_path(&root, BUILD_ID_PATH), 1000, 1000), 0);
+	assert_int_equal(chown(root_path(&root, "/app/x.debug"), 1000, 1000), 0);
+	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_id), "123456789");
+	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_link), "123456789");
+	assert_int_equal(debug_file_open(root.fd, "/app/x", 0, &by_id), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, "/app/x", 0, &by_link), -ENOENT);
+	assert_int_equal(debug_file_open(root.fd, "/app/x", 1001, &by_link), -ENOENT);
 }
 
 /* --- perf maps -------------------------------------------------------------------------------- */
@@ -164,7 +187,14 @@ static void test_perf_map_open(void **state)
 		assert_int_equal(chown(root_path(&root, "/tmp/perf-7.map"), 1001, 1001), 0);
 		assert_int_equal(perf_map_open(root.fd, 7, 1000), -EPERM);
 		assert_text(perf_map_open(root.fd, 7, 1001), "map");
+		/* Root's own, which others may have mounted there. */
+		assert_int_equal(chown(root_path(&root, "/tmp/perf-7.map"), 0, 0), 0);
+		assert_int_equal(chmod(root_path(&root, "/tmp/perf-7.map"), 0600), 0);
+		assert_int_equal(perf_map_open(root.fd, 7, 1000), -EPERM);
+		assert_text(perf_map_open(root.fd, 7, 0), "map");
 	}
+	assert_int_equal(chmod(root_path(&root, "/tmp/perf-7.map"), 0666), 0);
+	assert_int_equal(perf_map_open(root.fd, 7, getuid()), -EPERM);
 	root_remove(&root, "/tmp/perf-7.map");
 	root_write(&root, "/app/secret", "secret");
 	assert_int_equal(symlink("/app/secret", root_path(&root, "/tmp/perf-7.map")), 0);
@@ -174,9 +204,8 @@ static void test_perf_map_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_no_regular_file),
-		cmocka_unit_test(test_debuglink),
+		cmocka_unit_test(test_build_id),      cmocka_unit_test(test_no_regular_file),
+		cmocka_unit_test(test_debuglink),     cmocka_unit_test(test_debug_file_of_another),
 		cmocka_unit_test(test_perf_map_open),
 	};
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the mapping that is asked about, for a moment, and the asking. */
+#include "collect/code_identity.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "bpftruss/abi.h"
+#include "truss.skel.h"
+
+#include "collect/process_maps.h"
+
+void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)
+{
+	identity->program = bpf_program__fd(skel->progs.identify_code);
+	identity->answer = skel->data_identified->identified.key;
+}
+
+/* The program runs as this process: it looks at the same list of mappings as for all others. */
+static int program_ask(const struct code_identity *identity, const void *place,
+		       struct inode_key *ret)
+{
+	uint64_t address = (uintptr_t)place;
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &address, .ctx_size_in = sizeof(address));
+	int err = bpf_prog_test_run_opts(identity->program, &run);
+
+	if (err)
+		return err;
+	if (!run.retval)
+		return -EAGAIN;
+	memcpy(ret, identity->answer, sizeof(*ret));
+	return 0;
+}
+
+static int maps_ask(const struct stat *status, const void *place, struct inode_key *ret)
+{
+	struct code_mapping mapping;
+
+	if (!process_maps_find_own((uintptr_t)place, &mapping))
+		return -ENOENT;
+	*ret = (struct inode_key){
+		.dev = mapping.dev,
+		.ino = mapping.ino,
+		.mtime_s = status->st_mtim.tv_sec,
+		.mtime_ns = status->st_mtim.tv_nsec,
+	};
+	return 0;
+}
+
+int code_identity_read(const struct code_identity *identity, int fd, struct inode_key *ret)
+{
+	struct stat status;
+	size_t bytes;
+	void *place;
+	int err;
+
+	if (fstat(fd, &status))
+		return -errno;
+	/* A block is a huge page where there are no smaller ones. */
+	bytes = (size_t)status.st_blksize;
+	place = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	if (place == MAP_FAILED)
+		return -errno;
+	if (identity->program >= 0)
+		err = program_ask(identity, place, ret);
+	else
+		err = maps_ask(&status, place, ret);
+	munmap(place, bytes);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which file is this, as the programs know files? What is opened through /proc may be another one
+ * than was mapped when a program saw it, and stat() numbers some file systems in its own way: so
+ * the file is mapped here, and the question asked of that mapping.
+ */
+#ifndef BPFTRUSS_CODE_IDENTITY_H
+#define BPFTRUSS_CODE_IDENTITY_H
+
+#include "bpftruss/stack_abi.h"
+
+struct truss_bpf;
+
+struct code_identity {
+	int program;        /* that answers; -1: this kernel has no tables, nor keys */
+	const void *answer; /* where it does */
+};
+
+/* The object must be loaded; it is borrowed. */
+void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel);
+
+/*
+ * The key of a regular file. Where no program gives keys it is made of what /proc says of mappings.
+ * 0 or -errno.
+ */
+int code_identity_read(const struct code_identity *identity, int fd, struct inode_key *ret);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Owns the way from a mapping to a file. Whoever runs the process may change the mapping at any
+ * moment: so all that is said of the file is read from one descriptor.
+ */
+#include "collect/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "elf/regular_file.h"
+
+int process_open(uint32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+}
+
+void mapped_file_done(struct mapped_file *file)
+{
+	closep(&file->fd);
+	closep(&file->root);
+	free(file->path);
+	*file = (struct mapped_file){ .fd = -1, .root = -1 };
+}
+
+/* Without what the kernel adds to the path of a file that is gone. */
+static char *file_path(int fd)
+{
+	static const char gone[] = " (deleted)";
+	char link[32], path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length <= 0)
+		return NULL;
+	path[length] = 0;
+	if ((size_t)length > strlen(gone) && !strcmp(path + length - strlen(gone), gone))
+		path[length - (ssize_t)strlen(gone)] = 0;
+	return strdup(path);
+}
+
+/* Who has a user namespace of his own may have arranged all that his process sees. */
+static bool process_is_of_our_users(int process)
+{
+	struct stat theirs, ours;
+
+	return !fstatat(process, "ns/user", &theirs, 0) && !stat("/proc/self/ns/user", &ours) &&
+	       theirs.st_ino == ours.st_ino;
+}
+
+/*
+ * Where the debug file is looked for: as the process sees it, unless the file is root's and what is
+ * seen is not.
+ */
+static int root_open(int process, uid_t owner)
+{
+	int root = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
+
+	/* In this order: there is no way back from a namespace to ours. */
+	if (root < 0 || owner || process_is_of_our_users(process))
+		return root;
+	close(root);
+	return open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+}
+
+static int mapping_find(int process, uint64_t start, uint64_t end)
+{
+	char link[64];
+	int fd;
+
+	snprintf(link, sizeof(link), "map_files/%lx-%lx", start, end);
+	fd = openat(process, link, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* All that can be said of what cannot be opened: a FUSE of another user answers no more. */
+static int device_read(int found, struct inode_key *ret)
+{
+	struct statx status;
+
+	if (statx(found, "", AT_EMPTY_PATH, 0, &status))
+		return -errno;
+	*ret = (struct inode_key){ .dev = status.stx_dev_major << 20 | status.stx_dev_minor };
+	return 0;
+}
+
+static int file_read(const struct code_identity *identity, int process, struct mapped_file *file)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st))
+		return -errno;
+	file->path = file_path(file->fd);
+	file->written = st.st_mtim;
+	file->owner = st.st_uid;
+	file->root = root_open(process, st.st_uid);
+	return code_identity_read(identity, file->fd, &file->key);
+}
+
+int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
+		     uint64_t end, struct mapped_file *ret)
+{
+	struct mapped_file file __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	int found __cleanup(closep) = mapping_find(process, start, end);
+	struct stat st;
+	int err;
+
+	if (found < 0)
+		return found;
+	file.fd = regular_file_reopen(found, UINT64_MAX, &st);
+	if (file.fd == -EMFILE || file.fd == -ENFILE)
+		return file.fd;
+	err = file.fd < 0 ? device_read(found, &file.key) : file_read(identity, process, &file);
+	if (err)
+		return err;
+	*ret = file;
+	file = (struct mapped_file){ .fd = -1, .root = -1 };
+	return 0;
+}

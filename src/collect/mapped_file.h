@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opens the file that a process has mapped at some place, and says which one it really is. */
+#ifndef BPFTRUSS_MAPPED_FILE_H
+#define BPFTRUSS_MAPPED_FILE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "collect/code_identity.h"
+
+struct mapped_file {
+	int fd; /* negative: cannot be read */
+	struct inode_key key;
+	char *path;              /* NULL: longer than the kernel can say */
+	struct timespec written; /* its mtime */
+	int root;                /* below which its debug file may be looked for; -1: nowhere */
+	unsigned int owner;      /* of the file: he may name its functions, and so may root */
+};
+
+/* A process that is a descriptor cannot become another one, as its number can. -1: there is none. */
+int process_open(uint32_t pid);
+
+/*
+ * 0 or -errno: nothing is mapped there any more, or there is no descriptor left. Of what is no
+ * regular file, or must not be read, the key has only the device, and the descriptor is negative.
+ * Nothing is waited for and no device touched.
+ */
+int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
+		     uint64_t end, struct mapped_file *ret);
+
+void mapped_file_done(struct mapped_file *file);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Owns the format of /proc/PID/maps. */
+#include "collect/process_maps.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool line_parse(const char *line, struct code_mapping *ret)
+{
+	unsigned int major, minor;
+	char exec;
+
+	if (sscanf(line, "%lx-%lx %*c%*c%c%*c %lx %x:%x %lu", &ret->start, &ret->end, &exec,
+		   &ret->offset, &major, &minor, &ret->ino) != 7)
+		return false;
+	ret->dev = major << 20 | minor;
+	ret->exec = exec == 'x';
+	return true;
+}
+
+/* A path full of newlines, which are escaped, is longer than a buffer; its end is no line. */
+static void line_end(FILE *maps, const char *line)
+{
+	int byte = strchr(line, '\n') ? '\n' : 0;
+
+	while (byte != '\n' && byte != EOF)
+		byte = getc(maps);
+}
+
+bool process_maps_next(FILE *maps, struct code_mapping *ret)
+{
+	char line[PATH_MAX + 128];
+
+	while (fgets(line, sizeof(line), maps)) {
+		line_end(maps, line);
+		if (line_parse(line, ret))
+			return true;
+	}
+	return false;
+}
+
+bool process_maps_find_own(uint64_t start, struct code_mapping *ret)
+{
+	FILE *maps __cleanup(fclosep) = fopen("/proc/self/maps", "re");
+
+	while (maps && process_maps_next(maps, ret)) {
+		if (ret->start == start)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Stacks of one user's processes while another one's would like to name them: what a user may write,
+map or mount never says what the code of others is called, nor how it unwinds.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from harness import Process, until
+from stacks import Loads, fixture, stack_text, symbols
+
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
+def sh(command, *values):
+    return subprocess.run(command % values, shell=True, capture_output=True).returncode == 0
+
+
+def nothing(top):
+    return top
+
+
+def mount_tmpfs(top):
+    assert sh("mount -t tmpfs -o mode=755 none %s", top)
+    return top
+
+
+def mount_overlay(top):
+    """Files of both layers, on another file system than the folder they seem to be in."""
+    for name in ("lower", "upper", "work", "both"):
+        os.mkdir(os.path.join(top, name))
+    copy("alpha.so", os.path.join(top, "lower/victim.so"))
+    options = "lowerdir=lower,upperdir=upper,workdir=work"
+    assert sh("cd %s && mount -t overlay none -o %s both", top, options)
+    return os.path.join(top, "both")
+
+
+def mount_btrfs(top):
+    """A subvolume, which has a device number that the kernel itself does not use."""
+    image, top = os.path.join(top, "image"), os.path.join(top, "mounted")
+    os.mkdir(top)
+    if not sh("truncate -s 128M %s && mkfs.btrfs -q %s && mount -o loop %s %s", image, image, image, top):
+        pytest.skip("no btrfs can be made here (package btrfs-progs, loop devices)")
+    assert sh("chmod 755 %s && btrfs subvolume create %s/sub", top, top)
+    return os.path.join(top, "sub")
+
+
+@pytest.fixture(params=[nothing, mount_tmpfs, mount_overlay, mount_btrfs])
+def folder(request):
+    """A folder that every user may look into, on several file systems."""
+    top = tempfile.mkdtemp(prefix="bpftruss-")
+    os.chmod(top, 0o755)
+    yield request.param(top)
+    for mounted in ("both", "mounted", "."):
+        sh("cd / && mountpoint -q %s/%s && umount %s/%s", top, mounted, top, mounted)
+    shutil.rmtree(top)
+
+
+def copy(name, path):
+    shutil.copy(fixture(name), path)
+    return path
+
+
+def build_id(path):
+    text = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
+    return re.search("Build ID: (.*)", text).group(1)
+
+
+def names_below_probe(report, pid):
+    """[(name and module of the function that was called, how the stack ends, calls)]"""
+    found = []
+    for row in report.select("getppid", pid=pid):
+        for stack in row["stacks"]:
+            assert symbols(stack)[:2] == ["getppid", "probe"], stack_text(stack)
+            frame = stack["frames"][2]
+            found.append((frame["symbol"], frame["module"], stack["end"], stack["calls"]))
+    return found
+
+
+def attack(live, victim, evil, *options):
+    """
+    A user's process maps a file that bpftruss does not know, and has another one in its place when
+    bpftruss comes to look; then root's process runs code of that first file.
+    """
+    attacker, target = live.add(Loads, **NOBODY), live.add(Loads)
+    bpftruss = live.attach([attacker.pid, target.pid], "--stacks", *options)
+    bpftruss.signal(signal.SIGSTOP)
+    attacker.do("swap %s %s", victim, evil)
+    bpftruss.signal(signal.SIGCONT)
+    time.sleep(0.5)
+    target.do("raw %s 4096 100", victim)
+    time.sleep(0.5)
+    target.do("raw %s 4096 10", victim)
+    target.finish()
+    attacker.finish()
+    return names_below_probe(bpftruss.report(), target.pid)
+
+
+def must_be_of_alpha(found):
+    """Never what beta.so says; and in the end all is known."""
+    for symbol, module, end, _ in found:
+        assert (symbol, module) in ((None, None), ("alpha_one", "victim.so")), found
+        assert end in ("complete", "table_pending"), found
+    whole = sum(calls for symbol, _, end, calls in found if (symbol, end) == ("alpha_one", "complete"))
+    assert whole >= 10, found
+
+
+def test_a_mapping_that_was_swapped_names_nothing(folder, live):
+    victim, evil = os.path.join(folder, "victim.so"), os.path.join(folder, "evil.so")
+    if not os.path.exists(victim):
+        copy("alpha.so", victim)
+    copy("beta.so", evil)
+    must_be_of_alpha(attack(live, victim, evil))
+
+
+UNSHARE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+
+
+def needs_user_namespaces():
+    if subprocess.run(UNSHARE + ["true"], **NOBODY, capture_output=True).returncode:
+        pytest.skip("users have no namespaces of their own here")
+
+
+class Arranged(Loads):
+    """The same in a user's own mount namespace, in which anything may lie in root's folders."""
+
+    def __init__(self, directory, script):
+        argv = UNSHARE + ["%s && exec %s" % (script, fixture("loads"))]
+        Process.__init__(self, directory, argv, stdin=subprocess.PIPE, **NOBODY)
+        self.lines = 1
+        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may look into."""
+    path = tempfile.mkdtemp(prefix="bpftruss-")
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live):
+    """It has the library's build id, and lies where debug files are in the user's namespace."""
+    needs_user_namespaces()
+    victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
+    evil = copy("beta.so", os.path.join(open_folder, "evil.debug"))
+    subprocess.run(["strip", "--strip-all", victim], check=True)
+    wanted, given = build_id(victim), build_id(evil)
+    with open(evil, "r+b") as file:
+        data = file.read().replace(bytes.fromhex(given), bytes.fromhex(wanted))
+        file.seek(0)
+        file.write(data)
+    assert build_id(evil) == wanted
+    folder = "/usr/lib/debug/.build-id/" + wanted[:2]
+    script = "mount -t tmpfs none /usr/lib/debug && mkdir -p %s && cp %s %s/%s.debug" % (
+        folder,
+        evil,
+        folder,
+        wanted[2:],
+    )
+    attacker, target = live.add(Arranged, script), live.add(Loads)
+    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
+    attacker.do("raw %s 4096 10", victim)
+    time.sleep(0.5)
+    target.do("raw %s 4096 100", victim)
+    target.finish()
+    # As long as its namespace is there.
+    found = names_below_probe(bpftruss.interrupt(), target.pid)
+    assert found == [("alpha_one", "victim.so", "complete", 100)]
+
+
+@pytest.mark.parametrize("mode, name", [(0o600, None), (0o644, "made_up")])
+def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, mode, name):
+    """A mount of his own can put any file there, and its lines would be shown."""
+    program = live.add(Loads, **NOBODY)
+    path = "/tmp/perf-%d.map" % program.pid
+    program.do("jit made_up 1")
+    os.chown(path, 0, 0)
+    os.chmod(path, mode)
+    bpftruss = live.attach(program.pid, "--stacks")
+    program.do("same 10")
+    time.sleep(0.5)
+    program.finish()
+    os.unlink(path)
+    assert [each[0] for each in names_below_probe(bpftruss.report(), program.pid)] == [name]
+
+
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
+
+
+class Placed(Loads):
+    """The same with its memory always at the same addresses."""
+
+    def __init__(self, directory):
+        argv = ["setarch", "-R", fixture("loads")]
+        Process.__init__(self, directory, argv, stdin=subprocess.PIPE)
+        self.lines = 1
+        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+
+
+def with_pid(live, pid):
+    """Another one with the pid of one that has ended."""
+    if not os.path.exists(LAST_PID):
+        pytest.skip("this kernel does not let go back to a pid")
+    for _ in range(100):
+        with open(LAST_PID, "w") as file:
+            file.write(str(pid - 1))
+        program = live.add(Placed)
+        if program.pid == pid:
+            return program
+        program.close()
+    pytest.skip("pids are taken too fast here")
+
+
+def test_who_has_the_pid_of_another_does_not_name_its_code(live):
+    """Code of a JIT is named as soon as bpftruss hears of it, and that may be late."""
+    program = live.add(Placed)
+    bpftruss = live.attach(program.pid, "--stacks")
+    bpftruss.signal(signal.SIGSTOP)
+    program.do("jit first 10")
+    program.finish()
+    path = "/tmp/perf-%d.map" % program.pid
+    os.unlink(path)
+    other = with_pid(live, program.pid)
+    other.do("jit second 1")
+    bpftruss.signal(signal.SIGCONT)
+    found = names_below_probe(bpftruss.report(), program.pid)
+    other.finish()
+    os.unlink(path)
+    assert found == [(None, None, "complete", 10)]
