@@ -12,6 +12,7 @@ static unsigned int status_of(int err)
 {
 	switch (err) {
 	case -EINVAL:
+	case -E2BIG: /* the answer would be */
 		return 400;
 	case -ENOENT:
 		return 404;

@@ -133,11 +133,14 @@ static size_t count_steps(const struct span *span)
 	return count;
 }
 
+/* 73 years: sums of it and the times of clocks do not overflow. */
+#define MAX_STEP_NS (INT64_MAX / 4)
+
 /* What is not said is the first and the last there is; steps then begin at round times. */
 static int set_bounds(struct span *span)
 {
 	const struct history_question *question = span->question;
-	int64_t last_ns = INT64_MIN, step_ns = (int64_t)question->step_ns, first_ns;
+	int64_t last_ns = INT64_MIN, step_ns = (int64_t)question->step_ns, first_ns, span_ns;
 
 	span->first_ns = INT64_MAX;
 	for (size_t i = 0; i < span->list.count; i++) {
@@ -148,7 +151,7 @@ static int set_bounds(struct span *span)
 		span->first_ns = start_ns < span->first_ns ? start_ns : span->first_ns;
 		last_ns = interval->end_ns > last_ns ? interval->end_ns : last_ns;
 	}
-	if (step_ns < 0)
+	if (question->step_ns > MAX_STEP_NS)
 		return span_refuse(span, EINVAL, "a step of that length is too long");
 	first_ns = span->first_ns;
 	if (step_ns && !question->from_ns && span->list.count)
@@ -161,8 +164,10 @@ static int set_bounds(struct span *span)
 		span->nr_steps = 0;
 		return 0;
 	}
-	span->step_ns = step_ns ?: span->to_ns - span->from_ns;
-	if ((span->to_ns - span->from_ns - 1) / span->step_ns >= TIMELINE_MAX_STEPS)
+	if (__builtin_sub_overflow(span->to_ns, span->from_ns, &span_ns))
+		return span_refuse(span, EINVAL, "a span of that length is too long");
+	span->step_ns = step_ns ?: span_ns;
+	if ((span_ns - 1) / span->step_ns >= TIMELINE_MAX_STEPS)
 		return span_refuse(span, E2BIG,
 				   "more than 10000 steps: take longer steps or a shorter span");
 	span->nr_steps = count_steps(span);

@@ -467,6 +467,13 @@ static void test_questions_without_answer(void **state)
 	append_must(history, interval);
 	assert_int_equal(history_ask(history, &question, &timeline, &d), -E2BIG);
 	assert_non_null(strstr(d.text, "10000"));
+	question.step_ns = INT64_MAX;
+	assert_int_equal(history_ask(history, &question, &timeline, &d), -EINVAL);
+	assert_non_null(strstr(d.text, "too long"));
+	question.step_ns = 50 * 365 * DAY;
+	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
+	assert_int_equal(timeline.nr_steps, 1);
+	timeline_done(&timeline);
 	ask_must(history, NEW_YEAR + DAY, NEW_YEAR + 2 * DAY, 0, &timeline);
 	assert_int_equal(timeline.nr_steps, 1);
 	assert_null(timeline.steps[0].sum);
