@@ -151,15 +151,6 @@ int ask_add_span(struct ipc_target *target, const struct ask_options *o, struct 
 	return 0;
 }
 
-bool ask_is_baseline_name(const char *text)
-{
-	size_t length = strlen(text);
-
-	return length >= 1 && length <= 64 && text[0] != '.' &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-		       length;
-}
-
 int ask(const struct ask_options *o, enum ipc_method method, struct ipc_target *target,
 	struct ipc_reply *ret, struct diag *d)
 {

@@ -45,9 +45,6 @@ int ask_refuse_words(const char *verb, int nr_words, char **words, struct diag *
 
 const char *ask_socket(const struct ask_options *options);
 
-/* What the history takes as a name; asked for by the verbs, so that a path is no other request. */
-bool ask_is_baseline_name(const char *text);
-
 /* Adds the targets as parameters. */
 void ask_add_targets(struct ipc_target *target, const struct ask_options *options);
 

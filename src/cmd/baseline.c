@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "report/status.h"
+#include "store/history.h"
 
 static int set_json(void *options, const char *arg, struct diag *d)
 {
@@ -116,23 +116,6 @@ static const struct action {
 	{ "rm", true, run_remove },
 };
 
-/* What the history takes, so that a path does not become another request, and compare can name. */
-static int check_name(const char *name, struct diag *d)
-{
-	uint64_t span_ns;
-
-	if (!strcmp(name, "now") || span_is(name) || !duration_parse("", name, &span_ns, NULL))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"\"%.100s\" is no name for a baseline: it means a time to compare",
-				name);
-	if (ask_is_baseline_name(name))
-		return 0;
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"\"%.100s\" is no name for a baseline: up to 64 letters, digits, '.', '-' "
-			"and '_', and no '.' in front",
-			name);
-}
-
 static int run(const struct ask_options *o, int argc, char **argv, struct diag *d)
 {
 	for (size_t i = 0; argc && i < ARRAY_SIZE(actions); i++) {
@@ -143,7 +126,7 @@ static int run(const struct ask_options *o, int argc, char **argv, struct diag *
 		if (argc != 1 + action->named)
 			return diag_set(d, DIAG_USAGE, EINVAL, "baseline %s: %s", action->name,
 					action->named ? "give one name" : "takes no name");
-		if (action->named && check_name(argv[1], d))
+		if (action->named && baseline_check_name(argv[1], d))
 			return -EINVAL;
 		return action->run(o, argv[1], d);
 	}

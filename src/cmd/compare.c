@@ -16,6 +16,7 @@
 #include "cmd/output.h"
 #include "model/filter.h"
 #include "model/query.h"
+#include "store/history.h"
 
 /* What "now" is: long enough to have some calls in it. */
 #define NOW_NS (60 * NS_PER_SEC)
@@ -79,7 +80,7 @@ static int target_baseline(const char *name, struct ipc_target *target, struct d
 {
 	char path[256];
 
-	if (!ask_is_baseline_name(name))
+	if (!baseline_name_is_valid(name))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"compare: \"%.200s\" is neither a file that is there, nor a span, "
 				"nor the name of a baseline",

@@ -129,8 +129,10 @@ void answer_save(struct service *s, const struct ipc_request *request, struct ip
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	struct diag d;
-	int err = service_ask_history(s, request, &timeline, &d);
+	int err = baseline_check_name(baseline_of(request), &d);
 
+	if (!err)
+		err = service_ask_history(s, request, &timeline, &d);
 	if (!err && !timeline.nr_steps)
 		err = diag_set(&d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
 	if (!err)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/moment.h"
 #include "store/checksum.h"
 #include "store/content.h"
 #include "store/history_private.h"
@@ -42,7 +43,8 @@ static void rows_done(struct baseline_rows *rows)
 	*rows = (struct baseline_rows){ 0 };
 }
 
-static bool name_is_valid(const char *name)
+/* Older versions took some that are no names any more: those can still be read. */
+static bool name_is_plain(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -80,7 +82,7 @@ static int row_read(sqlite3_stmt *columns, struct baseline_row *row)
 	}
 	if (!err &&
 	    ((uint64_t)sqlite3_column_int64(columns, NR_NUMBER + NR_TEXT) != row_checksum(row) ||
-	     !name_is_valid(row->texts[0])))
+	     !name_is_plain(row->texts[0])))
 		err = -EBADMSG;
 	if (err)
 		row_free(row);
@@ -244,13 +246,24 @@ static bool step_has_calls(const struct timeline_step *step)
 	return false;
 }
 
-static int check_name(const char *name, struct diag *d)
+bool baseline_name_is_valid(const char *name)
 {
-	if (name_is_valid(name))
+	return name_is_plain(name) && *name != '.';
+}
+
+int baseline_check_name(const char *name, struct diag *d)
+{
+	uint64_t span_ns;
+
+	if (!strcmp(name, "now") || span_is(name) || !duration_parse("", name, &span_ns, NULL))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"\"%.100s\" is no name for a baseline: it means a time to compare",
+				name);
+	if (baseline_name_is_valid(name))
 		return 0;
 	return diag_set(d, DIAG_USAGE, EINVAL,
-			"\"%.100s\" cannot name a baseline: use letters, digits, dots, dashes and "
-			"underscores, at most 64",
+			"\"%.100s\" is no name for a baseline: up to 64 letters, digits, '.', '-' "
+			"and '_', and no '.' in front",
 			name);
 }
 
@@ -258,7 +271,7 @@ int baseline_save(struct history *history, const char *name, const struct timeli
 		  bool replace, struct diag *d)
 {
 	struct save save = { name, step, replace, false };
-	int err = check_name(name, d);
+	int err = baseline_check_name(name, d);
 
 	if (err)
 		return err;

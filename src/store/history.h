@@ -102,6 +102,12 @@ struct history_question {
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d);
 
+/* Letters, digits, '.', '-' and '_', no '.' in front: in a path it is no other request. */
+bool baseline_name_is_valid(const char *name);
+
+/* Whether a new one may have that name: it must not mean a time, too. 0, or -EINVAL with d filled. */
+int baseline_check_name(const char *name, struct diag *d);
+
 /* -EEXIST unless replace is set; -ENODATA when nothing was counted in it. */
 int baseline_save(struct history *history, const char *name, const struct timeline_step *step,
 		  bool replace, struct diag *d);

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from urllib.parse import unquote
 
 import pytest
 
@@ -229,6 +230,8 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(daemon, options, sentenc
         ("/v1/snapshot?from=1&since=1", 400),
         ("/v1/snapshot?from=1&step=1", 400),
         ("/v1/status?x=1", 400),
+        ("/v1/history?from=1&to=10002&step=1", 400),
+        ("/v1/history?step=9223372036854775807&from=0&to=0", 400),
         ("/v1/baselines/none?pid=1", 400),
         ("/v1/baselines/none", 404),
     ],
@@ -238,6 +241,14 @@ def test_bad_requests_have_their_status_and_a_sentence(daemon, target, status):
     assert got == status
     assert headers["Content-Type"].startswith("application/json")
     assert json.loads(body)["error"]
+
+
+def test_a_name_that_the_client_refuses_is_refused_by_the_daemon(daemon):
+    for name in ("..", ".", ".x", "%2e%2e", "now", "1h", "x..y", "a%20b"):
+        got, _, body = daemon.request("/v1/baselines/" + name, "PUT")
+        assert got == 400 and "is no name for a baseline" in json.loads(body)["error"], name
+        said = run("baseline", "save", unquote(name), "--socket", daemon.socket)
+        assert said.returncode == 2 and "is no name for a baseline" in said.stderr, name
 
 
 def test_other_methods_are_refused(daemon):

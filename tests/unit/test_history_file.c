@@ -141,6 +141,8 @@ static void test_migration(void **state)
 static void test_baselines(void **state)
 {
 	const struct history_options options = { .keep_ns = { MINUTE, MINUTE, MINUTE } };
+	/* Another path, or a time. */
+	static const char *const no_names[] = { ".", "..", ".hidden", "now", "10m", "1..2" };
 	struct history_state opened;
 	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
 	struct host host = host_make(16);
@@ -162,6 +164,9 @@ static void test_baselines(void **state)
 	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], true, &d), 0);
 	assert_int_equal(baseline_save(history, "other", &timeline.steps[0], false, &d), 0);
 	assert_int_equal(baseline_save(history, "../x", &timeline.steps[0], false, &d), -EINVAL);
+	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++)
+		assert_int_equal(baseline_save(history, no_names[i], &timeline.steps[0], false, &d),
+				 -EINVAL);
 	assert_int_equal(baseline_save(history, "", &timeline.steps[0], false, &d), -EINVAL);
 	assert_int_equal(baseline_save(history, "none", &nothing, false, &d), -ENODATA);
 	timeline_done(&timeline);
