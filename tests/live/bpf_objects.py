@@ -31,6 +31,13 @@ def listed(kind):
     return json.loads(output.stdout)
 
 
+def map_keys(number):
+    """The keys that are in a map, as tuples of bytes."""
+    argv = ["bpftool", "-j", "map", "dump", "id", str(number)]
+    output = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
+    return {tuple(entry["key"]) for entry in json.loads(output.stdout)}
+
+
 def in_kernel(kind):
     return {each["id"] for each in listed(kind)}
 

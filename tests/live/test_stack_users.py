@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from bpf_objects import held, listed, map_keys, need_bpftool
 from harness import Process, until
 from stacks import Loads, fixture, stack_text, symbols
 
@@ -192,6 +193,29 @@ def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, mode, name):
     program.finish()
     os.unlink(path)
     assert [each[0] for each in names_below_probe(bpftruss.report(), program.pid)] == [name]
+
+
+def ids_of_stacks(bpftruss):
+    """What the programs of one bpftruss call the stacks that they have sent."""
+    (number,) = [
+        each["id"]
+        for each in listed("map")
+        if each.get("name") == "stacks_sent" and each["id"] in held(str(bpftruss.pid))["map"]
+    ]
+    return map_keys(number)
+
+
+def test_nobody_can_tell_which_stacks_have_the_same_id(live, monkeypatch):
+    """Who could would have his calls counted as those of others: each collector has its own ids."""
+    need_bpftool()
+    monkeypatch.setenv("BPFTRUSS_FRAME_POINTERS", "1")  # addresses, the same for both
+    program = live.add(Loads)
+    both = [live.attach(program.pid, "--stacks") for _ in range(2)]
+    program.do("raw %s 4096 10", fixture("alpha.so"))
+    first, second = [ids_of_stacks(bpftruss) for bpftruss in both]
+    program.finish()
+    assert len(first) > 1 and len(second) > 1
+    assert not first & second
 
 
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
