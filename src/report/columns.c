@@ -47,7 +47,7 @@ static bool comm_text(const struct column_scope *scope, const struct group *grou
 {
 	(void)scope;
 	if (group->process)
-		text_escape_visible(group->process->comm, PROCESS_COMM_SIZE, buf);
+		process_label(group->process, buf);
 	else
 		snprintf(buf, COLUMN_TEXT_MAX, "[overflow]");
 	return true;
@@ -65,7 +65,7 @@ static bool unit_text(const struct column_scope *scope, const struct group *grou
 	length = cgroup_unit(path, &unit);
 	if (TEXT_ESCAPED_MAX(length) > COLUMN_TEXT_MAX)
 		length = (COLUMN_TEXT_MAX - 1) / 4;
-	text_escape_visible(unit, length, buf);
+	text_escape_name(unit, length, buf);
 	return true;
 }
 

@@ -3,7 +3,8 @@
  * Owns the CSV form: RFC 4180, but with plain line feeds, as scripts want. Names that programs
  * chose go through text_escape_visible(), so that a cell never holds a line end. As a spreadsheet
  * would run a cell that starts like a formula, its first character then becomes \xNN as well: "="
- * and "@" always, "+" and "-" unless a plain word follows, as in -bash.
+ * and "@" always, "+" and "-" unless a plain word follows, as in -bash. In some countries a cell
+ * ends at a semicolon: what is behind one is looked at in the same way.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -56,16 +57,17 @@ static bool is_formula(const char *text)
 
 static void print_text(const char *text, FILE *out)
 {
-	bool quoted = strpbrk(text, ",\"") != NULL;
+	bool quoted = strpbrk(text, ",;\"") != NULL, begins = true;
 
 	if (quoted)
 		fputc('"', out);
-	if (is_formula(text))
-		fprintf(out, "\\x%02x", (unsigned char)*text++);
-	for (; *text; text++) {
+	for (; *text; begins = *text++ == ';') {
 		if (*text == '"')
 			fputc('"', out);
-		fputc(*text, out);
+		if (begins && is_formula(text))
+			fprintf(out, "\\x%02x", (unsigned char)*text);
+		else
+			fputc(*text, out);
 	}
 	if (quoted)
 		fputc('"', out);

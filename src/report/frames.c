@@ -161,7 +161,7 @@ void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[R
 	if (!process)
 		strcpy(buf, "[overflow]");
 	else if (*process->comm)
-		text_escape_visible(process->comm, PROCESS_COMM_SIZE, buf);
+		process_label(process, buf);
 	else
 		strcpy(buf, "[unnamed]");
 }

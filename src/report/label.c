@@ -75,14 +75,22 @@ static unsigned int utf8_decode(const unsigned char *s, size_t length)
 	return code;
 }
 
-/* Characters that act on a screen instead of standing on it. */
+/*
+ * Characters that act on a screen instead of standing on it, or cannot be seen: Unicode's
+ * Default_Ignorable_Code_Point, too.
+ */
 static bool is_visible(const unsigned char *s, size_t length)
 {
 	static const struct {
 		unsigned int low, high;
 	} hidden[] = {
-		{ 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x200e, 0x200f },
-		{ 0x2028, 0x202e }, { 0x2066, 0x2069 }, { 0xfffe, 0xffff },
+		{ 0x00, 0x1f },       { 0x7f, 0x9f },       { 0xad, 0xad },
+		{ 0x34f, 0x34f },     { 0x61c, 0x61c },     { 0x115f, 0x1160 },
+		{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x200b, 0x200f },
+		{ 0x2028, 0x202e },   { 0x2060, 0x206f },   { 0x3164, 0x3164 },
+		{ 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfff8 },   { 0xfffe, 0xffff },   { 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 	};
 	unsigned int code = utf8_decode(s, length);
 
@@ -122,6 +130,27 @@ void text_escape(const char *bytes, size_t size, char *out)
 void text_escape_visible(const char *bytes, size_t size, char *out)
 {
 	escape(bytes, size, true, out);
+}
+
+void text_escape_name(const char *bytes, size_t size, char *out)
+{
+	size_t left = strnlen(bytes, size);
+
+	if (left &&
+	    (*bytes == '[' || (*bytes == '(' && left > 1 && bytes[1] >= '0' && bytes[1] <= '9'))) {
+		out += sprintf(out, "\\x%02x", (unsigned char)*bytes++);
+		left--;
+	}
+	text_escape_visible(bytes, left, out);
+}
+
+void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX])
+{
+	/* Only groups of all further ones have no user. */
+	if (process->uid == UID_NONE)
+		text_escape_visible(process->comm, PROCESS_COMM_SIZE, buf);
+	else
+		text_escape_name(process->comm, PROCESS_COMM_SIZE, buf);
 }
 
 size_t text_plain_length(const char *bytes, size_t size)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "model/row.h"
+#include "model/snapshot.h"
 
 /* The ABI of this machine, whose calls reports do not mark. */
 #if defined(__aarch64__)
@@ -36,9 +37,20 @@ void text_escape(const char *bytes, size_t size, char *out);
 
 /*
  * As text_escape(), for formats that are shown as they are: control characters (C0 and C1),
- * those that reorder or break lines, and noncharacters U+FFFE and U+FFFF become \xNN too.
+ * those that reorder or break lines or take no room, and noncharacters U+FFFE and U+FFFF become
+ * \xNN too.
  */
 void text_escape_visible(const char *bytes, size_t size, char *out);
+
+/*
+ * As text_escape_visible(), of a name beside which rows of our own stand, as "[overflow]" or
+ * "(3 others)": it begins like none of them.
+ */
+void text_escape_name(const char *bytes, size_t size, char *out);
+
+/* What a process is called, so; a group of processes of ours has its name in brackets. */
+#define PROCESS_LABEL_MAX TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)
+void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX]);
 
 /*
  * Undoes text_escape() in place, for the bytes that it escapes. What somebody wrote as \xNN himself

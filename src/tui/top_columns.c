@@ -31,18 +31,23 @@ void column_safe_text(const char *bytes, size_t length, char *text, size_t size)
 
 void column_name(const struct rate *line, char text[RATE_TEXT_MAX])
 {
-	if (!line->process)
-		snprintf(text, RATE_TEXT_MAX, "[overflow]");
-	else
-		column_safe_text(line->process->comm, PROCESS_COMM_SIZE, text, RATE_TEXT_MAX);
+	char name[PROCESS_LABEL_MAX] = "[overflow]";
+
+	if (line->process)
+		process_label(line->process, name);
+	column_safe_text(name, sizeof(name), text, RATE_TEXT_MAX);
 }
 
 void column_unit(const struct rate *line, char text[RATE_TEXT_MAX])
 {
-	if (!line->process)
-		snprintf(text, RATE_TEXT_MAX, "[overflow]");
-	else
-		column_safe_text(line->unit, line->unit_length, text, RATE_TEXT_MAX);
+	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
+
+	if (line->process)
+		text_escape_name(line->unit,
+				 line->unit_length < RATE_TEXT_MAX ? line->unit_length
+								   : RATE_TEXT_MAX,
+				 name);
+	column_safe_text(name, sizeof(name), text, RATE_TEXT_MAX);
 }
 
 void column_user(const struct rate *line, char text[RATE_TEXT_MAX])

@@ -71,14 +71,28 @@ static void test_names(void **state)
 	static const struct {
 		const char *comm, *cell;
 	} names[] = {
-		{ "nginx", ",nginx," },       { "a,b", ",\"a,b\"," },
-		{ "a\"b", ",\"a\"\"b\"," },   { "\"", ",\"\"\"\"," },
-		{ "a b", ",a b," },           { "one\r\ntwo", ",one\\x0d\\x0atwo," },
-		{ "\t=1", ",\\x09=1," },      { "=1+1", ",\\x3d1+1," },
-		{ "=a,b", ",\"\\x3da,b\"," }, { "@SUM(A1)", ",\\x40SUM(A1)," },
-		{ "-1", ",\\x2d1," },         { "-", ",-," },
-		{ "+a|b", ",\\x2ba|b," },     { "-bash", ",-bash," },
+		{ "nginx", ",nginx," },
+		{ "a,b", ",\"a,b\"," },
+		{ "a\"b", ",\"a\"\"b\"," },
+		{ "\"", ",\"\"\"\"," },
+		{ "a b", ",a b," },
+		{ "one\r\ntwo", ",one\\x0d\\x0atwo," },
+		{ "\t=1", ",\\x09=1," },
+		{ "=1+1", ",\\x3d1+1," },
+		{ "=a,b", ",\"\\x3da,b\"," },
+		{ "@SUM(A1)", ",\\x40SUM(A1)," },
+		{ "-1", ",\\x2d1," },
+		{ "-", ",-," },
+		{ "+a|b", ",\\x2ba|b," },
+		{ "-bash", ",-bash," },
 		{ "-a.b_c-1", ",-a.b_c-1," },
+		{ "a;b", ",\"a;b\"," },
+		{ "a;=1+1", ",\"a;\\x3d1+1\"," },
+		{ ";@a;-1", ",\";\\x40a;\\x2d1\"," },
+		{ "[overflow]", ",\\x5boverflow]," },
+		{ "(3 others)", ",\\x283 others)," },
+		{ "(sd-pam)", ",(sd-pam)," },
+		{ "a[0]", ",a[0]," },
 	};
 	const struct table_options options = { .keys = GROUP_COMM };
 

@@ -307,6 +307,16 @@ static void test_escape_visible(void **state)
 		{ "\xc2\x9f", "\\xc2\\x9f" },
 		{ "\xc2\xa0", "\xc2\xa0" },
 		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" },
+		{ "\xd8\x9c", "\\xd8\\x9c" },
+		{ "\xd8\x9b", "\xd8\x9b" },
+		{ "\xc2\xad", "\\xc2\\xad" },
+		{ "\xe2\x80\x8b", "\\xe2\\x80\\x8b" },
+		{ "\xe2\x80\x8d", "\\xe2\\x80\\x8d" },
+		{ "\xe2\x81\xa0", "\\xe2\\x81\\xa0" },
+		{ "\xe3\x85\xa4", "\\xe3\\x85\\xa4" },
+		{ "\xef\xbb\xbf", "\\xef\\xbb\\xbf" },
+		{ "\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81" },
+		{ "\xf3\xa1\x80\x80", "\xf3\xa1\x80\x80" },
 		{ "\xe2\x80\xaf", "\xe2\x80\xaf" },
 		{ "\xe2\x81\xa6", "\\xe2\\x81\\xa6" },
 		{ "\xef\xbf\xbf", "\\xef\\xbf\\xbf" },
@@ -322,6 +332,33 @@ static void test_escape_visible(void **state)
 		text_escape_visible(cases[i].bytes, strlen(cases[i].bytes), out);
 		assert_string_equal(out, cases[i].text);
 	}
+}
+
+/* What programs are called never looks like a row of ours. */
+static void test_escape_name(void **state)
+{
+	static const struct {
+		const char *bytes;
+		const char *text;
+	} cases[] = {
+		{ "", "" },
+		{ "nginx", "nginx" },
+		{ "a[0]", "a[0]" },
+		{ "(sd-pam)", "(sd-pam)" },
+		{ "[", "\\x5b" },
+		{ "[overflow]", "\\x5boverflow]" },
+		{ "(5 others)", "\\x285 others)" },
+		{ "\x1b[", "\\x1b[" },
+	};
+	char out[TEXT_ESCAPED_MAX(16)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		text_escape_name(cases[i].bytes, strlen(cases[i].bytes), out);
+		assert_string_equal(out, cases[i].text);
+	}
+	text_escape_name("[all]", 0, out);
+	assert_string_equal(out, "");
 }
 
 static void test_text_width(void **state)
@@ -346,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_escape_longest),
 		cmocka_unit_test(test_escape_all_starts),
 		cmocka_unit_test(test_escape_visible),
+		cmocka_unit_test(test_escape_name),
 		cmocka_unit_test(test_text_width),
 	};
 
