@@ -66,8 +66,11 @@ static int visit_known(void *closure, uint64_t id, const char *path)
 
 int cgroup_names_learn(struct cgroup_names *names)
 {
+	int err = cgroup_walk(visit_known, names);
+
 	names->learned = true;
-	return cgroup_walk(visit_known, names);
+	names->incomplete = err == -EMFILE || err == -ENFILE;
+	return names->incomplete ? 0 : err;
 }
 
 void cgroup_names_begin(struct cgroup_names *names)
@@ -110,7 +113,9 @@ const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 
 	if (!err && !cgroup_names_know(names, id) && !names->learned)
 		err = cgroup_names_learn(names);
-	/* Still unknown: it is gone. */
+	/* Still unknown: it is gone, unless it was us who could not look. */
+	if (!err && !cgroup_names_know(names, id) && names->incomplete)
+		return "";
 	if (!err && !cgroup_names_know(names, id))
 		err = known_add(names, id, strdup(""));
 	return err ? NULL : names->known[known_place(names, id)].name;

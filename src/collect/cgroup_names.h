@@ -21,10 +21,11 @@ struct cgroup_names {
 	struct id_name *recent; /* a ring; NULL until the first */
 	size_t nr_made;         /* so far, also those that the ring has forgotten */
 	bool learned;           /* the tree was looked at, and nothing has been asked since */
+	bool incomplete;        /* not all of the tree could be looked at */
 	size_t prune_at;        /* so many known ones are too many */
 };
 
-/* Learns all that exist now. 0 or -ENOMEM. */
+/* Learns all that exist now, as far as there are descriptors for it. 0 or -ENOMEM. */
 int cgroup_names_learn(struct cgroup_names *names);
 
 /* One was made; without memory it is looked for later. */
@@ -33,7 +34,8 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);
 
 /*
- * The path from the root of the hierarchy, "" when it cannot be known any more; NULL: no memory.
+ * The path from the root of the hierarchy, "" when it cannot be known any more, or not in this
+ * round; NULL: no memory.
  * Looks at the tree at most once a round.
  */
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);

@@ -15,20 +15,22 @@
 
 #include "base/mem.h"
 
-void cgroup_mount(char *buf, size_t size)
+int cgroup_mount(char *buf, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent *entry;
 
 	*buf = 0;
-	while (mounts && (entry = getmntent(mounts))) {
+	if (!mounts)
+		return -errno;
+	while ((entry = getmntent(mounts))) {
 		if (!strcmp(entry->mnt_type, "cgroup2")) {
 			snprintf(buf, size, "%s", entry->mnt_dir);
 			break;
 		}
 	}
-	if (mounts)
-		endmntent(mounts);
+	endmntent(mounts);
+	return 0;
 }
 
 int cgroup_find_path(const char *path, uint64_t *ret)
@@ -66,6 +68,12 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
+/* One that is gone, or not ours to look into, is passed over; what we lack ourselves is not. */
+static int want_of(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM ? -err : 0;
+}
+
 /* One cgroup and all below it. Its file system tells id and type with the name: nothing is stat'ed. */
 static int walk_below(int parent, const char *name, char *path, size_t length,
 		      const struct walk *walk)
@@ -73,7 +81,7 @@ static int walk_below(int parent, const char *name, char *path, size_t length,
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir __cleanup(closedirp) = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
-	int err = 0;
+	int err = dir ? 0 : want_of(errno);
 
 	while (dir && !err && (entry = readdir(dir))) {
 		int added;
@@ -96,11 +104,10 @@ int cgroup_walk(cgroup_visit visit, void *closure)
 	struct walk walk = { visit, closure };
 	char mount[PATH_MAX], path[PATH_MAX] = "";
 	struct stat st;
-	int err;
+	int err = cgroup_mount(mount, sizeof(mount));
 
-	cgroup_mount(mount, sizeof(mount));
-	if (!*mount || stat(mount, &st))
-		return 0;
+	if (err || !*mount || stat(mount, &st))
+		return want_of(-err);
 	err = visit(closure, st.st_ino, "/");
 	return err ?: walk_below(AT_FDCWD, mount, path, 0, &walk);
 }

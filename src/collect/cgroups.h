@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the tree is mounted; empty when it is not. */
-void cgroup_mount(char *buf, size_t size);
+/* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
+int cgroup_mount(char *buf, size_t size);
 
 /* The id (inode) of a cgroup, by its path from the root of the tree or its path on the file system. */
 int cgroup_find_path(const char *path, uint64_t *ret);
@@ -19,7 +19,10 @@ bool cgroup_name_exists(const char *name);
 /* What is to be done with each cgroup; path is from the root of the tree. 0, or what ends the walk. */
 typedef int (*cgroup_visit)(void *closure, uint64_t id, const char *path);
 
-/* Visits all cgroups. 0 (also when the tree is not mounted), or what ended the walk. */
+/*
+ * Visits all cgroups that can be looked at. 0 (also when the tree is not mounted), what ended the
+ * walk, or -EMFILE, -ENFILE, -ENOMEM for want of what looking at it takes.
+ */
 int cgroup_walk(cgroup_visit visit, void *closure);
 
 #endif

@@ -2,7 +2,10 @@
 /* What is remembered of cgroups that come and go. None of these ids exists on the host. */
 #include "fixture.h"
 
+#include <sys/resource.h>
+
 #include "collect/cgroup_names.h"
+#include "collect/cgroups.h"
 
 #define NO_SUCH_ID (1ULL << 60)
 
@@ -44,6 +47,27 @@ static void test_unknown(void **state)
 	assert_string_equal(find(&names, 1), "/number-1");
 }
 
+/* Without a descriptor for the tree nobody knows whether there is such a cgroup: the next round does. */
+static void test_tree_cannot_be_opened(void **state)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+	struct rlimit limit, none;
+	uint64_t root;
+
+	(void)state;
+	if (cgroup_find_path("/", &root))
+		skip(); /* no version 2 tree */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_string_equal(cgroup_names_find(&names, root), "");
+	assert_false(cgroup_names_know(&names, root));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cgroup_names_begin(&names);
+	assert_string_equal(cgroup_names_find(&names, root), "/");
+}
+
 static void test_ring_is_bounded(void **state)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
@@ -77,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_made),
 		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_tree_cannot_be_opened),
 		cmocka_unit_test(test_ring_is_bounded),
 		cmocka_unit_test(test_prune),
 	};

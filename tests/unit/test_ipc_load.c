@@ -85,19 +85,44 @@ static void test_limit_raised(void **state)
 
 	assert_true(pid >= 0);
 	if (!pid) {
-		if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max < 2400)
+		if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max < 3600)
 			_exit(2);
 		limit.rlim_cur = 100;
 		if (setrlimit(RLIMIT_NOFILE, &limit))
 			_exit(3);
 		server_start(fixture, (struct ipc_server_options){ 0 });
-		_exit(getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != 2400);
+		_exit(getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != 3600);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
-		print_message("needs a hard limit of 2400 descriptors\n");
+		print_message("needs a hard limit of 3600 descriptors\n");
 		skip();
 	}
+	assert_int_equal(status, 0);
+}
+
+/* Of two servers, and then there is as much left for all else. */
+static void test_share_of_descriptors(void **state)
+{
+	const struct rlimit few = { 300, 300 };
+	struct ipc_fixture *fixture = *state;
+	const pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (setrlimit(RLIMIT_NOFILE, &few))
+			_exit(2);
+		server_start(fixture, (struct ipc_server_options){ 0 });
+		for (int i = 0; i < 120; i++) {
+			raw_connect(fixture->path);
+			server_step(fixture, -1, 0);
+		}
+		for (int i = 0; i < 10; i++)
+			server_step(fixture, -1, 10);
+		_exit(counts_of(fixture).clients != 100);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
 
@@ -511,6 +536,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_server_test(test_half_requests),
 		cmocka_folder_test(test_limit_raised),
+		cmocka_folder_test(test_share_of_descriptors),
 		cmocka_unit_test(test_no_listener),
 		cmocka_folder_test(test_slow_readers),
 		cmocka_folder_test(test_patience),
