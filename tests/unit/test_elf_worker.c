@@ -7,6 +7,8 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "elf/worker.h"
 #include "elf/worker_private.h"
@@ -61,6 +63,31 @@ static void play_opener(void)
 	_exit(0);
 }
 
+/* Nor can it be learned whether there are: the flag says that the path may be empty, no more. */
+static void play_looker(void)
+{
+	struct stat status;
+
+	if (!sandbox_enter(0) &&
+	    syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &status, AT_EMPTY_PATH) &&
+	    errno == ENOENT)
+		_exit(EBADMSG);
+	_exit(0);
+}
+
+/* In whatever way the C library asks. */
+static void play_measurer(void)
+{
+	struct stat status = { 0 }, same = { 0 };
+
+	if (!sandbox_enter(0) && !fstat(WORKER_FD_FILE, &status) &&
+	    !syscall(SYS_newfstatat, WORKER_FD_FILE, "", &same, AT_EMPTY_PATH) &&
+	    status.st_size == sizeof("measurer") && same.st_size == status.st_size &&
+	    syscall(SYS_newfstatat, 1000, "", &same, AT_EMPTY_PATH) && errno == EBADF)
+		_exit(EBADMSG);
+	_exit(0);
+}
+
 /* Those that try to get out end before they can say that all is well. */
 static void play_forker(void)
 {
@@ -104,6 +131,8 @@ static const struct part {
 	{ "homeless", play_homeless, -ENOSYS },
 	{ "stranger", play_stranger, -EPROTO },
 	{ "opener", play_opener, -EBADMSG },
+	{ "looker", play_looker, -EBADMSG },
+	{ "measurer", play_measurer, -EBADMSG },
 	{ "forker", play_forker, -EPROTO },
 	{ "coder", play_coder, -EPROTO },
 	{ "killer", play_killer, -EPROTO },
