@@ -622,6 +622,58 @@ static void test_pid_again(void **state)
 	assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"), 100);
 }
 
+/* One that stays is one target, however often it is read. */
+static void test_pid_goes_on(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_PID };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct builder *builder = builder_make();
+
+		program_add(builder, 9, "same", i ? 3 : 100);
+		metrics_take(metrics, interval_at(builder, 10 * (i + 1)));
+	}
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			 103);
+	assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"), 0);
+}
+
+/* Two of one pid in one interval: the series are of the later one, which may go on. */
+static void test_pid_twice(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_PID };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct builder *builder = builder_make();
+
+		for (uint64_t start = 1 + i; start <= 2; start++) {
+			struct process process = process_make(9, start == 1 ? "old" : "new", 3);
+			struct row row;
+
+			row_init_named(&row, 9, ABI_OF_TESTS, "read");
+			row_add_calls(&row, start == 1 ? 100 : 3, 1500, 0, 0);
+			process.boot_ns = row.boot_ns = 1000 * start;
+			process.ended_ns = start == 1 ? 2000 : 0;
+			assert_int_equal(builder_add_process(builder, &process, false), 0);
+			builder_take_row(builder, &row);
+		}
+		metrics_take(metrics, interval_at(builder, 10 * (i + 1)));
+	}
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			 6);
+	assert_int_equal(
+		series_value(text, "bpftruss_target_info{pid=\"9\",comm=\"new\",unit=\"-\"}"), 1);
+	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), 106);
+}
+
 /* --- the rest --- */
 
 static void test_group_words(void **state)
@@ -680,6 +732,8 @@ int main(void)
 		cmocka_unit_test(test_equal_labels),
 		cmocka_unit_test(test_made_up_numbers),
 		cmocka_unit_test(test_pid_again),
+		cmocka_unit_test(test_pid_goes_on),
+		cmocka_unit_test(test_pid_twice),
 		cmocka_unit_test(test_group_words),
 		cmocka_unit_test(test_absent_numbers),
 		cmocka_unit_test(test_failing_stream),
