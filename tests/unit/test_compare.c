@@ -188,6 +188,35 @@ static void test_keeps_apart(void **state)
 	}
 }
 
+/* Whom a host has no name for is told apart by number, within a snapshot and between two. */
+static void test_nameless_users(void **state)
+{
+	struct snapshot *snapshots[2];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct builder *builder = builder_make();
+
+		for (uint32_t user = 0; user < 2; user++) {
+			web_process(builder, 1 + user, "nginx", 4001 + i + user, 0, 0);
+			take_calls(builder, 1 + user, "read", 1 + user, 1000);
+		}
+		snapshots[i] = snapshot_take(builder);
+	}
+	{
+		__cleanup(comparison_list_done) struct comparison_list list =
+			compare(snapshots[0], snapshots[1], GROUP_USER);
+		size_t both = 0;
+
+		assert_int_equal(list.count, 3);
+		for (size_t i = 0; i < list.count; i++)
+			both += list.items[i].a.present && list.items[i].b.present;
+		assert_int_equal(both, 1);
+	}
+	snapshot_free(snapshots[0]);
+	snapshot_free(snapshots[1]);
+}
+
 /* After a NUL, a name has what an earlier one left. */
 static void test_stale_bytes(void **state)
 {
@@ -369,15 +398,11 @@ static void test_chance_of_rates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figures),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_matches_by_text),
-		cmocka_unit_test(test_keeps_apart),
-		cmocka_unit_test(test_stale_bytes),
-		cmocka_unit_test(test_unknown_time),
-		cmocka_unit_test(test_regressions),
-		cmocka_unit_test(test_time_regression),
-		cmocka_unit_test(test_waiting_regression),
+		cmocka_unit_test(test_figures),         cmocka_unit_test(test_order),
+		cmocka_unit_test(test_matches_by_text), cmocka_unit_test(test_keeps_apart),
+		cmocka_unit_test(test_nameless_users),  cmocka_unit_test(test_stale_bytes),
+		cmocka_unit_test(test_unknown_time),    cmocka_unit_test(test_regressions),
+		cmocka_unit_test(test_time_regression), cmocka_unit_test(test_waiting_regression),
 		cmocka_unit_test(test_chance_of_rates),
 	};
 

@@ -199,6 +199,9 @@ static void test_folded(void **state)
 	assert_int_equal(diff->rows[0].calls, 15);
 	assert_int_equal(hist_total(&diff->rows[0].hist), 15);
 	assert_int_equal(diff->nr_processes, 2);
+	/* To the other group nothing has come. */
+	assert_string_equal(diff->processes[0].comm, "other");
+	assert_int_equal(diff->processes[0].nr_folded, 0);
 	assert_string_equal(diff->processes[1].comm, "goes");
 	assert_int_equal(diff->processes[1].user_ns, 30);
 	assert_int_equal(diff->processes[1].nr_folded, 1);

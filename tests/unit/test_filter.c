@@ -205,13 +205,42 @@ static void test_globs(void **state)
 	assert_true(matches > 300);
 }
 
+/* The kernel keeps 15 bytes of a name: a longer one is cut there, unless a * may stand for the rest. */
+static void test_long_names(void **state)
+{
+	static const struct {
+		const char *glob, *name;
+		bool matches;
+	} cases[] = {
+		{ "fifteen-letters", "fifteen-letters", true },
+		{ "fifteen-letters-and-more", "fifteen-letters", true },
+		{ "fifteen-letters-and-more", "fifteen-letter", false },
+		{ "[f]ifteen-letter?-and-more", "fifteen-letters", true },
+		{ "fifteen-letters[", "fifteen-letters", true },
+		{ "fifteen-letters*", "fifteen-letters", true },
+		{ "*fifteen-letters-and-more", "fifteen-letters", false },
+		{ "fif*-letters-and-more", "fifteen-letters", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct selector selector = { .kind = SELECT_COMM };
+		char name[PROCESS_COMM_SIZE] = "";
+
+		memcpy(name, cases[i].name, strlen(cases[i].name));
+		assert_int_equal(glob_compile(cases[i].glob, &selector, NULL), 0);
+		if (glob_matches(&selector, name, sizeof(name)) != cases[i].matches)
+			fail_msg("%s, %s", cases[i].glob, name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),    cmocka_unit_test(test_cgroups),
 		cmocka_unit_test(test_units),    cmocka_unit_test(test_users),
 		cmocka_unit_test(test_together), cmocka_unit_test(test_all),
-		cmocka_unit_test(test_globs),
+		cmocka_unit_test(test_globs),    cmocka_unit_test(test_long_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,6 +263,36 @@ static void test_subtract_all(void **state)
 	row_done(&b);
 }
 
+/* Every counter only grows: when a single one does not, this is no later row. */
+static void test_is_after(void **state)
+{
+	static const size_t counters[] = {
+		offsetof(struct row, calls),       offsetof(struct row, errors),
+		offsetof(struct row, interrupted), offsetof(struct row, untimed),
+		offsetof(struct row, denied),      offsetof(struct row, no_return),
+		offsetof(struct row, wall_ns),     offsetof(struct row, off_ns),
+		offsetof(struct row, runq_ns),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		struct row earlier, later;
+		uint64_t *counter = (void *)((char *)&earlier + counters[i]);
+
+		row_init_counts(&earlier, 1, 10);
+		row_add_calls(&earlier, 2, 1000, 500, 100);
+		row_add_errors(&earlier, ENOENT, 1);
+		assert_int_equal(row_copy(&later, &earlier), 0);
+		++*counter;
+		assert_false(row_is_after(&later, &earlier));
+		assert_int_equal(row_subtract(&later, &earlier), -EINVAL);
+		--*counter;
+		assert_int_equal(row_subtract(&later, &earlier), 0);
+		row_done(&earlier);
+		row_done(&later);
+	}
+}
+
 /* An errno that did not come again is left out, the rest stay in order. */
 static void test_subtract_errnos(void **state)
 {
@@ -387,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_subtract_undoes_merge),
 		cmocka_unit_test(test_subtract_bounds),
 		cmocka_unit_test(test_subtract_all),
+		cmocka_unit_test(test_is_after),
 		cmocka_unit_test(test_subtract_errnos),
 		cmocka_unit_test(test_subtract_refuses),
 		cmocka_unit_test(test_copy_is_independent),
