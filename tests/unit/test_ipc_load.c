@@ -245,6 +245,31 @@ static void test_deadline_renewed(void **state)
 	assert_int_equal(counts_of(fixture).clients, 1);
 }
 
+/* After the first has been cut off, the next look is at the deadline of the second. */
+static void test_deadlines_of_two(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int first __cleanup(closep) = -1, second __cleanup(closep) = -1;
+	uint64_t earliest, latest, now;
+	char reply[64];
+
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .deadline_s = 2 });
+	first = raw_connect(fixture->path);
+	clients_wait(fixture, 1);
+	poll(NULL, 0, 1000);
+	earliest = clock_mono_ns() + 2 * NS_PER_SEC;
+	second = raw_connect(fixture->path);
+	clients_wait(fixture, 2);
+	latest = clock_mono_ns() + 2 * NS_PER_SEC;
+	assert_int_equal(raw_read(fixture, first, reply, sizeof(reply), NULL), 0);
+	now = clock_mono_ns();
+	if (now >= earliest) {
+		print_message("this machine stood still for too long\n");
+		skip();
+	}
+	assert_in_range(ipc_server_patience_ms(fixture->server), 0, (latest - now) / NS_PER_MS + 1);
+}
+
 /* A server that is full lets others wait, and takes them as soon as one has left. */
 static void test_full(void **state)
 {
@@ -329,6 +354,30 @@ static void test_work_is_no_silence(void **state)
 	assert_int_equal(raw_status(reply), 200);
 	close(first);
 	assert_int_equal(status_come(fixture, second), 503);
+}
+
+/* Nor does it count towards the deadline of those who wait. */
+static void test_work_moves_deadlines(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	uint64_t start;
+	int half;
+
+	fixture->work_ms = 800;
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 2, .deadline_s = 2 });
+	start = clock_mono_ns();
+	half = raw_connect(fixture->path);
+	raw_say(half, "GET /trifle HTTP/1.1\r\n");
+	clients_wait(fixture, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
+	if (clock_mono_ns() - start >= 4 * NS_PER_SEC) {
+		close(half);
+		print_message("this machine stood still for too long\n");
+		skip();
+	}
+	raw_say(half, CLOSE);
+	assert_int_equal(status_come(fixture, half), 200);
 }
 
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
@@ -542,6 +591,8 @@ int main(void)
 		cmocka_folder_test(test_patience),
 		cmocka_folder_test(test_deadline),
 		cmocka_folder_test(test_deadline_renewed),
+		cmocka_folder_test(test_deadlines_of_two),
+		cmocka_folder_test(test_work_moves_deadlines),
 		cmocka_folder_test(test_full),
 		cmocka_folder_test(test_budget),
 		cmocka_folder_test(test_work_is_no_silence),

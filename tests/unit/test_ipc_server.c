@@ -312,6 +312,9 @@ static void test_hosts(void **state)
 		"127.1",
 		"128.0.0.1",
 		"user@localhost",
+		/* No longer than an address may be with its NUL, and one byte more. */
+		"127.000000000000000000000000000000000000000001",
+		"127.0000000000000000000000000000000000000000001",
 	};
 
 	(void)state;
