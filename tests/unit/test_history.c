@@ -377,14 +377,47 @@ static void test_clock_steps(void **state)
 	timeline_done(&timeline);
 }
 
-/* A clock that goes wrong makes nothing old. */
-static void test_clock_and_retention(void **state)
+/* An interval is as long as it was, whichever way its clock was set meanwhile. */
+static void test_clock_set_inside(void **state)
+{
+	static const int64_t jumps[] = { DAY, -DAY };
+
+	for (size_t i = 0; i < ARRAY_SIZE(jumps); i++) {
+		struct history *history = open_default(*state);
+		struct host host = host_make(19);
+		struct snapshot *interval;
+		struct timeline timeline;
+
+		append_minutes(history, &host, 1, 5);
+		interval = host_pass(&host, MINUTE, 5);
+		interval->end_ns += jumps[i];
+		append_must(history, interval);
+		ask_must(history, 0, 0, 0, &timeline);
+		assert_int_equal(timeline.nr_steps, 1);
+		if (jumps[i] < 0) {
+			assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR + MINUTE - DAY);
+			assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + MINUTE);
+		} else {
+			assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
+			assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + 2 * MINUTE + DAY);
+		}
+		assert_int_equal(timeline.steps[0].covered_ns, 2 * MINUTE);
+		timeline_done(&timeline);
+		snapshot_free(interval);
+		history_close(history);
+		place_empty(*state);
+	}
+}
+
+/* A clock that goes wrong makes nothing old, nor keeps it young. */
+static void check_clock_and_retention(const struct place *place, int64_t jump)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, DAY } };
 	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	__cleanup(history_closep) struct history *history = open_with(place, &options, &opened);
 	struct host host = host_make(17);
 	struct expected all = expected_make();
+	struct history_size size;
 	struct timeline timeline;
 
 	host_begin(&host, history);
@@ -394,11 +427,61 @@ static void test_clock_and_retention(void **state)
 		append_must(history, interval);
 		expected_add(&all, interval);
 		if (i == 2 * 60)
-			host.real_ns += 30 * DAY;
+			host.real_ns += jump;
 	}
+	assert_int_equal(history_size(history, &size), 0);
+	assert_in_range(size.intervals[0], 10, 22);
+	assert_in_range(size.intervals[1], 6, 14);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.nr_gaps, 0);
 	expected_check(&all, &timeline);
+	timeline_done(&timeline);
+}
+
+static void test_clock_and_retention(void **state)
+{
+	check_clock_and_retention(*state, 30 * DAY);
+	place_empty(*state);
+	check_clock_and_retention(*state, -30 * DAY);
+}
+
+/* As old as others are those that alone fill what they were rolled up into. */
+static void test_lone_intervals_retire(void **state)
+{
+	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
+	struct history_state opened;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	struct host host = host_make(20);
+	struct history_size size;
+
+	host_begin(&host, history);
+	for (int i = 0; i < 8 * 6; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval =
+			host_pass(&host, 10 * MINUTE, 1);
+
+		append_must(history, interval);
+	}
+	assert_int_equal(history_size(history, &size), 0);
+	assert_in_range(size.intervals[0], 6, 9);
+	assert_in_range(size.intervals[1], 18, 26);
+}
+
+/* What one of two intervals does not know, their sum does not. */
+static void test_unknown_runq(void **state)
+{
+	__cleanup(history_closep) struct history *history = open_default(*state);
+	struct host host = host_make(21);
+	struct timeline timeline;
+
+	for (int i = 0; i < 3; i++) {
+		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
+
+		interval->has_runq = i != 1;
+		append_must(history, interval);
+	}
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_steps, 1);
+	assert_false(timeline.steps[0].sum->has_runq);
 	timeline_done(&timeline);
 }
 
@@ -497,7 +580,10 @@ int main(void)
 		PLACE_TEST(test_runs_and_boots),
 		PLACE_TEST(test_of_one_boot),
 		PLACE_TEST(test_clock_steps),
+		PLACE_TEST(test_clock_set_inside),
 		PLACE_TEST(test_clock_and_retention),
+		PLACE_TEST(test_lone_intervals_retire),
+		PLACE_TEST(test_unknown_runq),
 		PLACE_TEST(test_hole_in_a_run),
 		PLACE_TEST(test_filter),
 		PLACE_TEST(test_questions_without_answer),
