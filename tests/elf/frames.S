@@ -115,7 +115,17 @@
 	.size without_rule, . - without_rule
 	.skip 32, 0x90
 
-	/* Two labels that do not say how long they are, at the end of a section. */
+	/* A label inside, which does not say how long it is. */
+	function with_label
+	nop
+	nop
+	.globl label_inside
+label_inside:
+	nop
+	ret
+	.size with_label, . - with_label
+
+	/* Labels that do not say how long they are, at the end of a section; some at one place. */
 	.section .text.last, "ax", @progbits
 	.globl unsized_first
 unsized_first:
@@ -123,6 +133,8 @@ unsized_first:
 	nop
 	.globl unsized_last
 unsized_last:
+	.globl a_label_of_no_size
+a_label_of_no_size:
 	nop
 	ret
 
@@ -133,5 +145,42 @@ unsized_last:
 far_function:
 	ret
 	.size far_function, . - far_function
+
+	/* Its entry claims more than there is: a CIE and an FDE as the assembler would never write them. */
+	.section .text.beyond, "ax", @progbits
+	.globl by_excess
+	.type by_excess, @function
+by_excess:
+	ret
+	.size by_excess, . - by_excess
+
+	.section .eh_frame, "a", @unwind
+cie:
+	.long cie_end - cie_start
+cie_start:
+	.long 0
+	.byte 1
+	.asciz "zR"
+	.uleb128 1
+	.sleb128 -8
+	.byte 16
+	.uleb128 1
+	.byte 0x1b
+	.byte 0x0c, 7, 16
+	.byte 0x90, 1
+	.balign 8
+cie_end:
+	.long fde_end - fde_start
+fde_start:
+	.long fde_start - cie
+	.long by_excess - .
+	.long 0x100000
+	.uleb128 0
+	/* Far beyond the last byte the stack is deeper. */
+	.byte 0x04
+	.long 0x80000
+	.byte 0x0e, 32
+	.balign 8
+fde_end:
 
 	.section .note.GNU-stack, "", @progbits

@@ -131,6 +131,8 @@ static void test_unsized(void **state)
 	assert_string_equal(name_at(symbols, addr - 65), "unsized_last");
 	assert_string_equal(name_at(symbols, addr - 66), "unsized_last");
 	assert_string_equal(name_at(symbols, addr - 67), "unsized_first");
+	/* Nor do they take anything from one that says it. */
+	assert_function(symbols, "frames", "with_label");
 }
 #endif
 

@@ -77,6 +77,7 @@ static void test_rules(void **state)
 		{ "without_rule", 0, { .cfa = CFA_NONE } },
 		/* Too far from the last one that has a rule to be a stub. */
 		{ "far_function", 0, { .cfa = CFA_NONE } },
+		{ "by_excess", 0, { .cfa = CFA_RSP, .cfa_offset = 2 } },
 	};
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of("frames");
 	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
@@ -191,7 +192,7 @@ static void readelf_compare(const char *name)
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of(name);
 	struct columns columns = { 0, 0 };
 	char line[512], copy[512];
-	unsigned long end = 0; /* of the entry; 0: between two */
+	unsigned long end = 0; /* of the entry, but no further than the text; 0: between two */
 	size_t nr = 0;
 	FILE *file;
 
@@ -202,6 +203,7 @@ static void readelf_compare(const char *name)
 	while (fgets(line, sizeof(line), file)) {
 		if (strstr(line, " FDE ")) {
 			end = entry_end(line);
+			end = end < unwind->text_end ? end : unwind->text_end;
 		} else if (strstr(line, " CIE ") || line[0] == '\n') {
 			end = 0;
 		} else if (end && strstr(line, "LOC ")) {
