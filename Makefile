@@ -151,11 +151,16 @@ $(O)/san/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(UNIT_SAN) -c $< -o $@
 
-$(O)/unit/%: tests/unit/%.c $(UNIT_OBJ)
+# Each test takes from it what it needs: to link, start and sanitize all of it took longer than to test.
+$(O)/san/unit.a: $(UNIT_OBJ)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && ar qcs $@ $^
+
+$(O)/unit/%: tests/unit/%.c $(O)/san/unit.a
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DGOLDEN_DIR='"tests/golden"' \
-		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) $(filter %.c %.o,$^) \
+		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) -Wl,--as-needed $(filter %.c %.a,$^) \
 		$(LIBS) -lcmocka -o $@
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
@@ -339,8 +344,13 @@ $(STACKS)/chain-mini: $(STACKS)/chain-O2
 	$(Q)objcopy --strip-debug $< $@.symbols && xz -f -k $@.symbols && objcopy --strip-all \
 		--add-section .gnu_debugdata=$@.symbols.xz $< $@
 
-check: $(UNIT:%=$(O)/unit/%) ## unit and golden tests; needs no root
-	$(Q)for test in $^; do $$test || failed=1; done; test -z "$$failed"
+$(O)/unit/%.out: $(O)/unit/% FORCE
+	$(call msg,TEST,$<)
+	$(Q)$< >$@ 2>&1; echo $$? >$(@:.out=.status)
+
+# Side by side with -j; what they say comes at the end, one after the other, and who failed last.
+check: $(UNIT:%=$(O)/unit/%.out) ## unit and golden tests; needs no root
+	$(Q)cat $^; grep -vx 0 $(^:.out=.status); test $$? = 1
 
 check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 
@@ -499,6 +509,8 @@ clean: ## remove what was built
 
 -include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(UNIT:%=$(O)/unit/%.d) $(wildcard $(O)/bpf/*.d)
 
-.PHONY: all help check check-live check-live-programs check-old check-readers check-kernels \
+FORCE:
+
+.PHONY: FORCE all help check check-live check-live-programs check-old check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
 	uninstall clean
