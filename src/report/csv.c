@@ -121,6 +121,21 @@ static void print_group(const struct table_part *part, const struct group *group
 	fputc('\n', out);
 }
 
+/* An interval without calls: of nobody, and none of each. One that is missing would look like that, too. */
+static void print_nothing(const struct table_part *part, const struct column_list *columns,
+			  FILE *out)
+{
+	struct group nothing = { .nr_merged = 0 };
+
+	row_init(&nothing.sum);
+	for (size_t i = 0; i < columns->count; i++) {
+		fputc(',', out);
+		if (!column_is_key(columns->columns[i]))
+			print_cell(columns->columns[i], &part->scope, &nothing, out);
+	}
+	fputc('\n', out);
+}
+
 int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
 	       FILE *out)
 {
@@ -139,6 +154,10 @@ int report_csv(const struct snapshot *snapshot, const struct table_options *opti
 	for (size_t i = 0; i < part.list.nr_groups; i++) {
 		fprintf(out, "%s,%s", start, end);
 		print_group(&part, &part.list.groups[i], &columns, out);
+	}
+	if (!part.list.nr_groups && snapshot->elapsed_ns) {
+		fprintf(out, "%s,%s", start, end);
+		print_nothing(&part, &columns, out);
 	}
 	return ferror(out) ? -EIO : 0;
 }

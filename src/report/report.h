@@ -41,8 +41,9 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 
 /*
  * Comma-separated values for spreadsheets and scripts: a line a group, times in ns, unknown values
- * empty, start and end of the interval in front. Many intervals go into one file if only the first
- * has the header line. All options but width, hist and waiting.
+ * empty, start and end of the interval in front. One without any group has a line all the same,
+ * unless it took no time. Many intervals go into one file if only the first has the header line.
+ * All options but width, hist and waiting.
  */
 int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
 	       FILE *out);

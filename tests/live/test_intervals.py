@@ -284,7 +284,26 @@ def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
     calls = {}
     for row in parse_csv(bpftruss.text().decode()):
         calls[row["tid"]] = calls.get(row["tid"], 0) + int(row["calls"])
+    # Before and after them is nobody's nothing.
+    assert calls.pop("", 0) == 0
     assert sorted(calls.values()) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_csv_intervals_without_calls_are_there(live):
+    target, keeper = live.workload("calls"), live.workload("calls")
+    options = ["--csv", "--by", "comm,syscall", "-t", "getppid", "-i", TICK]
+    bpftruss = live.attach([target.pid, keeper.pid], *options, json=False)
+    until(lambda: bpftruss.text().count(b"\n") > 3, "three intervals without calls")
+    target.go()
+    assert target.wait() == 0
+    bpftruss.signal(signal.SIGINT)
+    assert bpftruss.wait() == 0
+    rows = parse_csv(bpftruss.text().decode())
+    for row in rows[:3]:
+        assert (row["comm"], row["syscall"], row["calls"], row["total_ns"]) == ("", "", "0", "")
+    times = [(row["start"], row["end"]) for row in rows]
+    assert all(end == start for (_, end), (start, _) in zip(times, times[1:])), times
+    assert sum(int(row["calls"]) for row in rows) == 1009
 
 
 def test_csv_intervals_add_up_and_have_one_header(live):

@@ -66,6 +66,27 @@ static void test_columns(void **state)
 		"1200000000,6038\n");
 }
 
+/* No interval is missing because nothing happened in it; what took no time is none. */
+static void test_nothing(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
+	const struct snapshot moment = { .host = NULL };
+	struct column_list columns;
+	const struct table_options options = { .keys = GROUP_COMM | GROUP_SYSCALL,
+					       .columns = &columns };
+	__cleanup(freep) char *text = NULL, *none = NULL;
+
+	(void)state;
+	assert_int_equal(columns_parse("calls,err%,oldest,p50,bytes", &columns, NULL), 0);
+	text = table_render(csv_two_intervals, empty, &options);
+	assert_string_equal(
+		text, "start,end,comm,syscall,calls,errors_pct,oldest_in_flight_ns,p50_ns,bytes\n"
+		      "2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,,,0,,,,\n"
+		      "2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,,,0,,,,\n");
+	none = table_render(csv_with_header, &moment, &options);
+	assert_string_equal(strchr(none, '\n'), "\n");
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -123,9 +144,9 @@ static void test_failing_stream(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_scenarios_golden),
-		cmocka_unit_test(test_columns),        cmocka_unit_test(test_names),
-		cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_golden),  cmocka_unit_test(test_scenarios_golden),
+		cmocka_unit_test(test_columns), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_failing_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
