@@ -4,8 +4,9 @@
  *
  * usage: steer PID [stacks]. Counts that process; prints "counting", and then a line for each line
  * of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok", "report" by the
- * JSON report, "cost" by what counting costs, as JSON. After "blind" no context switch is seen, until
- * "seeing".
+ * JSON report, "cost" by what counting costs, as JSON. Also answered "ok": after "blind" no context
+ * switch is seen, until "seeing"; "brim" makes it as if so many calls had ended that two more wrap any
+ * bucket in use; the process must sleep.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,10 +70,40 @@ static int see(struct collector *collector)
 	return collector->skel->links.on_sched_switch ? 0 : -1;
 }
 
+/* More calls of the mean duration, in the buckets that there are. */
+static void slot_fill(struct call_slot *slot)
+{
+	uint64_t timed = slot->calls - slot->untimed - slot->no_return;
+
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		uint64_t more = slot->buckets[i] ? UINT32_MAX - 1 - slot->buckets[i] : 0;
+
+		slot->wall_ns += more * (timed ? slot->wall_ns / timed : 0);
+		timed += more;
+		slot->calls += more;
+		slot->buckets[i] += (uint32_t)more;
+	}
+	slot->settled = slot->calls;
+}
+
+static int fill_to_the_brim(struct collector *collector)
+{
+	for (uint32_t i = 1; i < records_used(collector); i++) {
+		uint32_t index = collector->arrays.records[i].first_slot;
+		struct call_slot *slot;
+
+		while (index && (slot = slot_array_at(collector->arrays.slots, index))) {
+			slot_fill(slot);
+			index = slot->next;
+		}
+	}
+	return 0;
+}
+
 static const struct order {
 	const char *word;
 	int (*obey)(struct collector *collector);
-} orders[] = { { "blind", be_blind }, { "seeing", see } };
+} orders[] = { { "blind", be_blind }, { "seeing", see }, { "brim", fill_to_the_brim } };
 
 static int obey(struct collector *collector, const char *word, struct diag *d)
 {

@@ -80,6 +80,20 @@ def unnamed(report):
     return report.sum("errors") - sum(sum(row["errnos"].values()) for row in report.rows)
 
 
+def test_no_call_is_lost_when_a_bucket_wraps(live, caller):
+    """What two more would wrap it gets, or many: then it has 2^32 and more."""
+    steer = live.add(Steer, caller.pid)
+    caller.ask("ask 1000")
+    caller.wait_asleep_in("read")
+    steer.step("brim")
+    before = {low: count for low, _, count in steer.report().only("getppid")["histogram"]}
+    caller.ask("ask 1000")
+    after = {low: count for low, _, count in steer.report().only("getppid")["histogram"]}
+    gained = {low: count - before.pop(low, 0) for low, count in after.items()}
+    assert not before and sum(gained.values()) == 1000
+    assert min(gained.values()) >= 0 and max(after.values()) > 1 << 32
+
+
 # --- less, when told so --------------------------------------------------------------------------
 
 

@@ -214,6 +214,15 @@ def test_a_call_that_seccomp_turns_into_a_signal_is_denied(live):
     assert report.total("rt_sigreturn") == 5
 
 
+def test_what_is_found_in_the_registers_of_such_a_call_is_no_result(live):
+    report, table = live.count("trapped")
+    must_equal(report, table)
+    (row,) = report.select("pread64")
+    assert (row["calls"], row["denied"], row["bytes"], row["errors"]) == (7, 7, 0, 0)
+    (row,) = [row for row in report.rows if row["nr"] < 0]
+    assert (row["calls"], row["denied"], row["errors"]) == (5, 5, 0)
+
+
 def test_a_thread_that_seccomp_kills_leaves_its_counts_behind(live):
     report, _ = live.count("denied")
     # 41 calls of the victim and 23 of the main thread; the fatal one never began.
@@ -320,6 +329,17 @@ def test_calls_in_flight_at_the_end_are_shown_with_their_age_and_not_counted(liv
         assert 100e6 <= row["oldest_in_flight_ns"] <= report.data["elapsed_ns"]
 
 
+def test_a_call_in_flight_is_no_older_than_it_is(live):
+    target = live.workload("sleepers", "alone")
+    bpftruss = live.attach(target.pid)
+    time.sleep(0.5)
+    start = time.monotonic_ns()
+    target.go()
+    target.wait_asleep_in("nanosleep")
+    report = bpftruss.interrupt()
+    assert report.only("nanosleep")["oldest_in_flight_ns"] <= time.monotonic_ns() - start
+
+
 def test_the_text_report_names_the_calls_in_flight(live):
     target = live.workload("sleepers")
     bpftruss = live.attach(target.pid, json=False)
@@ -368,6 +388,21 @@ def test_an_exec_from_another_thread_ends_the_call_of_every_thread_that_it_kills
     row = report.only("ppoll")
     assert (row["calls"], row["interrupted"], row["in_flight"]) == (1, 1, 0)
     assert {row["pid"] for row in report.rows} == {target.pid}
+
+
+def test_after_an_exec_from_another_thread_calls_are_those_of_the_first_thread(live):
+    """It has taken its place, and with it its tid."""
+    target = live.workload("execs", "thread", "stay")
+    bpftruss = live.attach(target.pid, "--by", "tid")
+    target.go()
+    until(lambda: target.stdout().count(b"writer") == 1, "the exec")
+    target.wait_asleep_in("read")
+    report = bpftruss.interrupt()
+    # Threads that have ended share a row without a tid.
+    assert {row["tid"] for row in report.rows} == {target.pid, None}
+    calls = {row["tid"]: row["calls"] for row in report.select("getppid")}
+    assert calls == {target.pid: 19, None: 7}
+    assert report.only("getuid")["tid"] is None
 
 
 def test_an_exec_that_fails_is_an_error_like_any_other(live):

@@ -45,6 +45,12 @@ def test_a_process_that_takes_a_name_is_counted_from_then_on_in_all_threads(live
     assert keeper.popen.poll() is None
 
 
+def test_a_longer_name_is_cut_as_the_kernel_cuts_names(live):
+    target = live.workload("becomes", "name", "fifteen-letters", THREADS, CALLS)
+    bpftruss = select(live, "--wait", "-n", "fifteen-letters-and-more")
+    assert change(live, bpftruss, target).total("getppid") == AFTER
+
+
 def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
     target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
     report = change(live, select(live, "-n", "becomes"), target)

@@ -8,13 +8,14 @@ and sleep add up to wall holds for every row of every report (harness.check_row)
 import json
 import os
 import re
+import signal
 import statistics
 import threading
 import time
 
 import pytest
 
-from harness import must_equal
+from harness import must_equal, until
 
 MS = 1_000_000
 NR_CPUS = os.cpu_count()
@@ -142,6 +143,31 @@ def test_the_time_of_threads_that_only_compute_is_user_time(live):
     spent = sum(spinner.run_ns() for spinner in spinners) - before
     assert report.data["threads_unknown"] == 0
     assert 0.75 < report.data["user_cpu_ns"] / spent < 1.25
+
+
+def test_the_rest_of_a_call_that_began_before_counting_is_no_user_time(live):
+    target = live.workload("early", asleep=False)
+    bpftruss = live.attach(target.pid)
+    before = target.run_ns()
+    until(lambda: target.run_ns() - before > 200 * MS, "the call goes on")
+    target.signal(signal.SIGUSR1)
+    report = bpftruss.report()
+    must_equal(report, target.table())
+    assert report.only("readv")["untimed"] == 1
+    assert report.data["user_cpu_ns"] < 100 * MS
+
+
+def test_a_program_that_is_stopped_takes_no_user_time(live):
+    spinner = live.spawn("/bin/sh", "-c", "while :; do :; done")
+    bpftruss = live.attach(spinner.pid)
+    before = spinner.run_ns()
+    until(lambda: spinner.run_ns() - before > 100 * MS, "it computes")
+    spinner.signal(signal.SIGSTOP)
+    until(lambda: spinner.state() == "T", "it stops")
+    time.sleep(2)
+    report = bpftruss.interrupt()
+    # Some of it came before the first look.
+    assert report.data["user_cpu_ns"] < spinner.run_ns() - before + 1000 * MS
 
 
 # --- run queue -----------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * execs HOW: runs itself again, from the leader ("leader"), from another thread while a third one
+ * execs HOW [stay]: runs itself again, from the leader ("leader"), from another thread while a third one
  * sleeps ("thread"), from a vfork child ("vfork"), or not at all because the file is missing
- * ("missing"). Each image prints its own table, the first one before it is replaced.
+ * ("missing"). Each image prints its own table, the first one before it is replaced. With "stay" the
+ * second one then sleeps in read until the test writes a line.
  */
 #include "table.h"
 
-static char *again[] = { "execs", "again", NULL };
+static char *again[] = { "execs", "again", NULL, NULL };
 static struct thread sleeper, caller;
 
 static void exec_again(void)
@@ -78,8 +79,13 @@ int main(int argc, char **argv)
 	table_start(&argc, &argv);
 	if (argc < 2)
 		return 1;
+	again[2] = argc > 2 ? argv[2] : NULL;
 	if (!strcmp(argv[1], "again")) {
+		char line[16];
+
 		repeat_call(19, SYS_getppid, 0);
+		if (argc > 2)
+			counted_call(SYS_read, STDIN_FILENO, line, sizeof(line));
 		table_finish(0);
 	}
 	if (!strcmp(argv[1], "vfork"))
