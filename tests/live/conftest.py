@@ -17,6 +17,9 @@ from harness import BPFTRUSS, Live  # noqa: E402
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would all they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# And nohup has SIGHUP ignored. What has a handler here is as by default in all that is started.
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
 # Ubuntu's is a wrapper that finds nothing for a kernel that is not Ubuntu's: make has found another.
