@@ -107,70 +107,6 @@ static void check_btf(struct feature *f)
 				  : "make it readable, or run as root");
 }
 
-/* 0, or with what the kernel refuses a program that uses task storage. */
-static int task_storage_error(void)
-{
-	struct storage_bpf *storage = storage_bpf__open();
-	int err = storage ? storage_bpf__load(storage) : -errno;
-
-	storage_bpf__destroy(storage);
-	return err;
-}
-
-/* What replaces it relies on x86 storing in order. */
-#ifdef __x86_64__
-#define FEATURE_REPLACED FEATURE_ABSENT
-#else
-#define FEATURE_REPLACED FEATURE_MISSING
-#endif
-
-/* An unknown type of map, or a helper that is not for such programs. */
-static bool error_means_absent(int err)
-{
-	return err == -EINVAL || err == -EACCES;
-}
-
-bool features_have_task_storage(void)
-{
-	return FEATURE_REPLACED == FEATURE_MISSING ||
-	       (!getenv("BPFTRUSS_OLD_KERNEL") && !error_means_absent(task_storage_error()));
-}
-
-static void check_task_storage(struct feature *f)
-{
-	int err = getenv("BPFTRUSS_OLD_KERNEL") ? -EINVAL : task_storage_error();
-
-	if (!err) {
-		feature_set(f, FEATURE_OK, "present");
-		return;
-	}
-	if (!error_means_absent(err)) {
-		feature_set(f, FEATURE_MISSING, "cannot be probed: %s", strerror(-err));
-		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
-				  "forbid bpf(2)");
-		return;
-	}
-	feature_set(f, FEATURE_REPLACED, "absent");
-	feature_remedy(f, f->state == FEATURE_MISSING
-				  ? "the kernel is too old (5.13 or newer has it)"
-				  : "tasks are looked up in a hash: while attached, calls of all "
-				    "processes cost more (5.13 or newer)");
-}
-
-static void check_attach(struct feature *f)
-{
-	struct probe_bpf *probe = probe_bpf__open_and_load();
-	int err = probe ? probe_bpf__attach(probe) : -errno;
-
-	probe_bpf__destroy(probe);
-	if (!err) {
-		feature_set(f, FEATURE_OK, "raw_syscalls can be attached to");
-		return;
-	}
-	feature_set(f, FEATURE_MISSING, "refused: %s", strerror(-err));
-	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
-}
-
 /*
  * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
  * kernel tells which helpers it has.
@@ -204,6 +140,74 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 static bool kernel_charges_locked_memory(void)
 {
 	return !kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_ktime_get_coarse_ns");
+}
+
+/* 0, or with what the kernel refuses a program that uses task storage. */
+static int task_storage_error(void)
+{
+	struct storage_bpf *storage;
+	int err;
+
+	/* These are older, and their limit may forbid to ask: what was just freed is still charged. */
+	if (getenv("BPFTRUSS_OLD_KERNEL") || kernel_charges_locked_memory())
+		return -EINVAL;
+	storage = storage_bpf__open();
+	err = storage ? storage_bpf__load(storage) : -errno;
+	storage_bpf__destroy(storage);
+	return err;
+}
+
+/* What replaces it relies on x86 storing in order. */
+#ifdef __x86_64__
+#define FEATURE_REPLACED FEATURE_ABSENT
+#else
+#define FEATURE_REPLACED FEATURE_MISSING
+#endif
+
+/* An unknown type of map, or a helper that is not for such programs. */
+static bool error_means_absent(int err)
+{
+	return err == -EINVAL || err == -EACCES;
+}
+
+bool features_have_task_storage(void)
+{
+	return FEATURE_REPLACED == FEATURE_MISSING || !error_means_absent(task_storage_error());
+}
+
+static void check_task_storage(struct feature *f)
+{
+	int err = task_storage_error();
+
+	if (!err) {
+		feature_set(f, FEATURE_OK, "present");
+		return;
+	}
+	if (!error_means_absent(err)) {
+		feature_set(f, FEATURE_MISSING, "cannot be probed: %s", strerror(-err));
+		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
+				  "forbid bpf(2)");
+		return;
+	}
+	feature_set(f, FEATURE_REPLACED, "absent");
+	feature_remedy(f, f->state == FEATURE_MISSING
+				  ? "the kernel is too old (5.13 or newer has it)"
+				  : "tasks are looked up in a hash: while attached, calls of all "
+				    "processes cost more (5.13 or newer)");
+}
+
+static void check_attach(struct feature *f)
+{
+	struct probe_bpf *probe = probe_bpf__open_and_load();
+	int err = probe ? probe_bpf__attach(probe) : -errno;
+
+	probe_bpf__destroy(probe);
+	if (!err) {
+		feature_set(f, FEATURE_OK, "raw_syscalls can be attached to");
+		return;
+	}
+	feature_set(f, FEATURE_MISSING, "refused: %s", strerror(-err));
+	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
 }
 
 static bool locked_memory_is_limited(struct rlimit *ret)
