@@ -160,8 +160,11 @@ $(O)/unit/%: tests/unit/%.c $(O)/san/unit.a
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DGOLDEN_DIR='"tests/golden"' \
-		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) -Wl,--as-needed $(filter %.c %.a,$^) \
+		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) -Wl,--as-needed $< $(filter %.a,$^) \
 		$(LIBS) -lcmocka -o $@
+
+# It has the reader compiled in.
+$(O)/unit/test_reader: | $(SKELETONS)
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
 # Always of clang: gcc writes no names that are none in C.

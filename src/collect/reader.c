@@ -370,12 +370,15 @@ static int record_read_slots(const struct collector *c, const struct task_record
 	return err;
 }
 
-/* Whether a task is still in the call that it was in when its record was copied. */
+/*
+ * Whether a task is still in the call that it was in when its record was copied. In this order: the
+ * start of the next call is stored before it is open.
+ */
 static bool record_is_in_same_call(const struct task_record *record, const struct task_record *copy)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
-	       __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags;
+	return __atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) == copy->flags &&
+	       __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns;
 }
 
 /*

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How the arrays of the kernel's side are read while a task writes them, as bpf/account.bpf.h does.
+ * The reader is compiled in here, above a collector that consists of nothing but arrays.
+ */
+#include "scenarios.h"
+
+#include <pthread.h>
+
+#include "collect/reader.c"
+
+#define NR_SLOTS 400
+#define READINGS 3000
+
+static struct call_slot *slots;
+
+struct call_slot *slot_array_at(struct slot_array *array, uint32_t index)
+{
+	(void)array;
+	return &slots[index];
+}
+
+/* --- what is not asked for here ----------------------------------------------------------------- */
+
+int collector_reclaim(struct collector *collector)
+{
+	(void)collector;
+	return -ENOSYS;
+}
+
+bool slot_arg0(const struct collector *collector, const struct call_slot *slot, uint64_t *ret)
+{
+	(void)collector;
+	(void)slot;
+	(void)ret;
+	return false;
+}
+
+int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot)
+{
+	(void)collector;
+	(void)snapshot;
+	return -ENOSYS;
+}
+
+int object_pass(const struct bpf_link *link)
+{
+	(void)link;
+	return -ENOSYS;
+}
+
+void misses_read(const struct collector *collector, struct losses *losses)
+{
+	(void)collector;
+	(void)losses;
+}
+
+int call_stacks_name(struct call_stacks *stacks)
+{
+	(void)stacks;
+	return -ENOSYS;
+}
+
+const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
+{
+	(void)stacks;
+	return NULL;
+}
+
+/* --- a task ------------------------------------------------------------------------------------- */
+
+/* One task of many slots. Call number i begins at i, and lasts until something else was done. */
+struct task {
+	struct task_record records[2];
+	bool done;
+};
+
+static void store_order(void)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void *task_run(void *closure)
+{
+	struct task *task = closure;
+	struct task_record *record = &task->records[1];
+	struct call_slot *slot = &slots[1];
+
+	for (uint64_t i = 0; !__atomic_load_n(&task->done, __ATOMIC_RELAXED); i++) {
+		record->enter_ns = i;
+		store_order();
+		record->flags = RECORD_CALL_OPEN;
+		for (volatile int spin = 0; spin < 300; spin++)
+			;
+		record->mark_cpu_ns = i + 1;
+		store_order();
+		record->flags = 0;
+		slot->calls++;
+		store_order();
+		slot->buckets[0]++;
+		store_order();
+		slot->settled = slot->calls;
+	}
+	return NULL;
+}
+
+/* Its call is that of the last slot in its list: whoever reads the others first takes a while. */
+static void task_make(struct task *task)
+{
+	slots = calloc(NR_SLOTS + 1, sizeof(*slots));
+	assert_non_null(slots);
+	*task = (struct task){ .done = false };
+	task->records[1] = (struct task_record){ .state = RECORD_LIVE,
+						 .pid = 7,
+						 .tid = 7,
+						 .nr = 1,
+						 .abi = ABI_OF_TESTS,
+						 .first_slot = NR_SLOTS };
+	for (uint32_t i = 1; i <= NR_SLOTS; i++) {
+		slots[i].nr = (int)i;
+		slots[i].abi = ABI_OF_TESTS;
+		slots[i].next = i - 1;
+		slots[i].calls = slots[i].settled = slots[i].untimed = i > 1;
+		slots[i].min_inverted_ns = ~1ULL;
+	}
+}
+
+static struct snapshot *task_read(const struct collector *collector)
+{
+	struct reading reading = { .builder = builder_make(), .now_ns = UINT64_MAX / 4 };
+
+	assert_int_equal(record_read(collector, 1, &reading), 0);
+	return snapshot_take(reading.builder);
+}
+
+/* A call that began at i is in flight only while exactly those before it have ended. */
+static void test_never_in_flight_and_ended(void **state)
+{
+	struct truss_bpf__rodata constants = { .max_slots = NR_SLOTS + 1 };
+	struct truss_bpf skeleton = { .rodata = &constants };
+	struct collector collector = { .skel = &skeleton };
+	uint64_t flying = 0, wrong = 0;
+	struct task task;
+	pthread_t thread;
+
+	(void)state;
+	task_make(&task);
+	collector.arrays.records = task.records;
+	assert_int_equal(pthread_create(&thread, NULL, task_run, &task), 0);
+	for (int i = 0; i < READINGS; i++) {
+		struct snapshot *snapshot __cleanup(snapshot_freep) = task_read(&collector);
+		const struct row *row = &snapshot->rows[0];
+
+		/* Before its first call it has no such row. */
+		if (row->nr != 1 || !row->in_flight)
+			continue;
+		flying++;
+		wrong += row->calls != row->oldest_start_ns;
+	}
+	__atomic_store_n(&task.done, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	free(slots);
+	assert_int_equal(wrong, 0);
+	/* It is, most of the time. */
+	assert_true(flying > READINGS / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_never_in_flight_and_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
