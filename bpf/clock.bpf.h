@@ -193,10 +193,12 @@ static __always_inline bool task_is_ours(const struct task_ref *ref)
 	return ref && !ref->record && ref->flags & TASK_IGNORED;
 }
 
-static __noinline int ours_leaves(struct task_struct *task, const struct task_ref *ref)
+static __noinline int ours_leaves(struct task_struct *task, struct task_ref *ref)
 {
 	if (ref->in_ns)
 		clocks_compare(task, ref->in_ns, bpf_ktime_get_ns());
+	/* Its next coming in may go unseen. */
+	ref->in_ns = 0;
 	return 0;
 }
 
