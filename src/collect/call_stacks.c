@@ -27,6 +27,9 @@
 #define START_NS  (10 * NS_PER_SEC)
 #define FOLLOW_NS (2 * NS_PER_SEC)
 
+/* A file is learned from one process that has it mapped: if that ends, then from another one. */
+#define START_PASSES 3
+
 /* Grows as events come. */
 struct event_list {
 	struct stack_event **stacks; /* each as long as its frames */
@@ -380,7 +383,8 @@ int call_stacks_follow(struct call_stacks *stacks)
 	return learn_fresh(stacks, FOLLOW_NS);
 }
 
-int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings)
+/* Lists what is mapped and not asked for. */
+static int list_running(struct call_stacks *stacks, const struct bpf_link *mappings)
 {
 	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
 	struct pending_event event;
@@ -389,5 +393,20 @@ int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link 
 
 	while (!err && (got = read(fd, &event, sizeof(event))) == sizeof(event))
 		err = pending_event_add(&stacks->fresh, &event);
-	return err ?: learn_fresh(stacks, START_NS);
+	return err;
+}
+
+int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings)
+{
+	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
+	int err = 0;
+
+	for (int pass = 0; pass < START_PASSES && !err; pass++) {
+		now_ns = clock_mono_ns();
+		err = now_ns < until_ns ? list_running(stacks, mappings) : 0;
+		if (!stacks->fresh.nr_mappings)
+			break;
+		err = err ?: learn_fresh(stacks, until_ns - now_ns);
+	}
+	return err;
 }
