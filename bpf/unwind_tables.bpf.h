@@ -240,21 +240,35 @@ static __noinline u32 file_ask(const struct mapping *mapping)
 	return file->number;
 }
 
-/* The key of a file, as user space asked last. */
+/* The key of a file, as user space asked last, and its name in its own folder: no mount changes it. */
 struct {
 	__u64 key[sizeof(struct inode_key) / sizeof(__u64)];
+	char name[FILE_NAME_SIZE];
 } identified __attribute__((aligned(64))) SEC(".data.identified");
+
+static long file_read(struct task_struct *task, struct vm_area_struct *vma, struct inode_key *key)
+{
+	const unsigned char *name;
+
+	if (!vma->vm_file)
+		return 0;
+	inode_key_of(vma, key);
+	name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
+	if (bpf_probe_read_kernel_str(identified.name, sizeof(identified.name), name) < 0)
+		identified.name[0] = 0;
+	return 0;
+}
 
 /* Of what the current task, which is user space, has mapped at an address. False: of no file. */
 static __noinline int file_identify(u64 address)
 {
-	struct mapping mapping = {};
+	struct inode_key key = {};
 
 	if (!tables_can_be_walked() ||
-	    bpf_find_vma(bpf_get_current_task_btf(), address, mapping_read, &mapping, 0))
+	    bpf_find_vma(bpf_get_current_task_btf(), address, file_read, &key, 0))
 		return 0;
-	__builtin_memcpy(identified.key, &mapping.key, sizeof(mapping.key));
-	return mapping.of_file;
+	__builtin_memcpy(identified.key, &key, sizeof(key));
+	return key.ino != 0;
 }
 
 /* Code that has just been mapped will run soon: its file's table had better be there. */

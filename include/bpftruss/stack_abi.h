@@ -155,6 +155,9 @@ struct inode_key {
 	__s64 mtime_ns;
 };
 
+/* Of a file, in its folder; with its NUL. */
+#define FILE_NAME_SIZE 256
+
 /* The number of a file, given when its code is first seen. */
 struct inode_file {
 	__u32 number;

@@ -46,7 +46,7 @@ struct code_file {
 	struct inode_key key;
 	bool is_found;           /* it was opened, or must not be */
 	char *path;              /* as the first process that had it saw it; NULL: unknown */
-	char *module;            /* its last part */
+	char *module;            /* its name; NULL: unknown */
 	int fd;                  /* -1: cannot be opened */
 	int root;                /* of that process, where its debug file lies; -1: unknown */
 	int debug;               /* that debug file, -1: none */
@@ -183,23 +183,16 @@ size_t code_files_count(const struct code_files *files)
 /* --- learning --------------------------------------------------------------------------------- */
 
 /* Keeps what was opened; takes it. */
-static int file_take(struct code_file *file, struct mapped_file *opened)
+static void file_take(struct code_file *file, struct mapped_file *opened)
 {
-	const char *slash = opened->path ? strrchr(opened->path, '/') : NULL;
-
-	if (opened->path) {
-		file->module = strdup(slash ? slash + 1 : opened->path);
-		if (!file->module)
-			return -ENOMEM;
-	}
 	file->is_found = true;
 	file->path = opened->path;
+	file->module = opened->name;
 	file->fd = opened->fd;
 	file->root = opened->root;
 	file->owner = opened->owner;
 	file->written = opened->written;
 	*opened = (struct mapped_file){ .fd = -1, .root = -1 };
-	return 0;
 }
 
 /*
@@ -212,17 +205,15 @@ static int file_open(struct code_files *files, struct code_file *file,
 {
 	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
 	int process __cleanup(closep) = process_open(mapping->pid);
+	int err =
+		mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened);
 
-	if (process < 0 ||
-	    mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened))
-		return 0;
-	if (opened.fd >= 0)
-		return memcmp(&opened.key, &file->key, sizeof(file->key))
-			       ? 0
-			       : file_take(file, &opened);
 	/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
-	file->is_found = opened.key.dev == file->key.dev;
-	return 0;
+	if (!err && opened.fd < 0)
+		file->is_found = opened.key.dev == file->key.dev;
+	else if (!err && !memcmp(&opened.key, &file->key, sizeof(file->key)))
+		file_take(file, &opened);
+	return err == -ENOMEM ? err : 0;
 }
 
 /* A file that a worker is reading. */
@@ -469,8 +460,7 @@ uint32_t code_files_open(struct code_files *files, int process, const struct cod
 	if (file->is_found)
 		return learning.file;
 	file->key = opened.key;
-	if (file_take(file, &opened))
-		return FILE_NONE;
+	file_take(file, &opened);
 	learning_begin(file, &learning);
 	learning_finish(files, &learning, clock_mono_ns() + NAME_NS);
 	return learning.file;

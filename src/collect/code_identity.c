@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,12 +18,13 @@
 void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)
 {
 	identity->program = bpf_program__fd(skel->progs.identify_code);
-	identity->answer = skel->data_identified->identified.key;
+	identity->key = skel->data_identified->identified.key;
+	identity->name = skel->data_identified->identified.name;
 }
 
 /* The program runs as this process: it looks at the same list of mappings as for all others. */
 static int program_ask(const struct code_identity *identity, const void *place,
-		       struct inode_key *ret)
+		       struct file_identity *ret)
 {
 	uint64_t address = (uintptr_t)place;
 	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &address, .ctx_size_in = sizeof(address));
@@ -32,17 +34,19 @@ static int program_ask(const struct code_identity *identity, const void *place,
 		return err;
 	if (!run.retval)
 		return -EAGAIN;
-	memcpy(ret, identity->answer, sizeof(*ret));
+	memcpy(&ret->key, identity->key, sizeof(ret->key));
+	snprintf(ret->name, sizeof(ret->name), "%s", identity->name);
 	return 0;
 }
 
-static int maps_ask(const struct stat *status, const void *place, struct inode_key *ret)
+static int maps_ask(const struct stat *status, const void *place, struct file_identity *ret)
 {
 	struct code_mapping mapping;
 
 	if (!process_maps_find_own((uintptr_t)place, &mapping))
 		return -ENOENT;
-	*ret = (struct inode_key){
+	ret->name[0] = 0;
+	ret->key = (struct inode_key){
 		.dev = mapping.dev,
 		.ino = mapping.ino,
 		.mtime_s = status->st_mtim.tv_sec,
@@ -51,7 +55,7 @@ static int maps_ask(const struct stat *status, const void *place, struct inode_k
 	return 0;
 }
 
-int code_identity_read(const struct code_identity *identity, int fd, struct inode_key *ret)
+int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret)
 {
 	struct stat status;
 	size_t bytes;

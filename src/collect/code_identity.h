@@ -12,17 +12,23 @@
 struct truss_bpf;
 
 struct code_identity {
-	int program;        /* that answers; -1: this kernel has no tables, nor keys */
-	const void *answer; /* where it does */
+	int program; /* that answers; negative: this kernel has no tables, nor keys */
+	const void *key;
+	const char *name;
 };
 
 /* The object must be loaded; it is borrowed. */
 void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel);
 
+struct file_identity {
+	struct inode_key key;
+	char name[FILE_NAME_SIZE]; /* that no mount has given it; empty: unknown */
+};
+
 /*
- * The key of a regular file. Where no program gives keys it is made of what /proc says of mappings.
- * 0 or -errno.
+ * Of a regular file. Where no program gives keys they are made of what /proc says of mappings. 0 or
+ * -errno.
  */
-int code_identity_read(const struct code_identity *identity, int fd, struct inode_key *ret);
+int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret);
 
 #endif

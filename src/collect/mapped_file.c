@@ -29,6 +29,7 @@ void mapped_file_done(struct mapped_file *file)
 	closep(&file->fd);
 	closep(&file->root);
 	free(file->path);
+	free(file->name);
 	*file = (struct mapped_file){ .fd = -1, .root = -1 };
 }
 
@@ -59,18 +60,26 @@ static bool process_is_of_our_users(int process)
 }
 
 /*
- * Where the debug file is looked for: as the process sees it, unless the file is root's and what is
- * seen is not.
+ * Where it is, and what it is called: as the process sees it. But if that is not as root has arranged
+ * it, debug files of root's files are looked for where we see them, and names are those in the file
+ * system itself.
  */
-static int root_open(int process, uid_t owner)
+static int place_read(int process, const char *name, struct mapped_file *file)
 {
-	int root = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	bool is_arranged;
 
+	file->path = file_path(file->fd);
+	file->root = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	/* In this order: there is no way back from a namespace to ours. */
-	if (root < 0 || owner || process_is_of_our_users(process))
-		return root;
-	close(root);
-	return open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	is_arranged = !process_is_of_our_users(process);
+	if (is_arranged && !file->owner && file->root >= 0) {
+		close(file->root);
+		file->root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	}
+	if (!is_arranged)
+		name = file->path ? basename(file->path) : "";
+	file->name = *name ? strdup(name) : NULL;
+	return *name && !file->name ? -ENOMEM : 0;
 }
 
 static int mapping_find(int process, uint64_t start, uint64_t end)
@@ -96,15 +105,16 @@ static int device_read(int found, struct inode_key *ret)
 
 static int file_read(const struct code_identity *identity, int process, struct mapped_file *file)
 {
+	struct file_identity found = { .name = "" };
 	struct stat st;
+	int err = fstat(file->fd, &st) ? -errno : code_identity_read(identity, file->fd, &found);
 
-	if (fstat(file->fd, &st))
-		return -errno;
-	file->path = file_path(file->fd);
+	if (err)
+		return err;
+	file->key = found.key;
 	file->written = st.st_mtim;
 	file->owner = st.st_uid;
-	file->root = root_open(process, st.st_uid);
-	return code_identity_read(identity, file->fd, &file->key);
+	return place_read(process, found.name, file);
 }
 
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,

@@ -12,6 +12,7 @@ struct mapped_file {
 	int fd; /* negative: cannot be read */
 	struct inode_key key;
 	char *path;              /* NULL: longer than the kernel can say */
+	char *name;              /* without folders; NULL: unknown */
 	struct timespec written; /* its mtime */
 	int root;                /* below which its debug file may be looked for; -1: nowhere */
 	unsigned int owner;      /* of the file: he may name its functions, and so may root */

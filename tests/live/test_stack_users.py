@@ -179,6 +179,22 @@ def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live
     assert found == [("alpha_one", "victim.so", "complete", 100)]
 
 
+def test_a_mount_of_a_user_gives_roots_library_no_other_name(open_folder, live):
+    needs_user_namespaces()
+    victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
+    evil = copy("beta.so", os.path.join(open_folder, "looks_harmless.so"))
+    script = "mount --bind %s %s" % (victim, evil)
+    attacker, target = live.add(Arranged, script), live.add(Loads)
+    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
+    attacker.do("raw %s 4096 10", evil)
+    time.sleep(0.5)
+    target.do("raw %s 4096 100", victim)
+    target.finish()
+    attacker.finish()
+    found = names_below_probe(bpftruss.report(), target.pid)
+    assert found == [("alpha_one", "victim.so", "complete", 100)]
+
+
 @pytest.mark.parametrize("mode, name", [(0o600, None), (0o644, "made_up")])
 def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, mode, name):
     """A mount of his own can put any file there, and its lines would be shown."""
