@@ -135,7 +135,8 @@ def test_exceptions_of_cxx_pass_through_stacks(live):
     assert len(having(stacks, "shop::order<double>")) == 2
     assert len(having(stacks, "shop::counter<double>")) == 4
     (nobody,) = having(stacks, "shop::nobody_cares")
-    assert "__cxa_throw" in nobody and "main" in nobody
+    # gcc 16 keeps what only throws apart from the rest of main.
+    assert "__cxa_throw" in nobody and {"main", "main.cold"} & set(nobody)
 
 
 def test_rust_has_its_names(live):
