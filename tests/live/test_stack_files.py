@@ -7,6 +7,7 @@ of no file, processes that have ended.
 
 import os
 import re
+import shlex
 import shutil
 import time
 
@@ -113,10 +114,10 @@ def test_the_stacks_of_a_command_become_whole(live, tmp_path):
 # --- other code in the same place ----------------------------------------------------------------
 
 
-def test_another_library_at_the_same_address_has_its_own_stacks(live):
+def test_another_library_at_the_same_address_has_its_own_stacks(live, tmp_path):
     """Functions begin at the same addresses, but their frames have other sizes."""
     programs = {how: live.add(Loads) for how in HOWS}
-    alpha, beta = fixture("alpha.so"), fixture("beta.so")
+    alpha, beta = copy("alpha.so", tmp_path), copy("beta.so", tmp_path)
     for program in programs.values():
         program.do("load %s", alpha)
         program.do("load %s", beta)
@@ -156,7 +157,7 @@ def test_a_file_is_what_is_mapped_and_not_what_its_path_leads_to(live, tmp_path,
 
 def privately(directory, commands, *argv):
     """A command in a mount namespace of its own, where a directory is a file system of its own."""
-    script = "mount -t tmpfs none %s && %s && exec %s" % (directory, commands, " ".join(argv))
+    script = "mount -t tmpfs none %s && %s && exec %s" % (directory, commands, shlex.join(argv))
     return ["unshare", "-m", "--propagation", "private", "sh", "-c", script]
 
 
@@ -174,7 +175,7 @@ def count_wait(live, argv, **options):
 def test_a_program_may_be_where_only_its_process_sees_it(live, tmp_path):
     place = str(tmp_path)
     hidden = os.path.join(place, "hidden")
-    argv = privately(place, "cp %s %s" % (fixture("chain-O2"), hidden), hidden, "plain")
+    argv = privately(place, shlex.join(["cp", fixture("chain-O2"), hidden]), hidden, "plain")
     (stack,) = count_wait(live, argv)
     assert not os.path.exists(hidden)
     assert [frame["module"] for frame in stack["frames"]].count("hidden") == 6
@@ -190,7 +191,7 @@ def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
     folder = "%s/.build-id/%s" % (root, build_id[:2])
     target = "%s/%s.debug" % (folder, build_id[2:])
     debug = fixture("chain-O2.debug")
-    commands = "mkdir -p %s && cp %s %s" % (folder, debug, target)
+    commands = "mkdir -p %s && cp %s %s" % (folder, shlex.quote(debug), target)
     argv = privately(root, commands, fixture("chain-stripped"), "plain")
     each = live.add(Waiting, argv, debug={"chain-stripped": debug})
     bpftruss = live.attach(each.pid, "--stacks")

@@ -6,6 +6,7 @@ map or mount never says what the code of others is called, nor how it unwinds.
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -134,7 +135,7 @@ class Arranged(Loads):
     """The same in a user's own mount namespace, in which anything may lie in root's folders."""
 
     def __init__(self, directory, script):
-        argv = UNSHARE + ["%s && exec %s" % (script, fixture("loads"))]
+        argv = UNSHARE + ["%s && exec %s" % (script, shlex.quote(fixture("loads")))]
         Process.__init__(self, directory, argv, stdin=subprocess.PIPE, **NOBODY)
         self.lines = 1
         until(lambda: self.stdout() == b"ready\n", "loads is ready")
