@@ -112,9 +112,10 @@ static __noinline u64 clock_mend(struct task_record *record, u64 stopped, u64 no
 		loss_add(LOSS_SWITCH_UNSEEN);
 		arrival_ns = now;
 	}
-	/* Unless a switch has done so meanwhile, where programs can be preempted. */
+	/* No switch-in was seen; before the clock goes, since where programs can be preempted a switch asks. */
+	*(volatile u64 *)&record->switch_ns = 0;
+	/* Unless such a switch has let it go already. */
 	word_replace(&record->clock, stopped, arrival_ns - (stopped & ~CLOCK_STOPPED));
-	record->switch_ns = 0;
 	return *(volatile u64 *)&record->clock;
 }
 
