@@ -147,8 +147,8 @@ static bool status_read(int process, pid_t *own_pid, uid_t *user)
 static int jit_open(int process)
 {
 	int root __cleanup(closep) = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
-	pid_t own_pid;
-	uid_t user;
+	pid_t own_pid = 0;
+	uid_t user = 0;
 
 	if (root < 0 || !status_read(process, &own_pid, &user))
 		return -1;
