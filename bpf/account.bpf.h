@@ -196,10 +196,11 @@ static __always_inline void user_time_add(struct task_record *record, u64 cpu)
 {
 	u64 more = cpu - record->mark_cpu_ns;
 
-	if ((s64)more < 0)
+	if ((s64)more < 0) {
 		loss_add(LOSS_TIME_CLAMPED);
-	else
-		record->user_ns += more;
+		return;
+	}
+	record->user_ns += more;
 	record->mark_cpu_ns = cpu;
 }
 
@@ -217,8 +218,8 @@ static __always_inline void call_begin(struct task_struct *task, struct task_rec
 		record->stack_id = record->kernel_stack_id = 0;
 	if (by_arg0)
 		record->arg0 = regs_arg0(regs, abi);
-	record->enter_delay_ns = task_run_delay(task);
 	cpu = cpu_clock(record, &now);
+	record->enter_delay_ns = task_run_delay(task);
 	user_time_add(record, cpu);
 	record->enter_ns = now;
 	stores_order();
@@ -382,10 +383,14 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 		call_settle(task, record, index, call_result(record, regs, result), regs);
 	} else {
 		if (stacks && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
+			u64 now;
 			s32 nr = regs_nr(regs);
 			u16 abi = task_abi(task, &nr);
 
 			record->stack_id = 0;
+			/* What it computed before is not to be taken for the time of the walk. */
+			if (!record->flags)
+				user_time_add(record, cpu_clock(record, &now));
 			if (!slower_than_ns && call_is_stacked(abi, nr))
 				call_take_stack(record, regs);
 		}

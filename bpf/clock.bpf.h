@@ -3,9 +3,8 @@
  * Keeps each task's CPU clock: CLOCK_MONOTONIC, but standing still while the task is off the CPU.
  * It begins at record->start_ns. on_sched_switch() stops it and lets it go.
  *
- * The kernel runs no program while some tasks are current (those of a hypervisor's guest agent, for
- * one), so the switch from such a task to a counted one is not seen. The stopped clock of a task
- * that runs shows that. When it came in, the scheduler knows, by the clock of the run queue; how far
+ * A switch may go unseen: a program does not run at each one. The stopped clock of a task that runs shows
+ * that it came in so. When that was, the scheduler knows, by the clock of the run queue; how far
  * that is from CLOCK_MONOTONIC was found out at a switch that was seen, if possible on the same CPU.
  * bpftruss itself wakes up at least once a second, so there always is one.
  */
@@ -36,7 +35,7 @@ struct run_queue_clock {
 /* Of whichever CPU it was found out on last: on most machines all have the same clock. */
 struct {
 	__u64 behind_ns;
-	__u64 compared_ns;
+	__u64 compared_ns; /* 0: the last two that were found out differ */
 } last_clock __attribute__((aligned(64))) SEC(".data.clock");
 
 struct {
@@ -45,6 +44,24 @@ struct {
 	__type(key, u32);
 	__type(value, struct run_queue_clock);
 } run_queue_clocks SEC(".maps");
+
+/* How far two comparisons may be apart whose times are: clocks are slewed by 500 ppm at most. */
+static __always_inline u64 compare_slack_ns(u64 age_ns)
+{
+	return ARRIVAL_SLACK_NS + (age_ns >> 11);
+}
+
+/* Notes what was found out on one CPU for all, unless another has told something else just now. */
+static __always_inline void last_clock_set(u64 behind_ns, u64 now)
+{
+	u64 age_ns = now - last_clock.compared_ns, differs_ns = behind_ns - last_clock.behind_ns;
+
+	if ((s64)differs_ns < 0)
+		differs_ns = -differs_ns;
+	last_clock.behind_ns = behind_ns;
+	last_clock.compared_ns =
+		age_ns < COMPARE_VALID_NS && differs_ns > compare_slack_ns(age_ns) ? 0 : now;
+}
 
 /* Compares the clocks by a task that came in at in_ns and leaves now. */
 static __always_inline void clocks_compare(struct task_struct *task, u64 in_ns, u64 now)
@@ -60,10 +77,12 @@ static __always_inline void clocks_compare(struct task_struct *task, u64 in_ns, 
 		return;
 	behind_ns = in_ns - task_field(task, sched_info.last_arrival);
 	/* An arrival that the scheduler did not note is that of an earlier switch. */
-	if (age_ns < COMPARE_VALID_NS && (s64)(behind_ns - clock->behind_ns) > ARRIVAL_SLACK_NS)
+	if (age_ns < COMPARE_VALID_NS &&
+	    (s64)(behind_ns - clock->behind_ns) > (s64)compare_slack_ns(age_ns))
 		return;
-	clock->behind_ns = last_clock.behind_ns = behind_ns;
-	clock->compared_ns = last_clock.compared_ns = now;
+	clock->behind_ns = behind_ns;
+	clock->compared_ns = now;
+	last_clock_set(behind_ns, now);
 }
 
 static __always_inline u32 task_arrivals(struct task_struct *task)
@@ -141,15 +160,24 @@ static __always_inline u64 cpu_clock(struct task_record *record, u64 *now)
 static __always_inline void clock_stop(struct task_struct *task, struct task_record *record,
 				       u64 now)
 {
-	u64 clock = record->clock, in_ns = record->switch_ns;
+	u64 clock = record->clock, in_ns = record->switch_ns, cpu;
+	u32 arrivals = task_arrivals(task);
 
 	if (clock & CLOCK_STOPPED)
 		clock = clock_mend(record, clock, now);
-	else if (in_ns)
+	/* It has left and come back unseen: its clock went on. */
+	else if (arrivals - record->arrivals > 1)
+		loss_add(LOSS_SWITCH_UNSEEN);
+	else if (in_ns && arrivals != record->arrivals)
 		clocks_compare(task, in_ns, now);
-	record->clock = (now - clock) | CLOCK_STOPPED;
+	cpu = now - clock;
+	if ((s64)(cpu - record->mark_cpu_ns) < 0) {
+		loss_add(LOSS_TIME_CLAMPED);
+		cpu = record->mark_cpu_ns;
+	}
+	record->clock = cpu | CLOCK_STOPPED;
 	record->switch_ns = now;
-	record->arrivals = task_arrivals(task);
+	record->arrivals = arrivals;
 }
 
 /* A task comes in whose leaving was not seen: at the earliest when it was last known to run. */
@@ -169,11 +197,13 @@ static __noinline u64 clock_stop_unseen(struct task_record *record)
 /* A task comes in to its CPU. */
 static __always_inline void clock_go(struct task_record *record, u64 now)
 {
-	u64 clock = record->clock;
+	u64 cpu = record->clock;
 
-	if (!(clock & CLOCK_STOPPED))
-		clock = clock_stop_unseen(record);
-	record->clock = now - (clock & ~CLOCK_STOPPED);
+	if (!(cpu & CLOCK_STOPPED))
+		cpu = clock_stop_unseen(record);
+	cpu &= ~CLOCK_STOPPED;
+	/* Another CPU may have made its record since the time was read. */
+	record->clock = now > cpu ? now - cpu : 0;
 	record->switch_ns = now;
 }
 

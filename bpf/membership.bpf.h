@@ -222,6 +222,10 @@ static __noinline bool task_leave(struct task_struct *task, struct task_record *
 	if (record)
 		record->leaves_seen = membership.leaves;
 	leader = task_ref_find(task_field(task, group_leader));
+	if (lookups_can_fail && !leader && lookups_fail(task)) {
+		loss_add(LOSS_LOOKUP_BUSY);
+		return false;
+	}
 	if (!ref || ref->flags & TASK_TARGET ||
 	    (leader && ref_is_chosen(task_field(task, group_leader), leader)))
 		return false;
@@ -384,6 +388,9 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 	/* Switched out before on_sched_switch could know it? */
 	if (record && !task->on_cpu && !(record->clock & CLOCK_STOPPED))
 		clock_start(task, record, false, record->start_ns);
+	/* Out and in again before that? Its clock went on. */
+	else if (record && !record->switch_ns && record->arrivals != task_arrivals(task))
+		loss_add(LOSS_SWITCH_UNSEEN);
 	/* Gone before on_exit could know it? */
 	if (task->flags & PF_EXITING)
 		task_end(task, ref);

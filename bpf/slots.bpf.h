@@ -163,9 +163,10 @@ static __always_inline struct tally *slot_tally_search(struct call_slot *slot, u
 {
 	u32 index = slot->first_tally;
 	struct tally *tally;
+	int i;
 
 	*ret_end = false;
-	for (int i = 0; i < TALLIES_PER_SLOT && index; i++) {
+	for (i = 0; i < TALLIES_PER_SLOT && index; i++) {
 		tally = bpf_map_lookup_elem(&tallies, &index);
 		if (!tally)
 			return NULL;
@@ -173,7 +174,8 @@ static __always_inline struct tally *slot_tally_search(struct call_slot *slot, u
 			return tally;
 		index = tally->next;
 	}
-	*ret_end = !index;
+	/* Readers look at so many: a full list takes no more. */
+	*ret_end = i < TALLIES_PER_SLOT;
 	return NULL;
 }
 
@@ -246,18 +248,12 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 	return slot_start(record, index, call->abi, call->nr);
 }
 
-/* The first time, or each time if the call sets the user: such a slot has no direct index. */
-static __noinline struct call_slot *slot_start_indexed(struct call *call)
+static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
 {
-	struct task_record *record = call->record;
-	u32 nr = call->nr, index;
+	u32 index = pool_take(&returned_slots, &pools.slots, max_slots);
 
-	if (call_sets_user(NATIVE_ABI, nr))
-		return slot_find_foreign(call, false);
-	index = pool_take(&returned_slots, &pools.slots, max_slots);
 	if (!index || nr >= CALLS_INDEXED)
 		return NULL;
-	call->slot = index;
 	record->slot_of[nr] = index;
 	return slot_start(record, index, NATIVE_ABI, nr);
 }
@@ -281,7 +277,12 @@ static __always_inline struct call_slot *slot_find(struct call *call)
 		call->slot = index;
 		return bpf_map_lookup_elem(&slots, &index);
 	}
-	return slot_start_indexed(call);
+	/* These have no direct index, so that each of them comes here. */
+	if (call_sets_user(NATIVE_ABI, call->nr))
+		return slot_find_foreign(call, false);
+	slot = slot_start_indexed(call->record, nr);
+	call->slot = call->record->slot_of[nr];
+	return slot;
 }
 
 /* Which table was too small for a call. */

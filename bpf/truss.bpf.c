@@ -151,6 +151,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (!counting())
 		return 0;
+	if (lookups_can_fail && !parent_ref && task_may_count(parent) && lookups_fail(parent))
+		loss_add(LOSS_LOOKUP_BUSY);
 	task_ref_free_stale(child);
 	if (!same_process && !(inherited & TASK_FOLLOW)) {
 		inherited = 0;

@@ -24,6 +24,20 @@ job_start()
 	set +m
 }
 
+# job_end JOB SIGNAL: whether it is gone within 10 seconds. What runs as root only root can end.
+job_end()
+{
+	local i
+	kill "-$2" -- "-$1" 2>/dev/null
+	as_root kill "-$2" -- "-$1" 2>/dev/null
+	# Not wait: in the handler of a signal it returns at once.
+	for ((i = 0; i < 200; i++)); do
+		grep -qs '^State:.[^Z]' "/proc/$1/status" || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 # What a signal to this or a second one may interrupt is done in full by the handler of that signal.
 scratch_remove()
 {
@@ -31,11 +45,8 @@ scratch_remove()
 	trap '' INT TERM HUP
 	set +e
 	for job in $(jobs -p); do
-		as_root kill "-$scratch_signal" -- "-$job" 2>/dev/null
-		# Not wait: in the handler of a signal it returns at once.
-		while grep -qs '^State:.[^Z]' "/proc/$job/status"; do
-			sleep 0.05
-		done
+		job_end "$job" "$scratch_signal" || job_end "$job" KILL ||
+			echo "cannot end what was started: process group $job" >&2
 	done
 	[ -z "$scratch" ] || rm -rf "$scratch" 2>/dev/null || as_root rm -rf "$scratch"
 }

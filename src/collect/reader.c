@@ -194,11 +194,18 @@ static int slot_read(const struct collector *c, const struct task_record *record
 	return 0;
 }
 
-/* The CPU clock of a task, which runs on until now_ns unless it stands still. */
+/*
+ * The CPU clock of a task, which runs on until now_ns unless it stands still. Its last event may be
+ * younger than now_ns: then the clock is read as of that.
+ */
 static uint64_t record_cpu_clock(const struct task_record *record, uint64_t now_ns)
 {
-	return record->clock & CLOCK_STOPPED ? record->clock & ~CLOCK_STOPPED
-					     : above(now_ns, record->clock);
+	uint64_t at_ns = record->switch_ns > now_ns ? record->switch_ns : now_ns, cpu_ns;
+
+	if (record->clock & CLOCK_STOPPED)
+		return record->clock & ~CLOCK_STOPPED;
+	cpu_ns = above(at_ns, record->clock);
+	return cpu_ns > record->mark_cpu_ns ? cpu_ns : record->mark_cpu_ns;
 }
 
 /* What an open call has taken so far. Its run-queue time is told only once it ends. */

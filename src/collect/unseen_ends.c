@@ -18,6 +18,12 @@ static void record_end_unseen(struct collector *c, struct task_record *record)
 {
 	struct truss_bpf__data_membership *data = c->skel->data_membership;
 
+	uint64_t now_ns = clock_mono_ns();
+
+	/* When it ended nobody knows: its clock stops now. */
+	if (!(record->clock & CLOCK_STOPPED) && record->clock < now_ns)
+		record->clock = (now_ns - record->clock) | CLOCK_STOPPED;
+	record->switch_ns = now_ns;
 	__atomic_store_n(&record->task, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&record->state, RECORD_ENDED, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&data->membership.ended, 1, __ATOMIC_RELEASE);

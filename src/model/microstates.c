@@ -95,8 +95,9 @@ static uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *r
 	return states.lock_ns;
 }
 
-void snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret)
+bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret)
 {
+	bool complete = !snapshot->selected && !snapshot->slower_than_ns;
 	struct microstates states;
 	uint64_t lock_ns;
 	size_t row = 0;
@@ -112,7 +113,8 @@ void snapshot_microstates(const struct snapshot *snapshot, struct microstates *r
 			row++;
 		while (row < snapshot->nr_rows && row_is_of(&snapshot->rows[row], process))
 			lock_ns += row_lock_ns(snapshot, &snapshot->rows[row++]);
-		process_microstates(process, lock_ns, &states);
+		process_microstates(process, complete ? lock_ns : 0, &states);
 		microstates_add(ret, &states);
 	}
+	return complete;
 }

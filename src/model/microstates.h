@@ -37,7 +37,10 @@ void process_microstates(const struct process *process, uint64_t lock_ns, struct
 void row_microstates(const struct snapshot *snapshot, const struct row *row,
 		     struct microstates *ret);
 
-/* The same of all processes together. */
-void snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret);
+/*
+ * The same of all processes together. Returns false if not all calls are in it: then time asleep for a
+ * lock is not known from other sleep, and all of it is in sleep_ns.
+ */
+bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret);
 
 #endif

@@ -16,6 +16,7 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 
 	if (snapshot_new_like(snapshot, &out))
 		return -ENOMEM;
+	out->selected |= set != NULL;
 	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
 	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
 	if (!out->rows || !out->processes)

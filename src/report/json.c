@@ -343,14 +343,14 @@ static void put_losses(struct json_stream *to, const struct losses *losses)
 static void put_microstates(struct json_stream *to, const struct snapshot *snapshot)
 {
 	struct microstates states;
+	bool lock = snapshot_microstates(snapshot, &states);
 
-	snapshot_microstates(snapshot, &states);
 	json_stream_object(to, "microstates");
 	json_stream_number(to, "threads_ns", microstates_total_ns(&states));
 	json_stream_number(to, "usr_ns", states.user_ns);
 	json_stream_number(to, "sys_ns", states.system_ns);
 	json_stream_number_if(to, "runq_ns", snapshot->has_runq, states.runq_ns);
-	json_stream_number(to, "lock_ns", states.lock_ns);
+	json_stream_number_if(to, "lock_ns", lock, states.lock_ns);
 	json_stream_number(to, "sleep_ns", states.sleep_ns);
 	json_stream_end(to);
 }

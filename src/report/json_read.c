@@ -80,7 +80,7 @@ static int read_losses(const struct json_place *whole, struct losses *losses)
 }
 
 /* They follow from processes and rows, and only their form is looked at. */
-static int read_microstates(const struct json_place *whole)
+static int read_microstates(const struct json_place *whole, struct snapshot *snapshot)
 {
 	static const char *const keys[] = { "threads_ns", "usr_ns",  "sys_ns",
 					    "runq_ns",    "lock_ns", "sleep_ns" };
@@ -90,6 +90,8 @@ static int read_microstates(const struct json_place *whole)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys) && place.object && !err; i++)
 		err = json_read_number(&place, keys[i], FIELD_NULL, &value);
+	/* But what is not known of its locks is not in its rows. */
+	snapshot->selected = json_is_null(json_object_get(place.object, "lock_ns"));
 	return err;
 }
 
@@ -261,7 +263,7 @@ static int read_whole(struct json_reader *reader, const struct json_place *whole
 		return json_refuse(whole, "not an object");
 	return read_schema(whole) ?: read_head(reader, whole)
 		       ?: read_losses(whole, &reader->snapshot->losses)
-		       ?: read_microstates(whole) ?: read_targets(reader, whole) ?: read_counted(reader, whole)
+		       ?: read_microstates(whole, reader->snapshot) ?: read_targets(reader, whole) ?: read_counted(reader, whole)
 		       ?: check_exact(reader->snapshot, whole);
 }
 

@@ -236,8 +236,8 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 {
 	struct microstates states;
 	struct process sum = { 0 };
+	bool lock = snapshot_microstates(snapshot, &states);
 
-	snapshot_microstates(snapshot, &states);
 	if (!microstates_total_ns(&states))
 		return;
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
@@ -249,7 +249,9 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 		fprintf(out, "%.3f", (double)states.runq_ns / 1e9);
 	else
 		fputc('-', out);
-	fprintf(out, " + lock %.3f + sleep %.3f\n", (double)states.lock_ns / 1e9,
+	if (lock)
+		fprintf(out, " + lock %.3f", (double)states.lock_ns / 1e9);
+	fprintf(out, " + %s %.3f\n", lock ? "sleep" : "lock or sleep",
 		(double)states.sleep_ns / 1e9);
 	fprintf(out,
 		"faults %" PRIu64 " minor, %" PRIu64 " major; context switches %" PRIu64

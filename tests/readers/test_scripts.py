@@ -62,24 +62,34 @@ SLEEPER = """
 scratch_make sleeper TERM
 touch "$scratch/file"
 job_start sleep 60
+echo $! >"$JOB"
 wait $!
 """
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
+    folder, job = tmp_path / "folder", tmp_path / "job"
+    folder.mkdir()
+    started = 0
     for moment in range(20):
+        job.write_text("")
         script = subprocess.Popen(
             ["bash", "-eu", "-c", SLEEPER],
-            env={**os.environ, "TMPDIR": str(tmp_path)},
+            env={**os.environ, "TMPDIR": str(folder), "JOB": str(job)},
             cwd=TOP,
             start_new_session=True,
         )
-        time.sleep(moment / 400)
+        time.sleep(moment / 200)
         script.send_signal(number)
         # More of them while it cleans up.
         if moment % 2:
             time.sleep(0.002)
             script.send_signal(signal.SIGTERM)
         assert script.wait(timeout=30) != 0
-        assert list(tmp_path.iterdir()) == []
+        assert list(folder.iterdir()) == []
+        if job.read_text():
+            started += 1
+            with pytest.raises(ProcessLookupError):
+                os.kill(int(job.read_text()), 0)
+    assert started
