@@ -50,8 +50,10 @@ static __always_inline bool result_is_failure(s64 result)
 }
 
 /* Not a single cache line of a slot is shared between tasks, so plain arithmetic is exact. */
-static __noinline int slot_count_error(struct call_slot *slot, s64 result)
+LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 {
+	if (!slot)
+		return 0;
 	if (result_is_interrupted(result)) {
 		slot->interrupted++;
 	} else {
@@ -64,9 +66,9 @@ static __noinline int slot_count_error(struct call_slot *slot, s64 result)
 	return 0;
 }
 
-static __noinline int slot_carry_bucket(struct call_slot *slot, u32 bucket)
+LOOKED_AT_ONCE int slot_carry_bucket(struct call_slot *slot, u32 bucket)
 {
-	if (!slot_tally(slot, TALLY_WRAP + bucket))
+	if (slot && !slot_tally(slot, TALLY_WRAP + bucket))
 		loss_add(LOSS_BUCKET_WRAPPED);
 	return 0;
 }
@@ -97,7 +99,7 @@ static __always_inline void slot_count_time(struct call_slot *slot, u64 wall, u6
 }
 
 /* A call that finds no slot: its number and outcome still count, its time and owner are lost. */
-static __noinline int overflow_count(u16 abi, s32 nr, s64 result, enum loss reason)
+__noinline int overflow_count(u32 abi, s32 nr, s64 result, enum loss reason)
 {
 	struct overflow_row *row = overflow_row_find(abi, nr);
 
@@ -256,7 +258,7 @@ static __always_inline bool task_is_trapped(struct task_struct *task, struct pt_
  * The return of a fork in its child, which made no call itself. One that was found before its first
  * event may be such a child unless it slept; any other was answered so by seccomp or a tracer.
  */
-static __always_inline bool exit_is_childs(u16 flags, s32 early_nr, u16 abi, s32 nr, s64 result)
+__noinline u32 exit_is_childs(u32 flags, s32 early_nr, u32 abi, s32 nr, s64 result)
 {
 	bool slept = !(flags & RECORD_RESTARTS) && early_nr >= 0;
 	bool may_be = flags & RECORD_NEW_CHILD || (flags & RECORD_OPEN_EARLY && !slept);
@@ -320,12 +322,11 @@ static __always_inline void call_take_hidden_stack(struct task_record *record, s
 /* Clocks of two CPUs may differ, but no time is below 0. */
 static __always_inline u64 time_since(u64 now, u64 start)
 {
-	u64 time = now - start;
+	u64 time = now - start, wrapped = (s64)time >> 63;
 
-	if ((s64)time >= 0)
-		return time;
-	loss_add(LOSS_TIME_CLAMPED);
-	return 0;
+	if (wrapped)
+		loss_add(LOSS_TIME_CLAMPED);
+	return time & ~wrapped;
 }
 
 /* Adds an open call that ends now to its slot. Without regs they are not those of its caller. */

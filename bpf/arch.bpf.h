@@ -9,6 +9,16 @@
 #include "bpftruss/abi.h"
 #include "task_fields.bpf.h"
 
+/*
+ * A function that is not static the verifier looks at once, and not once for each place that it is
+ * called from. Such a one may take pointers since 5.12.
+ */
+#ifdef OLD_KERNEL
+#define LOOKED_AT_ONCE static __noinline
+#else
+#define LOOKED_AT_ONCE __noinline
+#endif
+
 #define NR_NOT_KNOWN (-0x7fffffff - 1)
 
 /* Numbers with rules of their own, for one ABI. */
@@ -281,15 +291,19 @@ static __always_inline bool call_hides_caller(u16 abi, s32 nr)
 	return call_is_exec(abi, nr) || nr == c->exit || nr == c->exit_group || nr == c->sigreturn;
 }
 
-static __always_inline bool call_sets_user(u16 abi, s32 nr)
+/*
+ * Whether it may change the user of whoever makes it. Not static: the verifier then looks at it once,
+ * instead of following each answer through all that comes after each call of it.
+ */
+__noinline u32 call_sets_user(u32 abi, s32 nr)
 {
 	const struct special_calls *c = special_calls(abi);
 
 	for (int i = 0; i < 6; i++) {
 		if (c->set_user[i] && nr == c->set_user[i])
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/abi.h"
+#include "arch.bpf.h"
 #include "losses.bpf.h"
 #include "task_fields.bpf.h"
 #include "tasks.bpf.h"
@@ -116,11 +117,15 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
  * The clock of the current task stands still: lets it go as of when the task came in. If it came and
  * went more than once meanwhile, nobody knows for how long it ran.
  */
-static __noinline u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
+LOOKED_AT_ONCE u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 {
 	struct task_struct *task = current_task();
-	u32 arrivals = task_arrivals(task) - record->arrivals;
 	u64 arrival_ns = 0;
+	u32 arrivals;
+
+	if (!record)
+		return 0;
+	arrivals = task_arrivals(task) - record->arrivals;
 
 	if (arrivals == 1)
 		arrival_ns = clocks_arrival(task, record->switch_ns, now);

@@ -157,13 +157,13 @@ static __always_inline bool task_is_member(struct task_struct *task, const struc
 }
 
 /* Follows a call that sets the user of the current task. */
-static __noinline int record_follow_user(struct task_record *record)
+LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 {
 	struct task_struct *task = current_task();
 	struct task_ref *ref = task_ref_find(task);
 
 	/* Who ends the record of another task is in no such call. */
-	if (ref && record->task == (u64)task && task_is_member(task, ref))
+	if (record && ref && record->task == (u64)task && task_is_member(task, ref))
 		record_set_user(record, task_uid(task));
 	return 0;
 }

@@ -294,16 +294,6 @@ static __always_inline u32 is_less(u32 a, u32 b)
 }
 
 /*
- * A function that is not static the verifier looks at once, and not once for each place that it is
- * called from. Such a one may take pointers since 5.12.
- */
-#ifdef OLD_KERNEL
-#define LOOKED_AT_ONCE static __noinline
-#else
-#define LOOKED_AT_ONCE __noinline
-#endif
-
-/*
  * The rule of the last of a page's rows that begins at or before an offset in the page; the first
  * one always does. A function of its own for the verifier, without branches: it would follow every
  * path of the search for each frame.
