@@ -242,7 +242,7 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 		return;
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		process_add_counts(&sum, &snapshot->processes[i]);
-	fprintf(out, "threads %.3f s = user %.3f + system %.3f + run queue ",
+	fprintf(out, "threads %.3f s = user %.3f + system %.3f\n  + run queue ",
 		(double)microstates_total_ns(&states) / 1e9, (double)states.user_ns / 1e9,
 		(double)states.system_ns / 1e9);
 	if (snapshot->has_runq)
@@ -254,7 +254,7 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 	fprintf(out, " + %s %.3f\n", lock ? "sleep" : "lock or sleep",
 		(double)states.sleep_ns / 1e9);
 	fprintf(out,
-		"faults %" PRIu64 " minor, %" PRIu64 " major; context switches %" PRIu64
+		"faults %" PRIu64 " minor, %" PRIu64 " major\ncontext switches %" PRIu64
 		" voluntary, %" PRIu64 " involuntary\n",
 		sum.usage.minor_faults, sum.usage.major_faults, sum.usage.voluntary_switches,
 		sum.usage.involuntary_switches);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * states MILLISECONDS: nine threads, three each that compute, touch new memory, and wait: for a lock,
- * in a sleep, and off and on. Prints what the kernel has booked for all of them while they did:
+ * in a sleep, and off and on. Prints what the kernel has booked for all of them while they did, and
+ * stays until the test writes another line:
  * {"utime_ns", "stime_ns", "run_ns", "delay_ns", "minflt", "nvcsw", "nivcsw", "wall_ns"}.
  */
 #include <linux/futex.h>
@@ -114,6 +115,7 @@ static unsigned long timeval_ns(const struct timeval *after, const struct timeva
 int main(int argc, char **argv)
 {
 	struct booked before, after;
+	char line[16];
 
 	table_start(&argc, &argv);
 	before = booked_read();
@@ -134,5 +136,6 @@ int main(int argc, char **argv)
 	       after.usage.ru_nvcsw - before.usage.ru_nvcsw,
 	       after.usage.ru_nivcsw - before.usage.ru_nivcsw, after.wall_ns - before.wall_ns);
 	fflush(stdout);
+	raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
 	table_finish(0);
 }
