@@ -105,27 +105,37 @@ static __always_inline u64 task_cgroup_id(struct task_struct *task)
 	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
+/* 1 if two values differ; without a branch, which verifiers would follow through all that comes after. */
+static __always_inline u32 differ(u64 a, u64 b)
+{
+	u64 difference = a ^ b;
+
+	barrier_var(difference);
+	return (difference | -difference) >> 63;
+}
+
 static __always_inline void record_set_comm(struct task_record *record,
 					    const struct comm_text *comm)
 {
 	struct comm_text *kept = (struct comm_text *)record->comm;
 	u32 differs = 0;
 
+#pragma unroll
 	for (int i = 0; i < COMM_SIZE; i++)
 		differs |= kept->bytes[i] ^ comm->bytes[i];
-	record->changes[CHANGED_COMM] += differs != 0;
+	record->changes[CHANGED_COMM] += differ(differs, 0);
 	*kept = *comm;
 }
 
 static __always_inline void record_set_user(struct task_record *record, u32 uid)
 {
-	record->changes[CHANGED_USER] += record->uid != uid;
+	record->changes[CHANGED_USER] += differ(record->uid, uid);
 	record->uid = uid;
 }
 
 static __always_inline void record_set_cgroup(struct task_record *record, u64 cgroup_id)
 {
-	record->changes[CHANGED_CGROUP] += record->cgroup_id != cgroup_id;
+	record->changes[CHANGED_CGROUP] += differ(record->cgroup_id, cgroup_id);
 	record->cgroup_id = cgroup_id;
 }
 
