@@ -90,7 +90,7 @@ static void *task_run(void *closure)
 		record->enter_ns = i;
 		store_order();
 		record->flags = RECORD_CALL_OPEN;
-		for (volatile int spin = 0; spin < 300; spin++)
+		for (volatile int spin = 0; spin < 5000; spin++)
 			;
 		record->mark_cpu_ns = i + 1;
 		store_order();
