@@ -90,6 +90,7 @@ static void *task_run(void *closure)
 		record->enter_ns = i;
 		store_order();
 		record->flags = RECORD_CALL_OPEN;
+		store_order();
 		for (volatile int spin = 0; spin < 5000; spin++)
 			;
 		record->mark_cpu_ns = i + 1;
