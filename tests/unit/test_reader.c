@@ -162,8 +162,8 @@ static void test_never_in_flight_and_ended(void **state)
 	pthread_join(thread, NULL);
 	free(slots);
 	assert_int_equal(wrong, 0);
-	/* It is, most of the time. */
-	assert_true(flying > READINGS / 10);
+	/* It was, at times: how often is up to the machine. */
+	assert_true(flying > 0);
 }
 
 int main(void)
