@@ -389,7 +389,7 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 			u16 abi = task_abi(task, &nr);
 
 			record->stack_id = 0;
-			/* What it computed before is not to be taken for the time of the walk. */
+			/* The time that it computed before is its own, and not that of the walk. */
 			if (!record->flags)
 				user_time_add(record, cpu_clock(record, &now));
 			if (!slower_than_ns && call_is_stacked(abi, nr))

@@ -33,7 +33,7 @@ struct run_queue_clock {
 	u64 compared_ns;
 };
 
-/* Of whichever CPU it was found out on last: on most machines all have the same clock. */
+/* Keeps what was found out last on any CPU: on most machines all have the same clock. */
 struct {
 	__u64 behind_ns;
 	__u64 compared_ns; /* 0: the last two that were found out differ */

@@ -172,7 +172,7 @@ LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 	struct task_struct *task = current_task();
 	struct task_ref *ref = task_ref_find(task);
 
-	/* Who ends the record of another task is in no such call. */
+	/* A task that ends another one's record is in no such call. */
 	if (record && ref && record->task == (u64)task && task_is_member(task, ref))
 		record_set_user(record, task_uid(task));
 	return 0;

@@ -52,7 +52,7 @@ static __always_inline void word_replace(u64 *word, u64 old, u64 value)
 	*(volatile u64 *)word = value;
 }
 
-/* Those in a hash never fail. */
+/* Look-ups in a hash never fail. */
 const volatile bool lookups_can_fail = false;
 
 struct {

@@ -259,7 +259,7 @@ static long file_read(struct task_struct *task, struct vm_area_struct *vma, stru
 	return 0;
 }
 
-/* Of what the current task, which is user space, has mapped at an address. False: of no file. */
+/* Reads the key of the file that the current task, user space, has mapped at an address. False: none. */
 static __noinline int file_identify(u64 address)
 {
 	struct inode_key key = {};

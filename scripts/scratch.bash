@@ -38,7 +38,7 @@ job_end()
 	return 1
 }
 
-# What a signal to this or a second one may interrupt is done in full by the handler of that signal.
+# A signal may interrupt this; the handler of that signal then does all of it again.
 scratch_remove()
 {
 	local job

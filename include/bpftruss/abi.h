@@ -98,7 +98,7 @@ enum record_flag {
  */
 #define CLOCK_STOPPED (1ULL << 63)
 
-/* What the kernel has booked for a thread since it exists. */
+/* Holds what the kernel has booked for a thread since it exists. */
 struct task_usage {
 	__u64 utime_ns, stime_ns; /* as sampled by its clock tick, unless it counts exactly */
 	__u64 run_delay_ns;       /* runnable, but without a CPU */
@@ -106,7 +106,7 @@ struct task_usage {
 	__u64 nvcsw, nivcsw;      /* context switches */
 };
 
-/* What a process can be grouped by may change while it is counted. */
+/* A process may change what it is grouped by while it is counted. */
 enum process_change {
 	CHANGED_USER,
 	CHANGED_CGROUP,

@@ -155,7 +155,7 @@ struct inode_key {
 	__s64 mtime_ns;
 };
 
-/* Of a file, in its folder; with its NUL. */
+/* The length of a file's name in its folder, with its NUL. */
 #define FILE_NAME_SIZE 256
 
 /* The number of a file, given when its code is first seen. */

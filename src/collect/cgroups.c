@@ -68,7 +68,7 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* One that is gone, or not ours to look into, is passed over; what we lack ourselves is not. */
+/* A process that is gone, or not ours to look into, is passed over; a lack of our own is an error. */
 static int want_of(int err)
 {
 	return err == EMFILE || err == ENFILE || err == ENOMEM ? -err : 0;

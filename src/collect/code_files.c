@@ -25,7 +25,7 @@
 #define MAX_TRIES 16
 #define RETRY_S   1
 
-/* Of files that take too long to read, or for which there is no room. */
+/* A file that takes too long to read, or finds no room, is put off so often at most. */
 #define MAX_PUT_OFFS 2
 
 #define WAIT_MS 50

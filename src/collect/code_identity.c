@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the mapping that is asked about, for a moment, and the asking. */
+/* Maps a file for a moment, and asks a program of ours for its key. */
 #include "collect/code_identity.h"
 
 #include <bpf/bpf.h>

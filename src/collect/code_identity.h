@@ -26,7 +26,7 @@ struct file_identity {
 };
 
 /*
- * Of a regular file. Where no program gives keys they are made of what /proc says of mappings. 0 or
+ * Makes the key of a regular file. Where no program gives keys, /proc's words on mappings do. 0 or
  * -errno.
  */
 int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the way from a mapping to a file. Whoever runs the process may change the mapping at any
+ * Opens the file of a mapping. Whoever runs the process may change the mapping at any
  * moment: so all that is said of the file is read from one descriptor.
  */
 #include "collect/mapped_file.h"
@@ -50,7 +50,7 @@ static char *file_path(int fd)
 	return strdup(path);
 }
 
-/* Who has a user namespace of his own may have arranged all that his process sees. */
+/* A user with a user namespace of his own may have arranged all that his process sees. */
 static bool process_is_of_our_users(int process)
 {
 	struct stat theirs, ours;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns what /proc and a JIT's perf map say of one process. All of it is untrusted text, and all of
+ * Keeps what /proc and a JIT's perf map say of one process. All of it is untrusted text, and all of
  * one process: it is read through one descriptor of its folder.
  */
 #include "collect/process_code.h"
@@ -79,7 +79,7 @@ static bool process_is(int process, const struct process_id *id)
 	       started_ticks == id->started_ns / tick_ns && stack_start == id->stack_start;
 }
 
-/* One that has ended has no stack any more, but what was read of it before is right. */
+/* A process that has ended has no stack any more, but what was read of it before is right. */
 static bool process_has_executed(int process, const struct process_id *id)
 {
 	uint64_t started_ticks = 0, stack_start = 0;

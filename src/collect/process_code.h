@@ -33,7 +33,7 @@ void process_code_forget(struct process_code *code);
 void process_code_read(struct process_code *code, const struct process_id *id);
 
 /*
- * As code_files_name(), of an address in a process; what has ended has no names, nor what executes
+ * Works as code_files_name() for an address in a process; a process that has ended or executes
  * another program by now.
  */
 void process_code_name(struct process_code *code, struct code_files *files,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the format of /proc/PID/maps. */
+/* Reads the format of /proc/PID/maps. */
 #include "collect/process_maps.h"
 
 #include <limits.h>

@@ -259,7 +259,7 @@ static uint64_t record_user_ns(const struct task_record *record, uint64_t now_ns
 	return record->user_ns + above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
 }
 
-/* What the thread did with its time since counting began. */
+/* Returns what the thread did with its time since counting began. */
 static struct usage record_usage(const struct task_record *record, uint64_t now_ns)
 {
 	const struct task_usage *now = &record->usage, *start = &record->usage_at_start;

@@ -238,7 +238,7 @@ void unwind_tables_ask_again(struct unwind_tables *t, const struct inode_key *ke
 {
 	struct inode_file value = { .number = file };
 
-	/* Of the current second nobody knows how much is over. */
+	/* Nobody knows how much of the current second is over. */
 	if (pause_s)
 		value.asked = (uint32_t)(clock_mono_ns() / NS_PER_SEC) + 1 + pause_s;
 	bpf_map_update_elem(t->inodes_fd, key, &value, BPF_EXIST);

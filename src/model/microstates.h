@@ -31,7 +31,7 @@ uint64_t microstates_total_ns(const struct microstates *states);
 void process_microstates(const struct process *process, uint64_t lock_ns, struct microstates *ret);
 
 /*
- * What the calls of a row took, whether they have ended or not; user_ns is 0. Until a call ends, its
+ * Splits the time of a row's calls, whether they have ended or not; user_ns is 0. Until a call ends, its
  * run-queue time stands as sleep.
  */
 void row_microstates(const struct snapshot *snapshot, const struct row *row,

@@ -20,7 +20,7 @@
 #define UID_NONE ((uint32_t)-1)
 
 /*
- * What the threads of a process did with their time while they were counted. cpu_ns is measured at
+ * Tells what the threads of a process did with their time while counted. cpu_ns is measured at
  * each context switch; the rest is what the kernel has booked, see struct task_usage.
  */
 struct usage {

@@ -43,12 +43,12 @@ void text_escape(const char *bytes, size_t size, char *out);
 void text_escape_visible(const char *bytes, size_t size, char *out);
 
 /*
- * As text_escape_visible(), of a name beside which rows of our own stand, as "[overflow]" or
+ * Works as text_escape_visible() for a name that stands beside rows of our own, as "[overflow]" or
  * "(3 others)": it begins like none of them.
  */
 void text_escape_name(const char *bytes, size_t size, char *out);
 
-/* What a process is called, so; a group of processes of ours has its name in brackets. */
+/* Writes the name of a process so; a group of processes of ours has its name in brackets. */
 #define PROCESS_LABEL_MAX TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)
 void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX]);
 

@@ -272,7 +272,7 @@ static int wide_print(struct wide *wide, const struct snapshot *snapshot,
 		wide_print_bars(wide, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
-	/* Who picks columns wants no more than those. */
+	/* A user who picks columns wants no more than those. */
 	if (!options->columns)
 		wide_print_microstates(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);

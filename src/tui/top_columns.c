@@ -211,7 +211,7 @@ static void rate_cpu(const struct rates *rates, const struct rate *line, char *t
 	text_pct(rates_cpu_pct(rates, rate_cpu_ns(line)), text);
 }
 
-/* Of the time of the threads; those that were not read have none. */
+/* Writes a share of the time of the threads; those that were not read have none. */
 static void text_share(const struct rate *line, uint64_t ns, bool known, char *text)
 {
 	if (known && microstates_total_ns(&line->states))

@@ -81,7 +81,7 @@ def unnamed(report):
 
 
 def test_no_call_is_lost_when_a_bucket_wraps(live, caller):
-    """What two more would wrap it gets, or many: then it has 2^32 and more."""
+    """A bucket that two more calls wrap gets these, or many: then it has 2^32 and more."""
     steer = live.add(Steer, caller.pid)
     caller.ask("ask 1000")
     caller.wait_asleep_in("read")

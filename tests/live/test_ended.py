@@ -37,7 +37,7 @@ def test_ten_thousand_short_processes_have_exact_totals_and_leave_nothing(live):
     script %= (rounds, program("forks"), each)
     shell = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
     until(lambda: shell.state() == "S" and not shell.children(), "the shell waits")
-    # What is freed goes back to the kernel: the heap's own steps are not asked for.
+    # Freed memory goes back to the kernel: the test is not about the heap's own steps.
     malloc = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     bpftruss = live.attach(shell.pid, "-f", env={**os.environ, **malloc})
     sizes = []
@@ -58,13 +58,13 @@ def test_ten_thousand_short_processes_have_exact_totals_and_leave_nothing(live):
     assert report.total("exit_group") == made + rounds + 1
     (folded,) = [row for row in report.select("getppid") if row["pid"] is None]
     assert folded["comm"] == "forks" and folded["calls"] > made - 2 * each
-    # What is kept would make it grow in each round.
+    # Memory that it kept would make it grow in each round.
     assert sizes[-1] <= sizes[0] + 1024, sizes
     assert "[overflow]" not in {row["comm"] for row in report.rows}
 
 
 def test_who_has_the_record_of_an_ended_one_has_none_of_its_calls(live):
-    """Of every ABI, by known and unknown numbers."""
+    """Calls of every ABI, by known and unknown numbers."""
     script = "while read line; do %s; echo done; done" % program("numbers")
     shell = live.spawn("/bin/sh", "-c", script, stdin=subprocess.PIPE)
     bpftruss = live.attach(shell.pid, "-f")

@@ -175,7 +175,7 @@ def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live
     time.sleep(0.5)
     target.do("raw %s 4096 100", victim)
     target.finish()
-    # As long as its namespace is there.
+    # It lives as long as its namespace.
     found = names_below_probe(bpftruss.interrupt(), target.pid)
     assert found == [("alpha_one", "victim.so", "complete", 100)]
 
@@ -213,7 +213,7 @@ def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, mode, name):
 
 
 def ids_of_stacks(bpftruss):
-    """What the programs of one bpftruss call the stacks that they have sent."""
+    """The ids that the programs of one bpftruss give to the stacks that they have sent."""
     (number,) = [
         each["id"]
         for each in listed("map")
@@ -223,7 +223,7 @@ def ids_of_stacks(bpftruss):
 
 
 def test_nobody_can_tell_which_stacks_have_the_same_id(live, monkeypatch):
-    """Who could would have his calls counted as those of others: each collector has its own ids."""
+    """Nobody can make his calls look like those of others: each collector has its own ids."""
     need_bpftool()
     monkeypatch.setenv("BPFTRUSS_FRAME_POINTERS", "1")  # addresses, the same for both
     program = live.add(Loads)

@@ -94,6 +94,6 @@ def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live, target):
     report = steer.report(lossy=True)
     assert report.losses["switch_unseen"] >= 1
     assert report.data["exact"] is False
-    # What is not known is taken for sleep: the time of its call is no CPU time.
+    # Unknown time is taken for sleep: the time of its call is no CPU time.
     (row,) = [row for row in report.rows if row["syscall"] == "recvfrom"]
     assert report.data["processes"][0]["cpu_ns"] < 2 * COMPUTES * 1e9, row

@@ -264,7 +264,7 @@ def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_kno
 
 
 def within(got, booked, ticks=1):
-    """As the kernel has booked it, to 2% or so many ticks of its clock."""
+    """Whether it is as the kernel has booked it, to 2% or so many ticks of its clock."""
     tick_ns = 10**9 // 100
     return abs(got - booked) <= max(booked * 0.02, ticks * tick_ns)
 

@@ -60,7 +60,7 @@ def test_install_and_uninstall(tmp_path, prefix):
 
 
 def test_folders_of_others_stay(tmp_path):
-    """As on a system, where /usr/local has its folders before anything is in them."""
+    """A /usr/local has its folders before anything is in them, as on a system."""
     prefix = "PREFIX=%s" % (tmp_path / "usr")
     config = "SYSCONFDIR=%s" % (tmp_path / "etc")
     os.makedirs(tmp_path / "etc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a user meets who calls a script: its help, and nothing else; one sentence where it cannot go on."""
+"""Scripts print help and do nothing else when asked for it, and one sentence where they cannot go on."""
 
 import os
 import shutil

@@ -445,7 +445,7 @@ static void test_clock_and_retention(void **state)
 	check_clock_and_retention(*state, -30 * DAY);
 }
 
-/* As old as others are those that alone fill what they were rolled up into. */
+/* Intervals that alone fill what they were rolled up into are as old as others. */
 static void test_lone_intervals_retire(void **state)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
@@ -466,7 +466,7 @@ static void test_lone_intervals_retire(void **state)
 	assert_in_range(size.intervals[1], 18, 26);
 }
 
-/* What one of two intervals does not know, their sum does not. */
+/* The sum of two intervals does not know what one of them does not. */
 static void test_unknown_runq(void **state)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);

@@ -101,7 +101,7 @@ static void test_limit_raised(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Of two servers, and then there is as much left for all else. */
+/* Two servers take a third each, so that as much is left for all else. */
 static void test_share_of_descriptors(void **state)
 {
 	const struct rlimit few = { 300, 300 };

@@ -334,7 +334,7 @@ static void test_escape_visible(void **state)
 	}
 }
 
-/* What programs are called never looks like a row of ours. */
+/* The name of a program never looks like a row of ours. */
 static void test_escape_name(void **state)
 {
 	static const struct {

@@ -622,7 +622,7 @@ static void test_pid_again(void **state)
 	assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"), 100);
 }
 
-/* One that stays is one target, however often it is read. */
+/* A process that stays is one target, however often it is read. */
 static void test_pid_goes_on(void **state)
 {
 	const struct metrics_options options = { .group = METRICS_BY_PID };

@@ -88,7 +88,7 @@ static const struct rate *line_of(const struct rates *rates, uint32_t pid)
 	return NULL;
 }
 
-/* What the calls of a line took: on the CPU, waiting for one, asleep for a lock or otherwise. */
+/* Checks the time of a line's calls: on a CPU, waiting for one, asleep for a lock or otherwise. */
 static void assert_calls_took(const struct rates *rates, uint32_t pid, uint64_t system_ns,
 			      uint64_t runq_ns, uint64_t lock_ns, uint64_t sleep_ns)
 {

@@ -69,7 +69,7 @@ const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
 
 /* --- a task ------------------------------------------------------------------------------------- */
 
-/* One task of many slots. Call number i begins at i, and lasts until something else was done. */
+/* A task has many slots. Its call number i begins at i, and lasts for a while. */
 struct task {
 	struct task_record records[2];
 	bool done;

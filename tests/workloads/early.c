@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One call that takes seconds of CPU time, unless SIGUSR1 ends it: it is under way when the test
+ * Makes one call that takes seconds of CPU time, unless SIGUSR1 ends it: it is under way when the test
  * attaches.
  */
 #include <fcntl.h>
