@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Makes, feeds, renders and reads back metrics, for the tests of /metrics. */
+#ifndef TESTS_METRICS_FIXTURE_H
+#define TESTS_METRICS_FIXTURE_H
+
+#include "tables.h"
+
+#include "report/metrics.h"
+
+static const struct metrics_self self_of_tests = {
+	.version = "VERSION",
+	.attached = true,
+	.tables = { { "tasks", 12, 1536 }, { "rows", 345, 40000 } },
+	.nr_tables = 2,
+	.budget_step = 1,
+	.has_program_run = true,
+	.program_run_ns = 1234567890,
+	.has_store = true,
+	.store_bytes = 8192,
+	.store_intervals = 6,
+	.store_failed = 1,
+	.scrapes = 3,
+	.scrape_ns = 1500000,
+	.start_ns = 1769903998000000000,
+	.cpu_ns = 70000000,
+	.resident_bytes = 9437184,
+};
+
+static inline struct metrics *metrics_make(const struct metrics_options *options)
+{
+	struct metrics *metrics;
+
+	assert_int_equal(metrics_new(options, &metrics), 0);
+	return metrics;
+}
+
+static inline void metrics_take(struct metrics *metrics, struct snapshot *interval)
+{
+	assert_int_equal(metrics_add(metrics, interval), 0);
+	snapshot_free(interval);
+}
+
+static inline char *metrics_render(const struct metrics *metrics, enum metrics_format format)
+{
+	struct text_stream stream;
+
+	assert_int_equal(report_metrics(metrics, &self_of_tests, format, text_open(&stream)), 0);
+	return text_close(&stream);
+}
+
+/* Value of a series, as written; NULL when there is none. */
+static const char *series_find(const char *text, const char *series)
+{
+	size_t length = strlen(series);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, series, length) && at[length] == ' ')
+			return at + length + 1;
+	}
+	return NULL;
+}
+
+static inline uint64_t series_value(const char *text, const char *series)
+{
+	const char *value = series_find(text, series);
+
+	if (!value)
+		fprintf(stderr, "no %s in:\n%s", series, text);
+	assert_non_null(value);
+	return strtoull(value, NULL, 10);
+}
+
+/* Sum over all series of a name. */
+static inline uint64_t series_sum(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	uint64_t sum = 0;
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, name, length) && at[length] == '{')
+			sum += strtoull(strstr(at, "} ") + 2, NULL, 10);
+	}
+	return sum;
+}
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes have series of their own in /metrics: limits, names, and pids that come again. */
+#include "metrics_fixture.h"
+#include "pictures.h"
+
+/* --- limits --- */
+
+/* So many calls of one program, at a moment. */
+static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
+{
+	struct row row;
+
+	builder_take_process(builder, pid, comm, strlen(comm), 0);
+	row_init_named(&row, pid, ABI_OF_TESTS, "read");
+	row_add_calls(&row, calls, 1500, 0, 0);
+	builder_take_row(builder, &row);
+}
+
+static struct snapshot *interval_at(struct builder *builder, uint64_t second)
+{
+	struct snapshot *interval = snapshot_take(builder);
+
+	interval->end_mono_ns = second * SEC;
+	return interval;
+}
+
+static uint64_t comm_calls(const char *text, const char *comm)
+{
+	char series[128];
+	const char *value;
+
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"%s\",syscall=\"read\"}",
+		 comm);
+	value = series_find(text, series);
+	return value ? strtoull(value, NULL, 10) : UINT64_MAX;
+}
+
+static void scrape_check(const struct metrics *metrics, const char *const *comms,
+			 const uint64_t *calls, size_t count)
+{
+	__cleanup(freep) char *text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(comm_calls(text, comms[i]), calls[i]);
+}
+
+/* Who comes first keeps its place; who follows has series only of what it does from then on. */
+static void test_places(void **state)
+{
+	static const char *const comms[] = { "busy", "idle", "late", "other" };
+	const struct metrics_options options = { .group = METRICS_BY_COMM, .top = 2 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+
+	(void)state;
+	program_add(builder, 1, "idle", 10);
+	program_add(builder, 2, "late", 9);
+	program_add(builder, 3, "busy", 50);
+	metrics_take(metrics, interval_at(builder, 100));
+	scrape_check(metrics, comms, (const uint64_t[]){ 50, 10, UINT64_MAX, 9 }, 4);
+	builder = builder_make();
+	program_add(builder, 2, "late", 1000);
+	program_add(builder, 3, "busy", 1);
+	metrics_take(metrics, interval_at(builder, 399));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, 10, UINT64_MAX, 1009 }, 4);
+	/* For five minutes to the second nothing was seen of idle: it stays until they are over. */
+	builder = builder_make();
+	program_add(builder, 2, "late", 1);
+	metrics_take(metrics, interval_at(builder, 400));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, 10, UINT64_MAX, 1010 }, 4);
+	builder = builder_make();
+	program_add(builder, 2, "late", 5);
+	metrics_take(metrics, interval_at(builder, 401));
+	scrape_check(metrics, comms, (const uint64_t[]){ 51, UINT64_MAX, 5, 1010 }, 4);
+}
+
+/* A living process keeps the place of its group, whether it makes calls or not. */
+static void test_quiet_process(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	static const char *const comms[] = { "quiet" };
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++) {
+		struct builder *builder = builder_make();
+
+		if (i)
+			builder_take_process(builder, 1, "quiet", 5, 0);
+		else
+			program_add(builder, 1, "quiet", 7);
+		metrics_take(metrics, interval_at(builder, 1000 * (i + 1)));
+		scrape_check(metrics, comms, (const uint64_t[]){ 7 }, 1);
+	}
+}
+
+/* One that tries many calls and errors uses up its share, not that of the others. */
+static void test_cap(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL, *later = NULL;
+	char most[SYSCALL_NAME_MAX], series[128];
+	uint64_t calls = 0;
+	struct row row;
+
+	(void)state;
+	builder_take_process(builder, 1, "greedy", 6, 0);
+	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
+		row_init_for(&row, 1, ABI_OF_TESTS, nr);
+		row_add_calls(&row, 1000 - (uint64_t)nr, 500, 0, 0);
+		for (int err = 1; err < 130; err++)
+			row_add_errors(&row, err, 1);
+		calls += row.calls;
+		builder_take_row(builder, &row);
+	}
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
+	assert_true(series_value(text, "bpftruss_series_dropped_total") > 0);
+	assert_true(series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
+				       "syscall=\"other\"}") > calls / 2);
+	assert_true(count_of(text, "comm=\"greedy\"") <= 100);
+	/* What it does most has room. */
+	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
+	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
+		 most);
+	assert_int_equal(series_value(text, series), 1000);
+	builder = builder_make();
+	program_add(builder, 2, "modest", 3);
+	metrics_take(metrics, snapshot_take(builder));
+	later = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
+	assert_int_equal(comm_calls(later, "modest"), 3);
+	/* Nothing more was refused. */
+	assert_int_equal(series_value(later, "bpftruss_series_dropped_total"),
+			 series_value(text, "bpftruss_series_dropped_total"));
+}
+
+/* --- names --- */
+
+static void test_reserved_names(void **state)
+{
+	static const char *const names[] = { "other", "total", "unattributed", "" };
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
+		program_add(builder, i + 1, names[i], 1ULL << i);
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(comm_calls(text, "other"), 15);
+	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+}
+
+/* Names that are told apart by bytes but look alike in a label share its series. */
+static void test_equal_labels(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	program_add(builder, 1, "\xff", 1);
+	program_add(builder, 2, "\\xff", 2);
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(comm_calls(text, "\\\\xff"), 3);
+	assert_int_equal(count_of(text, "bpftruss_syscalls_total{"), 1);
+}
+
+/* Numbers that no kernel knows, and errors that none has, make no series each. */
+static void test_made_up_numbers(void **state)
+{
+	const struct metrics_options options = { .group = METRICS_BY_COMM };
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
+	struct builder *builder = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	builder_take_process(builder, 1, "odd", 3, 0);
+	for (int nr = 5000; nr < 5100; nr++) {
+		struct row row;
+
+		row_init_for(&row, 1, nr % 2 ? ABI_OF_TESTS : ABI_I386, nr);
+		row_add_calls(&row, 1, 100, 0, 0);
+		row_add_errors(&row, nr - 2000, 1);
+		builder_take_row(builder, &row);
+	}
+	metrics_take(metrics, snapshot_take(builder));
+	text = metrics_render(metrics, METRICS_OPENMETRICS);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{comm=\"odd\","
+					    "syscall=\"unknown\"}"),
+			 100);
+	assert_int_equal(series_value(text, "bpftruss_syscall_errors_total{comm=\"odd\","
+					    "syscall=\"unknown\",errno=\"other\"}"),
+			 100);
+}
+
+/* --- one number, several processes --- */
+
+/* A process of pid 9 that started at its number, which is still there unless it is the first. */
+static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, bool ended)
+{
+	struct process process = process_make(9, start == 1 ? "old" : "new", 3);
+	struct row row;
+
+	row_init_named(&row, 9, ABI_OF_TESTS, "read");
+	row_add_calls(&row, calls, 1500, 0, 0);
+	process.boot_ns = row.boot_ns = 1000 * start;
+	process.ended_ns = ended ? 2000 : 0;
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+	builder_take_row(builder, &row);
+}
+
+/* Ends two intervals, the second of them later; the text of a scrape after that. */
+static char *pid_scrape(struct metrics *metrics, struct builder *first, struct builder *second)
+{
+	metrics_take(metrics, interval_at(first, 10));
+	metrics_take(metrics, interval_at(second, 20));
+	return metrics_render(metrics, METRICS_OPENMETRICS);
+}
+
+static void pid_check(const char *text, uint64_t calls, uint64_t all_calls, const char *info)
+{
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			 calls);
+	assert_int_equal(series_value(text, info), 1);
+	assert_int_equal(series_value(text, "bpftruss_retired_syscalls_total"), all_calls - calls);
+}
+
+#define INFO_OLD "bpftruss_target_info{pid=\"9\",comm=\"old\",unit=\"-\"}"
+#define INFO_NEW "bpftruss_target_info{pid=\"9\",comm=\"new\",unit=\"-\"}"
+
+static const struct metrics_options by_pid = { .group = METRICS_BY_PID };
+
+/* A number that comes again is another process: it begins anew. */
+static void test_pid_again(void **state)
+{
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
+	struct builder *first = builder_make(), *second = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	pid_add(first, 1, 100, false);
+	pid_add(second, 2, 3, false);
+	text = pid_scrape(metrics, first, second);
+	pid_check(text, 3, 103, INFO_NEW);
+}
+
+/* A process that stays is one target, however often it is read. */
+static void test_pid_goes_on(void **state)
+{
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
+	struct builder *first = builder_make(), *second = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	pid_add(first, 1, 100, false);
+	pid_add(second, 1, 3, false);
+	text = pid_scrape(metrics, first, second);
+	pid_check(text, 103, 103, INFO_OLD);
+}
+
+/* Two of one pid in one interval: the series are of the later one, which may go on. */
+static void test_pid_twice(void **state)
+{
+	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
+	struct builder *first = builder_make(), *second = builder_make();
+	__cleanup(freep) char *text = NULL;
+
+	(void)state;
+	pid_add(first, 1, 100, true);
+	pid_add(first, 2, 3, false);
+	pid_add(second, 2, 3, false);
+	text = pid_scrape(metrics, first, second);
+	assert_int_equal(series_value(text, "bpftruss_syscalls_total{pid=\"9\",syscall=\"read\"}"),
+			 6);
+	assert_int_equal(series_value(text, INFO_NEW), 1);
+	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), 106);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),       cmocka_unit_test(test_quiet_process),
+		cmocka_unit_test(test_cap),          cmocka_unit_test(test_reserved_names),
+		cmocka_unit_test(test_equal_labels), cmocka_unit_test(test_made_up_numbers),
+		cmocka_unit_test(test_pid_again),    cmocka_unit_test(test_pid_goes_on),
+		cmocka_unit_test(test_pid_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
