@@ -4,34 +4,17 @@
  * handled, and by killing the thread that made it.
  */
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 
-#include "table.h"
+#include "filter.h"
 
 static struct thread victim;
 
-#define refuse(call, action) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, (action))
-
-static void install_filter(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		refuse(SYS_getppid, SECCOMP_RET_ERRNO | EACCES),
-		refuse(SYS_getuid, SECCOMP_RET_ERRNO | 0),
-		refuse(SYS_getgid, SECCOMP_RET_TRAP),
-		refuse(SYS_getpgid, SECCOMP_RET_KILL_THREAD),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { .len = sizeof(code) / sizeof(*code), .filter = code };
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		abort();
-}
+static const struct filtered refused[] = {
+	{ SYS_getppid, SECCOMP_RET_ERRNO | EACCES },
+	{ SYS_getuid, SECCOMP_RET_ERRNO | 0 },
+	{ SYS_getgid, SECCOMP_RET_TRAP },
+	{ SYS_getpgid, SECCOMP_RET_KILL_THREAD },
+};
 
 static void on_trap(int signal)
 {
@@ -62,7 +45,7 @@ int main(int argc, char **argv)
 	bool wait = table_init(&argc, &argv);
 
 	sigaction(SIGSYS, &action, NULL);
-	install_filter();
+	filter_install(refused, sizeof(refused) / sizeof(*refused), 0);
 	if (wait)
 		table_barrier();
 	call_denied(37, SYS_getppid, -EACCES);

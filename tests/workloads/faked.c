@@ -7,13 +7,9 @@
  *   notify   the same, answered by a supervisor while they sleep
  *   sigsys   refused with EPERM while a SIGSYS is blocked and pending
  */
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 
-#include "table.h"
+#include "filter.h"
 
 /* glibc's own calls must go through: only these numbers are answered. */
 static const int forks[] = {
@@ -29,33 +25,24 @@ static const int forks[] = {
 static struct thread supervisor;
 static int listener;
 
-static int filter_install(uint32_t action, unsigned int flags)
+/* Answers forks so, with 0, and refuses getppid. */
+static int answer_forks(unsigned int action, unsigned int flags)
 {
-	struct sock_filter code[NR_FORKS * 2 + 4], *next = code;
+	struct filtered calls[NR_FORKS + 1] = { { SYS_getppid, SECCOMP_RET_ERRNO | EPERM } };
 
-	*next++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-					       offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < NR_FORKS; i++) {
-		*next++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, forks[i], 0, 1);
-		*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
-	}
-	*next++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1);
-	*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		abort();
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags,
-		       &(struct sock_fprog){ .len = next - code, .filter = code });
+	for (size_t i = 0; i < NR_FORKS; i++)
+		calls[i + 1] = (struct filtered){ (unsigned int)forks[i], action };
+	return filter_install(calls, NR_FORKS + 1, flags);
 }
 
-static void fork_in_vain(int times, int end)
+static void fork_in_vain(int times)
 {
 	for (int i = 0; i < times; i++) {
 		int nr = forks[i % NR_FORKS];
 
 		if (raw_call(nr, 0))
 			abort();
-		table_add(nr, 0, end);
+		table_add(nr, 0, END_DENIED);
 	}
 }
 
@@ -97,25 +84,23 @@ int main(int argc, char **argv)
 	int times = arg_number(argc, argv, 2, 1000), child;
 
 	if (!strcmp(how, "notify"))
-		listener = filter_install(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+		listener = answer_forks(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	else
-		listener = filter_install(SECCOMP_RET_ERRNO, 0);
-	if (listener < 0)
-		abort();
+		answer_forks(SECCOMP_RET_ERRNO, 0);
 	if (wait)
 		table_barrier();
 	if (!strcmp(how, "notify")) {
 		thread_start(&supervisor, times, run_supervisor);
 		table_add(SYS_clone, 1, END_OK);
-		fork_in_vain(times, END_DENIED);
+		fork_in_vain(times);
 		thread_join(&supervisor);
 	} else if (!strcmp(how, "sigsys")) {
 		sigsys(times);
 	} else {
-		fork_in_vain(times, END_DENIED);
+		fork_in_vain(times);
 		child = counted_fork();
 		if (!child) {
-			fork_in_vain(times, END_DENIED);
+			fork_in_vain(times);
 			counted_exit(SYS_exit_group, 0);
 		}
 		counted_wait(child);
