@@ -138,6 +138,7 @@ LOOKED_AT_ONCE u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 	}
 	/* No switch-in was seen; before the clock goes, since where programs can be preempted a switch asks. */
 	*(volatile u64 *)&record->switch_ns = 0;
+	record->arrivals = task_arrivals(task) - 1;
 	/* Unless such a switch has let it go already. */
 	word_replace(&record->clock, stopped, arrival_ns - (stopped & ~CLOCK_STOPPED));
 	return *(volatile u64 *)&record->clock;
