@@ -27,17 +27,8 @@
 /* The scheduler reads its clock some microseconds before a program reads its own. */
 #define ARRIVAL_SLACK_NS 20000
 
-/* CLOCK_MONOTONIC minus the clock of a run queue, and when that was found out. */
-struct run_queue_clock {
-	u64 behind_ns;
-	u64 compared_ns;
-};
-
 /* Keeps what was found out last on any CPU: on most machines all have the same clock. */
-struct {
-	__u64 behind_ns;
-	__u64 compared_ns; /* 0: the last two that were found out differ */
-} last_clock __attribute__((aligned(64))) SEC(".data.clock");
+struct run_queue_clock last_clock __attribute__((aligned(64))) SEC(".data.clock");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -60,6 +51,7 @@ static __always_inline void last_clock_set(u64 behind_ns, u64 now)
 	if ((s64)differs_ns < 0)
 		differs_ns = -differs_ns;
 	last_clock.behind_ns = behind_ns;
+	/* Two that differ are not to be trusted: as if they were long ago. */
 	last_clock.compared_ns =
 		age_ns < COMPARE_VALID_NS && differs_ns > compare_slack_ns(age_ns) ? 0 : now;
 }
@@ -102,7 +94,7 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 	if (!clock || !bpf_core_field_exists(task->sched_info.last_arrival))
 		return 0;
 	if (now - clock->compared_ns > COMPARE_VALID_NS)
-		clock = (struct run_queue_clock *)&last_clock;
+		clock = &last_clock;
 	if (now - clock->compared_ns > COMPARE_VALID_NS)
 		return 0;
 	arrival_ns = task_field(task, sched_info.last_arrival) + clock->behind_ns;
@@ -126,7 +118,6 @@ LOOKED_AT_ONCE u64 clock_mend(struct task_record *record, u64 stopped, u64 now)
 	if (!record)
 		return 0;
 	arrivals = task_arrivals(task) - record->arrivals;
-
 	if (arrivals == 1)
 		arrival_ns = clocks_arrival(task, record->switch_ns, now);
 	/* It came in while it was adopted. */

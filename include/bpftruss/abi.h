@@ -106,6 +106,12 @@ struct task_usage {
 	__u64 nvcsw, nivcsw;      /* context switches */
 };
 
+/* CLOCK_MONOTONIC minus the clock of a run queue, and when that was found out. */
+struct run_queue_clock {
+	__u64 behind_ns;
+	__u64 compared_ns;
+};
+
 /* A process may change what it is grouped by while it is counted. */
 enum process_change {
 	CHANGED_USER,

@@ -154,14 +154,13 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	return 0;
 }
 
-static bool process_counts(const struct snapshot *snapshot, const struct process *process,
-			   size_t *row)
+static bool process_is_kept(const struct snapshot *snapshot, const struct process *process,
+			    size_t *row)
 {
 	bool has_rows = false;
 
 	/* Both are in the same order. */
-	while (*row < snapshot->nr_rows && snapshot->rows[*row].pid == process->pid &&
-	       snapshot->rows[*row].boot_ns == process->boot_ns) {
+	while (*row < snapshot->nr_rows && process_has_row(process, &snapshot->rows[*row])) {
 		has_rows = true;
 		(*row)++;
 	}
@@ -192,7 +191,7 @@ static void keep_processes(struct snapshot *difference)
 				      difference->rows[row].boot_ns))
 		row++;
 	for (size_t i = 0; i < difference->nr_processes; i++) {
-		if (process_counts(difference, &difference->processes[i], &row))
+		if (process_is_kept(difference, &difference->processes[i], &row))
 			difference->processes[kept++] = difference->processes[i];
 	}
 	difference->nr_processes = kept;

@@ -82,12 +82,7 @@ void row_microstates(const struct snapshot *snapshot, const struct row *row,
 	*(row_is_of_lock(row) ? &ret->lock_ns : &ret->sleep_ns) = sleep_ns;
 }
 
-static bool row_is_of(const struct row *row, const struct process *process)
-{
-	return row->pid == process->pid && row->boot_ns == process->boot_ns;
-}
-
-static uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row)
+uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row)
 {
 	struct microstates states;
 
@@ -111,7 +106,7 @@ bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *r
 		while (row < snapshot->nr_rows && !snapshot->rows[row].pid &&
 		       !snapshot->rows[row].boot_ns)
 			row++;
-		while (row < snapshot->nr_rows && row_is_of(&snapshot->rows[row], process))
+		while (row < snapshot->nr_rows && process_has_row(process, &snapshot->rows[row]))
 			lock_ns += row_lock_ns(snapshot, &snapshot->rows[row++]);
 		process_microstates(process, complete ? lock_ns : 0, &states);
 		microstates_add(ret, &states);

@@ -37,6 +37,9 @@ void process_microstates(const struct process *process, uint64_t lock_ns, struct
 void row_microstates(const struct snapshot *snapshot, const struct row *row,
 		     struct microstates *ret);
 
+/* How long the calls of a row slept for a lock. */
+uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row);
+
 /*
  * The same of all processes together. Returns false if not all calls are in it: then time asleep for a
  * lock is not known from other sleep, and all of it is in sleep_ns.

@@ -134,14 +134,6 @@ static void rate_add_row(struct rate *rate, const struct rates *rates, const str
 	rate_add(rate, &part);
 }
 
-static uint64_t row_lock_ns(const struct rates *rates, const struct row *row)
-{
-	struct microstates states;
-
-	row_microstates(rates->diff, row, &states);
-	return states.lock_ns;
-}
-
 static void rate_init(struct rate *rate, const struct snapshot *diff, const struct process *process)
 {
 	const char *path = snapshot_cgroup(diff, process->cgroup_id);
@@ -160,11 +152,6 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 static bool rate_is_idle(const struct rate *rate)
 {
 	return !rate->threads && !rate->calls && !rate->in_flight && !rate_cpu_ns(rate);
-}
-
-static bool row_is_of(const struct row *row, const struct process *process)
-{
-	return row->pid == process->pid && row->boot_ns == process->boot_ns;
 }
 
 /* One line a process, in their order; rows have the same. Rows of nobody come first. */
@@ -187,9 +174,10 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 
 		rate_init(line, diff, &diff->processes[i]);
 		lock_ns = 0;
-		for (; row < diff->nr_rows && row_is_of(&diff->rows[row], line->process); row++) {
+		for (; row < diff->nr_rows && process_has_row(line->process, &diff->rows[row]);
+		     row++) {
 			rate_add_row(line, rates, &diff->rows[row]);
-			lock_ns += row_lock_ns(rates, &diff->rows[row]);
+			lock_ns += row_lock_ns(diff, &diff->rows[row]);
 		}
 		process_microstates(line->process, lock_ns, &line->states);
 		usage_add(&line->usage, &line->process->usage);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-
 static char *copy_text(const char *text)
 {
 	return strdup(text ? text : "");
@@ -94,51 +92,52 @@ struct process process_of_other_kinds(void)
 	return (struct process){ .uid = UID_NONE, .comm = "[others]" };
 }
 
-/* The numbers of a process that only grow. */
-static const size_t process_counts[] = {
-	offsetof(struct process, user_ns),
-	offsetof(struct process, usage.threads_ns),
-	offsetof(struct process, usage.cpu_ns),
-	offsetof(struct process, usage.utime_ns),
-	offsetof(struct process, usage.stime_ns),
-	offsetof(struct process, usage.runq_ns),
-	offsetof(struct process, usage.minor_faults),
-	offsetof(struct process, usage.major_faults),
-	offsetof(struct process, usage.voluntary_switches),
-	offsetof(struct process, usage.involuntary_switches),
-	offsetof(struct process, changes[CHANGED_USER]),
-	offsetof(struct process, changes[CHANGED_CGROUP]),
-	offsetof(struct process, changes[CHANGED_COMM]),
+const struct process_count process_counts[NR_PROCESS_COUNTS] = {
+	{ "user_cpu_ns", offsetof(struct process, user_ns) },
+	{ "threads_ns", offsetof(struct process, usage.threads_ns) },
+	{ "cpu_ns", offsetof(struct process, usage.cpu_ns) },
+	{ "utime_ns", offsetof(struct process, usage.utime_ns) },
+	{ "stime_ns", offsetof(struct process, usage.stime_ns) },
+	{ "runq_ns", offsetof(struct process, usage.runq_ns) },
+	{ "minor_faults", offsetof(struct process, usage.minor_faults) },
+	{ "major_faults", offsetof(struct process, usage.major_faults) },
+	{ "voluntary_switches", offsetof(struct process, usage.voluntary_switches) },
+	{ "involuntary_switches", offsetof(struct process, usage.involuntary_switches) },
+	{ "user_changes", offsetof(struct process, changes[CHANGED_USER]) },
+	{ "cgroup_changes", offsetof(struct process, changes[CHANGED_CGROUP]) },
+	{ "comm_changes", offsetof(struct process, changes[CHANGED_COMM]) },
 };
 
-static uint64_t *process_count(struct process *process, size_t i)
+static uint64_t *count_of(struct process *process, size_t i)
 {
-	return (uint64_t *)((char *)process + process_counts[i]);
+	return (uint64_t *)((char *)process + process_counts[i].offset);
+}
+
+bool process_has_row(const struct process *process, const struct row *row)
+{
+	return row->pid == process->pid && row->boot_ns == process->boot_ns;
 }
 
 void process_add_counts(struct process *into, const struct process *from)
 {
-	struct process copy = *from;
-
-	for (size_t i = 0; i < ARRAY_SIZE(process_counts); i++)
-		*process_count(into, i) += *process_count(&copy, i);
+	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
+		*count_of(into, i) += process_count(from, i);
 	into->nr_folded += from->nr_folded;
 }
 
 void process_clear_counts(struct process *process)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(process_counts); i++)
-		*process_count(process, i) = 0;
+	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
+		*count_of(process, i) = 0;
 	process->nr_folded = 0;
 }
 
 unsigned int process_subtract_counts(struct process *from, const struct process *earlier)
 {
-	struct process copy = *earlier;
 	unsigned int shrunk = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(process_counts); i++) {
-		uint64_t *count = process_count(from, i), less = *process_count(&copy, i);
+	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++) {
+		uint64_t *count = count_of(from, i), less = process_count(earlier, i);
 
 		shrunk += *count < less;
 		*count -= *count < less ? *count : less;

@@ -51,6 +51,24 @@ struct process {
 	uint64_t changes[NR_PROCESS_CHANGE]; /* how often user, cgroup or name was another */
 };
 
+/* The numbers of a process that only grow, by the names that JSON has for them; user_ns is the first. */
+#define NR_PROCESS_COUNTS 13
+
+struct process_count {
+	const char *name;
+	size_t offset; /* of a uint64_t */
+};
+
+extern const struct process_count process_counts[NR_PROCESS_COUNTS];
+
+static inline uint64_t process_count(const struct process *process, size_t i)
+{
+	return *(const uint64_t *)((const char *)process + process_counts[i].offset);
+}
+
+/* Whether a row is of a process. */
+bool process_has_row(const struct process *process, const struct row *row);
+
 /* Adds the numbers of a process: times, counts, ended ones. Not its threads, which are of now. */
 void process_add_counts(struct process *into, const struct process *from);
 

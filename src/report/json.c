@@ -258,19 +258,6 @@ static void put_rows(struct json_stream *to, const struct snapshot *snapshot)
 	json_stream_end(to);
 }
 
-static void put_usage(struct json_stream *to, const struct usage *usage)
-{
-	json_stream_number(to, "threads_ns", usage->threads_ns);
-	json_stream_number(to, "cpu_ns", usage->cpu_ns);
-	json_stream_number(to, "utime_ns", usage->utime_ns);
-	json_stream_number(to, "stime_ns", usage->stime_ns);
-	json_stream_number(to, "runq_ns", usage->runq_ns);
-	json_stream_number(to, "minor_faults", usage->minor_faults);
-	json_stream_number(to, "major_faults", usage->major_faults);
-	json_stream_number(to, "voluntary_switches", usage->voluntary_switches);
-	json_stream_number(to, "involuntary_switches", usage->involuntary_switches);
-}
-
 static void put_process(struct json_stream *to, const struct snapshot *snapshot,
 			const struct process *process)
 {
@@ -287,11 +274,8 @@ static void put_process(struct json_stream *to, const struct snapshot *snapshot,
 	json_stream_number(to, "threads", process->threads);
 	json_stream_number(to, "exited", process->nr_folded);
 	json_stream_number_if(to, "ended_ns", process->ended_ns != 0, process->ended_ns);
-	json_stream_number(to, "user_cpu_ns", process->user_ns);
-	put_usage(to, &process->usage);
-	json_stream_number(to, "user_changes", process->changes[CHANGED_USER]);
-	json_stream_number(to, "cgroup_changes", process->changes[CHANGED_CGROUP]);
-	json_stream_number(to, "comm_changes", process->changes[CHANGED_COMM]);
+	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
+		json_stream_number(to, process_counts[i].name, process_count(process, i));
 	json_stream_end(to);
 }
 

@@ -112,6 +112,20 @@ static int read_pid(const struct json_place *place, uint32_t *ret)
 	return err;
 }
 
+/* The first was there always; those that came later may be missing. */
+static int read_counts(const struct json_place *place, struct process *process)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < NR_PROCESS_COUNTS && !err; i++) {
+		const struct json_field field = { process_counts[i].name, process_counts[i].offset,
+						  i ? 0 : FIELD_REQUIRED };
+
+		err = json_read_numbers(place, &field, 1, process);
+	}
+	return err;
+}
+
 static int read_process(struct json_reader *reader, const struct json_place *place,
 			struct process *process)
 {
@@ -120,25 +134,13 @@ static int read_process(struct json_reader *reader, const struct json_place *pla
 		{ "threads", offsetof(struct process, threads), 0 },
 		{ "exited", offsetof(struct process, nr_folded), 0 },
 		{ "ended_ns", offsetof(struct process, ended_ns), FIELD_NULL },
-		{ "user_cpu_ns", offsetof(struct process, user_ns), FIELD_REQUIRED },
-		{ "threads_ns", offsetof(struct process, usage.threads_ns), 0 },
-		{ "cpu_ns", offsetof(struct process, usage.cpu_ns), 0 },
-		{ "utime_ns", offsetof(struct process, usage.utime_ns), 0 },
-		{ "stime_ns", offsetof(struct process, usage.stime_ns), 0 },
-		{ "runq_ns", offsetof(struct process, usage.runq_ns), 0 },
-		{ "minor_faults", offsetof(struct process, usage.minor_faults), 0 },
-		{ "major_faults", offsetof(struct process, usage.major_faults), 0 },
-		{ "voluntary_switches", offsetof(struct process, usage.voluntary_switches), 0 },
-		{ "involuntary_switches", offsetof(struct process, usage.involuntary_switches), 0 },
-		{ "user_changes", offsetof(struct process, changes[CHANGED_USER]), 0 },
-		{ "cgroup_changes", offsetof(struct process, changes[CHANGED_CGROUP]), 0 },
-		{ "comm_changes", offsetof(struct process, changes[CHANGED_COMM]), 0 },
 	};
 	int err = read_pid(place, &process->pid);
 
 	err = err ?: read_comm(place, process) ?: read_user(reader, place, process);
 	err = err ?: read_cgroup(reader, place, process);
 	err = err ?: json_read_numbers(place, fields, ARRAY_SIZE(fields), process);
+	err = err ?: read_counts(place, process);
 	return err ?: json_count_up(place, "user_cpu_ns", process->user_ns, &reader->user_ns);
 }
 
