@@ -52,7 +52,7 @@ void print_exactness(const struct snapshot *snapshot, FILE *out)
 static void print_change(const struct snapshot *snapshot, enum process_change change,
 			 const char *what, FILE *out)
 {
-	char comm[TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)];
+	char name[PROCESS_LABEL_MAX];
 	size_t count = 0;
 
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
@@ -60,8 +60,8 @@ static void print_change(const struct snapshot *snapshot, enum process_change ch
 
 		if (!process->changes[change] || ++count > CHANGES_NAMED)
 			continue;
-		text_escape_visible(process->comm, PROCESS_COMM_SIZE, comm);
-		fprintf(out, "%s%s", count == 1 ? "" : ", ", comm);
+		process_label(process, name);
+		fprintf(out, "%s%s", count == 1 ? "" : ", ", name);
 		if (process->pid)
 			fprintf(out, " %u", process->pid);
 	}
