@@ -132,9 +132,12 @@ def test_every_format_has_the_same_counts(live, tmp_path, daemon):
 
 
 def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
-    """Report checks that the stacks of a row add up to it."""
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "calls")
-    target = live.workload("calls")
+    """
+    Report checks that the stacks of a row add up to it. The process lives for a second: of one that
+    ends at once, nobody may have learned in time what code it runs.
+    """
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
+    target = live.workload("pace", 100)
     target.go()
     assert target.wait() == 0
     report = daemon.snapshot("-p", target.pid)
