@@ -147,10 +147,9 @@ static void print_step(const json_t *cost, FILE *out)
 	const char *step = json_string_value(json_object_get(cost, "step")) ?: "";
 
 	if (!strcmp(step, "no_stacks"))
-		fputs("          over its budget: call stacks are not taken any more\n", out);
+		fputs("          over its budget: call stacks are not taken now\n", out);
 	if (!strcmp(step, "no_errnos"))
-		fputs("          over its budget: neither call stacks nor errnos are kept any "
-		      "more\n",
+		fputs("          over its budget: neither call stacks nor errnos are kept now\n",
 		      out);
 }
 
@@ -171,6 +170,8 @@ static void print_cost(const json_t *status, FILE *out)
 	}
 	if (known(cost, "budget_percent")) {
 		fprintf(out, "%sbudget %.2f%%", before, real(cost, "budget_percent"));
+		if (real(cost, "answers_percent") >= 0.005)
+			fprintf(out, " and %.2f%% for answers", real(cost, "answers_percent"));
 		before = "; ";
 	}
 	fputs(*before == ';' ? "\n" : "", out);
