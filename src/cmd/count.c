@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/command.h"
@@ -93,6 +94,29 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 	return 0;
 }
 
+/* How long a report waits for names, and with servers that may be asked for them. */
+#define NAMES_NS       (60 * NS_PER_SEC)
+#define NAMES_FETCH_NS (150 * NS_PER_SEC)
+
+static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
+{
+	struct names_counts counts;
+	int err;
+
+	if (!o->collector.stacks)
+		return 0;
+	err = session_wait_names(&run->session, run->collector,
+				 o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS, d);
+	collector_count_names(run->collector, &counts);
+	if (!err && counts.waiting)
+		fprintf(stderr,
+			"bpftruss: %llu frames have no names, or not all: looking for them took "
+			"too "
+			"long\n",
+			(unsigned long long)counts.waiting);
+	return err;
+}
+
 /* What the next report covers: all so far, or what came since the last interval. */
 static int next_report(struct run *run, const struct options *o, enum session_event event,
 		       struct diag *d)
@@ -102,6 +126,8 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	bool interval = o->interval_ns && event != SESSION_ASKED;
 	int err = collector_read(run->collector, &now, d);
 
+	if (!err)
+		err = wait_for_names(run, o, d);
 	if (err)
 		return err;
 	if (!interval || !run->last) {

@@ -139,6 +139,39 @@ void session_wait_command(struct session *session, struct command *command)
 	command_wait(command);
 }
 
+/* The sooner of two times as poll() takes them. */
+static int sooner_ms(int a, int b)
+{
+	return a < 0 || b < a ? b : a;
+}
+
+int session_wait_names(const struct session *session, struct collector *collector,
+		       uint64_t limit_ns, struct diag *d)
+{
+	struct pollfd fds[] = {
+		{ .fd = session->signals, .events = POLLIN },
+		{ .fd = collector_fd(collector), .events = POLLIN },
+	};
+	uint64_t end_ns = clock_mono_ns() + limit_ns, now_ns;
+	int err;
+
+	collector_name_stacks(collector);
+	for (;;) {
+		err = collector_reclaim(collector);
+		if (err)
+			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
+					strerror(-err));
+		now_ns = clock_mono_ns();
+		if (fds[0].revents || collector_stacks_are_named(collector) || now_ns >= end_ns)
+			return 0;
+		if (poll(fds, ARRAY_SIZE(fds),
+			 sooner_ms(collector_patience_ms(collector),
+				   (int)((end_ns - now_ns) / NS_PER_MS) + 1)) < 0 &&
+		    errno != EINTR)
+			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
+	}
+}
+
 int session_wait(struct session *session, struct collector *collector, struct command *command,
 		 enum session_event *ret, struct diag *d)
 {

@@ -59,4 +59,11 @@ bool session_is_told_to_end(const struct session *session);
 int session_wait(struct session *session, struct collector *collector, struct command *command,
 		 enum session_event *ret, struct diag *d);
 
+/*
+ * Waits until the stacks that have come so far have their names: for so long at most, and not when a
+ * signal comes, which stays to be taken by session_wait().
+ */
+int session_wait_names(const struct session *session, struct collector *collector,
+		       uint64_t limit_ns, struct diag *d);
+
 #endif

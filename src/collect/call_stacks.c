@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns stacks on their way from the ring buffer to the table. Invariant: each is in the list of
- * those without names or in the table; those with addresses of a process are named at once, while
- * it lives.
+ * Owns stacks on their way from the ring buffer to the table. Those of the kernel have their names at
+ * once; of those of users the names (stacks/names.h) take over the rest.
  */
 #include "collect/call_stacks.h"
 
@@ -10,18 +9,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/code_inlines.h"
+#include "collect/code_files.h"
 #include "collect/kernel_code.h"
-#include "collect/process_code.h"
-
-/* Of a stack: the kernel's frames, then functions with all that was inlined into them. */
-#define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
 
 /* For tables before counting begins, and while it goes on: nothing else is done meanwhile. */
 #define START_NS  (10 * NS_PER_SEC)
@@ -41,9 +37,7 @@ struct event_list {
 struct call_stacks {
 	struct unwind_tables *tables;
 	struct code_files *files;
-	struct code_inlines *inlines; /* NULL: not asked for */
-	struct process_code process;
-	struct stack_frame *frames; /* room for the names of a stack */
+	struct names *names;
 	struct kernel_code kernel;
 	struct stack_table *table;
 	struct event_list fresh;
@@ -108,18 +102,35 @@ static void event_list_clear(struct event_list *list)
 /* --- life ------------------------------------------------------------------------------------- */
 
 /* Where frames get their names. */
-static int names_new(struct call_stacks *stacks, const struct truss_bpf *skel,
-		     const struct collector_options *options)
+static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
+		      const struct collector_options *options)
 {
+	const struct names_options how = {
+		.inlines = options->inlines,
+		.debuginfod = options->debuginfod,
+		.at_once = options->lasting,
+	};
 	struct code_identity identity;
+	struct code_source source;
 	int err;
 
 	code_identity_init(&identity, skel);
 	err = code_files_new(stacks->tables, &identity, options, &stacks->files);
-	if (!err && options->inlines)
-		err = code_inlines_new(stacks->files, &stacks->inlines);
-	stacks->frames = calloc(MAX_STACK_NAMES, sizeof(*stacks->frames));
-	return err ?: stacks->frames ? 0 : -ENOMEM;
+	if (err)
+		return err;
+	source = code_files_source(stacks->files);
+	return names_new(&source, &how, stacks->table, &stacks->names);
+}
+
+/* Whoever waits for the rings waits for names, too. */
+static int watch_names(struct call_stacks *stacks, struct ring_buffer *events)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, names_fd(stacks->names),
+			 &event)
+		       ? -errno
+		       : 0;
 }
 
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
@@ -131,10 +142,12 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	if (!err)
 		err = unwind_tables_new(skel, &stacks->tables);
 	if (!err)
-		err = names_new(stacks, skel, options);
+		err = open_names(stacks, skel, options);
 	if (!err)
 		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
 				       stacks);
+	if (!err)
+		err = watch_names(stacks, events);
 	if (err) {
 		call_stacks_free(stacks);
 		return err;
@@ -150,9 +163,7 @@ void call_stacks_free(struct call_stacks *stacks)
 	event_list_clear(&stacks->fresh);
 	free(stacks->fresh.stacks);
 	free(stacks->fresh.mappings);
-	free(stacks->frames);
-	process_code_done(&stacks->process);
-	code_inlines_free(stacks->inlines);
+	names_free(stacks->names);
 	kernel_code_done(&stacks->kernel);
 	code_files_free(stacks->files);
 	unwind_tables_free(stacks->tables);
@@ -166,73 +177,17 @@ void call_stacks_tables(const struct call_stacks *stacks, size_t *files, size_t 
 	*bytes = unwind_tables_bytes(stacks->tables);
 }
 
+struct names *call_stacks_names(const struct call_stacks *stacks)
+{
+	return stacks->names;
+}
+
 const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
 {
 	return stacks->table;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-/* A frame that is no address of a process. */
-struct file_frame {
-	uint32_t file;
-	uint64_t address;
-	bool exact;
-};
-
-static struct file_frame file_frame(const struct call_stacks *stacks, uint64_t frame)
-{
-	uint64_t place = frame & ~(FRAME_RAW | FRAME_INTERRUPTED);
-	uint32_t file = (uint32_t)(place >> FRAME_FILE_SHIFT);
-
-	return (struct file_frame){
-		.file = file,
-		.address = code_files_address(stacks->files, file, place & FRAME_OFFSET_MASK),
-		.exact = frame & FRAME_INTERRUPTED,
-	};
-}
-
-/* The functions that were inlined at a frame, if that is to be told. */
-static size_t frame_name_inlined(struct call_stacks *stacks, uint64_t frame, const char *module,
-				 struct stack_frame *ret)
-{
-	struct file_frame at = file_frame(stacks, frame);
-	const char *names[MAX_INLINE_DEPTH];
-	size_t count;
-
-	if (!stacks->inlines || frame & FRAME_RAW)
-		return 0;
-	count = code_inlines_find(stacks->inlines, at.file, at.address, at.exact, names);
-	for (size_t i = 0; i < count; i++)
-		ret[i] = (struct stack_frame){
-			.module = module,
-			.symbol = names[i],
-			.inlined = true,
-		};
-	return count;
-}
-
-/* Returns how many frames it has become. */
-static size_t frame_name(struct call_stacks *stacks, const struct process_id *process,
-			 uint64_t frame, struct stack_frame *ret)
-{
-	struct file_frame at = file_frame(stacks, frame);
-	struct code_name name;
-	size_t inlined;
-
-	if (frame & FRAME_RAW)
-		process_code_name(&stacks->process, stacks->files, process,
-				  frame & ~(FRAME_RAW | FRAME_INTERRUPTED), at.exact, &name);
-	else
-		code_files_name(stacks->files, at.file, at.address, at.exact, &name);
-	inlined = frame_name_inlined(stacks, frame, name.module, ret);
-	ret[inlined] = (struct stack_frame){
-		.module = name.module,
-		.symbol = name.symbol,
-		.offset = name.offset,
-	};
-	return inlined + 1;
-}
 
 static size_t frame_count(const struct stack_event *event)
 {
@@ -281,91 +236,24 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	return stack_table_add(stacks->table, &stack);
 }
 
-static bool stack_is_raw(const struct stack_event *event)
-{
-	for (size_t i = 0; i < frame_count(event); i++) {
-		if (event->frames[i] & FRAME_RAW)
-			return true;
-	}
-	return false;
-}
-
-static int user_stack_name(struct call_stacks *stacks, const struct stack_event *event)
-{
-	const struct stack *kernel = stack_table_find(stacks->table, event->kernel);
-	struct stack stack = {
-		.id = event->id,
-		.end = event->end < NR_STACK_END ? event->end : STACK_FRAMES_LOST,
-		.frames = stacks->frames,
-	};
-
-	if (stack_is_raw(event))
-		process_code_read(&stacks->process, &event->process);
-	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
-		stack.frames[stack.nr_frames++] = kernel->frames[i];
-	for (size_t i = 0; i < frame_count(event); i++)
-		stack.nr_frames += frame_name(stacks, &event->process, event->frames[i],
-					      &stack.frames[stack.nr_frames]);
-	return stack_table_add(stacks->table, &stack);
-}
-
-static int stack_name(struct call_stacks *stacks, const struct stack_event *event)
+static int stack_add(struct call_stacks *stacks, const struct stack_event *event)
 {
 	if (event->kernel == event->id)
 		return kernel_stack_name(stacks, event);
-	return user_stack_name(stacks, event);
+	return names_add_stack(stacks->names, event);
 }
 
-/* Names all stacks, or only those that nobody can name once their process is gone. */
-static int name_stacks(struct call_stacks *stacks, bool only_raw)
+/* In the order in which they came: those of the kernel before those that they stand on. */
+static int add_fresh(struct call_stacks *stacks)
 {
-	struct event_list *fresh = &stacks->fresh;
-	size_t kept = 0;
 	int err = 0;
 
-	for (size_t i = 0; i < fresh->nr_stacks; i++) {
-		struct stack_event *event = fresh->stacks[i];
-
-		if (err || (only_raw && !stack_is_raw(event))) {
-			fresh->stacks[kept++] = event;
-			continue;
-		}
-		err = stack_name(stacks, event);
-		free(event);
+	for (size_t i = 0; i < stacks->fresh.nr_stacks; i++) {
+		err = stack_add(stacks, stacks->fresh.stacks[i]) ?: err;
+		free(stacks->fresh.stacks[i]);
 	}
-	fresh->nr_stacks = kept;
+	stacks->fresh.nr_stacks = 0;
 	return err;
-}
-
-/*
- * What takes time, for all stacks at once. Not for those that are named while events come in: they
- * cannot wait.
- */
-static int learn_more(struct call_stacks *stacks, const struct stack_event *event)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < frame_count(event) && !err; i++) {
-		struct file_frame at = file_frame(stacks, event->frames[i]);
-
-		if (event->frames[i] & FRAME_RAW)
-			continue;
-		code_files_fetch(stacks->files, at.file);
-		if (stacks->inlines)
-			err = code_inlines_want(stacks->inlines, at.file, at.address, at.exact);
-	}
-	return err;
-}
-
-int call_stacks_name(struct call_stacks *stacks)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < stacks->fresh.nr_stacks && !err; i++)
-		err = learn_more(stacks, stacks->fresh.stacks[i]);
-	if (!err && stacks->inlines)
-		code_inlines_load(stacks->inlines);
-	return err ?: name_stacks(stacks, false);
 }
 
 static int learn_fresh(struct call_stacks *stacks, uint64_t budget_ns)
@@ -374,13 +262,15 @@ static int learn_fresh(struct call_stacks *stacks, uint64_t budget_ns)
 	int err = code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings, budget_ns);
 
 	fresh->nr_mappings = 0;
-	process_code_forget(&stacks->process);
-	return err ?: name_stacks(stacks, true);
+	return err ?: add_fresh(stacks);
 }
 
 int call_stacks_follow(struct call_stacks *stacks)
 {
-	return learn_fresh(stacks, FOLLOW_NS);
+	int err = learn_fresh(stacks, FOLLOW_NS);
+
+	code_files_tidy(stacks->files);
+	return err ?: names_run(stacks->names);
 }
 
 /* Lists what is mapped and not asked for. */

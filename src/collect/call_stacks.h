@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The user space side of --stacks: makes the tables that the programs unwind by, takes the stacks
- * that they send, and gives frames their names.
+ * The user space side of --stacks: makes the tables that the programs unwind by, and takes the stacks
+ * that they send.
  */
 #ifndef BPFTRUSS_CALL_STACKS_H
 #define BPFTRUSS_CALL_STACKS_H
@@ -10,6 +10,7 @@
 
 #include "collect/collector.h"
 #include "model/stack.h"
+#include "stacks/names.h"
 
 struct call_stacks;
 struct truss_bpf;
@@ -25,18 +26,18 @@ void call_stacks_free(struct call_stacks *stacks);
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings);
 
 /*
- * After the events were consumed: makes the tables that were asked for, and names what has to be
- * named while its process lives. 0 or -ENOMEM.
+ * After the events were consumed: makes the tables that were asked for, puts stacks into the table, and
+ * goes on with naming them. 0 or -ENOMEM.
  */
 int call_stacks_follow(struct call_stacks *stacks);
 
-/* Gives names to all stacks that have come so far; inlined functions may take seconds. 0 or -ENOMEM. */
-int call_stacks_name(struct call_stacks *stacks);
+/* Those that name its frames; their descriptor is one of the ring buffers'. */
+struct names *call_stacks_names(const struct call_stacks *stacks);
 
 /* How many files have been looked at so far, and the kernel memory that their rows take. */
 void call_stacks_tables(const struct call_stacks *stacks, size_t *files, size_t *bytes);
 
-/* Grows with each call of call_stacks_name(); borrowed. */
+/* Borrowed. */
 const struct stack_table *call_stacks_table(const struct call_stacks *stacks);
 
 #endif

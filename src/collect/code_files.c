@@ -6,6 +6,7 @@
 #include "collect/code_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -17,8 +18,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/mapped_file.h"
-#include "elf/debug_file.h"
-#include "elf/debuginfod.h"
 #include "elf/worker.h"
 
 /* To open a file whose process is gone each time, or has something else mapped, before a pause. */
@@ -30,8 +29,14 @@
 
 #define WAIT_MS 50
 
-/* For a file that is wanted for its name only. */
-#define NAME_NS (2 * NS_PER_SEC)
+/*
+ * An open file keeps its file system mounted: so it is closed when it was not used for so long. Until
+ * then it can be named although its process has ended.
+ */
+#define KEEP_NS (10 * NS_PER_SEC)
+
+/* Mappings of a process that are looked at to find a file. */
+#define MAX_LOOKS 64
 
 /* Workers at a time. */
 #define MAX_JOBS 4
@@ -47,35 +52,31 @@ struct code_file {
 	bool is_found;           /* it was opened, or must not be */
 	char *path;              /* as the first process that had it saw it; NULL: unknown */
 	char *module;            /* its name; NULL: unknown */
-	int fd;                  /* -1: cannot be opened */
+	int fd;                  /* -1: not open, or cannot be */
 	int root;                /* of that process, where its debug file lies; -1: unknown */
-	int debug;               /* that debug file, -1: none */
 	struct timespec written; /* its mtime when it was opened */
+	uint64_t used_ns;        /* when these were used last */
 	uint32_t owner;          /* who may say how its functions are called, as root may */
 	int tries;               /* to open it */
 	int put_offs;            /* of reading it */
 	bool learned;            /* its table is made, or it has none */
 	uint64_t load_offset;
-	bool symbols_tried;
-	bool fetch_tried;
-	struct elf_symbols *symbols;
 };
 
 struct code_files {
 	struct unwind_tables *tables;
 	struct code_identity identity;
-	bool inlines;
-	struct debuginfod *debuginfod; /* NULL: not to be asked */
-	struct code_file *files;       /* ALL_FILES of them, by number */
-	uint32_t count;                /* one past the highest number that was opened */
+	uint64_t keep_ns;        /* so long files stay open that are not used */
+	uint64_t tidied_ns;      /* when they were looked at last */
+	struct code_file *files; /* ALL_FILES of them, by number */
+	uint32_t count;          /* one past the highest number that was opened */
 };
 
 /* Makes all files up to this number. */
 static struct code_file *file_at(struct code_files *files, uint32_t number)
 {
 	for (; files->count <= number; files->count++)
-		files->files[files->count] =
-			(struct code_file){ .fd = -1, .root = -1, .debug = -1 };
+		files->files[files->count] = (struct code_file){ .fd = -1, .root = -1 };
 	return &files->files[number];
 }
 
@@ -113,7 +114,7 @@ static int vdso_learn(struct code_files *files)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Each file keeps a descriptor, until its symbols are asked for. */
+/* Each file keeps two descriptors for a while. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -134,12 +135,7 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 		return -ENOMEM;
 	files->tables = tables;
 	files->identity = *identity;
-	files->inlines = options->inlines;
-	if (options->debuginfod) {
-		err = debuginfod_new(&files->debuginfod);
-		if (err)
-			return err;
-	}
+	files->keep_ns = options->lasting ? KEEP_NS : UINT64_MAX;
 	files->files = calloc(ALL_FILES, sizeof(*files->files));
 	if (!files->files)
 		return -ENOMEM;
@@ -154,8 +150,7 @@ static void file_close(struct code_file *file)
 {
 	closep(&file->fd);
 	closep(&file->root);
-	closep(&file->debug);
-	file->fd = file->root = file->debug = -1;
+	file->fd = file->root = -1;
 }
 
 void code_files_free(struct code_files *files)
@@ -166,11 +161,9 @@ void code_files_free(struct code_files *files)
 		struct code_file *file = &files->files[i];
 
 		file_close(file);
-		elf_symbols_free(file->symbols);
 		free(file->path);
 		free(file->module);
 	}
-	debuginfod_free(files->debuginfod);
 	free(files->files);
 	free(files);
 }
@@ -192,6 +185,7 @@ static void file_take(struct code_file *file, struct mapped_file *opened)
 	file->root = opened->root;
 	file->owner = opened->owner;
 	file->written = opened->written;
+	file->used_ns = clock_mono_ns();
 	*opened = (struct mapped_file){ .fd = -1, .root = -1 };
 }
 
@@ -228,7 +222,7 @@ static void learning_begin(const struct code_file *file, struct learning *learni
 	int err = 0;
 
 	if (file->fd >= 0)
-		err = elf_job_start(ELF_JOB_UNWIND, file->fd, -1, &learning->job);
+		err = elf_job_start_unwind(file->fd, &learning->job);
 	learning->too_many = err == -EMFILE || err == -ENFILE || err == -EAGAIN || err == -ENOMEM;
 }
 
@@ -287,7 +281,8 @@ static void learning_put_off(struct code_files *files, struct learning *learning
 	elf_job_free(steal_ptr(&learning->job));
 	if (learning->file >= MAX_UNWIND_FILES)
 		return;
-	if (++file->put_offs >= MAX_PUT_OFFS)
+	file->learned = ++file->put_offs >= MAX_PUT_OFFS;
+	if (file->learned)
 		unwind_tables_publish(files->tables, learning->file, NULL);
 	else
 		unwind_tables_ask_again(files->tables, &file->key, learning->file, 0);
@@ -345,29 +340,18 @@ int code_files_learn(struct code_files *files, const struct pending_event *mappi
 	return err;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- opening for names ------------------------------------------------------------------------ */
 
-/* Whether a debug file would tell more than the file, whose own symbols are there. */
-static bool debug_is_needed(const struct code_files *files, const struct code_file *file)
+/* Takes what was opened, if it is the file. */
+static int opened_use(const struct code_file *file, struct mapped_file *opened,
+		      struct opened_code *ret)
 {
-	const struct elf_identity *identity = elf_symbols_identity(file->symbols);
-
-	return !identity->has_symtab || (files->inlines && !identity->has_dwarf);
-}
-
-/* Takes the descriptor, which may be an error. */
-static void debug_use(struct code_file *file, int debug)
-{
-	struct elf_symbols *better;
-
-	if (debug < 0)
-		return;
-	file->debug = debug;
-	if (elf_symbols_identity(file->symbols)->has_symtab ||
-	    elf_worker_symbols(file->fd, file->debug, &better))
-		return;
-	elf_symbols_free(file->symbols);
-	file->symbols = better;
+	if (opened->fd < 0 || memcmp(&opened->key, &file->key, sizeof(file->key)))
+		return -ESRCH;
+	*ret = (struct opened_code){ opened->fd, opened->root, opened->path, opened->owner };
+	opened->fd = opened->root = -1;
+	opened->path = NULL;
+	return 0;
 }
 
 /* Who writes into a file while it is mapped gets no names of what it was, or is. */
@@ -379,59 +363,80 @@ static bool file_is_unchanged(const struct code_file *file)
 	       st.st_mtim.tv_nsec == file->written.tv_nsec;
 }
 
-static void symbols_load(struct code_files *files, struct code_file *file)
+/* One that is open still. */
+static int open_again(struct code_file *file, bool is_vdso, struct opened_code *ret)
 {
-	if (file->fd < 0 || (file != &files->files[FILE_VDSO] && !file_is_unchanged(file)) ||
-	    elf_worker_symbols(file->fd, -1, &file->symbols))
-		return;
-	if (file->root >= 0 && debug_is_needed(files, file))
-		debug_use(file, debug_file_open(file->root, file->path, file->owner,
-						elf_symbols_identity(file->symbols)));
+	if (file->fd < 0)
+		return -ESRCH;
+	if (!is_vdso && !file_is_unchanged(file))
+		return -EBADMSG;
+	file->used_ns = clock_mono_ns();
+	*ret = (struct opened_code){
+		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+		.root = file->root < 0 ? -1 : fcntl(file->root, F_DUPFD_CLOEXEC, 0),
+		.path = file->path ? strdup(file->path) : NULL,
+		.owner = file->owner,
+	};
+	return ret->fd < 0 ? -errno : 0;
 }
 
-/* Once for each file; what is not needed any more is closed. */
-static void symbols_need(struct code_files *files, struct code_file *file)
+/* At its path, if it is there for us, too: most files are. */
+static int open_at_path(const struct code_files *files, const struct code_file *file,
+			struct opened_code *ret)
 {
-	if (file->symbols_tried)
-		return;
-	file->symbols_tried = true;
-	symbols_load(files, file);
-	/* As long as one of ours is open, no other file can have its inode number. */
-	if (!files->inlines && !files->debuginfod && file < &files->files[MAX_UNWIND_FILES])
-		file_close(file);
+	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	int err =
+		file->path ? mapped_file_open_path(&files->identity, file->path, &opened) : -ESRCH;
+
+	return err ? err : opened_use(file, &opened, ret);
 }
 
-void code_files_fetch(struct code_files *files, uint32_t number)
+static int open_mapping(const struct code_files *files, const struct code_file *file, int process,
+			const struct code_mapping *mapping, struct opened_code *ret)
 {
-	struct code_file *file;
+	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	int err =
+		mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened);
 
-	if (!files->debuginfod || number <= FILE_VDSO || number >= files->count)
-		return;
-	file = &files->files[number];
-	if (file->fetch_tried)
-		return;
-	file->fetch_tried = true;
-	symbols_need(files, file);
-	if (file->symbols && file->debug < 0 && debug_is_needed(files, file))
-		debug_use(file,
-			  debuginfod_fetch(files->debuginfod, elf_symbols_identity(file->symbols)));
-	if (!files->inlines)
-		file_close(file);
+	return err ? err : opened_use(file, &opened, ret);
 }
 
-bool code_files_dwarf(struct code_files *files, uint32_t number, int *fd, int *debug_fd)
+/* Through a process that has it mapped. */
+static int open_through(const struct code_files *files, const struct code_file *file,
+			const struct process_id *id, struct opened_code *ret)
 {
-	struct code_file *file;
+	int process __cleanup(closep) = process_open(id->pid);
+	int fd = process_is(process, id) ? openat(process, "maps", O_RDONLY | O_CLOEXEC) : -1;
+	FILE *maps __cleanup(fclosep) = fd < 0 ? NULL : fdopen(fd, "r");
+	struct code_mapping mapping;
+	int err = -ESRCH, looks = 0;
 
-	if (number == FILE_NONE || number >= files->count)
-		return false;
-	file = &files->files[number];
-	symbols_need(files, file);
-	if (file->fd < 0 || !file->symbols)
-		return false;
-	*fd = file->fd;
-	*debug_fd = elf_symbols_identity(file->symbols)->has_dwarf ? -1 : file->debug;
-	return elf_symbols_identity(file->symbols)->has_dwarf || file->debug >= 0;
+	while (err && maps && looks < MAX_LOOKS && process_maps_next(maps, &mapping)) {
+		if (!mapping.exec || !mapping.ino)
+			continue;
+		err = open_mapping(files, file, process, &mapping, ret);
+		looks++;
+	}
+	return err ? -ESRCH : 0;
+}
+
+static int source_open(void *closure, uint32_t number, const struct process_id *process,
+		       struct opened_code *ret)
+{
+	struct code_files *files = closure;
+	struct code_file *file = number < files->count ? &files->files[number] : NULL;
+	int err = file ? open_again(file, number == FILE_VDSO, ret) : -ESRCH;
+
+	if (!file || err == -EBADMSG || number == FILE_VDSO)
+		return err;
+	/* Its table is not made yet: what file it is will be known then. */
+	if (!file->is_found)
+		return -EAGAIN;
+	if (err)
+		err = open_at_path(files, file, ret);
+	if (err)
+		err = open_through(files, file, process, ret);
+	return err;
 }
 
 /* The number of a file that is known; else the next of ours. */
@@ -444,48 +449,64 @@ static uint32_t file_find(const struct code_files *files, const struct inode_key
 	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
 }
 
-uint32_t code_files_open(struct code_files *files, int process, const struct code_mapping *mapping)
+/* One that the programs have not seen: where they cannot ask for mappings, or their table is full. */
+static uint32_t source_find(void *closure, int process, const struct code_mapping *mapping)
 {
 	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
-	struct learning learning = { .job = NULL };
+	struct code_files *files = closure;
 	struct code_file *file;
+	uint32_t number;
 
 	if (mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened) ||
 	    opened.fd < 0)
 		return FILE_NONE;
-	learning.file = file_find(files, &opened.key);
-	if (learning.file == ALL_FILES)
+	number = file_find(files, &opened.key);
+	if (number == ALL_FILES)
 		return FILE_NONE;
-	file = file_at(files, learning.file);
+	file = file_at(files, number);
 	if (file->is_found)
-		return learning.file;
+		return number;
 	file->key = opened.key;
+	file->learned = number >= MAX_UNWIND_FILES;
 	file_take(file, &opened);
-	learning_begin(file, &learning);
-	learning_finish(files, &learning, clock_mono_ns() + NAME_NS);
-	return learning.file;
+	return number;
 }
 
-uint64_t code_files_address(const struct code_files *files, uint32_t file, uint64_t offset)
+static const char *source_module(void *closure, uint32_t number)
 {
-	return file < files->count ? offset + files->files[file].load_offset : offset;
+	const struct code_files *files = closure;
+
+	return number < files->count ? files->files[number].module : NULL;
 }
 
-void code_files_name(struct code_files *files, uint32_t number, uint64_t address, bool exact,
-		     struct code_name *ret)
+static uint64_t source_address(void *closure, uint32_t number, uint64_t offset)
 {
-	struct elf_symbol symbol;
-	struct code_file *file;
+	const struct code_files *files = closure;
 
-	*ret = (struct code_name){ .offset = address };
-	if (number == FILE_NONE || number >= files->count)
+	return number < files->count ? offset + files->files[number].load_offset : offset;
+}
+
+struct code_source code_files_source(struct code_files *files)
+{
+	return (struct code_source){
+		.closure = files,
+		.open = source_open,
+		.find = source_find,
+		.module = source_module,
+		.address = source_address,
+	};
+}
+
+/* Not the vdso, of which there is no other. */
+void code_files_tidy(struct code_files *files)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (files->keep_ns == UINT64_MAX || now_ns - files->tidied_ns < NS_PER_SEC)
 		return;
-	file = &files->files[number];
-	ret->module = file->module;
-	symbols_need(files, file);
-	/* A return address may be the first byte of the next function. */
-	if (!file->symbols || !elf_symbols_find(file->symbols, address - !exact, &symbol))
-		return;
-	ret->symbol = symbol.name;
-	ret->offset = address - symbol.addr;
+	files->tidied_ns = now_ns;
+	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
+		if (files->files[i].learned && now_ns - files->files[i].used_ns >= files->keep_ns)
+			file_close(&files->files[i]);
+	}
 }

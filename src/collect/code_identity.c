@@ -13,7 +13,7 @@
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
-#include "collect/process_maps.h"
+#include "stacks/process_maps.h"
 
 void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)
 {

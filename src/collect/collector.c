@@ -419,9 +419,36 @@ static bool collector_joins_pending(const struct collector *c)
 	return __atomic_load_n(&c->skel->data_membership->membership.joins, __ATOMIC_ACQUIRE);
 }
 
+static int sooner_ms(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 int collector_patience_ms(const struct collector *c)
 {
-	return collector_joins_pending(c) ? JOIN_PAUSE_MS : unseen_ends_patience_ms(c);
+	int patience = unseen_ends_patience_ms(c);
+
+	if (c->stacks)
+		patience = sooner_ms(patience, names_patience_ms(call_stacks_names(c->stacks)));
+	return collector_joins_pending(c) ? sooner_ms(patience, JOIN_PAUSE_MS) : patience;
+}
+
+void collector_name_stacks(struct collector *c)
+{
+	if (c->stacks)
+		names_begin(call_stacks_names(c->stacks));
+}
+
+bool collector_stacks_are_named(const struct collector *c)
+{
+	return !c->stacks || names_are_done(call_stacks_names(c->stacks));
+}
+
+void collector_count_names(const struct collector *c, struct names_counts *ret)
+{
+	*ret = (struct names_counts){ 0 };
+	if (c->stacks)
+		names_count(call_stacks_names(c->stacks), ret);
 }
 
 /*

@@ -15,6 +15,7 @@
 #include "base/diag.h"
 #include "model/filter.h"
 #include "model/snapshot.h"
+#include "stacks/names.h"
 #include "syscalls/syscall_set.h"
 
 struct collector;
@@ -39,6 +40,7 @@ struct collector_options {
 	uint32_t max_stacks;             /* triples of thread, call and stack; 0: the default */
 	bool inlines;                    /* stacks have the functions that were inlined */
 	bool debuginfod;                 /* servers are asked for debug files */
+	bool lasting; /* for long: stacks are named as they come, and no file is kept open for that */
 };
 
 #define DEFAULT_MAX_STACKS 65536
@@ -75,7 +77,7 @@ int collector_add_target(struct collector *collector, pid_t pid,
 /* Adopts all threads of the marked processes; from here on they are counted. */
 int collector_start(struct collector *collector, struct diag *d);
 
-/* Readable when tasks have ended; owned by the collector. */
+/* Readable when tasks have ended, or names of stacks have come; owned by the collector. */
 int collector_fd(const struct collector *collector);
 
 /*
@@ -89,6 +91,18 @@ int collector_reclaim(struct collector *collector);
  * milliseconds as poll() takes them, -1 for ever.
  */
 int collector_patience_ms(const struct collector *collector);
+
+/*
+ * With stacks: asks for the names of all frames that have come so far. They come while
+ * collector_reclaim() is called whenever it is due; each snapshot has those that are there.
+ */
+void collector_name_stacks(struct collector *collector);
+
+/* Whether these are there, or never will be. */
+bool collector_stacks_are_named(const struct collector *collector);
+
+/* All 0 without stacks. */
+void collector_count_names(const struct collector *collector, struct names_counts *ret);
 
 /* The reading from which the next will be subtracted. 0 or -ENOMEM. */
 int collector_set_base(struct collector *collector, const struct snapshot *snapshot);

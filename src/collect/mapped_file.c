@@ -137,3 +137,26 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	file = (struct mapped_file){ .fd = -1, .root = -1 };
 	return 0;
 }
+
+int mapped_file_open_path(const struct code_identity *identity, const char *path,
+			  struct mapped_file *ret)
+{
+	struct mapped_file file __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct file_identity found = { .name = "" };
+	struct stat st;
+	int err;
+
+	file.root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	if (file.root < 0)
+		return -errno;
+	file.fd = regular_file_open(file.root, path, 0, UINT64_MAX, &st);
+	err = file.fd < 0 ? file.fd : code_identity_read(identity, file.fd, &found);
+	if (err)
+		return err;
+	file.key = found.key;
+	file.owner = st.st_uid;
+	file.path = strdup(path);
+	*ret = file;
+	file = (struct mapped_file){ .fd = -1, .root = -1 };
+	return 0;
+}

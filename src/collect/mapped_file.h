@@ -29,6 +29,10 @@ int process_open(uint32_t pid);
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
 		     uint64_t end, struct mapped_file *ret);
 
+/* The same for a file at a path, as we see it; its debug file is looked for there, too. */
+int mapped_file_open_path(const struct code_identity *identity, const char *path,
+			  struct mapped_file *ret);
+
 void mapped_file_done(struct mapped_file *file);
 
 #endif

@@ -574,8 +574,6 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 		err = snapshot_read_losses(c, &snapshot->losses);
 	if (!err)
 		err = snapshot_name_ids(c, snapshot);
-	if (!err && c->stacks)
-		err = call_stacks_name(c->stacks);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));

@@ -47,7 +47,11 @@ static int counts_begin(struct counts *c)
 int counts_open(struct counts *c, const struct daemon_config *config, struct diag *d)
 {
 	struct target_options how = { .follow = config->follow };
-	int err = collector_open(&config->collector, &c->collector, d);
+	struct collector_options options = config->collector;
+	int err;
+
+	options.lasting = true;
+	err = collector_open(&options, &c->collector, d);
 
 	c->state_dir = config->state_dir;
 	recent_init(&c->recent, config->recent_bytes);

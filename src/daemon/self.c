@@ -35,6 +35,21 @@ static void status_counting(const struct service *s, struct daemon_status *ret)
 	ret->losses = &last->losses;
 }
 
+static void status_names(const struct service *s, struct daemon_status *ret)
+{
+	struct names_counts counts;
+
+	collector_count_names(s->counts->collector, &counts);
+	ret->names = (struct status_names){
+		.has = s->config->collector.stacks,
+		.places = counts.places,
+		.bytes = counts.bytes,
+		.waiting = counts.waiting,
+		.failed = counts.failed,
+		.refused = counts.refused,
+	};
+}
+
 /* The one of stacks is not there unless they are taken. */
 static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
 {
@@ -106,6 +121,7 @@ void service_status(const struct service *s, struct daemon_status *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	status_counting(s, ret);
+	status_names(s, ret);
 	status_cost(s, ret);
 	status_past(s, ret);
 	ipc_server_counts(s->local, &clients);

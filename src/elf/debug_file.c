@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Owns where debug files are: by build id first, which is exact, else by the name that the file
- * gives, next to it and below /usr/lib/debug, with its checksum.
+ * gives, next to it and below /usr/lib/debug.
  */
 #include "elf/debug_file.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,45 +15,11 @@
 #include "base/mem.h"
 #include "elf/regular_file.h"
 
-/* Its checksum takes a second for each of these or two. */
-#define MAX_DEBUGLINK_BYTES (512ULL << 20)
-#define CRC_BUFFER_BYTES    65536
-
-/* Of CRC-32 (zlib's), for half a byte. */
-static const uint32_t crc_steps[16] = {
-	0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-	0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-	0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-};
-
-static int crc_of_file(int fd, uint32_t *ret)
-{
-	__cleanup(freep) uint8_t *buffer = malloc(CRC_BUFFER_BYTES);
-	uint64_t offset = 0;
-	uint32_t crc = ~0U;
-	ssize_t n;
-
-	if (!buffer)
-		return -ENOMEM;
-	/* It may be growing. */
-	while (offset <= MAX_DEBUGLINK_BYTES &&
-	       (n = pread(fd, buffer, CRC_BUFFER_BYTES, (off_t)offset)) > 0) {
-		for (ssize_t i = 0; i < n; i++) {
-			crc ^= buffer[i];
-			crc = crc >> 4 ^ crc_steps[crc & 15];
-			crc = crc >> 4 ^ crc_steps[crc & 15];
-		}
-		offset += n;
-	}
-	*ret = ~crc;
-	return 0;
-}
-
 /* A regular file that may be believed. */
-static int open_trusted(int root_fd, const char *path, uid_t owner, uint64_t max_bytes)
+static int open_trusted(int root_fd, const char *path, uid_t owner)
 {
 	struct stat status;
-	int fd = regular_file_open(root_fd, path, 0, max_bytes, &status);
+	int fd = regular_file_open(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, &status);
 
 	if (fd < 0 || regular_file_is_trusted(&status, owner))
 		return fd;
@@ -74,58 +38,52 @@ static int open_by_build_id(int root_fd, uid_t owner, const struct elf_identity 
 	for (size_t i = 1; i < identity->nr_build_id; i++)
 		len += snprintf(path + len, sizeof(path) - len, "%02x", identity->build_id[i]);
 	snprintf(path + len, sizeof(path) - len, ".debug");
-	return open_trusted(root_fd, path, owner, MAX_DEBUG_FILE_BYTES);
+	return open_trusted(root_fd, path, owner);
 }
 
-static int open_with_crc(int root_fd, const char *path, uid_t owner, uint32_t wanted)
+static void debug_files_add(struct debug_files *files, int fd)
 {
-	uint32_t crc = 0;
-	int fd = open_trusted(root_fd, path, owner, MAX_DEBUGLINK_BYTES);
-	int err;
-
-	if (fd < 0)
-		return fd;
-	err = crc_of_file(fd, &crc);
-	if (!err && crc == wanted)
-		return fd;
-	close(fd);
-	return err ? err : -ENOENT;
+	if (fd >= 0)
+		files->fds[files->nr++] = fd;
 }
 
-static int open_by_debuglink(int root_fd, const char *path, uid_t owner,
+static void add_by_debuglink(struct debug_files *files, int root_fd, const char *path, uid_t owner,
 			     const struct elf_identity *identity)
 {
 	/* Around the directory, which ends in a slash. */
 	static const struct {
 		const char *before;
 		const char *after;
-	} places[] = {
+	} places[MAX_DEBUG_FILES - 1] = {
 		{ "", "" },
 		{ "", ".debug/" },
 		{ "/usr/lib/debug", "" },
 	};
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	char candidate[PATH_MAX];
-	int len, fd;
+	int len;
 
 	if (!identity->debuglink[0] || !slash || path[0] != '/')
-		return -ENOENT;
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		len = snprintf(candidate, sizeof(candidate), "%s%.*s%s%s", places[i].before,
 			       (int)(slash + 1 - path), path, places[i].after, identity->debuglink);
 		/* A file may name itself. */
-		if (len >= (int)sizeof(candidate) || !strcmp(candidate, path))
-			continue;
-		fd = open_with_crc(root_fd, candidate, owner, identity->debuglink_crc);
-		if (fd >= 0)
-			return fd;
+		if (len < (int)sizeof(candidate) && strcmp(candidate, path))
+			debug_files_add(files, open_trusted(root_fd, candidate, owner));
 	}
-	return -ENOENT;
 }
 
-int debug_file_open(int root_fd, const char *path, uid_t owner, const struct elf_identity *identity)
+void debug_files_open(int root_fd, const char *path, uid_t owner,
+		      const struct elf_identity *identity, struct debug_files *ret)
 {
-	int fd = open_by_build_id(root_fd, owner, identity);
+	*ret = (struct debug_files){ .nr = 0 };
+	debug_files_add(ret, open_by_build_id(root_fd, owner, identity));
+	add_by_debuglink(ret, root_fd, path, owner, identity);
+}
 
-	return fd >= 0 ? fd : open_by_debuglink(root_fd, path, owner, identity);
+void debug_files_close(struct debug_files *files)
+{
+	while (files->nr)
+		close(files->fds[--files->nr]);
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -23,13 +22,24 @@
 #include "elf/regular_file.h"
 #include "elf/spawn.h"
 
-/* The report waits for it. */
-#define FETCH_NS     (60 * NS_PER_SEC)
-#define FETCH_ALL_NS (120 * NS_PER_SEC)
+#define FETCH_NS (60 * NS_PER_SEC)
+
+/* Servers that were too slow are left alone for so many times as long. */
+#define QUIET_TIMES 10
 
 struct debuginfod {
 	char *program;
-	uint64_t left_ns; /* of the time for all files */
+	uint64_t quiet_until_ns;
+};
+
+struct debuginfod_job {
+	struct debuginfod *debuginfod;
+	struct client_folder folder;
+	pid_t pid; /* 0: there is none any more */
+	int pidfd;
+	int output;
+	bool is_stopped;
+	uint64_t start_ns;
 };
 
 /* --- the program ------------------------------------------------------------------------------ */
@@ -57,7 +67,6 @@ int debuginfod_new(struct debuginfod **ret)
 
 	if (!debuginfod)
 		return -ENOMEM;
-	debuginfod->left_ns = FETCH_ALL_NS;
 	debuginfod->program = program_find();
 	if (!debuginfod->program) {
 		free(debuginfod);
@@ -144,27 +153,6 @@ static int client_spawn(const struct debuginfod *debuginfod, const struct client
 
 /* --- what it answers -------------------------------------------------------------------------- */
 
-/* Reaps it, dead or alive. True: it has ended by itself, and well. */
-static bool client_wait(pid_t pid, uint64_t end_ns)
-{
-	int pidfd __cleanup(closep) = (int)syscall(SYS_pidfd_open, pid, 0), status = -1;
-	struct pollfd pollfd = { .fd = pidfd, .events = POLLIN };
-	uint64_t now = clock_mono_ns();
-	int ended = 0;
-
-	for (; pidfd >= 0 && now < end_ns; now = clock_mono_ns()) {
-		ended = poll(&pollfd, 1, (int)((end_ns - now) / NS_PER_MS) + 1);
-		if (ended > 0 || (ended < 0 && errno != EINTR))
-			break;
-	}
-	/* What it may have started is of its session. */
-	if (ended <= 0)
-		kill(-pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return ended > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
-}
-
 /* The file at the path that it has printed. */
 static int answer_open(const struct client_folder *folder, int output)
 {
@@ -183,39 +171,102 @@ static int answer_open(const struct client_folder *folder, int output)
 				 &status);
 }
 
-static int client_run(struct debuginfod *debuginfod, const struct client_folder *folder,
-		      char *build_id)
-{
-	uint64_t begin = clock_mono_ns(), taken;
-	uint64_t limit = debuginfod->left_ns < FETCH_NS ? debuginfod->left_ns : FETCH_NS;
-	int pipes[2], err;
-	pid_t pid;
+/* --- a job ------------------------------------------------------------------------------------ */
 
-	if (pipe2(pipes, O_CLOEXEC))
+static int job_run(struct debuginfod_job *job, char *build_id)
+{
+	int pipes[2], err = client_folder_make(&job->folder);
+
+	if (err)
+		return err;
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
-	err = client_spawn(debuginfod, folder, build_id, pipes[1], &pid);
+	job->output = pipes[0];
+	err = client_spawn(job->debuginfod, &job->folder, build_id, pipes[1], &job->pid);
 	close(pipes[1]);
-	/* A path fits into the pipe: it never has to wait for us. */
-	if (!err && !client_wait(pid, begin + limit))
-		err = -ENOENT;
+	if (err) {
+		job->pid = 0;
+		return err;
+	}
+	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
+	return job->pidfd < 0 ? -errno : 0;
+}
+
+int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
+		     struct debuginfod_job **ret)
+{
+	struct debuginfod_job *job __cleanup(debuginfod_job_freep) = NULL;
+	char build_id[2 * MAX_BUILD_ID + 1] = "";
+	uint64_t now_ns = clock_mono_ns();
+	int err;
+
+	if (identity->nr_build_id < 2)
+		return -ENOENT;
+	if (now_ns < debuginfod->quiet_until_ns)
+		return -EAGAIN;
+	for (size_t i = 0; i < identity->nr_build_id; i++)
+		snprintf(&build_id[2 * i], 3, "%02x", identity->build_id[i]);
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	*job = (struct debuginfod_job){ .debuginfod = debuginfod,
+					.folder = { .fd = -1 },
+					.pidfd = -1,
+					.output = -1,
+					.start_ns = now_ns };
+	err = job_run(job, build_id);
 	if (!err)
-		err = answer_open(folder, pipes[0]);
-	close(pipes[0]);
-	taken = clock_mono_ns() - begin;
-	debuginfod->left_ns -= taken < debuginfod->left_ns ? taken : debuginfod->left_ns;
+		*ret = steal_ptr(&job);
 	return err;
 }
 
-int debuginfod_fetch(struct debuginfod *debuginfod, const struct elf_identity *identity)
+int debuginfod_job_fd(const struct debuginfod_job *job)
 {
-	struct client_folder folder __cleanup(client_folder_done) = { .fd = -1 };
-	char build_id[2 * MAX_BUILD_ID + 1] = "";
-	int err;
+	return job->pidfd;
+}
 
-	if (identity->nr_build_id < 2 || !debuginfod->left_ns)
-		return -ENOENT;
-	for (size_t i = 0; i < identity->nr_build_id; i++)
-		snprintf(&build_id[2 * i], 3, "%02x", identity->build_id[i]);
-	err = client_folder_make(&folder);
-	return err ? err : client_run(debuginfod, &folder, build_id);
+int debuginfod_job_timeout_ms(const struct debuginfod_job *job)
+{
+	uint64_t taken_ns = clock_mono_ns() - job->start_ns;
+
+	return taken_ns < FETCH_NS ? (int)((FETCH_NS - taken_ns) / NS_PER_MS) + 1 : 0;
+}
+
+void debuginfod_job_stop(struct debuginfod_job *job)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	/* What it may have started is of its session. */
+	if (job->pid)
+		kill(-job->pid, SIGKILL);
+	job->is_stopped = true;
+	job->debuginfod->quiet_until_ns = now_ns + QUIET_TIMES * (now_ns - job->start_ns);
+}
+
+int debuginfod_finish(struct debuginfod_job *job)
+{
+	int status = -1, err = -ENOENT;
+
+	while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	job->pid = 0;
+	if (!job->is_stopped && WIFEXITED(status) && !WEXITSTATUS(status))
+		err = answer_open(&job->folder, job->output);
+	debuginfod_job_free(job);
+	return err;
+}
+
+void debuginfod_job_free(struct debuginfod_job *job)
+{
+	if (!job)
+		return;
+	if (job->pid) {
+		kill(-job->pid, SIGKILL);
+		while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	closep(&job->pidfd);
+	closep(&job->output);
+	client_folder_done(&job->folder);
+	free(job);
 }

@@ -24,11 +24,38 @@ static inline void debuginfod_freep(struct debuginfod **debuginfod)
 	debuginfod_free(*debuginfod);
 }
 
+/* Looks for a debug file; a process of its own until it is finished. */
+struct debuginfod_job;
+
 /*
- * Waits for an answer, not for long, and for all answers together not for much longer. Returns a
- * descriptor of what claims to be the debug file, -ENOENT: no server has it, or another error.
+ * Asks the servers. -ENOENT: the file has no build id by which they could know it; -EAGAIN: they
+ * were too slow lately to be asked now.
  */
-int debuginfod_fetch(struct debuginfod *debuginfod, const struct elf_identity *identity);
+int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
+		     struct debuginfod_job **ret);
+
+/* Readable when there is an answer, or none any more. */
+int debuginfod_job_fd(const struct debuginfod_job *job);
+
+/* Until it is too late; 0: it is, stop it. */
+int debuginfod_job_timeout_ms(const struct debuginfod_job *job);
+
+/* Kills it without waiting for its end. */
+void debuginfod_job_stop(struct debuginfod_job *job);
+
+/*
+ * Frees the job. Returns a descriptor of what claims to be the debug file, -ENOENT: no server has
+ * it, or another error.
+ */
+int debuginfod_finish(struct debuginfod_job *job);
+
+/* Kills it; NULL is fine. */
+void debuginfod_job_free(struct debuginfod_job *job);
+
+static inline void debuginfod_job_freep(struct debuginfod_job **job)
+{
+	debuginfod_job_free(*job);
+}
 
 /* main() of the client; does not return. */
 _Noreturn void debuginfod_client_main(int argc, char **argv);

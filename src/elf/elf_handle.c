@@ -101,6 +101,29 @@ int elf_identity_of_file(int fd, struct elf_identity *ret)
 	return 0;
 }
 
+int elf_load_offset_of_file(int fd, uint64_t *ret)
+{
+	__cleanup(elf_handle_closep) Elf *elf = NULL;
+	int err = elf_handle_open(fd, &elf);
+	GElf_Phdr header;
+	size_t nr = 0;
+
+	if (err)
+		return err;
+	*ret = 0;
+	if (elf_getphdrnum(elf, &nr))
+		return -EBADMSG;
+	for (size_t i = 0; i < nr; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return -EBADMSG;
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_memsz)
+			continue;
+		*ret = header.p_vaddr - header.p_offset;
+		return 0;
+	}
+	return 0;
+}
+
 bool debug_file_matches(int debug_fd, const struct elf_identity *identity)
 {
 	struct elf_identity other;

@@ -24,6 +24,9 @@ void elf_identity_read(Elf *elf, struct elf_identity *ret);
 /* Of what a loader would map: an object file has no addresses yet. 0, -EBADMSG or -ENOMEM. */
 int elf_identity_of_file(int fd, struct elf_identity *ret);
 
+/* From offsets in the file to addresses, as the first segment of code has it. 0, -EBADMSG or -ENOMEM. */
+int elf_load_offset_of_file(int fd, uint64_t *ret);
+
 /* Whether it belongs to the file: a debug file of another build has other addresses. */
 bool debug_file_matches(int debug_fd, const struct elf_identity *identity);
 

@@ -9,15 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* To be asked about at a time. */
-#define MAX_INLINE_ADDRESSES 65536
-/* At one address; those further in are left out. */
-#define MAX_INLINE_DEPTH     64
+#include "elf/addresses.h"
 
-struct elf_addresses {
-	uint64_t *addresses; /* ascending, each once */
-	size_t nr;
-};
+/* At one address; those further in are left out. */
+#define MAX_INLINE_DEPTH 64
 
 struct elf_inlines;
 

@@ -7,7 +7,7 @@
 
 #include "elf/inlines.h"
 
-#define MAX_INLINE_FUNCTIONS  (MAX_INLINE_ADDRESSES * MAX_INLINE_DEPTH)
+#define MAX_INLINE_FUNCTIONS  (MAX_ADDRESSES * MAX_INLINE_DEPTH)
 #define MAX_INLINE_NAME_BYTES (32 << 20)
 
 /* What was inlined at an address; there is none without. */

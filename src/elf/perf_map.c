@@ -90,30 +90,67 @@ static bool line_parse(const char *line, struct raw_symbol *ret)
 	return *line && ret->end > ret->start;
 }
 
-static int lines_parse(char *text, struct raw_symbols *raw)
+/* Calls take() for each complete line; the last one may be unfinished. */
+static int lines_parse(char *text, void *closure,
+		       int (*take)(void *closure, const struct raw_symbol *symbol))
 {
 	struct raw_symbol symbol = { 0 };
 	char *line, *end;
 	int err = 0;
 
-	/* The last line counts when it is complete. */
 	for (line = text; !err && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (line_parse(line, &symbol))
-			err = raw_symbol_add(raw, &symbol);
+			err = take(closure, &symbol);
 	}
 	return err;
 }
 
-int perf_map_read(int fd, struct elf_symbols **ret)
+static int line_take(void *closure, const struct raw_symbol *symbol)
+{
+	return raw_symbol_add(closure, symbol);
+}
+
+static int lines_read(char *text, struct elf_symbols **ret)
 {
 	__cleanup(raw_symbols_done) struct raw_symbols raw = { 0 };
+	int err = lines_parse(text, &raw, line_take);
+
+	return err ? err : elf_symbols_make(raw.symbols, raw.nr, NULL, ret);
+}
+
+struct some_lines {
+	const struct elf_addresses *addresses;
+	struct raw_symbol *best;
+};
+
+static int line_take_some(void *closure, const struct raw_symbol *symbol)
+{
+	const struct some_lines *some = closure;
+	const struct elf_addresses *wanted = some->addresses;
+
+	for (size_t i = address_find(wanted, symbol->start);
+	     i < wanted->nr && wanted->addresses[i] < symbol->end; i++)
+		some->best[i] = *symbol;
+	return 0;
+}
+
+static int lines_choose(char *text, const struct elf_addresses *addresses, struct elf_symbols **ret)
+{
+	__cleanup(freep) struct raw_symbol *best = calloc(addresses->nr + 1, sizeof(*best));
+	struct some_lines some = { addresses, best };
+	int err = best ? lines_parse(text, &some, line_take_some) : -ENOMEM;
+
+	return err ? err : elf_symbols_make_some(best, addresses, NULL, ret);
+}
+
+int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret)
+{
 	__cleanup(freep) char *text = NULL;
 	size_t len;
-	int err;
+	int err = text_read(fd, &text, &len);
 
-	err = text_read(fd, &text, &len);
-	if (!err)
-		err = lines_parse(text, &raw);
-	return err ? err : elf_symbols_make(raw.symbols, raw.nr, NULL, ret);
+	if (err)
+		return err;
+	return addresses ? lines_choose(text, addresses, ret) : lines_read(text, ret);
 }

@@ -7,7 +7,8 @@
 
 #include "elf/symbols.h"
 
-#define MAX_PERF_MAP_BYTES (256u << 20)
+/* A larger one names nothing: it would take a worker too long, and too much memory. */
+#define MAX_PERF_MAP_BYTES (32u << 20)
 
 /*
  * root_fd is /proc/PID/root, pid the one in the process's own namespace. A map that neither root
@@ -16,7 +17,10 @@
  */
 int perf_map_open(int root_fd, pid_t pid, uid_t uid);
 
-/* Parses in the calling process: see elf/worker.h. Lines that make no sense are passed over. */
-int perf_map_read(int fd, struct elf_symbols **ret);
+/*
+ * Of some addresses, or of all (NULL), as elf_symbols_read(). Parses in the calling process: see
+ * elf/worker.h. Lines that make no sense are passed over.
+ */
+int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret);
 
 #endif

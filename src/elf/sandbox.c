@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -136,18 +137,40 @@ static int calls_limit_all(void)
 	return err;
 }
 
+/* A file that is mostly holes costs whoever made it nothing: it is given no room to be mapped. */
+#define MAX_SPARSE 16
+
 static uint64_t file_bytes(int fd)
 {
 	struct stat status;
 
-	return fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
+	if (fstat(fd, &status) || status.st_size / MAX_SPARSE > status.st_blocks * 512)
+		return 0;
+	return (uint64_t)status.st_size;
+}
+
+/* Of what is not open nothing. */
+static uint64_t mapped_bytes(void)
+{
+	uint64_t bytes = file_bytes(WORKER_FD_FILE);
+
+	for (int i = 0; i < MAX_DEBUG_FILES; i++)
+		bytes += file_bytes(WORKER_FD_DEBUG + i);
+	return bytes;
+}
+
+/* The kernel's choice when memory is short. Who may not even say that is no danger either. */
+static void memory_offer(void)
+{
+	int fd __cleanup(closep) = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, WORKER_OOM_SCORE, strlen(WORKER_OOM_SCORE)) < 0)
+		return;
 }
 
 static int resources_limit(void)
 {
-	/* Of what is not open nothing. */
-	uint64_t memory = WORKER_MEMORY_BYTES + 2 * file_bytes(WORKER_FD_FILE) +
-			  2 * file_bytes(WORKER_FD_DEBUG);
+	uint64_t memory = WORKER_MEMORY_BYTES + mapped_bytes();
 	const struct {
 		__rlimit_resource_t resource;
 		rlim_t limit;
@@ -200,6 +223,7 @@ int sandbox_enter(unsigned int extras)
 		return -errno;
 	/* Should the other side not be there any more to end it. */
 	alarm(WORKER_SECONDS + 1);
+	memory_offer();
 	err = resources_limit();
 	if (err)
 		return err;

@@ -23,11 +23,17 @@ struct symbol_source {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	struct raw_symbols raw;
+	struct elf_addresses wanted; /* unless all are */
+	struct raw_symbol *best;     /* for each of these so far; without a name: none */
+	uint64_t *floors;            /* for each of these, where the last symbol up to it begins */
 };
 
 static void source_done(struct symbol_source *source)
 {
 	raw_symbols_done(&source->raw);
+	free(source->wanted.addresses);
+	free(source->best);
+	free(source->floors);
 	if (source->dwfl)
 		dwfl_end(source->dwfl);
 }
@@ -84,7 +90,9 @@ static bool symbol_read(struct symbol_source *source, int index, struct raw_symb
 	return ret->end > ret->start;
 }
 
-static int symbols_collect(struct symbol_source *source)
+/* Calls take() for each symbol of code. */
+static int symbols_each(struct symbol_source *source,
+			int (*take)(struct symbol_source *source, const struct raw_symbol *symbol))
 {
 	int nr = dwfl_module_getsymtab(source->module), err = 0;
 	struct raw_symbol symbol;
@@ -93,9 +101,14 @@ static int symbols_collect(struct symbol_source *source)
 		return -E2BIG;
 	for (int i = 1; i < nr && !err; i++) {
 		if (symbol_read(source, i, &symbol))
-			err = raw_symbol_add(&source->raw, &symbol);
+			err = take(source, &symbol);
 	}
 	return err;
+}
+
+static int symbol_take(struct symbol_source *source, const struct raw_symbol *symbol)
+{
+	return raw_symbol_add(&source->raw, symbol);
 }
 
 static int start_compare(const void *a, const void *b)
@@ -153,6 +166,55 @@ static void symbols_order(struct raw_symbols *raw)
 	qsort(raw->symbols, raw->nr, sizeof(*raw->symbols), strength_compare);
 }
 
+/* --- of some addresses ------------------------------------------------------------------------ */
+
+static int floor_take(struct symbol_source *source, const struct raw_symbol *symbol)
+{
+	size_t at = address_find(&source->wanted, symbol->start);
+
+	if (at < source->wanted.nr && symbol->start > source->floors[at])
+		source->floors[at] = symbol->start;
+	return 0;
+}
+
+/* A symbol without size reaches to the next one: it has only the addresses whose floor it is. */
+static int best_take(struct symbol_source *source, const struct raw_symbol *symbol)
+{
+	const struct elf_addresses *wanted = &source->wanted;
+
+	for (size_t i = address_find(wanted, symbol->start);
+	     i < wanted->nr && wanted->addresses[i] < symbol->end; i++) {
+		struct raw_symbol *best = &source->best[i];
+
+		if (!(symbol->rank & RANK_SIZED) && source->floors[i] != symbol->start)
+			break;
+		if (!best->name || strength_compare(symbol, best) > 0)
+			*best = *symbol;
+	}
+	return 0;
+}
+
+static int symbols_choose(struct symbol_source *source, const struct elf_identity *identity,
+			  struct elf_symbols **ret)
+{
+	size_t nr = source->wanted.nr;
+	int err;
+
+	source->best = calloc(nr + 1, sizeof(*source->best));
+	source->floors = calloc(nr + 1, sizeof(*source->floors));
+	if (!source->best || !source->floors)
+		return -ENOMEM;
+	err = symbols_each(source, floor_take);
+	for (size_t i = 1; i < nr; i++) {
+		if (source->floors[i] < source->floors[i - 1])
+			source->floors[i] = source->floors[i - 1];
+	}
+	err = err ?: symbols_each(source, best_take);
+	return err ?: elf_symbols_make_some(source->best, &source->wanted, identity, ret);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
 /* The debug file that the caller has found, and no other: nothing is searched for here. */
 static int debug_file_give(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			   const char *file, const char *debuglink, GElf_Word crc, char **ret)
@@ -196,22 +258,60 @@ static int source_open(struct symbol_source *source, int fd, const int *debug_fd
 	return 0;
 }
 
-int elf_symbols_read(int fd, int debug_fd, struct elf_symbols **ret)
+static int symbols_all(struct symbol_source *source, const struct elf_identity *identity,
+		       struct elf_symbols **ret)
 {
-	__cleanup(source_done) struct symbol_source source = { 0 };
-	struct elf_identity identity;
-	int err = elf_identity_of_file(fd, &identity);
+	int err = symbols_each(source, symbol_take);
 
 	if (err)
 		return err;
-	if (!debug_file_matches(debug_fd, &identity))
-		debug_fd = -1;
+	symbols_order(&source->raw);
+	return elf_symbols_make(source->raw.symbols, source->raw.nr, identity, ret);
+}
+
+/* From offsets to addresses, of which none wraps. */
+static int source_want(struct symbol_source *source, const struct elf_addresses *offsets,
+		       uint64_t load_offset)
+{
+	struct elf_addresses *wanted = &source->wanted;
+
+	wanted->addresses = calloc(offsets->nr + 1, sizeof(*wanted->addresses));
+	if (!wanted->addresses)
+		return -ENOMEM;
+	for (; wanted->nr < offsets->nr; wanted->nr++) {
+		wanted->addresses[wanted->nr] = offsets->addresses[wanted->nr] + load_offset;
+		if (wanted->nr &&
+		    wanted->addresses[wanted->nr] <= wanted->addresses[wanted->nr - 1])
+			break;
+	}
+	return 0;
+}
+
+int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
+		     struct elf_symbols **ret)
+{
+	__cleanup(source_done) struct symbol_source source = { 0 };
+	struct elf_identity identity;
+	uint64_t load_offset = 0;
+	size_t chosen = DEBUG_FILE_NONE;
+	int err = elf_identity_of_file(fd, &identity), debug_fd;
+
+	if (!err)
+		err = elf_load_offset_of_file(fd, &load_offset);
+	if (err)
+		return err;
+	if (debug)
+		chosen = debug_files_choose(debug, &identity);
+	debug_fd = chosen == DEBUG_FILE_NONE ? -1 : debug->fds[chosen];
 	err = source_open(&source, fd, &debug_fd);
+	if (!err && offsets)
+		err = source_want(&source, offsets, load_offset);
+	if (!err)
+		err = offsets ? symbols_choose(&source, &identity, ret)
+			      : symbols_all(&source, &identity, ret);
 	if (err)
 		return err;
-	err = symbols_collect(&source);
-	if (err)
-		return err;
-	symbols_order(&source.raw);
-	return elf_symbols_make(source.raw.symbols, source.raw.nr, &identity, ret);
+	(*ret)->debug = chosen;
+	(*ret)->load_offset = load_offset;
+	return 0;
 }

@@ -20,6 +20,7 @@ struct name_builder {
 	struct elf_symbols *symbols;
 	size_t capacity;
 	size_t nr;
+	const char *last; /* as it was given */
 	bool demangle;
 };
 
@@ -113,6 +114,7 @@ int elf_symbols_make(const struct raw_symbol *raw, size_t nr, const struct elf_i
 		return -ENOMEM;
 	if (identity)
 		symbols->identity = *identity;
+	symbols->debug = DEBUG_FILE_NONE;
 	err = spans_of_raw(raw, nr, &spans, &symbols->nr);
 	if (err)
 		return err;
@@ -124,6 +126,62 @@ int elf_symbols_make(const struct raw_symbol *raw, size_t nr, const struct elf_i
 		return err;
 	*ret = steal_ptr(&symbols);
 	return 0;
+}
+
+size_t address_find(const struct elf_addresses *addresses, uint64_t addr)
+{
+	size_t low = 0, high = addresses->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (addresses->addresses[middle] < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Neighbours that share a function share its name. */
+static int range_add(struct name_builder *builder, const struct raw_symbol *symbol, uint64_t addr)
+{
+	struct elf_symbols *symbols = builder->symbols;
+	const struct symbol_range *last = symbols->nr ? &symbols->ranges[symbols->nr - 1] : NULL;
+	uint32_t name = last ? last->name : 0;
+	int err = 0;
+
+	if (!last || last->addr != symbol->start || builder->last != symbol->name)
+		err = name_add(builder, symbol->name, &name);
+	builder->last = symbol->name;
+	symbols->ranges[symbols->nr] = (struct symbol_range){
+		.start = addr, .end = addr + 1, .addr = symbol->start, .name = name
+	};
+	symbols->nr += !err;
+	return err;
+}
+
+int elf_symbols_make_some(const struct raw_symbol *best, const struct elf_addresses *addresses,
+			  const struct elf_identity *identity, struct elf_symbols **ret)
+{
+	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = calloc(1, sizeof(*symbols));
+	struct name_builder builder = { .symbols = symbols, .demangle = true };
+	int err = 0;
+
+	if (symbols)
+		symbols->ranges = calloc(addresses->nr + 1, sizeof(*symbols->ranges));
+	if (!symbols || !symbols->ranges)
+		return -ENOMEM;
+	if (identity)
+		symbols->identity = *identity;
+	symbols->debug = DEBUG_FILE_NONE;
+	for (size_t i = 0; i < addresses->nr && !err; i++) {
+		if (best[i].name)
+			err = range_add(&builder, &best[i], addresses->addresses[i]);
+	}
+	if (!err)
+		*ret = steal_ptr(&symbols);
+	return err;
 }
 
 void elf_symbols_free(struct elf_symbols *symbols)
@@ -164,6 +222,16 @@ size_t elf_symbols_count(const struct elf_symbols *symbols)
 const struct elf_identity *elf_symbols_identity(const struct elf_symbols *symbols)
 {
 	return &symbols->identity;
+}
+
+uint64_t elf_symbols_load_offset(const struct elf_symbols *symbols)
+{
+	return symbols->load_offset;
+}
+
+size_t elf_symbols_debug_file(const struct elf_symbols *symbols)
+{
+	return symbols->debug;
 }
 
 int raw_symbol_add(struct raw_symbols *raw, const struct raw_symbol *symbol)

@@ -11,10 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf/addresses.h"
+#include "elf/debug_file.h"
 #include "elf/identity.h"
 
 #define MAX_SYMBOLS           4000000
-#define MAX_SYMBOL_NAME_BYTES (128 << 20) /* of all names together */
+#define MAX_SYMBOL_NAME_BYTES (40 << 20) /* of all names together */
 
 struct elf_symbols;
 
@@ -32,12 +34,20 @@ size_t elf_symbols_count(const struct elf_symbols *symbols);
 /* Of the file itself, not of its debug file; all zero for a perf map. */
 const struct elf_identity *elf_symbols_identity(const struct elf_symbols *symbols);
 
+/* To be added to an offset in the file, of code: its address. */
+uint64_t elf_symbols_load_offset(const struct elf_symbols *symbols);
+
+/* Which of the debug files that were given is the file's; DEBUG_FILE_NONE: none. */
+size_t elf_symbols_debug_file(const struct elf_symbols *symbols);
+
 /*
- * Function symbols of fd: .symtab, else that of debug_fd (-1: none), else .dynsym and
- * .gnu_debugdata. A debug file with another build id is not used. Parses in the calling process:
- * see elf/worker.h. 0, -ENOMEM, -EBADMSG, -E2BIG.
+ * Function symbols of fd: .symtab, else that of the debug file that is the file's (NULL: there is
+ * none), else .dynsym and .gnu_debugdata. Only those of some offsets in the file, which can then be
+ * found at the addresses of these and nowhere else, so that an answer is small however large the
+ * file; NULL: all. Parses in the calling process: see elf/worker.h. 0, -ENOMEM, -EBADMSG, -E2BIG.
  */
-int elf_symbols_read(int fd, int debug_fd, struct elf_symbols **ret);
+int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
+		     struct elf_symbols **ret);
 
 /* NULL is fine. */
 void elf_symbols_free(struct elf_symbols *symbols);

@@ -5,7 +5,8 @@
 
 #include "elf/symbols.h"
 
-#define MAX_SYMBOL_RANGES (2 * MAX_SYMBOLS)
+/* Of an answer. */
+#define MAX_SYMBOL_RANGES 1000000
 
 struct symbol_range {
 	uint64_t start; /* below end, at or above the end of the one before */
@@ -17,6 +18,8 @@ struct symbol_range {
 
 struct elf_symbols {
 	struct elf_identity identity;
+	uint64_t load_offset;
+	size_t debug; /* DEBUG_FILE_NONE, or an index */
 	struct symbol_range *ranges;
 	size_t nr;
 	char *names; /* each ends in NUL */
@@ -34,6 +37,16 @@ struct raw_symbol {
 /* Of symbols that overlap, the later wins. 0, -ENOMEM or -E2BIG. */
 int elf_symbols_make(const struct raw_symbol *raw, size_t nr, const struct elf_identity *identity,
 		     struct elf_symbols **ret);
+
+/*
+ * The same, of those that each of some addresses is to be called by: best[i] for addresses[i], without
+ * a name where there is none.
+ */
+int elf_symbols_make_some(const struct raw_symbol *best, const struct elf_addresses *addresses,
+			  const struct elf_identity *identity, struct elf_symbols **ret);
+
+/* The first of the addresses that is not below one. */
+size_t address_find(const struct elf_addresses *addresses, uint64_t addr);
 
 struct raw_symbols {
 	struct raw_symbol *symbols;

@@ -13,7 +13,7 @@
 #include "bpftruss/stack_abi.h"
 #include "elf/identity.h"
 
-#define MAX_UNWIND_ROWS  8000000
+#define MAX_UNWIND_ROWS  4000000
 #define MAX_UNWIND_BYTES ((uint64_t)MAX_UNWIND_PAGES << UNWIND_PAGE_SHIFT)
 
 struct unwind_row {

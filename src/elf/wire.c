@@ -26,10 +26,12 @@ struct wire_unwind {
 struct wire_symbols {
 	uint64_t nr;
 	uint64_t names_bytes;
+	uint64_t load_offset;
+	uint64_t debug;
 	struct elf_identity identity;
 };
 
-_Static_assert(MAX_UNWIND_ROWS * sizeof(struct unwind_row) < MAX_WIRE_BYTES / 2, "");
+_Static_assert(MAX_UNWIND_ROWS * sizeof(struct unwind_row) < MAX_WIRE_BYTES - 4096, "");
 _Static_assert(MAX_SYMBOL_RANGES * sizeof(struct symbol_range) + MAX_SYMBOL_NAME_BYTES <
 		       MAX_WIRE_BYTES,
 	       "");
@@ -67,6 +69,8 @@ int wire_write_symbols(int fd, const struct elf_symbols *symbols)
 	const struct wire_symbols header = {
 		.nr = symbols->nr,
 		.names_bytes = symbols->names_bytes,
+		.load_offset = symbols->load_offset,
+		.debug = symbols->debug,
 		.identity = symbols->identity,
 	};
 	int err = wire_bytes_write(fd, &header, sizeof(header));
@@ -184,13 +188,15 @@ int wire_read_symbols(int fd, struct elf_symbols **ret)
 	if (!symbols)
 		return -ENOMEM;
 	if (wire_bytes_read(fd, &header, sizeof(header), 0) || header.nr > MAX_SYMBOL_RANGES ||
-	    header.names_bytes > MAX_SYMBOL_NAME_BYTES)
+	    header.names_bytes > MAX_SYMBOL_NAME_BYTES || header.debug > DEBUG_FILE_NONE)
 		return -EPROTO;
 	bytes = header.nr * sizeof(*symbols->ranges);
 	if (wire_file_size(fd) != sizeof(header) + bytes + header.names_bytes)
 		return -EPROTO;
 	symbols->nr = header.nr;
 	symbols->names_bytes = header.names_bytes;
+	symbols->load_offset = header.load_offset;
+	symbols->debug = header.debug;
 	symbols->identity = header.identity;
 	symbols->ranges = malloc(bytes + 1);
 	symbols->names = malloc(header.names_bytes + 1);

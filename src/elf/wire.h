@@ -9,8 +9,8 @@
 #include "elf/symbols.h"
 #include "elf/unwind_rows.h"
 
-/* Nothing valid is longer. */
-#define MAX_WIRE_BYTES (512u << 20)
+/* Nothing valid is longer: it is memory twice, here and there. */
+#define MAX_WIRE_BYTES (80u << 20)
 
 /* 0 or a negative errno. */
 int wire_write_unwind(int fd, const struct elf_unwind *unwind);

@@ -16,7 +16,7 @@ struct wire_inlines {
 	uint64_t names_bytes;
 };
 
-_Static_assert(MAX_INLINE_ADDRESSES * sizeof(struct inline_chain) +
+_Static_assert(MAX_ADDRESSES * sizeof(struct inline_chain) +
 			       (size_t)MAX_INLINE_FUNCTIONS * sizeof(uint32_t) +
 			       MAX_INLINE_NAME_BYTES <
 		       MAX_WIRE_BYTES,
@@ -26,7 +26,7 @@ _Static_assert(MAX_INLINE_ADDRESSES * sizeof(struct inline_chain) +
 
 int wire_write_addresses(int fd, const struct elf_addresses *addresses)
 {
-	if (addresses->nr > MAX_INLINE_ADDRESSES)
+	if (addresses->nr > MAX_ADDRESSES)
 		return -E2BIG;
 	return wire_bytes_write(fd, addresses->addresses,
 				addresses->nr * sizeof(*addresses->addresses));
@@ -38,7 +38,7 @@ int wire_read_addresses(int fd, struct elf_addresses *ret)
 	size_t nr = bytes / sizeof(*addresses);
 	int err;
 
-	if (bytes % sizeof(*addresses) || nr > MAX_INLINE_ADDRESSES)
+	if (bytes % sizeof(*addresses) || nr > MAX_ADDRESSES)
 		return -EPROTO;
 	addresses = malloc(bytes + 1);
 	if (!addresses)
@@ -124,7 +124,7 @@ int wire_read_inlines(int fd, struct elf_inlines **ret)
 
 	if (!inlines)
 		return -ENOMEM;
-	if (wire_bytes_read(fd, &header, sizeof(header), 0) || header.nr > MAX_INLINE_ADDRESSES ||
+	if (wire_bytes_read(fd, &header, sizeof(header), 0) || header.nr > MAX_ADDRESSES ||
 	    header.nr_functions > MAX_INLINE_FUNCTIONS ||
 	    header.names_bytes > MAX_INLINE_NAME_BYTES)
 		return -EPROTO;

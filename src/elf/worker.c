@@ -93,11 +93,13 @@ static int program_spawn(char *const *argv, const int *fds, pid_t *ret)
 
 static int worker_spawn(enum elf_job_kind kind, const int *fds, pid_t *ret)
 {
-	int moved[NR_WORKER_FD] = { -1, -1, -1, -1, -1, -1, -1 }, err = 0;
+	int moved[NR_WORKER_FD], err = 0;
 	char number[16], extras_number[16];
 	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extras_number, number, NULL };
 	unsigned int extras = 0;
 
+	for (int fd = 0; fd < NR_WORKER_FD; fd++)
+		moved[fd] = -1;
 	for (int fd = WORKER_FD_DEBUG; fd < NR_WORKER_FD; fd++)
 		extras |= fds[fd] >= 0 ? WORKER_EXTRA(fd) : 0;
 	snprintf(number, sizeof(number), "%d", kind);
@@ -116,15 +118,24 @@ static int worker_spawn(enum elf_job_kind kind, const int *fds, pid_t *ret)
 	return err;
 }
 
+static int files_check(enum elf_job_kind kind, const int *fds)
+{
+	int err = file_check(fds[WORKER_FD_FILE],
+			     kind == ELF_JOB_PERF_MAP ? MAX_PERF_MAP_BYTES : MAX_ELF_FILE_BYTES);
+
+	for (int i = 0; i < MAX_DEBUG_FILES && !err; i++) {
+		if (fds[WORKER_FD_DEBUG + i] >= 0)
+			err = file_check(fds[WORKER_FD_DEBUG + i], MAX_ELF_FILE_BYTES);
+	}
+	return err;
+}
+
 /* Fills in the descriptor for the answer. */
 static int job_start(enum elf_job_kind kind, int *fds, uint64_t seconds, struct elf_job **ret)
 {
 	__cleanup(elf_job_freep) struct elf_job *job = NULL;
-	int err = file_check(fds[WORKER_FD_FILE],
-			     kind == ELF_JOB_PERF_MAP ? MAX_PERF_MAP_BYTES : MAX_ELF_FILE_BYTES);
+	int err = files_check(kind, fds);
 
-	if (!err && fds[WORKER_FD_DEBUG] >= 0)
-		err = file_check(fds[WORKER_FD_DEBUG], MAX_ELF_FILE_BYTES);
 	if (err)
 		return err;
 	job = malloc(sizeof(*job));
@@ -148,29 +159,61 @@ static int job_start(enum elf_job_kind kind, int *fds, uint64_t seconds, struct 
 	return 0;
 }
 
-int elf_job_start(enum elf_job_kind kind, int fd, int debug_fd, struct elf_job **ret)
+static void fds_init(int *fds, int fd)
 {
-	int fds[NR_WORKER_FD] = {
-		[WORKER_FD_FILE] = fd,
-		[WORKER_FD_DEBUG] = debug_fd,
-		[WORKER_FD_QUESTION] = -1,
-	};
+	for (int i = 0; i < NR_WORKER_FD; i++)
+		fds[i] = -1;
+	fds[WORKER_FD_FILE] = fd;
+}
 
-	return kind == ELF_JOB_INLINES ? -EINVAL : job_start(kind, fds, WORKER_SECONDS, ret);
+int elf_job_start_unwind(int fd, struct elf_job **ret)
+{
+	int fds[NR_WORKER_FD];
+
+	fds_init(fds, fd);
+	return job_start(ELF_JOB_UNWIND, fds, WORKER_SECONDS, ret);
+}
+
+/* With a question, unless there is none. */
+static int job_ask(enum elf_job_kind kind, int *fds, const struct elf_addresses *addresses,
+		   uint64_t seconds, struct elf_job **ret)
+{
+	int question __cleanup(closep) = addresses ? memory_file_create() : -1;
+	int err = 0;
+
+	if (addresses)
+		err = question < 0 ? question : wire_write_addresses(question, addresses);
+	fds[WORKER_FD_QUESTION] = question;
+	return err ? err : job_start(kind, fds, seconds, ret);
+}
+
+int elf_job_start_symbols(int fd, const struct debug_files *debug,
+			  const struct elf_addresses *offsets, struct elf_job **ret)
+{
+	int fds[NR_WORKER_FD];
+
+	fds_init(fds, fd);
+	for (size_t i = 0; debug && i < debug->nr; i++)
+		fds[WORKER_FD_DEBUG + i] = debug->fds[i];
+	return job_ask(ELF_JOB_SYMBOLS, fds, offsets, WORKER_SECONDS, ret);
+}
+
+int elf_job_start_perf_map(int fd, const struct elf_addresses *addresses, struct elf_job **ret)
+{
+	int fds[NR_WORKER_FD];
+
+	fds_init(fds, fd);
+	return job_ask(ELF_JOB_PERF_MAP, fds, addresses, WORKER_SECONDS, ret);
 }
 
 int elf_job_start_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
 			  struct elf_job **ret)
 {
-	int question __cleanup(closep) = memory_file_create();
-	int fds[NR_WORKER_FD] = {
-		[WORKER_FD_FILE] = fd,
-		[WORKER_FD_DEBUG] = debug_fd,
-		[WORKER_FD_QUESTION] = question,
-	};
-	int err = question < 0 ? question : wire_write_addresses(question, addresses);
+	int fds[NR_WORKER_FD];
 
-	return err ? err : job_start(ELF_JOB_INLINES, fds, WORKER_INLINES_SECONDS, ret);
+	fds_init(fds, fd);
+	fds[WORKER_FD_DEBUG] = debug_fd;
+	return job_ask(ELF_JOB_INLINES, fds, addresses, WORKER_INLINES_SECONDS, ret);
 }
 
 int elf_job_fd(const struct elf_job *job)
@@ -204,6 +247,12 @@ static bool job_wait(const struct elf_job *job, uint64_t deadline_ns)
 		if ((n < 0 && errno != EINTR) || now >= deadline_ns)
 			return false;
 	}
+}
+
+void elf_job_stop(struct elf_job *job)
+{
+	if (job->pid)
+		kill(job->pid, SIGKILL);
 }
 
 static void job_kill(struct elf_job *job)
@@ -302,23 +351,24 @@ void elf_job_free(struct elf_job *job)
 int elf_worker_unwind(int fd, struct elf_unwind **ret)
 {
 	struct elf_job *job = NULL;
-	int err = elf_job_start(ELF_JOB_UNWIND, fd, -1, &job);
+	int err = elf_job_start_unwind(fd, &job);
 
 	return err ? err : elf_job_finish_unwind(job, ret);
 }
 
-int elf_worker_symbols(int fd, int debug_fd, struct elf_symbols **ret)
+int elf_worker_symbols(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
+		       struct elf_symbols **ret)
 {
 	struct elf_job *job = NULL;
-	int err = elf_job_start(ELF_JOB_SYMBOLS, fd, debug_fd, &job);
+	int err = elf_job_start_symbols(fd, debug, offsets, &job);
 
 	return err ? err : elf_job_finish_symbols(job, ret);
 }
 
-int elf_worker_perf_map(int fd, struct elf_symbols **ret)
+int elf_worker_perf_map(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret)
 {
 	struct elf_job *job = NULL;
-	int err = elf_job_start(ELF_JOB_PERF_MAP, fd, -1, &job);
+	int err = elf_job_start_perf_map(fd, addresses, &job);
 
 	return err ? err : elf_job_finish_symbols(job, ret);
 }

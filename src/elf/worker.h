@@ -4,7 +4,7 @@
  * the file, a buffer for its answer and nothing else. Its answer is checked before it is believed.
  * What goes wrong there is an error here, and nothing more.
  *
- *	elf_job_start(ELF_JOB_UNWIND, fd, -1, &job);
+ *	elf_job_start_unwind(fd, &job);
  *	poll(elf_job_fd(job), elf_job_timeout_ms(job));
  *	elf_job_finish_unwind(steal_ptr(&job), &unwind);
  */
@@ -29,13 +29,19 @@ enum elf_job_kind {
 struct elf_job;
 
 /*
- * Starts a worker; both descriptors, open for reading only, stay the caller's and may be closed at
- * once. debug_fd is -1 but for ELF_JOB_SYMBOLS with a debug file. Any number may run at a time.
- * -EINVAL: no regular file, -EFBIG: too large.
+ * Start a worker; descriptors, open for reading only, stay the caller's and may be closed at once.
+ * Any number may run at a time. -EINVAL: no regular file, -EFBIG: too large.
  */
-int elf_job_start(enum elf_job_kind kind, int fd, int debug_fd, struct elf_job **ret);
+int elf_job_start_unwind(int fd, struct elf_job **ret);
 
-/* The same for ELF_JOB_INLINES, which is asked about addresses. Its time is shorter. */
+/* What elf_symbols_read() gives. */
+int elf_job_start_symbols(int fd, const struct debug_files *debug,
+			  const struct elf_addresses *offsets, struct elf_job **ret);
+
+/* What perf_map_read() gives, which are symbols as well. */
+int elf_job_start_perf_map(int fd, const struct elf_addresses *addresses, struct elf_job **ret);
+
+/* What elf_inlines_read() gives; debug_fd is -1 without a debug file. Its time is shorter. */
 int elf_job_start_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
 			  struct elf_job **ret);
 
@@ -44,6 +50,9 @@ int elf_job_fd(const struct elf_job *job);
 
 /* Until the worker is killed; 0: overdue, finish it now. */
 int elf_job_timeout_ms(const struct elf_job *job);
+
+/* Kills the worker without waiting for its end: then elf_job_fd() is readable, and it has failed. */
+void elf_job_stop(struct elf_job *job);
 
 /*
  * Waits for the worker, as long as it has time, frees the job and hands over its result. Besides
@@ -64,8 +73,9 @@ static inline void elf_job_freep(struct elf_job **job)
 
 /* Start and finish in one. */
 int elf_worker_unwind(int fd, struct elf_unwind **ret);
-int elf_worker_symbols(int fd, int debug_fd, struct elf_symbols **ret);
-int elf_worker_perf_map(int fd, struct elf_symbols **ret);
+int elf_worker_symbols(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
+		       struct elf_symbols **ret);
+int elf_worker_perf_map(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret);
 int elf_worker_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
 		       struct elf_inlines **ret);
 

@@ -15,34 +15,53 @@
 #include "elf/wire_inlines.h"
 #include "elf/worker_private.h"
 
-static int unwind_work(int debug_fd)
+static int unwind_work(unsigned int extras)
 {
 	struct elf_unwind *unwind;
 	int err = elf_unwind_read(WORKER_FD_FILE, &unwind);
 
-	(void)debug_fd;
+	(void)extras;
 	return err ? err : wire_write_unwind(WORKER_FD_OUTPUT, unwind);
 }
 
-static int symbols_work(int debug_fd)
+/* What is asked; NULL: nothing in particular. */
+static int question_read(unsigned int extras, struct elf_addresses *space,
+			 const struct elf_addresses **ret)
 {
-	struct elf_symbols *symbols;
-	int err = elf_symbols_read(WORKER_FD_FILE, debug_fd, &symbols);
+	*ret = extras & WORKER_EXTRA(WORKER_FD_QUESTION) ? space : NULL;
+	return *ret ? wire_read_addresses(WORKER_FD_QUESTION, space) : 0;
+}
 
+static int symbols_work(unsigned int extras)
+{
+	struct debug_files debug = { .nr = 0 };
+	const struct elf_addresses *offsets;
+	struct elf_addresses space;
+	struct elf_symbols *symbols;
+	int err = question_read(extras, &space, &offsets);
+
+	for (int i = 0; i < MAX_DEBUG_FILES && extras & WORKER_EXTRA(WORKER_FD_DEBUG + i); i++)
+		debug.fds[debug.nr++] = WORKER_FD_DEBUG + i;
+	if (!err)
+		err = elf_symbols_read(WORKER_FD_FILE, &debug, offsets, &symbols);
 	return err ? err : wire_write_symbols(WORKER_FD_OUTPUT, symbols);
 }
 
-static int perf_map_work(int debug_fd)
+static int perf_map_work(unsigned int extras)
 {
+	const struct elf_addresses *addresses;
+	struct elf_addresses space;
 	struct elf_symbols *symbols;
-	int err = perf_map_read(WORKER_FD_FILE, &symbols);
+	int err = question_read(extras, &space, &addresses);
 
-	(void)debug_fd;
+	if (!err)
+		err = perf_map_read(WORKER_FD_FILE, addresses, &symbols);
 	return err ? err : wire_write_symbols(WORKER_FD_OUTPUT, symbols);
 }
 
-static int inlines_work(int debug_fd)
+static int inlines_work(unsigned int extras)
 {
+	int debug_fd = extras & WORKER_EXTRA(WORKER_FD_DEBUG) ? WORKER_FD_DEBUG : -1;
 	struct elf_addresses addresses;
 	struct elf_inlines *inlines;
 	int err = wire_read_addresses(WORKER_FD_QUESTION, &addresses);
@@ -52,7 +71,7 @@ static int inlines_work(int debug_fd)
 	return err ? err : wire_write_inlines(WORKER_FD_OUTPUT, inlines);
 }
 
-static int (*const works[NR_ELF_JOB])(int debug_fd) = {
+static int (*const works[NR_ELF_JOB])(unsigned int extras) = {
 	[ELF_JOB_UNWIND] = unwind_work,
 	[ELF_JOB_SYMBOLS] = symbols_work,
 	[ELF_JOB_PERF_MAP] = perf_map_work,
@@ -71,5 +90,5 @@ void elf_worker_main(int argc, char **argv)
 	if (kind >= NR_ELF_JOB || extras >= WORKER_EXTRAS_LIMIT ||
 	    sandbox_enter((unsigned int)extras))
 		_exit(WORKER_NO_CAGE);
-	_exit(-works[kind](extras & WORKER_EXTRA(WORKER_FD_DEBUG) ? WORKER_FD_DEBUG : -1));
+	_exit(-works[kind]((unsigned int)extras));
 }

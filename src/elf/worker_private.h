@@ -17,8 +17,8 @@ enum worker_argument {
 enum worker_fd {
 	WORKER_FD_FILE = 3,
 	WORKER_FD_OUTPUT,
-	WORKER_FD_DEBUG,    /* from here on extras: each may be missing */
-	WORKER_FD_QUESTION, /* addresses */
+	WORKER_FD_DEBUG, /* from here on extras: each may be missing; MAX_DEBUG_FILES of these */
+	WORKER_FD_QUESTION = WORKER_FD_DEBUG + MAX_DEBUG_FILES, /* addresses */
 	NR_WORKER_FD,
 };
 
@@ -35,7 +35,10 @@ enum worker_fd {
 #define WORKER_INLINES_SECONDS 12
 
 /* Besides the files themselves, which are mapped. */
-#define WORKER_MEMORY_BYTES (768ULL << 20)
+#define WORKER_MEMORY_BYTES (192ULL << 20)
+
+/* Whoever needs memory more than a worker takes it from there first. */
+#define WORKER_OOM_SCORE "1000"
 
 #define MAX_ELF_FILE_BYTES (8ULL << 30)
 

@@ -109,6 +109,23 @@ int stack_table_add(struct stack_table *table, const struct stack *stack)
 	return 0;
 }
 
+int stack_table_put(struct stack_table *table, const struct stack *stack)
+{
+	struct stack *const *found = tfind(stack, &table->stacks, compare_stacks);
+	struct stack *copy, old;
+
+	if (!found)
+		return stack_table_add(table, stack);
+	copy = stack_copy(table, stack);
+	if (!copy)
+		return -ENOMEM;
+	old = **found;
+	**found = *copy;
+	*copy = old;
+	free_stack(copy);
+	return 0;
+}
+
 const struct stack *stack_table_find(const struct stack_table *table, uint64_t id)
 {
 	struct stack key = { .id = id };

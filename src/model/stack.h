@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call stacks by id: what their frames are called. A table only grows, and what was found in it
- * stays where it is as long as the table lives.
+ * Call stacks by id: what their frames are called. A table only grows, and a stack that was found in
+ * it stays where it is as long as the table lives, its frames until it is put there anew.
  */
 #ifndef BPFTRUSS_STACK_H
 #define BPFTRUSS_STACK_H
@@ -46,6 +46,12 @@ static inline void stack_table_freep(struct stack_table **table)
 
 /* Copies a stack, names included; one whose id is there already changes nothing. 0 or -ENOMEM. */
 int stack_table_add(struct stack_table *table, const struct stack *stack);
+
+/*
+ * The same, but of one whose id is there already the frames are replaced: more of their names is known
+ * by now. 0 or -ENOMEM.
+ */
+int stack_table_put(struct stack_table *table, const struct stack *stack);
 
 /* NULL when it is not there: its frames were lost. */
 const struct stack *stack_table_find(const struct stack_table *table, uint64_t id);

@@ -104,6 +104,23 @@ static json_t *clients_json(const struct daemon_status *s)
 	return json_unless(err, to);
 }
 
+static json_t *names_json(const struct status_names *names)
+{
+	json_t *to = json_object();
+	int err = 0;
+
+	if (!names->has) {
+		json_decref(to);
+		return json_null();
+	}
+	err |= json_object_set_new(to, "places", json_number(names->places));
+	err |= json_object_set_new(to, "bytes", json_number(names->bytes));
+	err |= json_object_set_new(to, "waiting", json_number(names->waiting));
+	err |= json_object_set_new(to, "failed", json_number(names->failed));
+	err |= json_object_set_new(to, "refused", json_number(names->refused));
+	return json_unless(err, to);
+}
+
 static json_t *status_json(const struct daemon_status *s)
 {
 	json_t *to = json_object();
@@ -119,6 +136,7 @@ static json_t *status_json(const struct daemon_status *s)
 	err |= json_object_set_new(to, "exact", json_boolean(losses_none(s->losses)));
 	err |= json_object_set_new(to, "losses", json_losses(s->losses));
 	err |= json_object_set_new(to, "counting", counting_json(s));
+	err |= json_object_set_new(to, "names", names_json(&s->names));
 	err |= json_object_set_new(to, "cost", cost_json(s));
 	err |= json_object_set_new(to, "history", history_json(s));
 	err |= json_object_set_new(to, "recent", recent_json(s));

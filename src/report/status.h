@@ -20,6 +20,12 @@ struct status_table {
 	uint64_t used, capacity;
 };
 
+/* Of places in code that were seen on stacks. */
+struct status_names {
+	bool has; /* stacks are taken */
+	uint64_t places, bytes, waiting, failed, refused;
+};
+
 /* Texts are borrowed; times of day are CLOCK_REALTIME in ns. */
 struct daemon_status {
 	const char *host, *kernel;
@@ -32,6 +38,8 @@ struct daemon_status {
 	struct status_table tables[STATUS_MAX_TABLES];
 	size_t nr_tables;
 	uint64_t kernel_bytes; /* of all tables; 0: not known */
+
+	struct status_names names;
 
 	/* What it costs. */
 	bool has_call_ns;

@@ -142,6 +142,33 @@ static void print_tables(const json_t *status, FILE *out)
 	fputs(*before == ',' ? "\n" : "", out);
 }
 
+/* Places in code that are on stacks. */
+static void print_names(const json_t *status, FILE *out)
+{
+	static const struct {
+		const char *key, *what;
+	} parts[] = {
+		{ "waiting", "wait to be named" },
+		{ "failed", "could not be named" },
+		{ "refused", "found no room" },
+	};
+	json_t *names = json_object_get(status, "names");
+	const char *before = "; ";
+
+	if (!json_is_object(names))
+		return;
+	fprintf(out, "names     %" PRIu64 " places in code, ", number(names, "places"));
+	print_bytes(number(names, "bytes"), out);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!number(names, parts[i].key))
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s", before, number(names, parts[i].key),
+			parts[i].what);
+		before = ", ";
+	}
+	fputc('\n', out);
+}
+
 static void print_step(const json_t *cost, FILE *out)
 {
 	const char *step = json_string_value(json_object_get(cost, "step")) ?: "";
@@ -252,6 +279,7 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	print_counting(status, out);
 	print_losses(status, out);
 	print_tables(status, out);
+	print_names(status, out);
 	print_cost(status, out);
 	print_history(status, out);
 	print_rest(status, out);

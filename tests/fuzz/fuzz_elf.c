@@ -74,19 +74,28 @@ static void symbols_check(const struct elf_symbols *symbols)
 
 static void fuzz_symbols(int fd)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL, *some = NULL;
+	const struct debug_files own = { .fds = { fd }, .nr = 1 };
+	uint64_t list[] = { 0, 1, 0x1000, 0x1010, 0x1100, 0x2000, UINT64_MAX };
+	const struct elf_addresses offsets = { list, ARRAY_SIZE(list) };
 
 	/* Its own debug file, too. */
-	if (!elf_symbols_read(fd, fd, &symbols))
+	if (!elf_symbols_read(fd, &own, NULL, &symbols))
 		symbols_check(symbols);
+	if (!elf_symbols_read(fd, &own, &offsets, &some))
+		symbols_check(some);
 }
 
 static void fuzz_perf_map(int fd)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL, *some = NULL;
+	uint64_t list[] = { 0, 1, 0x1000, 0x1010, 0x1100, 0x2000, UINT64_MAX };
+	const struct elf_addresses addresses = { list, ARRAY_SIZE(list) };
 
-	if (!perf_map_read(fd, &symbols))
+	if (!perf_map_read(fd, NULL, &symbols))
 		symbols_check(symbols);
+	if (!perf_map_read(fd, &addresses, &some))
+		symbols_check(some);
 }
 
 static void fuzz_wire_unwind(int fd)

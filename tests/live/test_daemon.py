@@ -140,14 +140,17 @@ def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
     target = live.workload("pace", 100)
     target.go()
     assert target.wait() == 0
-    report = daemon.snapshot("-p", target.pid)
-    frames = [
-        frame["symbol"]
-        for row in report.rows
-        for stack in row["stacks"]
-        for frame in stack["frames"]
-    ]
-    assert "main" in frames
+
+    def symbols():
+        return {
+            frame["symbol"]
+            for row in daemon.snapshot("-p", target.pid).rows
+            for stack in row["stacks"]
+            for frame in stack["frames"]
+        }
+
+    # No question waits for names: they come in a later report.
+    until(lambda: "main" in symbols(), "its frames are named")
     folded, flame = tmp_path / "folded", tmp_path / "flame.svg"
     text = daemon.verb("snapshot", "--stacks", "--folded", folded, "--flame", flame)
     assert "`main" in text

@@ -10,6 +10,8 @@
 
 #include "fixture.h"
 
+#include "elf/debug_file.h"
+
 static inline int fixture_open(const char *name)
 {
 	char path[PATH_MAX];
@@ -29,6 +31,12 @@ static inline int memory_file(const void *bytes, size_t size)
 	assert_true(fd >= 0);
 	assert_int_equal(pwrite(fd, bytes, size, 0), size);
 	return fd;
+}
+
+/* One debug file, or with -1 none. */
+static inline struct debug_files debug_file(int fd)
+{
+	return (struct debug_files){ .fds = { fd }, .nr = fd >= 0 };
 }
 
 struct bytes {

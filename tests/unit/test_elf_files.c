@@ -3,6 +3,7 @@
 #include "elf_fixture.h"
 
 #include "elf/debug_file.h"
+#include "elf/elf_handle.h"
 #include "elf/perf_map.h"
 #include "elf/regular_file.h"
 
@@ -81,6 +82,34 @@ static void assert_text(int fd, const char *text)
 
 #define BUILD_ID_PATH "/usr/lib/debug/.build-id/ab/cdef.debug"
 
+/* The candidate of a number; a descriptor that the caller takes, negative when there is none. */
+static int candidate(const struct root *root, const char *path, uid_t owner,
+		     const struct elf_identity *identity, size_t number)
+{
+	struct debug_files files;
+	int fd = -1;
+
+	debug_files_open(root->fd, path, owner, identity, &files);
+	assert_true(files.nr <= MAX_DEBUG_FILES);
+	if (number < files.nr)
+		fd = fcntl(files.fds[number], F_DUPFD_CLOEXEC, 0);
+	debug_files_close(&files);
+	return fd;
+}
+
+/* The one that is chosen. */
+static int chosen(const struct root *root, const char *path, uid_t owner,
+		  const struct elf_identity *identity)
+{
+	struct debug_files files;
+	size_t number;
+
+	debug_files_open(root->fd, path, owner, identity, &files);
+	number = debug_files_choose(&files, identity);
+	debug_files_close(&files);
+	return candidate(root, path, owner, identity, number);
+}
+
 static void test_build_id(void **state)
 {
 	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
@@ -88,21 +117,22 @@ static void test_build_id(void **state)
 
 	(void)state;
 	root_init(&root);
-	assert_int_equal(debug_file_open(root.fd, "/app/x", getuid(), &identity), -ENOENT);
+	assert_int_equal(candidate(&root, "/app/x", getuid(), &identity, 0), -1);
 	root_write(&root, BUILD_ID_PATH, "by id");
-	assert_text(debug_file_open(root.fd, "/app/x", getuid(), &identity), "by id");
-	assert_text(debug_file_open(root.fd, NULL, getuid(), &identity), "by id");
+	assert_text(candidate(&root, "/app/x", getuid(), &identity, 0), "by id");
+	assert_text(candidate(&root, NULL, getuid(), &identity, 0), "by id");
+	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 1), -1);
 
 	/* Packages put a link there; where it leads to is below the root. */
 	root_remove(&root, BUILD_ID_PATH);
 	root_write(&root, "/usr/lib/debug/app/x.debug", "by link");
 	assert_int_equal(symlink("/usr/lib/debug/app/x.debug", root_path(&root, BUILD_ID_PATH)), 0);
-	assert_text(debug_file_open(root.fd, NULL, getuid(), &identity), "by link");
+	assert_text(candidate(&root, NULL, getuid(), &identity, 0), "by link");
 	root_remove(&root, BUILD_ID_PATH);
 	assert_int_equal(symlink("../../../../../../../../../../etc/passwd",
 				 root_path(&root, BUILD_ID_PATH)),
 			 0);
-	assert_true(debug_file_open(root.fd, NULL, getuid(), &identity) < 0);
+	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
 }
 
 static void test_no_regular_file(void **state)
@@ -114,7 +144,7 @@ static void test_no_regular_file(void **state)
 	(void)state;
 	root_init(&root);
 	assert_int_equal(mkfifo(root_path(&root, BUILD_ID_PATH), 0644), 0);
-	assert_true(debug_file_open(root.fd, NULL, getuid(), &identity) < 0);
+	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
 	assert_int_equal(regular_file_open(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
 	assert_int_equal(regular_file_open(root.fd, "/app", 0, 100, &status), -EINVAL);
 	root_write(&root, "/app/long", "12345");
@@ -136,16 +166,38 @@ static void test_debuglink(void **state)
 	(void)state;
 	root_init(&root);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		assert_int_equal(debug_file_open(root.fd, "/app/x", getuid(), &identity), -ENOENT);
+		assert_int_equal(chosen(&root, "/app/x", getuid(), &identity), -1);
 		root_write(&root, places[i], "123456789");
-		assert_text(debug_file_open(root.fd, "/app/x", getuid(), &identity), "123456789");
+		assert_text(chosen(&root, "/app/x", getuid(), &identity), "123456789");
 		/* It may be an old one, and another place have the right one. */
 		root_write(&root, places[i], "12345678");
 	}
-	assert_int_equal(debug_file_open(root.fd, NULL, getuid(), &identity), -ENOENT);
-	assert_int_equal(debug_file_open(root.fd, "app/x", getuid(), &identity), -ENOENT);
+	assert_int_equal(chosen(&root, NULL, getuid(), &identity), -1);
+	assert_int_equal(chosen(&root, "app/x", getuid(), &identity), -1);
 	root_write(&root, "/app/x.debug", "123456789");
-	assert_int_equal(debug_file_open(root.fd, "/app/x.debug", getuid(), &identity), -ENOENT);
+	assert_int_equal(chosen(&root, "/app/x.debug", getuid(), &identity), -1);
+}
+
+/* A build id is proof enough, and its lack is none; a checksum costs a look at each byte. */
+static void test_which_debug_file_is_chosen(void **state)
+{
+	int plain __cleanup(closep) = fixture_open("plain"), lean __cleanup(closep) = -1;
+	int text __cleanup(closep) = memory_file("123456789", 9);
+	struct debug_files files = { .fds = { text, plain }, .nr = 2 };
+	struct elf_identity identity;
+
+	(void)state;
+	lean = fixture_open("lean");
+	assert_int_equal(elf_identity_of_file(lean, &identity), 0);
+	assert_int_equal(debug_files_choose(&files, &identity), DEBUG_FILE_NONE);
+	files.fds[files.nr++] = lean;
+	assert_int_equal(debug_files_choose(&files, &identity), 2);
+	/* Another build with the right checksum cannot be. */
+	strcpy(identity.debuglink, "x.debug");
+	identity.debuglink_crc = 0xcbf43926;
+	assert_int_equal(debug_files_choose(&files, &identity), 0);
+	files.nr = 0;
+	assert_int_equal(debug_files_choose(&files, &identity), DEBUG_FILE_NONE);
 }
 
 static void test_debug_file_of_another(void **state)
@@ -160,15 +212,15 @@ static void test_debug_file_of_another(void **state)
 	root_init(&root);
 	root_write(&root, BUILD_ID_PATH, "123456789");
 	root_write(&root, "/app/x.debug", "123456789");
-	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_id), "123456789");
-	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_link), "123456789");
+	assert_text(candidate(&root, "/app/x", 1000, &by_id, 0), "123456789");
+	assert_text(candidate(&root, "/app/x", 1000, &by_link, 0), "123456789");
 	assert_int_equal(chown(root_path(&root, BUILD_ID_PATH), 1000, 1000), 0);
 	assert_int_equal(chown(root_path(&root, "/app/x.debug"), 1000, 1000), 0);
-	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_id), "123456789");
-	assert_text(debug_file_open(root.fd, "/app/x", 1000, &by_link), "123456789");
-	assert_int_equal(debug_file_open(root.fd, "/app/x", 0, &by_id), -ENOENT);
-	assert_int_equal(debug_file_open(root.fd, "/app/x", 0, &by_link), -ENOENT);
-	assert_int_equal(debug_file_open(root.fd, "/app/x", 1001, &by_link), -ENOENT);
+	assert_text(candidate(&root, "/app/x", 1000, &by_id, 0), "123456789");
+	assert_text(candidate(&root, "/app/x", 1000, &by_link, 0), "123456789");
+	assert_int_equal(candidate(&root, "/app/x", 0, &by_id, 0), -1);
+	assert_int_equal(candidate(&root, "/app/x", 0, &by_link, 0), -1);
+	assert_int_equal(candidate(&root, "/app/x", 1001, &by_link, 0), -1);
 }
 
 /* --- perf maps -------------------------------------------------------------------------------- */
@@ -204,9 +256,12 @@ static void test_perf_map_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_build_id),      cmocka_unit_test(test_no_regular_file),
-		cmocka_unit_test(test_debuglink),     cmocka_unit_test(test_debug_file_of_another),
+		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_no_regular_file),
+		cmocka_unit_test(test_debuglink),
+		cmocka_unit_test(test_debug_file_of_another),
 		cmocka_unit_test(test_perf_map_open),
+		cmocka_unit_test(test_which_debug_file_is_chosen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static struct elf_addresses all_addresses(const char *fixture)
 
 	assert_int_equal(elf_unwind_read(fd, &unwind), 0);
 	all.nr = unwind->text_end - unwind->text_start;
-	assert_true(all.nr && all.nr < MAX_INLINE_ADDRESSES);
+	assert_true(all.nr && all.nr < MAX_ADDRESSES);
 	all.addresses = calloc(all.nr, sizeof(*all.addresses));
 	assert_non_null(all.addresses);
 	for (size_t i = 0; i < all.nr; i++)
@@ -184,7 +184,7 @@ static void test_questions(void **state)
 		{ { 1, 1, 9 }, 24, -EPROTO }, { { 9, 1, 2 }, 24, -EPROTO },
 		{ { 1, 2, 9 }, 23, -EPROTO },
 	};
-	struct elf_addresses many = { NULL, MAX_INLINE_ADDRESSES + 1 }, read;
+	struct elf_addresses many = { NULL, MAX_ADDRESSES + 1 }, read;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -5,15 +5,16 @@
 #include "elf/demangle.h"
 #include "elf/perf_map.h"
 #include "elf/spans.h"
-#include "elf/symbols.h"
+#include "elf/symbols_private.h"
 
 static struct elf_symbols *symbols_of(const char *name, const char *debug)
 {
 	int fd __cleanup(closep) = fixture_open(name);
 	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
+	const struct debug_files files = debug_file(debug_fd);
 	struct elf_symbols *symbols = NULL;
 
-	assert_int_equal(elf_symbols_read(fd, debug_fd, &symbols), 0);
+	assert_int_equal(elf_symbols_read(fd, &files, NULL, &symbols), 0);
 	return symbols;
 }
 
@@ -241,6 +242,86 @@ static void test_spans(void **state)
 	}
 }
 
+/* --- of some addresses ------------------------------------------------------------------------- */
+
+/* Whoever is asked about some addresses says of them what he would say of all, and nothing else. */
+static void assert_some_as_all(int fd, const struct debug_files *debug, uint64_t first,
+			       uint64_t last, uint64_t step)
+{
+	__cleanup(elf_symbols_freep) struct elf_symbols *all = NULL, *some = NULL;
+	__cleanup(freep) uint64_t *list = calloc((last - first) / step + 1, sizeof(*list));
+	struct elf_addresses offsets = { list, 0 };
+	struct elf_symbol x, y;
+	uint64_t load_offset;
+	size_t found = 0;
+
+	assert_int_equal(elf_symbols_read(fd, debug, NULL, &all), 0);
+	load_offset = elf_symbols_load_offset(all);
+	for (uint64_t at = first; at < last; at += step)
+		list[offsets.nr++] = at - load_offset;
+	assert_int_equal(elf_symbols_read(fd, debug, &offsets, &some), 0);
+	assert_int_equal(elf_symbols_load_offset(some), load_offset);
+	assert_int_equal(elf_symbols_debug_file(some), elf_symbols_debug_file(all));
+	for (uint64_t at = first; at < last; at++) {
+		bool is_asked = !((at - first) % step), is = elf_symbols_find(all, at, &x);
+
+		assert_int_equal(elf_symbols_find(some, at, &y), is && is_asked);
+		if (!is || !is_asked)
+			continue;
+		assert_string_equal(x.name, y.name);
+		assert_int_equal(x.addr, y.addr);
+		found++;
+	}
+	assert_true(found > 0);
+	assert_true(elf_symbols_count(some) == found);
+}
+
+static void test_some_as_all(void **state)
+{
+	static const struct {
+		const char *name, *debug;
+	} files[] = {
+		{ "plain", NULL },  { "lean", NULL }, { "fixed", NULL },
+		{ "mini", NULL },   { "cxx", NULL },  { "stripped", "stripped.debug" },
+#ifdef __x86_64__
+		{ "frames", NULL }, { "i386", NULL },
+#endif
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int fd __cleanup(closep) = fixture_open(files[i].name);
+		int debug_fd __cleanup(closep) = files[i].debug ? fixture_open(files[i].debug) : -1;
+		const struct debug_files debug = debug_file(debug_fd);
+		__cleanup(elf_symbols_freep) struct elf_symbols *all = NULL;
+		uint64_t first, last;
+
+		assert_int_equal(elf_symbols_read(fd, &debug, NULL, &all), 0);
+		first = all->ranges[0].start;
+		last = all->ranges[all->nr - 1].end + 16;
+		if (last - first > 1 << 20)
+			last = first + (1 << 20);
+		assert_some_as_all(fd, &debug, first, last, 1);
+		assert_some_as_all(fd, &debug, first, last, 7);
+		assert_some_as_all(fd, &debug, all->ranges[all->nr - 1].start, last, 1000);
+	}
+}
+
+static void test_none_are_asked(void **state)
+{
+	int fd __cleanup(closep) = fixture_open("plain");
+	__cleanup(elf_symbols_freep) struct elf_symbols *none = NULL, *far = NULL;
+	uint64_t beyond[] = { UINT64_MAX - 1, UINT64_MAX };
+	const struct elf_addresses no_offsets = { NULL, 0 }, far_offsets = { beyond, 2 };
+
+	(void)state;
+	assert_int_equal(elf_symbols_read(fd, NULL, &no_offsets, &none), 0);
+	assert_int_equal(elf_symbols_count(none), 0);
+	assert_true(elf_symbols_identity(none)->has_symtab);
+	assert_int_equal(elf_symbols_read(fd, NULL, &far_offsets, &far), 0);
+	assert_int_equal(elf_symbols_count(far), 0);
+}
+
 /* --- perf maps -------------------------------------------------------------------------------- */
 
 static void test_perf_map(void **state)
@@ -263,7 +344,7 @@ static void test_perf_map(void **state)
 	struct elf_symbol symbol;
 
 	(void)state;
-	assert_int_equal(perf_map_read(fd, &symbols), 0);
+	assert_int_equal(perf_map_read(fd, NULL, &symbols), 0);
 	assert_string_equal(name_at(symbols, 0x7f0000001000), "LazyCompile:*run /app.js:3");
 	assert_string_equal(name_at(symbols, 0x7f0000001080), "later");
 	assert_string_equal(name_at(symbols, 0x7f000000108f), "later");
@@ -276,6 +357,32 @@ static void test_perf_map(void **state)
 	assert_string_equal(name_at(symbols, 0x7f0000004007), "\033[2Jodd");
 	assert_null(name_at(symbols, 0x7f0000005000));
 	assert_int_equal(elf_symbols_count(symbols), 5);
+}
+
+/* The last line that has an address names it. */
+static void test_perf_map_of_some(void **state)
+{
+	static const char text[] = "1000 100 outer\n"
+				   "1080 10 inner\n"
+				   "2000 10 other\n"
+				   "1040 2 inner\n";
+	int fd __cleanup(closep) = memory_file(text, sizeof(text) - 1);
+	__cleanup(elf_symbols_freep) struct elf_symbols *all = NULL, *some = NULL;
+	uint64_t list[] = { 0xfff,  0x1000, 0x1041, 0x1042, 0x1080,
+			    0x108f, 0x1090, 0x10ff, 0x1100, 0x200f };
+	const struct elf_addresses addresses = { list, ARRAY_SIZE(list) };
+
+	(void)state;
+	assert_int_equal(perf_map_read(fd, NULL, &all), 0);
+	assert_int_equal(perf_map_read(fd, &addresses, &some), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		const char *expected = name_at(all, list[i]), *name = name_at(some, list[i]);
+
+		assert_int_equal(name != NULL, expected != NULL);
+		if (name)
+			assert_string_equal(name, expected);
+	}
+	assert_null(name_at(some, 0x1001));
 }
 
 int main(void)
@@ -291,7 +398,10 @@ int main(void)
 		cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_demangle_bomb),
 		cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_some_as_all),
+		cmocka_unit_test(test_none_are_asked),
 		cmocka_unit_test(test_perf_map),
+		cmocka_unit_test(test_perf_map_of_some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void test_rules(void **state)
 	assert_in_order(unwind);
 	assert_int_equal(unwind->text_start, 0x401000);
 	assert_int_equal(unwind->load_offset, 0x400000);
-	assert_int_equal(elf_symbols_read(fd, -1, &symbols), 0);
+	assert_int_equal(elf_symbols_read(fd, NULL, NULL, &symbols), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t pc = address_of(symbols, unwind, cases[i].function) + cases[i].offset;
 

@@ -75,6 +75,20 @@ static void play_looker(void)
 	_exit(0);
 }
 
+/* Memory that is short is taken from workers first. */
+static void play_offered(void)
+{
+	int score = open("/proc/self/oom_score_adj", O_RDONLY);
+	char text[16] = "";
+
+	if (score < 0 || dup2(score, WORKER_FD_DEBUG) < 0 ||
+	    sandbox_enter(WORKER_EXTRA(WORKER_FD_DEBUG)))
+		_exit(0);
+	if (pread(WORKER_FD_DEBUG, text, sizeof(text) - 1, 0) > 0 && !strcmp(text, "1000\n"))
+		_exit(EBADMSG);
+	_exit(0);
+}
+
 /* In whatever way the C library asks. */
 static void play_measurer(void)
 {
@@ -125,19 +139,13 @@ static const struct part {
 	void (*play)(void);
 	int expected;
 } parts[] = {
-	{ "crash", play_crash, -EPROTO },
-	{ "liar", play_liar, -EPROTO },
-	{ "mute", play_mute, -EPROTO },
-	{ "homeless", play_homeless, -ENOSYS },
-	{ "stranger", play_stranger, -EPROTO },
-	{ "opener", play_opener, -EBADMSG },
-	{ "looker", play_looker, -EBADMSG },
-	{ "measurer", play_measurer, -EBADMSG },
-	{ "forker", play_forker, -EPROTO },
-	{ "coder", play_coder, -EPROTO },
-	{ "killer", play_killer, -EPROTO },
-	{ "heir", play_heir, -EBADMSG },
-	{ "idler", play_idler, 0 },
+	{ "crash", play_crash, -EPROTO },       { "liar", play_liar, -EPROTO },
+	{ "mute", play_mute, -EPROTO },         { "homeless", play_homeless, -ENOSYS },
+	{ "stranger", play_stranger, -EPROTO }, { "opener", play_opener, -EBADMSG },
+	{ "looker", play_looker, -EBADMSG },    { "measurer", play_measurer, -EBADMSG },
+	{ "offered", play_offered, -EBADMSG },  { "forker", play_forker, -EPROTO },
+	{ "coder", play_coder, -EPROTO },       { "killer", play_killer, -EPROTO },
+	{ "heir", play_heir, -EBADMSG },        { "idler", play_idler, 0 },
 };
 
 static const struct part *part_find(int fd)
@@ -173,7 +181,7 @@ static void test_bad_workers(void **state)
 		if (!parts[i].expected)
 			continue;
 		assert_int_equal(elf_worker_unwind(fd, &unwind), parts[i].expected);
-		assert_int_equal(elf_worker_symbols(fd, -1, &symbols), parts[i].expected);
+		assert_int_equal(elf_worker_symbols(fd, NULL, NULL, &symbols), parts[i].expected);
 		assert_int_equal(elf_worker_inlines(fd, -1, &one, &inlines), parts[i].expected);
 		assert_null(unwind);
 		assert_null(symbols);
@@ -215,7 +223,7 @@ static void test_cage(void **state)
 	char value[64];
 
 	(void)state;
-	assert_int_equal(elf_job_start(ELF_JOB_UNWIND, fd, -1, &job), 0);
+	assert_int_equal(elf_job_start_unwind(fd, &job), 0);
 	for (int i = 0; i < 500; i++) {
 		status_read(job, "Seccomp:", value, sizeof(value));
 		if (!strcmp(value, "2"))
@@ -247,10 +255,10 @@ static void test_not_regular(void **state)
 
 	(void)state;
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
-	assert_int_equal(elf_worker_symbols(folder, -1, &symbols), -EINVAL);
-	assert_int_equal(elf_worker_symbols(pipes[0], -1, &symbols), -EINVAL);
-	assert_int_equal(elf_worker_perf_map(pipes[0], &symbols), -EINVAL);
-	assert_int_equal(elf_worker_symbols(-1, -1, &symbols), -EBADF);
+	assert_int_equal(elf_worker_symbols(folder, NULL, NULL, &symbols), -EINVAL);
+	assert_int_equal(elf_worker_symbols(pipes[0], NULL, NULL, &symbols), -EINVAL);
+	assert_int_equal(elf_worker_perf_map(pipes[0], NULL, &symbols), -EINVAL);
+	assert_int_equal(elf_worker_symbols(-1, NULL, NULL, &symbols), -EBADF);
 	assert_null(symbols);
 	close(pipes[0]);
 	close(pipes[1]);
@@ -265,9 +273,9 @@ static void test_empty(void **state)
 
 	(void)state;
 	assert_int_equal(elf_worker_unwind(fd, &unwind), -EBADMSG);
-	assert_int_equal(elf_worker_symbols(fd, -1, &symbols), -EBADMSG);
+	assert_int_equal(elf_worker_symbols(fd, NULL, NULL, &symbols), -EBADMSG);
 	/* A perf map with nothing in it yet. */
-	assert_int_equal(elf_worker_perf_map(fd, &map), 0);
+	assert_int_equal(elf_worker_perf_map(fd, NULL, &map), 0);
 	assert_int_equal(elf_symbols_count(map), 0);
 }
 
@@ -277,6 +285,7 @@ static void test_same_answer(void **state)
 {
 	int fd __cleanup(closep) = fixture_open("stripped");
 	int debug_fd __cleanup(closep) = fixture_open("stripped.debug");
+	const struct debug_files debug = debug_file(debug_fd);
 	__cleanup(elf_symbols_freep) struct elf_symbols *there = NULL, *here = NULL;
 	__cleanup(elf_unwind_freep) struct elf_unwind *far = NULL, *near = NULL;
 	struct elf_symbol x, y;
@@ -286,8 +295,8 @@ static void test_same_answer(void **state)
 	assert_int_equal(elf_unwind_read(fd, &near), 0);
 	assert_int_equal(far->nr_rows, near->nr_rows);
 	assert_memory_equal(far->rows, near->rows, far->nr_rows * sizeof(*far->rows));
-	assert_int_equal(elf_worker_symbols(fd, debug_fd, &there), 0);
-	assert_int_equal(elf_symbols_read(fd, debug_fd, &here), 0);
+	assert_int_equal(elf_worker_symbols(fd, &debug, NULL, &there), 0);
+	assert_int_equal(elf_symbols_read(fd, &debug, NULL, &here), 0);
 	assert_int_equal(elf_symbols_count(there), elf_symbols_count(here));
 	for (uint64_t at = near->text_start; at < near->text_end; at++) {
 		bool found = elf_symbols_find(here, at, &x);
@@ -339,8 +348,8 @@ static void job_add(struct crowd *crowd, const struct bytes *bytes)
 	if (crowd->jobs[at])
 		job_end(crowd, crowd->jobs[at], is_unwind);
 	crowd->jobs[at] = NULL;
-	assert_int_equal(elf_job_start(is_unwind ? ELF_JOB_UNWIND : ELF_JOB_SYMBOLS, fd, -1,
-				       &crowd->jobs[at]),
+	assert_int_equal(is_unwind ? elf_job_start_unwind(fd, &crowd->jobs[at])
+				   : elf_job_start_symbols(fd, NULL, NULL, &crowd->jobs[at]),
 			 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads the format of /proc/PID/maps. */
-#include "collect/process_maps.h"
+#include "stacks/process_maps.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Names of call stacks that take long to find: servers that do not answer, files that are made to keep
+whoever reads them busy, or to eat his memory. The daemon answers all the same, with the names that it
+has, and what it keeps is bounded. Nothing here looks at a clock: what counts is what comes first.
+"""
+
+import contextlib
+import ctypes
+import http.server
+import lzma
+import os
+import shutil
+import struct
+import subprocess
+import threading
+
+import pytest
+
+from daemons import start_daemon
+from faults import memory_kib, must_be_below
+from harness import BPFTRUSS, BUILD, program, skip_if_sanitized, until
+from stacks import Loads, fixture
+from test_stack_hostile import sections
+
+CALLS = 100
+
+
+def names_of(daemon):
+    return daemon.get("/v1/status")["names"]
+
+
+def frames_of(daemon, syscall="getppid", *options):
+    """All frames of the stacks of a call, as (module, symbol)."""
+    report = daemon.snapshot(*options, lossy=True)
+    return {
+        (frame["module"], frame["symbol"])
+        for row in report.rows
+        if row["syscall"] == syscall
+        for stack in row["stacks"]
+        for frame in stack["frames"]
+    }
+
+
+def answers_everything(daemon):
+    """Each kind of question; a snapshot is read whole."""
+    assert daemon.get("/v1/status")["schema"] == 1
+    assert daemon.get("/v1/snapshot")["schema"] == 1
+    assert daemon.request("/metrics")[0] == 200
+
+
+def workers_of(daemon):
+    """The processes that read files for it."""
+    path = "/proc/%d/task/%d/children" % (daemon.pid, daemon.pid)
+    with open(path) as children:
+        return set(children.read().split())
+
+
+def must_answer_while_a_worker_is_busy(daemon):
+    """One that is there before the questions and after them."""
+
+    def answered():
+        before = workers_of(daemon)
+        if not before:
+            return False
+        answers_everything(daemon)
+        return before & workers_of(daemon)
+
+    until(answered, "the daemon answers while a worker is at it")
+
+
+# --- servers that do not answer -------------------------------------------------------------------
+
+
+class SlowServer:
+    """A debuginfod that answers when it is told to, not before."""
+
+    def __init__(self, debug):
+        self.asked, self.told = threading.Event(), threading.Event()
+        server = self
+        with open(debug, "rb") as file:
+            content = file.read()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.asked.set()
+                server.told.wait(60)
+                with contextlib.suppress(OSError):
+                    self.send_response(200)
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_port}
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.told.set()
+        self.http.shutdown()
+        self.http.server_close()
+
+
+@pytest.mark.skipif(
+    not shutil.which("debuginfod-find"), reason="no debuginfod-find here (package debuginfod)"
+)
+def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
+    server = SlowServer(program("inlined"))
+    try:
+        path = str(tmp_path / "bare")
+        subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
+        daemon = start_daemon(
+            live, tmp_path / "daemon", "--stacks", "--debuginfod", "-n", "bare", "-n", "loads",
+            env={**os.environ, **server.env},
+        )
+        target = live.workload(path, CALLS)
+        target.go()
+        assert target.wait() == 0
+        until(server.asked.is_set, "the server is asked")
+        answers_everything(daemon)
+        assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+        assert names_of(daemon)["waiting"] > 0
+        # Nor do other files wait for it.
+        other = live.add(Loads)
+        other.do("load %s", fixture("beta.so"))
+        other.do("call beta_one 10")
+        until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+        assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+        other.finish()
+        server.told.set()
+        until(lambda: ("bare", "work") in frames_of(daemon), "the name comes in a later report")
+        daemon.stop()
+    finally:
+        server.close()
+
+
+# --- files that keep a reader busy ----------------------------------------------------------------
+
+
+def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path):
+    """Three files without an end to speak of, which cost whoever made them nothing."""
+    debug, path = tmp_path / "huge.debug", str(tmp_path / "linked")
+    debug.write_bytes(b"x")
+    subprocess.run(
+        ["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
+         "--add-gnu-debuglink=%s" % debug, program("pace"), path], check=True)
+    (tmp_path / ".debug").mkdir()
+    shutil.copy(debug, tmp_path / ".debug" / "huge.debug")
+    for place in (debug, tmp_path / ".debug" / "huge.debug"):
+        os.truncate(place, 1 << 30)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "linked")
+    target = live.workload(path, 100)
+    target.go()
+    must_answer_while_a_worker_is_busy(daemon)
+    assert target.wait() == 0
+    daemon.stop()
+
+
+@contextlib.contextmanager
+def perf_map(pid, lines):
+    path = "/tmp/perf-%d.map" % pid
+    with open(path, "a") as file:
+        for at in range(lines):
+            file.write("%x 10 function_number_%d\n" % (0x100000 + 16 * at, at))
+    try:
+        yield path
+    finally:
+        os.unlink(path)
+
+
+def test_perf_maps_hold_up_nobody(live, tmp_path):
+    """Two processes in turn, each with a map that is nearly as large as one may be."""
+    programs = [live.add(Loads) for _ in range(2)]
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    with contextlib.ExitStack() as maps:
+        for each in programs:
+            path = maps.enter_context(perf_map(each.pid, 800000))
+            assert 24 << 20 < os.path.getsize(path) < 32 << 20
+
+        over = threading.Event()
+
+        def play():
+            number = 0
+            while not over.is_set():
+                number += 1
+                for each in programs:
+                    each.do("jit made_%d 1" % number)
+
+        player = threading.Thread(target=play)
+        player.start()
+        try:
+            for _ in range(5):
+                must_answer_while_a_worker_is_busy(daemon)
+        finally:
+            over.set()
+            player.join()
+        until(lambda: ("[jit]", "made_1") in frames_of(daemon), "names of such a map come")
+        must_be_below(memory_kib(daemon.pid), 100 << 10)
+        for each in programs:
+            each.finish()
+    daemon.stop()
+
+
+def test_a_perf_map_that_is_too_large_names_nothing_and_costs_nothing(live, tmp_path):
+    each = live.add(Loads)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    with perf_map(each.pid, 10) as path:
+        os.truncate(path, 33 << 20)
+        each.do("jit made_up 10")
+        until(lambda: names_of(daemon)["failed"] > 0, "it is said")
+        assert not any(module == "[jit]" for module, _ in frames_of(daemon))
+        each.finish()
+    daemon.stop()
+
+
+# --- files that eat memory ------------------------------------------------------------------------
+
+SYMBOL = struct.Struct("<IBBHQQ")
+SYMTAB, STRTAB = 2, 3
+
+
+def with_many_symbols(source, path, count):
+    """A copy with so many functions more, at addresses where there is no code."""
+    with open(source, "rb") as file:
+        data = bytearray(file.read())
+    table = sections(data)
+    place, fields = next((place, fields) for place, fields in table if fields[1] == SYMTAB)
+    names_place, names = table[fields[6]]
+    assert names[1] == STRTAB
+    symbols = data[fields[4] : fields[4] + fields[5]]
+    strings = data[names[4] : names[4] + names[5]]
+    first = len(strings)
+    strings += b"".join(b"function_%08d\0" % at for at in range(count))
+    symbols += b"".join(
+        SYMBOL.pack(first + 18 * at, 0x12, 0, 1, 0x10000000 + 16 * at, 16) for at in range(count)
+    )
+    for where, header, content in ((place, fields, symbols), (names_place, names, strings)):
+        data += bytes(-len(data) % 8)
+        header[4], header[5] = len(data), len(content)
+        data += content
+        struct.pack_into("<IIQQQQIIQQ", data, where, *header)
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chmod(path, 0o755)
+
+
+def test_two_million_symbols_are_named_and_not_kept(live, tmp_path):
+    skip_if_sanitized()
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    loads = live.add(Loads)
+    paths = [str(tmp_path / ("%s.so" % name)) for name in ("alpha", "beta")]
+    for path in paths:
+        with_many_symbols(fixture(os.path.basename(path)), path, 2000000)
+    before = memory_kib(daemon.pid, "VmHWM")
+    loads.do("load %s", paths[0])
+    loads.do("call alpha_one 10")
+    loads.do("load %s", paths[1])
+    loads.do("call beta_one 10")
+    wanted = {("alpha.so", "alpha_one"), ("beta.so", "beta_one")}
+    until(lambda: wanted <= frames_of(daemon), "both have their names")
+    must_be_below(memory_kib(daemon.pid, "VmHWM") - before, 16 << 10)
+    assert names_of(daemon)["bytes"] < 16 << 20
+    loads.finish()
+    daemon.stop()
+
+
+def xz_bomb(size):
+    packer = lzma.LZMACompressor(preset=0)
+    chunk = bytes(1 << 24)
+    return b"".join(packer.compress(chunk) for _ in range(size >> 24)) + packer.flush()
+
+
+@pytest.fixture(scope="module")
+def bomb(tmp_path_factory):
+    """A small program whose symbols are a gigabyte of nothing."""
+    folder = tmp_path_factory.mktemp("bomb")
+    path, packed = str(folder / "bomb"), folder / "packed"
+    packed.write_bytes(xz_bomb(1 << 30))
+    subprocess.run(
+        ["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=%s" % packed,
+         program("pace"), path], check=True)
+    assert os.path.getsize(path) < 2 << 20
+    return path
+
+
+WORKER_FILE, WORKER_OUTPUT, WORKER_QUESTION = 3, 4, 9
+SYMBOLS_JOB, QUESTION_IS_THERE = 1, 1 << 4
+
+
+def worker_peak_kib(path, offsets):
+    """The memory that a worker took to look for the symbols of some offsets in a file."""
+    output = os.memfd_create("output")
+    question = os.memfd_create("question")
+    os.write(question, b"".join(struct.pack("<Q", offset) for offset in offsets))
+    file = os.open(path, os.O_RDONLY)
+    child = os.fork()
+    if not child:
+        for descriptor, number in ((file, 20), (output, 21), (question, 22)):
+            os.dup2(descriptor, number)
+        for number, place in ((20, WORKER_FILE), (21, WORKER_OUTPUT), (22, WORKER_QUESTION)):
+            os.dup2(number, place)
+        os.execv(BPFTRUSS, ["bpftruss", "--elf-worker", str(QUESTION_IS_THERE), str(SYMBOLS_JOB)])
+    _, status, usage = os.wait4(child, 0)
+    for descriptor in (file, output, question):
+        os.close(descriptor)
+    return usage.ru_maxrss, status
+
+
+def test_a_bomb_bursts_in_a_worker_and_not_far(bomb):
+    skip_if_sanitized()
+    peak, _ = worker_peak_kib(bomb, [0x1000, 0x1100])
+    must_be_below(peak, 200 << 10)
+
+
+def test_holes_give_no_room(bomb, tmp_path):
+    """A file may be as long as anybody likes: that is no reason to give its reader memory."""
+    skip_if_sanitized()
+    path = str(tmp_path / "holes")
+    shutil.copy(bomb, path)
+    os.truncate(path, 4 << 30)
+    peak, _ = worker_peak_kib(path, [0x1000])
+    must_be_below(peak, 200 << 10)
+
+
+def test_the_daemon_outlives_a_bomb(live, tmp_path, bomb):
+    skip_if_sanitized()
+    path = str(tmp_path / "bomb")
+    shutil.copy(bomb, path)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "bomb")
+    target = live.workload(path, 100)
+    target.go()
+    assert target.wait() == 0
+    until(lambda: names_of(daemon)["places"] > 0, "its stacks are seen")
+    until(lambda: not names_of(daemon)["waiting"], "all that can be known is known")
+    answers_everything(daemon)
+    must_be_below(memory_kib(daemon.pid, "VmHWM"), 100 << 10)
+    daemon.stop()
+
+
+# --- what is not kept open ------------------------------------------------------------------------
+
+
+def umount(path):
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.umount(path.encode()) == 0
+
+
+def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_path):
+    place = str(tmp_path / "mounted")
+    os.mkdir(place)
+    subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
+    try:
+        path = os.path.join(place, "pace")
+        shutil.copy(program("pace"), path)
+        daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
+        target = live.workload(path, 100)
+        target.go()
+        assert target.wait() == 0
+        until(lambda: ("pace", "main") in all_frames(daemon), "its frames are named")
+        until(lambda: umount(place), "it is unmounted")
+        # Nobody has forgotten their names.
+        assert ("pace", "main") in all_frames(daemon)
+        daemon.stop()
+    finally:
+        umount(place)
+
+
+def all_frames(daemon):
+    report = daemon.snapshot(lossy=True)
+    return {
+        (frame["module"], frame["symbol"])
+        for row in report.rows
+        for stack in row["stacks"]
+        for frame in stack["frames"]
+    }
