@@ -267,7 +267,7 @@ GXX := $(shell command -v g++ 2>/dev/null)
 RUSTC := $(shell command -v rustc || command -v "$(HOME)/.cargo/bin/rustc")
 STACK_NAMES :=
 ifeq ($(ARCH),x86)
-STACK_NAMES += chain-clang chain-clang-O0 loads refused alpha.so beta.so small
+STACK_NAMES += chain-clang chain-clang-O0 loads refused alpha.so beta.so heavy.so small
 ifneq ($(GCC),)
 STACK_NAMES += $(addprefix chain-,O0 O2 O3-realign fixed static static-pie stripped linked mini)
 endif
@@ -312,6 +312,11 @@ $(STACKS)/%.so: tests/stacks/plugin.c Makefile
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(WARN) -shared -nostdlib -fPIC $(FLAGS) -Wl,--build-id $< -o $@
+
+$(STACKS)/heavy.so: tests/stacks/heavy.S Makefile
+	$(call msg,AS,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -shared -nostdlib -Wl,--build-id $< -o $@
 
 $(STACKS)/small: tests/stacks/small.c Makefile
 	$(call msg,CC,$@)

@@ -19,9 +19,8 @@
 #include "collect/code_files.h"
 #include "collect/kernel_code.h"
 
-/* For tables before counting begins, and while it goes on: nothing else is done meanwhile. */
-#define START_NS  (10 * NS_PER_SEC)
-#define FOLLOW_NS (2 * NS_PER_SEC)
+/* For tables before counting begins. */
+#define START_NS (10 * NS_PER_SEC)
 
 /* A file is learned from one process that has it mapped: if that ends, then from another one. */
 #define START_PASSES 3
@@ -103,7 +102,7 @@ static void event_list_clear(struct event_list *list)
 
 /* Where frames get their names. */
 static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
-		      const struct collector_options *options)
+		      const struct collector_options *options, int watcher)
 {
 	const struct names_options how = {
 		.inlines = options->inlines,
@@ -115,7 +114,7 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 	int err;
 
 	code_identity_init(&identity, skel);
-	err = code_files_new(stacks->tables, &identity, options, &stacks->files);
+	err = code_files_new(stacks->tables, &identity, watcher, options->lasting, &stacks->files);
 	if (err)
 		return err;
 	source = code_files_source(stacks->files);
@@ -142,7 +141,7 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	if (!err)
 		err = unwind_tables_new(skel, &stacks->tables);
 	if (!err)
-		err = open_names(stacks, skel, options);
+		err = open_names(stacks, skel, options, ring_buffer__epoll_fd(events));
 	if (!err)
 		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
 				       stacks);
@@ -256,10 +255,10 @@ static int add_fresh(struct call_stacks *stacks)
 	return err;
 }
 
-static int learn_fresh(struct call_stacks *stacks, uint64_t budget_ns)
+static int learn_fresh(struct call_stacks *stacks)
 {
 	struct event_list *fresh = &stacks->fresh;
-	int err = code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings, budget_ns);
+	int err = code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings);
 
 	fresh->nr_mappings = 0;
 	return err ?: add_fresh(stacks);
@@ -267,10 +266,19 @@ static int learn_fresh(struct call_stacks *stacks, uint64_t budget_ns)
 
 int call_stacks_follow(struct call_stacks *stacks)
 {
-	int err = learn_fresh(stacks, FOLLOW_NS);
+	int err = learn_fresh(stacks);
 
+	code_files_run(stacks->files);
 	code_files_tidy(stacks->files);
 	return err ?: names_run(stacks->names);
+}
+
+int call_stacks_patience_ms(const struct call_stacks *stacks)
+{
+	int files = code_files_patience_ms(stacks->files);
+	int names = names_patience_ms(stacks->names);
+
+	return files < 0 ? names : names < 0 || files < names ? files : names;
 }
 
 /* Lists what is mapped and not asked for. */
@@ -288,15 +296,15 @@ static int list_running(struct call_stacks *stacks, const struct bpf_link *mappi
 
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings)
 {
-	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
+	uint64_t until_ns = clock_mono_ns() + START_NS;
 	int err = 0;
 
-	for (int pass = 0; pass < START_PASSES && !err; pass++) {
-		now_ns = clock_mono_ns();
-		err = now_ns < until_ns ? list_running(stacks, mappings) : 0;
+	for (int pass = 0; pass < START_PASSES && !err && clock_mono_ns() < until_ns; pass++) {
+		err = list_running(stacks, mappings);
 		if (!stacks->fresh.nr_mappings)
 			break;
-		err = err ?: learn_fresh(stacks, until_ns - now_ns);
+		err = err ?: learn_fresh(stacks);
+		code_files_wait(stacks->files, until_ns);
 	}
 	return err;
 }

@@ -26,10 +26,13 @@ void call_stacks_free(struct call_stacks *stacks);
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings);
 
 /*
- * After the events were consumed: makes the tables that were asked for, puts stacks into the table, and
- * goes on with naming them. 0 or -ENOMEM.
+ * After the events were consumed: goes on with making the tables that were asked for, puts stacks into
+ * the table, and goes on with naming them. 0 or -ENOMEM.
  */
 int call_stacks_follow(struct call_stacks *stacks);
+
+/* How long at most until that is due: milliseconds as poll() takes them, -1 for ever. */
+int call_stacks_patience_ms(const struct call_stacks *stacks);
 
 /* Those that name its frames; their descriptor is one of the ring buffers'. */
 struct names *call_stacks_names(const struct call_stacks *stacks);

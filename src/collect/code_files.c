@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,6 +27,9 @@
 
 /* A file that takes too long to read, or finds no room, is put off so often at most. */
 #define MAX_PUT_OFFS 2
+
+/* For one file: some are made to take long, and others wait. */
+#define LEARN_NS (10 * NS_PER_SEC)
 
 #define WAIT_MS 50
 
@@ -59,11 +63,23 @@ struct code_file {
 	uint32_t owner;          /* who may say how its functions are called, as root may */
 	int tries;               /* to open it */
 	int put_offs;            /* of reading it */
+	bool waits;              /* for a worker, or for its answer */
 	bool learned;            /* its table is made, or it has none */
 	uint64_t load_offset;
 };
 
+/* A worker that reads a file. */
+struct learning {
+	uint32_t file;
+	uint64_t start_ns;
+	struct elf_job *job; /* NULL: none */
+};
+
 struct code_files {
+	struct learning running[MAX_JOBS];
+	uint32_t *waiting; /* files without a worker, in order; there is room for all */
+	size_t nr_waiting;
+	int watcher; /* borrowed: tells when a worker has ended */
 	struct unwind_tables *tables;
 	struct code_identity identity;
 	uint64_t keep_ns;        /* so long files stay open that are not used */
@@ -125,8 +141,8 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
-		   const struct collector_options *options, struct code_files **ret)
+int code_files_new(struct unwind_tables *tables, const struct code_identity *identity, int watcher,
+		   bool lasting, struct code_files **ret)
 {
 	struct code_files *files __cleanup(code_files_freep) = calloc(1, sizeof(*files));
 	int err;
@@ -135,9 +151,11 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 		return -ENOMEM;
 	files->tables = tables;
 	files->identity = *identity;
-	files->keep_ns = options->lasting ? KEEP_NS : UINT64_MAX;
+	files->keep_ns = lasting ? KEEP_NS : UINT64_MAX;
+	files->watcher = watcher;
+	files->waiting = calloc(MAX_UNWIND_FILES, sizeof(*files->waiting));
 	files->files = calloc(ALL_FILES, sizeof(*files->files));
-	if (!files->files)
+	if (!files->files || !files->waiting)
 		return -ENOMEM;
 	raise_descriptor_limit();
 	err = vdso_learn(files);
@@ -157,6 +175,8 @@ void code_files_free(struct code_files *files)
 {
 	if (!files)
 		return;
+	for (int i = 0; i < MAX_JOBS; i++)
+		elf_job_free(files->running[i].job);
 	for (uint32_t i = 0; i < files->count; i++) {
 		struct code_file *file = &files->files[i];
 
@@ -164,6 +184,7 @@ void code_files_free(struct code_files *files)
 		free(file->path);
 		free(file->module);
 	}
+	free(files->waiting);
 	free(files->files);
 	free(files);
 }
@@ -210,22 +231,6 @@ static int file_open(struct code_files *files, struct code_file *file,
 	return err == -ENOMEM ? err : 0;
 }
 
-/* A file that a worker is reading. */
-struct learning {
-	uint32_t file;
-	struct elf_job *job; /* NULL: none, since it cannot be opened */
-	bool too_many;       /* none, for want of descriptors or memory */
-};
-
-static void learning_begin(const struct code_file *file, struct learning *learning)
-{
-	int err = 0;
-
-	if (file->fd >= 0)
-		err = elf_job_start_unwind(file->fd, &learning->job);
-	learning->too_many = err == -EMFILE || err == -ENFILE || err == -EAGAIN || err == -ENOMEM;
-}
-
 /* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
 static void file_ask_again(struct code_files *files, struct code_file *file, uint32_t number)
 {
@@ -235,20 +240,165 @@ static void file_ask_again(struct code_files *files, struct code_file *file, uin
 	unwind_tables_ask_again(files->tables, &file->key, number, pause_s);
 }
 
-static int learning_start(struct code_files *files, const struct pending_event *mapping,
-			  struct learning *learning)
+/* Whether there is still something to learn of a file that some process has mapped. */
+static bool file_is_new(const struct code_files *files, const struct pending_event *mapping)
+{
+	const struct code_file *file;
+
+	if (mapping->file <= FILE_VDSO || mapping->file >= MAX_UNWIND_FILES)
+		return false;
+	file = &files->files[mapping->file];
+	return mapping->file >= files->count || (!file->learned && !file->waits);
+}
+
+static int file_learn(struct code_files *files, const struct pending_event *mapping)
 {
 	struct code_file *file = file_at(files, mapping->file);
 
-	*learning = (struct learning){ .file = mapping->file };
 	file->key = mapping->key;
-	/* One that was put off is open already. */
-	if (!file->is_found && file_open(files, file, mapping))
+	/* One that was put off may be open still. */
+	if (file->fd < 0 && file_open(files, file, mapping))
 		return -ENOMEM;
-	if (!file->is_found)
+	if (file->is_found) {
+		file->waits = true;
+		files->waiting[files->nr_waiting++] = mapping->file;
+	} else {
 		file_ask_again(files, file, mapping->file);
-	learning_begin(file, learning);
+	}
 	return 0;
+}
+
+int code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		if (file_is_new(files, &mappings[i]))
+			err = file_learn(files, &mappings[i]);
+	}
+	return err;
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+static void file_publish(struct code_files *files, uint32_t number, const struct elf_unwind *unwind)
+{
+	struct code_file *file = &files->files[number];
+
+	file->waits = false;
+	file->learned = true;
+	file->load_offset = unwind ? unwind->load_offset : 0;
+	file->used_ns = clock_mono_ns();
+	unwind_tables_publish(files->tables, number, unwind);
+}
+
+/* The programs ask again later, but for one that has failed too often. */
+static void file_put_off(struct code_files *files, uint32_t number)
+{
+	struct code_file *file = &files->files[number];
+
+	if (++file->put_offs >= MAX_PUT_OFFS) {
+		file_publish(files, number, NULL);
+		return;
+	}
+	file->waits = false;
+	unwind_tables_ask_again(files->tables, &file->key, number, RETRY_S);
+}
+
+/* What may be better another time: whoever parses a file must not have been short of anything. */
+static bool failure_may_pass(int err)
+{
+	static const int passing[] = { -EMFILE, -ENFILE, -EAGAIN, -ENOMEM, -EPROTO, -ETIMEDOUT };
+
+	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
+		if (err == passing[i])
+			return true;
+	}
+	return false;
+}
+
+/* Whether a worker is at it now. */
+static bool learning_start(struct code_files *files, struct learning *learning, uint32_t number)
+{
+	struct code_file *file = &files->files[number];
+	struct epoll_event event = { .events = EPOLLIN };
+	int err;
+
+	*learning = (struct learning){ .file = number, .start_ns = clock_mono_ns() };
+	err = file->fd < 0 ? -EBADF : elf_job_start_unwind(file->fd, &learning->job);
+	if (!err)
+		err = epoll_ctl(files->watcher, EPOLL_CTL_ADD, elf_job_fd(learning->job), &event)
+			      ? -errno
+			      : 0;
+	if (!err)
+		return true;
+	elf_job_free(steal_ptr(&learning->job));
+	if (failure_may_pass(err))
+		file_put_off(files, number);
+	else
+		file_publish(files, number, NULL);
+	return false;
+}
+
+static bool job_is_ready(const struct elf_job *job)
+{
+	struct pollfd fd = { .fd = elf_job_fd(job), .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+static void learning_run(struct code_files *files, struct learning *learning)
+{
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
+	int err;
+
+	if (!job_is_ready(learning->job)) {
+		if (clock_mono_ns() - learning->start_ns >= LEARN_NS)
+			elf_job_stop(learning->job);
+		return;
+	}
+	err = elf_job_finish_unwind(steal_ptr(&learning->job), &unwind);
+	if (failure_may_pass(err))
+		file_put_off(files, learning->file);
+	else
+		file_publish(files, learning->file, unwind);
+}
+
+static uint32_t waiting_take(struct code_files *files)
+{
+	uint32_t number = files->waiting[0];
+
+	memmove(files->waiting, files->waiting + 1, --files->nr_waiting * sizeof(*files->waiting));
+	return number;
+}
+
+void code_files_run(struct code_files *files)
+{
+	for (int i = 0; i < MAX_JOBS; i++) {
+		struct learning *learning = &files->running[i];
+
+		if (learning->job)
+			learning_run(files, learning);
+		while (!learning->job && files->nr_waiting &&
+		       !learning_start(files, learning, waiting_take(files)))
+			;
+	}
+}
+
+int code_files_patience_ms(const struct code_files *files)
+{
+	uint64_t now_ns = clock_mono_ns(), taken_ns;
+	int patience = -1, left;
+
+	for (int i = 0; i < MAX_JOBS; i++) {
+		if (!files->running[i].job)
+			continue;
+		taken_ns = now_ns - files->running[i].start_ns;
+		/* One that was stopped is about to end. */
+		left = taken_ns < LEARN_NS ? (int)((LEARN_NS - taken_ns) / NS_PER_MS) + 1 : WAIT_MS;
+		patience = patience < 0 || left < patience ? left : patience;
+	}
+	return patience;
 }
 
 /* Our signals are blocked and taken by the event loop, to which this gives way. */
@@ -261,83 +411,23 @@ static bool is_told_to_end(void)
 		sigismember(&pending, SIGHUP));
 }
 
-/* Whether a worker is done by then. Files of anybody are read here: some are made to take long. */
-static bool job_is_done(const struct elf_job *job, uint64_t until_ns)
+void code_files_wait(struct code_files *files, uint64_t until_ns)
 {
-	struct pollfd fd = { .fd = elf_job_fd(job), .events = POLLIN };
-	int got;
+	struct pollfd fds[MAX_JOBS];
+	bool is_busy = true;
 
-	do {
-		got = poll(&fd, 1, WAIT_MS);
-	} while (got <= 0 && clock_mono_ns() < until_ns && !is_told_to_end());
-	return got > 0;
-}
+	while (is_busy && clock_mono_ns() < until_ns && !is_told_to_end()) {
+		code_files_run(files);
+		is_busy = false;
+		for (int i = 0; i < MAX_JOBS; i++) {
+			const struct elf_job *job = files->running[i].job;
 
-/* The programs ask again later, but for one that has taken too long too often. */
-static void learning_put_off(struct code_files *files, struct learning *learning)
-{
-	struct code_file *file = &files->files[learning->file];
-
-	elf_job_free(steal_ptr(&learning->job));
-	if (learning->file >= MAX_UNWIND_FILES)
-		return;
-	file->learned = ++file->put_offs >= MAX_PUT_OFFS;
-	if (file->learned)
-		unwind_tables_publish(files->tables, learning->file, NULL);
-	else
-		unwind_tables_ask_again(files->tables, &file->key, learning->file, 0);
-}
-
-static void learning_finish(struct code_files *files, struct learning *learning, uint64_t until_ns)
-{
-	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	struct code_file *file = &files->files[learning->file];
-
-	if (!file->is_found)
-		return;
-	if (learning->too_many || (learning->job && !job_is_done(learning->job, until_ns))) {
-		learning_put_off(files, learning);
-		return;
-	}
-	if (learning->job)
-		elf_job_finish_unwind(steal_ptr(&learning->job), &unwind);
-	file->learned = true;
-	file->load_offset = unwind ? unwind->load_offset : 0;
-	if (learning->file < MAX_UNWIND_FILES)
-		unwind_tables_publish(files->tables, learning->file, unwind);
-}
-
-/* Whether there is still something to learn of a file that some process has mapped. */
-static bool file_is_new(const struct code_files *files, const struct pending_event *mapping)
-{
-	if (mapping->file <= FILE_VDSO || mapping->file >= MAX_UNWIND_FILES)
-		return false;
-	return mapping->file >= files->count || !files->files[mapping->file].learned;
-}
-
-int code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count,
-		     uint64_t budget_ns)
-{
-	uint64_t until_ns = clock_mono_ns() + budget_ns;
-	struct learning running[MAX_JOBS];
-	size_t first = 0, last = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < count && !err; i++) {
-		if (!file_is_new(files, &mappings[i]))
-			continue;
-		if (clock_mono_ns() > until_ns || is_told_to_end()) {
-			unwind_tables_ask_again(files->tables, &mappings[i].key, mappings[i].file,
-						0);
-			continue;
+			fds[i] = (struct pollfd){ job ? elf_job_fd(job) : -1, POLLIN, 0 };
+			is_busy |= job != NULL;
 		}
-		if (last - first == MAX_JOBS)
-			learning_finish(files, &running[first++ % MAX_JOBS], until_ns);
-		err = learning_start(files, &mappings[i], &running[last++ % MAX_JOBS]);
+		if (is_busy)
+			poll(fds, MAX_JOBS, WAIT_MS);
 	}
-	while (first < last)
-		learning_finish(files, &running[first++ % MAX_JOBS], until_ns);
-	return err;
 }
 
 /* --- opening for names ------------------------------------------------------------------------ */

@@ -429,7 +429,7 @@ int collector_patience_ms(const struct collector *c)
 	int patience = unseen_ends_patience_ms(c);
 
 	if (c->stacks)
-		patience = sooner_ms(patience, names_patience_ms(call_stacks_names(c->stacks)));
+		patience = sooner_ms(patience, call_stacks_patience_ms(c->stacks));
 	return collector_joins_pending(c) ? sooner_ms(patience, JOIN_PAUSE_MS) : patience;
 }
 

@@ -3,7 +3,7 @@
  * Owns what /proc and a JIT's perf map say of processes, for code that no file's table tells of. All
  * of it is untrusted text, and all of one process: it is read through one descriptor of its folder,
  * at once, as processes end. A perf map is parsed by a worker, for all addresses that have come
- * meanwhile, and for a tenth of the time at most.
+ * meanwhile, and the more seldom the larger it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,11 @@
 /* To read them, in a second. */
 #define MAPS_NS (250 * NS_PER_MS)
 
-/* What was read is not read again for so many times as long as that took. */
+/* Mappings are not read again for so many times as long as that took. */
 #define PAUSE_TIMES 10
+
+/* Nor is a perf map: that of 32 MiB for 9 s. */
+#define PAUSE_NS_PER_BYTE 300
 
 struct name_process {
 	struct process_id id;
@@ -37,7 +40,7 @@ struct name_process {
 	uint64_t used_ns;
 	struct place_list wanted, batch;
 	uint64_t next_ns; /* no perf map before */
-	uint64_t start_ns;
+	uint64_t map_bytes;
 	struct elf_job *job;
 };
 
@@ -307,9 +310,12 @@ static int jit_start(struct names *names, struct name_process *process)
 {
 	int fd __cleanup(closep) = jit_open(process), err;
 	struct elf_addresses addresses;
+	struct stat status;
 
 	if (fd < 0)
 		return fd;
+	if (!fstat(fd, &status))
+		process->map_bytes = (uint64_t)status.st_size;
 	err = place_list_question(&process->batch, 0, &addresses);
 	if (err)
 		return err;
@@ -336,9 +342,7 @@ static void jit_take(struct names *names, struct name_process *process,
 
 static void jit_end(struct names *names, struct name_process *process, bool failed)
 {
-	uint64_t now_ns = clock_mono_ns();
-
-	process->next_ns = now_ns + PAUSE_TIMES * (now_ns - process->start_ns);
+	process->next_ns = clock_mono_ns() + process->map_bytes * PAUSE_NS_PER_BYTE;
 	places_settle(names, &process->batch, failed);
 }
 
@@ -359,7 +363,7 @@ static void jit_begin(struct names *names, struct name_process *process)
 
 	process->batch = process->wanted;
 	process->wanted = (struct place_list){ 0 };
-	process->start_ns = clock_mono_ns();
+	process->map_bytes = 0;
 	err = jit_start(names, process);
 	if (!err)
 		return;

@@ -112,11 +112,12 @@ def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
     try:
         path = str(tmp_path / "bare")
         subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
+        # What is mapped before counting begins has its tables: these stacks are whole.
+        target, other = live.workload(path, CALLS), live.add(Loads)
         daemon = start_daemon(
             live, tmp_path / "daemon", "--stacks", "--debuginfod", "-n", "bare", "-n", "loads",
             env={**os.environ, **server.env},
         )
-        target = live.workload(path, CALLS)
         target.go()
         assert target.wait() == 0
         until(server.asked.is_set, "the server is asked")
@@ -124,7 +125,6 @@ def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
         assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
         assert names_of(daemon)["waiting"] > 0
         # Nor do other files wait for it.
-        other = live.add(Loads)
         other.do("load %s", fixture("beta.so"))
         other.do("call beta_one 10")
         until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
@@ -156,6 +156,18 @@ def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path):
     target.go()
     must_answer_while_a_worker_is_busy(daemon)
     assert target.wait() == 0
+    daemon.stop()
+
+
+def test_a_table_that_takes_long_holds_up_nobody(live, tmp_path):
+    """Of functions by the hundred thousand; other files have their tables meanwhile."""
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    path = str(tmp_path / "heavy.so")
+    shutil.copy(fixture("heavy.so"), path)
+    loads = live.add(Loads)
+    loads.do("load %s", path)
+    must_answer_while_a_worker_is_busy(daemon)
+    loads.finish()
     daemon.stop()
 
 
@@ -249,8 +261,8 @@ def with_many_symbols(source, path, count):
 
 def test_two_million_symbols_are_named_and_not_kept(live, tmp_path):
     skip_if_sanitized()
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
     loads = live.add(Loads)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
     paths = [str(tmp_path / ("%s.so" % name)) for name in ("alpha", "beta")]
     for path in paths:
         with_many_symbols(fixture(os.path.basename(path)), path, 2000000)
@@ -355,8 +367,8 @@ def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_p
     try:
         path = os.path.join(place, "pace")
         shutil.copy(program("pace"), path)
-        daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
         target = live.workload(path, 100)
+        daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
         target.go()
         assert target.wait() == 0
         until(lambda: ("pace", "main") in all_frames(daemon), "its frames are named")

@@ -233,6 +233,38 @@ static void test_grouped(void **state)
 	assert_int_equal(of_stacks, 1065);
 }
 
+/* What becomes known of a stack later is shown in place of what was known before. */
+static void test_put(void **state)
+{
+	struct stack_table *table __cleanup(stack_table_freep) = NULL;
+	struct stack_frame frames[] = { { .module = "a", .offset = 7 },
+					{ .symbol = "inner" },
+					{ .symbol = "outer" } };
+	struct stack stack = { .id = 5, .nr_frames = 1, .frames = frames };
+	const struct stack *found;
+
+	(void)state;
+	assert_int_equal(stack_table_new(&table), 0);
+	assert_int_equal(stack_table_put(table, &stack), 0);
+	found = stack_table_find(table, 5);
+	assert_null(found->frames[0].symbol);
+	stack.frames = &frames[1];
+	stack.nr_frames = 2;
+	stack.end = STACK_TRUNCATED;
+	assert_int_equal(stack_table_put(table, &stack), 0);
+	assert_ptr_equal(stack_table_find(table, 5), found);
+	assert_int_equal(stack_table_count(table), 1);
+	assert_int_equal(found->id, 5);
+	assert_int_equal(found->end, STACK_TRUNCATED);
+	assert_int_equal(found->nr_frames, 2);
+	assert_string_equal(found->frames[0].symbol, "inner");
+	assert_string_equal(found->frames[1].symbol, "outer");
+	/* To add it again changes nothing. */
+	stack.nr_frames = 1;
+	assert_int_equal(stack_table_add(table, &stack), 0);
+	assert_int_equal(found->nr_frames, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_many),      cmocka_unit_test(test_end_names),
 		cmocka_unit_test(test_row_add),   cmocka_unit_test(test_row_merge_subtract),
 		cmocka_unit_test(test_row_copy),  cmocka_unit_test(test_grouped),
+		cmocka_unit_test(test_put),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include "elf/elf_handle.h"
 #include "elf/perf_map.h"
 #include "elf/symbols.h"
-#include "elf/worker.h"
+#include "elf/worker_private.h"
 #include "stacks/names_private.h"
 
 /* --- a source of files ------------------------------------------------------------------------ */
@@ -23,6 +23,35 @@ struct files {
 	unsigned int opened;
 };
 
+/* Files that make a worker play a part, as this program is its own. */
+static const char *const parts[] = { "crash", "idle" };
+
+static bool is_part(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!strcmp(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+static int file_open(const char *name)
+{
+	return is_part(name) ? memory_file(name, strlen(name) + 1) : fixture_open(name);
+}
+
+static void worker_play(void)
+{
+	char name[8] = "";
+
+	if (pread(WORKER_FD_FILE, name, sizeof(name) - 1, 0) <= 0)
+		return;
+	if (!strcmp(name, "crash"))
+		abort();
+	while (!strcmp(name, "idle"))
+		pause();
+}
+
 static int files_open(void *closure, uint32_t file, const struct process_id *process,
 		      struct opened_code *ret)
 {
@@ -33,7 +62,7 @@ static int files_open(void *closure, uint32_t file, const struct process_id *pro
 	if (file >= NR_FILES || !files->fixtures[file])
 		return -ESRCH;
 	*ret = (struct opened_code){
-		.fd = fixture_open(files->fixtures[file]),
+		.fd = file_open(files->fixtures[file]),
 		.root = files->root ? open(files->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1,
 		.path = strdup("/app/stripped"),
 		.owner = getuid(),
@@ -373,6 +402,55 @@ static void test_what_is_no_file_of_code(void **state)
 	assert_int_equal(counts_of(&s).waiting, 0);
 }
 
+/* Whoever kills workers is left alone for a while, and whoever has been named stays so. */
+static void test_a_file_that_kills_workers(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("crash", "plain");
+	uint64_t at = offset_of("plain", NULL, "main");
+	const struct stack *stack, *good;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_one(&s, frame_of(2, 0x10));
+	good = add_one(&s, frame_of(3, at + 1));
+	settle(&s);
+	assert_frame(&good->frames[0], "plain", "main", 1);
+	assert_frame(&stack->frames[0], "crash", NULL, 0x10);
+	assert_int_equal(s.files.opened, 2);
+	/* It may have been chance: it waits to be tried again, but not now. */
+	assert_int_equal(counts_of(&s).waiting, 1);
+	add_one(&s, frame_of(2, 0x20));
+	settle(&s);
+	assert_int_equal(s.files.opened, 2);
+	assert_int_equal(counts_of(&s).waiting, 2);
+	assert_true(names_patience_ms(s.names) > 0);
+}
+
+/* Nor does anybody wait for a worker that does not end. */
+static void test_a_worker_that_does_not_end(void **state)
+{
+	struct service s = SERVICE("idle", "plain", "lean");
+	const struct stack *stack, *later;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ .at_once = true });
+	add_one(&s, frame_of(2, 0x10));
+	names_begin(s.names);
+	assert_int_equal(names_run(s.names), 0);
+	stack = add_one(&s, frame_of(3, offset_of("plain", NULL, "main") + 1));
+	later = add_one(&s, frame_of(4, offset_of("lean", NULL, "main") + 1));
+	names_begin(s.names);
+	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
+		struct pollfd pollfd = { .fd = names_fd(s.names), .events = POLLIN };
+
+		assert_true(poll(&pollfd, 1, names_patience_ms(s.names)) >= 0);
+		assert_int_equal(names_run(s.names), 0);
+	}
+	assert_false(names_are_done(s.names));
+	assert_int_equal(counts_of(&s).waiting, 1);
+	service_done(&s);
+}
+
 /* Whatever comes, no more is kept than there is room for; what is left out is counted. */
 static void test_places_are_bounded(void **state)
 {
@@ -541,6 +619,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_a_file_that_nobody_has),
 		cmocka_unit_test(test_what_is_no_file_of_code),
+		cmocka_unit_test(test_a_file_that_kills_workers),
+		cmocka_unit_test(test_a_worker_that_does_not_end),
 		cmocka_unit_test(test_places_are_bounded),
 		cmocka_unit_test(test_ends_while_workers_are_at_it),
 		cmocka_unit_test(test_jit),
@@ -548,7 +628,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_large_map),
 	};
 
-	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
+	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
+		worker_play();
 		elf_worker_main(argc, argv);
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
