@@ -40,6 +40,7 @@ struct name_task {
 	int debug_fd;                 /* the one that is; -1: none so far */
 	struct elf_job *job;          /* what is waited for: this */
 	struct debuginfod_job *fetch; /* or this */
+	bool is_parked;               /* or until others are done with fetching */
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -232,14 +233,26 @@ static size_t fetches(const struct names *names)
 	return count;
 }
 
+static size_t parked(const struct names *names)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names->tasks); i++)
+		count += names->tasks[i] && names->tasks[i]->is_parked;
+	return count;
+}
+
 static int fetch_start(struct name_task *task)
 {
 	struct names *names = task->names;
 	int err;
 
-	if (!debug_is_wanted(task) || !names->debuginfod || task->file->is_fetched ||
-	    fetches(names) >= MAX_FETCHES)
+	if (!debug_is_wanted(task) || !names->debuginfod || task->file->is_fetched)
 		return 1;
+	if (fetches(names) >= MAX_FETCHES) {
+		task->is_parked = parked(names) < MAX_PARKED;
+		return task->is_parked ? 0 : 1;
+	}
 	err = debuginfod_start(names->debuginfod, &task->identity, &task->fetch);
 	task->file->is_fetched = err != -EAGAIN;
 	return err ? 1 : names_watch(names, debuginfod_job_fd(task->fetch));
@@ -411,11 +424,17 @@ static bool task_run(struct names *names, struct name_task *task)
 {
 	int err;
 
-	if (!task_is_ready(task)) {
+	if (task->is_parked) {
+		if (fetches(names) >= MAX_FETCHES)
+			return false;
+		task->is_parked = false;
+		err = task_next(task);
+	} else if (task_is_ready(task)) {
+		err = steps[task->step++].finish(task) ?: task_next(task);
+	} else {
 		task_stop_overdue(task);
 		return false;
 	}
-	err = steps[task->step++].finish(task) ?: task_next(task);
 	if (!err)
 		return false;
 	task_end(names, task, err > 0 ? 0 : err);
@@ -481,15 +500,13 @@ void name_tasks_run(struct names *names, bool may_start)
 	}
 }
 
+/* One that was stopped is not waited for but by its descriptor. */
 static int task_patience_ms(const struct name_task *task)
 {
-	return task->job ? elf_job_timeout_ms(task->job) : debuginfod_job_timeout_ms(task->fetch);
-}
-
-/* One that was stopped is not waited for but by its descriptor. */
-static int stopped_or(int patience_ms)
-{
-	return patience_ms ?: 1000;
+	if (task->is_parked)
+		return fetches(task->names) < MAX_FETCHES ? 0 : -1;
+	return (task->job ? elf_job_timeout_ms(task->job) : debuginfod_job_timeout_ms(task->fetch))
+		       ?: 1000;
 }
 
 int name_tasks_patience_ms(const struct names *names, bool may_start)
@@ -498,8 +515,7 @@ int name_tasks_patience_ms(const struct names *names, bool may_start)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names->tasks); i++) {
 		if (names->tasks[i])
-			patience =
-				sooner_ms(patience, stopped_or(task_patience_ms(names->tasks[i])));
+			patience = sooner_ms(patience, task_patience_ms(names->tasks[i]));
 	}
 	if (!may_start || tasks_reading(names) >= MAX_FILE_TASKS)
 		return patience;

@@ -14,9 +14,10 @@
 #define MAX_PLACES           65536
 #define MAX_PLACE_NAME_BYTES (8ULL << 20)
 
-/* Files that are read at a time. Whoever only waits for servers holds up no other. */
+/* Files that are read at a time. Whoever waits for servers, or to ask them, holds up no other. */
 #define MAX_FILE_TASKS 4
 #define MAX_FETCHES    4
+#define MAX_PARKED     56
 
 /* Processes with code of no file, and perf maps that are read at a time. */
 #define MAX_NAME_PROCESSES 64
@@ -73,7 +74,7 @@ struct names {
 	struct name_file **queue;
 	size_t nr_queue, queue_capacity;
 	uint64_t queued_ns; /* when the first of the queue was put there */
-	struct name_task *tasks[MAX_FILE_TASKS + MAX_FETCHES];
+	struct name_task *tasks[MAX_FILE_TASKS + MAX_FETCHES + MAX_PARKED];
 	struct name_process *processes[MAX_NAME_PROCESSES];
 	struct unnamed_stack *first, *last; /* all, in the order in which they came */
 	size_t nr_stacks;

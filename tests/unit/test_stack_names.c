@@ -2,6 +2,7 @@
 /* Names of stacks: they come while nobody waits. This program is its own worker. */
 #include "elf_fixture.h"
 
+#include <glob.h>
 #include <poll.h>
 #include <sys/mman.h>
 
@@ -329,6 +330,56 @@ static void test_debug_file(void **state)
 	assert_frame(&stack->frames[0], "stripped", "main", 4);
 }
 
+#define NR_FETCHED 6
+
+/* A client that leaves a file whenever it is asked, waits until it is not alone, and has nothing. */
+static void make_client(char *folder)
+{
+	char path[2 * PATH_MAX];
+	FILE *file;
+
+	strcpy(folder, "/tmp/bpftruss-test-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 0777), 0);
+	snprintf(path, sizeof(path), "%s/debuginfod-find", folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file,
+		"#!/bin/sh\ncd %s\nmktemp asked-XXXXXX >/dev/null\n"
+		"while [ $(ls asked-* | wc -l) -lt %d ]; do sleep 0.1; done\nsleep 0.5\nexit 1\n",
+		folder, MAX_FETCHES);
+	fclose(file);
+	assert_int_equal(chmod(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
+	setenv("PATH", path, 1);
+}
+
+/* Servers are asked for each file, once, and a few at a time. */
+static void test_servers_are_asked_for_each_file(void **state)
+{
+	__cleanup(service_done) struct service s =
+		SERVICE("stripped", "stripped", "stripped", "stripped", "stripped", "stripped");
+	char folder[64], pattern[80], *before = strdup(getenv("PATH"));
+	glob_t found = { 0 };
+
+	(void)state;
+	make_client(folder);
+	service_open(&s, &(struct names_options){ .debuginfod = true });
+	for (uint32_t file = 2; file < 2 + NR_FETCHED; file++)
+		add_one(&s, frame_of(file, 0x1200));
+	settle(&s);
+	add_one(&s, frame_of(2, 0x1300));
+	settle(&s);
+	snprintf(pattern, sizeof(pattern), "%s/asked-*", folder);
+	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+	assert_int_equal(found.gl_pathc, NR_FETCHED);
+	assert_int_equal(counts_of(&s).waiting, 0);
+	globfree(&found);
+	setenv("PATH", before, 1);
+	free(before);
+	remove_root(folder);
+}
+
 /* The functions that were inlined stand in front. */
 static void test_inlined(void **state)
 {
@@ -616,6 +667,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_names_come_at_once_where_that_is_asked),
 		cmocka_unit_test(test_what_is_no_symbol_stays_a_place),
 		cmocka_unit_test(test_debug_file),
+		cmocka_unit_test(test_servers_are_asked_for_each_file),
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_a_file_that_nobody_has),
 		cmocka_unit_test(test_what_is_no_file_of_code),
@@ -628,6 +680,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_large_map),
 	};
 
+	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
+		debuginfod_client_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
 		worker_play();
 		elf_worker_main(argc, argv);
