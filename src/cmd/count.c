@@ -22,6 +22,7 @@ struct run {
 	struct output output;
 	struct snapshot *last; /* the reading at the end of the last interval */
 	uint64_t intervals;    /* reported so far */
+	uint64_t unnamed;      /* frames, as last said */
 };
 
 static void run_done(struct run *run)
@@ -98,22 +99,30 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 #define NAMES_NS       (60 * NS_PER_SEC)
 #define NAMES_FETCH_NS (150 * NS_PER_SEC)
 
-static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
+/* What cannot be named, or not in time: said once, and again when it is more. */
+static void print_unnamed(struct run *run)
 {
 	struct names_counts counts;
+
+	collector_count_names(run->collector, &counts);
+	if (counts.waiting + counts.failed > run->unnamed)
+		fprintf(stderr,
+			"bpftruss: %llu frames have no names, or not all: their files could not be "
+			"read, or not in time\n",
+			(unsigned long long)(counts.waiting + counts.failed));
+	run->unnamed = counts.waiting + counts.failed;
+}
+
+static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
+{
 	int err;
 
 	if (!o->collector.stacks)
 		return 0;
 	err = session_wait_names(&run->session, run->collector,
 				 o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS, d);
-	collector_count_names(run->collector, &counts);
-	if (!err && counts.waiting)
-		fprintf(stderr,
-			"bpftruss: %llu frames have no names, or not all: looking for them took "
-			"too "
-			"long\n",
-			(unsigned long long)counts.waiting);
+	if (!err)
+		print_unnamed(run);
 	return err;
 }
 

@@ -10,7 +10,9 @@ import ctypes
 import http.server
 import lzma
 import os
+import re
 import shutil
+import signal
 import struct
 import subprocess
 import threading
@@ -104,14 +106,41 @@ class SlowServer:
         self.http.server_close()
 
 
-@pytest.mark.skipif(
+needs_client = pytest.mark.skipif(
     not shutil.which("debuginfod-find"), reason="no debuginfod-find here (package debuginfod)"
 )
+
+
+def without_symbols(directory):
+    path = str(directory / "bare")
+    subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
+    return path
+
+
+@needs_client
+def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path):
+    """With all that was counted, and what is missing is said."""
+    server = SlowServer(program("inlined"))
+    try:
+        target = live.workload(without_symbols(tmp_path), CALLS)
+        env = {**os.environ, **server.env}
+        bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=env)
+        target.go()
+        assert target.wait() == 0
+        until(server.asked.is_set, "the server is asked")
+        bpftruss.signal(signal.SIGINT)
+        report = bpftruss.report()
+        assert report.total("getppid") == CALLS
+        assert re.search(r"\d+ frames have no names, or not all", bpftruss.stderr())
+    finally:
+        server.close()
+
+
+@needs_client
 def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
     server = SlowServer(program("inlined"))
     try:
-        path = str(tmp_path / "bare")
-        subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
+        path = without_symbols(tmp_path)
         # What is mapped before counting begins has its tables: these stacks are whole.
         target, other = live.workload(path, CALLS), live.add(Loads)
         daemon = start_daemon(
