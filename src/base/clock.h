@@ -18,6 +18,12 @@ uint64_t clock_cpu_ns(void);
 /* CLOCK_REALTIME. */
 int64_t clock_real_ns(void);
 
+/* The shorter of two times as poll() takes them: milliseconds, -1 for ever. */
+static inline int sooner_ms(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 #define CLOCK_RFC3339_SIZE 40
 
 /* RFC 3339 in UTC with nanoseconds: 2026-01-31T23:59:59.000000000Z. */

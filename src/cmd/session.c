@@ -139,12 +139,6 @@ void session_wait_command(struct session *session, struct command *command)
 	command_wait(command);
 }
 
-/* The sooner of two times as poll() takes them. */
-static int sooner_ms(int a, int b)
-{
-	return a < 0 || b < a ? b : a;
-}
-
 int session_wait_names(const struct session *session, struct collector *collector,
 		       uint64_t limit_ns, struct diag *d)
 {

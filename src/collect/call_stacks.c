@@ -275,10 +275,7 @@ int call_stacks_follow(struct call_stacks *stacks)
 
 int call_stacks_patience_ms(const struct call_stacks *stacks)
 {
-	int files = code_files_patience_ms(stacks->files);
-	int names = names_patience_ms(stacks->names);
-
-	return files < 0 ? names : names < 0 || files < names ? files : names;
+	return sooner_ms(code_files_patience_ms(stacks->files), names_patience_ms(stacks->names));
 }
 
 /* Lists what is mapped and not asked for. */

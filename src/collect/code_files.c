@@ -396,7 +396,7 @@ int code_files_patience_ms(const struct code_files *files)
 		taken_ns = now_ns - files->running[i].start_ns;
 		/* One that was stopped is about to end. */
 		left = taken_ns < LEARN_NS ? (int)((LEARN_NS - taken_ns) / NS_PER_MS) + 1 : WAIT_MS;
-		patience = patience < 0 || left < patience ? left : patience;
+		patience = sooner_ms(patience, left);
 	}
 	return patience;
 }

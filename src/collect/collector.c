@@ -419,11 +419,6 @@ static bool collector_joins_pending(const struct collector *c)
 	return __atomic_load_n(&c->skel->data_membership->membership.joins, __ATOMIC_ACQUIRE);
 }
 
-static int sooner_ms(int a, int b)
-{
-	return a < 0 ? b : b < 0 || a < b ? a : b;
-}
-
 int collector_patience_ms(const struct collector *c)
 {
 	int patience = unseen_ends_patience_ms(c);

@@ -380,18 +380,13 @@ static void start_timers(struct daemon *daemon)
 
 /* --- the loop ---------------------------------------------------------------------------------- */
 
-/* The shorter of two times as poll() takes them. */
-static int sooner(int a, int b)
-{
-	return a < 0 ? b : b < 0 || a < b ? a : b;
-}
-
 static int patience_ms(const struct daemon *daemon)
 {
-	int patience = sooner(collector_patience_ms(daemon->counts.collector),
-			      ipc_server_patience_ms(daemon->local));
+	int patience = sooner_ms(collector_patience_ms(daemon->counts.collector),
+				 ipc_server_patience_ms(daemon->local));
 
-	return daemon->remote ? sooner(patience, ipc_server_patience_ms(daemon->remote)) : patience;
+	return daemon->remote ? sooner_ms(patience, ipc_server_patience_ms(daemon->remote))
+			      : patience;
 }
 
 /* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */

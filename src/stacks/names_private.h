@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include "base/clock.h"
 #include "elf/debuginfod.h"
 #include "elf/inlines.h"
 #include "elf/worker.h"
@@ -150,12 +151,6 @@ static inline bool fd_is_ready(int fd)
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 
 	return poll(&pollfd, 1, 0) > 0;
-}
-
-/* The shorter of two times as poll() takes them. */
-static inline int sooner_ms(int a, int b)
-{
-	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
 /* Until a moment, as poll() takes it. */

@@ -82,12 +82,22 @@ static void test_real(void **state)
 	assert_in_range(seconds, now - 3600, now + 3600);
 }
 
+static void test_sooner(void **state)
+{
+	(void)state;
+	assert_int_equal(sooner_ms(-1, -1), -1);
+	assert_int_equal(sooner_ms(-1, 7), 7);
+	assert_int_equal(sooner_ms(7, -1), 7);
+	assert_int_equal(sooner_ms(0, -1), 0);
+	assert_int_equal(sooner_ms(3, 7), 3);
+	assert_int_equal(sooner_ms(7, 3), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rfc3339),
-		cmocka_unit_test(test_rfc3339_is_utc),
-		cmocka_unit_test(test_monotonic),
+		cmocka_unit_test(test_sooner),         cmocka_unit_test(test_rfc3339),
+		cmocka_unit_test(test_rfc3339_is_utc), cmocka_unit_test(test_monotonic),
 		cmocka_unit_test(test_real),
 	};
 
