@@ -103,14 +103,16 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 static void print_unnamed(struct run *run)
 {
 	struct names_counts counts;
+	uint64_t unnamed;
 
 	collector_count_names(run->collector, &counts);
-	if (counts.waiting + counts.failed > run->unnamed)
+	unnamed = counts.waiting + counts.failed;
+	if (unnamed > run->unnamed)
 		fprintf(stderr,
 			"bpftruss: %llu frames have no names, or not all: their files could not be "
 			"read, or not in time\n",
-			(unsigned long long)(counts.waiting + counts.failed));
-	run->unnamed = counts.waiting + counts.failed;
+			(unsigned long long)unnamed);
+	run->unnamed = unnamed;
 }
 
 static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
