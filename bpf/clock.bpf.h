@@ -215,6 +215,27 @@ static __always_inline void clock_start(struct task_struct *task, struct task_re
 	record->switch_ns = on_cpu ? 0 : now;
 }
 
+/*
+ * Checks the clock of a task that was adopted, now that on_sched_switch() knows its record: the task
+ * may have been switched in or out just before. Whether it has a CPU, its run queue knows first.
+ */
+static __always_inline void clock_recheck(struct task_struct *task, struct task_record *record)
+{
+	u64 stopped = record->start_ns | CLOCK_STOPPED, clock = *(volatile u64 *)&record->clock;
+
+	if (!task_has_cpu(task)) {
+		if (!(clock & CLOCK_STOPPED))
+			clock_start(task, record, false, record->start_ns);
+	} else if (clock == stopped) {
+		/* Before the clock goes: no switch-in was seen. */
+		*(volatile u64 *)&record->switch_ns = 0;
+		word_replace(&record->clock, stopped, 0);
+	} else if (!record->switch_ns && record->arrivals != task_arrivals(task)) {
+		/* It was switched out and in again, and its clock went on. */
+		loss_add(LOSS_SWITCH_UNSEEN);
+	}
+}
+
 /* Whether it is bpftruss itself, which is not counted, but tells how the clocks differ. */
 static __always_inline bool task_is_ours(const struct task_ref *ref)
 {

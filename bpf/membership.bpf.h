@@ -385,12 +385,8 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 	record_start(task, ref, task->on_cpu, flags, nr, abi);
 	ref_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;
-	/* Switched out before on_sched_switch could know it? */
-	if (record && !task->on_cpu && !(record->clock & CLOCK_STOPPED))
-		clock_start(task, record, false, record->start_ns);
-	/* Out and in again before that? Its clock went on. */
-	else if (record && !record->switch_ns && record->arrivals != task_arrivals(task))
-		loss_add(LOSS_SWITCH_UNSEEN);
+	if (record)
+		clock_recheck(task, record);
 	/* Gone before on_exit could know it? */
 	if (task->flags & PF_EXITING)
 		task_end(task, ref);

@@ -60,6 +60,17 @@ static __always_inline void comm_copy(struct comm_text *comm, struct task_struct
 
 #endif
 
+/*
+ * Whether a task has a CPU. A switch sets the task of the run queue before the tracepoint, but
+ * on_cpu some microseconds after it.
+ */
+static __always_inline bool task_has_cpu(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
+		return task->on_cpu;
+	return BPF_CORE_READ(task, se.cfs_rq, rq, curr) == task;
+}
+
 /* 0 where the kernel does not know it. */
 static __always_inline u64 task_run_delay(struct task_struct *task)
 {
