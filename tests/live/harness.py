@@ -125,6 +125,13 @@ def check_stacks(row):
         assert max(stack["max_ns"] or 0 for stack in stacks) == row["max_ns"], row
 
 
+def need_unshare(*options):
+    """Skips where no such namespace can be made, as in a chroot that is not a mount point."""
+    result = subprocess.run(["unshare", *options, "true"], check=False, stderr=subprocess.PIPE)
+    if result.returncode:
+        pytest.skip(result.stderr.decode().strip())
+
+
 class Lossy(AssertionError):
     """A report that says itself that it is not exact."""
 
