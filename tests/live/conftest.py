@@ -77,7 +77,8 @@ def pytest_pyfunc_call(pyfuncitem):
     nobody saw, and the report says so. Then the test is tried again.
     """
     own = set(getattr(getattr(pyfuncitem, "callspec", None), "params", ())) | {"live", "tmp_path"}
-    if set(pyfuncitem._fixtureinfo.argnames) - own or pyfuncitem.config.pluginmanager.hasplugin("kernels.repeats"):
+    others = set(pyfuncitem._fixtureinfo.argnames) - own
+    if others or pyfuncitem.config.pluginmanager.hasplugin("kernels.repeats"):
         return None
     losses = attempts(pyfuncitem, lambda losses: set(losses) == {"switch_unseen"})
     if losses:

@@ -62,6 +62,14 @@ def slurp(path):
         return file.read()
 
 
+TICK_NS = 10**9 // 100  # in which user space is told times
+
+
+def stolen_ns():
+    """What a hypervisor has taken of all CPUs so far."""
+    return int(slurp("/proc/stat").split()[8]) * TICK_NS
+
+
 def is_sanitized():
     """Whether it was built with SAN=1: then it takes far more memory, and keeps what is freed."""
     return b"__asan_init" in slurp(BPFTRUSS)
@@ -150,6 +158,7 @@ def attempts(test, allowed, most=4):
             last = lossy
             if not allowed(lossy.losses):
                 raise
+            test.warn(pytest.PytestWarning("tried again if it may: its report had %s" % lossy.losses))
             if "live" in arguments:
                 arguments["live"].close()
     return last

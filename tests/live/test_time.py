@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from harness import must_equal, slurp, until
+from harness import TICK_NS, must_equal, stolen_ns, until
 
 MS = 1_000_000
 NR_CPUS = os.cpu_count()
@@ -263,21 +263,13 @@ def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_kno
 # --- microstates ---------------------------------------------------------------------------------
 
 
-TICK_NS = 10**9 // 100
-
-
-def within(got, booked, stolen_ns=0):
+def within(got, booked, stolen=0):
     """
     Whether it is as the kernel has booked it, to 2% or a tick of its clock; but kernels leave out what a
     hypervisor took meanwhile.
     """
     margin = max(booked * 0.02, TICK_NS)
-    return -margin <= got - booked <= margin + stolen_ns
-
-
-def stolen_ns():
-    """What a hypervisor has taken of all CPUs so far."""
-    return int(slurp("/proc/stat").split()[8]) * TICK_NS
+    return -margin <= got - booked <= margin + stolen
 
 
 def booked(target):
