@@ -59,7 +59,7 @@ LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 	} else {
 		slot->errors++;
 		if (errnos_are_off())
-			loss_add_often(LOSS_ERRNO_OFF);
+			loss_add(LOSS_ERRNO_OFF);
 		else if (!slot_tally(slot, -result))
 			loss_add(LOSS_ERRNO_TABLE_FULL);
 	}

@@ -36,11 +36,20 @@ static __always_inline u32 pool_take_unused(struct pool *pool, u32 limit)
 #endif
 }
 
+/* Whether all indices below limit are in use: 0 is never handed out. */
+static __always_inline bool pool_is_empty(const struct pool *pool, u32 limit)
+{
+	return *(volatile const u32 *)&pool->used + 1 >= limit;
+}
+
 /* Returns an index below limit, or 0 when all are in use. */
 static __always_inline u32 pool_take(void *returned, struct pool *pool, u32 limit)
 {
 	u32 index;
 
+	/* Before anything that other CPUs would have to wait for. */
+	if (pool_is_empty(pool, limit))
+		return 0;
 	if (!bpf_map_pop_elem(returned, &index)) {
 		__sync_fetch_and_add(&pool->used, 1);
 		return index;

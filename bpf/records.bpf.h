@@ -19,7 +19,7 @@
 #include "tasks.bpf.h"
 
 /* More CPUs than this share hints. */
-#define CPU_HINTS 128
+#define CPU_HINTS 1024
 
 const volatile __u32 max_tasks = DEFAULT_MAX_TASKS;
 

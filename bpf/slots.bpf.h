@@ -17,6 +17,9 @@
 const volatile __u32 max_slots = DEFAULT_MAX_SLOTS;
 const volatile __u32 max_tallies = DEFAULT_MAX_TALLIES;
 
+/* Sets of overflow rows, minus one. */
+const volatile __u32 overflow_set_mask = 0;
+
 /* Rows of the calls marked here are split by the value of the first argument. */
 const volatile bool by_arg0 = false;
 
@@ -76,7 +79,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI);
+	__uint(max_entries, OVERFLOW_ROWS);
 	__type(key, u32);
 	__type(value, struct overflow_row);
 } overflow SEC(".maps");
@@ -292,11 +295,12 @@ static __always_inline enum loss call_slot_loss(const struct call *call)
 									: LOSS_FOREIGN_TABLE_FULL;
 }
 
-/* The overflow row of a call: shared by all tasks, hence atomic. */
+/* The overflow row of a call: of all tasks on this CPU and some others. */
 static __always_inline struct overflow_row *overflow_row_find(u16 abi, s32 nr)
 {
 	u32 column = (u32)nr < CALLS_INDEXED ? (u32)nr : CALLS_INDEXED;
-	u32 key = abi * OVERFLOW_ROWS_PER_ABI + column;
+	u32 set = bpf_get_smp_processor_id() & overflow_set_mask;
+	u32 key = set * OVERFLOW_ROWS + abi * OVERFLOW_ROWS_PER_ABI + column;
 
 	return bpf_map_lookup_elem(&overflow, &key);
 }

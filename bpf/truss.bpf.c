@@ -51,6 +51,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		record = task_join(task, &index, &ref);
 	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;
+	if (!record && ref) {
+		index = overflow_leave(task, ref);
+		record = index ? record_find(index) : NULL;
+	}
 	if (record) {
 		begin_ns = cost_begin(record->mark_cpu_ns);
 		call_begin(task, record, index, regs, nr);

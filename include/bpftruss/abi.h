@@ -201,11 +201,15 @@ struct call_slot {
 	__u32 buckets[HIST_BUCKETS]; /* a wrap adds a tally */
 };
 
-/* A rare number of one slot: of an errno, or of times that a bucket passed 2^32. */
+/*
+ * A rare number of one slot: of an errno, or of times that a bucket passed 2^32. A cache line of its
+ * own: the next one in the array belongs to another thread.
+ */
 struct tally {
 	__u32 what; /* errno, or TALLY_WRAP + bucket */
 	__u32 next; /* 0 = end */
 	__u64 count;
+	__u64 pad[6];
 };
 
 #define TALLY_WRAP       0x10000
@@ -214,7 +218,7 @@ struct tally {
 #define TALLY_NO_STACK   0x20002 /* calls whose stack found no room */
 #define TALLIES_PER_SLOT 64
 
-/* Calls of one (abi, nr) that found no room in the tables; shared by all tasks, atomic. */
+/* Calls of one (abi, nr) that found no room in the tables; shared by the tasks of some CPUs, atomic. */
 struct overflow_row {
 	__u64 calls;
 	__u64 errors;
@@ -223,6 +227,10 @@ struct overflow_row {
 
 /* One row a known number, and a last one for all numbers beyond, in each ABI. */
 #define OVERFLOW_ROWS_PER_ABI (CALLS_INDEXED + 1)
+#define OVERFLOW_ROWS         (NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI)
+
+/* There are so many sets of overflow rows at most, and as many as CPUs if that is less; a power of 2. */
+#define MAX_OVERFLOW_SETS 64
 
 /* Key of the hash that finds slots of other ABIs, unknown numbers, and first arguments. */
 struct foreign_key {
@@ -316,7 +324,7 @@ struct selector {
 _Static_assert(__builtin_offsetof(struct task_record, slot_of) == 320, "five cache lines");
 _Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
 _Static_assert(sizeof(struct call_slot) == 704, "eleven cache lines");
-_Static_assert(sizeof(struct tally) == 16, "");
+_Static_assert(sizeof(struct tally) == 64, "a cache line");
 #endif
 
 #endif

@@ -36,7 +36,7 @@ static size_t map_bytes(const struct bpf_map *map)
 	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
 }
 
-#define NR_MAPPINGS 5
+#define NR_MAPPINGS 4
 
 static void collector_list_mappings(struct collector *c, struct mapping list[NR_MAPPINGS])
 {
@@ -45,8 +45,7 @@ static void collector_list_mappings(struct collector *c, struct mapping list[NR_
 	list[0] = (struct mapping){ c->skel->maps.records, (void **)&a->records };
 	list[1] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
 	list[2] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
-	list[3] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
-	list[4] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
+	list[3] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
 }
 
 static int collector_map_arrays(struct collector *c)
@@ -79,6 +78,18 @@ static void collector_unmap_arrays(struct collector *c)
 	slot_array_free(c->arrays.slots);
 }
 
+/* Tasks without a record on other CPUs are not to write the same cache lines. */
+static int collector_size_overflow(struct truss_bpf *skel)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	uint32_t sets = 1;
+
+	while (sets < MAX_OVERFLOW_SETS && nr_cpus > 0 && sets < (uint32_t)nr_cpus)
+		sets *= 2;
+	skel->rodata->overflow_set_mask = sets - 1;
+	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
+}
+
 /* Index 0 of every table means "none", hence one more than what the user asked for. */
 static int collector_size_tables(struct collector *c, const struct collector_options *options)
 {
@@ -106,6 +117,7 @@ static int collector_size_tables(struct collector *c, const struct collector_opt
 		err |= bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
 	if (!options->nr_selectors)
 		err |= bpf_map__set_max_entries(skel->maps.selectors, 1);
+	err |= collector_size_overflow(skel);
 	return err;
 }
 

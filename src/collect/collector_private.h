@@ -21,7 +21,6 @@ struct kernel_arrays {
 	struct slot_array *slots;
 	struct tally *tallies;
 	struct overflow_row *overflow;
-	__u64 *losses;
 	struct stack_entry *stacks; /* NULL without --stacks */
 };
 

@@ -429,22 +429,68 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 	return err ?: record_read_slots(c, &copy, NULL, reading);
 }
 
+/* Adds up what the programs have lost on each CPU. 0 or -errno. */
+static int kernel_losses_read(const struct collector *c, struct losses *losses)
+{
+	int nr_cpus = libbpf_num_possible_cpus(), err = 0;
+	uint64_t *counts __cleanup(freep) = NULL;
+
+	if (nr_cpus < 0)
+		return nr_cpus;
+	counts = calloc((size_t)nr_cpus, sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	for (uint32_t loss = 0; loss < NR_LOSS && !err; loss++) {
+		err = bpf_map__lookup_elem(c->skel->maps.losses, &loss, sizeof(loss), counts,
+					   (size_t)nr_cpus * sizeof(*counts), 0);
+		for (int cpu = 0; cpu < nr_cpus && !err; cpu++)
+			losses->count[loss] += counts[cpu];
+	}
+	return err;
+}
+
+/* Adds up the overflow rows of one call. */
+static struct overflow_row overflow_sum(const struct collector *c, uint32_t index)
+{
+	struct overflow_row sum = { 0 };
+
+	for (uint32_t set = 0; set <= c->skel->rodata->overflow_set_mask; set++) {
+		const struct overflow_row *row = &c->arrays.overflow[set * OVERFLOW_ROWS + index];
+
+		sum.calls += row->calls;
+		sum.errors += row->errors;
+		sum.interrupted += row->interrupted;
+	}
+	return sum;
+}
+
+/* Whether any call was ever counted there. */
+static bool overflow_is_used(const struct collector *c)
+{
+	struct losses losses = { 0 };
+
+	return kernel_losses_read(c, &losses) || losses.count[LOSS_TASK_TABLE_FULL] ||
+	       losses.count[LOSS_SLOT_TABLE_FULL] || losses.count[LOSS_FOREIGN_TABLE_FULL];
+}
+
 int overflow_read(const struct collector *c, struct builder *builder)
 {
-	for (uint32_t i = 0; i < NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI; i++) {
-		const struct overflow_row *from = &c->arrays.overflow[i];
+	if (!overflow_is_used(c))
+		return 0;
+	for (uint32_t i = 0; i < OVERFLOW_ROWS; i++) {
+		struct overflow_row from = overflow_sum(c, i);
 		struct row row;
 
-		if (!from->calls)
+		if (!from.calls)
 			continue;
 		row_init(&row);
 		row.abi = i / OVERFLOW_ROWS_PER_ABI;
 		row.nr = i % OVERFLOW_ROWS_PER_ABI;
 		if (row.nr == CALLS_INDEXED)
 			row.nr = ROW_NR_OTHER;
-		row.calls = row.untimed = from->calls;
-		row.errors = from->errors;
-		row.interrupted = from->interrupted;
+		row.calls = row.untimed = from.calls;
+		row.errors = from.errors;
+		row.interrupted = from.interrupted;
 		if (builder_add_row(builder, &row))
 			return -ENOMEM;
 	}
@@ -485,36 +531,11 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	return 0;
 }
 
-/* One that is counted on each CPU. 0 or -errno. */
-static int frequent_loss_read(const struct collector *c, enum loss loss, uint64_t *ret)
-{
-	int nr_cpus = libbpf_num_possible_cpus();
-	uint64_t *counts __cleanup(freep) = NULL, sum = 0;
-	uint32_t key = loss;
-	int err;
-
-	if (nr_cpus < 0)
-		return nr_cpus;
-	counts = calloc((size_t)nr_cpus, sizeof(*counts));
-	if (!counts)
-		return -ENOMEM;
-	err = bpf_map__lookup_elem(c->skel->maps.frequent_losses, &key, sizeof(key), counts,
-				   (size_t)nr_cpus * sizeof(*counts), 0);
-	for (int i = 0; i < nr_cpus; i++)
-		sum += counts[i];
-	*ret = sum;
-	return err;
-}
-
 static int snapshot_read_losses(const struct collector *c, struct losses *losses)
 {
 	struct losses misses = { 0 };
-	uint64_t errnos_off = 0;
-	int err = frequent_loss_read(c, LOSS_ERRNO_OFF, &errnos_off);
+	int err = kernel_losses_read(c, losses);
 
-	for (int i = 0; i < NR_LOSS; i++)
-		losses->count[i] += c->arrays.losses[i];
-	losses->count[LOSS_ERRNO_OFF] += errnos_off;
 	losses->count[LOSS_TASK_UNTRACKED] += c->left_out;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
