@@ -22,10 +22,6 @@ SEC(".data.pools") = { { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 } };
 /* One that was never used, or 0. */
 static __always_inline u32 pool_take_unused(struct pool *pool, u32 limit)
 {
-#ifdef OLD_KERNEL
-	/* User space has handed back all of them at the start: no atomic step gives a number away. */
-	return 0;
-#else
 	u32 index;
 
 	/* Checked first, so that failing for years cannot wrap the mark. */
@@ -33,7 +29,6 @@ static __always_inline u32 pool_take_unused(struct pool *pool, u32 limit)
 		return 0;
 	index = __sync_fetch_and_add(&pool->mark, 1);
 	return index < limit ? index : 0;
-#endif
 }
 
 /* Whether all indices below limit are in use: 0 is never handed out. */

@@ -256,7 +256,7 @@ struct task_ref {
 	__u16 state;      /* enum record_flag of a task without a record */
 	__u32 layout;     /* of a leader: which text is mapped where; 0: not known */
 	__u32 exec_pages; /* as of that layout */
-	__u32 born;       /* of its start, the low bits; 0 where task storage is used */
+	__u32 pad;
 	__u64 in_ns;      /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
 };
 

@@ -169,7 +169,7 @@ static int collector_ignore_self(struct collector *c)
 
 	if (pidfd < 0)
 		return -errno;
-	return object_mark(c, getpid(), pidfd, &ref);
+	return object_mark(c, pidfd, &ref);
 }
 
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,
@@ -243,12 +243,6 @@ static int collector_mark_calls(struct collector *c, const struct collector_opti
 
 static int load_failed(int err, struct diag *d)
 {
-	if (err == -EPERM && features_limit_memory())
-		return diag_set(
-			d, DIAG_UNSUPPORTED, EPERM,
-			"the kernel refuses the BPF programs: Operation not permitted; it charges "
-			"tables to the limit of locked memory: try 'ulimit -l unlimited' or, for a "
-			"service, LimitMEMLOCK=infinity; -v shows the kernel's words");
 	if (err == -ENOMEM)
 		return diag_set(d, DIAG_FAILED, ENOMEM,
 				"no memory for the kernel's tables: lower --max-rows, --max-tasks, "
@@ -280,8 +274,6 @@ static int collector_load(struct collector *c, const struct collector_options *o
 				strerror(-err));
 	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
-	if (!err)
-		err = object_fill_pools(c);
 	if (!err)
 		err = collector_mark_calls(c, options);
 	if (!err)
@@ -367,8 +359,7 @@ void collector_free(struct collector *c)
 
 /*
  * One pass, and how many threads it had no room for. Returns 1 if there is to be another: it adopted
- * some, or the kernel had no task storage for some just then. A hash that is full will not be less
- * so. 0 or -errno otherwise.
+ * some, or the kernel had no task storage for some just then. 0 or -errno otherwise.
  */
 static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 {
@@ -382,7 +373,7 @@ static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 	if (err)
 		return err;
 	return __atomic_load_n(&data->membership.adopted, __ATOMIC_ACQUIRE) != before ||
-	       (*ret_left_out && !c->old_kernel);
+	       *ret_left_out;
 }
 
 /* What no later pass will find room for is a loss. */

@@ -41,7 +41,6 @@ struct collector {
 	size_t nr_ended_records;
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
-	bool old_kernel; /* without task storage: see object.c */
 	bool has_runq;
 	bool by_thread;
 	uint32_t keep_exited;
@@ -70,17 +69,14 @@ struct reading {
 	uint64_t threads_unknown;
 };
 
-/* Opens the object that this kernel takes. 0 or -errno. */
+/* Opens the BPF object, for what this kernel has. 0 or -errno. */
 int object_open(struct collector *collector);
 
-/* Once it is loaded: makes all that its arrays have available to the programs. 0 or -errno. */
-int object_fill_pools(struct collector *collector);
-
 /*
- * Notes ref's flags on the first thread of a process, named by pidfd; pid is the same in our pid
- * namespace. 0, -ESRCH when it has ended (or the kernel does not show it), or another -errno.
+ * Notes ref's flags on the first thread of the process that pidfd is of. 0, -ESRCH when it has ended
+ * (or the kernel does not show it), or another -errno.
  */
-int object_mark(struct collector *collector, pid_t pid, int pidfd, const struct task_ref *ref);
+int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref);
 
 /* Runs an iterator over all tasks of the system, dropping what it prints. 0 or -errno. */
 int object_pass(const struct bpf_link *link);

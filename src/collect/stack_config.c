@@ -36,7 +36,7 @@ int collector_configure_stacks(struct collector *c, const struct collector_optio
 {
 	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
 	struct truss_bpf *skel = c->skel;
-	bool tables = options->stacks && !c->old_kernel && !options->frame_pointers &&
+	bool tables = options->stacks && !options->frame_pointers &&
 		      features_have_unwinding();
 	int err = 0;
 
