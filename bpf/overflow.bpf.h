@@ -14,7 +14,7 @@
  */
 static __noinline u32 overflow_leave(struct task_struct *task, struct task_ref *ref)
 {
-	if (ref->state || pool_is_empty(&pools.records, max_tasks))
+	if (ref->state || pool_is_empty(&pools.records))
 		return 0;
 	record_start(task, ref, true, 0, -1, NATIVE_ABI);
 	return ref->record;

@@ -21,8 +21,6 @@
 /* More CPUs than this share hints. */
 #define CPU_HINTS 1024
 
-const volatile __u32 max_tasks = DEFAULT_MAX_TASKS;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -196,7 +194,7 @@ static __always_inline void usage_copy(struct task_usage *usage, struct task_str
 static __always_inline void record_start(struct task_struct *task, struct task_ref *ref,
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
 {
-	u32 index = pool_take(&returned_records, &pools.records, max_tasks);
+	u32 index = pool_take(&returned_records, &pools.records);
 	struct task_struct *leader = task->group_leader;
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;

@@ -14,9 +14,6 @@
 #include "pool.bpf.h"
 #include "records.bpf.h"
 
-const volatile __u32 max_slots = DEFAULT_MAX_SLOTS;
-const volatile __u32 max_tallies = DEFAULT_MAX_TALLIES;
-
 /* Sets of overflow rows, minus one. */
 const volatile __u32 overflow_set_mask = 0;
 
@@ -84,6 +81,16 @@ struct {
 	__type(value, struct overflow_row);
 } overflow SEC(".maps");
 
+static __always_inline struct call_slot *slot_at(u32 index)
+{
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+static __always_inline struct tally *tally_at(u32 index)
+{
+	return bpf_map_lookup_elem(&tallies, &index);
+}
+
 /* A call as the programs pass it around: whose, which. */
 struct call {
 	struct task_record *record;
@@ -133,7 +140,7 @@ static __always_inline bool call_is_stacked(u16 abi, s32 nr)
 static __always_inline struct call_slot *slot_start(struct task_record *record, u32 index, u16 abi,
 						    s32 nr)
 {
-	struct call_slot *slot = bpf_map_lookup_elem(&slots, &index);
+	struct call_slot *slot = slot_at(index);
 
 	if (!slot)
 		return NULL;
@@ -148,8 +155,8 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 /* Puts a new tally on a slot's list; false when there is no room for it. */
 static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
 {
-	u32 index = pool_take(&returned_tallies, &pools.tallies, max_tallies);
-	struct tally *tally = index ? bpf_map_lookup_elem(&tallies, &index) : NULL;
+	u32 index = pool_take(&returned_tallies, &pools.tallies);
+	struct tally *tally = index ? tally_at(index) : NULL;
 
 	if (!tally)
 		return false;
@@ -170,7 +177,7 @@ static __always_inline struct tally *slot_tally_search(struct call_slot *slot, u
 
 	*ret_end = false;
 	for (i = 0; i < TALLIES_PER_SLOT && index; i++) {
-		tally = bpf_map_lookup_elem(&tallies, &index);
+		tally = tally_at(index);
 		if (!tally)
 			return NULL;
 		if (tally->what == what)
@@ -228,14 +235,14 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 	if (found) {
 		index = *found;
 		call->slot = index;
-		return bpf_map_lookup_elem(&slots, &index);
+		return slot_at(index);
 	}
 	if (unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK)
 		return NULL;
 	if (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK)
 		return NULL;
-	index = pool_take(&returned_slots, &pools.slots, max_slots);
-	slot = index ? bpf_map_lookup_elem(&slots, &index) : NULL;
+	index = pool_take(&returned_slots, &pools.slots);
+	slot = index ? slot_at(index) : NULL;
 	if (!slot)
 		return NULL;
 	/* Whoever frees the slot finds its key by this tally. */
@@ -253,7 +260,7 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 
 static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
 {
-	u32 index = pool_take(&returned_slots, &pools.slots, max_slots);
+	u32 index = pool_take(&returned_slots, &pools.slots);
 
 	if (!index || nr >= CALLS_INDEXED)
 		return NULL;
@@ -278,7 +285,7 @@ static __always_inline struct call_slot *slot_find(struct call *call)
 	index = call->record->slot_of[nr];
 	if (index) {
 		call->slot = index;
-		return bpf_map_lookup_elem(&slots, &index);
+		return slot_at(index);
 	}
 	/* These have no direct index, so that each of them comes here. */
 	if (call_sets_user(NATIVE_ABI, call->nr))

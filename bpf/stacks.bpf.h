@@ -18,7 +18,6 @@
 #include "unwind.bpf.h"
 
 const volatile bool kernel_stacks = false;
-const volatile __u32 max_stacks = 1;
 
 #define E2BIG 7
 
@@ -234,7 +233,7 @@ static __noinline u64 kernel_stack_take(void *ctx)
 static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 							const struct stack_key *key)
 {
-	u32 index = pool_take(&returned_stacks, &pools.stacks, max_stacks);
+	u32 index = pool_take(&returned_stacks, &pools.stacks);
 	struct stack_entry *entry = index ? bpf_map_lookup_elem(&stack_entries, &index) : NULL;
 	struct tally *head;
 	bool end;

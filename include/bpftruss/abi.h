@@ -243,8 +243,9 @@ struct foreign_key {
 
 /* The indices of one table. */
 struct pool {
-	__u32 mark; /* where never used ones start */
-	__u32 used; /* handed out and not taken back */
+	__u32 mark;  /* where never used ones start */
+	__u32 used;  /* handed out and not taken back */
+	__u32 limit; /* how many there are; set by user space before the programs run */
 };
 
 /* Task storage: what the programs know about a task before they look at its record. */
@@ -257,7 +258,7 @@ struct task_ref {
 	__u32 layout;     /* of a leader: which text is mapped where; 0: not known */
 	__u32 exec_pages; /* as of that layout */
 	__u32 pad;
-	__u64 in_ns;      /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
+	__u64 in_ns; /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
 };
 
 enum task_flag {

@@ -10,7 +10,6 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -20,106 +19,6 @@
 #include "collect/features.h"
 #include "collect/selectors.h"
 #include "elf/debuginfod.h"
-
-/* An array and where the collector keeps its mapping. */
-struct mapping {
-	const struct bpf_map *map;
-	void **where;
-};
-
-static size_t map_bytes(const struct bpf_map *map)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	/* The kernel rounds each element up to 8 bytes. */
-	size_t element = (bpf_map__value_size(map) + 7u) & ~(size_t)7u;
-
-	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
-}
-
-#define NR_MAPPINGS 4
-
-static void collector_list_mappings(struct collector *c, struct mapping list[NR_MAPPINGS])
-{
-	struct kernel_arrays *a = &c->arrays;
-
-	list[0] = (struct mapping){ c->skel->maps.records, (void **)&a->records };
-	list[1] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
-	list[2] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
-	list[3] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
-}
-
-static int collector_map_arrays(struct collector *c)
-{
-	struct mapping list[NR_MAPPINGS];
-	void *memory;
-
-	collector_list_mappings(c, list);
-	for (int i = 0; i < NR_MAPPINGS; i++) {
-		if (!bpf_map__autocreate(list[i].map))
-			continue;
-		memory = mmap(NULL, map_bytes(list[i].map), PROT_READ | PROT_WRITE, MAP_SHARED,
-			      bpf_map__fd(list[i].map), 0);
-		if (memory == MAP_FAILED)
-			return -errno;
-		*list[i].where = memory;
-	}
-	return slot_array_new(c->skel->maps.slots, &c->arrays.slots);
-}
-
-static void collector_unmap_arrays(struct collector *c)
-{
-	struct mapping list[NR_MAPPINGS];
-
-	collector_list_mappings(c, list);
-	for (int i = 0; i < NR_MAPPINGS; i++) {
-		if (*list[i].where)
-			munmap(*list[i].where, map_bytes(list[i].map));
-	}
-	slot_array_free(c->arrays.slots);
-}
-
-/* Tasks without a record on other CPUs are not to write the same cache lines. */
-static int collector_size_overflow(struct truss_bpf *skel)
-{
-	int nr_cpus = libbpf_num_possible_cpus();
-	uint32_t sets = 1;
-
-	while (sets < MAX_OVERFLOW_SETS && nr_cpus > 0 && sets < (uint32_t)nr_cpus)
-		sets *= 2;
-	skel->rodata->overflow_set_mask = sets - 1;
-	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
-}
-
-/* Index 0 of every table means "none", hence one more than what the user asked for. */
-static int collector_size_tables(struct collector *c, const struct collector_options *options)
-{
-	uint32_t tasks = (options->max_tasks ?: DEFAULT_MAX_TASKS) + 1;
-	uint32_t rows = (options->max_rows ?: DEFAULT_MAX_SLOTS) + 1;
-	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
-	uint32_t errnos = (options->max_errnos ?: DEFAULT_MAX_TALLIES) + 1 +
-			  (options->by_arg0 ? rows : 0) + (options->stacks ? 2 * rows : 0);
-	struct truss_bpf *skel = c->skel;
-	int err = 0;
-
-	skel->rodata->max_tasks = tasks;
-	skel->rodata->max_slots = rows;
-	skel->rodata->max_tallies = errnos;
-	err |= bpf_map__set_max_entries(skel->maps.records, tasks);
-	err |= bpf_map__set_max_entries(skel->maps.returned_records, tasks);
-	err |= bpf_map__set_max_entries(skel->maps.slots, rows);
-	err |= bpf_map__set_max_entries(skel->maps.returned_slots, rows);
-	err |= bpf_map__set_max_entries(skel->maps.tallies, errnos);
-	err |= bpf_map__set_max_entries(skel->maps.returned_tallies, errnos);
-	/* Each row of its own argument is found through the hash. */
-	err |= bpf_map__set_max_entries(skel->maps.foreign_slots,
-					options->by_arg0 ? rows : rows / ROWS_PER_FOREIGN + 1);
-	if (!options->by_arg0)
-		err |= bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
-	if (!options->nr_selectors)
-		err |= bpf_map__set_max_entries(skel->maps.selectors, 1);
-	err |= collector_size_overflow(skel);
-	return err;
-}
 
 /* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
@@ -200,8 +99,12 @@ static void collector_configure(struct collector *c, const struct collector_opti
 {
 	struct truss_bpf *skel = c->skel;
 
-	collector_size_tables(c, options);
+	tables_size(&c->tables, skel, options);
 	collector_set_pidns(c);
+	if (!options->by_arg0)
+		bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
+	if (!options->nr_selectors)
+		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
 	skel->rodata->by_arg0 = options->by_arg0;
 	for (size_t i = 0; i < options->nr_selectors; i++) {
@@ -283,7 +186,7 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	err = collector_set_selectors(c, options, d);
 	if (err)
 		return err;
-	err = collector_map_arrays(c);
+	err = tables_map(&c->tables, c->skel);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
 				strerror(-err));
@@ -329,6 +232,12 @@ int collector_open(const struct collector_options *options, struct collector **r
 	err = collector_load(c, options, d);
 	if (err)
 		return err;
+	if (options->verbose)
+		fprintf(stderr,
+			"bpftruss: tables for %u threads take %.1f MiB in the kernel, of at most "
+			"%.1f MiB\n",
+			c->tables.threads, (double)c->tables.bytes / 0x1p20,
+			(double)c->tables.max_bytes / 0x1p20);
 	c->has_runq = features_have_runq();
 	c->by_thread = options->by_thread;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
@@ -342,7 +251,7 @@ void collector_free(struct collector *c)
 		return;
 	ring_buffer__free(c->events);
 	if (c->skel)
-		collector_unmap_arrays(c);
+		tables_unmap(&c->tables, c->skel);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
 	free(c->base);

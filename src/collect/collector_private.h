@@ -11,18 +11,9 @@
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
-#include "collect/slot_array.h"
+#include "collect/tables.h"
 #include "collect/user_names.h"
 #include "model/builder.h"
-
-/* The arrays of the BPF side, mapped. Written by user space only after their task has ended. */
-struct kernel_arrays {
-	struct task_record *records;
-	struct slot_array *slots;
-	struct tally *tallies;
-	struct overflow_row *overflow;
-	struct stack_entry *stacks; /* NULL without --stacks */
-};
 
 /* With more at a time, all records are looked at. */
 #define MAX_ENDED_RECORDS 256
@@ -30,7 +21,7 @@ struct kernel_arrays {
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
-	struct kernel_arrays arrays;
+	struct tables tables;       /* written by user space only after their task has ended */
 	struct call_stacks *stacks; /* NULL without --stacks */
 	struct builder *ended;      /* totals of tasks whose records were given back */
 
@@ -128,9 +119,33 @@ void misses_read(const struct collector *collector, struct losses *losses);
 static inline uint32_t records_used(const struct collector *collector)
 {
 	uint32_t used = collector->skel->data_pools->pools.records.mark;
-	uint32_t limit = collector->skel->rodata->max_tasks;
+	uint32_t limit = collector->skel->data_pools->pools.records.limit;
 
 	return used < limit ? used : limit;
+}
+
+/* An element of a table by its index; NULL: there is none, or no memory to map it. */
+static inline struct task_record *record_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_TASKS], index);
+}
+
+/* RECORD_FREE when there is no memory to map it. */
+static inline uint32_t record_state(const struct collector *collector, uint32_t index)
+{
+	const struct task_record *record = record_at(collector, index);
+
+	return record ? __atomic_load_n(&record->state, __ATOMIC_ACQUIRE) : RECORD_FREE;
+}
+
+static inline struct call_slot *slot_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_SLOTS], index);
+}
+
+static inline struct tally *tally_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_TALLIES], index);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns the checks of kernel and privileges. A check fills in one struct feature and nothing else. */
 #include "collect/features.h"
+#include "collect/tables.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -281,6 +282,18 @@ static void check_misses(struct feature *f)
 	feature_remedy(f, "kernels that do not count skipped programs (before 5.12) skip none");
 }
 
+static void check_tables(struct feature *f)
+{
+	const struct target_selector all = { .kind = SELECT_ALL };
+	const struct collector_options options = { .selectors = &all, .nr_selectors = 1 };
+	struct tables tables = { 0 };
+
+	tables_plan(&tables, &options);
+	feature_set(f, FEATURE_OK, "for the %u threads of this host %.0f MiB, of at most %.0f MiB",
+		    tables.threads, (double)tables.bytes / 0x1p20,
+		    (double)tables.max_bytes / 0x1p20);
+}
+
 /* Required ones first; a required one that fails makes those after it meaningless. */
 static const struct check {
 	const char *name;
@@ -298,6 +311,7 @@ static const struct check {
 	{ "cheap filter", check_cheap_filter, true },
 	{ "call stacks", check_unwinding, true },
 	{ "skipped programs", check_misses, true },
+	{ "tables", check_tables, true },
 };
 
 _Static_assert(ARRAY_SIZE(checks) <= MAX_FEATURES, "MAX_FEATURES is too small");

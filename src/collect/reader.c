@@ -43,10 +43,10 @@ static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
 
 static int row_read_stacks(const struct collector *c, uint32_t index, struct row *row)
 {
-	uint32_t limit = c->skel->rodata->max_stacks;
+	uint32_t limit = c->skel->data_pools->pools.stacks.limit;
 
 	for (uint32_t i = 0; index && index < limit && i < limit; i++) {
-		const struct stack_entry *entry = &c->arrays.stacks[index];
+		const struct stack_entry *entry = &c->tables.stacks[index];
 		struct stack_count count = {
 			.id = entry->id,
 			.calls = entry->calls,
@@ -90,9 +90,11 @@ static int row_read_tallies(const struct collector *c, const struct call_slot *s
 	uint32_t index = slot->first_tally;
 
 	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
-		if (row_read_tally(c, &c->arrays.tallies[index], row))
+		const struct tally *tally = tally_at(c, index);
+
+		if (!tally || row_read_tally(c, tally, row))
 			return -ENOMEM;
-		index = c->arrays.tallies[index].next;
+		index = tally->next;
 	}
 	return 0;
 }
@@ -160,7 +162,7 @@ static void row_fill_other_stacks(struct row *row)
 static int slot_read_once(const struct collector *c, const struct task_record *record,
 			  uint32_t index, struct call_slot *copy, struct row *row)
 {
-	const struct call_slot *slot = slot_array_at(c->arrays.slots, index);
+	const struct call_slot *slot = slot_at(c, index);
 	int err;
 
 	row_identify(row, c, record);
@@ -360,8 +362,9 @@ static int record_read_slots(const struct collector *c, const struct task_record
 	uint32_t index = record->first_slot;
 	int err = 0;
 
-	for (uint32_t i = 0; index && !err && i < c->skel->rodata->max_slots; i++) {
-		const struct call_slot *slot = slot_array_at(c->arrays.slots, index);
+	for (uint32_t i = 0; index && !err && i < map_array_size(c->tables.arrays[TABLE_SLOTS]);
+	     i++) {
+		const struct call_slot *slot = slot_at(c, index);
 		struct row row;
 
 		if (!slot)
@@ -395,10 +398,10 @@ static bool record_is_in_same_call(const struct task_record *record, const struc
 static int record_read_open(const struct collector *c, uint32_t index, struct task_record *copy,
 			    struct reading *reading)
 {
-	const struct task_record *record = &c->arrays.records[index];
+	const struct task_record *record = record_at(c, index);
 	struct open_rows rows __cleanup(open_rows_done) = { .count = 0 };
 	bool flies = false;
-	int err = 0;
+	int err = record ? 0 : -ENOMEM;
 
 	for (int i = 0; i < OPEN_TRIES && !flies && !err; i++) {
 		open_rows_done(&rows);
@@ -455,7 +458,7 @@ static struct overflow_row overflow_sum(const struct collector *c, uint32_t inde
 	struct overflow_row sum = { 0 };
 
 	for (uint32_t set = 0; set <= c->skel->rodata->overflow_set_mask; set++) {
-		const struct overflow_row *row = &c->arrays.overflow[set * OVERFLOW_ROWS + index];
+		const struct overflow_row *row = &c->tables.overflow[set * OVERFLOW_ROWS + index];
 
 		sum.calls += row->calls;
 		sum.errors += row->errors;
@@ -557,7 +560,7 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 		err = builder_merge(builder, c->ended);
 	reading.builder = builder;
 	for (uint32_t i = 1; i < used && !err; i++) {
-		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_FREE)
+		if (record_state(c, i) != RECORD_FREE)
 			err = record_read(c, i, &reading);
 	}
 	if (!err)

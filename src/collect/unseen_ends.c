@@ -55,7 +55,8 @@ void unseen_ends_look(struct collector *c)
 	for (uint32_t i = 0; i < LOOK_RECORDS && i + 1 < used; i++) {
 		if (++c->looked_at >= used)
 			c->looked_at = 1;
-		record_look(c, &c->arrays.records[c->looked_at]);
+		if (record_state(c, c->looked_at) == RECORD_LIVE)
+			record_look(c, record_at(c, c->looked_at));
 	}
 }
 

@@ -14,10 +14,11 @@ struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
 	const struct budget *budget;
-	struct ipc_server *local; /* of the unix socket */
-	char targets[256];        /* who is counted, in words */
-	uint64_t scrapes;         /* of /metrics */
-	uint64_t scrape_ns;       /* what the last one took */
+	struct ipc_server *local;       /* of the unix socket */
+	char targets[256];              /* who is counted, in words */
+	uint64_t scrapes;               /* of /metrics */
+	uint64_t scrape_ns;             /* what the last one took */
+	bool warned[STATUS_MAX_TABLES]; /* that a table is nearly full */
 };
 
 /* The ipc_handler; closure is a struct service. */
@@ -25,5 +26,8 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 
 /* What `bpftruss status` shows; also the source of metrics about the daemon itself. */
 void service_status(const struct service *service, struct daemon_status *ret);
+
+/* Warns of tables in the kernel that are nearly full. */
+void service_watch_tables(struct service *service);
 
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How large the tables in the kernel are, and where they are mapped. They are made for the threads that
+ * there are, with room for more, as far as that takes a small share of the memory.
+ */
+#ifndef BPFTRUSS_TABLES_H
+#define BPFTRUSS_TABLES_H
+
+#include <stdint.h>
+
+#include "collect/collector.h"
+#include "collect/map_array.h"
+
+struct truss_bpf;
+struct overflow_row;
+struct stack_entry;
+
+/* The most of its memory that a host spends on the tables, unless it was told how large they are to be. */
+#define TABLES_PERCENT 2
+
+/* The tables that are sized so. */
+enum table {
+	TABLE_TASKS,
+	TABLE_SLOTS,
+	TABLE_TALLIES,
+	NR_TABLE,
+};
+
+struct tables {
+	struct map_array *arrays[NR_TABLE];
+	struct overflow_row *overflow;
+	struct stack_entry *stacks; /* NULL without --stacks */
+	bool fixed[NR_TABLE];       /* as large as the user said */
+	uint32_t threads;           /* that there were to count */
+	uint64_t bytes, max_bytes;  /* of these tables, and what they may take */
+};
+
+/* Fills in how many threads there are, and what their tables would take. */
+void tables_plan(struct tables *tables, const struct collector_options *options);
+
+/* Sizes the maps of an object that is not loaded yet. 0 or -errno. */
+int tables_size(struct tables *tables, struct truss_bpf *skel,
+		const struct collector_options *options);
+
+/* Maps them once they are loaded. 0 or -errno; tables_unmap() is due in both cases. */
+int tables_map(struct tables *tables, struct truss_bpf *skel);
+
+void tables_unmap(struct tables *tables, struct truss_bpf *skel);
+
+#endif
