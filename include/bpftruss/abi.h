@@ -28,7 +28,7 @@ enum syscall_abi {
 /* The bit that marks an x32 call in the number the kernel hands to the tracepoints. */
 #define X32_CALL_BIT 0x40000000
 
-/* Default table sizes; together less than 32 MiB of kernel memory (tests/live pins that). */
+/* The least that tables have room for; together less than 33 MiB (tests/live pins that). */
 #define DEFAULT_MAX_TASKS   1536
 #define DEFAULT_MAX_SLOTS   40000
 #define DEFAULT_MAX_TALLIES 12288

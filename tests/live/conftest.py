@@ -70,13 +70,17 @@ def cgroup():
     cgroups.close()
 
 
+# Fixtures that a test may use more than once.
+FIT_FOR_MORE = {"live", "tmp_path", "hogs", "monkeypatch"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     """
     Some kernels run no program while some task is current: what comes after it on its CPU is a switch that
     nobody saw, and the report says so. Then the test is tried again.
     """
-    own = set(getattr(getattr(pyfuncitem, "callspec", None), "params", ())) | {"live", "tmp_path"}
+    own = set(getattr(getattr(pyfuncitem, "callspec", None), "params", ())) | FIT_FOR_MORE
     others = set(pyfuncitem._fixtureinfo.argnames) - own
     if others or pyfuncitem.config.pluginmanager.hasplugin("kernels.repeats"):
         return None
