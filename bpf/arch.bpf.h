@@ -11,7 +11,7 @@
 
 /*
  * A function that is not static the verifier looks at once, and not once for each place that it is
- * called from. Such a one may take pointers since 5.12.
+ * called from.
  */
 #define LOOKED_AT_ONCE __noinline
 

@@ -28,7 +28,7 @@ enum syscall_abi {
 /* The bit that marks an x32 call in the number the kernel hands to the tracepoints. */
 #define X32_CALL_BIT 0x40000000
 
-/* The least that tables have room for; together less than 33 MiB (tests/live pins that). */
+/* The least that tables have room for; together less than 34 MiB (tests/live pins that). */
 #define DEFAULT_MAX_TASKS   1536
 #define DEFAULT_MAX_SLOTS   40000
 #define DEFAULT_MAX_TALLIES 12288
@@ -230,7 +230,7 @@ struct overflow_row {
 #define OVERFLOW_ROWS         (NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI)
 
 /* There are so many sets of overflow rows at most, and as many as CPUs if that is less; a power of 2. */
-#define MAX_OVERFLOW_SETS 64
+#define MAX_OVERFLOW_SETS 16
 
 /* Key of the hash that finds slots of other ABIs, unknown numbers, and first arguments. */
 struct foreign_key {

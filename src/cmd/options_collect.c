@@ -62,7 +62,7 @@ static int set_max_errnos(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	return parse_limit("--max-errnos", arg, 100000000, &o->collector.max_errnos, d);
+	return parse_limit("--max-errnos", arg, 30000000, &o->collector.max_errnos, d);
 }
 
 static int set_max_stacks(void *options, const char *arg, struct diag *d)

@@ -88,13 +88,15 @@ uint64_t cgroup_memory_limit(void)
 	own_cgroup(path, sizeof(path));
 	if (cgroup_mount(mount, sizeof(mount)) || !*mount)
 		return least;
-	/* The root has no limit. */
-	while ((end = strrchr(path, '/')) && path[1]) {
+	/* What is the root of a namespace may have a limit, too. */
+	do {
 		snprintf(file, sizeof(file), "%s%s/memory.max", mount, path);
 		limit = read_limit(file);
 		least = limit < least ? limit : least;
-		*end = 0;
-	}
+		end = strrchr(path, '/');
+		if (end)
+			*end = 0;
+	} while (end);
 	return least;
 }
 

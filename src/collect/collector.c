@@ -233,11 +233,9 @@ int collector_open(const struct collector_options *options, struct collector **r
 	if (err)
 		return err;
 	if (options->verbose)
-		fprintf(stderr,
-			"bpftruss: tables for %u threads take %.1f MiB in the kernel, of at most "
-			"%.1f MiB\n",
-			c->tables.threads, (double)c->tables.bytes / 0x1p20,
-			(double)c->tables.max_bytes / 0x1p20);
+		fprintf(stderr, "bpftruss: tables take %.1f MiB in the kernel; at most %.1f MiB\n",
+			(double)c->tables.sizes.bytes / 0x1p20,
+			(double)tables_most_bytes(&c->tables) / 0x1p20);
 	c->has_runq = features_have_runq();
 	c->by_thread = options->by_thread;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;

@@ -115,7 +115,7 @@ enum collector_step {
  */
 void collector_step_down(struct collector *collector, enum collector_step step);
 
-/* How full a table is, and was at most. */
+/* How full a table is, and was at most; peak 0: none, or not known. */
 struct table_fill {
 	uint32_t used, capacity, peak;
 };

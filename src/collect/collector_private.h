@@ -130,12 +130,9 @@ static inline struct task_record *record_at(const struct collector *collector, u
 	return map_array_at(collector->tables.arrays[TABLE_TASKS], index);
 }
 
-/* RECORD_FREE when there is no memory to map it. */
-static inline uint32_t record_state(const struct collector *collector, uint32_t index)
+static inline uint32_t record_state(const struct task_record *record)
 {
-	const struct task_record *record = record_at(collector, index);
-
-	return record ? __atomic_load_n(&record->state, __ATOMIC_ACQUIRE) : RECORD_FREE;
+	return __atomic_load_n(&record->state, __ATOMIC_ACQUIRE);
 }
 
 static inline struct call_slot *slot_at(const struct collector *collector, uint32_t index)

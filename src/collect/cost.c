@@ -61,7 +61,7 @@ static struct table_fill table_fill(const struct pool *pool)
 		.used = __atomic_load_n(&pool->used, __ATOMIC_RELAXED),
 		.capacity = pool->limit ? pool->limit - 1 : 0,
 		/* What came back is handed out first. */
-		.peak = (pool->mark < pool->limit ? pool->mark : pool->limit) - 1,
+		.peak = pool->limit ? (pool->mark < pool->limit ? pool->mark : pool->limit) - 1 : 0,
 	};
 }
 
@@ -83,8 +83,11 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++) {
 		const struct task_record *record = record_at(c, i);
-		uint32_t state = record_state(c, i);
+		uint32_t state;
 
+		if (!record)
+			return -ENOMEM;
+		state = record_state(record);
 		if (state != RECORD_FREE)
 			cost->foreign.used += record->foreign_slots;
 		if (state == RECORD_LIVE)
@@ -104,7 +107,7 @@ static int cost_fill_tables(const struct collector *c, struct collector_cost *co
 	cost->slots = table_fill(&skel->data_pools->pools.slots);
 	cost->tallies = table_fill(&skel->data_pools->pools.tallies);
 	cost->stacks = table_fill(&skel->data_pools->pools.stacks);
-	cost->max_table_bytes = c->tables.max_bytes;
+	cost->max_table_bytes = tables_most_bytes(&c->tables);
 	cost->foreign.capacity = bpf_map__max_entries(skel->maps.foreign_slots);
 	return cost_fill_records(c, cost);
 }

@@ -118,7 +118,9 @@ static int fold_list_live(const struct collector *c, struct fold *fold)
 	for (uint32_t i = 1; i < used; i++) {
 		const struct task_record *record = record_at(c, i);
 
-		if (record_state(c, i) != RECORD_FREE)
+		if (!record)
+			return -ENOMEM;
+		if (record_state(record) != RECORD_FREE)
 			fold->live[fold->nr_live++] =
 				(struct process){ .pid = record->pid, .boot_ns = record->boot_ns };
 	}

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include "base/mem.h"
@@ -167,7 +166,7 @@ static void check_task_storage(struct feature *f)
 		return;
 	}
 	feature_set(f, FEATURE_MISSING, "absent");
-	feature_remedy(f, "the kernel is too old: 5.13 or newer has it, and what RHEL 9 has");
+	feature_remedy(f, "the kernel is too old: use Linux 5.13 or newer, or that of RHEL 9");
 }
 
 static void check_attach(struct feature *f)
@@ -279,7 +278,7 @@ static void check_misses(struct feature *f)
 		return;
 	}
 	feature_set(f, FEATURE_ABSENT, "not counted by this kernel");
-	feature_remedy(f, "kernels that do not count skipped programs (before 5.12) skip none");
+	feature_remedy(f, "calls that the kernel skips the programs for are lost unseen");
 }
 
 static void check_tables(struct feature *f)
@@ -290,8 +289,8 @@ static void check_tables(struct feature *f)
 
 	tables_plan(&tables, &options);
 	feature_set(f, FEATURE_OK, "for the %u threads of this host %.0f MiB, of at most %.0f MiB",
-		    tables.threads, (double)tables.bytes / 0x1p20,
-		    (double)tables.max_bytes / 0x1p20);
+		    tables.needs.threads, (double)tables.sizes.bytes / 0x1p20,
+		    (double)tables_most_bytes(&tables) / 0x1p20);
 }
 
 /* Required ones first; a required one that fails makes those after it meaningless. */

@@ -560,7 +560,9 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 		err = builder_merge(builder, c->ended);
 	reading.builder = builder;
 	for (uint32_t i = 1; i < used && !err; i++) {
-		if (record_state(c, i) != RECORD_FREE)
+		const struct task_record *record = record_at(c, i);
+
+		if (!record || record_state(record) != RECORD_FREE)
 			err = record_read(c, i, &reading);
 	}
 	if (!err)

@@ -139,7 +139,7 @@ static int forget_cgroups(struct collector *c)
 	if (!list.ids)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++)
-		list.ids[list.count++] = record_at(c, i) ? record_at(c, i)->cgroup_id : 0;
+		list.ids[list.count++] = record_at(c, i)->cgroup_id;
 	builder_visit_processes(c->ended, id_list_add, &list);
 	cgroup_names_prune(&c->cgroups, list.ids, list.count);
 	free(list.ids);
@@ -149,11 +149,14 @@ static int forget_cgroups(struct collector *c)
 /* Gives a record back if its task has ended. */
 static int record_reclaim(struct collector *c, uint32_t index)
 {
+	const struct task_record *record = record_at(c, index);
 	struct reading reading = { .builder = c->ended };
 
-	if (record_state(c, index) != RECORD_ENDED)
+	if (!record)
+		return -ENOMEM;
+	if (record_state(record) != RECORD_ENDED)
 		return 0;
-	if (record_read(c, index, &reading) || !collector_cgroup(c, record_at(c, index)->cgroup_id))
+	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
 	record_free(c, index);
 	c->reclaimed++;

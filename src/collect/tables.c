@@ -16,22 +16,6 @@
 #include "collect/cgroups.h"
 #include "truss.skel.h"
 
-/* What each thread is given room for at the start. */
-#define ROWS_PER_THREAD   16
-#define ERRNOS_PER_THREAD 6
-
-/* What differs between the tables. */
-struct table_kind {
-	uint32_t at_least;
-	size_t element;
-};
-
-static const struct table_kind kinds[NR_TABLE] = {
-	[TABLE_TASKS] = { DEFAULT_MAX_TASKS, sizeof(struct task_record) },
-	[TABLE_SLOTS] = { DEFAULT_MAX_SLOTS, sizeof(struct call_slot) },
-	[TABLE_TALLIES] = { DEFAULT_MAX_TALLIES, sizeof(struct tally) },
-};
-
 static struct pool *table_pool(struct truss_bpf *skel, enum table table)
 {
 	struct pool *const pools[NR_TABLE] = {
@@ -92,73 +76,30 @@ static uint32_t threads_to_count(const struct collector_options *options)
 }
 
 /* A cgroup may not use what the host has: BPF maps are charged to whoever makes them. */
-static uint64_t memory_bytes(void)
+static void needs_find(struct table_needs *needs, const struct collector_options *options)
 {
 	struct sysinfo info;
-	uint64_t host, cgroup = cgroup_memory_limit();
 
-	if (sysinfo(&info))
-		return 0;
-	host = (uint64_t)info.totalram * info.mem_unit * TABLES_PERCENT / 100;
-	return cgroup / 2 < host ? cgroup / 2 : host;
-}
-
-/* --- sizes --------------------------------------------------------------------------------------- */
-
-static uint32_t wanted(enum table table, uint32_t threads, const struct collector_options *options)
-{
-	const uint32_t said[NR_TABLE] = { [TABLE_TASKS] = options->max_tasks,
-					  [TABLE_SLOTS] = options->max_rows,
-					  [TABLE_TALLIES] = options->max_errnos };
-	const uint32_t by_threads[NR_TABLE] = { [TABLE_TASKS] = threads + threads / 2,
-						[TABLE_SLOTS] = threads * ROWS_PER_THREAD,
-						[TABLE_TALLIES] = threads * ERRNOS_PER_THREAD };
-
-	if (said[table])
-		return said[table];
-	return by_threads[table] > kinds[table].at_least ? by_threads[table]
-							 : kinds[table].at_least;
-}
-
-static uint64_t sizes_bytes(const uint32_t sizes[NR_TABLE])
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < NR_TABLE; i++)
-		bytes += sizes[i] * kinds[i].element;
-	return bytes;
-}
-
-/* Without the element of each that means "none". What the user said is not touched. */
-static void sizes_choose(struct tables *tables, const struct collector_options *options,
-			 uint32_t sizes[NR_TABLE])
-{
-	uint64_t bytes;
-
-	tables->threads = threads_to_count(options);
-	tables->max_bytes = memory_bytes();
-	tables->fixed[TABLE_TASKS] = options->max_tasks;
-	tables->fixed[TABLE_SLOTS] = options->max_rows;
-	tables->fixed[TABLE_TALLIES] = options->max_errnos;
-	for (int i = 0; i < NR_TABLE; i++)
-		sizes[i] = wanted(i, tables->threads, options);
-	bytes = sizes_bytes(sizes);
-	for (int i = 0; i < NR_TABLE && bytes > tables->max_bytes; i++) {
-		if (!tables->fixed[i])
-			sizes[i] = (uint32_t)(sizes[i] * (double)tables->max_bytes / (double)bytes);
-	}
-	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
-	sizes[TABLE_TALLIES] += (options->by_arg0 ? sizes[TABLE_SLOTS] : 0) +
-				(options->stacks ? 2 * sizes[TABLE_SLOTS] : 0);
-	tables->bytes = sizes_bytes(sizes);
+	needs->threads = threads_to_count(options);
+	if (!sysinfo(&info))
+		needs->host_bytes = (uint64_t)info.totalram * info.mem_unit * TABLES_PERCENT / 100;
+	needs->most_bytes = cgroup_memory_limit() / 4;
 }
 
 void tables_plan(struct tables *tables, const struct collector_options *options)
 {
-	uint32_t sizes[NR_TABLE];
-
-	sizes_choose(tables, options, sizes);
+	needs_find(&tables->needs, options);
+	table_sizes_choose(options, &tables->needs, &tables->sizes);
 }
+
+uint64_t tables_most_bytes(const struct tables *tables)
+{
+	const struct table_needs *needs = &tables->needs;
+
+	return needs->host_bytes < needs->most_bytes ? needs->host_bytes : needs->most_bytes;
+}
+
+/* --- sizes --------------------------------------------------------------------------------------- */
 
 /* Tasks without a record on other CPUs are not to write the same cache lines. */
 static int size_overflow(struct truss_bpf *skel)
@@ -185,18 +126,17 @@ static int size_table(struct truss_bpf *skel, enum table table, uint32_t size)
 int tables_size(struct tables *tables, struct truss_bpf *skel,
 		const struct collector_options *options)
 {
-	uint32_t sizes[NR_TABLE];
+	const uint32_t *sizes = tables->sizes.elements;
 	int err = 0;
 
-	sizes_choose(tables, options, sizes);
+	tables_plan(tables, options);
 	for (int i = 0; i < NR_TABLE && !err; i++)
 		err = size_table(skel, i, sizes[i]);
 	/* Each row of its own argument is found through the hash. */
-	err = err
-		      ?: bpf_map__set_max_entries(
-				 skel->maps.foreign_slots,
-				 options->by_arg0 ? sizes[TABLE_SLOTS]
-						  : sizes[TABLE_SLOTS] / ROWS_PER_FOREIGN + 1);
+	if (!err)
+		err = bpf_map__set_max_entries(
+			skel->maps.foreign_slots,
+			sizes[TABLE_SLOTS] / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1);
 	return err ?: size_overflow(skel);
 }
 

@@ -10,6 +10,7 @@
 
 #include "collect/collector.h"
 #include "collect/map_array.h"
+#include "collect/table_sizes.h"
 
 struct truss_bpf;
 struct overflow_row;
@@ -18,25 +19,19 @@ struct stack_entry;
 /* The most of its memory that a host spends on the tables, unless it was told how large they are to be. */
 #define TABLES_PERCENT 2
 
-/* The tables that are sized so. */
-enum table {
-	TABLE_TASKS,
-	TABLE_SLOTS,
-	TABLE_TALLIES,
-	NR_TABLE,
-};
-
 struct tables {
 	struct map_array *arrays[NR_TABLE];
 	struct overflow_row *overflow;
 	struct stack_entry *stacks; /* NULL without --stacks */
-	bool fixed[NR_TABLE];       /* as large as the user said */
-	uint32_t threads;           /* that there were to count */
-	uint64_t bytes, max_bytes;  /* of these tables, and what they may take */
+	struct table_needs needs;
+	struct table_sizes sizes;
 };
 
 /* Fills in how many threads there are, and what their tables would take. */
 void tables_plan(struct tables *tables, const struct collector_options *options);
+
+/* What the tables may take if the user does not size them, and they need more than their least. */
+uint64_t tables_most_bytes(const struct tables *tables);
 
 /* Sizes the maps of an object that is not loaded yet. 0 or -errno. */
 int tables_size(struct tables *tables, struct truss_bpf *skel,

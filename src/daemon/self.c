@@ -58,18 +58,18 @@ static void status_tables(const struct collector_cost *cost, struct daemon_statu
 	}
 }
 
-/* Says it before any call loses its process, and again only when it was better meanwhile. */
+/* Warns before any call loses its process, and again only when it was better meanwhile. */
 static void table_watch(const struct status_table *table, bool *warned)
 {
-	bool is_short = table->used > table->capacity - table->capacity / 10;
-
-	if (is_short && !*warned)
+	if (!*warned && table->used > table->capacity * 9 / 10) {
 		log_line(LOG_WARNING,
 			 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
-			 "; tables are made for the threads that there are when the daemon starts: "
-			 "start it again, or see [tables] in bpftruss.conf(5)",
+			 "; beyond it calls lose their process: see [tables] in bpftruss.conf(5)",
 			 table->name, table->used, table->capacity);
-	*warned = is_short;
+		*warned = true;
+	}
+	if (table->used < table->capacity * 8 / 10)
+		*warned = false;
 }
 
 void service_watch_tables(struct service *s)

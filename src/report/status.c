@@ -17,7 +17,8 @@ static json_t *tables_json(const struct daemon_status *s)
 
 		err |= json_object_set_new(table, "used", json_number(s->tables[i].used));
 		err |= json_object_set_new(table, "capacity", json_number(s->tables[i].capacity));
-		err |= json_object_set_new(table, "peak", json_number(s->tables[i].peak));
+		err |= json_object_set_new(
+			table, "peak", json_number_if(s->tables[i].peak > 0, s->tables[i].peak));
 		err |= json_object_set_new(to, s->tables[i].name, table);
 	}
 	return json_unless(err, to);

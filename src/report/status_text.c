@@ -143,8 +143,9 @@ static void print_tables(const json_t *status, FILE *out)
 		before = ", ";
 	}
 	if (number(counting, "max_table_bytes")) {
-		fputs(", of at most ", out);
+		fputs("; at most ", out);
 		print_bytes(number(counting, "max_table_bytes"), out);
+		fputs(" for tables", out);
 	}
 	fputs(*before == ',' ? "\n" : "", out);
 }

@@ -227,6 +227,6 @@ def test_the_memory_is_what_the_kernel_says(live, caller):
             number = re.search(r"^map_id:\t(\d+)$", info, re.M).group(1)
             maps[number] = int(re.search(r"^memlock:\t(\d+)$", info, re.M).group(1))
     bytes_now = steer.cost()["kernel_bytes"]
-    assert 0 < bytes_now < 33 << 20
+    assert 0 < bytes_now < 34 << 20
     # Hashes grow on newer kernels.
     assert bytes_now == pytest.approx(sum(maps.values()), rel=0.01)
