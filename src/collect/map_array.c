@@ -66,9 +66,11 @@ static int map_up_to(struct map_array *array, size_t bytes)
 		more = array->all_bytes - array->mapped_bytes;
 	if (mmap(array->memory + array->mapped_bytes, more, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, array->fd, (off_t)array->mapped_bytes) == MAP_FAILED) {
-		/* Older kernels have given these addresses back. */
-		mmap(array->memory + array->mapped_bytes, more, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		/* Older kernels have given these addresses back: reserve them again, or do without. */
+		if (mmap(array->memory + array->mapped_bytes, more, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+			 0) == MAP_FAILED)
+			array->all_bytes = array->mapped_bytes;
 		return -ENOMEM;
 	}
 	array->mapped_bytes += more;
