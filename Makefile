@@ -73,7 +73,7 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g $(WARN) -Wno-unused-parameter -D__TARGE
 	-Iinclude -Ibpf $(if $(SYSINC),-idirafter $(SYSINC)) -MMD -MP
 
 # --- files --------------------------------------------------------------------------------------
-BPF_OBJECTS := truss truss_old probe storage
+BPF_OBJECTS := truss probe storage
 SKELETONS := $(BPF_OBJECTS:%=$(O)/gen/%.skel.h)
 SRC := $(wildcard src/*/*.c)
 OBJ := $(SRC:%.c=$(O)/%.o)
@@ -103,17 +103,6 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-# One skeleton serves for both objects (src/collect/object.c): their maps and programs must have the
-# same names, and their variables lie alike. A line a map, program or section of variables.
-$(O)/gen/truss_alike.%: $(O)/gen/%.skel.h
-	@{ grep -E 'struct bpf_(map|program) \*[a-z_]+;' $<; \
-		sed -n 's/truss_old/truss/; /^	struct truss_bpf__/,/^	}/p' $< | tr '\n' ' ' | \
-		sed 's/} \*/\n/g'; } | sort >$@; grep -q slots $@ && grep -q max_slots $@
-
-$(O)/gen/truss_alike: $(O)/gen/truss_alike.truss $(O)/gen/truss_alike.truss_old
-	$(call msg,CMP,$@)
-	$(Q)cmp $^ && touch $@
-
 # --- user space ---------------------------------------------------------------------------------
 # Style sheet and script of a picture, as strings without comments and indentation.
 $(O)/gen/%.inc: src/report/%
@@ -125,7 +114,6 @@ $(O)/gen/%.inc: src/report/%
 $(foreach folder,$(O) $(O)/san,$(folder)/src/report/flame_svg.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
-$(O)/src/collect/object.o: | $(O)/gen/truss_alike
 
 $(O)/%.o: %.c Makefile
 	$(call msg,CC,$@)
@@ -362,14 +350,9 @@ check: $(UNIT:%=$(O)/unit/%.out) ## unit and golden tests; needs no root
 
 check-live-programs: all $(WORKLOADS) $(COLLECTORS) $(STACK_NAMES:%=$(STACKS)/%)
 
+# In the end pairing as it is before 5.15.
 check-live: check-live-programs ## tests against the running kernel; needs root
 	$(Q)O="$(ABS_O)" python3 -m pytest -q tests/live
-
-# With what replaces task storage on kernels before 5.13; and pairing as it is before 5.15.
-OLD_TESTS := pairing targets selectors intervals ended crowds time
-check-old: check-live-programs ## live tests as on old kernels; needs root
-	$(Q)O="$(ABS_O)" BPFTRUSS_OLD_KERNEL=1 python3 -m pytest -q \
-		$(OLD_TESTS:%=tests/live/test_%.py)
 	$(Q)O="$(ABS_O)" BPFTRUSS_NO_TASK_REGS=1 PYTEST_ADDOPTS="-p no:cacheprovider" \
 		python3 -m pytest -q tests/live/test_pairing.py
 
@@ -519,6 +502,6 @@ clean: ## remove what was built
 
 FORCE:
 
-.PHONY: FORCE all help check check-live check-live-programs check-old check-readers check-kernels \
+.PHONY: FORCE all help check check-live check-live-programs check-readers check-kernels \
 	kernels-need drills test test-kernels test-systemd veristat fuzz bench lint tidy install \
 	uninstall clean

@@ -59,7 +59,7 @@ LOOKED_AT_ONCE int slot_count_error(struct call_slot *slot, s64 result)
 	} else {
 		slot->errors++;
 		if (errnos_are_off())
-			loss_add_often(LOSS_ERRNO_OFF);
+			loss_add(LOSS_ERRNO_OFF);
 		else if (!slot_tally(slot, -result))
 			loss_add(LOSS_ERRNO_TABLE_FULL);
 	}
@@ -250,8 +250,8 @@ static __always_inline bool task_is_trapped(struct task_struct *task, struct pt_
 {
 	u64 sigsys = 1UL << (SIGSYS - 1);
 
-	return task_field(task, pending.signal.sig[0]) & sigsys &&
-	       !(task_field(task, blocked.sig[0]) & sigsys) && regs_are_rolled_back(regs, result);
+	return task->pending.signal.sig[0] & sigsys && !(task->blocked.sig[0] & sigsys) &&
+	       regs_are_rolled_back(regs, result);
 }
 
 /*

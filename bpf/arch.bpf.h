@@ -11,13 +11,9 @@
 
 /*
  * A function that is not static the verifier looks at once, and not once for each place that it is
- * called from. Such a one may take pointers since 5.12.
+ * called from.
  */
-#ifdef OLD_KERNEL
-#define LOOKED_AT_ONCE static __noinline
-#else
 #define LOOKED_AT_ONCE __noinline
-#endif
 
 #define NR_NOT_KNOWN (-0x7fffffff - 1)
 
@@ -52,7 +48,7 @@ static const struct special_calls compat_calls = {
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
-	if (task_field(task, thread_info.status) & TS_COMPAT)
+	if (task->thread_info.status & TS_COMPAT)
 		return ABI_I386;
 	if ((u32)*nr - X32_CALL_BIT < X32_CALLS) {
 		*nr -= X32_CALL_BIT;
@@ -132,7 +128,7 @@ static __always_inline bool regs_are_users(struct pt_regs *regs)
  */
 static __always_inline s32 stack_regs_nr(struct task_struct *task)
 {
-	u64 top = (u64)task_field(task, stack) + THREAD_SIZE;
+	u64 top = (u64)task->stack + THREAD_SIZE;
 	struct pt_regs *regs = (void *)(top - bpf_core_type_size(struct pt_regs));
 
 	if (!regs_are_users(regs))
@@ -159,7 +155,7 @@ static const struct special_calls compat_calls = {
 
 static __always_inline u16 task_abi(struct task_struct *task, s32 *nr)
 {
-	return task_field(task, thread_info.flags) & (1UL << TIF_32BIT) ? ABI_ARM : ABI_ARM64;
+	return task->thread_info.flags & (1UL << TIF_32BIT) ? ABI_ARM : ABI_ARM64;
 }
 
 static __always_inline s32 regs_nr(struct pt_regs *regs)
@@ -242,10 +238,8 @@ const volatile bool no_task_pt_regs = false;
 /* The number in the registers that a task's last entry into the kernel saved, or NR_NOT_KNOWN. */
 static __always_inline s32 task_regs_nr(struct task_struct *task)
 {
-#ifndef OLD_KERNEL
 	if (!no_task_pt_regs && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return regs_nr((struct pt_regs *)bpf_task_pt_regs(task));
-#endif
 	return stack_regs_nr(task);
 }
 
@@ -254,10 +248,8 @@ static __always_inline s32 task_forgotten_nr(struct task_struct *task)
 {
 	s32 nr = -1;
 
-#ifndef OLD_KERNEL
 	if (!no_task_pt_regs && bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		nr = regs_forgotten_nr((struct pt_regs *)bpf_task_pt_regs(task));
-#endif
 	return (u32)nr < CALLS_INDEXED ? nr : -1;
 }
 

@@ -68,7 +68,7 @@ static __always_inline void clocks_compare(struct task_struct *task, u64 in_ns, 
 	age_ns = now - clock->compared_ns;
 	if (age_ns < COMPARE_PAUSE_NS)
 		return;
-	behind_ns = in_ns - task_field(task, sched_info.last_arrival);
+	behind_ns = in_ns - task->sched_info.last_arrival;
 	/* An arrival that the scheduler did not note is that of an earlier switch. */
 	if (age_ns < COMPARE_VALID_NS &&
 	    (s64)(behind_ns - clock->behind_ns) > (s64)compare_slack_ns(age_ns))
@@ -80,8 +80,7 @@ static __always_inline void clocks_compare(struct task_struct *task, u64 in_ns, 
 
 static __always_inline u32 task_arrivals(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info.pcount) ? task_field(task, sched_info.pcount)
-							      : 0;
+	return bpf_core_field_exists(task->sched_info.pcount) ? task->sched_info.pcount : 0;
 }
 
 /* When the current task, which left at left_ns, came back to this CPU; 0: not known. */
@@ -97,7 +96,7 @@ static __always_inline u64 clocks_arrival(struct task_struct *task, u64 left_ns,
 		clock = &last_clock;
 	if (now - clock->compared_ns > COMPARE_VALID_NS)
 		return 0;
-	arrival_ns = task_field(task, sched_info.last_arrival) + clock->behind_ns;
+	arrival_ns = task->sched_info.last_arrival + clock->behind_ns;
 	if (arrival_ns + ARRIVAL_SLACK_NS < left_ns || arrival_ns > now + ARRIVAL_SLACK_NS)
 		return 0;
 	if (arrival_ns < left_ns)
@@ -213,6 +212,27 @@ static __always_inline void clock_start(struct task_struct *task, struct task_re
 	record->mark_cpu_ns = now;
 	record->clock = on_cpu ? 0 : now | CLOCK_STOPPED;
 	record->switch_ns = on_cpu ? 0 : now;
+}
+
+/*
+ * Checks the clock of a task that was adopted, now that on_sched_switch() knows its record: the task
+ * may have been switched in or out just before. Whether it has a CPU, its run queue knows first.
+ */
+static __always_inline void clock_recheck(struct task_struct *task, struct task_record *record)
+{
+	u64 stopped = record->start_ns | CLOCK_STOPPED, clock = *(volatile u64 *)&record->clock;
+
+	if (!task_has_cpu(task)) {
+		if (!(clock & CLOCK_STOPPED))
+			clock_start(task, record, false, record->start_ns);
+	} else if (clock == stopped) {
+		/* Before the clock goes: no switch-in was seen. */
+		*(volatile u64 *)&record->switch_ns = 0;
+		word_replace(&record->clock, stopped, 0);
+	} else if (!record->switch_ns && record->arrivals != task_arrivals(task)) {
+		/* It was switched out and in again, and its clock went on. */
+		loss_add(LOSS_SWITCH_UNSEEN);
+	}
 }
 
 /* Whether it is bpftruss itself, which is not counted, but tells how the clocks differ. */

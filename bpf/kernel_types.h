@@ -168,8 +168,21 @@ struct signal_struct {
 	int nr_threads;
 };
 
+struct rq {
+	struct task_struct *curr;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq; /* of the CPU that it is on or waits for, whatever its policy */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct sched_entity se;
 	struct signal_struct *signal;
 	struct sigpending pending; /* of this thread alone */
 	sigset_t blocked;

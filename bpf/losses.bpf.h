@@ -11,34 +11,17 @@
 #include "bpftruss/abi.h"
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, NR_LOSS);
 	__type(key, u32);
 	__type(value, u64);
 } losses SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, NR_LOSS);
-	__type(key, u32);
-	__type(value, u64);
-} frequent_losses SEC(".maps");
-
+/* Atomic all the same: where a program can be preempted, another may run on its CPU. */
 static __always_inline void loss_add(enum loss reason)
 {
 	u32 key = reason;
 	u64 *count = bpf_map_lookup_elem(&losses, &key);
-
-	if (count)
-		__sync_fetch_and_add(count, 1);
-}
-
-/* Atomic all the same: where a program can be preempted, another may run on its CPU. */
-static __always_inline void loss_add_often(enum loss reason)
-{
-	u32 key = reason;
-	u64 *count = bpf_map_lookup_elem(&frequent_losses, &key);
 
 	if (count)
 		__sync_fetch_and_add(count, 1);

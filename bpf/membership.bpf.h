@@ -14,17 +14,6 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/*
- * The process that mark_process() is to mark with flags. found: it is there. failed: there was no
- * room for it.
- */
-struct {
-	__u32 pid;
-	__u32 flags;
-	__u32 found;
-	__u32 failed;
-} marking __attribute__((aligned(64))) SEC(".data.marking");
-
 /* Some ten microseconds. */
 #define PUBLISH_SPINS 8192
 
@@ -44,9 +33,9 @@ static __always_inline void joins_announce(void)
  * Claims a task for counting; the fork hook and the iterator may both try. It is counted once
  * ref_publish() says so: until then it has no record, and not for want of room.
  */
-static __always_inline bool task_claim(struct task_struct *task, struct task_ref *ref)
+static __always_inline bool task_claim(struct task_ref *ref)
 {
-	if (!ref_claim(task, ref))
+	if (!ref_claim(ref))
 		return false;
 	__sync_fetch_and_add(&membership.live, 1);
 	return true;
@@ -59,7 +48,7 @@ static __always_inline bool task_makes_no_calls(struct task_struct *task)
 
 	if (bpf_core_field_exists(struct kernel_clone_args, user_worker))
 		flags |= PF_USER_WORKER;
-	return task_field(task, flags) & flags;
+	return task->flags & flags;
 }
 
 /* Reads the CPU clock of a task that may be another than the current one. */
@@ -84,7 +73,7 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 		call_count_no_return(&call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
 		user_time_add(record, cpu);
-	if (task_field(task, flags) & PF_EXITING && task_is_member(task, ref))
+	if (task->flags & PF_EXITING && task_is_member(task, ref))
 		record_follow(record, task);
 	usage_copy(&record->usage, task);
 	record->clock = cpu | CLOCK_STOPPED;
@@ -102,15 +91,12 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
  */
 static __noinline int task_end(struct task_struct *task, struct task_ref *ref)
 {
-	struct task_record *record;
-	u32 index = 0;
+	u32 index = ref_let_go(ref);
+	struct task_record *record = index ? record_find(index) : NULL;
 
-	if (!ref_end_begin(task, ref, &index))
-		return 0;
-	record = index ? record_find(index) : NULL;
 	if (record)
 		record_end(task, ref, record, index);
-	if (!ref_end_finish(task, ref))
+	if (!ref_end(ref))
 		return 0;
 	if (!record)
 		overflow_task_end(ref);
@@ -139,20 +125,14 @@ static __noinline bool process_reconsider(struct task_struct *leader, const stru
 	bool chosen = task_selected(leader, comm);
 	struct task_ref *ref = chosen ? task_ref_create(leader) : task_ref_find(leader);
 
-	int news = 0;
-
-	if (ref && ref->flags & TASK_IGNORED)
-		return false;
-	if (chosen)
-		news = ref ? ref_choose(leader, ref) : -1;
-	if (news < 0)
+	if (chosen && !ref)
 		process_left_out();
-	if (!ref || news < 0)
+	if (!ref || ref->flags & TASK_IGNORED)
 		return false;
 	if (chosen) {
-		if (news && notice)
+		if (ref_choose(ref) && notice)
 			joins_announce();
-	} else if (ref_unchoose(leader, ref)) {
+	} else if (ref_unchoose(ref)) {
 		__sync_fetch_and_add(&membership.leaves, 1);
 	}
 	return chosen;
@@ -184,16 +164,16 @@ static __always_inline bool task_await_publish(struct task_ref *ref)
 static __noinline struct task_record *task_join(struct task_struct *task, u32 *index,
 						struct task_ref **ref)
 {
-	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
+	struct task_ref *leader = task_ref_find(task->group_leader);
 
-	if (!process_is_wanted(task_field(task, group_leader), leader))
+	if (!process_is_wanted(leader))
 		return NULL;
 	*ref = task_ref_create(task);
 	if (!*ref)
 		loss_add(LOSS_THREAD_LATE);
 	if (!*ref || (*ref)->flags & TASK_IGNORED)
 		return NULL;
-	if (task_claim(task, *ref)) {
+	if (task_claim(*ref)) {
 		record_start(task, *ref, true, 0, -1, NATIVE_ABI);
 		ref_publish(*ref, leader->flags & (TASK_TARGET | TASK_FOLLOW));
 	} else if (!task_await_publish(*ref)) {
@@ -221,13 +201,12 @@ static __noinline bool task_leave(struct task_struct *task, struct task_record *
 
 	if (record)
 		record->leaves_seen = membership.leaves;
-	leader = task_ref_find(task_field(task, group_leader));
+	leader = task_ref_find(task->group_leader);
 	if (lookups_can_fail && !leader && lookups_fail(task)) {
 		loss_add(LOSS_LOOKUP_BUSY);
 		return false;
 	}
-	if (!ref || ref->flags & TASK_TARGET ||
-	    (leader && ref_is_chosen(task_field(task, group_leader), leader)))
+	if (!ref || ref->flags & TASK_TARGET || (leader && ref_is_chosen(leader)))
 		return false;
 	task_end(task, ref);
 	return true;
@@ -244,7 +223,7 @@ static __noinline int exec_reconsider(struct task_struct *task)
 	if (process_reconsider(task, &comm, false)) {
 		ref = task_ref_find(task);
 		/* The exec itself was still that of the program before. */
-		if (ref && task_claim(task, ref)) {
+		if (ref && task_claim(ref)) {
 			record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
 			ref_publish(ref, 0);
 		}
@@ -273,7 +252,7 @@ static __noinline int exec_split(struct task_struct *task, struct task_ref *ref)
 	/* Never 0 in between: that would look like the end. */
 	__sync_fetch_and_add(&membership.live, 1);
 	task_end(task, ref);
-	if (task_claim(task, ref)) {
+	if (task_claim(ref)) {
 		record_start(task, ref, true, RECORD_SKIP_EXIT, -1, NATIVE_ABI);
 		ref_publish(ref, flags);
 	}
@@ -296,7 +275,7 @@ static __noinline int user_changed(struct task_struct *task, s32 nr)
 	u16 abi = task_abi(task, &nr);
 	struct comm_text comm;
 
-	if (task_field(task, pid) != task_field(task, tgid) || !call_sets_user(abi, nr))
+	if (task->pid != task->tgid || !call_sets_user(abi, nr))
 		return 0;
 	comm_copy(&comm, task);
 	process_reconsider(task, &comm, true);
@@ -385,12 +364,8 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 	record_start(task, ref, task->on_cpu, flags, nr, abi);
 	ref_publish(ref, inherited & (TASK_TARGET | TASK_FOLLOW));
 	record = ref->record ? record_find(ref->record) : NULL;
-	/* Switched out before on_sched_switch could know it? */
-	if (record && !task->on_cpu && !(record->clock & CLOCK_STOPPED))
-		clock_start(task, record, false, record->start_ns);
-	/* Out and in again before that? Its clock went on. */
-	else if (record && !record->switch_ns && record->arrivals != task_arrivals(task))
-		loss_add(LOSS_SWITCH_UNSEEN);
+	if (record)
+		clock_recheck(task, record);
 	/* Gone before on_exit could know it? */
 	if (task->flags & PF_EXITING)
 		task_end(task, ref);

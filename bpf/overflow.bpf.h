@@ -8,6 +8,18 @@
 
 #include "account.bpf.h"
 
+/*
+ * A task that begins a call and has no record gets one if there is room by now, unless it still is to
+ * be told how an earlier call went on. Returns its index, or 0.
+ */
+static __noinline u32 overflow_leave(struct task_struct *task, struct task_ref *ref)
+{
+	if (ref->state || pool_is_empty(&pools.records))
+		return 0;
+	record_start(task, ref, true, 0, -1, NATIVE_ABI);
+	return ref->record;
+}
+
 static __noinline int overflow_begin(struct task_struct *task, struct task_ref *ref, s32 nr)
 {
 	u16 abi = task_abi(task, &nr);

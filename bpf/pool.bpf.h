@@ -17,35 +17,41 @@ struct {
 	struct pool tallies;
 	struct pool stacks;
 } pools __attribute__((aligned(64)))
-SEC(".data.pools") = { { 1, 0 }, { 1, 0 }, { 1, 0 }, { 1, 0 } };
+SEC(".data.pools") = { { .mark = 1 }, { .mark = 1 }, { .mark = 1 }, { .mark = 1 } };
+
+static __always_inline u32 pool_limit(const struct pool *pool)
+{
+	return *(volatile const u32 *)&pool->limit;
+}
+
+/* Whether all indices are in use: 0 is never handed out. */
+static __always_inline bool pool_is_empty(const struct pool *pool)
+{
+	return *(volatile const u32 *)&pool->used + 1 >= pool_limit(pool);
+}
 
 /* One that was never used, or 0. */
-static __always_inline u32 pool_take_unused(struct pool *pool, u32 limit)
+static __always_inline u32 pool_take_unused(struct pool *pool)
 {
-#ifdef OLD_KERNEL
-	/* User space has handed back all of them at the start: no atomic step gives a number away. */
-	return 0;
-#else
 	u32 index;
 
 	/* Checked first, so that failing for years cannot wrap the mark. */
-	if (*(volatile u32 *)&pool->mark >= limit)
+	if (*(volatile u32 *)&pool->mark >= pool_limit(pool))
 		return 0;
 	index = __sync_fetch_and_add(&pool->mark, 1);
-	return index < limit ? index : 0;
-#endif
+	return index < pool_limit(pool) ? index : 0;
 }
 
-/* Returns an index below limit, or 0 when all are in use. */
-static __always_inline u32 pool_take(void *returned, struct pool *pool, u32 limit)
+/* Returns an index, or 0 when all are in use. */
+static __always_inline u32 pool_take(void *returned, struct pool *pool)
 {
 	u32 index;
 
-	if (!bpf_map_pop_elem(returned, &index)) {
-		__sync_fetch_and_add(&pool->used, 1);
-		return index;
-	}
-	index = pool_take_unused(pool, limit);
+	/* Before anything that other CPUs would have to wait for. */
+	if (pool_is_empty(pool))
+		return 0;
+	if (bpf_map_pop_elem(returned, &index))
+		index = pool_take_unused(pool);
 	if (index)
 		__sync_fetch_and_add(&pool->used, 1);
 	return index;

@@ -19,9 +19,7 @@
 #include "tasks.bpf.h"
 
 /* More CPUs than this share hints. */
-#define CPU_HINTS 128
-
-const volatile __u32 max_tasks = DEFAULT_MAX_TASKS;
+#define CPU_HINTS 1024
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -152,18 +150,17 @@ static __noinline int record_follow(struct task_record *record, struct task_stru
 }
 
 /* Whether the threads of a process are to be counted, as what is kept of its leader says. */
-static __always_inline bool process_is_wanted(struct task_struct *leader, struct task_ref *ref)
+static __always_inline bool process_is_wanted(struct task_ref *leader)
 {
-	return ref && (ref->flags & TASK_TARGET || ref_is_chosen(leader, ref));
+	return leader && (leader->flags & TASK_TARGET || ref_is_chosen(leader));
 }
 
 /* Whether it is counted for what it is now; else it has left, and keeps what it was chosen for. */
 static __always_inline bool task_is_member(struct task_struct *task, const struct task_ref *ref)
 {
-	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
+	struct task_ref *leader = task_ref_find(task->group_leader);
 
-	return !nr_selectors || ref->flags & TASK_TARGET ||
-	       process_is_wanted(task_field(task, group_leader), leader);
+	return !nr_selectors || ref->flags & TASK_TARGET || process_is_wanted(leader);
 }
 
 /* Follows a call that sets the user of the current task. */
@@ -180,13 +177,13 @@ LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 
 static __always_inline void usage_copy(struct task_usage *usage, struct task_struct *task)
 {
-	usage->utime_ns = task_field(task, utime);
-	usage->stime_ns = task_field(task, stime);
+	usage->utime_ns = task->utime;
+	usage->stime_ns = task->stime;
 	usage->run_delay_ns = task_run_delay(task);
-	usage->min_flt = task_field(task, min_flt);
-	usage->maj_flt = task_field(task, maj_flt);
-	usage->nvcsw = task_field(task, nvcsw);
-	usage->nivcsw = task_field(task, nivcsw);
+	usage->min_flt = task->min_flt;
+	usage->maj_flt = task->maj_flt;
+	usage->nvcsw = task->nvcsw;
+	usage->nivcsw = task->nivcsw;
 }
 
 /*
@@ -197,8 +194,8 @@ static __always_inline void usage_copy(struct task_usage *usage, struct task_str
 static __always_inline void record_start(struct task_struct *task, struct task_ref *ref,
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
 {
-	u32 index = pool_take(&returned_records, &pools.records, max_tasks);
-	struct task_struct *leader = task_field(task, group_leader);
+	u32 index = pool_take(&returned_records, &pools.records);
+	struct task_struct *leader = task->group_leader;
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;
 
@@ -219,9 +216,9 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	record->first_slot = 0;
 	record->foreign_slots = 0;
 	record->unknown_slots = 0;
-	record->pid = pid_here(leader, task_field(task, tgid));
-	record->tid = pid_here(task, task_field(task, pid));
-	record->boot_ns = task_field(leader, start_boottime);
+	record->pid = pid_here(leader, task->tgid);
+	record->tid = pid_here(task, task->pid);
+	record->boot_ns = leader->start_boottime;
 	record->leaves_seen = membership.leaves;
 	comm_copy((struct comm_text *)record->comm, task);
 	record->uid = task_uid(task);

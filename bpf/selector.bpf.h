@@ -129,7 +129,7 @@ static __noinline bool task_selected(struct task_struct *task, const struct comm
 {
 	struct selector *selector;
 
-	if (task_field(task, flags) & PF_KTHREAD || !pid_here(task, 1))
+	if (task->flags & PF_KTHREAD || !pid_here(task, 1))
 		return false;
 	for (u32 i = 0; i < MAX_SELECTORS && i < nr_selectors; i++) {
 		u32 key = i;

@@ -14,8 +14,8 @@
 #include "pool.bpf.h"
 #include "records.bpf.h"
 
-const volatile __u32 max_slots = DEFAULT_MAX_SLOTS;
-const volatile __u32 max_tallies = DEFAULT_MAX_TALLIES;
+/* Sets of overflow rows, minus one. */
+const volatile __u32 overflow_set_mask = 0;
 
 /* Rows of the calls marked here are split by the value of the first argument. */
 const volatile bool by_arg0 = false;
@@ -76,10 +76,20 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI);
+	__uint(max_entries, OVERFLOW_ROWS);
 	__type(key, u32);
 	__type(value, struct overflow_row);
 } overflow SEC(".maps");
+
+static __always_inline struct call_slot *slot_at(u32 index)
+{
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+static __always_inline struct tally *tally_at(u32 index)
+{
+	return bpf_map_lookup_elem(&tallies, &index);
+}
 
 /* A call as the programs pass it around: whose, which. */
 struct call {
@@ -130,7 +140,7 @@ static __always_inline bool call_is_stacked(u16 abi, s32 nr)
 static __always_inline struct call_slot *slot_start(struct task_record *record, u32 index, u16 abi,
 						    s32 nr)
 {
-	struct call_slot *slot = bpf_map_lookup_elem(&slots, &index);
+	struct call_slot *slot = slot_at(index);
 
 	if (!slot)
 		return NULL;
@@ -145,8 +155,8 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 /* Puts a new tally on a slot's list; false when there is no room for it. */
 static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
 {
-	u32 index = pool_take(&returned_tallies, &pools.tallies, max_tallies);
-	struct tally *tally = index ? bpf_map_lookup_elem(&tallies, &index) : NULL;
+	u32 index = pool_take(&returned_tallies, &pools.tallies);
+	struct tally *tally = index ? tally_at(index) : NULL;
 
 	if (!tally)
 		return false;
@@ -167,7 +177,7 @@ static __always_inline struct tally *slot_tally_search(struct call_slot *slot, u
 
 	*ret_end = false;
 	for (i = 0; i < TALLIES_PER_SLOT && index; i++) {
-		tally = bpf_map_lookup_elem(&tallies, &index);
+		tally = tally_at(index);
 		if (!tally)
 			return NULL;
 		if (tally->what == what)
@@ -225,14 +235,14 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 	if (found) {
 		index = *found;
 		call->slot = index;
-		return bpf_map_lookup_elem(&slots, &index);
+		return slot_at(index);
 	}
 	if (unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK)
 		return NULL;
 	if (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK)
 		return NULL;
-	index = pool_take(&returned_slots, &pools.slots, max_slots);
-	slot = index ? bpf_map_lookup_elem(&slots, &index) : NULL;
+	index = pool_take(&returned_slots, &pools.slots);
+	slot = index ? slot_at(index) : NULL;
 	if (!slot)
 		return NULL;
 	/* Whoever frees the slot finds its key by this tally. */
@@ -250,7 +260,7 @@ static __noinline struct call_slot *slot_find_foreign(struct call *call, bool sp
 
 static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
 {
-	u32 index = pool_take(&returned_slots, &pools.slots, max_slots);
+	u32 index = pool_take(&returned_slots, &pools.slots);
 
 	if (!index || nr >= CALLS_INDEXED)
 		return NULL;
@@ -275,7 +285,7 @@ static __always_inline struct call_slot *slot_find(struct call *call)
 	index = call->record->slot_of[nr];
 	if (index) {
 		call->slot = index;
-		return bpf_map_lookup_elem(&slots, &index);
+		return slot_at(index);
 	}
 	/* These have no direct index, so that each of them comes here. */
 	if (call_sets_user(NATIVE_ABI, call->nr))
@@ -292,11 +302,12 @@ static __always_inline enum loss call_slot_loss(const struct call *call)
 									: LOSS_FOREIGN_TABLE_FULL;
 }
 
-/* The overflow row of a call: shared by all tasks, hence atomic. */
+/* The overflow row of a call: of all tasks on this CPU and some others. */
 static __always_inline struct overflow_row *overflow_row_find(u16 abi, s32 nr)
 {
 	u32 column = (u32)nr < CALLS_INDEXED ? (u32)nr : CALLS_INDEXED;
-	u32 key = abi * OVERFLOW_ROWS_PER_ABI + column;
+	u32 set = bpf_get_smp_processor_id() & overflow_set_mask;
+	u32 key = set * OVERFLOW_ROWS + abi * OVERFLOW_ROWS_PER_ABI + column;
 
 	return bpf_map_lookup_elem(&overflow, &key);
 }

@@ -18,7 +18,6 @@
 #include "unwind.bpf.h"
 
 const volatile bool kernel_stacks = false;
-const volatile __u32 max_stacks = 1;
 
 #define E2BIG 7
 
@@ -58,47 +57,17 @@ struct {
 
 static __always_inline u32 layout_new(void)
 {
-#ifdef OLD_KERNEL
-	return 0; /* nothing is cached */
-#endif
 	return __sync_add_and_fetch(&layouts.last, 1);
 }
 
 static __always_inline u32 task_exec_pages(struct task_struct *task)
 {
-	struct mm_struct *mm = task_field(task, mm);
+	struct mm_struct *mm = task->mm;
 
-	return task_field(mm, exec_vm);
+	return mm->exec_vm;
 }
 
 /* --- which stack ------------------------------------------------------------------------------ */
-
-#ifdef OLD_KERNEL
-
-#define USER_BITS 48 /* of addresses */
-
-/* Without loops or mappings to ask: by frame pointers. Callers lie above, or it is no frame. */
-static __noinline int walk_frame_pointers(struct task_struct *task, struct walk *walk)
-{
-	struct {
-		u64 bp, ip;
-	} frame = { walk->regs.bp, walk->regs.ip };
-	u64 last = walk->regs.sp - 1;
-
-	for (u32 i = 0; i < MAX_FRAMES; i++) {
-		u64 bp = frame.bp;
-
-		walk_add_frame(walk, i, FRAME_RAW | frame.ip);
-		if (bp <= last || bp & 7 ||
-		    bpf_probe_read_user(&frame, sizeof(frame), (void *)bp) || !frame.ip ||
-		    frame.ip >> USER_BITS)
-			break;
-		last = bp;
-	}
-	return 0;
-}
-
-#else
 
 /* The same by the kernel, which knows its architecture. */
 static __noinline int walk_frame_pointers(struct task_struct *task, struct walk *walk)
@@ -114,8 +83,6 @@ static __noinline int walk_frame_pointers(struct task_struct *task, struct walk 
 	}
 	return 0;
 }
-
-#endif
 
 /* An id of 0 means none, or that there is no room for another. */
 static __always_inline u64 walk_id(const struct walk *walk, u64 process)
@@ -159,24 +126,23 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel)
 /* Addresses mean something to this process only, until it executes another program. */
 static __always_inline u64 process_identify(struct task_struct *task, struct process_id *ret)
 {
-	struct task_struct *leader = task_field(task, group_leader);
+	struct task_struct *leader = task->group_leader;
 	struct task_struct *shown = task_with_memory(task);
-	struct mm_struct *mm = task_field(task, mm);
+	struct mm_struct *mm = task->mm;
 
-	ret->pid = pid_here(shown, task_field(shown, pid));
-	ret->started_ns = task_field(shown, start_boottime);
-	ret->stack_start = task_field(mm, start_stack);
-	return task_field(leader, start_boottime) ^ ret->stack_start << 8 ^
-	       (u64)task_field(task, tgid) << 40;
+	ret->pid = pid_here(shown, shown->pid);
+	ret->started_ns = shown->start_boottime;
+	ret->stack_start = mm->start_stack;
+	return leader->start_boottime ^ ret->stack_start << 8 ^ (u64)task->tgid << 40;
 }
 
 /* Who shares the memory without being a thread maps what nobody here hears of. */
 static __always_inline bool memory_is_shared(struct task_struct *task)
 {
-	struct signal_struct *signal = task_field(task, signal);
-	struct mm_struct *mm = task_field(task, mm);
+	struct signal_struct *signal = task->signal;
+	struct mm_struct *mm = task->mm;
 
-	return task_field(mm, mm_users.counter) > task_field(signal, nr_threads);
+	return mm->mm_users.counter > signal->nr_threads;
 }
 
 /* The id of the stack that these registers are on, 0 if there is no room for another. */
@@ -184,7 +150,7 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 			      u64 kernel)
 {
 	struct task_struct *task = current_task();
-	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
+	struct task_ref *leader = task_ref_find(task->group_leader);
 	struct walk_context context = {};
 	struct walk *walk;
 	u32 zero = 0;
@@ -267,7 +233,7 @@ static __noinline u64 kernel_stack_take(void *ctx)
 static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 							const struct stack_key *key)
 {
-	u32 index = pool_take(&returned_stacks, &pools.stacks, max_stacks);
+	u32 index = pool_take(&returned_stacks, &pools.stacks);
 	struct stack_entry *entry = index ? bpf_map_lookup_elem(&stack_entries, &index) : NULL;
 	struct tally *head;
 	bool end;
@@ -379,7 +345,7 @@ static __always_inline bool call_moved_code(struct task_struct *task, struct pt_
 /* Once a process's text has moved, what is cached for its layout is not for it any more. */
 static __noinline int layout_check(struct task_struct *task, struct pt_regs *regs, s64 result)
 {
-	struct task_ref *leader = task_ref_find(task_field(task, group_leader));
+	struct task_ref *leader = task_ref_find(task->group_leader);
 	u32 pages;
 
 	if (!leader || !leader->layout || !tables_can_be_walked())

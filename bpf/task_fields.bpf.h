@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Owns how a task's fields are read. Kernels before 5.11 give a program the current task as a mere
- * address: what is at it has to be copied. All others let the program follow the pointer.
- */
+/* Reads what several fields of a task say together, or what not every kernel has. */
 #ifndef BPFTRUSS_TASK_FIELDS_BPF_H
 #define BPFTRUSS_TASK_FIELDS_BPF_H
 
@@ -13,28 +10,6 @@
 struct comm_text {
 	char bytes[COMM_SIZE];
 };
-
-#ifdef OLD_KERNEL
-
-#define task_field(task, field) BPF_CORE_READ(task, field)
-
-static __always_inline struct task_struct *current_task(void)
-{
-	return (struct task_struct *)bpf_get_current_task();
-}
-
-/* Zeroed after the first NUL. */
-static __always_inline void comm_copy(struct comm_text *comm, struct task_struct *task)
-{
-	struct comm_text copy = {};
-
-	BPF_CORE_READ_STR_INTO(&copy.bytes, task, comm);
-	*comm = copy;
-}
-
-#else
-
-#define task_field(task, field) ((task)->field)
 
 static __always_inline struct task_struct *current_task(void)
 {
@@ -58,14 +33,21 @@ static __always_inline void comm_copy(struct comm_text *comm, struct task_struct
 	}
 }
 
-#endif
+/*
+ * Whether a task has a CPU. A switch sets the task of the run queue before the tracepoint, but
+ * on_cpu some microseconds after it.
+ */
+static __always_inline bool task_has_cpu(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
+		return task->on_cpu;
+	return BPF_CORE_READ(task, se.cfs_rq, rq, curr) == task;
+}
 
 /* 0 where the kernel does not know it. */
 static __always_inline u64 task_run_delay(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->sched_info.run_delay)
-		       ? task_field(task, sched_info.run_delay)
-		       : 0;
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 }
 
 #endif

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns what is kept of each task: its struct task_ref, from the first interest in it until the
- * kernel frees the task. Two files know how; both have these:
- *
- *   task_may_count()      false for nearly every task that has none, at the price of one load
- *   task_ref_find()       what a task has, or NULL
- *   lookups_fail()        whether it finds nothing just now, if lookups_can_fail
- *   task_ref_create()     the same, made when there is none; NULL without room
- *   task_ref_free()       the task is gone
- *   task_ref_free_stale() the task is new: nothing of one that was before it may be left
- *   ref_is_counted()      whatever was stored before it was counted can be read after this
- *   ref_claim()           true for the one who is to make the task's record
- *   ref_publish()         it is counted from now on, by whoever claimed it
- *   ref_end_begin()       true for whoever is to end its counting; *ret_record is let go by it
- *   ref_end_finish()      true for the one by whom it is counted no more; may be claimed again
- *   ref_is_chosen()       by a selector, for now
- *   ref_choose()          1 if it was not chosen before, 0 if it was, negative without room
- *   ref_unchoose()        true if it was
- *   store_release()       a word that other CPUs take together with all that was stored before
- *   word_replace()        stores a word unless another program has replaced the old one
+ * Keeps a struct task_ref with each task, from the first interest in it until the kernel frees the
+ * task and it. Flags change by atomic steps.
  */
 #ifndef BPFTRUSS_TASKS_BPF_H
 #define BPFTRUSS_TASKS_BPF_H
@@ -32,10 +15,107 @@
 /* What a task loses when it is counted no more. */
 #define TASK_MEMBER (TASK_COUNTED | TASK_CLAIMED | TASK_TARGET | TASK_FOLLOW)
 
-#ifdef OLD_KERNEL
-#include "tasks_hashed.bpf.h"
-#else
-#include "tasks_stored.bpf.h"
-#endif
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_ref);
+} tasks SEC(".maps");
+
+/* Stores a word that other CPUs take together with all that was stored before. */
+#define store_release(word, value) ((void)__sync_lock_test_and_set(word, value))
+
+/* Stores a word unless another program has replaced the old one. */
+static __always_inline void word_replace(u64 *word, u64 old, u64 value)
+{
+	__sync_val_compare_and_swap(word, old, value);
+}
+
+/* False for nearly every task that has no task_ref, at the price of one load. */
+static __always_inline bool task_may_count(struct task_struct *task)
+{
+	return !bpf_core_field_exists(task->bpf_storage) || task->bpf_storage;
+}
+
+/*
+ * Whether the kernel refuses to look at task storage while somebody who was preempted on this CPU
+ * changes some, as before 6.2: then a look-up that finds nothing proves nothing.
+ */
+const volatile bool lookups_can_fail = false;
+
+#define EBUSY 16
+
+/* Nothing is ever kept here: an attempt to remove it tells why a look-up has failed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} never_kept SEC(".maps");
+
+/* Whether look-ups fail on this CPU just now. */
+static __always_inline bool lookups_fail(struct task_struct *task)
+{
+	return (int)bpf_task_storage_delete(&never_kept, task) == -EBUSY;
+}
+
+static __always_inline struct task_ref *task_ref_find(struct task_struct *task)
+{
+	return task_may_count(task) ? bpf_task_storage_get(&tasks, task, NULL, 0) : NULL;
+}
+
+/* NULL when the kernel has no memory for it, or is busy with task storage on this CPU. */
+static __always_inline struct task_ref *task_ref_create(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* Whatever was stored before the task was counted can be read after this. */
+static __always_inline bool ref_is_counted(struct task_ref *ref)
+{
+	return __sync_fetch_and_or(&ref->flags, 0) & TASK_COUNTED;
+}
+
+/* True for the one who is to make the task's record. */
+static __always_inline bool ref_claim(struct task_ref *ref)
+{
+	return !(__sync_fetch_and_or(&ref->flags, TASK_CLAIMED) & TASK_CLAIMED);
+}
+
+/* The task is counted from now on, by whoever claimed it. */
+static __always_inline void ref_publish(struct task_ref *ref, u32 flags)
+{
+	__sync_fetch_and_or(&ref->flags, flags | TASK_COUNTED);
+}
+
+/* Lets the record go; returns its index for the one who is to end it, 0 for all others. */
+static __always_inline u32 ref_let_go(struct task_ref *ref)
+{
+	return __sync_lock_test_and_set(&ref->record, 0);
+}
+
+/* True for the one by whom the task is counted no more; it may be claimed again. */
+static __always_inline bool ref_end(struct task_ref *ref)
+{
+	return __sync_fetch_and_and(&ref->flags, ~TASK_MEMBER) & TASK_COUNTED;
+}
+
+/* By a selector, for now. */
+static __always_inline bool ref_is_chosen(struct task_ref *ref)
+{
+	return ref->flags & TASK_CHOSEN;
+}
+
+/* True if it was not chosen before. */
+static __always_inline bool ref_choose(struct task_ref *ref)
+{
+	return !(__sync_fetch_and_or(&ref->flags, TASK_CHOSEN) & TASK_CHOSEN);
+}
+
+/* True if it was chosen. */
+static __always_inline bool ref_unchoose(struct task_ref *ref)
+{
+	return __sync_fetch_and_and(&ref->flags, ~TASK_CHOSEN) & TASK_CHOSEN;
+}
 
 #endif

@@ -6,7 +6,6 @@
  *   sched_switch              -> the task's time off the CPU
  *   fork, exec, exit          -> membership.bpf.h: who is counted; the end of a record
  *   rename, cgroup move       -> the same, and what a process is grouped by
- *   free, mark_process        -> tasks_hashed.bpf.h: kernels without task storage
  *   cgroup mkdir              -> events.bpf.h: its name, which units are known by
  *   iter/task                 -> adopts the threads of processes that exist already; reads what
  *                                the kernel has booked for each
@@ -51,6 +50,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		record = task_join(task, &index, &ref);
 	if (nr_selectors && leave_pending(record, ref) && task_leave(task, record))
 		return 0;
+	if (!record && ref) {
+		index = overflow_leave(task, ref);
+		record = index ? record_find(index) : NULL;
+	}
 	if (record) {
 		begin_ns = cost_begin(record->mark_cpu_ns);
 		call_begin(task, record, index, regs, nr);
@@ -153,7 +156,6 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	if (lookups_can_fail && !parent_ref && task_may_count(parent) && lookups_fail(parent))
 		loss_add(LOSS_LOOKUP_BUSY);
-	task_ref_free_stale(child);
 	if (!same_process && !(inherited & TASK_FOLLOW)) {
 		inherited = 0;
 		counted = nr_selectors && process_selected(child);
@@ -169,11 +171,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			loss_add(LOSS_TASK_UNTRACKED);
 		return 0;
 	}
-	if (!same_process && !inherited && ref_choose(child, ref) < 0) {
-		loss_add(LOSS_TASK_UNTRACKED);
-		return 0;
-	}
-	if (!task_claim(child, ref))
+	if (!same_process && !inherited)
+		ref_choose(ref);
+	if (!task_claim(ref))
 		return 0;
 	if (stacks && !same_process)
 		layout_inherit(parent, ref);
@@ -269,33 +269,6 @@ int BPF_PROG(on_cgroup_made, struct cgroup *cgroup, const char *path)
 	return 0;
 }
 
-/* Without task storage what is known of a task has to be thrown away by hand. */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(on_free, struct task_struct *task)
-{
-	task_ref_free(task);
-	return 0;
-}
-
-/* Without task storage user space cannot reach a task by its pidfd: it asks for marking.pid here. */
-SEC("iter/task")
-int mark_process(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct task_ref *ref;
-
-	if (!task || task->pid != task->tgid || task->flags & PF_EXITING ||
-	    pid_here(task, task->pid) != marking.pid)
-		return 0;
-	marking.found = 1;
-	ref = task_ref_create(task);
-	if (ref)
-		__sync_fetch_and_add(&ref->flags, marking.flags & ~ref->flags);
-	else
-		marking.failed = 1;
-	return 0;
-}
-
 /*
  * Adopts every thread of the processes that are marked or chosen. Run until a pass adopts none: by
  * then each thread was adopted here or by on_fork.
@@ -321,14 +294,14 @@ int adopt_targets(struct bpf_iter__task *ctx)
 		process_reconsider(task->group_leader, &comm, false);
 	}
 	leader_ref = task_ref_find(task->group_leader);
-	if (!process_is_wanted(task->group_leader, leader_ref))
+	if (!process_is_wanted(leader_ref))
 		return 0;
 	ref = task_ref_create(task);
 	if (!ref) {
 		__sync_fetch_and_add(&membership.left_out, 1);
 		return 0;
 	}
-	if (!task_claim(task, ref))
+	if (!task_claim(ref))
 		return 0;
 	membership.adopted++;
 	return task_adopt(task, ref, leader_ref->flags);

@@ -112,9 +112,6 @@ struct {
  */
 static __always_inline bool tables_can_be_walked(void)
 {
-#ifdef OLD_KERNEL
-	return false;
-#endif
 	return ARCH_HAS_TABLES && stacks && !frame_pointers &&
 	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_loop) &&
 	       bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma);
@@ -173,11 +170,7 @@ static long mapping_read(struct task_struct *task, struct vm_area_struct *vma,
 
 static __always_inline u32 file_number_new(void)
 {
-#ifdef OLD_KERNEL
-	return MAX_UNWIND_FILES; /* no file is asked about */
-#else
 	return __sync_add_and_fetch(&file_numbers.last, 1);
-#endif
 }
 
 /* A file seen for the first time gets a number; NULL when all are given. */
@@ -198,16 +191,16 @@ static __noinline struct inode_file *file_find(const struct inode_key *key)
 /* Where /proc shows a task's memory: a leader that has ended shows none. */
 static __always_inline struct task_struct *task_with_memory(struct task_struct *task)
 {
-	struct task_struct *leader = task_field(task, group_leader);
+	struct task_struct *leader = task->group_leader;
 
-	return task_field(leader, mm) ? leader : task;
+	return leader->mm ? leader : task;
 }
 
 static __always_inline u32 pid_with_memory(struct task_struct *task)
 {
 	struct task_struct *shown = task_with_memory(task);
 
-	return pid_here(shown, task_field(shown, pid));
+	return pid_here(shown, shown->pid);
 }
 
 static __always_inline bool file_was_asked(const struct inode_file *file)

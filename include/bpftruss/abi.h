@@ -28,7 +28,7 @@ enum syscall_abi {
 /* The bit that marks an x32 call in the number the kernel hands to the tracepoints. */
 #define X32_CALL_BIT 0x40000000
 
-/* Default table sizes; together less than 32 MiB of kernel memory (tests/live pins that). */
+/* The least that tables have room for; together less than 34 MiB (tests/live pins that). */
 #define DEFAULT_MAX_TASKS   1536
 #define DEFAULT_MAX_SLOTS   40000
 #define DEFAULT_MAX_TALLIES 12288
@@ -201,11 +201,15 @@ struct call_slot {
 	__u32 buckets[HIST_BUCKETS]; /* a wrap adds a tally */
 };
 
-/* A rare number of one slot: of an errno, or of times that a bucket passed 2^32. */
+/*
+ * A rare number of one slot: of an errno, or of times that a bucket passed 2^32. A cache line of its
+ * own: the next one in the array belongs to another thread.
+ */
 struct tally {
 	__u32 what; /* errno, or TALLY_WRAP + bucket */
 	__u32 next; /* 0 = end */
 	__u64 count;
+	__u64 pad[6];
 };
 
 #define TALLY_WRAP       0x10000
@@ -214,7 +218,7 @@ struct tally {
 #define TALLY_NO_STACK   0x20002 /* calls whose stack found no room */
 #define TALLIES_PER_SLOT 64
 
-/* Calls of one (abi, nr) that found no room in the tables; shared by all tasks, atomic. */
+/* Calls of one (abi, nr) that found no room in the tables; shared by the tasks of some CPUs, atomic. */
 struct overflow_row {
 	__u64 calls;
 	__u64 errors;
@@ -223,6 +227,10 @@ struct overflow_row {
 
 /* One row a known number, and a last one for all numbers beyond, in each ABI. */
 #define OVERFLOW_ROWS_PER_ABI (CALLS_INDEXED + 1)
+#define OVERFLOW_ROWS         (NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI)
+
+/* There are so many sets of overflow rows at most, and as many as CPUs if that is less; a power of 2. */
+#define MAX_OVERFLOW_SETS 16
 
 /* Key of the hash that finds slots of other ABIs, unknown numbers, and first arguments. */
 struct foreign_key {
@@ -235,8 +243,9 @@ struct foreign_key {
 
 /* The indices of one table. */
 struct pool {
-	__u32 mark; /* where never used ones start */
-	__u32 used; /* handed out and not taken back */
+	__u32 mark;  /* where never used ones start */
+	__u32 used;  /* handed out and not taken back */
+	__u32 limit; /* how many there are; set by user space before the programs run */
 };
 
 /* Task storage: what the programs know about a task before they look at its record. */
@@ -248,8 +257,8 @@ struct task_ref {
 	__u16 state;      /* enum record_flag of a task without a record */
 	__u32 layout;     /* of a leader: which text is mapped where; 0: not known */
 	__u32 exec_pages; /* as of that layout */
-	__u32 born;       /* of its start, the low bits; 0 where task storage is used */
-	__u64 in_ns;      /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
+	__u32 pad;
+	__u64 in_ns; /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
 };
 
 enum task_flag {
@@ -316,7 +325,7 @@ struct selector {
 _Static_assert(__builtin_offsetof(struct task_record, slot_of) == 320, "five cache lines");
 _Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
 _Static_assert(sizeof(struct call_slot) == 704, "eleven cache lines");
-_Static_assert(sizeof(struct tally) == 16, "");
+_Static_assert(sizeof(struct tally) == 64, "a cache line");
 #endif
 
 #endif

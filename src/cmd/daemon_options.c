@@ -407,6 +407,8 @@ static int complete(struct daemon_options *o, struct diag *d)
 	o->config.collector = o->count.collector;
 	o->config.collector.selectors = targets->selectors;
 	o->config.collector.nr_selectors = targets->nr_selectors;
+	o->config.collector.pids = targets->pids;
+	o->config.collector.nr_pids = targets->nr_pids;
 	o->config.collector.wait = true;
 	o->config.pids = targets->pids;
 	o->config.nr_pids = targets->nr_pids;

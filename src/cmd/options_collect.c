@@ -62,7 +62,7 @@ static int set_max_errnos(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
 
-	return parse_limit("--max-errnos", arg, 100000000, &o->collector.max_errnos, d);
+	return parse_limit("--max-errnos", arg, 30000000, &o->collector.max_errnos, d);
 }
 
 static int set_max_stacks(void *options, const char *arg, struct diag *d)
@@ -78,9 +78,12 @@ static const struct option_def defs[] = {
 	{ "debuginfod", NULL, "fetch missing debug files from DEBUGINFOD_URLS", set_debuginfod, 0 },
 	{ "keep-exited", "N", "ended processes with rows of their own (default 1000)",
 	  set_keep_exited, 0 },
-	{ "max-tasks", "N", "threads counted at the same time (default 1536)", set_max_tasks, 0 },
-	{ "max-rows", "N", "pairs of thread and system call (default 40000)", set_max_rows, 0 },
-	{ "max-errnos", "N", "kinds of error of such a pair (default 12288)", set_max_errnos, 0 },
+	{ "max-tasks", "N", "threads counted at the same time (default: as memory allows)",
+	  set_max_tasks, 0 },
+	{ "max-rows", "N", "pairs of thread and system call (default: as memory allows)",
+	  set_max_rows, 0 },
+	{ "max-errnos", "N", "kinds of error of such a pair (default: as memory allows)",
+	  set_max_errnos, 0 },
 	{ "max-stacks", "N", "stacks of such a pair (default 65536)", set_max_stacks, 0 },
 };
 

@@ -9,17 +9,21 @@
 #include "cmd/arguments.h"
 #include "cmd/options_parts.h"
 
-static int add_pids(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return targets_add_pids(&o->targets, arg, d);
-}
-
 static void pass_on(struct options *o)
 {
 	o->collector.selectors = o->targets.selectors;
 	o->collector.nr_selectors = o->targets.nr_selectors;
+	o->collector.pids = o->targets.pids;
+	o->collector.nr_pids = o->targets.nr_pids;
+}
+
+static int add_pids(void *options, const char *arg, struct diag *d)
+{
+	struct options *o = options;
+	int err = targets_add_pids(&o->targets, arg, d);
+
+	pass_on(o);
+	return err;
 }
 
 static int add_selector(struct options *o, enum selector_kind kind, const char *text,

@@ -173,8 +173,10 @@ static const struct option_def option_defs[] = {
 	{ "all", NULL, "all processes (default)", add_all, 'a' },
 	{ "wait", NULL, "begin even if none is there yet", set_wait, 0 },
 	{ "follow", NULL, "with -p: child processes too", set_follow, 'f' },
-	{ "max-tasks", "N", "threads counted at the same time (default 1536)", set_max_tasks, 0 },
-	{ "max-rows", "N", "pairs of thread and system call (default 40000)", set_max_rows, 0 },
+	{ "max-tasks", "N", "threads counted at the same time (default: as memory allows)",
+	  set_max_tasks, 0 },
+	{ "max-rows", "N", "pairs of thread and system call (default: as memory allows)",
+	  set_max_rows, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 	{ "help", NULL, "print this text", set_help, 'h' },
 };
@@ -195,6 +197,8 @@ static int options_complete(struct top_options *o, struct diag *d)
 		err = add_all(o, NULL, d);
 	o->collector.selectors = o->targets.selectors;
 	o->collector.nr_selectors = o->targets.nr_selectors;
+	o->collector.pids = o->targets.pids;
+	o->collector.nr_pids = o->targets.nr_pids;
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -55,6 +56,48 @@ int cgroup_find_path(const char *path, uint64_t *ret)
 		return -EXDEV;
 	*ret = st.st_ino;
 	return 0;
+}
+
+/* The path of our own cgroup from the root of the tree, "" if there is none. */
+static void own_cgroup(char *buf, size_t size)
+{
+	FILE *file __cleanup(fclosep) = fopen("/proc/self/cgroup", "re");
+	char line[PATH_MAX + 8];
+
+	*buf = 0;
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "0::/", 4))
+			snprintf(buf, size, "%s", line + 3);
+	}
+}
+
+static uint64_t read_limit(const char *path)
+{
+	FILE *file __cleanup(fclosep) = fopen(path, "re");
+	uint64_t limit;
+
+	return file && fscanf(file, "%" SCNu64, &limit) == 1 ? limit : UINT64_MAX;
+}
+
+uint64_t cgroup_memory_limit(void)
+{
+	char mount[PATH_MAX], path[PATH_MAX], file[2 * PATH_MAX + 16], *end;
+	uint64_t limit, least = UINT64_MAX;
+
+	own_cgroup(path, sizeof(path));
+	if (cgroup_mount(mount, sizeof(mount)) || !*mount)
+		return least;
+	/* What is the root of a namespace may have a limit, too. */
+	do {
+		snprintf(file, sizeof(file), "%s%s/memory.max", mount, path);
+		limit = read_limit(file);
+		least = limit < least ? limit : least;
+		end = strrchr(path, '/');
+		if (end)
+			*end = 0;
+	} while (end);
+	return least;
 }
 
 struct walk {

@@ -16,6 +16,9 @@ int cgroup_find_path(const char *path, uint64_t *ret);
 /* Whether some cgroup has this name. */
 bool cgroup_name_exists(const char *name);
 
+/* The least memory.max of the cgroup of this process and those above it; UINT64_MAX: none has any. */
+uint64_t cgroup_memory_limit(void);
+
 /* What is to be done with each cgroup; path is from the root of the tree. 0, or what ends the walk. */
 typedef int (*cgroup_visit)(void *closure, uint64_t id, const char *path);
 

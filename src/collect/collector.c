@@ -10,7 +10,6 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -20,94 +19,6 @@
 #include "collect/features.h"
 #include "collect/selectors.h"
 #include "elf/debuginfod.h"
-
-/* An array and where the collector keeps its mapping. */
-struct mapping {
-	const struct bpf_map *map;
-	void **where;
-};
-
-static size_t map_bytes(const struct bpf_map *map)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	/* The kernel rounds each element up to 8 bytes. */
-	size_t element = (bpf_map__value_size(map) + 7u) & ~(size_t)7u;
-
-	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
-}
-
-#define NR_MAPPINGS 5
-
-static void collector_list_mappings(struct collector *c, struct mapping list[NR_MAPPINGS])
-{
-	struct kernel_arrays *a = &c->arrays;
-
-	list[0] = (struct mapping){ c->skel->maps.records, (void **)&a->records };
-	list[1] = (struct mapping){ c->skel->maps.tallies, (void **)&a->tallies };
-	list[2] = (struct mapping){ c->skel->maps.overflow, (void **)&a->overflow };
-	list[3] = (struct mapping){ c->skel->maps.losses, (void **)&a->losses };
-	list[4] = (struct mapping){ c->skel->maps.stack_entries, (void **)&a->stacks };
-}
-
-static int collector_map_arrays(struct collector *c)
-{
-	struct mapping list[NR_MAPPINGS];
-	void *memory;
-
-	collector_list_mappings(c, list);
-	for (int i = 0; i < NR_MAPPINGS; i++) {
-		if (!bpf_map__autocreate(list[i].map))
-			continue;
-		memory = mmap(NULL, map_bytes(list[i].map), PROT_READ | PROT_WRITE, MAP_SHARED,
-			      bpf_map__fd(list[i].map), 0);
-		if (memory == MAP_FAILED)
-			return -errno;
-		*list[i].where = memory;
-	}
-	return slot_array_new(c->skel->maps.slots, &c->arrays.slots);
-}
-
-static void collector_unmap_arrays(struct collector *c)
-{
-	struct mapping list[NR_MAPPINGS];
-
-	collector_list_mappings(c, list);
-	for (int i = 0; i < NR_MAPPINGS; i++) {
-		if (*list[i].where)
-			munmap(*list[i].where, map_bytes(list[i].map));
-	}
-	slot_array_free(c->arrays.slots);
-}
-
-/* Index 0 of every table means "none", hence one more than what the user asked for. */
-static int collector_size_tables(struct collector *c, const struct collector_options *options)
-{
-	uint32_t tasks = (options->max_tasks ?: DEFAULT_MAX_TASKS) + 1;
-	uint32_t rows = (options->max_rows ?: DEFAULT_MAX_SLOTS) + 1;
-	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
-	uint32_t errnos = (options->max_errnos ?: DEFAULT_MAX_TALLIES) + 1 +
-			  (options->by_arg0 ? rows : 0) + (options->stacks ? 2 * rows : 0);
-	struct truss_bpf *skel = c->skel;
-	int err = 0;
-
-	skel->rodata->max_tasks = tasks;
-	skel->rodata->max_slots = rows;
-	skel->rodata->max_tallies = errnos;
-	err |= bpf_map__set_max_entries(skel->maps.records, tasks);
-	err |= bpf_map__set_max_entries(skel->maps.returned_records, tasks);
-	err |= bpf_map__set_max_entries(skel->maps.slots, rows);
-	err |= bpf_map__set_max_entries(skel->maps.returned_slots, rows);
-	err |= bpf_map__set_max_entries(skel->maps.tallies, errnos);
-	err |= bpf_map__set_max_entries(skel->maps.returned_tallies, errnos);
-	/* Each row of its own argument is found through the hash. */
-	err |= bpf_map__set_max_entries(skel->maps.foreign_slots,
-					options->by_arg0 ? rows : rows / ROWS_PER_FOREIGN + 1);
-	if (!options->by_arg0)
-		err |= bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
-	if (!options->nr_selectors)
-		err |= bpf_map__set_max_entries(skel->maps.selectors, 1);
-	return err;
-}
 
 /* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
@@ -157,7 +68,7 @@ static int collector_ignore_self(struct collector *c)
 
 	if (pidfd < 0)
 		return -errno;
-	return object_mark(c, getpid(), pidfd, &ref);
+	return object_mark(c, pidfd, &ref);
 }
 
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,
@@ -188,8 +99,12 @@ static void collector_configure(struct collector *c, const struct collector_opti
 {
 	struct truss_bpf *skel = c->skel;
 
-	collector_size_tables(c, options);
+	tables_size(&c->tables, skel, options);
 	collector_set_pidns(c);
+	if (!options->by_arg0)
+		bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
+	if (!options->nr_selectors)
+		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
 	skel->rodata->by_arg0 = options->by_arg0;
 	for (size_t i = 0; i < options->nr_selectors; i++) {
@@ -231,12 +146,6 @@ static int collector_mark_calls(struct collector *c, const struct collector_opti
 
 static int load_failed(int err, struct diag *d)
 {
-	if (err == -EPERM && features_limit_memory())
-		return diag_set(
-			d, DIAG_UNSUPPORTED, EPERM,
-			"the kernel refuses the BPF programs: Operation not permitted; it charges "
-			"tables to the limit of locked memory: try 'ulimit -l unlimited' or, for a "
-			"service, LimitMEMLOCK=infinity; -v shows the kernel's words");
 	if (err == -ENOMEM)
 		return diag_set(d, DIAG_FAILED, ENOMEM,
 				"no memory for the kernel's tables: lower --max-rows, --max-tasks, "
@@ -269,8 +178,6 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
 	if (!err)
-		err = object_fill_pools(c);
-	if (!err)
 		err = collector_mark_calls(c, options);
 	if (!err)
 		err = truss_bpf__attach(c->skel);
@@ -279,7 +186,7 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	err = collector_set_selectors(c, options, d);
 	if (err)
 		return err;
-	err = collector_map_arrays(c);
+	err = tables_map(&c->tables, c->skel);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
 				strerror(-err));
@@ -325,6 +232,10 @@ int collector_open(const struct collector_options *options, struct collector **r
 	err = collector_load(c, options, d);
 	if (err)
 		return err;
+	if (options->verbose)
+		fprintf(stderr, "bpftruss: tables take %.1f MiB in the kernel; at most %.1f MiB\n",
+			(double)c->tables.sizes.bytes / 0x1p20,
+			(double)tables_most_bytes(&c->tables) / 0x1p20);
 	c->has_runq = features_have_runq();
 	c->by_thread = options->by_thread;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
@@ -338,7 +249,7 @@ void collector_free(struct collector *c)
 		return;
 	ring_buffer__free(c->events);
 	if (c->skel)
-		collector_unmap_arrays(c);
+		tables_unmap(&c->tables, c->skel);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
 	free(c->base);
@@ -355,8 +266,7 @@ void collector_free(struct collector *c)
 
 /*
  * One pass, and how many threads it had no room for. Returns 1 if there is to be another: it adopted
- * some, or the kernel had no task storage for some just then. A hash that is full will not be less
- * so. 0 or -errno otherwise.
+ * some, or the kernel had no task storage for some just then. 0 or -errno otherwise.
  */
 static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 {
@@ -370,7 +280,7 @@ static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 	if (err)
 		return err;
 	return __atomic_load_n(&data->membership.adopted, __ATOMIC_ACQUIRE) != before ||
-	       (*ret_left_out && !c->old_kernel);
+	       *ret_left_out;
 }
 
 /* What no later pass will find room for is a loss. */

@@ -21,10 +21,12 @@
 struct collector;
 
 struct collector_options {
-	uint32_t
-		max_tasks; /* threads counted at the same time; 0: the default, as for the others */
-	uint32_t max_rows; /* (thread, system call) pairs */
-	uint32_t max_errnos;                     /* (thread, system call, errno) triples */
+	/* 0: as many as the threads that there are ask for. */
+	uint32_t max_tasks;  /* threads counted at the same time */
+	uint32_t max_rows;   /* (thread, system call) pairs */
+	uint32_t max_errnos; /* (thread, system call, errno) triples */
+	const pid_t *pids;   /* that will be added: tables are made for their threads. Borrowed */
+	size_t nr_pids;
 	bool verbose;                            /* libbpf's own messages go to stderr */
 	const struct target_selector *selectors; /* borrowed */
 	size_t nr_selectors;
@@ -127,9 +129,9 @@ enum collector_step {
  */
 void collector_step_down(struct collector *collector, enum collector_step step);
 
-/* How full a table is. */
+/* How full a table is, and was at most; peak 0: none, or not known. */
 struct table_fill {
-	uint32_t used, capacity;
+	uint32_t used, capacity, peak;
 };
 
 /*
@@ -150,6 +152,7 @@ struct collector_cost {
 	struct table_fill records, slots, tallies, foreign, stacks; /* foreign: calls in the hash */
 	/* Of all maps, mostly fixed when they are made; 0: the kernel does not let us see. */
 	uint64_t kernel_bytes;
+	uint64_t max_table_bytes;    /* what the tables may take, unless the user sizes them */
 	uint32_t threads, processes; /* being counted now */
 };
 

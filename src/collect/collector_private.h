@@ -11,19 +11,9 @@
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
-#include "collect/slot_array.h"
+#include "collect/tables.h"
 #include "collect/user_names.h"
 #include "model/builder.h"
-
-/* The arrays of the BPF side, mapped. Written by user space only after their task has ended. */
-struct kernel_arrays {
-	struct task_record *records;
-	struct slot_array *slots;
-	struct tally *tallies;
-	struct overflow_row *overflow;
-	__u64 *losses;
-	struct stack_entry *stacks; /* NULL without --stacks */
-};
 
 /* With more at a time, all records are looked at. */
 #define MAX_ENDED_RECORDS 256
@@ -31,7 +21,7 @@ struct kernel_arrays {
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
-	struct kernel_arrays arrays;
+	struct tables tables;       /* written by user space only after their task has ended */
 	struct call_stacks *stacks; /* NULL without --stacks */
 	struct builder *ended;      /* totals of tasks whose records were given back */
 
@@ -42,7 +32,6 @@ struct collector {
 	size_t nr_ended_records;
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
-	bool old_kernel; /* without task storage: see object.c */
 	bool has_runq;
 	bool by_thread;
 	uint32_t keep_exited;
@@ -71,17 +60,14 @@ struct reading {
 	uint64_t threads_unknown;
 };
 
-/* Opens the object that this kernel takes. 0 or -errno. */
+/* Opens the BPF object, for what this kernel has. 0 or -errno. */
 int object_open(struct collector *collector);
 
-/* Once it is loaded: makes all that its arrays have available to the programs. 0 or -errno. */
-int object_fill_pools(struct collector *collector);
-
 /*
- * Notes ref's flags on the first thread of a process, named by pidfd; pid is the same in our pid
- * namespace. 0, -ESRCH when it has ended (or the kernel does not show it), or another -errno.
+ * Notes ref's flags on the first thread of the process that pidfd is of. 0, -ESRCH when it has ended
+ * (or the kernel does not show it), or another -errno.
  */
-int object_mark(struct collector *collector, pid_t pid, int pidfd, const struct task_ref *ref);
+int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref);
 
 /* Runs an iterator over all tasks of the system, dropping what it prints. 0 or -errno. */
 int object_pass(const struct bpf_link *link);
@@ -133,9 +119,30 @@ void misses_read(const struct collector *collector, struct losses *losses);
 static inline uint32_t records_used(const struct collector *collector)
 {
 	uint32_t used = collector->skel->data_pools->pools.records.mark;
-	uint32_t limit = collector->skel->rodata->max_tasks;
+	uint32_t limit = collector->skel->data_pools->pools.records.limit;
 
 	return used < limit ? used : limit;
+}
+
+/* An element of a table by its index; NULL: there is none, or no memory to map it. */
+static inline struct task_record *record_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_TASKS], index);
+}
+
+static inline uint32_t record_state(const struct task_record *record)
+{
+	return __atomic_load_n(&record->state, __ATOMIC_ACQUIRE);
+}
+
+static inline struct call_slot *slot_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_SLOTS], index);
+}
+
+static inline struct tally *tally_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_TALLIES], index);
 }
 
 #endif

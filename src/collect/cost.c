@@ -55,9 +55,14 @@ static void cost_fill_programs(const struct cost_sample sums[NR_COST], struct co
 }
 
 /* Indices 0 mean none. */
-static struct table_fill table_fill(const __u32 *used, uint32_t max_entries)
+static struct table_fill table_fill(const struct pool *pool)
 {
-	return (struct table_fill){ __atomic_load_n(used, __ATOMIC_RELAXED), max_entries - 1 };
+	return (struct table_fill){
+		.used = __atomic_load_n(&pool->used, __ATOMIC_RELAXED),
+		.capacity = pool->limit ? pool->limit - 1 : 0,
+		/* What came back is handed out first. */
+		.peak = pool->limit ? (pool->mark < pool->limit ? pool->mark : pool->limit) - 1 : 0,
+	};
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -77,9 +82,12 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 	if (!pids)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++) {
-		const struct task_record *record = &c->arrays.records[i];
-		uint32_t state = __atomic_load_n(&record->state, __ATOMIC_ACQUIRE);
+		const struct task_record *record = record_at(c, i);
+		uint32_t state;
 
+		if (!record)
+			return -ENOMEM;
+		state = record_state(record);
 		if (state != RECORD_FREE)
 			cost->foreign.used += record->foreign_slots;
 		if (state == RECORD_LIVE)
@@ -95,11 +103,11 @@ static int cost_fill_tables(const struct collector *c, struct collector_cost *co
 {
 	const struct truss_bpf *skel = c->skel;
 
-	cost->records = table_fill(&skel->data_pools->pools.records.used, skel->rodata->max_tasks);
-	cost->slots = table_fill(&skel->data_pools->pools.slots.used, skel->rodata->max_slots);
-	cost->tallies =
-		table_fill(&skel->data_pools->pools.tallies.used, skel->rodata->max_tallies);
-	cost->stacks = table_fill(&skel->data_pools->pools.stacks.used, skel->rodata->max_stacks);
+	cost->records = table_fill(&skel->data_pools->pools.records);
+	cost->slots = table_fill(&skel->data_pools->pools.slots);
+	cost->tallies = table_fill(&skel->data_pools->pools.tallies);
+	cost->stacks = table_fill(&skel->data_pools->pools.stacks);
+	cost->max_table_bytes = tables_most_bytes(&c->tables);
 	cost->foreign.capacity = bpf_map__max_entries(skel->maps.foreign_slots);
 	return cost_fill_records(c, cost);
 }

@@ -116,9 +116,11 @@ static int fold_list_live(const struct collector *c, struct fold *fold)
 	if (!fold->live)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++) {
-		const struct task_record *record = &c->arrays.records[i];
+		const struct task_record *record = record_at(c, i);
 
-		if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_FREE)
+		if (!record)
+			return -ENOMEM;
+		if (record_state(record) != RECORD_FREE)
 			fold->live[fold->nr_live++] =
 				(struct process){ .pid = record->pid, .boot_ns = record->boot_ns };
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns the checks of kernel and privileges. A check fills in one struct feature and nothing else. */
 #include "collect/features.h"
+#include "collect/tables.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include "base/mem.h"
@@ -136,43 +136,19 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 	return found;
 }
 
-/* By the mark that libbpf goes by: a helper that came together with charging cgroups instead. */
-static bool kernel_charges_locked_memory(void)
-{
-	return !kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_ktime_get_coarse_ns");
-}
-
 /* 0, or with what the kernel refuses a program that uses task storage. */
 static int task_storage_error(void)
 {
-	struct storage_bpf *storage;
-	int err;
-
-	/* These are older, and their limit may forbid to ask: what was just freed is still charged. */
-	if (getenv("BPFTRUSS_OLD_KERNEL") || kernel_charges_locked_memory())
-		return -EINVAL;
-	storage = storage_bpf__open();
-	err = storage ? storage_bpf__load(storage) : -errno;
+	struct storage_bpf *storage = storage_bpf__open();
+	int err = storage ? storage_bpf__load(storage) : -errno;
 	storage_bpf__destroy(storage);
 	return err;
 }
-
-/* What replaces it relies on x86 storing in order. */
-#ifdef __x86_64__
-#define FEATURE_REPLACED FEATURE_ABSENT
-#else
-#define FEATURE_REPLACED FEATURE_MISSING
-#endif
 
 /* An unknown type of map, or a helper that is not for such programs. */
 static bool error_means_absent(int err)
 {
 	return err == -EINVAL || err == -EACCES;
-}
-
-bool features_have_task_storage(void)
-{
-	return FEATURE_REPLACED == FEATURE_MISSING || !error_means_absent(task_storage_error());
 }
 
 static void check_task_storage(struct feature *f)
@@ -189,11 +165,8 @@ static void check_task_storage(struct feature *f)
 				  "forbid bpf(2)");
 		return;
 	}
-	feature_set(f, FEATURE_REPLACED, "absent");
-	feature_remedy(f, f->state == FEATURE_MISSING
-				  ? "the kernel is too old (5.13 or newer has it)"
-				  : "tasks are looked up in a hash: while attached, calls of all "
-				    "processes cost more (5.13 or newer)");
+	feature_set(f, FEATURE_MISSING, "absent");
+	feature_remedy(f, "the kernel is too old: use Linux 5.13 or newer, or that of RHEL 9");
 }
 
 static void check_attach(struct feature *f)
@@ -208,39 +181,6 @@ static void check_attach(struct feature *f)
 	}
 	feature_set(f, FEATURE_MISSING, "refused: %s", strerror(-err));
 	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
-}
-
-static bool locked_memory_is_limited(struct rlimit *ret)
-{
-	return !getrlimit(RLIMIT_MEMLOCK, ret) && ret->rlim_cur != RLIM_INFINITY;
-}
-
-bool features_limit_memory(void)
-{
-	struct rlimit limit;
-
-	return kernel_charges_locked_memory() && locked_memory_is_limited(&limit);
-}
-
-static void check_locked_memory(struct feature *f)
-{
-	struct rlimit limit;
-
-	if (!kernel_charges_locked_memory()) {
-		feature_set(f, FEATURE_OK, "not needed for tables");
-		return;
-	}
-	/* As libbpf does it: what is not allowed changes nothing. */
-	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY });
-	if (!locked_memory_is_limited(&limit)) {
-		feature_set(f, FEATURE_OK, "unlimited");
-		return;
-	}
-	feature_set(f, FEATURE_ABSENT, "limited to %llu KiB",
-		    (unsigned long long)limit.rlim_cur / 1024);
-	feature_remedy(f,
-		       "this kernel charges tables to it, 39 MiB by default: ulimit -l unlimited, "
-		       "for a service LimitMEMLOCK=infinity");
 }
 
 bool features_have_runq(void)
@@ -338,27 +278,39 @@ static void check_misses(struct feature *f)
 		return;
 	}
 	feature_set(f, FEATURE_ABSENT, "not counted by this kernel");
-	feature_remedy(f, "kernels that do not count skipped programs (before 5.12) skip none");
+	feature_remedy(f, "calls that the kernel skips the programs for are lost unseen");
+}
+
+static void check_tables(struct feature *f)
+{
+	const struct target_selector all = { .kind = SELECT_ALL };
+	const struct collector_options options = { .selectors = &all, .nr_selectors = 1 };
+	struct tables tables = { 0 };
+
+	tables_plan(&tables, &options);
+	feature_set(f, FEATURE_OK, "for the %u threads of this host %.0f MiB, of at most %.0f MiB",
+		    tables.needs.threads, (double)tables.sizes.bytes / 0x1p20,
+		    (double)tables_most_bytes(&tables) / 0x1p20);
 }
 
 /* Required ones first; a required one that fails makes those after it meaningless. */
 static const struct check {
 	const char *name;
 	void (*run)(struct feature *f);
-	bool loads; /* loads a program: not part of features_require() */
+	bool doctors; /* not part of features_require() */
 } checks[] = {
 	{ "kernel", check_kernel, false },
 	{ "capabilities", check_capabilities, false },
 	{ "lockdown", check_lockdown, false },
 	{ "kernel BTF", check_btf, false },
-	{ "task storage", check_task_storage, true },
-	{ "locked memory", check_locked_memory, true },
+	{ "task storage", check_task_storage, false },
 	{ "attaching", check_attach, true },
 	{ "run-queue time", check_runq, true },
 	{ "calls in flight at attach", check_in_flight, true },
 	{ "cheap filter", check_cheap_filter, true },
 	{ "call stacks", check_unwinding, true },
 	{ "skipped programs", check_misses, true },
+	{ "tables", check_tables, true },
 };
 
 _Static_assert(ARRAY_SIZE(checks) <= MAX_FEATURES, "MAX_FEATURES is too small");
@@ -387,7 +339,7 @@ int features_require(struct diag *d)
 	struct feature f;
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if (checks[i].loads)
+		if (checks[i].doctors)
 			continue;
 		check_run(&checks[i], &f);
 		if (f.state == FEATURE_MISSING)

@@ -29,15 +29,8 @@ struct feature {
 /* Runs every check, in the order in which they depend on each other. Returns how many. */
 size_t features_probe(struct feature features[MAX_FEATURES]);
 
-/* Runs the required checks that need no program loaded; the first that fails fills d. 0 or -errno. */
+/* Runs the required checks but that of attaching; the first that fails fills d. 0 or -errno. */
 int features_require(struct diag *d);
-
-/*
- * Whether its programs can keep something with each task and change it by atomic steps (5.13). Loads
- * such a program to find out; when that fails for another reason, it is taken to be there. The
- * environment variable BPFTRUSS_OLD_KERNEL makes it false.
- */
-bool features_have_task_storage(void);
 
 /* Whether a program may find no task storage only since somebody changes some (before 6.2). */
 bool features_lookups_can_fail(void);
@@ -53,9 +46,6 @@ bool features_have_runq(void);
  * saved registers on its kernel stack, as they do where they cannot ask for them (before 5.15).
  */
 bool features_hide_task_regs(void);
-
-/* Whether it charges tables to the limit of locked memory, as before 5.11, and there is a limit. */
-bool features_limit_memory(void);
 
 /* Whether its programs can unwind by tables, as on x86-64; else by frame pointers only. */
 bool features_have_unwinding(void);

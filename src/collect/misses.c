@@ -29,7 +29,6 @@ void misses_read(const struct collector *c, struct losses *losses)
 		{ skel->progs.on_fork, LOSS_LIFECYCLE_MISSED },
 		{ skel->progs.on_exec, LOSS_LIFECYCLE_MISSED },
 		{ skel->progs.on_exit, LOSS_LIFECYCLE_MISSED },
-		{ skel->progs.on_free, LOSS_LIFECYCLE_MISSED },
 		{ skel->progs.on_rename, LOSS_CHANGE_MISSED },
 		{ skel->progs.on_cgroup_attach, LOSS_CHANGE_MISSED },
 		{ skel->progs.on_cgroup_made, LOSS_CHANGE_MISSED },

@@ -43,10 +43,10 @@ static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
 
 static int row_read_stacks(const struct collector *c, uint32_t index, struct row *row)
 {
-	uint32_t limit = c->skel->rodata->max_stacks;
+	uint32_t limit = c->skel->data_pools->pools.stacks.limit;
 
 	for (uint32_t i = 0; index && index < limit && i < limit; i++) {
-		const struct stack_entry *entry = &c->arrays.stacks[index];
+		const struct stack_entry *entry = &c->tables.stacks[index];
 		struct stack_count count = {
 			.id = entry->id,
 			.calls = entry->calls,
@@ -90,9 +90,11 @@ static int row_read_tallies(const struct collector *c, const struct call_slot *s
 	uint32_t index = slot->first_tally;
 
 	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
-		if (row_read_tally(c, &c->arrays.tallies[index], row))
+		const struct tally *tally = tally_at(c, index);
+
+		if (!tally || row_read_tally(c, tally, row))
 			return -ENOMEM;
-		index = c->arrays.tallies[index].next;
+		index = tally->next;
 	}
 	return 0;
 }
@@ -160,7 +162,7 @@ static void row_fill_other_stacks(struct row *row)
 static int slot_read_once(const struct collector *c, const struct task_record *record,
 			  uint32_t index, struct call_slot *copy, struct row *row)
 {
-	const struct call_slot *slot = slot_array_at(c->arrays.slots, index);
+	const struct call_slot *slot = slot_at(c, index);
 	int err;
 
 	row_identify(row, c, record);
@@ -360,8 +362,9 @@ static int record_read_slots(const struct collector *c, const struct task_record
 	uint32_t index = record->first_slot;
 	int err = 0;
 
-	for (uint32_t i = 0; index && !err && i < c->skel->rodata->max_slots; i++) {
-		const struct call_slot *slot = slot_array_at(c->arrays.slots, index);
+	for (uint32_t i = 0; index && !err && i < map_array_size(c->tables.arrays[TABLE_SLOTS]);
+	     i++) {
+		const struct call_slot *slot = slot_at(c, index);
 		struct row row;
 
 		if (!slot)
@@ -395,10 +398,10 @@ static bool record_is_in_same_call(const struct task_record *record, const struc
 static int record_read_open(const struct collector *c, uint32_t index, struct task_record *copy,
 			    struct reading *reading)
 {
-	const struct task_record *record = &c->arrays.records[index];
+	const struct task_record *record = record_at(c, index);
 	struct open_rows rows __cleanup(open_rows_done) = { .count = 0 };
 	bool flies = false;
-	int err = 0;
+	int err = record ? 0 : -ENOMEM;
 
 	for (int i = 0; i < OPEN_TRIES && !flies && !err; i++) {
 		open_rows_done(&rows);
@@ -429,22 +432,68 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 	return err ?: record_read_slots(c, &copy, NULL, reading);
 }
 
+/* Adds up what the programs have lost on each CPU. 0 or -errno. */
+static int kernel_losses_read(const struct collector *c, struct losses *losses)
+{
+	int nr_cpus = libbpf_num_possible_cpus(), err = 0;
+	uint64_t *counts __cleanup(freep) = NULL;
+
+	if (nr_cpus < 0)
+		return nr_cpus;
+	counts = calloc((size_t)nr_cpus, sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	for (uint32_t loss = 0; loss < NR_LOSS && !err; loss++) {
+		err = bpf_map__lookup_elem(c->skel->maps.losses, &loss, sizeof(loss), counts,
+					   (size_t)nr_cpus * sizeof(*counts), 0);
+		for (int cpu = 0; cpu < nr_cpus && !err; cpu++)
+			losses->count[loss] += counts[cpu];
+	}
+	return err;
+}
+
+/* Adds up the overflow rows of one call. */
+static struct overflow_row overflow_sum(const struct collector *c, uint32_t index)
+{
+	struct overflow_row sum = { 0 };
+
+	for (uint32_t set = 0; set <= c->skel->rodata->overflow_set_mask; set++) {
+		const struct overflow_row *row = &c->tables.overflow[set * OVERFLOW_ROWS + index];
+
+		sum.calls += row->calls;
+		sum.errors += row->errors;
+		sum.interrupted += row->interrupted;
+	}
+	return sum;
+}
+
+/* Whether any call was ever counted there. */
+static bool overflow_is_used(const struct collector *c)
+{
+	struct losses losses = { 0 };
+
+	return kernel_losses_read(c, &losses) || losses.count[LOSS_TASK_TABLE_FULL] ||
+	       losses.count[LOSS_SLOT_TABLE_FULL] || losses.count[LOSS_FOREIGN_TABLE_FULL];
+}
+
 int overflow_read(const struct collector *c, struct builder *builder)
 {
-	for (uint32_t i = 0; i < NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI; i++) {
-		const struct overflow_row *from = &c->arrays.overflow[i];
+	if (!overflow_is_used(c))
+		return 0;
+	for (uint32_t i = 0; i < OVERFLOW_ROWS; i++) {
+		struct overflow_row from = overflow_sum(c, i);
 		struct row row;
 
-		if (!from->calls)
+		if (!from.calls)
 			continue;
 		row_init(&row);
 		row.abi = i / OVERFLOW_ROWS_PER_ABI;
 		row.nr = i % OVERFLOW_ROWS_PER_ABI;
 		if (row.nr == CALLS_INDEXED)
 			row.nr = ROW_NR_OTHER;
-		row.calls = row.untimed = from->calls;
-		row.errors = from->errors;
-		row.interrupted = from->interrupted;
+		row.calls = row.untimed = from.calls;
+		row.errors = from.errors;
+		row.interrupted = from.interrupted;
 		if (builder_add_row(builder, &row))
 			return -ENOMEM;
 	}
@@ -485,36 +534,11 @@ static int snapshot_describe(const struct collector *c, struct snapshot *snapsho
 	return 0;
 }
 
-/* One that is counted on each CPU. 0 or -errno. */
-static int frequent_loss_read(const struct collector *c, enum loss loss, uint64_t *ret)
-{
-	int nr_cpus = libbpf_num_possible_cpus();
-	uint64_t *counts __cleanup(freep) = NULL, sum = 0;
-	uint32_t key = loss;
-	int err;
-
-	if (nr_cpus < 0)
-		return nr_cpus;
-	counts = calloc((size_t)nr_cpus, sizeof(*counts));
-	if (!counts)
-		return -ENOMEM;
-	err = bpf_map__lookup_elem(c->skel->maps.frequent_losses, &key, sizeof(key), counts,
-				   (size_t)nr_cpus * sizeof(*counts), 0);
-	for (int i = 0; i < nr_cpus; i++)
-		sum += counts[i];
-	*ret = sum;
-	return err;
-}
-
 static int snapshot_read_losses(const struct collector *c, struct losses *losses)
 {
 	struct losses misses = { 0 };
-	uint64_t errnos_off = 0;
-	int err = frequent_loss_read(c, LOSS_ERRNO_OFF, &errnos_off);
+	int err = kernel_losses_read(c, losses);
 
-	for (int i = 0; i < NR_LOSS; i++)
-		losses->count[i] += c->arrays.losses[i];
-	losses->count[LOSS_ERRNO_OFF] += errnos_off;
 	losses->count[LOSS_TASK_UNTRACKED] += c->left_out;
 	misses_read(c, &misses);
 	losses_subtract(&misses, &c->misses_at_start);
@@ -536,7 +560,9 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 		err = builder_merge(builder, c->ended);
 	reading.builder = builder;
 	for (uint32_t i = 1; i < used && !err; i++) {
-		if (__atomic_load_n(&c->arrays.records[i].state, __ATOMIC_ACQUIRE) != RECORD_FREE)
+		const struct task_record *record = record_at(c, i);
+
+		if (!record || record_state(record) != RECORD_FREE)
 			err = record_read(c, i, &reading);
 	}
 	if (!err)

@@ -22,7 +22,7 @@ static void stacks_free(struct collector *c, uint32_t index)
 	for (; index; index = next) {
 		struct stack_key key = { 0 };
 
-		entry = &c->arrays.stacks[index];
+		entry = &c->tables.stacks[index];
 		next = entry->next;
 		key.id = entry->id;
 		key.slot = entry->slot;
@@ -39,7 +39,10 @@ static void tallies_free(struct collector *c, uint32_t index)
 	uint32_t next;
 
 	for (; index; index = next) {
-		tally = &c->arrays.tallies[index];
+		tally = tally_at(c, index);
+		/* It was mapped when it was read. */
+		if (!tally)
+			return;
 		next = tally->next;
 		if (tally->what == TALLY_STACKS)
 			stacks_free(c, (uint32_t)tally->count);
@@ -54,13 +57,13 @@ bool slot_arg0(const struct collector *c, const struct call_slot *slot, uint64_t
 	uint32_t index = slot->first_tally;
 
 	for (int i = 0; index && i < TALLIES_PER_SLOT; i++) {
-		const struct tally *tally = &c->arrays.tallies[index];
+		const struct tally *tally = tally_at(c, index);
 
-		if (tally->what == TALLY_ARG0) {
+		if (tally && tally->what == TALLY_ARG0) {
 			*ret = tally->count;
 			return true;
 		}
-		index = tally->next;
+		index = tally ? tally->next : 0;
 	}
 	return false;
 }
@@ -80,7 +83,7 @@ static void slot_forget(struct collector *c, uint32_t record, const struct call_
 {
 	struct foreign_key key;
 
-	if (!c->arrays.records[record].foreign_slots)
+	if (!record_at(c, record)->foreign_slots)
 		return;
 	slot_key(c, record, slot, &key);
 	bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0);
@@ -92,7 +95,7 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 	uint32_t next;
 
 	for (; index; index = next) {
-		slot = slot_array_at(c->arrays.slots, index);
+		slot = slot_at(c, index);
 		/* It was mapped when it was read. */
 		if (!slot)
 			return;
@@ -107,7 +110,7 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 
 static void record_free(struct collector *c, uint32_t index)
 {
-	struct task_record *record = &c->arrays.records[index];
+	struct task_record *record = record_at(c, index);
 
 	slots_free(c, index, record->first_slot);
 	memset(record, 0, sizeof(*record));
@@ -136,7 +139,7 @@ static int forget_cgroups(struct collector *c)
 	if (!list.ids)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++)
-		list.ids[list.count++] = c->arrays.records[i].cgroup_id;
+		list.ids[list.count++] = record_at(c, i)->cgroup_id;
 	builder_visit_processes(c->ended, id_list_add, &list);
 	cgroup_names_prune(&c->cgroups, list.ids, list.count);
 	free(list.ids);
@@ -146,10 +149,12 @@ static int forget_cgroups(struct collector *c)
 /* Gives a record back if its task has ended. */
 static int record_reclaim(struct collector *c, uint32_t index)
 {
-	struct task_record *record = &c->arrays.records[index];
+	const struct task_record *record = record_at(c, index);
 	struct reading reading = { .builder = c->ended };
 
-	if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_ENDED)
+	if (!record)
+		return -ENOMEM;
+	if (record_state(record) != RECORD_ENDED)
 		return 0;
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;

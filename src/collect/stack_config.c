@@ -36,8 +36,7 @@ int collector_configure_stacks(struct collector *c, const struct collector_optio
 {
 	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
 	struct truss_bpf *skel = c->skel;
-	bool tables = options->stacks && !c->old_kernel && !options->frame_pointers &&
-		      features_have_unwinding();
+	bool tables = options->stacks && !options->frame_pointers && features_have_unwinding();
 	int err = 0;
 
 	bpf_program__set_autoload(skel->progs.list_code, tables);
@@ -48,7 +47,7 @@ int collector_configure_stacks(struct collector *c, const struct collector_optio
 	skel->rodata->stacks_of_some = options->calls != NULL;
 	skel->rodata->frame_pointers = options->frame_pointers;
 	skel->rodata->kernel_stacks = options->kernel_stacks;
-	skel->rodata->max_stacks = count;
+	skel->data_pools->pools.stacks.limit = count;
 	skel->rodata->stack_seed = seed_make();
 	err |= bpf_map__set_max_entries(skel->maps.stacks_sent, count);
 	err |= bpf_map__set_max_entries(skel->maps.stack_index, count);

@@ -100,7 +100,7 @@ int collector_add_target(struct collector *c, pid_t pid, const struct target_opt
 		ref.flags |= TASK_FOLLOW;
 	if (options->await_exec)
 		ref.flags |= TASK_AWAIT_EXEC;
-	err = object_mark(c, pid, pidfd, &ref);
+	err = object_mark(c, pidfd, &ref);
 	if (err == -ESRCH)
 		return diag_set(d, DIAG_FAILED, ESRCH, "process %d has ended", pid);
 	if (err)

@@ -48,6 +48,7 @@ void unseen_ends_look(struct collector *c)
 {
 	uint32_t used = records_used(c);
 	uint64_t now_ns = clock_mono_ns();
+	struct task_record *record;
 
 	if (!collector_live(c) || now_ns - c->last_look_ns < LOOK_PAUSE_MS * NS_PER_MS)
 		return;
@@ -55,7 +56,9 @@ void unseen_ends_look(struct collector *c)
 	for (uint32_t i = 0; i < LOOK_RECORDS && i + 1 < used; i++) {
 		if (++c->looked_at >= used)
 			c->looked_at = 1;
-		record_look(c, &c->arrays.records[c->looked_at]);
+		record = record_at(c, c->looked_at);
+		if (record)
+			record_look(c, record);
 	}
 }
 

@@ -115,6 +115,7 @@ static void on_pulse(void *closure)
 	timer_drain(daemon->pulse);
 	malloc_trim(0);
 	budget_check(&daemon->budget, daemon->counts.collector);
+	service_watch_tables(&daemon->service);
 	notify_send(
 		"WATCHDOG=1\nSTATUS=%zu processes, %zu rows; %.2f%% of a CPU, programs included",
 		daemon->counts.last->nr_processes, daemon->counts.last->nr_rows,

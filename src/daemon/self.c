@@ -2,12 +2,14 @@
 /* Owns what the daemon knows of itself, for its status and its metrics. */
 #include "daemon/service_private.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/log.h"
 #include "store/history.h"
 
 static uint64_t resident_bytes(void)
@@ -66,8 +68,35 @@ static void status_tables(const struct collector_cost *cost, struct daemon_statu
 		if (tables[i].fill->capacity)
 			ret->tables[ret->nr_tables++] =
 				(struct status_table){ tables[i].name, tables[i].fill->used,
-						       tables[i].fill->capacity };
+						       tables[i].fill->capacity,
+						       tables[i].fill->peak };
 	}
+}
+
+/* Warns before any call loses its process, and again only when it was better meanwhile. */
+static void table_watch(const struct status_table *table, bool *warned)
+{
+	if (!*warned && table->used > table->capacity * 9 / 10) {
+		log_line(LOG_WARNING,
+			 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
+			 "; beyond it calls lose their process: see [tables] in bpftruss.conf(5)",
+			 table->name, table->used, table->capacity);
+		*warned = true;
+	}
+	if (table->used < table->capacity * 8 / 10)
+		*warned = false;
+}
+
+void service_watch_tables(struct service *s)
+{
+	struct daemon_status tables = { 0 };
+	struct collector_cost cost;
+
+	if (collector_cost(s->counts->collector, &cost))
+		return;
+	status_tables(&cost, &tables);
+	for (size_t i = 0; i < tables.nr_tables; i++)
+		table_watch(&tables.tables[i], &s->warned[i]);
 }
 
 static void status_cost(const struct service *s, struct daemon_status *ret)
@@ -83,6 +112,7 @@ static void status_cost(const struct service *s, struct daemon_status *ret)
 		ret->call_ns = (uint64_t)cost.call_ns;
 		ret->samples = cost.call_samples;
 		ret->kernel_bytes = cost.kernel_bytes;
+		ret->max_table_bytes = cost.max_table_bytes;
 		ret->threads = cost.threads;
 		ret->processes = cost.processes;
 		status_tables(&cost, ret);

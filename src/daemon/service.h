@@ -21,6 +21,7 @@ struct service {
 	uint64_t scrapes;                       /* of /metrics */
 	uint64_t scrape_ns;                     /* what it took to write the last one */
 	struct scrape texts[NR_METRICS_FORMAT]; /* of /metrics, of the last second */
+	bool warned[STATUS_MAX_TABLES];         /* that a table is nearly full */
 };
 
 /* Frees its own. */
@@ -31,5 +32,8 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 
 /* What `bpftruss status` shows; also the source of metrics about the daemon itself. */
 void service_status(const struct service *service, struct daemon_status *ret);
+
+/* Warns of tables in the kernel that are nearly full. */
+void service_watch_tables(struct service *service);
 
 #endif

@@ -17,6 +17,8 @@ static json_t *tables_json(const struct daemon_status *s)
 
 		err |= json_object_set_new(table, "used", json_number(s->tables[i].used));
 		err |= json_object_set_new(table, "capacity", json_number(s->tables[i].capacity));
+		err |= json_object_set_new(
+			table, "peak", json_number_if(s->tables[i].peak > 0, s->tables[i].peak));
 		err |= json_object_set_new(to, s->tables[i].name, table);
 	}
 	return json_unless(err, to);
@@ -34,6 +36,8 @@ static json_t *counting_json(const struct daemon_status *s)
 	err |= json_object_set_new(to, "tables", tables_json(s));
 	err |= json_object_set_new(to, "kernel_bytes",
 				   json_number_if(s->kernel_bytes > 0, s->kernel_bytes));
+	err |= json_object_set_new(to, "max_table_bytes",
+				   json_number_if(s->max_table_bytes > 0, s->max_table_bytes));
 	return json_unless(err, to);
 }
 

@@ -14,10 +14,10 @@
 
 #define STATUS_MAX_TABLES 8
 
-/* One table of the kernel's, and how full it is. */
+/* One table of the kernel's, how full it is, and was at most. */
 struct status_table {
 	const char *name; /* a constant */
-	uint64_t used, capacity;
+	uint64_t used, capacity, peak;
 };
 
 /* Of places in code that were seen on stacks. */
@@ -37,7 +37,8 @@ struct daemon_status {
 	const struct losses *losses; /* since the start */
 	struct status_table tables[STATUS_MAX_TABLES];
 	size_t nr_tables;
-	uint64_t kernel_bytes; /* of all tables; 0: not known */
+	uint64_t kernel_bytes;    /* of all tables; 0: not known */
+	uint64_t max_table_bytes; /* what they may take; 0: not known */
 
 	struct status_names names;
 

@@ -129,8 +129,11 @@ static void print_tables(const json_t *status, FILE *out)
 
 		snprintf(visible, sizeof(visible), "%.*s",
 			 (int)strspn(name, "abcdefghijklmnopqrstuvwxyz_"), name);
-		fprintf(out, "%s%s %" PRIu64 " of %" PRIu64 " (%" PRIu64 "%%)", before, visible,
+		fprintf(out, "%s%s %" PRIu64 " of %" PRIu64 " (%" PRIu64 "%%", before, visible,
 			used, capacity, capacity ? used * 100 / capacity : 0);
+		if (number(table, "peak") > used)
+			fprintf(out, ", peak %" PRIu64, number(table, "peak"));
+		fputc(')', out);
 		before = ", ";
 	}
 	if (known(counting, "kernel_bytes")) {
@@ -138,6 +141,11 @@ static void print_tables(const json_t *status, FILE *out)
 		print_bytes(number(counting, "kernel_bytes"), out);
 		fputs(" in the kernel", out);
 		before = ", ";
+	}
+	if (number(counting, "max_table_bytes")) {
+		fputs("; at most ", out);
+		print_bytes(number(counting, "max_table_bytes"), out);
+		fputs(" for tables", out);
 	}
 	fputs(*before == ',' ? "\n" : "", out);
 }

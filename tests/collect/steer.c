@@ -89,10 +89,10 @@ static void slot_fill(struct call_slot *slot)
 static int fill_to_the_brim(struct collector *collector)
 {
 	for (uint32_t i = 1; i < records_used(collector); i++) {
-		uint32_t index = collector->arrays.records[i].first_slot;
+		uint32_t index = record_at(collector, i)->first_slot;
 		struct call_slot *slot;
 
-		while (index && (slot = slot_array_at(collector->arrays.slots, index))) {
+		while (index && (slot = slot_at(collector, index))) {
 			slot_fill(slot);
 			index = slot->next;
 		}

@@ -11,9 +11,8 @@ import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 
-from harness import Lossy  # noqa: E402
+from harness import attempts  # noqa: E402
 
-ATTEMPTS = 4
 # What follows for others from a missed half of a call.
 CONSEQUENCES = {"exit_missed", "time_clamped"}
 
@@ -25,14 +24,6 @@ def only_missed(losses):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
-    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    for _ in range(ATTEMPTS):
-        try:
-            pyfuncitem.obj(**arguments)
-            return True
-        except Lossy as lossy:
-            if not only_missed(lossy.losses):
-                raise
-            if "live" in arguments:
-                arguments["live"].close()
-    return pytest.skip("calls were missed each time, and each report said so")
+    if attempts(pyfuncitem, only_missed):
+        pytest.skip("calls were missed each time, and each report said so")
+    return True

@@ -22,10 +22,13 @@ def test_a_report_lacks_no_more_than_it_says(live, name, attempt):
 @pytest.mark.parametrize("preemptors", [1, 2])
 def test_a_real_time_preemptor_makes_calls_be_missed(live, preemptors):
     """Or the drill would say nothing. It also takes the CPU away in the middle of reading clocks."""
-    report, table = contend(live, preemptors)
-    unexplained(report, table)
-    assert report.losses["enter_missed"] > 0 and report.losses["leave_missed"] > 0
-    assert "time_clamped" not in report.losses
+    for _ in range(ATTEMPTS):
+        report, table = contend(live, preemptors)
+        unexplained(report, table)
+        assert "time_clamped" not in report.losses
+        if {"enter_missed", "leave_missed"} <= report.losses.keys():
+            return
+    pytest.fail("no call was missed")
 
 
 @pytest.mark.parametrize("preemptors", [1, 2])

@@ -268,8 +268,8 @@ class Waiting(Process):
 class Loads(Process):
     """tests/stacks/loads.c: brings code into its address space, a line of input at a time."""
 
-    def __init__(self, directory, **options):
-        super().__init__(directory, [fixture("loads")], stdin=subprocess.PIPE, **options)
+    def __init__(self, directory, path=None, **options):
+        super().__init__(directory, [path or fixture("loads")], stdin=subprocess.PIPE, **options)
         self.lines = 1
         self.target = self.pid
         until(lambda: self.stdout() == b"ready\n", "loads is ready")

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
-from harness import BPFTRUSS, Bpftruss, program, run, until
+from harness import BPFTRUSS, Bpftruss, need_unshare, program, run, until
 
 THREADS = 7
 CALLS = 1009
@@ -338,6 +338,7 @@ def test_a_target_that_does_not_exist_is_an_error(arguments, sentence):
 
 
 def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
+    need_unshare("-pf", "--mount-proc")
     script = (
         "sleep 77 & pid=$!; {0} -c --json -d 0.3 -o {1} -p $pid; kill $pid; echo $pid"
     ).format(BPFTRUSS, tmp_path / "report.json")

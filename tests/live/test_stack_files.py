@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import until
+from harness import need_unshare, until
 from stacks import (
     Loads,
     Waiting,
@@ -157,6 +157,7 @@ def test_a_file_is_what_is_mapped_and_not_what_its_path_leads_to(live, tmp_path,
 
 def privately(directory, commands, *argv):
     """A command in a mount namespace of its own, where a directory is a file system of its own."""
+    need_unshare("-m", "--propagation", "private")
     script = "mount -t tmpfs none %s && %s && exec %s" % (directory, commands, shlex.join(argv))
     return ["unshare", "-m", "--propagation", "private", "sh", "-c", script]
 

@@ -71,6 +71,21 @@ def copy(name, path):
     return path
 
 
+@pytest.fixture
+def open_folder():
+    """A folder that every user may look into."""
+    path = tempfile.mkdtemp(prefix="bpftruss-")
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def loads(open_folder):
+    """tests/stacks/loads.c where every user can run it: the build directory may be private."""
+    return copy("loads", os.path.join(open_folder, "loads"))
+
+
 def build_id(path):
     text = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
     return re.search("Build ID: (.*)", text).group(1)
@@ -87,12 +102,12 @@ def names_below_probe(report, pid):
     return found
 
 
-def attack(live, victim, evil, *options):
+def attack(live, loads, victim, evil, *options):
     """
     A user's process maps a file that bpftruss does not know, and has another one in its place when
     bpftruss comes to look; then root's process runs code of that first file.
     """
-    attacker, target = live.add(Loads, **NOBODY), live.add(Loads)
+    attacker, target = live.add(Loads, loads, **NOBODY), live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks", *options)
     bpftruss.signal(signal.SIGSTOP)
     attacker.do("swap %s %s", victim, evil)
@@ -115,12 +130,12 @@ def must_be_of_alpha(found):
     assert whole >= 10, found
 
 
-def test_a_mapping_that_was_swapped_names_nothing(folder, live):
+def test_a_mapping_that_was_swapped_names_nothing(folder, live, loads):
     victim, evil = os.path.join(folder, "victim.so"), os.path.join(folder, "evil.so")
     if not os.path.exists(victim):
         copy("alpha.so", victim)
     copy("beta.so", evil)
-    must_be_of_alpha(attack(live, victim, evil))
+    must_be_of_alpha(attack(live, loads, victim, evil))
 
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
@@ -134,23 +149,14 @@ def needs_user_namespaces():
 class Arranged(Loads):
     """The same in a user's own mount namespace, in which anything may lie in root's folders."""
 
-    def __init__(self, directory, script):
-        argv = UNSHARE + ["%s && exec %s" % (script, shlex.quote(fixture("loads")))]
+    def __init__(self, directory, loads, script):
+        argv = UNSHARE + ["%s && exec %s" % (script, shlex.quote(loads))]
         Process.__init__(self, directory, argv, stdin=subprocess.PIPE, **NOBODY)
         self.lines = 1
         until(lambda: self.stdout() == b"ready\n", "loads is ready")
 
 
-@pytest.fixture
-def open_folder():
-    """A folder that every user may look into."""
-    path = tempfile.mkdtemp(prefix="bpftruss-")
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
-
-
-def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live):
+def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live, loads):
     """It has the library's build id, and lies where debug files are in the user's namespace."""
     needs_user_namespaces()
     victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
@@ -169,7 +175,7 @@ def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live
         folder,
         wanted[2:],
     )
-    attacker, target = live.add(Arranged, script), live.add(Loads)
+    attacker, target = live.add(Arranged, loads, script), live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
     attacker.do("raw %s 4096 10", victim)
     time.sleep(0.5)
@@ -180,12 +186,12 @@ def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live
     assert found == [("alpha_one", "victim.so", "complete", 100)]
 
 
-def test_a_mount_of_a_user_gives_roots_library_no_other_name(open_folder, live):
+def test_a_mount_of_a_user_gives_roots_library_no_other_name(open_folder, live, loads):
     needs_user_namespaces()
     victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
     evil = copy("beta.so", os.path.join(open_folder, "looks_harmless.so"))
     script = "mount --bind %s %s" % (victim, evil)
-    attacker, target = live.add(Arranged, script), live.add(Loads)
+    attacker, target = live.add(Arranged, loads, script), live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
     attacker.do("raw %s 4096 10", evil)
     time.sleep(0.5)
@@ -197,9 +203,9 @@ def test_a_mount_of_a_user_gives_roots_library_no_other_name(open_folder, live):
 
 
 @pytest.mark.parametrize("mode, name", [(0o600, None), (0o644, "made_up")])
-def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, mode, name):
+def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, loads, mode, name):
     """A mount of his own can put any file there, and its lines would be shown."""
-    program = live.add(Loads, **NOBODY)
+    program = live.add(Loads, loads, **NOBODY)
     path = "/tmp/perf-%d.map" % program.pid
     program.do("jit made_up 1")
     os.chown(path, 0, 0)

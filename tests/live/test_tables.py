@@ -102,7 +102,7 @@ def test_a_thousand_processes_of_forty_calls_fit(live):
     assert len(report.rows) > 999 * 40
 
 
-def test_the_tables_take_less_than_32_mib_of_kernel_memory(live):
+def test_the_tables_take_less_than_34_mib_of_kernel_memory(live):
     bpftruss = live.attach(live.workload("calls").pid)
     maps = {}
     for path in glob.glob("/proc/%d/fdinfo/*" % bpftruss.pid):
@@ -110,4 +110,4 @@ def test_the_tables_take_less_than_32_mib_of_kernel_memory(live):
         if "map_type" in info:
             number = re.search(r"^map_id:\t(\d+)$", info, re.M).group(1)
             maps[number] = int(re.search(r"^memlock:\t(\d+)$", info, re.M).group(1))
-    assert 0 < sum(maps.values()) < 32 << 20
+    assert 0 < sum(maps.values()) < 34 << 20

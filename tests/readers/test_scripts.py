@@ -79,6 +79,8 @@ def test_a_signal_at_any_moment_leaves_no_folder_and_no_job(tmp_path, number):
             env={**os.environ, "TMPDIR": str(folder), "JOB": str(job)},
             cwd=TOP,
             start_new_session=True,
+            # A shell in the background, and nohup, have them ignored, and then no shell can hear them.
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
         )
         time.sleep(moment / 200)
         script.send_signal(number)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Computes the sizes of the tables in the kernel. */
+#include "collect/table_sizes.h"
+
+#include "bpftruss/abi.h"
+
+/* What each table has for a thread, at the least, and in bytes an element. */
+static const struct {
+	uint32_t halves_per_thread, at_least;
+	uint32_t element;
+} kinds[NR_TABLE] = {
+	[TABLE_TASKS] = { 3, DEFAULT_MAX_TASKS, sizeof(struct task_record) },
+	[TABLE_SLOTS] = { 48, DEFAULT_MAX_SLOTS, sizeof(struct call_slot) },
+	[TABLE_TALLIES] = { 12, DEFAULT_MAX_TALLIES, sizeof(struct tally) },
+};
+
+/* More threads than any host has, and no product overflows. */
+#define MAX_THREADS 4194304u
+
+static uint32_t said(const struct collector_options *options, enum table table)
+{
+	const uint32_t sizes[NR_TABLE] = { [TABLE_TASKS] = options->max_tasks,
+					   [TABLE_SLOTS] = options->max_rows,
+					   [TABLE_TALLIES] = options->max_errnos };
+
+	return sizes[table];
+}
+
+/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
+static uint32_t tallies_of_rows(const struct collector_options *options, uint32_t rows)
+{
+	return rows * (options->by_arg0 ? 1 : 0) + rows * (options->stacks ? 2 : 0);
+}
+
+static uint64_t bytes_of(const struct table_sizes *sizes, const struct collector_options *options,
+			 bool all)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < NR_TABLE; i++) {
+		if (all || !said(options, i))
+			bytes += (uint64_t)sizes->elements[i] * kinds[i].element;
+	}
+	return bytes;
+}
+
+/* Takes so much of what each table wants, but the least that it is to have if that is more. */
+static void sizes_fill(struct table_sizes *sizes, const struct collector_options *options,
+		       uint32_t threads, double share, double least_share)
+{
+	for (int i = 0; i < NR_TABLE; i++) {
+		double wanted = threads * (kinds[i].halves_per_thread / 2.0) * share;
+		double least = kinds[i].at_least * least_share;
+
+		sizes->elements[i] =
+			said(options, i) ?: (uint32_t)(wanted > least ? wanted : least) + 1;
+	}
+	sizes->elements[TABLE_TALLIES] += tallies_of_rows(options, sizes->elements[TABLE_SLOTS]);
+}
+
+void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,
+			struct table_sizes *ret)
+{
+	uint32_t threads = needs->threads < MAX_THREADS ? needs->threads : MAX_THREADS;
+	uint64_t bytes;
+
+	sizes_fill(ret, options, threads, 1, 1);
+	bytes = bytes_of(ret, options, false);
+	if (bytes > needs->host_bytes)
+		sizes_fill(ret, options, threads, (double)needs->host_bytes / (double)bytes, 1);
+	bytes = bytes_of(ret, options, false);
+	if (bytes > needs->most_bytes) {
+		double share = (double)needs->most_bytes / (double)bytes;
+
+		for (int i = 0; i < NR_TABLE; i++) {
+			if (!said(options, i))
+				ret->elements[i] = (uint32_t)(ret->elements[i] * share) + 1;
+		}
+	}
+	ret->bytes = bytes_of(ret, options, true);
+}

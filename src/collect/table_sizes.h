@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How large the tables in the kernel are made: for so many threads, in so much memory. */
+#ifndef BPFTRUSS_TABLE_SIZES_H
+#define BPFTRUSS_TABLE_SIZES_H
+
+#include <stdint.h>
+
+#include "collect/collector.h"
+
+enum table {
+	TABLE_TASKS,
+	TABLE_SLOTS,
+	TABLE_TALLIES,
+	NR_TABLE,
+};
+
+/* What there is to size them by. */
+struct table_needs {
+	uint32_t threads; /* that there are to count; 0: not known */
+	uint64_t
+		host_bytes; /* of the memory of the host, that they may take beyond their least sizes */
+	uint64_t most_bytes; /* that they may take in any case, as a cgroup has no more */
+};
+
+struct table_sizes {
+	uint32_t elements[NR_TABLE]; /* without the one that means "none" */
+	uint64_t bytes;              /* of all of them */
+};
+
+/* Sizes that the user said are obeyed, and take nothing from the other tables. */
+void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,
+			struct table_sizes *ret);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sizes the tables in the kernel by threads and memory, and maps them. */
+#include "collect/tables.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "bpftruss/abi.h"
+#include "collect/cgroups.h"
+#include "truss.skel.h"
+
+static struct pool *table_pool(struct truss_bpf *skel, enum table table)
+{
+	struct pool *const pools[NR_TABLE] = {
+		[TABLE_TASKS] = (struct pool *)&skel->data_pools->pools.records,
+		[TABLE_SLOTS] = (struct pool *)&skel->data_pools->pools.slots,
+		[TABLE_TALLIES] = (struct pool *)&skel->data_pools->pools.tallies,
+	};
+
+	return pools[table];
+}
+
+struct table_maps {
+	struct bpf_map *map, *returned;
+};
+
+static struct table_maps table_maps(const struct truss_bpf *skel, enum table table)
+{
+	const struct table_maps maps[NR_TABLE] = {
+		[TABLE_TASKS] = { skel->maps.records, skel->maps.returned_records },
+		[TABLE_SLOTS] = { skel->maps.slots, skel->maps.returned_slots },
+		[TABLE_TALLIES] = { skel->maps.tallies, skel->maps.returned_tallies },
+	};
+
+	return maps[table];
+}
+
+/* --- how many threads there are, and how much memory -------------------------------------------- */
+
+static uint32_t threads_of_host(void)
+{
+	FILE *file __cleanup(fclosep) = fopen("/proc/loadavg", "re");
+	unsigned int threads = 0;
+
+	if (!file || fscanf(file, "%*s %*s %*s %*u/%u", &threads) != 1)
+		return 0;
+	return threads;
+}
+
+/* 0 for a process that is gone. */
+static uint32_t threads_of(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return stat(path, &st) || st.st_nlink < 2 ? 0 : (uint32_t)st.st_nlink - 2;
+}
+
+static uint32_t threads_to_count(const struct collector_options *options)
+{
+	uint32_t threads = 0;
+
+	if (options->nr_selectors)
+		return threads_of_host();
+	for (size_t i = 0; i < options->nr_pids; i++)
+		threads += threads_of(options->pids[i]);
+	return threads;
+}
+
+/* A cgroup may not use what the host has: BPF maps are charged to whoever makes them. */
+static void needs_find(struct table_needs *needs, const struct collector_options *options)
+{
+	struct sysinfo info;
+
+	needs->threads = threads_to_count(options);
+	if (!sysinfo(&info))
+		needs->host_bytes = (uint64_t)info.totalram * info.mem_unit * TABLES_PERCENT / 100;
+	needs->most_bytes = cgroup_memory_limit() / 4;
+}
+
+void tables_plan(struct tables *tables, const struct collector_options *options)
+{
+	needs_find(&tables->needs, options);
+	table_sizes_choose(options, &tables->needs, &tables->sizes);
+}
+
+uint64_t tables_most_bytes(const struct tables *tables)
+{
+	const struct table_needs *needs = &tables->needs;
+
+	return needs->host_bytes < needs->most_bytes ? needs->host_bytes : needs->most_bytes;
+}
+
+/* --- sizes --------------------------------------------------------------------------------------- */
+
+/* Tasks without a record on other CPUs are not to write the same cache lines. */
+static int size_overflow(struct truss_bpf *skel)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	uint32_t sets = 1;
+
+	while (sets < MAX_OVERFLOW_SETS && nr_cpus > 0 && sets < (uint32_t)nr_cpus)
+		sets *= 2;
+	skel->rodata->overflow_set_mask = sets - 1;
+	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
+}
+
+static int size_table(struct truss_bpf *skel, enum table table, uint32_t size)
+{
+	struct table_maps maps = table_maps(skel, table);
+
+	/* Index 0 means "none". */
+	table_pool(skel, table)->limit = size + 1;
+	return bpf_map__set_max_entries(maps.map, size + 1)
+		       ?: bpf_map__set_max_entries(maps.returned, size + 1);
+}
+
+int tables_size(struct tables *tables, struct truss_bpf *skel,
+		const struct collector_options *options)
+{
+	const uint32_t *sizes = tables->sizes.elements;
+	int err = 0;
+
+	tables_plan(tables, options);
+	for (int i = 0; i < NR_TABLE && !err; i++)
+		err = size_table(skel, i, sizes[i]);
+	/* Each row of its own argument is found through the hash. */
+	if (!err)
+		err = bpf_map__set_max_entries(
+			skel->maps.foreign_slots,
+			sizes[TABLE_SLOTS] / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1);
+	return err ?: size_overflow(skel);
+}
+
+/* --- mapping ------------------------------------------------------------------------------------ */
+
+static size_t map_bytes(const struct bpf_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	/* The kernel rounds each element up to 8 bytes. */
+	size_t element = (bpf_map__value_size(map) + 7u) & ~(size_t)7u;
+
+	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+}
+
+/* All of a map that does not grow; NULL if there is none. */
+static int map_whole(const struct bpf_map *map, void **ret)
+{
+	void *memory;
+
+	if (!bpf_map__autocreate(map))
+		return 0;
+	memory =
+		mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	*ret = memory;
+	return 0;
+}
+
+int tables_map(struct tables *tables, struct truss_bpf *skel)
+{
+	int err = map_whole(skel->maps.overflow, (void **)&tables->overflow);
+
+	if (!err)
+		err = map_whole(skel->maps.stack_entries, (void **)&tables->stacks);
+	for (int i = 0; i < NR_TABLE && !err; i++) {
+		struct table_maps maps = table_maps(skel, i);
+
+		err = map_array_new(maps.map, &tables->arrays[i]);
+	}
+	return err;
+}
+
+void tables_unmap(struct tables *tables, struct truss_bpf *skel)
+{
+	if (tables->overflow)
+		munmap(tables->overflow, map_bytes(skel->maps.overflow));
+	if (tables->stacks)
+		munmap(tables->stacks, map_bytes(skel->maps.stack_entries));
+	for (int i = 0; i < NR_TABLE; i++)
+		map_array_free(tables->arrays[i]);
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables have the size that is needed for the threads that there are."""
+
+import sys
+
+import pytest
+
+from test_cost import CALLER, Talker
+
+SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
+
+
+def free_pids():
+    with open("/proc/sys/kernel/pid_max") as limit:
+        return int(limit.read()) - 5000
+
+
+@pytest.mark.parametrize("number", [3000, 20000])
+def test_threads_of_a_running_process_have_rows_of_their_own(live, number):
+    if number > free_pids():
+        pytest.skip("there may not be so many threads here: kernel.pid_max")
+    target = live.workload("legion", number, 7)
+    bpftruss = live.attach(target.pid)
+    target.go()
+    report = bpftruss.report()
+    assert report.total("getppid") == 7 * number
+    assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, number)
+    assert report.only("exit")["no_return"] == number
+
+
+def test_a_table_that_the_user_made_stays_as_large(live):
+    report, _ = live.count("crowd", 500, options=["-f", "--max-tasks", 100], lossy=True)
+    assert report.losses["task_table_full"] > 0
+
+
+def test_a_task_that_found_no_record_gets_one_later(live):
+    first, second = (live.add(Talker, sys.executable, "-c", CALLER) for _ in range(2))
+    bpftruss = live.attach([first.pid, second.pid], "--max-tasks", 1)
+    second.ask("ask 101")
+    first.popen.stdin.close()
+    first.wait()
+    for _ in range(50):
+        second.ask("ask 10")
+    second.popen.stdin.close()
+    report = bpftruss.report(lossy=True)
+    rows = report.select("getppid")
+    own = sum(row["calls"] for row in rows if row["pid"] == second.pid)
+    assert sum(row["calls"] for row in rows) == 101 + 50 * 10
+    # What it did while the other one lived is nobody's, and what it did last is its own.
+    assert 0 < own <= 50 * 10

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How large tables are made, by threads and memory. */
+#include "fixture.h"
+
+#include "bpftruss/abi.h"
+#include "collect/table_sizes.c"
+
+#define MIB (1ULL << 20)
+
+static struct table_sizes choose(const struct collector_options *options, uint32_t threads,
+				 uint64_t host_mib, uint64_t most_mib)
+{
+	const struct table_needs needs = { threads, host_mib * MIB, most_mib * MIB };
+	struct table_sizes sizes;
+
+	table_sizes_choose(options, &needs, &sizes);
+	return sizes;
+}
+
+static void test_least(void **state)
+{
+	const struct collector_options options = { 0 };
+	struct table_sizes sizes = choose(&options, 0, 1, 1 << 20);
+
+	(void)state;
+	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
+	assert_in_range(sizes.elements[TABLE_SLOTS], 40000, 40001);
+	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
+	assert_true(sizes.bytes < 33 * MIB);
+}
+
+static void test_threads(void **state)
+{
+	const struct collector_options options = { 0 };
+	struct table_sizes sizes = choose(&options, 20000, 482, 1 << 20);
+
+	(void)state;
+	assert_in_range(sizes.elements[TABLE_TASKS], 30000, 30001);
+	assert_in_range(sizes.elements[TABLE_SLOTS], 480000, 480001);
+	assert_in_range(sizes.elements[TABLE_TALLIES], 120000, 120001);
+	assert_true(sizes.bytes < 482 * MIB);
+}
+
+/* Each gives up the same share; with stacks as without, whose tallies count as well. */
+static void test_memory_of_host(void **state)
+{
+	const struct collector_options all[] = { { 0 }, { .stacks = true, .by_arg0 = true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct table_sizes sizes = choose(&all[i], 200000, 200, 1 << 20);
+
+		assert_true(sizes.bytes > 198 * MIB && sizes.bytes < 202 * MIB);
+		assert_in_range(sizes.elements[TABLE_SLOTS] / sizes.elements[TABLE_TASKS], 15, 16);
+	}
+}
+
+/* What the user said is obeyed, and no other table is smaller for it. */
+static void test_said(void **state)
+{
+	const struct collector_options options = { .max_rows = 1000000 };
+	struct table_sizes sizes = choose(&options, 300, 160, 1 << 20);
+
+	(void)state;
+	assert_int_equal(sizes.elements[TABLE_SLOTS], 1000000);
+	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
+	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
+}
+
+static void test_memory_of_cgroup(void **state)
+{
+	const struct collector_options options = { 0 };
+	struct table_sizes sizes = choose(&options, 20000, 482, 16);
+
+	(void)state;
+	assert_true(sizes.bytes <= 16 * MIB + 4096 && sizes.bytes > 15 * MIB);
+	assert_true(sizes.elements[TABLE_TASKS] > 700);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_memory_of_host),
+		cmocka_unit_test(test_said),
+		cmocka_unit_test(test_memory_of_cgroup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

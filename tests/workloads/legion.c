@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * legion NUMBER CALLS: so many threads, which exist before it says ready. Then each makes ten different
+ * calls, one of them CALLS times.
+ */
+#include "table.h"
+
+#define MAX_THREADS 30000
+
+static struct thread threads[MAX_THREADS];
+static int start_pipe[2];
+static int calls;
+
+static const int others[] = { SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
+			      SYS_gettid, SYS_getpid,  SYS_umask };
+
+#define NR_OTHERS (int)(sizeof(others) / sizeof(others[0]))
+
+static int run(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	raw_call(SYS_read, start_pipe[0], &byte, 1);
+	for (int i = 0; i < NR_OTHERS; i++)
+		raw_call(others[i], 022);
+	for (int i = 0; i < calls; i++)
+		raw_call(SYS_getppid);
+	raw_call(SYS_exit, 0);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool wait = table_init(&argc, &argv);
+	int number = arg_number(argc, argv, 1, 0);
+
+	calls = arg_number(argc, argv, 2, 0);
+	if (!wait || number < 1 || number > MAX_THREADS || pipe(start_pipe))
+		return 1;
+	for (int i = 0; i < number; i++)
+		thread_start(&threads[i], i, run);
+	table_barrier();
+	close(start_pipe[1]);
+	for (int i = 0; i < number; i++)
+		thread_join(&threads[i]);
+	table_finish(0);
+}
