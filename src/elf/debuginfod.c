@@ -24,11 +24,18 @@
 
 #define FETCH_NS (60 * NS_PER_SEC)
 
-/* Servers that were too slow are left alone for so many times as long. */
-#define QUIET_TIMES 10
+/*
+ * A file that takes too long is that file's matter. If so many do, without an answer in between, servers
+ * are left alone for a minute, and for twice as long each time after that.
+ */
+#define MAX_SLOW     4
+#define QUIET_NS     (60 * NS_PER_SEC)
+#define MAX_QUIET_NS (600 * NS_PER_SEC)
 
 struct debuginfod {
 	char *program;
+	unsigned int slow; /* files that took too long, one after the other */
+	uint64_t quiet_ns; /* how long servers were left alone last */
 	uint64_t quiet_until_ns;
 };
 
@@ -232,15 +239,32 @@ int debuginfod_job_timeout_ms(const struct debuginfod_job *job)
 	return taken_ns < FETCH_NS ? (int)((FETCH_NS - taken_ns) / NS_PER_MS) + 1 : 0;
 }
 
+static void servers_were_slow(struct debuginfod *debuginfod)
+{
+	uint64_t quiet_ns = debuginfod->quiet_ns ? 2 * debuginfod->quiet_ns : QUIET_NS;
+
+	if (++debuginfod->slow < MAX_SLOW)
+		return;
+	debuginfod->slow = 0;
+	debuginfod->quiet_ns = quiet_ns < MAX_QUIET_NS ? quiet_ns : MAX_QUIET_NS;
+	debuginfod->quiet_until_ns = clock_mono_ns() + debuginfod->quiet_ns;
+}
+
 void debuginfod_job_stop(struct debuginfod_job *job)
 {
-	uint64_t now_ns = clock_mono_ns();
-
 	/* What it may have started is of its session. */
 	if (job->pid)
 		kill(-job->pid, SIGKILL);
+	if (!job->is_stopped)
+		servers_were_slow(job->debuginfod);
 	job->is_stopped = true;
-	job->debuginfod->quiet_until_ns = now_ns + QUIET_TIMES * (now_ns - job->start_ns);
+}
+
+uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod)
+{
+	uint64_t soon_ns = clock_mono_ns() + NS_PER_SEC;
+
+	return debuginfod->quiet_until_ns > soon_ns ? debuginfod->quiet_until_ns : soon_ns;
 }
 
 int debuginfod_finish(struct debuginfod_job *job)
@@ -250,6 +274,10 @@ int debuginfod_finish(struct debuginfod_job *job)
 	while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	job->pid = 0;
+	if (job->is_stopped)
+		err = -ETIMEDOUT;
+	else
+		job->debuginfod->slow = job->debuginfod->quiet_ns = 0;
 	if (!job->is_stopped && WIFEXITED(status) && !WEXITSTATUS(status))
 		err = answer_open(&job->folder, job->output);
 	debuginfod_job_free(job);

@@ -6,6 +6,8 @@
 #ifndef BPFTRUSS_DEBUGINFOD_H
 #define BPFTRUSS_DEBUGINFOD_H
 
+#include <stdint.h>
+
 #include "elf/identity.h"
 
 /* The first argument by which the program knows that it is to become the client. */
@@ -24,12 +26,15 @@ static inline void debuginfod_freep(struct debuginfod **debuginfod)
 	debuginfod_free(*debuginfod);
 }
 
+/* When servers may be asked again that were too slow, but at least a second from now. */
+uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod);
+
 /* Looks for a debug file; a process of its own until it is finished. */
 struct debuginfod_job;
 
 /*
  * Asks the servers. -ENOENT: the file has no build id by which they could know it; -EAGAIN: they
- * were too slow lately to be asked now.
+ * were too slow for several files, one after the other, and are left alone for a while.
  */
 int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
 		     struct debuginfod_job **ret);
@@ -45,7 +50,7 @@ void debuginfod_job_stop(struct debuginfod_job *job);
 
 /*
  * Frees the job. Returns a descriptor of what claims to be the debug file, -ENOENT: no server has
- * it, or another error.
+ * it, -ETIMEDOUT: it was stopped, or another error.
  */
 int debuginfod_finish(struct debuginfod_job *job);
 

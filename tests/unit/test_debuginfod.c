@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Servers of debug files that are too slow. This program is its own client. */
+#include "fixture.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "elf/debuginfod.h"
+
+static const struct elf_identity identity = { .build_id = { 1, 2, 3 }, .nr_build_id = 3 };
+
+/* A client that finds nothing: at once, or never. */
+static void client_make(const char *folder, const char *command)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/debuginfod-find", folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "#!/bin/sh\n%s\nexit 1\n", command);
+	fclose(file);
+	assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void be_too_slow(struct debuginfod *debuginfod)
+{
+	struct debuginfod_job *job;
+
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &job), 0);
+	debuginfod_job_stop(job);
+	/* However often it is said. */
+	debuginfod_job_stop(job);
+	assert_int_equal(debuginfod_finish(job), -ETIMEDOUT);
+}
+
+/* One file that takes long is no reason to ask for no other. */
+static void test_servers_are_left_alone_after_several(void **state)
+{
+	char folder[] = "/tmp/bpftruss-test-XXXXXX", path[PATH_MAX], command[PATH_MAX];
+	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
+	struct debuginfod_job *job = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 0777), 0);
+	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
+	setenv("PATH", path, 1);
+	client_make(folder, "sleep 60");
+	assert_int_equal(debuginfod_new(&debuginfod), 0);
+	for (int i = 0; i < 3; i++)
+		be_too_slow(debuginfod);
+	/* An answer in between: they are there. */
+	client_make(folder, ":");
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &job), 0);
+	assert_int_equal(debuginfod_finish(job), -ENOENT);
+	client_make(folder, "sleep 60");
+	for (int i = 0; i < 4; i++)
+		be_too_slow(debuginfod);
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &job), -EAGAIN);
+	assert_true(debuginfod_again_ns(debuginfod) > clock_mono_ns() + 50 * NS_PER_SEC);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_servers_are_left_alone_after_several),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
+		debuginfod_client_main(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
