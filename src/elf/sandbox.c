@@ -228,7 +228,9 @@ int sandbox_enter(unsigned int extras)
 	if (err)
 		return err;
 	sandbox_drop_privileges();
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	/* It is not to outlive whoever waits for it; a change of user takes that back, so it comes after. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	return calls_limit_all();
 }
