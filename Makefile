@@ -293,8 +293,8 @@ $(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile
 	$(Q)$(CLANG) -std=gnu11 $(WARN) -O1 -g -fno-optimize-sibling-calls $< -o $@
 
 # Functions of other names and frames at the same addresses.
-$(STACKS)/alpha.so: FLAGS := -DFIRST='"alpha_one"' -DSECOND='"alpha_two"' -DFRAME='"0x218"'
-$(STACKS)/beta.so: FLAGS := -DFIRST='"beta_one"' -DSECOND='"beta_two"' -DFRAME='"0x188"'
+$(STACKS)/alpha.so: FLAGS := -DFIRST='"alpha_one"' -DSECOND='"alpha_two"' -DSELF='"alpha_self"' -DFRAME='"0x218"'
+$(STACKS)/beta.so: FLAGS := -DFIRST='"beta_one"' -DSECOND='"beta_two"' -DSELF='"beta_self"' -DFRAME='"0x188"'
 
 $(STACKS)/%.so: tests/stacks/plugin.c Makefile
 	$(call msg,CC,$@)

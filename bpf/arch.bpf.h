@@ -39,6 +39,18 @@ struct user_regs {
 /* Above the x32 bit and 1024 it is no x32 call but an unknown 64-bit number, -1 for instance. */
 #define X32_CALLS       1024
 
+/* Calls that change what is mapped. */
+enum mapping_call {
+	NR_MMAP = 9,
+	NR_MPROTECT = 10,
+	NR_MUNMAP = 11,
+	NR_MREMAP = 25,
+	NR_SHMAT = 30,
+	NR_SHMDT = 67,
+	NR_REMAP_FILE_PAGES = 216,
+	NR_PKEY_MPROTECT = 329,
+};
+
 static const struct special_calls native_calls = {
 	59, 322, 219, 56, 435, 57, 58, 60, 231, 15, { 105, 113, 117 }
 };
@@ -145,6 +157,17 @@ static __always_inline s32 stack_regs_nr(struct task_struct *task)
 #define TIF_32BIT       22
 /* In pstate of a task that runs 32-bit code. */
 #define PSR_MODE32      0x10
+
+enum mapping_call {
+	NR_MMAP = 222,
+	NR_MPROTECT = 226,
+	NR_MUNMAP = 215,
+	NR_MREMAP = 216,
+	NR_SHMAT = 196,
+	NR_SHMDT = 197,
+	NR_REMAP_FILE_PAGES = 234,
+	NR_PKEY_MPROTECT = 288,
+};
 
 static const struct special_calls native_calls = {
 	221, 281, 128, 220, 435, -1, -1, 93, 94, 139, { 145, 146, 147 }

@@ -69,6 +69,15 @@ static __always_inline u32 task_exec_pages(struct task_struct *task)
 
 /* --- which stack ------------------------------------------------------------------------------ */
 
+/* What is beyond the end becomes the last one: without a branch, which the verifier would follow. */
+static __always_inline u64 address_limit(u64 address)
+{
+	u64 beyond = address / FRAME_ADDRESS_END;
+
+	barrier_var(beyond);
+	return (address | -(-beyond >> 63)) & (FRAME_ADDRESS_END - 1);
+}
+
 /* The same by the kernel, which knows its architecture. */
 static __noinline int walk_frame_pointers(struct task_struct *task, struct walk *walk)
 {
@@ -79,7 +88,7 @@ static __noinline int walk_frame_pointers(struct task_struct *task, struct walk 
 	for (u32 i = 0; i < MAX_FRAMES; i++) {
 		if (i * (long)sizeof(u64) >= size)
 			break;
-		walk_add_frame(walk, i, FRAME_RAW | event->frames[i]);
+		walk_add_frame(walk, i, FRAME_RAW | address_limit(event->frames[i]));
 	}
 	return 0;
 }
@@ -91,6 +100,9 @@ static __always_inline u64 walk_id(const struct walk *walk, u64 process)
 
 	if (walk->raw)
 		id ^= process * 0xc4ceb9fe1a85ec53;
+	/* The same addresses may be other code by then. */
+	if (walk->raw & RAW_IN_LAYOUT)
+		id ^= walk->event.process.layout * 0x9e3779b97f4a7c15;
 	id ^= id >> 33;
 	id *= 0xff51afd7ed558ccd;
 	id ^= id >> 33;
@@ -124,12 +136,17 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel)
 }
 
 /* Addresses mean something to this process only, until it executes another program. */
-static __always_inline u64 process_identify(struct task_struct *task, struct process_id *ret)
+static __always_inline u64 process_identify(struct task_struct *task, struct stack_event *event,
+					    u32 layout)
 {
 	struct task_struct *leader = task->group_leader;
 	struct task_struct *shown = task_with_memory(task);
+	struct process_id *ret = &event->process;
 	struct mm_struct *mm = task->mm;
 
+	event->uid = bpf_get_current_uid_gid();
+	event->exec_pages = mm->exec_vm;
+	ret->layout = layout;
 	ret->pid = pid_here(shown, shown->pid);
 	ret->started_ns = shown->start_boottime;
 	ret->stack_start = mm->start_stack;
@@ -177,11 +194,11 @@ LOOKED_AT_ONCE u64 stack_take(const struct user_regs *regs, struct stack_bounds 
 		*bounds = walk->stack;
 	} else {
 		walk->end = STACK_NO_RULE;
-		walk->raw = true;
+		walk->raw = RAW_IN_LAYOUT;
 		walk_frame_pointers(task, walk);
 	}
 	walk->hash ^= kernel;
-	id = walk_id(walk, process_identify(task, &walk->event.process));
+	id = walk_id(walk, process_identify(task, &walk->event, leader ? leader->layout : 0));
 	return stack_send(walk, id, kernel) ? id : 0;
 }
 
@@ -300,20 +317,9 @@ static __noinline int slot_count_stack(struct call_slot *slot, struct call *call
 
 /* --- which text is mapped where --------------------------------------------------------------- */
 
-/* Numbers of x86-64; any call of another ABI may do the same. */
-enum mapping_call {
-	NR_MMAP = 9,
-	NR_MPROTECT = 10,
-	NR_MUNMAP = 11,
-	NR_MREMAP = 25,
-	NR_SHMAT = 30,
-	NR_SHMDT = 67,
-	NR_REMAP_FILE_PAGES = 216,
-	NR_PKEY_MPROTECT = 329,
-};
-
 #define PROT_EXEC 4
 
+/* Any call of another ABI may do the same. */
 static __always_inline bool call_maps_memory(u16 abi, s32 nr)
 {
 	return abi != NATIVE_ABI || nr == NR_REMAP_FILE_PAGES || nr == NR_MMAP ||
@@ -337,8 +343,12 @@ static __always_inline bool call_moved_code(struct task_struct *task, struct pt_
 		return true;
 	if (nr == NR_MMAP || nr == NR_MPROTECT || nr == NR_PKEY_MPROTECT)
 		return regs_arg2(regs) & PROT_EXEC;
-	if (nr == NR_MREMAP && result > 0)
-		bpf_find_vma(task, result, mapping_is_exec, &exec, 0);
+	if (nr != NR_MREMAP || result <= 0)
+		return false;
+	/* Without a look at what was moved, it may have been code. */
+	if (!tables_can_be_walked())
+		return (u64)result != regs_arg0(regs, NATIVE_ABI);
+	bpf_find_vma(task, result, mapping_is_exec, &exec, 0);
 	return exec;
 }
 
@@ -348,14 +358,14 @@ static __noinline int layout_check(struct task_struct *task, struct pt_regs *reg
 	struct task_ref *leader = task_ref_find(task->group_leader);
 	u32 pages;
 
-	if (!leader || !leader->layout || !tables_can_be_walked())
+	if (!leader || !leader->layout)
 		return 0;
 	pages = task_exec_pages(task);
 	if (leader->exec_pages == pages && !call_moved_code(task, regs, regs_nr(regs), result))
 		return 0;
 	leader->exec_pages = pages;
 	leader->layout = layout_new();
-	if (result > 0)
+	if (result > 0 && tables_can_be_walked())
 		table_foresee(result);
 	return 0;
 }
@@ -366,7 +376,7 @@ static __always_inline void layout_follow(struct task_struct *task, struct pt_re
 	s32 nr = regs_nr(regs);
 	u16 abi = task_abi(task, &nr);
 
-	if (ARCH_HAS_TABLES && call_maps_memory(abi, nr))
+	if (call_maps_memory(abi, nr))
 		layout_check(task, regs, result);
 }
 

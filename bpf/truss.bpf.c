@@ -352,5 +352,5 @@ int list_code(struct bpf_iter__task_vma *ctx)
 SEC("raw_tp")
 int identify_code(struct bpf_raw_tracepoint_args *ctx)
 {
-	return file_identify(ctx->args[0]);
+	return file_identify(ctx->args[0], ctx->args[1]);
 }

@@ -26,6 +26,8 @@
 /* Calls are stacked when they begin, end, sleep or are killed: programs that may interrupt each other. */
 enum walk_use { WALK_ENTER, WALK_EXIT, WALK_SWITCH, WALK_END, NR_WALK_USE };
 
+enum raw_kind { RAW_IN_PROCESS = 1, RAW_IN_LAYOUT = 2 };
+
 /*
  * Not on the program's stack: it is too large, and what the verifier knows of it would differ with
  * every path, which it would then follow one by one.
@@ -40,7 +42,7 @@ struct walk {
 	u32 nr_frames;
 	u16 end;   /* enum stack_end */
 	u8 exact;  /* ip is where it was interrupted, not where it returns to */
-	u8 raw;    /* some frame is an address of this process only */
+	u8 raw;    /* frames that are addresses, of this process or of its layout: raw_kind */
 	u32 guess; /* ip is what a stub returns to, if that is code */
 	u32 pad;
 	u64 window[WINDOW_WORDS];
@@ -287,7 +289,8 @@ static long walk_step(u32 at, struct walk_context *context)
 	if (answer.end == STACK_NO_RULE)
 		return walk_stop(walk, walk->guess ? STACK_COMPLETE : STACK_NO_RULE);
 	walk->guess = answer.rule.cfa == CFA_STUB;
-	walk->raw |= answer.frame >> 63;
+	if (answer.frame & FRAME_RAW)
+		walk->raw |= answer.frame & FRAME_OF_NO_FILE ? RAW_IN_PROCESS : RAW_IN_LAYOUT;
 	walk_add_frame(walk, at, answer.frame + frame_flags(at, exact, answer.rule.cfa));
 	if (answer.end != STACK_COMPLETE)
 		return walk_stop(walk, answer.end);

@@ -233,35 +233,57 @@ static __noinline u32 file_ask(const struct mapping *mapping)
 	return file->number;
 }
 
-/* The key of a file, as user space asked last, and its name in its own folder: no mount changes it. */
+/*
+ * What those who ask at the same time are told: the key of a file, and its name in its own folder, which
+ * no mount changes.
+ */
 struct {
-	__u64 key[sizeof(struct inode_key) / sizeof(__u64)];
-	char name[FILE_NAME_SIZE];
+	__u64 keys[FILE_ASKERS][sizeof(struct inode_key) / sizeof(__u64)];
+	char names[FILE_ASKERS][FILE_NAME_SIZE];
 } identified __attribute__((aligned(64))) SEC(".data.identified");
 
-static long file_read(struct task_struct *task, struct vm_area_struct *vma, struct inode_key *key)
+struct file_question {
+	struct inode_key key;
+	u32 asker;
+};
+
+static long file_read(struct task_struct *task, struct vm_area_struct *vma,
+		      struct file_question *question)
 {
+	u32 asker = question->asker & (FILE_ASKERS - 1);
 	const unsigned char *name;
+	char *place;
 
 	if (!vma->vm_file)
 		return 0;
-	inode_key_of(vma, key);
+	barrier_var(asker);
+	if (asker >= FILE_ASKERS)
+		return 0;
+	place = identified.names[asker];
+	inode_key_of(vma, &question->key);
 	name = BPF_CORE_READ(vma, vm_file, f_path.dentry, d_name.name);
-	if (bpf_probe_read_kernel_str(identified.name, sizeof(identified.name), name) < 0)
-		identified.name[0] = 0;
+	if (bpf_probe_read_kernel_str(place, FILE_NAME_SIZE, name) < 0)
+		*place = 0;
 	return 0;
 }
 
-/* Reads the key of the file that the current task, user space, has mapped at an address. False: none. */
-static __noinline int file_identify(u64 address)
+/*
+ * Reads the key of the file that the current task, one of user space's, has mapped at an address.
+ * False: none.
+ */
+static __noinline int file_identify(u64 address, u32 asker)
 {
-	struct inode_key key = {};
+	struct file_question question = { .asker = asker };
 
 	if (!tables_can_be_walked() ||
-	    bpf_find_vma(bpf_get_current_task_btf(), address, file_read, &key, 0))
+	    bpf_find_vma(bpf_get_current_task_btf(), address, file_read, &question, 0))
 		return 0;
-	__builtin_memcpy(identified.key, &key, sizeof(key));
-	return key.ino != 0;
+	asker &= FILE_ASKERS - 1;
+	barrier_var(asker);
+	if (asker >= FILE_ASKERS)
+		return 0;
+	__builtin_memcpy(identified.keys[asker], &question.key, sizeof(question.key));
+	return question.key.ino != 0;
 }
 
 /* Code that has just been mapped will run soon: its file's table had better be there. */
@@ -375,6 +397,7 @@ LOOKED_AT_ONCE int unwind_find_uncached(u64 pc, struct unwind_answer *answer)
 	}
 	if (mapping.of_file || mapping.is_vdso)
 		return mapping_ask(&mapping, pc, answer);
+	answer->frame |= FRAME_OF_NO_FILE;
 	return 0;
 }
 

@@ -14,11 +14,14 @@
 
 /*
  * A frame is a file and the program counter as an offset in that file, so that it is the same in
- * every process and outlives them. A raw one is an address in a process.
+ * every process and outlives them. A raw one is an address in a process; where it is known that no
+ * file is mapped there, as of a JIT's code, that is said.
  */
 #define FRAME_FILE_SHIFT  44
 #define FRAME_OFFSET_MASK ((1ULL << FRAME_FILE_SHIFT) - 1)
 #define FRAME_RAW         (1ULL << 63)
+#define FRAME_OF_NO_FILE  (1ULL << 61) /* of a raw one */
+#define FRAME_ADDRESS_END (1ULL << 60) /* no program has code beyond */
 /*
  * A signal came here, or its handler returns here; all other frames are where a call returns to, one
  * past the code at work.
@@ -47,7 +50,11 @@ enum stack_end {
 /* A process and the program that it executes: its pid may become another's, its memory changes. */
 struct process_id {
 	__u32 pid; /* in the reader's namespace */
-	__u32 pad;
+	/*
+	 * Of its code: another number when any was mapped elsewhere or anew. What is mapped now was mapped
+	 * when a stack was taken if this is the same. 0: unknown.
+	 */
+	__u32 layout;
 	__u64 started_ns;  /* CLOCK_BOOTTIME of its start */
 	__u64 stack_start; /* where exec put its stack: random */
 };
@@ -60,6 +67,8 @@ struct stack_event {
 	__u64 id;
 	__u64 kernel; /* id of the kernel stack in which the call slept last, or 0; the id itself: this is one */
 	struct process_id process; /* that has it */
+	__u32 uid;                 /* whose it is */
+	__u32 exec_pages;          /* of code that it has mapped */
 	__u16 end;                 /* enum stack_end */
 	__u16 nr_frames;
 	__u32 pad;
@@ -157,6 +166,9 @@ struct inode_key {
 
 /* The length of a file's name in its folder, with its NUL. */
 #define FILE_NAME_SIZE 256
+
+/* Who may ask at a time which file is mapped somewhere: a power of two. */
+#define FILE_ASKERS 16
 
 /* The number of a file, given when its code is first seen. */
 struct inode_file {

@@ -102,7 +102,7 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 /* What cannot be named, or not in time: said once, and again when it is more. */
 static void print_unnamed(struct run *run)
 {
-	struct names_counts counts;
+	struct name_counts counts;
 	uint64_t unnamed;
 
 	collector_count_names(run->collector, &counts);

@@ -7,23 +7,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/mapped_file.h"
+#include "collect/code_opening.h"
 #include "elf/worker.h"
+#include "stacks/process.h"
+#include "stacks/watcher.h"
 
 /* To open a file whose process is gone each time, or has something else mapped, before a pause. */
 #define MAX_TRIES 16
 #define RETRY_S   1
+
+/* Its file system may have no server any more. */
+#define TIMEOUT_RETRY_S 60
 
 /* A file that takes too long to read, or finds no room, is put off so often at most. */
 #define MAX_PUT_OFFS 2
@@ -79,7 +82,8 @@ struct code_files {
 	struct learning running[MAX_JOBS];
 	uint32_t *waiting; /* files without a worker, in order; there is room for all */
 	size_t nr_waiting;
-	int watcher; /* borrowed: tells when a worker has ended */
+	struct code_openings *openings;
+	int watcher; /* an epoll instance: tells when a worker or an errand has ended */
 	struct unwind_tables *tables;
 	struct code_identity identity;
 	uint64_t keep_ns;        /* so long files stay open that are not used */
@@ -149,16 +153,22 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 
 	if (!files)
 		return -ENOMEM;
+	files->watcher = epoll_create1(EPOLL_CLOEXEC);
+	if (files->watcher < 0)
+		return -errno;
 	files->tables = tables;
 	files->identity = *identity;
 	files->keep_ns = lasting ? KEEP_NS : UINT64_MAX;
-	files->watcher = watcher;
 	files->waiting = calloc(MAX_UNWIND_FILES, sizeof(*files->waiting));
 	files->files = calloc(ALL_FILES, sizeof(*files->files));
 	if (!files->files || !files->waiting)
 		return -ENOMEM;
 	raise_descriptor_limit();
-	err = vdso_learn(files);
+	err = watcher_add(watcher, files->watcher);
+	if (!err)
+		err = code_openings_new(identity, files->watcher, &files->openings);
+	if (!err)
+		err = vdso_learn(files);
 	if (!err)
 		*ret = steal_ptr(&files);
 	return err;
@@ -177,6 +187,7 @@ void code_files_free(struct code_files *files)
 		return;
 	for (int i = 0; i < MAX_JOBS; i++)
 		elf_job_free(files->running[i].job);
+	code_openings_free(files->openings);
 	for (uint32_t i = 0; i < files->count; i++) {
 		struct code_file *file = &files->files[i];
 
@@ -184,6 +195,7 @@ void code_files_free(struct code_files *files)
 		free(file->path);
 		free(file->module);
 	}
+	closep(&files->watcher);
 	free(files->waiting);
 	free(files->files);
 	free(files);
@@ -200,6 +212,8 @@ size_t code_files_count(const struct code_files *files)
 static void file_take(struct code_file *file, struct mapped_file *opened)
 {
 	file->is_found = true;
+	free(file->path);
+	free(file->module);
 	file->path = opened->path;
 	file->module = opened->name;
 	file->fd = opened->fd;
@@ -211,24 +225,24 @@ static void file_take(struct code_file *file, struct mapped_file *opened)
 }
 
 /*
- * Through the mapping itself: the path may lead to another file by now, or nowhere. But who has made
- * the mapping may have put another one in its place, to have code of others named and unwound by
- * it: only what has the key of the file is the file.
+ * It was opened through the mapping itself: the path may lead to another file by now, or nowhere. But
+ * who has made the mapping may have put another one in its place, to have code of others named and
+ * unwound by it: only what has the key of the file is the file.
  */
-static int file_open(struct code_files *files, struct code_file *file,
-		     const struct pending_event *mapping)
+static bool file_check(struct code_file *file, struct mapped_file *opened)
 {
-	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
-	int process __cleanup(closep) = process_open(mapping->pid);
-	int err =
-		mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened);
+	bool is_it;
 
 	/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
-	if (!err && opened.fd < 0)
-		file->is_found = opened.key.dev == file->key.dev;
-	else if (!err && !memcmp(&opened.key, &file->key, sizeof(file->key)))
-		file_take(file, &opened);
-	return err == -ENOMEM ? err : 0;
+	if (opened->fd < 0) {
+		is_it = opened->key.dev == file->key.dev;
+		file->is_found |= is_it;
+	} else {
+		is_it = !memcmp(&opened->key, &file->key, sizeof(file->key));
+		if (is_it)
+			file_take(file, opened);
+	}
+	return is_it;
 }
 
 /* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
@@ -253,19 +267,55 @@ static bool file_is_new(const struct code_files *files, const struct pending_eve
 
 static int file_learn(struct code_files *files, const struct pending_event *mapping)
 {
+	const struct mapped_place place = { mapping->pid, mapping->start, mapping->end };
 	struct code_file *file = file_at(files, mapping->file);
+
+	int err = 0;
 
 	file->key = mapping->key;
 	/* One that was put off may be open still. */
-	if (file->fd < 0 && file_open(files, file, mapping))
-		return -ENOMEM;
-	if (file->is_found) {
-		file->waits = true;
-		files->waiting[files->nr_waiting++] = mapping->file;
-	} else {
-		file_ask_again(files, file, mapping->file);
+	if (file->fd < 0) {
+		err = code_openings_add(files->openings, mapping->file, &place);
+		file->waits = !err;
+		return err;
 	}
+	file->waits = true;
+	files->waiting[files->nr_waiting++] = mapping->file;
 	return 0;
+}
+
+/* Whoever does not answer is not asked again soon. */
+static void file_opened(struct code_files *files, uint32_t number, int err,
+			struct mapped_file *opened)
+{
+	struct code_file *file = &files->files[number];
+	bool is_it = !err && file_check(file, opened);
+
+	if (number >= MAX_UNWIND_FILES)
+		return;
+	if (is_it) {
+		files->waiting[files->nr_waiting++] = number;
+		return;
+	}
+	file->waits = false;
+	if (err == -ETIMEDOUT)
+		unwind_tables_ask_again(files->tables, &file->key, number, TIMEOUT_RETRY_S);
+	else
+		file_ask_again(files, file, number);
+}
+
+static void openings_run(struct code_files *files)
+{
+	uint32_t number;
+	int err;
+
+	for (;;) {
+		struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+
+		if (!code_openings_next(files->openings, &number, &err, &opened))
+			return;
+		file_opened(files, number, err, &opened);
+	}
 }
 
 int code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
@@ -321,15 +371,12 @@ static bool failure_may_pass(int err)
 static bool learning_start(struct code_files *files, struct learning *learning, uint32_t number)
 {
 	struct code_file *file = &files->files[number];
-	struct epoll_event event = { .events = EPOLLIN };
 	int err;
 
 	*learning = (struct learning){ .file = number, .start_ns = clock_mono_ns() };
 	err = file->fd < 0 ? -EBADF : elf_job_start_unwind(file->fd, &learning->job);
 	if (!err)
-		err = epoll_ctl(files->watcher, EPOLL_CTL_ADD, elf_job_fd(learning->job), &event)
-			      ? -errno
-			      : 0;
+		err = watcher_add(files->watcher, elf_job_fd(learning->job));
 	if (!err)
 		return true;
 	elf_job_free(steal_ptr(&learning->job));
@@ -340,19 +387,12 @@ static bool learning_start(struct code_files *files, struct learning *learning, 
 	return false;
 }
 
-static bool job_is_ready(const struct elf_job *job)
-{
-	struct pollfd fd = { .fd = elf_job_fd(job), .events = POLLIN };
-
-	return poll(&fd, 1, 0) > 0;
-}
-
 static void learning_run(struct code_files *files, struct learning *learning)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	int err;
 
-	if (!job_is_ready(learning->job)) {
+	if (!fd_is_ready(elf_job_fd(learning->job))) {
 		if (clock_mono_ns() - learning->start_ns >= LEARN_NS)
 			elf_job_stop(learning->job);
 		return;
@@ -374,6 +414,7 @@ static uint32_t waiting_take(struct code_files *files)
 
 void code_files_run(struct code_files *files)
 {
+	openings_run(files);
 	for (int i = 0; i < MAX_JOBS; i++) {
 		struct learning *learning = &files->running[i];
 
@@ -388,7 +429,7 @@ void code_files_run(struct code_files *files)
 int code_files_patience_ms(const struct code_files *files)
 {
 	uint64_t now_ns = clock_mono_ns(), taken_ns;
-	int patience = -1, left;
+	int patience = code_openings_patience_ms(files->openings), left;
 
 	for (int i = 0; i < MAX_JOBS; i++) {
 		if (!files->running[i].job)
@@ -413,153 +454,175 @@ static bool is_told_to_end(void)
 
 void code_files_wait(struct code_files *files, uint64_t until_ns)
 {
-	struct pollfd fds[MAX_JOBS];
+	struct pollfd all = { .fd = files->watcher, .events = POLLIN };
 	bool is_busy = true;
 
 	while (is_busy && clock_mono_ns() < until_ns && !is_told_to_end()) {
 		code_files_run(files);
-		is_busy = false;
-		for (int i = 0; i < MAX_JOBS; i++) {
-			const struct elf_job *job = files->running[i].job;
-
-			fds[i] = (struct pollfd){ job ? elf_job_fd(job) : -1, POLLIN, 0 };
-			is_busy |= job != NULL;
-		}
+		is_busy = code_openings_are_busy(files->openings);
+		for (int i = 0; i < MAX_JOBS; i++)
+			is_busy |= files->running[i].job != NULL;
 		if (is_busy)
-			poll(fds, MAX_JOBS, WAIT_MS);
+			poll(&all, 1, WAIT_MS);
 	}
 }
 
 /* --- opening for names ------------------------------------------------------------------------ */
 
-/* Takes what was opened, if it is the file. */
-static int opened_use(const struct code_file *file, struct mapped_file *opened,
-		      struct opened_code *ret)
-{
-	if (opened->fd < 0 || memcmp(&opened->key, &file->key, sizeof(file->key)))
-		return -ESRCH;
-	*ret = (struct opened_code){ opened->fd, opened->root, opened->path, opened->owner };
-	opened->fd = opened->root = -1;
-	opened->path = NULL;
-	return 0;
-}
-
-/* Who writes into a file while it is mapped gets no names of what it was, or is. */
-static bool file_is_unchanged(const struct code_file *file)
-{
-	struct stat st;
-
-	return !fstat(file->fd, &st) && st.st_mtim.tv_sec == file->written.tv_sec &&
-	       st.st_mtim.tv_nsec == file->written.tv_nsec;
-}
-
 /* One that is open still. */
-static int open_again(struct code_file *file, bool is_vdso, struct opened_code *ret)
+static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 {
+	struct code_files *files = closure;
+	struct code_file *file = number < files->count ? &files->files[number] : NULL;
+
+	/* Its table is not made yet: what file it is will be known then. */
+	if (number != FILE_VDSO && (!file || !file->is_found))
+		return -EAGAIN;
 	if (file->fd < 0)
-		return -ESRCH;
-	if (!is_vdso && !file_is_unchanged(file))
-		return -EBADMSG;
-	file->used_ns = clock_mono_ns();
+		return number == FILE_VDSO ? -EBADMSG : -ESRCH;
 	*ret = (struct opened_code){
 		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
 		.root = file->root < 0 ? -1 : fcntl(file->root, F_DUPFD_CLOEXEC, 0),
 		.path = file->path ? strdup(file->path) : NULL,
 		.owner = file->owner,
+		.is_dated = number != FILE_VDSO,
+		.written = file->written,
 	};
-	return ret->fd < 0 ? -errno : 0;
+	if (ret->fd < 0)
+		return -errno;
+	file->used_ns = clock_mono_ns();
+	return opened_code_is_unchanged(ret) ? 0 : -EBADMSG;
 }
 
 /* At its path, if it is there for us, too: most files are. */
-static int open_at_path(const struct code_files *files, const struct code_file *file,
-			struct opened_code *ret)
+static int open_at_path(const struct code_identity *identity, const struct code_file *file,
+			struct mapped_file *ret)
 {
-	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
-	int err =
-		file->path ? mapped_file_open_path(&files->identity, file->path, &opened) : -ESRCH;
-
-	return err ? err : opened_use(file, &opened, ret);
+	return file->path ? mapped_file_open_path(identity, file->path, ret) : -ESRCH;
 }
 
-static int open_mapping(const struct code_files *files, const struct code_file *file, int process,
-			const struct code_mapping *mapping, struct opened_code *ret)
+static bool opened_is(const struct mapped_file *opened, const struct code_file *file)
 {
-	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
-	int err =
-		mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened);
-
-	return err ? err : opened_use(file, &opened, ret);
+	return opened->fd >= 0 && !memcmp(&opened->key, &file->key, sizeof(file->key));
 }
 
 /* Through a process that has it mapped. */
-static int open_through(const struct code_files *files, const struct code_file *file,
-			const struct process_id *id, struct opened_code *ret)
+static int open_through(const struct code_identity *identity, const struct code_file *file,
+			const struct process_id *id, struct mapped_file *ret)
 {
 	int process __cleanup(closep) = process_open(id->pid);
-	int fd = process_is(process, id) ? openat(process, "maps", O_RDONLY | O_CLOEXEC) : -1;
-	FILE *maps __cleanup(fclosep) = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *maps __cleanup(fclosep) = NULL;
 	struct code_mapping mapping;
-	int err = -ESRCH, looks = 0;
+	int looks = 0;
 
-	while (err && maps && looks < MAX_LOOKS && process_maps_next(maps, &mapping)) {
+	if (process_is(process, id))
+		maps = process_file(process, "maps");
+	while (maps && looks < MAX_LOOKS && process_maps_next(maps, &mapping, NULL)) {
 		if (!mapping.exec || !mapping.ino)
 			continue;
-		err = open_mapping(files, file, process, &mapping, ret);
+		if (!mapped_file_open(identity, process, mapping.start, mapping.end, ret)) {
+			if (opened_is(ret, file))
+				return 0;
+			mapped_file_done(ret);
+		}
 		looks++;
 	}
-	return err ? -ESRCH : 0;
+	return -ESRCH;
 }
 
-static int source_open(void *closure, uint32_t number, const struct process_id *process,
-		       struct opened_code *ret)
+static int source_search(void *closure, struct errand_answer *ret)
 {
-	struct code_files *files = closure;
-	struct code_file *file = number < files->count ? &files->files[number] : NULL;
-	int err = file ? open_again(file, number == FILE_VDSO, ret) : -ESRCH;
+	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	const struct code_search *search = closure;
+	const struct code_files *files = search->closure;
+	const struct code_file *file = &files->files[search->file];
+	struct code_identity identity = files->identity;
+	int err;
 
-	if (!file || err == -EBADMSG || number == FILE_VDSO)
+	identity.asker = search->searcher;
+	err = open_at_path(&identity, file, &opened);
+	if (err || !opened_is(&opened, file)) {
+		mapped_file_done(&opened);
+		err = open_through(&identity, file, &search->process, &opened);
+	}
+	if (err)
 		return err;
-	/* Its table is not made yet: what file it is will be known then. */
-	if (!file->is_found)
-		return -EAGAIN;
-	if (err)
-		err = open_at_path(files, file, ret);
-	if (err)
-		err = open_through(files, file, process, ret);
-	return err;
+	mapped_file_pack(&opened, ret);
+	opened.fd = opened.root = -1;
+	return 0;
 }
 
-/* The number of a file that is known; else the next of ours. */
+static size_t source_search_fds(void *closure, int *fds, size_t max)
+{
+	const struct code_files *files = closure;
+
+	if (!max || files->identity.program < 0)
+		return 0;
+	fds[0] = files->identity.program;
+	return 1;
+}
+
+static int source_searched(void *closure, uint32_t number, struct errand_answer *answer,
+			   struct opened_code *ret)
+{
+	struct mapped_file opened;
+
+	(void)closure, (void)number;
+	mapped_file_unpack(answer, &opened);
+	*ret = (struct opened_code){
+		.fd = opened.fd,
+		.root = opened.root,
+		.path = opened.path,
+		.owner = opened.owner,
+		.is_dated = true,
+		.written = opened.written,
+	};
+	free(opened.name);
+	return opened.fd < 0 ? -ESRCH : 0;
+}
+
+/* The number of a file of ours that is known; else the next one. */
 static uint32_t file_find(const struct code_files *files, const struct inode_key *key)
 {
-	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
+	for (uint32_t i = MAX_UNWIND_FILES; i < files->count; i++) {
 		if (!memcmp(&files->files[i].key, key, sizeof(*key)))
 			return i;
 	}
 	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
 }
 
-/* One that the programs have not seen: where they cannot ask for mappings, or their table is full. */
-static uint32_t source_find(void *closure, int process, const struct code_mapping *mapping)
+/* One that the programs have not seen: where they cannot ask for mappings. */
+static uint32_t source_find(void *closure, uint32_t pid, int process,
+			    const struct code_mapping *mapping, const char *name)
 {
-	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
 	struct code_files *files = closure;
+	struct mapped_place place;
 	struct code_file *file;
+	struct inode_key key;
 	uint32_t number;
 
-	if (mapped_file_open(&files->identity, process, mapping->start, mapping->end, &opened) ||
-	    opened.fd < 0)
+	if (files->identity.program >= 0 || mapped_file_key(process, mapping, &key))
 		return FILE_NONE;
-	number = file_find(files, &opened.key);
+	number = file_find(files, &key);
 	if (number == ALL_FILES)
 		return FILE_NONE;
 	file = file_at(files, number);
 	if (file->is_found)
 		return number;
-	file->key = opened.key;
-	file->learned = number >= MAX_UNWIND_FILES;
-	file_take(file, &opened);
+	file->key = key;
+	file->is_found = file->learned = true;
+	file->module = name ? strdup(name) : NULL;
+	/* At once: the process may end before its stacks are named. */
+	place = (struct mapped_place){ pid, mapping->start, mapping->end };
+	code_openings_add(files->openings, number, &place);
 	return number;
+}
+
+static uint32_t source_layout(void *closure, const struct process_id *process)
+{
+	const struct code_files *files = closure;
+
+	return code_identity_layout(&files->identity, process->pid);
 }
 
 static const char *source_module(void *closure, uint32_t number)
@@ -581,7 +644,11 @@ struct code_source code_files_source(struct code_files *files)
 	return (struct code_source){
 		.closure = files,
 		.open = source_open,
+		.search = source_search,
+		.search_fds = source_search_fds,
+		.searched = source_searched,
 		.find = source_find,
+		.layout = source_layout,
 		.module = source_module,
 		.address = source_address,
 	};
@@ -596,7 +663,7 @@ void code_files_tidy(struct code_files *files)
 		return;
 	files->tidied_ns = now_ns;
 	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
-		if (files->files[i].learned && now_ns - files->files[i].used_ns >= files->keep_ns)
+		if (!files->files[i].waits && now_ns - files->files[i].used_ns >= files->keep_ns)
 			file_close(&files->files[i]);
 	}
 }

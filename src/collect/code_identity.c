@@ -9,33 +9,38 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
+#include "base/mem.h"
 #include "stacks/process_maps.h"
 
 void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)
 {
 	identity->program = bpf_program__fd(skel->progs.identify_code);
-	identity->key = skel->data_identified->identified.key;
-	identity->name = skel->data_identified->identified.name;
+	identity->keys = (const void *)skel->data_identified->identified.keys;
+	identity->names = (const void *)skel->data_identified->identified.names;
+	identity->asker = 0;
+	identity->tasks = bpf_map__fd(skel->maps.tasks);
 }
 
 /* The program runs as this process: it looks at the same list of mappings as for all others. */
 static int program_ask(const struct code_identity *identity, const void *place,
 		       struct file_identity *ret)
 {
-	uint64_t address = (uintptr_t)place;
-	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = &address, .ctx_size_in = sizeof(address));
+	uint64_t question[] = { (uintptr_t)place, identity->asker };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = question, .ctx_size_in = sizeof(question));
 	int err = bpf_prog_test_run_opts(identity->program, &run);
 
 	if (err)
 		return err;
 	if (!run.retval)
 		return -EAGAIN;
-	memcpy(&ret->key, identity->key, sizeof(ret->key));
-	snprintf(ret->name, sizeof(ret->name), "%s", identity->name);
+	ret->key = identity->keys[identity->asker];
+	snprintf(ret->name, sizeof(ret->name), "%s", identity->names[identity->asker]);
 	return 0;
 }
 
@@ -53,6 +58,16 @@ static int maps_ask(const struct stat *status, const void *place, struct file_id
 		.mtime_ns = status->st_mtim.tv_nsec,
 	};
 	return 0;
+}
+
+uint32_t code_identity_layout(const struct code_identity *identity, uint32_t pid)
+{
+	int process __cleanup(closep) = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct task_ref ref = { 0 };
+
+	if (process < 0 || bpf_map_lookup_elem(identity->tasks, &process, &ref))
+		return 0;
+	return ref.layout;
 }
 
 int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret)

@@ -7,14 +7,18 @@
 #ifndef BPFTRUSS_CODE_IDENTITY_H
 #define BPFTRUSS_CODE_IDENTITY_H
 
+#include <stdint.h>
+
 #include "bpftruss/stack_abi.h"
 
 struct truss_bpf;
 
 struct code_identity {
 	int program; /* that answers; negative: this kernel has no tables, nor keys */
-	const void *key;
-	const char *name;
+	const struct inode_key *keys;        /* its answers, each at the asker's number */
+	const char (*names)[FILE_NAME_SIZE]; /* the same */
+	int tasks;                           /* where the programs keep the layouts of processes */
+	unsigned int asker;                  /* by which answer: others may ask at the same time */
 };
 
 /* The object must be loaded; it is borrowed. */
@@ -30,5 +34,8 @@ struct file_identity {
  * -errno.
  */
 int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret);
+
+/* The layout of a process now, as in struct process_id; 0: unknown. */
+uint32_t code_identity_layout(const struct code_identity *identity, uint32_t pid);
 
 #endif

@@ -349,9 +349,9 @@ bool collector_stacks_are_named(const struct collector *c)
 	return !c->stacks || names_are_done(call_stacks_names(c->stacks));
 }
 
-void collector_count_names(const struct collector *c, struct names_counts *ret)
+void collector_count_names(const struct collector *c, struct name_counts *ret)
 {
-	*ret = (struct names_counts){ 0 };
+	*ret = (struct name_counts){ 0 };
 	if (c->stacks)
 		names_count(call_stacks_names(c->stacks), ret);
 }

@@ -104,7 +104,7 @@ void collector_name_stacks(struct collector *collector);
 bool collector_stacks_are_named(const struct collector *collector);
 
 /* All 0 without stacks. */
-void collector_count_names(const struct collector *collector, struct names_counts *ret);
+void collector_count_names(const struct collector *collector, struct name_counts *ret);
 
 /* The reading from which the next will be subtracted. 0 or -ENOMEM. */
 int collector_set_base(struct collector *collector, const struct snapshot *snapshot);

@@ -15,14 +15,7 @@
 
 #include "base/mem.h"
 #include "elf/regular_file.h"
-
-int process_open(uint32_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
-}
+#include "stacks/process.h"
 
 void mapped_file_done(struct mapped_file *file)
 {
@@ -48,15 +41,6 @@ static char *file_path(int fd)
 	if ((size_t)length > strlen(gone) && !strcmp(path + length - strlen(gone), gone))
 		path[length - (ssize_t)strlen(gone)] = 0;
 	return strdup(path);
-}
-
-/* A user with a user namespace of his own may have arranged all that his process sees. */
-static bool process_is_of_our_users(int process)
-{
-	struct stat theirs, ours;
-
-	return !fstatat(process, "ns/user", &theirs, 0) && !stat("/proc/self/ns/user", &ours) &&
-	       theirs.st_ino == ours.st_ino;
 }
 
 /*
@@ -138,6 +122,24 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	return 0;
 }
 
+int mapped_file_key(int process, const struct code_mapping *mapping, struct inode_key *ret)
+{
+	int found __cleanup(closep) = mapping_find(process, mapping->start, mapping->end);
+	struct statx status;
+
+	if (found < 0)
+		return found;
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MTIME, &status))
+		return -errno;
+	*ret = (struct inode_key){
+		.dev = mapping->dev,
+		.ino = mapping->ino,
+		.mtime_s = status.stx_mtime.tv_sec,
+		.mtime_ns = status.stx_mtime.tv_nsec,
+	};
+	return 0;
+}
+
 int mapped_file_open_path(const struct code_identity *identity, const char *path,
 			  struct mapped_file *ret)
 {
@@ -154,6 +156,7 @@ int mapped_file_open_path(const struct code_identity *identity, const char *path
 	if (err)
 		return err;
 	file.key = found.key;
+	file.written = st.st_mtim;
 	file.owner = st.st_uid;
 	file.path = strdup(path);
 	*ret = file;

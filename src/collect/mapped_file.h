@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "collect/code_identity.h"
+#include "stacks/process_maps.h"
 
 struct mapped_file {
 	int fd; /* negative: cannot be read */
@@ -17,9 +18,6 @@ struct mapped_file {
 	int root;                /* below which its debug file may be looked for; -1: nowhere */
 	unsigned int owner;      /* of the file: he may name its functions, and so may root */
 };
-
-/* A process that is a descriptor cannot become another one, as its number can. -1: there is none. */
-int process_open(uint32_t pid);
 
 /*
  * 0 or -errno: nothing is mapped there any more, or there is no descriptor left. Of what is no
@@ -32,6 +30,9 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 /* The same for a file at a path, as we see it; its debug file is looked for there, too. */
 int mapped_file_open_path(const struct code_identity *identity, const char *path,
 			  struct mapped_file *ret);
+
+/* What key that has where no program gives any, without opening it. 0 or -errno. */
+int mapped_file_key(int process, const struct code_mapping *mapping, struct inode_key *ret);
 
 void mapped_file_done(struct mapped_file *file);
 

@@ -162,6 +162,7 @@ static int map_whole(const struct bpf_map *map, void **ret)
 		mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 	if (memory == MAP_FAILED)
 		return -errno;
+	madvise(memory, map_bytes(map), MADV_DONTFORK);
 	*ret = memory;
 	return 0;
 }

@@ -39,7 +39,7 @@ static void status_counting(const struct service *s, struct daemon_status *ret)
 
 static void status_names(const struct service *s, struct daemon_status *ret)
 {
-	struct names_counts counts;
+	struct name_counts counts;
 
 	collector_count_names(s->counts->collector, &counts);
 	ret->names = (struct status_names){

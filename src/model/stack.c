@@ -48,27 +48,37 @@ void stack_table_free(struct stack_table *table)
 	free(table);
 }
 
-/* The table's own copy of a string. */
-static int intern(struct stack_table *table, const char **string)
+const char *stack_table_string(const struct stack_table *table, const char *string)
 {
-	char **found, *copy;
+	char *const *found = tfind(string, &table->strings, compare_strings);
 
-	if (!*string)
-		return 0;
-	found = tfind(*string, &table->strings, compare_strings);
+	return found ? *found : NULL;
+}
+
+int stack_table_intern(struct stack_table *table, const char *string, const char **ret)
+{
+	const char *found = stack_table_string(table, string);
+	char *copy;
+
 	if (!found) {
-		copy = strdup(*string);
-		found = copy ? tsearch(copy, &table->strings, compare_strings) : NULL;
-		if (!found) {
+		copy = strdup(string);
+		if (!copy || !tsearch(copy, &table->strings, compare_strings)) {
 			free(copy);
 			return -ENOMEM;
 		}
+		found = copy;
 	}
-	*string = *found;
+	*ret = found;
 	return 0;
 }
 
-static struct stack *stack_copy(struct stack_table *table, const struct stack *from)
+static int intern(struct stack_table *table, const char **string)
+{
+	return *string ? stack_table_intern(table, *string, string) : 0;
+}
+
+/* With the strings of the original. */
+static struct stack *stack_copy_own(const struct stack *from)
 {
 	struct stack *copy = malloc(sizeof(*copy));
 
@@ -80,10 +90,18 @@ static struct stack *stack_copy(struct stack_table *table, const struct stack *f
 		free(copy);
 		return NULL;
 	}
-	for (size_t i = 0; i < from->nr_frames; i++) {
+	if (from->nr_frames)
+		memcpy(copy->frames, from->frames, from->nr_frames * sizeof(*copy->frames));
+	return copy;
+}
+
+static struct stack *stack_copy(struct stack_table *table, const struct stack *from)
+{
+	struct stack *copy = stack_copy_own(from);
+
+	for (size_t i = 0; copy && i < copy->nr_frames; i++) {
 		struct stack_frame *frame = &copy->frames[i];
 
-		*frame = from->frames[i];
 		if (intern(table, &frame->module) || intern(table, &frame->symbol)) {
 			free_stack(copy);
 			return NULL;
@@ -92,13 +110,9 @@ static struct stack *stack_copy(struct stack_table *table, const struct stack *f
 	return copy;
 }
 
-int stack_table_add(struct stack_table *table, const struct stack *stack)
+/* Takes the copy. */
+static int stack_insert(struct stack_table *table, struct stack *copy)
 {
-	struct stack *copy;
-
-	if (stack_table_find(table, stack->id))
-		return 0;
-	copy = stack_copy(table, stack);
 	if (!copy)
 		return -ENOMEM;
 	if (!tsearch(copy, &table->stacks, compare_stacks)) {
@@ -109,16 +123,21 @@ int stack_table_add(struct stack_table *table, const struct stack *stack)
 	return 0;
 }
 
+int stack_table_add(struct stack_table *table, const struct stack *stack)
+{
+	if (stack_table_find(table, stack->id))
+		return 0;
+	return stack_insert(table, stack_copy(table, stack));
+}
+
+/* Where one of its id is, it stays. */
 int stack_table_put(struct stack_table *table, const struct stack *stack)
 {
-	struct stack *const *found = tfind(stack, &table->stacks, compare_stacks);
-	struct stack *copy, old;
+	struct stack *copy = stack_copy_own(stack), *const * found, old;
 
+	found = copy ? tfind(copy, &table->stacks, compare_stacks) : NULL;
 	if (!found)
-		return stack_table_add(table, stack);
-	copy = stack_copy(table, stack);
-	if (!copy)
-		return -ENOMEM;
+		return stack_insert(table, copy);
 	old = **found;
 	**found = *copy;
 	*copy = old;

@@ -48,8 +48,17 @@ static inline void stack_table_freep(struct stack_table **table)
 int stack_table_add(struct stack_table *table, const struct stack *stack);
 
 /*
- * The same, but of one whose id is there already the frames are replaced: more of their names is known
- * by now. 0 or -ENOMEM.
+ * The table's own copy of a string, of which there is one as long as the table lives. Returns 0 or
+ * -ENOMEM.
+ */
+int stack_table_intern(struct stack_table *table, const char *string, const char **ret);
+
+/* The same, if there is one already; NULL: there is none. */
+const char *stack_table_string(const struct stack_table *table, const char *string);
+
+/*
+ * Adds a stack whose strings are the table's own: none is looked for or copied. Of one whose id is there
+ * already the frames are replaced: more of their names is known by now. 0 or -ENOMEM.
  */
 int stack_table_put(struct stack_table *table, const struct stack *stack);
 

@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns places in code and their names. Invariant: a place that is not settled is wanted of its file
- * or process, or in the batch of a worker.
+ * Owns places in code and their names. Invariants: a place that is not settled is wanted of its file or
+ * process, or in the batch of a worker; one that nobody holds is idle, unless it is one of these or has
+ * changed; only idle ones are given up for others.
  */
+#include "stacks/name_places.h"
+
 #include <errno.h>
 #include <search.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "stacks/names_private.h"
+
+#define NR_BUCKETS 16384
+
+/* Of memory for each, besides its own. */
+#define PIECE_BYTES 16
+#define NODE_BYTES  48
+
+struct name_places {
+	struct stack_table *table;
+	struct name_place **buckets;
+	void *users;                         /* tree of struct name_user */
+	struct name_place *idle, *idle_last; /* the oldest first */
+	struct name_place *changed, *changed_last;
+	uint64_t name_bytes;
+	uint64_t inlined_bytes;
+	uint64_t module_bytes;
+	struct name_counts counts;
+};
+
+/* --- lists ------------------------------------------------------------------------------------ */
 
 int place_list_add(struct place_list *list, struct name_place *place)
 {
@@ -53,152 +76,408 @@ int place_list_question(struct place_list *list, uint64_t add, struct elf_addres
 	return 0;
 }
 
-/* --- the tree --------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
-static int compare_places(const void *a, const void *b)
+int name_places_new(struct stack_table *table, struct name_places **ret)
 {
-	const struct name_place *x = a, *y = b;
+	struct name_places *places = calloc(1, sizeof(*places));
 
-	if (x->file != y->file)
-		return x->file > y->file ? 1 : -1;
-	return (x->at > y->at) - (x->at < y->at);
+	if (places)
+		places->buckets = calloc(NR_BUCKETS, sizeof(struct name_place *));
+	if (!places || !places->buckets) {
+		free(places);
+		return -ENOMEM;
+	}
+	places->table = table;
+	*ret = places;
+	return 0;
 }
 
-void place_free(void *node)
+static void place_free(struct name_place *place)
 {
-	struct name_place *place = node;
-
-	free(place->symbol);
 	free(place->inlined);
 	free(place->waiters);
 	free(place);
 }
 
-static struct name_place *place_new(struct names *names, const struct name_place *like)
+void name_places_free(struct name_places *places)
 {
-	struct name_place *place = malloc(sizeof(*place));
+	struct name_place *next;
 
-	if (!place)
-		return NULL;
-	*place = *like;
-	place->module = names->source.module(names->source.closure, place->file);
-	place->offset = names->source.address(names->source.closure, place->file, place->at);
-	if (!tsearch(place, &names->places, compare_places)) {
-		free(place);
-		return NULL;
-	}
-	names->counts.places++;
-	return place;
-}
-
-/* Somebody has a file again that nobody had. */
-static void place_try_again(struct names *names, struct name_file *file, struct name_place *place)
-{
-	if (!place->failed || !file || file->is_hopeless)
+	if (!places)
 		return;
-	place->settled = place->failed = false;
-	names->counts.failed--;
-	if (name_file_want(names, file, place))
-		place->settled = true;
-}
-
-struct name_place *names_place(struct names *names, uint32_t file, uint64_t at,
-			       const struct process_id *process)
-{
-	const struct name_place like = { .file = file, .at = at };
-	struct name_place *const *found = tfind(&like, &names->places, compare_places);
-	struct name_file *known = name_file_get(names, file);
-	struct name_place *place;
-
-	if (known)
-		known->process = *process;
-	if (found) {
-		place_try_again(names, known, *found);
-		return *found;
+	for (size_t i = 0; i < NR_BUCKETS; i++) {
+		for (struct name_place *place = places->buckets[i]; place; place = next) {
+			next = place->next;
+			place_free(place);
+		}
 	}
-	if (!known || names->counts.places >= MAX_PLACES) {
-		names->counts.refused += file != FILE_NONE;
-		return NULL;
-	}
-	place = place_new(names, &like);
-	if (place && name_file_want(names, known, place))
-		place->settled = true;
-	return place;
+	tdestroy(places->users, free);
+	free(places->buckets);
+	free(places);
 }
 
-struct name_place *place_new_raw(uint64_t address)
+static int compare_users(const void *a, const void *b)
 {
-	struct name_place *place = malloc(sizeof(*place));
+	const struct name_user *x = a, *y = b;
 
-	if (place)
-		*place = (struct name_place){ .file = FILE_NONE, .at = address, .offset = address };
-	return place;
+	return (x->uid > y->uid) - (x->uid < y->uid);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-static bool bytes_take(struct names *names, struct name_place *place, size_t bytes)
+struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 {
-	if (names->counts.bytes + bytes > MAX_PLACE_NAME_BYTES) {
-		names->counts.refused++;
+	const struct name_user like = { .uid = uid };
+	struct name_user *const *found = tfind(&like, &places->users, compare_users);
+	struct name_user *user = found ? *found : calloc(1, sizeof(*user));
+
+	if (found || !user)
+		return user;
+	user->uid = uid;
+	if (tsearch(user, &places->users, compare_users))
+		return user;
+	free(user);
+	return NULL;
+}
+
+/* --- idle ones -------------------------------------------------------------------------------- */
+
+static void idle_add(struct name_places *places, struct name_place *place)
+{
+	struct name_user *user = place->user;
+
+	place->older = places->idle_last;
+	place->newer = NULL;
+	*(place->older ? &place->older->newer : &places->idle) = place;
+	places->idle_last = place;
+	place->before = user->idle_last;
+	place->after = NULL;
+	*(place->before ? &place->before->after : &user->idle) = place;
+	user->idle_last = place;
+}
+
+static void idle_remove(struct name_places *places, struct name_place *place)
+{
+	struct name_user *user = place->user;
+
+	*(place->older ? &place->older->newer : &places->idle) = place->newer;
+	*(place->newer ? &place->newer->older : &places->idle_last) = place->older;
+	*(place->before ? &place->before->after : &user->idle) = place->after;
+	*(place->after ? &place->after->before : &user->idle_last) = place->before;
+}
+
+static bool place_is_idle(const struct name_place *place)
+{
+	return !place->nr_holders && place->settled && !place->changed;
+}
+
+static struct name_place **bucket_of(const struct name_places *places, uint32_t file, uint64_t at)
+{
+	uint64_t hash = (at ^ (uint64_t)file << 44) * 0x9e3779b97f4a7c15;
+
+	return &places->buckets[hash >> 50];
+}
+
+static void place_remove(struct name_places *places, struct name_place *place)
+{
+	struct name_place **at = bucket_of(places, place->file, place->at);
+
+	while (*at != place)
+		at = &(*at)->next;
+	*at = place->next;
+	places->counts.places--;
+	place->user->nr_places--;
+	places->inlined_bytes -= place->nr_inlined * sizeof(*place->inlined);
+	place_free(place);
+}
+
+/* Whoever has half of all, or meets a table that is full, gives up his own first. */
+static bool room_make(struct name_places *places, struct name_user *user)
+{
+	struct name_place *place = NULL;
+	bool is_full = places->counts.places >= MAX_PLACES;
+
+	if (user->nr_places < MAX_PLACES / 2 && !is_full)
+		return true;
+	place = user->idle;
+	if (!place && user->nr_places < MAX_PLACES / 2)
+		place = places->idle;
+	if (!place) {
+		places->counts.refused++;
 		return false;
 	}
-	names->counts.bytes += bytes;
-	place->bytes += bytes;
+	idle_remove(places, place);
+	place_remove(places, place);
 	return true;
 }
 
-void place_name(struct names *names, struct name_place *place, const char *symbol, uint64_t offset)
-{
-	size_t bytes = strlen(symbol) + 1;
-	char *copy;
+/* --- places ----------------------------------------------------------------------------------- */
 
-	if (place->symbol && !strcmp(place->symbol, symbol) && place->offset == offset)
+static struct name_place *place_new(struct name_places *places, uint32_t file, uint64_t at,
+				    struct name_user *user)
+{
+	struct name_place **bucket = bucket_of(places, file, at);
+	struct name_place *place;
+
+	if (!room_make(places, user))
+		return NULL;
+	place = malloc(sizeof(*place));
+	if (!place)
+		return NULL;
+	*place = (struct name_place){
+		.file = file,
+		.is_raw = file == FILE_NONE,
+		.at = at,
+		.offset = at,
+		.user = user,
+		.next = *bucket,
+	};
+	*bucket = place;
+	user->nr_places++;
+	places->counts.places++;
+	return place;
+}
+
+struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
+				    struct name_user *user)
+{
+	struct name_place *place = file == FILE_NONE ? NULL : *bucket_of(places, file, at);
+
+	while (place && (place->file != file || place->at != at))
+		place = place->next;
+	if (place && place_is_idle(place))
+		idle_remove(places, place);
+	if (!place)
+		place = place_new(places, file, at, user);
+	if (place)
+		place->nr_holders++;
+	return place;
+}
+
+static void place_rest(struct name_places *places, struct name_place *place)
+{
+	if (!place_is_idle(place))
 		return;
-	if (!bytes_take(names, place, bytes))
-		return;
-	copy = strdup(symbol);
-	if (!copy)
-		return;
-	if (place->symbol) {
-		names->counts.bytes -= strlen(place->symbol) + 1;
-		place->bytes -= strlen(place->symbol) + 1;
+	if (place->is_raw)
+		place_remove(places, place);
+	else
+		idle_add(places, place);
+}
+
+void name_places_let_go(struct name_places *places, struct name_place *place)
+{
+	place->nr_holders--;
+	place_rest(places, place);
+}
+
+/* --- who waits -------------------------------------------------------------------------------- */
+
+static uint64_t place_waiting(const struct name_place *place)
+{
+	return place->settled || place->failed ? 0 : place->nr_waiters;
+}
+
+/* Powers of two, so that their number tells how many there is room for. */
+int name_places_wait(struct name_places *places, struct name_place *place,
+		     struct unnamed_stack *stack)
+{
+	uint32_t nr = place->nr_waiters;
+	struct unnamed_stack **grown;
+
+	if (!(nr & (nr - 1))) {
+		grown = reallocarray(place->waiters, nr ? 2 * (size_t)nr : 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		place->waiters = grown;
 	}
-	free(place->symbol);
-	place->symbol = copy;
-	place->offset = offset;
-	names_touch(names, place);
+	places->counts.waiting -= place_waiting(place);
+	place->waiters[place->nr_waiters++] = stack;
+	places->counts.waiting += place_waiting(place);
+	return 0;
 }
 
-void place_name_inlined(struct names *names, struct name_place *place, const char *const *functions,
-			size_t count)
+void name_places_forget_waiters(struct name_places *places, struct name_place *place)
 {
-	size_t bytes = 0;
-	char *at;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += strlen(functions[i]) + 1;
-	if (!count || place->inlined || !bytes_take(names, place, bytes))
-		return;
-	place->inlined = at = malloc(bytes);
-	if (!at)
-		return;
-	for (size_t i = 0; i < count; i++)
-		at = stpcpy(at, functions[i]) + 1;
-	place->nr_inlined = count;
-	names_touch(names, place);
+	places->counts.waiting -= place_waiting(place);
+	free(steal_ptr(&place->waiters));
+	place->nr_waiters = 0;
 }
 
-void places_settle(struct names *names, struct place_list *list, bool failed)
+static void place_change(struct name_places *places, struct name_place *place)
+{
+	if (place->changed)
+		return;
+	if (place_is_idle(place))
+		idle_remove(places, place);
+	place->changed = true;
+	place->changed_next = NULL;
+	*(places->changed ? &places->changed_last->changed_next : &places->changed) = place;
+	places->changed_last = place;
+}
+
+struct name_place *name_places_take_changed(struct name_places *places)
+{
+	struct name_place *place = places->changed;
+
+	if (!place)
+		return NULL;
+	places->changed = place->changed_next;
+	place->changed = false;
+	place->nr_holders++;
+	return place;
+}
+
+bool name_places_have_changed(const struct name_places *places)
+{
+	return places->changed;
+}
+
+static void place_fail(struct name_places *places, struct name_place *place, bool failed)
+{
+	places->counts.failed += (uint64_t)failed - (uint64_t)place->failed;
+	place->failed = failed;
+}
+
+void name_places_fail(struct name_places *places, const struct place_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++) {
 		struct name_place *place = list->places[i];
 
-		place->settled = true;
-		place->failed = failed && !place->symbol;
-		names->counts.failed += place->failed;
-		names_release(names, place);
+		places->counts.waiting -= place_waiting(place);
+		place_fail(places, place, true);
 	}
+}
+
+void name_places_revive(struct name_places *places, struct name_place *place)
+{
+	places->counts.waiting -= place_waiting(place);
+	place_fail(places, place, false);
+	place->settled = false;
+	places->counts.waiting += place_waiting(place);
+}
+
+void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed)
+{
+	if (place->settled)
+		return;
+	places->counts.waiting -= place_waiting(place);
+	place_fail(places, place, failed);
+	place_change(places, place);
+	place->settled = true;
+}
+
+void name_places_settle(struct name_places *places, struct place_list *list, bool failed)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		name_places_settle_one(places, list->places[i], failed);
 	free(list->places);
 	*list = (struct place_list){ 0 };
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+const char *name_places_module(struct name_places *places, const char *module)
+{
+	const char *known = module ? stack_table_string(places->table, module) : NULL;
+
+	if (known || !module || stack_table_intern(places->table, module, &known))
+		return known;
+	places->module_bytes += strlen(module) + 1 + NODE_BYTES;
+	return known;
+}
+
+/* The table's own string; NULL: there is no room for it, or no memory. */
+static const char *symbol_intern(struct name_places *places, struct name_user *user,
+				 const char *string)
+{
+	const char *known = stack_table_string(places->table, string);
+	uint64_t bytes = strlen(string) + 1 + NODE_BYTES;
+
+	if (known)
+		return known;
+	if (places->name_bytes + bytes > MAX_PLACE_NAME_BYTES ||
+	    user->name_bytes + bytes > MAX_PLACE_NAME_BYTES / 2) {
+		places->counts.refused++;
+		return NULL;
+	}
+	if (stack_table_intern(places->table, string, &known))
+		return NULL;
+	places->name_bytes += bytes;
+	user->name_bytes += bytes;
+	return known;
+}
+
+void name_places_put_module(struct name_places *places, struct name_place *place,
+			    const char *module)
+{
+	if (!module || (place->module && !strcmp(place->module, module)))
+		return;
+	module = name_places_module(places, module);
+	if (!module)
+		return;
+	place->module = module;
+	place_change(places, place);
+}
+
+void name_places_put_offset(struct name_places *places, struct name_place *place, uint64_t offset)
+{
+	if (place->symbol || place->offset == offset)
+		return;
+	place->offset = offset;
+	place_change(places, place);
+}
+
+void name_places_put_symbol(struct name_places *places, struct name_place *place,
+			    const char *symbol, uint64_t offset)
+{
+	if (place->symbol && !strcmp(place->symbol, symbol) && place->offset == offset)
+		return;
+	symbol = symbol_intern(places, place->user, symbol);
+	if (!symbol)
+		return;
+	place->symbol = symbol;
+	place->offset = offset;
+	place_change(places, place);
+}
+
+/* All of them, or none: a chain with a gap would be another one. */
+void name_places_put_inlined(struct name_places *places, struct name_place *place,
+			     const char *const *functions, size_t count)
+{
+	const char **inlined;
+	size_t bytes = count * sizeof(*inlined);
+
+	if (!count || place->inlined)
+		return;
+	if (places->name_bytes + places->inlined_bytes + bytes > MAX_PLACE_NAME_BYTES) {
+		places->counts.refused++;
+		return;
+	}
+	inlined = calloc(count, sizeof(*inlined));
+	for (size_t i = 0; inlined && i < count; i++) {
+		inlined[i] = symbol_intern(places, place->user, functions[i]);
+		if (!inlined[i]) {
+			free(inlined);
+			return;
+		}
+	}
+	if (!inlined)
+		return;
+	place->inlined = inlined;
+	place->nr_inlined = (uint16_t)count;
+	places->inlined_bytes += bytes;
+	place_change(places, place);
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+void name_places_refuse(struct name_places *places)
+{
+	places->counts.refused++;
+}
+
+void name_places_count(const struct name_places *places, struct name_counts *ret)
+{
+	*ret = places->counts;
+	ret->bytes = places->counts.places * (sizeof(struct name_place) + PIECE_BYTES) +
+		     places->name_bytes + places->inlined_bytes + places->module_bytes;
 }

@@ -7,15 +7,17 @@
 #include "stacks/names.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "stacks/names_private.h"
+#include "elf/inlines.h"
+#include "stacks/name_files.h"
+#include "stacks/name_processes.h"
+#include "stacks/name_tasks.h"
+#include "stacks/watcher.h"
 
 /* Of a stack: the kernel's frames, then functions with all that was inlined into them. */
 #define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
@@ -23,16 +25,20 @@
 /* Stacks come in crowds: one worker is to be asked about many. */
 #define CROWD_NS (200 * NS_PER_MS)
 
+/* For showing what has changed, before others have their turn. */
+#define TURN_NS     (5 * NS_PER_MS)
+#define CLOCK_EVERY 16
+
 struct unnamed_frame {
-	struct name_place *place; /* NULL: no more is known of it than this, nor will be */
+	struct name_place *place; /* held; NULL: no more is known of it than this, nor will be */
 	const char *module;
 	uint64_t address;
 	bool is_exact; /* the place is that of the frame; else the frame is just behind it */
-	bool is_raw;   /* the place is the stack's own */
 };
 
 struct unnamed_stack {
 	struct unnamed_stack *next, *previous;
+	struct unnamed_stack *dirty_next;
 	uint64_t serial, id, kernel;
 	enum stack_end end;
 	size_t open; /* frames whose places are not settled */
@@ -41,14 +47,42 @@ struct unnamed_stack {
 	struct unnamed_frame frames[];
 };
 
+struct names {
+	struct code_source source;
+	struct names_options options;
+	struct stack_table *table;
+	struct name_places *places;
+	struct name_files *files;
+	struct name_tasks *tasks;
+	struct name_processes *processes;
+	struct unnamed_stack *first, *last;       /* all, in the order in which they came */
+	struct unnamed_stack *dirty, *dirty_last; /* to be shown anew */
+	struct stack_frame *frames;               /* room for a stack */
+	uint64_t serial;                          /* of the last stack */
+	uint64_t begun;                           /* up to this one names are asked for */
+	int epoll;
+};
+
 /* --- life ------------------------------------------------------------------------------------- */
 
-void opened_code_close(struct opened_code *code)
+static int parts_new(struct names *names)
 {
-	closep(&code->fd);
-	closep(&code->root);
-	free(code->path);
-	*code = (struct opened_code){ .fd = -1, .root = -1 };
+	const struct name_tasks_options how = {
+		.inlines = names->options.inlines,
+		.debuginfod = names->options.debuginfod,
+		.watcher = names->epoll,
+	};
+	int err = name_places_new(names->table, &names->places);
+
+	if (!err)
+		err = name_files_new(names->places, &names->files);
+	if (!err)
+		err = name_tasks_new(&names->source, &how, names->places, names->files,
+				     &names->tasks);
+	if (!err)
+		err = name_processes_new(&names->source, names->epoll, names->places,
+					 &names->processes);
+	return err;
 }
 
 int names_new(const struct code_source *source, const struct names_options *options,
@@ -65,26 +99,11 @@ int names_new(const struct code_source *source, const struct names_options *opti
 	names->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (names->epoll < 0)
 		return -errno;
-	err = options->debuginfod ? debuginfod_new(&names->debuginfod) : 0;
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
-	if (!err && !names->frames)
-		err = -ENOMEM;
+	err = names->frames ? parts_new(names) : -ENOMEM;
 	if (!err)
 		*ret = steal_ptr(&names);
 	return err;
-}
-
-static void stack_free(struct names *names, struct unnamed_stack *stack)
-{
-	for (size_t i = 0; i < stack->nr; i++) {
-		struct unnamed_frame *frame = &stack->frames[i];
-
-		if (frame->is_raw && frame->place) {
-			names->counts.bytes -= frame->place->bytes;
-			place_free(frame->place);
-		}
-	}
-	free(stack);
 }
 
 void names_free(struct names *names)
@@ -93,18 +112,15 @@ void names_free(struct names *names)
 
 	if (!names)
 		return;
-	name_tasks_free(names);
-	name_processes_free(names);
+	name_tasks_free(names->tasks);
+	name_processes_free(names->processes);
 	for (struct unnamed_stack *stack = names->first; stack; stack = next) {
 		next = stack->next;
-		stack_free(names, stack);
+		free(stack);
 	}
-	tdestroy(names->places, place_free);
-	tdestroy(names->files, name_file_free);
-	debuginfod_free(names->debuginfod);
+	name_files_free(names->files);
+	name_places_free(names->places);
 	closep(&names->epoll);
-	free(names->queue);
-	free(names->dirty);
 	free(names->frames);
 	free(names);
 }
@@ -113,15 +129,12 @@ void names_free(struct names *names)
 
 static size_t frame_show_inlined(const struct name_place *place, struct stack_frame *ret)
 {
-	const char *name = place->inlined;
-
 	for (size_t i = 0; i < place->nr_inlined; i++) {
 		ret[i] = (struct stack_frame){
 			.module = place->module,
-			.symbol = name,
+			.symbol = place->inlined[i],
 			.inlined = true,
 		};
-		name += strlen(name) + 1;
 	}
 	return place->nr_inlined;
 }
@@ -157,122 +170,162 @@ static int stack_show(struct names *names, const struct unnamed_stack *unnamed)
 	return stack_table_put(names->table, &stack);
 }
 
-static void stack_unlink(struct names *names, struct unnamed_stack *stack)
+static void stack_end(struct names *names, struct unnamed_stack *stack)
 {
 	*(stack->previous ? &stack->previous->next : &names->first) = stack->next;
 	*(stack->next ? &stack->next->previous : &names->last) = stack->previous;
-	names->nr_stacks--;
+	for (size_t i = 0; i < stack->nr; i++) {
+		if (stack->frames[i].place)
+			name_places_let_go(names->places, stack->frames[i].place);
+	}
+	free(stack);
 }
 
-static int stacks_show_dirty(struct names *names)
+static void stack_touch(struct names *names, struct unnamed_stack *stack)
 {
-	int err = 0;
+	if (stack->dirty)
+		return;
+	stack->dirty = true;
+	stack->dirty_next = NULL;
+	*(names->dirty ? &names->dirty_last->dirty_next : &names->dirty) = stack;
+	names->dirty_last = stack;
+}
 
-	for (size_t i = 0; i < names->nr_dirty; i++) {
-		struct unnamed_stack *stack = names->dirty[i];
+static int dirty_show(struct names *names)
+{
+	struct unnamed_stack *stack = names->dirty;
+	int err = stack_show(names, stack);
 
-		err = stack_show(names, stack) ?: err;
-		stack->dirty = false;
-		if (stack->open)
-			continue;
-		stack_unlink(names, stack);
-		stack_free(names, stack);
-	}
-	names->nr_dirty = 0;
+	names->dirty = stack->dirty_next;
+	stack->dirty = false;
+	if (!stack->open)
+		stack_end(names, stack);
 	return err;
 }
 
-/* There is room for all: it grows with their number. */
-static void stack_touch(struct names *names, struct unnamed_stack *stack)
+/* Whoever has it is to be shown anew; those that waited for it to be settled need not any more. */
+static void place_spread(struct names *names, struct name_place *place)
 {
-	if (!stack->dirty)
-		names->dirty[names->nr_dirty++] = stack;
-	stack->dirty = true;
-}
-
-void names_touch(struct names *names, const struct name_place *place)
-{
-	for (size_t i = 0; i < place->nr_waiters; i++)
+	for (size_t i = 0; i < place->nr_waiters; i++) {
 		stack_touch(names, place->waiters[i]);
+		place->waiters[i]->open -= place->settled;
+	}
+	if (place->settled)
+		name_places_forget_waiters(names->places, place);
+	name_places_let_go(names->places, place);
 }
 
-void names_release(struct names *names, struct name_place *place)
+/* What is left is shown in another turn. */
+static int changes_show(struct names *names)
 {
-	names_touch(names, place);
-	for (size_t i = 0; i < place->nr_waiters; i++)
-		place->waiters[i]->open--;
-	free(place->waiters);
-	place->waiters = NULL;
-	place->nr_waiters = 0;
+	uint64_t end_ns = clock_mono_ns() + TURN_NS;
+	struct name_place *place;
+	int err = 0;
+
+	for (unsigned int i = 0; i % CLOCK_EVERY || clock_mono_ns() < end_ns; i++) {
+		place = name_places_take_changed(names->places);
+		if (place)
+			place_spread(names, place);
+		else if (names->dirty)
+			err = dirty_show(names) ?: err;
+		else
+			break;
+	}
+	return err;
+}
+
+static bool changes_are_left(const struct names *names)
+{
+	return names->dirty || name_places_have_changed(names->places);
 }
 
 /* --- stacks that come ------------------------------------------------------------------------- */
 
-static int dirty_reserve(struct names *names, size_t count)
+/* It may be that nobody could tell when it was asked for last. */
+static struct name_place *file_place(struct names *names, const struct stack_event *event,
+				     struct name_user *user, uint32_t number, uint64_t offset)
 {
-	struct unnamed_stack **grown;
+	struct name_place *place = name_places_hold(names->places, number, offset, user);
+	struct name_file *file = place ? name_files_get(names->files, number) : NULL;
+	const char *module = names->source.module(names->source.closure, number);
 
-	if (count <= names->dirty_capacity)
-		return 0;
-	grown = reallocarray(names->dirty, 2 * count, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	names->dirty = grown;
-	names->dirty_capacity = 2 * count;
-	return 0;
+	if (!place)
+		return NULL;
+	if (!file) {
+		name_places_settle_one(names->places, place, true);
+		return place;
+	}
+	name_file_met(file, &event->process, user);
+	if (!place->is_asked) {
+		place->is_asked = true;
+		place->module = name_places_module(names->places, module);
+		place->offset = names->source.address(names->source.closure, number, offset);
+		name_files_want(names->files, file, place);
+	} else if (place->settled && place->failed && name_file_may_tell(file)) {
+		name_places_revive(names->places, place);
+		name_files_want(names->files, file, place);
+	}
+	return place;
 }
 
-/* Powers of two, so that their number tells how many there is room for. */
-static int waiter_add(struct name_place *place, struct unnamed_stack *stack)
+static struct name_place *jit_place(struct names *names, const struct stack_event *event,
+				    struct name_user *user, uint64_t address)
 {
-	size_t nr = place->nr_waiters;
-	struct unnamed_stack **grown;
+	struct name_place *place = name_places_hold(names->places, FILE_NONE, address, user);
 
-	if (!(nr & (nr - 1))) {
-		grown = reallocarray(place->waiters, nr ? 2 * nr : 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		place->waiters = grown;
-	}
-	place->waiters[place->nr_waiters++] = stack;
-	stack->open++;
-	return 0;
+	if (place)
+		name_processes_want(names->processes, &event->process, place);
+	return place;
 }
 
 /* A return address may be the first byte of the next function: looked for is the byte before. */
-static void raw_frame_place(struct names *names, const struct process_id *process,
-			    struct unnamed_frame *frame)
+static void raw_frame_place(struct names *names, const struct stack_event *event,
+			    struct name_user *user, bool is_of_no_file, struct unnamed_frame *frame)
 {
-	frame->place = name_process_place(names, process, frame->address - !frame->is_exact,
-					  &frame->is_raw);
+	uint64_t address = frame->address - !frame->is_exact;
+	struct found_code found = { .file = FILE_NONE };
+
+	if (!is_of_no_file && !name_processes_find(names->processes, event, user, address, &found))
+		return;
+	if (found.file == FILE_NONE)
+		frame->place = jit_place(names, event, user, address);
+	else
+		frame->place = file_place(names, event, user, found.file, found.offset);
 }
 
-static void file_frame_place(struct names *names, const struct process_id *process,
-			     struct unnamed_frame *frame)
+static void file_frame_place(struct names *names, const struct stack_event *event,
+			     struct name_user *user, struct unnamed_frame *frame)
 {
 	const struct code_source *source = &names->source;
 	uint32_t file = (uint32_t)(frame->address >> FRAME_FILE_SHIFT);
 	uint64_t offset = frame->address & FRAME_OFFSET_MASK;
+	const char *module;
 
-	frame->place = names_place(names, file, offset - !frame->is_exact, process);
-	frame->module = source->module(source->closure, file);
+	if (file != FILE_NONE)
+		frame->place = file_place(names, event, user, file, offset - !frame->is_exact);
+	if (frame->place)
+		return;
+	module = source->module(source->closure, file);
+	frame->module = name_places_module(names->places, module);
 	frame->address = source->address(source->closure, file, offset);
 }
 
-static void frame_place(struct names *names, const struct process_id *process, uint64_t word,
-			struct unnamed_frame *ret)
+static void frame_place(struct names *names, const struct stack_event *event,
+			struct name_user *user, uint64_t word, struct unnamed_frame *ret)
 {
-	*ret = (struct unnamed_frame){
-		.address = word & ~(FRAME_RAW | FRAME_INTERRUPTED),
-		.is_exact = word & FRAME_INTERRUPTED,
-	};
-	if (word & FRAME_RAW)
-		raw_frame_place(names, process, ret);
-	else
-		file_frame_place(names, process, ret);
+	bool is_exact = word & FRAME_INTERRUPTED;
+
+	*ret = (struct unnamed_frame){ .is_exact = is_exact };
+	if (word & FRAME_RAW) {
+		ret->address = word & ~(FRAME_RAW | FRAME_INTERRUPTED | FRAME_OF_NO_FILE);
+		raw_frame_place(names, event, user, word & FRAME_OF_NO_FILE, ret);
+	} else {
+		ret->address = word & ~FRAME_INTERRUPTED;
+		file_frame_place(names, event, user, ret);
+	}
 }
 
-static int stack_fill(struct names *names, const struct stack_event *event,
+static int stack_fill(struct names *names, const struct stack_event *event, struct name_user *user,
 		      struct unnamed_stack *stack)
 {
 	int err = 0;
@@ -280,12 +333,12 @@ static int stack_fill(struct names *names, const struct stack_event *event,
 	for (size_t i = 0; i < stack->nr && !err; i++) {
 		struct unnamed_frame *frame = &stack->frames[i];
 
-		frame_place(names, &event->process, event->frames[i], frame);
-		if (frame->place && !frame->place->settled)
-			err = waiter_add(frame->place, stack);
+		frame_place(names, event, user, event->frames[i], frame);
+		if (!frame->place || frame->place->settled)
+			continue;
+		err = name_places_wait(names->places, frame->place, stack);
+		stack->open += !err;
 	}
-	/* A place that cannot tell it must find it all the same: it stays. */
-	stack->open += err != 0;
 	return err;
 }
 
@@ -304,41 +357,29 @@ static struct unnamed_stack *stack_new(struct names *names, const struct stack_e
 	stack->previous = names->last;
 	*(names->last ? &names->last->next : &names->first) = stack;
 	names->last = stack;
-	names->nr_stacks++;
 	return stack;
 }
 
 int names_add_stack(struct names *names, const struct stack_event *event)
 {
+	struct name_user *user;
 	struct unnamed_stack *stack;
 	int err;
 
 	if (stack_table_find(names->table, event->id))
 		return 0;
-	err = dirty_reserve(names, names->nr_stacks + 1);
-	stack = err ? NULL : stack_new(names, event);
+	user = name_places_user(names->places, event->uid);
+	stack = user ? stack_new(names, event) : NULL;
 	if (!stack)
 		return -ENOMEM;
-	err = stack_fill(names, event, stack);
-	stack_touch(names, stack);
-	return err ?: stack_show(names, stack);
+	err = stack_fill(names, event, user, stack);
+	err = stack_show(names, stack) ?: err;
+	if (!stack->open && !stack->dirty)
+		stack_end(names, stack);
+	return err;
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
-
-int names_watch(struct names *names, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	return epoll_ctl(names->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-int until_ms(uint64_t ns)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	return now_ns < ns ? (int)((ns - now_ns) / NS_PER_MS) + 1 : 0;
-}
 
 void names_begin(struct names *names)
 {
@@ -351,18 +392,25 @@ static bool names_are_asked(const struct names *names)
 	return names->first && names->first->serial <= names->begun;
 }
 
+/* When a crowd has come; UINT64_MAX: nobody waits. */
+static uint64_t crowd_ns(const struct names *names)
+{
+	if (!names->options.at_once || !name_files_waiting(names->files))
+		return UINT64_MAX;
+	return name_files_since_ns(names->files) + CROWD_NS;
+}
+
 static bool names_may_start(const struct names *names)
 {
-	if (names_are_asked(names))
-		return true;
-	return names->options.at_once && names->nr_queue &&
-	       clock_mono_ns() - names->queued_ns >= CROWD_NS;
+	return names_are_asked(names) || clock_mono_ns() >= crowd_ns(names);
 }
 
 bool names_are_done(const struct names *names)
 {
+	if (changes_are_left(names))
+		return false;
 	return !names_are_asked(names) ||
-	       (name_tasks_are_idle(names) && name_processes_are_idle(names));
+	       (name_tasks_are_idle(names->tasks) && name_processes_are_idle(names->processes));
 }
 
 int names_fd(const struct names *names)
@@ -372,26 +420,23 @@ int names_fd(const struct names *names)
 
 int names_patience_ms(const struct names *names)
 {
-	int patience = sooner_ms(name_tasks_patience_ms(names, names_may_start(names)),
-				 name_processes_patience_ms(names));
+	bool may_start = names_may_start(names);
+	int patience = sooner_ms(name_tasks_patience_ms(names->tasks, may_start),
+				 name_processes_patience_ms(names->processes));
 
-	if (names->options.at_once && names->nr_queue && !names_may_start(names))
-		patience = sooner_ms(patience, until_ms(names->queued_ns + CROWD_NS));
-	return patience;
+	if (changes_are_left(names))
+		return 0;
+	return may_start ? patience : sooner_ms(patience, until_ms(crowd_ns(names)));
 }
 
 int names_run(struct names *names)
 {
-	name_processes_run(names);
-	name_tasks_run(names, names_may_start(names));
-	return stacks_show_dirty(names);
+	name_processes_run(names->processes);
+	name_tasks_run(names->tasks, names_may_start(names));
+	return changes_show(names);
 }
 
-void names_count(const struct names *names, struct names_counts *ret)
+void names_count(const struct names *names, struct name_counts *ret)
 {
-	*ret = names->counts;
-	ret->bytes += ret->places * (sizeof(struct name_place) + 4 * sizeof(void *));
-	ret->waiting = 0;
-	for (const struct unnamed_stack *stack = names->first; stack; stack = stack->next)
-		ret->waiting += stack->open;
+	name_places_count(names->places, ret);
 }

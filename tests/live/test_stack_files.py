@@ -203,6 +203,37 @@ def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
     assert symbols_outside_libc(stack)[:5] == ["wait_here", "three", "two", "one", "main"]
 
 
+# --- without tables ------------------------------------------------------------------------------
+
+
+def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
+    """What is mapped at an address now need not be what was there: then there is no name."""
+    programs = {how: live.add(Loads) for how in HOWS}
+    alpha, beta = copy("alpha.so", tmp_path), copy("beta.so", tmp_path)
+    bpftruss = live.attach(
+        [program.pid for program in programs.values()], "--stacks",
+        env=dict(os.environ, BPFTRUSS_FRAME_POINTERS="1"))
+    for _ in range(3):
+        for path, name, number in ((alpha, "alpha_self", 10), (beta, "beta_self", 1)):
+            for how, program in programs.items():
+                program.do("%s %s %s %d", how, path, name, number)
+            # Most are named while the library is there.
+            time.sleep(0.3)
+    for program in programs.values():
+        program.finish()
+    report = bpftruss.report()
+    named = {"alpha_self": 0, "beta_self": 0}
+    for program in programs.values():
+        calls = {"alpha_self": 0, "beta_self": 0}
+        for row in report.select("getppid", pid=program.pid):
+            for stack in row["stacks"]:
+                for name in set(symbols(stack)) & set(calls):
+                    calls[name] += stack["calls"]
+        assert calls["alpha_self"] in (0, 10, 20, 30) and calls["beta_self"] in range(4), calls
+        named = {name: named[name] + calls[name] for name in named}
+    assert all(named.values()), named
+
+
 # --- code of no file -----------------------------------------------------------------------------
 
 
@@ -245,6 +276,7 @@ def test_names_of_a_process_that_has_ended_are_known(live):
     program.finish()
     os.unlink("/tmp/perf-%d.map" % program.pid)
     other.do("jit other 10")
+    time.sleep(0.5)
     other.finish()
     os.unlink("/tmp/perf-%d.map" % other.pid)
     report = bpftruss.report()

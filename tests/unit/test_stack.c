@@ -242,9 +242,17 @@ static void test_put(void **state)
 					{ .symbol = "outer" } };
 	struct stack stack = { .id = 5, .nr_frames = 1, .frames = frames };
 	const struct stack *found;
+	char inner[] = "inner";
 
 	(void)state;
 	assert_int_equal(stack_table_new(&table), 0);
+	assert_null(stack_table_string(table, inner));
+	assert_int_equal(stack_table_intern(table, "a", &frames[0].module), 0);
+	assert_int_equal(stack_table_intern(table, inner, &frames[1].symbol), 0);
+	assert_int_equal(stack_table_intern(table, "outer", &frames[2].symbol), 0);
+	/* Equal strings are one, and not the caller's. */
+	assert_ptr_not_equal(frames[1].symbol, inner);
+	assert_ptr_equal(stack_table_string(table, inner), frames[1].symbol);
 	assert_int_equal(stack_table_put(table, &stack), 0);
 	found = stack_table_find(table, 5);
 	assert_null(found->frames[0].symbol);
@@ -257,7 +265,8 @@ static void test_put(void **state)
 	assert_int_equal(found->id, 5);
 	assert_int_equal(found->end, STACK_TRUNCATED);
 	assert_int_equal(found->nr_frames, 2);
-	assert_string_equal(found->frames[0].symbol, "inner");
+	/* No string was copied. */
+	assert_ptr_equal(found->frames[0].symbol, frames[1].symbol);
 	assert_string_equal(found->frames[1].symbol, "outer");
 	/* To add it again changes nothing. */
 	stack.nr_frames = 1;

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the files of /proc/PID. Names of processes may hold anything. */
+#include "stacks/process.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+int process_open(uint32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+}
+
+FILE *process_file(int process, const char *name)
+{
+	int fd = openat(process, name, O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+#define STAT_STARTED     22 /* fields, as proc(5) counts them */
+#define STAT_STACK_START 28
+
+/* The numbers that stand behind the name. */
+static bool stat_read(int process, uint64_t *started_ticks, uint64_t *stack_start)
+{
+	FILE *stat __cleanup(fclosep) = process_file(process, "stat");
+	char text[1024], *field;
+	size_t length = stat ? fread(text, 1, sizeof(text) - 1, stat) : 0;
+
+	text[length] = 0;
+	field = strrchr(text, ')');
+	for (int number = 2; field && number < STAT_STACK_START; field = strchr(field + 1, ' ')) {
+		if (number++ == STAT_STARTED)
+			*started_ticks = strtoull(field, NULL, 10);
+	}
+	if (field)
+		*stack_start = strtoull(field, NULL, 10);
+	return field;
+}
+
+bool process_is(int process, const struct process_id *id)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t started_ticks = 0, stack_start = 0;
+
+	return process >= 0 && stat_read(process, &started_ticks, &stack_start) &&
+	       started_ticks == id->started_ns / tick_ns && stack_start == id->stack_start;
+}
+
+bool process_has_executed(int process, const struct process_id *id)
+{
+	uint64_t started_ticks = 0, stack_start = 0;
+
+	return stat_read(process, &started_ticks, &stack_start) && stack_start &&
+	       stack_start != id->stack_start;
+}
+
+bool process_is_of_our_users(int process)
+{
+	struct stat theirs, ours;
+
+	return !fstatat(process, "ns/user", &theirs, 0) && !stat("/proc/self/ns/user", &ours) &&
+	       theirs.st_ino == ours.st_ino;
+}
+
+bool process_status(int process, pid_t *ret_pid, uid_t *ret_user)
+{
+	FILE *status __cleanup(fclosep) = process_file(process, "status");
+	int found = 0;
+	char line[512];
+
+	while (status && fgets(line, sizeof(line), status)) {
+		line[strcspn(line, "\n")] = 0;
+		found += sscanf(line, "Uid:\t%*u\t%u", ret_user) == 1;
+		/* The last of them. */
+		if (!strncmp(line, "NStgid:", 7)) {
+			*ret_pid = atoi(strrchr(line, '\t') + 1);
+			found++;
+		}
+	}
+	return found == 2;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of names share: a source of files, and workers that play a part. A test is its own worker. */
+#ifndef TESTS_NAMES_FIXTURE_H
+#define TESTS_NAMES_FIXTURE_H
+
+#include "elf_fixture.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "elf/debuginfod.h"
+#include "elf/elf_handle.h"
+#include "elf/symbols.h"
+#include "elf/worker_private.h"
+#include "stacks/names.h"
+
+/* --- a source of files ------------------------------------------------------------------------ */
+
+#define NR_FILES 64
+
+struct files {
+	const char *fixtures[NR_FILES]; /* by number; NULL: nobody has it */
+	const char *root;               /* where debug files are; NULL: nowhere */
+	const char *path;               /* of a file that is all of them; NULL: they are fixtures */
+	uint32_t found;                 /* what a process has mapped */
+	uint32_t layout;                /* of all processes */
+	bool closed;                    /* they must be searched for */
+	bool hang;                      /* who searches for file 2 waits for ever */
+	int err;                        /* of opening, for so many times */
+	unsigned int errs;
+	unsigned int opened, looked;
+};
+
+/* Files that make a worker play a part, as this program is its own. */
+static const char *const parts[] = { "crash", "idle" };
+
+static inline bool is_part(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!strcmp(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+static inline int file_open(const char *name)
+{
+	return is_part(name) ? memory_file(name, strlen(name) + 1) : fixture_open(name);
+}
+
+static inline void worker_play(void)
+{
+	char name[8] = "", debug[8] = "";
+
+	/* Whoever has started it may be gone, killed for instance: it is not to stay. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pread(WORKER_FD_FILE, name, sizeof(name) - 1, 0) <= 0)
+		return;
+	if (pread(WORKER_FD_DEBUG, debug, sizeof(debug) - 1, 0) > 0 && !strcmp(debug, "crash"))
+		abort();
+	if (!strcmp(name, "crash"))
+		abort();
+	while (!strcmp(name, "idle"))
+		pause();
+}
+
+static inline int files_open(void *closure, uint32_t file, struct opened_code *ret)
+{
+	struct files *files = closure;
+	struct stat status;
+
+	files->opened++;
+	if (files->errs) {
+		files->errs--;
+		return files->err;
+	}
+	if (file >= NR_FILES || !files->fixtures[file] || files->closed)
+		return -ESRCH;
+	*ret = (struct opened_code){
+		.fd = files->path ? open(files->path, O_RDONLY | O_CLOEXEC)
+				  : file_open(files->fixtures[file]),
+		.root = files->root ? open(files->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1,
+		.path = strdup("/app/stripped"),
+		.owner = getuid(),
+	};
+	assert_int_equal(fstat(ret->fd, &status), 0);
+	ret->written = status.st_mtim;
+	ret->is_dated = true;
+	return 0;
+}
+
+static inline int files_search(void *closure, struct errand_answer *ret)
+{
+	const struct code_search *search = closure;
+	const struct files *files = search->closure;
+
+	while (files->hang && search->file == 2)
+		pause();
+	if (search->file >= NR_FILES || !files->fixtures[search->file])
+		return -ESRCH;
+	ret->fds[ret->nr_fds++] = file_open(files->fixtures[search->file]);
+	return 0;
+}
+
+static inline size_t files_search_fds(void *closure, int *fds, size_t max)
+{
+	(void)closure, (void)fds, (void)max;
+	return 0;
+}
+
+static inline int files_searched(void *closure, uint32_t file, struct errand_answer *answer,
+				 struct opened_code *ret)
+{
+	(void)closure, (void)file;
+	assert_int_equal(answer->nr_fds, 1);
+	*ret = (struct opened_code){ .fd = answer->fds[0], .root = -1 };
+	answer->nr_fds = 0;
+	return 0;
+}
+
+static inline uint32_t files_find(void *closure, uint32_t pid, int process,
+				  const struct code_mapping *mapping, const char *name)
+{
+	struct files *files = closure;
+
+	(void)pid, (void)process;
+	assert_true(mapping->exec && mapping->ino);
+	assert_non_null(name);
+	files->looked++;
+	return files->found;
+}
+
+static inline uint32_t files_layout(void *closure, const struct process_id *process)
+{
+	(void)process;
+	return ((struct files *)closure)->layout;
+}
+
+static inline const char *files_module(void *closure, uint32_t file)
+{
+	const struct files *files = closure;
+
+	return file < NR_FILES ? files->fixtures[file] ?: "gone" : NULL;
+}
+
+static inline uint64_t files_address(void *closure, uint32_t file, uint64_t offset)
+{
+	(void)closure;
+	(void)file;
+	return offset;
+}
+
+/* --- a service -------------------------------------------------------------------------------- */
+
+struct service {
+	struct files files;
+	struct stack_table *table;
+	struct names *names;
+	uint64_t last_id;
+	uint32_t uid; /* of whoever adds stacks */
+	uint32_t layout, exec_pages;
+};
+
+static inline void service_open(struct service *s, const struct names_options *options)
+{
+	const struct code_source source = {
+		&s->files,  files_open,   files_search, files_search_fds, files_searched,
+		files_find, files_layout, files_module, files_address,
+	};
+
+	assert_int_equal(stack_table_new(&s->table), 0);
+	assert_int_equal(names_new(&source, options, s->table, &s->names), 0);
+}
+
+static inline void service_done(struct service *s)
+{
+	names_free(s->names);
+	stack_table_free(s->table);
+}
+
+#define SERVICE(...)                                                \
+	{                                                           \
+		.files = {.fixtures = { NULL, NULL, __VA_ARGS__ } } \
+	}
+
+static inline uint64_t frame_of(uint32_t file, uint64_t offset)
+{
+	return (uint64_t)file << FRAME_FILE_SHIFT | offset;
+}
+
+static inline const struct stack *add_of(struct service *s, const struct process_id *process,
+					 const uint64_t *frames, size_t nr)
+{
+	struct stack_event event = { .id = ++s->last_id, .nr_frames = (uint16_t)nr };
+
+	event.process = *process;
+	event.process.layout = s->layout;
+	event.exec_pages = s->exec_pages;
+	event.uid = s->uid;
+	memcpy(event.frames, frames, nr * sizeof(*frames));
+	assert_int_equal(names_add_stack(s->names, &event), 0);
+	return stack_table_find(s->table, event.id);
+}
+
+static inline const struct stack *add(struct service *s, const uint64_t *frames, size_t nr)
+{
+	const struct process_id nobody = { .pid = 0 };
+
+	return add_of(s, &nobody, frames, nr);
+}
+
+static inline const struct stack *add_one(struct service *s, uint64_t frame)
+{
+	return add(s, &frame, 1);
+}
+
+/* All that can be known is known then. */
+static inline void settle(struct service *s)
+{
+	names_begin(s->names);
+	for (;;) {
+		struct pollfd pollfd = { .fd = names_fd(s->names), .events = POLLIN };
+
+		assert_int_equal(names_run(s->names), 0);
+		if (names_are_done(s->names))
+			return;
+		assert_true(poll(&pollfd, 1, names_patience_ms(s->names)) >= 0);
+	}
+}
+
+static inline struct name_counts counts_of(const struct service *s)
+{
+	struct name_counts counts;
+
+	names_count(s->names, &counts);
+	return counts;
+}
+
+/* Where a function is, as an offset in its file. */
+static inline uint64_t offset_of(const char *fixture, const char *debug, const char *function)
+{
+	int fd __cleanup(closep) = fixture_open(fixture);
+	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
+	const struct debug_files files = debug_file(debug_fd);
+	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	struct elf_symbol symbol;
+
+	assert_int_equal(elf_symbols_read(fd, &files, NULL, &symbols), 0);
+	for (uint64_t at = 0; at < 1 << 20; at++) {
+		if (elf_symbols_find(symbols, at, &symbol) && symbol.addr == at &&
+		    !strcmp(symbol.name, function))
+			return at - elf_symbols_load_offset(symbols);
+	}
+	fail_msg("there is no %s", function);
+	return 0;
+}
+
+static inline void assert_frame(const struct stack_frame *frame, const char *module,
+				const char *symbol, uint64_t offset)
+{
+	if (module)
+		assert_string_equal(frame->module, module);
+	else
+		assert_null(frame->module);
+	if (symbol)
+		assert_string_equal(frame->symbol, symbol);
+	else
+		assert_null(frame->symbol);
+	assert_int_equal(frame->offset, offset);
+}
+
+/* --- debug files ------------------------------------------------------------------------------- */
+
+static inline void make_root(char *root, const char *fixture, const char *debug)
+{
+	int fd __cleanup(closep) = fixture_open(fixture);
+	struct elf_identity identity;
+	char command[3 * PATH_MAX], id[2 * MAX_BUILD_ID + 1] = "";
+
+	assert_int_equal(elf_identity_of_file(fd, &identity), 0);
+	for (size_t i = 1; i < identity.nr_build_id; i++)
+		snprintf(&id[2 * (i - 1)], 3, "%02x", identity.build_id[i]);
+	strcpy(root, "/tmp/bpftruss-test-XXXXXX");
+	assert_non_null(mkdtemp(root));
+	snprintf(command, sizeof(command),
+		 "mkdir -p %s/usr/lib/debug/.build-id/%02x && "
+		 "cp %s/%s %s/usr/lib/debug/.build-id/%02x/%s.debug",
+		 root, identity.build_id[0], FIXTURES, debug, root, identity.build_id[0], id);
+	assert_int_equal(system(command), 0);
+}
+
+static inline void remove_root(const char *root)
+{
+	char command[PATH_MAX];
+
+	snprintf(command, sizeof(command), "rm -rf %s", root);
+	assert_int_equal(system(command), 0);
+}
+
+/* Of a test that may be started as one of its own processes. */
+static inline void names_test_begin(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
+		debuginfod_client_main(argc, argv);
+	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
+		worker_play();
+		elf_worker_main(argc, argv);
+	}
+}
+
+#endif

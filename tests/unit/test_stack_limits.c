@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of stacks: what fails, what takes too long, what finds no room, and who has his turn. */
+#include "names_fixture.h"
+
+#include "stacks/name_files.h"
+
+static void test_a_file_that_nobody_has(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE(NULL);
+	uint64_t frame = frame_of(2, offset_of("plain", NULL, "main") + 4);
+	const struct stack *stack, *later;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_one(&s, frame);
+	settle(&s);
+	assert_frame(&stack->frames[0], "gone", NULL, frame & FRAME_OFFSET_MASK);
+	assert_int_equal(counts_of(&s).failed, 1);
+	/* Somebody comes who has it: then it is read. */
+	s.files.fixtures[2] = "plain";
+	later = add_one(&s, frame);
+	settle(&s);
+	assert_frame(&later->frames[0], "plain", "main", 4);
+	/* What came before has it, too. */
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(counts_of(&s).failed, 0);
+}
+
+static void settle_patiently(struct service *s)
+{
+	names_begin(s->names);
+	for (;;) {
+		struct pollfd pollfd = { .fd = names_fd(s->names), .events = POLLIN };
+
+		assert_int_equal(names_run(s->names), 0);
+		if (!counts_of(s).waiting && !counts_of(s).failed)
+			break;
+		assert_true(poll(&pollfd, 1, names_patience_ms(s->names)) >= 0);
+	}
+	settle(s);
+}
+
+/* Nothing has failed for good: what comes late, comes. */
+static void test_failures_are_forgiven(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("crash");
+	const struct stack *stack;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	settle(&s);
+	assert_null(stack->frames[0].symbol);
+	s.files.fixtures[2] = "plain";
+	settle_patiently(&s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+}
+
+/* Nor is it a failure that a file is not known yet. */
+static void test_what_is_not_known_yet(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("plain");
+	const struct stack *stack;
+
+	(void)state;
+	s.files.err = -EAGAIN;
+	s.files.errs = MAX_NAME_TRIES + 1;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	settle(&s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(s.files.opened, MAX_NAME_TRIES + 2);
+}
+
+/* However many files there are, others have their turn in between. */
+static void test_a_turn_is_short(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE(NULL);
+
+	(void)state;
+	s.files.err = -EBADMSG;
+	s.files.errs = NR_FILES;
+	service_open(&s, &(struct names_options){ 0 });
+	for (uint32_t file = 2; file < NR_FILES; file++)
+		add_one(&s, frame_of(file, 0x10));
+	names_begin(s.names);
+	assert_int_equal(names_run(s.names), 0);
+	assert_in_range(s.files.opened, 1, 8);
+	assert_int_equal(names_patience_ms(s.names), 0);
+	settle(&s);
+	assert_int_equal(s.files.opened, NR_FILES - 2);
+}
+
+/* Files are opened where nobody waits for it, and users share who does that. */
+static void test_a_search_that_does_not_end(void **state)
+{
+	struct service s = SERVICE("plain", "plain", "lean");
+	const struct stack *stack, *later;
+
+	(void)state;
+	s.files.closed = s.files.hang = true;
+	service_open(&s, &(struct names_options){ 0 });
+	add_one(&s, frame_of(2, 0x10));
+	names_begin(s.names);
+	assert_int_equal(names_run(s.names), 0);
+	stack = add_one(&s, frame_of(3, offset_of("plain", NULL, "main") + 1));
+	later = add_one(&s, frame_of(4, offset_of("lean", NULL, "main") + 1));
+	names_begin(s.names);
+	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
+		struct pollfd pollfd = { .fd = names_fd(s.names), .events = POLLIN };
+
+		assert_true(poll(&pollfd, 1, names_patience_ms(s.names)) >= 0);
+		assert_int_equal(names_run(s.names), 0);
+	}
+	assert_frame(&stack->frames[0], "plain", "main", 1);
+	assert_false(names_are_done(s.names));
+	service_done(&s);
+}
+
+/* Who writes into a file while it is read gets no names of either. */
+static void test_a_file_that_changes(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("plain");
+	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+	char path[] = "/tmp/bpftruss-test-XXXXXX", command[PATH_MAX];
+	const struct stack *stack;
+
+	(void)state;
+	close(mkstemp(path));
+	snprintf(command, sizeof(command), "cp %s/plain %s", FIXTURES, path);
+	assert_int_equal(system(command), 0);
+	s.files.path = path;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	names_begin(s.names);
+	assert_int_equal(names_run(s.names), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	settle(&s);
+	unlink(path);
+	assert_int_equal(s.files.opened, 1);
+	assert_null(stack->frames[0].symbol);
+}
+
+/* Whoever kills workers is left alone for a while, and whoever has been named stays so. */
+static void test_a_file_that_kills_workers(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("crash", "plain");
+	uint64_t at = offset_of("plain", NULL, "main");
+	const struct stack *stack, *good;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_one(&s, frame_of(2, 0x10));
+	good = add_one(&s, frame_of(3, at + 1));
+	settle(&s);
+	assert_frame(&good->frames[0], "plain", "main", 1);
+	assert_frame(&stack->frames[0], "crash", NULL, 0x10);
+	assert_int_equal(s.files.opened, 2);
+	/* It may have been chance: it waits to be tried again, but not now. */
+	assert_int_equal(counts_of(&s).waiting, 1);
+	assert_int_equal(counts_of(&s).failed, 0);
+	add_one(&s, frame_of(2, 0x20));
+	settle(&s);
+	assert_int_equal(s.files.opened, 2);
+	assert_int_equal(counts_of(&s).waiting, 2);
+	assert_true(names_patience_ms(s.names) > 0);
+}
+
+/* Nor does anybody wait for a worker that does not end. */
+static void test_a_worker_that_does_not_end(void **state)
+{
+	struct service s = SERVICE("idle", "plain", "lean");
+	const struct stack *stack, *later;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ .at_once = true });
+	add_one(&s, frame_of(2, 0x10));
+	names_begin(s.names);
+	assert_int_equal(names_run(s.names), 0);
+	stack = add_one(&s, frame_of(3, offset_of("plain", NULL, "main") + 1));
+	later = add_one(&s, frame_of(4, offset_of("lean", NULL, "main") + 1));
+	names_begin(s.names);
+	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
+		struct pollfd pollfd = { .fd = names_fd(s.names), .events = POLLIN };
+
+		assert_true(poll(&pollfd, 1, names_patience_ms(s.names)) >= 0);
+		assert_int_equal(names_run(s.names), 0);
+	}
+	assert_false(names_are_done(s.names));
+	assert_int_equal(counts_of(&s).waiting, 1);
+	service_done(&s);
+}
+
+static const struct stack *add_places(struct service *s, uint32_t file, uint64_t first,
+				      uint64_t count)
+{
+	uint64_t frames[MAX_FRAMES];
+	const struct stack *stack = NULL;
+
+	for (uint64_t at = 0; at < count; at += MAX_FRAMES) {
+		for (uint64_t i = 0; i < MAX_FRAMES; i++)
+			frames[i] = frame_of(file, first + at + i);
+		stack = add(s, frames, MAX_FRAMES);
+	}
+	return stack;
+}
+
+/* Whatever comes, no more is kept than there is room for; what is left out is counted. */
+static void test_places_are_bounded(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
+	const struct stack *stack = NULL;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_places(&s, 2, 1, MAX_PLACES);
+	/* Half of it is for others. */
+	assert_int_equal(counts_of(&s).places, MAX_PLACES / 2);
+	assert_in_range(counts_of(&s).refused, MAX_PLACES / 2, MAX_PLACES / 2 + MAX_FRAMES);
+	assert_string_equal(stack->frames[0].module, "plain");
+	assert_null(stack->frames[0].symbol);
+	s.uid = 1000;
+	add_places(&s, 3, 1, MAX_PLACES / 2);
+	assert_int_equal(counts_of(&s).places, MAX_PLACES);
+	settle(&s);
+	assert_int_equal(counts_of(&s).waiting, 0);
+	assert_in_range(counts_of(&s).bytes, MAX_PLACES, 16 << 20);
+}
+
+/* What nobody waits for makes room, the oldest first, and first what the same user has. */
+static void test_places_make_room(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
+	uint64_t main_at = offset_of("plain", NULL, "main"), refused;
+	const struct stack *stack;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	add_places(&s, 2, 1 << 20, MAX_PLACES / 2);
+	settle(&s);
+	refused = counts_of(&s).refused;
+	stack = add_one(&s, frame_of(2, main_at + 4));
+	settle(&s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(counts_of(&s).refused, refused);
+	assert_int_equal(counts_of(&s).places, MAX_PLACES / 2);
+	/* A third user comes when all is full. */
+	s.uid = 1000;
+	add_places(&s, 3, 1 << 20, MAX_PLACES / 2);
+	settle(&s);
+	s.uid = 1001;
+	refused = counts_of(&s).refused;
+	stack = add_one(&s, frame_of(4, main_at + 4));
+	settle(&s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(counts_of(&s).refused, refused);
+	assert_int_equal(counts_of(&s).places, MAX_PLACES);
+}
+
+/* Users take turns, however many files each of them has. */
+static void test_users_take_turns(void **state)
+{
+	struct stack_table *table __cleanup(stack_table_freep) = NULL;
+	const struct process_id process = { .pid = 1 };
+	static const uint32_t expected[] = { 10, 14, 11, 15, 12, 13 };
+	struct name_places *places;
+	struct name_files *files;
+	struct place_list batch = { 0 };
+
+	(void)state;
+	assert_int_equal(stack_table_new(&table), 0);
+	assert_int_equal(name_places_new(table, &places), 0);
+	assert_int_equal(name_files_new(places, &files), 0);
+	for (uint32_t number = 10; number < 16; number++) {
+		struct name_user *user = name_places_user(places, number >= 14);
+		struct name_file *file = name_files_get(files, number);
+
+		name_file_met(file, &process, user);
+		name_files_want(files, file, name_places_hold(places, number, 1, user));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct name_file *file = name_files_take(files, UINT_MAX, &batch);
+
+		assert_int_equal(file->number, expected[i]);
+		name_places_settle(places, &batch, false);
+		name_files_done(files, file);
+	}
+	assert_null(name_files_take(files, UINT_MAX, &batch));
+	name_files_free(files);
+	name_places_free(places);
+}
+
+/* What nobody can tell is not waited for for ever: it would take the room of all others. */
+static void test_waiting_has_an_end(void **state)
+{
+	struct stack_table *table __cleanup(stack_table_freep) = NULL;
+	const struct process_id process = { .pid = 1 };
+	struct place_list batch = { 0 };
+	struct name_places *places;
+	struct name_files *files;
+	struct name_place *place;
+	struct name_file *file;
+	struct name_user *user;
+	int tries = 0;
+
+	(void)state;
+	assert_int_equal(stack_table_new(&table), 0);
+	assert_int_equal(name_places_new(table, &places), 0);
+	assert_int_equal(name_files_new(places, &files), 0);
+	user = name_places_user(places, 1);
+	file = name_files_get(files, 10);
+	place = name_places_hold(places, 10, 1, user);
+	name_file_met(file, &process, user);
+	name_files_want(files, file, place);
+	for (; !place->settled; tries++) {
+		file->retry_ns = 0;
+		assert_ptr_equal(name_files_take(files, UINT_MAX, &batch), file);
+		name_files_failed(files, file, &batch, -ESRCH);
+		assert_true(place->failed);
+	}
+	assert_int_equal(tries, MAX_NAME_WAITS);
+	assert_null(name_files_take(files, UINT_MAX, &batch));
+	/* Whoever asks again has it tried again. */
+	name_places_revive(places, place);
+	name_file_met(file, &process, user);
+	name_files_want(files, file, place);
+	assert_ptr_equal(name_files_take(files, UINT_MAX, &batch), file);
+	name_places_settle(places, &batch, false);
+	name_files_free(files);
+	name_places_free(places);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_file_that_nobody_has),
+		cmocka_unit_test(test_failures_are_forgiven),
+		cmocka_unit_test(test_what_is_not_known_yet),
+		cmocka_unit_test(test_a_turn_is_short),
+		cmocka_unit_test(test_a_search_that_does_not_end),
+		cmocka_unit_test(test_a_file_that_changes),
+		cmocka_unit_test(test_a_file_that_kills_workers),
+		cmocka_unit_test(test_a_worker_that_does_not_end),
+		cmocka_unit_test(test_places_are_bounded),
+		cmocka_unit_test(test_places_make_room),
+		cmocka_unit_test(test_users_take_turns),
+		cmocka_unit_test(test_waiting_has_an_end),
+	};
+
+	names_test_begin(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
