@@ -23,6 +23,7 @@ struct run {
 	struct snapshot *last; /* the reading at the end of the last interval */
 	uint64_t intervals;    /* reported so far */
 	uint64_t unnamed;      /* frames, as last said */
+	uint64_t refused;      /* names, as last said */
 };
 
 static void run_done(struct run *run)
@@ -99,7 +100,7 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 #define NAMES_NS       (60 * NS_PER_SEC)
 #define NAMES_FETCH_NS (150 * NS_PER_SEC)
 
-/* What cannot be named, or not in time: said once, and again when it is more. */
+/* What cannot be named, or not in time, or finds no room: said once, and again when it is more. */
 static void print_unnamed(struct run *run)
 {
 	struct name_counts counts;
@@ -112,7 +113,21 @@ static void print_unnamed(struct run *run)
 			"bpftruss: %llu frames have no names, or not all: their files could not be "
 			"read, or not in time\n",
 			(unsigned long long)unnamed);
+	if (counts.refused > run->refused)
+		fprintf(stderr,
+			"bpftruss: %llu times there was no room for a name: so many frames, or "
+			"less, have none\n",
+			(unsigned long long)counts.refused);
 	run->unnamed = unnamed;
+	run->refused = counts.refused;
+}
+
+/* Whoever has asked twice for the end gets it. */
+static uint64_t names_limit_ns(const struct run *run, const struct options *o)
+{
+	if (run->session.impatient)
+		return 0;
+	return o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS;
 }
 
 static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
@@ -121,8 +136,7 @@ static int wait_for_names(struct run *run, const struct options *o, struct diag 
 
 	if (!o->collector.stacks)
 		return 0;
-	err = session_wait_names(&run->session, run->collector,
-				 o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS, d);
+	err = session_wait_names(&run->session, run->collector, names_limit_ns(run, o), d);
 	if (!err)
 		print_unnamed(run);
 	return err;

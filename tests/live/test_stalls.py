@@ -22,7 +22,7 @@ import pytest
 
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
-from harness import BPFTRUSS, BUILD, program, skip_if_sanitized, until
+from harness import BPFTRUSS, BUILD, Process, Report, program, skip_if_sanitized, until
 from stacks import Loads, fixture
 from test_stack_hostile import sections
 
@@ -138,6 +138,31 @@ def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path):
 
 
 @needs_client
+def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, tmp_path):
+    """The first signal is the command's, which does not care: who sends a second one is in a hurry."""
+    server = SlowServer(program("inlined"))
+    try:
+        script = "trap '' INT TERM; echo ready $$; while :; do sleep 0.01; done"
+        bpftruss = live.start(
+            "/bin/sh", "-c", script, options=["--stacks", "--debuginfod"],
+            env={**os.environ, **server.env})
+        ready = until(
+            lambda: re.search(rb"ready (\d+)\n", bpftruss.stdout()), "the command says ready")
+        try:
+            bpftruss.signal(signal.SIGINT)
+            until(lambda: b"a second signal reports now" in bpftruss.stderr().encode(), "it waits")
+            bpftruss.signal(signal.SIGINT)
+            # The servers would have kept it for a minute.
+            bpftruss.popen.wait(20)
+        finally:
+            os.kill(int(ready.group(1)), signal.SIGKILL)
+        assert not server.asked.is_set()
+        assert Report(bpftruss.text(), lossy=True).total("execve") >= 1
+    finally:
+        server.close()
+
+
+@needs_client
 def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
     server = SlowServer(program("inlined"))
     try:
@@ -243,6 +268,45 @@ def test_perf_maps_hold_up_nobody(live, tmp_path):
         must_be_below(memory_kib(daemon.pid), 100 << 10)
         for each in programs:
             each.finish()
+    daemon.stop()
+
+
+# A program in whose /tmp every look takes for ever: nobody answers the file system that is there.
+HUNG = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
+if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
+    sys.exit("unshare: %d" % ctypes.get_errno())
+if libc.mount(b"hung", b"/tmp", b"fuse", 0, options.encode()):
+    sys.exit("mount: %d" % ctypes.get_errno())
+os.set_inheritable(fd, True)  # it hangs as long as somebody might answer
+os.execv(sys.argv[1], ["loads"])
+"""
+
+
+class HungLoads(Loads):
+    def __init__(self, directory):
+        argv = [sys.executable, "-c", HUNG, fixture("loads")]
+        Process.__init__(self, directory, argv, stdin=subprocess.PIPE)
+        self.lines = 1
+        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_a_file_system_that_does_not_answer_holds_up_nobody(live, tmp_path):
+    """The perf map of a process is looked for where the process sees it."""
+    hung, other = live.add(HungLoads), live.add(Loads)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    hung.do("bare 100")
+    must_answer_while_a_worker_is_busy(daemon)
+    other.do("load %s", fixture("beta.so"))
+    other.do("call beta_one 10")
+    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+    until(lambda: names_of(daemon)["failed"] > 0, "it is given up")
+    other.finish()
+    hung.finish()
     daemon.stop()
 
 
