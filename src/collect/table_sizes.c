@@ -53,7 +53,7 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 		double least = kinds[i].at_least * least_share;
 
 		sizes->elements[i] =
-			said(options, i) ?: (uint32_t)(wanted > least ? wanted : least) + 1;
+			said(options, i) ?: (uint32_t)(wanted > least ? wanted + 1 : least);
 	}
 	sizes->elements[TABLE_TALLIES] += tallies_of_rows(options, sizes->elements[TABLE_SLOTS]);
 }
