@@ -394,6 +394,11 @@ int collector_set_base(struct collector *c, const struct snapshot *snapshot)
 	return 0;
 }
 
+uint32_t collector_wants_threads(const struct collector *c, const struct collector_options *options)
+{
+	return tables_want_threads(&c->tables, c->skel, options);
+}
+
 bool collector_lacks_unwinding(const struct collector *c)
 {
 	return c->stacks && (c->skel->rodata->frame_pointers || !features_have_unwinding());

@@ -26,6 +26,7 @@ struct collector_options {
 	uint32_t max_errnos; /* (thread, system call, errno) triples */
 	const pid_t *pids;   /* that will be added: tables are made for their threads. Borrowed */
 	size_t nr_pids;
+	uint32_t threads; /* to make tables for, if that is more than there are */
 	bool verbose;                            /* libbpf's own messages go to stderr */
 	const struct target_selector *selectors; /* borrowed */
 	size_t nr_selectors;
@@ -141,6 +142,14 @@ struct collector_cost {
 	uint64_t max_table_bytes;    /* what the tables may take, unless the user sizes them */
 	uint32_t threads, processes; /* being counted now */
 };
+
+/*
+ * For how many threads a collector with these options, its own, should be opened in place of this
+ * one, since a table is nearly full, or was full. 0: none is, the user has sized it, or it may not
+ * take more memory.
+ */
+uint32_t collector_wants_threads(const struct collector *collector,
+				 const struct collector_options *options);
 
 /* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
 int collector_cost(const struct collector *collector, struct collector_cost *ret);

@@ -79,3 +79,31 @@ void table_sizes_choose(const struct collector_options *options, const struct ta
 	}
 	ret->bytes = bytes_of(ret, options, true);
 }
+
+/* For less than a quarter more nobody begins anew. */
+static bool table_grows(uint32_t now, uint32_t larger)
+{
+	return larger / 5 > now / 4;
+}
+
+uint32_t table_sizes_grow(const struct collector_options *options, const struct table_needs *needs,
+			  const struct table_sizes *now, const bool full[NR_TABLE])
+{
+	struct table_needs more = *needs;
+	struct table_sizes larger;
+
+	more.threads = 0;
+	for (int i = 0; i < NR_TABLE; i++) {
+		uint64_t twice = now->elements[i] * 4ull / kinds[i].halves_per_thread + 1;
+
+		if (full[i] && !said(options, i) && twice > more.threads)
+			more.threads = twice < MAX_THREADS ? (uint32_t)twice : MAX_THREADS;
+	}
+	table_sizes_choose(options, &more, &larger);
+	for (int i = 0; i < NR_TABLE; i++) {
+		if (full[i] && !said(options, i) &&
+		    table_grows(now->elements[i], larger.elements[i]))
+			return more.threads;
+	}
+	return 0;
+}
