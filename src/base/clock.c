@@ -18,6 +18,11 @@ uint64_t clock_mono_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_real_ns(void)
 {
 	return (int64_t)clock_ns(CLOCK_REALTIME);

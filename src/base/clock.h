@@ -12,6 +12,9 @@
 /* CLOCK_MONOTONIC: what bpf_ktime_get_ns() reads too. */
 uint64_t clock_mono_ns(void);
 
+/* CPU time of the calling thread, user and system. */
+uint64_t clock_cpu_ns(void);
+
 /* CLOCK_REALTIME. */
 int64_t clock_real_ns(void);
 

@@ -44,6 +44,7 @@ void budget_set(struct budget *b, double limit_percent, bool has_stacks,
 		.limit_percent = limit_percent,
 		.has_stacks = has_stacks,
 		.used_percent = -1,
+		.calm_wanted = BUDGET_CALM_SPANS,
 		.at_ns = clock_mono_ns(),
 		.own_ns = budget_own_ns(),
 		.programs_ns = programs_ns(collector),
@@ -51,38 +52,83 @@ void budget_set(struct budget *b, double limit_percent, bool has_stacks,
 	collector_step_down(collector, STEP_NORMAL);
 }
 
-static void budget_step_down(struct budget *b, struct collector *collector)
-{
-	static const char *const given_up[] = {
-		[STEP_NO_STACKS] = "call stacks", [STEP_NO_ERRNOS] = "which errors occur"
-	};
+static const char *const step_gives_up[NR_STEP] = {
+	[STEP_NO_STACKS] = "call stacks", [STEP_NO_ERRNOS] = "which errors occur"
+};
 
-	b->step++;
-	if (b->step == STEP_NO_STACKS && !b->has_stacks)
-		b->step++;
-	b->spans_over = 0;
-	collector_step_down(collector, b->step);
+/* The next step in a direction: without stacks there are none to give up. */
+static enum collector_step step_beside(const struct budget *b, int direction)
+{
+	int step = (int)b->step + direction;
+
+	return (enum collector_step)(step == STEP_NO_STACKS && !b->has_stacks ? step + direction
+									      : step);
+}
+
+static void budget_step(struct budget *b, enum collector_step step, struct collector *collector)
+{
+	b->step = step;
+	b->spans_over = b->spans_calm = 0;
+	collector_step_down(collector, step);
+}
+
+static void budget_step_down(struct budget *b, double percent, struct collector *collector)
+{
+	budget_step(b, step_beside(b, 1), collector);
 	log_line(LOG_WARNING,
-		 "costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are not counted from "
-		 "now "
-		 "on; a reload begins anew",
-		 b->used_percent, b->limit_percent, given_up[b->step]);
+		 "counting costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are not "
+		 "counted from now on, until it costs less",
+		 percent, b->limit_percent, step_gives_up[b->step]);
+}
+
+/* Whatever comes back may cost too much again at once: that is found out the more seldom. */
+static void budget_step_up(struct budget *b, double percent, struct collector *collector)
+{
+	enum collector_step before = b->step;
+
+	budget_step(b, step_beside(b, -1), collector);
+	if (b->step == STEP_NORMAL)
+		b->calm_wanted = b->calm_wanted * 2 < BUDGET_MAX_CALM_SPANS ? b->calm_wanted * 2
+									    : BUDGET_MAX_CALM_SPANS;
+	log_line(LOG_NOTICE,
+		 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are counted again",
+		 percent, b->limit_percent, step_gives_up[before]);
+}
+
+void budget_judge(struct budget *b, double percent, struct collector *collector)
+{
+	bool over = b->limit_percent > 0 && percent > b->limit_percent;
+	bool calm = percent <= b->limit_percent / 2;
+
+	b->spans_over = over ? b->spans_over + 1 : 0;
+	b->spans_calm = calm ? b->spans_calm + 1 : 0;
+	if (b->spans_over >= SPANS_PATIENCE && b->step < STEP_NO_ERRNOS)
+		budget_step_down(b, percent, collector);
+	else if (b->spans_calm >= b->calm_wanted && b->step > STEP_NORMAL)
+		budget_step_up(b, percent, collector);
+}
+
+void budget_answered(struct budget *b, uint64_t cpu_ns)
+{
+	b->answers_ns += cpu_ns;
 }
 
 void budget_check(struct budget *b, struct collector *collector)
 {
 	uint64_t now = clock_mono_ns(), own = budget_own_ns(), programs = programs_ns(collector);
+	uint64_t own_ns = own - b->own_ns;
+	/* Two clocks of the kernel's, which round in their own ways. */
+	uint64_t answers_ns = b->answers_ns < own_ns ? b->answers_ns : own_ns;
 	double span = (double)(now - b->at_ns);
 
 	if (now == b->at_ns)
 		return;
-	b->own_percent = 100 * (double)(own - b->own_ns) / span;
+	b->own_percent = 100 * (double)own_ns / span;
+	b->answers_percent = 100 * (double)answers_ns / span;
 	b->used_percent = b->own_percent + 100 * (double)(programs - b->programs_ns) / span;
 	b->at_ns = now;
 	b->own_ns = own;
 	b->programs_ns = programs;
-	if (b->limit_percent <= 0 || b->used_percent <= b->limit_percent)
-		b->spans_over = 0;
-	else if (++b->spans_over >= SPANS_PATIENCE && b->step < STEP_NO_ERRNOS)
-		budget_step_down(b, collector);
+	b->answers_ns = 0;
+	budget_judge(b, b->used_percent - b->answers_percent, collector);
 }

@@ -2,7 +2,8 @@
 /*
  * What the daemon itself costs: its own CPU time and that of its programs in the kernel, as an
  * average over the last spans. Past a budget it gives up what costs most: call stacks first, then
- * errnos; only a reload takes that back.
+ * errnos. What was given up is taken up again when counting costs half of the budget at most, and so
+ * for longer each time. What answers cost is in no budget: to count less would make them no cheaper.
  */
 #ifndef BPFTRUSS_BUDGET_H
 #define BPFTRUSS_BUDGET_H
@@ -13,14 +14,22 @@
 #include "collect/collector.h"
 
 struct budget {
-	double limit_percent; /* of one CPU; 0: none */
-	double used_percent;  /* over the last span; below 0: not known yet */
-	double own_percent;   /* of that, the daemon's own */
+	double limit_percent;   /* of one CPU; 0: none */
+	double used_percent;    /* over the last span; below 0: not known yet */
+	double own_percent;     /* of that, the daemon's own */
+	double answers_percent; /* of that, for clients */
 	enum collector_step step;
-	bool has_stacks;         /* which can be given up */
-	unsigned int spans_over; /* in a row */
+	bool has_stacks;          /* which can be given up */
+	unsigned int spans_over;  /* in a row */
+	unsigned int spans_calm;  /* the same, at half of the limit or below */
+	unsigned int calm_wanted; /* before the next step up */
 	uint64_t at_ns, own_ns, programs_ns;
+	uint64_t answers_ns; /* CPU time for clients since at_ns */
 };
+
+/* So many calm spans at first, twice as many each time, and at most so many: an hour of them. */
+#define BUDGET_CALM_SPANS     6
+#define BUDGET_MAX_CALM_SPANS 360
 
 /* CPU time of the daemon and its children so far. */
 uint64_t budget_own_ns(void);
@@ -29,7 +38,13 @@ uint64_t budget_own_ns(void);
 void budget_set(struct budget *budget, double limit_percent, bool has_stacks,
 		struct collector *collector);
 
-/* Ends a span; says so on stderr when it steps down. */
+/* So much CPU time of the daemon went into answers. */
+void budget_answered(struct budget *budget, uint64_t cpu_ns);
+
+/* Ends a span, of which what answers cost is not judged. */
 void budget_check(struct budget *budget, struct collector *collector);
+
+/* The same for a span in which counting cost so much of a CPU; says when it takes a step. */
+void budget_judge(struct budget *budget, double percent, struct collector *collector);
 
 #endif

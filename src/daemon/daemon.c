@@ -41,6 +41,8 @@ struct daemon {
 	struct loop loop;
 	int signals, tick, pulse; /* descriptors; -1: not open */
 	bool cannot_grow;         /* there was no memory for larger tables */
+	uint64_t served_ns;       /* CPU time for clients in this turn of the loop */
+	bool has_counted;         /* it was not for them alone */
 	bool over;
 	int err;       /* of what a source had to do, for which it ends */
 	struct diag d; /* why */
@@ -53,6 +55,7 @@ static void daemon_done(struct daemon *daemon)
 		socket_unlink(daemon->first->socket, daemon->listener);
 	ipc_server_free(daemon->local);
 	ipc_server_free(daemon->remote);
+	service_done(&daemon->service);
 	counts_done(&daemon->counts);
 	metrics_free(daemon->metrics);
 	loop_done(&daemon->loop);
@@ -100,6 +103,7 @@ static void on_tick(void *closure)
 	struct daemon *daemon = closure;
 	struct diag d;
 
+	daemon->has_counted = true;
 	timer_drain(daemon->tick);
 	counts_retry_history(&daemon->counts, daemon->config);
 	if (counts_tick(&daemon->counts, &d))
@@ -270,17 +274,29 @@ static void on_signal(void *closure)
 static void on_events(void *closure)
 {
 	/* collector_reclaim() follows each wake-up. */
-	(void)closure;
+	((struct daemon *)closure)->has_counted = true;
+}
+
+static void server_run(struct daemon *daemon, struct ipc_server *server)
+{
+	uint64_t start_ns = clock_cpu_ns();
+
+	ipc_server_run(server);
+	daemon->served_ns += clock_cpu_ns() - start_ns;
 }
 
 static void on_local(void *closure)
 {
-	ipc_server_run(((struct daemon *)closure)->local);
+	struct daemon *daemon = closure;
+
+	server_run(daemon, daemon->local);
 }
 
 static void on_remote(void *closure)
 {
-	ipc_server_run(((struct daemon *)closure)->remote);
+	struct daemon *daemon = closure;
+
+	server_run(daemon, daemon->remote);
 }
 
 /* --- start ------------------------------------------------------------------------------------- */
@@ -434,9 +450,20 @@ static void settle_when_idle(struct daemon *daemon)
 		counts_settle(&daemon->counts);
 }
 
+/* What clients make the daemon do is not what counting costs: turns for them alone are theirs. */
+static void turn_end(struct daemon *daemon, uint64_t start_ns)
+{
+	if (daemon->served_ns && !daemon->has_counted)
+		daemon->served_ns = clock_cpu_ns() - start_ns;
+	budget_answered(&daemon->budget, daemon->served_ns);
+	daemon->served_ns = 0;
+	daemon->has_counted = false;
+}
+
 /* Servers also have to cut off clients whose time is up, of which no descriptor tells. */
 static int run_once(struct daemon *daemon, struct diag *d)
 {
+	uint64_t start_ns = clock_cpu_ns();
 	int err = loop_wait(&daemon->loop, patience_ms(daemon));
 
 	if (err)
@@ -446,11 +473,12 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		return daemon->err;
 	}
 	if (!ipc_server_patience_ms(daemon->local))
-		ipc_server_run(daemon->local);
+		server_run(daemon, daemon->local);
 	if (daemon->remote && !ipc_server_patience_ms(daemon->remote))
-		ipc_server_run(daemon->remote);
+		server_run(daemon, daemon->remote);
 	settle_when_idle(daemon);
 	err = collector_reclaim(daemon->counts.collector);
+	turn_end(daemon, start_ns);
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))
 		   : 0;

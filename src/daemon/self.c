@@ -106,6 +106,7 @@ static void status_cost(const struct service *s, struct daemon_status *ret)
 	ret->resident_bytes = resident_bytes();
 	ret->has_percent = budget->used_percent >= 0;
 	ret->own_percent = budget->own_percent;
+	ret->answers_percent = budget->answers_percent;
 	ret->used_percent = budget->used_percent;
 	ret->budget_percent = budget->limit_percent;
 	ret->step = steps[budget->step];

@@ -41,6 +41,12 @@ static const struct route {
 	{ IPC_DELETE, "/v1/baselines/", true, RIGHT_CHANGE, "", answer_remove },
 };
 
+void service_done(struct service *s)
+{
+	for (int i = 0; i < NR_METRICS_FORMAT; i++)
+		scrape_done(&s->texts[i]);
+}
+
 static bool route_matches(const struct route *route, const char *path)
 {
 	size_t length = strlen(route->path);

@@ -6,20 +6,26 @@
 #include "daemon/budget.h"
 #include "daemon/config.h"
 #include "daemon/counts.h"
+#include "daemon/scrape.h"
 #include "ipc/server.h"
+#include "report/metrics.h"
 #include "report/status.h"
 
-/* All borrowed but the counters. */
+/* All borrowed but the counters and texts. */
 struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
 	const struct budget *budget;
-	struct ipc_server *local;       /* of the unix socket */
-	char targets[256];              /* who is counted, in words */
-	uint64_t scrapes;               /* of /metrics */
-	uint64_t scrape_ns;             /* what the last one took */
-	bool warned[STATUS_MAX_TABLES]; /* that a table is nearly full */
+	struct ipc_server *local;               /* of the unix socket */
+	char targets[256];                      /* who is counted, in words */
+	uint64_t scrapes;                       /* of /metrics */
+	uint64_t scrape_ns;                     /* what it took to write the last one */
+	struct scrape texts[NR_METRICS_FORMAT]; /* of /metrics, of the last second */
+	bool warned[STATUS_MAX_TABLES];         /* that a table is nearly full */
 };
+
+/* Frees its own. */
+void service_done(struct service *service);
 
 /* The ipc_handler; closure is a struct service. */
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer);

@@ -97,9 +97,9 @@ void answer_status(struct service *s, const struct ipc_request *request, struct 
 		     CONTENT_JSON);
 }
 
-void answer_metrics(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)
+static void answer_with_metrics(struct service *s, enum metrics_format format,
+				struct ipc_answer *answer)
 {
-	enum metrics_format format = metrics_negotiate(request->accept);
 	uint64_t start_ns = clock_mono_ns();
 	struct metrics_self self;
 	struct diag d;
@@ -114,6 +114,20 @@ void answer_metrics(struct service *s, const struct ipc_request *request, struct
 	answer_close(answer, body,
 		     body ? report_metrics(s->counts->metrics, &self, format, body) : -ENOMEM,
 		     metrics_content_type(format));
-	s->scrapes++;
 	s->scrape_ns = clock_mono_ns() - start_ns;
+	if (answer->status == 200)
+		scrape_keep(&s->texts[format], clock_mono_ns(), answer->body, answer->size);
+}
+
+void answer_metrics(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)
+{
+	enum metrics_format format = metrics_negotiate(request->accept);
+
+	if (scrape_again(&s->texts[format], clock_mono_ns(), &answer->body, &answer->size)) {
+		answer->status = 200;
+		answer->content_type = metrics_content_type(format);
+	} else {
+		answer_with_metrics(s, format, answer);
+	}
+	s->scrapes++;
 }

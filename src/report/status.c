@@ -56,6 +56,8 @@ static json_t *cost_json(const struct daemon_status *s)
 	err |= json_object_set_new(to, "own_cpu_ns", json_number(s->own_cpu_ns));
 	err |= json_object_set_new(to, "resident_bytes", json_number(s->resident_bytes));
 	err |= json_object_set_new(to, "own_percent", percent_if(s->has_percent, s->own_percent));
+	err |= json_object_set_new(to, "answers_percent",
+				   percent_if(s->has_percent, s->answers_percent));
 	err |= json_object_set_new(to, "used_percent", percent_if(s->has_percent, s->used_percent));
 	err |= json_object_set_new(to, "budget_percent",
 				   percent_if(s->budget_percent > 0, s->budget_percent));

@@ -42,6 +42,7 @@ struct daemon_status {
 	uint64_t resident_bytes;
 	bool has_percent;
 	double own_percent, used_percent; /* of one CPU, over the last span; used: programs too */
+	double answers_percent;           /* of own: for clients, which is in no budget */
 	double budget_percent;            /* 0: none */
 	const char *step;                 /* normal, no_stacks, no_errnos */
 

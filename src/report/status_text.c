@@ -155,10 +155,9 @@ static void print_step(const json_t *cost, FILE *out)
 	const char *step = json_string_value(json_object_get(cost, "step")) ?: "";
 
 	if (!strcmp(step, "no_stacks"))
-		fputs("          over its budget: call stacks are not taken any more\n", out);
+		fputs("          over its budget: call stacks are not taken now\n", out);
 	if (!strcmp(step, "no_errnos"))
-		fputs("          over its budget: neither call stacks nor errnos are kept any "
-		      "more\n",
+		fputs("          over its budget: neither call stacks nor errnos are kept now\n",
 		      out);
 }
 
@@ -175,6 +174,8 @@ static void print_cost(const json_t *status, FILE *out)
 	if (known(cost, "used_percent")) {
 		fprintf(out, "%s%.2f%% of a CPU with them, %.2f%% without", before,
 			real(cost, "used_percent"), real(cost, "own_percent"));
+		if (real(cost, "answers_percent") >= 0.005)
+			fprintf(out, ", %.2f%% for answers", real(cost, "answers_percent"));
 		before = "; ";
 	}
 	if (known(cost, "budget_percent")) {

@@ -8,6 +8,7 @@ import calendar
 import glob
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -140,14 +141,94 @@ def test_without_memory_it_dies_or_refuses_and_no_number_is_wrong(live, tmp_path
 CONFIG = "[daemon]\nbudget = %s\n[targets]\nname = calls\nname = steady\n[history]\ninterval = 1h\n"
 
 
-def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path):
+def start_with_budget(live, tmp_path, budget, *options):
+    """The watchdog's pace is the one at which it looks at its cost."""
     config = tmp_path / "bpftruss.conf"
-    config.write_text(CONFIG % "0.1%")
-    # The watchdog's pace is the one at which it looks at its cost.
+    config.write_text(CONFIG % budget)
     environment = dict(os.environ, WATCHDOG_USEC="400000")
     environment.pop("WATCHDOG_PID", None)
-    place = tmp_path / "daemon"
-    daemon = start_daemon(live, place, "--config", config, "--stacks", env=environment)
+    return start_daemon(
+        live, tmp_path / "daemon", "--config", config, *options, env=environment
+    )
+
+
+def cost_of(daemon):
+    return daemon.get("/v1/status")["cost"]
+
+
+def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
+    daemon = start_with_budget(live, tmp_path, "3%", "--stacks")
+    load = live.workload("steady", 1000000, 29, asleep=False)
+    load.go()
+    until(lambda: "which errors occur are not counted" in daemon.stderr(), "errnos are given up")
+    load.close()
+    until(lambda: "which errors occur are counted again" in daemon.stderr(), "errnos come back")
+    until(lambda: "call stacks are counted again" in daemon.stderr(), "stacks come back")
+    assert cost_of(daemon)["step"] == "normal"
+    mark = tmp_path / "mark"
+    mark.write_text(daemon.verb("snapshot", "--json"))
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    # It is exact again: nothing is lost from here on.
+    after = daemon.snapshot("-n", "calls", "--since", mark)
+    assert after.errnos("openat")["ENOTDIR"] == 5
+    got, expected = after.counts(), target.table().counts()
+    for key, row in expected.items():
+        assert got[key]["calls"] >= row["calls"] and got[key]["errors"] >= row["errors"], key
+
+
+def test_scrapes_spend_no_budget(live, tmp_path):
+    """Whoever asks as fast as he can must not make the daemon count less."""
+    daemon = start_with_budget(live, tmp_path, "5%", "--stacks")
+    over = threading.Event()
+    wrong = []
+
+    def scrape():
+        while not over.is_set():
+            status = daemon.request("/metrics")[0]
+            if status not in (200, 503):
+                wrong.append(status)
+
+    scrapers = [threading.Thread(target=scrape) for _ in range(4)]
+    for scraper in scrapers:
+        scraper.start()
+    try:
+        spans = set()
+
+        def is_judged():
+            cost = cost_of(daemon)
+            if cost["used_percent"] and cost["used_percent"] > 5:
+                spans.add(cost["used_percent"])
+            return len(spans) >= 8
+
+        until(is_judged, "the daemon has seen eight spans beyond its budget")
+    finally:
+        over.set()
+        for scraper in scrapers:
+            scraper.join()
+    assert not wrong
+    assert cost_of(daemon)["step"] == "normal", daemon.stderr()
+
+
+def test_a_text_of_metrics_is_given_again(live, tmp_path):
+    """However many ask, there is no reading for each."""
+    daemon = start_with_budget(live, tmp_path, "100%")
+    texts = [daemon.request("/metrics")[2] for _ in range(20)]
+    assert len(set(texts)) < len(texts)
+
+    def scrapes():
+        text = daemon.request("/metrics")[2].decode()
+        (line,) = [line for line in text.splitlines() if line.startswith("bpftruss_scrapes_total ")]
+        return int(line.split()[1])
+
+    # All of them are counted, and a text grows old.
+    until(lambda: scrapes() >= 20, "a text that was made later")
+
+
+def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path):
+    daemon = start_with_budget(live, tmp_path, "0.01%", "--stacks")
+    config = tmp_path / "bpftruss.conf"
     load = live.workload("steady", 100000, 29, asleep=False)
     load.go()
 

@@ -57,7 +57,7 @@ def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_
     """It begins anew, and its history has what was counted before; between them is a gap."""
     environment = dict(os.environ, WATCHDOG_USEC="400000")  # twice a second it looks
     environment.pop("WATCHDOG_PID", None)
-    daemon = start_daemon(live, tmp_path / "daemon", "-n", "legion", env=environment)
+    daemon = start_daemon(live, tmp_path / "daemon", "-n", "legion", "--budget", "none", env=environment)
     before = live.workload("legion", 10, 7)
     before.go()
     assert before.wait() == 0

@@ -37,6 +37,7 @@ static struct daemon_status full(const struct losses *losses)
 		.resident_bytes = 9 << 20,
 		.has_percent = true,
 		.own_percent = 0.25,
+		.answers_percent = 0.125,
 		.used_percent = 1.5,
 		.budget_percent = 50,
 		.step = "no_stacks",
