@@ -381,6 +381,9 @@ static int read_flags(struct daemon_options *o, int argc, char **argv, struct di
 /* Of one CPU, for each that there is. */
 #define BUDGET_PERCENT_A_CPU 5.0
 
+/* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
+#define KEEP_BYTES_EACH ((size_t)8192)
+
 static void set_defaults(struct daemon_options *o)
 {
 	*o = (struct daemon_options){
@@ -417,6 +420,8 @@ static int complete(struct daemon_options *o, struct diag *d)
 	o->config.collector.pids = targets->pids;
 	o->config.collector.nr_pids = targets->nr_pids;
 	o->config.collector.wait = true;
+	o->config.collector.keep_bytes =
+		(o->config.collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
 	o->config.pids = targets->pids;
 	o->config.nr_pids = targets->nr_pids;
 	if (!err && o->config.follow && !targets->nr_pids)

@@ -174,8 +174,8 @@ static int counts_subtract(struct counts *c)
 void counts_settle(struct counts *c)
 {
 	/* What fails is done again: by the next reading, which says so, and by the next one here. */
-	if (!counts_subtract(c))
-		recent_limit(&c->recent);
+	if (!counts_subtract(c) && recent_limit(&c->recent))
+		counts_forget(c);
 }
 
 static int counts_read(struct counts *c, enum recent_mark mark, struct diag *d)
