@@ -364,7 +364,7 @@ kernels-need: $(KERNELS_NEED)
 test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
 	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
 
-check-kernels: $(KERNELS_NEED) ## some live tests on the oldest and the newest kernel, in an emulator
+check-kernels: $(KERNELS_NEED) ## some live tests on Debian's oldest and newest kernel, in an emulator
 	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
