@@ -151,8 +151,8 @@ $(O)/unit/%: tests/unit/%.c $(O)/san/unit.a
 		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) -Wl,--as-needed $< $(filter %.a,$^) \
 		$(LIBS) -lcmocka -o $@
 
-# It has the reader compiled in.
-$(O)/unit/test_reader: | $(SKELETONS)
+# They have parts of the collector compiled in.
+$(O)/unit/test_ended $(O)/unit/test_reader: | $(SKELETONS)
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
 # Always of clang: gcc writes no names that are none in C.

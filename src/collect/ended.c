@@ -207,6 +207,7 @@ static void ended_set_marks(struct collector *c)
 {
 	c->fold_at = builder_processes(c->ended) + c->keep_exited;
 	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;
+	c->settle_at_bytes = 0;
 }
 
 static int choice_make(struct choice *choice)
