@@ -157,7 +157,7 @@ def cost_of(daemon):
 
 
 def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
-    daemon = start_with_budget(live, tmp_path, "3%", "--stacks")
+    daemon = start_with_budget(live, tmp_path, "1.5%", "--stacks")
     load = live.workload("steady", 1000000, 29, asleep=False)
     load.go()
     until(lambda: "which errors occur are not counted" in daemon.stderr(), "errnos are given up")
