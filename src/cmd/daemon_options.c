@@ -230,7 +230,7 @@ static const struct option_def daemon_defs[] = {
 	{ "group", "GROUP", "whose members may ask (default " DEFAULT_GROUP ")", set_group, 0 },
 	{ "recent", "SIZE", "memory for --since by process (default 8M)", set_recent, 0 },
 	{ "budget", "PERCENT",
-	  "of a CPU, or none; beyond it stacks, then errnos are given up (default 5% a CPU)",
+	  "of a CPU, or none; beyond it stacks, then errnos are given up; 5% a CPU unless given",
 	  set_budget, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 };
