@@ -147,8 +147,8 @@ struct collector_cost {
 
 /*
  * For how many threads a collector with these options, its own, should be opened in place of this
- * one, since a table is nearly full, or was full. 0: none is, the user has sized it, or it may not
- * take more memory.
+ * one, since a table is nearly full. 0: none is, the user has sized it, or it may not take more
+ * memory.
  */
 uint32_t collector_wants_threads(const struct collector *collector,
 				 const struct collector_options *options);

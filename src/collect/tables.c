@@ -99,11 +99,9 @@ uint64_t tables_most_bytes(const struct tables *tables)
 	return needs->host_bytes < needs->most_bytes ? needs->host_bytes : needs->most_bytes;
 }
 
-/* What was full once will be again. */
-static bool pool_is_full(const struct pool *pool)
+static bool pool_is_nearly_full(const struct pool *pool)
 {
-	return pool->mark >= pool->limit ||
-	       __atomic_load_n(&pool->used, __ATOMIC_RELAXED) > pool->limit / 4 * 3;
+	return __atomic_load_n(&pool->used, __ATOMIC_RELAXED) > pool->limit / 4 * 3;
 }
 
 uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
@@ -113,7 +111,7 @@ uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel
 	bool full[NR_TABLE];
 
 	for (int i = 0; i < NR_TABLE; i++)
-		full[i] = pool_is_full(table_pool(skel, i));
+		full[i] = pool_is_nearly_full(table_pool(skel, i));
 	needs_find(&needs, options);
 	return table_sizes_grow(options, &needs, &tables->sizes, full);
 }

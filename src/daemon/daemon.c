@@ -138,8 +138,11 @@ static int grow_tables(struct daemon *daemon)
 	int old_fd = collector_fd(daemon->counts.collector), err;
 	bool replaced;
 
+	/* What has ended only waits to be taken in; where that fails, the loop says so. */
+	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
+		return 0;
 	larger.threads = collector_wants_threads(daemon->counts.collector, &larger);
-	if (!larger.threads || larger.nr_pids || daemon->cannot_grow)
+	if (!larger.threads)
 		return 0;
 	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);
 	if (!err)
