@@ -230,7 +230,7 @@ static const struct option_def daemon_defs[] = {
 	{ "group", "GROUP", "whose members may ask (default " DEFAULT_GROUP ")", set_group, 0 },
 	{ "recent", "SIZE", "memory for --since by process (default 8M)", set_recent, 0 },
 	{ "budget", "PERCENT",
-	  "of a CPU, or none; beyond it stacks, then errnos are given up; 5% a CPU unless given",
+	  "of a CPU, or none; beyond it stacks, then errnos are given up; 10% a CPU unless given",
 	  set_budget, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 };
@@ -379,7 +379,7 @@ static int read_flags(struct daemon_options *o, int argc, char **argv, struct di
 }
 
 /* Of one CPU, for each that there is. */
-#define BUDGET_PERCENT_A_CPU 5.0
+#define BUDGET_PERCENT_A_CPU 10.0
 
 /* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
 #define KEEP_BYTES_EACH ((size_t)8192)
