@@ -378,7 +378,7 @@ static int read_flags(struct daemon_options *o, int argc, char **argv, struct di
 			    : 0;
 }
 
-/* Of one CPU, for each that there is. */
+/* The default budget is this share of one CPU for each CPU of the host. */
 #define BUDGET_PERCENT_A_CPU 10.0
 
 /* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */

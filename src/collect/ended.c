@@ -14,10 +14,10 @@
 #include "collect/process_end.h"
 #include "model/fold.h"
 
-/* How often to look whether there is room again. */
+/* A full collector looks for room again after this pause. */
 #define FULL_PAUSE_NS (100 * NS_PER_MS)
 
-/* What to fold. */
+/* Says what a fold adds up, and what it leaves alone. */
 struct choice {
 	const struct collector *collector;
 	const struct snapshot *all;
@@ -50,7 +50,7 @@ static bool process_is_bound(const struct collector *c, const struct process *pr
 	       bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare);
 }
 
-/* One that is counted no more may come back, unless it is gone. */
+/* A process that is not counted any more may be counted again, unless it is gone. */
 static bool process_stays(const struct choice *choice, const struct process *process)
 {
 	return process_is_bound(choice->collector, process) || process_is_live(choice, process) ||
@@ -159,7 +159,7 @@ static bool process_is_kind(const struct process *process)
 	return process->pid == 0 && process->boot_ns >= FOLDED_FIRST && process->uid != UID_NONE;
 }
 
-/* Whether the later ones, of all or of its user, take half of what they may. */
+/* A group retires if those that are not older, of all users or of its own, fill half of their share. */
 static bool group_retires(const struct choice *choice, size_t group)
 {
 	const struct process *processes = choice->all->processes;
@@ -191,7 +191,7 @@ static void choice_retire(struct choice *choice)
 
 /* --- folding ------------------------------------------------------------------------------------ */
 
-/* What cannot be folded leaves no room for more of it. */
+/* Rows that cannot be folded may leave no room for more of them. */
 static void ended_measure(struct collector *c, const struct choice *choice)
 {
 	size_t bytes = 0;
@@ -202,7 +202,7 @@ static void ended_measure(struct collector *c, const struct choice *choice)
 	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
 }
 
-/* Some may have had to stay: not again before as many more have come. */
+/* Some rows may have had to stay: the next fold waits until as many more have come. */
 static void ended_set_marks(struct collector *c)
 {
 	c->fold_at = builder_processes(c->ended) + c->keep_exited;

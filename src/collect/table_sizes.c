@@ -4,7 +4,7 @@
 
 #include "bpftruss/abi.h"
 
-/* What each table has for a thread, at the least, and in bytes an element. */
+/* Each table has so many elements for a thread, and at the least; and an element so many bytes. */
 static const struct {
 	uint32_t halves_per_thread, at_least;
 	uint32_t element;
@@ -80,7 +80,7 @@ void table_sizes_choose(const struct collector_options *options, const struct ta
 	ret->bytes = bytes_of(ret, options, true);
 }
 
-/* For less than a quarter more nobody begins anew. */
+/* The daemon does not begin anew for less than a quarter more. */
 static bool table_grows(uint32_t now, uint32_t larger)
 {
 	return larger / 5 > now / 4;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How large the tables in the kernel are made: for so many threads, in so much memory. */
+/* Computes how large the tables in the kernel become, from the threads and the memory there are. */
 #ifndef BPFTRUSS_TABLE_SIZES_H
 #define BPFTRUSS_TABLE_SIZES_H
 
@@ -15,7 +15,7 @@ enum table {
 	NR_TABLE,
 };
 
-/* What there is to size them by. */
+/* Tells the threads and the memory that tables are sized by. */
 struct table_needs {
 	uint32_t threads; /* that there are to count; 0: not known */
 	uint64_t

@@ -138,7 +138,7 @@ static int grow_tables(struct daemon *daemon)
 	int old_fd = collector_fd(daemon->counts.collector), err;
 	bool replaced;
 
-	/* What has ended only waits to be taken in; where that fails, the loop says so. */
+	/* Ended threads only wait to be taken in. If that fails, the loop reports it. */
 	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
 		return 0;
 	larger.threads = collector_wants_threads(daemon->counts.collector, &larger);
@@ -453,7 +453,7 @@ static void settle_when_idle(struct daemon *daemon)
 		counts_settle(&daemon->counts);
 }
 
-/* What clients make the daemon do is not what counting costs: turns for them alone are theirs. */
+/* Counting does not pay for clients: a turn of the loop that only serves them is charged to them. */
 static void turn_end(struct daemon *daemon, uint64_t start_ns)
 {
 	if (daemon->served_ns && !daemon->has_counted)

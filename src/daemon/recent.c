@@ -20,10 +20,10 @@
 /* Each takes milliseconds when parts are large. */
 #define JOINS_AT_ONCE 4
 
-/* Of groups that are made here: those of the collector have lower ones. */
+/* The serial numbers of groups made here begin above those of the collector's groups. */
 #define FIRST_SERIAL (FOLDED_FIRST + FOLDED_FIRST / 2)
 
-/* What malloc() adds to each name. */
+/* malloc() adds this to each name. */
 #define PIECE_BYTES 16
 
 void recent_init(struct recent *recent, size_t max_bytes)
@@ -170,7 +170,7 @@ static int recent_limit_memory(struct recent *recent)
 		if (part_join_next(recent, 0))
 			return -ENOMEM;
 	}
-	/* What is left may be of processes that are still there: not each time again. */
+	/* The rest may belong to live processes: folding it again on each call brings nothing. */
 	if (recent->bytes <= recent->max_bytes)
 		recent->fold_at = 0;
 	return recent->nr_parts == 1 && recent->bytes > recent->max_bytes &&

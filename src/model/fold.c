@@ -215,7 +215,7 @@ static int move_process(struct fold *fold, const struct process *process, struct
 
 /* --- the whole ---------------------------------------------------------------------------------- */
 
-/* How many of the rows from first on are of a process: both are in the same order. */
+/* Counts the rows of a process from first on; rows and processes have the same order. */
 static size_t rows_of(const struct snapshot *all, size_t first, const struct process *process)
 {
 	size_t end = first;

@@ -154,7 +154,7 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	return 0;
 }
 
-/* One that ended meanwhile may be in earlier parts as one that is still there. */
+/* Earlier parts may have a process that ended meanwhile as a live one. */
 static bool process_is_kept(const struct snapshot *snapshot, const struct process *process,
 			    size_t *row)
 {

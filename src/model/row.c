@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What malloc() adds to each piece. */
+/* malloc() adds this to each piece. */
 #define PIECE_BYTES 16
 
 void row_init(struct row *row)

@@ -363,7 +363,7 @@ static void test_description(void **state)
 	assert_string_equal(diff->host, later->host);
 	assert_string_equal(diff->boot_id, later->boot_id);
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		/* Those of folding are counted from the rows. */
+		/* A difference counts the losses of folding from its own rows. */
 		int is = i == LOSS_NUMBER_FOLDED || i == LOSS_KIND_FOLDED ? 0 : 2 * i;
 
 		assert_int_equal(diff->losses.count[i], i == LOSS_TORN_READ ? 20 + 4 * i : is);

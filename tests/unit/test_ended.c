@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What has ended, within its memory: who keeps a row, who is folded, and when nothing more is taken in. */
+/* Ended processes keep to their memory: some keep rows, others are folded, some are not taken in. */
 #include "fixture.h"
 
 #include <unistd.h>

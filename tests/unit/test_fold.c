@@ -39,7 +39,7 @@ static void add_process(struct state *state, const char *comm, uint32_t uid, int
 	}
 }
 
-/* What a reading would have now. */
+/* Reads what a report would have now. */
 static struct snapshot *read_ended(const struct state *state)
 {
 	struct builder *copy = builder_make();
@@ -185,7 +185,7 @@ static void test_kinds_are_added_up(void **unused)
 	done(&state);
 }
 
-/* Whoever makes up names takes half of the room, and others find the other half. */
+/* A user who makes up names takes half of the room; others find the other half. */
 static void test_a_user_takes_half_of_the_room(void **unused)
 {
 	struct state state = state_make(BUDGET);

@@ -24,10 +24,10 @@ static void test_numbers(void **state)
 	assert_int_equal(number_after(&odd, ABI_X86_64, 6000), ROW_NR_OTHER);
 	assert_int_equal(number_after(&odd, ABI_I386, 5000), ROW_NR_OTHER);
 	assert_int_equal(number_after(&odd, ABI_X86_64, -1), ROW_NR_OTHER);
-	/* Those that the tables have an index for, or a name, always are. */
+	/* Numbers with an index in the tables, or with a name, are always kept. */
 	assert_int_equal(number_after(&odd, ABI_X86_64, CALLS_INDEXED - 1), CALLS_INDEXED - 1);
 	assert_int_equal(number_after(&odd, ABI_ARM, 0x0f0002), 0x0f0002);
-	/* And those that were kept. */
+	/* So are those that were kept before. */
 	assert_int_equal(number_after(&odd, ABI_X86_64, 5063), 5063);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How large tables are made, by threads and memory. */
+/* Tables are sized by threads and memory. */
 #include "fixture.h"
 
 #include "bpftruss/abi.h"
@@ -55,7 +55,7 @@ static void test_memory_of_host(void **state)
 	}
 }
 
-/* What the user said is obeyed, and no other table is smaller for it. */
+/* A size that the user gave is obeyed, and no other table is smaller for it. */
 static void test_said(void **state)
 {
 	const struct collector_options options = { .max_rows = 1000000 };
