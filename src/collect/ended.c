@@ -91,12 +91,12 @@ static int choice_list_live(struct choice *choice)
 static void choice_add_bytes(struct choice *choice)
 {
 	const struct snapshot *all = choice->all;
-	size_t row = 0;
+	const struct process nobody = { 0 };
+	size_t row = snapshot_rows_of(all, 0, &nobody), end;
 
-	while (row < all->nr_rows && !all->rows[row].boot_ns)
-		row++;
 	for (size_t i = 0; i < all->nr_processes; i++) {
-		while (row < all->nr_rows && process_has_row(&all->processes[i], &all->rows[row]))
+		end = row + snapshot_rows_of(all, row, &all->processes[i]);
+		while (row < end)
 			choice->bytes[i] += row_bytes(&all->rows[row++]);
 	}
 }

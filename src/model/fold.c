@@ -215,34 +215,19 @@ static int move_process(struct fold *fold, const struct process *process, struct
 
 /* --- the whole ---------------------------------------------------------------------------------- */
 
-/* Counts the rows of a process from first on; rows and processes have the same order. */
-static size_t rows_of(const struct snapshot *all, size_t first, const struct process *process)
-{
-	size_t end = first;
-
-	while (end < all->nr_rows && process_has_row(process, &all->rows[end]))
-		end++;
-	return end - first;
-}
-
 /* The rows of nobody are in front, and have no process. */
-static size_t rows_of_nobody(const struct snapshot *all)
-{
-	const struct process nobody = { 0 };
-
-	return rows_of(all, 0, &nobody);
-}
+static const struct process nobody;
 
 /* Finds the groups that there are, and their rows. */
 static int fold_prepare(struct fold *fold, const struct snapshot *all)
 {
-	size_t row = rows_of_nobody(all), count;
+	size_t row = snapshot_rows_of(all, 0, &nobody), count;
 
 	for (size_t i = 0; i < all->nr_processes && all->processes[i].pid == 0; i++, row += count) {
 		const struct process *process = &all->processes[i];
 		struct group *group;
 
-		count = rows_of(all, row, process);
+		count = snapshot_rows_of(all, row, process);
 		if (!process_is_group(process) || process_folds(fold, process))
 			continue;
 		group = group_add(fold, process, process->boot_ns);
@@ -260,11 +245,11 @@ static int fold_prepare(struct fold *fold, const struct snapshot *all)
 
 static int fold_all(struct fold *fold, struct snapshot *all)
 {
-	size_t row = rows_of_nobody(all), count;
+	size_t row = snapshot_rows_of(all, 0, &nobody), count;
 	int err = move_rows(fold, NULL, all->rows, row);
 
 	for (size_t i = 0; i < all->nr_processes && !err; i++, row += count) {
-		count = rows_of(all, row, &all->processes[i]);
+		count = snapshot_rows_of(all, row, &all->processes[i]);
 		err = move_process(fold, &all->processes[i], &all->rows[row], count);
 	}
 	return err;
