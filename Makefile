@@ -364,8 +364,9 @@ kernels-need: $(KERNELS_NEED)
 test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
 	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
 
+# GATE=oldest or GATE=newest takes only that.
 check-kernels: $(KERNELS_NEED) ## some live tests on Debian's oldest and newest kernel, in an emulator
-	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate
+	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate $(GATE)
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
 	$(Q)O="$(ABS_O)" scripts/test-systemd $(KERNEL)
