@@ -129,7 +129,7 @@ $(O)/bpftruss: $(OBJ)
 # the BPF object, always under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
-	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o process_end.o user_names.o) \
+	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o odd_values.o process_end.o user_names.o) \
 	$(addprefix $(O)/src/daemon/,budget.o question.o recent.o scrape.o log.o notify.o) \
 	$(addprefix $(O)/src/cmd/,config_file.o option_table.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
@@ -151,8 +151,8 @@ $(O)/unit/%: tests/unit/%.c $(O)/san/unit.a
 		-DFIXTURES='"$(FIXTURES)"' $(UNIT_SAN) -Wl,--as-needed $< $(filter %.a,$^) \
 		$(LIBS) -lcmocka -o $@
 
-# It has the reader compiled in.
-$(O)/unit/test_reader: | $(SKELETONS)
+# They have parts of the collector compiled in.
+$(O)/unit/test_ended $(O)/unit/test_reader: | $(SKELETONS)
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
 # Always of clang: gcc writes no names that are none in C.
@@ -369,8 +369,9 @@ kernels-need: $(KERNELS_NEED)
 test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
 	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
 
-check-kernels: $(KERNELS_NEED) ## some live tests on the oldest and the newest kernel, in an emulator
-	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate
+# GATE=oldest or GATE=newest takes only that.
+check-kernels: $(KERNELS_NEED) ## some live tests on Debian's oldest and newest kernel, in an emulator
+	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels --gate $(GATE)
 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
 	$(Q)O="$(ABS_O)" scripts/test-systemd $(KERNEL)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels of Debian, and how to boot one in an emulator: what test-kernels and test-systemd share.
+"""Kernels of Debian and Ubuntu, and how to boot one in an emulator: what scripts that do so share.
 
 A kernel is a package, fetched once into ~/.cache/bpftruss-kernels with apt, which checks its
-signature. DEBIAN_MIRROR is where packages come from; else where apt of this machine has Debian's.
+signature. DEBIAN_MIRROR and UBUNTU_MIRROR are where packages come from; else where apt of this
+machine has those of that distribution, or debootstrap would have them.
 """
 
 import collections
@@ -16,7 +17,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CACHES = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 CACHE = os.path.join(CACHES, "bpftruss-kernels")
-KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+KEYRINGS = "/usr/share/keyrings"
 EMULATOR = "qemu-system-x86_64"
 UPDATE_EVERY_S = 86400  # what a suite has does not change every hour
 
@@ -28,9 +29,29 @@ class Skip(Exception):
 # --- packages ------------------------------------------------------------------------------------
 
 
-def mirror():
-    if os.environ.get("DEBIAN_MIRROR"):
-        return os.environ["DEBIAN_MIRROR"]
+# A distribution: what it calls itself, its keys and who has them, how packages of kernels are called.
+# Since 6.19 what Debian called image is empty, and depends on a signed one and on binary.
+Distribution = collections.namedtuple("Distribution", "name keys keys_package kernels")
+DEBIAN = Distribution(
+    "Debian", "debian-archive-keyring.gpg", "debian-archive-keyring",
+    "^linux-(image|binary)-{version}([.+][^-]*)?(-[0-9]+)?{flavour}-{arch}$",
+)  # fmt: skip
+UBUNTU = Distribution(
+    "Ubuntu", "ubuntu-archive-keyring.gpg", "ubuntu-keyring",
+    "^linux-image-{version}[.][0-9]+-[0-9]+{flavour}$",
+)  # fmt: skip
+KEYS_SUITE = "trixie"  # of Debian; it has the keys of both, bookworm has only its own
+
+
+def distribution_of(suite):
+    return UBUNTU if suite.startswith("ubuntu/") else DEBIAN
+
+
+def mirror(distribution=DEBIAN, release=""):
+    name = distribution.name
+    variable = name.upper() + "_MIRROR"
+    if os.environ.get(variable):
+        return os.environ[variable]
     sources = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(ORIGIN) $(LABEL) $(REPO_URI)"],
         capture_output=True,
@@ -38,19 +59,51 @@ def mirror():
         check=False,
     ).stdout
     for line in sources.splitlines():
-        if line.startswith("Debian Debian http"):
+        if line.startswith(f"{name} {name} http"):
             return line.split()[2]
-    raise Skip("apt has no mirror of Debian here: set DEBIAN_MIRROR")
+    found = debootstrap_mirror(release)
+    if not found:
+        raise Skip(f"apt has no mirror of {name} here: set {variable}")
+    return found
+
+
+def debootstrap_mirror(release):
+    """What debootstrap would use: its scripts know that of Ubuntu's releases."""
+    script = "/usr/share/debootstrap/scripts/" + release
+    if not os.path.isfile(script):
+        return ""
+    words = 'default_mirror() { echo "$1"; exit; }; . "$1"; exit 1'
+    environment = {"ARCH": "amd64", "SUITE": release}
+    argv = ["sh", "-c", words, "sh", script]
+    result = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    return "" if result.returncode else result.stdout.strip()
+
+
+def keyring(distribution):
+    """The keys of a distribution: those of this machine, else as Debian packages them."""
+    keys = os.path.join(KEYRINGS, distribution.keys)
+    if os.path.exists(keys):
+        return keys
+    if distribution is DEBIAN:
+        raise Skip(f"no {keys} here: install {distribution.keys_package}")
+    fetched = os.path.join(CACHE, distribution.keys)
+    if not os.path.exists(fetched):
+        os.makedirs(CACHE, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            Suite(KEYS_SUITE).unpack([distribution.keys_package], folder + "/root")
+            os.rename(folder + "/root" + keys, fetched)
+    return fetched
 
 
 class Suite:
-    """What apt knows of one suite, apart from what this machine has installed."""
+    """What apt knows of one suite, apart from what this machine has installed: ubuntu/jammy."""
 
-    def __init__(self, name, arch="amd64"):
-        self.name = name
+    def __init__(self, place, arch="amd64"):
+        self.name = place.rpartition("/")[2]
+        self.distribution = distribution_of(place)
         self.arch = arch
         of_arch = "" if arch == "amd64" else "-" + arch
-        self.folder = os.path.join(CACHE, "apt", name + of_arch)
+        self.folder = os.path.join(CACHE, "apt", self.name + of_arch)
 
     def apt(self, *command, **options):
         folder = self.folder
@@ -79,16 +132,17 @@ class Suite:
         )
 
     def update(self):
-        if not os.path.exists(KEYS):
-            raise Skip(f"no {KEYS} here: install debian-archive-keyring")
+        keys = keyring(self.distribution)
         stamp = os.path.join(self.folder, "updated")
         if os.path.exists(stamp) and time.time() - os.path.getmtime(stamp) < UPDATE_EVERY_S:
             return
         for folder in ("state/lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.folder, folder), exist_ok=True)
         open(os.path.join(self.folder, "status"), "w", encoding="ascii").close()
+        release = self.name.partition("-")[0]
+        source = f"{mirror(self.distribution, release)} {self.name} main"
         with open(os.path.join(self.folder, "sources.list"), "w", encoding="ascii") as sources:
-            sources.write(f"deb [signed-by={KEYS}] {mirror()} {self.name} main\n")
+            sources.write(f"deb [signed-by={keys}] {source}\n")
         result = self.apt("apt-get", "update", "--error-on=any")
         if result.returncode:
             raise Skip(f"suite {self.name} cannot be reached: {last_line(result.stderr)}")
@@ -98,9 +152,9 @@ class Suite:
         """The name and version of the newest package with the kernel itself."""
         self.update()
         version, _, flavour = kernel.partition("-")
-        # Since 6.19 what was called image is empty, and depends on a signed one and on binary.
-        shape = r"^linux-(image|binary)-%s([.+][^-]*)?(-[0-9]+)?-%s%s$"
-        shape %= (re.escape(version), flavour + "-" if flavour else "", self.arch)
+        shape = self.distribution.kernels.format(
+            version=re.escape(version), flavour="-" + flavour if flavour else "", arch=self.arch
+        )
         names = self.apt("apt-cache", "search", "--names-only", shape).stdout.splitlines()
         names = [line.split()[0] for line in names]
         names = [n for n in names if n.startswith("linux-binary")] or names

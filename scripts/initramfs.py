@@ -158,7 +158,7 @@ def make(work, build, sysroot, triple):
     there. Returns the file.
     """
     folder, archive = os.path.join(work, "root"), os.path.join(work, "initramfs")
-    shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     root = RootOfSysroot(folder, sysroot, triple) if sysroot else RootOfMachine(folder)
     for name in ("proc", "sys", "dev", "tmp", "root", "etc", "run"):
         os.makedirs(os.path.join(folder, name))
@@ -166,5 +166,7 @@ def make(work, build, sysroot, triple):
     root.add_project(build)
     root.add_python()
     root.compile_modules()
-    archive_make(folder, archive)
+    # Emulators of another run may be about to read the one there is.
+    archive_make(folder, archive + ".new")
+    os.replace(archive + ".new", archive)
     return archive

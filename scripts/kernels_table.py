@@ -13,14 +13,14 @@ NO_RESULTS = "kernels/none"  # the group of a kernel that came to no end
 
 HEAD = """# Kernels
 
-What the live tests came to on kernels of Debian, each booted with two processors in an emulator.
-Written by
+What the live tests came to on kernels of Debian, and of Ubuntu where Debian has none so old, each
+booted with two processors in an emulator. Written by
 
     make test-kernels TABLE=1
 
 which runs all of [tests/kernels/kernels](../tests/kernels/kernels), takes an hour, and replaces
 the rows of the kernels that it ran; `KERNELS="6.1 7.2"` chooses some. `make check-kernels` runs less
-of it on the oldest and the newest one, and so does every change's test. The running kernel is the
+of it on Debian's oldest and newest one, and so does every change's test. The running kernel is the
 matter of `make check-live`.
 
 ## Results

@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -104,7 +105,7 @@ static int set_budget(void *options, const char *arg, struct diag *d)
 	struct daemon_options *o = options;
 
 	double part = 0;
-	int err = parse_percent("--budget", arg, &part, d);
+	int err = strcmp(arg, "none") ? parse_percent("--budget", arg, &part, d) : 0;
 
 	o->config.budget_percent = part * 100;
 	return err;
@@ -228,8 +229,9 @@ static const struct option_def daemon_defs[] = {
 	  0 },
 	{ "group", "GROUP", "whose members may ask (default " DEFAULT_GROUP ")", set_group, 0 },
 	{ "recent", "SIZE", "memory for --since by process (default 8M)", set_recent, 0 },
-	{ "budget", "PERCENT", "of a CPU; beyond, stacks and then errnos are given up", set_budget,
-	  0 },
+	{ "budget", "PERCENT",
+	  "of a CPU, or none; beyond it stacks, then errnos are given up; 10% a CPU unless given",
+	  set_budget, 0 },
 	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
 };
 
@@ -376,6 +378,12 @@ static int read_flags(struct daemon_options *o, int argc, char **argv, struct di
 			    : 0;
 }
 
+/* The default budget is this share of one CPU for each CPU of the host. */
+#define BUDGET_PERCENT_A_CPU 10.0
+
+/* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
+#define KEEP_BYTES_EACH ((size_t)8192)
+
 static void set_defaults(struct daemon_options *o)
 {
 	*o = (struct daemon_options){
@@ -383,6 +391,8 @@ static void set_defaults(struct daemon_options *o)
 			    .state_dir = DEFAULT_STATE_DIR,
 			    .interval_ns = 60 * NS_PER_SEC,
 			    .recent_bytes = 8 << 20,
+			    .budget_percent =
+				    BUDGET_PERCENT_A_CPU * (double)sysconf(_SC_NPROCESSORS_ONLN),
 			    .history = true,
 			    .metrics = { .histograms = true } },
 	};
@@ -410,6 +420,9 @@ static int complete(struct daemon_options *o, struct diag *d)
 	o->config.collector.pids = targets->pids;
 	o->config.collector.nr_pids = targets->nr_pids;
 	o->config.collector.wait = true;
+	o->config.collector.lasting = true;
+	o->config.collector.keep_bytes =
+		(o->config.collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
 	o->config.pids = targets->pids;
 	o->config.nr_pids = targets->nr_pids;
 	if (!err && o->config.follow && !targets->nr_pids)

@@ -228,6 +228,9 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c = calloc(1, sizeof(*c));
 	if (!c || builder_new(&c->ended))
 		return diag_oom(d);
+	c->odd = calloc(1, sizeof(*c->odd));
+	if (!c->odd)
+		return diag_oom(d);
 	c->cgroups_are_absolute = cgroups_are_absolute();
 	err = collector_load(c, options, d);
 	if (err)
@@ -239,6 +242,9 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->has_runq = features_have_runq();
 	c->by_thread = options->by_thread;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
+	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
+	c->fold_serial = FOLDED_FIRST;
+	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
 	*ret = steal_ptr(&c);
 	return 0;
 }
@@ -252,6 +258,7 @@ void collector_free(struct collector *c)
 		tables_unmap(&c->tables, c->skel);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
+	free(c->odd);
 	free(c->base);
 	free(c->targets);
 	cgroup_names_done(&c->cgroups);
@@ -413,7 +420,13 @@ int collector_set_base(struct collector *c, const struct snapshot *snapshot)
 	c->base = copy;
 	c->nr_base = snapshot->nr_processes;
 	c->base_ns = snapshot->end_mono_ns;
+	c->has_folded = false;
 	return 0;
+}
+
+uint32_t collector_wants_threads(const struct collector *c, const struct collector_options *options)
+{
+	return tables_want_threads(&c->tables, c->skel, options);
 }
 
 bool collector_lacks_unwinding(const struct collector *c)

@@ -27,12 +27,14 @@ struct collector_options {
 	uint32_t max_errnos; /* (thread, system call, errno) triples */
 	const pid_t *pids;   /* that will be added: tables are made for their threads. Borrowed */
 	size_t nr_pids;
-	bool verbose;                            /* libbpf's own messages go to stderr */
+	uint32_t threads; /* to make tables for, if that is more than there are */
+	bool verbose;     /* libbpf's own messages go to stderr */
 	const struct target_selector *selectors; /* borrowed */
 	size_t nr_selectors;
 	bool wait;            /* units and users need not exist yet */
 	bool by_thread;       /* rows of live threads stand apart; ended ones are added up */
 	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
+	size_t keep_bytes;    /* of memory for what has ended; 0: the default */
 	const struct syscall_set *calls; /* those of interest; NULL: all. Borrowed */
 	bool by_arg0;                    /* their rows are split by the first argument */
 	uint64_t slower_than_ns;         /* calls that took less time are not counted */
@@ -47,8 +49,9 @@ struct collector_options {
 
 #define DEFAULT_MAX_STACKS 65536
 
-/* Beyond this many, ended processes are folded by name, user and cgroup, half of them at a time. */
+/* Beyond this many, or this much memory, ended processes are folded by name, user and cgroup. */
 #define DEFAULT_KEEP_EXITED 1000
+#define DEFAULT_KEEP_BYTES  ((size_t)64 << 20)
 
 /* How a target is counted. */
 struct target_options {
@@ -155,6 +158,14 @@ struct collector_cost {
 	uint64_t max_table_bytes;    /* what the tables may take, unless the user sizes them */
 	uint32_t threads, processes; /* being counted now */
 };
+
+/*
+ * For how many threads a collector with these options, its own, should be opened in place of this
+ * one, since a table is nearly full. 0: none is, the user has sized it, or it may not take more
+ * memory.
+ */
+uint32_t collector_wants_threads(const struct collector *collector,
+				 const struct collector_options *options);
 
 /* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
 int collector_cost(const struct collector *collector, struct collector_cost *ret);

@@ -11,12 +11,19 @@
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
+#include "collect/odd_values.h"
 #include "collect/tables.h"
 #include "collect/user_names.h"
 #include "model/builder.h"
 
 /* With more at a time, all records are looked at. */
 #define MAX_ENDED_RECORDS 256
+
+/*
+ * For each row that the kernel has room for: a third of them may be of threads that have ended, at 300
+ * bytes.
+ */
+#define STAY_BYTES_A_SLOT ((size_t)100)
 
 struct collector {
 	struct truss_bpf *skel;
@@ -35,9 +42,19 @@ struct collector {
 	bool has_runq;
 	bool by_thread;
 	uint32_t keep_exited;
-	size_t fold_at;       /* so many processes in ended are too many; 0: not folded yet */
-	uint64_t base_ns;     /* of the reading that a later one will be subtracted from */
-	struct process *base; /* its processes */
+	size_t keep_bytes;      /* of memory for what has ended */
+	size_t fold_at;         /* so many processes in ended are too many; 0: not folded yet */
+	size_t fold_at_bytes;   /* and so much memory */
+	size_t settle_at_bytes; /* before so much memory it is not worth merging rows for that */
+	bool has_folded;        /* since the reading that a later one will be subtracted from */
+	bool is_broken;         /* what had ended is lost: there was no memory to fold it */
+	uint64_t fold_serial;   /* of the next group that ended processes are folded into */
+	size_t max_stay_bytes;  /* for rows that threads left to processes that are still there */
+	bool ended_is_full;     /* it takes no more of processes that are still there */
+	uint64_t full_until_ns; /* CLOCK_MONOTONIC until which nobody looks again */
+	struct odd_values *odd; /* owned */
+	uint64_t base_ns;       /* of the reading that a later one will be subtracted from */
+	struct process *base;   /* its processes */
 	size_t nr_base;
 	uint64_t last_join_ns; /* of the last pass for processes chosen late */
 	uint64_t last_look_ns; /* for ends that nobody saw */
@@ -79,10 +96,16 @@ bool slot_arg0(const struct collector *collector, const struct call_slot *slot, 
 int record_read(const struct collector *collector, uint32_t index, struct reading *reading);
 
 /*
- * Bounds the ended processes: when there are twice as many as are to be kept, all but the latest
- * are folded into one process for each name, user and cgroup, up to a limit. 0 or -ENOMEM.
+ * Bounds the ended processes: when there are twice as many as are to be kept, or they take more
+ * memory than they may, all but the latest are folded. 0 or -ENOMEM.
  */
 int ended_fold(struct collector *collector);
+
+/* Whether there is no room, and nobody is to look again yet. */
+bool ended_pauses(const struct collector *collector);
+
+/* Whether a record that has ended can be taken in. */
+bool ended_takes(const struct collector *collector, const struct task_record *record);
 
 /* Fills in what users and cgroups of the snapshot's processes are called. 0 or -ENOMEM. */
 int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot);

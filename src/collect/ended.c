@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the memory of processes that have ended: the latest keep rows of their own, all before are
- * added up by name, user and cgroup; of these groups, too, there is a limit. Nothing is ever lost
- * but which of them it was.
+ * Bounds the memory of what has ended: the latest processes keep rows of their own, all before are
+ * added up by name, user and cgroup, see model/fold.h. What threads of processes that are still there
+ * have left cannot be folded: where that is too much, no more of it is taken in, and the tables in the
+ * kernel fill up instead.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collector_private.h"
+#include "collect/process_end.h"
+#include "model/fold.h"
 
-/* Beyond this, names, users and cgroups that have not been seen yet share a group. */
-#define FOLDED_KINDS 1000
+/* A full collector looks for room again after this pause. */
+#define FULL_PAUSE_NS (100 * NS_PER_MS)
 
-/* The processes to fold, and the groups they fold into, by the order in which these were made. */
-struct fold {
-	struct snapshot *all;
-	struct process *groups;
-	size_t nr_groups;
-	uint64_t before_ns;   /* those that ended earlier are folded */
+/* Says what a fold adds up, and what it leaves alone. */
+struct choice {
+	const struct collector *collector;
+	const struct snapshot *all;
 	struct process *live; /* of records in use, sorted; identities alone */
 	size_t nr_live;
+	size_t *bytes;      /* of the rows of each process */
+	bool *stays;        /* of each process: it must not be folded */
+	bool *retires;      /* of each group: it is added to that of other kinds */
+	uint64_t before_ns; /* those that ended earlier are folded */
 };
 
-static bool process_is_live(const struct fold *fold, const struct process *process)
+static void choice_done(struct choice *choice)
 {
-	return bsearch(process, fold->live, fold->nr_live, sizeof(*fold->live), process_compare);
+	free(choice->live);
+	free(choice->bytes);
+	free(choice->stays);
+	free(choice->retires);
 }
 
-/* One that is counted no more may come back, unless it is gone. */
-static bool process_exists(const struct process *process)
+static bool process_is_live(const struct choice *choice, const struct process *process)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u", process->pid);
-	return access(path, F_OK) == 0;
-}
-
-static bool process_is_folded(const struct process *process)
-{
-	return process->pid == 0 && process->boot_ns >= FOLDED_FIRST;
+	return bsearch(process, choice->live, choice->nr_live, sizeof(*choice->live),
+		       process_compare);
 }
 
 /* Whether the last reading had it by a name that it may have lost since: nobody would find it. */
@@ -50,70 +50,29 @@ static bool process_is_bound(const struct collector *c, const struct process *pr
 	       bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare);
 }
 
-static bool process_folds(const struct collector *c, const struct fold *fold,
-			  const struct process *process)
+/* A process that is not counted any more may be counted again, unless it is gone. */
+static bool process_stays(const struct choice *choice, const struct process *process)
 {
-	return process->pid && process->ended_ns < fold->before_ns &&
-	       !process_is_bound(c, process) && !process_is_live(fold, process) &&
-	       !process_exists(process);
+	return process_is_bound(choice->collector, process) || process_is_live(choice, process) ||
+	       !pid_is_free((pid_t)process->pid);
 }
 
-static const struct process *fold_find(const struct fold *fold, const struct process *kind)
+static bool process_folds(const struct process *process, const void *closure)
 {
-	for (size_t i = 0; i < fold->nr_groups; i++) {
-		if (process_same_kind(&fold->groups[i], kind))
-			return &fold->groups[i];
-	}
-	return NULL;
+	const struct choice *choice = closure;
+	size_t i = (size_t)(process - choice->all->processes);
+
+	return process->pid ? !choice->stays[i] && process->ended_ns < choice->before_ns
+			    : choice->retires[i];
 }
 
-/* A group without counts. The array has room for them all. */
-static const struct process *fold_add_group(struct fold *fold, const struct process *kind,
-					    uint64_t serial)
+static int choice_list_live(struct choice *choice)
 {
-	struct process *group = &fold->groups[fold->nr_groups++];
-
-	*group = (struct process){ .uid = kind->uid,
-				   .cgroup_id = kind->cgroup_id,
-				   .boot_ns = serial };
-	memcpy(group->comm, kind->comm, sizeof(group->comm));
-	return group;
-}
-
-/* The group of a process, made when new. */
-static const struct process *fold_group(struct fold *fold, const struct process *process)
-{
-	struct process kind = *process;
-	const struct process *found = fold_find(fold, &kind);
-
-	if (!found && fold->nr_groups >= FOLDED_KINDS) {
-		kind = process_of_other_kinds();
-		found = fold_find(fold, &kind);
-	}
-	return found ?: fold_add_group(fold, &kind, FOLDED_FIRST + fold->nr_groups);
-}
-
-/* Groups of earlier folds keep their numbers: snapshots are subtracted from each other. */
-static int fold_prepare(struct fold *fold)
-{
-	fold->groups = calloc(FOLDED_KINDS + 1, sizeof(*fold->groups));
-	if (!fold->groups)
-		return -ENOMEM;
-	for (size_t i = 0; i < fold->all->nr_processes; i++) {
-		const struct process *process = &fold->all->processes[i];
-
-		if (process_is_folded(process))
-			fold_add_group(fold, process, process->boot_ns);
-	}
-	return 0;
-}
-
-static int fold_list_live(const struct collector *c, struct fold *fold)
-{
+	const struct collector *c = choice->collector;
 	uint32_t used = records_used(c);
 
-	fold->live = calloc(used, sizeof(*fold->live));
-	if (!fold->live)
+	choice->live = calloc(used + 1, sizeof(*choice->live));
+	if (!choice->live)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++) {
 		const struct task_record *record = record_at(c, i);
@@ -121,101 +80,206 @@ static int fold_list_live(const struct collector *c, struct fold *fold)
 		if (!record)
 			return -ENOMEM;
 		if (record_state(record) != RECORD_FREE)
-			fold->live[fold->nr_live++] =
+			choice->live[choice->nr_live++] =
 				(struct process){ .pid = record->pid, .boot_ns = record->boot_ns };
 	}
-	qsort(fold->live, fold->nr_live, sizeof(*fold->live), process_compare);
+	qsort(choice->live, choice->nr_live, sizeof(*choice->live), process_compare);
 	return 0;
 }
 
-static int fold_process(const struct collector *c, struct fold *fold, struct process *process,
-			struct row *rows, size_t nr_rows)
+/* Rows of nobody are in front, and have no process. */
+static void choice_add_bytes(struct choice *choice)
 {
-	struct process moved = *process;
+	const struct snapshot *all = choice->all;
+	const struct process nobody = { 0 };
+	size_t row = snapshot_rows_of(all, 0, &nobody), end;
 
-	if (process_folds(c, fold, process)) {
-		moved = *fold_group(fold, process);
-		process_clear_counts(&moved);
-		process_add_counts(&moved, process);
-		moved.ended_ns = process->ended_ns;
-		moved.nr_folded = 1;
+	for (size_t i = 0; i < all->nr_processes; i++) {
+		end = row + snapshot_rows_of(all, row, &all->processes[i]);
+		while (row < end)
+			choice->bytes[i] += row_bytes(&all->rows[row++]);
 	}
-	for (size_t i = 0; i < nr_rows; i++) {
-		rows[i].pid = moved.pid;
-		rows[i].boot_ns = moved.boot_ns;
-		rows[i].tid = 0;
-		rows[i].tid_ns = 0;
-		if (builder_move_row(c->ended, &rows[i]))
-			return -ENOMEM;
-	}
-	return builder_add_process(c->ended, &moved, true);
 }
 
-static int compare_ended(const void *a, const void *b)
+static int choice_look(struct choice *choice)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	size_t count = choice->all->nr_processes;
 
-	return (x > y) - (x < y);
+	choice->bytes = calloc(count + 1, sizeof(*choice->bytes));
+	choice->stays = calloc(count + 1, sizeof(*choice->stays));
+	choice->retires = calloc(count + 1, sizeof(*choice->retires));
+	if (!choice->bytes || !choice->stays || !choice->retires || choice_list_live(choice))
+		return -ENOMEM;
+	choice_add_bytes(choice);
+	for (size_t i = 0; i < count; i++) {
+		const struct process *process = &choice->all->processes[i];
+
+		choice->stays[i] = process->pid && process_stays(choice, process);
+	}
+	return 0;
 }
 
-/* When the oldest process that is to be kept ended. */
-static int fold_set_limit(const struct collector *c, struct fold *fold)
+/* --- which processes keep rows of their own ------------------------------------------------------ */
+
+static int compare_ends(const void *a, const void *b)
 {
-	size_t count = 0, keep = c->keep_exited;
-	uint64_t *ends __cleanup(freep) = calloc(fold->all->nr_processes + 1, sizeof(*ends));
+	const struct process *const *x = a, *const *y = b;
+
+	return ((*x)->ended_ns < (*y)->ended_ns) - ((*x)->ended_ns > (*y)->ended_ns);
+}
+
+/* Finds when the oldest process that is to be kept ended: the latest, as far as there is room. */
+static int choice_keep_latest(struct choice *choice)
+{
+	const struct collector *c = choice->collector;
+	const struct snapshot *all = choice->all;
+	const struct process **ends __cleanup(freep) = calloc(all->nr_processes + 1, sizeof(*ends));
+	size_t count = 0, bytes = 0;
 
 	if (!ends)
 		return -ENOMEM;
-	for (size_t i = 0; i < fold->all->nr_processes; i++) {
-		if (!process_is_folded(&fold->all->processes[i]))
-			ends[count++] = fold->all->processes[i].ended_ns;
+	for (size_t i = 0; i < all->nr_processes; i++) {
+		if (all->processes[i].pid && !choice->stays[i])
+			ends[count++] = &all->processes[i];
 	}
-	qsort(ends, count, sizeof(*ends), compare_ended);
-	fold->before_ns = count > keep ? ends[count - keep] : 0;
+	qsort(ends, count, sizeof(*ends), compare_ends);
+	for (size_t i = 0; i < count; i++) {
+		bytes += choice->bytes[ends[i] - all->processes];
+		if (i == c->keep_exited || bytes > c->keep_bytes / 2)
+			break;
+		choice->before_ns = ends[i]->ended_ns;
+	}
 	return 0;
 }
 
-/* Rows and processes are both in the order of processes. */
-static int fold_all(const struct collector *c, struct fold *fold)
+/* --- which groups are retired -------------------------------------------------------------------- */
+
+static bool process_is_kind(const struct process *process)
 {
-	struct snapshot *all = fold->all;
-	size_t row = 0, first;
+	return process->pid == 0 && process->boot_ns >= FOLDED_FIRST && process->uid != UID_NONE;
+}
 
-	for (size_t i = 0; i < all->nr_processes; i++) {
-		struct process *process = &all->processes[i];
+/* A group retires if those that are not older, of all users or of its own, fill half of their share. */
+static bool group_retires(const struct choice *choice, size_t group)
+{
+	const struct process *processes = choice->all->processes;
+	size_t max = choice->collector->keep_bytes / 2, all = 0, own = 0, kinds = 0;
 
-		first = row;
-		while (row < all->nr_rows && all->rows[row].pid == process->pid &&
-		       all->rows[row].boot_ns == process->boot_ns)
-			row++;
-		if (fold_process(c, fold, process, &all->rows[first], row - first))
-			return -ENOMEM;
+	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++) {
+		if (!process_is_kind(&processes[i]) ||
+		    processes[i].ended_ns < processes[group].ended_ns)
+			continue;
+		kinds++;
+		all += choice->bytes[i];
+		own += processes[i].uid == processes[group].uid ? choice->bytes[i] : 0;
 	}
+	return all > max / 2 || own > max / 4 || kinds > FOLD_MAX_KINDS / 4;
+}
+
+/*
+ * Makes room for new kinds: those of which none has ended for the longest time join the group of
+ * others. Only in front of all folds between two readings: then whoever was in a group that is gone is
+ * there, and whoever is folded later is not.
+ */
+static void choice_retire(struct choice *choice)
+{
+	const struct process *processes = choice->all->processes;
+
+	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++)
+		choice->retires[i] = process_is_kind(&processes[i]) && group_retires(choice, i);
+}
+
+/* --- folding ------------------------------------------------------------------------------------ */
+
+/* Rows that cannot be folded may leave no room for more of them. */
+static void ended_measure(struct collector *c, const struct choice *choice)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < choice->all->nr_processes; i++)
+		bytes += choice->stays[i] ? choice->bytes[i] : 0;
+	c->ended_is_full = bytes > c->max_stay_bytes;
+	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
+}
+
+/* Some rows may have had to stay: the next fold waits until as many more have come. */
+static void ended_set_marks(struct collector *c)
+{
+	c->fold_at = builder_processes(c->ended) + c->keep_exited;
+	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;
+	c->settle_at_bytes = 0;
+}
+
+static int choice_make(struct choice *choice)
+{
+	int err = choice_look(choice);
+
+	if (!err)
+		err = choice_keep_latest(choice);
+	if (!err && !choice->collector->has_folded)
+		choice_retire(choice);
+	return err;
+}
+
+static int ended_fold_all(struct collector *c, struct snapshot *all)
+{
+	struct choice choice __cleanup(
+		choice_done) = { .collector = c, .all = all, .before_ns = UINT64_MAX };
+	const struct fold_options options = { .folds = process_folds,
+					      .closure = &choice,
+					      .max_bytes = c->keep_bytes / 2,
+					      .serial = &c->fold_serial };
+	int err = choice_make(&choice);
+
+	if (err)
+		return err;
+	ended_measure(c, &choice);
+	c->has_folded = c->nr_base;
+	return snapshot_fold(all, &options, c->ended) ?: builder_settle(c->ended);
+}
+
+static int ended_fold_now(struct collector *c)
+{
+	struct snapshot *all __cleanup(snapshot_freep) = calloc(1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	/* From here on a failure loses what has ended: nothing is told any more then. */
+	c->is_broken = true;
+	if (builder_finish(c->ended, all) || ended_fold_all(c, all))
+		return -ENOMEM;
+	c->is_broken = false;
+	ended_set_marks(c);
 	return 0;
+}
+
+static bool ended_is_much(const struct collector *c)
+{
+	return builder_processes(c->ended) >= (c->fold_at ?: 2 * (size_t)c->keep_exited) ||
+	       builder_bytes(c->ended) >= (c->fold_at_bytes ?: c->keep_bytes);
+}
+
+bool ended_pauses(const struct collector *c)
+{
+	return c->ended_is_full && clock_mono_ns() < c->full_until_ns;
 }
 
 int ended_fold(struct collector *c)
 {
-	struct snapshot *all __cleanup(snapshot_freep) = NULL;
-	struct fold fold = { 0 };
-	int err;
-
-	if (builder_processes(c->ended) < (c->fold_at ?: 2 * (size_t)c->keep_exited))
-		return 0;
-	all = calloc(1, sizeof(*all));
-	if (!all || builder_finish(c->ended, all))
+	if (c->is_broken)
 		return -ENOMEM;
-	fold.all = all;
-	err = fold_prepare(&fold);
-	if (!err)
-		err = fold_list_live(c, &fold);
-	if (!err)
-		err = fold_set_limit(c, &fold);
-	if (!err)
-		err = fold_all(c, &fold);
-	free(fold.groups);
-	free(fold.live);
-	/* Some may have had to stay: not again before as many more have come. */
-	c->fold_at = builder_processes(c->ended) + c->keep_exited;
-	return err;
+	if (c->ended_is_full)
+		return ended_pauses(c) ? 0 : ended_fold_now(c);
+	if (!ended_is_much(c) || builder_bytes(c->ended) < c->settle_at_bytes)
+		return 0;
+	/* Rows that were not merged yet may be all that is too much. */
+	if (builder_settle(c->ended))
+		return -ENOMEM;
+	c->settle_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 8;
+	return ended_is_much(c) ? ended_fold_now(c) : 0;
+}
+
+bool ended_takes(const struct collector *c, const struct task_record *record)
+{
+	return !c->ended_is_full || pid_is_free((pid_t)record->pid);
 }

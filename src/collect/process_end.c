@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include "base/mem.h"
@@ -17,4 +18,9 @@ bool process_has_ended(pid_t pid)
 		return errno == ESRCH;
 	/* Readable once its last thread has ended, although it may be a zombie. */
 	return poll(&poll_fd, 1, 0) == 1;
+}
+
+bool pid_is_free(pid_t pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
 }

@@ -13,4 +13,7 @@
  */
 bool process_has_ended(pid_t pid);
 
+/* Whether nobody has a pid in our own namespace, not even what nobody has waited for. */
+bool pid_is_free(pid_t pid);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collector_private.h"
+#include "model/fold.h"
 
 /*
  * A writer is done within a microsecond unless its CPU was taken away. Trying that often takes some
@@ -190,9 +191,10 @@ static int slot_read(const struct collector *c, const struct task_record *record
 			row_done(row);
 		err = slot_read_once(c, record, index, &copy, row);
 	}
-	if (err != -EAGAIN)
+	if (err && err != -EAGAIN)
 		return err;
-	reading->torn_rows++;
+	reading->torn_rows += err == -EAGAIN;
+	odd_values_apply(c->odd, row);
 	return 0;
 }
 
@@ -237,6 +239,7 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 		row.in_flight_early = 1;
 		row.oldest_start_ns = record->start_ns;
 	}
+	odd_values_apply(c->odd, &row);
 	return builder_add_row(builder, &row);
 }
 
@@ -569,7 +572,10 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 		err = overflow_read(c, builder);
 	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;
 	snapshot->threads_unknown = reading.threads_unknown;
-	return err ?: builder_finish(builder, snapshot);
+	err = err ?: builder_finish(builder, snapshot);
+	if (!err)
+		snapshot_count_folded(snapshot, &snapshot->losses);
+	return err;
 }
 
 /* A target may have changed its name since it was chosen; a command always has. */

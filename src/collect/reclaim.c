@@ -138,8 +138,12 @@ static int forget_cgroups(struct collector *c)
 	list.ids = calloc(used + builder_processes(c->ended), sizeof(*list.ids));
 	if (!list.ids)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < used; i++)
-		list.ids[list.count++] = record_at(c, i)->cgroup_id;
+	for (uint32_t i = 1; i < used; i++) {
+		const struct task_record *record = record_at(c, i);
+
+		if (record)
+			list.ids[list.count++] = record->cgroup_id;
+	}
 	builder_visit_processes(c->ended, id_list_add, &list);
 	cgroup_names_prune(&c->cgroups, list.ids, list.count);
 	free(list.ids);
@@ -154,7 +158,7 @@ static int record_reclaim(struct collector *c, uint32_t index)
 
 	if (!record)
 		return -ENOMEM;
-	if (record_state(record) != RECORD_ENDED)
+	if (record_state(record) != RECORD_ENDED || !ended_takes(c, record))
 		return 0;
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
@@ -198,7 +202,7 @@ static int reclaim_records(struct collector *c)
 	/* Looking for a cgroup's name may bring more events: nothing else would wake us for them. */
 	do {
 		err = reclaim_told(c);
-		if (!err && records_have_ended(c))
+		if (!err && records_have_ended(c) && !ended_pauses(c))
 			err = reclaim_all(c);
 	} while (!err && c->nr_ended_records);
 	return err;

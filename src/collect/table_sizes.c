@@ -4,7 +4,7 @@
 
 #include "bpftruss/abi.h"
 
-/* What each table has for a thread, at the least, and in bytes an element. */
+/* Each table has so many elements for a thread, and at the least; and an element so many bytes. */
 static const struct {
 	uint32_t halves_per_thread, at_least;
 	uint32_t element;
@@ -53,7 +53,7 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 		double least = kinds[i].at_least * least_share;
 
 		sizes->elements[i] =
-			said(options, i) ?: (uint32_t)(wanted > least ? wanted : least) + 1;
+			said(options, i) ?: (uint32_t)(wanted > least ? wanted + 1 : least);
 	}
 	sizes->elements[TABLE_TALLIES] += tallies_of_rows(options, sizes->elements[TABLE_SLOTS]);
 }
@@ -78,4 +78,32 @@ void table_sizes_choose(const struct collector_options *options, const struct ta
 		}
 	}
 	ret->bytes = bytes_of(ret, options, true);
+}
+
+/* The daemon does not begin anew for less than a quarter more. */
+static bool table_grows(uint32_t now, uint32_t larger)
+{
+	return larger / 5 > now / 4;
+}
+
+uint32_t table_sizes_grow(const struct collector_options *options, const struct table_needs *needs,
+			  const struct table_sizes *now, const bool full[NR_TABLE])
+{
+	struct table_needs more = *needs;
+	struct table_sizes larger;
+
+	more.threads = 0;
+	for (int i = 0; i < NR_TABLE; i++) {
+		uint64_t twice = now->elements[i] * 4ull / kinds[i].halves_per_thread + 1;
+
+		if (full[i] && !said(options, i) && twice > more.threads)
+			more.threads = twice < MAX_THREADS ? (uint32_t)twice : MAX_THREADS;
+	}
+	table_sizes_choose(options, &more, &larger);
+	for (int i = 0; i < NR_TABLE; i++) {
+		if (full[i] && !said(options, i) &&
+		    table_grows(now->elements[i], larger.elements[i]))
+			return more.threads;
+	}
+	return 0;
 }

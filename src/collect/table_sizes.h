@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How large the tables in the kernel are made: for so many threads, in so much memory. */
+/* Computes how large the tables in the kernel become, from the threads and the memory there are. */
 #ifndef BPFTRUSS_TABLE_SIZES_H
 #define BPFTRUSS_TABLE_SIZES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/collector.h"
@@ -14,7 +15,7 @@ enum table {
 	NR_TABLE,
 };
 
-/* What there is to size them by. */
+/* Tells the threads and the memory that tables are sized by. */
 struct table_needs {
 	uint32_t threads; /* that there are to count; 0: not known */
 	uint64_t
@@ -30,5 +31,12 @@ struct table_sizes {
 /* Sizes that the user said are obeyed, and take nothing from the other tables. */
 void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,
 			struct table_sizes *ret);
+
+/*
+ * For how many threads tables of these sizes should be made anew so that those which are full become
+ * larger: twice as many as now. 0: none is, the user has sized it, or there is no memory for more.
+ */
+uint32_t table_sizes_grow(const struct collector_options *options, const struct table_needs *needs,
+			  const struct table_sizes *now, const bool full[NR_TABLE]);
 
 #endif

@@ -69,10 +69,10 @@ static uint32_t threads_to_count(const struct collector_options *options)
 	uint32_t threads = 0;
 
 	if (options->nr_selectors)
-		return threads_of_host();
-	for (size_t i = 0; i < options->nr_pids; i++)
+		threads = threads_of_host();
+	for (size_t i = 0; i < options->nr_pids && !options->nr_selectors; i++)
 		threads += threads_of(options->pids[i]);
-	return threads;
+	return threads > options->threads ? threads : options->threads;
 }
 
 /* A cgroup may not use what the host has: BPF maps are charged to whoever makes them. */
@@ -97,6 +97,23 @@ uint64_t tables_most_bytes(const struct tables *tables)
 	const struct table_needs *needs = &tables->needs;
 
 	return needs->host_bytes < needs->most_bytes ? needs->host_bytes : needs->most_bytes;
+}
+
+static bool pool_is_nearly_full(const struct pool *pool)
+{
+	return __atomic_load_n(&pool->used, __ATOMIC_RELAXED) > pool->limit / 4 * 3;
+}
+
+uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
+			     const struct collector_options *options)
+{
+	struct table_needs needs = { 0 };
+	bool full[NR_TABLE];
+
+	for (int i = 0; i < NR_TABLE; i++)
+		full[i] = pool_is_nearly_full(table_pool(skel, i));
+	needs_find(&needs, options);
+	return table_sizes_grow(options, &needs, &tables->sizes, full);
 }
 
 /* --- sizes --------------------------------------------------------------------------------------- */

@@ -33,6 +33,10 @@ void tables_plan(struct tables *tables, const struct collector_options *options)
 /* What the tables may take if the user does not size them, and they need more than their least. */
 uint64_t tables_most_bytes(const struct tables *tables);
 
+/* As collector_wants_threads(). */
+uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
+			     const struct collector_options *options);
+
 /* Sizes the maps of an object that is not loaded yet. 0 or -errno. */
 int tables_size(struct tables *tables, struct truss_bpf *skel,
 		const struct collector_options *options);

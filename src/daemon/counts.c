@@ -47,11 +47,7 @@ static int counts_begin(struct counts *c)
 int counts_open(struct counts *c, const struct daemon_config *config, struct diag *d)
 {
 	struct target_options how = { .follow = config->follow };
-	struct collector_options options = config->collector;
-	int err;
-
-	options.lasting = true;
-	err = collector_open(&options, &c->collector, d);
+	int err = collector_open(&config->collector, &c->collector, d);
 
 	c->state_dir = config->state_dir;
 	recent_init(&c->recent, config->recent_bytes);
@@ -178,8 +174,8 @@ static int counts_subtract(struct counts *c)
 void counts_settle(struct counts *c)
 {
 	/* What fails is done again: by the next reading, which says so, and by the next one here. */
-	if (!counts_subtract(c))
-		recent_limit(&c->recent);
+	if (!counts_subtract(c) && recent_limit(&c->recent))
+		counts_forget(c);
 }
 
 static int counts_read(struct counts *c, enum recent_mark mark, struct diag *d)
@@ -245,6 +241,52 @@ int counts_tick(struct counts *c, struct diag *d)
 			history_recovered(c);
 	}
 	c->tick_mark = c->last->end_mono_ns;
+	return 0;
+}
+
+/* The last reading of the old one is whole: it has stopped. */
+static void counts_end(struct counts *c)
+{
+	struct diag d;
+
+	collector_stop(c->collector);
+	if (counts_tick(c, &d))
+		log_line(LOG_ERR, "the last interval before the tables grew is lost: %s", d.text);
+}
+
+static void counts_adopt(struct counts *c, struct collector *collector, struct snapshot *first)
+{
+	recent_clear(&c->recent);
+	snapshot_free(steal_ptr(&c->earlier));
+	snapshot_free(c->last);
+	collector_free(c->collector);
+	c->collector = collector;
+	c->last = first;
+	c->history_is_older = true;
+}
+
+int counts_replace(struct counts *c, const struct collector_options *options, bool *replaced,
+		   struct diag *d)
+{
+	struct collector *larger __cleanup(collector_freep) = NULL;
+	struct snapshot *first;
+	struct diag why;
+	int err = collector_open(options, &larger, d);
+
+	*replaced = !err;
+	if (err)
+		return err;
+	counts_end(c);
+	err = collector_start(larger, d);
+	if (!err)
+		err = collector_read(larger, &first, d);
+	if (err)
+		return err;
+	counts_adopt(c, steal_ptr(&larger), first);
+	if (counts_begin(c))
+		return diag_oom(d);
+	if (c->history && history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &why))
+		history_troubled(c, &why);
 	return 0;
 }
 

@@ -40,9 +40,12 @@ struct daemon {
 	char asked_at[SOCKET_NAME_SIZE];
 	struct loop loop;
 	int signals, tick, pulse; /* descriptors; -1: not open */
+	bool cannot_grow;         /* there was no memory for larger tables */
 	uint64_t served_ns;       /* CPU time for clients in this turn of the loop */
 	bool has_counted;         /* it was not for them alone */
 	bool over;
+	int err;       /* of what a source had to do, for which it ends */
+	struct diag d; /* why */
 };
 
 static void daemon_done(struct daemon *daemon)
@@ -108,6 +111,50 @@ static void on_tick(void *closure)
 	tick_arm(daemon);
 }
 
+static int follow_collector(struct daemon *daemon, int old_fd)
+{
+	const struct daemon_config *config = daemon->config;
+	int fd = collector_fd(daemon->counts.collector);
+	int err = loop_replace(&daemon->loop, old_fd, fd);
+
+	budget_set(&daemon->budget, config->budget_percent, daemon->first->collector.stacks,
+		   daemon->counts.collector);
+	log_line(LOG_NOTICE,
+		 "the tables in the kernel were nearly full: counting began anew with larger ones, "
+		 "for %u threads now; what was counted before is in the history",
+		 collector_live(daemon->counts.collector));
+	return err ? diag_set(&daemon->d, DIAG_FAILED, -err, "cannot wait for processes: %s",
+			      strerror(-err))
+		   : 0;
+}
+
+/*
+ * Makes larger tables before calls lose their process, if there is time. Not for pids: who was a
+ * child of theirs nobody would know.
+ */
+static int grow_tables(struct daemon *daemon)
+{
+	struct collector_options larger = daemon->first->collector;
+	int old_fd = collector_fd(daemon->counts.collector), err;
+	bool replaced;
+
+	/* Ended threads only wait to be taken in. If that fails, the loop reports it. */
+	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
+		return 0;
+	larger.threads = collector_wants_threads(daemon->counts.collector, &larger);
+	if (!larger.threads)
+		return 0;
+	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);
+	if (!err)
+		return follow_collector(daemon, old_fd);
+	if (replaced)
+		return err;
+	log_line(LOG_WARNING, "the tables in the kernel are nearly full and cannot be larger: %s",
+		 daemon->d.text);
+	daemon->cannot_grow = true;
+	return 0;
+}
+
 static void on_pulse(void *closure)
 {
 	struct daemon *daemon = closure;
@@ -115,6 +162,7 @@ static void on_pulse(void *closure)
 	timer_drain(daemon->pulse);
 	malloc_trim(0);
 	budget_check(&daemon->budget, daemon->counts.collector);
+	daemon->err = grow_tables(daemon);
 	service_watch_tables(&daemon->service);
 	notify_send(
 		"WATCHDOG=1\nSTATUS=%zu processes, %zu rows; %.2f%% of a CPU, programs included",
@@ -400,7 +448,7 @@ static void settle_when_idle(struct daemon *daemon)
 		counts_settle(&daemon->counts);
 }
 
-/* What clients make the daemon do is not what counting costs: turns for them alone are theirs. */
+/* Counting does not pay for clients: a turn of the loop that only serves them is charged to them. */
 static void turn_end(struct daemon *daemon, uint64_t start_ns)
 {
 	if (daemon->served_ns && !daemon->has_counted)
@@ -418,6 +466,10 @@ static int run_once(struct daemon *daemon, struct diag *d)
 
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot wait: %s", strerror(-err));
+	if (daemon->err) {
+		*d = daemon->d;
+		return daemon->err;
+	}
 	if (!ipc_server_patience_ms(daemon->local))
 		server_run(daemon, daemon->local);
 	if (daemon->remote && !ipc_server_patience_ms(daemon->remote))

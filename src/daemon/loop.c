@@ -32,6 +32,21 @@ int loop_add(struct loop *loop, int fd, void (*ready)(void *closure), void *clos
 	return 0;
 }
 
+int loop_replace(struct loop *loop, int old_fd, int new_fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	for (int i = 0; i < loop->nr_sources; i++) {
+		if (loop->sources[i].fd != old_fd)
+			continue;
+		event.data.u32 = (uint32_t)i;
+		epoll_ctl(loop->fd, EPOLL_CTL_DEL, old_fd, NULL);
+		loop->sources[i].fd = new_fd;
+		return epoll_ctl(loop->fd, EPOLL_CTL_ADD, new_fd, &event) ? -errno : 0;
+	}
+	return -ENOENT;
+}
+
 int loop_wait(struct loop *loop, int patience_ms)
 {
 	struct epoll_event events[LOOP_MAX_SOURCES];

@@ -27,6 +27,9 @@ void loop_done(struct loop *loop);
 /* Sources stay until the loop is done. Returns 0 or -errno. */
 int loop_add(struct loop *loop, int fd, void (*ready)(void *closure), void *closure);
 
+/* Puts another descriptor in the place of a source's, which may be closed by now. 0 or -errno. */
+int loop_replace(struct loop *loop, int old_fd, int new_fd);
+
 /* Waits once, at most so many milliseconds (-1: for ever). Returns 0 or -errno. */
 int loop_wait(struct loop *loop, int patience_ms);
 

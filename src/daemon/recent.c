@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/process_end.h"
+#include "model/fold.h"
 #include "model/join.h"
 
 /* Marks that clients made; beyond, the oldest of them goes and its two parts become one. */
@@ -18,12 +20,15 @@
 /* Each takes milliseconds when parts are large. */
 #define JOINS_AT_ONCE 4
 
-/* What malloc() adds to each piece. */
+/* The serial numbers of groups made here begin above those of the collector's groups. */
+#define FIRST_SERIAL (FOLDED_FIRST + FOLDED_FIRST / 2)
+
+/* malloc() adds this to each name. */
 #define PIECE_BYTES 16
 
 void recent_init(struct recent *recent, size_t max_bytes)
 {
-	*recent = (struct recent){ .max_bytes = max_bytes };
+	*recent = (struct recent){ .max_bytes = max_bytes, .serial = FIRST_SERIAL };
 }
 
 void recent_clear(struct recent *recent)
@@ -39,16 +44,6 @@ void recent_done(struct recent *recent)
 {
 	recent_clear(recent);
 	free(recent->parts);
-}
-
-static size_t row_bytes(const struct row *row)
-{
-	unsigned int first, end;
-
-	hist_range(&row->hist, &first, &end);
-	return sizeof(*row) + (end - first) * sizeof(uint64_t) +
-	       row->nr_errnos * sizeof(*row->errnos) + row->nr_stacks * sizeof(*row->stacks) +
-	       (1 + !!row->nr_errnos + !!row->nr_stacks) * PIECE_BYTES;
 }
 
 static size_t names_bytes(const struct id_name *names, size_t count)
@@ -125,6 +120,41 @@ static size_t recent_droppable(const struct recent *recent)
 	return 0;
 }
 
+/* It counts in no later part under its pid. */
+static bool process_is_gone(const struct process *process, const void *closure)
+{
+	(void)closure;
+	return process->pid && process->ended_ns && pid_is_free((pid_t)process->pid);
+}
+
+/* Adds up the processes of a part that are gone, by name, user and cgroup. */
+static int part_fold(struct recent *recent, struct recent_part *part)
+{
+	const struct fold_options options = { .folds = process_is_gone,
+					      .max_bytes = recent->max_bytes / 4,
+					      .serial = &recent->serial };
+	struct builder *builder __cleanup(builder_freep) = NULL;
+	struct snapshot *counts = part->counts;
+	struct losses before = { 0 };
+
+	snapshot_count_folded(counts, &before);
+	if (builder_new(&builder) || snapshot_fold(counts, &options, builder))
+		return -ENOMEM;
+	free(steal_ptr(&counts->rows));
+	free(steal_ptr(&counts->processes));
+	counts->nr_rows = counts->nr_processes = 0;
+	if (builder_finish(builder, counts))
+		return -ENOMEM;
+	snapshot_count_folded(counts, &counts->losses);
+	losses_subtract(&counts->losses, &before);
+	snapshot_keep_counts(counts);
+	recent->bytes -= part->bytes;
+	part->bytes = snapshot_bytes(counts);
+	recent->bytes += part->bytes;
+	recent->fold_at = recent->bytes + recent->max_bytes / 2;
+	return 0;
+}
+
 /* Marks since the last tick go when memory does: the sum of their parts is still needed. */
 static int recent_limit_memory(struct recent *recent)
 {
@@ -140,7 +170,13 @@ static int recent_limit_memory(struct recent *recent)
 		if (part_join_next(recent, 0))
 			return -ENOMEM;
 	}
-	return 0;
+	/* The rest may belong to live processes: folding it again on each call brings nothing. */
+	if (recent->bytes <= recent->max_bytes)
+		recent->fold_at = 0;
+	return recent->nr_parts == 1 && recent->bytes > recent->max_bytes &&
+			       recent->bytes >= recent->fold_at
+		       ? part_fold(recent, &recent->parts[0])
+		       : 0;
 }
 
 /* What ends at a mark that nobody knows of goes on with what comes next. */

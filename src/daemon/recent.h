@@ -3,7 +3,8 @@
  * What was counted lately, process by process: the differences between consecutive readings, so
  * that any span between two of them can be told. A reading is known by its mark: the
  * CLOCK_MONOTONIC time it speaks of, struct snapshot.end_mono_ns. Memory is bounded: marks that
- * nobody has got go at once, of the others the oldest first.
+ * nobody has got go at once, of the others the oldest first. What the history has not got yet cannot
+ * go: of that, processes that have ended are added up by name, user and cgroup.
  */
 #ifndef BPFTRUSS_RECENT_H
 #define BPFTRUSS_RECENT_H
@@ -32,6 +33,8 @@ struct recent {
 	struct recent_part *parts; /* owned; each begins where the one before ends */
 	size_t nr_parts;
 	size_t bytes, max_bytes;
+	uint64_t serial;    /* of the next group that processes are folded into */
+	size_t fold_at;     /* before so many bytes it is not worth folding again */
 	bool has_forgotten; /* not everything since the first reading is here */
 };
 
@@ -47,8 +50,8 @@ int recent_add(struct recent *recent, struct snapshot *difference, enum recent_m
 
 /*
  * Makes room, as work that nobody has to wait for; without it, recent_add() does so once twice the
- * memory is taken. The end of the last part stays known. Returns 0, or -ENOMEM: all is as it was,
- * or more marks than needed are gone.
+ * memory is taken. The end of the last part stays known. Returns 0, or -ENOMEM: then parts may lack
+ * counts, and recent_clear() is due.
  */
 int recent_limit(struct recent *recent);
 

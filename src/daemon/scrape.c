@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the last text of /metrics. */
+/* Keeps the last text of /metrics, and gives it again for a second. */
 #include "daemon/scrape.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-/* How old a text may be. */
+/* A text is given again until it is this old. */
 #define SCRAPE_MAX_AGE_NS NS_PER_SEC
 
 struct scrape {

@@ -17,9 +17,13 @@ struct builder {
 	struct row *rows;
 	size_t nr_rows, max_rows;
 	size_t nr_merged; /* so many of the first rows are sorted, each of its own identity */
+	size_t row_bytes; /* of all rows; merging may leave less */
 	void *processes;  /* tree of struct process */
 	size_t nr_processes;
 };
+
+/* A process and its node in the tree, with what malloc() adds to both. */
+#define PROCESS_BYTES (sizeof(struct process) + 64)
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -73,6 +77,9 @@ static int builder_merge_rows(struct builder *builder)
 	}
 	builder->nr_rows = kept;
 	builder->nr_merged = err ? 0 : kept;
+	builder->row_bytes = 0;
+	for (size_t i = 0; i < kept; i++)
+		builder->row_bytes += row_bytes(&rows[i]);
 	return err;
 }
 
@@ -101,6 +108,7 @@ int builder_move_row(struct builder *builder, struct row *row)
 	if (builder_reserve(builder))
 		return -ENOMEM;
 	builder->rows[builder->nr_rows++] = *row;
+	builder->row_bytes += row_bytes(row);
 	row_init(row);
 	return 0;
 }
@@ -184,6 +192,16 @@ size_t builder_processes(const struct builder *builder)
 size_t builder_rows(const struct builder *builder)
 {
 	return builder->nr_rows;
+}
+
+size_t builder_bytes(const struct builder *builder)
+{
+	return builder->row_bytes + builder->nr_processes * PROCESS_BYTES;
+}
+
+int builder_settle(struct builder *builder)
+{
+	return builder_merge_rows(builder);
 }
 
 /* Carries a tree walk: where to, and the first error. */

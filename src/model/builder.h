@@ -44,9 +44,15 @@ void builder_visit_processes(const struct builder *builder,
 			     void (*visit)(void *closure, const struct process *process),
 			     void *closure);
 
-/* Number of processes, and of rows, in it. */
+/* Number of processes in it. */
 size_t builder_processes(const struct builder *builder);
+
+/* Number of rows in it, and bytes of memory that it takes. Both fall when rows are merged. */
 size_t builder_rows(const struct builder *builder);
+size_t builder_bytes(const struct builder *builder);
+
+/* Merges all rows of one identity now. Returns 0 or -ENOMEM. */
+int builder_settle(struct builder *builder);
 
 /*
  * Moves what was added into a snapshot's rows and processes, which must be empty. The builder is

@@ -2,7 +2,8 @@
 /*
  * Owns subtraction of snapshots: counters only grow, so every difference is exact. A row that is
  * gone from the later one has an heir there, into which it was added: a thread's is its process's
- * row of ended threads, a folded process's is that of its name, user and cgroup.
+ * row of ended threads, a folded process's is that of its name, user and cgroup, or, if that has no
+ * row of its number, the one of ROW_NR_OTHER.
  */
 #include "model/diff.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/fold.h"
 
 #define ROWS_AT_FIRST 64
 
@@ -18,6 +20,10 @@ struct diff {
 	const struct snapshot *earlier, *later;
 	struct snapshot *out;
 	size_t max_rows; /* room for so many */
+
+	/* The process of the row that was asked for last: that of the next mostly is the same. */
+	struct process asked;
+	const struct process *heir;
 };
 
 static int diff_copy_processes(struct diff *diff)
@@ -46,13 +52,17 @@ static const struct process *find_group(const struct snapshot *snapshot, const s
 	return NULL;
 }
 
-/* A group of its own, once there, takes all of its kind; before, they went to the one of others. */
+/*
+ * A group of its own, once there, takes all of its kind; before, they went to the one of others, as
+ * did a group that is there no more.
+ */
 static const struct process *find_folded(const struct snapshot *snapshot,
 					 const struct process *process)
 {
 	struct process others = process_of_other_kinds();
+	const struct process *group = process->pid ? find_group(snapshot, process) : NULL;
 
-	return find_group(snapshot, process) ?: find_group(snapshot, &others);
+	return group ?: find_group(snapshot, &others);
 }
 
 /* Where an earlier process is now: itself, the group it was folded into, or nowhere. */
@@ -64,11 +74,21 @@ static const struct process *diff_heir(const struct diff *diff, uint32_t pid, ui
 	return same || !old ? same : find_folded(diff->later, old);
 }
 
-/* Where an earlier row that is there no more is now. NULL: not one snapshot after the other. */
-static const struct row *diff_find_heir(const struct diff *diff, const struct row *old)
+static const struct process *diff_row_heir(struct diff *diff, const struct row *old)
 {
-	const struct process *heir = diff_heir(diff, old->pid, old->boot_ns);
+	if (!diff->asked.boot_ns || !process_has_row(&diff->asked, old)) {
+		diff->asked = (struct process){ .pid = old->pid, .boot_ns = old->boot_ns };
+		diff->heir = diff_heir(diff, old->pid, old->boot_ns);
+	}
+	return diff->heir;
+}
+
+/* Where an earlier row that is there no more is now. NULL: not one snapshot after the other. */
+static const struct row *diff_find_heir(struct diff *diff, const struct row *old)
+{
+	const struct process *heir = diff_row_heir(diff, old);
 	struct row identity = *old;
+	const struct row *found;
 
 	if (!heir)
 		return NULL;
@@ -76,7 +96,10 @@ static const struct row *diff_find_heir(const struct diff *diff, const struct ro
 	identity.boot_ns = heir->boot_ns;
 	identity.tid = 0;
 	identity.tid_ns = 0;
-	return snapshot_find_row(diff->later, &identity);
+	found = snapshot_find_row(diff->later, &identity);
+	if (!found && !heir->pid)
+		row_forget_number(&identity);
+	return found ?: snapshot_find_row(diff->later, &identity);
 }
 
 /* An earlier row, and the place of the later one from which it is to be subtracted. */
@@ -98,7 +121,7 @@ static int compare_pairs(const void *a, const void *b)
 }
 
 /* Finds the place of each earlier row. Both snapshots are in order, so most are met in passing. */
-static int diff_pair_rows(const struct diff *diff, struct pair_list *list)
+static int diff_pair_rows(struct diff *diff, struct pair_list *list)
 {
 	const struct snapshot *later = diff->later;
 	size_t at = 0;
@@ -235,6 +258,9 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		err = diff_processes(&diff);
 	if (err)
 		return err;
+	/* Only of what is in the difference. */
+	out->losses.count[LOSS_NUMBER_FOLDED] = out->losses.count[LOSS_KIND_FOLDED] = 0;
+	snapshot_count_folded(out, &out->losses);
 	out->start_ns = earlier->end_ns;
 	out->elapsed_ns = later->end_mono_ns - earlier->end_mono_ns;
 	*ret = steal_ptr(&out);

@@ -154,6 +154,7 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	return 0;
 }
 
+/* Earlier parts may have a process that ended meanwhile as a live one. */
 static bool process_is_kept(const struct snapshot *snapshot, const struct process *process,
 			    size_t *row)
 {
@@ -164,7 +165,8 @@ static bool process_is_kept(const struct snapshot *snapshot, const struct proces
 		has_rows = true;
 		(*row)++;
 	}
-	return has_rows || process->user_ns || process->nr_folded;
+	return has_rows || process->user_ns || process->nr_folded ||
+	       process->ended_ns > snapshot->end_mono_ns - snapshot->elapsed_ns;
 }
 
 static void keep_rows(struct snapshot *difference)

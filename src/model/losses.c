@@ -54,6 +54,12 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_CHANGE_MISSED] = { "change_missed",
 				 "renames or moves between cgroups not seen host-wide",
 				 "a process may stand under an earlier name or unit", false },
+	[LOSS_NUMBER_FOLDED] = { "numbers_folded", "calls counted without their number",
+				 "more unknown numbers, or rows of ended processes, than fit",
+				 false },
+	[LOSS_KIND_FOLDED] = { "kinds_folded",
+			       "ended processes counted without name, user and unit",
+			       "the memory for more names, users and units was spent", false },
 	[LOSS_TORN_READ] = { "torn_reads", "rows read while they changed",
 			     "the next reading heals them", false },
 };

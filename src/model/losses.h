@@ -12,7 +12,9 @@
 #include "bpftruss/abi.h"
 
 enum model_loss {
-	LOSS_ENTER_MISSED = NR_LOSS, /* runs of a program that the kernel skipped, host-wide */
+	LOSS_NUMBER_FOLDED = NR_LOSS, /* by folding; see model/fold.h */
+	LOSS_KIND_FOLDED,
+	LOSS_ENTER_MISSED, /* runs of a program that the kernel skipped, host-wide */
 	LOSS_LEAVE_MISSED,
 	LOSS_SWITCH_MISSED,
 	LOSS_LIFECYCLE_MISSED,

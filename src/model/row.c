@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* malloc() adds this to each piece. */
+#define PIECE_BYTES 16
+
 void row_init(struct row *row)
 {
 	memset(row, 0, sizeof(*row));
@@ -245,6 +248,13 @@ void row_forget_owner(struct row *row)
 	row->arg0 = 0;
 }
 
+void row_forget_number(struct row *row)
+{
+	row->nr = ROW_NR_OTHER;
+	row->has_arg0 = false;
+	row->arg0 = 0;
+}
+
 /* NULL for none, which is no failure: *failed tells. */
 static void *array_copy(const void *array, size_t count, size_t size, bool *failed)
 {
@@ -276,6 +286,16 @@ int row_copy(struct row *to, const struct row *from)
 	to->errnos = errnos;
 	to->stacks = stacks;
 	return 0;
+}
+
+size_t row_bytes(const struct row *row)
+{
+	unsigned int first, end;
+
+	hist_range(&row->hist, &first, &end);
+	return sizeof(*row) + (end - first) * sizeof(uint64_t) +
+	       row->nr_errnos * sizeof(*row->errnos) + row->nr_stacks * sizeof(*row->stacks) +
+	       (1 + !!row->nr_errnos + !!row->nr_stacks) * PIECE_BYTES;
 }
 
 uint64_t row_errors_unnamed(const struct row *row)

@@ -105,6 +105,9 @@ void row_copy_identity(struct row *to, const struct row *from);
 /* Makes it a row of nobody: of one system call, whoever made it. */
 void row_forget_owner(struct row *row);
 
+/* Makes it a row of calls without a number. */
+void row_forget_number(struct row *row);
+
 /* Adds to the counts of a stack. Returns 0 or -ENOMEM. */
 int row_add_stack(struct row *row, const struct stack_count *stack);
 
@@ -116,6 +119,9 @@ bool row_is_after(const struct row *row, const struct row *earlier);
 
 /* Copies everything, errnos and stacks included. Returns 0 or -ENOMEM. */
 int row_copy(struct row *to, const struct row *from);
+
+/* The memory that it takes, with what it owns and what malloc() adds. */
+size_t row_bytes(const struct row *row);
 
 /* Errors whose errno was not kept. */
 uint64_t row_errors_unnamed(const struct row *row);

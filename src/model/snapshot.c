@@ -118,6 +118,16 @@ bool process_has_row(const struct process *process, const struct row *row)
 	return row->pid == process->pid && row->boot_ns == process->boot_ns;
 }
 
+size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
+			const struct process *process)
+{
+	size_t end = first;
+
+	while (end < snapshot->nr_rows && process_has_row(process, &snapshot->rows[end]))
+		end++;
+	return end - first;
+}
+
 void process_add_counts(struct process *into, const struct process *from)
 {
 	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)

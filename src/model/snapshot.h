@@ -69,6 +69,15 @@ static inline uint64_t process_count(const struct process *process, size_t i)
 /* Whether a row is of a process. */
 bool process_has_row(const struct process *process, const struct row *row);
 
+struct snapshot;
+
+/*
+ * Counts the rows of a process from the index first on, in a snapshot whose rows and processes have
+ * the same order.
+ */
+size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
+			const struct process *process);
+
 /* Adds the numbers of a process: times, counts, ended ones. Not its threads, which are of now. */
 void process_add_counts(struct process *into, const struct process *from);
 

@@ -177,7 +177,7 @@ static void write_losses(const struct scrape *s)
 	};
 
 	exposition_family(&s->to, &family);
-	for (int i = 0; i < NR_LOSS; i++) {
+	for (int i = 0; i <= LOSS_KIND_FOLDED; i++) {
 		const struct label_set labels = { { { "reason", loss_texts[i].name } } };
 
 		exposition_count(&s->to, &family, &labels, s->metrics->losses.count[i]);

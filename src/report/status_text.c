@@ -201,12 +201,12 @@ static void print_cost(const json_t *status, FILE *out)
 	if (known(cost, "used_percent")) {
 		fprintf(out, "%s%.2f%% of a CPU with them, %.2f%% without", before,
 			real(cost, "used_percent"), real(cost, "own_percent"));
+		if (real(cost, "answers_percent") >= 0.005)
+			fprintf(out, ", %.2f%% for answers", real(cost, "answers_percent"));
 		before = "; ";
 	}
 	if (known(cost, "budget_percent")) {
 		fprintf(out, "%sbudget %.2f%%", before, real(cost, "budget_percent"));
-		if (real(cost, "answers_percent") >= 0.005)
-			fprintf(out, " and %.2f%% for answers", real(cost, "answers_percent"));
 		before = "; ";
 	}
 	fputs(*before == ';' ? "\n" : "", out);

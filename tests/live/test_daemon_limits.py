@@ -156,8 +156,19 @@ def cost_of(daemon):
     return daemon.get("/v1/status")["cost"]
 
 
+def must_have_errnos_again(live, daemon, mark):
+    """It is exact again: nothing is lost from here on."""
+    mark.write_text(daemon.verb("snapshot", "--json"))
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    after = daemon.snapshot("-n", "calls", "--since", mark)
+    assert after.errnos("openat")["ENOTDIR"] == 5
+    return after, target
+
+
 def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
-    daemon = start_with_budget(live, tmp_path, "3%", "--stacks")
+    daemon = start_with_budget(live, tmp_path, "1.5%", "--stacks")
     load = live.workload("steady", 1000000, 29, asleep=False)
     load.go()
     until(lambda: "which errors occur are not counted" in daemon.stderr(), "errnos are given up")
@@ -165,14 +176,7 @@ def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
     until(lambda: "which errors occur are counted again" in daemon.stderr(), "errnos come back")
     until(lambda: "call stacks are counted again" in daemon.stderr(), "stacks come back")
     assert cost_of(daemon)["step"] == "normal"
-    mark = tmp_path / "mark"
-    mark.write_text(daemon.verb("snapshot", "--json"))
-    target = live.workload("calls")
-    target.go()
-    assert target.wait() == 0
-    # It is exact again: nothing is lost from here on.
-    after = daemon.snapshot("-n", "calls", "--since", mark)
-    assert after.errnos("openat")["ENOTDIR"] == 5
+    after, target = must_have_errnos_again(live, daemon, tmp_path / "mark")
     got, expected = after.counts(), target.table().counts()
     for key, row in expected.items():
         assert got[key]["calls"] >= row["calls"] and got[key]["errors"] >= row["errors"], key
@@ -256,13 +260,7 @@ def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path
     daemon.signal(signal.SIGHUP)
     until(lambda: "was read anew" in daemon.stderr(), "it is read anew")
     assert step() == "normal"
-    mark = tmp_path / "mark"
-    mark.write_text(daemon.verb("snapshot", "--json"))
-    target = live.workload("calls")
-    target.go()
-    assert target.wait() == 0
-    after = daemon.snapshot("-n", "calls", "--since", mark)
-    assert after.errnos("openat")["ENOTDIR"] == 5
+    must_have_errnos_again(live, daemon, tmp_path / "mark")
     daemon.stop()
 
 

@@ -161,13 +161,16 @@ for i in range(1601):
 
 def test_processes_of_ever_new_names_share_rows_in_the_end(live):
     """Of the folded ones, that is; the last few have not been yet."""
-    report, _ = live.run(sys.executable, "-c", EVER_NEW_NAMES, options=["-f", "--keep-exited", 10])
+    options = ["-f", "--keep-exited", 10]
+    bpftruss = live.start(sys.executable, "-c", EVER_NEW_NAMES, options=options)
+    report = bpftruss.report(lossy=True)
     rows = report.select("getppid")
     assert sum(row["calls"] for row in rows) == 1601
     assert len(rows) <= 1000 + 2 * 10 + 1
     (others,) = [row for row in rows if row["comm"] == "[others]"]
     assert others["exited"] == others["calls"] >= 1601 - (1000 + 2 * 10)
     assert (others["pid"], others["uid"], others["user"], others["unit"]) == (None,) * 4
+    assert report.losses == {"kinds_folded": others["exited"]}
 
 
 def test_intervals_of_processes_of_ever_new_names_add_up(live):

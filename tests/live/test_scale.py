@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables have the size that is needed for the threads that there are."""
 
+import os
 import sys
 
 import pytest
 
+from daemons import start_daemon
+from faults import gap_reasons, history_of
+from harness import until
 from test_cost import CALLER, Talker
 
 SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
@@ -48,3 +52,28 @@ def test_a_task_that_found_no_record_gets_one_later(live):
     assert sum(row["calls"] for row in rows) == 101 + 50 * 10
     # What it did while the other one lived is nobody's, and what it did last is its own.
     assert 0 < own <= 50 * 10
+
+
+def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_path):
+    """It begins anew, and its history has what was counted before; between them is a gap."""
+    environment = dict(os.environ, WATCHDOG_USEC="400000")  # twice a second it looks
+    environment.pop("WATCHDOG_PID", None)
+    options = ["-n", "legion", "--budget", "none"]
+    daemon = start_daemon(live, tmp_path / "daemon", *options, env=environment)
+    before = live.workload("legion", 10, 7)
+    before.go()
+    assert before.wait() == 0
+    target = live.workload("legion", 5000, 7)
+    until(lambda: "counting began anew" in daemon.stderr(), "the tables grow")
+    until(lambda: daemon.get("/v1/status")["counting"]["threads"] == 5001, "all are counted")
+    assert daemon.get("/v1/status")["counting"]["tables"]["threads"]["capacity"] > 5001
+    target.go()
+    assert target.wait() == 0
+    report = daemon.snapshot()
+    assert report.total("getppid") == 7 * 5000
+    assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, 5000)
+    daemon.stop()
+    steps = [step["snapshot"]["rows"] for step in history_of(daemon)["steps"]]
+    asked = [row["calls"] for rows in steps for row in rows if row["syscall"] == "getppid"]
+    assert sum(asked) == 7 * 10 + 7 * 5000
+    assert gap_reasons(daemon) == ["not_running"]

@@ -10,11 +10,12 @@ import time
 
 import pytest
 
-from harness import Process, stolen_ns, until
+from harness import Process, until
 from test_cost import Steer
 
-MS = 1_000_000
-COMPUTES = 0.3
+COMPUTES = 0.6
+# What is mended wrongly is wrong by this much: far more than a busy host or a hypervisor disturbs.
+UNSEEN = 0.3
 
 # For every three bytes: computes for a while, makes a call, and says how long it had a CPU since it had
 # them: by the clock of its thread, which counts no time off the CPU, nor what a hypervisor takes. At
@@ -58,9 +59,10 @@ class Target(Process):
         """A call that gets its bytes in so many pieces, unseen; how long it computed then."""
         self.wait_asleep()
         steer.step("blind")
+        time.sleep(UNSEEN)
         for piece in pieces:
             self.bytes.send(piece)
-            time.sleep(0.02)
+            time.sleep(UNSEEN / len(pieces))
         steer.step("seeing")
         self.rounds += 1
         self.wait_asleep()
@@ -75,7 +77,7 @@ def target(live):
 def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live, target):
     steer = live.add(Steer, target.pid)
     for _ in range(5):
-        before, stolen = steer.report(lossy=True), stolen_ns()
+        before = steer.report(lossy=True)
         computed = target.round(steer, [b"123"])
         report = steer.report(lossy=True)
         if report.losses == before.losses:
@@ -84,8 +86,7 @@ def test_a_switch_in_that_was_not_seen_takes_no_cpu_time_away(live, target):
     else:
         pytest.skip("preempted each time before anybody looked")
     cpu = report.data["processes"][0]["cpu_ns"] - before.data["processes"][0]["cpu_ns"]
-    stolen = stolen_ns() - stolen
-    assert computed * 0.97 < cpu < computed * 1.03 + 10 * MS + stolen
+    assert abs(cpu - computed) < UNSEEN / 2 * 1e9
 
 
 def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live, target):
@@ -97,4 +98,4 @@ def test_a_switch_in_that_nobody_can_tell_the_time_of_is_a_loss(live, target):
     assert report.data["exact"] is False
     # Unknown time is taken for sleep: the time of its call is no CPU time.
     (row,) = [row for row in report.rows if row["syscall"] == "recvfrom"]
-    assert report.data["processes"][0]["cpu_ns"] < 2 * COMPUTES * 1e9, row
+    assert report.data["processes"][0]["cpu_ns"] < (COMPUTES + UNSEEN / 2) * 1e9, row

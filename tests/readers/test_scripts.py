@@ -57,11 +57,12 @@ def test_the_demo_wants_root_or_sudo(bare):
 
 # --- what it leaves behind -----------------------------------------------------------------------
 
+# A shell that hears a signal in the moment before it waits obeys it only when the job has ended.
 SLEEPER = """
 . scripts/scratch.bash
 scratch_make sleeper TERM
 touch "$scratch/file"
-job_start sleep 60
+job_start sleep 15
 echo $! >"$JOB"
 wait $!
 """

@@ -43,6 +43,9 @@ static void test_names(void **state)
 		{ 514, "ERESTARTNOHAND" },
 		{ 515, "ENOIOCTLCMD" },
 		{ 516, "ERESTART_RESTARTBLOCK" },
+		{ 517, "EPROBE_DEFER" },
+		{ 524, "ENOTSUPP" },
+		{ 531, "ENOGRACE" },
 	};
 
 	(void)state;
@@ -66,7 +69,7 @@ static void test_every_number(void **state)
 
 static void test_unknown(void **state)
 {
-	static const int unknown[] = { 0, -1, 134, 511, 517, 4095, 4096, INT_MAX, INT_MIN };
+	static const int unknown[] = { 0, -1, 134, 511, 520, 532, 4095, 4096, INT_MAX, INT_MIN };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)

@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include "daemon/recent.h"
 
@@ -187,6 +188,53 @@ static void test_idle_processes_take_no_memory(void **state)
 	recent_done(&recent);
 }
 
+/* A difference with processes that ended in it, and one that is still there: this one. */
+static struct snapshot *ended_make(unsigned int mark, unsigned int nr_processes)
+{
+	struct builder *builder = builder_make();
+	struct process process;
+	struct snapshot *difference;
+	struct row row;
+
+	for (unsigned int i = 0; i <= nr_processes; i++) {
+		/* No pid is as high. */
+		process = process_make(i ? (1 << 23) + mark * 10000 + i : (uint32_t)getpid(),
+				       "short", 5);
+		process.ended_ns = i ? mark * NS_A_PART : 0;
+		assert_int_equal(builder_add_process(builder, &process, true), 0);
+		row_init_named(&row, process.pid, ABI_X86_64, "read");
+		row_add_calls(&row, 1, 1000, 0, 0);
+		builder_take_row(builder, &row);
+	}
+	difference = snapshot_take(builder);
+	difference->end_mono_ns = mark * NS_A_PART;
+	difference->elapsed_ns = NS_A_PART;
+	return difference;
+}
+
+/* Before the first interval ends nothing may be dropped, so processes are added up. */
+static void test_what_has_to_stay_is_added_up(void **state)
+{
+	struct recent recent;
+	struct snapshot *counts;
+
+	(void)state;
+	recent_init(&recent, 100000);
+	for (unsigned int i = 1; i <= 50; i++) {
+		assert_int_equal(recent_add(&recent, ended_make(i, 200), MARK_PASSING), 0);
+		assert_int_equal(recent_limit(&recent), 0);
+		assert_true(recent.bytes <= recent.max_bytes);
+		assert_int_equal(calls_since(&recent, 0, i), i * 201);
+	}
+	assert_int_equal(recent.nr_parts, 1);
+	counts = recent.parts[0].counts;
+	assert_non_null(snapshot_find_process(counts, (uint32_t)getpid(), getpid() * 1000ULL));
+	assert_int_equal(counts->processes[0].pid, 0);
+	assert_string_equal(counts->processes[0].comm, "short");
+	assert_true(losses_none(&counts->losses));
+	recent_done(&recent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_ticks_beyond_memory_go),
 		cmocka_unit_test(test_forgets_all_when_told),
 		cmocka_unit_test(test_idle_processes_take_no_memory),
+		cmocka_unit_test(test_what_has_to_stay_is_added_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How large tables are made, by threads and memory. */
+/* Tables are sized by threads and memory. */
 #include "fixture.h"
 
 #include "bpftruss/abi.h"
@@ -55,7 +55,7 @@ static void test_memory_of_host(void **state)
 	}
 }
 
-/* What the user said is obeyed, and no other table is smaller for it. */
+/* A size that the user gave is obeyed, and no other table is smaller for it. */
 static void test_said(void **state)
 {
 	const struct collector_options options = { .max_rows = 1000000 };
@@ -77,6 +77,46 @@ static void test_memory_of_cgroup(void **state)
 	assert_true(sizes.elements[TABLE_TASKS] > 700);
 }
 
+static uint32_t grow(const struct collector_options *options, const struct table_sizes *now,
+		     uint64_t host_mib, enum table full)
+{
+	const struct table_needs needs = { 100, host_mib * MIB, (1 << 20) * MIB };
+	bool is_full[NR_TABLE] = { 0 };
+
+	is_full[full] = true;
+	return table_sizes_grow(options, &needs, now, is_full);
+}
+
+/* Whichever is full is twice as large the next time. */
+static void test_tables_grow(void **state)
+{
+	const struct collector_options options = { 0 };
+	struct table_sizes sizes = choose(&options, 0, 1, 1 << 20), larger;
+
+	(void)state;
+	for (int i = 0; i < NR_TABLE; i++) {
+		larger = choose(&options, grow(&options, &sizes, 4096, i), 4096, 1 << 20);
+		assert_in_range(larger.elements[i], 2 * sizes.elements[i],
+				2 * sizes.elements[i] + 60);
+	}
+}
+
+static void test_nothing_grows(void **state)
+{
+	const struct collector_options none = { 0 }, said = { .max_rows = 40000 };
+	struct table_sizes sizes = choose(&none, 20000, 4096, 1 << 20);
+	const struct table_needs needs = { 100, 4096 * MIB, (1 << 20) * MIB };
+	const bool full[NR_TABLE] = { 0 };
+
+	(void)state;
+	assert_int_equal(table_sizes_grow(&none, &needs, &sizes, full), 0);
+	/* There is no memory for more. */
+	assert_int_equal(grow(&none, &sizes, sizes.bytes / MIB, TABLE_TASKS), 0);
+	assert_true(grow(&none, &sizes, 4096, TABLE_TASKS) > 20000);
+	/* The user has sized it. */
+	assert_int_equal(grow(&said, &sizes, 4096, TABLE_SLOTS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +125,8 @@ int main(void)
 		cmocka_unit_test(test_memory_of_host),
 		cmocka_unit_test(test_said),
 		cmocka_unit_test(test_memory_of_cgroup),
+		cmocka_unit_test(test_tables_grow),
+		cmocka_unit_test(test_nothing_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

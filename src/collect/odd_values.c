@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps the first numbers and errnos without a name that are seen. */
+#include "collect/odd_values.h"
+
+#include "syscalls/errnos.h"
+#include "syscalls/names.h"
+
+static bool call_is_kept(struct odd_values *odd, enum syscall_abi abi, int64_t nr)
+{
+	if ((nr >= 0 && nr < CALLS_INDEXED) || syscall_find_name(abi, (int)nr))
+		return true;
+	for (size_t i = 0; i < odd->nr_calls; i++) {
+		if (odd->calls[i].abi == abi && odd->calls[i].nr == nr)
+			return true;
+	}
+	if (odd->nr_calls == MAX_ODD_VALUES)
+		return false;
+	odd->calls[odd->nr_calls].abi = abi;
+	odd->calls[odd->nr_calls++].nr = nr;
+	return true;
+}
+
+static bool errno_is_kept(struct odd_values *odd, int err)
+{
+	if (errno_name(err))
+		return true;
+	for (size_t i = 0; i < odd->nr_errnos; i++) {
+		if (odd->errnos[i] == err)
+			return true;
+	}
+	if (odd->nr_errnos == MAX_ODD_VALUES)
+		return false;
+	odd->errnos[odd->nr_errnos++] = err;
+	return true;
+}
+
+void odd_values_apply(struct odd_values *odd, struct row *row)
+{
+	size_t kept = 0;
+
+	if (!call_is_kept(odd, row->abi, row->nr))
+		row_forget_number(row);
+	for (size_t i = 0; i < row->nr_errnos; i++) {
+		if (errno_is_kept(odd, row->errnos[i].err))
+			row->errnos[kept++] = row->errnos[i];
+	}
+	row->nr_errnos = kept;
+}

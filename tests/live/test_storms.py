@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+Storms that any user can make: of tasks that end, names, numbers, users and cgroups. The daemon's
+memory is bounded in each, no call is lost, and what lost its number or its name is said.
+"""
+
+import json
+import os
+
+import pytest
+
+from cgroups import cgroup_mount, cgroup_remove, move
+from daemons import start_daemon
+from faults import memory_kib
+from harness import IS_X86, skip_if_sanitized, until
+
+SOMEBODY = 54321
+LIMIT_KIB = 64 << 10
+LIVE_LIMIT_KIB = 96 << 10  # with all of --max-rows
+ASKED_LIMIT_KIB = 96 << 10  # while one answer of 15,000 rows after the other is made
+AFTERWARDS_KIB = 60 << 10  # of which the tables of the kernel are 28 MiB
+FRESH_FIRST = 4000
+
+
+def storm(live, tmp_path, kind, number, user=SOMEBODY, meanwhile=None):
+    """The daemon after a storm, and how many calls were made in it."""
+    skip_if_sanitized()
+    # The watchdog's pace is the one at which unused memory is given back.
+    environment = dict(os.environ, WATCHDOG_USEC="400000")
+    environment.pop("WATCHDOG_PID", None)
+    options = ["--interval", "1h", "--budget", "none"]
+    # Tables of these sizes do not grow, for which counting would begin anew.
+    options += ["--max-tasks", 1536, "--max-rows", 40000, "--max-errnos", 12288]
+    daemon = start_daemon(live, tmp_path / "daemon", *options, env=environment)
+    target = live.workload("storm", kind, number, user)
+    target.go()
+    while meanwhile and target.popen.poll() is None:
+        meanwhile(daemon)
+    assert target.popen.wait(120) == 0
+    return daemon, json.loads(target.stdout().splitlines()[-1])["calls"]
+
+
+def must_be_bounded(daemon, limit_kib=LIMIT_KIB):
+    """While it lasts, with a reading on top; and afterwards it is given back."""
+    report = daemon.snapshot(lossy=True)
+    peak = memory_kib(daemon.pid, "VmHWM")
+    print("%d rows, %d KiB at the peak, %s" % (len(report.rows), peak, report.losses))
+    assert peak < limit_kib
+    until(lambda: memory_kib(daemon.pid) < AFTERWARDS_KIB, "memory is given back")
+    return report
+
+
+def calls_of(report, chosen):
+    return sum(row["calls"] for row in report.rows if chosen(row))
+
+
+def is_made_up(row):
+    """Numbers of the storm, or none at all."""
+    return row["nr"] is None or row["nr"] >= FRESH_FIRST
+
+
+def test_threads_that_call_made_up_numbers(live, tmp_path):
+    daemon, made = storm(live, tmp_path, "numbers", 8000)
+    report = must_be_bounded(daemon)
+    assert calls_of(report, is_made_up) >= made
+    assert report.losses["numbers_folded"] > 0
+    own = [row for row in report.rows if row["comm"] == "storm" and is_made_up(row)]
+    assert len(own) <= 65
+    assert "calls counted without their number" in daemon.verb("snapshot")
+
+
+def test_processes_of_ever_new_names(live, tmp_path):
+    daemon, made = storm(live, tmp_path, "names", 2500)
+    report = must_be_bounded(daemon)
+    if IS_X86:
+        assert calls_of(report, lambda row: row["abi"] == "x32") == made
+    assert report.losses["kinds_folded"] > 0
+    assert "processes counted without name" in daemon.verb("snapshot")
+
+
+def test_threads_of_processes_that_stay(live, tmp_path):
+    """None of these may be folded: what is too much stays in the kernel."""
+    daemon, made = storm(live, tmp_path, "stay", 600)
+    report = must_be_bounded(daemon, LIVE_LIMIT_KIB)
+    if IS_X86:
+        assert calls_of(report, lambda row: row["abi"] == "x32") == made
+
+
+def test_differences_of_a_storm_keep_to_their_limit(live, tmp_path):
+    """Each question leaves a mark; none may go before the history has what came since. Twice 8 MB is the most."""
+
+    def ask(daemon):
+        assert daemon.request("/v1/snapshot?since=1000000000")[0] in (200, 503)
+        assert daemon.get("/v1/status")["recent"]["bytes"] <= 16 << 20
+
+    daemon, made = storm(live, tmp_path, "names", 2500, meanwhile=ask)
+    assert daemon.get("/v1/status")["recent"]["bytes"] <= 16 << 20
+    report = must_be_bounded(daemon, ASKED_LIMIT_KIB)
+    if IS_X86:
+        assert calls_of(report, lambda row: row["abi"] == "x32") == made
+
+
+def test_threads_that_fail_in_any_way(live, tmp_path):
+    daemon, made = storm(live, tmp_path, "errnos", 2000)
+    report = must_be_bounded(daemon)
+
+    def is_failing(row):
+        return row["comm"] in ("storm", "[overflow]") and 480 <= (row["nr"] or 0) < 496
+
+    assert calls_of(report, is_failing) == made
+    assert sum(row["errors"] for row in report.rows if is_failing(row)) == made
+    # Those that have a name, and 64 others.
+    assert max(len(row["errnos"]) for row in report.rows) < 64 + 160
+    failing = [row for row in report.rows if is_failing(row)]
+    assert sum(sum(row["errnos"].values()) for row in failing) < made
+    assert not report.data["exact"]
+
+
+def test_twenty_thousand_processes(live, tmp_path):
+    daemon, made = storm(live, tmp_path, "processes", 20000)
+    report = must_be_bounded(daemon)
+    assert report.total("getppid") >= made
+
+
+def test_users_that_come_and_go(live, tmp_path):
+    daemon, made = storm(live, tmp_path, "users", 6000, user=0)
+    report = must_be_bounded(daemon)
+    assert report.total("setresuid") >= made
+
+
+@pytest.mark.parametrize("number", [3000])
+def test_cgroups_that_come_and_go(live, tmp_path, number):
+    place = os.path.join(cgroup_mount(), "storm-%d" % os.getpid())
+    os.mkdir(place)
+    try:
+
+        def come_and_go(daemon):
+            for i in range(number):
+                path = os.path.join(place, "%d-%s" % (i, "x" * 200))
+                os.mkdir(path)
+                child = os.fork()
+                if not child:
+                    move(os.getpid(), path)
+                    os._exit(0)
+                os.waitpid(child, 0)
+                until(lambda: cgroup_remove(path), "the cgroup is empty")
+
+        daemon, _ = storm(live, tmp_path, "processes", 10)
+        come_and_go(daemon)
+        must_be_bounded(daemon)
+    finally:
+        os.rmdir(place)

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ended processes that are added up: within a budget, for good, and so that nothing is lost. */
+#include "fixture.h"
+
+#include "model/diff.h"
+#include "model/fold.h"
+
+#define BUDGET (64 * 1024)
+
+struct state {
+	struct builder *ended;
+	uint64_t serial, calls;
+	uint64_t processes;
+	uint32_t next_pid;
+	size_t max_bytes;
+};
+
+static struct state state_make(size_t max_bytes)
+{
+	return (struct state){ builder_make(), FOLDED_FIRST, 0, 0, 100, max_bytes };
+}
+
+static void add_process(struct state *state, const char *comm, uint32_t uid, int first_nr,
+			int nr_rows)
+{
+	struct process process = process_make(state->next_pid++, comm, strlen(comm));
+	struct row row;
+
+	process.uid = uid;
+	process.ended_ns = process.pid;
+	process.user_ns = 7;
+	state->processes++;
+	assert_int_equal(builder_add_process(state->ended, &process, true), 0);
+	for (int nr = first_nr; nr < first_nr + nr_rows; nr++) {
+		row_init_for(&row, process.pid, ABI_X86_64, nr);
+		row_add_calls(&row, 3, 100, 0, 0);
+		state->calls += 3;
+		builder_take_row(state->ended, &row);
+	}
+}
+
+/* Reads what a report would have now. */
+static struct snapshot *read_ended(const struct state *state)
+{
+	struct builder *copy = builder_make();
+
+	assert_int_equal(builder_merge(copy, state->ended), 0);
+	return snapshot_take(copy);
+}
+
+/* Groups of serial numbers below that are retired. */
+static bool folds_all_but_hundredth(const struct process *process, const void *closure)
+{
+	const uint64_t *retire_below = closure;
+
+	return process->pid ? process->pid % 100
+			    : process->boot_ns < *retire_below && process->uid != UID_NONE;
+}
+
+static void fold_and_retire(struct state *state, uint64_t retire_below)
+{
+	const struct fold_options options = { .folds = folds_all_but_hundredth,
+					      .closure = &retire_below,
+					      .max_bytes = state->max_bytes,
+					      .serial = &state->serial };
+	__cleanup(snapshot_freep) struct snapshot *all = snapshot_take(state->ended);
+
+	state->ended = builder_make();
+	assert_int_equal(snapshot_fold(all, &options, state->ended), 0);
+}
+
+static void fold(struct state *state)
+{
+	fold_and_retire(state, 0);
+}
+
+static uint64_t calls_in(const struct snapshot *snapshot)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		calls += snapshot->rows[i].calls;
+	return calls;
+}
+
+static uint64_t calls_of(const struct snapshot *snapshot, const char *comm, int64_t nr)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = &snapshot->rows[i];
+		const struct process *process =
+			snapshot_find_process(snapshot, row->pid, row->boot_ns);
+
+		if (process && !strcmp(process->comm, comm) && row->nr == nr)
+			calls += row->calls;
+	}
+	return calls;
+}
+
+static size_t group_bytes(const struct snapshot *snapshot, uint32_t uid)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = &snapshot->rows[i];
+		const struct process *process =
+			snapshot_find_process(snapshot, row->pid, row->boot_ns);
+
+		if (!row->pid && process->uid == uid)
+			bytes += row_bytes(row);
+	}
+	return bytes;
+}
+
+static void done(struct state *state)
+{
+	builder_free(state->ended);
+}
+
+static uint64_t user_ns_in(const struct snapshot *snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		sum += snapshot->processes[i].user_ns;
+	return sum;
+}
+
+static uint64_t processes_in(const struct snapshot *snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		sum += snapshot->processes[i].pid ? 1 : snapshot->processes[i].nr_folded;
+	return sum;
+}
+
+/* Between two readings nothing was called but by who was added; everything is there. */
+static void must_differ_by(const struct state *state, const struct snapshot *before, uint64_t calls,
+			   uint64_t processes)
+{
+	__cleanup(snapshot_freep) struct snapshot *after = read_ended(state);
+	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
+
+	assert_int_equal(calls_in(after), state->calls);
+	assert_int_equal(user_ns_in(after), 7 * state->processes);
+	assert_int_equal(processes_in(after), state->processes);
+	assert_int_equal(snapshot_diff(before, after, &diff), 0);
+	assert_int_equal(calls_in(diff), calls);
+	assert_int_equal(user_ns_in(diff), 7 * processes);
+	if (!calls)
+		assert_true(losses_none(&diff->losses));
+}
+
+/* Folding is no event: between a reading before and one after it nothing was called. */
+static void fold_changes_nothing(struct state *state)
+{
+	__cleanup(snapshot_freep) struct snapshot *before = read_ended(state);
+
+	fold(state);
+	must_differ_by(state, before, 0, 0);
+}
+
+static void test_kinds_are_added_up(void **unused)
+{
+	struct state state = state_make(BUDGET);
+	__cleanup(snapshot_freep) struct snapshot *after = NULL;
+	struct losses losses = { 0 };
+
+	(void)unused;
+	for (int i = 0; i < 50; i++) {
+		add_process(&state, "one", 0, 0, 4);
+		add_process(&state, "two", 0, 2, 4);
+	}
+	fold_changes_nothing(&state);
+	after = read_ended(&state);
+	/* Pid 100 is kept. */
+	assert_int_equal(after->nr_processes, 3);
+	assert_int_equal(calls_of(after, "one", 3), 150);
+	assert_int_equal(calls_of(after, "two", 3), 150);
+	assert_int_equal(calls_of(after, "two", 1), 0);
+	snapshot_count_folded(after, &losses);
+	assert_true(losses_none(&losses));
+	done(&state);
+}
+
+/* A user who makes up names takes half of the room; others find the other half. */
+static void test_a_user_takes_half_of_the_room(void **unused)
+{
+	struct state state = state_make(BUDGET);
+	__cleanup(snapshot_freep) struct snapshot *after = NULL;
+	struct losses losses = { 0 };
+	char comm[PROCESS_COMM_SIZE];
+
+	(void)unused;
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 100; i++) {
+			snprintf(comm, sizeof(comm), "n%d-%d", round, i);
+			add_process(&state, comm, 1000, i, 7);
+		}
+		fold_changes_nothing(&state);
+	}
+	add_process(&state, "nginx", 33, 0, 5);
+	add_process(&state, "nginx", 33, 0, 5);
+	fold_changes_nothing(&state);
+	after = read_ended(&state);
+	assert_true(group_bytes(after, 1000) <= BUDGET / 2 + 1024);
+	assert_true(group_bytes(after, 1000) > BUDGET / 4);
+	assert_int_equal(calls_of(after, "nginx", 4), 6);
+	assert_true(calls_of(after, "[others]", 50) > 0);
+	snapshot_count_folded(after, &losses);
+	assert_in_range(losses.count[LOSS_KIND_FOLDED], 1000, 2000);
+	done(&state);
+}
+
+/* Groups that are there when the room is spent take new numbers as none. */
+static void test_rows_of_groups_keep_to_the_room(void **unused)
+{
+	struct state state = state_make(BUDGET);
+	__cleanup(snapshot_freep) struct snapshot *after = NULL;
+	struct losses losses = { 0 };
+
+	(void)unused;
+	for (uint32_t uid = 0; uid < 10; uid++)
+		add_process(&state, "grows", uid, 0, 3);
+	fold_changes_nothing(&state);
+	for (int round = 0; round < 20; round++) {
+		for (uint32_t uid = 0; uid < 10; uid++)
+			add_process(&state, "grows", uid, round * 20, 30);
+		fold_changes_nothing(&state);
+	}
+	after = read_ended(&state);
+	assert_int_equal(calls_of(after, "grows", 1), 10 * 2 * 3);
+	assert_true(calls_of(after, "grows", ROW_NR_OTHER) > 0);
+	snapshot_count_folded(after, &losses);
+	assert_int_equal(losses.count[LOSS_NUMBER_FOLDED], calls_of(after, "grows", ROW_NR_OTHER));
+	assert_int_equal(losses.count[LOSS_KIND_FOLDED], 0);
+	done(&state);
+}
+
+/* Any order of names, users and numbers, and budgets that are spent somewhere in between. */
+static void test_any_order(void **unused)
+{
+	char comm[PROCESS_COMM_SIZE];
+	uint64_t random = 1;
+
+	(void)unused;
+	for (size_t budget = 1; budget < 1 << 20; budget *= 8) {
+		struct state state = state_make(budget);
+
+		for (int round = 0; round < 12; round++) {
+			__cleanup(snapshot_freep) struct snapshot *before = read_ended(&state);
+			uint64_t calls = state.calls, processes = state.processes;
+
+			/* First of all some are retired; then more are folded, and more. */
+			for (int i = 0; i < 60; i++) {
+				if (i % 20 == 0)
+					fold_and_retire(&state, i ? 0 : state.serial - round % 5);
+				random = random * 6364136223846793005u + 1442695040888963407u;
+				snprintf(comm, sizeof(comm), "c%d", (int)(random >> 33) % 40);
+				add_process(&state, comm, (uint32_t)(random >> 40) % 3,
+					    (int)(random >> 45) % 30, (int)(random >> 55) % 9);
+			}
+			fold(&state);
+			must_differ_by(&state, before, state.calls - calls,
+				       state.processes - processes);
+		}
+		done(&state);
+	}
+}
+
+/* There is room again for kinds that come later, and what was retired has no name any more. */
+static void test_retired_groups_make_room(void **unused)
+{
+	struct state state = state_make(BUDGET);
+	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;
+	char comm[PROCESS_COMM_SIZE];
+
+	(void)unused;
+	for (int i = 0; i < 400; i++) {
+		snprintf(comm, sizeof(comm), "n%d", i);
+		add_process(&state, comm, 1000, 0, 7);
+	}
+	fold(&state);
+	before = read_ended(&state);
+	fold_and_retire(&state, UINT64_MAX);
+	add_process(&state, "late", 1000, 0, 2);
+	add_process(&state, "n3", 1000, 0, 2);
+	add_process(&state, "more", 1000, 0, 2);
+	fold(&state);
+	must_differ_by(&state, before, 18, 3);
+	after = read_ended(&state);
+	assert_int_equal(calls_of(after, "late", 1), 3);
+	assert_int_equal(calls_of(after, "n3", 1), 3);
+	assert_int_equal(calls_of(after, "n4", 1), 0);
+	done(&state);
+}
+
+/* Rows of nobody have no process, and stay. */
+static void test_nobody(void **unused)
+{
+	struct state state = state_make(BUDGET);
+	__cleanup(snapshot_freep) struct snapshot *after = NULL;
+	struct losses losses = { 0 };
+	struct row row;
+
+	(void)unused;
+	row_init_for(&row, 0, ABI_X86_64, ROW_NR_OTHER);
+	row_forget_owner(&row);
+	row_add_calls(&row, 7, 100, 0, 0);
+	builder_take_row(state.ended, &row);
+	state.calls += 7;
+	add_process(&state, "one", 0, 0, 4);
+	add_process(&state, "one", 0, 0, 4);
+	fold_changes_nothing(&state);
+	after = read_ended(&state);
+	assert_int_equal(after->rows[0].boot_ns, 0);
+	assert_int_equal(after->rows[0].calls, 7);
+	assert_int_equal(calls_of(after, "one", 2), 6);
+	snapshot_count_folded(after, &losses);
+	assert_true(losses_none(&losses));
+	done(&state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds_are_added_up),
+		cmocka_unit_test(test_a_user_takes_half_of_the_room),
+		cmocka_unit_test(test_rows_of_groups_keep_to_the_room),
+		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_retired_groups_make_room),
+		cmocka_unit_test(test_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers and errnos that programs make up: the first ones are kept, and for good. */
+#include "fixture.h"
+
+#include "collect/odd_values.h"
+
+static int64_t number_after(struct odd_values *odd, enum syscall_abi abi, int64_t nr)
+{
+	struct row row;
+
+	row_init_for(&row, 100, abi, nr);
+	odd_values_apply(odd, &row);
+	row_done(&row);
+	return row.nr;
+}
+
+static void test_numbers(void **state)
+{
+	struct odd_values odd = { 0 };
+
+	(void)state;
+	for (int nr = 0; nr < MAX_ODD_VALUES; nr++)
+		assert_int_equal(number_after(&odd, ABI_X86_64, 5000 + nr), 5000 + nr);
+	assert_int_equal(number_after(&odd, ABI_X86_64, 6000), ROW_NR_OTHER);
+	assert_int_equal(number_after(&odd, ABI_I386, 5000), ROW_NR_OTHER);
+	assert_int_equal(number_after(&odd, ABI_X86_64, -1), ROW_NR_OTHER);
+	/* Numbers with an index in the tables, or with a name, are always kept. */
+	assert_int_equal(number_after(&odd, ABI_X86_64, CALLS_INDEXED - 1), CALLS_INDEXED - 1);
+	assert_int_equal(number_after(&odd, ABI_ARM, 0x0f0002), 0x0f0002);
+	/* So are those that were kept before. */
+	assert_int_equal(number_after(&odd, ABI_X86_64, 5063), 5063);
+}
+
+/* Numbers that a table has no room for are 64: a number that is known takes none of it. */
+static void test_known_numbers_take_no_room(void **state)
+{
+	struct odd_values odd = { 0 };
+
+	(void)state;
+	for (int nr = 0; nr < CALLS_INDEXED; nr++)
+		assert_int_equal(number_after(&odd, ABI_X86_64, nr), nr);
+	assert_int_equal(number_after(&odd, ABI_X86_64, 5000), 5000);
+}
+
+static void test_errnos(void **state)
+{
+	struct odd_values odd = { 0 };
+	struct row row;
+
+	(void)state;
+	row_init_for(&row, 100, ABI_X86_64, 1);
+	row.errors = row.calls = 1000;
+	for (int err = 1000; err < 1000 + MAX_ODD_VALUES + 10; err++)
+		assert_int_equal(row_add_errno(&row, err, 2), 0);
+	assert_int_equal(row_add_errno(&row, ENOENT, 2), 0);
+	odd_values_apply(&odd, &row);
+	assert_int_equal(row.nr_errnos, MAX_ODD_VALUES + 1);
+	assert_int_equal(row.errnos[0].err, ENOENT);
+	assert_int_equal(row.errnos[MAX_ODD_VALUES].err, 1000 + MAX_ODD_VALUES - 1);
+	assert_int_equal(row_errors_unnamed(&row), 1000 - 2 * (MAX_ODD_VALUES + 1));
+	row_done(&row);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_known_numbers_take_no_room),
+		cmocka_unit_test(test_errnos),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
