@@ -97,7 +97,7 @@ static void choice_add_bytes(struct choice *choice)
 	for (size_t i = 0; i < all->nr_processes; i++) {
 		end = row + snapshot_rows_of(all, row, &all->processes[i]);
 		while (row < end)
-			choice->bytes[i] += row_bytes(&all->rows[row++]);
+			choice->bytes[i] += row_bytes(all->rows[row++]);
 	}
 }
 

@@ -62,7 +62,7 @@ static size_t snapshot_bytes(const struct snapshot *snapshot)
 		     names_bytes(snapshot->cgroups, snapshot->nr_cgroups);
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += row_bytes(&snapshot->rows[i]);
+		sum += row_bytes(snapshot->rows[i]);
 	return sum;
 }
 

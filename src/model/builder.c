@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the adding up. Rows are put at the end of one array, which becomes the snapshot's; when it is
- * full it is sorted and rows of the same identity are merged. Processes are a search tree, ordered
- * as the snapshot will be.
+ * Adds up. Rows are put at the end of one array, which becomes the snapshot's; when it is full it is
+ * sorted and rows of the same identity are merged. Processes are a search tree, ordered as the
+ * snapshot will be.
  */
 #include "model/builder.h"
 
@@ -14,7 +14,7 @@
 #define ROWS_AT_FIRST 64
 
 struct builder {
-	struct row *rows;
+	struct row **rows;
 	size_t nr_rows, max_rows;
 	size_t nr_merged; /* so many of the first rows are sorted, each of its own identity */
 	size_t row_bytes; /* of all rows; merging may leave less */
@@ -27,7 +27,7 @@ struct builder {
 
 static int compare_rows(const void *a, const void *b)
 {
-	return row_compare(a, b);
+	return row_compare(*(struct row *const *)a, *(struct row *const *)b);
 }
 
 int builder_new(struct builder **ret)
@@ -43,7 +43,7 @@ int builder_new(struct builder **ret)
 static void builder_clear(struct builder *builder)
 {
 	for (size_t i = 0; i < builder->nr_rows; i++)
-		row_done(&builder->rows[i]);
+		row_unref(builder->rows[i]);
 	free(builder->rows);
 	tdestroy(builder->processes, free);
 	memset(builder, 0, sizeof(*builder));
@@ -60,7 +60,7 @@ void builder_free(struct builder *builder)
 /* Sorts the rows and merges those of one identity; what was merged already is mostly in order. */
 static int builder_merge_rows(struct builder *builder)
 {
-	struct row *rows = builder->rows;
+	struct row **rows = builder->rows;
 	size_t count = builder->nr_rows, kept = 0;
 	int err = 0;
 
@@ -68,9 +68,9 @@ static int builder_merge_rows(struct builder *builder)
 		return 0;
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	for (size_t i = 0; i < count; i++) {
-		if (kept && !err && !row_compare(&rows[kept - 1], &rows[i])) {
-			err = row_merge(&rows[kept - 1], &rows[i]);
-			row_done(&rows[i]);
+		if (kept && !err && !row_compare(rows[kept - 1], rows[i])) {
+			err = row_unshare(&rows[kept - 1]) ?: row_merge(rows[kept - 1], rows[i]);
+			row_unref(rows[i]);
 		} else {
 			rows[kept++] = rows[i];
 		}
@@ -79,7 +79,7 @@ static int builder_merge_rows(struct builder *builder)
 	builder->nr_merged = err ? 0 : kept;
 	builder->row_bytes = 0;
 	for (size_t i = 0; i < kept; i++)
-		builder->row_bytes += row_bytes(&rows[i]);
+		builder->row_bytes += row_bytes(rows[i]);
 	return err;
 }
 
@@ -87,7 +87,7 @@ static int builder_merge_rows(struct builder *builder)
 static int builder_reserve(struct builder *builder)
 {
 	size_t more = builder->max_rows * 2 ?: ROWS_AT_FIRST;
-	struct row *grown;
+	struct row **grown;
 
 	if (builder->nr_rows < builder->max_rows)
 		return 0;
@@ -103,14 +103,35 @@ static int builder_reserve(struct builder *builder)
 	return 0;
 }
 
-int builder_move_row(struct builder *builder, struct row *row)
+int builder_adopt_row(struct builder *builder, struct row *row)
 {
 	if (builder_reserve(builder))
 		return -ENOMEM;
-	builder->rows[builder->nr_rows++] = *row;
+	builder->rows[builder->nr_rows++] = row;
 	builder->row_bytes += row_bytes(row);
-	row_init(row);
 	return 0;
+}
+
+int builder_share_row(struct builder *builder, struct row *row)
+{
+	int err = builder_adopt_row(builder, row);
+
+	if (!err)
+		row_ref(row);
+	return err;
+}
+
+int builder_move_row(struct builder *builder, struct row *row)
+{
+	struct row *own = row_new(row);
+	int err = own ? builder_adopt_row(builder, own) : -ENOMEM;
+
+	if (err && own) {
+		*row = *own;
+		row->refs = 0;
+		free(own);
+	}
+	return err;
 }
 
 int builder_add_row(struct builder *builder, const struct row *row)
@@ -224,7 +245,7 @@ int builder_merge(struct builder *into, const struct builder *from)
 	struct walk walk = { .into = into };
 
 	for (size_t i = 0; i < from->nr_rows && !walk.err; i++)
-		walk.err = builder_add_row(into, &from->rows[i]);
+		walk.err = builder_share_row(into, from->rows[i]);
 	twalk_r(from->processes, merge_process, &walk);
 	return walk.err;
 }
@@ -238,10 +259,10 @@ static void emit_process(const void *node, VISIT visit, void *closure)
 }
 
 /* The rows with no more memory than they need. */
-static struct row *builder_take_rows(struct builder *builder)
+static struct row **builder_take_rows(struct builder *builder)
 {
 	/* One more than needed, so that none is not an error. */
-	struct row *rows =
+	struct row **rows =
 		reallocarray(builder->rows, builder->nr_rows + 1, sizeof(*builder->rows));
 
 	if (rows)

@@ -30,6 +30,12 @@ int builder_add_row(struct builder *builder, const struct row *row);
  */
 int builder_move_row(struct builder *builder, struct row *row);
 
+/* Adds a row of row_new(), and takes it over from the caller's list; on -ENOMEM it stays there. */
+int builder_adopt_row(struct builder *builder, struct row *row);
+
+/* The same, but it stays in the caller's list, too. Returns 0 or -ENOMEM. */
+int builder_share_row(struct builder *builder, struct row *row);
+
 /*
  * Adds a process's user time; its name, user and cgroup replace earlier ones when rename is set or
  * no name is known. Alive beats ended. Returns 0 or -ENOMEM.

@@ -84,11 +84,11 @@ static const struct process *diff_row_heir(struct diff *diff, const struct row *
 }
 
 /* Where an earlier row that is there no more is now. NULL: not one snapshot after the other. */
-static const struct row *diff_find_heir(struct diff *diff, const struct row *old)
+static struct row *const *diff_find_heir(struct diff *diff, const struct row *old)
 {
 	const struct process *heir = diff_row_heir(diff, old);
 	struct row identity = *old;
-	const struct row *found;
+	struct row *const *found;
 
 	if (!heir)
 		return NULL;
@@ -96,10 +96,10 @@ static const struct row *diff_find_heir(struct diff *diff, const struct row *old
 	identity.boot_ns = heir->boot_ns;
 	identity.tid = 0;
 	identity.tid_ns = 0;
-	found = snapshot_find_row(diff->later, &identity);
+	found = snapshot_place_row(diff->later, &identity);
 	if (!found && !heir->pid)
 		row_forget_number(&identity);
-	return found ?: snapshot_find_row(diff->later, &identity);
+	return found ?: snapshot_place_row(diff->later, &identity);
 }
 
 /* An earlier row, and the place of the later one from which it is to be subtracted. */
@@ -127,13 +127,13 @@ static int diff_pair_rows(struct diff *diff, struct pair_list *list)
 	size_t at = 0;
 
 	for (size_t i = 0; i < diff->earlier->nr_rows; i++) {
-		const struct row *old = &diff->earlier->rows[i];
-		const struct row *row;
+		const struct row *old = diff->earlier->rows[i];
+		struct row *const *row;
 
-		while (at < later->nr_rows && row_compare(&later->rows[at], old) < 0)
+		while (at < later->nr_rows && row_compare(later->rows[at], old) < 0)
 			at++;
 		row = at < later->nr_rows ? &later->rows[at] : NULL;
-		if (!row || row_compare(row, old))
+		if (!row || row_compare(*row, old))
 			row = diff_find_heir(diff, old);
 		/* A call that was in flight and is no more has a row only if it ended. */
 		if (!row && old->calls)
@@ -154,7 +154,7 @@ static bool row_is_idle(const struct row *row)
 static int diff_reserve(struct diff *diff)
 {
 	size_t more = diff->max_rows * 2 ?: ROWS_AT_FIRST;
-	struct row *grown;
+	struct row **grown;
 
 	if (diff->out->nr_rows < diff->max_rows)
 		return 0;
@@ -166,32 +166,46 @@ static int diff_reserve(struct diff *diff)
 	return 0;
 }
 
+/* What a row has more than earlier ones. NULL: nothing, unless *err is -EINVAL or -ENOMEM. */
+static struct row *row_less(const struct row *row, const struct pair *pairs, size_t nr_pairs,
+			    int *err)
+{
+	struct row copy, *less;
+
+	*err = row_copy(&copy, row);
+	if (*err)
+		return NULL;
+	for (size_t i = 0; i < nr_pairs && !*err; i++)
+		*err = row_subtract(&copy, pairs[i].old);
+	less = *err || row_is_idle(&copy) ? NULL : row_new(&copy);
+	if (!*err && !less && !row_is_idle(&copy))
+		*err = -ENOMEM;
+	row_done(&copy);
+	return less;
+}
+
 /* Adds what one later row has more than its earlier ones; most have one, and nothing new. */
-static int diff_add_row(struct diff *diff, const struct row *row, const struct pair *pairs,
+static int diff_add_row(struct diff *diff, struct row *row, const struct pair *pairs,
 			size_t nr_pairs)
 {
-	struct snapshot *out = diff->out;
-	struct row *copy;
+	struct row *less;
+	int err;
 
-	if (row_is_idle(row) && !nr_pairs)
+	/* Readings share a row that did not change between them. */
+	if ((nr_pairs == 1 && row == pairs->old) || (row_is_idle(row) && !nr_pairs))
 		return 0;
 	if (nr_pairs == 1 && row->calls == pairs->old->calls && !row->in_flight)
 		return row_is_after(row, pairs->old) ? 0 : -EINVAL;
 	if (diff_reserve(diff))
 		return -ENOMEM;
-	copy = &out->rows[out->nr_rows];
-	if (row_copy(copy, row))
-		return -ENOMEM;
-	out->nr_rows++;
-	for (size_t i = 0; i < nr_pairs; i++) {
-		if (row_subtract(copy, pairs[i].old))
-			return -EINVAL;
+	if (!nr_pairs) {
+		diff->out->rows[diff->out->nr_rows++] = row_ref(row);
+		return 0;
 	}
-	if (row_is_idle(copy)) {
-		row_done(copy);
-		out->nr_rows--;
-	}
-	return 0;
+	less = row_less(row, pairs, nr_pairs, &err);
+	if (less)
+		diff->out->rows[diff->out->nr_rows++] = less;
+	return err;
 }
 
 static int diff_pairs(struct diff *diff, const struct pair_list *list)
@@ -202,7 +216,7 @@ static int diff_pairs(struct diff *diff, const struct pair_list *list)
 	for (size_t i = 0; i < diff->later->nr_rows && !err; i++, first = end) {
 		for (end = first; end < list->count && list->pairs[end].later == i;)
 			end++;
-		err = diff_add_row(diff, &diff->later->rows[i], &list->pairs[first], end - first);
+		err = diff_add_row(diff, diff->later->rows[i], &list->pairs[first], end - first);
 	}
 	return err;
 }

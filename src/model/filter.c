@@ -197,20 +197,17 @@ static void filter_processes(const struct process_filter *filter, const struct s
 	}
 }
 
-static int filter_rows(const struct process_filter *filter, const struct snapshot *snapshot,
-		       struct snapshot *out)
+static void filter_rows(const struct process_filter *filter, const struct snapshot *snapshot,
+			struct snapshot *out)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		struct row *row = snapshot->rows[i];
 
 		if (!filter_has_all(filter) && !filter_has_pid(filter, row->pid) &&
 		    !snapshot_find_process(out, row->pid, row->boot_ns))
 			continue;
-		if (row_copy(&out->rows[out->nr_rows], row))
-			return -ENOMEM;
-		out->nr_rows++;
+		out->rows[out->nr_rows++] = row_ref(row);
 	}
-	return 0;
 }
 
 int snapshot_filter(const struct snapshot *snapshot, const struct process_filter *filter,
@@ -229,8 +226,7 @@ int snapshot_filter(const struct snapshot *snapshot, const struct process_filter
 	for (size_t i = 0; i < filter->nr_selectors; i++)
 		matcher_prepare(&matchers[i], snapshot, &filter->selectors[i]);
 	filter_processes(filter, snapshot, matchers, out);
-	if (filter_rows(filter, snapshot, out))
-		return -ENOMEM;
+	filter_rows(filter, snapshot, out);
 	*ret = steal_ptr(&out);
 	return 0;
 }

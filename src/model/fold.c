@@ -173,12 +173,13 @@ static int row_fold(struct fold *fold, const struct group *group, struct row *ro
 	return 0;
 }
 
-static int move_rows(struct fold *fold, const struct group *group, struct row *rows, size_t count)
+static int move_rows(struct fold *fold, const struct group *group, struct row **rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if ((group && row_fold(fold, group, &rows[i])) ||
-		    builder_move_row(fold->into, &rows[i]))
+		if ((group && (row_unshare(&rows[i]) || row_fold(fold, group, rows[i]))) ||
+		    builder_adopt_row(fold->into, rows[i]))
 			return -ENOMEM;
+		rows[i] = NULL;
 	}
 	return 0;
 }
@@ -194,7 +195,7 @@ static bool process_folds(const struct fold *fold, const struct process *process
 	       fold->options->folds(process, fold->options->closure);
 }
 
-static int move_process(struct fold *fold, const struct process *process, struct row *rows,
+static int move_process(struct fold *fold, const struct process *process, struct row **rows,
 			size_t nr_rows)
 {
 	struct process moved = *process;
@@ -232,9 +233,9 @@ static int fold_prepare(struct fold *fold, const struct snapshot *all)
 			continue;
 		group = group_add(fold, process, process->boot_ns);
 		for (size_t j = row; j < row + count && group; j++) {
-			struct row_id id = row_id(&all->rows[j]);
+			struct row_id id = row_id(all->rows[j]);
 
-			if (row_note(fold, &id, group, &all->rows[j]))
+			if (row_note(fold, &id, group, all->rows[j]))
 				return -ENOMEM;
 		}
 		if (!group)
@@ -289,7 +290,7 @@ void snapshot_count_folded(const struct snapshot *snapshot, struct losses *losse
 			losses->count[LOSS_KIND_FOLDED] += snapshot->processes[i].nr_folded;
 	}
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 
 		if (row->nr == ROW_NR_OTHER && row->boot_ns)
 			losses->count[LOSS_NUMBER_FOLDED] += row->calls;

@@ -227,8 +227,8 @@ int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (!test || test->has(&snapshot->rows[i], test->closure))
-			member_fill(snapshot, &snapshot->rows[i], &members[count++]);
+		if (!test || test->has(snapshot->rows[i], test->closure))
+			member_fill(snapshot, snapshot->rows[i], &members[count++]);
 	}
 	qsort_r(members, count, sizeof(*members), compare_members, &keys);
 	if (groups_merge(members, count, keys, &list)) {

@@ -9,6 +9,11 @@
 #include "base/mem.h"
 #include "model/builder.h"
 
+static bool row_has_moment(const struct row *row)
+{
+	return row->in_flight || row->open_wall_ns || row->open_off_ns;
+}
+
 /* The numbers that add up, without those of the moment. */
 static void row_forget_moment(struct row *row)
 {
@@ -20,10 +25,14 @@ static void row_forget_moment(struct row *row)
 static int join_rows(struct builder *builder, const struct snapshot *part)
 {
 	for (size_t i = 0; i < part->nr_rows; i++) {
-		struct row row = part->rows[i]; /* borrows what the row owns */
+		struct row *from = part->rows[i];
+		struct row row = *from; /* borrows what the row owns */
 
+		if (!from->calls)
+			continue;
 		row_forget_moment(&row);
-		if (row.calls && builder_add_row(builder, &row))
+		if (row_has_moment(from) ? builder_add_row(builder, &row)
+					 : builder_share_row(builder, from))
 			return -ENOMEM;
 	}
 	return 0;
@@ -35,7 +44,7 @@ static int join_in_flight(struct builder *builder, const struct snapshot *now)
 	struct row row;
 
 	for (size_t i = 0; i < now->nr_rows; i++) {
-		const struct row *from = &now->rows[i];
+		const struct row *from = now->rows[i];
 
 		if (!from->in_flight)
 			continue;
@@ -98,7 +107,7 @@ static void join_threads(struct snapshot *out, const struct snapshot *now)
 static int join_processes_in_flight(struct builder *builder, const struct snapshot *now)
 {
 	for (size_t i = 0; i < now->nr_rows; i++) {
-		const struct row *row = &now->rows[i];
+		const struct row *row = now->rows[i];
 		const struct process *latest;
 		struct process process;
 
@@ -161,7 +170,7 @@ static bool process_is_kept(const struct snapshot *snapshot, const struct proces
 	bool has_rows = false;
 
 	/* Both are in the same order. */
-	while (*row < snapshot->nr_rows && process_has_row(process, &snapshot->rows[*row])) {
+	while (*row < snapshot->nr_rows && process_has_row(process, snapshot->rows[*row])) {
 		has_rows = true;
 		(*row)++;
 	}
@@ -174,11 +183,12 @@ static void keep_rows(struct snapshot *difference)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < difference->nr_rows; i++) {
-		row_forget_moment(&difference->rows[i]);
-		if (difference->rows[i].calls)
-			difference->rows[kept++] = difference->rows[i];
+		struct row *row = difference->rows[i];
+
+		if (row->calls)
+			difference->rows[kept++] = row;
 		else
-			row_done(&difference->rows[i]);
+			row_unref(row);
 	}
 	difference->nr_rows = kept;
 }
@@ -189,8 +199,8 @@ static void keep_processes(struct snapshot *difference)
 
 	/* Rows of nobody, in front, have no process. */
 	while (row < difference->nr_rows &&
-	       !snapshot_find_process(difference, difference->rows[row].pid,
-				      difference->rows[row].boot_ns))
+	       !snapshot_find_process(difference, difference->rows[row]->pid,
+				      difference->rows[row]->boot_ns))
 		row++;
 	for (size_t i = 0; i < difference->nr_processes; i++) {
 		if (process_is_kept(difference, &difference->processes[i], &row))

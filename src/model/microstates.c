@@ -103,11 +103,11 @@ bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *r
 		const struct process *process = &snapshot->processes[i];
 
 		lock_ns = 0;
-		while (row < snapshot->nr_rows && !snapshot->rows[row].pid &&
-		       !snapshot->rows[row].boot_ns)
+		while (row < snapshot->nr_rows && !snapshot->rows[row]->pid &&
+		       !snapshot->rows[row]->boot_ns)
 			row++;
-		while (row < snapshot->nr_rows && process_has_row(process, &snapshot->rows[row]))
-			lock_ns += row_lock_ns(snapshot, &snapshot->rows[row++]);
+		while (row < snapshot->nr_rows && process_has_row(process, snapshot->rows[row]))
+			lock_ns += row_lock_ns(snapshot, snapshot->rows[row++]);
 		process_microstates(process, complete ? lock_ns : 0, &states);
 		microstates_add(ret, &states);
 	}

@@ -22,14 +22,12 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	if (!out->rows || !out->processes)
 		return -ENOMEM;
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		struct row *row = snapshot->rows[i];
 
 		if (set &&
 		    (row->nr == ROW_NR_OTHER || !syscall_set_has(set, row->abi, (int)row->nr)))
 			continue;
-		if (row_copy(&out->rows[out->nr_rows], row))
-			return -ENOMEM;
-		out->nr_rows++;
+		out->rows[out->nr_rows++] = row_ref(row);
 	}
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		out->processes[out->nr_processes++] = snapshot->processes[i];
@@ -40,7 +38,7 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 void row_list_done(struct row_list *list)
 {
 	for (size_t i = 0; i < list->nr_rows; i++)
-		row_done(&list->rows[i]);
+		row_unref(list->rows[i]);
 	free(list->rows);
 	list->rows = NULL;
 	list->nr_rows = 0;
@@ -56,7 +54,7 @@ int snapshot_sum_by_syscall(const struct snapshot *snapshot, const struct row_te
 		return -ENOMEM;
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
 		/* Borrows the errnos: the builder copies them. */
-		struct row row = snapshot->rows[i];
+		struct row row = *snapshot->rows[i];
 
 		if (test && !test->has(&row, test->closure))
 			continue;

@@ -13,7 +13,7 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 
 /* Rows that belong to nobody: one for each system call. */
 struct row_list {
-	struct row *rows; /* owned; by ABI and number, pid 0 */
+	struct row **rows; /* owned; by ABI and number, pid 0 */
 	size_t nr_rows;
 };
 

@@ -165,8 +165,8 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 
 	if (!lines)
 		return -ENOMEM;
-	while (row < diff->nr_rows && !diff->rows[row].pid && !diff->rows[row].boot_ns)
-		rate_add_row(&nobody, rates, &diff->rows[row++]);
+	while (row < diff->nr_rows && !diff->rows[row]->pid && !diff->rows[row]->boot_ns)
+		rate_add_row(&nobody, rates, diff->rows[row++]);
 	if (nobody.calls)
 		lines[count++] = nobody;
 	for (size_t i = 0; i < diff->nr_processes; i++) {
@@ -174,10 +174,10 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 
 		rate_init(line, diff, &diff->processes[i]);
 		lock_ns = 0;
-		for (; row < diff->nr_rows && process_has_row(line->process, &diff->rows[row]);
+		for (; row < diff->nr_rows && process_has_row(line->process, diff->rows[row]);
 		     row++) {
-			rate_add_row(line, rates, &diff->rows[row]);
-			lock_ns += row_lock_ns(diff, &diff->rows[row]);
+			rate_add_row(line, rates, diff->rows[row]);
+			lock_ns += row_lock_ns(diff, diff->rows[row]);
 		}
 		process_microstates(line->process, lock_ns, &line->states);
 		usage_add(&line->usage, &line->process->usage);

@@ -27,6 +27,50 @@ void row_done(struct row *row)
 	row->nr_stacks = 0;
 }
 
+struct row *row_new(struct row *from)
+{
+	struct row *row = malloc(sizeof(*row));
+
+	if (!row)
+		return NULL;
+	*row = *from;
+	row->refs = 1;
+	row_init(from);
+	return row;
+}
+
+struct row *row_ref(struct row *row)
+{
+	row->refs++;
+	return row;
+}
+
+void row_unref(struct row *row)
+{
+	if (!row || --row->refs)
+		return;
+	row_done(row);
+	free(row);
+}
+
+int row_unshare(struct row **row)
+{
+	struct row copy, *own;
+
+	if ((*row)->refs == 1)
+		return 0;
+	if (row_copy(&copy, *row))
+		return -ENOMEM;
+	own = row_new(&copy);
+	if (!own) {
+		row_done(&copy);
+		return -ENOMEM;
+	}
+	row_unref(*row);
+	*row = own;
+	return 0;
+}
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -282,6 +326,7 @@ int row_copy(struct row *to, const struct row *from)
 		return -ENOMEM;
 	}
 	*to = *from;
+	to->refs = 0;
 	to->hist = hist;
 	to->errnos = errnos;
 	to->stacks = stacks;
@@ -293,9 +338,9 @@ size_t row_bytes(const struct row *row)
 	unsigned int first, end;
 
 	hist_range(&row->hist, &first, &end);
-	return sizeof(*row) + (end - first) * sizeof(uint64_t) +
+	return sizeof(*row) + sizeof(row) + (end - first) * sizeof(uint64_t) +
 	       row->nr_errnos * sizeof(*row->errnos) + row->nr_stacks * sizeof(*row->stacks) +
-	       (1 + !!row->nr_errnos + !!row->nr_stacks) * PIECE_BYTES;
+	       (2 + !!row->nr_errnos + !!row->nr_stacks) * PIECE_BYTES;
 }
 
 uint64_t row_errors_unnamed(const struct row *row)

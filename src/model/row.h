@@ -34,6 +34,8 @@ struct stack_count {
 };
 
 struct row {
+	uint32_t refs; /* how many lists share it; 0: it is in none, but a variable */
+
 	/* Identity. pid 0 is the row of calls that found no room: counts only. */
 	uint32_t pid;
 	uint64_t boot_ns; /* start of the process; with pid, its identity */
@@ -82,6 +84,24 @@ struct row {
 void row_init(struct row *row);
 
 void row_done(struct row *row);
+
+/*
+ * Makes a row that several lists may share: what the other owns becomes the new one's, and the other
+ * is as after row_init(). NULL: no memory; the other is then as it was.
+ */
+struct row *row_new(struct row *from);
+
+/* Makes such a row a member of one more list: from then on nobody changes it. Returns it. */
+struct row *row_ref(struct row *row);
+
+/* Takes it out of a list, and frees it with the last one; NULL is fine. */
+void row_unref(struct row *row);
+
+/*
+ * Before a member of a list is changed: replaces it by a copy if others share it. Returns 0 or
+ * -ENOMEM.
+ */
+int row_unshare(struct row **row);
 
 /* Orders by identity: pid, start, tid and its start, ABI, number, first argument. */
 int row_compare(const struct row *a, const struct row *b);

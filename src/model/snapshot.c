@@ -67,7 +67,7 @@ void snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		row_done(&snapshot->rows[i]);
+		row_unref(snapshot->rows[i]);
 	free(snapshot->rows);
 	if (snapshot->users)
 		names_free(snapshot->users, snapshot->nr_users);
@@ -123,7 +123,7 @@ size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
 {
 	size_t end = first;
 
-	while (end < snapshot->nr_rows && process_has_row(process, &snapshot->rows[end]))
+	while (end < snapshot->nr_rows && process_has_row(process, snapshot->rows[end]))
 		end++;
 	return end - first;
 }
@@ -177,14 +177,22 @@ const struct process *snapshot_find_process(const struct snapshot *snapshot, uin
 
 static int compare_row(const void *key, const void *member)
 {
-	return row_compare(key, member);
+	return row_compare(key, *(struct row *const *)member);
+}
+
+struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity)
+{
+	if (!snapshot->nr_rows)
+		return NULL;
+	return bsearch(identity, snapshot->rows, snapshot->nr_rows, sizeof(*snapshot->rows),
+		       compare_row);
 }
 
 const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity)
 {
-	if (!snapshot->nr_rows)
-		return NULL;
-	return bsearch(identity, snapshot->rows, snapshot->nr_rows, sizeof(*identity), compare_row);
+	struct row *const *place = snapshot_place_row(snapshot, identity);
+
+	return place ? *place : NULL;
 }
 
 /* Where an id is or would have to be. */
@@ -246,7 +254,7 @@ uint64_t snapshot_errors_unnamed(const struct snapshot *snapshot)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += row_errors_unnamed(&snapshot->rows[i]);
+		sum += row_errors_unnamed(snapshot->rows[i]);
 	return sum;
 }
 

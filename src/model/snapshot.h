@@ -129,7 +129,7 @@ struct snapshot {
 	size_t nr_targets;
 	struct process *processes; /* by pid, start */
 	size_t nr_processes;
-	struct row *rows; /* by row_compare() */
+	struct row **rows; /* by row_compare(); other snapshots may share them */
 	size_t nr_rows;
 	struct losses losses;
 	const struct stack_table *stacks; /* of the rows' stacks; borrowed; NULL: none were taken */
@@ -155,6 +155,9 @@ static inline void snapshot_freep(struct snapshot **snapshot)
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns);
 const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity);
+
+/* The place in the list of rows. */
+struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity);
 
 /* Names of a process's user and cgroup; NULL when unknown. */
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);

@@ -123,12 +123,12 @@ static int paths_make(const struct snapshot *snapshot, enum stack_weight weight,
 	size_t most = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		most += stack_sample_limit(&snapshot->rows[i]);
+		most += stack_sample_limit(snapshot->rows[i]);
 	ret->paths = calloc(most + 1, sizeof(*ret->paths));
 	if (!ret->paths)
 		return -ENOMEM;
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 		struct path path = {
 			.row = row,
 			.process = snapshot_find_process(snapshot, row->pid, row->boot_ns),

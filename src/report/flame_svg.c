@@ -189,7 +189,7 @@ static void count_format(const struct flame *flame, char *buf, size_t size)
 	char age[AGE_MAX];
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i].calls;
+		calls += snapshot->rows[i]->calls;
 	format_age(flame->boxes[0].wall_ns, age, sizeof(age));
 	snprintf(buf, size, "%s%s%" PRIu64 " call%s", flame->weight == STACK_WEIGHT_TIME ? age : "",
 		 flame->weight == STACK_WEIGHT_TIME ? " in " : "", calls, calls == 1 ? "" : "s");

@@ -147,12 +147,12 @@ static int folded_make(const struct snapshot *snapshot, enum stack_weight weight
 	int err = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		most += stack_sample_limit(&snapshot->rows[i]);
+		most += stack_sample_limit(snapshot->rows[i]);
 	ret->lines = calloc(most + 1, sizeof(*ret->lines));
 	if (!ret->lines)
 		return -ENOMEM;
 	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
-		err = folded_add_row(ret, snapshot, &snapshot->rows[i], weight);
+		err = folded_add_row(ret, snapshot, snapshot->rows[i], weight);
 	return err;
 }
 

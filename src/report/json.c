@@ -251,7 +251,7 @@ static void put_rows(struct json_stream *to, const struct snapshot *snapshot)
 {
 	json_stream_list(to, "rows");
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 
 		put_row(to, snapshot, row, snapshot_find_process(snapshot, row->pid, row->boot_ns));
 	}

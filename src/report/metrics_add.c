@@ -84,7 +84,7 @@ static int plan_name_members(struct plan *plan)
 static void plan_count_calls(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
-		const struct row *row = &plan->interval->rows[i];
+		const struct row *row = plan->interval->rows[i];
 		struct member *member = plan_member(plan, row);
 
 		plan->moves[i].row = row;

@@ -364,7 +364,7 @@ int report_pprof(const struct snapshot *snapshot, FILE *out)
 		pprof.ends[end].symbol = view_end_name(end);
 	pprof_add_head(&pprof);
 	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
-		err = pprof_add_row(&pprof, &snapshot->rows[i]);
+		err = pprof_add_row(&pprof, snapshot->rows[i]);
 	err = err ?: pprof_write(&pprof, out);
 	if (err)
 		return err;

@@ -24,7 +24,7 @@ static const char *const mode_names[NR_SYSCALL_ABI] = {
 
 static int compare_rows(const void *x, const void *y)
 {
-	const struct row *a = x, *b = y;
+	const struct row *a = *(struct row *const *)x, *b = *(struct row *const *)y;
 	uint64_t cpu_a = row_cpu_ns(a), cpu_b = row_cpu_ns(b);
 
 	if (cpu_a != cpu_b)
@@ -41,14 +41,14 @@ static void call_name(const struct row *row, char *buf, size_t size)
 }
 
 /* One blank more than the longest name. */
-static int name_width(const struct row *rows, size_t count)
+static int name_width(struct row *const *rows, size_t count)
 {
 	char name[SYSCALL_NAME_MAX];
 	size_t width = NAME_WIDTH;
 
 	for (size_t i = 0; i < count; i++) {
-		call_name(&rows[i], name, sizeof(name));
-		if (rows[i].calls && strlen(name) + 1 > width)
+		call_name(rows[i], name, sizeof(name));
+		if (rows[i]->calls && strlen(name) + 1 > width)
 			width = strlen(name) + 1;
 	}
 	return (int)width;
@@ -75,7 +75,7 @@ static void print_line(double percent, const struct row *row, const char *name, 
 }
 
 /* The rows of one mode. */
-static void print_table(const struct row *rows, size_t count, FILE *out)
+static void print_table(struct row *const *rows, size_t count, FILE *out)
 {
 	int width = name_width(rows, count);
 	char name[SYSCALL_NAME_MAX];
@@ -83,22 +83,22 @@ static void print_table(const struct row *rows, size_t count, FILE *out)
 
 	row_init(&sum);
 	for (size_t i = 0; i < count; i++) {
-		sum.wall_ns += rows[i].wall_ns;
-		sum.off_ns += rows[i].off_ns;
-		sum.calls += rows[i].calls;
-		sum.errors += rows[i].errors;
+		sum.wall_ns += rows[i]->wall_ns;
+		sum.off_ns += rows[i]->off_ns;
+		sum.calls += rows[i]->calls;
+		sum.errors += rows[i]->errors;
 	}
 	fputs("% time     seconds  usecs/call     calls    errors syscall\n", out);
 	print_rule(width, out);
 	for (size_t i = 0; i < count; i++) {
 		double share = row_cpu_ns(&sum)
-				       ? (double)row_cpu_ns(&rows[i]) / (double)row_cpu_ns(&sum)
+				       ? (double)row_cpu_ns(rows[i]) / (double)row_cpu_ns(&sum)
 				       : 0;
 
-		if (!rows[i].calls)
+		if (!rows[i]->calls)
 			continue;
-		call_name(&rows[i], name, sizeof(name));
-		print_line(share * 100, &rows[i], name, out);
+		call_name(rows[i], name, sizeof(name));
+		print_line(share * 100, rows[i], name, out);
 	}
 	print_rule(width, out);
 	print_line(100, &sum, "total", out);
@@ -110,10 +110,10 @@ static void print_mode(const struct row_list *list, enum syscall_abi abi, bool t
 	size_t first = 0, count = 0;
 	uint64_t calls = 0;
 
-	while (first < list->nr_rows && list->rows[first].abi != abi)
+	while (first < list->nr_rows && list->rows[first]->abi != abi)
 		first++;
-	while (first + count < list->nr_rows && list->rows[first + count].abi == abi)
-		calls += list->rows[first + count++].calls;
+	while (first + count < list->nr_rows && list->rows[first + count]->abi == abi)
+		calls += list->rows[first + count++]->calls;
 	if (!calls)
 		return;
 	qsort(&list->rows[first], count, sizeof(*list->rows), compare_rows);

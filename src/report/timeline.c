@@ -98,8 +98,8 @@ static uint64_t waiting_count(const struct snapshot *snapshot, const struct tabl
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (row_is_waiting(&snapshot->rows[i], options))
-			count += snapshot->rows[i].calls;
+		if (row_is_waiting(snapshot->rows[i], options))
+			count += snapshot->rows[i]->calls;
 	}
 	return count;
 }

@@ -31,7 +31,7 @@ static int read_snapshot(const struct json_place *place, struct snapshot **ret)
 		return err;
 	snapshot->stacks = NULL;
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		snapshot->rows[i].nr_stacks = 0;
+		snapshot->rows[i]->nr_stacks = 0;
 	*ret = steal_ptr(&snapshot);
 	return 0;
 }

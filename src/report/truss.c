@@ -33,8 +33,8 @@ static int name_width(const struct row_list *list)
 	size_t width = NAME_WIDTH;
 
 	for (size_t i = 0; i < list->nr_rows; i++) {
-		row_label(&list->rows[i], label, sizeof(label));
-		if (list->rows[i].calls && strlen(label) > width)
+		row_label(list->rows[i], label, sizeof(label));
+		if (list->rows[i]->calls && strlen(label) > width)
 			width = strlen(label);
 	}
 	return (int)width;
@@ -70,7 +70,7 @@ int report_truss(const struct snapshot *snapshot, FILE *out)
 	width = name_width(&list);
 	fprintf(out, "\n%-*s   seconds   calls  errors\n", width, "syscall");
 	for (size_t i = 0; i < list.nr_rows; i++) {
-		const struct row *row = &list.rows[i];
+		const struct row *row = list.rows[i];
 
 		if (!row->calls)
 			continue;

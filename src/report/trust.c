@@ -100,9 +100,9 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 		return -ENOMEM;
 	print_exactness(snapshot, out);
 	for (size_t i = 0; i < rows.nr_rows; i++) {
-		if (!rows.rows[i].in_flight)
+		if (!rows.rows[i]->in_flight)
 			continue;
-		print_in_flight(snapshot, &rows.rows[i], separator, out);
+		print_in_flight(snapshot, rows.rows[i], separator, out);
 		separator = ", ";
 	}
 	if (*separator == ',')

@@ -240,7 +240,7 @@ static int change_save(struct history *history, void *closure)
 static bool step_has_calls(const struct timeline_step *step)
 {
 	for (size_t i = 0; step->sum && i < step->sum->nr_rows; i++) {
-		if (step->sum->rows[i].calls)
+		if (step->sum->rows[i]->calls)
 			return true;
 	}
 	return false;

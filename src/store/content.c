@@ -72,7 +72,7 @@ static int write_cells(struct db *db, enum content_owner owner, int64_t id,
 	int err = 0;
 
 	for (size_t i = 0; i < rows->nr_rows && !err; i++) {
-		const struct row *row = &rows->rows[i];
+		const struct row *row = rows->rows[i];
 		struct cell cell;
 
 		err = cell_from_row(&cell, (int64_t)(row->boot_ns - KIND_FIRST), row, &buffers);

@@ -11,7 +11,7 @@
 
 static int compare_rows(const void *a, const void *b)
 {
-	return row_compare(a, b);
+	return row_compare(*(struct row *const *)a, *(struct row *const *)b);
 }
 
 void sum_done(struct sum *sum)
@@ -123,17 +123,17 @@ static int source_take(const struct kind_source *source, const struct kind *valu
 static int add_rows(struct sum *sum, const struct kind_source *source,
 		    const struct snapshot *snapshot, size_t first, size_t end)
 {
-	const struct row *row = &snapshot->rows[first];
+	const struct row *row = snapshot->rows[first];
 	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
 	struct kind value = kind_of(snapshot, process), *kind = NULL;
 	int err = 0;
 
 	for (size_t i = first; i < end && !err; i++) {
-		if (!snapshot->rows[i].calls)
+		if (!snapshot->rows[i]->calls)
 			continue;
 		if (!kind)
 			err = source_take(source, &value, &kind);
-		err = err ?: sum_add_row(sum, kind->id, &snapshot->rows[i]);
+		err = err ?: sum_add_row(sum, kind->id, snapshot->rows[i]);
 	}
 	if (!err && kind && kind->sort != KIND_NOBODY && !share_place(sum, kind->id))
 		err = -ENOMEM;
@@ -171,13 +171,13 @@ static int add_process(struct sum *sum, const struct kind_source *source,
 int sum_add_snapshot(struct sum *sum, const struct kind_source *source,
 		     const struct snapshot *snapshot)
 {
-	const struct row *rows = snapshot->rows;
+	struct row *const *rows = snapshot->rows;
 	size_t first = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows && !err; i++) {
-		if (i + 1 < snapshot->nr_rows && rows[i + 1].pid == rows[i].pid &&
-		    rows[i + 1].boot_ns == rows[i].boot_ns)
+		if (i + 1 < snapshot->nr_rows && rows[i + 1]->pid == rows[i]->pid &&
+		    rows[i + 1]->boot_ns == rows[i]->boot_ns)
 			continue;
 		err = add_rows(sum, source, snapshot, first, i + 1);
 		first = i + 1;
@@ -214,7 +214,7 @@ static int add_kinds(struct sum *sum, const struct kinds *kinds, struct snapshot
 static void rows_of_nobody(const struct kinds *kinds, struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		struct row *row = &snapshot->rows[i];
+		struct row *row = snapshot->rows[i];
 		const struct kind *kind = kinds_find(kinds, (int64_t)(row->boot_ns - KIND_FIRST));
 
 		if (kind && kind->sort == KIND_NOBODY)

@@ -72,7 +72,7 @@ int tail_add(const struct tail *tail, const bool *wanted, struct sum *sum)
 	int err = 0;
 
 	for (size_t i = 0; i < tail->rows->nr_rows && !err; i++) {
-		const struct row *row = &tail->rows->rows[i];
+		const struct row *row = tail->rows->rows[i];
 		int64_t kind = (int64_t)(row->boot_ns - KIND_FIRST);
 
 		if (kinds_want(tail->kinds, wanted, kind))

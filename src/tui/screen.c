@@ -217,7 +217,7 @@ static enum cell_style line_style(const struct top *top, size_t index)
 	if (top->height && place->cursor == index)
 		return STYLE_CURSOR;
 	if (top->opened)
-		return top->calls.rows[index].calls ? STYLE_PLAIN : STYLE_DIM;
+		return top->calls.rows[index]->calls ? STYLE_PLAIN : STYLE_DIM;
 	line = &top->rates->lines[top->shown[index]];
 	return line->calls && line->threads ? STYLE_PLAIN : STYLE_DIM;
 }

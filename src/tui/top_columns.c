@@ -448,15 +448,16 @@ static double call_number(const struct top *top, const struct row *row, enum cal
 
 static int compare_calls(const void *x, const void *y, void *closure)
 {
+	const struct row *row = *(struct row *const *)x, *other = *(struct row *const *)y;
 	const struct top *top = closure;
-	double a = call_number(top, x, top->call_sort);
-	double b = call_number(top, y, top->call_sort);
+	double a = call_number(top, row, top->call_sort);
+	double b = call_number(top, other, top->call_sort);
 	char labels[2][ROW_LABEL_MAX];
 
 	if (a != b)
 		return a < b ? 1 : -1;
-	row_label(x, labels[0], sizeof(labels[0]));
-	row_label(y, labels[1], sizeof(labels[1]));
+	row_label(row, labels[0], sizeof(labels[0]));
+	row_label(other, labels[1], sizeof(labels[1]));
 	return strcmp(labels[0], labels[1]);
 }
 
@@ -545,7 +546,7 @@ void top_column_text(const struct top *top, const struct column_place *place, si
 		     char text[RATE_TEXT_MAX])
 {
 	if (top->opened)
-		call_columns[place->id].text(top, &top->calls.rows[index], text);
+		call_columns[place->id].text(top, top->calls.rows[index], text);
 	else
 		rate_columns[place->id].text(top->rates, &top->rates->lines[top->shown[index]],
 					     text);

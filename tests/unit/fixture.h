@@ -177,7 +177,7 @@ static inline void assert_snapshot_equal(const struct snapshot *a, const struct 
 	assert_int_equal(a->nr_rows, b->nr_rows);
 	assert_int_equal(a->nr_processes, b->nr_processes);
 	for (size_t i = 0; i < a->nr_rows; i++)
-		assert_row_equal(&a->rows[i], &b->rows[i]);
+		assert_row_equal(a->rows[i], b->rows[i]);
 	for (size_t i = 0; i < a->nr_processes; i++)
 		assert_process_equal(&a->processes[i], &b->processes[i]);
 }

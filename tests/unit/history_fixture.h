@@ -255,7 +255,7 @@ static inline void append_minutes(struct history *history, struct host *host, in
 static inline void flatten(struct builder *builder, const struct snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		struct row row = snapshot->rows[i];
+		struct row row = *snapshot->rows[i];
 		const struct process *process =
 			snapshot_find_process(snapshot, row.pid, row.boot_ns);
 
@@ -342,7 +342,7 @@ static inline uint64_t timeline_calls(const struct timeline *timeline)
 		const struct snapshot *sum = timeline->steps[i].sum;
 
 		for (size_t j = 0; sum && j < sum->nr_rows; j++)
-			calls += sum->rows[j].calls;
+			calls += sum->rows[j]->calls;
 	}
 	return calls;
 }

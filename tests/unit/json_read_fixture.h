@@ -93,7 +93,7 @@ static inline int all_tables(const struct snapshot *snapshot, FILE *out)
 static inline void assert_sorted(const struct snapshot *snapshot)
 {
 	for (size_t i = 1; i < snapshot->nr_rows; i++)
-		assert_true(row_compare(&snapshot->rows[i - 1], &snapshot->rows[i]) < 0);
+		assert_true(row_compare(snapshot->rows[i - 1], snapshot->rows[i]) < 0);
 	for (size_t i = 1; i < snapshot->nr_processes; i++)
 		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
 			    0);

@@ -266,7 +266,7 @@ static inline struct snapshot *scenario_no_runq(enum syscall_abi abi)
 
 	snapshot->has_runq = false;
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		snapshot->rows[i].runq_ns = 0;
+		snapshot->rows[i]->runq_ns = 0;
 	return snapshot;
 }
 

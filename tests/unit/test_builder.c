@@ -29,7 +29,7 @@ static struct snapshot *snapshot_of(const struct row *rows, size_t count)
 static void assert_sorted(const struct snapshot *snapshot)
 {
 	for (size_t i = 1; i < snapshot->nr_rows; i++)
-		assert_true(row_compare(&snapshot->rows[i - 1], &snapshot->rows[i]) < 0);
+		assert_true(row_compare(snapshot->rows[i - 1], snapshot->rows[i]) < 0);
 	for (size_t i = 1; i < snapshot->nr_processes; i++)
 		assert_true(process_compare(&snapshot->processes[i - 1], &snapshot->processes[i]) <
 			    0);
@@ -67,10 +67,10 @@ static void test_any_order(void **state)
 	for (size_t i = 0; i < first->nr_rows; i++) {
 		struct row expected;
 
-		row_sum(rows, NR_ROWS, &first->rows[i], &expected);
-		assert_row_equal(&first->rows[i], &expected);
+		row_sum(rows, NR_ROWS, first->rows[i], &expected);
+		assert_row_equal(first->rows[i], &expected);
 		row_done(&expected);
-		sum += first->rows[i].calls;
+		sum += first->rows[i]->calls;
 	}
 	assert_int_equal(sum, calls);
 	for (int i = 0; i < 20; i++) {
@@ -103,7 +103,7 @@ static void test_merge(void **state)
 	expected = snapshot_of(rows, NR_ROWS);
 	assert_int_equal(got->nr_rows, expected->nr_rows);
 	for (size_t i = 0; i < got->nr_rows; i++)
-		assert_row_equal(&got->rows[i], &expected->rows[i]);
+		assert_row_equal(got->rows[i], expected->rows[i]);
 	assert_int_equal(got->nr_processes, 2);
 	assert_string_equal(got->processes[0].comm, "one");
 	assert_int_equal(got->processes[0].user_ns, 15);
@@ -132,7 +132,7 @@ static void test_merge_of_nothing(void **state)
 	builder_free(b);
 	snapshot = snapshot_take(a);
 	assert_int_equal(snapshot->nr_rows, 1);
-	assert_row_equal(&snapshot->rows[0], &row);
+	assert_row_equal(snapshot->rows[0], &row);
 	row_done(&row);
 }
 
@@ -159,7 +159,7 @@ static void test_many_rows(void **state)
 	assert_int_equal(snapshot->nr_processes, PROCESSES);
 	assert_sorted(snapshot);
 	for (uint32_t i = 0; i < PROCESSES * CALLS; i++) {
-		const struct row *found = &snapshot->rows[i];
+		const struct row *found = snapshot->rows[i];
 
 		assert_int_equal(found->pid, 1 + i / CALLS);
 		assert_int_equal(found->nr, i % CALLS);
@@ -243,7 +243,7 @@ static void test_finish_empties(void **state)
 		builder_take_process(builder, 1, "one", 3, 1);
 		assert_int_equal(builder_finish(builder, i ? third : second), 0);
 	}
-	assert_int_equal(second->rows[0].calls, 1);
+	assert_int_equal(second->rows[0]->calls, 1);
 	assert_int_equal(second->processes[0].user_ns, 1);
 	assert_snapshot_equal(second, third);
 }
@@ -264,8 +264,8 @@ static void test_rows_are_copied(void **state)
 	row.errnos[0].count = 100;
 	row_done(&row);
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot->rows[0].calls, 1);
-	assert_int_equal(snapshot->rows[0].errnos[0].count, 1);
+	assert_int_equal(snapshot->rows[0]->calls, 1);
+	assert_int_equal(snapshot->rows[0]->errnos[0].count, 1);
 }
 
 /* A row that is moved leaves an empty one behind. */
@@ -289,11 +289,38 @@ static void test_rows_are_moved(void **state)
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_rows, 2);
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(snapshot->rows[i].nr, i);
-		assert_int_equal(snapshot->rows[i].calls, 100);
-		assert_int_equal(hist_total(&snapshot->rows[i].hist), 100);
-		assert_int_equal(snapshot->rows[i].errnos[0].count, 100);
+		assert_int_equal(snapshot->rows[i]->nr, i);
+		assert_int_equal(snapshot->rows[i]->calls, 100);
+		assert_int_equal(hist_total(&snapshot->rows[i]->hist), 100);
+		assert_int_equal(snapshot->rows[i]->errnos[0].count, 100);
 	}
+}
+
+/* What a builder adds to a row that others share, only its own has. */
+static void test_rows_are_shared(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;
+	struct builder *lasting = builder_make(), *reading = builder_make();
+	struct row row;
+
+	(void)state;
+	for (int nr = 0; nr < 2; nr++) {
+		row_init_for(&row, 1, ABI_X86_64, nr);
+		row_add_calls(&row, 1, 100, 0, 0);
+		builder_take_row(lasting, &row);
+	}
+	assert_int_equal(builder_merge(reading, lasting), 0);
+	before = snapshot_take(reading);
+	row_init_for(&row, 1, ABI_X86_64, 0);
+	row_add_errors(&row, EPERM, 5);
+	builder_take_row(lasting, &row);
+	after = snapshot_take(lasting);
+	assert_int_equal(before->rows[0]->calls, 1);
+	assert_int_equal(before->rows[0]->nr_errnos, 0);
+	assert_int_equal(after->rows[0]->errors, 5);
+	assert_int_equal(after->rows[0]->errnos[0].count, 5);
+	assert_ptr_not_equal(before->rows[0], after->rows[0]);
+	assert_ptr_equal(before->rows[1], after->rows[1]);
 }
 
 static void test_freeing(void **state)
@@ -318,7 +345,7 @@ int main(void)
 		cmocka_unit_test(test_merge_of_nothing), cmocka_unit_test(test_many_rows),
 		cmocka_unit_test(test_process_names),    cmocka_unit_test(test_finish_empties),
 		cmocka_unit_test(test_rows_are_copied),  cmocka_unit_test(test_rows_are_moved),
-		cmocka_unit_test(test_freeing),
+		cmocka_unit_test(test_rows_are_shared),  cmocka_unit_test(test_freeing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ static void test_errors_without_errno(void **state)
 	(void)state;
 	text = render(&fixture.input, &options, false);
 	assert_null(strstr(text, "without their errno"));
-	fixture.b->rows[0].errors += 2;
+	fixture.b->rows[0]->errors += 2;
 	free(text);
 	text = render(&fixture.input, &options, false);
 	assert_non_null(strstr(text, "\nB: not exact: 2 errors counted without their errno\n"));

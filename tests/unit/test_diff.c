@@ -75,9 +75,9 @@ static void test_undoes_merge(void **state)
 		diff = diff_make(a, sum);
 		assert_int_equal(diff->nr_rows, b->nr_rows);
 		for (size_t j = 0; j < b->nr_rows; j++) {
-			assert_row_sums_equal(&diff->rows[j], &b->rows[j]);
-			assert_true(diff->rows[j].min_ns <= b->rows[j].min_ns);
-			assert_true(diff->rows[j].max_ns >= b->rows[j].max_ns);
+			assert_row_sums_equal(diff->rows[j], b->rows[j]);
+			assert_true(diff->rows[j]->min_ns <= b->rows[j]->min_ns);
+			assert_true(diff->rows[j]->max_ns >= b->rows[j]->max_ns);
 		}
 		assert_int_equal(diff->nr_processes, b->nr_processes);
 		for (size_t j = 0; j < b->nr_processes; j++)
@@ -163,15 +163,15 @@ static void test_new_and_unchanged(void **state)
 	builder_take_process(after, 3, "comes", 5, 200);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 3);
-	assert_int_equal(diff->rows[0].pid, 1);
-	assert_int_equal(diff->rows[0].nr, 1);
-	assert_int_equal(diff->rows[0].calls, 5);
-	assert_int_equal(diff->rows[0].nr_errnos, 0);
-	assert_int_equal(diff->rows[1].nr, 2);
-	assert_int_equal(diff->rows[1].calls, 20);
-	assert_int_equal(diff->rows[1].nr_errnos, 1);
-	assert_int_equal(diff->rows[2].pid, 3);
-	assert_int_equal(diff->rows[2].calls, 30);
+	assert_int_equal(diff->rows[0]->pid, 1);
+	assert_int_equal(diff->rows[0]->nr, 1);
+	assert_int_equal(diff->rows[0]->calls, 5);
+	assert_int_equal(diff->rows[0]->nr_errnos, 0);
+	assert_int_equal(diff->rows[1]->nr, 2);
+	assert_int_equal(diff->rows[1]->calls, 20);
+	assert_int_equal(diff->rows[1]->nr_errnos, 1);
+	assert_int_equal(diff->rows[2]->pid, 3);
+	assert_int_equal(diff->rows[2]->calls, 30);
 	assert_int_equal(diff->nr_processes, 2);
 	assert_string_equal(diff->processes[0].comm, "renamed");
 	assert_int_equal(diff->processes[0].user_ns, 50);
@@ -195,9 +195,9 @@ static void test_folded(void **state)
 	take_folded(after, &goes, 25);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0].pid, 0);
-	assert_int_equal(diff->rows[0].calls, 15);
-	assert_int_equal(hist_total(&diff->rows[0].hist), 15);
+	assert_int_equal(diff->rows[0]->pid, 0);
+	assert_int_equal(diff->rows[0]->calls, 15);
+	assert_int_equal(hist_total(&diff->rows[0]->hist), 15);
 	assert_int_equal(diff->nr_processes, 2);
 	/* To the other group nothing has come. */
 	assert_string_equal(diff->processes[0].comm, "other");
@@ -225,8 +225,8 @@ static void test_folded_into_others(void **state)
 	take_folded(after, &others, 25);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0].calls, 7);
-	assert_int_equal(diff->rows[1].calls, 15);
+	assert_int_equal(diff->rows[0]->calls, 7);
+	assert_int_equal(diff->rows[1]->calls, 15);
 	assert_int_equal(diff->processes[1].user_ns, 30);
 	assert_int_equal(diff->processes[1].nr_folded, 2);
 }
@@ -245,10 +245,10 @@ static void test_tid_used_again(void **state)
 	builder_take_process(after, 1, "threads", 7, 100);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0].tid, 0);
-	assert_int_equal(diff->rows[0].calls, 1);
-	assert_int_equal(diff->rows[1].tid, 12);
-	assert_int_equal(diff->rows[1].calls, 3);
+	assert_int_equal(diff->rows[0]->tid, 0);
+	assert_int_equal(diff->rows[0]->calls, 1);
+	assert_int_equal(diff->rows[1]->tid, 12);
+	assert_int_equal(diff->rows[1]->calls, 3);
 }
 
 /* The row of a thread that has ended is now in that of all ended threads. */
@@ -264,8 +264,8 @@ static void test_ended_thread(void **state)
 	builder_take_process(after, 1, "threads", 7, 100);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0].tid, 0);
-	assert_int_equal(diff->rows[0].calls, 7);
+	assert_int_equal(diff->rows[0]->tid, 0);
+	assert_int_equal(diff->rows[0]->calls, 7);
 }
 
 /* Counters only grow: rows that are nowhere were of another counting. */
@@ -296,7 +296,7 @@ static void test_shrunk(void **state)
 	take_calls(after, 1, 0, 10);
 	builder_take_process(after, 1, "one", 3, 100);
 	later = snapshot_take(after);
-	later->rows[0].errors--;
+	later->rows[0]->errors--;
 	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
 	assert_null(diff);
 }
@@ -317,8 +317,8 @@ static void test_pid_used_again(void **state)
 	assert_int_equal(builder_add_process(after, &second, true), 0);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0].calls, 3);
-	assert_int_equal(diff->rows[0].boot_ns, 77);
+	assert_int_equal(diff->rows[0]->calls, 3);
+	assert_int_equal(diff->rows[0]->boot_ns, 77);
 	assert_int_equal(diff->processes[0].user_ns, 5);
 }
 
@@ -334,12 +334,12 @@ static void test_in_flight_is_of_later(void **state)
 	take_calls(after, 1, 1, 1);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0].calls, 0);
-	assert_int_equal(diff->rows[0].in_flight, 2);
-	assert_int_equal(diff->rows[0].in_flight_early, 1);
-	assert_int_equal(diff->rows[0].oldest_start_ns, 200);
-	assert_int_equal(diff->rows[1].calls, 1);
-	assert_int_equal(diff->rows[1].in_flight, 0);
+	assert_int_equal(diff->rows[0]->calls, 0);
+	assert_int_equal(diff->rows[0]->in_flight, 2);
+	assert_int_equal(diff->rows[0]->in_flight_early, 1);
+	assert_int_equal(diff->rows[0]->oldest_start_ns, 200);
+	assert_int_equal(diff->rows[1]->calls, 1);
+	assert_int_equal(diff->rows[1]->in_flight, 0);
 }
 
 static void test_description(void **state)
@@ -397,13 +397,13 @@ static void test_leaves_both_alone(void **state)
 	builder_take_process(after, 1, "one", 3, 300);
 	later = snapshot_take(after);
 	diff = diff_make(earlier, later);
-	assert_int_equal(earlier->rows[0].calls, 10);
+	assert_int_equal(earlier->rows[0]->calls, 10);
 	assert_int_equal(earlier->processes[0].user_ns, 100);
-	assert_int_equal(later->rows[0].calls, 31);
-	assert_int_equal(later->rows[0].errnos[0].count, 2);
+	assert_int_equal(later->rows[0]->calls, 31);
+	assert_int_equal(later->rows[0]->errnos[0].count, 2);
 	assert_int_equal(later->processes[0].user_ns, 300);
-	assert_ptr_not_equal(diff->rows[0].errnos, later->rows[0].errnos);
-	assert_int_equal(diff->rows[0].errnos[0].count, 1);
+	assert_ptr_not_equal(diff->rows[0]->errnos, later->rows[0]->errnos);
+	assert_int_equal(diff->rows[0]->errnos[0].count, 1);
 }
 
 int main(void)

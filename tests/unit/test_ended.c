@@ -101,7 +101,7 @@ static uint64_t calls_in(const struct snapshot *snapshot)
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i].calls;
+		calls += snapshot->rows[i]->calls;
 	return calls;
 }
 

@@ -44,7 +44,7 @@ static void test_all_errors(void **state)
 		uint64_t errors = 0, shown;
 
 		for (size_t j = 0; j < snapshot->nr_rows; j++)
-			errors += snapshot->rows[j].errors;
+			errors += snapshot->rows[j]->errors;
 		assert_non_null(line);
 		assert_int_equal(sscanf(line, "all errors %" SCNu64, &shown), 1);
 		assert_int_equal(shown, errors);

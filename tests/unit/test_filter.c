@@ -22,7 +22,7 @@ static struct snapshot *snapshot_of_many(void)
 	for (size_t i = 0; i < web->nr_processes; i++)
 		assert_int_equal(builder_add_process(builder, &web->processes[i], false), 0);
 	for (size_t i = 0; i < web->nr_rows; i++)
-		assert_int_equal(builder_add_row(builder, &web->rows[i]), 0);
+		assert_int_equal(builder_add_row(builder, web->rows[i]), 0);
 	unknown.uid = UID_NONE;
 	unknown.cgroup_id = 55;
 	assert_int_equal(builder_add_process(builder, &folded, false), 0);
@@ -62,13 +62,13 @@ static void assert_left(const struct process_filter *filter, const char *expecte
 		if (has)
 			sprintf(pids + strlen(pids), "%" PRIu32 ",", process->pid);
 		for (size_t j = 0; has && j < snapshot->nr_rows; j++)
-			rows += snapshot->rows[j].pid == process->pid &&
-				snapshot->rows[j].boot_ns == process->boot_ns;
+			rows += snapshot->rows[j]->pid == process->pid &&
+				snapshot->rows[j]->boot_ns == process->boot_ns;
 	}
 	assert_string_equal(pids, expected);
 	assert_int_equal(left->nr_rows, rows);
 	for (size_t i = 0; i < left->nr_rows; i++)
-		assert_row_equal(&left->rows[i], snapshot_find_row(snapshot, &left->rows[i]));
+		assert_row_equal(left->rows[i], snapshot_find_row(snapshot, left->rows[i]));
 }
 
 static void assert_selected(enum selector_kind kind, const char *text, const char *expected)

@@ -123,8 +123,8 @@ static uint64_t weight_sum(const struct snapshot *snapshot, enum stack_weight we
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += weight == STACK_WEIGHT_TIME ? snapshot->rows[i].wall_ns
-						   : snapshot->rows[i].calls;
+		sum += weight == STACK_WEIGHT_TIME ? snapshot->rows[i]->wall_ns
+						   : snapshot->rows[i]->calls;
 	return sum;
 }
 

@@ -79,7 +79,7 @@ static uint64_t calls_in(const struct snapshot *snapshot)
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i].calls;
+		calls += snapshot->rows[i]->calls;
 	return calls;
 }
 
@@ -88,7 +88,7 @@ static uint64_t calls_of(const struct snapshot *snapshot, const char *comm, int6
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 		const struct process *process =
 			snapshot_find_process(snapshot, row->pid, row->boot_ns);
 
@@ -103,7 +103,7 @@ static size_t group_bytes(const struct snapshot *snapshot, uint32_t uid)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 		const struct process *process =
 			snapshot_find_process(snapshot, row->pid, row->boot_ns);
 
@@ -315,8 +315,8 @@ static void test_nobody(void **unused)
 	add_process(&state, "one", 0, 0, 4);
 	fold_changes_nothing(&state);
 	after = read_ended(&state);
-	assert_int_equal(after->rows[0].boot_ns, 0);
-	assert_int_equal(after->rows[0].calls, 7);
+	assert_int_equal(after->rows[0]->boot_ns, 0);
+	assert_int_equal(after->rows[0]->calls, 7);
 	assert_int_equal(calls_of(after, "one", 2), 6);
 	snapshot_count_folded(after, &losses);
 	assert_true(losses_none(&losses));

@@ -51,8 +51,8 @@ static void sums_check(const struct snapshot *snapshot)
 	uint64_t calls = 0, wall_ns = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		calls += snapshot->rows[i].calls;
-		wall_ns += snapshot->rows[i].wall_ns;
+		calls += snapshot->rows[i]->calls;
+		wall_ns += snapshot->rows[i]->wall_ns;
 	}
 	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_CALLS), calls);
 	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), wall_ns);

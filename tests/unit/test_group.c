@@ -72,7 +72,7 @@ static uint64_t moved_bytes(const struct snapshot *snapshot)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 
 		if (syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA))
 			sum += row->result_sum;
@@ -90,7 +90,7 @@ static void test_sums_hold(void **state)
 	(void)state;
 	row_init(&all);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		assert_int_equal(row_merge(&all, &snapshot->rows[i]), 0);
+		assert_int_equal(row_merge(&all, snapshot->rows[i]), 0);
 	for (unsigned int keys = 0; keys < 256; keys++) {
 		__cleanup(group_list_done) struct group_list list = { 0 };
 		struct group sum;

@@ -54,13 +54,13 @@ static void test_names(void **state)
 				    "/system.slice/web.service");
 	}
 	for (size_t i = 0; i < sum->nr_rows; i++) {
-		const struct row *row = &sum->rows[i];
+		const struct row *row = sum->rows[i];
 		bool has_process = snapshot_find_process(sum, row->pid, row->boot_ns);
 
 		nobody += row->boot_ns == 0;
 		assert_int_equal(has_process, row->boot_ns != 0);
 		if (i)
-			assert_true(row_compare(&sum->rows[i - 1], row) < 0);
+			assert_true(row_compare(sum->rows[i - 1], row) < 0);
 	}
 	assert_true(nobody > 0);
 	timeline_done(&timeline);
@@ -124,8 +124,8 @@ static void test_unusual_kinds(void **state)
 		}
 	}
 	assert_int_equal(with_others, 1);
-	assert_int_equal(timeline.steps[0].sum->rows[0].nr == ROW_NR_OTHER ||
-				 timeline.steps[0].sum->rows[0].nr == INT32_MIN,
+	assert_int_equal(timeline.steps[0].sum->rows[0]->nr == ROW_NR_OTHER ||
+				 timeline.steps[0].sum->rows[0]->nr == INT32_MIN,
 			 1);
 	timeline_done(&timeline);
 }
@@ -167,7 +167,7 @@ static void test_too_many_kinds(void **state)
 static void merge_all(const struct snapshot *snapshot, struct row *sum)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		assert_int_equal(row_merge(sum, &snapshot->rows[i]), 0);
+		assert_int_equal(row_merge(sum, snapshot->rows[i]), 0);
 }
 
 static void test_percentiles(void **state)
@@ -522,7 +522,7 @@ static void test_filter(void **state)
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < interval->nr_rows; i++)
-		calls += interval->rows[i].pid == 2 ? interval->rows[i].calls : 0;
+		calls += interval->rows[i]->pid == 2 ? interval->rows[i]->calls : 0;
 	append_must(history, interval);
 	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
 	assert_int_equal(timeline.steps[0].sum->nr_processes, 1);

@@ -48,7 +48,7 @@ static uint64_t snapshot_mark(const struct snapshot *snapshot)
 	uint64_t mark = 0;
 
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = &snapshot->rows[i];
+		const struct row *row = snapshot->rows[i];
 		const struct process *process =
 			snapshot_find_process(snapshot, row->pid, row->boot_ns);
 

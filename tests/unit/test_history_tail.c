@@ -214,7 +214,7 @@ static void test_tail_that_overlaps(void **state)
 static void sum_by_call(const struct snapshot *snapshot, const char *comm, struct builder *builder)
 {
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		struct row row = snapshot->rows[i];
+		struct row row = *snapshot->rows[i];
 		const struct process *process =
 			snapshot_find_process(snapshot, row.pid, row.boot_ns);
 

@@ -76,9 +76,9 @@ static void assert_same_counts(const struct snapshot *a, const struct snapshot *
 {
 	assert_int_equal(a->nr_rows, b->nr_rows);
 	for (size_t i = 0; i < a->nr_rows; i++) {
-		assert_int_equal(row_compare(&a->rows[i], &b->rows[i]), 0);
-		assert_row_sums_equal(&a->rows[i], &b->rows[i]);
-		assert_hist_equal(&a->rows[i].hist, &b->rows[i].hist);
+		assert_int_equal(row_compare(a->rows[i], b->rows[i]), 0);
+		assert_row_sums_equal(a->rows[i], b->rows[i]);
+		assert_hist_equal(&a->rows[i]->hist, &b->rows[i]->hist);
 	}
 	assert_int_equal(snapshot_user_ns(a), snapshot_user_ns(b));
 	assert_int_equal(a->elapsed_ns, b->elapsed_ns);
@@ -153,8 +153,8 @@ static void test_in_flight(void **state)
 	parts[0] = part;
 	assert_int_equal(snapshot_join(parts, 1, after, &joined), 0);
 	assert_int_equal(joined->nr_rows, 1);
-	assert_int_equal(joined->rows[0].in_flight, 1);
-	assert_int_equal(joined->rows[0].oldest_start_ns, 100);
+	assert_int_equal(joined->rows[0]->in_flight, 1);
+	assert_int_equal(joined->rows[0]->oldest_start_ns, 100);
 	assert_int_equal(joined->nr_processes, 1);
 	assert_int_equal(joined->processes[0].user_ns, 0);
 }

@@ -50,9 +50,9 @@ static void assert_same_rest(const struct snapshot *a, const struct snapshot *b)
 	assert_int_equal(a->has_runq, b->has_runq);
 	assert_int_equal(a->caller_pidns, b->caller_pidns);
 	for (size_t i = 0; i < a->nr_rows; i++) {
-		assert_int_equal(a->rows[i].open_wall_ns, b->rows[i].open_wall_ns);
-		assert_int_equal(a->rows[i].open_off_ns, b->rows[i].open_off_ns);
-		assert_int_equal(a->rows[i].nr_stacks, b->rows[i].nr_stacks);
+		assert_int_equal(a->rows[i]->open_wall_ns, b->rows[i]->open_wall_ns);
+		assert_int_equal(a->rows[i]->open_off_ns, b->rows[i]->open_off_ns);
+		assert_int_equal(a->rows[i]->nr_stacks, b->rows[i]->nr_stacks);
 	}
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *x = &a->processes[i], *y = &b->processes[i];
@@ -127,7 +127,7 @@ static void test_errnos_unlike_errors(void **state)
 	(void)state;
 	assert_int_equal(snapshot_errors_unnamed(snapshot), 2);
 	check_round_trip(snapshot);
-	snapshot->rows[0].errors = 2;
+	snapshot->rows[0]->errors = 2;
 	snapshot->losses.count[LOSS_TORN_READ] = 1;
 	check_round_trip(snapshot);
 }
@@ -152,7 +152,7 @@ static void test_between_torn_reads(void **state)
 	}
 	earlier->losses.count[LOSS_TORN_READ] = 1;
 	assert_int_equal(snapshot_diff(earlier, later, &diff), 0);
-	assert_true(diff->rows[0].errnos[0].count > diff->rows[0].errors);
+	assert_true(diff->rows[0]->errnos[0].count > diff->rows[0]->errors);
 	check_round_trip(diff);
 }
 

@@ -110,7 +110,7 @@ static void test_damage(void **state)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
 	struct stack_table *table = stack_table_make();
-	struct row *row = &snapshot->rows[0];
+	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
 
 	(void)state;

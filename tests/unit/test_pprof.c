@@ -272,10 +272,10 @@ static void profile_check(const struct snapshot *snapshot, const char *name)
 	text = profile_text(&profile);
 	golden_check(name, text);
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		calls += snapshot->rows[i].calls;
-		errors += snapshot->rows[i].errors;
-		wall_ns += snapshot->rows[i].wall_ns;
-		cpu_ns += row_cpu_ns(&snapshot->rows[i]);
+		calls += snapshot->rows[i]->calls;
+		errors += snapshot->rows[i]->errors;
+		wall_ns += snapshot->rows[i]->wall_ns;
+		cpu_ns += row_cpu_ns(snapshot->rows[i]);
 	}
 	assert_int_equal(profile.sums[0], calls);
 	assert_int_equal(profile.sums[1], wall_ns);

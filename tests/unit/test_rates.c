@@ -95,9 +95,9 @@ static void assert_calls_took(const struct rates *rates, uint32_t pid, uint64_t 
 	struct microstates sum = { 0 }, states;
 
 	for (size_t i = 0; i < rates->diff->nr_rows; i++) {
-		if (rates->diff->rows[i].pid != pid)
+		if (rates->diff->rows[i]->pid != pid)
 			continue;
-		row_microstates(rates->diff, &rates->diff->rows[i], &states);
+		row_microstates(rates->diff, rates->diff->rows[i], &states);
 		microstates_add(&sum, &states);
 	}
 	assert_int_equal(sum.user_ns, 0);
@@ -370,15 +370,15 @@ static void test_calls_of_a_line(void **state)
 	(void)state;
 	assert_int_equal(rates_calls(rates, line_of(rates, 3), &calls), 0);
 	assert_int_equal(calls.nr_rows, 2);
-	assert_int_equal(calls.rows[0].calls + calls.rows[1].calls, 31);
+	assert_int_equal(calls.rows[0]->calls + calls.rows[1]->calls, 31);
 	assert_int_equal(rates_calls(rates, &rates->lines[0], &nobody), 0);
 	assert_int_equal(nobody.nr_rows, 1);
-	assert_int_equal(nobody.rows[0].calls, 7);
+	assert_int_equal(nobody.rows[0]->calls, 7);
 	assert_int_equal(rates_group(rates, RATE_BY_COMM), 0);
 	rates_sort(rates, RATE_CALLS);
 	assert_int_equal(rates_calls(rates, &rates->lines[0], &group), 0);
 	assert_int_equal(group.nr_rows, 2);
-	assert_int_equal(group.rows[0].calls + group.rows[1].calls, 63);
+	assert_int_equal(group.rows[0]->calls + group.rows[1]->calls, 63);
 }
 
 static void test_words(void **state)

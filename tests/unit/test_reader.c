@@ -155,7 +155,7 @@ static void test_never_in_flight_and_ended(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, task_run, &task), 0);
 	for (int i = 0; i < READINGS; i++) {
 		struct snapshot *snapshot __cleanup(snapshot_freep) = task_read(&collector);
-		const struct row *row = &snapshot->rows[0];
+		const struct row *row = snapshot->rows[0];
 
 		/* Before its first call it has no such row. */
 		if (row->nr != 1 || !row->in_flight)

@@ -46,7 +46,7 @@ static uint64_t calls_since(const struct recent *recent, unsigned int mark, unsi
 	now->end_mono_ns = last * NS_A_PART;
 	assert_int_equal(recent_sum(recent, first, now, &sum), 0);
 	for (size_t i = 0; i < sum->nr_rows; i++)
-		calls += sum->rows[i].calls;
+		calls += sum->rows[i]->calls;
 	assert_int_equal(sum->elapsed_ns, (last - mark) * NS_A_PART);
 	return calls;
 }

@@ -112,7 +112,7 @@ static void test_sums(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < stacked.snapshot->nr_rows; i++)
-		calls += stacked.snapshot->rows[i].calls;
+		calls += stacked.snapshot->rows[i]->calls;
 	for (size_t top = 0; top < 6; top++) {
 		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 			const struct table_options options = { .keys = keys[i], .top = top };

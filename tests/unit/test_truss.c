@@ -78,7 +78,7 @@ static void illumos_report(const struct snapshot *snapshot, FILE *out)
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
 	fprintf(out, "\nsyscall               seconds   calls  errors\n");
 	for (size_t i = 0; i < list.nr_rows; i++) {
-		const struct row *row = &list.rows[i];
+		const struct row *row = list.rows[i];
 		char label[ROW_LABEL_MAX];
 
 		if (!row->calls)

@@ -19,7 +19,7 @@ static inline struct snapshot *step_take(uint64_t scale, uint64_t seconds, int64
 	web_rows(builder, 100, scale);
 	snapshot = snapshot_take(builder);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		snapshot->rows[i].in_flight = 0;
+		snapshot->rows[i]->in_flight = 0;
 	snapshot->start_ns = start_seconds * (int64_t)SEC;
 	snapshot->end_ns = snapshot->start_ns + (int64_t)(seconds * SEC);
 	snapshot->elapsed_ns = seconds * SEC;
