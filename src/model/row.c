@@ -338,7 +338,7 @@ size_t row_bytes(const struct row *row)
 	unsigned int first, end;
 
 	hist_range(&row->hist, &first, &end);
-	return sizeof(*row) + sizeof(row) + (end - first) * sizeof(uint64_t) +
+	return sizeof(*row) + sizeof(struct row *) + (end - first) * sizeof(uint64_t) +
 	       row->nr_errnos * sizeof(*row->errnos) + row->nr_stacks * sizeof(*row->stacks) +
 	       (2 + !!row->nr_errnos + !!row->nr_stacks) * PIECE_BYTES;
 }

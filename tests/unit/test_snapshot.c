@@ -104,8 +104,7 @@ static void test_find_row(void **state)
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_rows, 9);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		assert_ptr_equal(snapshot_find_row(snapshot, snapshot->rows[i]),
-				 snapshot->rows[i]);
+		assert_ptr_equal(snapshot_find_row(snapshot, snapshot->rows[i]), snapshot->rows[i]);
 	/* Only the identity counts. */
 	row_init_for(&row, 2, ABI_I386, 2);
 	assert_int_equal(snapshot_find_row(snapshot, &row)->calls, 3);
