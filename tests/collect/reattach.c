@@ -64,7 +64,7 @@ static int read_calls(struct collector *collector, uint64_t *calls, struct diag 
 
 	*calls = 0;
 	for (size_t i = 0; !err && i < snapshot->nr_rows; i++)
-		*calls += snapshot->rows[i].calls;
+		*calls += snapshot->rows[i]->calls;
 	return err;
 }
 
