@@ -80,8 +80,8 @@ def test_ten_thousand_short_processes_leave_no_memory(live):
     assert report.total("exit_group") == made + rounds + 1
     (folded,) = [row for row in report.select("getppid") if row["pid"] is None]
     assert folded["comm"] == "forks" and folded["calls"] > made - 2 * each
-    # Memory that it kept would make it grow in each round.
-    assert sizes[-1] <= sizes[0] + 1024, sizes
+    # Memory that it kept would make it grow in each round; its heap does in the first ones.
+    assert sizes[-1] <= sizes[2] + 1024, sizes
     assert "[overflow]" not in {row["comm"] for row in report.rows}
 
 
