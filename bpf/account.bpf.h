@@ -81,10 +81,19 @@ static __always_inline void slot_count_result(struct call_slot *slot, s64 result
 		slot->result_sum += result;
 }
 
-static __always_inline void slot_count_time(struct call_slot *slot, u64 wall, u64 off, u64 runq)
+/* Returns whether there was room for it. */
+static __always_inline bool slot_count_time(struct call_slot *slot, u64 wall, u64 off, u64 runq)
 {
 	u32 bucket = hist_bucket(wall);
+	u32 *count = slot_bucket(slot, bucket);
 
+	if (!count) {
+		loss_add(LOSS_HIST_TABLE_FULL);
+		slot->untimed++;
+		return false;
+	}
+	if (++*count == 0)
+		slot_carry_bucket(slot, bucket);
 	slot->wall_ns += wall;
 	if (off) {
 		slot->off_ns += off;
@@ -94,8 +103,7 @@ static __always_inline void slot_count_time(struct call_slot *slot, u64 wall, u6
 		slot->min_inverted_ns = ~wall;
 	if (wall > slot->max_ns)
 		slot->max_ns = wall;
-	if (bucket < HIST_BUCKETS && ++slot->buckets[bucket] == 0)
-		slot_carry_bucket(slot, bucket);
+	return true;
 }
 
 /* A call that finds no slot: its number and outcome still count, its time and owner are lost. */
@@ -117,15 +125,16 @@ __noinline int overflow_count(u32 abi, s32 nr, s64 result, enum loss reason)
 }
 
 /* A call whose start was not seen, or whose end never comes: counted, without time. */
-static __noinline int call_count_untimed(struct call *call, s64 result, bool denied)
+LOOKED_AT_ONCE int call_count_untimed(struct task_record *record, struct call *call, s64 result,
+				      u32 denied)
 {
 	struct call_slot *slot;
 
-	if (slower_than_ns)
+	if (slower_than_ns || !record || !call)
 		return 0;
-	slot = slot_find(call);
+	slot = slot_find(record, call);
 	if (!slot)
-		return overflow_count(call->abi, call->nr, result, call_slot_loss(call));
+		return overflow_count(call->abi, call->nr, result, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
 	slot->untimed++;
@@ -133,29 +142,29 @@ static __noinline int call_count_untimed(struct call *call, s64 result, bool den
 		slot->denied++;
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call->abi, call->nr))
-		slot_count_stack(slot, call,
+		slot_count_stack(slot, record, call,
 				 &(struct stack_sums){ .error = result_is_failure(result) });
 	stores_order();
 	slot->settled = slot->calls;
 	return 0;
 }
 
-static __noinline int call_count_no_return(struct call *call)
+LOOKED_AT_ONCE int call_count_no_return(struct task_record *record, struct call *call)
 {
 	struct call_slot *slot;
 
-	if (slower_than_ns)
+	if (slower_than_ns || !record || !call)
 		return 0;
-	slot = slot_find(call);
+	slot = slot_find(record, call);
 	if (!slot)
-		return overflow_count(call->abi, call->nr, 0, call_slot_loss(call));
+		return overflow_count(call->abi, call->nr, 0, call_slot_loss(record, call));
 	slot->calls++;
 	stores_order();
 	slot->no_return++;
 	if (stacks && call_is_stacked(call->abi, call->nr)) {
-		if (!call->record->stack_id && !stacks_are_off())
-			call->record->stack_id = stack_none(WALK_END, STACK_KILLED);
-		slot_count_stack(slot, call, &(struct stack_sums){});
+		if (!record->stack_id && !stacks_are_off())
+			record->stack_id = stack_none(WALK_END, STACK_KILLED);
+		slot_count_stack(slot, record, call, &(struct stack_sums){});
 	}
 	stores_order();
 	slot->settled = slot->calls;
@@ -166,11 +175,14 @@ static __noinline int call_count_no_return(struct call *call)
  * Enter while the record is not simply between calls. Returns whether the call is to be opened;
  * may change *nr and *abi.
  */
-static __noinline bool call_begin_unusual(struct task_record *record, u32 index, s32 *nr, u16 *abi)
+LOOKED_AT_ONCE u32 call_begin_unusual(struct task_record *record, u32 index, s32 *nr, u16 *abi)
 {
-	u16 flags = record->flags;
 	struct call lost;
+	u16 flags;
 
+	if (!record || !nr || !abi)
+		return false;
+	flags = record->flags;
 	if (flags & RECORD_AWAIT_EXEC) {
 		if (!call_is_exec(*abi, *nr))
 			return false;
@@ -188,7 +200,7 @@ static __noinline bool call_begin_unusual(struct task_record *record, u32 index,
 	if (flags & RECORD_CALL_OPEN) {
 		lost = call_of(record, index);
 		loss_add(LOSS_EXIT_MISSED);
-		call_count_untimed(&lost, 0, false);
+		call_count_untimed(record, &lost, 0, false);
 	}
 	return true;
 }
@@ -275,7 +287,7 @@ __noinline u32 exit_is_childs(u32 flags, s32 early_nr, u32 abi, s32 nr, s64 resu
 static __noinline int call_end_unusual(struct task_struct *task, struct task_record *record,
 				       u32 index, struct pt_regs *regs, s64 result)
 {
-	struct call call = { .record = record, .index = index, .nr = regs_nr(regs) };
+	struct call call = { .index = index, .nr = regs_nr(regs) };
 	u16 flags = record->flags;
 	u64 now;
 
@@ -290,8 +302,9 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))
 		return 0;
 	if (flags & RECORD_OPEN_EARLY)
-		return call_count_untimed(&call, result, false);
-	return call_count_untimed(&call, task_is_trapped(task, regs, result) ? 0 : result, true);
+		return call_count_untimed(record, &call, result, false);
+	return call_count_untimed(record, &call, task_is_trapped(task, regs, result) ? 0 : result,
+				  true);
 }
 
 /* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */
@@ -360,18 +373,19 @@ static __always_inline void call_settle(struct task_struct *task, struct task_re
 	/* One that hides its caller had its stack taken at its start, if there was room. */
 	if (stacks && call_is_stacked(call.abi, call.nr) && !call_hides_caller(call.abi, call.nr))
 		call_take_stack(record, regs);
-	slot = slot_find(&call);
+	slot = slot_find(record, &call);
 	if (!slot) {
-		overflow_count(call.abi, call.nr, result, call_slot_loss(&call));
+		overflow_count(call.abi, call.nr, result, call_slot_loss(record, &call));
 		return;
 	}
 	slot->calls++;
 	stores_order();
-	slot_count_time(slot, wall, off, runq);
+	if (!slot_count_time(slot, wall, off, runq))
+		wall = off = runq = 0;
 	slot_count_result(slot, result);
 	if (stacks && call_is_stacked(call.abi, call.nr))
 		slot_count_stack(
-			slot, &call,
+			slot, record, &call,
 			&(struct stack_sums){ wall, off, runq, result_is_failure(result) });
 	stores_order();
 	slot->settled = slot->calls;

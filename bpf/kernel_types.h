@@ -48,8 +48,16 @@ typedef struct {
 	unsigned int val;
 } kuid_t;
 
+struct user_namespace {
+	struct user_namespace *parent;
+	int level; /* 0: the initial one */
+	kuid_t owner;
+};
+
 struct cred {
+	kuid_t uid;
 	kuid_t euid;
+	struct user_namespace *user_ns;
 };
 
 struct kernfs_node {

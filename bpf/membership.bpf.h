@@ -14,8 +14,8 @@
 #include "overflow.bpf.h"
 #include "selector.bpf.h"
 
-/* Some ten microseconds. */
-#define PUBLISH_SPINS 8192
+/* Some ten microseconds, as the time is read in each. */
+#define PUBLISH_SPINS 256
 
 static __always_inline bool joins_pending(void)
 {
@@ -70,7 +70,7 @@ static __always_inline void record_end(struct task_struct *task, struct task_ref
 	u64 now, cpu = record_cpu_clock(task, record, &now);
 
 	if (record->flags & RECORD_CALL_OPEN || RECORD_IN_EARLY_CALL(record))
-		call_count_no_return(&call);
+		call_count_no_return(record, &call);
 	else if (!(record->flags & (RECORD_AWAIT_EXEC | RECORD_OPEN_EARLY)))
 		user_time_add(record, cpu);
 	if (task->flags & PF_EXITING && task_is_member(task, ref))
@@ -150,12 +150,13 @@ static __always_inline struct task_record *leader_record(struct task_struct *lea
 }
 
 /* Another CPU is making this task's record: it takes a microsecond, and the call must not be lost. */
-static __always_inline bool task_await_publish(struct task_ref *ref)
+LOOKED_AT_ONCE u32 task_await_publish(struct task_ref *ref)
 {
-	for (int i = 0; i < PUBLISH_SPINS; i++) {
+	for (int i = 0; i < PUBLISH_SPINS && ref; i++) {
 		if (*(volatile u32 *)&ref->flags & TASK_COUNTED)
 			/* What was stored before it is loaded after this. */
 			return ref_is_counted(ref);
+		bpf_ktime_get_ns();
 	}
 	return false;
 }

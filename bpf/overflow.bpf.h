@@ -14,7 +14,11 @@
  */
 static __noinline u32 overflow_leave(struct task_struct *task, struct task_ref *ref)
 {
-	if (ref->state || pool_is_empty(&pools.records))
+	if (ref->state || !pool_left(&pools[POOL_RECORDS]))
+		return 0;
+	if (!ref->share)
+		ref->share = task_share(task) + 1;
+	if (!share_has_room(ref->share - 1, POOL_RECORDS))
 		return 0;
 	record_start(task, ref, true, 0, -1, NATIVE_ABI);
 	return ref->record;

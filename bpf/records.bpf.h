@@ -125,10 +125,14 @@ static __always_inline void record_set_comm(struct task_record *record,
 	*kept = *comm;
 }
 
-static __always_inline void record_set_user(struct task_record *record, u32 uid)
+/* What it is given from now on is its new user's. */
+static __always_inline void record_set_user(struct task_record *record, struct task_struct *task)
 {
+	u32 uid = task_uid(task);
+
 	record->changes[CHANGED_USER] += differ(record->uid, uid);
 	record->uid = uid;
+	record->share = task_share(task);
 }
 
 static __always_inline void record_set_cgroup(struct task_record *record, u64 cgroup_id)
@@ -144,7 +148,7 @@ static __noinline int record_follow(struct task_record *record, struct task_stru
 
 	comm_copy(&comm, task);
 	record_set_comm(record, &comm);
-	record_set_user(record, task_uid(task));
+	record_set_user(record, task);
 	record_set_cgroup(record, task_cgroup_id(task));
 	return 0;
 }
@@ -171,7 +175,7 @@ LOOKED_AT_ONCE int record_follow_user(struct task_record *record)
 
 	/* A task that ends another one's record is in no such call. */
 	if (record && ref && record->task == (u64)task && task_is_member(task, ref))
-		record_set_user(record, task_uid(task));
+		record_set_user(record, task);
 	return 0;
 }
 
@@ -194,7 +198,8 @@ static __always_inline void usage_copy(struct task_usage *usage, struct task_str
 static __always_inline void record_start(struct task_struct *task, struct task_ref *ref,
 					 bool on_cpu, u16 flags, s32 early_nr, u16 early_abi)
 {
-	u32 index = pool_take(&returned_records, &pools.records);
+	u32 share = task_share(task);
+	u32 index = pool_take(&returned_records, POOL_RECORDS, share);
 	struct task_struct *leader = task->group_leader;
 	u64 now = bpf_ktime_get_ns();
 	struct task_record *record;
@@ -209,6 +214,7 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 		return;
 	}
 	clock_start(task, record, on_cpu, now);
+	record->share = record->own_share = share;
 	record->user_ns = 0;
 	record->nr = early_nr;
 	record->abi = early_abi;

@@ -62,6 +62,20 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, DEFAULT_MAX_LINES);
+	__type(key, u32);
+	__type(value, struct hist_line);
+} lines SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, DEFAULT_MAX_LINES);
+	__type(value, u32);
+} returned_lines SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, DEFAULT_MAX_TALLIES);
 	__type(key, u32);
 	__type(value, struct tally);
@@ -91,27 +105,22 @@ static __always_inline struct tally *tally_at(u32 index)
 	return bpf_map_lookup_elem(&tallies, &index);
 }
 
-/* A call as the programs pass it around: whose, which. */
+/* A call as the programs pass it around, beside its record. Without pointers, and without holes. */
 struct call {
-	struct task_record *record;
 	u32 index; /* of the record */
 	s32 nr;
 	u16 abi;
-	bool has_arg0; /* false when its start was not seen, too */
+	u16 has_arg0; /* 0 when its start was not seen, too */
+	u32 slot;     /* index of its slot, once that is found */
 	u64 arg0;
-	u32 slot; /* index of its slot, once that is found */
 };
 
 /* The open call of a record. */
-static __always_inline struct call call_of(struct task_record *record, u32 index)
+static __always_inline struct call call_of(const struct task_record *record, u32 index)
 {
-	return (struct call){ record,
-			      index,
-			      record->nr,
-			      record->abi,
-			      by_arg0 && record->flags & RECORD_CALL_OPEN,
-			      by_arg0 ? record->arg0 : 0,
-			      0 };
+	return (struct call){ index,       record->nr,
+			      record->abi, by_arg0 && record->flags & RECORD_CALL_OPEN,
+			      0,           by_arg0 ? record->arg0 : 0 };
 }
 
 /* Whether a call is marked; unknown numbers never are. */
@@ -146,6 +155,7 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 		return NULL;
 	slot->nr = nr;
 	slot->abi = abi;
+	slot->share = record->share;
 	slot->next = record->first_slot;
 	stores_order();
 	record->first_slot = index;
@@ -155,7 +165,7 @@ static __always_inline struct call_slot *slot_start(struct task_record *record, 
 /* Puts a new tally on a slot's list; false when there is no room for it. */
 static __always_inline bool tally_start(struct call_slot *slot, u32 what, u64 count)
 {
-	u32 index = pool_take(&returned_tallies, &pools.tallies);
+	u32 index = pool_take(&returned_tallies, POOL_TALLIES, slot->share);
 	struct tally *tally = index ? tally_at(index) : NULL;
 
 	if (!tally)
@@ -209,6 +219,32 @@ static __noinline bool slot_tally(struct call_slot *slot, u32 what)
 	return end && tally_start(slot, what, 1);
 }
 
+/* Gives a slot a line of its histogram; 0 when there is no room for it. */
+LOOKED_AT_ONCE u32 slot_start_line(struct call_slot *slot, u32 at)
+{
+	u32 index;
+
+	if (!slot || at >= HIST_LINES)
+		return 0;
+	index = pool_take(&returned_lines, POOL_LINES, slot->share);
+	slot->lines[at] = index;
+	return index;
+}
+
+/* The counter of a bucket, or NULL. */
+static __always_inline u32 *slot_bucket(struct call_slot *slot, u32 bucket)
+{
+	u32 at = bucket / HIST_LINE_BUCKETS, index;
+	struct hist_line *line;
+
+	if (at >= HIST_LINES)
+		return NULL;
+	index = slot->lines[at] ?: slot_start_line(slot, at);
+	/* Element 0 is nobody's. */
+	line = bpf_map_lookup_elem(&lines, &index);
+	return index && line ? &line->buckets[bucket % HIST_LINE_BUCKETS] : NULL;
+}
+
 /* Takes back the only tally of a slot that could not be made findable, if it has one. */
 static __always_inline void slot_drop_tally(struct call_slot *slot)
 {
@@ -217,89 +253,125 @@ static __always_inline void slot_drop_tally(struct call_slot *slot)
 	if (!index)
 		return;
 	slot->first_tally = 0;
-	pool_return(&returned_tallies, &pools.tallies, index);
+	pool_return(&returned_tallies, POOL_TALLIES, slot->share, index);
 }
 
-static __noinline struct call_slot *slot_find_foreign(struct call *call, bool split)
+/* Makes a slot that is found by its key; 0 when there is no room. */
+static __always_inline u32 slot_start_foreign(struct task_record *record,
+					      const struct foreign_key *key)
 {
-	struct foreign_key key = { call->index, call->abi, call->nr, split,
-				   split ? call->arg0 : 0 };
-	u32 *found = bpf_map_lookup_elem(&foreign_slots, &key);
-	bool unknown = (u32)call->nr >= CALLS_INDEXED;
-	struct task_record *record = call->record;
 	struct call_slot *slot;
 	u32 index;
 
+	if (!share_has_room(record->share, POOL_SLOTS) || !share_take(record->share, POOL_FOREIGN))
+		return 0;
+	index = pool_take(&returned_slots, POOL_SLOTS, record->share);
+	slot = index ? slot_at(index) : NULL;
+	if (!slot) {
+		share_return(record->share, POOL_FOREIGN);
+		return 0;
+	}
+	/* A tally is its owner's. */
+	slot->share = record->share;
+	/* Whoever frees the slot finds its key by this tally. */
+	if ((key->has_arg0 && !tally_start(slot, TALLY_ARG0, key->arg0)) ||
+	    bpf_map_update_elem(&foreign_slots, key, &index, BPF_NOEXIST)) {
+		slot_drop_tally(slot);
+		pool_return(&returned_slots, POOL_SLOTS, record->share, index);
+		share_return(record->share, POOL_FOREIGN);
+		return 0;
+	}
+	return index;
+}
+
+/* The index of a slot that is found through the hash, made when new; 0 when there is no room. */
+LOOKED_AT_ONCE u32 slot_find_foreign(struct task_record *record, const struct call *call, u32 split)
+{
+	struct foreign_key key = { 0 };
+	u32 *found, index;
+	bool unknown;
+
+	if (!record || !call)
+		return 0;
+	key = (struct foreign_key){ call->index, call->abi, call->nr, split,
+				    split ? call->arg0 : 0 };
+	unknown = (u32)call->nr >= CALLS_INDEXED;
 	if (call_sets_user(call->abi, call->nr))
 		record_follow_user(record);
-	if (found) {
-		index = *found;
-		call->slot = index;
-		return slot_at(index);
-	}
-	if (unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK)
-		return NULL;
-	if (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK)
-		return NULL;
-	index = pool_take(&returned_slots, &pools.slots);
-	slot = index ? slot_at(index) : NULL;
-	if (!slot)
-		return NULL;
-	/* Whoever frees the slot finds its key by this tally. */
-	if ((split && !tally_start(slot, TALLY_ARG0, call->arg0)) ||
-	    bpf_map_update_elem(&foreign_slots, &key, &index, BPF_NOEXIST)) {
-		slot_drop_tally(slot);
-		pool_return(&returned_slots, &pools.slots, index);
-		return NULL;
-	}
+	found = bpf_map_lookup_elem(&foreign_slots, &key);
+	if (found)
+		return *found;
+	if ((unknown && record->unknown_slots >= UNKNOWN_SLOTS_PER_TASK) ||
+	    (split && record->foreign_slots >= ARG0_SLOTS_PER_TASK))
+		return 0;
+	index = slot_start_foreign(record, &key);
+	if (!index)
+		return 0;
 	record->foreign_slots++;
 	record->unknown_slots += unknown;
-	call->slot = index;
-	return slot_start(record, index, call->abi, call->nr);
+	slot_start(record, index, call->abi, call->nr);
+	return index;
 }
 
-static __noinline struct call_slot *slot_start_indexed(struct task_record *record, u32 nr)
+/* As slot_find_foreign(), of a native call that has no ordinal yet: it gets one while there are some. */
+LOOKED_AT_ONCE u32 slot_start_indexed(struct task_record *record, const struct call *call)
 {
-	u32 index = pool_take(&returned_slots, &pools.slots);
+	u32 ordinal, index;
 
-	if (!index || nr >= CALLS_INDEXED)
-		return NULL;
-	record->slot_of[nr] = index;
-	return slot_start(record, index, NATIVE_ABI, nr);
+	if (!record || !call || (u32)call->nr >= CALLS_INDEXED)
+		return 0;
+	ordinal = record->slot_of[0] + 1;
+	if (ordinal > SLOTS_INDEXED)
+		return slot_find_foreign(record, call, false);
+	index = pool_take(&returned_slots, POOL_SLOTS, record->share);
+	if (!index || !slot_start(record, index, NATIVE_ABI, call->nr))
+		return 0;
+	record->slot_of[ordinal & SLOTS_INDEXED] = index;
+	record->slot_of[0] = ordinal;
+	record->ordinal_of[(u32)call->nr & (CALLS_INDEXED - 1)] = ordinal;
+	return index;
 }
 
-/* The slot of a call, made when new; NULL when the tables are full. */
-static __always_inline struct call_slot *slot_find(struct call *call)
+/* The index of the slot of a call, made when new; 0 when the tables are full. */
+static __always_inline u32 slot_index(struct task_record *record, const struct call *call)
 {
-	u32 nr = call->nr, index;
-	struct call_slot *slot;
+	u32 nr = call->nr, ordinal, index;
 
 	if (call_is_split(call)) {
-		slot = slot_find_foreign(call, true);
-		if (slot)
-			return slot;
+		index = slot_find_foreign(record, call, true);
+		if (index)
+			return index;
 		loss_add(LOSS_ARG0_TABLE_FULL);
 	}
 	if (call->abi != NATIVE_ABI || nr >= CALLS_INDEXED)
-		return slot_find_foreign(call, false);
-	index = call->record->slot_of[nr];
-	if (index) {
-		call->slot = index;
-		return slot_at(index);
-	}
-	/* These have no direct index, so that each of them comes here. */
+		return slot_find_foreign(record, call, false);
+	ordinal = record->ordinal_of[nr];
+	if (ordinal)
+		return record->slot_of[ordinal & SLOTS_INDEXED];
+	/* These have no ordinal, so that each of them comes here. */
 	if (call_sets_user(NATIVE_ABI, call->nr))
-		return slot_find_foreign(call, false);
-	slot = slot_start_indexed(call->record, nr);
-	call->slot = call->record->slot_of[nr];
-	return slot;
+		return slot_find_foreign(record, call, false);
+	return slot_start_indexed(record, call);
+}
+
+static __always_inline struct call_slot *slot_find(struct task_record *record, struct call *call)
+{
+	struct call_slot *slot;
+
+	call->slot = slot_index(record, call);
+	slot = slot_at(call->slot);
+	/* Element 0 is nobody's. */
+	return call->slot ? slot : NULL;
 }
 
 /* Which table was too small for a call. */
-static __always_inline enum loss call_slot_loss(const struct call *call)
+static __always_inline enum loss call_slot_loss(const struct task_record *record,
+						const struct call *call)
 {
-	return call->abi == NATIVE_ABI && (u32)call->nr < CALLS_INDEXED ? LOSS_SLOT_TABLE_FULL
-									: LOSS_FOREIGN_TABLE_FULL;
+	bool indexed = call->abi == NATIVE_ABI && (u32)call->nr < CALLS_INDEXED &&
+		       record->slot_of[0] < SLOTS_INDEXED;
+
+	return indexed ? LOSS_SLOT_TABLE_FULL : LOSS_FOREIGN_TABLE_FULL;
 }
 
 /* The overflow row of a call: of all tasks on this CPU and some others. */

@@ -115,13 +115,17 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel)
 	struct stack_event *event = &walk->event;
 	u64 size = offsetof(struct stack_event, frames);
 	u32 n = walk->nr_frames;
+	u32 share;
 	u8 sent = 1;
 
 	if (bpf_map_lookup_elem(&stacks_sent, &id))
 		return true;
 	/* Up to 6.3 the upper half of what it returns means nothing. */
-	if ((int)bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST) == -E2BIG)
+	share = task_share(current_task());
+	if (!share_take(share, POOL_SENT))
 		return false;
+	if ((int)bpf_map_update_elem(&stacks_sent, &id, &sent, BPF_NOEXIST))
+		share_return(share, POOL_SENT);
 	event->id = id;
 	event->kernel = kernel;
 	event->end = walk->end;
@@ -130,8 +134,9 @@ static __noinline bool stack_send(struct walk *walk, u64 id, u64 kernel)
 		n = MAX_FRAMES;
 	size += n * sizeof(u64);
 	/* Without room now it is tried again when it comes again. */
-	if (bpf_ringbuf_output(&stack_events, event, size, 0))
-		bpf_map_delete_elem(&stacks_sent, &id);
+	if (bpf_ringbuf_output(&stack_events, event, size, 0) &&
+	    !bpf_map_delete_elem(&stacks_sent, &id))
+		share_return(share, POOL_SENT);
 	return true;
 }
 
@@ -250,7 +255,7 @@ static __noinline u64 kernel_stack_take(void *ctx)
 static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 							const struct stack_key *key)
 {
-	u32 index = pool_take(&returned_stacks, &pools.stacks);
+	u32 index = pool_take(&returned_stacks, POOL_STACKS, slot->share);
 	struct stack_entry *entry = index ? bpf_map_lookup_elem(&stack_entries, &index) : NULL;
 	struct tally *head;
 	bool end;
@@ -262,7 +267,7 @@ static __noinline struct stack_entry *stack_entry_start(struct call_slot *slot,
 	if (!head && end && tally_start(slot, TALLY_STACKS, 0))
 		head = slot_tally_find(slot, TALLY_STACKS);
 	if (!head || bpf_map_update_elem(&stack_index, key, &index, BPF_NOEXIST)) {
-		pool_return(&returned_stacks, &pools.stacks, index);
+		pool_return(&returned_stacks, POOL_STACKS, slot->share, index);
 		return NULL;
 	}
 	entry->id = key->id;
@@ -291,10 +296,9 @@ struct stack_sums {
 	bool error;
 };
 
-static __noinline int slot_count_stack(struct call_slot *slot, struct call *call,
-				       const struct stack_sums *sums)
+static __noinline int slot_count_stack(struct call_slot *slot, struct task_record *record,
+				       const struct call *call, const struct stack_sums *sums)
 {
-	struct task_record *record = call->record;
 	u64 id = record->stack_id;
 	struct stack_entry *entry;
 

@@ -339,7 +339,7 @@ int list_code(struct bpf_iter__task_vma *ctx)
 	event.start = vma->vm_start;
 	event.end = vma->vm_end;
 	inode_key_of(vma, &event.key);
-	file = event.pid ? file_find(&event.key) : NULL;
+	file = event.pid ? file_find(&event.key, task) : NULL;
 	if (!file || file_was_asked(file))
 		return 0;
 	event.file = file->number;

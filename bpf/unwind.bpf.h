@@ -49,9 +49,6 @@ struct walk {
 	struct stack_event event;
 };
 
-/* Random: who knew it could make two stacks of one id. */
-const volatile __u64 stack_seed = 0;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, NR_WALK_USE);
@@ -66,7 +63,7 @@ static __always_inline struct walk *walk_start(u32 use, u64 seed)
 	if (!walk)
 		return NULL;
 	walk->window_size = 0;
-	walk->hash = stack_seed ^ seed;
+	walk->hash = hash_seed ^ seed;
 	walk->nr_frames = 0;
 	walk->end = STACK_COMPLETE;
 	walk->exact = false;

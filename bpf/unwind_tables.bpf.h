@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include "bpftruss/stack_abi.h"
 #include "arch.bpf.h"
+#include "pool.bpf.h"
 #include "selector.bpf.h"
 
 const volatile bool stacks = false;
@@ -173,19 +174,29 @@ static __always_inline u32 file_number_new(void)
 	return __sync_add_and_fetch(&file_numbers.last, 1);
 }
 
-/* A file seen for the first time gets a number; NULL when all are given. */
-static __noinline struct inode_file *file_find(const struct inode_key *key)
+/* Gives a file that is seen for the first time a number, if there is room for its user. */
+static __noinline struct inode_file *file_new(const struct inode_key *key, u32 share)
 {
-	struct inode_file *found = bpf_map_lookup_elem(&unwind_inodes, key);
 	struct inode_file file = {};
 
-	if (found || *(volatile u32 *)&file_numbers.last >= MAX_UNWIND_FILES - 1)
-		return found;
+	if (*(volatile u32 *)&file_numbers.last >= MAX_UNWIND_FILES - 1 ||
+	    !share_take(share, POOL_FILES))
+		return NULL;
 	/* A number is lost where two CPUs see the same file: there are enough. */
 	file.number = file_number_new();
-	if (file.number < MAX_UNWIND_FILES)
-		bpf_map_update_elem(&unwind_inodes, key, &file, BPF_NOEXIST);
+	if (file.number >= MAX_UNWIND_FILES ||
+	    bpf_map_update_elem(&unwind_inodes, key, &file, BPF_NOEXIST))
+		share_return(share, POOL_FILES);
 	return bpf_map_lookup_elem(&unwind_inodes, key);
+}
+
+/* NULL when it has no number. In this order: a chain of calls has no more than 512 bytes of stack. */
+static __always_inline struct inode_file *file_find(const struct inode_key *key,
+						    struct task_struct *task)
+{
+	struct inode_file *found = bpf_map_lookup_elem(&unwind_inodes, key);
+
+	return found ?: file_new(key, task_share(task));
 }
 
 /* Where /proc shows a task's memory: a leader that has ended shows none. */
@@ -214,7 +225,7 @@ static __always_inline bool file_was_asked(const struct inode_file *file)
 static __noinline u32 file_ask(const struct mapping *mapping)
 {
 	struct task_struct *task = current_task();
-	struct inode_file *file = file_find(&mapping->key);
+	struct inode_file *file = file_find(&mapping->key, task);
 	struct pending_event event = {
 		.pid = pid_with_memory(task),
 		.key = mapping->key,

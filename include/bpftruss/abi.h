@@ -22,17 +22,24 @@ enum syscall_abi {
 	NR_SYSCALL_ABI = 5,
 };
 
-/* Native numbers below this have a direct index to their slot; all others go through a hash. */
+/* The slots of native numbers below this are found through the record; all others go through a hash. */
 #define CALLS_INDEXED 512
+
+/* So do those of a task that makes more different calls; a power of 2, less one. */
+#define SLOTS_INDEXED 63
 
 /* The bit that marks an x32 call in the number the kernel hands to the tracepoints. */
 #define X32_CALL_BIT 0x40000000
 
-/* The least that tables have room for; together less than 34 MiB (tests/live pins that). */
+/* The least that tables have room for; together less than 34 MiB if twice as large (tests/live pins that). */
 #define DEFAULT_MAX_TASKS   1536
 #define DEFAULT_MAX_SLOTS   40000
+#define DEFAULT_MAX_LINES   (LINES_PER_ROW * DEFAULT_MAX_SLOTS)
 #define DEFAULT_MAX_TALLIES 12288
 #define DEFAULT_MAX_FOREIGN (DEFAULT_MAX_SLOTS / ROWS_PER_FOREIGN)
+
+/* The latencies of most calls are within three octaves or four: one line of a histogram or two. */
+#define LINES_PER_ROW 2
 
 /* One in so many rows may be of another ABI, or of an unknown number. */
 #define ROWS_PER_FOREIGN 5
@@ -57,7 +64,8 @@ enum loss {
 	LOSS_ARG0_TABLE_FULL = 12,   /* calls counted, but not by their first argument */
 	LOSS_SWITCH_UNSEEN = 13,     /* context switches whose time could not be found out */
 	LOSS_LOOKUP_BUSY = 14,       /* the kernel refused a look-up of what is kept of a task */
-	NR_LOSS = 15,
+	LOSS_HIST_TABLE_FULL = 15,   /* calls counted without their time: lines ran out */
+	NR_LOSS = 16,
 };
 
 /* The programs whose runs are sampled, of tasks that have a record. */
@@ -154,14 +162,18 @@ struct task_record {
 	__u32 uid;       /* effective */
 	char comm[16];   /* of the thread */
 	__u32 changes[NR_PROCESS_CHANGE]; /* how often each of them was another */
+	__u16 share;                      /* of whoever its slots are charged to from now on */
+	__u16 own_share;                  /* and itself */
 	__u64 kernel_stack_id;     /* where the open call slept last, when that is asked for */
 	struct stack_bounds stack; /* where its stack was found last: a hint */
 
 	struct task_usage usage_at_start;
 	struct task_usage usage; /* as of the last reading, or of its end */
-	__u64 pad2[2];
+	__u64 pad2;
 
-	__u32 slot_of[CALLS_INDEXED]; /* slot of a native call by its number, 0 = none yet */
+	/* A native call has an ordinal, or 0: none yet. slot_of[0] is their number, the others are slots. */
+	__u8 ordinal_of[CALLS_INDEXED];
+	__u32 slot_of[SLOTS_INDEXED + 1];
 };
 
 /* Whether a task is in a call that began before counting: asleep in it when it was adopted. */
@@ -172,6 +184,10 @@ struct task_record {
 /* A task cannot fill the tables with made-up numbers: beyond this they go to the overflow rows. */
 #define UNKNOWN_SLOTS_PER_TASK 64
 #define ARG0_SLOTS_PER_TASK    4096
+
+/* The histogram of a slot has so many buckets a line; a wrap adds a tally. */
+#define HIST_LINE_BUCKETS 16
+#define HIST_LINES        ((HIST_BUCKETS + HIST_LINE_BUCKETS - 1) / HIST_LINE_BUCKETS)
 
 /*
  * What one task did with one system call. "Ended" here is every way a call can end; the timed ones
@@ -196,9 +212,17 @@ struct call_slot {
 	__u32 next;        /* this task's next slot, 0 = end */
 	__u32 first_tally; /* head of the list of tallies, 0 = none */
 	__s32 nr;
-	__u16 abi, pad;
+	__u16 abi;
+	__u16 share; /* that it and all it has is charged to */
+	__u64 pad;
 
-	__u32 buckets[HIST_BUCKETS]; /* a wrap adds a tally */
+	__u32 lines[HIST_LINES]; /* of its histogram; 0 = none yet */
+	__u32 pad2[6];
+};
+
+/* A cache line of its own, as a tally. */
+struct hist_line {
+	__u32 buckets[HIST_LINE_BUCKETS];
 };
 
 /*
@@ -241,11 +265,32 @@ struct foreign_key {
 	__u64 arg0;
 };
 
+/* The tables whose elements are handed out. */
+enum pool_kind {
+	POOL_RECORDS,
+	POOL_SLOTS,
+	POOL_LINES,
+	POOL_TALLIES,
+	POOL_STACKS,
+	POOL_FOREIGN, /* keys in the hash, which are no indices */
+	POOL_FILES,   /* numbers of files with code: none comes back */
+	POOL_SENT,    /* stacks that user space was told of */
+	NR_POOL,
+};
+
 /* The indices of one table. */
 struct pool {
 	__u32 mark;  /* where never used ones start */
 	__u32 used;  /* handed out and not taken back */
 	__u32 limit; /* how many there are; set by user space before the programs run */
+};
+
+/* Users whose ids have the same hash share it. */
+#define USER_SHARES 1024
+
+/* What a user has of each table: in use now. */
+struct user_share {
+	__u32 used[8]; /* by enum pool_kind */
 };
 
 /* Task storage: what the programs know about a task before they look at its record. */
@@ -257,8 +302,8 @@ struct task_ref {
 	__u16 state;      /* enum record_flag of a task without a record */
 	__u32 layout;     /* of a leader: which text is mapped where; 0: not known */
 	__u32 exec_pages; /* as of that layout */
-	__u32 pad;
-	__u64 in_ns; /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
+	__u32 share;      /* of a task without a record, plus 1; 0: not looked up */
+	__u64 in_ns;      /* of bpftruss itself: CLOCK_MONOTONIC when it came in to its CPU */
 };
 
 enum task_flag {
@@ -322,10 +367,11 @@ struct selector {
 };
 
 #ifndef __cplusplus
-_Static_assert(__builtin_offsetof(struct task_record, slot_of) == 320, "five cache lines");
+_Static_assert(__builtin_offsetof(struct task_record, ordinal_of) == 320, "five cache lines");
 _Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
-_Static_assert(sizeof(struct call_slot) == 704, "eleven cache lines");
+_Static_assert(sizeof(struct call_slot) == 192, "three cache lines");
 _Static_assert(sizeof(struct tally) == 64, "a cache line");
+_Static_assert(sizeof(struct hist_line) == 64, "a cache line");
 #endif
 
 #endif

@@ -135,7 +135,7 @@ struct unwind_rule {
 #define MAX_SLABS         256
 #define MAX_UNWIND_PAGES  262144 /* 1 GiB of text */
 #define MAX_UNWIND_RULES  16384
-#define MAX_UNWIND_FILES  4096
+#define MAX_UNWIND_FILES  8192
 
 struct unwind_slab {
 	__u32 rows[SLAB_ROWS];

@@ -291,16 +291,19 @@ static int list_running(struct call_stacks *stacks, const struct bpf_link *mappi
 	return err;
 }
 
-int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings)
+int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
+			      bool hurried)
 {
-	uint64_t until_ns = clock_mono_ns() + START_NS;
+	uint64_t until_ns = clock_mono_ns() + (hurried ? 0 : START_NS);
 	int err = 0;
 
-	for (int pass = 0; pass < START_PASSES && !err && clock_mono_ns() < until_ns; pass++) {
+	for (int pass = 0; pass < START_PASSES && !err; pass++) {
 		err = list_running(stacks, mappings);
 		if (!stacks->fresh.nr_mappings)
 			break;
 		err = err ?: learn_fresh(stacks);
+		if (clock_mono_ns() >= until_ns)
+			break;
 		code_files_wait(stacks->files, until_ns);
 	}
 	return err;

@@ -22,8 +22,12 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 /* NULL is fine. */
 void call_stacks_free(struct call_stacks *stacks);
 
-/* Makes the tables of all files whose code is mapped by any process now. 0 or -errno. */
-int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings);
+/*
+ * Makes the tables of all files whose code is mapped by any process now; hurried: begins to make them.
+ * 0 or -errno.
+ */
+int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
+			      bool hurried);
 
 /*
  * After the events were consumed: goes on with making the tables that were asked for, puts stacks into

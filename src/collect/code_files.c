@@ -128,7 +128,7 @@ static int vdso_learn(struct code_files *files)
 		return -ENOMEM;
 	if (file->fd >= 0)
 		elf_worker_unwind(file->fd, &unwind);
-	unwind_tables_publish(files->tables, FILE_VDSO, unwind);
+	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
 	return 0;
 }
 
@@ -339,7 +339,7 @@ static void file_publish(struct code_files *files, uint32_t number, const struct
 	file->learned = true;
 	file->load_offset = unwind ? unwind->load_offset : 0;
 	file->used_ns = clock_mono_ns();
-	unwind_tables_publish(files->tables, number, unwind);
+	unwind_tables_publish(files->tables, number, file->owner, unwind);
 }
 
 /* The programs ask again later, but for one that has failed too often. */
@@ -404,11 +404,37 @@ static void learning_run(struct code_files *files, struct learning *learning)
 		file_publish(files, learning->file, unwind);
 }
 
+/* How many workers read files of an owner. */
+static int owner_workers(const struct code_files *files, uint32_t owner)
+{
+	int count = 0;
+
+	for (int i = 0; i < MAX_JOBS; i++) {
+		const struct learning *learning = &files->running[i];
+
+		count += learning->job && files->files[learning->file].owner == owner;
+	}
+	return count;
+}
+
+/* The first of those whose owner has the fewest workers: who has many files holds up nobody else. */
 static uint32_t waiting_take(struct code_files *files)
 {
-	uint32_t number = files->waiting[0];
+	size_t first = 0;
+	int fewest = MAX_JOBS + 1;
+	uint32_t number;
 
-	memmove(files->waiting, files->waiting + 1, --files->nr_waiting * sizeof(*files->waiting));
+	for (size_t i = 0; i < files->nr_waiting && fewest; i++) {
+		int workers = owner_workers(files, files->files[files->waiting[i]].owner);
+
+		if (workers < fewest) {
+			fewest = workers;
+			first = i;
+		}
+	}
+	number = files->waiting[first];
+	memmove(&files->waiting[first], &files->waiting[first + 1],
+		(--files->nr_waiting - first) * sizeof(*files->waiting));
 	return number;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -95,6 +96,16 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 		   : 0;
 }
 
+/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
+static uint64_t seed_make(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;
+	return seed;
+}
+
 static void collector_configure(struct collector *c, const struct collector_options *options)
 {
 	struct truss_bpf *skel = c->skel;
@@ -107,6 +118,7 @@ static void collector_configure(struct collector *c, const struct collector_opti
 		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
 	skel->rodata->by_arg0 = options->by_arg0;
+	skel->rodata->hash_seed = seed_make();
 	for (size_t i = 0; i < options->nr_selectors; i++) {
 		if (options->selectors[i].kind == SELECT_USER)
 			skel->rodata->selects_user = true;
@@ -240,6 +252,7 @@ int collector_open(const struct collector_options *options, struct collector **r
 			(double)c->tables.sizes.bytes / 0x1p20,
 			(double)tables_most_bytes(&c->tables) / 0x1p20);
 	c->has_runq = features_have_runq();
+	c->hurried = options->hurried;
 	c->by_thread = options->by_thread;
 	c->keep_exited = options->keep_exited ?: DEFAULT_KEEP_EXITED;
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
@@ -392,7 +405,7 @@ int collector_start(struct collector *c, struct diag *d)
 
 	/* After the targets were made, and before they are counted. */
 	if (c->stacks && c->skel->links.list_code)
-		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code);
+		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code, c->hurried);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
 				strerror(-err));
@@ -427,6 +440,11 @@ int collector_set_base(struct collector *c, const struct snapshot *snapshot)
 uint32_t collector_wants_threads(const struct collector *c, const struct collector_options *options)
 {
 	return tables_want_threads(&c->tables, c->skel, options);
+}
+
+bool collector_is_worn(const struct collector *c)
+{
+	return c->stacks && tables_are_nearly_full(c->skel, POOL_FILES);
 }
 
 bool collector_lacks_unwinding(const struct collector *c)

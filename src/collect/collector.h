@@ -44,6 +44,7 @@ struct collector_options {
 	uint32_t max_stacks;             /* triples of thread, call and stack; 0: the default */
 	bool inlines;                    /* stacks have the functions that were inlined */
 	bool debuginfod;                 /* servers are asked for debug files */
+	bool hurried;                    /* tables of code are made while it counts, not before */
 	bool lasting; /* for long: stacks are named as they come, and no file is kept open for that */
 };
 
@@ -135,6 +136,8 @@ void collector_step_down(struct collector *collector, enum collector_step step);
 /* How full a table is, and was at most; peak 0: none, or not known. */
 struct table_fill {
 	uint32_t used, capacity, peak;
+	uint32_t
+		most; /* that one user has, who may have no more than is left; 0: nobody is to leave room */
 };
 
 /*
@@ -152,7 +155,8 @@ struct collector_cost {
 	double switch_ns;      /* of the program on one context switch */
 	uint64_t switch_samples;
 	uint64_t programs_ns; /* all of these runs so far: the sampled ones times 1,024 */
-	struct table_fill records, slots, tallies, foreign, stacks; /* foreign: calls in the hash */
+	struct table_fill records, slots, lines, tallies, foreign,
+		stacks; /* foreign: calls in the hash */
 	/* Of all maps, mostly fixed when they are made; 0: the kernel does not let us see. */
 	uint64_t kernel_bytes;
 	uint64_t max_table_bytes;    /* what the tables may take, unless the user sizes them */
@@ -166,6 +170,12 @@ struct collector_cost {
  */
 uint32_t collector_wants_threads(const struct collector *collector,
 				 const struct collector_options *options);
+
+/*
+ * With stacks: whether the numbers that files with code get are nearly all given, or all that one user
+ * may have. None comes back: a new collector begins with none.
+ */
+bool collector_is_worn(const struct collector *collector);
 
 /* Looks at each record, but at no row: some 0.1 ms with 1,500 of them. 0 or -errno. */
 int collector_cost(const struct collector *collector, struct collector_cost *ret);

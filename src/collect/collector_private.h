@@ -40,6 +40,7 @@ struct collector {
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	bool has_runq;
+	bool hurried; /* see struct collector_options */
 	bool by_thread;
 	uint32_t keep_exited;
 	size_t keep_bytes;      /* of memory for what has ended */
@@ -141,8 +142,8 @@ void misses_read(const struct collector *collector, struct losses *losses);
 /* One past the highest record ever used. */
 static inline uint32_t records_used(const struct collector *collector)
 {
-	uint32_t used = collector->skel->data_pools->pools.records.mark;
-	uint32_t limit = collector->skel->data_pools->pools.records.limit;
+	uint32_t used = collector->skel->data_pools->pools[POOL_RECORDS].mark;
+	uint32_t limit = collector->skel->data_pools->pools[POOL_RECORDS].limit;
 
 	return used < limit ? used : limit;
 }
@@ -161,6 +162,11 @@ static inline uint32_t record_state(const struct task_record *record)
 static inline struct call_slot *slot_at(const struct collector *collector, uint32_t index)
 {
 	return map_array_at(collector->tables.arrays[TABLE_SLOTS], index);
+}
+
+static inline struct hist_line *line_at(const struct collector *collector, uint32_t index)
+{
+	return map_array_at(collector->tables.arrays[TABLE_LINES], index);
 }
 
 static inline struct tally *tally_at(const struct collector *collector, uint32_t index)

@@ -54,14 +54,18 @@ static void cost_fill_programs(const struct cost_sample sums[NR_COST], struct co
 	cost->programs_ns = ns << COST_SAMPLE_SHIFT;
 }
 
-/* Indices 0 mean none. */
-static struct table_fill table_fill(const struct pool *pool)
+/* Index 0 means none. */
+static struct table_fill table_fill(const struct truss_bpf *skel, enum pool_kind kind)
 {
+	const struct pool *pool = (const struct pool *)&skel->data_pools->pools[kind];
+	uint32_t mark = pool->mark < pool->limit ? pool->mark : pool->limit;
+
 	return (struct table_fill){
 		.used = __atomic_load_n(&pool->used, __ATOMIC_RELAXED),
 		.capacity = pool->limit ? pool->limit - 1 : 0,
 		/* What came back is handed out first. */
-		.peak = pool->limit ? (pool->mark < pool->limit ? pool->mark : pool->limit) - 1 : 0,
+		.peak = mark ? mark - 1 : 0,
+		.most = tables_most_of_user(skel, kind),
 	};
 }
 
@@ -83,14 +87,9 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 		return -ENOMEM;
 	for (uint32_t i = 1; i < used; i++) {
 		const struct task_record *record = record_at(c, i);
-		uint32_t state;
-
 		if (!record)
 			return -ENOMEM;
-		state = record_state(record);
-		if (state != RECORD_FREE)
-			cost->foreign.used += record->foreign_slots;
-		if (state == RECORD_LIVE)
+		if (record_state(record) == RECORD_LIVE)
 			pids[count++] = record->pid;
 	}
 	qsort(pids, count, sizeof(*pids), compare_pids);
@@ -103,12 +102,13 @@ static int cost_fill_tables(const struct collector *c, struct collector_cost *co
 {
 	const struct truss_bpf *skel = c->skel;
 
-	cost->records = table_fill(&skel->data_pools->pools.records);
-	cost->slots = table_fill(&skel->data_pools->pools.slots);
-	cost->tallies = table_fill(&skel->data_pools->pools.tallies);
-	cost->stacks = table_fill(&skel->data_pools->pools.stacks);
+	cost->records = table_fill(skel, POOL_RECORDS);
+	cost->slots = table_fill(skel, POOL_SLOTS);
+	cost->lines = table_fill(skel, POOL_LINES);
+	cost->tallies = table_fill(skel, POOL_TALLIES);
+	cost->stacks = table_fill(skel, POOL_STACKS);
 	cost->max_table_bytes = tables_most_bytes(&c->tables);
-	cost->foreign.capacity = bpf_map__max_entries(skel->maps.foreign_slots);
+	cost->foreign = table_fill(skel, POOL_FOREIGN);
 	return cost_fill_records(c, cost);
 }
 

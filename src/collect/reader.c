@@ -44,7 +44,7 @@ static bool slot_copy(const struct call_slot *slot, struct call_slot *copy)
 
 static int row_read_stacks(const struct collector *c, uint32_t index, struct row *row)
 {
-	uint32_t limit = c->skel->data_pools->pools.stacks.limit;
+	uint32_t limit = c->skel->data_pools->pools[POOL_STACKS].limit;
 
 	for (uint32_t i = 0; index && index < limit && i < limit; i++) {
 		const struct stack_entry *entry = &c->tables.stacks[index];
@@ -100,7 +100,7 @@ static int row_read_tallies(const struct collector *c, const struct call_slot *s
 	return 0;
 }
 
-static int row_fill(struct row *row, const struct call_slot *slot)
+static void row_fill(struct row *row, const struct call_slot *slot)
 {
 	row->abi = slot->abi;
 	row->nr = slot->nr;
@@ -118,7 +118,22 @@ static int row_fill(struct row *row, const struct call_slot *slot)
 		row->min_ns = ~slot->min_inverted_ns;
 		row->max_ns = slot->max_ns;
 	}
-	return hist_add_all(&row->hist, slot->buckets);
+}
+
+static int row_read_hist(const struct collector *c, const struct call_slot *slot, struct row *row)
+{
+	uint32_t counts[HIST_LINES * HIST_LINE_BUCKETS] = { 0 };
+
+	for (int i = 0; i < HIST_LINES; i++) {
+		const struct hist_line *line = slot->lines[i] ? line_at(c, slot->lines[i]) : NULL;
+
+		if (slot->lines[i] && !line)
+			return -ENOMEM;
+		if (line)
+			memcpy(&counts[i * HIST_LINE_BUCKETS], line->buckets,
+			       sizeof(line->buckets));
+	}
+	return hist_add_all(&row->hist, counts);
 }
 
 /* Whose row it is: the thread counts only while it lives and is asked for. */
@@ -171,7 +186,8 @@ static int slot_read_once(const struct collector *c, const struct task_record *r
 		return -ENOMEM;
 	if (!slot_copy(slot, copy))
 		return -EAGAIN;
-	err = row_fill(row, copy) ?: row_read_tallies(c, copy, row);
+	row_fill(row, copy);
+	err = row_read_hist(c, copy, row) ?: row_read_tallies(c, copy, row);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (err)
 		return err;
@@ -298,7 +314,7 @@ static bool record_is_as(const struct task_record *record, const struct task_rec
 static void record_copy(const struct task_record *record, struct task_record *copy)
 {
 	for (int i = 0; i < READ_TRIES; i++) {
-		memcpy(copy, record, offsetof(struct task_record, slot_of));
+		memcpy(copy, record, offsetof(struct task_record, ordinal_of));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (record_is_as(record, copy))
 			return;

@@ -8,13 +8,27 @@
 
 #include "collect/collector_private.h"
 
-static void give_back(struct bpf_map *returned, uint32_t *used, uint32_t index)
+static void share_return(struct collector *c, enum pool_kind kind, uint32_t share)
 {
-	bpf_map__update_elem(returned, NULL, 0, &index, sizeof(index), BPF_ANY);
-	__atomic_sub_fetch(used, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&c->skel->data_pools->pools[kind].used, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&c->skel->data_shares->shares[share].used[kind], 1, __ATOMIC_RELAXED);
 }
 
-static void stacks_free(struct collector *c, uint32_t index)
+static void give_back(struct collector *c, enum pool_kind kind, uint32_t share, uint32_t index)
+{
+	const struct bpf_map *const returned[] = {
+		[POOL_RECORDS] = c->skel->maps.returned_records,
+		[POOL_SLOTS] = c->skel->maps.returned_slots,
+		[POOL_LINES] = c->skel->maps.returned_lines,
+		[POOL_TALLIES] = c->skel->maps.returned_tallies,
+		[POOL_STACKS] = c->skel->maps.returned_stacks,
+	};
+
+	bpf_map__update_elem(returned[kind], NULL, 0, &index, sizeof(index), BPF_ANY);
+	share_return(c, kind, share);
+}
+
+static void stacks_free(struct collector *c, uint32_t share, uint32_t index)
 {
 	struct stack_entry *entry;
 	uint32_t next;
@@ -28,12 +42,11 @@ static void stacks_free(struct collector *c, uint32_t index)
 		key.slot = entry->slot;
 		bpf_map__delete_elem(c->skel->maps.stack_index, &key, sizeof(key), 0);
 		memset(entry, 0, sizeof(*entry));
-		give_back(c->skel->maps.returned_stacks, &c->skel->data_pools->pools.stacks.used,
-			  index);
+		give_back(c, POOL_STACKS, share, index);
 	}
 }
 
-static void tallies_free(struct collector *c, uint32_t index)
+static void tallies_free(struct collector *c, uint32_t share, uint32_t index)
 {
 	struct tally *tally;
 	uint32_t next;
@@ -45,10 +58,22 @@ static void tallies_free(struct collector *c, uint32_t index)
 			return;
 		next = tally->next;
 		if (tally->what == TALLY_STACKS)
-			stacks_free(c, (uint32_t)tally->count);
+			stacks_free(c, share, (uint32_t)tally->count);
 		memset(tally, 0, sizeof(*tally));
-		give_back(c->skel->maps.returned_tallies, &c->skel->data_pools->pools.tallies.used,
-			  index);
+		give_back(c, POOL_TALLIES, share, index);
+	}
+}
+
+static void lines_free(struct collector *c, const struct call_slot *slot)
+{
+	for (int i = 0; i < HIST_LINES; i++) {
+		struct hist_line *line = slot->lines[i] ? line_at(c, slot->lines[i]) : NULL;
+
+		/* It was mapped when it was read. */
+		if (!line)
+			continue;
+		memset(line, 0, sizeof(*line));
+		give_back(c, POOL_LINES, slot->share, slot->lines[i]);
 	}
 }
 
@@ -86,13 +111,14 @@ static void slot_forget(struct collector *c, uint32_t record, const struct call_
 	if (!record_at(c, record)->foreign_slots)
 		return;
 	slot_key(c, record, slot, &key);
-	bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0);
+	if (!bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0))
+		share_return(c, POOL_FOREIGN, slot->share);
 }
 
 static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 {
 	struct call_slot *slot;
-	uint32_t next;
+	uint32_t next, share;
 
 	for (; index; index = next) {
 		slot = slot_at(c, index);
@@ -101,20 +127,22 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 			return;
 		next = slot->next;
 		slot_forget(c, record, slot);
-		tallies_free(c, slot->first_tally);
+		tallies_free(c, slot->share, slot->first_tally);
+		lines_free(c, slot);
+		share = slot->share;
 		memset(slot, 0, sizeof(*slot));
-		give_back(c->skel->maps.returned_slots, &c->skel->data_pools->pools.slots.used,
-			  index);
+		give_back(c, POOL_SLOTS, share, index);
 	}
 }
 
 static void record_free(struct collector *c, uint32_t index)
 {
 	struct task_record *record = record_at(c, index);
+	uint32_t share = record->own_share;
 
 	slots_free(c, index, record->first_slot);
 	memset(record, 0, sizeof(*record));
-	give_back(c->skel->maps.returned_records, &c->skel->data_pools->pools.records.used, index);
+	give_back(c, POOL_RECORDS, share, index);
 }
 
 /* The cgroups of live records and of processes that have ended. */

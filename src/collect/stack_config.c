@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what --stacks adds to the BPF object: without it none of its maps exists. */
-#include <sys/random.h>
 
-#include "base/clock.h"
 #include "collect/collector_private.h"
 #include "collect/features.h"
 
@@ -22,16 +20,6 @@ static int leave_out(const struct truss_bpf *skel)
 	return err;
 }
 
-/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
-static uint64_t seed_make(void)
-{
-	uint64_t seed;
-
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;
-	return seed;
-}
-
 int collector_configure_stacks(struct collector *c, const struct collector_options *options)
 {
 	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
@@ -47,8 +35,9 @@ int collector_configure_stacks(struct collector *c, const struct collector_optio
 	skel->rodata->stacks_of_some = options->calls != NULL;
 	skel->rodata->frame_pointers = options->frame_pointers;
 	skel->rodata->kernel_stacks = options->kernel_stacks;
-	skel->data_pools->pools.stacks.limit = count;
-	skel->rodata->stack_seed = seed_make();
+	skel->data_pools->pools[POOL_STACKS].limit = count;
+	skel->data_pools->pools[POOL_FILES].limit = MAX_UNWIND_FILES;
+	skel->data_pools->pools[POOL_SENT].limit = count;
 	err |= bpf_map__set_max_entries(skel->maps.stacks_sent, count);
 	err |= bpf_map__set_max_entries(skel->maps.stack_index, count);
 	err |= bpf_map__set_max_entries(skel->maps.stack_entries, count);

@@ -11,6 +11,7 @@ static const struct {
 } kinds[NR_TABLE] = {
 	[TABLE_TASKS] = { 3, DEFAULT_MAX_TASKS, sizeof(struct task_record) },
 	[TABLE_SLOTS] = { 48, DEFAULT_MAX_SLOTS, sizeof(struct call_slot) },
+	[TABLE_LINES] = { 48 * LINES_PER_ROW, DEFAULT_MAX_LINES, sizeof(struct hist_line) },
 	[TABLE_TALLIES] = { 12, DEFAULT_MAX_TALLIES, sizeof(struct tally) },
 };
 
@@ -21,6 +22,7 @@ static uint32_t said(const struct collector_options *options, enum table table)
 {
 	const uint32_t sizes[NR_TABLE] = { [TABLE_TASKS] = options->max_tasks,
 					   [TABLE_SLOTS] = options->max_rows,
+					   [TABLE_LINES] = options->max_rows * LINES_PER_ROW,
 					   [TABLE_TALLIES] = options->max_errnos };
 
 	return sizes[table];
@@ -46,11 +48,14 @@ static uint64_t bytes_of(const struct table_sizes *sizes, const struct collector
 
 /* Takes so much of what each table wants, but the least that it is to have if that is more. */
 static void sizes_fill(struct table_sizes *sizes, const struct collector_options *options,
-		       uint32_t threads, double share, double least_share)
+		       const struct table_needs *needs, double share, double least_share)
 {
+	double threads = needs->threads < MAX_THREADS ? needs->threads : MAX_THREADS;
+	uint32_t times = needs->shared ? 2 : 1;
+
 	for (int i = 0; i < NR_TABLE; i++) {
-		double wanted = threads * (kinds[i].halves_per_thread / 2.0) * share;
-		double least = kinds[i].at_least * least_share;
+		double wanted = threads * times * kinds[i].halves_per_thread / 2 * share;
+		double least = (double)kinds[i].at_least * times * least_share;
 
 		sizes->elements[i] =
 			said(options, i) ?: (uint32_t)(wanted > least ? wanted + 1 : least);
@@ -61,21 +66,20 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,
 			struct table_sizes *ret)
 {
-	uint32_t threads = needs->threads < MAX_THREADS ? needs->threads : MAX_THREADS;
+	double share = 1;
 	uint64_t bytes;
 
-	sizes_fill(ret, options, threads, 1, 1);
+	sizes_fill(ret, options, needs, share, 1);
 	bytes = bytes_of(ret, options, false);
-	if (bytes > needs->host_bytes)
-		sizes_fill(ret, options, threads, (double)needs->host_bytes / (double)bytes, 1);
+	if (bytes > needs->host_bytes) {
+		share = (double)needs->host_bytes / (double)bytes;
+		sizes_fill(ret, options, needs, share, 1);
+	}
 	bytes = bytes_of(ret, options, false);
 	if (bytes > needs->most_bytes) {
-		double share = (double)needs->most_bytes / (double)bytes;
+		double least_share = (double)needs->most_bytes / (double)bytes;
 
-		for (int i = 0; i < NR_TABLE; i++) {
-			if (!said(options, i))
-				ret->elements[i] = (uint32_t)(ret->elements[i] * share) + 1;
-		}
+		sizes_fill(ret, options, needs, share * least_share, least_share);
 	}
 	ret->bytes = bytes_of(ret, options, true);
 }
@@ -96,6 +100,8 @@ uint32_t table_sizes_grow(const struct collector_options *options, const struct 
 	for (int i = 0; i < NR_TABLE; i++) {
 		uint64_t twice = now->elements[i] * 4ull / kinds[i].halves_per_thread + 1;
 
+		if (needs->shared)
+			twice /= 2;
 		if (full[i] && !said(options, i) && twice > more.threads)
 			more.threads = twice < MAX_THREADS ? (uint32_t)twice : MAX_THREADS;
 	}

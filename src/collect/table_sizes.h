@@ -6,13 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpftruss/abi.h"
 #include "collect/collector.h"
 
 enum table {
-	TABLE_TASKS,
-	TABLE_SLOTS,
-	TABLE_TALLIES,
-	NR_TABLE,
+	TABLE_TASKS = POOL_RECORDS,
+	TABLE_SLOTS = POOL_SLOTS,
+	TABLE_LINES = POOL_LINES,
+	TABLE_TALLIES = POOL_TALLIES,
+	NR_TABLE = POOL_TALLIES + 1,
 };
 
 /* Tells the threads and the memory that tables are sized by. */
@@ -21,6 +23,7 @@ struct table_needs {
 	uint64_t
 		host_bytes; /* of the memory of the host, that they may take beyond their least sizes */
 	uint64_t most_bytes; /* that they may take in any case, as a cgroup has no more */
+	bool shared;         /* a user may have half of each at most: they are twice as large */
 };
 
 struct table_sizes {

@@ -18,13 +18,7 @@
 
 static struct pool *table_pool(struct truss_bpf *skel, enum table table)
 {
-	struct pool *const pools[NR_TABLE] = {
-		[TABLE_TASKS] = (struct pool *)&skel->data_pools->pools.records,
-		[TABLE_SLOTS] = (struct pool *)&skel->data_pools->pools.slots,
-		[TABLE_TALLIES] = (struct pool *)&skel->data_pools->pools.tallies,
-	};
-
-	return pools[table];
+	return (struct pool *)&skel->data_pools->pools[table];
 }
 
 struct table_maps {
@@ -36,6 +30,7 @@ static struct table_maps table_maps(const struct truss_bpf *skel, enum table tab
 	const struct table_maps maps[NR_TABLE] = {
 		[TABLE_TASKS] = { skel->maps.records, skel->maps.returned_records },
 		[TABLE_SLOTS] = { skel->maps.slots, skel->maps.returned_slots },
+		[TABLE_LINES] = { skel->maps.lines, skel->maps.returned_lines },
 		[TABLE_TALLIES] = { skel->maps.tallies, skel->maps.returned_tallies },
 	};
 
@@ -81,6 +76,7 @@ static void needs_find(struct table_needs *needs, const struct collector_options
 	struct sysinfo info;
 
 	needs->threads = threads_to_count(options);
+	needs->shared = options->nr_selectors > 0;
 	if (!sysinfo(&info))
 		needs->host_bytes = (uint64_t)info.totalram * info.mem_unit * TABLES_PERCENT / 100;
 	needs->most_bytes = cgroup_memory_limit() / 4;
@@ -99,9 +95,24 @@ uint64_t tables_most_bytes(const struct tables *tables)
 	return needs->host_bytes < needs->most_bytes ? needs->host_bytes : needs->most_bytes;
 }
 
-static bool pool_is_nearly_full(const struct pool *pool)
+uint32_t tables_most_of_user(const struct truss_bpf *skel, enum pool_kind kind)
 {
-	return __atomic_load_n(&pool->used, __ATOMIC_RELAXED) > pool->limit / 4 * 3;
+	uint32_t most = 0, used;
+
+	for (int i = 0; i < USER_SHARES && skel->rodata->has_shares; i++) {
+		used = __atomic_load_n(&skel->data_shares->shares[i].used[kind], __ATOMIC_RELAXED);
+		most = used > most ? used : most;
+	}
+	return most;
+}
+
+bool tables_are_nearly_full(const struct truss_bpf *skel, enum pool_kind kind)
+{
+	const struct pool *pool = (const struct pool *)&skel->data_pools->pools[kind];
+	uint32_t used = __atomic_load_n(&pool->used, __ATOMIC_RELAXED);
+
+	return used > pool->limit / 4 * 3 ||
+	       tables_most_of_user(skel, kind) * 5ull > (pool->limit - used) * 3ull;
 }
 
 uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
@@ -111,7 +122,8 @@ uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel
 	bool full[NR_TABLE];
 
 	for (int i = 0; i < NR_TABLE; i++)
-		full[i] = pool_is_nearly_full(table_pool(skel, i));
+		full[i] = tables_are_nearly_full(skel, i);
+	full[TABLE_SLOTS] |= tables_are_nearly_full(skel, POOL_FOREIGN);
 	needs_find(&needs, options);
 	return table_sizes_grow(options, &needs, &tables->sizes, full);
 }
@@ -128,6 +140,16 @@ static int size_overflow(struct truss_bpf *skel)
 		sets *= 2;
 	skel->rodata->overflow_set_mask = sets - 1;
 	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
+}
+
+/* Each row of its own argument is found through the hash. */
+static int size_foreign(struct truss_bpf *skel, const struct collector_options *options,
+			uint32_t rows)
+{
+	uint32_t size = rows / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
+
+	skel->data_pools->pools[POOL_FOREIGN].limit = size;
+	return bpf_map__set_max_entries(skel->maps.foreign_slots, size);
 }
 
 static int size_table(struct truss_bpf *skel, enum table table, uint32_t size)
@@ -149,12 +171,8 @@ int tables_size(struct tables *tables, struct truss_bpf *skel,
 	tables_plan(tables, options);
 	for (int i = 0; i < NR_TABLE && !err; i++)
 		err = size_table(skel, i, sizes[i]);
-	/* Each row of its own argument is found through the hash. */
-	if (!err)
-		err = bpf_map__set_max_entries(
-			skel->maps.foreign_slots,
-			sizes[TABLE_SLOTS] / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1);
-	return err ?: size_overflow(skel);
+	skel->rodata->has_shares = tables->needs.shared;
+	return err ?: size_foreign(skel, options, sizes[TABLE_SLOTS]) ?: size_overflow(skel);
 }
 
 /* --- mapping ------------------------------------------------------------------------------------ */

@@ -33,6 +33,12 @@ void tables_plan(struct tables *tables, const struct collector_options *options)
 /* What the tables may take if the user does not size them, and they need more than their least. */
 uint64_t tables_most_bytes(const struct tables *tables);
 
+/* The most that one user has of a table; 0: nobody is to leave room for others. */
+uint32_t tables_most_of_user(const struct truss_bpf *skel, enum pool_kind kind);
+
+/* Whether three quarters of a table are used, or of what one user alone may have of it. */
+bool tables_are_nearly_full(const struct truss_bpf *skel, enum pool_kind kind);
+
 /* As collector_wants_threads(). */
 uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
 			     const struct collector_options *options);

@@ -29,7 +29,19 @@ struct known_rule {
 	uint32_t number;
 };
 
+/* Owners whose ids have the same hash share it. */
+#define OWNER_SHARES 1024
+
+/* What the files of an owner have. */
+struct owner_share {
+	uint32_t nr_rules, nr_pages;
+	uint64_t nr_rows;
+};
+
 struct unwind_tables {
+	struct owner_share *shares; /* NULL: all is the targets' own */
+	uint64_t nr_rows;
+	uint32_t seed;
 	int slabs_fd, rules_fd, files_fd, inodes_fd;
 	struct unwind_page *pages; /* mapped */
 	uint32_t nr_pages;
@@ -46,7 +58,8 @@ static int compare_rules(const void *a, const void *b)
 	return memcmp(&x->rule, &y->rule, sizeof(x->rule));
 }
 
-static int rule_add(struct unwind_tables *t, const struct unwind_rule *rule)
+static int rule_add(struct unwind_tables *t, struct owner_share *share,
+		    const struct unwind_rule *rule)
 {
 	struct known_rule *known = malloc(sizeof(*known));
 
@@ -59,18 +72,27 @@ static int rule_add(struct unwind_tables *t, const struct unwind_rule *rule)
 	}
 	if (bpf_map_update_elem(t->rules_fd, &t->nr_rules, rule, BPF_ANY))
 		return -errno;
+	if (share)
+		share->nr_rules++;
 	return (int)t->nr_rules++;
 }
 
+/* Who owns files may have no more than is left for the others. */
+static bool rules_have_room(const struct unwind_tables *t, const struct owner_share *share)
+{
+	return (share ? share->nr_rules : 0) < MAX_UNWIND_RULES - t->nr_rules;
+}
+
 /* The number of a rule, made when new; one too many is one that is not supported. Or -errno. */
-static int rule_number(struct unwind_tables *t, const struct unwind_rule *rule)
+static int rule_number(struct unwind_tables *t, struct owner_share *share,
+		       const struct unwind_rule *rule)
 {
 	struct known_rule key = { .rule = *rule };
 	struct known_rule *const *found = tfind(&key, &t->rules, compare_rules);
 
 	if (found)
 		return (int)(*found)->number;
-	return t->nr_rules < MAX_UNWIND_RULES ? rule_add(t, rule) : RULE_UNSUPPORTED;
+	return rules_have_room(t, share) ? rule_add(t, share, rule) : RULE_UNSUPPORTED;
 }
 
 static size_t pages_bytes(void)
@@ -91,7 +113,14 @@ static int tables_open(struct unwind_tables *t, const struct truss_bpf *skel)
 	t->rules_fd = bpf_map__fd(skel->maps.unwind_rules);
 	t->files_fd = bpf_map__fd(skel->maps.unwind_files);
 	t->inodes_fd = bpf_map__fd(skel->maps.unwind_inodes);
-	if (rule_add(t, &none) != RULE_NONE || rule_add(t, &unsupported) != RULE_UNSUPPORTED)
+	if (skel->rodata->has_shares) {
+		t->shares = calloc(OWNER_SHARES, sizeof(*t->shares));
+		t->seed = (uint32_t)skel->rodata->hash_seed;
+		if (!t->shares)
+			return -ENOMEM;
+	}
+	if (rule_add(t, NULL, &none) != RULE_NONE ||
+	    rule_add(t, NULL, &unsupported) != RULE_UNSUPPORTED)
 		return -ENOMEM;
 	return 0;
 }
@@ -115,6 +144,7 @@ void unwind_tables_free(struct unwind_tables *tables)
 	if (tables->slab)
 		munmap(tables->slab, sizeof(*tables->slab));
 	tdestroy(tables->rules, free);
+	free(tables->shares);
 	free(tables);
 }
 
@@ -148,12 +178,13 @@ static int slab_add(struct unwind_tables *t)
 struct page_rows {
 	uint32_t rows[PAGE_BYTES + 1];
 	uint32_t count;
+	struct owner_share *share; /* NULL: nobody's */
 };
 
 static int page_add_row(struct unwind_tables *t, struct page_rows *page, uint64_t offset,
 			const struct unwind_rule *rule)
 {
-	int number = rule_number(t, rule);
+	int number = rule_number(t, page->share, rule);
 
 	if (number < 0)
 		return number;
@@ -197,16 +228,46 @@ static int page_store(struct unwind_tables *t, const struct page_rows *page)
 	return 0;
 }
 
-static int rows_publish(struct unwind_tables *t, const struct elf_unwind *unwind,
-			struct unwind_file *file)
+static uint64_t pages_of(const struct elf_unwind *unwind)
+{
+	return (unwind->text_end - unwind->text_start + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+/* NULL: all may be used. What root owns, users have not made. */
+static struct owner_share *share_of(const struct unwind_tables *t, uint32_t owner)
+{
+	return t->shares && owner ? &t->shares[(owner ^ t->seed) * 0x9e3779b9u >> 22] : NULL;
+}
+
+static bool share_has_room(const struct unwind_tables *t, const struct owner_share *share,
+			   uint64_t pages, uint64_t rows)
+{
+	uint64_t pages_left = MAX_UNWIND_PAGES - t->nr_pages;
+	uint64_t rows_left = (uint64_t)MAX_SLABS * SLAB_ROWS - t->nr_rows;
+
+	if (!share)
+		return pages <= pages_left;
+	return share->nr_pages + 2 * pages <= pages_left && share->nr_rows + 2 * rows <= rows_left;
+}
+
+static int rows_publish(struct unwind_tables *t, struct owner_share *share,
+			const struct elf_unwind *unwind, struct unwind_file *file)
 {
 	struct page_rows *page __cleanup(freep) = malloc(sizeof(*page));
-	uint64_t pages = (unwind->text_end - unwind->text_start + PAGE_BYTES - 1) / PAGE_BYTES;
+	/* A page may begin with a row of the one before. */
+	uint64_t pages = pages_of(unwind), rows = unwind->nr_rows + pages;
 	size_t at = 0;
 	int err = page ? 0 : -ENOMEM;
 
-	if (pages > MAX_UNWIND_PAGES - t->nr_pages)
+	if (!share_has_room(t, share, pages, rows))
 		return -ENOSPC;
+	if (!err)
+		page->share = share;
+	if (share) {
+		share->nr_pages += (uint32_t)pages;
+		share->nr_rows += rows;
+	}
+	t->nr_rows += rows;
 	file->first_page = t->nr_pages;
 	for (uint64_t i = 0; i < pages && !err; i++) {
 		err = page_fill(t, unwind, unwind->text_start + i * PAGE_BYTES, &at, page);
@@ -217,7 +278,8 @@ static int rows_publish(struct unwind_tables *t, const struct elf_unwind *unwind
 	return err;
 }
 
-int unwind_tables_publish(struct unwind_tables *t, uint32_t number, const struct elf_unwind *unwind)
+int unwind_tables_publish(struct unwind_tables *t, uint32_t number, uint32_t owner,
+			  const struct elf_unwind *unwind)
 {
 	struct unwind_file file = { .ready = 1 };
 	int err = 0;
@@ -226,7 +288,7 @@ int unwind_tables_publish(struct unwind_tables *t, uint32_t number, const struct
 		file.text_start = unwind->text_start;
 		file.load_offset = unwind->load_offset;
 		if (unwind->nr_rows)
-			err = rows_publish(t, unwind, &file);
+			err = rows_publish(t, share_of(t, owner), unwind, &file);
 	}
 	if (bpf_map_update_elem(t->files_fd, &number, &file, BPF_ANY))
 		return -errno;

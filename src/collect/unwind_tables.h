@@ -23,10 +23,11 @@ static inline void unwind_tables_freep(struct unwind_tables **tables)
 }
 
 /*
- * Packs a file's rows under its number; NULL or no rows: frame pointers. -ENOSPC when there is no
- * room for all of them: then, too, it has frame pointers only.
+ * Packs the rows of a file of this owner under its number; NULL or no rows: frame pointers. -ENOSPC
+ * when there is no room for all of them, or its owner has as much as is left for others: then, too,
+ * it has frame pointers only.
  */
-int unwind_tables_publish(struct unwind_tables *tables, uint32_t file,
+int unwind_tables_publish(struct unwind_tables *tables, uint32_t file, uint32_t owner,
 			  const struct elf_unwind *unwind);
 
 /* Has the programs ask again for the table of a file, once its code is seen again after a pause. */

@@ -251,7 +251,8 @@ static void counts_end(struct counts *c)
 
 	collector_stop(c->collector);
 	if (counts_tick(c, &d))
-		log_line(LOG_ERR, "the last interval before the tables grew is lost: %s", d.text);
+		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
+			 d.text);
 }
 
 static void counts_adopt(struct counts *c, struct collector *collector, struct snapshot *first)

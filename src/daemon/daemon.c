@@ -40,9 +40,13 @@ struct daemon {
 	char asked_at[SOCKET_NAME_SIZE];
 	struct loop loop;
 	int signals, tick, pulse; /* descriptors; -1: not open */
-	bool cannot_grow;         /* there was no memory for larger tables */
-	uint64_t served_ns;       /* CPU time for clients in this turn of the loop */
-	bool has_counted;         /* it was not for them alone */
+	bool cannot_grow;         /* there was no memory for other tables */
+	uint32_t
+		threads; /* that tables were made for when they grew last; 0: for those that there were */
+	uint64_t
+		worn_ns; /* when counting began anew last as numbers of files were given; 0: never */
+	uint64_t served_ns; /* CPU time for clients in this turn of the loop */
+	bool has_counted;   /* it was not for them alone */
 	bool over;
 	int err;       /* of what a source had to do, for which it ends */
 	struct diag d; /* why */
@@ -111,7 +115,7 @@ static void on_tick(void *closure)
 	tick_arm(daemon);
 }
 
-static int follow_collector(struct daemon *daemon, int old_fd)
+static int follow_collector(struct daemon *daemon, int old_fd, const char *why)
 {
 	const struct daemon_config *config = daemon->config;
 	int fd = collector_fd(daemon->counts.collector);
@@ -119,38 +123,56 @@ static int follow_collector(struct daemon *daemon, int old_fd)
 
 	budget_set(&daemon->budget, config->budget_percent, daemon->first->collector.stacks,
 		   daemon->counts.collector);
-	log_line(LOG_NOTICE,
-		 "the tables in the kernel were nearly full: counting began anew with larger ones, "
-		 "for %u threads now; what was counted before is in the history",
-		 collector_live(daemon->counts.collector));
+	log_line(LOG_NOTICE, "%s: counting began anew; what was counted before is in the history",
+		 why);
 	return err ? diag_set(&daemon->d, DIAG_FAILED, -err, "cannot wait for processes: %s",
 			      strerror(-err))
 		   : 0;
 }
 
+/* A user can make so many files: not more often than this does it begin anew for that. */
+#define WORN_PAUSE_NS (24 * 3600 * NS_PER_SEC)
+
+static bool is_worn(struct daemon *daemon)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!collector_is_worn(daemon->counts.collector) ||
+	    (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
+		return false;
+	daemon->worn_ns = now_ns;
+	return true;
+}
+
 /*
- * Makes larger tables before calls lose their process, if there is time. Not for pids: who was a
- * child of theirs nobody would know.
+ * Makes larger tables before calls lose their process, if there is time, or new ones before files with
+ * code find no number. Not for pids: who was a child of theirs nobody would know.
  */
-static int grow_tables(struct daemon *daemon)
+static int renew_tables(struct daemon *daemon)
 {
 	struct collector_options larger = daemon->first->collector;
 	int old_fd = collector_fd(daemon->counts.collector), err;
+	const char *why = "the tables in the kernel were nearly full";
 	bool replaced;
 
 	/* Ended threads only wait to be taken in. If that fails, the loop reports it. */
 	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
 		return 0;
 	larger.threads = collector_wants_threads(daemon->counts.collector, &larger);
-	if (!larger.threads)
+	if (!larger.threads && !is_worn(daemon))
 		return 0;
+	if (!larger.threads)
+		why = "the numbers for files with code were nearly all given";
+	else
+		daemon->threads = larger.threads;
+	larger.threads = daemon->threads;
+	larger.hurried = true;
 	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);
 	if (!err)
-		return follow_collector(daemon, old_fd);
+		return follow_collector(daemon, old_fd, why);
 	if (replaced)
 		return err;
-	log_line(LOG_WARNING, "the tables in the kernel are nearly full and cannot be larger: %s",
-		 daemon->d.text);
+	log_line(LOG_WARNING, "%s, and tables cannot be made anew: %s", why, daemon->d.text);
 	daemon->cannot_grow = true;
 	return 0;
 }
@@ -162,7 +184,7 @@ static void on_pulse(void *closure)
 	timer_drain(daemon->pulse);
 	malloc_trim(0);
 	budget_check(&daemon->budget, daemon->counts.collector);
-	daemon->err = grow_tables(daemon);
+	daemon->err = renew_tables(daemon);
 	service_watch_tables(&daemon->service);
 	notify_send(
 		"WATCHDOG=1\nSTATUS=%zu processes, %zu rows; %.2f%% of a CPU, programs included",

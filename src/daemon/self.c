@@ -58,32 +58,39 @@ static void status_tables(const struct collector_cost *cost, struct daemon_statu
 	const struct {
 		const char *name;
 		const struct table_fill *fill;
-	} tables[] = { { "threads", &cost->records },
-		       { "rows", &cost->slots },
-		       { "errnos", &cost->tallies },
-		       { "foreign", &cost->foreign },
-		       { "stacks", &cost->stacks } };
+	} tables[] = { { "threads", &cost->records },  { "rows", &cost->slots },
+		       { "histograms", &cost->lines }, { "errnos", &cost->tallies },
+		       { "foreign", &cost->foreign },  { "stacks", &cost->stacks } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		if (tables[i].fill->capacity)
 			ret->tables[ret->nr_tables++] =
 				(struct status_table){ tables[i].name, tables[i].fill->used,
 						       tables[i].fill->capacity,
-						       tables[i].fill->peak };
+						       tables[i].fill->peak, tables[i].fill->most };
 	}
+}
+
+/* Whether so many tenths of it are used, or of what its greatest user may have: as much as is left. */
+static bool table_is_full(const struct status_table *table, unsigned int tenths)
+{
+	uint64_t left = table->capacity > table->used ? table->capacity - table->used : 0;
+
+	return table->used * 10 > table->capacity * tenths || table->most * 10 > left * tenths;
 }
 
 /* Warns before any call loses its process, and again only when it was better meanwhile. */
 static void table_watch(const struct status_table *table, bool *warned)
 {
-	if (!*warned && table->used > table->capacity * 9 / 10) {
+	if (!*warned && table_is_full(table, 9)) {
 		log_line(LOG_WARNING,
 			 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
-			 "; beyond it calls lose their process: see [tables] in bpftruss.conf(5)",
-			 table->name, table->used, table->capacity);
+			 ", up to %" PRIu64 " of them for one user; beyond it calls lose their "
+			 "process: see [tables] in bpftruss.conf(5)",
+			 table->name, table->used, table->capacity, table->most);
 		*warned = true;
 	}
-	if (table->used < table->capacity * 8 / 10)
+	if (!table_is_full(table, 8))
 		*warned = false;
 }
 

@@ -20,8 +20,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_TIME_CLAMPED] = { "time_clamped", "times that did not add up",
 				"a clock went back; they were cut to what is possible", false },
 	[LOSS_FOREIGN_TABLE_FULL] = { "foreign_table_full",
-				      "calls of other ABIs or unknown numbers counted without "
-				      "process and time",
+				      "calls of other ABIs, unknown numbers, or beyond 63 kinds in "
+				      "a thread counted without process and time",
 				      "more than a fifth of --max-rows, or than 64 unknown numbers "
 				      "in a thread",
 				      false },
@@ -43,6 +43,8 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_USER_TIME] = { "user_time_unknown",
 			     "threads without user CPU time and calls in flight",
 			     "thread table full: --max-tasks", false },
+	[LOSS_HIST_TABLE_FULL] = { "hist_table_full", "calls counted without their time",
+				   "row table full: --max-rows", false },
 	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
 				"the kernel skipped the sys_enter program", true },
 	[LOSS_LEAVE_MISSED] = { "leave_missed", "calls, at most, without time host-wide",

@@ -18,6 +18,7 @@
 struct status_table {
 	const char *name; /* a constant */
 	uint64_t used, capacity, peak;
+	uint64_t most; /* that one user has; 0: nobody is to leave room for others */
 };
 
 /* Of places in code that were seen on stacks. */

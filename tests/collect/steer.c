@@ -71,17 +71,22 @@ static int see(struct collector *collector)
 }
 
 /* More calls of the mean duration, in the buckets that there are. */
-static void slot_fill(struct call_slot *slot)
+static void slot_fill(struct collector *collector, struct call_slot *slot)
 {
 	uint64_t timed = slot->calls - slot->untimed - slot->no_return;
 
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
-		uint64_t more = slot->buckets[i] ? UINT32_MAX - 1 - slot->buckets[i] : 0;
+		uint32_t line = slot->lines[i / HIST_LINE_BUCKETS];
+		uint32_t *count =
+			line ? &line_at(collector, line)->buckets[i % HIST_LINE_BUCKETS] : NULL;
+		uint64_t more = count && *count ? UINT32_MAX - 1 - *count : 0;
 
+		if (!more)
+			continue;
 		slot->wall_ns += more * (timed ? slot->wall_ns / timed : 0);
 		timed += more;
 		slot->calls += more;
-		slot->buckets[i] += (uint32_t)more;
+		*count += (uint32_t)more;
 	}
 	slot->settled = slot->calls;
 }
@@ -93,7 +98,7 @@ static int fill_to_the_brim(struct collector *collector)
 		struct call_slot *slot;
 
 		while (index && (slot = slot_at(collector, index))) {
-			slot_fill(slot);
+			slot_fill(collector, slot);
 			index = slot->next;
 		}
 	}

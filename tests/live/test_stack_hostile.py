@@ -190,7 +190,7 @@ def test_a_great_many_stacks_lose_no_call(live):
 def test_thousands_of_files_with_code_fill_the_table_and_no_more(live):
     """Files beyond those that there is room for are pending for good, in this report only."""
     program, other = live.add(Loads), live.add(Loads)
-    program.do("crowd 4500")
+    program.do("crowd 9000")
     bpftruss = live.attach([program.pid, other.pid], "--stacks")
     other.do("jit made 10")
     program.do("walk 1")
@@ -199,4 +199,4 @@ def test_thousands_of_files_with_code_fill_the_table_and_no_more(live):
     os.unlink("/tmp/perf-%d.map" % other.pid)
     report = bpftruss.report()
     assert report.total("getppid", pid=other.pid) == 10
-    assert report.total("getppid", pid=program.pid) == 4500
+    assert report.total("getppid", pid=program.pid) == 9000

@@ -3,8 +3,9 @@
 
 import glob
 import re
+import subprocess
 
-from harness import Report, must_equal, slurp
+from harness import Report, must_equal, program, slurp, until
 
 
 def totals(counts):
@@ -43,6 +44,18 @@ def test_more_errnos_than_room_keep_exact_errors(live):
     assert totals(report.counts()) == totals(table.counts())
     known = sum(sum(row["errnos"].values()) for row in report.rows)
     assert report.losses["errno_table_full"] == report.sum("errors") - known > 0
+
+
+def test_latencies_beyond_the_room_for_histograms_are_not_timed(live):
+    """Two rows have four lines of histograms; these latencies want five."""
+    target = live.spawn(program("pace"), "wait", 18, "spread", stdin=subprocess.PIPE)
+    until(lambda: target.stdout() == b"ready\n", "it is ready")
+    bpftruss = live.attach(target.pid, "--max-rows", 2)
+    target.tell(b"go\n")
+    report = bpftruss.report(lossy=True)
+    row = report.only("nanosleep")
+    assert (row["calls"], row["errnos"]) == (19, {"EINVAL": 1})
+    assert report.losses["hist_table_full"] == row["untimed"] > 0
 
 
 def test_children_beyond_the_tables_keep_exact_totals(live):

@@ -13,12 +13,16 @@
 #define READINGS 3000
 
 static struct call_slot *slots;
+static struct hist_line lines[2];
 
 /* The elements of a table are those of a plain array. */
 void *map_array_at(struct map_array *array, uint32_t index)
 {
-	return (void *)array == (void *)slots ? (void *)&slots[index]
-					      : (void *)&((struct task_record *)array)[index];
+	if ((void *)array == (void *)slots)
+		return &slots[index];
+	if ((void *)array == (void *)lines)
+		return &lines[index];
+	return &((struct task_record *)array)[index];
 }
 
 uint32_t map_array_size(const struct map_array *array)
@@ -104,7 +108,7 @@ static void *task_run(void *closure)
 		record->flags = 0;
 		slot->calls++;
 		store_order();
-		slot->buckets[0]++;
+		lines[1].buckets[0]++;
 		store_order();
 		slot->settled = slot->calls;
 	}
@@ -150,6 +154,8 @@ static void test_never_in_flight_and_ended(void **state)
 
 	(void)state;
 	task_make(&task);
+	slots[1].lines[0] = 1;
+	collector.tables.arrays[TABLE_LINES] = (struct map_array *)lines;
 	collector.tables.arrays[TABLE_TASKS] = (struct map_array *)task.records;
 	collector.tables.arrays[TABLE_SLOTS] = (struct map_array *)slots;
 	assert_int_equal(pthread_create(&thread, NULL, task_run, &task), 0);

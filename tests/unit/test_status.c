@@ -26,7 +26,7 @@ static struct daemon_status full(const struct losses *losses)
 		.threads = 34,
 		.rows = 560,
 		.losses = losses,
-		.tables = { { "threads", 34, 1535, 50 }, { "rows", 20000, 40000, 20000 } },
+		.tables = { { "threads", 34, 1535, 50, 0 }, { "rows", 20000, 40000, 20000, 0 } },
 		.nr_tables = 2,
 		.kernel_bytes = 30 << 20,
 		.names = { .has = true,

@@ -10,7 +10,7 @@
 static struct table_sizes choose(const struct collector_options *options, uint32_t threads,
 				 uint64_t host_mib, uint64_t most_mib)
 {
-	const struct table_needs needs = { threads, host_mib * MIB, most_mib * MIB };
+	const struct table_needs needs = { threads, host_mib * MIB, most_mib * MIB, false };
 	struct table_sizes sizes;
 
 	table_sizes_choose(options, &needs, &sizes);
@@ -26,7 +26,7 @@ static void test_least(void **state)
 	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
 	assert_in_range(sizes.elements[TABLE_SLOTS], 40000, 40001);
 	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
-	assert_true(sizes.bytes < 33 * MIB);
+	assert_true(sizes.bytes < 15 * MIB);
 }
 
 static void test_threads(void **state)
@@ -38,7 +38,7 @@ static void test_threads(void **state)
 	assert_in_range(sizes.elements[TABLE_TASKS], 30000, 30001);
 	assert_in_range(sizes.elements[TABLE_SLOTS], 480000, 480001);
 	assert_in_range(sizes.elements[TABLE_TALLIES], 120000, 120001);
-	assert_true(sizes.bytes < 482 * MIB);
+	assert_true(sizes.bytes < 200 * MIB);
 }
 
 /* Each gives up the same share; with stacks as without, whose tallies count as well. */
@@ -67,20 +67,38 @@ static void test_said(void **state)
 	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
 }
 
+/* Where a user may have half, one alone finds as much room as where nobody else is. */
+static void test_shared(void **state)
+{
+	const struct collector_options options = { 0 };
+	const uint32_t threads[] = { 0, 20000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		const struct table_needs needs = { threads[i], 4096 * MIB, 4096 * MIB, true };
+		struct table_sizes alone = choose(&options, threads[i], 4096, 4096), shared;
+
+		table_sizes_choose(&options, &needs, &shared);
+		for (int table = 0; table < NR_TABLE; table++)
+			assert_in_range(shared.elements[table], 2 * alone.elements[table] - 4,
+					2 * alone.elements[table]);
+	}
+}
+
 static void test_memory_of_cgroup(void **state)
 {
 	const struct collector_options options = { 0 };
-	struct table_sizes sizes = choose(&options, 20000, 482, 16);
+	struct table_sizes sizes = choose(&options, 20000, 482, 8);
 
 	(void)state;
-	assert_true(sizes.bytes <= 16 * MIB + 4096 && sizes.bytes > 15 * MIB);
+	assert_true(sizes.bytes <= 8 * MIB + 4096 && sizes.bytes > 7 * MIB);
 	assert_true(sizes.elements[TABLE_TASKS] > 700);
 }
 
 static uint32_t grow(const struct collector_options *options, const struct table_sizes *now,
 		     uint64_t host_mib, enum table full)
 {
-	const struct table_needs needs = { 100, host_mib * MIB, (1 << 20) * MIB };
+	const struct table_needs needs = { 100, host_mib * MIB, (1 << 20) * MIB, false };
 	bool is_full[NR_TABLE] = { 0 };
 
 	is_full[full] = true;
@@ -105,7 +123,7 @@ static void test_nothing_grows(void **state)
 {
 	const struct collector_options none = { 0 }, said = { .max_rows = 40000 };
 	struct table_sizes sizes = choose(&none, 20000, 4096, 1 << 20);
-	const struct table_needs needs = { 100, 4096 * MIB, (1 << 20) * MIB };
+	const struct table_needs needs = { 100, 4096 * MIB, (1 << 20) * MIB, false };
 	const bool full[NR_TABLE] = { 0 };
 
 	(void)state;
@@ -120,13 +138,10 @@ static void test_nothing_grows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_memory_of_host),
-		cmocka_unit_test(test_said),
-		cmocka_unit_test(test_memory_of_cgroup),
-		cmocka_unit_test(test_tables_grow),
-		cmocka_unit_test(test_nothing_grows),
+		cmocka_unit_test(test_least),          cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_memory_of_host), cmocka_unit_test(test_said),
+		cmocka_unit_test(test_shared),         cmocka_unit_test(test_memory_of_cgroup),
+		cmocka_unit_test(test_tables_grow),    cmocka_unit_test(test_nothing_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

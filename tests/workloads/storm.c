@@ -11,6 +11,8 @@
  *   users      processes, each of a user of its own: takes root
  *   stay       processes that stay until the end, each with a thread that makes all known calls of
  *              an ABI, and ends
+ *   hoard      processes that stay until the end, each of which does what numbers and errnos do;
+ *              the end is a line on stdin
  */
 #include <sys/syscall.h>
 
@@ -130,6 +132,7 @@ static void call_users(int index)
 }
 
 static void stay(int index);
+static void hoard(int index);
 
 static const struct kind {
 	const char *name;
@@ -143,6 +146,7 @@ static const struct kind {
 	{ "processes", call_processes, 2, false, false },
 	{ "users", call_users, 1, false, false },
 	{ "stay", stay, OTHER_ABI ? OTHER_CALLS : OTHER_CALLS - 1, false, true },
+	{ "hoard", hoard, FRESH_NUMBERS + FAILING_CALLS *FAILING_WAYS, false, true },
 };
 
 static const struct kind *kind;
@@ -179,14 +183,26 @@ static int run_others(void *arg)
 	return 0;
 }
 
-static void stay(int index)
+static void wait_for_end(void)
 {
 	char byte;
 
-	thread_run(index, run_others);
 	raw_call(SYS_close, over[1]);
 	raw_call(SYS_write, done[1], "", 1);
 	raw_call(SYS_read, over[0], &byte, 1);
+}
+
+static void stay(int index)
+{
+	thread_run(index, run_others);
+	wait_for_end();
+}
+
+static void hoard(int index)
+{
+	call_errnos(index);
+	call_numbers(index);
+	wait_for_end();
 }
 
 static void make_process(int index)
@@ -229,6 +245,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < made && kind->stays; i++)
 		raw_call(SYS_read, done[0], &(char){ 0 }, 1);
 	printf("{\"calls\":%ld}\n", (long)made * kind->calls);
+	fflush(stdout);
+	if (kind->run == hoard)
+		raw_call(SYS_read, 0, &(char){ 0 }, 1);
 	close(over[1]);
 	for (int i = 0; i < made && kind->stays; i++)
 		wait(NULL);

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where everybody is counted, no user takes more than half of any table: others find room."""
+
+import os
+import subprocess
+
+from daemons import must_equal_seen_whole, start_daemon
+from harness import need_unshare, program, slurp, until
+from stacks import Loads
+
+SOMEBODY = 54321
+ROWS = 4000
+# Each makes 80 kinds of calls, 16 of which fail in 60 ways.
+HOARDERS = 120
+KIND_OF_CALLS = 80
+
+
+def start_small(live, tmp_path, tasks=600):
+    options = ["--max-tasks", tasks, "--max-rows", ROWS, "--max-errnos", 6000]
+    return start_daemon(live, tmp_path / "daemon", "--interval", "1h", *options)
+
+
+def hoard(live, number):
+    """A user has as many rows as will go into the tables, and keeps them."""
+    target = live.workload("storm", "hoard", number, SOMEBODY)
+    target.go()
+    until(lambda: b"calls" in target.stdout(), "it has hoarded")
+    return target
+
+
+def tables_of(daemon):
+    return daemon.get("/v1/status")["counting"]["tables"]
+
+
+def test_a_user_leaves_room_for_others(live, tmp_path):
+    daemon = start_small(live, tmp_path)
+    hoard(live, HOARDERS)
+    assert HOARDERS * KIND_OF_CALLS > 2 * ROWS
+    target, mark = live.workload("calls"), tmp_path / "mark"
+    mark.write_text(daemon.verb("snapshot", "--json"))
+    target.go()
+    assert target.wait() == 0
+    report = daemon.snapshot("-p", target.pid, "--since", mark, lossy=True)
+    must_equal_seen_whole(report, target.table())
+    assert daemon.snapshot(lossy=True).losses["slot_table_full"] > 0
+    tables = tables_of(daemon)
+    assert ROWS * 0.4 < tables["rows"]["used"] < ROWS * 0.7, tables
+
+
+def test_what_a_user_had_is_there_for_it_again(live, tmp_path):
+    daemon, used = start_small(live, tmp_path), []
+    for _ in range(3):
+        target = hoard(live, HOARDERS)
+        used.append(tables_of(daemon)["rows"]["used"])
+        target.tell(b"over\n")
+        assert target.wait() == 0
+        until(lambda: tables_of(daemon)["rows"]["used"] < ROWS * 0.2, "rows are given back")
+    assert min(used) > ROWS * 0.4, used
+
+
+def test_a_user_of_many_user_ids_has_no_more(live, tmp_path):
+    """In a user namespace of its own it becomes any of them."""
+    need_unshare("--user")
+    daemon = start_small(live, tmp_path)
+    script = "exec 3<&0; read line; for user in 1 2 3 4; do %s hoard 60 $user <&3 & done; wait"
+    somebody = ["setpriv", "--reuid", str(SOMEBODY), "--regid", str(SOMEBODY), "--clear-groups"]
+    inside = ["unshare", "--user", "--keep-caps", "sh", "-c"]
+    shell = live.spawn(*somebody, *inside, script % program("storm"), stdin=subprocess.PIPE)
+    until(lambda: slurp("/proc/%d/comm" % shell.pid) == b"sh\n", "it is in its namespace")
+    for name in ("uid_map", "gid_map"):
+        with open("/proc/%d/%s" % (shell.pid, name), "w", encoding="utf-8") as file:
+            file.write("1 %d 10" % (SOMEBODY + 1000))
+    shell.tell(b"go\n")
+    until(lambda: shell.stdout().count(b"calls") == 4, "all have hoarded")
+    assert ROWS * 0.4 < tables_of(daemon)["rows"]["used"] < ROWS * 0.7
+
+
+def ends_of(daemon, pid):
+    """How the stacks of its getppid end: {why: calls}."""
+    ends = {}
+    report = daemon.snapshot("-p", pid, lossy=True)
+    for row in report.select("getppid", pid=pid):
+        for stack in row["stacks"]:
+            ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
+    return ends
+
+
+def until_known(daemon, loads, number):
+    """Until files of code have tables: the calls below each of them have whole stacks."""
+
+    def are_known():
+        before = ends_of(daemon, loads.pid)
+        loads.do("walk 5")
+        after = ends_of(daemon, loads.pid)
+        return {end: after[end] - before.get(end, 0) for end in after} == {
+            **dict.fromkeys(after, 0),
+            "complete": 5 * number,
+        }
+
+    until(are_known, "its files have tables")
+
+
+def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path):
+    """Each file with code gets a number, of which there are 8192."""
+    daemon = start_daemon(live, tmp_path / "daemon", "--interval", "1h", "--stacks")
+    crowd = live.add(Loads, user=SOMEBODY, group=SOMEBODY, extra_groups=[])
+    crowd.do("crowd 4500")
+    crowd.do("walk 1")
+    other = live.add(Loads)
+    other.do("crowd 20")
+    until_known(daemon, other, 20)
+
+
+def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path):
+    environment = dict(os.environ, WATCHDOG_USEC="400000")  # twice a second it looks
+    environment.pop("WATCHDOG_PID", None)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=environment)
+    crowd = live.add(Loads, user=SOMEBODY, group=SOMEBODY, extra_groups=[])
+    crowd.do("crowd 3600")
+    crowd.do("walk 1")
+    crowd.finish()
+    until(lambda: "counting began anew" in daemon.stderr(), "it begins anew")
+    other = live.add(Loads)
+    other.do("crowd 3")
+    until_known(daemon, other, 3)
