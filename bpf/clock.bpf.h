@@ -223,8 +223,12 @@ static __always_inline void clock_recheck(struct task_struct *task, struct task_
 	u64 stopped = record->start_ns | CLOCK_STOPPED, clock = *(volatile u64 *)&record->clock;
 
 	if (!task_has_cpu(task)) {
-		if (!(clock & CLOCK_STOPPED))
-			clock_start(task, record, false, record->start_ns);
+		if (clock & CLOCK_STOPPED)
+			return;
+		record->arrivals = task_arrivals(task);
+		record->switch_ns = record->start_ns;
+		/* Unless it has come in just now. */
+		word_replace(&record->clock, clock, stopped);
 	} else if (clock == stopped) {
 		/* Before the clock goes: no switch-in was seen. */
 		*(volatile u64 *)&record->switch_ns = 0;

@@ -33,8 +33,9 @@ static __always_inline u32 pool_limit(const struct pool *pool)
 #define USERNS_LEVELS 33
 
 /*
- * Finds the share of whoever answers for a task of these credentials: its user, but in a user namespace the user who made
- * the outermost of those, as there it may become many users; or, if that was root, the namespace.
+ * Finds the share of whoever answers for a task of these credentials: its user, but in a user
+ * namespace, where it may become many users, the user who made the outermost of those, or, if that
+ * was root, the namespace.
  */
 LOOKED_AT_ONCE u32 share_of(u64 address)
 {

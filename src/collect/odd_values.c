@@ -5,7 +5,17 @@
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
-static bool call_is_kept(struct odd_values *odd, enum syscall_abi abi, int64_t nr)
+/* Whether a user may have one more. */
+static bool has_room(const uint32_t *users, size_t count, uint32_t uid)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < count; i++)
+		own += users[i] == uid;
+	return own < MAX_ODD_VALUES - count;
+}
+
+static bool call_is_kept(struct odd_values *odd, uint32_t uid, enum syscall_abi abi, int64_t nr)
 {
 	if ((nr >= 0 && nr < CALLS_INDEXED) || syscall_find_name(abi, (int)nr))
 		return true;
@@ -13,14 +23,15 @@ static bool call_is_kept(struct odd_values *odd, enum syscall_abi abi, int64_t n
 		if (odd->calls[i].abi == abi && odd->calls[i].nr == nr)
 			return true;
 	}
-	if (odd->nr_calls == MAX_ODD_VALUES)
+	if (!has_room(odd->callers, odd->nr_calls, uid))
 		return false;
+	odd->callers[odd->nr_calls] = uid;
 	odd->calls[odd->nr_calls].abi = abi;
 	odd->calls[odd->nr_calls++].nr = nr;
 	return true;
 }
 
-static bool errno_is_kept(struct odd_values *odd, int err)
+static bool errno_is_kept(struct odd_values *odd, uint32_t uid, int err)
 {
 	if (errno_name(err))
 		return true;
@@ -28,20 +39,21 @@ static bool errno_is_kept(struct odd_values *odd, int err)
 		if (odd->errnos[i] == err)
 			return true;
 	}
-	if (odd->nr_errnos == MAX_ODD_VALUES)
+	if (!has_room(odd->failers, odd->nr_errnos, uid))
 		return false;
+	odd->failers[odd->nr_errnos] = uid;
 	odd->errnos[odd->nr_errnos++] = err;
 	return true;
 }
 
-void odd_values_apply(struct odd_values *odd, struct row *row)
+void odd_values_apply(struct odd_values *odd, uint32_t uid, struct row *row)
 {
 	size_t kept = 0;
 
-	if (!call_is_kept(odd, row->abi, row->nr))
+	if (!call_is_kept(odd, uid, row->abi, row->nr))
 		row_forget_number(row);
 	for (size_t i = 0; i < row->nr_errnos; i++) {
-		if (errno_is_kept(odd, row->errnos[i].err))
+		if (errno_is_kept(odd, uid, row->errnos[i].err))
 			row->errnos[kept++] = row->errnos[i];
 	}
 	row->nr_errnos = kept;

@@ -210,7 +210,7 @@ static int slot_read(const struct collector *c, const struct task_record *record
 	if (err && err != -EAGAIN)
 		return err;
 	reading->torn_rows += err == -EAGAIN;
-	odd_values_apply(c->odd, row);
+	odd_values_apply(c->odd, record->uid, row);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 		row.in_flight_early = 1;
 		row.oldest_start_ns = record->start_ns;
 	}
-	odd_values_apply(c->odd, &row);
+	odd_values_apply(c->odd, record->uid, &row);
 	return builder_add_row(builder, &row);
 }
 

@@ -4,14 +4,24 @@
 
 #include "collect/odd_values.h"
 
-static int64_t number_after(struct odd_values *odd, enum syscall_abi abi, int64_t nr)
+#define USER 1000
+
+/* What a user may have alone. */
+#define HALF (MAX_ODD_VALUES / 2)
+
+static int64_t number_of(struct odd_values *odd, uint32_t uid, enum syscall_abi abi, int64_t nr)
 {
 	struct row row;
 
 	row_init_for(&row, 100, abi, nr);
-	odd_values_apply(odd, &row);
+	odd_values_apply(odd, uid, &row);
 	row_done(&row);
 	return row.nr;
+}
+
+static int64_t number_after(struct odd_values *odd, enum syscall_abi abi, int64_t nr)
+{
+	return number_of(odd, USER, abi, nr);
 }
 
 static void test_numbers(void **state)
@@ -19,7 +29,7 @@ static void test_numbers(void **state)
 	struct odd_values odd = { 0 };
 
 	(void)state;
-	for (int nr = 0; nr < MAX_ODD_VALUES; nr++)
+	for (int nr = 0; nr < HALF; nr++)
 		assert_int_equal(number_after(&odd, ABI_X86_64, 5000 + nr), 5000 + nr);
 	assert_int_equal(number_after(&odd, ABI_X86_64, 6000), ROW_NR_OTHER);
 	assert_int_equal(number_after(&odd, ABI_I386, 5000), ROW_NR_OTHER);
@@ -29,6 +39,23 @@ static void test_numbers(void **state)
 	assert_int_equal(number_after(&odd, ABI_ARM, 0x0f0002), 0x0f0002);
 	/* So are those that were kept before. */
 	assert_int_equal(number_after(&odd, ABI_X86_64, 5063), 5063);
+}
+
+/* Whoever comes later has half of what is left, and knows what others have. */
+static void test_users_leave_room(void **state)
+{
+	struct odd_values odd = { 0 };
+
+	(void)state;
+	for (int nr = 0; nr < 1000; nr++)
+		number_after(&odd, ABI_X86_64, 5000 + nr);
+	assert_int_equal(odd.nr_calls, HALF);
+	for (uint32_t user = 1; user < 5; user++) {
+		assert_int_equal(number_of(&odd, USER + user, ABI_X86_64, 5000), 5000);
+		for (int nr = 0; nr < 1000; nr++)
+			number_of(&odd, USER + user, ABI_X86_64, 7000 + (int)user * 1000 + nr);
+		assert_int_equal(MAX_ODD_VALUES - odd.nr_calls, HALF >> user);
+	}
 }
 
 /* Numbers that a table has no room for are 64: a number that is known takes none of it. */
@@ -50,14 +77,14 @@ static void test_errnos(void **state)
 	(void)state;
 	row_init_for(&row, 100, ABI_X86_64, 1);
 	row.errors = row.calls = 1000;
-	for (int err = 1000; err < 1000 + MAX_ODD_VALUES + 10; err++)
+	for (int err = 1000; err < 1000 + HALF + 10; err++)
 		assert_int_equal(row_add_errno(&row, err, 2), 0);
 	assert_int_equal(row_add_errno(&row, ENOENT, 2), 0);
-	odd_values_apply(&odd, &row);
-	assert_int_equal(row.nr_errnos, MAX_ODD_VALUES + 1);
+	odd_values_apply(&odd, USER, &row);
+	assert_int_equal(row.nr_errnos, HALF + 1);
 	assert_int_equal(row.errnos[0].err, ENOENT);
-	assert_int_equal(row.errnos[MAX_ODD_VALUES].err, 1000 + MAX_ODD_VALUES - 1);
-	assert_int_equal(row_errors_unnamed(&row), 1000 - 2 * (MAX_ODD_VALUES + 1));
+	assert_int_equal(row.errnos[HALF].err, 1000 + HALF - 1);
+	assert_int_equal(row_errors_unnamed(&row), 1000 - 2 * (HALF + 1));
 	row_done(&row);
 }
 
@@ -65,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_users_leave_room),
 		cmocka_unit_test(test_known_numbers_take_no_room),
 		cmocka_unit_test(test_errnos),
 	};
