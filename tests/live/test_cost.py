@@ -197,7 +197,7 @@ def test_the_tables_say_how_full_they_are(live, caller):
     assert cost["foreign"][0] == cost["stacks"][0] == 0
     assert cost["threads"] == cost["processes"] == 1
     caller.ask("invent 2")
-    assert steer.cost()["foreign"] == [1, 8001]
+    assert steer.cost()["foreign"] == [1, 8000]
 
 
 def test_what_has_ended_takes_no_room(live):
