@@ -2,17 +2,30 @@
 """Where everybody is counted, no user takes more than half of any table: others find room."""
 
 import os
+import shutil
 import subprocess
+import tempfile
+
+import pytest
 
 from daemons import must_equal_seen_whole, start_daemon
 from harness import need_unshare, program, slurp, until
-from stacks import Loads
+from stacks import Loads, fixture
 
 SOMEBODY = 54321
 ROWS = 4000
 # Each makes 80 kinds of calls, 16 of which fail in 60 ways.
 HOARDERS = 120
 KIND_OF_CALLS = 80
+
+
+@pytest.fixture
+def place():
+    """A folder for programs that another user can run: the build may be where only root gets to."""
+    path = tempfile.mkdtemp()
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 def start_small(live, tmp_path, tasks=600):
@@ -58,14 +71,14 @@ def test_what_a_user_had_is_there_for_it_again(live, tmp_path):
     assert min(used) > ROWS * 0.4, used
 
 
-def test_a_user_of_many_user_ids_has_no_more(live, tmp_path):
+def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, place):
     """In a user namespace of its own it becomes any of them."""
     need_unshare("--user")
     daemon = start_small(live, tmp_path)
     script = "exec 3<&0; read line; for user in 1 2 3 4; do %s hoard 60 $user <&3 & done; wait"
     somebody = ["setpriv", "--reuid", str(SOMEBODY), "--regid", str(SOMEBODY), "--clear-groups"]
     inside = ["unshare", "--user", "--keep-caps", "sh", "-c"]
-    shell = live.spawn(*somebody, *inside, script % program("storm"), stdin=subprocess.PIPE)
+    shell = live.spawn(*somebody, *inside, script % shutil.copy(program("storm"), place), stdin=subprocess.PIPE)
     until(lambda: slurp("/proc/%d/comm" % shell.pid) == b"sh\n", "it is in its namespace")
     for name in ("uid_map", "gid_map"):
         with open("/proc/%d/%s" % (shell.pid, name), "w", encoding="utf-8") as file:
@@ -100,10 +113,11 @@ def until_known(daemon, loads, number):
     until(are_known, "its files have tables")
 
 
-def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path):
+def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path, place):
     """Each file with code gets a number, of which there are 8192."""
     daemon = start_daemon(live, tmp_path / "daemon", "--interval", "1h", "--stacks")
-    crowd = live.add(Loads, user=SOMEBODY, group=SOMEBODY, extra_groups=[])
+    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []}
+    crowd = live.add(Loads, shutil.copy(fixture("loads"), place), **somebody)
     crowd.do("crowd 4500")
     crowd.do("walk 1")
     other = live.add(Loads)
@@ -111,11 +125,12 @@ def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path):
     until_known(daemon, other, 20)
 
 
-def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path):
+def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path, place):
     environment = dict(os.environ, WATCHDOG_USEC="400000")  # twice a second it looks
     environment.pop("WATCHDOG_PID", None)
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=environment)
-    crowd = live.add(Loads, user=SOMEBODY, group=SOMEBODY, extra_groups=[])
+    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []}
+    crowd = live.add(Loads, shutil.copy(fixture("loads"), place), **somebody)
     crowd.do("crowd 3600")
     crowd.do("walk 1")
     crowd.finish()
