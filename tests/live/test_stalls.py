@@ -22,7 +22,7 @@ import pytest
 
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
-from harness import BPFTRUSS, BUILD, Process, Report, program, skip_if_sanitized, until
+from harness import BPFTRUSS, BUILD, need_unshare, Process, program, Report, skip_if_sanitized, until
 from stacks import Loads, fixture
 from test_stack_hostile import sections
 
@@ -297,6 +297,7 @@ class HungLoads(Loads):
 @pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
 def test_a_file_system_that_does_not_answer_holds_up_nobody(live, tmp_path):
     """The perf map of a process is looked for where the process sees it."""
+    need_unshare("-m", "--propagation", "private")
     hung, other = live.add(HungLoads), live.add(Loads)
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
     hung.do("bare 100")
