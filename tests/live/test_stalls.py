@@ -22,7 +22,8 @@ import pytest
 
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
-from harness import BPFTRUSS, BUILD, need_unshare, Process, program, Report, skip_if_sanitized, until
+from harness import (BPFTRUSS, BUILD, Process, Report, need_unshare, program, skip_if_sanitized,
+                     until)
 from stacks import Loads, fixture
 from test_stack_hostile import sections
 
