@@ -59,7 +59,7 @@ static __always_inline u32 task_share(struct task_struct *task)
 	return share_of((u64)BPF_CORE_READ(task, real_cred));
 }
 
-/* What a share has of a table. The compiler may know that share is in bounds, but no verifier does. */
+/* Finds the counter of a share and a table. No verifier knows that share is in bounds, the compiler may. */
 static __always_inline u32 *share_used(u32 share, enum pool_kind kind)
 {
 	barrier_var(share);

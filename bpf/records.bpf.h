@@ -125,7 +125,7 @@ static __always_inline void record_set_comm(struct task_record *record,
 	*kept = *comm;
 }
 
-/* What it is given from now on is its new user's. */
+/* Charges what the record is given from now on to its new user. */
 static __always_inline void record_set_user(struct task_record *record, struct task_struct *task)
 {
 	u32 uid = task_uid(task);

@@ -69,7 +69,7 @@ static __always_inline u32 task_exec_pages(struct task_struct *task)
 
 /* --- which stack ------------------------------------------------------------------------------ */
 
-/* What is beyond the end becomes the last one: without a branch, which the verifier would follow. */
+/* A place beyond the end becomes the last one: without a branch, which the verifier would follow. */
 static __always_inline u64 address_limit(u64 address)
 {
 	u64 beyond = address / FRAME_ADDRESS_END;

@@ -245,8 +245,8 @@ static __noinline u32 file_ask(const struct mapping *mapping)
 }
 
 /*
- * What those who ask at the same time are told: the key of a file, and its name in its own folder, which
- * no mount changes.
+ * Holds the answers for those who ask at the same time: the key of a file, and its name in its own
+ * folder, which no mount changes.
  */
 struct {
 	__u64 keys[FILE_ASKERS][sizeof(struct inode_key) / sizeof(__u64)];

@@ -288,7 +288,7 @@ struct pool {
 /* Users whose ids have the same hash share it. */
 #define USER_SHARES 1024
 
-/* What a user has of each table: in use now. */
+/* Counts the elements of each table that a user has now. */
 struct user_share {
 	__u32 used[8]; /* by enum pool_kind */
 };

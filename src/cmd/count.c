@@ -100,7 +100,7 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 #define NAMES_NS       (60 * NS_PER_SEC)
 #define NAMES_FETCH_NS (150 * NS_PER_SEC)
 
-/* What cannot be named, or not in time, or finds no room: said once, and again when it is more. */
+/* Says how many places have no name, or no room: once, and again when they are more. */
 static void print_unnamed(struct run *run)
 {
 	struct name_counts counts;

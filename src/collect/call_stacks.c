@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns stacks on their way from the ring buffer to the table. Those of the kernel have their names at
+ * Keeps stacks on their way from the ring buffer to the table. Those of the kernel have their names at
  * once; of those of users the names (stacks/names.h) take over the rest.
  */
 #include "collect/call_stacks.h"

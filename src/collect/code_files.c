@@ -355,7 +355,7 @@ static void file_put_off(struct code_files *files, uint32_t number)
 	unwind_tables_ask_again(files->tables, &file->key, number, RETRY_S);
 }
 
-/* What may be better another time: whoever parses a file must not have been short of anything. */
+/* Tells whether a failure may pass: whoever parses a file must not have been short of anything. */
 static bool failure_may_pass(int err)
 {
 	static const int passing[] = { -EMFILE, -ENFILE, -EAGAIN, -ENOMEM, -EPROTO, -ETIMEDOUT };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns files that are being opened, and those that wait for it, in the order in which they came. */
+/* Keeps files that are being opened, and those that wait for it, in the order in which they came. */
 #include "collect/code_opening.h"
 
 #include <errno.h>

@@ -40,7 +40,7 @@ bool code_openings_next(struct code_openings *openings, uint32_t *number, int *e
 bool code_openings_are_busy(const struct code_openings *openings);
 int code_openings_patience_ms(const struct code_openings *openings);
 
-/* What was opened, on its way home from an errand. */
+/* Packs and unpacks an opened file for the way home from an errand. */
 void mapped_file_pack(struct mapped_file *file, struct errand_answer *ret);
 void mapped_file_unpack(struct errand_answer *answer, struct mapped_file *ret);
 

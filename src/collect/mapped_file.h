@@ -31,7 +31,7 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 int mapped_file_open_path(const struct code_identity *identity, const char *path,
 			  struct mapped_file *ret);
 
-/* What key that has where no program gives any, without opening it. 0 or -errno. */
+/* Finds the key of that file where no program gives any, without opening it. 0 or -errno. */
 int mapped_file_key(int process, const struct code_mapping *mapping, struct inode_key *ret);
 
 void mapped_file_done(struct mapped_file *file);

@@ -32,7 +32,7 @@ struct known_rule {
 /* Owners whose ids have the same hash share it. */
 #define OWNER_SHARES 1024
 
-/* What the files of an owner have. */
+/* Counts what the files of an owner take. */
 struct owner_share {
 	uint32_t nr_rules, nr_pages;
 	uint64_t nr_rows;
@@ -77,7 +77,7 @@ static int rule_add(struct unwind_tables *t, struct owner_share *share,
 	return (int)t->nr_rules++;
 }
 
-/* Who owns files may have no more than is left for the others. */
+/* An owner of files has no more rules than are left for others. */
 static bool rules_have_room(const struct unwind_tables *t, const struct owner_share *share)
 {
 	return (share ? share->nr_rules : 0) < MAX_UNWIND_RULES - t->nr_rules;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a worker is asked about. */
+/* These addresses a worker is asked about. */
 #ifndef BPFTRUSS_ADDRESSES_H
 #define BPFTRUSS_ADDRESSES_H
 

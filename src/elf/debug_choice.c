@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the proof that a debug file is the file's. It reads foreign bytes: only a worker may do so. */
+/* Proves that a debug file is the file's. It reads foreign bytes: only a worker may do so. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define MAX_DEBUGLINK_BYTES (1ULL << 30)
 #define CRC_BUFFER_BYTES    65536
 
-/* Of CRC-32 (zlib's), for half a byte. */
+/* This table of CRC-32 (zlib's) is for half a byte. */
 static const uint32_t crc_steps[16] = {
 	0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
 	0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,

@@ -252,7 +252,7 @@ static void servers_were_slow(struct debuginfod *debuginfod)
 
 void debuginfod_job_stop(struct debuginfod_job *job)
 {
-	/* What it may have started is of its session. */
+	/* All that it may have started is of its session. */
 	if (job->pid)
 		kill(-job->pid, SIGKILL);
 	if (!job->is_stopped)

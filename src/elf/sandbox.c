@@ -149,7 +149,7 @@ static uint64_t file_bytes(int fd)
 	return (uint64_t)status.st_size;
 }
 
-/* Of what is not open nothing. */
+/* A descriptor that is not open is left alone. */
 static uint64_t mapped_bytes(void)
 {
 	uint64_t bytes = file_bytes(WORKER_FD_FILE);

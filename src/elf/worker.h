@@ -34,14 +34,14 @@ struct elf_job;
  */
 int elf_job_start_unwind(int fd, struct elf_job **ret);
 
-/* What elf_symbols_read() gives. */
+/* Gives the result of elf_symbols_read(). */
 int elf_job_start_symbols(int fd, const struct debug_files *debug,
 			  const struct elf_addresses *offsets, struct elf_job **ret);
 
-/* What perf_map_read() gives, which are symbols as well. */
+/* Gives the result of perf_map_read(): symbols as well. */
 int elf_job_start_perf_map(int fd, const struct elf_addresses *addresses, struct elf_job **ret);
 
-/* What elf_inlines_read() gives; debug_fd is -1 without a debug file. Its time is shorter. */
+/* Gives the result of elf_inlines_read(); debug_fd is -1 without a debug file. Its time is shorter. */
 int elf_job_start_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
 			  struct elf_job **ret);
 

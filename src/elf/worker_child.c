@@ -24,7 +24,7 @@ static int unwind_work(unsigned int extras)
 	return err ? err : wire_write_unwind(WORKER_FD_OUTPUT, unwind);
 }
 
-/* What is asked; NULL: nothing in particular. */
+/* These addresses are asked for; NULL: nothing in particular. */
 static int question_read(unsigned int extras, struct elf_addresses *space,
 			 const struct elf_addresses **ret)
 {

@@ -166,7 +166,7 @@ static int diff_reserve(struct diff *diff)
 	return 0;
 }
 
-/* What a row has more than earlier ones. NULL: nothing, unless *err is -EINVAL or -ENOMEM. */
+/* Subtracts earlier rows from a copy. NULL: nothing is left, unless *err is -EINVAL or -ENOMEM. */
 static struct row *row_less(const struct row *row, const struct pair *pairs, size_t nr_pairs,
 			    int *err)
 {

@@ -21,7 +21,7 @@ struct status_table {
 	uint64_t most; /* that one user has; 0: nobody is to leave room for others */
 };
 
-/* Of places in code that were seen on stacks. */
+/* Counts the places in code that were seen on stacks. */
 struct status_names {
 	bool has; /* stacks are taken */
 	uint64_t places, bytes, waiting, failed, refused;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what was opened of a file. */
+/* Closes what was opened of a file. */
 #include "stacks/code_source.h"
 
 #include <fcntl.h>

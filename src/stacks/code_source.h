@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who knows the files of frames by their numbers. */
+/* A source knows the files of frames by their numbers. */
 #ifndef BPFTRUSS_CODE_SOURCE_H
 #define BPFTRUSS_CODE_SOURCE_H
 
@@ -46,7 +46,7 @@ struct code_source {
 	int (*open)(void *closure, uint32_t file, struct opened_code *ret);
 	/* An errand, whose closure is a struct code_search. -ESRCH: nobody has it. */
 	errand_function search;
-	/* What the errand needs of our descriptors; returns how many. */
+	/* Lists those of our descriptors that the errand needs; returns how many. */
 	size_t (*search_fds)(void *closure, int *fds, size_t max);
 	/* Takes what it has brought back. 0 or -ESRCH. */
 	int (*searched)(void *closure, uint32_t file, struct errand_answer *answer,
@@ -54,9 +54,9 @@ struct code_source {
 	/* The number of what a process, by its folder, has mapped; its name, NULL if that is unknown. */
 	uint32_t (*find)(void *closure, uint32_t pid, int process,
 			 const struct code_mapping *mapping, const char *name);
-	/* What the kernel says now of the layout of a process; 0: nothing. */
+	/* Asks the kernel for the layout of a process now; 0: nothing. */
 	uint32_t (*layout)(void *closure, const struct process_id *process);
-	/* What it is called, as long as the source lives; NULL: unknown. */
+	/* Returns its name, as long as the source lives; NULL: unknown. */
 	const char *(*module)(void *closure, uint32_t file);
 	/* From an offset in it to an address, as far as that is known. */
 	uint64_t (*address)(void *closure, uint32_t file, uint64_t offset);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the life of a copy of this process. Invariant: its end of the socket is closed when it is gone,
+ * Starts and ends a copy of this process. Invariant: its end of the socket is closed when it is gone,
  * and not before, so that whoever waits for the socket waits for both.
  */
 #include "stacks/errand.h"

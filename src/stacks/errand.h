@@ -17,7 +17,7 @@
 #define MAX_ERRAND_FDS     6
 #define MAX_ERRAND_NUMBERS 8
 
-/* What a copy brings back. All zero: nothing. */
+/* A copy brings this back. All zero: nothing. */
 struct errand_answer {
 	int fds[MAX_ERRAND_FDS];
 	size_t nr_fds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the queue of files. Invariant: a file that wants something is in the queue or busy. What has
+ * Keeps the queue of files. Invariant: a file that wants something is in the queue or busy. What has
  * failed is tried again, the more seldom the more often it has failed, and never given up for good.
  */
 #include "stacks/name_files.h"
@@ -16,12 +16,12 @@
 /* At a time: what a worker says about so many is taken without keeping anybody waiting. */
 #define MAX_BATCH 4096
 
-/* What fails is tried again after 4, 16, 64, 256 s, and then every 10 minutes. */
+/* A failed file is tried again after 4, 16, 64, 256 s, and then every 10 minutes. */
 #define FIRST_RETRY_NS (4 * NS_PER_SEC)
 #define LAST_RETRY_NS  (600 * NS_PER_SEC)
 #define MAX_RETRY_STEP 4
 
-/* What is not known yet is soon. */
+/* An unknown moment is soon. */
 #define DELAY_NS   (NS_PER_SEC / 2)
 #define MAX_DELAYS 20
 
@@ -272,7 +272,7 @@ void name_files_failed(struct name_files *files, struct name_file *file, struct 
 	} else {
 		batch_put_back(files, file, batch);
 	}
-	/* What waits for ever would keep all that is known from being kept. */
+	/* A stack that waits for ever would keep all that is known from being kept. */
 	if (file->failures >= MAX_NAME_WAITS)
 		name_places_settle(files->places, &file->wanted, true);
 	if (file->is_lost || file->failures >= MAX_NAME_TRIES)

@@ -6,7 +6,7 @@
 #include "stacks/code_source.h"
 #include "stacks/name_places.h"
 
-/* What is known of a file. */
+/* Holds what is known of a file. */
 struct name_file {
 	uint32_t number;
 	struct process_id process; /* the last one that had it mapped */

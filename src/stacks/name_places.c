@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns places in code and their names. Invariants: a place that is not settled is wanted of its file or
+ * Keeps places in code and their names. Invariants: a place that is not settled is wanted of its file or
  * process, or in the batch of a worker; one that nobody holds is idle, unless it is one of these or has
  * changed; only idle ones are given up for others.
  */
@@ -15,7 +15,7 @@
 
 #define NR_BUCKETS 16384
 
-/* Of memory for each, besides its own. */
+/* So much memory malloc() adds to each. */
 #define PIECE_BYTES 16
 #define NODE_BYTES  48
 

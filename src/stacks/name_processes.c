@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns what /proc and a JIT's perf map say of processes, for code that no file's table tells of. All
+ * Keeps what /proc and a JIT's perf map say of processes, for code that no file's table tells of. All
  * of it is untrusted text, and all of one process: it is read through one descriptor of its folder,
  * at once, as processes end. Invariant: the mappings that are kept of a process are those of the layout
  * that stands beside them, which the kernel had before they were read and after. A perf map is parsed
@@ -84,7 +84,7 @@ static void mappings_done(struct mappings *mappings)
 	*mappings = (struct mappings){ 0 };
 }
 
-/* As the kernel counts a process's code. */
+/* Counts the pages of code as the kernel does. */
 static void mappings_count(struct mappings *mappings, const struct code_mapping *mapping)
 {
 	static const uint64_t page_bytes = 4096;

@@ -22,7 +22,7 @@ int name_processes_new(const struct code_source *source, int watcher, struct nam
 /* NULL is fine. */
 void name_processes_free(struct name_processes *processes);
 
-/* What is mapped somewhere. */
+/* Describes a mapping. */
 struct found_code {
 	uint32_t file; /* FILE_NONE: of no file */
 	uint64_t offset;

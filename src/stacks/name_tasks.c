@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the reading of files: a task takes places of a file that are wanted, and goes through its steps,
+ * Reads files: a task takes places of a file that are wanted, and goes through its steps,
  * each of which waits for a process at most. Invariant: a task waits for a job, an errand or a fetch, or
  * is parked; its file is busy, and open only as long as that.
  */
@@ -177,7 +177,7 @@ static int own_finish(struct name_task *task)
 	struct elf_symbols *symbols __cleanup(elf_symbols_freep) = NULL;
 	int err = elf_job_finish_symbols(steal_ptr(&task->job), &symbols);
 
-	/* What was read may be what somebody has just written there. */
+	/* The names read may be what somebody has just written there. */
 	if (!opened_code_is_unchanged(&task->opened))
 		return -EBADMSG;
 	if (err)
@@ -403,7 +403,7 @@ static void more_note(struct name_task *task)
 	}
 }
 
-/* What has a name lacks only what was inlined there. */
+/* A place that has a name lacks only what was inlined there. */
 static void batch_settle(struct name_task *task)
 {
 	struct name_places *places = task->tasks->places;
@@ -442,7 +442,7 @@ static int task_next(struct name_task *task)
 		err = steps[task->step].start(task);
 		if (!err || (err < 0 && steps[task->step].is_needed) || err == -EAGAIN)
 			return err;
-		/* What is there is not spoilt by what could not be added. */
+		/* The names there are stay, whatever could not be added. */
 		task->has_died |= err < 0;
 		errand_free(steal_ptr(&task->errand));
 		elf_job_free(steal_ptr(&task->job));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns stacks that are not wholly named yet. Invariant: each of them waits for as many places as it
+ * Keeps stacks that are not wholly named yet. Invariant: each of them waits for as many places as it
  * has that are not settled, and is in the table as far as it is known, or in the list of those
  * that are to be shown anew.
  */
@@ -215,7 +215,7 @@ static void place_spread(struct names *names, struct name_place *place)
 	name_places_let_go(names->places, place);
 }
 
-/* What is left is shown in another turn. */
+/* The rest is shown in another turn. */
 static int changes_show(struct names *names)
 {
 	uint64_t end_ns = clock_mono_ns() + TURN_NS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What /proc says of a process: untrusted, and read through one descriptor of its folder. */
+/* Reads what /proc says of a process: untrusted, and read through one descriptor of its folder. */
 #ifndef BPFTRUSS_PROCESS_H
 #define BPFTRUSS_PROCESS_H
 

@@ -207,7 +207,7 @@ def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
 
 
 def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
-    """What is mapped at an address now need not be what was there: then there is no name."""
+    """An address may have been mapped anew since: then there is no name."""
     programs = {how: live.add(Loads) for how in HOWS}
     alpha, beta = copy("alpha.so", tmp_path), copy("beta.so", tmp_path)
     bpftruss = live.attach(

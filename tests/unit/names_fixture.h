@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of names share: a source of files, and workers that play a part. A test is its own worker. */
+/* For tests of names: a source of files, and workers that play a part. A test is its own worker. */
 #ifndef TESTS_NAMES_FIXTURE_H
 #define TESTS_NAMES_FIXTURE_H
 

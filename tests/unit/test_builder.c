@@ -296,7 +296,7 @@ static void test_rows_are_moved(void **state)
 	}
 }
 
-/* What a builder adds to a row that others share, only its own has. */
+/* A row that others share stays theirs when a builder adds to it. */
 static void test_rows_are_shared(void **state)
 {
 	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;

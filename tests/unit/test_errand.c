@@ -112,7 +112,7 @@ static int look(void *closure, struct errand_answer *ret)
 	return 0;
 }
 
-/* What is open there stays open as long as it takes. */
+/* A descriptor there stays open as long as it takes. */
 static void test_an_errand_has_no_descriptors_but_its_own(void **state)
 {
 	struct two two = { memfd_create("kept", MFD_CLOEXEC), memfd_create("other", MFD_CLOEXEC) };

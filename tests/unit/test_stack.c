@@ -233,7 +233,7 @@ static void test_grouped(void **state)
 	assert_int_equal(of_stacks, 1065);
 }
 
-/* What becomes known of a stack later is shown in place of what was known before. */
+/* A name that is found later is shown in place of the address. */
 static void test_put(void **state)
 {
 	struct stack_table *table __cleanup(stack_table_freep) = NULL;

@@ -21,7 +21,7 @@ static void test_a_file_that_nobody_has(void **state)
 	later = add_one(&s, frame);
 	settle(&s);
 	assert_frame(&later->frames[0], "plain", "main", 4);
-	/* What came before has it, too. */
+	/* The report before has it, too. */
 	assert_frame(&stack->frames[0], "plain", "main", 4);
 	assert_int_equal(counts_of(&s).failed, 0);
 }
@@ -227,7 +227,7 @@ static void test_places_are_bounded(void **state)
 	assert_in_range(counts_of(&s).bytes, MAX_PLACES, 16 << 20);
 }
 
-/* What nobody waits for makes room, the oldest first, and first what the same user has. */
+/* A place that nobody waits for makes room, the oldest first, and first what the same user has. */
 static void test_places_make_room(void **state)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
@@ -290,7 +290,7 @@ static void test_users_take_turns(void **state)
 	name_places_free(places);
 }
 
-/* What nobody can tell is not waited for for ever: it would take the room of all others. */
+/* A name that nobody can tell is not waited for for ever: it would take the room of all others. */
 static void test_waiting_has_an_end(void **state)
 {
 	struct stack_table *table __cleanup(stack_table_freep) = NULL;

@@ -43,7 +43,7 @@ static void test_names_follow(void **state)
 	assert_frame(&stack->frames[2], "plain", "sample_hidden", 9);
 	assert_int_equal(counts_of(&s).waiting, 0);
 	assert_int_equal(counts_of(&s).failed, 0);
-	/* What is known is not asked again. */
+	/* A known place is not asked for again. */
 	next = add(&s, frames, 2);
 	assert_frame(&next->frames[0], "plain", "main", 5);
 	assert_int_equal(s.files.opened, 1);

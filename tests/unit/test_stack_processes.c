@@ -118,7 +118,7 @@ static void test_raw_address_in_a_file(void **state)
 	munmap(code, 4096);
 }
 
-/* What is mapped now is no name for what was mapped when the stack was taken. */
+/* A mapping of now gives no name to one of the time when the stack was taken. */
 static void test_raw_address_of_what_was_mapped_before(void **state)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain", "lean");
