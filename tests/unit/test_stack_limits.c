@@ -91,33 +91,42 @@ static void test_a_turn_is_short(void **state)
 	assert_int_equal(s.files.opened, NR_FILES - 2);
 }
 
+/* Asks for a name in the first file, which holds up nobody: those of two others come. */
+static const struct stack *name_two_others(struct service *s)
+{
+	const struct stack *stack, *later;
+
+	add_one(s, frame_of(2, 0x10));
+	names_begin(s->names);
+	assert_int_equal(names_run(s->names), 0);
+	stack = add_one(s, frame_of(3, offset_of("plain", NULL, "main") + 1));
+	later = add_one(s, frame_of(4, offset_of("lean", NULL, "main") + 1));
+	names_begin(s->names);
+	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
+		struct pollfd pollfd = { .fd = names_fd(s->names), .events = POLLIN };
+
+		assert_true(poll(&pollfd, 1, names_patience_ms(s->names)) >= 0);
+		assert_int_equal(names_run(s->names), 0);
+	}
+	return stack;
+}
+
 /* Files are opened where nobody waits for it, and users share who does that. */
 static void test_a_search_that_does_not_end(void **state)
 {
 	struct service s = SERVICE("plain", "plain", "lean");
-	const struct stack *stack, *later;
+	const struct stack *stack;
 
 	(void)state;
 	s.files.closed = s.files.hang = true;
 	service_open(&s, &(struct names_options){ 0 });
-	add_one(&s, frame_of(2, 0x10));
-	names_begin(s.names);
-	assert_int_equal(names_run(s.names), 0);
-	stack = add_one(&s, frame_of(3, offset_of("plain", NULL, "main") + 1));
-	later = add_one(&s, frame_of(4, offset_of("lean", NULL, "main") + 1));
-	names_begin(s.names);
-	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
-		struct pollfd pollfd = { .fd = names_fd(s.names), .events = POLLIN };
-
-		assert_true(poll(&pollfd, 1, names_patience_ms(s.names)) >= 0);
-		assert_int_equal(names_run(s.names), 0);
-	}
+	stack = name_two_others(&s);
 	assert_frame(&stack->frames[0], "plain", "main", 1);
 	assert_false(names_are_done(s.names));
 	service_done(&s);
 }
 
-/* Who writes into a file while it is read gets no names of either. */
+/* A file that somebody writes while it is read gives no names. */
 static void test_a_file_that_changes(void **state)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
@@ -170,22 +179,10 @@ static void test_a_file_that_kills_workers(void **state)
 static void test_a_worker_that_does_not_end(void **state)
 {
 	struct service s = SERVICE("idle", "plain", "lean");
-	const struct stack *stack, *later;
 
 	(void)state;
 	service_open(&s, &(struct names_options){ .at_once = true });
-	add_one(&s, frame_of(2, 0x10));
-	names_begin(s.names);
-	assert_int_equal(names_run(s.names), 0);
-	stack = add_one(&s, frame_of(3, offset_of("plain", NULL, "main") + 1));
-	later = add_one(&s, frame_of(4, offset_of("lean", NULL, "main") + 1));
-	names_begin(s.names);
-	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
-		struct pollfd pollfd = { .fd = names_fd(s.names), .events = POLLIN };
-
-		assert_true(poll(&pollfd, 1, names_patience_ms(s.names)) >= 0);
-		assert_int_equal(names_run(s.names), 0);
-	}
+	name_two_others(&s);
 	assert_false(names_are_done(s.names));
 	assert_int_equal(counts_of(&s).waiting, 1);
 	service_done(&s);
