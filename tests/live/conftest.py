@@ -6,13 +6,14 @@ import signal
 import sys
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 pytest.register_assert_rewrite("faults", "harness", "reports")
 
 from cgroups import Cgroups  # noqa: E402
-from harness import BPFTRUSS, Live, attempts  # noqa: E402
+from harness import BPFTRUSS, Live, Lossy  # noqa: E402
 
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would all they start.
@@ -70,21 +71,42 @@ def cgroup():
     cgroups.close()
 
 
-# Fixtures that a test may use more than once.
-FIT_FOR_MORE = {"live", "tmp_path", "hogs", "monkeypatch"}
+ATTEMPTS = 4
+
+
+def switch_unseen(losses):
+    return set(losses) == {"switch_unseen"}
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Notes whether the test is to be tried again, because its report had losses that a kernel is allowed."""
+    repeats = pyfuncitem.config.pluginmanager.getplugin("kernels.repeats")
+    allowed = repeats.only_missed if repeats else switch_unseen
+    outcome = yield
+    error = outcome.excinfo[1] if outcome.excinfo else None
+    pyfuncitem.again = isinstance(error, Lossy) and bool(allowed(error.losses))
+    if pyfuncitem.again:
+        pyfuncitem.warn(pytest.PytestWarning("its report had %s" % error.losses))
+    if pyfuncitem.again and pyfuncitem.is_last_attempt and repeats:
+        outcome.force_exception(pytest.skip.Exception(
+            "calls were missed each time, and each report said so"))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
+def pytest_runtest_protocol(item, nextitem):
     """
     Some kernels run no program while some task is current: what comes after it on its CPU is a switch that
-    nobody saw, and the report says so. Then the test is tried again.
+    nobody saw, and the report says so. Then the test is tried again, with fixtures of its own.
     """
-    own = set(getattr(getattr(pyfuncitem, "callspec", None), "params", ())) | FIT_FOR_MORE
-    others = set(pyfuncitem._fixtureinfo.argnames) - own
-    if others or pyfuncitem.config.pluginmanager.hasplugin("kernels.repeats"):
-        return None
-    losses = attempts(pyfuncitem, lambda losses: set(losses) == {"switch_unseen"})
-    if losses:
-        raise losses
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for attempt in range(1, ATTEMPTS + 1):
+        item.again, item.is_last_attempt = False, attempt == ATTEMPTS
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        if not item.again:
+            break
+        item._initrequest()
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True

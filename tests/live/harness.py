@@ -148,22 +148,6 @@ class Lossy(AssertionError):
         self.losses = losses
 
 
-def attempts(test, allowed, most=4):
-    """Runs a test until no report has the losses that a kernel is allowed; the last ones if all have."""
-    arguments = {name: test.funcargs[name] for name in test._fixtureinfo.argnames}
-    for _ in range(most):
-        try:
-            return test.obj(**arguments)
-        except Lossy as lossy:
-            last = lossy
-            if not allowed(lossy.losses):
-                raise
-            test.warn(pytest.PytestWarning("tried again if it may: its report had %s" % lossy.losses))
-            if "live" in arguments:
-                arguments["live"].close()
-    return last
-
-
 class Report:
     """A --json report."""
 
