@@ -129,7 +129,7 @@ $(O)/bpftruss: $(OBJ)
 # the BPF object, always under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
-	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o odd_values.o process_end.o user_names.o) \
+	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o idle.o odd_values.o process_end.o user_names.o) \
 	$(addprefix $(O)/src/daemon/,budget.o question.o recent.o scrape.o log.o notify.o) \
 	$(addprefix $(O)/src/cmd/,config_file.o option_table.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
@@ -424,9 +424,10 @@ fuzz: $(FUZZ:%=$(O)/fuzz/fuzz_%) $(O)/fuzz/corpus/elf ## feed parsers with mutat
 		-max_len=32768 -print_final_stats=1 -artifact_prefix=$(O)/fuzz/ \
 		$(O)/fuzz/corpus/$$name tests/fuzz/seeds/$$name || exit 1; done
 
-bench: all $(addprefix $(O)/bench/,floor herd pingpong spin) ## measure the cost, next to other tools
+bench: all $(addprefix $(O)/bench/,floor herd pingpong spawn spin) $(O)/workloads/storm ## measure the cost, next to other tools
 	$(Q)O="$(ABS_O)" scripts/bench
 	$(Q)O="$(ABS_O)" scripts/bench-daemon
+	$(Q)O="$(ABS_O)" scripts/bench-scale
 
 $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(call msg,CC,$@)

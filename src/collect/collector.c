@@ -258,6 +258,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
 	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
+	if (!c->by_thread && idle_new(&c->idle, c->max_stay_bytes))
+		return diag_oom(d);
 	*ret = steal_ptr(&c);
 	return 0;
 }
@@ -271,6 +273,7 @@ void collector_free(struct collector *c)
 		tables_unmap(&c->tables, c->skel);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
+	idle_free(c->idle);
 	free(c->odd);
 	free(c->base);
 	free(c->targets);

@@ -11,6 +11,7 @@
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
 #include "collect/collector.h"
+#include "collect/idle.h"
 #include "collect/odd_values.h"
 #include "collect/tables.h"
 #include "collect/user_names.h"
@@ -31,6 +32,7 @@ struct collector {
 	struct tables tables;       /* written by user space only after their task has ended */
 	struct call_stacks *stacks; /* NULL without --stacks */
 	struct builder *ended;      /* totals of tasks whose records were given back */
+	struct idle *idle;          /* those of tasks that sleep; NULL: rows are by thread */
 
 	struct process *targets;
 	size_t nr_targets;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the mapped arrays into rows of the model. A row that is being written is read again until it
- * is whole.
+ * is whole; those of threads that sleep are read once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -451,6 +451,36 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 	return err ?: record_read_slots(c, &copy, NULL, reading);
 }
 
+/* Reads a record that has slept since the reading before, into what is kept of such. */
+static int record_read_idle(const struct collector *c, uint32_t index, struct reading *reading)
+{
+	struct snapshot *own __cleanup(snapshot_freep) = calloc(1, sizeof(*own));
+	struct reading alone = { .now_ns = reading->now_ns };
+	struct builder *builder __cleanup(builder_freep) = NULL;
+	int taken = own ? builder_new(&builder) : -ENOMEM;
+
+	alone.builder = builder;
+	if (!taken)
+		taken = record_read(c, index, &alone) ?: builder_finish(builder, own);
+	if (!taken && !alone.torn_rows)
+		taken = idle_add(c->idle, index, record_at(c, index), own, reading->now_ns,
+				 alone.threads_unknown);
+	return taken == 0 ? record_read(c, index, reading) : taken < 0 ? taken : 0;
+}
+
+/* Reads a record unless all that it has is kept already. */
+static int record_read_if_awake(const struct collector *c, uint32_t index, struct reading *reading)
+{
+	const struct task_record *record = record_at(c, index);
+	int state = c->idle && record ? idle_look(c->idle, index, record) : IDLE_AWAKE;
+
+	if (state < 0 || state == IDLE_KNOWN)
+		return state < 0 ? state : 0;
+	if (state == IDLE_CANDIDATE)
+		return record_read_idle(c, index, reading);
+	return record && record_state(record) == RECORD_FREE ? 0 : record_read(c, index, reading);
+}
+
 /* Adds up what the programs have lost on each CPU. 0 or -errno. */
 static int kernel_losses_read(const struct collector *c, struct losses *losses)
 {
@@ -568,22 +598,30 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	return err;
 }
 
+/* Each part is sorted by itself, which is little work for all but those that are awake. */
+static int records_read(const struct collector *c, struct reading *reading)
+{
+	struct builder *builder = reading->builder;
+	int err = builder_merge(builder, c->ended) ?: builder_settle(builder);
+	uint32_t used = records_used(c);
+
+	for (uint32_t i = 1; i < used && !err; i++)
+		err = record_read_if_awake(c, i, reading);
+	if (err || !c->idle)
+		return err;
+	reading->threads_unknown += idle_threads_unknown(c->idle);
+	return builder_settle(builder) ?: idle_read(c->idle, reading->now_ns, builder);
+}
+
 static int collector_read_rows(const struct collector *c, struct snapshot *snapshot)
 {
 	struct builder *builder __cleanup(builder_freep) = NULL;
 	struct reading reading = { .now_ns = snapshot->end_mono_ns };
-	uint32_t used = records_used(c);
 	int err = builder_new(&builder);
 
-	if (!err)
-		err = builder_merge(builder, c->ended);
 	reading.builder = builder;
-	for (uint32_t i = 1; i < used && !err; i++) {
-		const struct task_record *record = record_at(c, i);
-
-		if (!record || record_state(record) != RECORD_FREE)
-			err = record_read(c, i, &reading);
-	}
+	if (!err)
+		err = records_read(c, &reading);
 	if (!err)
 		err = overflow_read(c, builder);
 	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;

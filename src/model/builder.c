@@ -57,7 +57,42 @@ void builder_free(struct builder *builder)
 	free(builder);
 }
 
-/* Sorts the rows and merges those of one identity; what was merged already is mostly in order. */
+/* Sorts the rows that were added since the last merge, which mostly are few or in order already. */
+static void builder_sort_new(struct builder *builder)
+{
+	struct row **rows = &builder->rows[builder->nr_merged];
+	size_t count = builder->nr_rows - builder->nr_merged, i = 1;
+
+	while (i < count && row_compare(rows[i - 1], rows[i]) <= 0)
+		i++;
+	if (i < count)
+		qsort(rows, count, sizeof(*rows), compare_rows);
+}
+
+/* Merges two sorted parts of the array into one, from its end on. */
+static int builder_sort(struct builder *builder)
+{
+	size_t old = builder->nr_merged, new = builder->nr_rows - old, to = builder->nr_rows;
+	struct row **rows = builder->rows, **copy;
+
+	builder_sort_new(builder);
+	if (!old || row_compare(rows[old - 1], rows[old]) <= 0)
+		return 0;
+	copy = reallocarray(NULL, new, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, &rows[old], new * sizeof(*copy));
+	while (old && new) {
+		bool is_new = row_compare(rows[old - 1], copy[new - 1]) <= 0;
+
+		rows[--to] = is_new ? copy[--new] : rows[--old];
+	}
+	memcpy(rows, copy, new * sizeof(*copy));
+	free(copy);
+	return 0;
+}
+
+/* Sorts the rows and merges those of one identity. */
 static int builder_merge_rows(struct builder *builder)
 {
 	struct row **rows = builder->rows;
@@ -66,7 +101,8 @@ static int builder_merge_rows(struct builder *builder)
 
 	if (builder->nr_merged == count)
 		return 0;
-	qsort(rows, count, sizeof(*rows), compare_rows);
+	if (builder_sort(builder))
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		if (kept && !err && !row_compare(rows[kept - 1], rows[i])) {
 			err = row_unshare(&rows[kept - 1]) ?: row_merge(rows[kept - 1], rows[i]);

@@ -272,6 +272,20 @@ int row_subtract(struct row *from, const struct row *earlier)
 	return 0;
 }
 
+int row_take_out(struct row *from, const struct row *part)
+{
+	uint64_t min_ns = from->min_ns, max_ns = from->max_ns;
+	int err = row_subtract(from, part);
+
+	if (err)
+		return err;
+	from->min_ns = min_ns;
+	from->max_ns = max_ns;
+	from->in_flight -= part->in_flight;
+	from->in_flight_early -= part->in_flight_early;
+	return 0;
+}
+
 void row_copy_identity(struct row *to, const struct row *from)
 {
 	to->pid = from->pid;

@@ -116,6 +116,12 @@ int row_merge(struct row *into, const struct row *from);
  */
 int row_subtract(struct row *from, const struct row *earlier);
 
+/*
+ * Undoes row_merge(), but for the extremes and the start of the oldest call, which stay. Returns 0, or
+ * -EINVAL when the part is in no such sum; from is then as it was.
+ */
+int row_take_out(struct row *from, const struct row *part);
+
 /* Adds to the count of an errno. Returns 0 or -ENOMEM. */
 int row_add_errno(struct row *row, int err, uint64_t count);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * herd PROCESSES KINDS RATE: processes that each make KINDS different system calls, RATE calls a
- * second all together, until killed. Says "ready" when each has made each of its calls once.
+ * herd PROCESSES KINDS RATE [SLEEPERS THREADS]: processes that each make KINDS different system
+ * calls, RATE calls a second all together, until killed. Beside them SLEEPERS processes of THREADS
+ * threads each, which make each of these calls once and then sleep. Says "ready" when every thread has
+ * made each of its calls once.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +37,22 @@ static void make_call(unsigned int kind)
 	syscall(kinds[kind], -1, 0, 0, 0, 0, 0);
 }
 
-static void live(unsigned int nr_kinds, unsigned int calls, unsigned int *ready)
-{
-	const struct timespec pause = { .tv_nsec = 1000000000 / WAKE_UPS_S };
-	unsigned int next = 0;
+static unsigned int nr_kinds, *ready;
 
+static void make_calls(void)
+{
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (unsigned int i = 0; i < nr_kinds; i++)
 		make_call(i);
 	__atomic_add_fetch(ready, 1, __ATOMIC_RELEASE);
+}
+
+static void live(unsigned int calls)
+{
+	const struct timespec pause = { .tv_nsec = 1000000000 / WAKE_UPS_S };
+	unsigned int next = 0;
+
+	make_calls();
 	for (;;) {
 		/* Sleeping is one of them. */
 		for (unsigned int i = 1; i < calls; i++)
@@ -51,23 +61,52 @@ static void live(unsigned int nr_kinds, unsigned int calls, unsigned int *ready)
 	}
 }
 
+static void *sleep_on(void *unused)
+{
+	make_calls();
+	pause();
+	return unused;
+}
+
+static void live_asleep(unsigned int threads)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 16);
+	for (unsigned int i = 1; i < threads; i++) {
+		if (pthread_create(&thread, &attr, sleep_on, NULL))
+			abort();
+	}
+	sleep_on(NULL);
+}
+
+static unsigned int argument(int argc, char **argv, int i)
+{
+	return i < argc ? (unsigned int)atoi(argv[i]) : 0;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int processes = argc > 3 ? (unsigned int)atoi(argv[1]) : 0;
-	unsigned int nr_kinds = argc > 3 ? (unsigned int)atoi(argv[2]) : 0;
-	unsigned int rate = argc > 3 ? (unsigned int)atoi(argv[3]) : 0;
-	unsigned int *ready =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int processes = argument(argc, argv, 1), rate = argument(argc, argv, 3);
+	unsigned int sleepers = argument(argc, argv, 4), threads = argument(argc, argv, 5);
 
+	nr_kinds = argument(argc, argv, 2);
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!processes || !nr_kinds || nr_kinds > NR_KINDS || ready == MAP_FAILED) {
-		fprintf(stderr, "usage: herd PROCESSES KINDS(1..%zu) RATE\n", NR_KINDS);
+		fprintf(stderr, "usage: herd PROCESSES KINDS(1..%zu) RATE [SLEEPERS THREADS]\n",
+			NR_KINDS);
 		return 2;
 	}
-	for (unsigned int i = 0; i < processes; i++) {
-		if (!fork())
-			live(nr_kinds, rate / processes / WAKE_UPS_S, ready);
+	for (unsigned int i = 0; i < processes + sleepers; i++) {
+		if (fork())
+			continue;
+		if (i < sleepers)
+			live_asleep(threads);
+		live(rate / processes / WAKE_UPS_S);
 	}
-	while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) < processes)
+	while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) < processes + sleepers * threads)
 		usleep(1000);
 	puts("ready");
 	fflush(stdout);

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A daemon in a cgroup of its own, and the herd of processes that it counts."""
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+BUILD = os.environ.get("O", "build")
+BPFTRUSS = os.path.join(BUILD, "bpftruss")
+HERD = os.path.join(BUILD, "bench", "herd")
+CGROUP = "bpftruss-bench"
+MIB = 1 << 20
+DEADLINE_S = 120
+
+
+# --- its cgroup ----------------------------------------------------------------------------------
+
+
+def controller(name):
+    """Where a controller's tree is, and whether it is of version 2; None: nowhere."""
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        lines = [line.split() for line in mounts]
+    for _, path, kind, options, *_ in lines:
+        if kind == "cgroup" and name in options.split(","):
+            return path, False
+    for _, path, kind, *_ in lines:
+        if kind == "cgroup2" and name in read(os.path.join(path, "cgroup.controllers")).split():
+            return path, True
+    return None
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+class Cgroup:
+    """A cgroup for each of the two controllers; with version 2 it is one and the same."""
+
+    def __init__(self):
+        self.paths = {}
+        for name in ("memory", "cpuacct", "cpu"):
+            found = controller(name)
+            if found:
+                self.paths[name] = (os.path.join(found[0], CGROUP), found[1])
+                if found[1]:
+                    write(os.path.join(found[0], "cgroup.subtree_control"), "+" + name)
+        for path, _ in self.paths.values():
+            os.makedirs(path, exist_ok=True)
+
+    def close(self):
+        for path, _ in self.paths.values():
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(path)
+
+    def enter(self):
+        """Run by the child before its exec."""
+        for path, _ in self.paths.values():
+            write(os.path.join(path, "cgroup.procs"), str(os.getpid()))
+
+    def cpu_ns(self):
+        if "cpuacct" in self.paths:
+            return int(read(os.path.join(self.paths["cpuacct"][0], "cpuacct.usage")))
+        fields = dict(line.split() for line in
+                      read(os.path.join(self.paths["cpu"][0], "cpu.stat")).splitlines())
+        return int(fields["usage_usec"]) * 1000
+
+    def resident_mib(self):
+        """Memory of user space; that of maps is the kernel's, and stands by itself."""
+        path, unified = self.paths["memory"]
+        fields = dict(line.split() for line in
+                      read(os.path.join(path, "memory.stat")).splitlines())
+        names = ("anon", "file_mapped") if unified else ("rss", "mapped_file")
+        return sum(int(fields[name]) for name in names) / MIB
+
+
+# --- the daemon and its herd ---------------------------------------------------------------------
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=DEADLINE_S)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+def ask(path, target):
+    """The answer, and how long it took in ms, from connecting to its last byte."""
+    start = time.monotonic()
+    connection = Connection(path)
+    connection.request("GET", target)
+    response = connection.getresponse()
+    body = response.read()
+    took = (time.monotonic() - start) * 1000
+    connection.close()
+    if response.status != 200:
+        raise SystemExit("%s: %s" % (target, body))
+    return body, took
+
+
+@contextlib.contextmanager
+def child(argv, ready, **options):
+    """A process that says on stdout or stderr when it is ready."""
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True, **options)
+    try:
+        for line in process.stdout:
+            if ready in line:
+                break
+        else:
+            raise SystemExit("%s did not start" % argv[0])
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+@contextlib.contextmanager
+def setting(*herd, options=("-n", "herd")):
+    """A daemon that counts a herd, in a cgroup of its own: its socket, the cgroup, and itself."""
+    cgroup = Cgroup()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "socket")
+        state = os.path.join(folder, "state")
+        os.mkdir(state, mode=0o700)
+        argv = [BPFTRUSS, "daemon", "--socket", path, "--state-dir", state, *options]
+        try:
+            with child(argv, "clients ask at", preexec_fn=cgroup.enter) as daemon:
+                with child([HERD, *map(str, herd)], "ready"):
+                    yield path, cgroup, daemon
+        finally:
+            cgroup.close()
+
+
+def rows_print(rows, markdown):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [row[0].ljust(widths[0])] + [cell.rjust(width)
+                                             for cell, width in zip(row[1:], widths[1:])]
+        print("| " + " | ".join(cells) + " |" if markdown else "  ".join(cells).rstrip())
+        if markdown and number == 0:
+            print("|:---" + "|---:" * (len(row) - 1) + "|")

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Readings that take sleeping threads from what is kept, next to readings that take every thread anew:
+ * threads wake up, make calls, change, end, and give their records to others, in any order.
+ */
+#include "fixture.h"
+
+#include "collect/idle.h"
+
+#define NR_THREADS   120
+#define NR_PROCESSES 7
+#define NR_CALLS     6
+#define ROUNDS       400
+
+struct thread {
+	struct task_record record;
+	struct row rows[NR_CALLS]; /* of calls that ended */
+};
+
+struct world {
+	uint64_t seed, now_ns, lives;
+	struct thread threads[NR_THREADS];
+	struct builder *ended; /* of threads that are gone */
+	struct idle *idle;
+	size_t kept, read; /* threads that were taken from each, in all readings */
+};
+
+/* --- threads ------------------------------------------------------------------------------------ */
+
+static void thread_begin(struct world *world, struct thread *thread)
+{
+	uint32_t pid = 1 + (uint32_t)random_below(&world->seed, NR_PROCESSES);
+	uint64_t is_first = random_below(&world->seed, 10) == 0;
+
+	thread->record =
+		(struct task_record){ .state = RECORD_LIVE,
+				      .pid = pid,
+				      .tid = is_first ? pid : 1000 + (uint32_t)++world->lives,
+				      .boot_ns = pid * 1000ULL,
+				      .start_ns = world->now_ns };
+	snprintf(thread->record.comm, sizeof(thread->record.comm), "name-%u", pid);
+	for (int i = 0; i < NR_CALLS; i++)
+		row_init_for(&thread->rows[i], pid, ABI_X86_64, i);
+}
+
+/* It runs for a while: makes calls, and may be in one at the end, as before. */
+static void thread_run(struct world *world, struct thread *thread)
+{
+	struct task_record *record = &thread->record;
+	uint64_t *seed = &world->seed;
+
+	for (uint64_t calls = random_below(seed, 4); calls > 0; calls--) {
+		uint64_t wall_ns = random_ns(seed, 40), off_ns = random_below(seed, wall_ns + 1);
+		struct row *row = &thread->rows[random_below(seed, NR_CALLS)];
+
+		row_add_calls(row, 1, wall_ns, off_ns, random_below(seed, off_ns + 1));
+		row->result_sum += random_below(seed, 100);
+		if (!random_below(seed, 3))
+			row_add_errors(row, 1 + (int)random_below(seed, 40), 1);
+	}
+	record->user_ns += random_below(seed, 1000);
+	record->changes[CHANGED_CGROUP] += !random_below(seed, 20);
+	record->switch_ns = world->now_ns - random_below(seed, 100);
+	record->clock = record->user_ns | (random_below(seed, 8) ? CLOCK_STOPPED : 0);
+	record->enter_ns = record->switch_ns - random_below(seed, 50);
+	record->nr = (int)random_below(seed, NR_CALLS);
+	record->flags = random_below(seed, 3) ? RECORD_CALL_OPEN : 0;
+}
+
+static struct process thread_process(const struct world *world, const struct thread *thread)
+{
+	const struct task_record *record = &thread->record;
+	struct process process = { .pid = record->pid,
+				   .boot_ns = record->boot_ns,
+				   .user_ns = record->user_ns,
+				   .threads = record->state == RECORD_LIVE,
+				   .ended_ns = record->state == RECORD_LIVE ? 0 : world->now_ns };
+
+	memcpy(process.comm, record->comm, sizeof(process.comm));
+	process.usage.threads_ns = world->now_ns - record->start_ns;
+	process.changes[CHANGED_CGROUP] = record->changes[CHANGED_CGROUP];
+	return process;
+}
+
+/* The call that it is in: an even number began before the counting. */
+static void thread_add_call(const struct world *world, const struct thread *thread,
+			    struct builder *builder)
+{
+	const struct task_record *record = &thread->record;
+	struct row row;
+
+	row_init_for(&row, record->pid, ABI_X86_64, record->nr);
+	row.in_flight = 1;
+	row.in_flight_early = record->nr % 2 == 0;
+	row.oldest_start_ns = record->enter_ns;
+	if (!row.in_flight_early) {
+		row.open_wall_ns = (int64_t)(world->now_ns - record->enter_ns);
+		row.open_off_ns = (int64_t)(world->now_ns - record->switch_ns);
+	}
+	builder_take_row(builder, &row);
+}
+
+/* As the reader of records does. */
+static void thread_read(const struct world *world, const struct thread *thread,
+			struct builder *builder)
+{
+	const struct task_record *record = &thread->record;
+	struct process process = thread_process(world, thread);
+
+	for (int i = 0; i < NR_CALLS; i++) {
+		if (thread->rows[i].calls)
+			assert_int_equal(builder_add_row(builder, &thread->rows[i]), 0);
+	}
+	if (record->state == RECORD_LIVE && record->flags & RECORD_CALL_OPEN)
+		thread_add_call(world, thread, builder);
+	assert_int_equal(builder_add_process(builder, &process, record->tid == record->pid), 0);
+}
+
+static void thread_end(struct world *world, struct thread *thread)
+{
+	thread->record.state = RECORD_ENDED;
+	thread_read(world, thread, world->ended);
+	rows_done(thread->rows, NR_CALLS);
+	thread_begin(world, thread);
+}
+
+/* --- readings ----------------------------------------------------------------------------------- */
+
+static struct snapshot *world_read_anew(const struct world *world)
+{
+	struct builder *builder = builder_make();
+
+	assert_int_equal(builder_merge(builder, world->ended), 0);
+	for (size_t i = 0; i < NR_THREADS; i++)
+		thread_read(world, &world->threads[i], builder);
+	return snapshot_take(builder);
+}
+
+static bool world_keep(struct world *world, uint32_t index)
+{
+	const struct thread *thread = &world->threads[index];
+	__cleanup(snapshot_freep) struct snapshot *own = NULL;
+	struct builder *builder = builder_make();
+	int taken;
+
+	thread_read(world, thread, builder);
+	own = snapshot_take(builder);
+	taken = idle_add(world->idle, index, &thread->record, own, world->now_ns,
+			 thread->record.tid % 5 == 0);
+	assert_true(taken >= 0);
+	return taken;
+}
+
+static struct snapshot *world_read(struct world *world)
+{
+	struct builder *builder = builder_make();
+
+	assert_int_equal(builder_merge(builder, world->ended), 0);
+	for (uint32_t i = 0; i < NR_THREADS; i++) {
+		int state = idle_look(world->idle, i, &world->threads[i].record);
+
+		assert_true(state >= 0);
+		world->kept += state == IDLE_KNOWN;
+		if (state == IDLE_KNOWN || (state == IDLE_CANDIDATE && world_keep(world, i)))
+			continue;
+		world->read++;
+		thread_read(world, &world->threads[i], builder);
+	}
+	assert_int_equal(builder_settle(builder), 0);
+	assert_int_equal(idle_read(world->idle, world->now_ns, builder), 0);
+	return snapshot_take(builder);
+}
+
+static void assert_readings_equal(const struct snapshot *a, const struct snapshot *b)
+{
+	assert_snapshot_equal(a, b);
+	for (size_t i = 0; i < a->nr_rows; i++) {
+		assert_int_equal(a->rows[i]->open_wall_ns, b->rows[i]->open_wall_ns);
+		assert_int_equal(a->rows[i]->open_off_ns, b->rows[i]->open_off_ns);
+	}
+	for (size_t i = 0; i < a->nr_processes; i++) {
+		const struct process *one = &a->processes[i], *other = &b->processes[i];
+
+		assert_int_equal(one->threads, other->threads);
+		assert_int_equal(one->ended_ns, other->ended_ns);
+		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
+			assert_int_equal(process_count(one, j), process_count(other, j));
+	}
+}
+
+static void world_step(struct world *world, uint64_t awake_of_100)
+{
+	/* Some years after boot: sums of times of many threads are beyond 63 bits. */
+	world->now_ns += 1000000 + random_below(&world->seed, 1000);
+	for (size_t i = 0; i < NR_THREADS; i++) {
+		if (random_below(&world->seed, 100) >= awake_of_100)
+			continue;
+		if (random_below(&world->seed, 8))
+			thread_run(world, &world->threads[i]);
+		else
+			thread_end(world, &world->threads[i]);
+	}
+}
+
+static void world_init(struct world *world, size_t max_bytes)
+{
+	*world = (struct world){ .seed = 5, .now_ns = 300000000000000000, .ended = builder_make() };
+	assert_int_equal(idle_new(&world->idle, max_bytes), 0);
+	for (size_t i = 0; i < NR_THREADS; i++)
+		thread_begin(world, &world->threads[i]);
+}
+
+static void world_done(struct world *world)
+{
+	for (size_t i = 0; i < NR_THREADS; i++)
+		rows_done(world->threads[i].rows, NR_CALLS);
+	builder_free(world->ended);
+	idle_free(world->idle);
+}
+
+static void world_run(struct world *world, int rounds)
+{
+	/* Readings share rows: earlier ones stay as they were. */
+	struct snapshot *last = NULL, *last_anew = NULL;
+
+	for (int i = 0; i < rounds; i++) {
+		__cleanup(snapshot_freep) struct snapshot *earlier = last;
+		__cleanup(snapshot_freep) struct snapshot *earlier_anew = last_anew;
+
+		world_step(world, i % 10 == 9 ? 60 : 5);
+		last = world_read(world);
+		last_anew = world_read_anew(world);
+		assert_readings_equal(last, last_anew);
+		if (earlier)
+			assert_readings_equal(earlier, earlier_anew);
+	}
+	snapshot_free(last);
+	snapshot_free(last_anew);
+}
+
+static void test_readings_are_as_if_all_threads_were_read(void **state)
+{
+	static struct world world;
+
+	(void)state;
+	world_init(&world, SIZE_MAX);
+	world_run(&world, ROUNDS);
+	assert_true(world.kept > world.read);
+	world_done(&world);
+}
+
+static void test_what_has_no_room_is_read_each_time(void **state)
+{
+	static struct world world;
+
+	(void)state;
+	world_init(&world, 20000);
+	world_run(&world, ROUNDS / 4);
+	assert_true(world.kept > 0);
+	assert_true(world.read > world.kept);
+	world_done(&world);
+}
+
+static void test_threads_that_nobody_knows_about_are_counted(void **state)
+{
+	static struct world world;
+	uint64_t expected = 0;
+
+	(void)state;
+	world_init(&world, SIZE_MAX);
+	for (size_t i = 0; i < NR_THREADS; i++) {
+		thread_run(&world, &world.threads[i]);
+		world.threads[i].record.clock |= CLOCK_STOPPED;
+		expected += world.threads[i].record.tid % 5 == 0;
+	}
+	for (int i = 0; i < 2; i++)
+		snapshot_free(world_read(&world));
+	assert_int_equal(idle_threads_unknown(world.idle), expected);
+	for (size_t i = 0; i < NR_THREADS; i++)
+		thread_end(&world, &world.threads[i]);
+	snapshot_free(world_read(&world));
+	assert_int_equal(idle_threads_unknown(world.idle), 0);
+	world_done(&world);
+}
+
+/* Between the look and the reading: its rows may be of either moment. */
+static void test_a_thread_that_wakes_up_while_it_is_read_is_not_kept(void **state)
+{
+	static struct world world;
+	struct thread *thread = &world.threads[0];
+
+	(void)state;
+	world_init(&world, SIZE_MAX);
+	thread_run(&world, thread);
+	thread->record.clock |= CLOCK_STOPPED;
+	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_AWAKE);
+	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_CANDIDATE);
+	thread->record.enter_ns++;
+	assert_false(world_keep(&world, 0));
+	thread->record.flags = RECORD_AWAIT_EXEC;
+	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_AWAKE);
+	world_done(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_readings_are_as_if_all_threads_were_read),
+		cmocka_unit_test(test_what_has_no_room_is_read_each_time),
+		cmocka_unit_test(test_threads_that_nobody_knows_about_are_counted),
+		cmocka_unit_test(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
