@@ -127,7 +127,7 @@ static __always_inline u32 pool_take(void *returned, enum pool_kind kind, u32 sh
 	return index;
 }
 
-/* Takes back an index that nothing refers to. User space does the same. */
+/* Takes back an index that nothing refers to. */
 static __always_inline void pool_return(void *returned, enum pool_kind kind, u32 share, u32 index)
 {
 	bpf_map_push_elem(returned, &index, BPF_ANY);

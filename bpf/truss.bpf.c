@@ -348,6 +348,43 @@ int list_code(struct bpf_iter__task_vma *ctx)
 	return 0;
 }
 
+/* What user space gives back by the next run of take_back. */
+struct given given SEC(".data.given");
+
+LOOKED_AT_ONCE int given_take_back(u32 i)
+{
+	u32 index = given.elements[i & (MAX_GIVEN - 1)].index;
+	u32 share = given.elements[i & (MAX_GIVEN - 1)].share;
+
+	switch (given.elements[i & (MAX_GIVEN - 1)].kind) {
+	case POOL_RECORDS:
+		pool_return(&returned_records, POOL_RECORDS, share, index);
+		break;
+	case POOL_SLOTS:
+		pool_return(&returned_slots, POOL_SLOTS, share, index);
+		break;
+	case POOL_LINES:
+		pool_return(&returned_lines, POOL_LINES, share, index);
+		break;
+	case POOL_TALLIES:
+		pool_return(&returned_tallies, POOL_TALLIES, share, index);
+		break;
+	case POOL_STACKS:
+		if (stacks)
+			pool_return(&returned_stacks, POOL_STACKS, share, index);
+	}
+	return 0;
+}
+
+/* Never attached: user space runs it, to give back many elements at once. */
+SEC("raw_tp")
+int take_back(struct bpf_raw_tracepoint_args *ctx)
+{
+	for (u32 i = 0; i < MAX_GIVEN && i < *(volatile u32 *)&given.count; i++)
+		given_take_back(i);
+	return 0;
+}
+
 /* Never attached: user space runs it, to learn by which key the programs know a file of its own. */
 SEC("raw_tp")
 int identify_code(struct bpf_raw_tracepoint_args *ctx)

@@ -293,6 +293,18 @@ struct user_share {
 	__u32 used[8]; /* by enum pool_kind */
 };
 
+/* User space gives back so many elements at once at most; a power of 2. */
+#define MAX_GIVEN 256
+
+struct given {
+	__u32 count;
+	struct {
+		__u32 index;
+		__u16 kind; /* enum pool_kind */
+		__u16 share;
+	} elements[MAX_GIVEN];
+};
+
 /* Task storage: what the programs know about a task before they look at its record. */
 struct task_ref {
 	__u32 record; /* 0 = none: not counted, or no room and counted in the overflow rows */

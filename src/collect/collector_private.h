@@ -39,6 +39,7 @@ struct collector {
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;
+	int give_back_err;  /* a program of ours could not be run: elements were lost */
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	bool has_runq;
@@ -88,6 +89,9 @@ int object_open(struct collector *collector);
  * (or the kernel does not show it), or another -errno.
  */
 int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref);
+
+/* Runs a program that is attached nowhere. 0 or -errno. */
+int object_run(const struct bpf_program *program);
 
 /* Runs an iterator over all tasks of the system, dropping what it prints. 0 or -errno. */
 int object_pass(const struct bpf_link *link);

@@ -23,6 +23,13 @@ int object_mark(struct collector *c, int pidfd, const struct task_ref *ref)
 				    BPF_ANY);
 }
 
+int object_run(const struct bpf_program *program)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	return bpf_prog_test_run_opts(bpf_program__fd(program), &run);
+}
+
 int object_pass(const struct bpf_link *link)
 {
 	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(link));

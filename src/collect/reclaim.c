@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the end of records: their rows move into the totals of what has ended, their memory is
- * zeroed and given back. A record that is RECORD_ENDED belongs to user space alone.
+ * Ends records: moves their rows into the totals of what has ended, zeroes their memory and gives it
+ * back. A record that is RECORD_ENDED belongs to user space alone.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "collect/collector_private.h"
 
-static void share_return(struct collector *c, enum pool_kind kind, uint32_t share)
+/* Nobody else gets these elements before. */
+static void give_back_all(struct collector *c)
 {
-	__atomic_sub_fetch(&c->skel->data_pools->pools[kind].used, 1, __ATOMIC_RELAXED);
-	__atomic_sub_fetch(&c->skel->data_shares->shares[share].used[kind], 1, __ATOMIC_RELAXED);
+	struct truss_bpf__data_given *data = c->skel->data_given;
+
+	if (data->given.count && !c->give_back_err)
+		c->give_back_err = object_run(c->skel->progs.take_back);
+	data->given.count = 0;
 }
 
 static void give_back(struct collector *c, enum pool_kind kind, uint32_t share, uint32_t index)
 {
-	const struct bpf_map *const returned[] = {
-		[POOL_RECORDS] = c->skel->maps.returned_records,
-		[POOL_SLOTS] = c->skel->maps.returned_slots,
-		[POOL_LINES] = c->skel->maps.returned_lines,
-		[POOL_TALLIES] = c->skel->maps.returned_tallies,
-		[POOL_STACKS] = c->skel->maps.returned_stacks,
-	};
+	struct truss_bpf__data_given *data = c->skel->data_given;
+	uint32_t at = data->given.count++;
 
-	bpf_map__update_elem(returned[kind], NULL, 0, &index, sizeof(index), BPF_ANY);
-	share_return(c, kind, share);
+	data->given.elements[at].index = index;
+	data->given.elements[at].kind = (uint16_t)kind;
+	data->given.elements[at].share = (uint16_t)share;
+	if (data->given.count == MAX_GIVEN)
+		give_back_all(c);
 }
 
 static void stacks_free(struct collector *c, uint32_t share, uint32_t index)
@@ -111,8 +113,11 @@ static void slot_forget(struct collector *c, uint32_t record, const struct call_
 	if (!record_at(c, record)->foreign_slots)
 		return;
 	slot_key(c, record, slot, &key);
-	if (!bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0))
-		share_return(c, POOL_FOREIGN, slot->share);
+	if (bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0))
+		return;
+	__atomic_sub_fetch(&c->skel->data_pools->pools[POOL_FOREIGN].used, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&c->skel->data_shares->shares[slot->share].used[POOL_FOREIGN], 1,
+			   __ATOMIC_RELAXED);
 }
 
 static void slots_free(struct collector *c, uint32_t record, uint32_t index)
@@ -233,7 +238,8 @@ static int reclaim_records(struct collector *c)
 		if (!err && records_have_ended(c) && !ended_pauses(c))
 			err = reclaim_all(c);
 	} while (!err && c->nr_ended_records);
-	return err;
+	give_back_all(c);
+	return err ?: c->give_back_err;
 }
 
 int collector_reclaim(struct collector *c)

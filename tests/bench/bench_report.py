@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 BARE, EMPTY, TIMESTAMPS, SYSCOUNT = "bare", "empty programs", "two timestamps", "syscount -L"
+COUNTING = "calls and latencies"
 TRACED, UNTRACED = "bpftruss, traced", "bpftruss, not traced"
 STACKED, STACKID = "bpftruss --stacks", "bpf_get_stackid"
 USTACK = "bpftrace @[ustack]"

@@ -7,13 +7,14 @@
 
 struct mode {
 	const char *name;
-	bool empty_enter, empty_exit, timestamps, stackid;
+	bool empty_enter, empty_exit, timestamps, counting, stackid;
 };
 
 static const struct mode modes[] = {
-	{ "empty", true, true, false, false },
-	{ "timestamps", false, false, true, false },
-	{ "stackid", true, false, false, true },
+	{ "empty", true, true, false, false, false },
+	{ "timestamps", false, false, true, false, false },
+	{ "counting", false, false, false, true, false },
+	{ "stackid", true, false, false, false, true },
 };
 
 static const struct mode *mode_find(const char *name)
@@ -31,6 +32,8 @@ static void programs_choose(struct floor_bpf *skel, const struct mode *mode)
 	bpf_program__set_autoload(skel->progs.empty_exit, mode->empty_exit);
 	bpf_program__set_autoload(skel->progs.timestamp_enter, mode->timestamps);
 	bpf_program__set_autoload(skel->progs.timestamp_exit, mode->timestamps);
+	bpf_program__set_autoload(skel->progs.counting_enter, mode->counting);
+	bpf_program__set_autoload(skel->progs.counting_exit, mode->counting);
 	bpf_program__set_autoload(skel->progs.stackid_exit, mode->stackid);
 }
 
@@ -41,7 +44,7 @@ int main(int argc, char **argv)
 	int err;
 
 	if (!mode) {
-		fprintf(stderr, "usage: floor empty | timestamps | stackid\n");
+		fprintf(stderr, "usage: floor empty | timestamps | counting | stackid\n");
 		return 2;
 	}
 	skel = floor_bpf__open();
