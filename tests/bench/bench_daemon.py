@@ -138,8 +138,8 @@ def setting(*herd, options=("-n", "herd")):
         os.mkdir(state, mode=0o700)
         argv = [BPFTRUSS, "daemon", "--socket", path, "--state-dir", state, *options]
         try:
-            with child(argv, "clients ask at", preexec_fn=cgroup.enter) as daemon:
-                with child([HERD, *map(str, herd)], "ready"):
+            with child([HERD, *map(str, herd)], "ready"):
+                with child(argv, "clients ask at", preexec_fn=cgroup.enter) as daemon:
                     yield path, cgroup, daemon
         finally:
             cgroup.close()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * herd PROCESSES KINDS RATE [SLEEPERS THREADS]: processes that each make KINDS different system
- * calls, RATE calls a second all together, until killed. Beside them SLEEPERS processes of THREADS
- * threads each, which make each of these calls once and then sleep. Says "ready" when every thread has
- * made each of its calls once.
+ * calls, RATE calls a second all together, until killed. Beside them are SLEEPERS processes of
+ * THREADS threads each, which sleep but for one moment: 10 seconds after their start they make each of
+ * these calls once. Says "ready" when all are there and those that are awake have made each call once.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,6 +30,7 @@ static const long kinds[] = {
 
 #define NR_KINDS   (sizeof(kinds) / sizeof(kinds[0]))
 #define WAKE_UPS_S 10
+#define SLEEP_S    10
 
 static void make_call(unsigned int kind)
 {
@@ -41,9 +42,12 @@ static unsigned int nr_kinds, *ready;
 
 static void make_calls(void)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (unsigned int i = 0; i < nr_kinds; i++)
 		make_call(i);
+}
+
+static void be_ready(void)
+{
 	__atomic_add_fetch(ready, 1, __ATOMIC_RELEASE);
 }
 
@@ -53,6 +57,7 @@ static void live(unsigned int calls)
 	unsigned int next = 0;
 
 	make_calls();
+	be_ready();
 	for (;;) {
 		/* Sleeping is one of them. */
 		for (unsigned int i = 1; i < calls; i++)
@@ -63,6 +68,8 @@ static void live(unsigned int calls)
 
 static void *sleep_on(void *unused)
 {
+	be_ready();
+	sleep(SLEEP_S);
 	make_calls();
 	pause();
 	return unused;
@@ -102,6 +109,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < processes + sleepers; i++) {
 		if (fork())
 			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (i < sleepers)
 			live_asleep(threads);
 		live(rate / processes / WAKE_UPS_S);
