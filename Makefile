@@ -358,7 +358,7 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 
 # The drills at their full length, which the live tests run for seconds only.
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
-	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py
+	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md.
 KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
