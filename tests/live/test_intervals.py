@@ -153,6 +153,23 @@ def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
     must_meet(lines)
 
 
+def test_intervals_add_up_while_threads_sleep_through_some(live):
+    """What a thread did before it slept is read once, and taken from there until it wakes up."""
+    target, keeper = live.workload("naps", 100, 40), live.workload("calls")
+    bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", "0.02")
+    long = live.attach(target.pid, "-f")
+    target.go()
+    assert target.wait() == 0
+    whole, alone = ask_between(bpftruss), long.report()
+    bpftruss.signal(signal.SIGINT)
+    lines = intervals(finished(bpftruss))
+    must_equal(alone, target.table())
+    assert counted([whole]) == counted([alone])
+    assert counted(lines) == counted([whole])
+    assert measured(lines) == measured([whole])
+    must_meet(lines)
+
+
 def test_intervals_add_up_while_ended_processes_are_folded(live):
     target = live.workload("steady", ROUNDS, CALLS)
     short, long = both(live, target, "-f", "--keep-exited", 3)
