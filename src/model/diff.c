@@ -191,8 +191,10 @@ static int diff_add_row(struct diff *diff, struct row *row, const struct pair *p
 	struct row *less;
 	int err;
 
+	if (row_is_idle(row) && !nr_pairs)
+		return 0;
 	/* Readings share a row that did not change between them. */
-	if ((nr_pairs == 1 && row == pairs->old) || (row_is_idle(row) && !nr_pairs))
+	if (nr_pairs == 1 && row == pairs->old && !row->in_flight)
 		return 0;
 	if (nr_pairs == 1 && row->calls == pairs->old->calls && !row->in_flight)
 		return row_is_after(row, pairs->old) ? 0 : -EINVAL;

@@ -342,6 +342,25 @@ static void test_in_flight_is_of_later(void **state)
 	assert_int_equal(diff->rows[1]->in_flight, 0);
 }
 
+/* Calls from before the counting: nothing is known of them that grows. */
+static void test_shared_row_in_flight(void **state)
+{
+	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
+	struct builder *before = builder_make(), *after = builder_make();
+
+	(void)state;
+	builder_take_in_flight(before, 1, ABI_X86_64, "read", 1, 1, 5);
+	builder_take_process(before, 1, "sleeps", 6, 0);
+	earlier = snapshot_take(before);
+	assert_int_equal(builder_share_row(after, earlier->rows[0]), 0);
+	builder_take_process(after, 1, "sleeps", 6, 0);
+	later = snapshot_take(after);
+	diff = diff_make(earlier, later);
+	assert_int_equal(diff->nr_rows, 1);
+	assert_int_equal(diff->rows[0]->in_flight, 1);
+	assert_int_equal(diff->rows[0]->in_flight_early, 1);
+}
+
 static void test_description(void **state)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_make();
@@ -421,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_pid_used_again),
 		cmocka_unit_test(test_in_flight_is_of_later),
+		cmocka_unit_test(test_shared_row_in_flight),
 		cmocka_unit_test(test_description),
 		cmocka_unit_test(test_other_boot),
 		cmocka_unit_test(test_leaves_both_alone),
