@@ -289,14 +289,16 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 {
 	struct call call = { .index = index, .nr = regs_nr(regs) };
 	u16 flags = record->flags;
-	u64 now;
+	u64 now, cpu;
 
 	call.abi = task_abi(task, &call.nr);
 	if (flags & RECORD_AWAIT_EXEC)
 		return 0;
+	/* It runs: a clock that still stands goes on. */
+	cpu = cpu_clock(record, &now);
 	/* Until now it was inside the kernel: that was no user time. */
 	if (flags & (RECORD_OPEN_EARLY | RECORD_SKIP_EXIT | RECORD_NEW_CHILD))
-		record->mark_cpu_ns = cpu_clock(record, &now);
+		record->mark_cpu_ns = cpu;
 	record->flags = 0;
 	if (flags & RECORD_SKIP_EXIT ||
 	    exit_is_childs(flags, record->nr, call.abi, call.nr, result))

@@ -293,7 +293,7 @@ struct user_share {
 	__u32 used[8]; /* by enum pool_kind */
 };
 
-/* User space gives back so many elements at once at most; a power of 2. */
+/* As many elements as user space gives back at once; a power of 2. */
 #define MAX_GIVEN 256
 
 struct given {

@@ -39,7 +39,6 @@ struct collector {
 
 	uint32_t ended_records[MAX_ENDED_RECORDS]; /* that events told of; there may be more */
 	size_t nr_ended_records;
-	int give_back_err;  /* a program of ours could not be run: elements were lost */
 	uint32_t reclaimed; /* records so far; wraps, as the kernel's count of those that ended */
 
 	bool has_runq;
@@ -51,7 +50,7 @@ struct collector {
 	size_t fold_at_bytes;   /* and so much memory */
 	size_t settle_at_bytes; /* before so much memory it is not worth merging rows for that */
 	bool has_folded;        /* since the reading that a later one will be subtracted from */
-	bool is_broken;         /* what had ended is lost: there was no memory to fold it */
+	bool is_broken;         /* what has ended is wrong: there was no memory to add to it */
 	uint64_t fold_serial;   /* of the next group that ended processes are folded into */
 	size_t max_stay_bytes;  /* for rows that threads left to processes that are still there */
 	bool ended_is_full;     /* it takes no more of processes that are still there */

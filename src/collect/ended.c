@@ -266,15 +266,15 @@ bool ended_pauses(const struct collector *c)
 
 int ended_fold(struct collector *c)
 {
-	if (c->is_broken)
-		return -ENOMEM;
 	if (c->ended_is_full)
 		return ended_pauses(c) ? 0 : ended_fold_now(c);
 	if (!ended_is_much(c) || builder_bytes(c->ended) < c->settle_at_bytes)
 		return 0;
 	/* Rows that were not merged yet may be all that is too much. */
+	c->is_broken = true;
 	if (builder_settle(c->ended))
 		return -ENOMEM;
+	c->is_broken = false;
 	c->settle_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 8;
 	return ended_is_much(c) ? ended_fold_now(c) : 0;
 }

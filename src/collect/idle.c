@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the counters of threads that sleep. All times that grow while a thread sleeps are kept as of
- * the time 0, modulo 2^64: those of a reading differ from them by its time for each thread. The sums of
- * a process can be less one thread's counters, but its minima and maxima are for good: a thread that
- * leaves takes them to its next reading, or to what has ended.
+ * Keeps the counters of threads that sleep. Times that grow while a thread sleeps are kept as of the
+ * time 0, modulo 2^64: a reading adds its own time, once for each thread. Counters of a thread can be
+ * subtracted from the sums of its process again. Minima and maxima cannot, but stay true: the thread
+ * takes them to its next reading, or to what has ended.
+ *
+ * A record that is as it was belongs to a thread that has not run: its clocks tell of calls and
+ * switches that our programs saw, and what the kernel has booked for it (usage) of those that they did
+ * not.
  */
 #include "collect/idle.h"
 
@@ -22,9 +26,10 @@ struct idle_thread {
 	struct idle_thread *next, **link; /* of its process; link is what points to it */
 	struct process counts;            /* without threads_ns */
 	uint64_t start_ns;                /* threads_ns of a reading is its time less this */
-	struct row **rows;                /* sorted */
+	struct row **rows;
+	const struct row *in_flight; /* the one of them that has its open call; NULL: none */
 	size_t nr_rows, bytes;
-	bool is_first; /* of its process, which is called as it is */
+	uint32_t share; /* of its record */
 	bool is_unknown;
 	_Alignas(uint64_t) unsigned char head[HEAD_BYTES]; /* of its record */
 };
@@ -32,14 +37,17 @@ struct idle_thread {
 struct idle_process {
 	struct process sum; /* of all threads; first, since processes are sorted by it */
 	uint64_t start_ns;  /* of all threads, added up */
-	struct row **rows;  /* sorted sums */
-	size_t nr_rows, max_rows;
+	void *rows;         /* tree of sums */
 	struct idle_thread *threads;
-	bool has_first;
+	bool namer_left;  /* the thread that sum has its name of */
+	bool oldest_left; /* some row has OLDEST_LEFT */
 };
 
-/* The oldest of the calls that a row has in flight has left: see row_find_oldest(). */
+/* Instead of the start of a row's oldest call, once that has left. */
 #define OLDEST_LEFT 0
+
+/* A node of a tree, with what malloc() adds. */
+#define NODE_BYTES ((size_t)48)
 
 /* What is known of each record. */
 struct place {
@@ -52,6 +60,7 @@ struct idle {
 	size_t nr_places;
 	void *processes; /* tree of struct idle_process */
 	size_t bytes, max_bytes;
+	size_t own_bytes[USER_SHARES]; /* of each user */
 	uint64_t threads_unknown;
 	_Alignas(uint64_t) unsigned char candidate[HEAD_BYTES]; /* of the record looked at last */
 };
@@ -80,11 +89,14 @@ static void thread_free(struct idle_thread *thread)
 	free(thread);
 }
 
-static void process_free(void *node)
+static void sum_free(void *sum)
 {
-	struct idle_process *process = node;
+	row_unref(sum);
+}
 
-	rows_unref(process->rows, process->nr_rows);
+static void process_free(void *process)
+{
+	tdestroy(((struct idle_process *)process)->rows, sum_free);
 	free(process);
 }
 
@@ -99,6 +111,7 @@ static void idle_clear(struct idle *idle)
 	tdestroy(idle->processes, process_free);
 	idle->processes = NULL;
 	idle->bytes = 0;
+	memset(idle->own_bytes, 0, sizeof(idle->own_bytes));
 	idle->threads_unknown = 0;
 }
 
@@ -131,94 +144,99 @@ static struct idle_process *process_get(struct idle *idle, const struct process 
 	return process;
 }
 
-/* Where the sum of a row is, or belongs. */
-static size_t process_row_place(const struct idle_process *process, const struct row *row)
+static int compare_rows(const void *a, const void *b)
 {
-	size_t low = 0, high = process->nr_rows;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (row_compare(process->rows[middle], row) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int process_insert_row(struct idle_process *process, size_t at, struct row *row)
-{
-	size_t more = process->max_rows * 2 ?: 16;
-	struct row **grown;
-
-	if (process->nr_rows == process->max_rows) {
-		grown = reallocarray(process->rows, more, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		process->rows = grown;
-		process->max_rows = more;
-	}
-	memmove(&process->rows[at + 1], &process->rows[at],
-		(process->nr_rows - at) * sizeof(*process->rows));
-	process->rows[at] = row_ref(row);
-	process->nr_rows++;
-	return 0;
+	return row_compare(a, b);
 }
 
 static int process_add_row(struct idle_process *process, struct row *row)
 {
-	size_t at = process_row_place(process, row);
-	struct row **sum;
+	struct row **sum = tfind(row, &process->rows, compare_rows);
 
-	if (at == process->nr_rows || row_compare(process->rows[at], row))
-		return process_insert_row(process, at, row);
-	sum = &process->rows[at];
-	return row_unshare(sum) ?: row_merge(*sum, row);
+	if (sum)
+		return row_unshare(sum) ?: row_merge(*sum, row);
+	if (!tsearch(row, &process->rows, compare_rows))
+		return -ENOMEM;
+	row_ref(row);
+	return 0;
 }
 
-static void process_drop_row(struct idle_process *process, size_t at)
+static void process_drop_row(struct idle_process *process, struct row *sum)
 {
-	row_unref(process->rows[at]);
-	process->nr_rows--;
-	memmove(&process->rows[at], &process->rows[at + 1],
-		(process->nr_rows - at) * sizeof(*process->rows));
+	tdelete(sum, &process->rows, compare_rows);
+	row_unref(sum);
 }
 
 /* Subtracts a row that was added. */
 static int process_subtract_row(struct idle_process *process, const struct row *row)
 {
-	size_t at = process_row_place(process, row);
-	struct row **sum = &process->rows[at];
+	struct row **sum = tfind(row, &process->rows, compare_rows);
 	int err;
 
+	if (!sum)
+		return -EINVAL;
 	if (*sum == row) {
-		process_drop_row(process, at);
+		process_drop_row(process, *sum);
 		return 0;
 	}
 	err = row_unshare(sum) ?: row_take_out(*sum, row);
 	if (err)
 		return err;
-	if (row->in_flight && row->oldest_start_ns == (*sum)->oldest_start_ns)
+	if (!(*sum)->calls && !(*sum)->in_flight) {
+		process_drop_row(process, *sum);
+	} else if (row->in_flight && row->oldest_start_ns == (*sum)->oldest_start_ns) {
 		(*sum)->oldest_start_ns = OLDEST_LEFT;
-	if (!(*sum)->calls && !(*sum)->in_flight)
-		process_drop_row(process, at);
+		process->oldest_left = true;
+	}
 	return 0;
 }
 
-/* Looks among the threads for the oldest call that a row has in flight. */
-static void row_find_oldest(struct row *sum, const struct idle_process *process)
+static void sum_forget_oldest(const void *node, VISIT visit, void *unused)
 {
-	sum->oldest_start_ns = UINT64_MAX;
-	for (const struct idle_thread *thread = process->threads; thread; thread = thread->next) {
-		for (size_t i = 0; i < thread->nr_rows; i++) {
-			const struct row *row = thread->rows[i];
+	struct row *sum = *(struct row *const *)node;
 
-			if (row->in_flight && row->oldest_start_ns < sum->oldest_start_ns &&
-			    !row_compare(row, sum))
-				sum->oldest_start_ns = row->oldest_start_ns;
-		}
+	(void)unused;
+	if ((visit == postorder || visit == leaf) && sum->oldest_start_ns == OLDEST_LEFT)
+		sum->oldest_start_ns = UINT64_MAX;
+}
+
+/* Looks among the threads for the oldest call of each row that has lost it. */
+static void process_find_oldest(struct idle_process *process)
+{
+	struct row *sum;
+
+	if (!process->oldest_left)
+		return;
+	twalk_r(process->rows, sum_forget_oldest, NULL);
+	for (const struct idle_thread *thread = process->threads; thread; thread = thread->next) {
+		if (!thread->in_flight)
+			continue;
+		sum = *(struct row **)tfind(thread->in_flight, &process->rows, compare_rows);
+		if (thread->in_flight->oldest_start_ns < sum->oldest_start_ns)
+			sum->oldest_start_ns = thread->in_flight->oldest_start_ns;
 	}
+	process->oldest_left = false;
+}
+
+/* A process is called as its first thread is, or else the one with the lowest id. */
+static void process_take_name(struct process *sum, const struct process *from)
+{
+	if (sum->comm[0] && from->named_by >= sum->named_by)
+		return;
+	memcpy(sum->comm, from->comm, sizeof(sum->comm));
+	sum->named_by = from->named_by;
+	sum->uid = from->uid;
+	sum->cgroup_id = from->cgroup_id;
+}
+
+static void process_find_name(struct idle_process *process)
+{
+	if (!process->namer_left)
+		return;
+	process->sum.comm[0] = 0;
+	for (const struct idle_thread *thread = process->threads; thread; thread = thread->next)
+		process_take_name(&process->sum, &thread->counts);
+	process->namer_left = false;
 }
 
 /* --- threads -------------------------------------------------------------------------------------- */
@@ -245,15 +263,11 @@ static int thread_join(struct idle *idle, struct idle_thread *thread)
 	process_add_counts(&process->sum, &thread->counts);
 	process->sum.threads += thread->counts.threads;
 	process->start_ns += thread->start_ns;
-	if (thread->is_first || !process->has_first) {
-		memcpy(process->sum.comm, thread->counts.comm, sizeof(process->sum.comm));
-		process->sum.uid = thread->counts.uid;
-		process->sum.cgroup_id = thread->counts.cgroup_id;
-	}
-	process->has_first |= thread->is_first;
+	process_take_name(&process->sum, &thread->counts);
 	thread_link(thread, process);
 	idle->threads_unknown += thread->is_unknown;
 	idle->bytes += thread->bytes;
+	idle->own_bytes[thread->share] += thread->bytes;
 	return 0;
 }
 
@@ -276,10 +290,11 @@ static int thread_leave(struct idle *idle, struct idle_thread *thread)
 	process_subtract_counts(&process->sum, &thread->counts);
 	process->sum.threads -= thread->counts.threads;
 	process->start_ns -= thread->start_ns;
-	process->has_first &= !thread->is_first;
+	process->namer_left |= thread->counts.named_by == process->sum.named_by;
 	thread_unlink(thread);
 	idle->threads_unknown -= thread->is_unknown;
 	idle->bytes -= thread->bytes;
+	idle->own_bytes[thread->share] -= thread->bytes;
 	if (!process->threads) {
 		tdelete(process, &idle->processes, process_compare);
 		process_free(process);
@@ -316,6 +331,13 @@ static int idle_reserve(struct idle *idle, uint32_t index)
 	return 0;
 }
 
+/* A user may have no more than is left for the others. */
+static bool idle_has_room(const struct idle *idle, uint32_t share)
+{
+	return idle->bytes < idle->max_bytes &&
+	       idle->own_bytes[share] < idle->max_bytes - idle->bytes;
+}
+
 /* While its task sleeps, all that a live record has grows with time alone, or not at all. */
 static bool record_sleeps(const struct task_record *record)
 {
@@ -344,8 +366,9 @@ int idle_look(struct idle *idle, uint32_t index, const struct task_record *recor
 	place->switch_ns = now->switch_ns;
 	if (err)
 		return err;
-	return is_same && record_sleeps(now) && idle->bytes < idle->max_bytes ? IDLE_CANDIDATE
-									      : IDLE_AWAKE;
+	if (!is_same || !record_sleeps(now) || !idle_has_room(idle, now->own_share))
+		return IDLE_AWAKE;
+	return IDLE_CANDIDATE;
 }
 
 /* Makes times that grow those of the time 0, or those of another time again. */
@@ -368,7 +391,7 @@ static struct idle_thread *thread_new(const struct task_record *record,
 	thread->counts = *process;
 	thread->start_ns = now_ns - process->usage.threads_ns;
 	thread->counts.usage.threads_ns = 0;
-	thread->is_first = record->tid == record->pid;
+	thread->share = record->own_share;
 	return thread;
 }
 
@@ -377,10 +400,12 @@ static void thread_take_rows(struct idle_thread *thread, struct snapshot *snapsh
 	thread->nr_rows = snapshot->nr_rows;
 	thread->rows = steal_ptr(&snapshot->rows);
 	snapshot->nr_rows = 0;
-	thread->bytes = sizeof(*thread);
+	thread->bytes = sizeof(*thread) + sizeof(struct idle_process) + 2 * NODE_BYTES;
 	for (size_t i = 0; i < thread->nr_rows; i++) {
 		row_shift(thread->rows[i], -now_ns);
-		thread->bytes += row_bytes(thread->rows[i]);
+		thread->bytes += row_bytes(thread->rows[i]) + NODE_BYTES;
+		if (thread->rows[i]->in_flight)
+			thread->in_flight = thread->rows[i];
 	}
 }
 
@@ -435,21 +460,25 @@ struct idle_reading {
 	int err;
 };
 
-static int process_read(const struct idle_process *process, const struct idle_reading *reading)
+static void read_sum(const void *node, VISIT visit, void *closure)
 {
-	struct process now = process->sum;
-	int err;
+	struct idle_reading *reading = closure;
 
+	if ((visit == postorder || visit == leaf) && !reading->err)
+		reading->err =
+			row_read_sum(*(struct row *const *)node, reading->now_ns, reading->builder);
+}
+
+static void process_read(struct idle_process *process, struct idle_reading *reading)
+{
+	struct process now;
+
+	process_find_oldest(process);
+	process_find_name(process);
+	now = process->sum;
 	now.usage.threads_ns = now.threads * reading->now_ns - process->start_ns;
-	err = builder_add_process(reading->builder, &now, process->has_first);
-	for (size_t i = 0; i < process->nr_rows && !err; i++) {
-		struct row *row = process->rows[i];
-
-		if (row->oldest_start_ns == OLDEST_LEFT)
-			row_find_oldest(row, process);
-		err = row_read_sum(row, reading->now_ns, reading->builder);
-	}
-	return err;
+	reading->err = builder_add_process(reading->builder, &now, now.named_by == 0);
+	twalk_r(process->rows, read_sum, reading);
 }
 
 static void read_process(const void *node, VISIT visit, void *closure)
@@ -457,7 +486,7 @@ static void read_process(const void *node, VISIT visit, void *closure)
 	struct idle_reading *reading = closure;
 
 	if ((visit == postorder || visit == leaf) && !reading->err)
-		reading->err = process_read(*(struct idle_process *const *)node, reading);
+		process_read(*(struct idle_process *const *)node, reading);
 }
 
 int idle_read(struct idle *idle, uint64_t now_ns, struct builder *builder)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the counters of threads that sleep, added up by process: a reading takes them from here
- * instead of the kernel's tables. A thread is in it from the second reading on that finds its record as
- * the one before did.
+ * instead of the kernel's tables. A thread comes in with the second reading in a row that finds it
+ * asleep since the same switch, and leaves as soon as anything in its record has changed.
  */
 #ifndef BPFTRUSS_IDLE_H
 #define BPFTRUSS_IDLE_H
@@ -13,24 +13,22 @@
 
 struct idle;
 
-/* The rows of its threads take at most max_bytes; all others are read each time. 0 or -ENOMEM. */
+/*
+ * All that it keeps takes some max_bytes, of which no user has more than is left; the other threads are
+ * read each time. 0 or -ENOMEM.
+ */
 int idle_new(struct idle **ret, size_t max_bytes);
 
 /* NULL is fine. */
 void idle_free(struct idle *idle);
 
-/*
- * Looks at the record of an index. IDLE_KNOWN: what is kept of it still holds. IDLE_CANDIDATE: it is
- * as the last reading found it, and may be added once it was read. IDLE_AWAKE: neither; nothing is kept
- * of it any more.
- */
 enum idle_state {
-	IDLE_AWAKE,
-	IDLE_CANDIDATE,
-	IDLE_KNOWN,
+	IDLE_KNOWN,     /* what is kept of it still holds */
+	IDLE_CANDIDATE, /* it may be added once it was read */
+	IDLE_AWAKE,     /* nothing is kept of it any more */
 };
 
-/* Returns an enum idle_state or -ENOMEM. */
+/* Looks at the record of an index. Returns an enum idle_state, or -ENOMEM or -EINVAL. */
 int idle_look(struct idle *idle, uint32_t index, const struct task_record *record);
 
 /*

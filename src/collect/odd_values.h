@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The numbers and errnos without a name that rows may have. A program can call any number, and a
- * filter can answer with any errno: only the first ones seen are kept, and the choice is for good, so
- * that no row of a later reading lacks what an earlier one had. No user has more than are left.
+ * filter can answer with any errno: only the first ones that a user has are kept, and both yes and no are
+ * for good, so that no row of a later reading lacks what an earlier one had. No user has more than are
+ * left.
  */
 #ifndef BPFTRUSS_ODD_VALUES_H
 #define BPFTRUSS_ODD_VALUES_H
@@ -17,15 +18,14 @@ struct odd_values {
 		int64_t nr;
 	} calls[MAX_ODD_VALUES];
 	int errnos[MAX_ODD_VALUES];
-	uint32_t callers[MAX_ODD_VALUES],
-		failers[MAX_ODD_VALUES]; /* the users who had them first */
+	uint32_t callers[MAX_ODD_VALUES], failers[MAX_ODD_VALUES]; /* whose they are */
 	size_t nr_calls, nr_errnos;
 };
 
 /*
- * Forgets the number of a user's row, which is then ROW_NR_OTHER, and those of its errnos, unless they
- * have a name or are kept.
+ * Forgets the number of a row, which is then ROW_NR_OTHER, and those of its errnos, unless they have a
+ * name or are kept for the share of its record (own_share, which never changes).
  */
-void odd_values_apply(struct odd_values *odd, uint32_t uid, struct row *row);
+void odd_values_apply(struct odd_values *odd, uint32_t share, struct row *row);
 
 #endif

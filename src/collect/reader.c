@@ -210,7 +210,7 @@ static int slot_read(const struct collector *c, const struct task_record *record
 	if (err && err != -EAGAIN)
 		return err;
 	reading->torn_rows += err == -EAGAIN;
-	odd_values_apply(c->odd, record->uid, row);
+	odd_values_apply(c->odd, record->own_share, row);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 		row.in_flight_early = 1;
 		row.oldest_start_ns = record->start_ns;
 	}
-	odd_values_apply(c->odd, record->uid, &row);
+	odd_values_apply(c->odd, record->own_share, &row);
 	return builder_add_row(builder, &row);
 }
 
@@ -328,6 +328,7 @@ static struct process record_process(const struct task_record *record, uint64_t 
 		.boot_ns = record->boot_ns,
 		.uid = record->uid,
 		.cgroup_id = record->cgroup_id,
+		.named_by = record->tid == record->pid ? 0 : record->tid,
 		.user_ns = record_user_ns(record, now_ns),
 		.usage = record_usage(record, now_ns),
 		.ended_ns = record->state == RECORD_LIVE ? 0 : clock_mono_ns(),
@@ -474,8 +475,8 @@ static int record_read_if_awake(const struct collector *c, uint32_t index, struc
 	const struct task_record *record = record_at(c, index);
 	int state = c->idle && record ? idle_look(c->idle, index, record) : IDLE_AWAKE;
 
-	if (state < 0 || state == IDLE_KNOWN)
-		return state < 0 ? state : 0;
+	if (state <= IDLE_KNOWN)
+		return state;
 	if (state == IDLE_CANDIDATE)
 		return record_read_idle(c, index, reading);
 	return record && record_state(record) == RECORD_FREE ? 0 : record_read(c, index, reading);
@@ -598,7 +599,7 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	return err;
 }
 
-/* Each part is sorted by itself, which is little work for all but those that are awake. */
+/* Three parts, of which only that of threads that are awake is not in order: ended, awake, asleep. */
 static int records_read(const struct collector *c, struct reading *reading)
 {
 	struct builder *builder = reading->builder;

@@ -8,13 +8,13 @@
 
 #include "collect/collector_private.h"
 
-/* Nobody else gets these elements before. */
+/* Until then nobody else gets these elements. If it failed the tables would fill up, which is said. */
 static void give_back_all(struct collector *c)
 {
 	struct truss_bpf__data_given *data = c->skel->data_given;
 
-	if (data->given.count && !c->give_back_err)
-		c->give_back_err = object_run(c->skel->progs.take_back);
+	if (data->given.count)
+		object_run(c->skel->progs.take_back);
 	data->given.count = 0;
 }
 
@@ -193,8 +193,11 @@ static int record_reclaim(struct collector *c, uint32_t index)
 		return -ENOMEM;
 	if (record_state(record) != RECORD_ENDED || !ended_takes(c, record))
 		return 0;
+	/* What is added in part cannot be taken out again. */
+	c->is_broken = true;
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
+	c->is_broken = false;
 	record_free(c, index);
 	c->reclaimed++;
 	return 0;
@@ -239,13 +242,15 @@ static int reclaim_records(struct collector *c)
 			err = reclaim_all(c);
 	} while (!err && c->nr_ended_records);
 	give_back_all(c);
-	return err ?: c->give_back_err;
+	return err;
 }
 
 int collector_reclaim(struct collector *c)
 {
 	int err;
 
+	if (c->is_broken)
+		return -ENOMEM;
 	ring_buffer__consume(c->events);
 	cgroup_names_begin(&c->cgroups);
 	err = collector_complete_joins(c);

@@ -191,8 +191,9 @@ static void process_merge(struct process *into, const struct process *from, bool
 		into->ended_ns = 0;
 	else if (from->ended_ns > into->ended_ns)
 		into->ended_ns = from->ended_ns;
-	if (!from->comm[0] || (!rename && into->comm[0]))
+	if (!from->comm[0] || (!rename && into->comm[0] && from->named_by >= into->named_by))
 		return;
+	into->named_by = from->named_by;
 	memcpy(into->comm, from->comm, sizeof(into->comm));
 	into->uid = from->uid;
 	into->cgroup_id = from->cgroup_id;

@@ -37,8 +37,9 @@ int builder_adopt_row(struct builder *builder, struct row *row);
 int builder_share_row(struct builder *builder, struct row *row);
 
 /*
- * Adds a process's user time; its name, user and cgroup replace earlier ones when rename is set or
- * no name is known. Alive beats ended. Returns 0 or -ENOMEM.
+ * Adds a process's user time; its name, user and cgroup replace earlier ones when rename is set, when
+ * no name is known, or when named_by is less: so whoever comes first, the same thread's are taken.
+ * Alive beats ended. Returns 0 or -ENOMEM.
  */
 int builder_add_process(struct builder *builder, const struct process *process, bool rename);
 

@@ -150,6 +150,12 @@ int row_add_stack(struct row *row, const struct stack_count *stack)
 	return 0;
 }
 
+/* Times as of another moment than now may be large. */
+static int64_t add_wrapping(int64_t sum, uint64_t more)
+{
+	return (int64_t)((uint64_t)sum + more);
+}
+
 int row_merge(struct row *into, const struct row *from)
 {
 	into->calls += from->calls;
@@ -166,8 +172,8 @@ int row_merge(struct row *into, const struct row *from)
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
 	into->in_flight += from->in_flight;
 	into->in_flight_early += from->in_flight_early;
-	into->open_wall_ns += from->open_wall_ns;
-	into->open_off_ns += from->open_off_ns;
+	into->open_wall_ns = add_wrapping(into->open_wall_ns, (uint64_t)from->open_wall_ns);
+	into->open_off_ns = add_wrapping(into->open_off_ns, (uint64_t)from->open_off_ns);
 	if (from->oldest_start_ns < into->oldest_start_ns)
 		into->oldest_start_ns = from->oldest_start_ns;
 	if (hist_merge(&into->hist, &from->hist))
@@ -183,26 +189,31 @@ int row_merge(struct row *into, const struct row *from)
 	return 0;
 }
 
+/* The earlier row may have far fewer of them. */
 static void row_subtract_stacks(struct row *from, const struct row *earlier)
 {
-	size_t kept = 0, j = 0;
+	size_t kept = 0, gone = 0;
 
-	for (size_t i = 0; i < from->nr_stacks; i++) {
-		struct stack_count left = from->stacks[i];
+	for (size_t i = 0; i < earlier->nr_stacks; i++) {
+		const struct stack_count *less = &earlier->stacks[i];
+		size_t at = stack_place(from, less->id);
+		struct stack_count *left;
 
-		while (j < earlier->nr_stacks && earlier->stacks[j].id < left.id)
-			j++;
-		if (j < earlier->nr_stacks && earlier->stacks[j].id == left.id) {
-			left.calls -= earlier->stacks[j].calls;
-			left.errors -= earlier->stacks[j].errors;
-			left.wall_ns -= earlier->stacks[j].wall_ns;
-			left.off_ns -= earlier->stacks[j].off_ns;
-			left.runq_ns -= earlier->stacks[j].runq_ns;
-		}
-		if (left.calls)
-			from->stacks[kept++] = left;
+		if (at == from->nr_stacks || from->stacks[at].id != less->id)
+			continue;
+		left = &from->stacks[at];
+		left->calls -= less->calls;
+		left->errors -= less->errors;
+		left->wall_ns -= less->wall_ns;
+		left->off_ns -= less->off_ns;
+		left->runq_ns -= less->runq_ns;
+		gone += !left->calls;
 	}
-	from->nr_stacks = kept;
+	for (size_t i = 0; i < from->nr_stacks && gone; i++) {
+		if (from->stacks[i].calls)
+			from->stacks[kept++] = from->stacks[i];
+	}
+	from->nr_stacks = gone ? kept : from->nr_stacks;
 }
 
 static void row_subtract_errnos(struct row *from, const struct row *earlier)
@@ -263,8 +274,8 @@ int row_subtract(struct row *from, const struct row *earlier)
 	from->wall_ns -= earlier->wall_ns;
 	from->off_ns -= earlier->off_ns;
 	from->runq_ns -= earlier->runq_ns;
-	from->open_wall_ns -= earlier->open_wall_ns;
-	from->open_off_ns -= earlier->open_off_ns;
+	from->open_wall_ns = add_wrapping(from->open_wall_ns, -(uint64_t)earlier->open_wall_ns);
+	from->open_off_ns = add_wrapping(from->open_off_ns, -(uint64_t)earlier->open_off_ns);
 	hist_subtract(&from->hist, &earlier->hist);
 	row_subtract_errnos(from, earlier);
 	row_subtract_stacks(from, earlier);

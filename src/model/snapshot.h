@@ -46,7 +46,8 @@ struct process {
 	uint64_t threads;   /* alive and counted at the end */
 	uint64_t ended_ns;  /* CLOCK_MONOTONIC of its last sign of life once ended, else 0 */
 	char comm[PROCESS_COMM_SIZE]; /* untrusted bytes; may lack a final NUL */
-	uint64_t user_ns;             /* CPU time outside system calls */
+	uint32_t named_by; /* the thread that name, user and cgroup are of; 0: the first one's */
+	uint64_t user_ns;  /* CPU time outside system calls */
 	struct usage usage;
 	uint64_t changes[NR_PROCESS_CHANGE]; /* how often user, cgroup or name was another */
 };

@@ -6,11 +6,11 @@
 #include "fixture.h"
 
 #include "collect/idle.h"
+#include "model/diff.h"
 
-#define NR_THREADS   120
-#define NR_PROCESSES 7
-#define NR_CALLS     6
-#define ROUNDS       400
+#define NR_THREADS 120
+#define NR_CALLS   6
+#define ROUNDS     400
 
 struct thread {
 	struct task_record record;
@@ -19,6 +19,8 @@ struct thread {
 
 struct world {
 	uint64_t seed, now_ns, lives;
+	uint32_t nr_processes;
+	bool immortal; /* no thread ends */
 	struct thread threads[NR_THREADS];
 	struct builder *ended; /* of threads that are gone */
 	struct idle *idle;
@@ -29,8 +31,9 @@ struct world {
 
 static void thread_begin(struct world *world, struct thread *thread)
 {
-	uint32_t pid = 1 + (uint32_t)random_below(&world->seed, NR_PROCESSES);
-	uint64_t is_first = random_below(&world->seed, 10) == 0;
+	uint32_t pid = 1 + (uint32_t)random_below(&world->seed, world->nr_processes);
+	/* In processes of odd pids the first thread is not counted. */
+	bool is_first = pid % 2 == 0 && random_below(&world->seed, 10) == 0;
 
 	thread->record =
 		(struct task_record){ .state = RECORD_LIVE,
@@ -38,7 +41,9 @@ static void thread_begin(struct world *world, struct thread *thread)
 				      .tid = is_first ? pid : 1000 + (uint32_t)++world->lives,
 				      .boot_ns = pid * 1000ULL,
 				      .start_ns = world->now_ns };
-	snprintf(thread->record.comm, sizeof(thread->record.comm), "name-%u", pid);
+	thread->record.own_share = pid % 3;
+	thread->record.uid = thread->record.tid;
+	snprintf(thread->record.comm, sizeof(thread->record.comm), "name-%u", thread->record.tid);
 	for (int i = 0; i < NR_CALLS; i++)
 		row_init_for(&thread->rows[i], pid, ABI_X86_64, i);
 }
@@ -72,6 +77,8 @@ static struct process thread_process(const struct world *world, const struct thr
 	const struct task_record *record = &thread->record;
 	struct process process = { .pid = record->pid,
 				   .boot_ns = record->boot_ns,
+				   .uid = record->uid,
+				   .named_by = record->tid == record->pid ? 0 : record->tid,
 				   .user_ns = record->user_ns,
 				   .threads = record->state == RECORD_LIVE,
 				   .ended_ns = record->state == RECORD_LIVE ? 0 : world->now_ns };
@@ -182,6 +189,7 @@ static void assert_readings_equal(const struct snapshot *a, const struct snapsho
 		const struct process *one = &a->processes[i], *other = &b->processes[i];
 
 		assert_int_equal(one->threads, other->threads);
+		assert_int_equal(one->uid, other->uid);
 		assert_int_equal(one->ended_ns, other->ended_ns);
 		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
 			assert_int_equal(process_count(one, j), process_count(other, j));
@@ -190,21 +198,24 @@ static void assert_readings_equal(const struct snapshot *a, const struct snapsho
 
 static void world_step(struct world *world, uint64_t awake_of_100)
 {
-	/* Some years after boot: sums of times of many threads are beyond 63 bits. */
 	world->now_ns += 1000000 + random_below(&world->seed, 1000);
 	for (size_t i = 0; i < NR_THREADS; i++) {
 		if (random_below(&world->seed, 100) >= awake_of_100)
 			continue;
-		if (random_below(&world->seed, 8))
+		if (world->immortal || random_below(&world->seed, 8))
 			thread_run(world, &world->threads[i]);
 		else
 			thread_end(world, &world->threads[i]);
 	}
 }
 
-static void world_init(struct world *world, size_t max_bytes)
+static void world_init(struct world *world, uint32_t nr_processes, size_t max_bytes)
 {
-	*world = (struct world){ .seed = 5, .now_ns = 300000000000000000, .ended = builder_make() };
+	/* Long after boot: sums of the times of many threads are beyond 63 bits. */
+	*world = (struct world){ .seed = 5,
+				 .now_ns = 2000000000000000000,
+				 .nr_processes = nr_processes,
+				 .ended = builder_make() };
 	assert_int_equal(idle_new(&world->idle, max_bytes), 0);
 	for (size_t i = 0; i < NR_THREADS; i++)
 		thread_begin(world, &world->threads[i]);
@@ -216,6 +227,17 @@ static void world_done(struct world *world)
 		rows_done(world->threads[i].rows, NR_CALLS);
 	builder_free(world->ended);
 	idle_free(world->idle);
+}
+
+/* What came between two readings, in both ways to read. */
+static void assert_differences_equal(const struct snapshot *a, const struct snapshot *b,
+				     const struct snapshot *c, const struct snapshot *d)
+{
+	__cleanup(snapshot_freep) struct snapshot *one = NULL, *other = NULL;
+
+	assert_int_equal(snapshot_diff(a, b, &one), 0);
+	assert_int_equal(snapshot_diff(c, d, &other), 0);
+	assert_readings_equal(one, other);
 }
 
 static void world_run(struct world *world, int rounds)
@@ -231,8 +253,10 @@ static void world_run(struct world *world, int rounds)
 		last = world_read(world);
 		last_anew = world_read_anew(world);
 		assert_readings_equal(last, last_anew);
-		if (earlier)
-			assert_readings_equal(earlier, earlier_anew);
+		if (!earlier)
+			continue;
+		assert_readings_equal(earlier, earlier_anew);
+		assert_differences_equal(earlier, last, earlier_anew, last_anew);
 	}
 	snapshot_free(last);
 	snapshot_free(last_anew);
@@ -243,7 +267,20 @@ static void test_readings_are_as_if_all_threads_were_read(void **state)
 	static struct world world;
 
 	(void)state;
-	world_init(&world, SIZE_MAX);
+	world_init(&world, 7, SIZE_MAX);
+	world_run(&world, ROUNDS);
+	assert_true(world.kept > world.read);
+	world_done(&world);
+}
+
+/* No rows of threads that have ended are added to theirs, so readings share some. */
+static void test_threads_of_one_process_that_stay(void **state)
+{
+	static struct world world;
+
+	(void)state;
+	world_init(&world, 1, SIZE_MAX);
+	world.immortal = true;
 	world_run(&world, ROUNDS);
 	assert_true(world.kept > world.read);
 	world_done(&world);
@@ -254,7 +291,7 @@ static void test_what_has_no_room_is_read_each_time(void **state)
 	static struct world world;
 
 	(void)state;
-	world_init(&world, 20000);
+	world_init(&world, 7, 40000);
 	world_run(&world, ROUNDS / 4);
 	assert_true(world.kept > 0);
 	assert_true(world.read > world.kept);
@@ -267,7 +304,7 @@ static void test_threads_that_nobody_knows_about_are_counted(void **state)
 	uint64_t expected = 0;
 
 	(void)state;
-	world_init(&world, SIZE_MAX);
+	world_init(&world, 7, SIZE_MAX);
 	for (size_t i = 0; i < NR_THREADS; i++) {
 		thread_run(&world, &world.threads[i]);
 		world.threads[i].record.clock |= CLOCK_STOPPED;
@@ -290,7 +327,7 @@ static void test_a_thread_that_wakes_up_while_it_is_read_is_not_kept(void **stat
 	struct thread *thread = &world.threads[0];
 
 	(void)state;
-	world_init(&world, SIZE_MAX);
+	world_init(&world, 7, SIZE_MAX);
 	thread_run(&world, thread);
 	thread->record.clock |= CLOCK_STOPPED;
 	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_AWAKE);
@@ -306,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_readings_are_as_if_all_threads_were_read),
+		cmocka_unit_test(test_threads_of_one_process_that_stay),
 		cmocka_unit_test(test_what_has_no_room_is_read_each_time),
 		cmocka_unit_test(test_threads_that_nobody_knows_about_are_counted),
 		cmocka_unit_test(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept),

@@ -41,7 +41,7 @@ static void test_numbers(void **state)
 	assert_int_equal(number_after(&odd, ABI_X86_64, 5063), 5063);
 }
 
-/* Whoever comes later has half of what is left, and knows what others have. */
+/* Whoever comes later has half of what is left. */
 static void test_users_leave_room(void **state)
 {
 	struct odd_values odd = { 0 };
@@ -56,6 +56,19 @@ static void test_users_leave_room(void **state)
 			number_of(&odd, USER + user, ABI_X86_64, 7000 + (int)user * 1000 + nr);
 		assert_int_equal(MAX_ODD_VALUES - odd.nr_calls, HALF >> user);
 	}
+}
+
+/* A row of a later reading lacks no number that it had, nor has it one more. */
+static void test_no_is_for_good(void **state)
+{
+	struct odd_values odd = { 0 };
+
+	(void)state;
+	for (int nr = 0; nr < HALF; nr++)
+		number_after(&odd, ABI_X86_64, 5000 + nr);
+	assert_int_equal(number_after(&odd, ABI_X86_64, 9999), ROW_NR_OTHER);
+	assert_int_equal(number_of(&odd, USER + 1, ABI_X86_64, 9999), 9999);
+	assert_int_equal(number_after(&odd, ABI_X86_64, 9999), ROW_NR_OTHER);
 }
 
 /* Numbers that a table has no room for are 64: a number that is known takes none of it. */
@@ -93,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_users_leave_room),
+		cmocka_unit_test(test_no_is_for_good),
 		cmocka_unit_test(test_known_numbers_take_no_room),
 		cmocka_unit_test(test_errnos),
 	};
