@@ -39,7 +39,6 @@ struct idle_process {
 	uint64_t start_ns;  /* of all threads, added up */
 	void *rows;         /* tree of sums */
 	struct idle_thread *threads;
-	bool namer_left;  /* the thread that sum has its name of */
 	bool oldest_left; /* some row has OLDEST_LEFT */
 };
 
@@ -218,25 +217,18 @@ static void process_find_oldest(struct idle_process *process)
 	process->oldest_left = false;
 }
 
-/* A process is called as its first thread is, or else the one with the lowest id. */
+/*
+ * A process is called as its first thread is, or else the one with the lowest id. If that wakes up or
+ * ends, what is read of it then comes first: see builder_add_process().
+ */
 static void process_take_name(struct process *sum, const struct process *from)
 {
-	if (sum->comm[0] && from->named_by >= sum->named_by)
+	if (sum->comm[0] && from->named_by > sum->named_by)
 		return;
 	memcpy(sum->comm, from->comm, sizeof(sum->comm));
 	sum->named_by = from->named_by;
 	sum->uid = from->uid;
 	sum->cgroup_id = from->cgroup_id;
-}
-
-static void process_find_name(struct idle_process *process)
-{
-	if (!process->namer_left)
-		return;
-	process->sum.comm[0] = 0;
-	for (const struct idle_thread *thread = process->threads; thread; thread = thread->next)
-		process_take_name(&process->sum, &thread->counts);
-	process->namer_left = false;
 }
 
 /* --- threads -------------------------------------------------------------------------------------- */
@@ -290,7 +282,6 @@ static int thread_leave(struct idle *idle, struct idle_thread *thread)
 	process_subtract_counts(&process->sum, &thread->counts);
 	process->sum.threads -= thread->counts.threads;
 	process->start_ns -= thread->start_ns;
-	process->namer_left |= thread->counts.named_by == process->sum.named_by;
 	thread_unlink(thread);
 	idle->threads_unknown -= thread->is_unknown;
 	idle->bytes -= thread->bytes;
@@ -474,10 +465,9 @@ static void process_read(struct idle_process *process, struct idle_reading *read
 	struct process now;
 
 	process_find_oldest(process);
-	process_find_name(process);
 	now = process->sum;
 	now.usage.threads_ns = now.threads * reading->now_ns - process->start_ns;
-	reading->err = builder_add_process(reading->builder, &now, now.named_by == 0);
+	reading->err = builder_add_process(reading->builder, &now, false);
 	twalk_r(process->rows, read_sum, reading);
 }
 

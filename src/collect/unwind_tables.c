@@ -108,6 +108,7 @@ static int tables_open(struct unwind_tables *t, const struct truss_bpf *skel)
 
 	if (pages == MAP_FAILED)
 		return -errno;
+	madvise(pages, pages_bytes(), MADV_DONTFORK);
 	t->pages = pages;
 	t->slabs_fd = bpf_map__fd(skel->maps.unwind_slabs);
 	t->rules_fd = bpf_map__fd(skel->maps.unwind_rules);

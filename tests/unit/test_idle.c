@@ -32,9 +32,12 @@ struct world {
 static void thread_begin(struct world *world, struct thread *thread)
 {
 	uint32_t pid = 1 + (uint32_t)random_below(&world->seed, world->nr_processes);
-	/* In processes of odd pids the first thread is not counted. */
-	bool is_first = pid % 2 == 0 && random_below(&world->seed, 10) == 0;
+	uint32_t index = (uint32_t)(thread - world->threads);
+	/* In the other processes the first thread is not counted. */
+	bool is_first = index > 0 && index <= world->nr_processes / 2;
 
+	if (is_first)
+		pid = index;
 	thread->record =
 		(struct task_record){ .state = RECORD_LIVE,
 				      .pid = pid,
@@ -64,7 +67,10 @@ static void thread_run(struct world *world, struct thread *thread)
 			row_add_errors(row, 1 + (int)random_below(seed, 40), 1);
 	}
 	record->user_ns += random_below(seed, 1000);
-	record->changes[CHANGED_CGROUP] += !random_below(seed, 20);
+	if (!random_below(seed, 20)) {
+		record->changes[CHANGED_CGROUP]++;
+		record->uid++;
+	}
 	record->switch_ns = world->now_ns - random_below(seed, 100);
 	record->clock = record->user_ns | (random_below(seed, 8) ? CLOCK_STOPPED : 0);
 	record->enter_ns = record->switch_ns - random_below(seed, 50);
@@ -202,7 +208,7 @@ static void world_step(struct world *world, uint64_t awake_of_100)
 	for (size_t i = 0; i < NR_THREADS; i++) {
 		if (random_below(&world->seed, 100) >= awake_of_100)
 			continue;
-		if (world->immortal || random_below(&world->seed, 8))
+		if (world->immortal || i <= world->nr_processes || random_below(&world->seed, 8))
 			thread_run(world, &world->threads[i]);
 		else
 			thread_end(world, &world->threads[i]);
@@ -298,6 +304,31 @@ static void test_what_has_no_room_is_read_each_time(void **state)
 	world_done(&world);
 }
 
+/* They wake up all together, and sleep again. */
+static void test_a_user_leaves_room(void **state)
+{
+	static struct world world;
+	size_t kept[2];
+
+	(void)state;
+	world_init(&world, 1, 100000);
+	for (int i = 0; i < 2; i++) {
+		for (size_t j = 0; j < NR_THREADS; j++) {
+			world.now_ns++;
+			world.threads[j].record.switch_ns = world.now_ns;
+			world.threads[j].record.clock = CLOCK_STOPPED;
+		}
+		for (int j = 0; j < 2; j++)
+			snapshot_free(world_read(&world));
+		world.kept = 0;
+		snapshot_free(world_read(&world));
+		kept[i] = world.kept;
+	}
+	assert_in_range(kept[0], 30, NR_THREADS / 2);
+	assert_int_equal(kept[0], kept[1]);
+	world_done(&world);
+}
+
 static void test_threads_that_nobody_knows_about_are_counted(void **state)
 {
 	static struct world world;
@@ -345,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_readings_are_as_if_all_threads_were_read),
 		cmocka_unit_test(test_threads_of_one_process_that_stay),
 		cmocka_unit_test(test_what_has_no_room_is_read_each_time),
+		cmocka_unit_test(test_a_user_leaves_room),
 		cmocka_unit_test(test_threads_that_nobody_knows_about_are_counted),
 		cmocka_unit_test(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept),
 	};
