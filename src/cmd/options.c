@@ -1,198 +1,188 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the options of the truss face: each has one short function that reads its argument. */
+/* Makes getopt's arguments, --help and the words of completion from the table of options. */
 #include "cmd/options.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cmd/arguments.h"
-#include "cmd/options_parts.h"
+#include "cmd/option_table.h"
+#include "syscalls/classes.h"
 
-static int set_count(void *options, const char *arg, struct diag *d)
+#define MAX_OPTIONS     80 /* of one verb */
+#define FIRST_LONG_ONLY 256
+
+void options_init(struct options *o, const struct verb *verb)
 {
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->count = true;
-	return 0;
-}
-
-static int set_follow(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->follow = true;
-	return 0;
-}
-
-static int set_slower_than(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return parse_time("--slower-than", arg, &o->collector.slower_than_ns, d);
-}
-
-static int set_verbose(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->collector.verbose = true;
-	return 0;
-}
-
-static int set_help(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->help = true;
-	return 0;
-}
-
-static int set_version(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->version = true;
-	return 0;
-}
-
-static int set_duration(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return parse_seconds("-d", arg, &o->duration_ns, d);
-}
-
-static int set_interval(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return parse_seconds("-i", arg, &o->interval_ns, d);
-}
-
-static int set_count_limit(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-	uint32_t count = 0;
-	int err = parse_limit("-N", arg, 1000000000, &count, d);
-
-	o->count_limit = count;
-	return err;
-}
-
-static int set_wait(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->wait = true;
-	return 0;
-}
-
-static const struct option_def count_first_defs[] = {
-	{ "count", NULL, "count system calls; print one table at the end", set_count, 'c' },
-};
-
-static const struct option_def count_defs[] = {
-	{ "wait", NULL, "with -n, -u, -U: wait for processes to come", set_wait, 0 },
-	{ "follow", NULL, "count child processes too, from their first call", set_follow, 'f' },
-	{ "duration", "SECONDS", "stop after this time", set_duration, 'd' },
-	{ "interval", "SECONDS", "report each interval by itself", set_interval, 'i' },
-	{ "number", "COUNT", "with -i: stop after this many", set_count_limit, 'N' },
-	{ "slower-than", "TIME", "only calls that take at least so long, such as 10ms",
-	  set_slower_than, 0 },
-};
-
-static const struct option_def last_defs[] = {
-	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
-	{ "version", NULL, "print the version", set_version, 'V' },
-	{ "help", NULL, "print this text", set_help, 'h' },
-};
-
-static const struct option_part count_first = { count_first_defs, ARRAY_SIZE(count_first_defs) };
-static const struct option_part count_part = { count_defs, ARRAY_SIZE(count_defs) };
-static const struct option_part last_part = { last_defs, ARRAY_SIZE(last_defs) };
-
-static const struct option_table option_table = {
-	.parts = { &count_first, &target_options, &count_part, &report_options, &collect_options,
-		   &last_part },
-	.help_command = "bpftruss --help",
-	.command_follows = true,
-};
-
-void options_derive_report(struct options *o)
-{
-	/* With stacks it is these that are many. */
-	if (o->show_stacks) {
-		o->stacks.top = o->table.top;
-		o->table.top = 0;
-	}
-	if (o->format == FORMAT_TRUSS && (o->table.keys || options_shape_table(o)))
-		o->format = FORMAT_WIDE;
-}
-
-/* What some options ask of others. */
-static void options_derive(struct options *o)
-{
-	options_derive_report(o);
-	o->collector.wait = o->wait;
-	o->collector.by_thread = o->table.keys & GROUP_TID;
-	o->collector.by_arg0 = o->table.keys & GROUP_ARG0;
-	o->collector.calls = o->only;
-	o->collector.frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
-}
-
-int options_parse(int argc, char **argv, struct options *o, struct diag *d)
-{
-	int words;
-
-	memset(o, 0, sizeof(*o));
-	words = option_table_parse(&option_table, argc, argv, o, d);
-	if (words < 0)
-		return words;
-	if (words < argc)
-		o->command = &argv[words];
-	options_derive(o);
-	return options_check(o, d);
+	*o = (struct options){ .verb = verb, .rate_sort = RATE_CALLS };
 }
 
 void options_done(struct options *o)
 {
-	targets_done(&o->targets);
-	syscall_set_free(o->only);
-	syscall_set_free(o->waiting);
+	free(o->targets.pids);
+	syscall_set_free(o->report.only);
+	syscall_set_free(o->report.waiting);
+	for (size_t i = 0; i < o->nr_kept; i++)
+		free(o->kept[i]);
+	free(o->kept);
 }
 
-void options_print_help(void)
+/* --- the command line ------------------------------------------------------------------------- */
+
+/* What getopt returns for an option. */
+static int option_key(size_t index)
 {
-	puts("usage: bpftruss -c [options] -p PID[,PID...]\n"
-	     "       bpftruss -c [options] COMMAND [ARG...]\n"
-	     "       bpftruss top [options]\n"
-	     "       bpftruss doctor [options]\n"
-	     "       bpftruss daemon [options]\n"
-	     "       bpftruss snapshot | status | history [options]\n"
-	     "       bpftruss baseline save | list | rm [NAME] [options]\n"
-	     "       bpftruss compare A B [options]\n"
-	     "\n"
-	     "Each of these words tells more with --help. Without one of them:\n");
-	option_table_print(&option_table);
-	puts("\nThe report comes with Ctrl-C, or when the last process has ended: on stdout, or "
-	     "on\n"
-	     "stderr when a command is run.\n"
-	     "\n"
-	     "  bpftruss -c -p 1234                    what a running process asks of the kernel\n"
-	     "  bpftruss -c -p $(pgrep -d, apache2)    the same of all workers of a server\n"
-	     "  bpftruss -c -f make                    a command and all its children\n"
-	     "  bpftruss -c -t open,%network curl URL  only some calls\n"
-	     "  bpftruss -c --json -d 10 -p 1234       ten seconds, as JSON with tail latencies\n"
-	     "\n"
-	     "Exit status: 0 ok, 1 failure, 2 usage, 4 kernel or privileges cannot do it; that of\n"
-	     "the command when one was run. bpftruss(8) has the details.");
+	return option_defs[index].letter ?: FIRST_LONG_ONLY + (int)index;
+}
+
+static int option_wants(const struct option_def *def)
+{
+	if (!option_argument(def))
+		return no_argument;
+	return option_argument_is_optional(def) ? optional_argument : required_argument;
+}
+
+static void options_for_getopt(const struct verb *verb, char *letters, struct option *longs)
+{
+	letters += sprintf(letters, "%s:", verb->words == WORDS_COMMAND ? "+" : "");
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (!(def->verbs & verb->bit))
+			continue;
+		*longs++ = (struct option){ def->name, option_wants(def), NULL, option_key(i) };
+		if (def->letter)
+			letters += sprintf(letters, "%c%s", def->letter,
+					   option_wants(def) == no_argument ? "" : ":");
+	}
+	*longs = (struct option){ 0 };
+}
+
+static int option_unknown(const struct verb *verb, const char *word, struct diag *d)
+{
+	char letter[] = { '-', (char)optopt, 0 };
+	/* A letter may stand inside a word, as in -cz. */
+	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
+
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"unknown%s option %.100s; 'bpftruss %s%s--help' lists them",
+			is_letter ? "" : " or ambiguous", is_letter ? letter : word, verb->name,
+			*verb->name ? " " : "");
+}
+
+/* What getopt has found. */
+static int option_take(struct options *o, int key, struct diag *d)
+{
+	char called[32];
+
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (!(def->verbs & o->verb->bit) || option_key(i) != key)
+			continue;
+		if (def->letter)
+			snprintf(called, sizeof(called), "-%c", def->letter);
+		else
+			snprintf(called, sizeof(called), "--%s", def->name);
+		return option_set(def, o, called, optarg, d);
+	}
+	return option_unknown(o->verb, o->argv[optind - 1], d);
+}
+
+static int words_refuse(const struct options *o, struct diag *d)
+{
+	const char *word = o->words[0];
+
+	if (option_find(o->verb->bit, "name"))
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"%s: \"%.100s\" is no option; -n %.100s takes processes of that name",
+			o->verb->name, word, word);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"%s: \"%.100s\" is no option; 'bpftruss %s --help' lists them",
+			o->verb->name, word, o->verb->name);
+}
+
+int options_read(struct options *o, int argc, char **argv, struct diag *d)
+{
+	char letters[2 + 2 * MAX_OPTIONS + 1];
+	struct option longs[MAX_OPTIONS + 1];
+	int key, err = 0;
+
+	options_for_getopt(o->verb, letters, longs);
+	o->argc = argc;
+	o->argv = argv;
+	opterr = 0;
+	optind = 0;
+	while (!err && (key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (key == ':')
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s needs an argument",
+					argv[optind - 1]);
+		err = option_take(o, key, d);
+	}
+	if (err)
+		return err;
+	o->words = argv + optind;
+	o->nr_words = argc - optind;
+	if (o->nr_words && o->verb->words == WORDS_COMMAND)
+		o->command = o->words;
+	return o->nr_words && o->verb->words == WORDS_NONE && !o->help ? words_refuse(o, d) : 0;
+}
+
+/* --- help and completion ---------------------------------------------------------------------- */
+
+static void option_print(const struct option_def *def)
+{
+	const char *line = def->help, *arg = option_argument(def);
+	char left[64];
+
+	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ', def->letter ?: ' ',
+		 def->letter ? ',' : ' ', def->name,
+		 option_wants(def) == required_argument ? " " : "", arg ?: "");
+	for (; *line; line += line[strcspn(line, "\n")] == '\n') {
+		printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
+		line += strcspn(line, "\n");
+		left[0] = 0;
+	}
+}
+
+void options_print_help(const struct verb *verb)
+{
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (option_defs[i].verbs & verb->bit)
+			option_print(&option_defs[i]);
+	}
+}
+
+static void print_words(const struct option_def *def)
+{
+	bool columns = def->kind == OPTION_COLUMN || def->kind == OPTION_COLUMNS;
+
+	for (size_t i = 0; i < def->nr_words; i++)
+		printf(" %s", def->words[i]);
+	for (size_t i = 0; columns && column_at(i); i++)
+		printf(" %s", column_at(i)->name);
+	for (size_t i = 0; def->kind == OPTION_CALLS && class_name(i); i++)
+		printf(" %%%s", class_name(i));
+}
+
+void options_print_completion(const struct verb *verb)
+{
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (!(def->verbs & verb->bit))
+			continue;
+		printf("--%s", def->name);
+		if (def->letter)
+			printf(" -%c", def->letter);
+		if (option_wants(def) == required_argument) {
+			printf("\t%s\t", option_hint(def) ?: "none");
+			print_words(def);
+		}
+		putchar('\n');
+	}
 }

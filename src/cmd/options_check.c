@@ -1,67 +1,114 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what the options may not be together. Refuses, in one sentence each, and changes nothing. */
+/* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cmd/options.h"
 
-bool options_shape_table(const struct options *o)
+bool targets_given(const struct targets *targets)
 {
-	return o->table.columns || o->table.sort || o->table.top || o->table.min_calls ||
-	       o->table.errors_only || o->table.waiting;
+	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
-bool options_want_stacks(const struct options *o)
+static bool stacks_are_shown(const struct report_options *r)
 {
-	for (int i = 0; i < NR_STACK_FILE; i++) {
-		if (o->stack_files[i])
-			return true;
+	return r->show_stacks || r->side_files[SIDE_FILE_FOLDED] ||
+	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
+}
+
+/* Whether any option is there that only tables obey. */
+static bool table_is_shaped(const struct table_options *t)
+{
+	return t->columns || t->sort || t->top || t->min_calls || t->errors_only || t->waiting;
+}
+
+static void report_complete(struct options *o)
+{
+	struct report_options *r = &o->report;
+
+	r->table.columns = r->columns.count ? &r->columns : NULL;
+	r->table.waiting = r->waiting;
+	/* With stacks it is these that are many. */
+	if (r->show_stacks) {
+		r->stacks.top = r->table.top;
+		r->table.top = 0;
 	}
-	return o->show_stacks;
+	if (r->format == FORMAT_TRUSS && (r->table.keys || table_is_shaped(&r->table)))
+		r->format = FORMAT_WIDE;
 }
 
-/* A format, and what it cannot obey. */
-struct format_limit {
-	enum report_format format;
-	bool (*disobeys)(const struct options *o);
+static void collector_complete(struct options *o)
+{
+	struct targets *targets = &o->targets;
+	struct collector_options *c = &o->collector;
+
+	/* Whoever else is named is one of all. */
+	if (targets->all) {
+		targets->selectors[0] = (struct target_selector){ SELECT_ALL, NULL };
+		targets->nr_selectors = 1;
+	}
+	c->selectors = targets->selectors;
+	c->nr_selectors = targets->nr_selectors;
+	c->pids = targets->pids;
+	c->nr_pids = targets->nr_pids;
+	c->wait = o->wait;
+	c->stacks = c->stacks || stacks_are_shown(&o->report);
+	c->by_thread = o->report.table.keys & GROUP_TID;
+	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
+	c->calls = o->report.only;
+	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
+}
+
+/* --- contradictions --------------------------------------------------------------------------- */
+
+/* Options that would change nothing are refused: whoever gives one expects something of it. */
+struct rule {
+	bool broken;
 	const char *sentence;
 };
 
-static bool json_disobeys(const struct options *o)
+static int rules_check(const struct rule *rules, size_t count, struct diag *d)
 {
-	return options_shape_table(o) ||
-	       o->table.keys & ~(unsigned int)(GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL);
+	for (size_t i = 0; i < count; i++) {
+		if (rules[i].broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
+	}
+	return 0;
 }
 
-static bool strace_disobeys(const struct options *o)
+static int format_check(const struct options *o, struct diag *d)
 {
-	return options_shape_table(o) || o->table.keys;
-}
+	const enum report_format format = o->report.format;
+	const struct table_options *t = &o->report.table;
+	const unsigned int json_keys = GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL;
+	const bool shaped = table_is_shaped(t);
+	const struct rule rules[] = {
+		{ format == FORMAT_JSON && (shaped || t->keys & ~json_keys),
+		  "--json has all rows, by process and call: of --by it takes tid and arg0; "
+		  "--sort, --top, --columns, --min-calls, --errors-only and --waiting are for "
+		  "tables" },
+		{ format == FORMAT_STRACE && (shaped || t->keys),
+		  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, "
+		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
+		{ format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting),
+		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
+		  "are for the wide table" },
+		{ format == FORMAT_CSV && t->waiting && !o->report.side_files[SIDE_FILE_CHART],
+		  "--csv has all calls in one table: --waiting is for the wide table and "
+		  "--chart" },
+		{ o->report.show_stacks && (format == FORMAT_CSV || format == FORMAT_STRACE),
+		  "--stacks goes with tables and --json; --folded and --pprof write files for "
+		  "other programs" },
+		{ o->collector.kernel_stacks && !o->collector.stacks,
+		  "--kernel-stacks adds to stacks: give --stacks, --folded, --pprof or --flame "
+		  "too" },
+		{ t->hist && format != FORMAT_WIDE,
+		  "--hist draws into the wide table; --json has the histograms as numbers" },
+	};
 
-static bool errors_disobeys(const struct options *o)
-{
-	return o->table.sort || o->table.columns || o->table.waiting;
+	return rules_check(rules, ARRAY_SIZE(rules), d);
 }
-
-static bool csv_disobeys(const struct options *o)
-{
-	return o->table.waiting && !o->chart;
-}
-
-static const struct format_limit format_limits[] = {
-	{ FORMAT_JSON, json_disobeys,
-	  "--json has all rows, by process and call: of --by it takes tid and arg0; --sort, --top, "
-	  "--columns, --min-calls, --errors-only and --waiting are for tables" },
-	{ FORMAT_STRACE, strace_disobeys,
-	  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, --columns, "
-	  "--min-calls, --errors-only and --waiting are for the other tables" },
-	{ FORMAT_ERRORS, errors_disobeys,
-	  "--errors has columns and an order of its own: --sort, --columns and --waiting are for "
-	  "the wide table" },
-	{ FORMAT_CSV, csv_disobeys,
-	  "--csv has all calls in one table: --waiting is for the wide table and --chart" },
-};
 
 /* A column by which rows are not told apart is empty in all of them. */
 static const struct column *column_unknown(const struct table_options *t)
@@ -77,115 +124,102 @@ static const struct column *column_unknown(const struct table_options *t)
 	return NULL;
 }
 
-/* The first two side files at one path, NULL if there are none. */
-static const char *path_given_twice(const struct options *o)
+/* The first of the report and its side files that has the path of another; NULL if there is none. */
+static const char *path_given_twice(const struct report_options *r)
 {
-	const char *paths[2 + NR_STACK_FILE] = { o->output, o->chart };
+	const char *path = r->output;
 
-	for (int i = 0; i < NR_STACK_FILE; i++)
-		paths[2 + i] = o->stack_files[i];
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		for (size_t j = 0; j < i; j++) {
-			if (paths[i] && paths[j] && !strcmp(paths[i], paths[j]) &&
-			    strncmp(paths[i], "/dev/", 5))
-				return paths[i];
+	for (int i = 0; i < NR_SIDE_FILE; path = r->side_files[i++]) {
+		for (int j = i; j < NR_SIDE_FILE && path; j++) {
+			if (r->side_files[j] && !strcmp(path, r->side_files[j]) &&
+			    strncmp(path, "/dev/", 5) != 0)
+				return path;
 		}
 	}
 	return NULL;
 }
 
-/* Options that would change nothing are refused: whoever gives one expects something of it. */
-int options_check_report(const struct options *o, struct diag *d)
+static int report_check(const struct options *o, struct diag *d)
 {
-	const struct column *unknown = column_unknown(&o->table);
+	const struct column *unknown = column_unknown(&o->report.table);
+	const char *twice = path_given_twice(&o->report);
+	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
+	int err = format_check(o, d);
 
-	for (size_t i = 0; i < ARRAY_SIZE(format_limits); i++) {
-		if (o->format == format_limits[i].format && format_limits[i].disobeys(o))
-			return diag_set(d, DIAG_USAGE, EINVAL, "%s", format_limits[i].sentence);
-	}
-	if (o->show_stacks && (o->format == FORMAT_CSV || o->format == FORMAT_STRACE))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--stacks goes with tables and --json; --folded and --pprof write "
-				"files for other programs");
+	if (err)
+		return err;
 	/* Whoever writes "--stacks time" would run the program time. */
-	if (o->show_stacks && o->command &&
-	    (!strcmp(o->command[0], "time") || !strcmp(o->command[0], "calls")))
+	if (!strcmp(word, "time") || !strcmp(word, "calls"))
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"--stacks=%s is written with an equals sign (a program of that "
 				"name: by its path)",
-				o->command[0]);
-	if (o->collector.kernel_stacks && !o->collector.stacks)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"--kernel-stacks adds to stacks: give --stacks, --folded, --pprof or "
-			"--flame too");
-	if (o->table.hist && o->format != FORMAT_WIDE)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--hist draws into the wide table; --json has the histograms as "
-				"numbers");
-	if (path_given_twice(o))
+				word);
+	if (twice)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s: one file cannot hold two reports",
-				path_given_twice(o));
+				twice);
 	if (unknown)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--sort, --columns: a row has no single %s; give --by %s too",
+				"--sort, --columns: rows combine several values of %s; add --by %s",
 				unknown->name, unknown->name);
 	return 0;
 }
 
-/* What debug files are for, and where they are to come from. */
-static int options_check_debug(const struct options *o, struct diag *d)
+static int count_check(const struct options *o, struct diag *d)
 {
+	const struct collector_options *c = &o->collector;
 	const char *urls = getenv("DEBUGINFOD_URLS");
-
-	if ((o->collector.inlines || o->collector.debuginfod) && !o->collector.stacks)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--%s is for call stacks: give --stacks, --folded, --pprof or "
-				"--flame too",
-				o->collector.inlines ? "inline" : "debuginfod");
-	if (o->collector.debuginfod && (!urls || !*urls))
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"--debuginfod asks the servers that DEBUGINFOD_URLS names: set it, and "
-			"see that it passes sudo");
-	return 0;
-}
-
-int options_check(const struct options *o, struct diag *d)
-{
-	bool attaches = o->targets.nr_pids || o->collector.nr_selectors;
+	const struct rule rules[] = {
+		{ c->inlines && !c->stacks, "--inline is for call stacks: give --stacks, --folded, "
+					    "--pprof or --flame too" },
+		{ c->debuginfod && !c->stacks,
+		  "--debuginfod is for call stacks: give --stacks, --folded, --pprof or --flame "
+		  "too" },
+		{ c->debuginfod && (!urls || !*urls),
+		  "--debuginfod asks the servers that DEBUGINFOD_URLS names: set it, and see that "
+		  "it passes sudo" },
+		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS too" },
+		{ o->wait && !c->nr_selectors,
+		  "--wait is for processes chosen by -n, -u, -g, -U or -a" },
+		{ o->follow && c->nr_selectors && !c->nr_pids,
+		  "-f goes with -p or a command: the other targets choose each process by itself" },
+		{ !targets_given(&o->targets) && !o->command,
+		  "whose calls? give -p PID for a running process, or a command to run" },
+	};
 	int err;
 
-	if (o->help || o->version)
-		return 0;
 	if (!o->count)
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
-	err = options_check_report(o, d);
-	if (!err)
-		err = options_check_debug(o, d);
-	if (err)
-		return err;
-	if (o->count_limit && !o->interval_ns)
-		return diag_set(d, DIAG_USAGE, EINVAL, "-N counts intervals: give -i SECONDS too");
-	if (o->wait && !o->collector.nr_selectors)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--wait is for processes chosen by -n, -u, -g, -U or -a");
-	if (o->follow && o->collector.nr_selectors && !o->targets.nr_pids)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"-f goes with -p or a command: the other targets choose each process "
-			"by itself");
-	if (attaches && o->command)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"give either processes (-p, -n, -u, -g, -U, -a) or a command, not both "
-			"(command: \"%s\")",
-			o->command[0]);
-	if (!attaches && !o->command)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"whose calls? give -p PID for a running process, or a command to run");
-	return 0;
+	err = report_check(o, d);
+	if (!err && targets_given(&o->targets) && o->command)
+		err = diag_set(d, DIAG_USAGE, EINVAL,
+			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "
+			       "both (command: \"%s\")",
+			       o->command[0]);
+	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
+}
+
+/* Of a verb that asks the daemon. */
+static int ask_check(const struct options *o, struct diag *d)
+{
+	const char *sentence = o->verb->bit == VERB_SNAPSHOT
+				       ? "the daemon keeps processes, neither threads nor first "
+					 "arguments: bpftruss -c does"
+				       : "threads and first arguments are not compared";
+
+	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s", sentence);
+	return o->verb->bit == VERB_SNAPSHOT ? report_check(o, d) : 0;
+}
+
+int options_complete(struct options *o, struct diag *d)
+{
+	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
+		o->targets.all = true;
+	report_complete(o);
+	collector_complete(o);
+	if (o->help || o->version)
+		return 0;
+	return o->verb->bit == VERB_COUNT ? count_check(o, d) : ask_check(o, d);
 }

@@ -26,7 +26,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 
 void output_done(struct output *output);
 
-/* As wide as the terminal; what goes elsewhere has 80 columns, as any terminal has. */
+/* As wide as the terminal; what goes elsewhere is as wide as COLUMNS says, else 80 columns. */
 int output_width(FILE *stream);
 
 #endif

@@ -114,8 +114,8 @@ int group_keys_parse(const char *list, unsigned int *ret, struct diag *d)
 		length = strcspn(at, ",");
 		if (group_key_find(at, length, &keys))
 			return diag_set(d, DIAG_USAGE, EINVAL,
-					"--by: no key \"%.*s\"; the keys are pid, tid, comm, unit, "
-					"user, syscall, abi, arg0",
+					"no key \"%.*s\"; the keys are pid, tid, comm, unit, user, "
+					"syscall, abi, arg0",
 					(int)(length < 64 ? length : 64), at);
 		if (!at[length])
 			break;
