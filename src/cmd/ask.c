@@ -15,17 +15,16 @@
 
 void ask_add_targets(struct ipc_target *target, const struct options *o)
 {
-	/* Indexed by enum selector_kind; all is no restriction. */
+	/* Indexed by enum selector_kind. */
 	static const char *const names[] = { [SELECT_COMM] = "name",
 					     [SELECT_CGROUP] = "cgroup",
 					     [SELECT_UNIT] = "unit",
 					     [SELECT_USER] = "user" };
 	const struct targets *targets = &o->targets;
 
-	for (size_t i = 0; i < targets->nr_selectors; i++) {
-		if (targets->selectors[i].kind == SELECT_ALL)
-			return;
-	}
+	/* No restriction. */
+	if (targets->all)
+		return;
 	for (size_t i = 0; i < targets->nr_pids; i++)
 		ask_add_number(target, "pid", targets->pids[i]);
 	for (size_t i = 0; i < targets->nr_selectors; i++)

@@ -85,10 +85,12 @@ static int baseline_run(const struct options *o, struct diag *d)
 const struct verb baseline_verb = {
 	"baseline",
 	VERB_BASELINE,
-	WORDS_SOME,
+	true,
 	baseline_run,
 	"keep a span of the past for good, to compare with",
-	"baseline save NAME [options]\nbaseline list [options]\nbaseline rm NAME [options]",
+	"usage: bpftruss baseline save NAME [options]\n"
+	"       bpftruss baseline list [options]\n"
+	"       bpftruss baseline rm NAME [options]",
 	"Keeps what was counted in a span of the history for good, to compare with. Without\n"
 	"--from, the span is all that the history has.",
 	"  bpftruss baseline save monday --from \"2026-11-16 09:00\" --to \"2026-11-16 17:00\"\n"

@@ -28,10 +28,7 @@ static int target_span(const char *text, struct ipc_target *target, struct diag 
 	if (err)
 		return err;
 	ipc_target_init(target, "/v1/snapshot");
-	ask_add_number(target, "from", from);
-	/* Without an end, it is when the daemon answers. */
-	if (to < now)
-		ask_add_number(target, "to", to);
+	ask_add_span(target, from, to, now);
 	return 0;
 }
 
@@ -123,28 +120,20 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	return snapshot_select(all, o->report.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
 
-static int write_report(const struct options *o, const struct compare_input *input,
-			const struct compare_view *view, struct diag *d)
+static int compare(const struct options *o, const struct compare_input *input, struct diag *d)
 {
+	struct compare_view view __cleanup(compare_view_done) = { 0 };
 	struct table_options table = o->report.table;
 	int err;
 
 	table.width = output_width(stdout);
-	err = o->report.format == FORMAT_JSON ? report_comparison_json(input, view, stdout)
-					      : report_comparison(input, view, &table, stdout);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
-		   : 0;
-}
-
-static int compare(const struct options *o, const struct compare_input *input, struct diag *d)
-{
-	struct compare_view view __cleanup(compare_view_done) = { 0 };
-	int err;
-
-	if (compare_view_make(input, &o->report.table, &view))
+	if (compare_view_make(input, &table, &view))
 		return diag_oom(d);
-	err = write_report(o, input, &view, d);
-	return err ?: view.failed ? STATUS_REGRESSION : STATUS_OK;
+	err = o->report.format == FORMAT_JSON ? report_comparison_json(input, &view, stdout)
+					      : report_comparison(input, &view, &table, stdout);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err));
+	return view.failed ? STATUS_REGRESSION : STATUS_OK;
 }
 
 static int compare_run(const struct options *o, struct diag *d)
@@ -171,10 +160,10 @@ static int compare_run(const struct options *o, struct diag *d)
 const struct verb compare_verb = {
 	"compare",
 	VERB_COMPARE,
-	WORDS_SOME,
+	true,
 	compare_run,
 	"what has changed between two spans, baselines or saved snapshots",
-	"compare A B [options]",
+	"usage: bpftruss compare A B [options]",
 	"Reports what changed from A to B, each of which is a baseline, a snapshot that was saved\n"
 	"with --json, a span (10m: the last ten minutes; FROM..TO), or now: the last minute. What\n"
 	"changed most in time comes first, with a word on whether that is more than chance.",

@@ -58,30 +58,6 @@ static char *next_line(char *buf, int size, void *stream)
 	return line_skipped(parse, buf, "the line is too long");
 }
 
-static bool section_exists(const char *name)
-{
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		if (option_defs[i].section && !strcmp(option_defs[i].section, name))
-			return true;
-	}
-	return false;
-}
-
-static int key_refuse(const char *section, const char *key, const struct option_def *elsewhere,
-		      struct diag *d)
-{
-	if (!section_exists(section) && *section)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"no section [%.64s]; there are [daemon], [targets], [tables], "
-				"[history], [metrics]",
-				section);
-	if (elsewhere)
-		return diag_set(d, DIAG_USAGE, EINVAL, "%.64s belongs in [%s]", key,
-				elsewhere->section);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"no key %.64s; 'bpftruss daemon --help' lists them as flags", key);
-}
-
 /* A copy that lives as long as the options. */
 static const char *value_keep(struct options *o, const char *value)
 {
@@ -102,10 +78,11 @@ static int key_set(struct options *o, const char *section, const char *key, cons
 	const struct option_def *def = option_find(VERB_DAEMON, key);
 	const char *kept;
 
-	if (def && !def->section)
-		def = NULL;
-	if (!def || strcmp(def->section, section))
-		return key_refuse(section, key, def, d);
+	if (!def || !def->section)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"no key %.64s; 'bpftruss daemon --help' lists them as flags", key);
+	if (strcmp(def->section, section))
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s belongs in [%s]", key, def->section);
 	if (!*value && option_argument(def))
 		return diag_set(d, DIAG_USAGE, EINVAL, "%.64s has no value", key);
 	kept = value_keep(o, value);

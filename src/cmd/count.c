@@ -60,31 +60,26 @@ static void print_limits(const struct run *run, const struct options *o)
 }
 
 /* The command begins when everything is there that counts it. */
-static int start_command(struct run *run, const struct options *o, struct diag *d)
+static int prepare_command(struct run *run, const struct options *o, struct diag *d)
 {
 	const struct target_options how = { .follow = o->follow, .await_exec = true };
 	int err = command_prepare(&run->command, o->command, &run->session.before, d);
 
 	if (!err)
 		err = collector_add_target(run->collector, run->command.pid, &how, d);
-	if (!err)
-		err = collector_start(run->collector, d);
-	if (err)
-		return err;
-	print_limits(run, o);
-	return command_release(&run->command, o->command[0], d);
+	return err ? err : collector_start(run->collector, d);
 }
 
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
-	int err;
+	int err = o->command ? prepare_command(run, o, d)
+			     : session_attach(&run->session, run->collector, d);
 
-	if (o->command)
-		return start_command(run, o, d);
-	err = session_attach(&run->session, run->collector, d);
 	if (err)
 		return err;
 	print_limits(run, o);
+	if (o->command)
+		return command_release(&run->command, o->command[0], d);
 	print_start(run, o);
 	return 0;
 }
@@ -148,15 +143,12 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 		err = wait_for_names(run, o, d);
 	if (err)
 		return err;
-	if (!interval || !run->last) {
-		err = output_report(&run->output, o, now, d);
-	} else {
+	if (interval && run->last)
 		err = snapshot_diff(run->last, now, &since);
-		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
-					strerror(-err));
-		err = output_report(&run->output, o, since, d);
-	}
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
+				strerror(-err));
+	err = output_report(&run->output, o, since ?: now, d);
 	if (interval) {
 		snapshot_free(run->last);
 		run->last = steal_ptr(&now);
@@ -224,10 +216,12 @@ static int count_run(const struct options *o, struct diag *d)
 const struct verb count_verb = {
 	"",
 	VERB_COUNT,
-	WORDS_COMMAND,
+	true,
 	count_run,
 	"count system calls of processes or of a command",
-	"-c [options] -p PID[,PID...]\n-c [options] COMMAND [ARG...]\nVERB [options]",
+	"usage: bpftruss -c [options] -p PID[,PID...]\n"
+	"       bpftruss -c [options] COMMAND [ARG...]\n"
+	"       bpftruss VERB [options]",
 	"Verbs, each of which tells more with --help; the options are for -c:",
 	"The report comes with Ctrl-C, or when the last process has ended: on stdout, or on\n"
 	"stderr when a command is run, whose exit status is passed on.\n\n"

@@ -138,10 +138,10 @@ static int daemon_verb_run(const struct options *flags, struct diag *d)
 const struct verb daemon_verb = {
 	"daemon",
 	VERB_DAEMON,
-	WORDS_NONE,
+	false,
 	daemon_verb_run,
 	"count all the time, keep a history, and answer the verbs below",
-	"daemon [options]",
+	"usage: bpftruss daemon [options]",
 	"Counts the system calls of all processes, or of those that are named, from now on,\n"
 	"and answers 'bpftruss snapshot', 'history' and the like. Each option but the last\n"
 	"three is also a key of the configuration, without its dashes: see bpftruss-daemon(8)\n"

@@ -75,10 +75,10 @@ static int doctor_run(const struct options *o, struct diag *d)
 const struct verb doctor_verb = {
 	"doctor",
 	VERB_DOCTOR,
-	WORDS_NONE,
+	false,
 	doctor_run,
 	"what works on this machine, what does not, and what to do about it",
-	"doctor [options]",
+	"usage: bpftruss doctor [options]",
 	"Tells what this kernel and your privileges allow, with a remedy for what is missing,\n"
 	"and measures what attaching costs every process here.",
 	"  sudo bpftruss doctor                all checks, and the cost\n"

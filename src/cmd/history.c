@@ -151,10 +151,10 @@ static int history_run(const struct options *o, struct diag *d)
 const struct verb history_verb = {
 	"history",
 	VERB_HISTORY,
-	WORDS_NONE,
+	false,
 	history_run,
 	"what was counted in the past, step by step",
-	"history [options]",
+	"usage: bpftruss history [options]",
 	"Reports what was counted in the past, step by step, and when nobody counted. Without\n"
 	"--from, the last day.",
 	"  bpftruss history                              the last day\n"

@@ -11,7 +11,7 @@
 #include "elf/debuginfod.h"
 #include "elf/worker.h"
 
-/* In the order of --help. */
+/* In the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {
 	&count_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
 	&status_verb, &history_verb, &baseline_verb, &compare_verb,
@@ -41,48 +41,29 @@ static const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-/* All but the truss face, which has no name. */
-static void print_verbs(bool summaries)
-{
-	for (size_t i = 1; i < ARRAY_SIZE(verbs); i++) {
-		if (summaries)
-			printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-		else
-			puts(verbs[i]->name);
-	}
-}
-
-static int print_help(const struct verb *verb)
-{
-	const char *lead = "usage:";
-
-	for (const char *line = verb->usage; *line; line += line[strcspn(line, "\n")] == '\n') {
-		printf("%s bpftruss %.*s\n", lead, (int)strcspn(line, "\n"), line);
-		line += strcspn(line, "\n");
-		lead = "      ";
-	}
-	printf("\n%s\n\n", verb->about);
-	if (verb == &count_verb) {
-		print_verbs(true);
-		putchar('\n');
-	}
-	options_print_help(verb);
-	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\nbpftruss(8) has the details.\n",
-	       verb->examples,
-	       verb->bit & (VERBS_COUNTING | VERB_DOCTOR) ? ", 4 kernel or privileges cannot do it"
-							  : "");
-	return STATUS_OK;
-}
-
-/* Options of a verb, "" for the truss face; without one, the verbs. */
-static int print_completion(const char *name)
+/* The options of a verb, "" for the truss face; without one, the verbs. */
+static void print_completion(const char *name)
 {
 	const struct verb *verb = verb_find(name);
 
 	if (verb)
 		options_print_completion(verb);
-	else
-		print_verbs(false);
+	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
+		puts(verbs[i]->name);
+}
+
+static int print_help(const struct verb *verb)
+{
+	printf("%s\n\n%s\n\n", verb->usage, verb->about);
+	for (size_t i = 1; i < ARRAY_SIZE(verbs) && verb == verbs[0]; i++)
+		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	if (verb == verbs[0])
+		putchar('\n');
+	options_print_help(verb);
+	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\nbpftruss(8) has the details.\n",
+	       verb->examples,
+	       verb->bit & (VERBS_COUNTING | VERB_DOCTOR) ? ", 4 kernel or privileges cannot do it"
+							  : "");
 	return STATUS_OK;
 }
 
@@ -122,8 +103,8 @@ static int run(int argc, char **argv, struct diag *d)
 
 int main(int argc, char **argv)
 {
+	int status = STATUS_OK;
 	struct diag d;
-	int status;
 
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
@@ -131,12 +112,12 @@ int main(int argc, char **argv)
 		debuginfod_client_main(argc, argv);
 	occupy_standard_descriptors();
 	if (argc > 1 && !strcmp(argv[1], COMPLETE_ARGUMENT))
-		status = print_completion(argv[2]);
+		print_completion(argv[2]);
 	else
 		status = run(argc, argv, &d);
 	/* What was printed through stdio must have arrived. */
 	if (status == STATUS_OK && (fflush(stdout) || ferror(stdout)))
-		status = diag_set(&d, DIAG_FAILED, errno, "cannot write to stdout: %s",
+		status = diag_set(&d, DIAG_FAILED, errno ?: EIO, "cannot write to stdout: %s",
 				  strerror(errno));
 	return status < 0 ? fail(&d) : status;
 }

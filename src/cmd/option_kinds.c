@@ -2,6 +2,7 @@
 /* Reads the argument of an option as its kind wants it, and writes the member it is for. */
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -156,15 +157,10 @@ static int set_duration(const struct setting *s)
 
 static int set_text(const struct setting *s)
 {
+	if (!*s->arg)
+		return refuse(s, "is empty");
 	*(const char **)s->member = s->arg;
 	return 0;
-}
-
-static int set_file(const struct setting *s)
-{
-	if (!*s->arg)
-		return diag_set(s->d, DIAG_USAGE, EINVAL, "%s: give the name of a file", s->called);
-	return set_text(s);
 }
 
 /* A daemon may have been started anywhere. */
@@ -190,26 +186,20 @@ static int set_address(const struct setting *s)
 	return err ? err : set_text(s);
 }
 
-/* Puts what was written in front of a sentence that does not say it. */
-static int explain(const struct setting *s, int err, const struct diag *why)
-{
-	return err ? diag_set(s->d, why->kind, -err, "%s: %.400s", s->called, why->text) : 0;
-}
-
 static int set_calls(const struct setting *s)
 {
 	struct syscall_set **set = s->member;
 	struct diag why;
+	int err;
 
 	syscall_set_free(steal_ptr(set));
-	return explain(s, syscall_set_parse(s->arg, set, &why), &why);
+	err = syscall_set_parse(s->arg, set, &why);
+	return err ? diag_set(s->d, why.kind, -err, "%s: %.400s", s->called, why.text) : 0;
 }
 
 static int set_keys(const struct setting *s)
 {
-	struct diag why;
-
-	return explain(s, group_keys_parse(s->arg, s->member, &why), &why);
+	return group_keys_parse(s->called, s->arg, s->member, s->d);
 }
 
 static int set_column(const struct setting *s)
@@ -275,7 +265,7 @@ static const struct kind {
 	[OPTION_PERCENT] = { set_amount, "PERCENT", NULL },
 	[OPTION_MOMENT] = { set_text, "TIME", NULL },
 	[OPTION_TEXT] = { set_text, "TEXT", "file" },
-	[OPTION_FILE] = { set_file, "FILE", "file" },
+	[OPTION_FILE] = { set_text, "FILE", "file" },
 	[OPTION_PATH] = { set_path, "PATH", "file" },
 	[OPTION_GROUP] = { set_group, "GROUP", "name" },
 	[OPTION_ADDRESS] = { set_address, "ADDRESS:PORT", NULL },
@@ -292,9 +282,12 @@ const char *option_argument(const struct option_def *def)
 	return def->arg ?: kinds[def->kind].arg;
 }
 
-bool option_argument_is_optional(const struct option_def *def)
+int option_wants(const struct option_def *def)
 {
-	return def->arg && !strncmp(def->arg, "[=", 2);
+	if (!option_argument(def))
+		return no_argument;
+	return def->arg && def->arg[0] == '[' && def->arg[1] == '=' ? optional_argument
+								    : required_argument;
 }
 
 const char *option_hint(const struct option_def *def)

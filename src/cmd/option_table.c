@@ -26,16 +26,13 @@ static const char *const format_words[] = {
 };
 
 static const char *const weight_words[] = {
-	[STACK_WEIGHT_CALLS] = "calls",
-	[STACK_WEIGHT_TIME] = "time",
+	[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "time"
 };
 
-static const char *const metrics_words[] = {
-	[METRICS_BY_UNIT] = "unit",
-	[METRICS_BY_CGROUP] = "cgroup",
-	[METRICS_BY_COMM] = "comm",
-	[METRICS_BY_PID] = "pid",
-};
+static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
+					     [METRICS_BY_CGROUP] = "cgroup",
+					     [METRICS_BY_COMM] = "comm",
+					     [METRICS_BY_PID] = "pid" };
 
 /* For completion only. */
 static const char *const since_words[] = { "10m", "1h", "BOOT" };

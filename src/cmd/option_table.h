@@ -26,7 +26,7 @@ enum option_kind {
 	OPTION_PERCENT,  /* double; none is 0 if value is set */
 	OPTION_MOMENT,   /* text: what it means depends on when that is asked */
 	OPTION_TEXT,
-	OPTION_FILE, /* a path that is not empty */
+	OPTION_FILE, /* a path */
 	OPTION_PATH, /* an absolute path */
 	OPTION_GROUP,
 	OPTION_ADDRESS,  /* ADDRESS:PORT on loopback */
@@ -65,8 +65,8 @@ const struct option_def *option_find(enum verb_bit verb, const char *name);
 /* What stands for its argument in --help; NULL: it takes none. */
 const char *option_argument(const struct option_def *def);
 
-/* Whether the argument may be left out. */
-bool option_argument_is_optional(const struct option_def *def);
+/* no_argument, required_argument or optional_argument, of getopt.h. */
+int option_wants(const struct option_def *def);
 
 /*
  * What completes its argument: "word" (one of the words), "list" (some of them, with commas),

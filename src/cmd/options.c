@@ -38,16 +38,9 @@ static int option_key(size_t index)
 	return option_defs[index].letter ?: FIRST_LONG_ONLY + (int)index;
 }
 
-static int option_wants(const struct option_def *def)
-{
-	if (!option_argument(def))
-		return no_argument;
-	return option_argument_is_optional(def) ? optional_argument : required_argument;
-}
-
 static void options_for_getopt(const struct verb *verb, char *letters, struct option *longs)
 {
-	letters += sprintf(letters, "%s:", verb->words == WORDS_COMMAND ? "+" : "");
+	letters += sprintf(letters, "%s:", verb->bit == VERB_COUNT ? "+" : "");
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		const struct option_def *def = &option_defs[i];
 
@@ -94,16 +87,11 @@ static int option_take(struct options *o, int key, struct diag *d)
 
 static int words_refuse(const struct options *o, struct diag *d)
 {
-	const char *word = o->words[0];
+	bool has_names = option_find(o->verb->bit, "name");
 
-	if (option_find(o->verb->bit, "name"))
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"%s: \"%.100s\" is no option; -n %.100s takes processes of that name",
-			o->verb->name, word, word);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"%s: \"%.100s\" is no option; 'bpftruss %s --help' lists them",
-			o->verb->name, word, o->verb->name);
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option; %s", o->verb->name,
+			o->words[0],
+			has_names ? "-n NAME takes processes of that name" : "see --help");
 }
 
 int options_read(struct options *o, int argc, char **argv, struct diag *d)
@@ -127,9 +115,9 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 		return err;
 	o->words = argv + optind;
 	o->nr_words = argc - optind;
-	if (o->nr_words && o->verb->words == WORDS_COMMAND)
+	if (o->nr_words && o->verb->bit == VERB_COUNT)
 		o->command = o->words;
-	return o->nr_words && o->verb->words == WORDS_NONE && !o->help ? words_refuse(o, d) : 0;
+	return o->nr_words && !o->verb->takes_words && !o->help ? words_refuse(o, d) : 0;
 }
 
 /* --- help and completion ---------------------------------------------------------------------- */

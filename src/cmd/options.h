@@ -21,10 +21,9 @@
 
 #define DEFAULT_CONFIG "/etc/bpftruss/bpftruss.conf"
 
+/* Besides those of errors: enum diag_kind. */
 enum exit_status {
 	STATUS_OK = 0,
-	STATUS_FAILED = DIAG_FAILED,
-	STATUS_USAGE = DIAG_USAGE,
 	STATUS_REGRESSION = 3, /* compare --fail-over found one */
 	STATUS_UNSUPPORTED = DIAG_UNSUPPORTED,
 };
@@ -43,19 +42,12 @@ enum verb_bit {
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
 };
 
-/* What may follow a verb besides options. */
-enum verb_words {
-	WORDS_NONE,
-	WORDS_SOME,    /* the verb looks at them itself */
-	WORDS_COMMAND, /* the first one ends the options; all are a command to run */
-};
-
 struct options;
 
 struct verb {
 	const char *name; /* "" for the truss face */
 	enum verb_bit bit;
-	enum verb_words words;
+	bool takes_words; /* that are no options; those of the truss face are a command to run */
 	/* Returns an exit status, or a negative errno with d filled. */
 	int (*run)(const struct options *options, struct diag *d);
 	const char *summary; /* one line */

@@ -108,29 +108,17 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 	return 0;
 }
 
-static int side_file_make(const struct report_options *r, enum side_file which,
-			  const struct snapshot *snapshot)
+static int output_side_file(const struct report_options *r, enum side_file which,
+			    const struct snapshot *snapshot, struct diag *d)
 {
 	FILE *file __cleanup(fclosep) = fopen(r->side_files[which], "we");
 	int err = file ? write_side_file(r, which, snapshot, file) : -errno;
 
 	if (!err && fflush(file))
 		err = -errno;
-	return err;
-}
-
-static int output_side_files(const struct report_options *r, const struct snapshot *snapshot,
-			     struct diag *d)
-{
-	int err = 0;
-
-	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
-		err = r->side_files[i] ? side_file_make(r, (enum side_file)i, snapshot) : 0;
-		if (err)
-			diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", r->side_files[i],
-				 strerror(-err));
-	}
-	return err;
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", r->side_files[which],
+			      strerror(-err))
+		   : 0;
 }
 
 static int output_write(struct output *output, const struct options *o,
@@ -162,5 +150,9 @@ int output_report(struct output *output, const struct options *o, const struct s
 		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
 				o->report.output ? " to " : "", o->report.output ?: "",
 				strerror(-err));
-	return output_side_files(&o->report, chosen, d);
+	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
+		if (o->report.side_files[i])
+			err = output_side_file(&o->report, (enum side_file)i, chosen, d);
+	}
+	return err;
 }

@@ -56,23 +56,10 @@ void session_done(struct session *session)
 	closep(&session->interval);
 }
 
-/* A timer of 0 ns never fires. */
-static void timer_start(int fd, uint64_t first_ns, uint64_t repeat_ns)
-{
-	struct itimerspec when = {
-		.it_value = { .tv_sec = (time_t)(first_ns / NS_PER_SEC),
-			      .tv_nsec = (long)(first_ns % NS_PER_SEC) },
-		.it_interval = { .tv_sec = (time_t)(repeat_ns / NS_PER_SEC),
-				 .tv_nsec = (long)(repeat_ns % NS_PER_SEC) },
-	};
-
-	timerfd_settime(fd, 0, &when, NULL);
-}
-
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns)
 {
-	timer_start(session->duration, duration_ns, 0);
-	timer_start(session->interval, interval_ns, interval_ns);
+	clock_set_timer(session->duration, duration_ns, 0);
+	clock_set_timer(session->interval, interval_ns, interval_ns);
 }
 
 int session_attach(const struct session *session, struct collector *collector, struct diag *d)

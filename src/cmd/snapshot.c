@@ -32,7 +32,6 @@ static int add_mark(struct ipc_target *target, const char *path, struct diag *d)
 static int add_since(struct ipc_target *target, const char *since, struct diag *d)
 {
 	uint64_t span_ns = 0;
-	int err;
 
 	if (!strcasecmp(since, "boot")) {
 		ipc_target_add(target, "since", "boot");
@@ -40,8 +39,7 @@ static int add_since(struct ipc_target *target, const char *since, struct diag *
 	}
 	if (!access(since, F_OK))
 		return add_mark(target, since, d);
-	err = duration_parse("--since", since, &span_ns, d);
-	if (err)
+	if (duration_parse("--since", since, &span_ns, d))
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"--since: \"%.200s\" is neither a span such as 10m, nor BOOT, nor a "
@@ -80,11 +78,10 @@ static int report(const struct options *o, const struct ipc_reply *reply, struct
 	struct output output __cleanup(output_done) = { 0 };
 	int err;
 
-	if (is_verbatim(&o->report))
-		return fwrite(reply->body, 1, reply->size, stdout) == reply->size
-			       ? 0
-			       : diag_set(d, DIAG_FAILED, errno, "cannot write to stdout: %s",
-					  strerror(errno));
+	if (is_verbatim(&o->report)) {
+		fwrite(reply->body, 1, reply->size, stdout);
+		return STATUS_OK;
+	}
 	err = asked_snapshot_parse(reply->body, reply->size, &asked, d);
 	if (!err && o->collector.stacks && !asked.snapshot->stacks)
 		err = diag_set(d, DIAG_FAILED, ENODATA,
@@ -116,10 +113,10 @@ static int snapshot_run(const struct options *o, struct diag *d)
 const struct verb snapshot_verb = {
 	"snapshot",
 	VERB_SNAPSHOT,
-	WORDS_NONE,
+	false,
 	snapshot_run,
 	"what the daemon has counted since it started, or lately",
-	"snapshot [options]",
+	"usage: bpftruss snapshot [options]",
 	"Reports what the daemon has counted since it started, or --since. It never resets a\n"
 	"counter, so several clients can ask independently.",
 	"  bpftruss snapshot                            all processes, since the daemon started\n"
@@ -136,10 +133,10 @@ static int status_run(const struct options *o, struct diag *d)
 const struct verb status_verb = {
 	"status",
 	VERB_STATUS,
-	WORDS_NONE,
+	false,
 	status_run,
 	"how the daemon is doing",
-	"status [options]",
+	"usage: bpftruss status [options]",
 	"Tells how the daemon is doing: what it counts, how full its tables are, whether it is\n"
 	"exact, what it costs, what of the past it knows.",
 	"  bpftruss status --json | jq .exact",

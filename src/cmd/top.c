@@ -71,16 +71,19 @@ static int take_interval(struct run *run, struct diag *d)
 	return top_update(&run->top, rates) ? diag_oom(d) : 0;
 }
 
-/* --- text and JSON ---------------------------------------------------------------------------- */
+/* --- what is shown ---------------------------------------------------------------------------- */
 
-static int write_text(const struct top *top)
+static int draw(const struct run *run)
 {
 	struct screen screen;
-	int err = screen_draw(top, &screen);
+	int err = screen_draw(&run->top, &screen);
 
 	if (err)
 		return err;
-	err = screen_print(&screen, stdout);
+	if (run->term)
+		term_show(run->term, &screen);
+	else
+		err = screen_print(&screen, stdout);
 	screen_done(&screen);
 	return err;
 }
@@ -92,7 +95,7 @@ static int write_interval(struct run *run, struct diag *d)
 	if (run->options->report.format == FORMAT_JSON)
 		err = report_rates_json(run->top.rates, run->options->report.table.top, stdout);
 	else
-		err = write_text(&run->top);
+		err = draw(run);
 	if (!err && fflush(stdout))
 		err = -errno;
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write: %s", strerror(-err)) : 0;
@@ -100,33 +103,29 @@ static int write_interval(struct run *run, struct diag *d)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static int show(struct run *run, struct diag *d)
+/* As large as the terminal; the prompt and the message take room from the table. */
+static void fit(struct run *run)
 {
-	struct screen screen;
+	int width, height;
 
-	if (screen_draw(&run->top, &screen))
-		return diag_oom(d);
-	term_show(run->term, &screen);
-	screen_done(&screen);
-	return 0;
+	term_size(run->term, &width, &height);
+	top_resize(&run->top, width, height);
 }
 
 /* All keys that were pressed. */
 static int take_keys(struct run *run, bool *quit, struct diag *d)
 {
 	uint64_t delay_ns = run->top.delay_ns;
-	int key, width, height;
+	int key;
 
 	while (!*quit && (key = term_key(run->term)) != TOP_KEY_NONE) {
 		if (top_press(&run->top, key, quit))
 			return diag_oom(d);
-		/* The prompt and the message take room from the table. */
-		term_size(run->term, &width, &height);
-		top_resize(&run->top, width, height);
+		fit(run);
 	}
 	if (run->top.delay_ns != delay_ns)
 		session_start(&run->session, 0, run->top.delay_ns);
-	return *quit ? 0 : show(run, d);
+	return *quit || !draw(run) ? 0 : diag_oom(d);
 }
 
 static int tick(struct run *run, bool *quit, struct diag *d)
@@ -180,7 +179,7 @@ static int run_top(struct run *run, struct diag *d)
 {
 	const struct options *o = run->options;
 	bool interactive = !o->once && o->report.format != FORMAT_JSON;
-	int err = 0, width, height;
+	int err;
 
 	top_init(&run->top, o->interval_ns ?: NS_PER_SEC);
 	run->top.sort = o->rate_sort;
@@ -197,10 +196,8 @@ static int run_top(struct run *run, struct diag *d)
 		err = term_open(&run->term, d);
 	if (err)
 		return err;
-	if (run->term) {
-		term_size(run->term, &width, &height);
-		top_resize(&run->top, width, height);
-	}
+	if (run->term)
+		fit(run);
 	session_start(&run->session, 0, run->top.delay_ns);
 	return loop(run, d);
 }
@@ -217,10 +214,10 @@ static int top_run(const struct options *o, struct diag *d)
 const struct verb top_verb = {
 	"top",
 	VERB_TOP,
-	WORDS_NONE,
+	false,
 	top_run,
 	"which processes make system calls now, and where their time goes",
-	"top [options]",
+	"usage: bpftruss top [options]",
 	"Shows, interval by interval, which processes make system calls and where their time\n"
 	"goes: user, system, waiting for a CPU, for a lock, or asleep. h shows the keys.",
 	"  bpftruss top                        all processes of this host\n"

@@ -98,7 +98,7 @@ static void fuzz_keys(char *text)
 	unsigned int keys = 0;
 	struct diag d;
 
-	if (taken(group_keys_parse(text, &keys, &d), &d))
+	if (taken(group_keys_parse("--by", text, &keys, &d), &d))
 		require(keys && keys < GROUP_ARG0 << 1);
 }
 
@@ -166,7 +166,7 @@ static void fuzz_verb(const struct verb *verb, char *text)
 
 static void fuzz_count(char *text)
 {
-	fuzz_verb(&(struct verb){ .name = "", .bit = VERB_COUNT, .words = WORDS_COMMAND }, text);
+	fuzz_verb(&(struct verb){ .name = "", .bit = VERB_COUNT, .takes_words = true }, text);
 }
 
 static void fuzz_top(char *text)

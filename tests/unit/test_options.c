@@ -17,14 +17,14 @@
 #include "base/mem.h"
 #include "cmd/option_table.h"
 
-static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .words = WORDS_COMMAND };
+static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .takes_words = true };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
 static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
 static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
 static const struct verb status_face = { .name = "status", .bit = VERB_STATUS };
 static const struct verb compare_face = { .name = "compare",
 					  .bit = VERB_COMPARE,
-					  .words = WORDS_SOME };
+					  .takes_words = true };
 
 /* --- the table --- */
 
@@ -216,8 +216,8 @@ static void test_refused(void **state)
 	} cases[] = {
 		{ &count_face, "-c -z", "unknown option -z; 'bpftruss --help' lists them" },
 		{ &top_face, "--csv", "ambiguous option --csv; 'bpftruss top --help' lists them" },
-		{ &top_face, "nginx", "top: \"nginx\" is no option; -n nginx takes" },
-		{ &status_face, "x", "status: \"x\" is no option; 'bpftruss status --help'" },
+		{ &top_face, "nginx", "top: \"nginx\" is no option; -n NAME takes" },
+		{ &status_face, "x", "status: \"x\" is no option; see --help" },
 		{ &count_face, "-c -p", "-p needs an argument" },
 		{ &count_face, "-c -p 1x", "-p: \"1x\" is not a pid" },
 		{ &count_face, "-c -p ,", "-p: give at least one pid" },
@@ -243,7 +243,7 @@ static void test_refused(void **state)
 		{ &count_face, "-c --by pid,,", "--by: no key \"\"" },
 		{ &count_face, "-c --sort x", "--sort: no column \"x\"" },
 		{ &count_face, "-c -t opne", "-t: " },
-		{ &count_face, "-c -o ", "-o: give the name of a file" },
+		{ &count_face, "-c -o ", "-o: \"\" is empty" },
 	};
 
 	(void)state;
@@ -383,7 +383,7 @@ static void test_faults(void **state)
 		{ "[tables]\nstacks =\n", ":2: stacks: \"\" is neither yes nor no\n" },
 		{ "[daemon]\n\nsocket =\n", ":3: socket has no value\n" },
 		{ "[daemon]\nsocket = x\n", ":2: socket: \"x\" is no absolute path" },
-		{ "[daemons]\nsocket = /a\n", ":2: no section [daemons]" },
+		{ "[daemons]\nsocket = /a\n", ":2: socket belongs in [daemon]\n" },
 		{ "socket = /a\n", ":1: socket belongs in [daemon]\n" },
 		{ "[history]\nsocket = /a\n", ":2: socket belongs in [daemon]\n" },
 		{ "[daemon]\nsokcet = /a\n", ":2: no key sokcet;" },
