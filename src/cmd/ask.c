@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 #include "base/moment.h"
-#include "daemon/config.h"
 #include "report/report.h"
 
 void ask_add_targets(struct ipc_target *target, const struct options *o)

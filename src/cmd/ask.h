@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/diag.h"
 #include "cmd/options.h"
 #include "ipc/client.h"
 #include "model/snapshot.h"
@@ -17,20 +16,20 @@ void ask_add_targets(struct ipc_target *target, const struct options *options);
 void ask_add_number(struct ipc_target *target, const char *name, int64_t value);
 
 /*
- * What --from and --to say, at a moment; what is absent stays as it was. A usage error if the end is
- * not behind the begin, which is no begin if it is 0.
+ * What --from and --to say, at a moment; what is absent stays as it was, and 0 is no begin. A usage
+ * error if the end is not behind the begin.
  */
 int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
 		  struct diag *d);
 
-/* Adds a span: what is 0 is not said. Without an end, or one to come, it is when the daemon answers. */
+/* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
 void ask_add_span(struct ipc_target *target, int64_t from_ns, int64_t to_ns, int64_t now_ns);
 
 /* One question. Returns 0 or -errno with d filled. */
 int ask(const struct options *options, enum ipc_method method, struct ipc_target *target,
 	struct ipc_reply *ret, struct diag *d);
 
-/* Asks for what is at a path and prints it: as it came with --json, else as a function writes it. */
+/* Asks for what is at a path and prints it: with --json as it came, else as a function writes it. */
 int ask_and_print(const struct options *options, const char *path,
 		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
 		  struct diag *d);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "cmd/options.h"
 #include "collect/features.h"
 #include "report/doctor.h"

@@ -9,7 +9,6 @@
 #include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/output.h"
-#include "daemon/config.h"
 #include "model/query.h"
 #include "report/timeline.h"
 #include "store/history.h"

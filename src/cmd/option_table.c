@@ -15,8 +15,9 @@
 #define WITH_CALLS  (REPORTING | VERB_HISTORY | VERB_COMPARE)
 #define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR)
 
-#define TO(member) \
-	.offset = offsetof(struct options, member), .size = sizeof(((struct options *)0)->member)
+#define TO(member)                                  \
+	.offset = offsetof(struct options, member), \
+	.size = sizeof(__typeof__(((struct options *)0)->member))
 #define ALSO(member) .also = offsetof(struct options, member)
 #define WORDS(array) .words = (array), .nr_words = ARRAY_SIZE(array)
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cmd/option_table.h"
 #include "syscalls/classes.h"
 

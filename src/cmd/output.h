@@ -5,9 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/diag.h"
 #include "cmd/options.h"
-#include "model/snapshot.h"
 
 struct output {
 	FILE *stream; /* owned unless stdout or stderr */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs `bpftruss snapshot`, which asks the daemon what it has counted and reports it as -c does, and
- * `bpftruss status`.
+ * Runs `bpftruss snapshot`, which asks the daemon what it has counted and reports it as -c does,
+ * and `bpftruss status`.
  */
 #include <errno.h>
 #include <fcntl.h>
