@@ -208,6 +208,7 @@ static void test_daemon(void **state)
 	assert_true(taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
 }
 
+/* Words that are not understood, and those that make no sense together. */
 static void test_refused(void **state)
 {
 	static const struct {
@@ -222,6 +223,8 @@ static void test_refused(void **state)
 		{ &count_face, "-c -p 1x", "-p: \"1x\" is not a pid" },
 		{ &count_face, "-c -p ,", "-p: give at least one pid" },
 		{ &count_face, "-c -p 4294967296", "is not a pid" },
+		{ &count_face, "-c -p 0", "is not a pid" },
+		{ &count_face, "-c -d -1", "is not a number of seconds" },
 		{ &count_face, "-c --top 0", "--top: \"0\" is not a number from 1 to 1000000" },
 		{ &count_face, "-c --max-rows -1", "is not a number from 1 to 3000000" },
 		{ &count_face, "-c -d 0x1", "-d: \"0x1\" is not a number of seconds" },
@@ -244,31 +247,6 @@ static void test_refused(void **state)
 		{ &count_face, "-c --sort x", "--sort: no column \"x\"" },
 		{ &count_face, "-c -t opne", "-t: " },
 		{ &count_face, "-c -o ", "-o: \"\" is empty" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_refused(cases[i].verb, cases[i].text, cases[i].sentence);
-}
-
-static void test_many_selectors(void **state)
-{
-	char text[512] = "-n a";
-
-	(void)state;
-	for (int i = 1; i < MAX_SELECTORS; i++)
-		strcat(text, " -na");
-	assert_int_equal(taken(&top_face, text)->collector.nr_selectors, MAX_SELECTORS);
-	strcat(text, " -na");
-	assert_refused(&top_face, text, "at most 32 of -n");
-}
-
-static void test_contradictions(void **state)
-{
-	static const struct {
-		const struct verb *verb;
-		const char *text, *sentence;
-	} cases[] = {
 		{ &count_face, "-p 1", "nothing to do" },
 		{ &count_face, "-c", "whose calls?" },
 		{ &count_face, "-c -a make", "not both (command: \"make\")" },
@@ -294,6 +272,14 @@ static void test_contradictions(void **state)
 		{ &snapshot_face, "--hist --json", "--hist draws" },
 		{ &compare_face, "a b --by arg0", "--by: threads and first arguments" },
 	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_refused(cases[i].verb, cases[i].text, cases[i].sentence);
+}
+
+static void test_combinations(void **state)
+{
 	static const char *const fine[] = {
 		"-c -a --json --by tid",
 		"-c -a --csv --waiting read --chart x",
@@ -304,12 +290,22 @@ static void test_contradictions(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_refused(cases[i].verb, cases[i].text, cases[i].sentence);
 	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
 		taken(&count_face, fine[i]);
 	/* Who asks for help gets it. */
 	assert_true(taken(&count_face, "--help")->help);
+}
+
+static void test_many_selectors(void **state)
+{
+	char text[512] = "-n a";
+
+	(void)state;
+	for (int i = 1; i < MAX_SELECTORS; i++)
+		strcat(text, " -na");
+	assert_int_equal(taken(&top_face, text)->collector.nr_selectors, MAX_SELECTORS);
+	strcat(text, " -na");
+	assert_refused(&top_face, text, "at most 32 of -n");
 }
 
 /* --- configuration files --- */
@@ -406,12 +402,12 @@ static void test_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),          cmocka_unit_test(test_count),
-		cmocka_unit_test(test_command),        cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_targets),        cmocka_unit_test(test_daemon),
-		cmocka_unit_test(test_refused),        cmocka_unit_test(test_many_selectors),
-		cmocka_unit_test(test_contradictions), cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_file),           cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_table),        cmocka_unit_test(test_count),
+		cmocka_unit_test(test_command),      cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_targets),      cmocka_unit_test(test_daemon),
+		cmocka_unit_test(test_refused),      cmocka_unit_test(test_many_selectors),
+		cmocka_unit_test(test_combinations), cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_file),         cmocka_unit_test(test_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget);
