@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes getopt's arguments, --help and the words of completion from the table of options. */
+/* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include "cmd/options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cmd/option_table.h"
-#include "syscalls/classes.h"
-
-#define MAX_OPTIONS     80 /* of one verb */
-#define FIRST_LONG_ONLY 256
+#include "base/mem.h"
 
 void options_init(struct options *o, const struct verb *verb)
 {
@@ -29,147 +22,220 @@ void options_done(struct options *o)
 	free(o->kept);
 }
 
-/* --- the command line ------------------------------------------------------------------------- */
-
-/* What getopt returns for an option. */
-static int option_key(size_t index)
+bool targets_given(const struct targets *targets)
 {
-	return option_defs[index].letter ?: FIRST_LONG_ONLY + (int)index;
+	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
-static void options_for_getopt(const struct verb *verb, char *letters, struct option *longs)
+static bool stacks_are_shown(const struct report_options *r)
 {
-	letters += sprintf(letters, "%s:", verb->bit == VERB_COUNT ? "+" : "");
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		const struct option_def *def = &option_defs[i];
+	return r->show_stacks || r->side_files[SIDE_FILE_FOLDED] ||
+	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
+}
 
-		if (!(def->verbs & verb->bit))
-			continue;
-		*longs++ = (struct option){ def->name, option_wants(def), NULL, option_key(i) };
-		if (def->letter)
-			letters += sprintf(letters, "%c%s", def->letter,
-					   option_wants(def) == no_argument ? "" : ":");
+/* Whether any option is there that only tables obey. */
+static bool table_is_shaped(const struct table_options *t)
+{
+	return t->columns || t->sort || t->top || t->min_calls || t->errors_only || t->waiting;
+}
+
+static void report_complete(struct options *o)
+{
+	struct report_options *r = &o->report;
+
+	r->table.columns = r->columns.count ? &r->columns : NULL;
+	r->table.waiting = r->waiting;
+	/* With stacks it is these that are many. */
+	if (r->show_stacks) {
+		r->stacks.top = r->table.top;
+		r->table.top = 0;
 	}
-	*longs = (struct option){ 0 };
+	if (r->format == FORMAT_TRUSS && (r->table.keys || table_is_shaped(&r->table)))
+		r->format = FORMAT_WIDE;
 }
 
-static int option_unknown(const struct verb *verb, const char *word, struct diag *d)
+static void collector_complete(struct options *o)
 {
-	char letter[] = { '-', (char)optopt, 0 };
-	/* A letter may stand inside a word, as in -cz. */
-	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
+	struct targets *targets = &o->targets;
+	struct collector_options *c = &o->collector;
 
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"unknown%s option %.100s; 'bpftruss %s%s--help' lists them",
-			is_letter ? "" : " or ambiguous", is_letter ? letter : word, verb->name,
-			*verb->name ? " " : "");
-}
-
-/* What getopt has found. */
-static int option_take(struct options *o, int key, struct diag *d)
-{
-	char called[32];
-
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		const struct option_def *def = &option_defs[i];
-
-		if (!(def->verbs & o->verb->bit) || option_key(i) != key)
-			continue;
-		if (def->letter)
-			snprintf(called, sizeof(called), "-%c", def->letter);
-		else
-			snprintf(called, sizeof(called), "--%s", def->name);
-		return option_set(def, o, called, optarg, d);
+	/* Whoever else is named is one of all. */
+	if (targets->all) {
+		targets->selectors[0] = (struct target_selector){ SELECT_ALL, NULL };
+		targets->nr_selectors = 1;
 	}
-	return option_unknown(o->verb, o->argv[optind - 1], d);
+	c->selectors = targets->selectors;
+	c->nr_selectors = targets->nr_selectors;
+	c->pids = targets->pids;
+	c->nr_pids = targets->nr_pids;
+	c->wait = o->wait;
+	c->stacks = c->stacks || stacks_are_shown(&o->report);
+	c->by_thread = o->report.table.keys & GROUP_TID;
+	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
+	c->calls = o->report.only;
+	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
 
-static int words_refuse(const struct options *o, struct diag *d)
+/* --- contradictions --------------------------------------------------------------------------- */
+
+/* Options that would change nothing are refused: whoever gives one expects something of it. */
+struct rule {
+	bool broken;
+	const char *sentence;
+};
+
+static int rules_check(const struct rule *rules, size_t count, struct diag *d)
 {
-	bool has_names = option_find(o->verb->bit, "name");
-
-	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option; %s", o->verb->name,
-			o->words[0],
-			has_names ? "-n NAME takes processes of that name" : "see --help");
-}
-
-int options_read(struct options *o, int argc, char **argv, struct diag *d)
-{
-	char letters[2 + 2 * MAX_OPTIONS + 1];
-	struct option longs[MAX_OPTIONS + 1];
-	int key, err = 0;
-
-	options_for_getopt(o->verb, letters, longs);
-	o->argc = argc;
-	o->argv = argv;
-	opterr = 0;
-	optind = 0;
-	while (!err && (key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		if (key == ':')
-			return diag_set(d, DIAG_USAGE, EINVAL, "%s needs an argument",
-					argv[optind - 1]);
-		err = option_take(o, key, d);
+	for (size_t i = 0; i < count; i++) {
+		if (rules[i].broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
 	}
+	return 0;
+}
+
+static int format_check(const struct options *o, struct diag *d)
+{
+	const enum report_format format = o->report.format;
+	const struct table_options *t = &o->report.table;
+	const unsigned int json_keys = GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL;
+	const bool shaped = table_is_shaped(t);
+	const struct rule rules[] = {
+		{ format == FORMAT_JSON && (shaped || t->keys & ~json_keys),
+		  "--json has all rows, by process and call: of --by it takes tid and arg0; "
+		  "--sort, --top, --columns, --min-calls, --errors-only and --waiting are for "
+		  "tables" },
+		{ format == FORMAT_STRACE && (shaped || t->keys),
+		  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, "
+		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
+		{ format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting),
+		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
+		  "are for the wide table" },
+		{ format == FORMAT_CSV && t->waiting && !o->report.side_files[SIDE_FILE_CHART],
+		  "--csv has all calls in one table: --waiting is for the wide table and "
+		  "--chart" },
+		{ o->report.show_stacks && (format == FORMAT_CSV || format == FORMAT_STRACE),
+		  "--stacks goes with tables and --json; --folded and --pprof write files for "
+		  "other programs" },
+		{ o->collector.kernel_stacks && !o->collector.stacks,
+		  "--kernel-stacks adds to stacks: give --stacks, --folded, --pprof or --flame "
+		  "too" },
+		{ t->hist && format != FORMAT_WIDE,
+		  "--hist draws into the wide table; --json has the histograms as numbers" },
+	};
+
+	return rules_check(rules, ARRAY_SIZE(rules), d);
+}
+
+/* A column by which rows are not told apart is empty in all of them. */
+static const struct column *column_unknown(const struct table_options *t)
+{
+	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
+
+	if (t->sort && !column_is_known(t->sort, keys))
+		return t->sort;
+	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
+		if (!column_is_known(t->columns->columns[i], keys))
+			return t->columns->columns[i];
+	}
+	return NULL;
+}
+
+/* The first of the report and its side files that has the path of another; NULL if there is none. */
+static const char *path_given_twice(const struct report_options *r)
+{
+	const char *path = r->output;
+
+	for (int i = 0; i < NR_SIDE_FILE; path = r->side_files[i++]) {
+		for (int j = i; j < NR_SIDE_FILE && path; j++) {
+			if (r->side_files[j] && !strcmp(path, r->side_files[j]) &&
+			    strncmp(path, "/dev/", 5) != 0)
+				return path;
+		}
+	}
+	return NULL;
+}
+
+static int report_check(const struct options *o, struct diag *d)
+{
+	const struct column *unknown = column_unknown(&o->report.table);
+	const char *twice = path_given_twice(&o->report);
+	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
+	int err = format_check(o, d);
+
 	if (err)
 		return err;
-	o->words = argv + optind;
-	o->nr_words = argc - optind;
-	if (o->nr_words && o->verb->bit == VERB_COUNT)
-		o->command = o->words;
-	return o->nr_words && !o->verb->takes_words && !o->help ? words_refuse(o, d) : 0;
+	/* Whoever writes "--stacks time" would run the program time. */
+	if (!strcmp(word, "time") || !strcmp(word, "calls"))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--stacks=%s is written with an equals sign (a program of that "
+				"name: by its path)",
+				word);
+	if (twice)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s: one file cannot hold two reports",
+				twice);
+	if (unknown)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--sort, --columns: rows combine several values of %s; add --by %s",
+				unknown->name, unknown->name);
+	return 0;
 }
 
-/* --- help and completion ---------------------------------------------------------------------- */
-
-static void option_print(const struct option_def *def)
+static int count_check(const struct options *o, struct diag *d)
 {
-	const char *line = def->help, *arg = option_argument(def);
-	char left[64];
+	const struct collector_options *c = &o->collector;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	const struct rule rules[] = {
+		{ c->inlines && !c->stacks, "--inline is for call stacks: give --stacks, --folded, "
+					    "--pprof or --flame too" },
+		{ c->debuginfod && !c->stacks,
+		  "--debuginfod is for call stacks: give --stacks, --folded, --pprof or --flame "
+		  "too" },
+		{ c->debuginfod && (!urls || !*urls),
+		  "--debuginfod asks the servers that DEBUGINFOD_URLS names: set it, and see that "
+		  "it passes sudo" },
+		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS too" },
+		{ o->wait && !c->nr_selectors,
+		  "--wait is for processes chosen by -n, -u, -g, -U or -a" },
+		{ o->follow && c->nr_selectors && !c->nr_pids,
+		  "-f goes with -p or a command: the other targets choose each process by itself" },
+		{ !targets_given(&o->targets) && !o->command,
+		  "whose calls? give -p PID for a running process, or a command to run" },
+	};
+	int err;
 
-	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ', def->letter ?: ' ',
-		 def->letter ? ',' : ' ', def->name,
-		 option_wants(def) == required_argument ? " " : "", arg ?: "");
-	for (; *line; line += line[strcspn(line, "\n")] == '\n') {
-		printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
-		line += strcspn(line, "\n");
-		left[0] = 0;
-	}
+	if (!o->count)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
+	err = report_check(o, d);
+	if (!err && targets_given(&o->targets) && o->command)
+		err = diag_set(d, DIAG_USAGE, EINVAL,
+			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "
+			       "both (command: \"%s\")",
+			       o->command[0]);
+	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
 }
 
-void options_print_help(const struct verb *verb)
+/* Of a verb that asks the daemon. */
+static int ask_check(const struct options *o, struct diag *d)
 {
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		if (option_defs[i].verbs & verb->bit)
-			option_print(&option_defs[i]);
-	}
+	const char *sentence = o->verb->bit == VERB_SNAPSHOT
+				       ? "the daemon keeps processes, neither threads nor first "
+					 "arguments: bpftruss -c does"
+				       : "threads and first arguments are not compared";
+
+	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s", sentence);
+	return o->verb->bit == VERB_SNAPSHOT ? report_check(o, d) : 0;
 }
 
-static void print_words(const struct option_def *def)
+int options_complete(struct options *o, struct diag *d)
 {
-	bool columns = def->kind == OPTION_COLUMN || def->kind == OPTION_COLUMNS;
-
-	for (size_t i = 0; i < def->nr_words; i++)
-		printf(" %s", def->words[i]);
-	for (size_t i = 0; columns && column_at(i); i++)
-		printf(" %s", column_at(i)->name);
-	for (size_t i = 0; def->kind == OPTION_CALLS && class_name(i); i++)
-		printf(" %%%s", class_name(i));
-}
-
-void options_print_completion(const struct verb *verb)
-{
-	for (size_t i = 0; i < nr_option_defs; i++) {
-		const struct option_def *def = &option_defs[i];
-
-		if (!(def->verbs & verb->bit))
-			continue;
-		printf("--%s", def->name);
-		if (def->letter)
-			printf(" -%c", def->letter);
-		if (option_wants(def) == required_argument) {
-			printf("\t%s\t", option_hint(def) ?: "none");
-			print_words(def);
-		}
-		putchar('\n');
-	}
+	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
+		o->targets.all = true;
+	report_complete(o);
+	collector_complete(o);
+	if (o->help || o->version)
+		return 0;
+	return o->verb->bit == VERB_COUNT ? count_check(o, d) : ask_check(o, d);
 }
