@@ -131,7 +131,7 @@ UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
 	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o idle.o odd_values.o process_end.o user_names.o) \
 	$(addprefix $(O)/src/daemon/,budget.o question.o recent.o scrape.o log.o notify.o) \
-	$(addprefix $(O)/src/cmd/,config_file.o option_table.o)
+	$(addprefix $(O)/src/cmd/,command_line.o config_file.o option_kinds.o option_table.o options.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 
 $(O)/san/%.o: %.c Makefile
@@ -394,11 +394,8 @@ test: check check-readers check-live lint ## all tests
 # Each tests/fuzz/fuzz_X.c begins with tests/fuzz/seeds/X and keeps what it finds below $(O).
 FUZZ_SECONDS ?= 60
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_CMD := $(addprefix $(O)/src/cmd/,arguments.o config_file.o daemon_options.o option_table.o \
-	options.o options_check.o options_collect.o options_report.o options_targets.o targets.o \
-	top_options.o)
 FUZZ_OBJ := $(patsubst $(O)/%,$(O)/fuzz/%,$(filter-out $(O)/src/daemon/%,$(UNIT_LIB)) \
-	$(O)/src/daemon/log.o $(FUZZ_CMD))
+	$(O)/src/daemon/log.o)
 FUZZ_SAN := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 
 $(O)/fuzz/%.o: %.c Makefile

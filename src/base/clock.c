@@ -3,6 +3,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 static uint64_t clock_ns(clockid_t id)
@@ -26,6 +27,18 @@ uint64_t clock_cpu_ns(void)
 int64_t clock_real_ns(void)
 {
 	return (int64_t)clock_ns(CLOCK_REALTIME);
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / NS_PER_SEC), (long)(ns % NS_PER_SEC) };
+}
+
+void clock_set_timer(int fd, uint64_t first_ns, uint64_t repeat_ns)
+{
+	struct itimerspec when = { timespec_of(repeat_ns), timespec_of(first_ns) };
+
+	timerfd_settime(fd, 0, &when, NULL);
 }
 
 /* Whole seconds, rounded down before 1970 too, and what is left. */

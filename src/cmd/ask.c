@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns how a verb turns its options into a question to the daemon. */
+/* Turns options into a question to the daemon, and its answer into a snapshot. */
 #include "cmd/ask.h"
 
 #include <errno.h>
@@ -8,111 +8,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
-#include "cmd/cmd.h"
-#include "daemon/config.h"
 #include "report/report.h"
 
-static int set_socket(void *options, const char *arg, struct diag *d)
+void ask_add_targets(struct ipc_target *target, const struct options *o)
 {
-	(void)d;
-	((struct ask_options *)options)->socket = arg;
-	return 0;
-}
-
-static int set_state_dir(void *options, const char *arg, struct diag *d)
-{
-	(void)d;
-	((struct ask_options *)options)->state_dir = arg;
-	return 0;
-}
-
-static int set_help(void *options, const char *arg, struct diag *d)
-{
-	(void)arg, (void)d;
-	((struct ask_options *)options)->report.help = true;
-	return 0;
-}
-
-static int set_from(void *options, const char *arg, struct diag *d)
-{
-	(void)d;
-	((struct ask_options *)options)->from = arg;
-	return 0;
-}
-
-static int set_to(void *options, const char *arg, struct diag *d)
-{
-	(void)d;
-	((struct ask_options *)options)->to = arg;
-	return 0;
-}
-
-static const struct option_def ask_defs[] = {
-	{ "socket", "PATH", "of the daemon (default " DEFAULT_SOCKET ")", set_socket, 0 },
-	{ "state-dir", "DIR", "of its history, if it does not run\n(default " DEFAULT_STATE_DIR ")",
-	  set_state_dir, 0 },
-	{ "help", NULL, "print this text", set_help, 'h' },
-};
-
-static const struct option_def span_defs[] = {
-	{ "from", "TIME", "begin: 14:05, \"2026-11-19 14:05\", \"2h ago\", @1763560000", set_from,
-	  0 },
-	{ "to", "TIME", "end (default now)", set_to, 0 },
-};
-
-const struct option_part ask_part = { ask_defs, ARRAY_SIZE(ask_defs) };
-const struct option_part span_part = { span_defs, ARRAY_SIZE(span_defs) };
-
-static void ask_options_done(struct ask_options *o)
-{
-	options_done(&o->report);
-}
-
-int ask_main(const struct ask_verb *verb, int argc, char **argv)
-{
-	struct ask_options o __cleanup(ask_options_done) = { 0 };
-	struct diag d;
-	int words = option_table_parse(verb->options, argc, argv, &o, &d), status;
-
-	if (words < 0)
-		return cmd_fail(&d);
-	if (o.report.help) {
-		verb->print_help();
-		return STATUS_OK;
-	}
-	options_derive_report(&o.report);
-	status = verb->run(&o, argc - words, argv + words, &d);
-	return status < 0 ? cmd_fail(&d) : status;
-}
-
-int ask_refuse_words(const char *verb, int nr_words, char **words, struct diag *d)
-{
-	return nr_words ? diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option", verb,
-				   words[0])
-			: 0;
-}
-
-const char *ask_socket(const struct ask_options *o)
-{
-	return o->socket ?: DEFAULT_SOCKET;
-}
-
-void ask_add_targets(struct ipc_target *target, const struct ask_options *o)
-{
-	/* Indexed by enum selector_kind; all is no restriction. */
+	/* Indexed by enum selector_kind. */
 	static const char *const names[] = { [SELECT_COMM] = "name",
 					     [SELECT_CGROUP] = "cgroup",
 					     [SELECT_UNIT] = "unit",
 					     [SELECT_USER] = "user" };
-	const struct targets *targets = &o->report.targets;
+	const struct targets *targets = &o->targets;
 
-	for (size_t i = 0; i < targets->nr_selectors; i++) {
-		if (targets->selectors[i].kind == SELECT_ALL)
-			return;
-	}
+	/* No restriction. */
+	if (targets->all)
+		return;
 	for (size_t i = 0; i < targets->nr_pids; i++)
 		ask_add_number(target, "pid", targets->pids[i]);
 	for (size_t i = 0; i < targets->nr_selectors; i++)
@@ -128,35 +39,51 @@ void ask_add_number(struct ipc_target *target, const char *name, int64_t value)
 	ipc_target_add(target, name, text);
 }
 
-int ask_add_span(struct ipc_target *target, const struct ask_options *o, struct diag *d)
+int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
+		  struct diag *d)
 {
-	int64_t now = clock_real_ns(), from = 0, to = 0;
-	int err = 0;
+	int err = o->from ? moment_parse("--from", o->from, now_ns, from_ns, d) : 0;
 
-	if (o->from)
-		err = moment_parse("--from", o->from, now, &from, d);
 	if (!err && o->to)
-		err = moment_parse("--to", o->to, now, &to, d);
-	if (err)
-		return err;
-	if (from && (to ?: now) <= from)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--from, --to: the end is not after the "
-				"begin");
-	if (from)
-		ask_add_number(target, "from", from);
-	/* Without an end, it is when the daemon answers. */
-	if (to && to < now)
-		ask_add_number(target, "to", to);
-	return 0;
+		err = moment_parse("--to", o->to, now_ns, to_ns, d);
+	if (!err && *from_ns && (*to_ns ?: now_ns) <= *from_ns)
+		err = diag_set(d, DIAG_USAGE, EINVAL,
+			       "--from, --to: the end is not after the begin");
+	return err;
 }
 
-int ask(const struct ask_options *o, enum ipc_method method, struct ipc_target *target,
+void ask_add_span(struct ipc_target *target, int64_t from_ns, int64_t to_ns, int64_t now_ns)
+{
+	if (from_ns)
+		ask_add_number(target, "from", from_ns);
+	if (to_ns && to_ns < now_ns)
+		ask_add_number(target, "to", to_ns);
+}
+
+int ask(const struct options *o, enum ipc_method method, struct ipc_target *target,
 	struct ipc_reply *ret, struct diag *d)
 {
 	if (target->failed)
 		return diag_oom(d);
-	return ipc_call(ask_socket(o), method, target->text, ret, d);
+	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, target->text, ret, d);
+}
+
+int ask_and_print(const struct options *o, const char *path,
+		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
+		  struct diag *d)
+{
+	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	int err;
+
+	ipc_target_init(&target, path);
+	err = ask(o, IPC_GET, &target, &reply, d);
+	if (err)
+		return err;
+	if (o->report.format != FORMAT_JSON)
+		return write_text(reply.body, reply.size, stdout, d);
+	fwrite(reply.body, 1, reply.size, stdout);
+	return STATUS_OK;
 }
 
 void asked_snapshot_done(struct asked_snapshot *asked)

@@ -3,60 +3,36 @@
 #ifndef BPFTRUSS_ASK_H
 #define BPFTRUSS_ASK_H
 
-#include "base/diag.h"
+#include <stdio.h>
+
 #include "cmd/options.h"
-#include "cmd/options_parts.h"
 #include "ipc/client.h"
 #include "model/snapshot.h"
 
-/* The options of such a verb: a struct that begins with this one. */
-struct ask_options {
-	struct options report; /* first, as all shared parts want it */
-	const char *socket;    /* NULL: the default */
-	const char *state_dir; /* the same */
-	const char *since;
-	const char *from, *to, *step; /* as the user wrote them */
-	bool replace;
-	double fail_over; /* 0.2: 20%; 0: nothing fails */
-};
-
-/* --socket, --state-dir, --help. */
-extern const struct option_part ask_part;
-
-/* --from, --to. */
-extern const struct option_part span_part;
-
-/* A verb that asks. */
-struct ask_verb {
-	const struct option_table *options;
-	void (*print_help)(void);
-	/*
-	 * Gets the words that are no options. Returns 0, an exit status above 0, or -errno with d
-	 * filled.
-	 */
-	int (*run)(const struct ask_options *options, int nr_words, char **words, struct diag *d);
-};
-
-/* The main function of such a verb: its exit status. */
-int ask_main(const struct ask_verb *verb, int argc, char **argv);
-
-/* For verbs without words: a usage error that names the verb, unless there are none. */
-int ask_refuse_words(const char *verb, int nr_words, char **words, struct diag *d);
-
-const char *ask_socket(const struct ask_options *options);
-
 /* Adds the targets as parameters. */
-void ask_add_targets(struct ipc_target *target, const struct ask_options *options);
+void ask_add_targets(struct ipc_target *target, const struct options *options);
 
 /* A parameter that is a time of day in ns. */
 void ask_add_number(struct ipc_target *target, const char *name, int64_t value);
 
-/* Adds what --from and --to say; those that are absent stay so. A usage error if they make none. */
-int ask_add_span(struct ipc_target *target, const struct ask_options *options, struct diag *d);
+/*
+ * What --from and --to say, at a moment; what is absent stays as it was, and 0 is no begin. A usage
+ * error if the end is not behind the begin.
+ */
+int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
+		  struct diag *d);
+
+/* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
+void ask_add_span(struct ipc_target *target, int64_t from_ns, int64_t to_ns, int64_t now_ns);
 
 /* One question. Returns 0 or -errno with d filled. */
-int ask(const struct ask_options *options, enum ipc_method method, struct ipc_target *target,
+int ask(const struct options *options, enum ipc_method method, struct ipc_target *target,
 	struct ipc_reply *ret, struct diag *d);
+
+/* Asks for what is at a path and prints it: with --json as it came, else as a function writes it. */
+int ask_and_print(const struct options *options, const char *path,
+		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
+		  struct diag *d);
 
 /* A snapshot with its stacks. */
 struct asked_snapshot {

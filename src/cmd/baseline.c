@@ -1,59 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss baseline`: spans of the history that are kept under a name. */
+/* Runs `bpftruss baseline`: spans of the history that are kept under a name. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/ask.h"
-#include "cmd/cmd.h"
 #include "report/status.h"
 #include "store/history.h"
 
-static int set_json(void *options, const char *arg, struct diag *d)
-{
-	(void)arg, (void)d;
-	((struct ask_options *)options)->report.format = FORMAT_JSON;
-	return 0;
-}
-
-static int set_replace(void *options, const char *arg, struct diag *d)
-{
-	(void)arg, (void)d;
-	((struct ask_options *)options)->replace = true;
-	return 0;
-}
-
-static const struct option_def baseline_defs[] = {
-	{ "replace", NULL, "save: even if there is one of that name", set_replace, 0 },
-	{ "json", NULL, "list: one JSON object", set_json, 0 },
-};
-
-static const struct option_part baseline_part = { baseline_defs, ARRAY_SIZE(baseline_defs) };
-
-static const struct option_table option_table = {
-	.parts = { &span_part, &baseline_part, &ask_part },
-	.help_command = "bpftruss baseline --help",
-};
-
-static void print_help(void)
-{
-	puts("usage: bpftruss baseline save NAME [options]\n"
-	     "       bpftruss baseline list [options]\n"
-	     "       bpftruss baseline rm NAME [options]\n"
-	     "\n"
-	     "Keeps what was counted in a span of the history for good, to compare with. Without\n"
-	     "--from, the span is all that the history has.\n");
-	option_table_print(&option_table);
-	puts("\n"
-	     "  bpftruss baseline save monday --from \"2026-11-16 09:00\" --to \"2026-11-16 "
-	     "17:00\"\n"
-	     "  bpftruss compare monday now\n"
-	     "\n"
-	     "Exit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");
-}
-
-static int call(const struct ask_options *o, enum ipc_method method, struct ipc_target *target,
+static int call(const struct options *o, enum ipc_method method, struct ipc_target *target,
 		struct diag *d)
 {
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
@@ -69,19 +26,20 @@ static void target_of(struct ipc_target *target, const char *name)
 	ipc_target_init(target, path);
 }
 
-static int run_save(const struct ask_options *o, const char *name, struct diag *d)
+static int run_save(const struct options *o, const char *name, struct diag *d)
 {
 	struct ipc_target target __cleanup(ipc_target_done);
-	int err;
+	int64_t now = clock_real_ns(), from = 0, to = 0;
+	int err = ask_read_span(o, now, &from, &to, d);
 
 	target_of(&target, name);
-	err = ask_add_span(&target, o, d);
+	ask_add_span(&target, from, to, now);
 	if (o->replace)
 		ipc_target_add(&target, "replace", "1");
-	return err ?: call(o, IPC_PUT, &target, d);
+	return err ? err : call(o, IPC_PUT, &target, d);
 }
 
-static int run_remove(const struct ask_options *o, const char *name, struct diag *d)
+static int run_remove(const struct options *o, const char *name, struct diag *d)
 {
 	struct ipc_target target __cleanup(ipc_target_done);
 
@@ -89,55 +47,52 @@ static int run_remove(const struct ask_options *o, const char *name, struct diag
 	return call(o, IPC_DELETE, &target, d);
 }
 
-static int run_list(const struct ask_options *o, const char *name, struct diag *d)
+static int run_list(const struct options *o, const char *name, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
-	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-	int err;
-
 	(void)name;
-	ipc_target_init(&target, "/v1/baselines");
-	err = ask(o, IPC_GET, &target, &reply, d);
-	if (err)
-		return err;
-	if (o->report.format != FORMAT_JSON)
-		return report_baselines_text(reply.body, reply.size, stdout, d);
-	fwrite(reply.body, 1, reply.size, stdout);
-	return 0;
+	return ask_and_print(o, "/v1/baselines", report_baselines_text, d);
 }
 
 static const struct action {
 	const char *name;
 	bool named; /* one more word follows: a baseline */
-	int (*run)(const struct ask_options *o, const char *name, struct diag *d);
+	int (*run)(const struct options *o, const char *name, struct diag *d);
 } actions[] = {
 	{ "save", true, run_save },
 	{ "list", false, run_list },
 	{ "rm", true, run_remove },
 };
 
-static int run(const struct ask_options *o, int argc, char **argv, struct diag *d)
+static int baseline_run(const struct options *o, struct diag *d)
 {
-	for (size_t i = 0; argc && i < ARRAY_SIZE(actions); i++) {
+	for (size_t i = 0; o->nr_words && i < ARRAY_SIZE(actions); i++) {
 		const struct action *action = &actions[i];
 
-		if (strcmp(argv[0], action->name))
+		if (strcmp(o->words[0], action->name))
 			continue;
-		if (argc != 1 + action->named)
+		if (o->nr_words != 1 + action->named)
 			return diag_set(d, DIAG_USAGE, EINVAL, "baseline %s: %s", action->name,
 					action->named ? "give one name" : "takes no name");
-		if (action->named && baseline_check_name(argv[1], d))
+		if (action->named && baseline_check_name(o->words[1], d))
 			return -EINVAL;
-		return action->run(o, argv[1], d);
+		return action->run(o, o->words[1], d);
 	}
 	return diag_set(d, DIAG_USAGE, EINVAL,
 			"baseline: save NAME, list, or rm NAME; 'bpftruss baseline --help' tells "
 			"more");
 }
 
-int baseline_main(int argc, char **argv)
-{
-	static const struct ask_verb verb = { &option_table, print_help, run };
-
-	return ask_main(&verb, argc, argv);
-}
+const struct verb baseline_verb = {
+	"baseline",
+	VERB_BASELINE,
+	true,
+	baseline_run,
+	"keep a span of the past for good, to compare with",
+	"usage: bpftruss baseline save NAME [options]\n"
+	"       bpftruss baseline list [options]\n"
+	"       bpftruss baseline rm NAME [options]",
+	"Keeps what was counted in a span of the history for good, to compare with. Without\n"
+	"--from, the span is all that the history has.",
+	"  bpftruss baseline save monday --from \"2026-11-16 09:00\" --to \"2026-11-16 17:00\"\n"
+	"  bpftruss compare monday now",
+};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the child that becomes the command. Between fork and execve it makes one blocking read,
+ * Runs the child that becomes the command. Between fork and execve it makes one blocking read,
  * which ends when the parent writes a byte.
  */
-#include "cmd/command.h"
+#include "cmd/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,8 +52,8 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 	return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH", name);
 }
 
-static void command_child(const struct command *command, int go, int failure, const char *path,
-			  char **argv, const sigset_t *blocked)
+static void command_child(const struct command *command, int parent, const char *path, char **argv,
+			  const sigset_t *blocked)
 {
 	ssize_t got;
 	char byte;
@@ -60,7 +61,7 @@ static void command_child(const struct command *command, int go, int failure, co
 
 	sigprocmask(SIG_SETMASK, blocked, NULL);
 	do {
-		got = read(go, &byte, 1);
+		got = read(parent, &byte, 1);
 	} while (got < 0 && errno == EINTR);
 	/* End of file: the parent died before it could count anything. */
 	if (got != 1)
@@ -69,7 +70,7 @@ static void command_child(const struct command *command, int go, int failure, co
 		setrlimit(RLIMIT_NOFILE, &command->files);
 	execv(path, argv);
 	err = errno;
-	if (write(failure, &err, sizeof(err)) < 0)
+	if (write(parent, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(127);
 }
@@ -85,36 +86,27 @@ static void *program_map(const char *path)
 
 int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d)
 {
-	int go[2], failure[2];
 	char path[PATH_MAX];
+	int ends[2];
 	int err = command_find(argv[0], path, sizeof(path), d);
 
 	if (err)
 		return err;
 	command->program = program_map(path);
-	if (pipe2(go, O_CLOEXEC))
-		return diag_set(d, DIAG_FAILED, errno, "cannot make a pipe: %s", strerror(errno));
-	if (pipe2(failure, O_CLOEXEC)) {
-		err = errno;
-		close(go[0]);
-		close(go[1]);
-		return diag_set(d, DIAG_FAILED, err, "cannot make a pipe: %s", strerror(err));
-	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return diag_set(d, DIAG_FAILED, errno, "cannot make a socket: %s", strerror(errno));
 	command->pid = fork();
 	if (command->pid == 0) {
-		close(go[1]);
-		command_child(command, go[0], failure[1], path, argv, blocked);
+		close(ends[0]);
+		command_child(command, ends[1], path, argv, blocked);
 	}
 	err = errno;
-	close(go[0]);
-	close(failure[1]);
-	command->go = go[1];
-	command->failure = failure[0];
-	if (command->pid < 0) {
-		command->pid = 0;
-		return diag_set(d, DIAG_FAILED, err, "cannot fork: %s", strerror(err));
-	}
-	return 0;
+	close(ends[1]);
+	command->link = ends[0];
+	if (command->pid > 0)
+		return 0;
+	command->pid = 0;
+	return diag_set(d, DIAG_FAILED, err, "cannot fork: %s", strerror(err));
 }
 
 int command_release(struct command *command, const char *name, struct diag *d)
@@ -122,14 +114,13 @@ int command_release(struct command *command, const char *name, struct diag *d)
 	int child_errno = 0;
 	ssize_t got;
 
-	if (write(command->go, "", 1) != 1)
+	if (write(command->link, "", 1) != 1)
 		return diag_set(d, DIAG_FAILED, errno, "cannot start \"%s\": %s", name,
 				strerror(errno));
-	close(command->go);
-	command->go = -1;
+	command->released = true;
 	/* End of file: the execve closed the other end. */
 	do {
-		got = read(command->failure, &child_errno, sizeof(child_errno));
+		got = read(command->link, &child_errno, sizeof(child_errno));
 	} while (got < 0 && errno == EINTR);
 	if (got <= 0)
 		return 0;
@@ -164,12 +155,9 @@ void command_done(struct command *command)
 {
 	if (command->program)
 		munmap(command->program, 1);
-	if (!command->pid)
-		return;
-	if (command->go >= 0) {
+	if (command->pid && !command->released) {
 		kill(command->pid, SIGKILL);
 		command_wait(command);
-		close(command->go);
 	}
-	closep(&command->failure);
+	closep(&command->link);
 }

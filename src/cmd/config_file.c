@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the use of inih, and which line of a file is at fault. */
-#include "cmd/config_file.h"
-
+/* Reads configuration files with inih, and says which line of them is at fault. */
 #include <errno.h>
+#include <glob.h>
 #include <ini.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "cmd/option_table.h"
+#include "daemon/log.h"
 
+#define CONFIG_DIR "/etc/bpftruss/conf.d"
+
+/* One file being read. */
 struct parse {
-	const struct config_reader *reader;
+	struct options *options;
 	const char *path;
 	FILE *file;
 	int line; /* the last one that inih has got */
@@ -20,7 +26,7 @@ struct parse {
 static void complain(struct parse *parse, int line, const char *sentence)
 {
 	parse->errors++;
-	parse->reader->complain(parse->path, line, sentence);
+	log_line(LOG_ERR, "%s:%d: %s", parse->path, line, sentence);
 }
 
 /* Nothing is left of the line. */
@@ -52,99 +58,35 @@ static char *next_line(char *buf, int size, void *stream)
 	return line_skipped(parse, buf, "the line is too long");
 }
 
-static bool section_exists(const struct config_reader *reader, const char *name)
+/* A copy that lives as long as the options. */
+static const char *value_keep(struct options *o, const char *value)
 {
-	for (size_t i = 0; i < reader->nr_sections; i++) {
-		if (!strcmp(reader->sections[i].name, name))
-			return true;
-	}
-	return false;
-}
+	char **grown = reallocarray(o->kept, o->nr_kept + 1, sizeof(*grown));
+	char *copy = strdup(value);
 
-static const struct option_def *part_find(const struct option_part *part, const char *key)
-{
-	for (size_t i = 0; i < part->count; i++) {
-		if (!strcmp(part->defs[i].name, key))
-			return &part->defs[i];
-	}
+	if (grown)
+		o->kept = grown;
+	if (grown && copy)
+		return grown[o->nr_kept++] = copy;
+	free(copy);
 	return NULL;
 }
 
-/* The keys of one section may be in several parts. */
-static const struct option_def *key_find(const struct config_reader *reader, const char *section,
-					 const char *key)
+static int key_set(struct options *o, const char *section, const char *key, const char *value,
+		   struct diag *d)
 {
-	const struct option_def *found = NULL;
+	const struct option_def *def = option_find(VERB_DAEMON, key);
+	const char *kept;
 
-	for (size_t i = 0; i < reader->nr_sections && !found; i++) {
-		if (!strcmp(reader->sections[i].name, section))
-			found = part_find(reader->sections[i].part, key);
-	}
-	return found;
-}
-
-/* The section that has such a key, for whoever wrote it into another one. */
-static const char *section_of_key(const struct config_reader *reader, const char *key)
-{
-	for (size_t i = 0; i < reader->nr_sections; i++) {
-		if (part_find(reader->sections[i].part, key))
-			return reader->sections[i].name;
-	}
-	return NULL;
-}
-
-static int key_unknown(const struct config_reader *reader, const char *section, const char *key,
-		       struct diag *d)
-{
-	const char *other = section_of_key(reader, key);
-
-	if (!section_exists(reader, section) && *section)
+	if (!def || !def->section)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"no section [%.64s]; there are [daemon], [targets], [tables], "
-				"[history], [metrics]",
-				section);
-	if (other)
-		return diag_set(d, DIAG_USAGE, EINVAL, "%.64s belongs in [%s]", key, other);
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"no key %.64s; 'bpftruss daemon --help' lists them as flags", key);
-}
-
-/* An option without an argument is on or off: what its set function gets for that. */
-static int switch_read(const char *key, const char *value, const char **ret, struct diag *d)
-{
-	static const char *const words[][2] = {
-		{ "no", "yes" }, { "false", "true" }, { "off", "on" }, { "0", "1" }
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		for (int on = 0; on < 2; on++) {
-			if (!strcasecmp(value, words[i][on])) {
-				*ret = on ? NULL : OPTION_OFF;
-				return 0;
-			}
-		}
-	}
-	return diag_set(d, DIAG_USAGE, EINVAL, "%.64s: \"%.64s\" is neither yes nor no", key,
-			value);
-}
-
-static int key_set(const struct config_reader *reader, const char *section, const char *key,
-		   const char *value, struct diag *d)
-{
-	const struct option_def *def = key_find(reader, section, key);
-	const char *kept = NULL;
-	int err;
-
-	if (!def)
-		return key_unknown(reader, section, key, d);
-	if (!option_takes_argument(def)) {
-		err = switch_read(key, value, &kept, d);
-		return err ?: def->set(reader->options, kept, d);
-	}
-	if (!*value)
+				"no key %.64s; 'bpftruss daemon --help' lists them as flags", key);
+	if (strcmp(def->section, section))
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s belongs in [%s]", key, def->section);
+	if (!*value && option_argument(def))
 		return diag_set(d, DIAG_USAGE, EINVAL, "%.64s has no value", key);
-	kept = reader->keep(reader->options, value);
-	return kept ? def->set(reader->options, kept, d) : diag_oom(d);
+	kept = value_keep(o, value);
+	return kept ? option_set(def, o, def->name, kept, d) : diag_oom(d);
 }
 
 static int handle_key(void *closure, const char *section, const char *key, const char *value)
@@ -152,24 +94,52 @@ static int handle_key(void *closure, const char *section, const char *key, const
 	struct parse *parse = closure;
 	struct diag d;
 
-	if (key_set(parse->reader, section, key, value ?: "", &d))
+	if (key_set(parse->options, section, key, value ?: "", &d))
 		complain(parse, parse->line, d.text);
 	return 1;
 }
 
-int config_file_read(const struct config_reader *reader, const char *path)
+static int file_read(struct options *o, const char *path, int *errors, struct diag *d)
 {
 	FILE *file __cleanup(fclosep) = fopen(path, "re");
-	struct parse parse = { .reader = reader, .path = path, .file = file };
+	struct parse parse = { .options = o, .path = path, .file = file };
 	int bad;
 
 	if (!file)
-		return -errno;
+		return diag_set(d, DIAG_USAGE, errno, "cannot read %s: %s", path, strerror(errno));
 	bad = ini_parse_stream(next_line, &parse, handle_key, &parse);
 	/* What inih itself did not understand. */
 	if (bad > 0)
 		complain(&parse, bad, "this is neither [section], key = value nor a # comment");
 	if (ferror(file))
-		return -EIO;
-	return parse.errors;
+		return diag_set(d, DIAG_USAGE, EIO, "cannot read %s: %s", path, strerror(EIO));
+	*errors += parse.errors;
+	return 0;
+}
+
+static int dir_read(struct options *o, int *errors, struct diag *d)
+{
+	glob_t files = { .gl_pathc = 0 };
+	int missed = glob(CONFIG_DIR "/*.conf", GLOB_ERR, NULL, &files), err = 0;
+
+	if (missed && missed != GLOB_NOMATCH && !access(CONFIG_DIR, F_OK))
+		err = diag_set(d, DIAG_USAGE, EIO, "cannot read %s", CONFIG_DIR);
+	for (size_t i = 0; i < files.gl_pathc && !err; i++)
+		err = file_read(o, files.gl_pathv[i], errors, d);
+	globfree(&files);
+	return err;
+}
+
+int config_read(struct options *o, const char *path, struct diag *d)
+{
+	bool absent = !path && access(DEFAULT_CONFIG, F_OK) && errno == ENOENT;
+	int errors = 0;
+	int err = absent ? 0 : file_read(o, path ?: DEFAULT_CONFIG, &errors, d);
+
+	if (!err && !path)
+		err = dir_read(o, &errors, d);
+	if (!err && errors)
+		err = diag_set(d, DIAG_USAGE, EINVAL, "%d error%s in the configuration", errors,
+			       errors == 1 ? "" : "s");
+	return err;
 }

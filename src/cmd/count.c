@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss -c`: set up, count until told to stop, report at the end and in between. */
-#include <errno.h>
+/* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/cmd.h"
-#include "cmd/command.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
@@ -35,23 +32,10 @@ static void run_done(struct run *run)
 	snapshot_free(run->last);
 }
 
-static int add_targets(struct run *run, const struct options *o, struct diag *d)
-{
-	struct target_options how = { .follow = o->follow, .await_exec = o->command != NULL };
-	int err = 0;
-
-	if (o->command) {
-		err = command_prepare(&run->command, o->command, &run->session.before, d);
-		return err ?: collector_add_target(run->collector, run->command.pid, &how, d);
-	}
-	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
-		err = collector_add_target(run->collector, o->targets.pids[i], &how, d);
-	return err;
-}
-
-static void print_start(const struct run *run, const struct options *o, uint32_t threads)
+static void print_start(const struct run *run, const struct options *o)
 {
 	size_t processes = collector_targets(run->collector);
+	uint32_t threads = collector_live(run->collector);
 
 	fputs("bpftruss: counting ", stderr);
 	if (!o->collector.nr_selectors)
@@ -74,25 +58,28 @@ static void print_limits(const struct run *run, const struct options *o)
 		      stderr);
 }
 
+/* The command begins when everything is there that counts it. */
+static int prepare_command(struct run *run, const struct options *o, struct diag *d)
+{
+	const struct target_options how = { .follow = o->follow, .await_exec = true };
+	int err = command_prepare(&run->command, o->command, &run->session.before, d);
+
+	if (!err)
+		err = collector_add_target(run->collector, run->command.pid, &how, d);
+	return err ? err : collector_start(run->collector, d);
+}
+
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
-	uint32_t threads;
-	int err = collector_start(run->collector, d);
+	int err = o->command ? prepare_command(run, o, d)
+			     : session_attach(&run->session, run->collector, d);
 
 	if (err)
 		return err;
 	print_limits(run, o);
 	if (o->command)
 		return command_release(&run->command, o->command[0], d);
-	threads = collector_live(run->collector);
-	if (!threads && !o->wait)
-		return diag_set(
-			d, DIAG_FAILED, ESRCH, "%s",
-			o->collector.nr_selectors
-				? "no process matches; --wait waits for one"
-				: "no thread of these processes can be counted: they have ended, "
-				  "or the kernel hides them");
-	print_start(run, o, threads);
+	print_start(run, o);
 	return 0;
 }
 
@@ -155,15 +142,12 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 		err = wait_for_names(run, o, d);
 	if (err)
 		return err;
-	if (!interval || !run->last) {
-		err = output_report(&run->output, o, now, d);
-	} else {
+	if (interval && run->last)
 		err = snapshot_diff(run->last, now, &since);
-		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
-					strerror(-err));
-		err = output_report(&run->output, o, since, d);
-	}
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
+				strerror(-err));
+	err = output_report(&run->output, o, since ?: now, d);
 	if (interval) {
 		snapshot_free(run->last);
 		run->last = steal_ptr(&now);
@@ -202,25 +186,22 @@ static int run_count(struct run *run, const struct options *o, struct diag *d)
 	if (!err)
 		err = collector_open(&o->collector, &run->collector, d);
 	if (!err)
-		err = add_targets(run, o, d);
-	if (!err)
 		err = start(run, o, d);
 	if (err)
 		return err;
-	session_start(&run->session);
+	session_start(&run->session, o->duration_ns, o->interval_ns);
 	return run_reports(run, o, d);
 }
 
-static int count(const struct options *o)
+static int count_run(const struct options *o, struct diag *d)
 {
-	struct session_limits limits = { o->duration_ns, o->interval_ns,
-					 o->collector.nr_selectors > 0 };
-	struct run run __cleanup(run_done) = { .command = { .go = -1, .failure = -1 } };
-	struct diag d;
+	struct run run __cleanup(run_done) = { .command = { .link = -1 } };
+	int err;
 
-	session_init(&run.session, &limits);
-	if (run_count(&run, o, &d))
-		return cmd_fail(&d);
+	session_init(&run.session, o);
+	err = run_count(&run, o, d);
+	if (err)
+		return err;
 	if (!run.command.pid)
 		return STATUS_OK;
 	if (run.session.impatient)
@@ -231,20 +212,21 @@ static int count(const struct options *o)
 	return command_exit_status(&run.command);
 }
 
-int count_main(int argc, char **argv)
-{
-	struct options options __cleanup(options_done);
-	struct diag d;
-
-	if (options_parse(argc, argv, &options, &d))
-		return cmd_fail(&d);
-	if (options.help) {
-		options_print_help();
-		return STATUS_OK;
-	}
-	if (options.version) {
-		puts("bpftruss " BPFTRUSS_VERSION);
-		return STATUS_OK;
-	}
-	return count(&options);
-}
+const struct verb count_verb = {
+	"",
+	VERB_COUNT,
+	true,
+	count_run,
+	"count system calls of processes or of a command",
+	"usage: bpftruss -c [options] -p PID[,PID...]\n"
+	"       bpftruss -c [options] COMMAND [ARG...]\n"
+	"       bpftruss VERB [options]",
+	"Verbs, each of which tells more with --help; the options are for -c:",
+	"The report comes with Ctrl-C, or when the last process has ended: on stdout, or on\n"
+	"stderr when a command is run, whose exit status is passed on.\n\n"
+	"  bpftruss -c -p 1234                    what a running process asks of the kernel\n"
+	"  bpftruss -c -p $(pgrep -d, apache2)    the same of all workers of a server\n"
+	"  bpftruss -c -f make                    a command and all its children\n"
+	"  bpftruss -c -t open,%network curl URL  only some calls\n"
+	"  bpftruss -c --json -d 10 -p 1234       ten seconds, as JSON with tail latencies",
+};

@@ -1,76 +1,153 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss daemon`: its configuration, and what becomes of it at a reload. */
+/* Runs `bpftruss daemon`: with what its files and flags say, and say at a reload. Flags win. */
 #include "daemon/daemon.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/cmd.h"
-#include "cmd/daemon_options.h"
+#include "cmd/options.h"
+
+/* The default budget is this share of one CPU for each CPU of the host. */
+#define BUDGET_PERCENT_A_CPU 10.0
+
+/* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
+#define KEEP_BYTES_EACH ((size_t)8192)
 
 /*
  * The first configuration stays: what cannot be reloaded borrows from it. So does the one before
- * the latest, with which the daemon compares.
+ * the latest, with which the daemon compares. Each is owned, or NULL.
  */
 struct configuration {
-	int argc;
-	char **argv;
-	struct daemon_options first;
-	struct daemon_options *latest, *before; /* owned; NULL: the first is it */
+	const struct options *flags;
+	struct options *first, *before, *latest;
 };
 
-static void options_forget(struct daemon_options *options)
+static void options_freep(struct options **options)
 {
-	if (options)
-		daemon_options_done(options);
-	free(options);
+	if (*options)
+		options_done(*options);
+	free(*options);
 }
 
 static void configuration_done(struct configuration *configuration)
 {
-	options_forget(configuration->before);
-	options_forget(configuration->latest);
-	daemon_options_done(&configuration->first);
+	options_freep(&configuration->before);
+	options_freep(&configuration->latest);
+	options_freep(&configuration->first);
+}
+
+static struct daemon_config config_default(void)
+{
+	const double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (struct daemon_config){ .socket = DEFAULT_SOCKET,
+				       .state_dir = DEFAULT_STATE_DIR,
+				       .interval_ns = 60 * NS_PER_SEC,
+				       .recent_bytes = 8 << 20,
+				       .budget_percent = BUDGET_PERCENT_A_CPU * cpus };
+}
+
+/* Nobody was named: everybody is meant. A unit or user may come to be later. */
+static int config_complete(struct options *o, struct diag *d)
+{
+	struct daemon_config *config = &o->daemon;
+	int err;
+
+	if (!targets_given(&o->targets))
+		o->targets.all = true;
+	o->wait = true;
+	err = options_complete(o, d);
+	if (err)
+		return err;
+	config->collector = o->collector;
+	config->collector.lasting = true;
+	config->collector.keep_bytes =
+		(o->collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
+	config->pids = o->targets.pids;
+	config->nr_pids = o->targets.nr_pids;
+	config->follow = o->follow;
+	config->history = !o->no_history;
+	config->metrics.histograms = !o->no_histograms;
+	if (o->follow && !o->targets.nr_pids)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"--follow goes with --pid: the other targets choose each process by "
+			"itself");
+	return 0;
+}
+
+/* What the files say, and then the flags; targets of flags replace those of the files. */
+static int configure(const struct options *flags, struct options **ret, struct diag *d)
+{
+	struct options *o __cleanup(options_freep) = malloc(sizeof(*o));
+	int err;
+
+	if (!o)
+		return diag_oom(d);
+	options_init(o, flags->verb);
+	o->daemon = config_default();
+	err = config_read(o, flags->config_file, d);
+	if (err)
+		return err;
+	if (targets_given(&flags->targets)) {
+		free(o->targets.pids);
+		o->targets = (struct targets){ 0 };
+	}
+	err = options_read(o, flags->argc, flags->argv, d);
+	if (!err)
+		err = config_complete(o, d);
+	if (err)
+		return err;
+	*ret = steal_ptr(&o);
+	return 0;
 }
 
 static int reload(void *closure, const struct daemon_config **ret, struct diag *d)
 {
 	struct configuration *configuration = closure;
-	struct daemon_options *next = malloc(sizeof(*next));
-	int err;
+	struct options *next;
+	int err = configure(configuration->flags, &next, d);
 
-	if (!next)
-		return diag_oom(d);
-	err = daemon_options_parse(configuration->argc, configuration->argv, next, d);
-	if (err) {
-		options_forget(next);
+	if (err)
 		return err;
-	}
-	options_forget(configuration->before);
+	options_freep(&configuration->before);
 	configuration->before = configuration->latest;
 	configuration->latest = next;
-	*ret = &next->config;
+	*ret = &next->daemon;
 	return 0;
 }
 
-int daemon_main(int argc, char **argv)
+static int daemon_verb_run(const struct options *flags, struct diag *d)
 {
-	struct configuration configuration __cleanup(configuration_done) = { .argc = argc,
-									     .argv = argv };
+	struct configuration configuration __cleanup(configuration_done) = { .flags = flags };
 	const struct daemon_reload how = { reload, &configuration };
-	const struct daemon_options *o = &configuration.first;
-	struct diag d;
+	int err = configure(flags, &configuration.first, d);
 
-	if (daemon_options_parse(argc, argv, &configuration.first, &d))
-		return cmd_fail(&d);
-	if (o->help) {
-		daemon_options_print_help();
-		return STATUS_OK;
-	}
-	if (o->check_config) {
-		puts("the configuration is in order");
-		return STATUS_OK;
-	}
-	return daemon_run(&o->config, &how, &d) ? cmd_fail(&d) : STATUS_OK;
+	if (err)
+		return err;
+	if (!flags->check_config)
+		return daemon_run(&configuration.first->daemon, &how, d);
+	puts("the configuration is in order");
+	return STATUS_OK;
 }
+
+const struct verb daemon_verb = {
+	"daemon",
+	VERB_DAEMON,
+	false,
+	daemon_verb_run,
+	"count all the time, keep a history, and answer the verbs below",
+	"usage: bpftruss daemon [options]",
+	"Counts the system calls of all processes, or of those that are named, from now on,\n"
+	"and answers 'bpftruss snapshot', 'history' and the like. Each option but the last\n"
+	"three is also a key of the configuration, without its dashes: see bpftruss-daemon(8)\n"
+	"and bpftruss.conf(5).",
+	"  systemctl enable --now bpftruss        as a service\n"
+	"  bpftruss daemon --check-config         is the configuration in order?\n"
+	"  bpftruss daemon --socket /run/my.sock --state-dir /root/counts -u nginx.service\n"
+	"                                         a private one, beside the system's",
+};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
+/* Runs `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "collect/features.h"
 #include "report/doctor.h"
 
@@ -51,57 +49,36 @@ static void examine_cost(struct examination *e)
 	} else {
 		snprintf(e->cost, sizeof(e->cost),
 			 "while anything is attached, each system call of each process takes %.0f "
-			 "ns "
-			 "more (getppid: %.0f ns, then %.0f)",
+			 "ns more (getppid: %.0f ns, then %.0f)",
 			 cost.attached_ns - cost.bare_ns, cost.bare_ns, cost.attached_ns);
 	}
 	e->count++;
 }
 
-static int usage(const char *word)
-{
-	struct diag d;
-
-	diag_set(&d, DIAG_USAGE, 0, "doctor: unknown argument \"%.100s\"; it takes --json and -v",
-		 word);
-	return cmd_fail(&d);
-}
-
-static void print_help(void)
-{
-	puts("usage: bpftruss doctor [options]\n"
-	     "\n"
-	     "Tells what this kernel and your privileges allow, with a remedy for what is "
-	     "missing,\n"
-	     "and measures what attaching costs every process here. Exit status: 0 when bpftruss\n"
-	     "works, 4 when it cannot.\n"
-	     "\n"
-	     "      --json                  one JSON object, for bug reports\n"
-	     "  -v, --verbose               show libbpf's and the kernel's own messages\n"
-	     "  -h, --help                  print this text");
-}
-
-int doctor_main(int argc, char **argv)
+static int doctor_run(const struct options *o, struct diag *d)
 {
 	struct examination e = { .works = false };
-	bool json = false, verbose = false;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			json = true;
-		else if (!strcmp(argv[i], "-v") || !strcmp(argv[i], "--verbose"))
-			verbose = true;
-		else if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
-			return print_help(), STATUS_OK;
-		else
-			return usage(argv[i]);
-	}
-	features_silence_libbpf(!verbose);
+	(void)d;
+	features_silence_libbpf(!o->collector.verbose);
 	examine_features(&e);
 	examine_cost(&e);
-	if (json)
+	if (o->report.format == FORMAT_JSON)
 		report_findings_json(e.findings, e.count, stdout);
 	else
 		report_findings(e.findings, e.count, stdout);
 	return e.works ? STATUS_OK : STATUS_UNSUPPORTED;
 }
+
+const struct verb doctor_verb = {
+	"doctor",
+	VERB_DOCTOR,
+	false,
+	doctor_run,
+	"what works on this machine, what does not, and what to do about it",
+	"usage: bpftruss doctor [options]",
+	"Tells what this kernel and your privileges allow, with a remedy for what is missing,\n"
+	"and measures what attaching costs every process here.",
+	"  sudo bpftruss doctor                all checks, and the cost\n"
+	"  sudo bpftruss doctor --json         for bug reports",
+};

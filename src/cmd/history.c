@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss history`: from the daemon, or from its file when none runs. */
+/* Runs `bpftruss history`: from the daemon, or from its file when none runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,50 +8,13 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "cmd/ask.h"
-#include "cmd/cmd.h"
 #include "cmd/output.h"
-#include "daemon/config.h"
 #include "model/query.h"
 #include "report/timeline.h"
 #include "store/history.h"
 
 /* About so many lines unless --step says how long each is. */
 #define LINES_WANTED 24
-
-static int set_step(void *options, const char *arg, struct diag *d)
-{
-	(void)d;
-	((struct ask_options *)options)->step = arg;
-	return 0;
-}
-
-static const struct option_def history_defs[] = {
-	{ "step", "SPAN", "a line each 1m, 10m, 1h, 1d …; all for one (default: to fit)", set_step,
-	  0 },
-};
-
-static const struct option_part history_part = { history_defs, ARRAY_SIZE(history_defs) };
-
-static const struct option_table option_table = {
-	.parts = { &span_part, &history_part, &target_options, &timeline_options, &ask_part },
-	.help_command = "bpftruss history --help",
-};
-
-static void print_help(void)
-{
-	puts("usage: bpftruss history [options]\n"
-	     "\n"
-	     "What was counted in the past, step by step, and when nobody counted. Without "
-	     "--from,\n"
-	     "the last day.\n");
-	option_table_print(&option_table);
-	puts("\n"
-	     "  bpftruss history                              the last day\n"
-	     "  bpftruss history --from 09:00 --to 09:30 --step 1m -u nginx.service\n"
-	     "  bpftruss history --from 7d --step 1h -t fsync --csv > fsync.csv\n"
-	     "\n"
-	     "Exit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");
-}
 
 /* The least of the steps people think in, so that few enough lines come out. */
 static uint64_t step_to_fit(uint64_t span_ns)
@@ -66,11 +29,11 @@ static uint64_t step_to_fit(uint64_t span_ns)
 	return 7 * 86400 * NS_PER_SEC;
 }
 
-static int question_make(const struct ask_options *o, struct history_question *ret, struct diag *d)
+static int question_make(const struct options *o, struct history_question *ret, struct diag *d)
 {
-	const struct targets *targets = &o->report.targets;
+	const struct targets *targets = &o->targets;
 	int64_t now = clock_real_ns();
-	int err = 0;
+	int err;
 
 	*ret = (struct history_question){
 		/* Only JSON has the kinds. */
@@ -80,13 +43,7 @@ static int question_make(const struct ask_options *o, struct history_question *r
 		.filter = { targets->pids, targets->nr_pids, targets->selectors,
 			    targets->nr_selectors },
 	};
-	if (o->from)
-		err = moment_parse("--from", o->from, now, &ret->from_ns, d);
-	if (!err && o->to)
-		err = moment_parse("--to", o->to, now, &ret->to_ns, d);
-	if (!err && ret->to_ns <= ret->from_ns)
-		err = diag_set(d, DIAG_USAGE, EINVAL,
-			       "--from, --to: the end is not after the begin");
+	err = ask_read_span(o, now, &ret->from_ns, &ret->to_ns, d);
 	if (err)
 		return err;
 	ret->step_ns = step_to_fit((uint64_t)(ret->to_ns - ret->from_ns));
@@ -99,7 +56,7 @@ static int question_make(const struct ask_options *o, struct history_question *r
 	return strcmp(o->step, "all") ? duration_parse("--step", o->step, &ret->step_ns, d) : 0;
 }
 
-static int history_from_daemon(const struct ask_options *o, const struct history_question *question,
+static int history_from_daemon(const struct options *o, const struct history_question *question,
 			       struct timeline *ret, struct diag *d)
 {
 	struct ipc_target target __cleanup(ipc_target_done);
@@ -108,9 +65,7 @@ static int history_from_daemon(const struct ask_options *o, const struct history
 
 	ipc_target_init(&target, "/v1/history");
 	ask_add_targets(&target, o);
-	ask_add_number(&target, "from", question->from_ns);
-	if (question->to_ns)
-		ask_add_number(&target, "to", question->to_ns);
+	ask_add_span(&target, question->from_ns, question->to_ns, INT64_MAX);
 	if (question->by_call)
 		ipc_target_add(&target, "sum", "call");
 	ask_add_number(&target, "step", (int64_t)question->step_ns);
@@ -118,7 +73,7 @@ static int history_from_daemon(const struct ask_options *o, const struct history
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
 }
 
-static int history_from_file(const struct ask_options *o, const struct history_question *question,
+static int history_from_file(const struct options *o, const struct history_question *question,
 			     struct timeline *ret, struct diag *d)
 {
 	const struct history_options options = { .read_only = true };
@@ -130,7 +85,7 @@ static int history_from_file(const struct ask_options *o, const struct history_q
 }
 
 /* The file tells as well, to whom it belongs. */
-static int history_get(const struct ask_options *o, const struct history_question *question,
+static int history_get(const struct options *o, const struct history_question *question,
 		       struct timeline *ret, struct diag *d)
 {
 	struct diag nobody;
@@ -161,8 +116,7 @@ static int timeline_select(struct timeline *timeline, const struct syscall_set *
 	return 0;
 }
 
-static int write_report(const struct ask_options *o, const struct timeline *timeline,
-			struct diag *d)
+static int write_report(const struct options *o, const struct timeline *timeline, struct diag *d)
 {
 	struct table_options table = o->report.table;
 	int err;
@@ -178,14 +132,12 @@ static int write_report(const struct ask_options *o, const struct timeline *time
 		   : 0;
 }
 
-static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
+static int history_run(const struct options *o, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	struct history_question question;
-	int err = ask_refuse_words("history", nr_words, words, d);
+	int err = question_make(o, &question, d);
 
-	if (!err)
-		err = question_make(o, &question, d);
 	if (!err)
 		err = history_get(o, &question, &timeline, d);
 	if (err)
@@ -195,9 +147,16 @@ static int run(const struct ask_options *o, int nr_words, char **words, struct d
 	return write_report(o, &timeline, d);
 }
 
-int history_main(int argc, char **argv)
-{
-	static const struct ask_verb verb = { &option_table, print_help, run };
-
-	return ask_main(&verb, argc, argv);
-}
+const struct verb history_verb = {
+	"history",
+	VERB_HISTORY,
+	false,
+	history_run,
+	"what was counted in the past, step by step",
+	"usage: bpftruss history [options]",
+	"Reports what was counted in the past, step by step, and when nobody counted. Without\n"
+	"--from, the last day.",
+	"  bpftruss history                              the last day\n"
+	"  bpftruss history --from 09:00 --to 09:30 --step 1m -u nginx.service\n"
+	"  bpftruss history --from 7d --step 1h -t fsync --csv > fsync.csv",
+};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the choice of the verb. Anything that is not a verb is the truss face: count_main(). */
-#include "cmd/cmd.h"
-
+/* Chooses the verb, runs it, and tells the user of an error. What is no verb is the truss face. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,17 +7,18 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cmd/options.h"
 #include "elf/debuginfod.h"
 #include "elf/worker.h"
 
-static const struct verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-} verbs[] = {
-	{ "baseline", baseline_main }, { "compare", compare_main }, { "daemon", daemon_main },
-	{ "doctor", doctor_main },     { "history", history_main }, { "snapshot", snapshot_main },
-	{ "status", status_main },     { "top", top_main },
+/* In the order of --help; the first is that of the truss face, which has no name. */
+static const struct verb *const verbs[] = {
+	&count_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
+	&status_verb, &history_verb, &baseline_verb, &compare_verb,
 };
+
+/* What the completion of a shell asks for. */
+#define COMPLETE_ARGUMENT "--complete"
 
 /* A report must not land in a file that took the number of a closed stdout or stderr. */
 static void occupy_standard_descriptors(void)
@@ -33,27 +32,92 @@ static void occupy_standard_descriptors(void)
 		close(fd);
 }
 
-/* What --help and doctor print through stdio must have arrived. */
-static int flushed(int status)
+static const struct verb *verb_find(const char *name)
 {
-	struct diag d;
+	for (size_t i = 0; name && i < ARRAY_SIZE(verbs); i++) {
+		if (!strcmp(name, verbs[i]->name))
+			return verbs[i];
+	}
+	return NULL;
+}
 
-	if (status != STATUS_OK || (!fflush(stdout) && !ferror(stdout)))
-		return status;
-	diag_set(&d, DIAG_FAILED, errno, "cannot write to stdout: %s", strerror(errno));
-	return cmd_fail(&d);
+/* The options of a verb, "" for the truss face; without one, the verbs. */
+static void print_completion(const char *name)
+{
+	const struct verb *verb = verb_find(name);
+
+	if (verb)
+		options_print_completion(verb);
+	for (size_t i = 1; i < ARRAY_SIZE(verbs) && !verb; i++)
+		puts(verbs[i]->name);
+}
+
+static int print_help(const struct verb *verb)
+{
+	printf("%s\n\n%s\n\n", verb->usage, verb->about);
+	for (size_t i = 1; i < ARRAY_SIZE(verbs) && verb == verbs[0]; i++)
+		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	if (verb == verbs[0])
+		putchar('\n');
+	options_print_help(verb);
+	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\nbpftruss(8) has the details.\n",
+	       verb->examples,
+	       verb->bit & (VERBS_COUNTING | VERB_DOCTOR) ? ", 4 kernel or privileges cannot do it"
+							  : "");
+	return STATUS_OK;
+}
+
+/* One line on stderr. The text may quote what the user, or another process, chose. */
+static int fail(const struct diag *d)
+{
+	fputs("bpftruss: ", stderr);
+	for (const unsigned char *c = (const unsigned char *)d->text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			fprintf(stderr, "\\x%02x", *c);
+		else
+			fputc(*c, stderr);
+	}
+	fputc('\n', stderr);
+	return d->kind;
+}
+
+static int run(int argc, char **argv, struct diag *d)
+{
+	const struct verb *verb = argc > 1 && *argv[1] ? verb_find(argv[1]) : NULL;
+	const int skipped = verb != NULL;
+	struct options o __cleanup(options_done);
+	int err;
+
+	options_init(&o, verb ?: &count_verb);
+	err = options_read(&o, argc - skipped, argv + skipped, d);
+	if (!err)
+		err = options_complete(&o, d);
+	if (err)
+		return err;
+	if (o.help)
+		return print_help(o.verb);
+	if (o.version)
+		return puts("bpftruss " BPFTRUSS_VERSION), STATUS_OK;
+	return o.verb->run(&o, d);
 }
 
 int main(int argc, char **argv)
 {
+	int status = STATUS_OK;
+	struct diag d;
+
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
 		debuginfod_client_main(argc, argv);
 	occupy_standard_descriptors();
-	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(verbs); i++) {
-		if (!strcmp(argv[1], verbs[i].name))
-			return flushed(verbs[i].run(argc - 1, argv + 1));
-	}
-	return flushed(count_main(argc, argv));
+	if (argc > 1 && !strcmp(argv[1], COMPLETE_ARGUMENT))
+		print_completion(argv[2]);
+	else
+		status = run(argc, argv, &d);
+	/* What was printed through stdio must have arrived. */
+	if (status == STATUS_OK && (fflush(stdout) || ferror(stdout)))
+		status = diag_set(&d, DIAG_FAILED, errno ?: EIO, "cannot write to stdout: %s",
+				  strerror(errno));
+	return status < 0 ? fail(&d) : status;
 }

@@ -1,120 +1,250 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the use of getopt. */
+/* Lists all options of all verbs, in the order of --help. */
 #include "cmd/option_table.h"
 
-#include <errno.h>
-#include <getopt.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
-#define MAX_OPTIONS     80
-#define FIRST_LONG_ONLY 256
+/* Verbs that take the same options. */
+#define REPORTING   (VERB_COUNT | VERB_SNAPSHOT)
+#define ASKING      (VERB_SNAPSHOT | VERB_STATUS | VERB_HISTORY | VERB_BASELINE | VERB_COMPARE)
+#define TABLES      (VERB_COUNT | VERB_DAEMON)
+#define WITH_TARGET (VERBS_COUNTING | VERB_SNAPSHOT | VERB_HISTORY | VERB_COMPARE)
+#define WITH_CALLS  (REPORTING | VERB_HISTORY | VERB_COMPARE)
+#define ALL_VERBS   (VERBS_COUNTING | ASKING | VERB_DOCTOR)
 
-const struct option_def *option_at(const struct option_table *table, size_t index)
+#define TO(member)                                  \
+	.offset = offsetof(struct options, member), \
+	.size = sizeof(__typeof__(((struct options *)0)->member))
+#define ALSO(member) .also = offsetof(struct options, member)
+#define WORDS(array) .words = (array), .nr_words = ARRAY_SIZE(array)
+
+static const char *const format_words[] = {
+	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
+	[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
+};
+
+static const char *const weight_words[] = {
+	[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "time"
+};
+
+static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
+					     [METRICS_BY_CGROUP] = "cgroup",
+					     [METRICS_BY_COMM] = "comm",
+					     [METRICS_BY_PID] = "pid" };
+
+/* For completion only. */
+static const char *const since_words[] = { "10m", "1h", "BOOT" };
+static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
+
+/* Who has not counted threads and first arguments apart knows only of the rest. */
+static const char *const key_words[] = { "pid",     "comm", "unit", "user",
+					 "syscall", "abi",  "tid",  "arg0" };
+
+const struct option_def option_defs[] = {
+	{ "count", 'c', OPTION_FLAG, VERB_COUNT, TO(count),
+	  "count system calls; print one table at the end" },
+
+	/* Which part of the past. */
+	{ "since", 0, OPTION_TEXT, VERB_SNAPSHOT, TO(since),
+	  "what came since: a span, the boot, a saved --json snapshot", .arg = "10m|BOOT|FILE",
+	  WORDS(since_words) },
+	{ "from", 0, OPTION_MOMENT, VERB_HISTORY | VERB_BASELINE, TO(from),
+	  "begin: 14:05, \"2026-11-19 14:05\", \"2h ago\", @1763560000" },
+	{ "to", 0, OPTION_MOMENT, VERB_HISTORY | VERB_BASELINE, TO(to), "end (default now)" },
+	{ "step", 0, OPTION_TEXT, VERB_HISTORY, TO(step),
+	  "a line each 1m, 10m, 1h, 1d …; all for one (default: to fit)", .arg = "SPAN",
+	  WORDS(step_words) },
+	{ "replace", 0, OPTION_FLAG, VERB_BASELINE, TO(replace),
+	  "save: even if there is one of that name" },
+	{ "fail-over", 0, OPTION_PERCENT, VERB_COMPARE, TO(fail_over_percent),
+	  "exit with 3 if calls, errors, time or p99 rose by more" },
+
+	/* Frames of top. */
+	{ "interval", 'i', OPTION_SECONDS, VERB_TOP, TO(interval_ns),
+	  "time between two frames (default 1)", .range = "from 0.1 to 3600 seconds",
+	  .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC },
+	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by), "a line a pid, comm or unit (default pid)",
+	  .arg = "KEY", WORDS(rate_by_names) },
+	{ "sort", 0, OPTION_CHOICE, VERB_TOP, TO(rate_sort),
+	  "pid, comm, user, unit, threads, calls (default), errors,\n"
+	  "cpu, usr, sys, runq, lock, sleep, max, oldest",
+	  .arg = "COLUMN", WORDS(rate_key_names) },
+	{ "top", 0, OPTION_NUMBER, VERB_TOP, TO(report.table.top),
+	  "only the first N lines, of --once and --json", .high = 1000000 },
+	{ "once", 0, OPTION_FLAG, VERB_TOP, TO(once),
+	  "print one frame as text after one interval" },
+	{ "json", 0, OPTION_VALUE, VERB_TOP, TO(report.format),
+	  "one JSON object an interval, a line each", .value = FORMAT_JSON },
+
+	/* Where the daemon is, and what it may cost. */
+	{ "socket", 0, OPTION_PATH, VERB_DAEMON, TO(daemon.socket),
+	  "where clients ask (default " DEFAULT_SOCKET ")", "daemon" },
+	{ "state-dir", 0, OPTION_PATH, VERB_DAEMON, TO(daemon.state_dir),
+	  "where the history is (default " DEFAULT_STATE_DIR ")", "daemon", "DIR" },
+	{ "group", 0, OPTION_GROUP, VERB_DAEMON, TO(daemon.group),
+	  "whose members may ask (default " DEFAULT_GROUP ")", "daemon" },
+	{ "recent", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.recent_bytes),
+	  "memory for --since by process (default 8M)", "daemon", .range = "a size of 64K or more",
+	  .low = 64 << 10, .high = UINT64_MAX },
+	{ "budget", 0, OPTION_PERCENT, VERB_DAEMON, TO(daemon.budget_percent),
+	  "CPU limit, or none; above it, drop stacks, then errnos;\n"
+	  "10% of each CPU unless given",
+	  "daemon", .value = true },
+
+	/* Whose calls. */
+	{ "pid", 'p', OPTION_PIDS, WITH_TARGET, TO(targets),
+	  "processes by number (may be repeated)", "targets" },
+	{ "name", 'n', OPTION_SELECTOR, WITH_TARGET, TO(targets),
+	  "processes of this name, or glob, now and later", "targets", "COMM",
+	  .value = SELECT_COMM },
+	{ "unit", 'u', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a systemd unit",
+	  "targets", "UNIT", .value = SELECT_UNIT },
+	{ "cgroup", 'g', OPTION_SELECTOR, WITH_TARGET, TO(targets),
+	  "the processes in a cgroup and below it", "targets", "PATH", .value = SELECT_CGROUP },
+	{ "user", 'U', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a user",
+	  "targets", "USER", .value = SELECT_USER },
+	{ "all", 'a', OPTION_FLAG, WITH_TARGET, TO(targets.all), "all processes", "targets" },
+	{ "wait", 0, OPTION_FLAG, VERB_COUNT | VERB_TOP, TO(wait),
+	  "with -n, -u, -U: wait for processes to come" },
+	{ "follow", 'f', OPTION_FLAG, VERB_COUNT, TO(follow),
+	  "count child processes too, from their first call" },
+	{ "follow", 'f', OPTION_FLAG, VERB_TOP | VERB_DAEMON, TO(follow),
+	  "with -p: child processes too", "targets" },
+
+	/* For how long, and which of their calls. */
+	{ "duration", 'd', OPTION_SECONDS, VERB_COUNT, TO(duration_ns), "stop after this time" },
+	{ "interval", 'i', OPTION_SECONDS, VERB_COUNT, TO(interval_ns),
+	  "report each interval by itself" },
+	{ "number", 'N', OPTION_NUMBER, VERB_COUNT, TO(count_limit),
+	  "with -i: stop after this many", .arg = "COUNT", .high = 1000000000 },
+	{ "slower-than", 0, OPTION_TIME, VERB_COUNT, TO(collector.slower_than_ns),
+	  "only calls that take at least this long, such as 10ms" },
+	{ "trace", 't', OPTION_CALLS, WITH_CALLS, TO(report.only),
+	  "report only (or, with !, all but) these calls and %classes" },
+
+	/* What a report is like. */
+	{ "output", 'o', OPTION_FILE, REPORTING, TO(report.output), "write the report to FILE" },
+	{ "wide", 'w', OPTION_VALUE, REPORTING, TO(report.format),
+	  "a wide table: times, tails, waiting calls apart", .value = FORMAT_WIDE },
+	{ "hist", 0, OPTION_VALUE, REPORTING, TO(report.format),
+	  "the wide table, with a histogram of each row", .value = FORMAT_WIDE,
+	  ALSO(report.table.hist) },
+	{ "errors", 0, OPTION_VALUE, REPORTING, TO(report.format),
+	  "a table of errors: which, how many, what share", .value = FORMAT_ERRORS },
+	{ "csv", 0, OPTION_VALUE, REPORTING | VERB_HISTORY, TO(report.format),
+	  "comma-separated values", .value = FORMAT_CSV },
+	{ "json", 0, OPTION_VALUE, WITH_CALLS, TO(report.format),
+	  "one JSON object instead of the table", .value = FORMAT_JSON },
+	{ "format", 0, OPTION_CHOICE, REPORTING, TO(report.format),
+	  "truss, wide, json, csv, strace or errors", .arg = "NAME", WORDS(format_words) },
+	{ "chart", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_CHART]),
+	  "also draw counts and times of the calls, as SVG" },
+	{ "by", 0, OPTION_KEYS, VERB_COUNT, TO(report.table.keys),
+	  "rows by pid,tid,comm,unit,user,syscall,abi,arg0", WORDS(key_words) },
+	{ "by", 0, OPTION_KEYS, VERB_SNAPSHOT | VERB_COMPARE, TO(report.table.keys),
+	  "rows by pid,comm,unit,user,syscall,abi", .words = key_words, .nr_words = 6 },
+	{ "sort", 0, OPTION_COLUMN, REPORTING, TO(report.table.sort), "sort rows by this column" },
+	{ "top", 0, OPTION_NUMBER, REPORTING | VERB_COMPARE, TO(report.table.top),
+	  "only the first N rows; the others are added up", .high = 1000000 },
+	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(report.columns),
+	  "columns of the wide table" },
+	{ "min-calls", 0, OPTION_NUMBER, REPORTING, TO(report.table.min_calls),
+	  "only rows of at least N calls", .high = UINT32_MAX },
+	{ "errors-only", 0, OPTION_FLAG, REPORTING, TO(report.table.errors_only),
+	  "only rows with errors" },
+	{ "waiting", 0, OPTION_CALLS, WITH_CALLS, TO(report.waiting),
+	  "calls that wait for work, kept apart from the others" },
+
+	/* Call stacks. */
+	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),
+	  "also the user stacks that make the calls", .arg = "[=calls|time]", WORDS(weight_words),
+	  ALSO(report.show_stacks) },
+	{ "folded", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_FOLDED]),
+	  "also stacks in lines, for flame graph tools" },
+	{ "pprof", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_PPROF]),
+	  "also a profile for pprof" },
+	{ "flame", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_FLAME]),
+	  "also a flame graph, as SVG" },
+	{ "stacks", 0, OPTION_FLAG, VERB_DAEMON, TO(collector.stacks),
+	  "also the user stacks that make the calls", "tables" },
+	{ "kernel-stacks", 0, OPTION_FLAG, TABLES, TO(collector.kernel_stacks),
+	  "and where in the kernel calls slept", "tables" },
+	{ "inline", 0, OPTION_FLAG, TABLES, TO(collector.inlines),
+	  "stacks with the functions that were inlined, by DWARF", "tables" },
+	{ "debuginfod", 0, OPTION_FLAG, TABLES, TO(collector.debuginfod),
+	  "fetch missing debug files from DEBUGINFOD_URLS", "tables" },
+
+	/* Sizes. Upper limits: 2 GiB a table, so that a typing error cannot take the memory. */
+	{ "keep-exited", 0, OPTION_NUMBER, TABLES, TO(collector.keep_exited),
+	  "ended processes with rows of their own (default 1000)", "tables", .high = 1000000 },
+	{ "max-tasks", 0, OPTION_NUMBER, VERBS_COUNTING, TO(collector.max_tasks),
+	  "threads counted at the same time (default: as memory allows)", "tables",
+	  .high = 1000000 },
+	{ "max-rows", 0, OPTION_NUMBER, VERBS_COUNTING, TO(collector.max_rows),
+	  "(thread, syscall) entries (default: as memory allows)", "tables", .high = 3000000 },
+	{ "max-errnos", 0, OPTION_NUMBER, TABLES, TO(collector.max_errnos),
+	  "(thread, syscall, errno) entries (default: as memory allows)", "tables",
+	  .high = 30000000 },
+	{ "max-stacks", 0, OPTION_NUMBER, TABLES, TO(collector.max_stacks),
+	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
+
+	/* The daemon's history. */
+	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(no_history), "keep none", "history" },
+	{ "interval", 'i', OPTION_DURATION, VERB_DAEMON, TO(daemon.interval_ns),
+	  "of the history (default 60s)", "history" },
+	{ "keep", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[0]),
+	  "intervals as they came (default 12h)", "history" },
+	{ "keep-10m", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[1]),
+	  "added up to ten minutes (default 14d)", "history" },
+	{ "keep-1h", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[2]),
+	  "added up to hours (default 400d)", "history" },
+	{ "history-size", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.keep.max_bytes),
+	  "of the file; the oldest goes (default 512M)", "history", .range = "a size of 1M or more",
+	  .low = 1 << 20, .high = UINT64_MAX },
+
+	/* Its metrics. */
+	{ "listen", 0, OPTION_ADDRESS, VERB_DAEMON, TO(daemon.listen),
+	  "/metrics on a loopback address too (default none)", "metrics" },
+	{ "metrics-by", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.metrics.group),
+	  "group series by unit (default), cgroup, comm or pid", "metrics", "KEY",
+	  WORDS(metrics_words) },
+	{ "metrics-top", 0, OPTION_NUMBER, VERB_DAEMON, TO(daemon.metrics.top),
+	  "N groups get series of their own; the rest is other (default 20)", "metrics",
+	  .high = 10000 },
+	{ "metrics-series", 0, OPTION_NUMBER, VERB_DAEMON, TO(daemon.metrics.max_series),
+	  "never more series (default 10000)", "metrics", .high = 1000000 },
+	{ "no-histograms", 0, OPTION_FLAG, VERB_DAEMON, TO(no_histograms),
+	  "no latencies in /metrics", "metrics" },
+
+	/* Which daemon. */
+	{ "json", 0, OPTION_VALUE, VERB_DOCTOR | VERB_STATUS | VERB_BASELINE, TO(report.format),
+	  "one JSON object instead of text", .value = FORMAT_JSON },
+	{ "socket", 0, OPTION_TEXT, ASKING, TO(socket),
+	  "of the daemon (default " DEFAULT_SOCKET ")", .arg = "PATH" },
+	{ "state-dir", 0, OPTION_TEXT, ASKING, TO(state_dir),
+	  "of its history, if it does not run\n(default " DEFAULT_STATE_DIR ")", .arg = "DIR" },
+
+	/* The rest. */
+	{ "verbose", 'v', OPTION_FLAG, VERBS_COUNTING | VERB_DOCTOR, TO(collector.verbose),
+	  "show libbpf's and the kernel's own messages", "daemon" },
+	{ "version", 'V', OPTION_FLAG, VERB_COUNT, TO(version), "print the version" },
+	{ "config", 0, OPTION_TEXT, VERB_DAEMON, TO(config_file),
+	  "read only this file (default " DEFAULT_CONFIG ",\nand conf.d/*.conf)", .arg = "FILE" },
+	{ "check-config", 0, OPTION_FLAG, VERB_DAEMON, TO(check_config),
+	  "only tell what is wrong in the files" },
+	{ "help", 'h', OPTION_FLAG, ALL_VERBS, TO(help), "print this text" },
+};
+
+const size_t nr_option_defs = ARRAY_SIZE(option_defs);
+
+const struct option_def *option_find(enum verb_bit verb, const char *name)
 {
-	for (size_t i = 0; i < OPTION_PARTS_MAX && table->parts[i]; i++) {
-		if (index < table->parts[i]->count)
-			return &table->parts[i]->defs[index];
-		index -= table->parts[i]->count;
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (option_defs[i].verbs & verb && !strcmp(option_defs[i].name, name))
+			return &option_defs[i];
 	}
 	return NULL;
-}
-
-static int option_key(const struct option_def *def, size_t index)
-{
-	return def->letter ?: FIRST_LONG_ONLY + (int)index;
-}
-
-static int option_argument(const struct option_def *def)
-{
-	if (!def->arg)
-		return no_argument;
-	return def->arg[0] == '[' && def->arg[1] == '=' ? optional_argument : required_argument;
-}
-
-bool option_takes_argument(const struct option_def *def)
-{
-	return option_argument(def) != no_argument;
-}
-
-static void options_for_getopt(const struct option_table *table, char *letters,
-			       struct option *longs)
-{
-	const struct option_def *def;
-	size_t count = 0;
-
-	letters += sprintf(letters, "%s:", table->command_follows ? "+" : "");
-	for (; count < MAX_OPTIONS && (def = option_at(table, count)); count++) {
-		longs[count] = (struct option){ def->name, option_argument(def), NULL,
-						option_key(def, count) };
-		if (def->letter)
-			letters += sprintf(letters, "%c%s", def->letter, def->arg ? ":" : "");
-	}
-	longs[count] = (struct option){ 0 };
-}
-
-static const struct option_def *option_find(const struct option_table *table, int key)
-{
-	const struct option_def *def;
-
-	for (size_t i = 0; (def = option_at(table, i)); i++) {
-		if (key == option_key(def, i))
-			return def;
-	}
-	return NULL;
-}
-
-static int option_unknown(const struct option_table *table, const char *word, struct diag *d)
-{
-	/* A letter may stand inside a word, as in -cz. */
-	if (optopt && optopt < FIRST_LONG_ONLY)
-		return diag_set(d, DIAG_USAGE, EINVAL, "unknown option -%c; '%s' lists them",
-				optopt, table->help_command);
-	return diag_set(d, DIAG_USAGE, EINVAL, "unknown or ambiguous option %s; '%s' lists them",
-			word, table->help_command);
-}
-
-int option_table_parse(const struct option_table *table, int argc, char **argv, void *options,
-		       struct diag *d)
-{
-	char letters[2 + 2 * MAX_OPTIONS + 1];
-	struct option longs[MAX_OPTIONS + 1];
-	const struct option_def *def;
-	int key, err;
-
-	options_for_getopt(table, letters, longs);
-	opterr = 0;
-	while ((key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		if (key == ':')
-			return diag_set(d, DIAG_USAGE, EINVAL, "%s needs an argument",
-					argv[optind - 1]);
-		def = option_find(table, key);
-		if (!def)
-			return option_unknown(table, argv[optind - 1], d);
-		err = def->set(options, optarg, d);
-		if (err)
-			return err;
-	}
-	return optind;
-}
-
-void option_table_print(const struct option_table *table)
-{
-	const struct option_def *def;
-	char left[64];
-
-	for (size_t i = 0; (def = option_at(table, i)); i++) {
-		const char *line = def->help;
-
-		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ',
-			 def->letter ?: ' ', def->letter ? ',' : ' ', def->name,
-			 option_argument(def) == required_argument ? " " : "", def->arg ?: "");
-		for (; *line; line += line[strcspn(line, "\n")] == '\n') {
-			printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
-			line += strcspn(line, "\n");
-			left[0] = 0;
-		}
-	}
 }

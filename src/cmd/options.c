@@ -1,198 +1,241 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the options of the truss face: each has one short function that reads its argument. */
+/* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include "cmd/options.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cmd/arguments.h"
-#include "cmd/options_parts.h"
 
-static int set_count(void *options, const char *arg, struct diag *d)
+void options_init(struct options *o, const struct verb *verb)
 {
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->count = true;
-	return 0;
-}
-
-static int set_follow(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->follow = true;
-	return 0;
-}
-
-static int set_slower_than(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return parse_time("--slower-than", arg, &o->collector.slower_than_ns, d);
-}
-
-static int set_verbose(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->collector.verbose = true;
-	return 0;
-}
-
-static int set_help(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->help = true;
-	return 0;
-}
-
-static int set_version(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->version = true;
-	return 0;
-}
-
-static int set_duration(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return parse_seconds("-d", arg, &o->duration_ns, d);
-}
-
-static int set_interval(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	return parse_seconds("-i", arg, &o->interval_ns, d);
-}
-
-static int set_count_limit(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-	uint32_t count = 0;
-	int err = parse_limit("-N", arg, 1000000000, &count, d);
-
-	o->count_limit = count;
-	return err;
-}
-
-static int set_wait(void *options, const char *arg, struct diag *d)
-{
-	struct options *o = options;
-
-	(void)arg, (void)d;
-	o->wait = true;
-	return 0;
-}
-
-static const struct option_def count_first_defs[] = {
-	{ "count", NULL, "count system calls; print one table at the end", set_count, 'c' },
-};
-
-static const struct option_def count_defs[] = {
-	{ "wait", NULL, "with -n, -u, -U: wait for processes to come", set_wait, 0 },
-	{ "follow", NULL, "count child processes too, from their first call", set_follow, 'f' },
-	{ "duration", "SECONDS", "stop after this time", set_duration, 'd' },
-	{ "interval", "SECONDS", "report each interval by itself", set_interval, 'i' },
-	{ "number", "COUNT", "with -i: stop after this many", set_count_limit, 'N' },
-	{ "slower-than", "TIME", "only calls that take at least so long, such as 10ms",
-	  set_slower_than, 0 },
-};
-
-static const struct option_def last_defs[] = {
-	{ "verbose", NULL, "show libbpf's and the kernel's own messages", set_verbose, 'v' },
-	{ "version", NULL, "print the version", set_version, 'V' },
-	{ "help", NULL, "print this text", set_help, 'h' },
-};
-
-static const struct option_part count_first = { count_first_defs, ARRAY_SIZE(count_first_defs) };
-static const struct option_part count_part = { count_defs, ARRAY_SIZE(count_defs) };
-static const struct option_part last_part = { last_defs, ARRAY_SIZE(last_defs) };
-
-static const struct option_table option_table = {
-	.parts = { &count_first, &target_options, &count_part, &report_options, &collect_options,
-		   &last_part },
-	.help_command = "bpftruss --help",
-	.command_follows = true,
-};
-
-void options_derive_report(struct options *o)
-{
-	/* With stacks it is these that are many. */
-	if (o->show_stacks) {
-		o->stacks.top = o->table.top;
-		o->table.top = 0;
-	}
-	if (o->format == FORMAT_TRUSS && (o->table.keys || options_shape_table(o)))
-		o->format = FORMAT_WIDE;
-}
-
-/* What some options ask of others. */
-static void options_derive(struct options *o)
-{
-	options_derive_report(o);
-	o->collector.wait = o->wait;
-	o->collector.by_thread = o->table.keys & GROUP_TID;
-	o->collector.by_arg0 = o->table.keys & GROUP_ARG0;
-	o->collector.calls = o->only;
-	o->collector.frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
-}
-
-int options_parse(int argc, char **argv, struct options *o, struct diag *d)
-{
-	int words;
-
-	memset(o, 0, sizeof(*o));
-	words = option_table_parse(&option_table, argc, argv, o, d);
-	if (words < 0)
-		return words;
-	if (words < argc)
-		o->command = &argv[words];
-	options_derive(o);
-	return options_check(o, d);
+	*o = (struct options){ .verb = verb, .rate_sort = RATE_CALLS };
 }
 
 void options_done(struct options *o)
 {
-	targets_done(&o->targets);
-	syscall_set_free(o->only);
-	syscall_set_free(o->waiting);
+	free(o->targets.pids);
+	syscall_set_free(o->report.only);
+	syscall_set_free(o->report.waiting);
+	for (size_t i = 0; i < o->nr_kept; i++)
+		free(o->kept[i]);
+	free(o->kept);
 }
 
-void options_print_help(void)
+bool targets_given(const struct targets *targets)
 {
-	puts("usage: bpftruss -c [options] -p PID[,PID...]\n"
-	     "       bpftruss -c [options] COMMAND [ARG...]\n"
-	     "       bpftruss top [options]\n"
-	     "       bpftruss doctor [options]\n"
-	     "       bpftruss daemon [options]\n"
-	     "       bpftruss snapshot | status | history [options]\n"
-	     "       bpftruss baseline save | list | rm [NAME] [options]\n"
-	     "       bpftruss compare A B [options]\n"
-	     "\n"
-	     "Each of these words tells more with --help. Without one of them:\n");
-	option_table_print(&option_table);
-	puts("\nThe report comes with Ctrl-C, or when the last process has ended: on stdout, or "
-	     "on\n"
-	     "stderr when a command is run.\n"
-	     "\n"
-	     "  bpftruss -c -p 1234                    what a running process asks of the kernel\n"
-	     "  bpftruss -c -p $(pgrep -d, apache2)    the same of all workers of a server\n"
-	     "  bpftruss -c -f make                    a command and all its children\n"
-	     "  bpftruss -c -t open,%network curl URL  only some calls\n"
-	     "  bpftruss -c --json -d 10 -p 1234       ten seconds, as JSON with tail latencies\n"
-	     "\n"
-	     "Exit status: 0 ok, 1 failure, 2 usage, 4 kernel or privileges cannot do it; that of\n"
-	     "the command when one was run. bpftruss(8) has the details.");
+	return targets->nr_pids || targets->nr_selectors || targets->all;
+}
+
+static bool stacks_are_shown(const struct report_options *r)
+{
+	return r->show_stacks || r->side_files[SIDE_FILE_FOLDED] ||
+	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
+}
+
+/* Whether any option is there that only tables obey. */
+static bool table_is_shaped(const struct table_options *t)
+{
+	return t->columns || t->sort || t->top || t->min_calls || t->errors_only || t->waiting;
+}
+
+static void report_complete(struct options *o)
+{
+	struct report_options *r = &o->report;
+
+	r->table.columns = r->columns.count ? &r->columns : NULL;
+	r->table.waiting = r->waiting;
+	/* With stacks it is these that are many. */
+	if (r->show_stacks) {
+		r->stacks.top = r->table.top;
+		r->table.top = 0;
+	}
+	if (r->format == FORMAT_TRUSS && (r->table.keys || table_is_shaped(&r->table)))
+		r->format = FORMAT_WIDE;
+}
+
+static void collector_complete(struct options *o)
+{
+	struct targets *targets = &o->targets;
+	struct collector_options *c = &o->collector;
+
+	/* Whoever else is named is one of all. */
+	if (targets->all) {
+		targets->selectors[0] = (struct target_selector){ SELECT_ALL, NULL };
+		targets->nr_selectors = 1;
+	}
+	c->selectors = targets->selectors;
+	c->nr_selectors = targets->nr_selectors;
+	c->pids = targets->pids;
+	c->nr_pids = targets->nr_pids;
+	c->wait = o->wait;
+	c->stacks = c->stacks || stacks_are_shown(&o->report);
+	c->by_thread = o->report.table.keys & GROUP_TID;
+	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
+	c->calls = o->report.only;
+	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
+}
+
+/* --- contradictions --------------------------------------------------------------------------- */
+
+/* Options that would change nothing are refused: whoever gives one expects something of it. */
+struct rule {
+	bool broken;
+	const char *sentence;
+};
+
+static int rules_check(const struct rule *rules, size_t count, struct diag *d)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rules[i].broken)
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
+	}
+	return 0;
+}
+
+static int format_check(const struct options *o, struct diag *d)
+{
+	const enum report_format format = o->report.format;
+	const struct table_options *t = &o->report.table;
+	const unsigned int json_keys = GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL;
+	const bool shaped = table_is_shaped(t);
+	const struct rule rules[] = {
+		{ format == FORMAT_JSON && (shaped || t->keys & ~json_keys),
+		  "--json has all rows, by process and call: of --by it takes tid and arg0; "
+		  "--sort, --top, --columns, --min-calls, --errors-only and --waiting are for "
+		  "tables" },
+		{ format == FORMAT_STRACE && (shaped || t->keys),
+		  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, "
+		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
+		{ format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting),
+		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
+		  "are for the wide table" },
+		{ format == FORMAT_CSV && t->waiting && !o->report.side_files[SIDE_FILE_CHART],
+		  "--csv has all calls in one table: --waiting is for the wide table and "
+		  "--chart" },
+		{ o->report.show_stacks && (format == FORMAT_CSV || format == FORMAT_STRACE),
+		  "--stacks goes with tables and --json; --folded and --pprof write files for "
+		  "other programs" },
+		{ o->collector.kernel_stacks && !o->collector.stacks,
+		  "--kernel-stacks adds to stacks: give --stacks, --folded, --pprof or --flame "
+		  "too" },
+		{ t->hist && format != FORMAT_WIDE,
+		  "--hist draws into the wide table; --json has the histograms as numbers" },
+	};
+
+	return rules_check(rules, ARRAY_SIZE(rules), d);
+}
+
+/* A column by which rows are not told apart is empty in all of them. */
+static const struct column *column_unknown(const struct table_options *t)
+{
+	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
+
+	if (t->sort && !column_is_known(t->sort, keys))
+		return t->sort;
+	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
+		if (!column_is_known(t->columns->columns[i], keys))
+			return t->columns->columns[i];
+	}
+	return NULL;
+}
+
+/* The first of the report and its side files that has the path of another; NULL if there is none. */
+static const char *path_given_twice(const struct report_options *r)
+{
+	const char *path = r->output;
+
+	for (int i = 0; i < NR_SIDE_FILE; path = r->side_files[i++]) {
+		for (int j = i; j < NR_SIDE_FILE && path; j++) {
+			if (r->side_files[j] && !strcmp(path, r->side_files[j]) &&
+			    strncmp(path, "/dev/", 5) != 0)
+				return path;
+		}
+	}
+	return NULL;
+}
+
+static int report_check(const struct options *o, struct diag *d)
+{
+	const struct column *unknown = column_unknown(&o->report.table);
+	const char *twice = path_given_twice(&o->report);
+	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
+	int err = format_check(o, d);
+
+	if (err)
+		return err;
+	/* Whoever writes "--stacks time" would run the program time. */
+	if (!strcmp(word, "time") || !strcmp(word, "calls"))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--stacks=%s is written with an equals sign (a program of that "
+				"name: by its path)",
+				word);
+	if (twice)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s: one file cannot hold two reports",
+				twice);
+	if (unknown)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--sort, --columns: rows combine several values of %s; add --by %s",
+				unknown->name, unknown->name);
+	return 0;
+}
+
+static int count_check(const struct options *o, struct diag *d)
+{
+	const struct collector_options *c = &o->collector;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	const struct rule rules[] = {
+		{ c->inlines && !c->stacks, "--inline is for call stacks: give --stacks, --folded, "
+					    "--pprof or --flame too" },
+		{ c->debuginfod && !c->stacks,
+		  "--debuginfod is for call stacks: give --stacks, --folded, --pprof or --flame "
+		  "too" },
+		{ c->debuginfod && (!urls || !*urls),
+		  "--debuginfod asks the servers that DEBUGINFOD_URLS names: set it, and see that "
+		  "it passes sudo" },
+		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS too" },
+		{ o->wait && !c->nr_selectors,
+		  "--wait is for processes chosen by -n, -u, -g, -U or -a" },
+		{ o->follow && c->nr_selectors && !c->nr_pids,
+		  "-f goes with -p or a command: the other targets choose each process by itself" },
+		{ !targets_given(&o->targets) && !o->command,
+		  "whose calls? give -p PID for a running process, or a command to run" },
+	};
+	int err;
+
+	if (!o->count)
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
+	err = report_check(o, d);
+	if (!err && targets_given(&o->targets) && o->command)
+		err = diag_set(d, DIAG_USAGE, EINVAL,
+			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "
+			       "both (command: \"%s\")",
+			       o->command[0]);
+	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
+}
+
+/* Of a verb that asks the daemon. */
+static int ask_check(const struct options *o, struct diag *d)
+{
+	const char *sentence = o->verb->bit == VERB_SNAPSHOT
+				       ? "the daemon keeps processes, neither threads nor first "
+					 "arguments: bpftruss -c does"
+				       : "threads and first arguments are not compared";
+
+	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s", sentence);
+	return o->verb->bit == VERB_SNAPSHOT ? report_check(o, d) : 0;
+}
+
+int options_complete(struct options *o, struct diag *d)
+{
+	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
+		o->targets.all = true;
+	report_complete(o);
+	collector_complete(o);
+	if (o->help || o->version)
+		return 0;
+	return o->verb->bit == VERB_COUNT ? count_check(o, d) : ask_check(o, d);
 }

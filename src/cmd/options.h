@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of the truss face, read from the command line once and passed down as const. */
+/*
+ * The verbs, and the options of all of them as one struct. It is filled once, from the command line
+ * and for the daemon from its configuration, and passed down as const. option_table.c says which
+ * option is which member.
+ */
 #ifndef BPFTRUSS_OPTIONS_H
 #define BPFTRUSS_OPTIONS_H
 
@@ -8,11 +12,51 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "cmd/targets.h"
 #include "collect/collector.h"
+#include "daemon/config.h"
+#include "model/rates.h"
 #include "report/stacks.h"
 #include "report/table.h"
 #include "syscalls/syscall_set.h"
+
+#define DEFAULT_CONFIG "/etc/bpftruss/bpftruss.conf"
+
+/* Besides those of errors: enum diag_kind. */
+enum exit_status {
+	STATUS_OK = 0,
+	STATUS_REGRESSION = 3, /* compare --fail-over found one */
+	STATUS_UNSUPPORTED = DIAG_UNSUPPORTED,
+};
+
+/* Bits that say which verbs take an option. */
+enum verb_bit {
+	VERB_COUNT = 1 << 0, /* no word of its own: the truss face, bpftruss -c */
+	VERB_TOP = 1 << 1,
+	VERB_DOCTOR = 1 << 2,
+	VERB_DAEMON = 1 << 3,
+	VERB_SNAPSHOT = 1 << 4,
+	VERB_STATUS = 1 << 5,
+	VERB_HISTORY = 1 << 6,
+	VERB_BASELINE = 1 << 7,
+	VERB_COMPARE = 1 << 8,
+	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
+};
+
+struct options;
+
+struct verb {
+	const char *name; /* "" for the truss face */
+	enum verb_bit bit;
+	bool takes_words; /* that are no options; those of the truss face are a command to run */
+	/* Returns an exit status, or a negative errno with d filled. */
+	int (*run)(const struct options *options, struct diag *d);
+	const char *summary; /* one line */
+	/* The parts of --help: lines of what may be typed, what it does, and examples. */
+	const char *usage, *about, *examples;
+};
+
+extern const struct verb count_verb, top_verb, doctor_verb, daemon_verb, snapshot_verb, status_verb,
+	history_verb, baseline_verb, compare_verb;
 
 enum report_format {
 	FORMAT_TRUSS,
@@ -25,55 +69,103 @@ enum report_format {
 };
 
 /* Files that are written besides the report. */
-enum stack_file {
-	STACK_FILE_FOLDED,
-	STACK_FILE_PPROF,
-	STACK_FILE_FLAME,
-	NR_STACK_FILE,
+enum side_file {
+	SIDE_FILE_CHART,
+	SIDE_FILE_FOLDED,
+	SIDE_FILE_PPROF,
+	SIDE_FILE_FLAME,
+	NR_SIDE_FILE,
 };
 
-struct options {
-	bool help, version;
-	bool count;
-	bool follow;
+/* Whose calls are counted or reported. */
+struct targets {
+	pid_t *pids; /* owned */
+	size_t nr_pids;
+	struct target_selector selectors[MAX_SELECTORS]; /* texts are borrowed */
+	size_t nr_selectors;
+	bool all; /* options_complete() makes a selector of it */
+};
+
+struct report_options {
 	enum report_format format;
 	struct table_options table; /* borrows columns and waiting from below */
 	struct column_list columns;
-	struct syscall_set *waiting;            /* owned */
-	const char *chart;                      /* path of an SVG, or NULL */
-	bool show_stacks;                       /* below the table */
-	struct stack_options stacks;            /* with collector.stacks */
-	const char *stack_files[NR_STACK_FILE]; /* paths, or NULL */
-	const char *output;                     /* path, NULL: stdout or stderr */
-	uint64_t duration_ns;                   /* 0: until a signal or the end of the targets */
-	uint64_t interval_ns;                   /* 0: one report at the end */
-	uint64_t count_limit;                   /* intervals; 0: no limit */
-	struct targets targets;                 /* collector.selectors points into it */
-	bool wait;                              /* for processes that do not exist yet */
-	struct syscall_set *only;               /* owned; NULL: all */
-	struct collector_options collector;
-	char **command; /* borrowed from argv; NULL when attaching */
+	struct syscall_set *waiting;          /* owned */
+	struct syscall_set *only;             /* owned; NULL: all calls */
+	bool show_stacks;                     /* below the table */
+	struct stack_options stacks;          /* how */
+	const char *side_files[NR_SIDE_FILE]; /* paths, or NULL */
+	const char *output;                   /* path, NULL: stdout or stderr */
 };
 
-/* Returns 0, or fills d and returns a negative errno; options_done() is due in both cases. */
-int options_parse(int argc, char **argv, struct options *ret, struct diag *d);
+struct options {
+	const struct verb *verb;
+	int argc; /* the command line, for a daemon that reloads */
+	char **argv;
+	char **words; /* those of argv that are no options */
+	int nr_words;
+	char **command; /* the words, where they are a command to run; else NULL */
+	char **kept;    /* owned: values from configuration files, which members borrow */
+	size_t nr_kept;
 
-/* Whether any option is there that only tables obey. */
-bool options_shape_table(const struct options *options);
+	bool help, version;
+	struct targets targets;
+	struct report_options report;
 
-/* Returns 0, or fills d with why these options make no sense together. */
-int options_check(const struct options *options, struct diag *d);
+	/* Verbs that count. */
+	bool count; /* -c */
+	bool follow, wait, once;
+	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
+	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */
+	uint64_t count_limit; /* intervals; 0: no limit */
+	enum rate_by rate_by;
+	enum rate_key rate_sort;
+	struct collector_options collector; /* borrows from targets and report */
 
-/* What options of reports ask of each other, and whether that makes sense: for every verb. */
-void options_derive_report(struct options *options);
-int options_check_report(const struct options *options, struct diag *d);
+	/* The daemon. */
+	bool check_config, no_history, no_histograms;
+	const char *config_file; /* NULL: the default and its conf.d, which need not be there */
+	struct daemon_config daemon;
 
-/* Whether any report or file is asked for that shows call stacks. */
-bool options_want_stacks(const struct options *options);
+	/* Verbs that ask the daemon. */
+	const char *socket, *state_dir; /* NULL: the defaults */
+	const char *since, *from, *to, *step;
+	bool replace;
+	double fail_over_percent; /* 0: nothing fails */
+};
+
+/* What nobody said: to be called first; options_done() is due whatever happens then. */
+void options_init(struct options *options, const struct verb *verb);
+
+/* Reads the command line, whose first word is skipped. 0, or -errno with d filled. */
+int options_read(struct options *options, int argc, char **argv, struct diag *d);
+
+/*
+ * Works out what options say of each other and refuses what makes no sense together, unless
+ * --help or --version is asked for. The struct must stay where it is from here on. 0, or -errno
+ * with d filled.
+ */
+int options_complete(struct options *options, struct diag *d);
 
 void options_done(struct options *options);
 
-/* The text of --help. */
-void options_print_help(void);
+/*
+ * Sets what the files say: one that is named, or the default and those of conf.d beside it, which
+ * need not be there. Errors in them are printed on stderr, each with its line, and are all one
+ * error here. Returns 0 or -errno with d filled.
+ */
+int config_read(struct options *options, const char *path, struct diag *d);
+
+/* The lines of --help, a line or more an option. */
+void options_print_help(const struct verb *verb);
+
+/*
+ * What completion in a shell has to know, a line an option: its names; if it takes an argument,
+ * behind a tab what completes that (option_hint()), and behind another one words.
+ */
+void options_print_completion(const struct verb *verb);
+
+/* Whether any processes are named. */
+bool targets_given(const struct targets *targets);
 
 #endif

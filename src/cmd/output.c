@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the stream of reports: -o, the choice of stdout or stderr, the choice of the format. */
+/* Writes reports in the format and to the place that the user chose, and the files beside them. */
 #include "cmd/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "model/query.h"
 #include "report/report.h"
@@ -32,166 +32,104 @@ static int output_empty(struct output *output, const struct options *o)
 {
 	struct stat st;
 
-	if (!o->output || output->begun || fstat(fileno(output->stream), &st) ||
+	if (!o->report.output || output->begun || fstat(fileno(output->stream), &st) ||
 	    !S_ISREG(st.st_mode))
 		return 0;
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
 }
 
-static int write_truss(const struct output *output, const struct options *o,
-		       const struct snapshot *snapshot)
-{
-	(void)o;
-	return report_truss(snapshot, output->stream);
-}
-
 int output_width(FILE *stream)
 {
+	const char *columns = getenv("COLUMNS");
 	struct winsize size;
+	int width = 0;
 
-	if (ioctl(fileno(stream), TIOCGWINSZ, &size) || !size.ws_col)
-		return 80;
-	return size.ws_col;
+	if (!ioctl(fileno(stream), TIOCGWINSZ, &size))
+		width = size.ws_col;
+	else if (columns)
+		width = atoi(columns);
+	return width > 0 && width < 1000 ? width : 80;
 }
 
-static int write_wide(const struct output *output, const struct options *o,
-		      const struct snapshot *snapshot)
-{
-	struct table_options table = o->table;
+/* The formats that grouping and sorting do not touch; the others take the options of tables. */
+static int (*const plain_formats[NR_REPORT_FORMAT])(const struct snapshot *snapshot, FILE *out) = {
+	[FORMAT_TRUSS] = report_truss,
+	[FORMAT_JSON] = report_json,
+	[FORMAT_STRACE] = report_strace,
+};
 
+static int write_format(const struct output *output, const struct report_options *r,
+			const struct snapshot *snapshot)
+{
+	struct table_options table = r->table;
+
+	if (plain_formats[r->format])
+		return plain_formats[r->format](snapshot, output->stream);
+	if (r->format == FORMAT_CSV)
+		return report_csv(snapshot, &table, !output->begun, output->stream);
+	if (r->format == FORMAT_ERRORS)
+		return report_errors(snapshot, &table, output->stream);
 	table.width = output_width(output->stream);
 	return report_wide(snapshot, &table, output->stream);
 }
 
-static int write_json(const struct output *output, const struct options *o,
-		      const struct snapshot *snapshot)
+/* What is in a file beside the report is of the last one. */
+static int write_side_file(const struct report_options *r, enum side_file which,
+			   const struct snapshot *snapshot, FILE *out)
 {
-	(void)o;
-	return report_json(snapshot, output->stream);
-}
-
-static int write_csv(const struct output *output, const struct options *o,
-		     const struct snapshot *snapshot)
-{
-	return report_csv(snapshot, &o->table, !output->begun, output->stream);
-}
-
-static int write_strace(const struct output *output, const struct options *o,
-			const struct snapshot *snapshot)
-{
-	(void)o;
-	return report_strace(snapshot, output->stream);
-}
-
-static int write_errors(const struct output *output, const struct options *o,
-			const struct snapshot *snapshot)
-{
-	return report_errors(snapshot, &o->table, output->stream);
-}
-
-/* Indexed by enum report_format. */
-static int (*const writers[NR_REPORT_FORMAT])(const struct output *output, const struct options *o,
-					      const struct snapshot *snapshot) = {
-	[FORMAT_TRUSS] = write_truss,   [FORMAT_WIDE] = write_wide,
-	[FORMAT_JSON] = write_json,     [FORMAT_CSV] = write_csv,
-	[FORMAT_STRACE] = write_strace, [FORMAT_ERRORS] = write_errors,
-};
-
-static int write_chart(const struct options *o, const struct snapshot *snapshot, FILE *file)
-{
-	return report_chart(snapshot, &o->table, file);
-}
-
-static int write_folded(const struct options *o, const struct snapshot *snapshot, FILE *file)
-{
-	return report_folded(snapshot, o->stacks.weight, file);
-}
-
-static int write_pprof(const struct options *o, const struct snapshot *snapshot, FILE *file)
-{
-	(void)o;
-	return report_pprof(snapshot, file);
-}
-
-static int write_flame(const struct options *o, const struct snapshot *snapshot, FILE *file)
-{
-	return report_flame(snapshot, o->stacks.weight, file);
-}
-
-/* A file beside the report; what is in it is of the last one. */
-struct side_file {
-	const char *path; /* NULL: not asked for */
-	int (*write)(const struct options *o, const struct snapshot *snapshot, FILE *file);
-};
-
-#define NR_SIDE_FILES (1 + NR_STACK_FILE)
-
-static void list_side_files(const struct options *o, struct side_file list[NR_SIDE_FILES])
-{
-	list[0] = (struct side_file){ o->chart, write_chart };
-	list[1] = (struct side_file){ o->stack_files[STACK_FILE_FOLDED], write_folded };
-	list[2] = (struct side_file){ o->stack_files[STACK_FILE_PPROF], write_pprof };
-	list[3] = (struct side_file){ o->stack_files[STACK_FILE_FLAME], write_flame };
+	if (which == SIDE_FILE_CHART)
+		return report_chart(snapshot, &r->table, out);
+	if (which == SIDE_FILE_FOLDED)
+		return report_folded(snapshot, r->stacks.weight, out);
+	if (which == SIDE_FILE_FLAME)
+		return report_flame(snapshot, r->stacks.weight, out);
+	return report_pprof(snapshot, out);
 }
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
 {
-	struct side_file list[NR_SIDE_FILES];
+	const struct report_options *r = &o->report;
 	int fd;
 
-	list_side_files(o, list);
-	for (int i = 0; i < NR_SIDE_FILES; i++) {
-		if (list[i].path && !file_can_be_written(list[i].path))
-			return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", list[i].path,
-					strerror(errno));
+	for (int i = 0; i < NR_SIDE_FILE; i++) {
+		if (r->side_files[i] && !file_can_be_written(r->side_files[i]))
+			return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s",
+					r->side_files[i], strerror(errno));
 	}
 	output->stream = o->command ? stderr : stdout;
-	if (!o->output)
+	if (!r->output)
 		return 0;
-	fd = open(o->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 	output->stream = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!output->stream)
-		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", o->output,
+		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", r->output,
 				strerror(errno));
 	return 0;
 }
 
-static int side_file_write(const struct side_file *side, const struct options *o,
-			   const struct snapshot *snapshot)
+static int output_side_file(const struct report_options *r, enum side_file which,
+			    const struct snapshot *snapshot, struct diag *d)
 {
-	FILE *file __cleanup(fclosep) = fopen(side->path, "we");
-	int err = file ? side->write(o, snapshot, file) : -errno;
+	FILE *file __cleanup(fclosep) = fopen(r->side_files[which], "we");
+	int err = file ? write_side_file(r, which, snapshot, file) : -errno;
 
 	if (!err && fflush(file))
 		err = -errno;
-	return err;
-}
-
-static int output_side_files(const struct options *o, const struct snapshot *snapshot,
-			     struct diag *d)
-{
-	struct side_file list[NR_SIDE_FILES];
-	int err = 0;
-
-	list_side_files(o, list);
-	for (int i = 0; i < NR_SIDE_FILES && !err; i++) {
-		err = list[i].path ? side_file_write(&list[i], o, snapshot) : 0;
-		if (err)
-			diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", list[i].path,
-				 strerror(-err));
-	}
-	return err;
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", r->side_files[which],
+			      strerror(-err))
+		   : 0;
 }
 
 static int output_write(struct output *output, const struct options *o,
 			const struct snapshot *snapshot)
 {
+	const struct report_options *r = &o->report;
 	int err = output_empty(output, o);
 
 	if (!err)
-		err = writers[o->format](output, o, snapshot);
-	if (!err && o->show_stacks && o->format != FORMAT_JSON)
-		err = report_stacks(snapshot, &o->table, &o->stacks, output->stream);
+		err = write_format(output, r, snapshot);
+	if (!err && r->show_stacks && r->format != FORMAT_JSON)
+		err = report_stacks(snapshot, &r->table, &r->stacks, output->stream);
 	output->begun = true;
 	if (!err && fflush(output->stream))
 		err = -errno;
@@ -204,11 +142,16 @@ int output_report(struct output *output, const struct options *o, const struct s
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
 	int err;
 
-	if (snapshot_select(snapshot, o->only, &chosen))
+	if (snapshot_select(snapshot, o->report.only, &chosen))
 		return diag_oom(d);
 	err = output_write(output, o, chosen);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
-				o->output ? " to " : "", o->output ?: "", strerror(-err));
-	return output_side_files(o, chosen, d);
+				o->report.output ? " to " : "", o->report.output ?: "",
+				strerror(-err));
+	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
+		if (o->report.side_files[i])
+			err = output_side_file(&o->report, (enum side_file)i, chosen, d);
+	}
+	return err;
 }

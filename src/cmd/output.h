@@ -5,9 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/diag.h"
 #include "cmd/options.h"
-#include "model/snapshot.h"
 
 struct output {
 	FILE *stream; /* owned unless stdout or stderr */
@@ -26,7 +24,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 
 void output_done(struct output *output);
 
-/* As wide as the terminal; what goes elsewhere has 80 columns, as any terminal has. */
+/* As wide as the terminal; what goes elsewhere is as wide as COLUMNS says, else 80 columns. */
 int output_width(FILE *stream);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the event loop of one counting: a poll() over four descriptors. */
+/* Waits, while calls are counted, for what ends that or asks for a report. */
 #include "cmd/session.h"
 
 #include <errno.h>
@@ -23,10 +23,10 @@ static void add_unless_ignored(sigset_t *set, int number)
 		sigaddset(set, number);
 }
 
-void session_init(struct session *session, const struct session_limits *limits)
+void session_init(struct session *session, const struct options *options)
 {
 	*session = (struct session){
-		.limits = *limits, .signals = -1, .duration = -1, .interval = -1
+		.options = options, .signals = -1, .duration = -1, .interval = -1
 	};
 }
 
@@ -56,23 +56,38 @@ void session_done(struct session *session)
 	closep(&session->interval);
 }
 
-/* A timer of 0 ns never fires. */
-static void timer_start(int fd, uint64_t first_ns, uint64_t repeat_ns)
+void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns)
 {
-	struct itimerspec when = {
-		.it_value = { .tv_sec = (time_t)(first_ns / NS_PER_SEC),
-			      .tv_nsec = (long)(first_ns % NS_PER_SEC) },
-		.it_interval = { .tv_sec = (time_t)(repeat_ns / NS_PER_SEC),
-				 .tv_nsec = (long)(repeat_ns % NS_PER_SEC) },
-	};
-
-	timerfd_settime(fd, 0, &when, NULL);
+	clock_set_timer(session->duration, duration_ns, 0);
+	clock_set_timer(session->interval, interval_ns, interval_ns);
 }
 
-void session_start(struct session *session)
+int session_attach(const struct session *session, struct collector *collector, struct diag *d)
 {
-	timer_start(session->duration, session->limits.duration_ns, 0);
-	timer_start(session->interval, session->limits.interval_ns, session->limits.interval_ns);
+	const struct options *o = session->options;
+	const struct target_options how = { .follow = o->follow };
+	int err = 0;
+
+	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
+		err = collector_add_target(collector, o->targets.pids[i], &how, d);
+	if (!err)
+		err = collector_start(collector, d);
+	if (err || o->wait || collector_live(collector))
+		return err;
+	return diag_set(d, DIAG_FAILED, ESRCH, "%s",
+			o->targets.nr_selectors
+				? "no process matches; --wait waits for one"
+				: "no thread of these processes can be counted: they have ended, "
+				  "or the kernel hides them");
+}
+
+int session_reclaim(struct collector *collector, struct diag *d)
+{
+	int err = collector_reclaim(collector);
+
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
+			      strerror(-err))
+		   : 0;
 }
 
 static bool timer_is_over(int fd)
@@ -151,10 +166,9 @@ int session_wait_names(const struct session *session, struct collector *collecto
 
 	collector_name_stacks(collector);
 	for (;;) {
-		err = collector_reclaim(collector);
+		err = session_reclaim(collector, d);
 		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
-					strerror(-err));
+			return err;
 		now_ns = clock_mono_ns();
 		if (fds[0].revents || collector_stacks_are_named(collector) || now_ns >= end_ns)
 			return 0;
@@ -178,12 +192,11 @@ int session_wait(struct session *session, struct collector *collector, struct co
 	int err;
 
 	for (;;) {
-		err = collector_reclaim(collector);
+		err = session_reclaim(collector, d);
 		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
-					strerror(-err));
+			return err;
 		*ret = SESSION_OVER;
-		if (!session->limits.open_ended && collector_live(collector) == 0)
+		if (!session->options->targets.nr_selectors && collector_live(collector) == 0)
 			return 0;
 		if (poll(fds, ARRAY_SIZE(fds), collector_patience_ms(collector)) < 0 &&
 		    errno != EINTR)

@@ -1,32 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The time between start and report: waits for signals, the clock and the end of the targets. */
+/*
+ * The time between start and report: a command that waits before its execve, so that it can be
+ * marked first, and what ends the counting: signals, the clock and the end of the targets.
+ */
 #ifndef BPFTRUSS_SESSION_H
 #define BPFTRUSS_SESSION_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include "base/diag.h"
-#include "cmd/command.h"
+#include "cmd/options.h"
 #include "collect/collector.h"
 
-/* When a session ends by itself, and when it reports in between. */
-struct session_limits {
-	uint64_t duration_ns; /* 0: none */
-	uint64_t interval_ns; /* 0: none */
-	bool open_ended;      /* new targets may come when the last has ended */
+/* --- command.c --------------------------------------------------------------------------------- */
+
+struct command {
+	pid_t pid; /* 0: none */
+	int link; /* a byte lets the child run its execve; it answers with its errno if that fails */
+	bool released;
+	void *program; /* a page of its file mapped as code, so that its unwind table is made in time */
+	struct rlimit files; /* how many it may open: as many as without us */
+	bool reaped;
+	int status; /* as from waitpid(), once reaped */
 };
 
+/* Finds argv[0] in PATH, forks, and leaves the child waiting, with these signals blocked. 0 or -errno. */
+int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d);
+
+/* Lets the child run its execve; returns when that succeeded (0) or failed. */
+int command_release(struct command *command, const char *name, struct diag *d);
+
+/* Whether it has; reaps it if so. */
+bool command_has_ended(struct command *command);
+
+/* Waits until the command has ended. */
+void command_wait(struct command *command);
+
+/* The exit status in a shell's terms: its own, or 128 + signal. */
+int command_exit_status(const struct command *command);
+
+/* Kills and reaps a child that was never released. */
+void command_done(struct command *command);
+
+/* --- session.c --------------------------------------------------------------------------------- */
+
 struct session {
-	struct session_limits limits;
-	int signals;     /* signalfd */
-	sigset_t taken;  /* what it delivers: its end, and SIGUSR1 */
-	sigset_t before; /* what was blocked without us */
-	int duration;    /* timerfd */
-	int interval;    /* timerfd */
-	int patience;    /* signals that a running command was given time to answer */
-	int impatient;   /* the signal that would not wait for the command; 0: none came */
+	const struct options *options; /* borrowed */
+	int signals;                   /* signalfd */
+	sigset_t taken;                /* what it delivers: its end, and SIGUSR1 */
+	sigset_t before;               /* what was blocked without us */
+	int duration;                  /* timerfd */
+	int interval;                  /* timerfd */
+	int patience;                  /* signals that a running command was given time to answer */
+	int impatient; /* the signal that would not wait for the command; 0: none came */
 };
 
 enum session_event {
@@ -35,7 +65,7 @@ enum session_event {
 	SESSION_ASKED,    /* somebody asked for a report so far: SIGUSR1 */
 };
 
-void session_init(struct session *session, const struct session_limits *limits);
+void session_init(struct session *session, const struct options *options);
 
 /* Takes SIGINT, SIGTERM, SIGHUP (unless they are ignored) and SIGUSR1 from here on. */
 int session_open(struct session *session, struct diag *d);
@@ -45,8 +75,14 @@ void session_wait_command(struct session *session, struct command *command);
 
 void session_done(struct session *session);
 
-/* Starts the clocks. */
-void session_start(struct session *session);
+/* Counts the processes that were given by pid and those that match; an error if there are none. */
+int session_attach(const struct session *session, struct collector *collector, struct diag *d);
+
+/* Starts the clocks: intervals come at a steady pace. 0 ns: no duration, no intervals. */
+void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns);
+
+/* collector_reclaim(), whose failure ends a session. */
+int session_reclaim(struct collector *collector, struct diag *d);
 
 /* Whether a signal that has come ends the session; SIGUSR1, which asks for a report, does not. */
 bool session_is_told_to_end(const struct session *session);

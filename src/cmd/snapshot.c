@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss snapshot`: asks the daemon what it has counted, and reports it as -c does. */
+/*
+ * Runs `bpftruss snapshot`, which asks the daemon what it has counted and reports it as -c does,
+ * and `bpftruss status`.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,47 +12,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
-#include "cmd/arguments.h"
 #include "cmd/ask.h"
-#include "cmd/cmd.h"
 #include "cmd/output.h"
-
-static int set_since(void *options, const char *arg, struct diag *d)
-{
-	(void)d;
-	((struct ask_options *)options)->since = arg;
-	return 0;
-}
-
-static const struct option_def snapshot_defs[] = {
-	{ "since", "10m|BOOT|FILE", "what came since: a span, the boot, a saved --json snapshot",
-	  set_since, 0 },
-};
-
-static const struct option_part snapshot_part = { snapshot_defs, ARRAY_SIZE(snapshot_defs) };
-
-static const struct option_table option_table = {
-	.parts = { &snapshot_part, &target_options, &report_options, &ask_part },
-	.help_command = "bpftruss snapshot --help",
-};
-
-static void print_help(void)
-{
-	puts("usage: bpftruss snapshot [options]\n"
-	     "\n"
-	     "What the daemon has counted since it started, or --since. Nothing is cleared: "
-	     "anybody\n"
-	     "may ask for any span, and the answers add up.\n");
-	option_table_print(&option_table);
-	puts("\n"
-	     "  bpftruss snapshot                            all processes, since the daemon "
-	     "started\n"
-	     "  bpftruss snapshot --since 10m -w --by unit   the last ten minutes, by service\n"
-	     "  bpftruss snapshot --json > before            keep one ...\n"
-	     "  bpftruss snapshot --since before -p 1234     ... and see what came since\n"
-	     "\n"
-	     "Exit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");
-}
+#include "report/status.h"
 
 /* A mark is known by the boot and the monotonic end of the snapshot that was saved. */
 static int add_mark(struct ipc_target *target, const char *path, struct diag *d)
@@ -67,7 +32,6 @@ static int add_mark(struct ipc_target *target, const char *path, struct diag *d)
 static int add_since(struct ipc_target *target, const char *since, struct diag *d)
 {
 	uint64_t span_ns = 0;
-	int err;
 
 	if (!strcasecmp(since, "boot")) {
 		ipc_target_add(target, "since", "boot");
@@ -75,8 +39,7 @@ static int add_since(struct ipc_target *target, const char *since, struct diag *
 	}
 	if (!access(since, F_OK))
 		return add_mark(target, since, d);
-	err = duration_parse("--since", since, &span_ns, d);
-	if (err)
+	if (duration_parse("--since", since, &span_ns, d))
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"--since: \"%.200s\" is neither a span such as 10m, nor BOOT, nor a "
@@ -84,15 +47,6 @@ static int add_since(struct ipc_target *target, const char *since, struct diag *
 			since);
 	ask_add_number(target, "since", (int64_t)span_ns);
 	return 0;
-}
-
-static int check(const struct ask_options *o, struct diag *d)
-{
-	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--by: the daemon keeps processes, neither threads nor first "
-				"arguments: bpftruss -c does");
-	return options_check_report(&o->report, d);
 }
 
 /* On stderr, as -c tells what it counts: reports do not say when. */
@@ -107,12 +61,12 @@ static void print_span(const struct snapshot *snapshot)
 }
 
 /* The daemon wrote the very bytes that would be written again. */
-static bool is_verbatim(const struct options *o)
+static bool is_verbatim(const struct report_options *r)
 {
-	if (o->format != FORMAT_JSON || o->only || o->chart || o->output)
+	if (r->format != FORMAT_JSON || r->only || r->output)
 		return false;
-	for (int i = 0; i < NR_STACK_FILE; i++) {
-		if (o->stack_files[i])
+	for (int i = 0; i < NR_SIDE_FILE; i++) {
+		if (r->side_files[i])
 			return false;
 	}
 	return true;
@@ -124,13 +78,12 @@ static int report(const struct options *o, const struct ipc_reply *reply, struct
 	struct output output __cleanup(output_done) = { 0 };
 	int err;
 
-	if (is_verbatim(o))
-		return fwrite(reply->body, 1, reply->size, stdout) == reply->size
-			       ? 0
-			       : diag_set(d, DIAG_FAILED, errno, "cannot write to stdout: %s",
-					  strerror(errno));
+	if (is_verbatim(&o->report)) {
+		fwrite(reply->body, 1, reply->size, stdout);
+		return STATUS_OK;
+	}
 	err = asked_snapshot_parse(reply->body, reply->size, &asked, d);
-	if (!err && options_want_stacks(o) && !asked.snapshot->stacks)
+	if (!err && o->collector.stacks && !asked.snapshot->stacks)
 		err = diag_set(d, DIAG_FAILED, ENODATA,
 			       "the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
 			       "its configuration");
@@ -142,26 +95,49 @@ static int report(const struct options *o, const struct ipc_reply *reply, struct
 	return output_report(&output, o, asked.snapshot, d);
 }
 
-static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
+static int snapshot_run(const struct options *o, struct diag *d)
 {
 	struct ipc_target target __cleanup(ipc_target_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-	int err = ask_refuse_words("snapshot", nr_words, words, d);
+	int err = 0;
 
 	ipc_target_init(&target, "/v1/snapshot");
 	ask_add_targets(&target, o);
-	if (!err)
-		err = check(o, d);
-	if (!err && o->since)
+	if (o->since)
 		err = add_since(&target, o->since, d);
 	if (!err)
 		err = ask(o, IPC_GET, &target, &reply, d);
-	return err ?: report(&o->report, &reply, d);
+	return err ? err : report(o, &reply, d);
 }
 
-int snapshot_main(int argc, char **argv)
+const struct verb snapshot_verb = {
+	"snapshot",
+	VERB_SNAPSHOT,
+	false,
+	snapshot_run,
+	"what the daemon has counted since it started, or lately",
+	"usage: bpftruss snapshot [options]",
+	"Reports what the daemon has counted since it started, or --since. It never resets a\n"
+	"counter, so several clients can ask independently.",
+	"  bpftruss snapshot                            all processes, since the daemon started\n"
+	"  bpftruss snapshot --since 10m -w --by unit   the last ten minutes, by service\n"
+	"  bpftruss snapshot --json > before            keep one ...\n"
+	"  bpftruss snapshot --since before -p 1234     ... and see what came since",
+};
+
+static int status_run(const struct options *o, struct diag *d)
 {
-	static const struct ask_verb verb = { &option_table, print_help, run };
-
-	return ask_main(&verb, argc, argv);
+	return ask_and_print(o, "/v1/status", report_status_text, d);
 }
+
+const struct verb status_verb = {
+	"status",
+	VERB_STATUS,
+	false,
+	status_run,
+	"how the daemon is doing",
+	"usage: bpftruss status [options]",
+	"Tells how the daemon is doing: what it counts, how full its tables are, whether it is\n"
+	"exact, what it costs, what of the past it knows.",
+	"  bpftruss status --json | jq .exact",
+};

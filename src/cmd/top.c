@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss top`: reads once an interval, and shows, prints or writes what happened in it. */
+/* Runs `bpftruss top`: reads once an interval, and shows, prints or writes what happened in it. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/timerfd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/session.h"
-#include "cmd/top_options.h"
 #include "collect/collector.h"
 #include "report/rates.h"
 #include "tui/screen.h"
 #include "tui/term.h"
 #include "tui/top.h"
 
-#define TEXT_WIDTH 80
-
 /* Everything one run owns; each part may be absent. */
 struct run {
-	const struct top_options *options;
+	const struct options *options;
 	struct collector *collector;
 	struct session session;
 	struct snapshot *earlier; /* the reading that the next interval begins with */
@@ -40,48 +35,17 @@ static void run_done(struct run *run)
 	collector_free(run->collector);
 }
 
-static int add_targets(struct run *run, struct diag *d)
-{
-	const struct top_options *o = run->options;
-	struct target_options how = { .follow = o->follow };
-	int err = 0;
-
-	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
-		err = collector_add_target(run->collector, o->targets.pids[i], &how, d);
-	return err;
-}
-
 static int start(struct run *run, struct diag *d)
 {
-	const struct top_options *o = run->options;
-	int err = collector_open(&o->collector, &run->collector, d);
+	int err = collector_open(&run->options->collector, &run->collector, d);
 
 	if (!err)
-		err = add_targets(run, d);
+		err = session_attach(&run->session, run->collector, d);
 	if (!err)
-		err = collector_start(run->collector, d);
-	if (err)
-		return err;
-	if (!collector_live(run->collector) && !o->wait)
-		return diag_set(d, DIAG_FAILED, ESRCH, "%s",
-				o->collector.nr_selectors
-					? "no process matches; --wait waits for one"
-					: "every process that was named has ended already");
-	err = collector_read(run->collector, &run->earlier, d);
+		err = collector_read(run->collector, &run->earlier, d);
 	if (err)
 		return err;
 	return collector_set_base(run->collector, run->earlier) ? diag_oom(d) : 0;
-}
-
-/* Ticks come at a steady pace, however long drawing takes. */
-static void set_timer(struct run *run)
-{
-	uint64_t ns = run->top.delay_ns;
-	struct timespec span = { .tv_sec = (time_t)(ns / NS_PER_SEC),
-				 .tv_nsec = (long)(ns % NS_PER_SEC) };
-	struct itimerspec when = { .it_value = span, .it_interval = span };
-
-	timerfd_settime(run->session.interval, 0, &when, NULL);
 }
 
 /* One reading: from here on the next interval counts. */
@@ -107,29 +71,19 @@ static int take_interval(struct run *run, struct diag *d)
 	return top_update(&run->top, rates) ? diag_oom(d) : 0;
 }
 
-/* --- text and JSON ---------------------------------------------------------------------------- */
+/* --- what is shown ---------------------------------------------------------------------------- */
 
-static int text_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	int width = 0;
-
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
-		width = size.ws_col;
-	else if (columns)
-		width = atoi(columns);
-	return width > 0 && width < 1000 ? width : TEXT_WIDTH;
-}
-
-static int write_text(const struct top *top)
+static int draw(const struct run *run)
 {
 	struct screen screen;
-	int err = screen_draw(top, &screen);
+	int err = screen_draw(&run->top, &screen);
 
 	if (err)
 		return err;
-	err = screen_print(&screen, stdout);
+	if (run->term)
+		term_show(run->term, &screen);
+	else
+		err = screen_print(&screen, stdout);
 	screen_done(&screen);
 	return err;
 }
@@ -138,10 +92,10 @@ static int write_interval(struct run *run, struct diag *d)
 {
 	int err;
 
-	if (run->options->json)
-		err = report_rates_json(run->top.rates, run->options->limit, stdout);
+	if (run->options->report.format == FORMAT_JSON)
+		err = report_rates_json(run->top.rates, run->options->report.table.top, stdout);
 	else
-		err = write_text(&run->top);
+		err = draw(run);
 	if (!err && fflush(stdout))
 		err = -errno;
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write: %s", strerror(-err)) : 0;
@@ -149,33 +103,29 @@ static int write_interval(struct run *run, struct diag *d)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static int show(struct run *run, struct diag *d)
+/* As large as the terminal; the prompt and the message take room from the table. */
+static void fit(struct run *run)
 {
-	struct screen screen;
+	int width, height;
 
-	if (screen_draw(&run->top, &screen))
-		return diag_oom(d);
-	term_show(run->term, &screen);
-	screen_done(&screen);
-	return 0;
+	term_size(run->term, &width, &height);
+	top_resize(&run->top, width, height);
 }
 
 /* All keys that were pressed. */
 static int take_keys(struct run *run, bool *quit, struct diag *d)
 {
 	uint64_t delay_ns = run->top.delay_ns;
-	int key, width, height;
+	int key;
 
 	while (!*quit && (key = term_key(run->term)) != TOP_KEY_NONE) {
 		if (top_press(&run->top, key, quit))
 			return diag_oom(d);
-		/* The prompt and the message take room from the table. */
-		term_size(run->term, &width, &height);
-		top_resize(&run->top, width, height);
+		fit(run);
 	}
 	if (run->top.delay_ns != delay_ns)
-		set_timer(run);
-	return *quit ? 0 : show(run, d);
+		session_start(&run->session, 0, run->top.delay_ns);
+	return *quit || !draw(run) ? 0 : diag_oom(d);
 }
 
 static int tick(struct run *run, bool *quit, struct diag *d)
@@ -216,11 +166,8 @@ static int loop(struct run *run, struct diag *d)
 		}
 		if (session_is_told_to_end(&run->session) || fds[3].revents & (POLLHUP | POLLERR))
 			return 0;
-		err = collector_reclaim(run->collector);
-		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
-					strerror(-err));
-		if (fds[3].revents)
+		err = session_reclaim(run->collector, d);
+		if (!err && fds[3].revents)
 			err = take_keys(run, &quit, d);
 		if (!err && !quit && fds[1].revents)
 			err = tick(run, &quit, d);
@@ -230,15 +177,15 @@ static int loop(struct run *run, struct diag *d)
 
 static int run_top(struct run *run, struct diag *d)
 {
-	const struct top_options *o = run->options;
-	bool interactive = !o->once && !o->json;
-	int err = 0, width, height;
+	const struct options *o = run->options;
+	bool interactive = !o->once && o->report.format != FORMAT_JSON;
+	int err;
 
-	top_init(&run->top, o->delay_ns);
-	run->top.sort = o->sort;
-	run->top.by = o->by;
-	run->top.limit = interactive ? 0 : o->limit;
-	top_resize(&run->top, text_width(), 0);
+	top_init(&run->top, o->interval_ns ?: NS_PER_SEC);
+	run->top.sort = o->rate_sort;
+	run->top.by = o->rate_by;
+	run->top.limit = interactive ? 0 : o->report.table.top;
+	top_resize(&run->top, output_width(stdout), 0);
 	/* A terminal that cannot be used is told before anything is attached. */
 	if (interactive && !term_can_be_used(d))
 		return -ENOTTY;
@@ -249,34 +196,33 @@ static int run_top(struct run *run, struct diag *d)
 		err = term_open(&run->term, d);
 	if (err)
 		return err;
-	if (run->term) {
-		term_size(run->term, &width, &height);
-		top_resize(&run->top, width, height);
-	}
-	set_timer(run);
+	if (run->term)
+		fit(run);
+	session_start(&run->session, 0, run->top.delay_ns);
 	return loop(run, d);
 }
 
-int top_main(int argc, char **argv)
+/* An error is told when this has returned: the terminal is the user's again. */
+static int top_run(const struct options *o, struct diag *d)
 {
-	struct top_options options __cleanup(top_options_done);
-	struct diag d;
-	int err;
+	struct run run __cleanup(run_done) = { .options = o };
 
-	if (top_options_parse(argc, argv, &options, &d))
-		return cmd_fail(&d);
-	if (options.help) {
-		top_options_print_help();
-		return STATUS_OK;
-	}
-	{
-		struct run run __cleanup(run_done) = { .options = &options };
-
-		struct session_limits open_ended = { .open_ended = true };
-
-		session_init(&run.session, &open_ended);
-		err = run_top(&run, &d);
-	}
-	/* The terminal is the user's again. */
-	return err ? cmd_fail(&d) : STATUS_OK;
+	session_init(&run.session, o);
+	return run_top(&run, d);
 }
+
+const struct verb top_verb = {
+	"top",
+	VERB_TOP,
+	false,
+	top_run,
+	"which processes make system calls now, and where their time goes",
+	"usage: bpftruss top [options]",
+	"Shows, interval by interval, which processes make system calls and where their time\n"
+	"goes: user, system, waiting for a CPU, for a lock, or asleep. h shows the keys.",
+	"  bpftruss top                        all processes of this host\n"
+	"  bpftruss top -u nginx.service       those of a service, now and later\n"
+	"  bpftruss top --by unit --sort sys   which service burns CPU in the kernel\n"
+	"  bpftruss top --once --sort max      one frame: who had the longest call\n"
+	"  bpftruss top --json -i 10 --top 20  for scripts, an object every ten seconds",
+};

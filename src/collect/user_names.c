@@ -2,6 +2,7 @@
 /* Owns the names of users: sorted, each uid once, also those that nobody is called by. */
 #include "collect/user_names.h"
 
+#include <grp.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -78,4 +79,9 @@ void user_names_done(struct user_names *names)
 	free(names->list);
 	names->list = NULL;
 	names->count = 0;
+}
+
+bool group_name_exists(const char *name)
+{
+	return getgrnam(name) != NULL;
 }

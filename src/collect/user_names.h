@@ -4,6 +4,7 @@
 #define BPFTRUSS_USER_NAMES_H
 
 #include <pwd.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,8 @@ struct user_names {
 const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now_ns);
 
 void user_names_done(struct user_names *names);
+
+/* Whether there is a group of this name; nothing is remembered. */
+bool group_name_exists(const char *name);
 
 #endif

@@ -71,16 +71,6 @@ static void daemon_done(struct daemon *daemon)
 
 /* --- timers and signals ------------------------------------------------------------------------ */
 
-static void timer_arm(int fd, uint64_t first_ns, uint64_t repeat_ns)
-{
-	struct itimerspec when = {
-		.it_value = { (time_t)(first_ns / NS_PER_SEC), (long)(first_ns % NS_PER_SEC) },
-		.it_interval = { (time_t)(repeat_ns / NS_PER_SEC), (long)(repeat_ns % NS_PER_SEC) },
-	};
-
-	timerfd_settime(fd, 0, &when, NULL);
-}
-
 static void timer_drain(int fd)
 {
 	uint64_t times;
@@ -99,7 +89,8 @@ static void tick_arm(struct daemon *daemon)
 	uint64_t left = interval - (uint64_t)clock_real_ns() % interval;
 
 	/* Intervals are a second at least. */
-	timer_arm(daemon->tick, (left < interval / 4 ? left + interval : left) - TICK_EARLY_NS, 0);
+	clock_set_timer(daemon->tick,
+			(left < interval / 4 ? left + interval : left) - TICK_EARLY_NS, 0);
 }
 
 static void on_tick(void *closure)
@@ -445,7 +436,7 @@ static void start_timers(struct daemon *daemon)
 	uint64_t watchdog = notify_watchdog_ns() / 2;
 	uint64_t pulse = watchdog && watchdog < PULSE_NS ? watchdog : PULSE_NS;
 
-	timer_arm(daemon->pulse, pulse, pulse);
+	clock_set_timer(daemon->pulse, pulse, pulse);
 	tick_arm(daemon);
 }
 

@@ -105,7 +105,7 @@ static int group_key_find(const char *word, size_t length, unsigned int *keys)
 	return -EINVAL;
 }
 
-int group_keys_parse(const char *list, unsigned int *ret, struct diag *d)
+int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d)
 {
 	unsigned int keys = 0;
 	size_t length;
@@ -114,9 +114,9 @@ int group_keys_parse(const char *list, unsigned int *ret, struct diag *d)
 		length = strcspn(at, ",");
 		if (group_key_find(at, length, &keys))
 			return diag_set(d, DIAG_USAGE, EINVAL,
-					"--by: no key \"%.*s\"; the keys are pid, tid, comm, unit, "
+					"%s: no key \"%.*s\"; the keys are pid, tid, comm, unit, "
 					"user, syscall, abi, arg0",
-					(int)(length < 64 ? length : 64), at);
+					option, (int)(length < 64 ? length : 64), at);
 		if (!at[length])
 			break;
 	}

@@ -17,8 +17,8 @@ enum group_key {
 	GROUP_ARG0 = 1 << 7, /* implies GROUP_SYSCALL */
 };
 
-/* Reads a list such as comm,syscall into a mask of keys. Unknown words are a usage error. */
-int group_keys_parse(const char *list, unsigned int *ret, struct diag *d);
+/* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
+int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
 
 /* One group. Of sum's identity only the fields that the keys ask for mean anything. */
 struct group {

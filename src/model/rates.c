@@ -25,39 +25,6 @@ const char *const rate_by_names[NR_RATE_BY] = {
 	[RATE_BY_UNIT] = "unit",
 };
 
-static int word_find(const char *const *words, size_t count, const char *word)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!strcmp(words[i], word))
-			return (int)i;
-	}
-	return -1;
-}
-
-int rate_key_parse(const char *word, enum rate_key *ret, struct diag *d)
-{
-	int found = word_find(rate_key_names, NR_RATE_KEY, word);
-
-	if (found < 0)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--sort: no column \"%.64s\"; the columns are pid, comm, user, "
-				"unit, threads, calls, errors, usr, sys, runq, sleep, max, oldest",
-				word);
-	*ret = (enum rate_key)found;
-	return 0;
-}
-
-int rate_by_parse(const char *word, enum rate_by *ret, struct diag *d)
-{
-	int found = word_find(rate_by_names, NR_RATE_BY, word);
-
-	if (found < 0)
-		return diag_set(d, DIAG_USAGE, EINVAL, "--by: \"%.64s\" is none of pid, comm, unit",
-				word);
-	*ret = (enum rate_by)found;
-	return 0;
-}
-
 /* --- times ------------------------------------------------------------------------------------ */
 
 double rates_per_second(const struct rates *rates, uint64_t count)

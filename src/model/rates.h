@@ -8,7 +8,6 @@
 #ifndef BPFTRUSS_RATES_H
 #define BPFTRUSS_RATES_H
 
-#include "base/diag.h"
 #include "model/microstates.h"
 #include "model/query.h"
 #include "model/snapshot.h"
@@ -117,12 +116,8 @@ uint64_t rate_cpu_ns(const struct rate *rate);
 /* Percentage of the time of a line's threads. */
 double rate_share_pct(const struct rate *rate, uint64_t ns);
 
-/* The words of --sort and --by. */
+/* Words for users. */
 extern const char *const rate_key_names[NR_RATE_KEY];
 extern const char *const rate_by_names[NR_RATE_BY];
-
-/* Return 0, or fill d: a usage error. */
-int rate_key_parse(const char *word, enum rate_key *ret, struct diag *d);
-int rate_by_parse(const char *word, enum rate_by *ret, struct diag *d);
 
 #endif

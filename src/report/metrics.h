@@ -80,9 +80,6 @@ struct metrics_self {
 
 struct metrics;
 
-/* The group of a word: unit, cgroup, comm, pid. Returns 0 or -EINVAL. */
-int metrics_group_find(const char *word, enum metrics_group *ret);
-
 /* The options are copied. Returns 0 or -ENOMEM. */
 int metrics_new(const struct metrics_options *options, struct metrics **ret);
 

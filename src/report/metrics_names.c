@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what targets are called. Every name is valid UTF-8 without control characters. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -30,17 +29,6 @@ const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
 
 /* A label named total would hide in sums, an empty one is none at all. */
 static const char *const reserved[] = { "", "total", METRICS_OTHER, METRICS_UNATTRIBUTED };
-
-int metrics_group_find(const char *word, enum metrics_group *ret)
-{
-	for (enum metrics_group i = 0; i < NR_METRICS_GROUP; i++) {
-		if (!strcmp(metrics_groupings[i].label, word)) {
-			*ret = i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
 
 bool metrics_name_is_reserved(const char *label)
 {

@@ -15,13 +15,9 @@
 
 #include "base/mem.h"
 #include "base/moment.h"
-#include "cmd/arguments.h"
-#include "cmd/daemon_options.h"
 #include "cmd/options.h"
-#include "cmd/top_options.h"
 #include "model/glob.h"
 #include "model/group.h"
-#include "model/rates.h"
 #include "model/unit.h"
 #include "report/columns.h"
 #include "syscalls/syscall_set.h"
@@ -100,14 +96,10 @@ static void fuzz_columns(char *text)
 static void fuzz_keys(char *text)
 {
 	unsigned int keys = 0;
-	enum rate_key key;
-	enum rate_by by;
 	struct diag d;
 
-	if (taken(group_keys_parse(text, &keys, &d), &d))
+	if (taken(group_keys_parse("--by", text, &keys, &d), &d))
 		require(keys && keys < GROUP_ARG0 << 1);
-	taken(rate_key_parse(text, &key, &d), &d);
-	taken(rate_by_parse(text, &by, &d), &d);
 }
 
 static void fuzz_times(char *text)
@@ -121,25 +113,6 @@ static void fuzz_times(char *text)
 		require(ns > 0);
 	if (taken(span_parse("--span", text, NOW_NS, &from, &to, &d), &d))
 		require(from < to && span_is(text));
-}
-
-static void fuzz_numbers(char *text)
-{
-	uint64_t number;
-	uint32_t limit;
-	double percent;
-	struct diag d;
-
-	if (taken(parse_seconds("-d", text, &number, &d), &d))
-		require(number > 0);
-	if (taken(parse_time("--slower-than", text, &number, &d), &d))
-		require(number > 0);
-	if (taken(parse_size("--size", text, 4096, &number, &d), &d))
-		require(number >= 4096);
-	if (taken(parse_percent("--fail-over", text, &percent, &d), &d))
-		require(percent >= 0);
-	if (taken(parse_limit("--top", text, 1000, &limit, &d), &d))
-		require(limit > 0 && limit <= 1000);
 }
 
 /* The path of a cgroup, and behind a newline what is compared with it. */
@@ -177,46 +150,53 @@ static int words_split(char **text, char *words[WORDS_MAX + 1])
 	return count;
 }
 
-static void fuzz_options(char *text)
+/* The command line of a verb. */
+static void fuzz_verb(const struct verb *verb, char *text)
 {
 	char *words[WORDS_MAX + 1];
 	int count = words_split(&text, words);
 	struct options options;
 	struct diag d;
 
-	if (taken(options_parse(count, words, &options, &d), &d) && !options.help)
-		taken(options_check(&options, &d), &d);
+	options_init(&options, verb);
+	if (taken(options_read(&options, count, words, &d), &d))
+		taken(options_complete(&options, &d), &d);
 	options_done(&options);
 }
 
-static void fuzz_top_options(char *text)
+static void fuzz_count(char *text)
 {
-	char *words[WORDS_MAX + 1];
-	int count = words_split(&text, words);
-	struct top_options options;
-	struct diag d;
-
-	taken(top_options_parse(count, words, &options, &d), &d);
-	top_options_done(&options);
+	fuzz_verb(&(struct verb){ .name = "", .bit = VERB_COUNT, .takes_words = true }, text);
 }
 
-/* Flags, an empty line, and a file; a last flag says that it is this file. */
-static void fuzz_daemon_options(char *text)
+static void fuzz_top(char *text)
 {
-	char *words[WORDS_MAX + 3], path[64];
+	fuzz_verb(&(struct verb){ .name = "top", .bit = VERB_TOP }, text);
+}
+
+static void fuzz_snapshot(char *text)
+{
+	fuzz_verb(&(struct verb){ .name = "snapshot", .bit = VERB_SNAPSHOT }, text);
+}
+
+/* Flags, an empty line, and a file; both are read into the same options. */
+static void fuzz_daemon(char *text)
+{
+	const struct verb verb = { .name = "daemon", .bit = VERB_DAEMON };
 	int fd __cleanup(closep) = memfd_create("fuzz", MFD_CLOEXEC);
+	char *words[WORDS_MAX + 1], path[64];
 	int count = words_split(&text, words);
-	struct daemon_options options;
+	struct options options;
 	struct diag d;
 
 	text = text ?: "";
 	require(fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	words[count++] = "--config";
-	words[count++] = path;
-	words[count] = NULL;
-	taken(daemon_options_parse(count, words, &options, &d), &d);
-	daemon_options_done(&options);
+	options_init(&options, &verb);
+	taken(config_read(&options, path, &d), &d);
+	if (taken(options_read(&options, count, words, &d), &d))
+		taken(options_complete(&options, &d), &d);
+	options_done(&options);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -232,16 +212,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const parsers[])(char *text) = {
-		fuzz_calls,          /* a */
-		fuzz_glob,           /* b */
-		fuzz_columns,        /* c */
-		fuzz_keys,           /* d */
-		fuzz_times,          /* e */
-		fuzz_numbers,        /* f */
-		fuzz_units,          /* g */
-		fuzz_options,        /* h */
-		fuzz_top_options,    /* i */
-		fuzz_daemon_options, /* j */
+		fuzz_calls,    /* a */
+		fuzz_glob,     /* b */
+		fuzz_columns,  /* c */
+		fuzz_keys,     /* d */
+		fuzz_times,    /* e */
+		fuzz_snapshot, /* f */
+		fuzz_units,    /* g */
+		fuzz_count,    /* h */
+		fuzz_top,      /* i */
+		fuzz_daemon,   /* j */
 	};
 	__cleanup(freep) char *text = NULL;
 

@@ -4,13 +4,12 @@ What the rows of a report are: the keys of --by, the order of --sort, what --top
 --errors-only leave out, and what of that is refused. Sums hold whatever is asked for.
 """
 
-import os
 import signal
 
 import pytest
 
 from cgroups import move
-from harness import IS_X86, run
+from harness import IS_X86
 from reports import KEYS, add_up, by, count_csv, crew_at_rest, must_add_up, parse_csv
 
 COLUMNS = (
@@ -247,47 +246,3 @@ def test_errors_only_hides_rows_without_errors(live):
         "close": 13,
         "read": 3,
     }
-
-
-# --- what is refused -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--by", "frobs"],
-        ["--by", "pid,,comm"],
-        ["--by", ""],
-        ["--sort", "frobs"],
-        ["--sort", ""],
-        ["--columns", "calls,frobs"],
-        ["--columns", ""],
-        ["--format", "frobs"],
-        ["--format", "tru"],
-        ["--waiting", "frobs"],
-        ["--top", "x"],
-        ["--top", "-1"],
-        ["--min-calls", "x"],
-        ["--keep-exited", "x"],
-        ["--chart", ""],
-        ["-t", "frobs"],
-        ["--sort", "pid"],
-        ["--sort", "comm", "--by", "syscall"],
-        ["--errors", "--sort", "calls"],
-        ["--errors", "--columns", "calls"],
-        ["--errors", "--waiting", "read"],
-        ["--columns", "pid,calls"],
-        ["--hist", "--json"],
-        ["--hist", "--csv"],
-        ["--by", "comm", "--json"],
-        ["--by", "pid", "--format", "strace"],
-        ["--waiting", "read", "--csv"],
-        ["--wait"],
-    ],
-    ids=" ".join,
-)
-def test_what_makes_no_sense_is_a_usage_error_of_one_sentence(arguments):
-    result = run("-c", *arguments, "-p", os.getpid())
-    assert result.returncode == 2 and not result.stdout
-    assert result.stderr.startswith("bpftruss: ") and result.stderr.count("\n") == 1
-    assert any(word in result.stderr for word in arguments if word.startswith("-"))

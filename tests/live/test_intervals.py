@@ -18,7 +18,6 @@ from harness import (
     merge_counts,
     must_equal,
     program,
-    run,
     until,
 )
 from reports import crew_at_rest, parse_csv
@@ -411,18 +410,6 @@ def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(
         (row,) = line.select("read", pid=target.pid)
         assert row["in_flight"] == 1 and row["calls"] == 0
     assert sum(line.total("read", pid=target.pid) for line in lines) == target.table().total("read")
-
-
-def test_n_without_i_is_a_usage_error():
-    result = run("-c", "-N", "3", "-p", "1")
-    assert result.returncode == 2 and not result.stdout
-    assert result.stderr.startswith("bpftruss: -N ") and result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [["-i", "0"], ["-i", "x"], ["-i", "1", "-N", "-1"]])
-def test_intervals_of_no_length_or_number_are_usage_errors(arguments):
-    result = run("-c", *arguments, "-p", "1")
-    assert result.returncode == 2 and result.stderr.count("\n") == 1
 
 
 # --- asking in between ---------------------------------------------------------------------------

@@ -27,11 +27,11 @@ static void test_keys(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		assert_int_equal(group_keys_parse(lists[i].list, &keys, &d), 0);
+		assert_int_equal(group_keys_parse("--by", lists[i].list, &keys, &d), 0);
 		assert_int_equal(keys, lists[i].keys);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		assert_int_equal(group_keys_parse(refused[i], &keys, &d), -EINVAL);
+		assert_int_equal(group_keys_parse("--by", refused[i], &keys, &d), -EINVAL);
 		assert_int_equal(d.kind, DIAG_USAGE);
 	}
 }

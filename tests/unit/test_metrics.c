@@ -318,17 +318,6 @@ static void test_histories(void **state)
 
 /* --- the rest --- */
 
-static void test_group_words(void **state)
-{
-	enum metrics_group group = NR_METRICS_GROUP;
-
-	(void)state;
-	assert_int_equal(metrics_group_find("comm", &group), 0);
-	assert_int_equal(group, METRICS_BY_COMM);
-	assert_int_equal(metrics_group_find("Comm", &group), -EINVAL);
-	assert_int_equal(metrics_group_find("", &group), -EINVAL);
-}
-
 static void test_absent_numbers(void **state)
 {
 	const struct metrics_options options = { 0 };
@@ -364,8 +353,7 @@ int main(void)
 		cmocka_unit_test(test_golden),         cmocka_unit_test(test_histogram),
 		cmocka_unit_test(test_bounds),         cmocka_unit_test(test_moving_process),
 		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_histories),
-		cmocka_unit_test(test_group_words),    cmocka_unit_test(test_absent_numbers),
-		cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_absent_numbers), cmocka_unit_test(test_failing_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

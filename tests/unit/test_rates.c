@@ -381,24 +381,6 @@ static void test_calls_of_a_line(void **state)
 	assert_int_equal(group.rows[0]->calls + group.rows[1]->calls, 63);
 }
 
-static void test_words(void **state)
-{
-	enum rate_key key;
-	enum rate_by by;
-	struct diag d;
-
-	(void)state;
-	for (int i = 0; i < NR_RATE_KEY; i++) {
-		assert_int_equal(rate_key_parse(rate_key_names[i], &key, &d), 0);
-		assert_int_equal(key, i);
-	}
-	assert_int_equal(rate_key_parse("", &key, &d), -EINVAL);
-	assert_int_equal(d.kind, DIAG_USAGE);
-	assert_int_equal(rate_by_parse("unit", &by, &d), 0);
-	assert_int_equal(by, RATE_BY_UNIT);
-	assert_int_equal(rate_by_parse("tid", &by, &d), -EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,7 +395,6 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_calls_of_a_line),
-		cmocka_unit_test(test_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of all verbs: the table, command lines, what contradicts what, configuration files. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cmd/option_table.h"
+
+static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .takes_words = true };
+static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
+static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
+static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
+static const struct verb status_face = { .name = "status", .bit = VERB_STATUS };
+static const struct verb compare_face = { .name = "compare",
+					  .bit = VERB_COMPARE,
+					  .takes_words = true };
+
+/* --- the table --- */
+
+static bool is_of(const struct option_def *def, enum option_kind low, enum option_kind high)
+{
+	return def->kind >= low && def->kind <= high;
+}
+
+/* The member has the size that its kind writes. */
+static void assert_fits(const struct option_def *def)
+{
+	if (def->kind == OPTION_FLAG)
+		assert_int_equal(def->size, sizeof(bool));
+	else if (is_of(def, OPTION_VALUE, OPTION_CHOICE))
+		assert_int_equal(def->size, sizeof(enum report_format));
+	else if (is_of(def, OPTION_SIZE, OPTION_DURATION))
+		assert_int_equal(def->size, sizeof(uint64_t));
+	else if (is_of(def, OPTION_MOMENT, OPTION_CALLS))
+		assert_int_equal(def->size, sizeof(void *));
+	if (def->kind == OPTION_CHOICE)
+		assert_true(def->nr_words > 0);
+	if (def->kind == OPTION_NUMBER)
+		assert_true(def->high > 0 && (def->size == 8 || def->high <= UINT32_MAX));
+	assert_true(!def->section || def->verbs & VERB_DAEMON);
+	assert_true(def->offset > 0 && def->offset + def->size <= sizeof(struct options));
+	assert_true(*def->help && def->verbs);
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *a = &option_defs[i];
+
+		assert_fits(a);
+		for (size_t j = 0; j < i; j++) {
+			const struct option_def *b = &option_defs[j];
+
+			if (!(a->verbs & b->verbs))
+				continue;
+			assert_string_not_equal(a->name, b->name);
+			assert_true(!a->letter || a->letter != b->letter);
+		}
+	}
+}
+
+/* --- command lines --- */
+
+#define MAX_WORDS 48
+
+/* What read_line() has read last: words with blanks between them, which options borrow. */
+static struct {
+	struct options options;
+	char text[512];
+	char *words[MAX_WORDS + 1];
+	struct diag d;
+} line;
+
+static int forget(void **state)
+{
+	(void)state;
+	options_done(&line.options);
+	memset(&line, 0, sizeof(line));
+	return 0;
+}
+
+static int read_line(const struct verb *verb, const char *text)
+{
+	char *rest = line.text;
+	int count = 1, err;
+
+	forget(NULL);
+	snprintf(line.text, sizeof(line.text), "%s", text);
+	line.words[0] = "bpftruss";
+	while (count < MAX_WORDS && (line.words[count] = strsep(&rest, " ")))
+		count++;
+	options_init(&line.options, verb);
+	err = options_read(&line.options, count, line.words, &line.d);
+	return err ? err : options_complete(&line.options, &line.d);
+}
+
+static const struct options *taken(const struct verb *verb, const char *text)
+{
+	if (read_line(verb, text))
+		fail_msg("%s: %s", text, line.d.text);
+	return &line.options;
+}
+
+static void assert_refused(const struct verb *verb, const char *text, const char *sentence)
+{
+	if (!read_line(verb, text))
+		fail_msg("%s was taken", text);
+	assert_int_equal(line.d.kind, DIAG_USAGE);
+	if (!strstr(line.d.text, sentence))
+		fail_msg("%s: %s", text, line.d.text);
+}
+
+static void test_count(void **state)
+{
+	const struct options *o =
+		taken(&count_face, "-cfp 17,18 -p 19 -d 0.25 -i1e1 -N 3 --slower-than 1.5ms "
+				   "--max-t=7 --min-calls 5 --top 2 --by pid,arg0 -t !read -o x");
+
+	(void)state;
+	assert_true(o->count && o->follow && !o->wait && !o->command);
+	assert_int_equal(o->targets.nr_pids, 3);
+	assert_int_equal(o->targets.pids[2], 19);
+	assert_ptr_equal(o->collector.pids, o->targets.pids);
+	assert_true(o->duration_ns == NS_PER_SEC / 4 && o->interval_ns == 10 * NS_PER_SEC);
+	assert_int_equal(o->count_limit, 3);
+	assert_int_equal(o->collector.slower_than_ns, 1500000);
+	assert_int_equal(o->collector.max_tasks, 7);
+	assert_int_equal(o->report.table.min_calls, 5);
+	assert_int_equal(o->report.table.top, 2);
+	assert_int_equal(o->report.format, FORMAT_WIDE);
+	assert_true(o->collector.by_arg0 && !o->collector.by_thread && !o->collector.stacks);
+	assert_ptr_equal(o->collector.calls, o->report.only);
+	assert_string_equal(o->report.output, "x");
+}
+
+static void test_command(void **state)
+{
+	const struct options *o = taken(&count_face, "-c --json make -c --wide");
+
+	(void)state;
+	assert_int_equal(o->report.format, FORMAT_JSON);
+	assert_int_equal(o->nr_words, 3);
+	assert_string_equal(o->command[2], "--wide");
+}
+
+/* Of several formats the last one counts; --top is about what there are many of. */
+static void test_reports(void **state)
+{
+	const struct options *o = taken(&count_face, "-c -a --json --hist --columns calls,p99");
+
+	(void)state;
+	assert_int_equal(o->report.format, FORMAT_WIDE);
+	assert_true(o->report.table.hist);
+	assert_int_equal(o->report.table.columns->count, 2);
+	o = taken(&snapshot_face, "--stacks=time --top 3 --flame x");
+	assert_true(o->report.show_stacks && o->collector.stacks);
+	assert_int_equal(o->report.stacks.weight, STACK_WEIGHT_TIME);
+	assert_int_equal(o->report.stacks.top, 3);
+	assert_int_equal(o->report.table.top, 0);
+	o = taken(&snapshot_face, "--pprof x --format errors");
+	assert_true(!o->report.show_stacks && o->collector.stacks);
+	assert_int_equal(o->report.format, FORMAT_ERRORS);
+}
+
+static void test_targets(void **state)
+{
+	const struct options *o = taken(&top_face, "-v");
+
+	(void)state;
+	assert_int_equal(o->collector.nr_selectors, 1);
+	assert_int_equal(o->collector.selectors[0].kind, SELECT_ALL);
+	o = taken(&top_face, "-n a -u b -U c -g d --sort oldest");
+	assert_int_equal(o->collector.nr_selectors, 4);
+	assert_int_equal(o->collector.selectors[1].kind, SELECT_UNIT);
+	assert_string_equal(o->collector.selectors[3].text, "d");
+	assert_int_equal(o->rate_sort, RATE_OLDEST);
+	o = taken(&snapshot_face, "-n a --all -p 5");
+	assert_int_equal(o->collector.nr_selectors, 1);
+	assert_int_equal(o->collector.nr_pids, 1);
+}
+
+static void test_daemon(void **state)
+{
+	const struct options *o =
+		taken(&daemon_face, "-i 1h30m --recent 1.5M --budget none --keep 2d "
+				    "--metrics-by comm --listen [::1]:9 --stacks -v");
+
+	(void)state;
+	assert_int_equal(o->daemon.interval_ns, 5400 * NS_PER_SEC);
+	assert_int_equal(o->daemon.recent_bytes, 3 << 19);
+	assert_true(o->daemon.budget_percent == 0);
+	assert_int_equal(o->daemon.keep.keep_ns[0], 172800 * NS_PER_SEC);
+	assert_int_equal(o->daemon.metrics.group, METRICS_BY_COMM);
+	assert_true(o->collector.stacks && o->collector.verbose && !o->report.show_stacks);
+	assert_true(taken(&daemon_face, "--budget 12.5%")->daemon.budget_percent == 12.5);
+	assert_true(taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
+}
+
+/* Words that are not understood, and those that make no sense together. */
+static void test_refused(void **state)
+{
+	static const struct {
+		const struct verb *verb;
+		const char *text, *sentence;
+	} cases[] = {
+		{ &count_face, "-c -z", "unknown option -z; 'bpftruss --help' lists them" },
+		{ &top_face, "--csv", "ambiguous option --csv; 'bpftruss top --help' lists them" },
+		{ &top_face, "nginx", "top: \"nginx\" is no option; -n NAME takes" },
+		{ &status_face, "x", "status: \"x\" is no option; see --help" },
+		{ &count_face, "-c -p", "-p needs an argument" },
+		{ &count_face, "-c -p 1x", "-p: \"1x\" is not a pid" },
+		{ &count_face, "-c -p ,", "-p: give at least one pid" },
+		{ &count_face, "-c -p 4294967296", "is not a pid" },
+		{ &count_face, "-c -p 0", "is not a pid" },
+		{ &count_face, "-c -d -1", "is not a number of seconds" },
+		{ &count_face, "-c --top 0", "--top: \"0\" is not a number from 1 to 1000000" },
+		{ &count_face, "-c --max-rows -1", "is not a number from 1 to 3000000" },
+		{ &count_face, "-c -d 0x1", "-d: \"0x1\" is not a number of seconds" },
+		{ &count_face, "-c -d inf", "is not a number of seconds" },
+		{ &count_face, "-c -d 0.0001", "is not a number of seconds" },
+		{ &count_face, "-c --slower-than 10", "is not a time with its unit" },
+		{ &count_face, "-c --slower-than 3601s", "is not a time with its unit" },
+		{ &top_face, "-i 0.05", "-i: \"0.05\" is not from 0.1 to 3600 seconds" },
+		{ &daemon_face, "-i 10", "is not a duration" },
+		{ &daemon_face, "--recent 1K", "--recent: \"1K\" is not a size of 64K or more" },
+		{ &daemon_face, "--recent x", "is not a size, such as 8M" },
+		{ &daemon_face, "--budget 20", "is not a percentage" },
+		{ &compare_face, "--fail-over none", "is not a percentage" },
+		{ &daemon_face, "--socket x", "is no absolute path" },
+		{ &daemon_face, "--group no-such-group", "there is no group" },
+		{ &daemon_face, "--listen 0.0.0.0:9", "not of this machine alone" },
+		{ &top_face, "--by tid", "--by: \"tid\" is none of pid, comm, unit" },
+		{ &count_face, "-c --stacks=x", "--stacks: \"x\" is none of calls, time" },
+		{ &count_face, "-c --by pid,,", "--by: no key \"\"" },
+		{ &count_face, "-c --sort x", "--sort: no column \"x\"" },
+		{ &count_face, "-c -t opne", "-t: " },
+		{ &count_face, "-c -o ", "-o: \"\" is empty" },
+		{ &count_face, "-p 1", "nothing to do" },
+		{ &count_face, "-c", "whose calls?" },
+		{ &count_face, "-c -a make", "not both (command: \"make\")" },
+		{ &count_face, "-c -a -N 3", "-N counts intervals" },
+		{ &count_face, "-c -p 1 --wait", "--wait is for processes" },
+		{ &count_face, "-c -a -f", "-f goes with -p" },
+		{ &count_face, "-c -a --json --sort calls", "--json has all rows" },
+		{ &count_face, "-c -a --json --by unit", "--json has all rows" },
+		{ &count_face, "-c -a --format strace --by pid", "--format=strace has" },
+		{ &count_face, "-c -a --errors --sort calls", "--errors has columns" },
+		{ &count_face, "-c -a --csv --waiting read", "--csv has all calls" },
+		{ &count_face, "-c -a --hist --json", "--hist draws" },
+		{ &count_face, "-c -a --stacks --csv", "--stacks goes with" },
+		{ &count_face, "-c --stacks time", "--stacks=time is written with" },
+		{ &count_face, "-c -a --kernel-stacks", "--kernel-stacks adds" },
+		{ &count_face, "-c -a --inline", "--inline is for call stacks" },
+		{ &count_face, "-c -a --debuginfod", "--debuginfod is for call stacks" },
+		{ &count_face, "-c -a -o x --chart x", "x: one file cannot hold" },
+		{ &count_face, "-c -a --folded x --flame x", "x: one file cannot hold" },
+		{ &count_face, "-c -a --sort pid", "several values of pid; add --by pid" },
+		{ &count_face, "-c -a --columns calls,comm", "several values of comm" },
+		{ &snapshot_face, "--by tid", "--by: the daemon keeps processes" },
+		{ &snapshot_face, "--hist --json", "--hist draws" },
+		{ &compare_face, "a b --by arg0", "--by: threads and first arguments" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_refused(cases[i].verb, cases[i].text, cases[i].sentence);
+}
+
+static void test_combinations(void **state)
+{
+	static const char *const fine[] = {
+		"-c -a --json --by tid",
+		"-c -a --csv --waiting read --chart x",
+		"-c -f -p 1 -a",
+		"-c -a -o /dev/null --chart /dev/null",
+		"-c -a --by pid --sort comm",
+		"-c -a --stacks --json --flame x",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
+		taken(&count_face, fine[i]);
+	/* Who asks for help gets it. */
+	assert_true(taken(&count_face, "--help")->help);
+}
+
+static void test_many_selectors(void **state)
+{
+	char text[512] = "-n a";
+
+	(void)state;
+	for (int i = 1; i < MAX_SELECTORS; i++)
+		strcat(text, " -na");
+	assert_int_equal(taken(&top_face, text)->collector.nr_selectors, MAX_SELECTORS);
+	strcat(text, " -na");
+	assert_refused(&top_face, text, "at most 32 of -n");
+}
+
+/* --- configuration files --- */
+
+/* Reads a file into options of a daemon, and what is printed of it into line.text. */
+static int read_file(const char *text)
+{
+	int file = memfd_create("config", MFD_CLOEXEC),
+	    printed = memfd_create("stderr", MFD_CLOEXEC);
+	int before = dup(STDERR_FILENO), err;
+	char path[64];
+
+	forget(NULL);
+	options_init(&line.options, &daemon_face);
+	assert_true(file >= 0 && printed >= 0 && before >= 0);
+	assert_int_equal(write(file, text, strlen(text)), strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	dup2(printed, STDERR_FILENO);
+	err = config_read(&line.options, path, &line.d);
+	dup2(before, STDERR_FILENO);
+	assert_true(pread(printed, line.text, sizeof(line.text) - 1, 0) >= 0);
+	close(file);
+	close(printed);
+	close(before);
+	return err;
+}
+
+static void test_switches(void **state)
+{
+	static const struct {
+		const char *value;
+		bool expected;
+	} cases[] = {
+		{ "yes", true },    { "no", false }, { "true", true }, { "1", true },
+		{ "FALSE", false }, { "On", true },  { "0", false },   { "off", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "[tables]\ninline = %s\n", cases[i].value);
+		assert_int_equal(read_file(text), 0);
+		assert_int_equal(line.options.collector.inlines, cases[i].expected);
+	}
+}
+
+/* The last one wins, targets add up, and texts outlive the file. */
+static void test_file(void **state)
+{
+	const struct options *o = &line.options;
+
+	(void)state;
+	assert_int_equal(read_file("# c\n[daemon]\nsocket = /a\nsocket = /b c\nverbose = yes\n"
+				   "[targets]\nname = x\npid = 1,2\nall = yes\nall = no\n"
+				   "[daemon]\nverbose = no\n[history]\ninterval = 5m\n"),
+			 0);
+	assert_string_equal(o->daemon.socket, "/b c");
+	assert_true(!o->collector.verbose && !o->targets.all);
+	assert_int_equal(o->targets.nr_pids, 2);
+	assert_string_equal(o->targets.selectors[0].text, "x");
+	assert_int_equal(o->daemon.interval_ns, 300 * NS_PER_SEC);
+}
+
+static void test_faults(void **state)
+{
+	static const struct {
+		const char *text, *complaint;
+	} cases[] = {
+		{ "[tables]\nstacks = maybe\n", ":2: stacks: \"maybe\" is neither yes nor no\n" },
+		{ "[tables]\nstacks =\n", ":2: stacks: \"\" is neither yes nor no\n" },
+		{ "[daemon]\n\nsocket =\n", ":3: socket has no value\n" },
+		{ "[daemon]\nsocket = x\n", ":2: socket: \"x\" is no absolute path" },
+		{ "[daemons]\nsocket = /a\n", ":2: socket belongs in [daemon]\n" },
+		{ "socket = /a\n", ":1: socket belongs in [daemon]\n" },
+		{ "[history]\nsocket = /a\n", ":2: socket belongs in [daemon]\n" },
+		{ "[daemon]\nsokcet = /a\n", ":2: no key sokcet;" },
+		{ "[daemon]\nconfig = /a\n", ":2: no key config;" },
+		{ "[targets]\nwait = yes\n", ":2: no key wait;" },
+		{ "[daemon]\n socket = /a\n", ":2: a line must not begin with a blank\n" },
+		{ "[daemon]\nnothing\n", ":2: this is neither" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(read_file(cases[i].text), -EINVAL);
+		assert_string_equal(line.d.text, "1 error in the configuration");
+		if (!strstr(line.text, cases[i].complaint))
+			fail_msg("%s: %s", cases[i].text, line.text);
+	}
+	assert_int_equal(config_read(&line.options, "/nonexistent/file", &line.d), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),        cmocka_unit_test(test_count),
+		cmocka_unit_test(test_command),      cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_targets),      cmocka_unit_test(test_daemon),
+		cmocka_unit_test(test_refused),      cmocka_unit_test(test_many_selectors),
+		cmocka_unit_test(test_combinations), cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_file),         cmocka_unit_test(test_faults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, forget);
+}
