@@ -100,7 +100,7 @@ const char *ask_socket(const struct ask_options *o)
 	return o->socket ?: DEFAULT_SOCKET;
 }
 
-void ask_add_targets(struct ipc_target *target, const struct ask_options *o)
+void ask_add_targets(struct ipc_url *url, const struct ask_options *o)
 {
 	/* Indexed by enum selector_kind; all is no restriction. */
 	static const char *const names[] = { [SELECT_COMM] = "name",
@@ -114,21 +114,20 @@ void ask_add_targets(struct ipc_target *target, const struct ask_options *o)
 			return;
 	}
 	for (size_t i = 0; i < targets->nr_pids; i++)
-		ask_add_number(target, "pid", targets->pids[i]);
+		ask_add_number(url, "pid", targets->pids[i]);
 	for (size_t i = 0; i < targets->nr_selectors; i++)
-		ipc_target_add(target, names[targets->selectors[i].kind],
-			       targets->selectors[i].text);
+		ipc_url_add(url, names[targets->selectors[i].kind], targets->selectors[i].text);
 }
 
-void ask_add_number(struct ipc_target *target, const char *name, int64_t value)
+void ask_add_number(struct ipc_url *url, const char *name, int64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	ipc_target_add(target, name, text);
+	ipc_url_add(url, name, text);
 }
 
-int ask_add_span(struct ipc_target *target, const struct ask_options *o, struct diag *d)
+int ask_add_span(struct ipc_url *url, const struct ask_options *o, struct diag *d)
 {
 	int64_t now = clock_real_ns(), from = 0, to = 0;
 	int err = 0;
@@ -144,19 +143,17 @@ int ask_add_span(struct ipc_target *target, const struct ask_options *o, struct 
 				"--from, --to: the end is not after the "
 				"begin");
 	if (from)
-		ask_add_number(target, "from", from);
+		ask_add_number(url, "from", from);
 	/* Without an end, it is when the daemon answers. */
 	if (to && to < now)
-		ask_add_number(target, "to", to);
+		ask_add_number(url, "to", to);
 	return 0;
 }
 
-int ask(const struct ask_options *o, enum ipc_method method, struct ipc_target *target,
+int ask(const struct ask_options *o, enum ipc_method method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d)
 {
-	if (target->failed)
-		return diag_oom(d);
-	return ipc_call(ask_socket(o), method, target->text, ret, d);
+	return ipc_call(ask_socket(o), method, url, ret, d);
 }
 
 void asked_snapshot_done(struct asked_snapshot *asked)

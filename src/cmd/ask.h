@@ -46,16 +46,16 @@ int ask_refuse_words(const char *verb, int nr_words, char **words, struct diag *
 const char *ask_socket(const struct ask_options *options);
 
 /* Adds the targets as parameters. */
-void ask_add_targets(struct ipc_target *target, const struct ask_options *options);
+void ask_add_targets(struct ipc_url *url, const struct ask_options *options);
 
 /* A parameter that is a time of day in ns. */
-void ask_add_number(struct ipc_target *target, const char *name, int64_t value);
+void ask_add_number(struct ipc_url *url, const char *name, int64_t value);
 
 /* Adds what --from and --to say; those that are absent stay so. A usage error if they make none. */
-int ask_add_span(struct ipc_target *target, const struct ask_options *options, struct diag *d);
+int ask_add_span(struct ipc_url *url, const struct ask_options *options, struct diag *d);
 
 /* One question. Returns 0 or -errno with d filled. */
-int ask(const struct ask_options *options, enum ipc_method method, struct ipc_target *target,
+int ask(const struct ask_options *options, enum ipc_method method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d);
 
 /* A snapshot with its stacks. */

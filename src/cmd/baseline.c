@@ -53,51 +53,51 @@ static void print_help(void)
 	     "Exit status: 0 ok, 1 failure, 2 usage. bpftruss(8) has the details.");
 }
 
-static int call(const struct ask_options *o, enum ipc_method method, struct ipc_target *target,
+static int call(const struct ask_options *o, enum ipc_method method, struct ipc_url *url,
 		struct diag *d)
 {
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 
-	return ask(o, method, target, &reply, d);
+	return ask(o, method, url, &reply, d);
 }
 
-static void target_of(struct ipc_target *target, const char *name)
+static void url_of(struct ipc_url *url, const char *name)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "/v1/baselines/%s", name);
-	ipc_target_init(target, path);
+	ipc_url_init(url, path);
 }
 
 static int run_save(const struct ask_options *o, const char *name, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	int err;
 
-	target_of(&target, name);
-	err = ask_add_span(&target, o, d);
+	url_of(&url, name);
+	err = ask_add_span(&url, o, d);
 	if (o->replace)
-		ipc_target_add(&target, "replace", "1");
-	return err ?: call(o, IPC_PUT, &target, d);
+		ipc_url_add(&url, "replace", "1");
+	return err ?: call(o, IPC_PUT, &url, d);
 }
 
 static int run_remove(const struct ask_options *o, const char *name, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 
-	target_of(&target, name);
-	return call(o, IPC_DELETE, &target, d);
+	url_of(&url, name);
+	return call(o, IPC_DELETE, &url, d);
 }
 
 static int run_list(const struct ask_options *o, const char *name, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 
 	(void)name;
-	ipc_target_init(&target, "/v1/baselines");
-	err = ask(o, IPC_GET, &target, &reply, d);
+	ipc_url_init(&url, "/v1/baselines");
+	err = ask(o, IPC_GET, &url, &reply, d);
 	if (err)
 		return err;
 	if (o->report.format != FORMAT_JSON)

@@ -102,19 +102,19 @@ static int question_make(const struct ask_options *o, struct history_question *r
 static int history_from_daemon(const struct ask_options *o, const struct history_question *question,
 			       struct timeline *ret, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 
-	ipc_target_init(&target, "/v1/history");
-	ask_add_targets(&target, o);
-	ask_add_number(&target, "from", question->from_ns);
+	ipc_url_init(&url, "/v1/history");
+	ask_add_targets(&url, o);
+	ask_add_number(&url, "from", question->from_ns);
 	if (question->to_ns)
-		ask_add_number(&target, "to", question->to_ns);
+		ask_add_number(&url, "to", question->to_ns);
 	if (question->by_call)
-		ipc_target_add(&target, "sum", "call");
-	ask_add_number(&target, "step", (int64_t)question->step_ns);
-	err = ask(o, IPC_GET, &target, &reply, d);
+		ipc_url_add(&url, "sum", "call");
+	ask_add_number(&url, "step", (int64_t)question->step_ns);
+	err = ask(o, IPC_GET, &url, &reply, d);
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
 }
 

@@ -52,29 +52,29 @@ static void print_help(void)
 }
 
 /* A mark is known by the boot and the monotonic end of the snapshot that was saved. */
-static int add_mark(struct ipc_target *target, const char *path, struct diag *d)
+static int add_mark(struct ipc_url *url, const char *path, struct diag *d)
 {
 	struct asked_snapshot saved __cleanup(asked_snapshot_done) = { 0 };
 	int err = asked_snapshot_load(path, &saved, d);
 
 	if (err)
 		return err;
-	ask_add_number(target, "mark", (int64_t)saved.snapshot->end_mono_ns);
-	ipc_target_add(target, "boot_id", saved.snapshot->boot_id);
+	ask_add_number(url, "mark", (int64_t)saved.snapshot->end_mono_ns);
+	ipc_url_add(url, "boot_id", saved.snapshot->boot_id);
 	return 0;
 }
 
-static int add_since(struct ipc_target *target, const char *since, struct diag *d)
+static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 {
 	uint64_t span_ns = 0;
 	int err;
 
 	if (!strcasecmp(since, "boot")) {
-		ipc_target_add(target, "since", "boot");
+		ipc_url_add(url, "since", "boot");
 		return 0;
 	}
 	if (!access(since, F_OK))
-		return add_mark(target, since, d);
+		return add_mark(url, since, d);
 	err = duration_parse("--since", since, &span_ns, d);
 	if (err)
 		return diag_set(
@@ -82,7 +82,7 @@ static int add_since(struct ipc_target *target, const char *since, struct diag *
 			"--since: \"%.200s\" is neither a span such as 10m, nor BOOT, nor a "
 			"file",
 			since);
-	ask_add_number(target, "since", (int64_t)span_ns);
+	ask_add_number(url, "since", (int64_t)span_ns);
 	return 0;
 }
 
@@ -144,18 +144,18 @@ static int report(const struct options *o, const struct ipc_reply *reply, struct
 
 static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err = ask_refuse_words("snapshot", nr_words, words, d);
 
-	ipc_target_init(&target, "/v1/snapshot");
-	ask_add_targets(&target, o);
+	ipc_url_init(&url, "/v1/snapshot");
+	ask_add_targets(&url, o);
 	if (!err)
 		err = check(o, d);
 	if (!err && o->since)
-		err = add_since(&target, o->since, d);
+		err = add_since(&url, o->since, d);
 	if (!err)
-		err = ask(o, IPC_GET, &target, &reply, d);
+		err = ask(o, IPC_GET, &url, &reply, d);
 	return err ?: report(&o->report, &reply, d);
 }
 

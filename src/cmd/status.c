@@ -41,12 +41,12 @@ static void print_help(void)
 
 static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err = ask_refuse_words("status", nr_words, words, d);
 
-	ipc_target_init(&target, "/v1/status");
-	err = err ?: ask(o, IPC_GET, &target, &reply, d);
+	ipc_url_init(&url, "/v1/status");
+	err = err ?: ask(o, IPC_GET, &url, &reply, d);
 	if (err)
 		return err;
 	if (o->report.format != FORMAT_JSON)

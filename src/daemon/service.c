@@ -25,20 +25,23 @@ static const struct route {
 	enum ipc_method method;
 	const char *path;
 	bool has_name; /* one more component follows */
+	bool is_dear;  /* not answered while there is a crowd */
 	enum route_right right;
 	const char *parameters; /* all others are refused: a misspelt one would be missed */
 	void (*answer)(struct service *service, const struct ipc_request *request,
 		       struct ipc_answer *answer);
 } routes[] = {
-	{ IPC_GET, "/metrics", false, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, TARGETS " since mark boot_id from to",
+	{ IPC_GET, "/metrics", false, true, RIGHT_ANYBODY, "", answer_metrics },
+	{ IPC_GET, "/v1/snapshot", false, true, RIGHT_READ, TARGETS " since mark boot_id from to",
 	  answer_snapshot },
-	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
-	{ IPC_GET, "/v1/history", false, RIGHT_READ, TARGETS " from to step sum", answer_history },
-	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },
-	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
-	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
-	{ IPC_DELETE, "/v1/baselines/", true, RIGHT_CHANGE, "", answer_remove },
+	{ IPC_GET, "/v1/status", false, false, RIGHT_READ, "", answer_status },
+	{ IPC_GET, "/v1/history", false, true, RIGHT_READ, TARGETS " from to step sum",
+	  answer_history },
+	{ IPC_GET, "/v1/baselines", false, false, RIGHT_READ, "", answer_baselines },
+	{ IPC_GET, "/v1/baselines/", true, true, RIGHT_READ, KINDS, answer_baseline },
+	{ IPC_PUT, "/v1/baselines/", true, true, RIGHT_CHANGE, KINDS " from to replace",
+	  answer_save },
+	{ IPC_DELETE, "/v1/baselines/", true, false, RIGHT_CHANGE, "", answer_remove },
 };
 
 void service_done(struct service *s)
@@ -99,6 +102,11 @@ static void route_answer(const struct route *route, struct service *service,
 	const char *unknown = parameter_unknown(route, request);
 	char sentence[200];
 
+	if (route->is_dear && request->is_crowded) {
+		ipc_answer_error(answer, 503,
+				 "too many clients ask for too much: ask again in a second");
+		return;
+	}
 	if (!unknown) {
 		route->answer(service, request, answer);
 		return;

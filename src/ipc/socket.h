@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listening sockets: handed over by systemd, or made here. */
+/* Listening sockets, handed over by systemd or made here, and who is at the other end of others. */
 #ifndef BPFTRUSS_SOCKET_H
 #define BPFTRUSS_SOCKET_H
 
-#include <stddef.h>
-#include <sys/types.h>
 #include <sys/un.h>
 
 #include "base/diag.h"
+#include "ipc/request.h"
+
+/* The address of a path; 0, or -ENAMETOOLONG with d filled. */
+int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
 
 /*
  * Binds and listens on a unix socket, 0660, of a group. What a daemon that died left there is
@@ -42,5 +44,14 @@ void socket_unlink(const char *path, int fd);
  * -EINVAL or -ENOTSOCK with d filled if it hands over something else. Removes the variables.
  */
 int socket_inherited(struct diag *d);
+
+/* Is this value of a Host header localhost or an address of it, with or without a port? */
+bool socket_host_is_loopback(const char *host);
+
+/*
+ * The peer of a connected socket, as it was when it connected. Unknown when the socket is not of
+ * AF_UNIX or the kernel does not answer; in_group is false when in doubt.
+ */
+void socket_peer(int fd, gid_t group, struct ipc_peer *ret);
 
 #endif

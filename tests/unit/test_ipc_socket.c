@@ -3,7 +3,6 @@
 #include "ipc_fixture.h"
 
 #include <grp.h>
-#include <sys/file.h>
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -164,25 +163,6 @@ static void test_bad_paths(void **state)
 	assert_int_equal(listen_on("", &d), -ENAMETOOLONG);
 	assert_int_equal(listen_on("/nonexistent/socket", &d), -ENOENT);
 	assert_non_null(strstr(d.text, "/nonexistent"));
-}
-
-/* Two daemons that start at once do not remove each other's sockets; a history is in nobody's way. */
-static void test_folder_locked(void **state)
-{
-	struct ipc_fixture *fixture = *state;
-	int folder __cleanup(closep) = open(fixture->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct flock starts = { .l_type = F_RDLCK };
-	int fd __cleanup(closep) = -1;
-	struct diag d;
-
-	assert_int_equal(fcntl(folder, F_OFD_SETLK, &starts), 0);
-	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
-	assert_int_equal(access(fixture->path, F_OK), -1);
-	starts.l_type = F_UNLCK;
-	assert_int_equal(fcntl(folder, F_OFD_SETLK, &starts), 0);
-	assert_int_equal(flock(folder, LOCK_EX), 0);
-	fd = listen_on(fixture->path, &d);
-	assert_true(fd >= 0);
 }
 
 static void test_unlink(void **state)
@@ -420,6 +400,7 @@ static void test_not_allowed(void **state)
 {
 	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply;
+	struct ipc_url url;
 	int status;
 	struct diag d;
 	pid_t pid;
@@ -439,7 +420,8 @@ static void test_not_allowed(void **state)
 		if (setgroups(0, NULL) || setresgid(OTHER, OTHER, OTHER) ||
 		    setresuid(OTHER, OTHER, OTHER))
 			_exit(1);
-		if (ipc_call(fixture->path, IPC_GET, "/", &reply, &d) != -EACCES)
+		ipc_url_init(&url, "/");
+		if (ipc_call(fixture->path, IPC_GET, &url, &reply, &d) != -EACCES)
 			_exit(2);
 		_exit(strcmp(d.text, expected) ? 3 : 0);
 	}
@@ -515,16 +497,15 @@ static void test_tcp_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_folder_test(test_name),        cmocka_unit_test(test_tcp_check),
-		cmocka_folder_test(test_mode),        cmocka_folder_test(test_mode_at_birth),
-		cmocka_folder_test(test_group),       cmocka_folder_test(test_dead_replaced),
-		cmocka_folder_test(test_live_kept),   cmocka_folder_test(test_full_kept),
-		cmocka_folder_test(test_file_kept),   cmocka_folder_test(test_link_kept),
-		cmocka_unit_test(test_bad_paths),     cmocka_folder_test(test_folder_locked),
-		cmocka_folder_test(test_unlink),      cmocka_unit_test(test_tcp_addresses),
-		cmocka_folder_test(test_inherited),   cmocka_folder_test(test_not_inherited),
-		cmocka_server_test(test_own_peer),    cmocka_folder_test(test_peers),
-		cmocka_server_test(test_not_allowed),
+		cmocka_folder_test(test_name),          cmocka_unit_test(test_tcp_check),
+		cmocka_folder_test(test_mode),          cmocka_folder_test(test_mode_at_birth),
+		cmocka_folder_test(test_group),         cmocka_folder_test(test_dead_replaced),
+		cmocka_folder_test(test_live_kept),     cmocka_folder_test(test_full_kept),
+		cmocka_folder_test(test_file_kept),     cmocka_folder_test(test_link_kept),
+		cmocka_unit_test(test_bad_paths),       cmocka_folder_test(test_unlink),
+		cmocka_unit_test(test_tcp_addresses),   cmocka_folder_test(test_inherited),
+		cmocka_folder_test(test_not_inherited), cmocka_server_test(test_own_peer),
+		cmocka_folder_test(test_peers),         cmocka_server_test(test_not_allowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
