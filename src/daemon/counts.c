@@ -331,8 +331,8 @@ int counts_tail(struct counts *c, struct snapshot **ret)
 }
 
 /* What came since its last interval only the tail has. */
-static int answer_history(struct counts *c, const struct counts_question *question,
-			  struct counts_answer *ret, struct diag *d)
+static int answer_from_history(struct counts *c, const struct counts_question *question,
+			       struct counts_answer *ret, struct diag *d)
 {
 	struct history_question asked = { .filter = question->filter };
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
@@ -386,7 +386,7 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	if ((!c->recent.has_forgotten || question->ns >= c->last->elapsed_ns) &&
 	    (!c->history || !c->history_is_older || question->filter.nr_pids))
 		return answer_filtered(c->last, &question->filter, ret, d);
-	return answer_history(c, question, ret, d);
+	return answer_from_history(c, question, ret, d);
 }
 
 int counts_refresh(struct counts *c, struct diag *d)
@@ -406,7 +406,7 @@ int counts_ask(struct counts *c, const struct counts_question *question, struct 
 	case SINCE_AGO:
 		return answer_since_ago(c, question, ret, d);
 	case SINCE_BOOT:
-		return answer_history(c, question, ret, d);
+		return answer_from_history(c, question, ret, d);
 	case SINCE_MARK:
 		return answer_since_mark(c, question, ret, d);
 	default:

@@ -16,7 +16,7 @@
 #include "daemon/recent.h"
 #include "model/filter.h"
 #include "model/snapshot.h"
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 
 struct counts {
 	struct collector *collector;

@@ -1,16 +1,261 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the routes. Whoever may ask sees everything that is counted: root, the daemon's own user
+ * Answers questions. Whoever may ask sees everything that is counted: root, the daemon's own user
  * and the group of its socket. Only the first two may change baselines. Over TCP there is nothing but
  * /metrics.
  */
-#include "daemon/service_private.h"
+#include "daemon/service.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/question.h"
+#include "report/report.h"
+#include "report/timeline.h"
+
+/* A text of /metrics is given again until it is this old. */
+#define SCRAPE_MAX_AGE_NS NS_PER_SEC
+
+/* A question, and where its answer goes. */
+struct asked {
+	struct service *service;
+	const struct ipc_request *request;
+	FILE *body;
+	const char *content_type;
+	struct diag d;
+};
+
+static int written(struct asked *asked, int err)
+{
+	return err ? diag_oom(&asked->d) : 0;
+}
+
+static const char *parameter(const struct asked *asked, const char *name)
+{
+	return ipc_parameter(asked->request, name);
+}
+
+/* --- what was counted ------------------------------------------------------------------------- */
+
+static int read_since(struct asked *asked, struct counts_question *question)
+{
+	const char *since = parameter(asked, "since"), *mark = parameter(asked, "mark");
+
+	if (since && mark)
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+				"since when? give since or mark, not both");
+	question->since = SINCE_START;
+	if (mark) {
+		question->since = SINCE_MARK;
+		question->boot_id = parameter(asked, "boot_id");
+		return question_number("mark", mark, UINT64_MAX, &question->ns, &asked->d);
+	}
+	if (!since)
+		return 0;
+	if (!strcmp(since, "boot")) {
+		question->since = SINCE_BOOT;
+		return 0;
+	}
+	question->since = SINCE_AGO;
+	return question_number("since", since, INT64_MAX, &question->ns, &asked->d);
+}
+
+static int need_history(struct asked *asked)
+{
+	const struct counts *counts = asked->service->counts;
+
+	if (counts->history)
+		return 0;
+	return diag_set(&asked->d, DIAG_FAILED, ENODATA, "no history is kept%s%s",
+			counts->history_trouble[0] ? ": " : "", counts->history_trouble);
+}
+
+/* What the parameters ask of the history; a span until now has what is not in it yet, too. */
+static int ask_history(struct asked *asked, struct timeline *ret)
+{
+	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
+	struct counts *counts = asked->service->counts;
+	struct history_question question = { 0 };
+	struct asked_targets targets;
+	int err = need_history(asked);
+
+	if (!err)
+		err = question_targets(asked->request, &targets, &asked->d);
+	if (!err)
+		err = question_span(asked->request, &question, &asked->d);
+	if (!err && (!question.to_ns || question.to_ns > counts->last->end_ns))
+		err = counts_refresh(counts, &asked->d);
+	if (err)
+		return err;
+	if (counts_tail(counts, &tail))
+		return diag_oom(&asked->d);
+	question.filter = targets.filter;
+	question.tail = tail;
+	return history_ask(counts->history, &question, ret, &asked->d);
+}
+
+static int answer_history(struct asked *asked)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err = ask_history(asked, &timeline);
+
+	return err ?: written(asked, report_timeline_json(&timeline, asked->body));
+}
+
+/* A span in the past, of which only the history knows. */
+static int answer_past(struct asked *asked)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err;
+
+	if (parameter(asked, "since") || parameter(asked, "mark"))
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+				"a span ends at to: since and mark go on until now");
+	err = ask_history(asked, &timeline);
+	if (err)
+		return err;
+	if (!timeline.nr_steps || !timeline.steps[0].sum)
+		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+				"nothing was counted in that time");
+	return written(asked, report_json(timeline.steps[0].sum, asked->body));
+}
+
+static int answer_snapshot(struct asked *asked)
+{
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
+	struct counts_question question = { 0 };
+	struct asked_targets targets;
+	int err;
+
+	if (parameter(asked, "from") || parameter(asked, "to"))
+		return answer_past(asked);
+	err = question_targets(asked->request, &targets, &asked->d);
+	if (!err)
+		err = read_since(asked, &question);
+	question.filter = targets.filter;
+	if (!err)
+		err = counts_ask(asked->service->counts, &question, &counted, &asked->d);
+	return err ?: written(asked, report_json(counted.snapshot, asked->body));
+}
+
+/* --- the daemon itself ------------------------------------------------------------------------- */
+
+static int answer_status(struct asked *asked)
+{
+	struct daemon_status status;
+	int err = counts_refresh(asked->service->counts, &asked->d);
+
+	if (err)
+		return err;
+	service_status(asked->service, &status);
+	return written(asked, report_status_json(&status, asked->body));
+}
+
+static int scrape_make(struct service *s, enum metrics_format format, struct diag *d)
+{
+	const uint64_t start_ns = clock_mono_ns();
+	struct scrape *scrape = &s->texts[format];
+	struct daemon_status status;
+	FILE *out;
+	int err = counts_refresh(s->counts, d);
+
+	if (err)
+		return err;
+	service_status(s, &status);
+	free(steal_ptr(&scrape->text));
+	out = open_memstream(&scrape->text, &scrape->size);
+	err = out ? metrics_write(s->counts->metrics, &status, format, out) : -ENOMEM;
+	if ((out && fclose(out)) || err) {
+		free(steal_ptr(&scrape->text));
+		return diag_oom(d);
+	}
+	scrape->made_ns = clock_mono_ns();
+	s->scrape_ns = scrape->made_ns - start_ns;
+	return 0;
+}
+
+static int answer_metrics(struct asked *asked)
+{
+	const enum metrics_format format = metrics_negotiate(asked->request->accept);
+	const struct scrape *scrape = &asked->service->texts[format];
+	int err = 0;
+
+	if (!scrape->text || clock_mono_ns() - scrape->made_ns >= SCRAPE_MAX_AGE_NS)
+		err = scrape_make(asked->service, format, &asked->d);
+	asked->service->scrapes++;
+	if (err)
+		return err;
+	asked->content_type = metrics_content_type(format);
+	return written(asked, fwrite(scrape->text, 1, scrape->size, asked->body) != scrape->size);
+}
+
+/* --- baselines --------------------------------------------------------------------------------- */
+
+static const char *baseline_of(const struct asked *asked)
+{
+	return strrchr(asked->request->path, '/') + 1;
+}
+
+static int answer_baselines(struct asked *asked)
+{
+	struct baseline *list __cleanup(freep) = NULL;
+	size_t count = 0;
+	int err = need_history(asked);
+
+	if (!err)
+		err = baseline_list(asked->service->counts->history, &list, &count, &asked->d);
+	return err ?: written(asked, report_baselines_json(list, count, asked->body));
+}
+
+static int answer_baseline(struct asked *asked)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	struct asked_targets targets;
+	int err = need_history(asked);
+
+	if (!err)
+		err = question_targets(asked->request, &targets, &asked->d);
+	if (!err)
+		err = baseline_load(asked->service->counts->history, baseline_of(asked), &snapshot,
+				    &asked->d);
+	if (!err && snapshot_filter(snapshot, &targets.filter, &chosen))
+		err = diag_oom(&asked->d);
+	return err ?: written(asked, report_json(chosen, asked->body));
+}
+
+static int answer_save(struct asked *asked)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err = baseline_check_name(baseline_of(asked), &asked->d);
+
+	if (!err)
+		err = ask_history(asked, &timeline);
+	if (err)
+		return err;
+	if (!timeline.nr_steps)
+		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+				"nothing was counted in that time");
+	err = baseline_save(asked->service->counts->history, baseline_of(asked), &timeline.steps[0],
+			    parameter(asked, "replace") != NULL, &asked->d);
+	return err ?: written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
+}
+
+static int answer_remove(struct asked *asked)
+{
+	int err = need_history(asked);
+
+	if (!err)
+		err = baseline_remove(asked->service->counts->history, baseline_of(asked),
+				      &asked->d);
+	return err ?: written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
+}
+
+/* --- routes ------------------------------------------------------------------------------------ */
 
 enum route_right {
 	RIGHT_ANYBODY, /* who reached us: also over TCP */
@@ -23,54 +268,40 @@ enum route_right {
 
 static const struct route {
 	enum ipc_method method;
-	const char *path;
-	bool has_name; /* one more component follows */
-	bool is_dear;  /* not answered while there is a crowd */
+	const char *path; /* behind a slash at its end one more component follows */
+	bool is_dear;     /* not answered while there is a crowd */
 	enum route_right right;
 	const char *parameters; /* all others are refused: a misspelt one would be missed */
-	void (*answer)(struct service *service, const struct ipc_request *request,
-		       struct ipc_answer *answer);
+	/* Writes the body. Returns 0 or -errno with d filled. */
+	int (*answer)(struct asked *asked);
 } routes[] = {
-	{ IPC_GET, "/metrics", false, true, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", false, true, RIGHT_READ, TARGETS " since mark boot_id from to",
+	{ IPC_GET, "/metrics", true, RIGHT_ANYBODY, "", answer_metrics },
+	{ IPC_GET, "/v1/snapshot", true, RIGHT_READ, TARGETS " since mark boot_id from to",
 	  answer_snapshot },
-	{ IPC_GET, "/v1/status", false, false, RIGHT_READ, "", answer_status },
-	{ IPC_GET, "/v1/history", false, true, RIGHT_READ, TARGETS " from to step sum",
-	  answer_history },
-	{ IPC_GET, "/v1/baselines", false, false, RIGHT_READ, "", answer_baselines },
-	{ IPC_GET, "/v1/baselines/", true, true, RIGHT_READ, KINDS, answer_baseline },
-	{ IPC_PUT, "/v1/baselines/", true, true, RIGHT_CHANGE, KINDS " from to replace",
-	  answer_save },
-	{ IPC_DELETE, "/v1/baselines/", true, false, RIGHT_CHANGE, "", answer_remove },
+	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
+	{ IPC_GET, "/v1/history", true, RIGHT_READ, TARGETS " from to step sum", answer_history },
+	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },
+	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
+	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
+	{ IPC_DELETE, "/v1/baselines/", false, RIGHT_CHANGE, "", answer_remove },
 };
-
-void service_done(struct service *s)
-{
-	for (int i = 0; i < NR_METRICS_FORMAT; i++)
-		scrape_done(&s->texts[i]);
-}
 
 static bool route_matches(const struct route *route, const char *path)
 {
-	size_t length = strlen(route->path);
+	const size_t length = strlen(route->path);
 
-	if (!route->has_name)
+	if (route->path[length - 1] != '/')
 		return !strcmp(path, route->path);
 	return !strncmp(path, route->path, length) && path[length] && !strchr(path + length, '/');
 }
 
 static bool peer_may(const struct ipc_peer *peer, enum route_right right)
 {
-	bool owner = peer->known && (peer->uid == 0 || peer->uid == geteuid());
+	const bool owns = peer->known && (peer->uid == 0 || peer->uid == geteuid());
 
-	switch (right) {
-	case RIGHT_CHANGE:
-		return owner;
-	case RIGHT_READ:
-		return owner || (peer->known && peer->in_group);
-	default:
-		return !peer->known || owner || peer->in_group;
-	}
+	if (right == RIGHT_CHANGE)
+		return owns;
+	return owns || (peer->known ? peer->in_group : right == RIGHT_ANYBODY);
 }
 
 /* Whether a word is one of a list with blanks between. */
@@ -86,34 +317,57 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* The first parameter that the route does not know; NULL: it knows all. */
-static const char *parameter_unknown(const struct route *route, const struct ipc_request *request)
+static int check_parameters(const struct route *route, struct asked *asked)
 {
+	const struct ipc_request *request = asked->request;
+
 	for (size_t i = 0; i < request->nr_parameters; i++) {
 		if (!list_has(route->parameters, request->parameters[i].name))
-			return request->parameters[i].name;
+			return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+					"this path knows no parameter \"%.64s\"%s%s",
+					request->parameters[i].name,
+					*route->parameters ? ", only " : "", route->parameters);
 	}
-	return NULL;
+	return 0;
+}
+
+/* Of a negative errno of ours. */
+static unsigned int status_of(int err)
+{
+	switch (err) {
+	case -EINVAL:
+	case -E2BIG: /* the answer would be */
+		return 400;
+	case -ENOENT:
+		return 404;
+	case -EEXIST:
+		return 409;
+	case -ENODATA:
+		return 410;
+	default:
+		return 500;
+	}
 }
 
 static void route_answer(const struct route *route, struct service *service,
 			 const struct ipc_request *request, struct ipc_answer *answer)
 {
-	const char *unknown = parameter_unknown(route, request);
-	char sentence[200];
+	struct asked asked = { service, request, .content_type = "application/json" };
+	int err = check_parameters(route, &asked);
 
-	if (route->is_dear && request->is_crowded) {
-		ipc_answer_error(answer, 503,
-				 "too many clients ask for too much: ask again in a second");
+	if (!err) {
+		asked.body = open_memstream(&answer->body, &answer->size);
+		err = asked.body ? route->answer(&asked) : diag_oom(&asked.d);
+	}
+	if (asked.body && fclose(asked.body) && !err)
+		err = diag_oom(&asked.d);
+	if (err) {
+		free(answer->body);
+		ipc_answer_error(answer, status_of(err), asked.d.text);
 		return;
 	}
-	if (!unknown) {
-		route->answer(service, request, answer);
-		return;
-	}
-	snprintf(sentence, sizeof(sentence), "this path knows no parameter \"%.64s\"%s%s", unknown,
-		 *route->parameters ? ", only " : "", route->parameters);
-	ipc_answer_error(answer, 400, sentence);
+	answer->status = 200;
+	answer->content_type = asked.content_type;
 }
 
 static void answer_forbidden(struct ipc_answer *answer)
@@ -124,28 +378,36 @@ static void answer_forbidden(struct ipc_answer *answer)
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
-	struct service *service = closure;
-	bool known = false;
+	const struct route *route = routes, *end = routes + ARRAY_SIZE(routes);
+	bool is_known = false;
 
 	/* Nor do they learn which paths there are. */
 	if (!peer_may(&request->peer, RIGHT_ANYBODY)) {
 		answer_forbidden(answer);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		if (!route_matches(&routes[i], request->path))
+	for (; route < end; route++) {
+		if (!route_matches(route, request->path))
 			continue;
-		known = true;
-		if (routes[i].method != request->method)
-			continue;
-		if (peer_may(&request->peer, routes[i].right))
-			route_answer(&routes[i], service, request, answer);
-		else
-			answer_forbidden(answer);
-		return;
+		is_known = true;
+		if (route->method == request->method)
+			break;
 	}
-	if (known)
-		ipc_answer_error(answer, 405, "this path knows no such method");
+	if (route == end)
+		ipc_answer_error(answer, is_known ? 405 : 404,
+				 is_known ? "this path knows no such method"
+					  : "no such path; docs/PROTOCOL.md lists them");
+	else if (!peer_may(&request->peer, route->right))
+		answer_forbidden(answer);
+	else if (route->is_dear && request->is_crowded)
+		ipc_answer_error(answer, 503,
+				 "too many clients ask for too much: ask again in a second");
 	else
-		ipc_answer_error(answer, 404, "no such path; docs/PROTOCOL.md lists them");
+		route_answer(route, closure, request, answer);
+}
+
+void service_done(struct service *s)
+{
+	for (int i = 0; i < NR_METRICS_FORMAT; i++)
+		free(s->texts[i].text);
 }

@@ -6,10 +6,16 @@
 #include "daemon/budget.h"
 #include "daemon/config.h"
 #include "daemon/counts.h"
-#include "daemon/scrape.h"
 #include "ipc/server.h"
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 #include "report/status.h"
+
+/* A text of /metrics: anybody may ask, as often as he likes, and each text takes a reading. */
+struct scrape {
+	char *text; /* owned; NULL: none */
+	size_t size;
+	uint64_t made_ns; /* monotonic */
+};
 
 /* All borrowed but the counters and texts. */
 struct service {
@@ -20,7 +26,7 @@ struct service {
 	char targets[256];                      /* who is counted, in words */
 	uint64_t scrapes;                       /* of /metrics */
 	uint64_t scrape_ns;                     /* what it took to write the last one */
-	struct scrape texts[NR_METRICS_FORMAT]; /* of /metrics, of the last second */
+	struct scrape texts[NR_METRICS_FORMAT]; /* the latest */
 	bool warned[STATUS_MAX_TABLES];         /* that a table is nearly full */
 };
 

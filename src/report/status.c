@@ -48,6 +48,7 @@ static json_t *percent_if(bool known, double percent)
 
 static json_t *cost_json(const struct daemon_status *s)
 {
+	static const char *const steps[] = { "normal", "no_stacks", "no_errnos" };
 	json_t *to = json_object();
 	int err = 0;
 
@@ -61,7 +62,7 @@ static json_t *cost_json(const struct daemon_status *s)
 	err |= json_object_set_new(to, "used_percent", percent_if(s->has_percent, s->used_percent));
 	err |= json_object_set_new(to, "budget_percent",
 				   percent_if(s->budget_percent > 0, s->budget_percent));
-	err |= json_object_set_new(to, "step", json_string(s->step));
+	err |= json_object_set_new(to, "step", json_string(steps[s->budget_step]));
 	return json_unless(err, to);
 }
 

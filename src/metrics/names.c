@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "model/unit.h"
-#include "report/metrics_private.h"
+#include "metrics/state.h"
 
 /* As in the tables: nobody knows, or there is none. */
 #define NO_NAME "-"

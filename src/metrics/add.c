@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/metrics_private.h"
+#include "metrics/state.h"
 #include "syscalls/waiting.h"
 
 /* A process of the interval. */

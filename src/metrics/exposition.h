@@ -6,7 +6,20 @@
 #ifndef BPFTRUSS_EXPOSITION_H
 #define BPFTRUSS_EXPOSITION_H
 
-#include "report/metrics.h"
+#include <stdint.h>
+#include <stdio.h>
+
+enum metrics_format {
+	METRICS_PROMETHEUS_TEXT, /* 0.0.4 */
+	METRICS_OPENMETRICS,     /* 1.0.0 */
+	NR_METRICS_FORMAT,
+};
+
+/* The format that an Accept header names first; Prometheus text if neither. */
+enum metrics_format metrics_negotiate(const char *accept);
+
+/* The Content-Type of a format: a constant. */
+const char *metrics_content_type(enum metrics_format format);
 
 enum family_type {
 	FAMILY_COUNTER,
@@ -19,8 +32,8 @@ enum family_type {
 /* All text is constant. */
 struct family {
 	enum family_type type;
-	const char *name; /* without _total and _info; ends in the unit, if there is one */
-	const char *unit; /* seconds, bytes; NULL: a number of things */
+	const char *
+		name; /* without _total and _info; ends in the unit, if there is one: seconds, bytes */
 	const char *help; /* one sentence without a full stop, backslash or line end */
 };
 
@@ -44,13 +57,9 @@ struct exposition {
 /* HELP, TYPE and UNIT. */
 void exposition_family(const struct exposition *e, const struct family *family);
 
-/* One line, of the family's usual sample. */
-void exposition_count(const struct exposition *e, const struct family *family,
-		      const struct label_set *labels, uint64_t value);
-
-/* As exposition_count(), of a time, in seconds: every digit of the nanoseconds. */
-void exposition_seconds(const struct exposition *e, const struct family *family,
-			const struct label_set *labels, uint64_t ns);
+/* One line, of the family's usual sample. Seconds come in ns, of which every digit is written. */
+void exposition_sample(const struct exposition *e, const struct family *family,
+		       const struct label_set *labels, uint64_t value);
 
 /* Upper bounds of the buckets that are written: 2^shift ns. */
 #define NR_EXPOSITION_BOUND 13

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/metrics_private.h"
+#include "metrics/state.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 

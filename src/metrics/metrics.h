@@ -14,18 +14,9 @@
 #ifndef BPFTRUSS_METRICS_H
 #define BPFTRUSS_METRICS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
+#include "metrics/exposition.h"
 #include "model/snapshot.h"
-
-enum metrics_format {
-	METRICS_PROMETHEUS_TEXT, /* 0.0.4 */
-	METRICS_OPENMETRICS,     /* 1.0.0 */
-	NR_METRICS_FORMAT,
-};
+#include "report/status.h"
 
 /* What shares a counter; its word is the name of the label. */
 enum metrics_group {
@@ -53,31 +44,6 @@ struct metrics_options {
 	bool histograms;
 };
 
-#define METRICS_MAX_TABLES 8
-
-/* About the daemon itself, as of the scrape. */
-struct metrics_self {
-	const char *version;
-	bool attached; /* the programs are in the kernel and count */
-	struct {
-		const char *name; /* a constant */
-		uint64_t entries, capacity;
-	} tables[METRICS_MAX_TABLES];
-	size_t nr_tables;
-	uint64_t budget_step; /* 0: everything is counted */
-	bool has_program_run; /* the kernel measures its programs, or we estimate */
-	uint64_t program_run_ns;
-	bool has_store;
-	uint64_t store_bytes;
-	uint64_t store_intervals; /* appended since the start of the daemon */
-	uint64_t store_failed;    /* of the others, which are gaps */
-	uint64_t scrapes;         /* before this one */
-	uint64_t scrape_ns;       /* what the last one took */
-	uint64_t start_ns;        /* CLOCK_REALTIME at the start of the daemon */
-	uint64_t cpu_ns;          /* user and system */
-	uint64_t resident_bytes;
-};
-
 struct metrics;
 
 /* The group of a word: unit, cgroup, comm, pid. Returns 0 or -EINVAL. */
@@ -101,14 +67,11 @@ static inline void metrics_freep(struct metrics **metrics)
  */
 int metrics_add(struct metrics *metrics, const struct snapshot *interval);
 
-/* Writes all series as of the last interval. Returns 0, or -EIO when the stream failed. */
-int report_metrics(const struct metrics *metrics, const struct metrics_self *self,
-		   enum metrics_format format, FILE *out);
-
-/* The format that an Accept header prefers; Prometheus text for none, a tie, or nonsense. */
-enum metrics_format metrics_negotiate(const char *accept);
-
-/* The Content-Type of a format: a constant. */
-const char *metrics_content_type(enum metrics_format format);
+/*
+ * Writes all series as of the last interval, and what the daemon says of itself. Returns 0, or -EIO
+ * when the stream failed.
+ */
+int metrics_write(const struct metrics *metrics, const struct daemon_status *self,
+		  enum metrics_format format, FILE *out);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the syntax of metrics. Invariant: whatever is in a label, a sample is one line. Numbers are
+ * Writes the syntax of metrics. Invariant: whatever is in a label, a sample is one line. Numbers are
  * written from integers, so that they do not depend on the locale and lose no digit.
  */
-#include "report/exposition.h"
+#include "metrics/exposition.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -33,6 +35,28 @@ const struct exposition_bound exposition_bounds[NR_EXPOSITION_BOUND] = {
 	{ 34, "17.179869184" },
 };
 
+enum metrics_format metrics_negotiate(const char *accept)
+{
+	const char *open = strcasestr(accept, "application/openmetrics-text");
+	const char *text = strcasestr(accept, "text/plain");
+
+	return open && (!text || open < text) ? METRICS_OPENMETRICS : METRICS_PROMETHEUS_TEXT;
+}
+
+const char *metrics_content_type(enum metrics_format format)
+{
+	return format == METRICS_OPENMETRICS
+		       ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+		       : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+static bool name_ends_in(const char *name, const char *suffix)
+{
+	const size_t length = strlen(name), end = strlen(suffix);
+
+	return length > end && !strcmp(name + length - end, suffix);
+}
+
 void exposition_family(const struct exposition *e, const struct family *family)
 {
 	bool open = e->format == METRICS_OPENMETRICS;
@@ -41,8 +65,9 @@ void exposition_family(const struct exposition *e, const struct family *family)
 	fprintf(e->out, "# HELP %s%s %s\n", family->name, suffix, family->help);
 	fprintf(e->out, "# TYPE %s%s %s\n", family->name, suffix,
 		open ? types[family->type].name : types[family->type].before);
-	if (open && family->unit)
-		fprintf(e->out, "# UNIT %s %s\n", family->name, family->unit);
+	if (open &&
+	    (name_ends_in(family->name, "_seconds") || name_ends_in(family->name, "_bytes")))
+		fprintf(e->out, "# UNIT %s %s\n", family->name, strrchr(family->name, '_') + 1);
 }
 
 static void write_value(const char *value, FILE *out)
@@ -94,18 +119,14 @@ static void write_seconds(uint64_t ns, FILE *out)
 	fputc('\n', out);
 }
 
-void exposition_count(const struct exposition *e, const struct family *family,
-		      const struct label_set *labels, uint64_t value)
+void exposition_sample(const struct exposition *e, const struct family *family,
+		       const struct label_set *labels, uint64_t value)
 {
 	write_series(e, family->name, types[family->type].suffix, labels, NULL);
-	fprintf(e->out, "%" PRIu64 "\n", value);
-}
-
-void exposition_seconds(const struct exposition *e, const struct family *family,
-			const struct label_set *labels, uint64_t ns)
-{
-	write_series(e, family->name, types[family->type].suffix, labels, NULL);
-	write_seconds(ns, e->out);
+	if (name_ends_in(family->name, "_seconds"))
+		write_seconds(value, e->out);
+	else
+		fprintf(e->out, "%" PRIu64 "\n", value);
 }
 
 void exposition_histogram(const struct exposition *e, const struct family *family,

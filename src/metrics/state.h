@@ -3,10 +3,10 @@
  * What is kept between scrapes: targets, what they did by system call, and how many series that
  * makes. Room is made before anything is counted, so counting cannot fail halfway.
  */
-#ifndef BPFTRUSS_METRICS_PRIVATE_H
-#define BPFTRUSS_METRICS_PRIVATE_H
+#ifndef BPFTRUSS_METRICS_STATE_H
+#define BPFTRUSS_METRICS_STATE_H
 
-#include "report/exposition.h"
+#include "metrics/metrics.h"
 #include "report/label.h"
 
 /* Of untrusted names so many bytes are kept; longer ones that begin alike are one target. */

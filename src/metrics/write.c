@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns what /metrics says: the families, their order and their help. Invariant: every family is
+ * Writes what /metrics says: the families, their order and their help. Invariant: every family is
  * written once, with all its samples behind its head.
  */
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/metrics_private.h"
+#include "metrics/state.h"
 #include "syscalls/errnos.h"
 
 /* One scrape. */
 struct scrape {
 	struct exposition to;
 	const struct metrics *metrics;
-	const struct metrics_self *self;
+	const struct daemon_status *self;
 	const char *key; /* name of the label of a target */
 };
 
@@ -50,7 +50,7 @@ static void write_calls(const struct scrape *s, const struct family *family,
 			const struct label_set *labels, const struct metrics_call *call)
 {
 	if (call_exists(call))
-		exposition_count(&s->to, family, labels, call->calls);
+		exposition_sample(&s->to, family, labels, call->calls);
 }
 
 static void write_errors(const struct scrape *s, const struct family *family,
@@ -62,18 +62,18 @@ static void write_errors(const struct scrape *s, const struct family *family,
 	with_errno.labels[2] = (struct label){ "errno", name };
 	for (size_t i = 0; i < call->nr_errnos; i++) {
 		errno_label(call->errnos[i].err, name, sizeof(name));
-		exposition_count(&s->to, family, &with_errno, call->errnos[i].count);
+		exposition_sample(&s->to, family, &with_errno, call->errnos[i].count);
 	}
 	with_errno.labels[2].value = METRICS_OTHER;
 	if (call->other_errors)
-		exposition_count(&s->to, family, &with_errno, call->other_errors);
+		exposition_sample(&s->to, family, &with_errno, call->other_errors);
 }
 
 static void write_interrupted(const struct scrape *s, const struct family *family,
 			      const struct label_set *labels, const struct metrics_call *call)
 {
 	if (call->interrupted)
-		exposition_count(&s->to, family, labels, call->interrupted);
+		exposition_sample(&s->to, family, labels, call->interrupted);
 }
 
 static void write_durations(const struct scrape *s, const struct family *family,
@@ -87,25 +87,24 @@ static void write_in_flight(const struct scrape *s, const struct family *family,
 			    const struct label_set *labels, const struct metrics_call *call)
 {
 	if (call->was_in_flight)
-		exposition_count(&s->to, family, labels, call->in_flight);
+		exposition_sample(&s->to, family, labels, call->in_flight);
 }
 
 static const struct {
 	struct family family;
 	call_writer *write;
 } call_families[] = {
-	{ { FAMILY_COUNTER, "bpftruss_syscalls", NULL, "System calls that have ended" },
-	  write_calls },
-	{ { FAMILY_COUNTER, "bpftruss_syscall_errors", NULL,
+	{ { FAMILY_COUNTER, "bpftruss_syscalls", "System calls that have ended" }, write_calls },
+	{ { FAMILY_COUNTER, "bpftruss_syscall_errors",
 	    "System calls that failed, by errno; errno other are those whose errno found no room" },
 	  write_errors },
-	{ { FAMILY_COUNTER, "bpftruss_syscall_interruptions", NULL,
+	{ { FAMILY_COUNTER, "bpftruss_syscall_interruptions",
 	    "System calls that a signal interrupted and the kernel was to restart" },
 	  write_interrupted },
-	{ { FAMILY_HISTOGRAM, "bpftruss_syscall_duration_seconds", "seconds",
+	{ { FAMILY_HISTOGRAM, "bpftruss_syscall_duration_seconds",
 	    "Wall time of the system calls whose start and end were seen" },
 	  write_durations },
-	{ { FAMILY_GAUGE, "bpftruss_syscalls_in_flight", NULL, "System calls that run now" },
+	{ { FAMILY_GAUGE, "bpftruss_syscalls_in_flight", "System calls that run now" },
 	  write_in_flight },
 };
 
@@ -132,7 +131,7 @@ static void write_call_family(const struct scrape *s, const struct family *famil
 static void write_oldest(const struct scrape *s)
 {
 	static const struct family family = {
-		FAMILY_GAUGE, "bpftruss_syscall_oldest_in_flight_seconds", "seconds",
+		FAMILY_GAUGE, "bpftruss_syscall_oldest_in_flight_seconds",
 		"Age of the oldest system call that runs now and is none that waits for work"
 	};
 
@@ -142,13 +141,13 @@ static void write_oldest(const struct scrape *s)
 		const struct label_set labels = { { { s->key, target->label } } };
 
 		if (target->had_oldest)
-			exposition_seconds(&s->to, &family, &labels, target->oldest_ns);
+			exposition_sample(&s->to, &family, &labels, target->oldest_ns);
 	}
 }
 
 static void write_targets(const struct scrape *s)
 {
-	static const struct family family = { FAMILY_INFO, "bpftruss_target", NULL,
+	static const struct family family = { FAMILY_INFO, "bpftruss_target",
 					      "What else is known of a target" };
 	const struct metrics_grouping *grouping = &metrics_groupings[s->metrics->options.group];
 
@@ -163,7 +162,7 @@ static void write_targets(const struct scrape *s)
 			labels.labels[1 + j] =
 				(struct label){ grouping->infos[j].label, target->infos[j] };
 		if (target->infos[0])
-			exposition_count(&s->to, &family, &labels, 1);
+			exposition_sample(&s->to, &family, &labels, 1);
 	}
 }
 
@@ -172,7 +171,7 @@ static void write_targets(const struct scrape *s)
 static void write_losses(const struct scrape *s)
 {
 	static const struct family family = {
-		FAMILY_COUNTER, "bpftruss_lost_updates", NULL,
+		FAMILY_COUNTER, "bpftruss_lost_updates",
 		"Things that could not be counted in full, by reason; anything but 0 is a finding"
 	};
 
@@ -180,13 +179,13 @@ static void write_losses(const struct scrape *s)
 	for (int i = 0; i <= LOSS_KIND_FOLDED; i++) {
 		const struct label_set labels = { { { "reason", loss_texts[i].name } } };
 
-		exposition_count(&s->to, &family, &labels, s->metrics->losses.count[i]);
+		exposition_sample(&s->to, &family, &labels, s->metrics->losses.count[i]);
 	}
 }
 
 static void write_missed(const struct scrape *s)
 {
-	static const struct family family = { FAMILY_COUNTER, "bpftruss_prog_missed", NULL,
+	static const struct family family = { FAMILY_COUNTER, "bpftruss_prog_missed",
 					      "Runs of a program that the kernel skipped" };
 	static const struct {
 		enum model_loss loss;
@@ -202,8 +201,8 @@ static void write_missed(const struct scrape *s)
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		const struct label_set labels = { { { "program", programs[i].program } } };
 
-		exposition_count(&s->to, &family, &labels,
-				 s->metrics->losses.count[programs[i].loss]);
+		exposition_sample(&s->to, &family, &labels,
+				  s->metrics->losses.count[programs[i].loss]);
 	}
 }
 
@@ -211,146 +210,114 @@ static void write_missed(const struct scrape *s)
 
 static void write_build(const struct scrape *s)
 {
-	static const struct family family = { FAMILY_INFO, "bpftruss_build", NULL,
+	static const struct family family = { FAMILY_INFO, "bpftruss_build",
 					      "The version of bpftruss" };
-	const struct label_set labels = { { { "version", s->self->version ?: "" } } };
+	const struct label_set labels = { { { "version", BPFTRUSS_VERSION } } };
 
 	exposition_family(&s->to, &family);
-	exposition_count(&s->to, &family, &labels, 1);
+	exposition_sample(&s->to, &family, &labels, 1);
+}
+
+static void write_table_family(const struct scrape *s, const struct family *family, size_t member)
+{
+	exposition_family(&s->to, family);
+	for (size_t i = 0; i < s->self->nr_tables; i++) {
+		const struct status_table *table = &s->self->tables[i];
+		const struct label_set labels = { { { "table", table->name } } };
+
+		exposition_sample(&s->to, family, &labels,
+				  *(const uint64_t *)((const char *)table + member));
+	}
 }
 
 static void write_tables(const struct scrape *s)
 {
-	static const struct family entries = { FAMILY_GAUGE, "bpftruss_map_entries", NULL,
+	static const struct family entries = { FAMILY_GAUGE, "bpftruss_map_entries",
 					       "Entries in use of a table in the kernel" };
-	static const struct family capacity = { FAMILY_GAUGE, "bpftruss_map_capacity", NULL,
+	static const struct family capacity = { FAMILY_GAUGE, "bpftruss_map_capacity",
 						"Entries that a table in the kernel has" };
 
-	exposition_family(&s->to, &entries);
-	for (size_t i = 0; i < s->self->nr_tables; i++) {
-		const struct label_set labels = { { { "table", s->self->tables[i].name } } };
-
-		exposition_count(&s->to, &entries, &labels, s->self->tables[i].entries);
-	}
-	exposition_family(&s->to, &capacity);
-	for (size_t i = 0; i < s->self->nr_tables; i++) {
-		const struct label_set labels = { { { "table", s->self->tables[i].name } } };
-
-		exposition_count(&s->to, &capacity, &labels, s->self->tables[i].capacity);
-	}
+	write_table_family(s, &entries, offsetof(struct status_table, used));
+	write_table_family(s, &capacity, offsetof(struct status_table, capacity));
 }
 
-struct own_number {
-	struct family family;
-	uint64_t value; /* ns if the family is in seconds */
-	bool absent;
-};
-
-static void write_own_number(const struct scrape *s, const struct own_number *number)
+static void write_number(const struct scrape *s, enum family_type type, const char *name,
+			 const char *help, uint64_t value)
 {
-	if (number->absent)
-		return;
-	exposition_family(&s->to, &number->family);
-	if (number->family.unit && !strcmp(number->family.unit, "seconds"))
-		exposition_seconds(&s->to, &number->family, NULL, number->value);
-	else
-		exposition_count(&s->to, &number->family, NULL, number->value);
+	const struct family family = { type, name, help };
+
+	exposition_family(&s->to, &family);
+	exposition_sample(&s->to, &family, NULL, value);
 }
 
 static void write_series_numbers(const struct scrape *s)
 {
 	const struct metrics *m = s->metrics;
-	const struct own_number numbers[] = {
-		{ { FAMILY_COUNTER, "bpftruss_retired_syscalls", NULL,
-		    "System calls of targets whose series have ended" },
-		  m->retired_calls,
-		  false },
-		{ { FAMILY_COUNTER, "bpftruss_series_dropped", NULL,
-		    "Times that there was no room for one more series, so that other took the "
-		    "calls" },
-		  m->dropped,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_series_reserved", NULL,
-		    "Series that have room now, whether they are written or not" },
-		  m->series,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_series_limit", NULL, "Series that may have room" },
-		  m->options.max_series,
-		  false },
-		{ { FAMILY_COUNTER, "bpftruss_intervals", NULL, "Readings that were counted" },
-		  m->intervals,
-		  false },
-	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		write_own_number(s, &numbers[i]);
+	write_number(s, FAMILY_COUNTER, "bpftruss_retired_syscalls",
+		     "System calls of targets whose series have ended", m->retired_calls);
+	write_number(s, FAMILY_COUNTER, "bpftruss_series_dropped",
+		     "Times that there was no room for one more series, so that other took the "
+		     "calls",
+		     m->dropped);
+	write_number(s, FAMILY_GAUGE, "bpftruss_series_reserved",
+		     "Series that have room now, whether they are written or not", m->series);
+	write_number(s, FAMILY_GAUGE, "bpftruss_series_limit", "Series that may have room",
+		     m->options.max_series);
+	write_number(s, FAMILY_COUNTER, "bpftruss_intervals", "Readings that were counted",
+		     m->intervals);
 }
 
-static void write_state_numbers(const struct scrape *s)
+static void write_history_numbers(const struct scrape *s)
 {
-	const struct metrics_self *self = s->self;
-	const struct own_number numbers[] = {
-		{ { FAMILY_GAUGE, "bpftruss_attached", NULL,
-		    "Whether the programs are in the kernel and count" },
-		  self->attached,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_budget_step", NULL,
-		    "How far counting was cut down to stay in its budget; 0 is not at all" },
-		  self->budget_step,
-		  false },
-		{ { FAMILY_COUNTER, "bpftruss_prog_run_seconds", "seconds",
-		    "CPU time of the programs in the kernel, estimated" },
-		  self->program_run_ns,
-		  !self->has_program_run },
-		{ { FAMILY_GAUGE, "bpftruss_store_bytes", "bytes", "Size of the history" },
-		  self->store_bytes,
-		  !self->has_store },
-		{ { FAMILY_COUNTER, "bpftruss_store_intervals", NULL,
-		    "Intervals written to the history" },
-		  self->store_intervals,
-		  !self->has_store },
-		{ { FAMILY_COUNTER, "bpftruss_store_failures", NULL,
-		    "Intervals that could not be written to the history" },
-		  self->store_failed,
-		  !self->has_store },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		write_own_number(s, &numbers[i]);
+	if (!s->self->has_history)
+		return;
+	write_number(s, FAMILY_GAUGE, "bpftruss_store_bytes", "Size of the history",
+		     s->self->history_bytes);
+	write_number(s, FAMILY_COUNTER, "bpftruss_store_intervals",
+		     "Intervals written to the history", s->self->history_appended);
+	write_number(s, FAMILY_COUNTER, "bpftruss_store_failures",
+		     "Intervals that could not be written to the history", s->self->history_failed);
 }
 
 /* The names that all Prometheus clients give these. */
 static void write_process_numbers(const struct scrape *s)
 {
-	const struct metrics_self *self = s->self;
-	const struct own_number numbers[] = {
-		{ { FAMILY_COUNTER, "bpftruss_scrapes", NULL, "Scrapes before this one" },
-		  self->scrapes,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_scrape_duration_seconds", "seconds",
-		    "How long it took to write the scrape before this one" },
-		  self->scrape_ns,
-		  !self->scrapes },
-		{ { FAMILY_COUNTER, "process_cpu_seconds", "seconds",
-		    "CPU time of the daemon, in user space and in the kernel" },
-		  self->cpu_ns,
-		  false },
-		{ { FAMILY_GAUGE, "process_resident_memory_bytes", "bytes",
-		    "Resident memory of the daemon" },
-		  self->resident_bytes,
-		  false },
-		{ { FAMILY_GAUGE, "process_start_time_seconds", "seconds",
-		    "When the daemon was started, since the epoch" },
-		  self->start_ns,
-		  false },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		write_own_number(s, &numbers[i]);
+	write_number(s, FAMILY_COUNTER, "process_cpu_seconds",
+		     "CPU time of the daemon, in user space and in the kernel",
+		     s->self->own_cpu_ns);
+	write_number(s, FAMILY_GAUGE, "process_resident_memory_bytes",
+		     "Resident memory of the daemon", s->self->resident_bytes);
+	write_number(s, FAMILY_GAUGE, "process_start_time_seconds",
+		     "When the daemon was started, since the epoch", (uint64_t)s->self->start_ns);
 }
 
-int report_metrics(const struct metrics *metrics, const struct metrics_self *self,
-		   enum metrics_format format, FILE *out)
+static void write_own_numbers(const struct scrape *s)
+{
+	const struct daemon_status *self = s->self;
+
+	/* Who answers counts. */
+	write_number(s, FAMILY_GAUGE, "bpftruss_attached",
+		     "Whether the programs are in the kernel and count", 1);
+	write_number(s, FAMILY_GAUGE, "bpftruss_budget_step",
+		     "How far counting was cut down to stay in its budget; 0 is not at all",
+		     self->budget_step);
+	if (self->has_call_ns)
+		write_number(s, FAMILY_COUNTER, "bpftruss_prog_run_seconds",
+			     "CPU time of the programs in the kernel, estimated",
+			     self->programs_ns);
+	write_history_numbers(s);
+	write_number(s, FAMILY_COUNTER, "bpftruss_scrapes", "Scrapes before this one",
+		     self->scrapes);
+	if (self->scrapes)
+		write_number(s, FAMILY_GAUGE, "bpftruss_scrape_duration_seconds",
+			     "How long it took to write the scrape before this one",
+			     self->scrape_ns);
+	write_process_numbers(s);
+}
+
+int metrics_write(const struct metrics *metrics, const struct daemon_status *self,
+		  enum metrics_format format, FILE *out)
 {
 	const struct scrape scrape = {
 		.to = { out, format },
@@ -368,8 +335,7 @@ int report_metrics(const struct metrics *metrics, const struct metrics_self *sel
 	write_series_numbers(&scrape);
 	write_build(&scrape);
 	write_tables(&scrape);
-	write_state_numbers(&scrape);
-	write_process_numbers(&scrape);
+	write_own_numbers(&scrape);
 	exposition_end(&scrape.to);
 	return ferror(out) ? -EIO : 0;
 }
