@@ -8,14 +8,15 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "daemon/question.h"
 #include "report/report.h"
 #include "report/timeline.h"
+#include "store/history.h"
 
 /* A text of /metrics is given again until it is this old. */
 #define SCRAPE_MAX_AGE_NS NS_PER_SEC
@@ -24,6 +25,9 @@
 struct asked {
 	struct service *service;
 	const struct ipc_request *request;
+	pid_t pids[IPC_MAX_PARAMETERS];
+	struct target_selector selectors[IPC_MAX_PARAMETERS];
+	struct process_filter filter; /* of these; their texts are the request's */
 	FILE *body;
 	const char *content_type;
 	struct diag d;
@@ -34,35 +38,100 @@ static int written(struct asked *asked, int err)
 	return err ? diag_oom(&asked->d) : 0;
 }
 
+/* --- parameters -------------------------------------------------------------------------------- */
+
 static const char *parameter(const struct asked *asked, const char *name)
 {
 	return ipc_parameter(asked->request, name);
 }
 
-/* --- what was counted ------------------------------------------------------------------------- */
+static int number_parse(struct asked *asked, const char *name, const char *text, uint64_t high,
+			uint64_t *ret)
+{
+	char *end;
 
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" is no number up to %llu", name, text,
+				(unsigned long long)high);
+	return 0;
+}
+
+/* Time in ns; 0 when it is absent. */
+static int read_ns(struct asked *asked, const char *name, uint64_t *ret)
+{
+	return number_parse(asked, name, parameter(asked, name) ?: "0", INT64_MAX, ret);
+}
+
+/* pid, name, unit, cgroup and user, each any number of times. */
+static int read_targets(struct asked *asked)
+{
+	static const struct {
+		const char *name;
+		enum selector_kind kind;
+	} kinds[] = { { "name", SELECT_COMM },
+		      { "unit", SELECT_UNIT },
+		      { "cgroup", SELECT_CGROUP },
+		      { "user", SELECT_USER } };
+	struct process_filter *filter = &asked->filter;
+
+	*filter = (struct process_filter){ .pids = asked->pids, .selectors = asked->selectors };
+	for (size_t i = 0; i < asked->request->nr_parameters; i++) {
+		const char *name = asked->request->parameters[i].name;
+		const char *value = asked->request->parameters[i].value;
+		uint64_t pid;
+
+		for (size_t j = 0; j < ARRAY_SIZE(kinds); j++)
+			if (!strcmp(name, kinds[j].name))
+				asked->selectors[filter->nr_selectors++] =
+					(struct target_selector){ kinds[j].kind, value };
+		if (strcmp(name, "pid") != 0)
+			continue;
+		if (number_parse(asked, name, value, INT32_MAX, &pid))
+			return -EINVAL;
+		asked->pids[filter->nr_pids++] = (pid_t)pid;
+	}
+	return 0;
+}
+
+/* from, to and step; sum=call is by_call. */
+static int read_span(struct asked *asked, struct history_question *question)
+{
+	const char *sum = parameter(asked, "sum");
+	uint64_t from, to;
+
+	if (sum && strcmp(sum, "call") != 0)
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
+	if (read_ns(asked, "from", &from) || read_ns(asked, "to", &to) ||
+	    read_ns(asked, "step", &question->step_ns))
+		return -EINVAL;
+	question->from_ns = (int64_t)from;
+	question->to_ns = (int64_t)to;
+	question->by_call = sum != NULL;
+	return 0;
+}
+
+/* since or mark: none is the start of the daemon. */
 static int read_since(struct asked *asked, struct counts_question *question)
 {
 	const char *since = parameter(asked, "since"), *mark = parameter(asked, "mark");
 
+	question->boot_id = parameter(asked, "boot_id");
 	if (since && mark)
 		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
 				"since when? give since or mark, not both");
-	question->since = SINCE_START;
-	if (mark) {
+	if (mark)
 		question->since = SINCE_MARK;
-		question->boot_id = parameter(asked, "boot_id");
-		return question_number("mark", mark, UINT64_MAX, &question->ns, &asked->d);
-	}
-	if (!since)
-		return 0;
-	if (!strcmp(since, "boot")) {
-		question->since = SINCE_BOOT;
-		return 0;
-	}
-	question->since = SINCE_AGO;
-	return question_number("since", since, INT64_MAX, &question->ns, &asked->d);
+	else if (since)
+		question->since = strcmp(since, "boot") ? SINCE_AGO : SINCE_BOOT;
+	if (mark)
+		return number_parse(asked, "mark", mark, UINT64_MAX, &question->ns);
+	return question->since == SINCE_AGO ? read_ns(asked, "since", &question->ns) : 0;
 }
+
+/* --- what was counted ------------------------------------------------------------------------- */
 
 static int need_history(struct asked *asked)
 {
@@ -79,21 +148,15 @@ static int ask_history(struct asked *asked, struct timeline *ret)
 {
 	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	struct counts *counts = asked->service->counts;
-	struct history_question question = { 0 };
-	struct asked_targets targets;
-	int err = need_history(asked);
+	struct history_question question = { .filter = asked->filter };
+	int err = need_history(asked) ?: read_span(asked, &question);
 
-	if (!err)
-		err = question_targets(asked->request, &targets, &asked->d);
-	if (!err)
-		err = question_span(asked->request, &question, &asked->d);
 	if (!err && (!question.to_ns || question.to_ns > counts->last->end_ns))
 		err = counts_refresh(counts, &asked->d);
 	if (err)
 		return err;
 	if (counts_tail(counts, &tail))
 		return diag_oom(&asked->d);
-	question.filter = targets.filter;
 	question.tail = tail;
 	return history_ask(counts->history, &question, ret, &asked->d);
 }
@@ -127,16 +190,12 @@ static int answer_past(struct asked *asked)
 static int answer_snapshot(struct asked *asked)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
-	struct counts_question question = { 0 };
-	struct asked_targets targets;
+	struct counts_question question = { .since = SINCE_START, .filter = asked->filter };
 	int err;
 
 	if (parameter(asked, "from") || parameter(asked, "to"))
 		return answer_past(asked);
-	err = question_targets(asked->request, &targets, &asked->d);
-	if (!err)
-		err = read_since(asked, &question);
-	question.filter = targets.filter;
+	err = read_since(asked, &question);
 	if (!err)
 		err = counts_ask(asked->service->counts, &question, &counted, &asked->d);
 	return err ?: written(asked, report_json(counted.snapshot, asked->body));
@@ -215,15 +274,12 @@ static int answer_baseline(struct asked *asked)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	struct asked_targets targets;
 	int err = need_history(asked);
 
 	if (!err)
-		err = question_targets(asked->request, &targets, &asked->d);
-	if (!err)
 		err = baseline_load(asked->service->counts->history, baseline_of(asked), &snapshot,
 				    &asked->d);
-	if (!err && snapshot_filter(snapshot, &targets.filter, &chosen))
+	if (!err && snapshot_filter(snapshot, &asked->filter, &chosen))
 		err = diag_oom(&asked->d);
 	return err ?: written(asked, report_json(chosen, asked->body));
 }
@@ -352,8 +408,10 @@ static unsigned int status_of(int err)
 static void route_answer(const struct route *route, struct service *service,
 			 const struct ipc_request *request, struct ipc_answer *answer)
 {
-	struct asked asked = { service, request, .content_type = "application/json" };
-	int err = check_parameters(route, &asked);
+	struct asked asked = { .service = service,
+			       .request = request,
+			       .content_type = "application/json" };
+	int err = check_parameters(route, &asked) ?: read_targets(&asked);
 
 	if (!err) {
 		asked.body = open_memstream(&answer->body, &answer->size);
