@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns readings and what becomes of them. Invariant: the last part of recent ends at the last
+ * Makes readings, and hands them on. Invariant: the last part of recent ends at the last
  * reading, so every call is in exactly one difference.
  */
 #include "daemon/counts.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns how an interval is counted. First everything is found a place, which may fail and changes no
- * counter; then every row is added to exactly one call of one target, which cannot fail.
+ * Counts an interval. First everything is found a place, which may fail and changes no
+ * counter; then every row is added to exactly one call of one owner, which cannot fail.
  *
- * A target keeps its place until it has been gone for METRICS_KEEP_GONE_NS; places that are free go
- * to those with the most calls in the interval. What a target did before it had a place stays in
+ * An owner keeps its place until it has been gone for METRICS_KEEP_GONE_NS; places that are free go
+ * to those with the most calls in the interval. What an owner did before it had a place stays in
  * `other`, which therefore never shrinks.
  */
 #include <errno.h>
@@ -21,13 +21,13 @@ struct member {
 	char *label; /* owned; NULL: of `other` */
 	uint64_t calls;
 	bool active; /* alive, or was when the interval began */
-	struct metrics_target *target;
+	struct metrics_owner *owner;
 };
 
 /* A row, and where it is counted. */
 struct move {
 	const struct row *row;
-	struct metrics_target *target;
+	struct metrics_owner *owner;
 	struct metrics_call *call;
 };
 
@@ -36,7 +36,6 @@ struct plan {
 	const struct snapshot *interval;
 	struct member *members; /* as the processes of the interval */
 	struct move *moves;     /* as its rows, then the one with the most calls first */
-	uint64_t dropped;
 };
 
 static void plan_done(struct plan *plan)
@@ -95,25 +94,25 @@ static void plan_count_calls(struct plan *plan)
 	}
 }
 
-/* A pid that has come again is another target. */
-static bool target_is_outdated(const struct plan *plan, const struct metrics_target *target,
-			       const struct member *member)
+/* A pid that has come again is another owner. */
+static bool owner_is_outdated(const struct plan *plan, const struct metrics_owner *owner,
+			      const struct member *member)
 {
 	return plan->metrics->options.group == METRICS_BY_PID &&
-	       target->boot_ns < member->process->boot_ns;
+	       owner->boot_ns < member->process->boot_ns;
 }
 
-static void member_see_target(struct plan *plan, struct member *member)
+static void member_see_owner(struct plan *plan, struct member *member)
 {
-	struct metrics_target *target =
-		member->label ? metrics_find_target(plan->metrics, member->label) : NULL;
+	struct metrics_owner *owner =
+		member->label ? metrics_find_owner(plan->metrics, member->label) : NULL;
 
-	if (!target || !member->active)
+	if (!owner || !member->active)
 		return;
-	if (target_is_outdated(plan, target, member))
-		metrics_retire_target(plan->metrics, target);
+	if (owner_is_outdated(plan, owner, member))
+		metrics_retire_owner(plan->metrics, owner);
 	else
-		target->seen_ns = plan->interval->end_mono_ns;
+		owner->seen_ns = plan->interval->end_mono_ns;
 }
 
 static void plan_retire(struct plan *plan)
@@ -122,13 +121,13 @@ static void plan_retire(struct plan *plan)
 	uint64_t now_ns = plan->interval->end_mono_ns;
 
 	for (size_t i = 0; i < plan->interval->nr_processes; i++)
-		member_see_target(plan, &plan->members[i]);
-	for (size_t i = metrics->nr_targets; i-- > 0;) {
-		struct metrics_target *target = metrics->targets[i];
+		member_see_owner(plan, &plan->members[i]);
+	for (size_t i = metrics->nr_owners; i-- > 0;) {
+		struct metrics_owner *owner = metrics->owners[i];
 
-		if (target != metrics->other && target != metrics->unattributed &&
-		    now_ns > target->seen_ns && now_ns - target->seen_ns > METRICS_KEEP_GONE_NS)
-			metrics_retire_target(metrics, target);
+		if (owner != metrics->other && owner != metrics->unattributed &&
+		    now_ns > owner->seen_ns && now_ns - owner->seen_ns > METRICS_KEEP_GONE_NS)
+			metrics_retire_owner(metrics, owner);
 	}
 }
 
@@ -151,7 +150,7 @@ static int compare_candidates(const void *x, const void *y)
 	return strcmp(a->label, b->label);
 }
 
-/* One member for each label that has calls but no target; the calls of all are added up in it. */
+/* One member for each label that has calls but no owner; the calls of all are added up in it. */
 static size_t plan_find_candidates(const struct plan *plan, struct member **candidates)
 {
 	size_t count = 0, kept = 0;
@@ -160,7 +159,7 @@ static size_t plan_find_candidates(const struct plan *plan, struct member **cand
 		struct member *member = &plan->members[i];
 
 		if (member->label && member->calls &&
-		    !metrics_find_target(plan->metrics, member->label))
+		    !metrics_find_owner(plan->metrics, member->label))
 			candidates[count++] = member;
 	}
 	qsort(candidates, count, sizeof(*candidates), compare_labels);
@@ -186,63 +185,63 @@ static int plan_admit(struct plan *plan)
 		return -ENOMEM;
 	count = plan_find_candidates(plan, candidates);
 	for (size_t i = 0; i < count; i++) {
-		struct metrics_target *target;
-		int err = metrics_add_target(plan->metrics, candidates[i]->label, &target);
+		struct metrics_owner *owner;
+		int err = metrics_add_owner(plan->metrics, candidates[i]->label, &owner);
 
 		if (err == -ENOSPC)
 			break;
 		if (err)
 			return err;
-		target->boot_ns = candidates[i]->process->boot_ns;
-		target->seen_ns = plan->interval->end_mono_ns;
+		owner->boot_ns = candidates[i]->process->boot_ns;
+		owner->seen_ns = plan->interval->end_mono_ns;
 	}
 	return 0;
 }
 
-static int target_set_info(struct metrics_target *target, size_t index, const char *text)
+static int owner_set_info(struct metrics_owner *owner, size_t index, const char *text)
 {
 	char *copy;
 
-	if (target->infos[index] && !strcmp(target->infos[index], text))
+	if (owner->infos[index] && !strcmp(owner->infos[index], text))
 		return 0;
 	copy = strdup(text);
 	if (!copy)
 		return -ENOMEM;
-	free(target->infos[index]);
-	target->infos[index] = copy;
+	free(owner->infos[index]);
+	owner->infos[index] = copy;
 	return 0;
 }
 
 /* A process may change its name; what a group was first seen as, it stays, lest its info flicker. */
-static int plan_describe(const struct plan *plan, struct metrics_target *target,
+static int plan_describe(const struct plan *plan, struct metrics_owner *owner,
 			 const struct process *process)
 {
 	const struct metrics_grouping *grouping = plan_grouping(plan);
 	char text[METRICS_NAME_MAX];
 
 	for (size_t i = 0; i < METRICS_MAX_INFOS && grouping->infos[i].label; i++) {
-		if (target->infos[i] && grouping->name != METRICS_NAME_PID)
+		if (owner->infos[i] && grouping->name != METRICS_NAME_PID)
 			continue;
 		if (metrics_process_name(plan->interval, process, grouping->infos[i].name, text) &&
-		    target_set_info(target, i, text))
+		    owner_set_info(owner, i, text))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int plan_find_targets(struct plan *plan)
+static int plan_find_owners(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
 		struct member *member = &plan->members[i];
-		struct metrics_target *target =
-			member->label ? metrics_find_target(plan->metrics, member->label) : NULL;
+		struct metrics_owner *owner =
+			member->label ? metrics_find_owner(plan->metrics, member->label) : NULL;
 
 		/* By pid, one that was outdated by another of the same number. */
-		if (target && plan->metrics->options.group == METRICS_BY_PID &&
-		    target->boot_ns != member->process->boot_ns)
-			target = NULL;
-		member->target = target ?: plan->metrics->other;
-		if (target && plan_describe(plan, target, member->process))
+		if (owner && plan->metrics->options.group == METRICS_BY_PID &&
+		    owner->boot_ns != member->process->boot_ns)
+			owner = NULL;
+		member->owner = owner ?: plan->metrics->other;
+		if (owner && plan_describe(plan, owner, member->process))
 			return -ENOMEM;
 	}
 	return 0;
@@ -265,11 +264,8 @@ static int plan_find_calls(struct plan *plan)
 		struct move *move = &plan->moves[i];
 		const struct member *member = plan_member(plan, move->row);
 
-		move->target = member ? member->target : plan->metrics->unattributed;
-		if (metrics_take_call(plan->metrics, move->target, move->row, &move->call,
-				      &plan->dropped) ||
-		    metrics_take_errnos(plan->metrics, move->target, move->call, move->row,
-					&plan->dropped))
+		move->owner = member ? member->owner : plan->metrics->unattributed;
+		if (metrics_take_row(plan->metrics, move->owner, move->row, &move->call))
 			return -ENOMEM;
 	}
 	return 0;
@@ -283,15 +279,15 @@ static int plan_make(struct plan *plan)
 		return -ENOMEM;
 	plan_count_calls(plan);
 	plan_retire(plan);
-	return plan_admit(plan) ?: plan_find_targets(plan) ?: plan_find_calls(plan);
+	return plan_admit(plan) ?: plan_find_owners(plan) ?: plan_find_calls(plan);
 }
 
-static void target_reset_gauges(struct metrics_target *target)
+static void owner_reset_gauges(struct metrics_owner *owner)
 {
-	target->oldest_ns = 0;
-	target->rest.in_flight = 0;
-	for (size_t i = 0; i < target->nr_calls; i++)
-		target->calls[i]->in_flight = 0;
+	owner->oldest_ns = 0;
+	owner->rest.in_flight = 0;
+	for (size_t i = 0; i < owner->nr_calls; i++)
+		owner->calls[i]->in_flight = 0;
 }
 
 static void move_execute(const struct plan *plan, const struct move *move)
@@ -301,9 +297,9 @@ static void move_execute(const struct plan *plan, const struct move *move)
 	metrics_call_add(move->call, move->row);
 	if (!move->row->in_flight || syscall_waits(NULL, move->row->abi, (int)move->row->nr))
 		return;
-	move->target->had_oldest = true;
-	if (age_ns > move->target->oldest_ns)
-		move->target->oldest_ns = age_ns;
+	move->owner->had_oldest = true;
+	if (age_ns > move->owner->oldest_ns)
+		move->owner->oldest_ns = age_ns;
 }
 
 int metrics_add(struct metrics *metrics, const struct snapshot *interval)
@@ -313,11 +309,10 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < metrics->nr_targets; i++)
-		target_reset_gauges(metrics->targets[i]);
+	for (size_t i = 0; i < metrics->nr_owners; i++)
+		owner_reset_gauges(metrics->owners[i]);
 	for (size_t i = 0; i < interval->nr_rows; i++)
 		move_execute(&plan, &plan.moves[i]);
-	metrics->dropped += plan.dropped;
 	metrics->intervals++;
 	losses_merge(&metrics->losses, &interval->losses);
 	return 0;

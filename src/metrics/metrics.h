@@ -33,13 +33,13 @@ enum metrics_group {
 /* A limit below this is raised to it: room for what has no room of its own. */
 #define METRICS_MIN_SERIES 64
 
-/* How long the series of a target outlive it. */
+/* How long the series of an owner outlive it. */
 #define METRICS_KEEP_GONE_NS (300 * 1000000000ULL)
 
 /* All zero: the defaults, without histograms. */
 struct metrics_options {
 	enum metrics_group group;
-	unsigned int top;        /* targets with series of their own; 0: the default */
+	unsigned int top;        /* owners with series of their own; 0: the default */
 	unsigned int max_series; /* of all that is not about the daemon itself; 0: the default */
 	bool histograms;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what targets are called. Every name is valid UTF-8 without control characters. */
+/* Names the owners of series. Every name is valid UTF-8 without control characters. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -51,43 +51,21 @@ bool metrics_name_is_reserved(const char *label)
 	return false;
 }
 
-static struct raw_name name_of_comm(const char *path, const struct process *process)
+static struct raw_name raw_name(enum metrics_name name, const char *path,
+				const struct process *process)
 {
-	(void)path;
-	return (struct raw_name){ process->comm, sizeof(process->comm) };
-}
+	struct raw_name unit;
 
-static struct raw_name name_of_cgroup(const char *path, const struct process *process)
-{
-	(void)process;
-	return (struct raw_name){ path, strlen(path) };
-}
-
-static struct raw_name name_of_unit(const char *path, const struct process *process)
-{
-	struct raw_name name;
-
-	(void)process;
-	name.size = cgroup_unit(path, &name.bytes);
-	return name;
-}
-
-static struct raw_name name_of_unit_cgroup(const char *path, const struct process *process)
-{
-	struct raw_name unit = name_of_unit(path, process);
-
+	if (name == METRICS_NAME_COMM)
+		return (struct raw_name){ process->comm, sizeof(process->comm) };
+	unit.size = cgroup_unit(path, &unit.bytes);
+	if (name == METRICS_NAME_UNIT)
+		return unit;
 	/* Without a unit this is no part of the path. */
-	if (unit.size == 1 && *unit.bytes == '-')
-		return name_of_cgroup(path, process);
+	if (name == METRICS_NAME_CGROUP || (unit.size == 1 && *unit.bytes == '-'))
+		return (struct raw_name){ path, strlen(path) };
 	return (struct raw_name){ path, (size_t)(unit.bytes - path) + unit.size };
 }
-
-static struct raw_name (*const makers[NR_METRICS_NAME])(const char *, const struct process *) = {
-	[METRICS_NAME_UNIT] = name_of_unit,
-	[METRICS_NAME_UNIT_CGROUP] = name_of_unit_cgroup,
-	[METRICS_NAME_CGROUP] = name_of_cgroup,
-	[METRICS_NAME_COMM] = name_of_comm,
-};
 
 /* The group of all further kinds has no name, unit or pid; the other folded ones have no pid. */
 static bool process_is_nameless(const struct process *process, enum metrics_name name)
@@ -107,7 +85,7 @@ bool metrics_process_name(const struct snapshot *snapshot, const struct process 
 		snprintf(out, METRICS_NAME_MAX, "%" PRIu32, process->pid);
 		return true;
 	}
-	raw = makers[name](path && *path ? path : NO_NAME, process);
+	raw = raw_name(name, path && *path ? path : NO_NAME, process);
 	if (raw.size > METRICS_NAME_BYTES)
 		raw.size = METRICS_NAME_BYTES;
 	text_escape_visible(raw.bytes, raw.size, out);

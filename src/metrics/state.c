@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns targets and their calls, and the budget of series. Invariant: the series that could be
+ * Keeps owners and their calls, and the budget of series. Invariant: the series that could be
  * written never exceed max_series, as each is paid for when its room is made; what finds no room is
  * counted in `other`, which was paid for before.
  */
@@ -20,29 +20,28 @@
 #define SERIES_PER_CALL 4
 
 /* Its info and its oldest call; the rest of its calls comes on top. */
-#define SERIES_PER_TARGET 2
+#define SERIES_PER_OWNER 2
 
-/* No target may use more than this part of the limit, lest one starve the others. */
-#define SHARE_OF_TARGET 4
+/* No owner may use more than this part of the limit, lest one starve the others. */
+#define SHARE_OF_OWNER 4
 
 static size_t series_of_call(const struct metrics *metrics)
 {
 	return SERIES_PER_CALL + (metrics->options.histograms ? SERIES_PER_HISTOGRAM : 0);
 }
 
-static bool series_fit(const struct metrics *metrics, const struct metrics_target *target,
-		       size_t series)
+/* False: there is no room. */
+static bool series_take(struct metrics *metrics, struct metrics_owner *owner, size_t series)
 {
 	size_t limit = metrics->options.max_series;
 
-	return metrics->series + series <= limit &&
-	       target->series + series <= limit / SHARE_OF_TARGET;
-}
-
-static void series_take(struct metrics *metrics, struct metrics_target *target, size_t series)
-{
+	if (metrics->series + series > limit || owner->series + series > limit / SHARE_OF_OWNER) {
+		metrics->dropped++;
+		return false;
+	}
 	metrics->series += series;
-	target->series += series;
+	owner->series += series;
+	return true;
 }
 
 /* Where an element of a label is, or belongs, in a sorted array. */
@@ -68,9 +67,9 @@ static size_t label_place(const void *array, size_t count, const char *label,
 	return low;
 }
 
-static const char *target_label_at(const void *array, size_t index)
+static const char *owner_label_at(const void *array, size_t index)
 {
-	return ((struct metrics_target *const *)array)[index]->label;
+	return ((struct metrics_owner *const *)array)[index]->label;
 }
 
 static const char *call_label_at(const void *array, size_t index)
@@ -96,82 +95,81 @@ static void call_free(struct metrics_call *call)
 	free(call);
 }
 
-static void target_free(struct metrics_target *target)
+static void owner_free(struct metrics_owner *owner)
 {
-	if (!target)
+	if (!owner)
 		return;
-	for (size_t i = 0; i < target->nr_calls; i++)
-		call_free(target->calls[i]);
+	for (size_t i = 0; i < owner->nr_calls; i++)
+		call_free(owner->calls[i]);
 	for (size_t i = 0; i < METRICS_MAX_INFOS; i++)
-		free(target->infos[i]);
-	free(target->calls);
-	free(target->rest.errnos);
-	free(target->label);
-	free(target);
+		free(owner->infos[i]);
+	free(owner->calls);
+	free(owner->rest.errnos);
+	free(owner->label);
+	free(owner);
 }
 
-static void target_freep(struct metrics_target **target)
+static void owner_freep(struct metrics_owner **owner)
 {
-	target_free(*target);
+	owner_free(*owner);
 }
 
-struct metrics_target *metrics_find_target(const struct metrics *metrics, const char *label)
+struct metrics_owner *metrics_find_owner(const struct metrics *metrics, const char *label)
 {
 	bool found;
-	size_t at =
-		label_place(metrics->targets, metrics->nr_targets, label, target_label_at, &found);
+	size_t at = label_place(metrics->owners, metrics->nr_owners, label, owner_label_at, &found);
 
-	return found ? metrics->targets[at] : NULL;
+	return found ? metrics->owners[at] : NULL;
 }
 
 /* `other` and `unattributed` take no place. */
 static bool metrics_has_place(const struct metrics *metrics)
 {
-	return !metrics->unattributed || metrics->nr_targets - 2 < metrics->options.top;
+	return !metrics->unattributed || metrics->nr_owners - 2 < metrics->options.top;
 }
 
-int metrics_add_target(struct metrics *metrics, const char *label, struct metrics_target **ret)
+int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret)
 {
-	struct metrics_target *target __cleanup(target_freep) = NULL;
-	size_t series = SERIES_PER_TARGET + series_of_call(metrics), place;
-	struct metrics_target **grown;
+	struct metrics_owner *owner __cleanup(owner_freep) = NULL;
+	size_t series = SERIES_PER_OWNER + series_of_call(metrics), place;
+	struct metrics_owner **grown;
 	bool found;
 
 	if (!metrics_has_place(metrics) || metrics->series + series > metrics->options.max_series)
 		return -ENOSPC;
-	place = label_place(metrics->targets, metrics->nr_targets, label, target_label_at, &found);
-	target = calloc(1, sizeof(*target));
-	if (!target)
+	place = label_place(metrics->owners, metrics->nr_owners, label, owner_label_at, &found);
+	owner = calloc(1, sizeof(*owner));
+	if (!owner)
 		return -ENOMEM;
-	target->label = strdup(label);
-	if (!target->label)
+	owner->label = strdup(label);
+	if (!owner->label)
 		return -ENOMEM;
-	grown = array_insert(metrics->targets, metrics->nr_targets, place, target);
+	grown = array_insert(metrics->owners, metrics->nr_owners, place, owner);
 	if (!grown)
 		return -ENOMEM;
-	metrics->targets = grown;
-	metrics->nr_targets++;
+	metrics->owners = grown;
+	metrics->nr_owners++;
 	metrics->series += series;
-	target->series = series;
-	strcpy(target->rest.label, METRICS_OTHER);
-	*ret = steal_ptr(&target);
+	owner->series = series;
+	strcpy(owner->rest.label, METRICS_OTHER);
+	*ret = steal_ptr(&owner);
 	return 0;
 }
 
-void metrics_retire_target(struct metrics *metrics, struct metrics_target *target)
+void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner)
 {
 	size_t at = 0;
 
-	while (metrics->targets[at] != target)
+	while (metrics->owners[at] != owner)
 		at++;
-	metrics->nr_targets--;
-	memmove(&metrics->targets[at], &metrics->targets[at + 1],
-		(metrics->nr_targets - at) * sizeof(*metrics->targets));
-	metrics->series -= target->series;
-	metrics->retired_calls += target->rest.calls;
-	for (size_t i = 0; i < target->nr_calls; i++)
-		metrics->retired_calls += target->calls[i]->calls;
-	target_free(target);
+	metrics->nr_owners--;
+	memmove(&metrics->owners[at], &metrics->owners[at + 1],
+		(metrics->nr_owners - at) * sizeof(*metrics->owners));
+	metrics->series -= owner->series;
+	metrics->retired_calls += owner->rest.calls;
+	for (size_t i = 0; i < owner->nr_calls; i++)
+		metrics->retired_calls += owner->calls[i]->calls;
+	owner_free(owner);
 }
 
 /* False for calls that have no label of their own. Anybody can make up numbers without a name. */
@@ -186,48 +184,43 @@ static bool call_label(const struct row *row, char label[ROW_LABEL_MAX])
 	return true;
 }
 
-static int call_insert(struct metrics_target *target, size_t place, const char *label,
+static int call_insert(struct metrics_owner *owner, size_t place, const char *label,
 		       struct metrics_call **ret)
 {
 	struct metrics_call *call = calloc(1, sizeof(*call)), **grown;
 
 	if (!call)
 		return -ENOMEM;
-	grown = array_insert(target->calls, target->nr_calls, place, call);
+	grown = array_insert(owner->calls, owner->nr_calls, place, call);
 	if (!grown) {
 		free(call);
 		return -ENOMEM;
 	}
-	target->calls = grown;
-	target->nr_calls++;
+	owner->calls = grown;
+	owner->nr_calls++;
 	strcpy(call->label, label);
 	*ret = call;
 	return 0;
 }
 
-int metrics_take_call(struct metrics *metrics, struct metrics_target *target, const struct row *row,
-		      struct metrics_call **ret, uint64_t *dropped)
+static int take_call(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
+		     struct metrics_call **ret)
 {
 	char label[ROW_LABEL_MAX];
 	size_t place;
 	bool found;
 
-	*ret = &target->rest;
+	*ret = &owner->rest;
 	if (!call_label(row, label))
 		return 0;
-	place = label_place(target->calls, target->nr_calls, label, call_label_at, &found);
+	place = label_place(owner->calls, owner->nr_calls, label, call_label_at, &found);
 	if (found) {
-		*ret = target->calls[place];
+		*ret = owner->calls[place];
 		return 0;
 	}
-	if (!series_fit(metrics, target, series_of_call(metrics))) {
-		++*dropped;
+	if (!series_take(metrics, owner, series_of_call(metrics)))
 		return 0;
-	}
-	if (call_insert(target, place, label, ret))
-		return -ENOMEM;
-	series_take(metrics, target, series_of_call(metrics));
-	return 0;
+	return call_insert(owner, place, label, ret);
 }
 
 static struct errno_count *errno_series(const struct metrics_call *call, int err)
@@ -254,22 +247,19 @@ static int errno_insert(struct metrics_call *call, int err)
 	return 0;
 }
 
-int metrics_take_errnos(struct metrics *metrics, struct metrics_target *target,
-			struct metrics_call *call, const struct row *row, uint64_t *dropped)
+int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
+		     struct metrics_call **ret)
 {
+	if (take_call(metrics, owner, row, ret))
+		return -ENOMEM;
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		int err = row->errnos[i].err;
 
 		/* A filter of seccomp can make up errors without a name. */
-		if (!errno_name(err) || errno_series(call, err))
+		if (!errno_name(err) || errno_series(*ret, err))
 			continue;
-		if (!series_fit(metrics, target, 1)) {
-			++*dropped;
-			continue;
-		}
-		if (errno_insert(call, err))
+		if (series_take(metrics, owner, 1) && errno_insert(*ret, err))
 			return -ENOMEM;
-		series_take(metrics, target, 1);
 	}
 	return 0;
 }
@@ -326,8 +316,8 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 		return -ENOMEM;
 	metrics->options = *options;
 	options_fill(&metrics->options);
-	if (metrics_add_target(metrics, METRICS_OTHER, &metrics->other) ||
-	    metrics_add_target(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
+	if (metrics_add_owner(metrics, METRICS_OTHER, &metrics->other) ||
+	    metrics_add_owner(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
 		return -ENOMEM;
 	*ret = steal_ptr(&metrics);
 	return 0;
@@ -337,8 +327,8 @@ void metrics_free(struct metrics *metrics)
 {
 	if (!metrics)
 		return;
-	for (size_t i = 0; i < metrics->nr_targets; i++)
-		target_free(metrics->targets[i]);
-	free(metrics->targets);
+	for (size_t i = 0; i < metrics->nr_owners; i++)
+		owner_free(metrics->owners[i]);
+	free(metrics->owners);
 	free(metrics);
 }

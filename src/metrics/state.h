@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is kept between scrapes: targets, what they did by system call, and how many series that
+ * What is kept between scrapes: owners of series, what they did by system call, and how many series that
  * makes. Room is made before anything is counted, so counting cannot fail halfway.
  */
 #ifndef BPFTRUSS_METRICS_STATE_H
@@ -9,13 +9,13 @@
 #include "metrics/metrics.h"
 #include "report/label.h"
 
-/* Of untrusted names so many bytes are kept; longer ones that begin alike are one target. */
+/* Of untrusted names so many bytes are kept; longer ones that begin alike are one owner. */
 #define METRICS_NAME_BYTES 256
 #define METRICS_NAME_MAX   TEXT_ESCAPED_MAX(METRICS_NAME_BYTES)
 
 #define METRICS_MAX_INFOS 2
 
-/* What a target is called, and what else its info tells. */
+/* What an owner is called, and what else its info tells. */
 enum metrics_name {
 	METRICS_NAME_NONE,
 	METRICS_NAME_UNIT,
@@ -41,14 +41,14 @@ extern const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP];
 bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
 			  enum metrics_name name, char out[METRICS_NAME_MAX]);
 
-/* Labels that no target of this name may take; calls of one that is called so go to `other`. */
+/* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
 bool metrics_name_is_reserved(const char *label);
 
 #define METRICS_OTHER        "other"        /* what has no series of its own */
 #define METRICS_UNATTRIBUTED "unattributed" /* calls of which nobody knows the process */
 #define METRICS_UNKNOWN_CALL "unknown"      /* numbers without a name */
 
-/* What one target did with one system call. */
+/* What one owner did with one system call. */
 struct metrics_call {
 	char label[ROW_LABEL_MAX];
 	uint64_t calls;
@@ -62,7 +62,8 @@ struct metrics_call {
 	bool was_in_flight; /* ever: then the gauge stays */
 };
 
-struct metrics_target {
+/* Who has series: the processes of one unit, cgroup, name or pid. */
+struct metrics_owner {
 	char *label;                    /* owned; what it is found by */
 	char *infos[METRICS_MAX_INFOS]; /* owned; NULL: none */
 	uint64_t boot_ns;               /* by pid: whose */
@@ -76,36 +77,32 @@ struct metrics_target {
 };
 
 struct metrics {
-	struct metrics_options options;  /* with the defaults filled in */
-	struct metrics_target **targets; /* owned, by label */
-	size_t nr_targets;
-	struct metrics_target *other, *unattributed; /* of those; always there */
-	size_t series;                               /* sum of those of the targets */
-	uint64_t dropped;                            /* times that there was no room for a series */
-	uint64_t retired_calls;                      /* of targets that are gone */
+	struct metrics_options options; /* with the defaults filled in */
+	struct metrics_owner **owners;  /* owned, by label */
+	size_t nr_owners;
+	struct metrics_owner *other, *unattributed; /* of those; always there */
+	size_t series;                              /* sum of those of the owners */
+	uint64_t dropped;                           /* times that there was no room for a series */
+	uint64_t retired_calls;                     /* of owners that are gone */
 	uint64_t intervals;
 	struct losses losses;
 };
 
 /* NULL when absent. */
-struct metrics_target *metrics_find_target(const struct metrics *metrics, const char *label);
+struct metrics_owner *metrics_find_owner(const struct metrics *metrics, const char *label);
 
 /* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
-int metrics_add_target(struct metrics *metrics, const char *label, struct metrics_target **ret);
+int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret);
 
 /* Takes its series away. */
-void metrics_retire_target(struct metrics *metrics, struct metrics_target *target);
+void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner);
 
 /*
- * The counters of a row's call, made when new; the rest of the target when there is no room, which
- * adds to *dropped. Returns 0 or -ENOMEM.
+ * The counters of a row's call, made when new, with room for its errnos as far as there is any; the
+ * rest of the owner when there is none for the call. Returns 0 or -ENOMEM.
  */
-int metrics_take_call(struct metrics *metrics, struct metrics_target *target, const struct row *row,
-		      struct metrics_call **ret, uint64_t *dropped);
-
-/* Makes room for the row's errnos, as far as there is any. Returns 0 or -ENOMEM. */
-int metrics_take_errnos(struct metrics *metrics, struct metrics_target *target,
-			struct metrics_call *call, const struct row *row, uint64_t *dropped);
+int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
+		     struct metrics_call **ret);
 
 /* Counts a row, in the room there is. */
 void metrics_call_add(struct metrics_call *call, const struct row *row);

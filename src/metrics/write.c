@@ -17,26 +17,26 @@ struct scrape {
 	struct exposition to;
 	const struct metrics *metrics;
 	const struct daemon_status *self;
-	const char *key; /* name of the label of a target */
+	const char *key; /* name of the label of an owner */
 };
 
-/* The calls of a target, the rest last; NULL from the first index on that is out of range. */
-static const struct metrics_call *target_call(const struct metrics_target *target, size_t index)
+/* The calls of an owner, the rest last; NULL from the first index on that is out of range. */
+static const struct metrics_call *owner_call(const struct metrics_owner *owner, size_t index)
 {
-	if (index < target->nr_calls)
-		return target->calls[index];
-	return index == target->nr_calls ? &target->rest : NULL;
+	if (index < owner->nr_calls)
+		return owner->calls[index];
+	return index == owner->nr_calls ? &owner->rest : NULL;
 }
 
-static struct label_set call_labels(const struct scrape *s, const struct metrics_target *target,
+static struct label_set call_labels(const struct scrape *s, const struct metrics_owner *owner,
 				    const struct metrics_call *call)
 {
 	return (struct label_set){
-		{ { s->key, target->label }, { "syscall", call->label }, { NULL, NULL } }
+		{ { s->key, owner->label }, { "syscall", call->label }, { NULL, NULL } }
 	};
 }
 
-/* --- by target and call --- */
+/* --- by owner and call --- */
 
 typedef void call_writer(const struct scrape *s, const struct family *family,
 			 const struct label_set *labels, const struct metrics_call *call);
@@ -114,19 +114,19 @@ static void write_call_family(const struct scrape *s, const struct family *famil
 	if (family->type == FAMILY_HISTOGRAM && !s->metrics->options.histograms)
 		return;
 	exposition_family(&s->to, family);
-	for (size_t i = 0; i < s->metrics->nr_targets; i++) {
-		const struct metrics_target *target = s->metrics->targets[i];
+	for (size_t i = 0; i < s->metrics->nr_owners; i++) {
+		const struct metrics_owner *owner = s->metrics->owners[i];
 		const struct metrics_call *call;
 
-		for (size_t j = 0; (call = target_call(target, j)); j++) {
-			struct label_set labels = call_labels(s, target, call);
+		for (size_t j = 0; (call = owner_call(owner, j)); j++) {
+			struct label_set labels = call_labels(s, owner, call);
 
 			write(s, family, &labels, call);
 		}
 	}
 }
 
-/* --- by target --- */
+/* --- by owner --- */
 
 static void write_oldest(const struct scrape *s)
 {
@@ -136,16 +136,16 @@ static void write_oldest(const struct scrape *s)
 	};
 
 	exposition_family(&s->to, &family);
-	for (size_t i = 0; i < s->metrics->nr_targets; i++) {
-		const struct metrics_target *target = s->metrics->targets[i];
-		const struct label_set labels = { { { s->key, target->label } } };
+	for (size_t i = 0; i < s->metrics->nr_owners; i++) {
+		const struct metrics_owner *owner = s->metrics->owners[i];
+		const struct label_set labels = { { { s->key, owner->label } } };
 
-		if (target->had_oldest)
-			exposition_sample(&s->to, &family, &labels, target->oldest_ns);
+		if (owner->had_oldest)
+			exposition_sample(&s->to, &family, &labels, owner->oldest_ns);
 	}
 }
 
-static void write_targets(const struct scrape *s)
+static void write_owners(const struct scrape *s)
 {
 	static const struct family family = { FAMILY_INFO, "bpftruss_target",
 					      "What else is known of a target" };
@@ -154,14 +154,14 @@ static void write_targets(const struct scrape *s)
 	if (!grouping->infos[0].label)
 		return;
 	exposition_family(&s->to, &family);
-	for (size_t i = 0; i < s->metrics->nr_targets; i++) {
-		const struct metrics_target *target = s->metrics->targets[i];
-		struct label_set labels = { { { s->key, target->label } } };
+	for (size_t i = 0; i < s->metrics->nr_owners; i++) {
+		const struct metrics_owner *owner = s->metrics->owners[i];
+		struct label_set labels = { { { s->key, owner->label } } };
 
-		for (size_t j = 0; j < METRICS_MAX_INFOS && target->infos[j]; j++)
+		for (size_t j = 0; j < METRICS_MAX_INFOS && owner->infos[j]; j++)
 			labels.labels[1 + j] =
-				(struct label){ grouping->infos[j].label, target->infos[j] };
-		if (target->infos[0])
+				(struct label){ grouping->infos[j].label, owner->infos[j] };
+		if (owner->infos[0])
 			exposition_sample(&s->to, &family, &labels, 1);
 	}
 }
@@ -329,7 +329,7 @@ int metrics_write(const struct metrics *metrics, const struct daemon_status *sel
 	for (size_t i = 0; i < ARRAY_SIZE(call_families); i++)
 		write_call_family(&scrape, &call_families[i].family, call_families[i].write);
 	write_oldest(&scrape);
-	write_targets(&scrape);
+	write_owners(&scrape);
 	write_losses(&scrape);
 	write_missed(&scrape);
 	write_series_numbers(&scrape);
