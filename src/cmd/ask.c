@@ -153,7 +153,7 @@ int ask_add_span(struct ipc_url *url, const struct ask_options *o, struct diag *
 int ask(const struct ask_options *o, enum ipc_method method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d)
 {
-	return ipc_call(ask_socket(o), method, url, ret, d);
+	return ipc_call(ask_socket(o), method, url, NULL, ret, d);
 }
 
 void asked_snapshot_done(struct asked_snapshot *asked)

@@ -203,10 +203,12 @@ static int answer_snapshot(struct asked *asked)
 
 /* --- the daemon itself ------------------------------------------------------------------------- */
 
+/* In a crowd it is as of the last reading. */
 static int answer_status(struct asked *asked)
 {
 	struct daemon_status status;
-	int err = counts_refresh(asked->service->counts, &asked->d);
+	const bool is_crowded = asked->request->is_crowded;
+	int err = is_crowded ? 0 : counts_refresh(asked->service->counts, &asked->d);
 
 	if (err)
 		return err;

@@ -81,12 +81,6 @@ void ipc_url_done(struct ipc_url *url)
 
 /* --- what is replied -------------------------------------------------------------------------- */
 
-static int not_understood(struct diag *d)
-{
-	return diag_set(d, DIAG_FAILED, EPROTO,
-			"what answers there is no daemon of this version: see --socket");
-}
-
 static int broken_off(struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, EPROTO,
@@ -134,7 +128,8 @@ static int reply_parse(struct ipc_reply *reply, struct diag *d)
 	size_t come, announced;
 
 	if (!end || sscanf(reply->body, "HTTP/1.1 %3u", &reply->status) != 1)
-		return not_understood(d);
+		return diag_set(d, DIAG_FAILED, EPROTO,
+				"what answers there is no daemon of this version: see --socket");
 	*end = '\0';
 	body = end + strlen(END_OF_LINE END_OF_LINE);
 	come = reply->size - (size_t)(body - reply->body);
@@ -201,19 +196,15 @@ static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 
 static int path_refused(const char *path, int err, struct diag *d)
 {
-	switch (err) {
-	case ENOENT:
-	case ECONNREFUSED:
+	if (err == ENOENT || err == ECONNREFUSED)
 		return diag_set(d, DIAG_FAILED, err,
 				"no daemon answers at %s: start it with 'systemctl start bpftruss' "
 				"or 'bpftruss daemon', or give its --socket",
 				path);
-	case EACCES:
-	case EPERM:
+	if (err == EACCES || err == EPERM)
 		return diag_set(d, DIAG_FAILED, EACCES,
 				"you may not use %s: ask as root or as a member of its group",
 				path);
-	}
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
@@ -278,9 +269,10 @@ static int daemon_ask_patiently(const char *path, const char *request,
 	}
 }
 
-int ipc_call_within(const char *socket_path, enum ipc_method method, struct ipc_url *url,
-		    const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
+int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
 {
+	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	__cleanup(freep) char *request = NULL;
 	int err;
@@ -292,7 +284,7 @@ int ipc_call_within(const char *socket_path, enum ipc_method method, struct ipc_
 		request = NULL;
 		return diag_oom(d);
 	}
-	err = daemon_ask_patiently(socket_path, request, patience, &reply, d);
+	err = daemon_ask_patiently(socket_path, request, patience ?: &usual, &reply, d);
 	if (err)
 		return err;
 	if (reply.status != STATUS_OK)
@@ -300,12 +292,4 @@ int ipc_call_within(const char *socket_path, enum ipc_method method, struct ipc_
 	*ret = reply;
 	reply.body = NULL;
 	return 0;
-}
-
-int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
-	     struct ipc_reply *ret, struct diag *d)
-{
-	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
-
-	return ipc_call_within(socket_path, method, url, &usual, ret, d);
 }

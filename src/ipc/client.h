@@ -30,10 +30,16 @@ struct ipc_reply {
 
 void ipc_reply_done(struct ipc_reply *reply);
 
+/* How long a client waits. */
+struct ipc_patience {
+	unsigned int silence_ms; /* without a byte of the reply */
+	unsigned int busy_ms;    /* while the daemon is too busy */
+};
+
 /*
- * Sends one request and waits for the whole reply, up to 1 GiB, as long as every 30 s something of
- * it comes. A daemon that is too busy (503) is asked again for three minutes. Returns 0 with status
- * 200, or -errno with d filled:
+ * Sends one request and waits for the whole reply, up to 1 GiB. A daemon that is too busy (503) is
+ * asked again. Without a patience, silence may last for 30 s and being busy for three minutes. Returns
+ * 0 with status 200, or -errno with d filled:
  *
  * -ENOENT, -ECONNREFUSED  there is no daemon; d says how to start one
  * -EACCES                 the socket is not ours to use
@@ -44,16 +50,6 @@ void ipc_reply_done(struct ipc_reply *reply);
  *                         no reply that could be used
  */
 int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
-	     struct ipc_reply *ret, struct diag *d);
-
-/* How long a client is patient; tests have less time. */
-struct ipc_patience {
-	unsigned int silence_ms; /* without a byte of the reply */
-	unsigned int busy_ms;    /* while the daemon is too busy */
-};
-
-/* The same with another patience. */
-int ipc_call_within(const char *socket_path, enum ipc_method method, struct ipc_url *url,
-		    const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
+	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
 
 #endif

@@ -10,7 +10,7 @@ static int ask_url(struct ipc_fixture *fixture, enum ipc_method method, struct i
 		   struct ipc_reply *reply, struct diag *d)
 {
 	struct ipc_child child = child_start(fixture);
-	int err = ipc_call(fixture->path, method, url, reply, d);
+	int err = ipc_call(fixture->path, method, url, NULL, reply, d);
 
 	child_end(&child);
 	return err;
@@ -23,8 +23,7 @@ static int ask_path(const char *socket_path, const struct ipc_patience *patience
 	__cleanup(ipc_url_done) struct ipc_url url;
 
 	ipc_url_init(&url, "/");
-	return patience ? ipc_call_within(socket_path, IPC_GET, &url, patience, reply, d)
-			: ipc_call(socket_path, IPC_GET, &url, reply, d);
+	return ipc_call(socket_path, IPC_GET, &url, patience, reply, d);
 }
 
 static int ask(struct ipc_fixture *fixture, enum ipc_method method, const char *path,
@@ -118,7 +117,7 @@ static pid_t customer_start(const struct ipc_fixture *fixture)
 		struct diag d;
 
 		ipc_url_init(&url, "/large");
-		_exit(ipc_call(fixture->path, IPC_GET, &url, &reply, &d) ||
+		_exit(ipc_call(fixture->path, IPC_GET, &url, NULL, &reply, &d) ||
 		      reply.size != fixture->answer_bytes);
 	}
 	return pid;
