@@ -351,6 +351,9 @@ static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
 	return fd;
 }
 
+/* Nobody who scrapes takes longer; who reads slowly on purpose holds room for so long. */
+#define STRANGER_LIFETIME_S 15
+
 static int serve(struct daemon *daemon, int listener, gid_t group, enum server which,
 		 struct diag *d)
 {
@@ -358,6 +361,7 @@ static int serve(struct daemon *daemon, int listener, gid_t group, enum server w
 		.handler = service_answer,
 		.closure = &daemon->service,
 		.group = group,
+		.lifetime_s = which == SERVER_TCP ? STRANGER_LIFETIME_S : 0,
 	};
 	struct ipc_server **server = &daemon->servers[which];
 	int err = listener < 0 ? listener : ipc_server_new(listener, &options, server, d);

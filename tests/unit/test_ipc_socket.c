@@ -266,8 +266,9 @@ static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr
 		return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	}
 	fd = handed_make(fixture, what);
-	close(3);
-	if (fd >= 0 && fd != 3)
+	if (fd < 0)
+		close(3);
+	else if (fd != 3)
 		dup2(fd, 3);
 	sprintf(number, "%d", other ? other : getpid());
 	setenv("LISTEN_PID", number, 1);
