@@ -105,7 +105,7 @@ static bool owner_is_outdated(const struct plan *plan, const struct metrics_owne
 static void member_see_owner(struct plan *plan, struct member *member)
 {
 	struct metrics_owner *owner =
-		member->label ? metrics_find_owner(plan->metrics, member->label) : NULL;
+		member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
 
 	if (!owner || !member->active)
 		return;
@@ -122,8 +122,8 @@ static void plan_retire(struct plan *plan)
 
 	for (size_t i = 0; i < plan->interval->nr_processes; i++)
 		member_see_owner(plan, &plan->members[i]);
-	for (size_t i = metrics->nr_owners; i-- > 0;) {
-		struct metrics_owner *owner = metrics->owners[i];
+	for (size_t i = metrics->owners.count; i-- > 0;) {
+		struct metrics_owner *owner = metrics->owners.all[i];
 
 		if (owner != metrics->other && owner != metrics->unattributed &&
 		    now_ns > owner->seen_ns && now_ns - owner->seen_ns > METRICS_KEEP_GONE_NS)
@@ -159,7 +159,7 @@ static size_t plan_find_candidates(const struct plan *plan, struct member **cand
 		struct member *member = &plan->members[i];
 
 		if (member->label && member->calls &&
-		    !metrics_find_owner(plan->metrics, member->label))
+		    !labels_find(&plan->metrics->owners, member->label))
 			candidates[count++] = member;
 	}
 	qsort(candidates, count, sizeof(*candidates), compare_labels);
@@ -234,7 +234,7 @@ static int plan_find_owners(struct plan *plan)
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
 		struct member *member = &plan->members[i];
 		struct metrics_owner *owner =
-			member->label ? metrics_find_owner(plan->metrics, member->label) : NULL;
+			member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
 
 		/* By pid, one that was outdated by another of the same number. */
 		if (owner && plan->metrics->options.group == METRICS_BY_PID &&
@@ -286,8 +286,8 @@ static void owner_reset_gauges(struct metrics_owner *owner)
 {
 	owner->oldest_ns = 0;
 	owner->rest.in_flight = 0;
-	for (size_t i = 0; i < owner->nr_calls; i++)
-		owner->calls[i]->in_flight = 0;
+	for (size_t i = 0; i < owner->calls.count; i++)
+		((struct metrics_call *)owner->calls.all[i])->in_flight = 0;
 }
 
 static void move_execute(const struct plan *plan, const struct move *move)
@@ -309,8 +309,8 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < metrics->nr_owners; i++)
-		owner_reset_gauges(metrics->owners[i]);
+	for (size_t i = 0; i < metrics->owners.count; i++)
+		owner_reset_gauges(metrics->owners.all[i]);
 	for (size_t i = 0; i < interval->nr_rows; i++)
 		move_execute(&plan, &plan.moves[i]);
 	metrics->intervals++;

@@ -44,16 +44,15 @@ static bool series_take(struct metrics *metrics, struct metrics_owner *owner, si
 	return true;
 }
 
-/* Where an element of a label is, or belongs, in a sorted array. */
-static size_t label_place(const void *array, size_t count, const char *label,
-			  const char *(*label_at)(const void *array, size_t index), bool *found)
+/* Where the element of a label is, or belongs. */
+static size_t labels_place(const struct labels *labels, const char *label, bool *found)
 {
-	size_t low = 0, high = count;
+	size_t low = 0, high = labels->count;
 
 	*found = false;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		int order = strcmp(label_at(array, middle), label);
+		int order = strcmp(labels->all[middle], label);
 
 		if (!order) {
 			*found = true;
@@ -67,108 +66,85 @@ static size_t label_place(const void *array, size_t count, const char *label,
 	return low;
 }
 
-static const char *owner_label_at(const void *array, size_t index)
+void *labels_find(const struct labels *labels, const char *label)
 {
-	return ((struct metrics_owner *const *)array)[index]->label;
+	bool found;
+	size_t place = labels_place(labels, label, &found);
+
+	return found ? labels->all[place] : NULL;
 }
 
-static const char *call_label_at(const void *array, size_t index)
+/* A new element, all zero but for its label; NULL: no memory. */
+static void *labels_add(struct labels *labels, const char *label, size_t size)
 {
-	return ((struct metrics_call *const *)array)[index]->label;
-}
+	bool found;
+	size_t place = labels_place(labels, label, &found);
+	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
+	void *element = calloc(1, size);
 
-/* Inserts a pointer into an array of count. Returns the array, or NULL, which leaves it. */
-static void *array_insert(void *array, size_t count, size_t place, void *element)
-{
-	void **grown = reallocarray(array, count + 1, sizeof(*grown));
-
-	if (!grown)
+	if (grown)
+		labels->all = grown;
+	if (!grown || !element) {
+		free(element);
 		return NULL;
-	memmove(&grown[place + 1], &grown[place], (count - place) * sizeof(*grown));
+	}
+	memmove(&grown[place + 1], &grown[place], (labels->count - place) * sizeof(*grown));
 	grown[place] = element;
-	return grown;
-}
-
-static void call_free(struct metrics_call *call)
-{
-	free(call->errnos);
-	free(call);
+	labels->count++;
+	return strcpy(element, label);
 }
 
 static void owner_free(struct metrics_owner *owner)
 {
-	if (!owner)
-		return;
-	for (size_t i = 0; i < owner->nr_calls; i++)
-		call_free(owner->calls[i]);
+	for (size_t i = 0; i < owner->calls.count; i++) {
+		struct metrics_call *call = owner->calls.all[i];
+
+		free(call->errnos);
+		free(call);
+	}
 	for (size_t i = 0; i < METRICS_MAX_INFOS; i++)
 		free(owner->infos[i]);
-	free(owner->calls);
+	free(owner->calls.all);
 	free(owner->rest.errnos);
-	free(owner->label);
 	free(owner);
-}
-
-static void owner_freep(struct metrics_owner **owner)
-{
-	owner_free(*owner);
-}
-
-struct metrics_owner *metrics_find_owner(const struct metrics *metrics, const char *label)
-{
-	bool found;
-	size_t at = label_place(metrics->owners, metrics->nr_owners, label, owner_label_at, &found);
-
-	return found ? metrics->owners[at] : NULL;
 }
 
 /* `other` and `unattributed` take no place. */
 static bool metrics_has_place(const struct metrics *metrics)
 {
-	return !metrics->unattributed || metrics->nr_owners - 2 < metrics->options.top;
+	return !metrics->unattributed || metrics->owners.count - 2 < metrics->options.top;
 }
 
 int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret)
 {
-	struct metrics_owner *owner __cleanup(owner_freep) = NULL;
-	size_t series = SERIES_PER_OWNER + series_of_call(metrics), place;
-	struct metrics_owner **grown;
-	bool found;
+	size_t series = SERIES_PER_OWNER + series_of_call(metrics);
+	struct metrics_owner *owner;
 
 	if (!metrics_has_place(metrics) || metrics->series + series > metrics->options.max_series)
 		return -ENOSPC;
-	place = label_place(metrics->owners, metrics->nr_owners, label, owner_label_at, &found);
-	owner = calloc(1, sizeof(*owner));
+	owner = labels_add(&metrics->owners, label, sizeof(*owner));
 	if (!owner)
 		return -ENOMEM;
-	owner->label = strdup(label);
-	if (!owner->label)
-		return -ENOMEM;
-	grown = array_insert(metrics->owners, metrics->nr_owners, place, owner);
-	if (!grown)
-		return -ENOMEM;
-	metrics->owners = grown;
-	metrics->nr_owners++;
 	metrics->series += series;
 	owner->series = series;
 	strcpy(owner->rest.label, METRICS_OTHER);
-	*ret = steal_ptr(&owner);
+	*ret = owner;
 	return 0;
 }
 
 void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner)
 {
-	size_t at = 0;
+	struct labels *owners = &metrics->owners;
+	bool found;
+	size_t at = labels_place(owners, owner->label, &found);
 
-	while (metrics->owners[at] != owner)
-		at++;
-	metrics->nr_owners--;
-	memmove(&metrics->owners[at], &metrics->owners[at + 1],
-		(metrics->nr_owners - at) * sizeof(*metrics->owners));
+	owners->count--;
+	memmove(&owners->all[at], &owners->all[at + 1],
+		(owners->count - at) * sizeof(*owners->all));
 	metrics->series -= owner->series;
 	metrics->retired_calls += owner->rest.calls;
-	for (size_t i = 0; i < owner->nr_calls; i++)
-		metrics->retired_calls += owner->calls[i]->calls;
+	for (size_t i = 0; i < owner->calls.count; i++)
+		metrics->retired_calls += ((struct metrics_call *)owner->calls.all[i])->calls;
 	owner_free(owner);
 }
 
@@ -184,43 +160,22 @@ static bool call_label(const struct row *row, char label[ROW_LABEL_MAX])
 	return true;
 }
 
-static int call_insert(struct metrics_owner *owner, size_t place, const char *label,
-		       struct metrics_call **ret)
-{
-	struct metrics_call *call = calloc(1, sizeof(*call)), **grown;
-
-	if (!call)
-		return -ENOMEM;
-	grown = array_insert(owner->calls, owner->nr_calls, place, call);
-	if (!grown) {
-		free(call);
-		return -ENOMEM;
-	}
-	owner->calls = grown;
-	owner->nr_calls++;
-	strcpy(call->label, label);
-	*ret = call;
-	return 0;
-}
-
 static int take_call(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
 		     struct metrics_call **ret)
 {
 	char label[ROW_LABEL_MAX];
-	size_t place;
-	bool found;
 
 	*ret = &owner->rest;
 	if (!call_label(row, label))
 		return 0;
-	place = label_place(owner->calls, owner->nr_calls, label, call_label_at, &found);
-	if (found) {
-		*ret = owner->calls[place];
+	*ret = labels_find(&owner->calls, label);
+	if (*ret)
 		return 0;
-	}
+	*ret = &owner->rest;
 	if (!series_take(metrics, owner, series_of_call(metrics)))
 		return 0;
-	return call_insert(owner, place, label, ret);
+	*ret = labels_add(&owner->calls, label, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
 }
 
 static struct errno_count *errno_series(const struct metrics_call *call, int err)
@@ -327,8 +282,8 @@ void metrics_free(struct metrics *metrics)
 {
 	if (!metrics)
 		return;
-	for (size_t i = 0; i < metrics->nr_owners; i++)
-		owner_free(metrics->owners[i]);
-	free(metrics->owners);
+	for (size_t i = 0; i < metrics->owners.count; i++)
+		owner_free(metrics->owners.all[i]);
+	free(metrics->owners.all);
 	free(metrics);
 }

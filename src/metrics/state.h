@@ -48,6 +48,15 @@ bool metrics_name_is_reserved(const char *label);
 #define METRICS_UNATTRIBUTED "unattributed" /* calls of which nobody knows the process */
 #define METRICS_UNKNOWN_CALL "unknown"      /* numbers without a name */
 
+/* Elements that begin with their label, by which they are sorted; owned. */
+struct labels {
+	void **all;
+	size_t count;
+};
+
+/* NULL when absent. */
+void *labels_find(const struct labels *labels, const char *label);
+
 /* What one owner did with one system call. */
 struct metrics_call {
 	char label[ROW_LABEL_MAX];
@@ -64,22 +73,20 @@ struct metrics_call {
 
 /* Who has series: the processes of one unit, cgroup, name or pid. */
 struct metrics_owner {
-	char *label;                    /* owned; what it is found by */
+	char label[METRICS_NAME_MAX];
 	char *infos[METRICS_MAX_INFOS]; /* owned; NULL: none */
 	uint64_t boot_ns;               /* by pid: whose */
 	uint64_t seen_ns;               /* CLOCK_MONOTONIC when it was last alive */
 	size_t series;                  /* that it may have at most now */
 	uint64_t oldest_ns;             /* age of its oldest call in flight that does not wait */
 	bool had_oldest;                /* ever */
-	struct metrics_call **calls;    /* owned, by label */
-	size_t nr_calls;
+	struct labels calls;
 	struct metrics_call rest; /* all further calls; there from the start */
 };
 
 struct metrics {
 	struct metrics_options options; /* with the defaults filled in */
-	struct metrics_owner **owners;  /* owned, by label */
-	size_t nr_owners;
+	struct labels owners;
 	struct metrics_owner *other, *unattributed; /* of those; always there */
 	size_t series;                              /* sum of those of the owners */
 	uint64_t dropped;                           /* times that there was no room for a series */
@@ -87,9 +94,6 @@ struct metrics {
 	uint64_t intervals;
 	struct losses losses;
 };
-
-/* NULL when absent. */
-struct metrics_owner *metrics_find_owner(const struct metrics *metrics, const char *label);
 
 /* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
 int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret);

@@ -23,9 +23,9 @@ struct scrape {
 /* The calls of an owner, the rest last; NULL from the first index on that is out of range. */
 static const struct metrics_call *owner_call(const struct metrics_owner *owner, size_t index)
 {
-	if (index < owner->nr_calls)
-		return owner->calls[index];
-	return index == owner->nr_calls ? &owner->rest : NULL;
+	if (index < owner->calls.count)
+		return owner->calls.all[index];
+	return index == owner->calls.count ? &owner->rest : NULL;
 }
 
 static struct label_set call_labels(const struct scrape *s, const struct metrics_owner *owner,
@@ -114,8 +114,8 @@ static void write_call_family(const struct scrape *s, const struct family *famil
 	if (family->type == FAMILY_HISTOGRAM && !s->metrics->options.histograms)
 		return;
 	exposition_family(&s->to, family);
-	for (size_t i = 0; i < s->metrics->nr_owners; i++) {
-		const struct metrics_owner *owner = s->metrics->owners[i];
+	for (size_t i = 0; i < s->metrics->owners.count; i++) {
+		const struct metrics_owner *owner = s->metrics->owners.all[i];
 		const struct metrics_call *call;
 
 		for (size_t j = 0; (call = owner_call(owner, j)); j++) {
@@ -136,8 +136,8 @@ static void write_oldest(const struct scrape *s)
 	};
 
 	exposition_family(&s->to, &family);
-	for (size_t i = 0; i < s->metrics->nr_owners; i++) {
-		const struct metrics_owner *owner = s->metrics->owners[i];
+	for (size_t i = 0; i < s->metrics->owners.count; i++) {
+		const struct metrics_owner *owner = s->metrics->owners.all[i];
 		const struct label_set labels = { { { s->key, owner->label } } };
 
 		if (owner->had_oldest)
@@ -154,8 +154,8 @@ static void write_owners(const struct scrape *s)
 	if (!grouping->infos[0].label)
 		return;
 	exposition_family(&s->to, &family);
-	for (size_t i = 0; i < s->metrics->nr_owners; i++) {
-		const struct metrics_owner *owner = s->metrics->owners[i];
+	for (size_t i = 0; i < s->metrics->owners.count; i++) {
+		const struct metrics_owner *owner = s->metrics->owners.all[i];
 		struct label_set labels = { { { s->key, owner->label } } };
 
 		for (size_t j = 0; j < METRICS_MAX_INFOS && owner->infos[j]; j++)
