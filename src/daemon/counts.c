@@ -53,10 +53,12 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 	recent_init(&c->recent, config->recent_bytes);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
 		err = collector_add_target(c->collector, config->pids[i], &how, d);
-	if (!err)
-		err = collector_start(c->collector, d);
-	if (!err)
-		err = collector_read(c->collector, &c->last, d);
+	if (err)
+		return err;
+	err = collector_start(c->collector, d);
+	if (err)
+		return err;
+	err = collector_read(c->collector, &c->last, d);
 	if (err)
 		return err;
 	return counts_begin(c) ? diag_oom(d) : 0;
@@ -132,23 +134,18 @@ static void counts_forget(struct counts *c)
 	c->tick_mark = c->last->end_mono_ns;
 }
 
-/* Readings that contradict each other end what can be told of the time before. */
-static int counts_begin_anew(struct counts *c)
-{
-	log_line(LOG_ERR, "two readings contradict each other: spans that begin before now are not "
-			  "known any more, and /metrics lacks this one; what was counted since the "
-			  "start is right");
-	counts_forget(c);
-	return 0;
-}
-
 static int counts_add(struct counts *c)
 {
 	struct snapshot *difference;
 	int err = snapshot_diff(c->earlier, c->last, &difference);
 
-	if (err == -EINVAL)
-		return counts_begin_anew(c);
+	if (err == -EINVAL) {
+		log_line(LOG_ERR, "two readings contradict each other: spans that begin before now "
+				  "are not known any more, and /metrics lacks this one; what was "
+				  "counted since the start is right");
+		counts_forget(c);
+		return 0;
+	}
 	if (err)
 		return err;
 	if (metrics_add(c->metrics, difference)) {
@@ -279,8 +276,9 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 		return err;
 	counts_end(c);
 	err = collector_start(larger, d);
-	if (!err)
-		err = collector_read(larger, &first, d);
+	if (err)
+		return err;
+	err = collector_read(larger, &first, d);
 	if (err)
 		return err;
 	counts_adopt(c, steal_ptr(&larger), first);

@@ -297,12 +297,6 @@ static void on_signal(struct daemon *daemon)
 		daemon->over = true;
 }
 
-static void on_events(struct daemon *daemon)
-{
-	/* collector_reclaim() follows each wake-up. */
-	daemon->has_counted = true;
-}
-
 /* --- start ------------------------------------------------------------------------------------- */
 
 static int open_sources(struct daemon *daemon, struct diag *d)
@@ -376,19 +370,21 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 	gid_t group = 0;
 	int err = find_group(daemon->config, &group, d);
 
+	if (err)
+		return err;
 	daemon->service = (struct service){
 		.config = daemon->config,
 		.counts = &daemon->counts,
 		.budget = &daemon->budget,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
-	if (!err)
-		err = serve(daemon, open_listener(daemon, group, d), group, SERVER_LOCAL, d);
+	err = serve(daemon, open_listener(daemon, group, d), group, SERVER_LOCAL, d);
+	if (err)
+		return err;
 	daemon->service.local = daemon->servers[SERVER_LOCAL];
-	if (!err && daemon->config->listen)
-		err = serve(daemon, socket_listen_tcp(daemon->config->listen, d), group, SERVER_TCP,
-			    d);
-	return err;
+	if (!daemon->config->listen)
+		return 0;
+	return serve(daemon, socket_listen_tcp(daemon->config->listen, d), group, SERVER_TCP, d);
 }
 
 static int start_counting(struct daemon *daemon, struct diag *d)
@@ -451,11 +447,10 @@ static void turn_end(struct daemon *daemon, uint64_t start_ns)
 /* Waits once, and does what is to be done. */
 static int sources_wait(struct daemon *daemon)
 {
-	static void (*const ready[SOURCE_CLIENTS])(struct daemon *daemon) = {
+	static void (*const ready[SOURCE_EVENTS])(struct daemon *daemon) = {
 		[SOURCE_SIGNAL] = on_signal,
 		[SOURCE_TICK] = on_tick,
 		[SOURCE_PULSE] = on_pulse,
-		[SOURCE_EVENTS] = on_events,
 	};
 	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
 				    servers_patience_ms(daemon));
@@ -463,10 +458,15 @@ static int sources_wait(struct daemon *daemon)
 
 	if (left < 0)
 		return errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < SOURCE_CLIENTS; i++) {
+	for (int i = 0; i < SOURCE_EVENTS; i++) {
 		if (!daemon->sources[i].revents)
 			continue;
 		ready[i](daemon);
+		left--;
+	}
+	/* Events are taken in at the end of each turn. */
+	if (daemon->sources[SOURCE_EVENTS].revents) {
+		daemon->has_counted = true;
 		left--;
 	}
 	/* Servers also cut off clients whose time is up, of which no descriptor tells. */

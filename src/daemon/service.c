@@ -149,9 +149,14 @@ static int ask_history(struct asked *asked, struct timeline *ret)
 	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	struct counts *counts = asked->service->counts;
 	struct history_question question = { .filter = asked->filter };
-	int err = need_history(asked) ?: read_span(asked, &question);
+	int err = need_history(asked);
 
-	if (!err && (!question.to_ns || question.to_ns > counts->last->end_ns))
+	if (err)
+		return err;
+	err = read_span(asked, &question);
+	if (err)
+		return err;
+	if (!question.to_ns || question.to_ns > counts->last->end_ns)
 		err = counts_refresh(counts, &asked->d);
 	if (err)
 		return err;
@@ -166,7 +171,9 @@ static int answer_history(struct asked *asked)
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	int err = ask_history(asked, &timeline);
 
-	return err ?: written(asked, report_timeline_json(&timeline, asked->body));
+	if (err)
+		return err;
+	return written(asked, report_timeline_json(&timeline, asked->body));
 }
 
 /* A span in the past, of which only the history knows. */
@@ -196,9 +203,12 @@ static int answer_snapshot(struct asked *asked)
 	if (parameter(asked, "from") || parameter(asked, "to"))
 		return answer_past(asked);
 	err = read_since(asked, &question);
-	if (!err)
-		err = counts_ask(asked->service->counts, &question, &counted, &asked->d);
-	return err ?: written(asked, report_json(counted.snapshot, asked->body));
+	if (err)
+		return err;
+	err = counts_ask(asked->service->counts, &question, &counted, &asked->d);
+	if (err)
+		return err;
+	return written(asked, report_json(counted.snapshot, asked->body));
 }
 
 /* --- the daemon itself ------------------------------------------------------------------------- */
@@ -267,9 +277,12 @@ static int answer_baselines(struct asked *asked)
 	size_t count = 0;
 	int err = need_history(asked);
 
-	if (!err)
-		err = baseline_list(asked->service->counts->history, &list, &count, &asked->d);
-	return err ?: written(asked, report_baselines_json(list, count, asked->body));
+	if (err)
+		return err;
+	err = baseline_list(asked->service->counts->history, &list, &count, &asked->d);
+	if (err)
+		return err;
+	return written(asked, report_baselines_json(list, count, asked->body));
 }
 
 static int answer_baseline(struct asked *asked)
@@ -278,12 +291,22 @@ static int answer_baseline(struct asked *asked)
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
 	int err = need_history(asked);
 
-	if (!err)
-		err = baseline_load(asked->service->counts->history, baseline_of(asked), &snapshot,
-				    &asked->d);
-	if (!err && snapshot_filter(snapshot, &asked->filter, &chosen))
-		err = diag_oom(&asked->d);
-	return err ?: written(asked, report_json(chosen, asked->body));
+	if (err)
+		return err;
+	err = baseline_load(asked->service->counts->history, baseline_of(asked), &snapshot,
+			    &asked->d);
+	if (err)
+		return err;
+	if (snapshot_filter(snapshot, &asked->filter, &chosen))
+		return diag_oom(&asked->d);
+	return written(asked, report_json(chosen, asked->body));
+}
+
+static int answer_done(struct asked *asked, int err)
+{
+	if (err)
+		return err;
+	return written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
 }
 
 static int answer_save(struct asked *asked)
@@ -291,8 +314,9 @@ static int answer_save(struct asked *asked)
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	int err = baseline_check_name(baseline_of(asked), &asked->d);
 
-	if (!err)
-		err = ask_history(asked, &timeline);
+	if (err)
+		return err;
+	err = ask_history(asked, &timeline);
 	if (err)
 		return err;
 	if (!timeline.nr_steps)
@@ -300,17 +324,17 @@ static int answer_save(struct asked *asked)
 				"nothing was counted in that time");
 	err = baseline_save(asked->service->counts->history, baseline_of(asked), &timeline.steps[0],
 			    parameter(asked, "replace") != NULL, &asked->d);
-	return err ?: written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
+	return answer_done(asked, err);
 }
 
 static int answer_remove(struct asked *asked)
 {
 	int err = need_history(asked);
 
-	if (!err)
-		err = baseline_remove(asked->service->counts->history, baseline_of(asked),
-				      &asked->d);
-	return err ?: written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
+	if (err)
+		return err;
+	err = baseline_remove(asked->service->counts->history, baseline_of(asked), &asked->d);
+	return answer_done(asked, err);
 }
 
 /* --- routes ------------------------------------------------------------------------------------ */
@@ -407,20 +431,31 @@ static unsigned int status_of(int err)
 	}
 }
 
+/* Returns 0, or -errno with d filled. */
+static int route_take(const struct route *route, struct asked *asked, struct ipc_answer *answer)
+{
+	int err = check_parameters(route, asked);
+
+	if (err)
+		return err;
+	err = read_targets(asked);
+	if (err)
+		return err;
+	asked->body = open_memstream(&answer->body, &answer->size);
+	if (!asked->body)
+		return diag_oom(&asked->d);
+	err = route->answer(asked);
+	return fclose(asked->body) && !err ? diag_oom(&asked->d) : err;
+}
+
 static void route_answer(const struct route *route, struct service *service,
 			 const struct ipc_request *request, struct ipc_answer *answer)
 {
 	struct asked asked = { .service = service,
 			       .request = request,
 			       .content_type = "application/json" };
-	int err = check_parameters(route, &asked) ?: read_targets(&asked);
+	int err = route_take(route, &asked, answer);
 
-	if (!err) {
-		asked.body = open_memstream(&answer->body, &answer->size);
-		err = asked.body ? route->answer(&asked) : diag_oom(&asked.d);
-	}
-	if (asked.body && fclose(asked.body) && !err)
-		err = diag_oom(&asked.d);
 	if (err) {
 		free(answer->body);
 		ipc_answer_error(answer, status_of(err), asked.d.text);

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+
+#include "ipc/socket.h"
 
 enum ipc_method {
 	IPC_GET,
@@ -16,14 +17,6 @@ enum ipc_method {
 
 /* As HTTP calls them. */
 extern const char *const ipc_methods[NR_IPC_METHOD];
-
-/* Who asks. Over TCP nobody is known. */
-struct ipc_peer {
-	bool known;
-	uid_t uid;
-	gid_t gid;
-	bool in_group; /* of the socket's group, by its main or another group of the peer */
-};
 
 #define IPC_MAX_PARAMETERS 64
 

@@ -3,10 +3,12 @@
 #ifndef BPFTRUSS_SOCKET_H
 #define BPFTRUSS_SOCKET_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "base/diag.h"
-#include "ipc/request.h"
 
 /* The address of a path; 0, or -ENAMETOOLONG with d filled. */
 int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
@@ -47,6 +49,14 @@ int socket_inherited(struct diag *d);
 
 /* Is this value of a Host header localhost or an address of it, with or without a port? */
 bool socket_host_is_loopback(const char *host);
+
+/* Who is at the other end of a connection. Over TCP nobody is known. */
+struct ipc_peer {
+	bool known;
+	uid_t uid;
+	gid_t gid;
+	bool in_group; /* of the socket's group, by its main or another group of the peer */
+};
 
 /*
  * The peer of a connected socket, as it was when it connected. Unknown when the socket is not of
