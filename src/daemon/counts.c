@@ -79,13 +79,13 @@ static void history_recovered(struct counts *c)
 	c->history_trouble[0] = 0;
 }
 
-static void history_reopen(struct counts *c, const struct daemon_config *config)
+static void history_reopen(struct counts *c)
 {
 	struct history_state state = { 0 };
 	struct history_size size;
 	struct diag d;
 
-	if (history_open(c->state_dir, &config->keep, &c->history, &state, &d)) {
+	if (history_open(c->state_dir, c->keep, &c->history, &state, &d)) {
 		history_troubled(c, &d);
 		backoff_failed(&c->history_wait);
 		return;
@@ -109,21 +109,16 @@ static void history_reopen(struct counts *c, const struct daemon_config *config)
 
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
-	if (!config->history) {
+	c->keep = config->history ? &config->keep : NULL;
+	if (!c->keep) {
 		history_close(steal_ptr(&c->history));
 		backoff_done(&c->history_wait);
 		c->history_trouble[0] = 0;
 	} else if (c->history) {
-		history_set_options(c->history, &config->keep);
+		history_set_options(c->history, c->keep);
 	} else {
-		history_reopen(c, config);
+		history_reopen(c);
 	}
-}
-
-void counts_retry_history(struct counts *c, const struct daemon_config *config)
-{
-	if (config->history && !c->history && !backoff_waits(&c->history_wait))
-		history_reopen(c, config);
 }
 
 /* Nothing is known any more of any span that ends before now. */
@@ -224,7 +219,12 @@ static int counts_append(struct counts *c, struct diag *d)
 int counts_tick(struct counts *c, struct diag *d)
 {
 	struct diag why;
-	int err = counts_read_all(c, MARK_TICK, d);
+	int err;
+
+	/* The disk may be there again. */
+	if (c->keep && !c->history && !backoff_waits(&c->history_wait))
+		history_reopen(c);
+	err = counts_read_all(c, MARK_TICK, d);
 
 	if (err) {
 		/* If it was read, no interval ends there. */

@@ -118,7 +118,6 @@ static void on_tick(struct daemon *daemon)
 	struct diag d;
 
 	daemon->has_counted = true;
-	counts_retry_history(&daemon->counts, daemon->config);
 	if (counts_tick(&daemon->counts, &d))
 		log_line(LOG_ERR, "an interval will be longer: %s", d.text);
 	tick_arm(daemon);
@@ -454,23 +453,20 @@ static int sources_wait(struct daemon *daemon)
 	};
 	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
 				    servers_patience_ms(daemon));
-	int left = poll(daemon->sources, NR_SOURCE, patience_ms);
+	const struct pollfd *sources = daemon->sources;
+	bool has_clients;
 
-	if (left < 0)
+	if (poll(daemon->sources, NR_SOURCE, patience_ms) < 0)
 		return errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < SOURCE_EVENTS; i++) {
-		if (!daemon->sources[i].revents)
-			continue;
-		ready[i](daemon);
-		left--;
-	}
+	for (int i = 0; i < SOURCE_EVENTS; i++)
+		if (sources[i].revents)
+			ready[i](daemon);
 	/* Events are taken in at the end of each turn. */
-	if (daemon->sources[SOURCE_EVENTS].revents) {
-		daemon->has_counted = true;
-		left--;
-	}
+	daemon->has_counted |= sources[SOURCE_EVENTS].revents != 0;
 	/* Servers also cut off clients whose time is up, of which no descriptor tells. */
-	if (!daemon->err && (left > 0 || !servers_patience_ms(daemon)))
+	has_clients = sources[SOURCE_CLIENTS + SERVER_LOCAL].revents ||
+		      sources[SOURCE_CLIENTS + SERVER_TCP].revents || !servers_patience_ms(daemon);
+	if (!daemon->err && has_clients)
 		servers_run(daemon);
 	return 0;
 }
