@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Asks a daemon: connects, asks again while it is busy, reads the reply, and says what is wrong.
- * Memory follows what has arrived, not what the other end has announced.
- */
+/* Asks a daemon: connects, asks again while it is busy, reads the reply, and says what is wrong. */
 #include "ipc/client.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -27,7 +26,9 @@
 #define FIRST_PAUSE_MS 50
 #define LAST_PAUSE_MS  1600
 
-#define MAX_REPLY_BYTES (1u << 30)
+#define MAX_REPLY_BYTES (1 << 30)
+#define MAX_HEAD_LINES  100
+#define LINE_BYTES      256
 #define END_OF_LINE     "\r\n"
 
 #define UNRESERVED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
@@ -81,71 +82,58 @@ void ipc_url_done(struct ipc_url *url)
 
 /* --- what is replied -------------------------------------------------------------------------- */
 
-static int broken_off(struct diag *d)
+static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
 {
-	return diag_set(d, DIAG_FAILED, EPROTO,
-			"the daemon broke off its answer: ask again, or see its log");
-}
-
-/* Takes all that comes until the daemon hangs up: head and body, with a NUL behind them. */
-static int reply_receive(int fd, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
-{
-	FILE *all = open_memstream(&ret->body, &ret->size);
-	char part[16 << 10];
-	size_t size = 0;
-	ssize_t n;
-	int err;
-
-	if (!all)
-		return diag_oom(d);
-	do {
-		n = recv(fd, part, sizeof(part), 0);
-		if (n > 0)
-			size += fwrite(part, 1, (size_t)n, all);
-	} while (n < 0 ? errno == EINTR : n && size <= MAX_REPLY_BYTES);
-	err = n < 0 ? errno : 0;
-	if (fclose(all))
-		return diag_oom(d);
-	if (err == EAGAIN)
+	if (ferror(from) && errno == EAGAIN)
 		return diag_set(d, DIAG_FAILED, ETIMEDOUT,
 				"the daemon has not answered for %u s: see how it is with "
 				"'systemctl status bpftruss'",
 				silence_ms / 1000);
-	/* It hung up without having read what we asked. */
-	if (err == ECONNRESET || (!err && !size))
-		return broken_off(d);
-	return err ? diag_set(d, DIAG_FAILED, err, "the connection to the daemon broke: %s",
-			      strerror(err))
-		   : 0;
+	return diag_set(d, DIAG_FAILED, EPROTO,
+			"the daemon broke off its answer: ask again, or see its log");
 }
 
-/* Leaves the body of what was received. */
-static int reply_parse(struct ipc_reply *reply, struct diag *d)
+/* The size of the body, from the other lines of a head; below 0: it does not say. */
+static long head_read(FILE *from)
 {
-	static const char length_name[] = END_OF_LINE "Content-Length:";
-	char *end = strstr(reply->body, END_OF_LINE END_OF_LINE), *body;
-	const char *length;
-	size_t come, announced;
+	static const char name[] = "Content-Length:";
+	char line[LINE_BYTES];
+	long size = -1;
 
-	if (!end || sscanf(reply->body, "HTTP/1.1 %3u", &reply->status) != 1)
+	for (int i = 0; i < MAX_HEAD_LINES && fgets(line, sizeof(line), from); i++) {
+		if (!strcmp(line, END_OF_LINE))
+			break;
+		if (!strncasecmp(line, name, strlen(name)))
+			size = strtol(line + strlen(name), NULL, 10);
+	}
+	return size;
+}
+
+/* Reads a reply of any status. What is in it is to be freed in any case. */
+static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
+{
+	char line[LINE_BYTES] = "";
+	long size = -1;
+
+	if (fgets(line, sizeof(line), from) && sscanf(line, "HTTP/1.1 %3u", &ret->status) == 1)
+		size = head_read(from);
+	if (feof(from) || ferror(from))
+		return broken_off(from, silence_ms, d);
+	if (size < 0)
 		return diag_set(d, DIAG_FAILED, EPROTO,
 				"what answers there is no daemon of this version: see --socket");
-	*end = '\0';
-	body = end + strlen(END_OF_LINE END_OF_LINE);
-	come = reply->size - (size_t)(body - reply->body);
-	length = strcasestr(reply->body, length_name);
-	announced = length ? strtoull(length + strlen(length_name), NULL, 10) : come;
-	if (announced > MAX_REPLY_BYTES)
+	if (size > MAX_REPLY_BYTES)
 		return diag_set(d, DIAG_FAILED, EFBIG,
-				"the daemon's answer is larger than %u MiB: ask for less, with -t "
+				"the daemon's answer is larger than %d MiB: ask for less, with -t "
 				"or --top",
 				MAX_REPLY_BYTES >> 20);
-	if (come < announced)
-		return broken_off(d);
-	/* What comes behind the end is nobody's. */
-	memmove(reply->body, body, announced);
-	reply->body[announced] = '\0';
-	reply->size = announced;
+	ret->size = (size_t)size;
+	ret->body = malloc(ret->size + 1);
+	if (!ret->body)
+		return diag_oom(d);
+	if (fread(ret->body, 1, ret->size, from) != ret->size)
+		return broken_off(from, silence_ms, d);
+	ret->body[ret->size] = '\0';
 	return 0;
 }
 
@@ -226,12 +214,12 @@ static int daemon_connect(const char *path, unsigned int silence_ms, struct diag
 	return steal_fd(&fd);
 }
 
-/* One try; 0 with a reply of any status. What is in it is to be freed in any case. */
+/* One try; 0 with a reply of any status, which is to be freed in any case. */
 static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
 		      struct ipc_reply *ret, struct diag *d)
 {
+	FILE *from __cleanup(fclosep) = NULL;
 	int fd __cleanup(closep) = daemon_connect(path, silence_ms, d);
-	int err;
 
 	if (fd < 0)
 		return fd;
@@ -240,8 +228,11 @@ static int daemon_ask(const char *path, const char *request, unsigned int silenc
 	    errno != ECONNRESET)
 		return diag_set(d, DIAG_FAILED, errno, "cannot ask the daemon: %s",
 				strerror(errno));
-	err = reply_receive(fd, silence_ms, ret, d);
-	return err ?: reply_parse(ret, d);
+	from = fdopen(fd, "r");
+	if (!from)
+		return diag_oom(d);
+	steal_fd(&fd);
+	return reply_read(from, silence_ms, ret, d);
 }
 
 static int daemon_ask_patiently(const char *path, const char *request,
