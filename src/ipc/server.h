@@ -14,9 +14,8 @@
 #include "ipc/request.h"
 
 /*
- * Fills the answer, which comes with status 500 and no body; nothing is sent before it returns.
- * No body follows a request; the path begins with a slash, and neither it nor a parameter nor accept
- * has control characters. The strings end with the call.
+ * Fills the answer, which comes with status 500 and no body; nothing is sent before it returns. The
+ * path begins with a slash; all strings end with the call, and may have any byte.
  */
 typedef void ipc_handler(void *closure, const struct ipc_request *request,
 			 struct ipc_answer *answer);

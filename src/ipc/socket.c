@@ -23,10 +23,6 @@
 #define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)
 #endif
 
-#ifndef SO_PEERGROUPS
-#define SO_PEERGROUPS 59
-#endif
-
 /* As many as may come while one answer is made; the kernel cuts it to net.core.somaxconn. */
 #define BACKLOG 4096
 

@@ -19,6 +19,9 @@
 #include "ipc/server.h"
 #include "ipc/socket.h"
 
+/* No request that is understood is longer. */
+#define MAX_REQUEST_BYTES (16u << 10)
+
 #define require(condition)        \
 	do {                      \
 		if (!(condition)) \
@@ -38,11 +41,9 @@ static void request_use(void *closure, const struct ipc_request *request, struct
 	(void)closure;
 	require(request->path[0] == '/' && request->method < NR_IPC_METHOD);
 	require(request->nr_parameters <= IPC_MAX_PARAMETERS);
-	text_use(request->path);
-	text_use(request->accept);
+	require(strlen(request->path) + strlen(request->accept) < MAX_REQUEST_BYTES);
 	for (size_t i = 0; i < request->nr_parameters; i++) {
-		text_use(request->parameters[i].name);
-		text_use(request->parameters[i].value);
+		require(strlen(request->parameters[i].value) < MAX_REQUEST_BYTES);
 		require(ipc_parameter(request, request->parameters[i].name));
 	}
 	ipc_answer_error(answer, 200, request->path);

