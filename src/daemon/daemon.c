@@ -230,25 +230,23 @@ static bool collectors_differ(const struct collector_options *a, const struct co
 	       a->debuginfod != b->debuginfod || a->verbose != b->verbose;
 }
 
-static bool metrics_differ(const struct metrics_options *a, const struct metrics_options *b)
+/* What a reload cannot change, but for the targets. */
+static bool fixed_differ(const struct daemon_config *a, const struct daemon_config *b)
 {
-	return a->group != b->group || a->top != b->top || a->max_series != b->max_series ||
-	       a->histograms != b->histograms;
+	return texts_differ(a->socket, b->socket) || texts_differ(a->state_dir, b->state_dir) ||
+	       texts_differ(a->group, b->group) || texts_differ(a->listen, b->listen) ||
+	       a->follow != b->follow || collectors_differ(&a->collector, &b->collector) ||
+	       a->metrics.group != b->metrics.group || a->metrics.top != b->metrics.top ||
+	       a->metrics.max_series != b->metrics.max_series ||
+	       a->metrics.histograms != b->metrics.histograms;
 }
 
-/* What a reload cannot change, compared with what was obeyed at the start. */
 static void log_fixed(const struct daemon *daemon, const struct daemon_config *new)
 {
-	const struct daemon_config *first = daemon->first;
 	char targets[sizeof(daemon->service.targets)];
 
 	describe_targets(new, targets, sizeof(targets));
-	if (texts_differ(first->socket, new->socket) ||
-	    texts_differ(first->state_dir, new->state_dir) ||
-	    texts_differ(first->group, new->group) || texts_differ(first->listen, new->listen) ||
-	    texts_differ(daemon->service.targets, targets) || first->follow != new->follow ||
-	    collectors_differ(&first->collector, &new->collector) ||
-	    metrics_differ(&first->metrics, &new->metrics))
+	if (texts_differ(daemon->service.targets, targets) || fixed_differ(daemon->first, new))
 		log_line(LOG_WARNING,
 			 "reload: socket, state-dir, group, verbose and what is in [targets], "
 			 "[tables] and [metrics] change only when the daemon is started "
