@@ -249,8 +249,7 @@ static void log_fixed(const struct daemon *daemon, const struct daemon_config *n
 	if (texts_differ(daemon->service.targets, targets) || fixed_differ(daemon->first, new))
 		log_line(LOG_WARNING,
 			 "reload: socket, state-dir, group, verbose and what is in [targets], "
-			 "[tables] and [metrics] change only when the daemon is started "
-			 "anew");
+			 "[tables] and [metrics] change only when the daemon is restarted");
 }
 
 static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
