@@ -3,7 +3,6 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <malloc.h>
 #include <poll.h>
@@ -51,7 +50,7 @@ struct daemon {
 	struct budget budget;
 	struct service service;
 	struct ipc_server *servers[NR_SERVER]; /* NULL: none */
-	int listener; /* ours to know which socket to remove; -1: systemd's */
+	struct stat bound;                     /* the name of our socket; all zero: systemd's */
 	char asked_at[SOCKET_NAME_SIZE];
 	struct pollfd sources[NR_SOURCE]; /* those up to the pulse are ours; -1: not open */
 	bool cannot_grow;                 /* there was no memory for other tables */
@@ -67,8 +66,7 @@ struct daemon {
 static void daemon_done(struct daemon *daemon)
 {
 	notify_send("STOPPING=1\nSTATUS=stopping");
-	if (daemon->listener >= 0)
-		socket_unlink(daemon->first->socket, daemon->listener);
+	socket_unlink(daemon->first->socket, &daemon->bound);
 	for (int i = 0; i < NR_SERVER; i++)
 		ipc_server_free(daemon->servers[i]);
 	service_done(&daemon->service);
@@ -76,7 +74,6 @@ static void daemon_done(struct daemon *daemon)
 	metrics_free(daemon->metrics);
 	for (int i = SOURCE_SIGNAL; i <= SOURCE_PULSE; i++)
 		closep(&daemon->sources[i].fd);
-	closep(&daemon->listener);
 }
 
 /* --- timers and signals ------------------------------------------------------------------------ */
@@ -334,7 +331,8 @@ static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
 
 	if (fd == -ENOENT) {
 		fd = socket_listen_unix(daemon->config->socket, group, d);
-		daemon->listener = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (fd >= 0)
+			lstat(daemon->config->socket, &daemon->bound);
 	}
 	if (fd >= 0)
 		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
@@ -525,7 +523,6 @@ int daemon_run(const struct daemon_config *config, const struct daemon_reload *r
 		.first = config,
 		.config = config,
 		.reload = reload,
-		.listener = -1,
 	};
 
 	for (int i = 0; i < NR_SOURCE; i++)

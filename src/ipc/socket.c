@@ -9,19 +9,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
-
-#ifndef SIOCUNIXFILE
-#define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)
-#endif
 
 /* As many as may come while one answer is made; the kernel cuts it to net.core.somaxconn. */
 #define BACKLOG 4096
@@ -125,15 +118,11 @@ void socket_name(int fd, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", (int)(length - before), address.sun_path);
 }
 
-void socket_unlink(const char *path, int fd)
+void socket_unlink(const char *path, const struct stat *ours)
 {
-	int bound __cleanup(closep) = ioctl(fd, SIOCUNIXFILE);
-	struct stat ours, found;
+	struct stat found;
 
-	/* Without the right to ask (CAP_NET_ADMIN) it stays: the next daemon replaces it. */
-	if (bound < 0 || fstat(bound, &ours) || lstat(path, &found))
-		return;
-	if (ours.st_dev == found.st_dev && ours.st_ino == found.st_ino)
+	if (!lstat(path, &found) && ours->st_dev == found.st_dev && ours->st_ino == found.st_ino)
 		unlink(path);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
@@ -36,10 +37,10 @@ int socket_tcp_check(const char *address, struct diag *d);
 void socket_name(int fd, char *buf, size_t size);
 
 /*
- * Removes the socket if it is still the one behind the descriptor, which must be open: before
- * ipc_server_free(). Needs CAP_NET_ADMIN, and does nothing without it or when in doubt.
+ * Removes the socket if it is still the one that lstat() told of, whose descriptor must be open: before
+ * ipc_server_free().
  */
-void socket_unlink(const char *path, int fd);
+void socket_unlink(const char *path, const struct stat *ours);
 
 /*
  * The listening unix socket that systemd hands over (LISTEN_FDS); -ENOENT, without d, if it does not;
