@@ -67,7 +67,8 @@ static void connections_end_old(struct ipc_server *server)
 	}
 }
 
-static void connection_open(struct ipc_server *server, int fd, void **context)
+static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
+			    void **context)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	const int send_buffer = SEND_BUFFER_BYTES;
@@ -76,33 +77,30 @@ static void connection_open(struct ipc_server *server, int fd, void **context)
 	*context = connection;
 	if (!connection)
 		return;
-	connection->fd = fd;
+	connection->fd =
+		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	connection->end_ns = clock_mono_ns() + server->options.lifetime_s * NS_PER_SEC;
 	TAILQ_INSERT_TAIL(&server->connections, connection, place);
 	/* Without it a client is merely dearer. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+	setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
 }
 
-static void connection_close(struct ipc_server *server, struct connection *connection)
+static void connection_notify(void *closure, struct MHD_Connection *handle, void **context,
+			      enum MHD_ConnectionNotificationCode code)
 {
+	struct connection *connection = *context;
+	struct ipc_server *server = closure;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		connection_open(server, handle, context);
+		return;
+	}
 	server->counts.clients--;
 	if (!connection)
 		return;
 	server->counts.pending_bytes -= connection->answer_bytes;
 	TAILQ_REMOVE(&server->connections, connection, place);
 	free(connection);
-}
-
-static void connection_notify(void *closure, struct MHD_Connection *handle, void **context,
-			      enum MHD_ConnectionNotificationCode code)
-{
-	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		connection_open(closure,
-				MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)
-					->connect_fd,
-				context);
-	else
-		connection_close(closure, steal_ptr(context));
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -276,16 +274,14 @@ int ipc_server_fd(const struct ipc_server *server)
 int ipc_server_patience_ms(const struct ipc_server *server)
 {
 	const struct connection *first = TAILQ_FIRST(&server->connections);
-	const uint64_t now_ns = clock_mono_ns();
+	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX, now_ns = clock_mono_ns();
+	/* Rounded up: it is time then. */
+	const uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / NS_PER_MS + 1 : 0;
 	MHD_UNSIGNED_LONG_LONG wait_ms;
 
 	if (MHD_get_timeout(server->daemon, &wait_ms) != MHD_YES)
 		return -1;
-	if (first && first->end_ns <= now_ns)
-		return 0;
-	/* Rounded up: it is time then. */
-	if (first && wait_ms > (first->end_ns - now_ns) / NS_PER_MS + 1)
-		wait_ms = (first->end_ns - now_ns) / NS_PER_MS + 1;
+	wait_ms = left_ms < wait_ms ? left_ms : wait_ms;
 	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
 }
 
