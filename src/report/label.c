@@ -101,14 +101,14 @@ static bool is_visible(const unsigned char *s, size_t length)
 	return true;
 }
 
-static void escape(const char *bytes, size_t size, bool only_visible, char *out)
+void text_escape_visible(const char *bytes, size_t size, char *out)
 {
 	const unsigned char *in = (const unsigned char *)bytes;
 	size_t left = strnlen(bytes, size), length;
 
 	while (left) {
 		length = utf8_length(in, left);
-		if (length && (!only_visible || is_visible(in, length))) {
+		if (length && is_visible(in, length)) {
 			memcpy(out, in, length);
 			out += length;
 		} else {
@@ -120,16 +120,6 @@ static void escape(const char *bytes, size_t size, bool only_visible, char *out)
 		left -= length;
 	}
 	*out = 0;
-}
-
-void text_escape(const char *bytes, size_t size, char *out)
-{
-	escape(bytes, size, false, out);
-}
-
-void text_escape_visible(const char *bytes, size_t size, char *out)
-{
-	escape(bytes, size, true, out);
 }
 
 void text_escape_name(const char *bytes, size_t size, char *out)
@@ -163,15 +153,15 @@ size_t text_plain_length(const char *bytes, size_t size)
 	return length;
 }
 
-unsigned int text_code(const char *text, size_t *length)
+unsigned int text_code(const char *bytes, size_t size, size_t *length)
 {
-	const unsigned char *bytes = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)bytes;
 
-	*length = utf8_length(bytes, strlen(text)) ?: 1;
-	return utf8_decode(bytes, *length);
+	*length = utf8_length(s, size);
+	return utf8_decode(s, *length);
 }
 
-/* The byte of an escape of text_escape(), or 0 when there is none. */
+/* The byte of an escape \xNN, or 0 when there is none. */
 static unsigned char escaped_byte(const char *text)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -26,19 +26,13 @@ void row_label(const struct row *row, char *buf, size_t size);
 /* A duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */
 void format_age(uint64_t ns, char *buf, size_t size);
 
-/* Longest result of text_escape() of n bytes, with its NUL. */
+/* Longest result of text_escape_visible() of n bytes, with its NUL. */
 #define TEXT_ESCAPED_MAX(n) ((n) * 4 + 1)
 
 /*
- * Untrusted bytes as valid UTF-8: up to the first NUL or size bytes; a byte that is not part of
- * valid UTF-8, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes them.
- */
-void text_escape(const char *bytes, size_t size, char *out);
-
-/*
- * As text_escape(), for formats that are shown as they are: control characters (C0 and C1),
- * those that reorder or break lines or take no room, and noncharacters U+FFFE and U+FFFF become
- * \xNN too.
+ * Writes untrusted bytes, up to the first NUL or size bytes, as UTF-8 that can be shown as it is: a
+ * byte that is not part of valid UTF-8, control characters (DEL, C0 and C1), those that reorder or
+ * break lines or take no room, and noncharacters U+FFFE and U+FFFF become \xNN.
  */
 void text_escape_visible(const char *bytes, size_t size, char *out);
 
@@ -53,17 +47,20 @@ void text_escape_name(const char *bytes, size_t size, char *out);
 void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX]);
 
 /*
- * Undoes text_escape() in place, for the bytes that it escapes. What somebody wrote as \xNN himself
- * cannot be told from those and becomes a byte, too, unless that would be escaped differently: so
- * text_escape() of the result is always the text again.
+ * Undoes in place the escapes that JSON has for bytes that are no UTF-8. What somebody wrote as \xNN
+ * himself cannot be told from those and becomes a byte, too, unless that would be escaped
+ * differently: so JSON always has the result as the same text again.
  */
 void text_unescape(char *text);
 
 /* Length of the printable ASCII that bytes begin with, up to a quote, a backslash, a NUL or size. */
 size_t text_plain_length(const char *bytes, size_t size);
 
-/* Code point of the character that valid UTF-8 begins with; *length is that of its bytes. */
-unsigned int text_code(const char *text, size_t *length);
+/*
+ * Code point of the character that bytes begin with; *length is that of its bytes, 0 if they begin
+ * with no valid UTF-8 or with DEL.
+ */
+unsigned int text_code(const char *bytes, size_t size, size_t *length);
 
 /* Columns on a screen that valid UTF-8 without control characters takes, as far as we know. */
 size_t text_width(const char *text);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "model/rates.h"
 #include "model/snapshot.h"
 #include "report/table.h"
 
@@ -19,13 +20,15 @@ int report_truss(const struct snapshot *snapshot, FILE *out);
 int report_json(const struct snapshot *snapshot, FILE *out);
 
 /*
- * A snapshot from what report_json() wrote, with all that any report shows; from another version's
- * too, whose keys it lacks are unknown then. Untrusted: -EINVAL with d filled for anything that is
- * no such report, or whose numbers contradict each other. Its stacks are owned by *ret_stacks
- * (NULL: none), which must live as long as the snapshot. Returns 0 or a negative errno.
+ * A snapshot from what report_json() wrote, with all that any report shows. Untrusted: -EINVAL with d
+ * filled for anything that is no such report. Its stacks are owned by *ret_stacks (NULL: none), which
+ * must live as long as the snapshot. Returns 0 or a negative errno.
  */
 int report_json_read(const char *text, size_t size, struct snapshot **ret,
 		     struct stack_table **ret_stacks, struct diag *d);
+
+/* The first limit lines (0: all) of `bpftruss top` as one JSON object on one line. */
+int report_rates_json(const struct rates *rates, size_t limit, FILE *out);
 
 /*
  * A table as wide as the screen, of what was counted and of times in all their kinds; calls that
