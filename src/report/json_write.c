@@ -36,15 +36,15 @@ int json_end(struct json_writer *to)
 	return to->err;
 }
 
-/* Room for one piece; what is written into it is added by moving used. */
-static inline char *room(struct json_writer *to)
+/* Room for so many bytes, less than a buffer; what is written into it is added by moving used. */
+static inline char *room(struct json_writer *to, size_t size)
 {
-	if (to->used + PIECE_MAX > JSON_BUFFER)
+	if (to->used + size > JSON_BUFFER)
 		flush(to);
 	return to->buffer + to->used;
 }
 
-static void put_raw(struct json_writer *to, const char *bytes, size_t size)
+static inline void put_raw(struct json_writer *to, const char *bytes, size_t size)
 {
 	while (to->used + size > JSON_BUFFER) {
 		size_t part = JSON_BUFFER - to->used;
@@ -61,21 +61,26 @@ static void put_raw(struct json_writer *to, const char *bytes, size_t size)
 
 static inline void put_byte(struct json_writer *to, char byte)
 {
-	*room(to) = byte;
+	*room(to, 1) = byte;
 	to->used++;
 }
 
 /* What stands before a value. */
 static void put_key(struct json_writer *to, const char *key)
 {
-	if (to->has_before)
-		put_byte(to, ',');
+	size_t length = key ? strlen(key) : 0;
+	char *at = room(to, length + 4);
+
+	*at = ',';
+	at += to->has_before;
 	to->has_before = true;
-	if (!key)
-		return;
-	put_byte(to, '"');
-	put_raw(to, key, strlen(key));
-	put_raw(to, "\":", 2);
+	if (key) {
+		*at = '"';
+		memcpy(at + 1, key, length);
+		memcpy(at + 1 + length, "\":", 2);
+		at += length + 3;
+	}
+	to->used = (size_t)(at - to->buffer);
 }
 
 static void put_open(struct json_writer *to, const char *key, char begin, char end)
@@ -172,7 +177,7 @@ static size_t put_escape(struct json_writer *to, const char *bytes, size_t left)
 	const char *name = strchr(named, *bytes);
 	size_t length;
 	unsigned int code = text_code(bytes, left, &length);
-	char *at = room(to);
+	char *at = room(to, PIECE_MAX);
 
 	if (name)
 		to->used += (size_t)sprintf(at, "\\%c", names[name - named]);
