@@ -99,3 +99,84 @@ int question_span(const struct ipc_request *request, struct history_question *qu
 	question->to_ns = (int64_t)to;
 	return err;
 }
+
+static int read_set(const struct ipc_request *request, const char *name, struct syscall_set **ret,
+		    struct diag *d)
+{
+	const char *text = ipc_parameter(request, name);
+	struct diag why;
+	int err = text ? syscall_set_parse(text, ret, &why) : 0;
+
+	return err ? diag_set(d, why.kind, -err, "%s: %.400s", name, why.text) : 0;
+}
+
+int question_calls(const struct ipc_request *request, struct syscall_set **ret, struct diag *d)
+{
+	*ret = NULL;
+	return read_set(request, "trace", ret, d);
+}
+
+void asked_report_done(struct asked_report *asked)
+{
+	syscall_set_free(asked->waiting);
+}
+
+/* Which groups a table has. */
+static int read_groups(const struct ipc_request *request, struct asked_report *asked,
+		       struct diag *d)
+{
+	struct table_options *table = &asked->options.table;
+	const char *by = ipc_parameter(request, "by"), *sort = ipc_parameter(request, "sort");
+	uint64_t top = 0;
+	int err = by ? group_keys_parse(by, &table->keys, d) : 0;
+
+	if (!err && sort)
+		err = column_find("sort", sort, &table->sort, d);
+	if (!err)
+		err = read_parameter(request, "top", UINT32_MAX, &top, d);
+	if (!err)
+		err = read_parameter(request, "min_calls", UINT32_MAX, &table->min_calls, d);
+	if (!err)
+		err = read_set(request, "waiting", &asked->waiting, d);
+	table->errors_only = ipc_parameter(request, "errors_only") != NULL;
+	table->waiting = asked->waiting;
+	table->top = top;
+	return err;
+}
+
+/* What is shown of them. */
+static int read_form(const struct ipc_request *request, struct asked_report *asked, struct diag *d)
+{
+	struct report_options *options = &asked->options;
+	const char *format = ipc_parameter(request, "format");
+	const char *columns = ipc_parameter(request, "columns");
+	const char *stacks = ipc_parameter(request, "stacks");
+	uint64_t width = 0, top = 0;
+	int err = format ? report_format_parse(format, &options->format, d) : 0;
+
+	if (!err && options->format == FORMAT_JSON)
+		err = diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	if (!err && columns)
+		err = columns_parse(columns, &asked->columns, d);
+	if (!err)
+		err = read_parameter(request, "width", INT32_MAX, &width, d);
+	if (!err)
+		err = read_parameter(request, "top_stacks", UINT32_MAX, &top, d);
+	options->table.columns = columns ? &asked->columns : NULL;
+	options->table.width = (int)width;
+	options->table.hist = ipc_parameter(request, "hist") != NULL;
+	options->show_stacks = stacks != NULL;
+	options->stacks.top = top;
+	if (stacks && !strcmp(stacks, "time"))
+		options->stacks.weight = STACK_WEIGHT_TIME;
+	return err;
+}
+
+int question_report(const struct ipc_request *request, struct asked_report *ret, struct diag *d)
+{
+	int err;
+
+	*ret = (struct asked_report){ .options.format = FORMAT_WIDE };
+	err = read_groups(request, ret, d);
+	return err ?: read_form(request, ret, d);
+}

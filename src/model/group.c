@@ -124,6 +124,18 @@ int group_keys_parse(const char *list, unsigned int *ret, struct diag *d)
 	return 0;
 }
 
+void group_keys_format(unsigned int keys, char buf[GROUP_KEYS_MAX])
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
+		if (keys & key_defs[i].key)
+			used += (size_t)snprintf(buf + used, GROUP_KEYS_MAX - used, "%s%s",
+						 used ? "," : "", key_defs[i].name);
+	}
+}
+
 static int compare_members(const void *x, const void *y, void *closure)
 {
 	unsigned int keys = *(const unsigned int *)closure;

@@ -11,7 +11,47 @@
 #include "base/diag.h"
 #include "model/rates.h"
 #include "model/snapshot.h"
+#include "report/stacks.h"
 #include "report/table.h"
+
+enum report_format {
+	FORMAT_TRUSS,
+	FORMAT_WIDE,
+	FORMAT_JSON,
+	FORMAT_CSV,
+	FORMAT_STRACE,
+	FORMAT_ERRORS,
+	NR_REPORT_FORMAT,
+};
+
+/* The words of --format. Returns 0, or -EINVAL with d filled: a usage error. */
+extern const char *const report_format_names[NR_REPORT_FORMAT];
+int report_format_parse(const char *word, enum report_format *ret, struct diag *d);
+
+/* What a whole report is like. Nothing is owned. */
+struct report_options {
+	enum report_format format;
+	struct table_options table;
+	bool no_header;   /* of CSV */
+	bool show_stacks; /* below the table */
+	struct stack_options stacks;
+};
+
+/* Writes a report in one of the forms below. */
+int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
+
+/*
+ * A report as one JSON object on one line: the text, and when it was counted. Who reads it gets a text
+ * without control characters but line ends; -EINVAL with d filled for anything else.
+ */
+struct report_text {
+	int64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t elapsed_ns;
+	char *text; /* owned */
+};
+
+int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out);
+int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d);
 
 /* The table of truss -c, column for column, and the trust lines. */
 int report_truss(const struct snapshot *snapshot, FILE *out);
