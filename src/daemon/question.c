@@ -121,62 +121,49 @@ void asked_report_done(struct asked_report *asked)
 	syscall_set_free(asked->waiting);
 }
 
-/* Which groups a table has. */
-static int read_groups(const struct ipc_request *request, struct asked_report *asked,
-		       struct diag *d)
-{
-	struct table_options *table = &asked->options.table;
-	const char *by = ipc_parameter(request, "by"), *sort = ipc_parameter(request, "sort");
-	uint64_t top = 0;
-	int err = by ? group_keys_parse(by, &table->keys, d) : 0;
-
-	if (!err && sort)
-		err = column_find("sort", sort, &table->sort, d);
-	if (!err)
-		err = read_parameter(request, "top", UINT32_MAX, &top, d);
-	if (!err)
-		err = read_parameter(request, "min_calls", UINT32_MAX, &table->min_calls, d);
-	if (!err)
-		err = read_set(request, "waiting", &asked->waiting, d);
-	table->errors_only = ipc_parameter(request, "errors_only") != NULL;
-	table->waiting = asked->waiting;
-	table->top = top;
-	return err;
-}
-
-/* What is shown of them. */
-static int read_form(const struct ipc_request *request, struct asked_report *asked, struct diag *d)
+/* Options that are lists and names, each as the command line takes it. */
+static int read_words(const struct ipc_request *request, struct asked_report *asked, struct diag *d)
 {
 	struct report_options *options = &asked->options;
+	const char *by = ipc_parameter(request, "by"), *sort = ipc_parameter(request, "sort");
 	const char *format = ipc_parameter(request, "format");
 	const char *columns = ipc_parameter(request, "columns");
 	const char *stacks = ipc_parameter(request, "stacks");
-	uint64_t width = 0, top = 0;
-	int err = format ? report_format_parse(format, &options->format, d) : 0;
 
-	if (!err && options->format == FORMAT_JSON)
-		err = diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
-	if (!err && columns)
-		err = columns_parse(columns, &asked->columns, d);
-	if (!err)
-		err = read_parameter(request, "width", INT32_MAX, &width, d);
-	if (!err)
-		err = read_parameter(request, "top_stacks", UINT32_MAX, &top, d);
+	if ((by && group_keys_parse(by, &options->table.keys, d)) ||
+	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
+	    (format && report_format_parse(format, &options->format, d)) ||
+	    (columns && columns_parse(columns, &asked->columns, d)))
+		return -EINVAL;
+	if (options->format == FORMAT_JSON)
+		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
 	options->table.columns = columns ? &asked->columns : NULL;
-	options->table.width = (int)width;
-	options->table.hist = ipc_parameter(request, "hist") != NULL;
 	options->show_stacks = stacks != NULL;
-	options->stacks.top = top;
 	if (stacks && !strcmp(stacks, "time"))
 		options->stacks.weight = STACK_WEIGHT_TIME;
-	return err;
+	return read_set(request, "waiting", &asked->waiting, d);
 }
 
 int question_report(const struct ipc_request *request, struct asked_report *ret, struct diag *d)
 {
+	struct table_options *table = &ret->options.table;
+	uint64_t top = 0, top_stacks = 0, width = 0;
 	int err;
 
 	*ret = (struct asked_report){ .options.format = FORMAT_WIDE };
-	err = read_groups(request, ret, d);
-	return err ?: read_form(request, ret, d);
+	err = read_words(request, ret, d);
+	if (err)
+		return err;
+	if (read_parameter(request, "top", UINT32_MAX, &top, d) ||
+	    read_parameter(request, "min_calls", UINT32_MAX, &table->min_calls, d) ||
+	    read_parameter(request, "width", INT32_MAX, &width, d) ||
+	    read_parameter(request, "top_stacks", UINT32_MAX, &top_stacks, d))
+		return -EINVAL;
+	table->top = top;
+	table->width = (int)width;
+	table->waiting = ret->waiting;
+	table->errors_only = ipc_parameter(request, "errors_only") != NULL;
+	table->hist = ipc_parameter(request, "hist") != NULL;
+	ret->options.stacks.top = top_stacks;
+	return 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How rows, names and times are written in every report. */
+/* How rows, names, times and histograms are written in every report. */
 #ifndef BPFTRUSS_LABEL_H
 #define BPFTRUSS_LABEL_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "model/row.h"
 #include "model/snapshot.h"
@@ -25,6 +26,28 @@ void row_label(const struct row *row, char *buf, size_t size);
 
 /* A duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */
 void format_age(uint64_t ns, char *buf, size_t size);
+
+/* One unit for a whole column of times: chosen from its largest value, named in its title. */
+struct time_scale {
+	const char *unit; /* "us" */
+	uint64_t unit_ns;
+	int decimals;
+};
+
+/*
+ * For latencies of single calls, where small ones matter beside large ones, and for sums. A column
+ * is at most ten characters wide up to eleven days.
+ */
+const struct time_scale *scale_for_latencies(uint64_t largest_ns);
+const struct time_scale *scale_for_sums(uint64_t largest_ns);
+
+#define SCALED_MAX 32
+
+/* 1234.567: rounded; what is not 0 but too little to be seen is "<0.001". */
+void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t size);
+
+/* A line a bucket, from the first to the last that is not empty; longer gaps become "...". */
+void bars_print(const struct hist *hist, FILE *out);
 
 /* Longest result of text_escape_visible() of n bytes, with its NUL. */
 #define TEXT_ESCAPED_MAX(n) ((n) * 4 + 1)

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "report/frames.h"
-#include "report/scale.h"
+#include "report/label.h"
 
 #define WORKING  0
 #define WAITING  1

@@ -9,11 +9,9 @@
 
 #include "base/mem.h"
 #include "model/microstates.h"
-#include "report/bars.h"
 #include "report/grid.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "report/scale.h"
 #include "report/table.h"
 
 #define WORKING  0
