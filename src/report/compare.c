@@ -54,7 +54,7 @@ static const struct {
 	const char *title, *change; /* change is NULL: no such column */
 	double (*value)(const struct compare_side *side);
 	const struct time_scale *(*scale)(uint64_t largest_ns); /* NULL: a rate */
-	int rank;                        /* of both sides; what ranks higher is hidden first */
+	unsigned int rank;               /* of both sides; what ranks higher is hidden first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
 	[MEASURE_CALLS] = { "calls/s", "calls +-", calls_value, NULL, 1, REGRESSION_CALLS },
@@ -173,6 +173,7 @@ static void sheet_set_titles(struct sheet *sheet, enum measure which)
 		snprintf(title, sizeof(title), "%c %s%s%s", side ? 'B' : 'A', measures[which].title,
 			 scale ? " " : "", scale ? scale->unit : "");
 		grid_set_title(sheet->grid, column + side, title, true);
+		grid_set_rank(sheet->grid, column + side, measures[which].rank);
 	}
 	if (measures[which].change)
 		grid_set_title(sheet->grid, column + SIDES, measures[which].change, true);
@@ -288,21 +289,6 @@ static void sheet_add_part(struct sheet *sheet, enum compare_half half)
 		      half == COMPARE_WAITING ? "waiting" : "working");
 }
 
-/* Hides what matters least, the sides of a measure together, until the rest fits. */
-static void sheet_fit(struct sheet *sheet, int width)
-{
-	for (int rank = NR_MEASURE; rank > 0; rank--) {
-		if (width <= 0 || grid_width(sheet->grid) <= (size_t)width)
-			return;
-		for (int which = 0; which < NR_MEASURE; which++) {
-			size_t column = measure_column(sheet, (enum measure)which);
-
-			for (size_t i = 0; i < SIDES && measures[which].rank == rank; i++)
-				grid_hide(sheet->grid, column + i);
-		}
-	}
-}
-
 static void print_changes(const struct compare_view *view, FILE *out)
 {
 	const size_t *words = view->words;
@@ -393,7 +379,7 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 		return err;
 	for (int half = 0; half < NR_COMPARE_HALF; half++)
 		sheet_add_part(&sheet, (enum compare_half)half);
-	sheet_fit(&sheet, options->width);
+	grid_fit(sheet.grid, options->width);
 	err = grid_print(sheet.grid, out);
 	if (err)
 		return err;

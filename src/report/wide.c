@@ -23,7 +23,7 @@ static const char *const part_names[NR_PARTS] = { "working", "waiting" };
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
 static const struct {
 	const char *name;
-	int rank;
+	unsigned int rank;
 } defaults[] = {
 	{ "calls", 1 }, { "in_flight", 8 }, { "errors", 5 }, { "total", 2 },  { "cpu", 3 },
 	{ "runq", 11 }, { "sleep", 4 },     { "min", 12 },   { "avg", 9 },    { "p50", 10 },
@@ -33,7 +33,7 @@ static const struct {
 struct wide {
 	struct table_part parts[NR_PARTS];
 	struct column_list columns;
-	int ranks[COLUMNS_MAX];                          /* 0: never hidden */
+	unsigned int ranks[COLUMNS_MAX];
 	const struct time_scale *scales[NR_COLUMN_KIND]; /* NULL unless of times */
 	size_t label_column;                             /* where sums and others are named */
 	size_t text_max;                                 /* longer texts are cut */
@@ -61,7 +61,7 @@ static int wide_make_parts(struct wide *wide, const struct snapshot *snapshot,
 	return err;
 }
 
-static void wide_add_column(struct wide *wide, const struct column *column, int rank)
+static void wide_add_column(struct wide *wide, const struct column *column, unsigned int rank)
 {
 	if (column_list_has(&wide->columns, column))
 		return;
@@ -129,6 +129,7 @@ static int wide_make_grid(struct wide *wide)
 		snprintf(title, sizeof(title), "%s%s%s", column->name, scale ? " " : "",
 			 scale ? scale->unit : "");
 		grid_set_title(wide->grid, i, title, column->kind != COLUMN_TEXT);
+		grid_set_rank(wide->grid, i, wide->ranks[i]);
 	}
 	return 0;
 }
@@ -189,23 +190,6 @@ static void wide_add_part(struct wide *wide, int which)
 	}
 	grid_add_rule(wide->grid);
 	wide_add_row(wide, part, &part->sum, part_names[which]);
-}
-
-/* Hides what matters least until the rest fits. */
-static void wide_fit(struct wide *wide, int width)
-{
-	while (width > 0 && grid_width(wide->grid) > (size_t)width) {
-		size_t least = 0;
-
-		for (size_t i = 1; i < wide->columns.count; i++) {
-			if (wide->ranks[i] > wide->ranks[least])
-				least = i;
-		}
-		if (!wide->ranks[least])
-			break;
-		grid_hide(wide->grid, least);
-		wide->ranks[least] = 0;
-	}
 }
 
 static void wide_print_bars(const struct wide *wide, FILE *out)
@@ -293,6 +277,6 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 		return err;
 	for (int i = 0; i < NR_PARTS; i++)
 		wide_add_part(&wide, i);
-	wide_fit(&wide, options->width);
+	grid_fit(wide.grid, options->width);
 	return wide_print(&wide, snapshot, options, out);
 }
