@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "model/unit.h"
-#include "syscalls/classes.h"
 
 /* A row with what its keys may ask for. */
 struct member {
@@ -195,8 +194,7 @@ int group_list_sum(const struct group_list *list, struct group *ret)
 static struct group member_group(const struct member *member)
 {
 	const struct row *row = member->row;
-	bool moves_data = row->nr != ROW_NR_OTHER &&
-			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
+	bool moves_data = row_moves_data(row);
 
 	return (struct group){
 		.sum = *row,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "syscalls/classes.h"
+
 /* malloc() adds this to each piece. */
 #define PIECE_BYTES 16
 
@@ -344,6 +346,12 @@ uint64_t row_errors_unnamed(const struct row *row)
 	for (size_t i = 0; i < row->nr_errnos; i++)
 		named += row->errnos[i].count;
 	return row->errors > named ? row->errors - named : 0;
+}
+
+bool row_moves_data(const struct row *row)
+{
+	return row->nr != ROW_NR_OTHER &&
+	       syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
 }
 
 uint64_t row_timed(const struct row *row)

@@ -175,6 +175,9 @@ size_t row_bytes(const struct row *row);
 /* Errors whose errno was not kept. */
 uint64_t row_errors_unnamed(const struct row *row);
 
+/* Whether its results count bytes of a transfer. */
+bool row_moves_data(const struct row *row);
+
 uint64_t row_timed(const struct row *row);
 
 uint64_t row_cpu_ns(const struct row *row);

@@ -7,19 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "syscalls/names.h"
-
 /* Of \xNN. */
 #define ESCAPE_LENGTH 4
+
+void row_name(const struct row *row, char buf[SYSCALL_NAME_MAX])
+{
+	if (row->nr == ROW_NR_OTHER)
+		strcpy(buf, "[other]");
+	else
+		syscall_name(row->abi, (int)row->nr, buf, SYSCALL_NAME_MAX);
+}
 
 void row_label(const struct row *row, char *buf, size_t size)
 {
 	char name[SYSCALL_NAME_MAX];
 
-	if (row->nr == ROW_NR_OTHER)
-		snprintf(name, sizeof(name), "[other]");
-	else
-		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
+	row_name(row, name);
 	if (row->abi == LABEL_NATIVE_ABI)
 		snprintf(buf, size, "%s", name);
 	else

@@ -9,6 +9,7 @@
 
 #include "model/row.h"
 #include "model/snapshot.h"
+#include "syscalls/names.h"
 
 /* The ABI of this machine, whose calls reports do not mark. */
 #if defined(__aarch64__)
@@ -16,6 +17,9 @@
 #else
 #define LABEL_NATIVE_ABI ABI_X86_64
 #endif
+
+/* The call of a row in any ABI: read, [other]. */
+void row_name(const struct row *row, char buf[SYSCALL_NAME_MAX]);
 
 #define ROW_LABEL_MAX 48
 

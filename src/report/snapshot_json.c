@@ -10,7 +10,6 @@
 #include "model/unit.h"
 #include "report/frames.h"
 #include "report/report.h"
-#include "syscalls/classes.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
@@ -83,30 +82,19 @@ static void put_histogram(struct json_writer *to, const struct row *row)
 	json_put_end(to);
 }
 
-static void put_counts(struct json_writer *to, const struct snapshot *snapshot,
-		       const struct row *row)
-{
-	for (size_t i = 0; i < NR_ROW_COUNTS; i++)
-		json_put_number(to, row_counters[i].name, row_count(row, i));
-	json_put_number_if(to, "oldest_in_flight_ns", row->in_flight > 0,
-			   snapshot_oldest_ns(snapshot, row));
-}
-
 static void put_identity(struct json_writer *to, const struct row *row,
 			 const struct process *process)
 {
-	bool other = row->nr == ROW_NR_OTHER;
-	char name[SYSCALL_NAME_MAX] = "[other]";
+	char name[SYSCALL_NAME_MAX];
 
-	if (!other)
-		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
+	row_name(row, name);
 	json_put_number_if(to, "pid", row->pid != 0, row->pid);
 	if (process)
 		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
 	else
 		json_put_word(to, "comm", "[overflow]");
 	json_put_word(to, "abi", abi_name(row->abi));
-	json_put_number_if(to, "nr", !other, (uint64_t)row->nr);
+	json_put_number_if(to, "nr", row->nr != ROW_NR_OTHER, (uint64_t)row->nr);
 	json_put_word(to, "syscall", name);
 }
 
@@ -214,13 +202,15 @@ static void put_rest(struct json_writer *to, const struct row *row, const struct
 static void put_row(struct json_writer *to, const struct snapshot *snapshot, const struct row *row,
 		    const struct process *process)
 {
-	bool moves_data = row->nr != ROW_NR_OTHER &&
-			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
+	bool moves_data = row_moves_data(row);
 	size_t index = process ? (size_t)(process - snapshot->processes) : 0;
 
 	json_put_object(to, NULL);
 	put_identity(to, row, process);
-	put_counts(to, snapshot, row);
+	for (size_t i = 0; i < NR_ROW_COUNTS; i++)
+		json_put_number(to, row_counters[i].name, row_count(row, i));
+	json_put_number_if(to, "oldest_in_flight_ns", row->in_flight > 0,
+			   snapshot_oldest_ns(snapshot, row));
 	put_row_times(to, snapshot, row);
 	json_put_number(to, "bytes", moves_data ? row->result_sum : 0);
 	put_owner(to, snapshot, row, process);

@@ -13,7 +13,6 @@
 #include "report/frames.h"
 #include "report/report.h"
 #include "report/snapshot_json.h"
-#include "syscalls/classes.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
@@ -332,16 +331,14 @@ static int errno_of_label(const char *label)
 
 static void read_results(const struct json_place *at, struct row *row)
 {
-	bool moves_data = row->nr != ROW_NR_OTHER &&
-			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
 	struct json_place errnos = json_get_object(at, "errnos", 0);
 	const json_t *value;
 	const char *label;
 
 	/* Results may be addresses: their sum wraps. */
-	row->result_sum =
-		moves_data ? json_get_number(at, "bytes", JSON_ANY_BITS, 0)
-			   : json_get_number(at, "result_sum", JSON_OR_ABSENT | JSON_ANY_BITS, 0);
+	row->result_sum = row_moves_data(row) ? json_get_number(at, "bytes", JSON_ANY_BITS, 0)
+					      : json_get_number(at, "result_sum",
+								JSON_OR_ABSENT | JSON_ANY_BITS, 0);
 	json_object_foreach((json_t *)errnos.object, label, value)
 	{
 		uint64_t count = json_get_number(&errnos, label, 0, 0);
