@@ -95,7 +95,7 @@ static double measure_largest(const struct compare_view *view, enum measure whic
 {
 	double most = 0;
 
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct compare_part *part = &view->parts[half];
 
 		most = larger(most, measures[which].value(&part->list.total.a));
@@ -218,7 +218,7 @@ static void sheet_set_keys(struct sheet *sheet, const struct comparison *item, c
 	char cell[COLUMN_TEXT_MAX];
 	struct column_scope scope;
 	const struct group *group = comparison_group(
-		item, sheet->input, sheet->view->parts[COMPARE_WORKING].list.keys, &scope);
+		item, sheet->input, sheet->view->parts[TABLE_WORKING].list.keys, &scope);
 
 	for (size_t i = 0; i < sheet->keys.count; i++) {
 		if (label)
@@ -272,11 +272,11 @@ static void sheet_add_row(struct sheet *sheet, const struct compare_part *part,
 	grid_set(sheet->grid, sheet->word_column, compare_words[item->word]);
 }
 
-static void sheet_add_part(struct sheet *sheet, enum compare_half half)
+static void sheet_add_part(struct sheet *sheet, enum table_half half)
 {
 	const struct compare_part *part = &sheet->view->parts[half];
 
-	if (half == COMPARE_WAITING) {
+	if (half == TABLE_WAITING) {
 		if (!part->list.count)
 			return;
 		grid_add_line(sheet->grid, "");
@@ -285,8 +285,7 @@ static void sheet_add_part(struct sheet *sheet, enum compare_half half)
 	for (size_t i = 0; i < part->shown; i++)
 		sheet_add_row(sheet, part, &part->list.items[i], NULL);
 	grid_add_rule(sheet->grid);
-	sheet_add_row(sheet, part, &part->list.total,
-		      half == COMPARE_WAITING ? "waiting" : "working");
+	sheet_add_row(sheet, part, &part->list.total, table_half_names[half]);
 }
 
 static void print_changes(const struct compare_view *view, FILE *out)
@@ -332,7 +331,7 @@ static void print_failures(const struct compare_input *input, const struct compa
 	struct regressions found;
 	size_t named = 0;
 
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct compare_part *part = &view->parts[half];
 
 		for (size_t i = 0; i < part->list.count && named < FAILURES_NAMED; i++) {
@@ -352,7 +351,7 @@ static void print_failures(const struct compare_input *input, const struct compa
 static void print_verdict(const struct compare_input *input, const struct compare_view *view,
 			  FILE *out)
 {
-	const struct comparison_list *list = &view->parts[COMPARE_WORKING].list;
+	const struct comparison_list *list = &view->parts[TABLE_WORKING].list;
 	bool known = list->seconds_a > 0 && list->seconds_b > 0;
 
 	if (input->fail_over <= 0)
@@ -374,11 +373,11 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 	if (err)
 		return err;
 	sheet.text_max = options->width ? 28 + (size_t)options->width / 20 : SIZE_MAX;
-	err = sheet_begin(&sheet, view->parts[COMPARE_WORKING].list.keys);
+	err = sheet_begin(&sheet, view->parts[TABLE_WORKING].list.keys);
 	if (err)
 		return err;
-	for (int half = 0; half < NR_COMPARE_HALF; half++)
-		sheet_add_part(&sheet, (enum compare_half)half);
+	for (int half = 0; half < NR_TABLE_HALF; half++)
+		sheet_add_part(&sheet, (enum table_half)half);
 	grid_fit(sheet.grid, options->width);
 	err = grid_print(sheet.grid, out);
 	if (err)

@@ -102,9 +102,6 @@ static void put_groups(struct json_writer *to, const struct compare_input *input
 int report_comparison_json(const struct compare_input *input, const struct compare_view *view,
 			   FILE *out)
 {
-	static const char *const halves[] = {
-		[COMPARE_WORKING] = "working", [COMPARE_WAITING] = "waiting"
-	};
 	struct json_writer to;
 
 	json_begin(&to, out);
@@ -115,13 +112,13 @@ int report_comparison_json(const struct compare_input *input, const struct compa
 	json_put_real(&to, "fail_over", input->fail_over > 0 ? input->fail_over : NAN);
 	json_put_number(&to, "failed", view->failed);
 	json_put_number(&to, "left_out", view->left_out);
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
-		json_put_object(&to, halves[half]);
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		json_put_object(&to, table_half_names[half]);
 		put_figures(&to, &view->parts[half].list.total);
 		json_put_end(&to);
 	}
 	json_put_list(&to, "groups");
-	for (int half = 0; half < NR_COMPARE_HALF; half++)
+	for (int half = 0; half < NR_TABLE_HALF; half++)
 		put_groups(&to, input, &view->parts[half]);
 	json_put_end(&to);
 	json_put_end(&to);

@@ -115,7 +115,7 @@ char *json_get_text(const struct json_place *at, const char *key, unsigned int f
 	return copy;
 }
 
-void json_get_bytes(const struct json_place *at, const char *key, char *buf, size_t size)
+void json_get_bytes(const struct json_place *at, const char *key, void *buf, size_t size)
 {
 	char *text __cleanup(freep) = json_get_text(at, key, 0);
 	size_t length = text ? strlen(text) : 0;

@@ -63,7 +63,7 @@ const char *json_get_word(const struct json_place *at, const char *key, unsigned
 char *json_get_text(const struct json_place *at, const char *key, unsigned int flags);
 
 /* The same into an array, which it may fill without a NUL; what is behind it stays. */
-void json_get_bytes(const struct json_place *at, const char *key, char *buf, size_t size);
+void json_get_bytes(const struct json_place *at, const char *key, void *buf, size_t size);
 
 /* In ns, as json_put_time() writes it; 0 after errors. */
 int64_t json_get_time(const struct json_place *at, const char *key);

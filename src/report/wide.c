@@ -14,12 +14,6 @@
 #include "report/report.h"
 #include "report/table.h"
 
-#define WORKING  0
-#define WAITING  1
-#define NR_PARTS 2
-
-static const char *const part_names[NR_PARTS] = { "working", "waiting" };
-
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
 static const struct {
 	const char *name;
@@ -31,7 +25,7 @@ static const struct {
 };
 
 struct wide {
-	struct table_part parts[NR_PARTS];
+	struct table_part parts[NR_TABLE_HALF];
 	struct column_list columns;
 	unsigned int ranks[COLUMNS_MAX];
 	const struct time_scale *scales[NR_COLUMN_KIND]; /* NULL unless of times */
@@ -42,23 +36,9 @@ struct wide {
 
 static void wide_done(struct wide *wide)
 {
-	for (int i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		table_part_done(&wide->parts[i]);
 	grid_free(wide->grid);
-}
-
-static int wide_make_parts(struct wide *wide, const struct snapshot *snapshot,
-			   const struct table_options *options)
-{
-	const struct row_test tests[NR_PARTS] = {
-		[WORKING] = { row_is_working, options },
-		[WAITING] = { row_is_waiting, options },
-	};
-	int err = 0;
-
-	for (int i = 0; i < NR_PARTS && !err; i++)
-		err = table_part_make(snapshot, options, &tests[i], &wide->parts[i]);
-	return err;
 }
 
 static void wide_add_column(struct wide *wide, const struct column *column, unsigned int rank)
@@ -72,10 +52,11 @@ static void wide_add_column(struct wide *wide, const struct column *column, unsi
 static void wide_choose_columns(struct wide *wide, const struct table_options *options)
 {
 	const struct table_part *parts = wide->parts;
-	bool flying = parts[WORKING].sum.sum.in_flight || parts[WAITING].sum.sum.in_flight;
+	bool flying =
+		parts[TABLE_WORKING].sum.sum.in_flight || parts[TABLE_WAITING].sum.sum.in_flight;
 	const struct column *column;
 
-	table_columns(options, parts[WORKING].scope.keys, &wide->columns);
+	table_columns(options, parts[TABLE_WORKING].scope.keys, &wide->columns);
 	wide->label_column = table_label_column(&wide->columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
 		if (column_find("", defaults[i].name, &column, NULL) ||
@@ -106,7 +87,7 @@ static uint64_t wide_largest(const struct wide *wide, enum column_kind kind)
 	uint64_t most = 0, value;
 
 	for (size_t i = 0; i < wide->columns.count; i++) {
-		for (int j = 0; wide->columns.columns[i]->kind == kind && j < NR_PARTS; j++) {
+		for (int j = 0; wide->columns.columns[i]->kind == kind && j < NR_TABLE_HALF; j++) {
 			value = part_largest(&wide->parts[j], wide->columns.columns[i]);
 			most = value > most ? value : most;
 		}
@@ -176,7 +157,7 @@ static void wide_add_part(struct wide *wide, int which)
 	const struct table_part *part = &wide->parts[which];
 	char label[TABLE_LABEL_MAX];
 
-	if (which == WAITING) {
+	if (which == TABLE_WAITING) {
 		if (!part->list.nr_groups)
 			return;
 		grid_add_line(wide->grid, "");
@@ -189,14 +170,14 @@ static void wide_add_part(struct wide *wide, int which)
 		wide_add_row(wide, part, group, group->nr_merged ? label : NULL);
 	}
 	grid_add_rule(wide->grid);
-	wide_add_row(wide, part, &part->sum, part_names[which]);
+	wide_add_row(wide, part, &part->sum, table_half_names[which]);
 }
 
 static void wide_print_bars(const struct wide *wide, FILE *out)
 {
 	char title[COLUMN_TEXT_MAX];
 
-	for (int i = 0; i < NR_PARTS; i++) {
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		const struct table_part *part = &wide->parts[i];
 
 		for (size_t j = 0; j < part->list.nr_groups; j++) {
@@ -266,7 +247,7 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	struct wide wide __cleanup(wide_done) = { .grid = NULL };
 	int err;
 
-	err = wide_make_parts(&wide, snapshot, options);
+	err = table_halves_make(snapshot, options, wide.parts);
 	if (err)
 		return err;
 	wide_choose_columns(&wide, options);
@@ -275,7 +256,7 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	err = wide_make_grid(&wide);
 	if (err)
 		return err;
-	for (int i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		wide_add_part(&wide, i);
 	grid_fit(wide.grid, options->width);
 	return wide_print(&wide, snapshot, options, out);
