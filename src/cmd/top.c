@@ -14,7 +14,7 @@
 #include "cmd/session.h"
 #include "cmd/top_options.h"
 #include "collect/collector.h"
-#include "report/rates.h"
+#include "report/report.h"
 #include "tui/screen.h"
 #include "tui/term.h"
 #include "tui/top.h"

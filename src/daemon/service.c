@@ -14,9 +14,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/query.h"
 #include "report/report.h"
 #include "report/timeline.h"
 #include "store/history.h"
+#include "syscalls/syscall_set.h"
 
 /* A text of /metrics is given again until it is this old. */
 #define SCRAPE_MAX_AGE_NS NS_PER_SEC
@@ -59,10 +61,16 @@ static int number_parse(struct asked *asked, const char *name, const char *text,
 	return 0;
 }
 
-/* Time in ns; 0 when it is absent. */
+/* 0 when it is absent. */
+static int read_number(struct asked *asked, const char *name, uint64_t high, uint64_t *ret)
+{
+	return number_parse(asked, name, parameter(asked, name) ?: "0", high, ret);
+}
+
+/* The same of a time. */
 static int read_ns(struct asked *asked, const char *name, uint64_t *ret)
 {
-	return number_parse(asked, name, parameter(asked, name) ?: "0", INT64_MAX, ret);
+	return read_number(asked, name, INT64_MAX, ret);
 }
 
 /* pid, name, unit, cgroup and user, each any number of times. */
@@ -93,6 +101,80 @@ static int read_targets(struct asked *asked)
 			return -EINVAL;
 		asked->pids[filter->nr_pids++] = (pid_t)pid;
 	}
+	return 0;
+}
+
+/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
+static int read_set(struct asked *asked, const char *name, struct syscall_set **ret)
+{
+	const char *text = parameter(asked, name);
+	struct diag why;
+	int err;
+
+	*ret = NULL;
+	if (!text)
+		return 0;
+	err = syscall_set_parse(text, ret, &why);
+	if (!err)
+		return 0;
+	return diag_set(&asked->d, why.kind, -err, "%s: %.400s", name, why.text);
+}
+
+/* What a report is to be like; options point into the rest. */
+struct asked_report {
+	struct report_options options;
+	struct column_list columns;
+	struct syscall_set *waiting; /* owned */
+};
+
+static void asked_report_done(struct asked_report *report)
+{
+	syscall_set_free(report->waiting);
+}
+
+/* Options that are lists and names, each as the command line takes it. */
+static int read_words(struct asked *asked, struct asked_report *report)
+{
+	struct report_options *options = &report->options;
+	const char *by = parameter(asked, "by"), *sort = parameter(asked, "sort");
+	const char *format = parameter(asked, "format"), *columns = parameter(asked, "columns");
+	const char *stacks = parameter(asked, "stacks");
+	struct diag *d = &asked->d;
+
+	if ((by && group_keys_parse(by, &options->table.keys, d)) ||
+	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
+	    (format && report_format_parse(format, &options->format, d)) ||
+	    (columns && columns_parse(columns, &report->columns, d)))
+		return -EINVAL;
+	if (options->format == FORMAT_JSON)
+		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	options->table.columns = columns ? &report->columns : NULL;
+	options->show_stacks = stacks != NULL;
+	if (stacks && !strcmp(stacks, "time"))
+		options->stacks.weight = STACK_WEIGHT_TIME;
+	return read_set(asked, "waiting", &report->waiting);
+}
+
+/* The options of reports by their long names; asked_report_done() is due in all cases. */
+static int read_report(struct asked *asked, struct asked_report *report)
+{
+	struct table_options *table = &report->options.table;
+	uint64_t top, top_stacks, width;
+	int err = read_words(asked, report);
+
+	if (err)
+		return err;
+	if (read_number(asked, "top", UINT32_MAX, &top) ||
+	    read_number(asked, "min_calls", UINT32_MAX, &table->min_calls) ||
+	    read_number(asked, "width", INT32_MAX, &width) ||
+	    read_number(asked, "top_stacks", UINT32_MAX, &top_stacks))
+		return -EINVAL;
+	table->top = top;
+	table->width = (int)width;
+	table->waiting = report->waiting;
+	table->errors_only = parameter(asked, "errors_only") != NULL;
+	table->hist = parameter(asked, "hist") != NULL;
+	report->options.stacks.top = top_stacks;
 	return 0;
 }
 
@@ -177,7 +259,7 @@ static int answer_history(struct asked *asked)
 }
 
 /* A span in the past, of which only the history knows. */
-static int answer_past(struct asked *asked)
+static int ask_past(struct asked *asked, struct counts_answer *ret)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	int err;
@@ -191,24 +273,83 @@ static int answer_past(struct asked *asked)
 	if (!timeline.nr_steps || !timeline.steps[0].sum)
 		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
 				"nothing was counted in that time");
-	return written(asked, report_json(timeline.steps[0].sum, asked->body));
+	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
+	return 0;
 }
 
-static int answer_snapshot(struct asked *asked)
+/* The processes that were asked for, in the time that was asked for. */
+static int ask_processes(struct asked *asked, struct counts_answer *ret)
 {
-	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	struct counts_question question = { .since = SINCE_START, .filter = asked->filter };
 	int err;
 
 	if (parameter(asked, "from") || parameter(asked, "to"))
-		return answer_past(asked);
+		return ask_past(asked, ret);
 	err = read_since(asked, &question);
 	if (err)
 		return err;
-	err = counts_ask(asked->service->counts, &question, &counted, &asked->d);
+	return counts_ask(asked->service->counts, &question, ret, &asked->d);
+}
+
+/* Of these the calls that were asked for; the caller owns *ret. */
+static int ask_calls(struct asked *asked, struct snapshot **ret)
+{
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
+	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
+	int err = read_set(asked, "trace", &calls);
+
 	if (err)
 		return err;
-	return written(asked, report_json(counted.snapshot, asked->body));
+	err = ask_processes(asked, &counted);
+	if (err)
+		return err;
+	return snapshot_select(counted.snapshot, calls, ret) ? diag_oom(&asked->d) : 0;
+}
+
+static int answer_snapshot(struct asked *asked)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	int err = ask_calls(asked, &snapshot);
+
+	if (err)
+		return err;
+	return written(asked, report_json(snapshot, asked->body));
+}
+
+/* The text of a report as a JSON object, with what of the snapshot is not in the text. */
+static int write_report(const struct snapshot *snapshot, const struct report_options *options,
+			FILE *out)
+{
+	char *text __cleanup(freep) = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int err;
+
+	if (!memory)
+		return -ENOMEM;
+	err = report_write(snapshot, options, memory);
+	if (fclose(memory) || err)
+		return -ENOMEM;
+	return report_text_json(snapshot, text, out);
+}
+
+static int answer_report(struct asked *asked)
+{
+	struct asked_report report __cleanup(asked_report_done) = { .options.format = FORMAT_WIDE };
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	int err = read_report(asked, &report);
+
+	if (err)
+		return err;
+	err = ask_calls(asked, &snapshot);
+	if (err)
+		return err;
+	if (report.options.show_stacks && !snapshot->stacks)
+		return diag_set(
+			&asked->d, DIAG_FAILED, ENODATA,
+			"the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
+			"its configuration");
+	return written(asked, write_report(snapshot, &report.options, asked->body));
 }
 
 /* --- the daemon itself ------------------------------------------------------------------------- */
@@ -345,8 +486,9 @@ enum route_right {
 	RIGHT_CHANGE,
 };
 
-#define KINDS   "name unit cgroup user"
-#define TARGETS "pid " KINDS
+#define KINDS    "name unit cgroup user"
+#define TARGETS  "pid " KINDS
+#define SNAPSHOT TARGETS " since mark boot_id from to trace"
 
 static const struct route {
 	enum ipc_method method;
@@ -358,8 +500,11 @@ static const struct route {
 	int (*answer)(struct asked *asked);
 } routes[] = {
 	{ IPC_GET, "/metrics", true, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", true, RIGHT_READ, TARGETS " since mark boot_id from to",
-	  answer_snapshot },
+	{ IPC_GET, "/v1/snapshot", true, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ IPC_GET, "/v1/report", true, RIGHT_READ,
+	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
+		   "top_stacks",
+	  answer_report },
 	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
 	{ IPC_GET, "/v1/history", true, RIGHT_READ, TARGETS " from to step sum", answer_history },
 	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },
