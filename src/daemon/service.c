@@ -45,6 +45,7 @@ void service_done(struct service *s)
 {
 	for (int i = 0; i < NR_METRICS_FORMAT; i++)
 		scrape_done(&s->texts[i]);
+	baselines_done(&s->baselines);
 }
 
 static bool route_matches(const struct route *route, const char *path)

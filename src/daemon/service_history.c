@@ -81,7 +81,7 @@ void answer_baselines(struct service *s, const struct ipc_request *request,
 
 	(void)request;
 	if (!err)
-		err = baseline_list(s->counts->history, &list, &count, &d);
+		err = baselines_list(&s->baselines, &list, &count, &d);
 	if (err) {
 		answer_failed(answer, err, &d);
 		return;
@@ -96,11 +96,39 @@ static const char *baseline_of(const struct ipc_request *request)
 	return strrchr(request->path, '/') + 1;
 }
 
-void answer_baseline(struct service *s, const struct ipc_request *request,
-		     struct ipc_answer *answer)
+/* A file is an answer as it is. */
+static int send_baseline(const struct service *s, const char *name, struct ipc_answer *answer,
+			 struct diag *d)
+{
+	int err = baselines_read(&s->baselines, name, &answer->body, &answer->size, d);
+
+	if (err)
+		return err;
+	answer->status = 200;
+	answer->content_type = CONTENT_JSON;
+	return 0;
+}
+
+static int send_chosen(const struct service *s, const char *name,
+		       const struct process_filter *filter, struct ipc_answer *answer,
+		       struct diag *d)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	int err = baselines_load(&s->baselines, name, &snapshot, d);
+
+	if (err)
+		return err;
+	if (snapshot_filter(snapshot, filter, &chosen))
+		return diag_oom(d);
+	answer_with_snapshot(chosen, answer);
+	return 0;
+}
+
+void answer_baseline(struct service *s, const struct ipc_request *request,
+		     struct ipc_answer *answer)
+{
+	const char *name = baseline_of(request);
 	struct asked_targets targets;
 	struct diag d;
 	int err = need_history(s, &d);
@@ -108,13 +136,11 @@ void answer_baseline(struct service *s, const struct ipc_request *request,
 	if (!err)
 		err = question_targets(request, &targets, &d);
 	if (!err)
-		err = baseline_load(s->counts->history, baseline_of(request), &snapshot, &d);
-	if (!err && snapshot_filter(snapshot, &targets.filter, &chosen))
-		err = diag_oom(&d);
+		err = targets.filter.nr_selectors
+			      ? send_chosen(s, name, &targets.filter, answer, &d)
+			      : send_baseline(s, name, answer, &d);
 	if (err)
 		answer_failed(answer, err, &d);
-	else
-		answer_with_snapshot(chosen, answer);
 }
 
 static void answer_with_nothing(struct ipc_answer *answer)
@@ -136,8 +162,8 @@ void answer_save(struct service *s, const struct ipc_request *request, struct ip
 	if (!err && !timeline.nr_steps)
 		err = diag_set(&d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
 	if (!err)
-		err = baseline_save(s->counts->history, baseline_of(request), &timeline.steps[0],
-				    ipc_parameter(request, "replace") != NULL, &d);
+		err = baselines_save(&s->baselines, baseline_of(request), &timeline.steps[0],
+				     ipc_parameter(request, "replace") != NULL, &d);
 	if (err)
 		answer_failed(answer, err, &d);
 	else
@@ -150,7 +176,7 @@ void answer_remove(struct service *s, const struct ipc_request *request, struct 
 	int err = need_history(s, &d);
 
 	if (!err)
-		err = baseline_remove(s->counts->history, baseline_of(request), &d);
+		err = baselines_remove(&s->baselines, baseline_of(request), &d);
 	if (err)
 		answer_failed(answer, err, &d);
 	else

@@ -20,11 +20,14 @@ struct history;
 
 #define NR_HISTORY_LEVEL 3
 
+/* A folder beside the file. The store only knows that its files count towards max_bytes. */
+#define HISTORY_BASELINES "baselines"
+
 /* All zero: the defaults. */
 struct history_options {
 	/* How long intervals are kept as they came, added up to 10 minutes, and to hours. */
 	uint64_t keep_ns[NR_HISTORY_LEVEL];
-	uint64_t max_bytes; /* of the file; the oldest goes first */
+	uint64_t max_bytes; /* of the file and the baselines; the oldest intervals go first */
 	bool read_only;     /* somebody else writes it */
 };
 
@@ -102,22 +105,8 @@ struct history_question {
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d);
 
-/* Letters, digits, '.', '-' and '_', no '.' in front: in a path it is no other request. */
-bool baseline_name_is_valid(const char *name);
-
-/* Whether a new one may have that name: it must not mean a time, too. 0, or -EINVAL with d filled. */
-int baseline_check_name(const char *name, struct diag *d);
-
-/* -EEXIST unless replace is set; -ENODATA when nothing was counted in it. */
-int baseline_save(struct history *history, const char *name, const struct timeline_step *step,
-		  bool replace, struct diag *d);
-int baseline_list(struct history *history, struct baseline **ret, size_t *ret_count,
-		  struct diag *d);
-int baseline_load(struct history *history, const char *name, struct snapshot **ret, struct diag *d);
-int baseline_remove(struct history *history, const char *name, struct diag *d);
-
 /*
- * Size of the file and its log now, and when the first interval that is kept began (0: none); cheap
+ * Size of the file, its log and the baselines now, and when the first interval that is kept began (0: none); cheap
  * until the next interval. Returns 0 or -errno.
  */
 struct history_size {

@@ -52,8 +52,9 @@ int place_open(struct history *history, const char *dir, struct diag *d);
 /* Makes an empty file unless there is one. */
 int place_make_file(const struct history *history, const char *name, struct diag *d);
 
-/* Size of the file and its log together, and of the log. */
+/* Size of the file, its log and the baselines together, of the baselines, and of the log. */
 uint64_t place_bytes(const struct history *history);
+uint64_t place_baseline_bytes(const struct history *history);
 uint64_t place_log_bytes(const struct history *history);
 
 /* Whether it is on a file system where nothing changes, and without a log to be read. */
@@ -117,11 +118,6 @@ int recover_check(struct db *db);
  * it open. Returns 0 or -errno with d filled; the file is then as it was.
  */
 int recover_file(const struct history *history, struct history_state *state, struct diag *d);
-
-/* --- baseline.c -------------------------------------------------------------------------------- */
-
-/* Copies those that can be read. See db.h for the errors of the target. */
-int baselines_copy(struct db *from, struct db *to);
 
 /* --- history.c --------------------------------------------------------------------------------- */
 

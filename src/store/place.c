@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns the directory of the history: nobody else may have a hand in it, and one writes at a time. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -142,7 +143,30 @@ static uint64_t size_of(const struct history *history, const char *name)
 
 uint64_t place_bytes(const struct history *history)
 {
-	return size_of(history, FILE_NAME) + place_log_bytes(history);
+	return size_of(history, FILE_NAME) + place_log_bytes(history) +
+	       place_baseline_bytes(history);
+}
+
+uint64_t place_baseline_bytes(const struct history *history)
+{
+	int fd = openat(history->dir_fd, HISTORY_BASELINES,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	struct stat status;
+	uint64_t bytes = 0;
+
+	if (!dir) {
+		closep(&fd);
+		return 0;
+	}
+	while ((entry = readdir(dir))) {
+		if (!fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(status.st_mode))
+			bytes += (uint64_t)status.st_size;
+	}
+	closedir(dir);
+	return bytes;
 }
 
 uint64_t place_log_bytes(const struct history *history)

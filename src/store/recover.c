@@ -140,7 +140,6 @@ static int copy_all(struct salvage *salvage)
 	err = err ?: copy_meta(salvage);
 	err = err ?: copy_intervals(salvage);
 	err = err ?: rollup_repair(salvage->to, &salvage->last_id);
-	err = err ?: baselines_copy(salvage->from, salvage->to);
 	return err ?: db_commit(salvage->to);
 }
 

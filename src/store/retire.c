@@ -189,7 +189,8 @@ static int retire_by_size(struct history *history, const struct interval *now)
 	int err = count_pages(history->db, &used, &all), found;
 
 	log_bytes = log_bytes < LOG_BYTES ? log_bytes : LOG_BYTES;
-	limit = (int64_t)((history->options.max_bytes - log_bytes) / 4096);
+	limit = (int64_t)(history->options.max_bytes - log_bytes - place_baseline_bytes(history)) /
+		4096;
 	for (int i = 0; i < RETIRE_BY_SIZE && !err && used > limit; i++) {
 		found = find_oldest(history->db, &oldest);
 		if (found != 1 || (oldest.run == now->run && !oldest.level))

@@ -108,41 +108,6 @@
 	") STRICT, WITHOUT ROWID;" CELL_TABLE("cell", "interval") SHARE_TABLE("share", "interval") \
 		LOSS_TABLE("loss", "interval")
 
-#define BASELINE_TABLES                                                    \
-	"CREATE TABLE baseline ("                                          \
-	"	id INTEGER PRIMARY KEY NOT NULL,"                                \
-	"	saved_ns INTEGER NOT NULL,"                                      \
-	"	start_ns INTEGER NOT NULL,"                                      \
-	"	end_ns INTEGER NOT NULL,"                                        \
-	"	covered_ns INTEGER NOT NULL,"                                    \
-	"	end_mono_ns INTEGER NOT NULL,"                                   \
-	"	flags INTEGER NOT NULL,"                                         \
-	"	threads_unknown INTEGER NOT NULL,"                               \
-	"	nr_cells INTEGER NOT NULL,"                                      \
-	"	nr_shares INTEGER NOT NULL,"                                     \
-	"	nr_losses INTEGER NOT NULL,"                                     \
-	"	content INTEGER NOT NULL,"                                       \
-	"	nr_kinds INTEGER NOT NULL,"                                      \
-	"	name TEXT NOT NULL,"                                             \
-	"	host TEXT NOT NULL,"                                             \
-	"	boot_id TEXT NOT NULL,"                                          \
-	"	kernel TEXT NOT NULL,"                                           \
-	"	checksum INTEGER NOT NULL"                                       \
-	") STRICT;"                                                        \
-	"CREATE TABLE baseline_kind ("                                     \
-	"	baseline INTEGER NOT NULL,"                                      \
-	"	id INTEGER NOT NULL,"                                            \
-	"	sort INTEGER NOT NULL,"                                          \
-	"	uid INTEGER NOT NULL,"                                           \
-	"	seen INTEGER NOT NULL,"                                          \
-	"	comm TEXT NOT NULL,"                                             \
-	"	user TEXT,"                                                      \
-	"	cgroup TEXT,"                                                    \
-	"	checksum INTEGER NOT NULL,"                                      \
-	"	PRIMARY KEY (baseline, id)"                                      \
-	") STRICT, WITHOUT ROWID;" CELL_TABLE("baseline_cell", "baseline") \
-		SHARE_TABLE("baseline_share", "baseline") LOSS_TABLE("baseline_loss", "baseline")
-
 /* For people: names and text. Those of calls add up right whatever levels there are. */
 #define VIEWS                                                                                 \
 	"CREATE VIEW finest AS SELECT * FROM interval i WHERE flags & 4 = 0 AND NOT EXISTS (" \
@@ -174,7 +139,7 @@
 	"	FROM interval i JOIN run r ON r.id = i.run;"
 
 const char *const schema_steps[] = {
-	[0] = TABLES BASELINE_TABLES VIEWS,
+	[0] = TABLES VIEWS,
 };
 
 const int schema_version = ARRAY_SIZE(schema_steps);

@@ -55,6 +55,14 @@ static inline unsigned int place_count(const struct place *place, const char *pr
 	return count;
 }
 
+static inline void place_remove_folder(const struct place *place, const char *name)
+{
+	char command[400];
+
+	snprintf(command, sizeof(command), "rm -r '%s/%s'", place->dir, name);
+	assert_int_equal(system(command), 0);
+}
+
 static inline void place_empty(const struct place *place)
 {
 	DIR *dir = opendir(place->dir);
@@ -62,8 +70,8 @@ static inline void place_empty(const struct place *place)
 
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
+			place_remove_folder(place, entry->d_name);
 	}
 	closedir(dir);
 }

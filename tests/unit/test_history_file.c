@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file of the history: who may open it, which versions of it, and the baselines in it. */
+/* The file of the history: who may open it, and which versions of it. */
 #include "history_fixture.h"
 
 #include <sqlite3.h>
@@ -138,70 +138,13 @@ static void test_migration(void **state)
 	db_close(db);
 }
 
-static void test_baselines(void **state)
-{
-	const struct history_options options = { .keep_ns = { MINUTE, MINUTE, MINUTE } };
-	/* Another path, or a time. */
-	static const char *const no_names[] = { ".", "..", ".hidden", "now", "10m", "1..2" };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
-	struct host host = host_make(16);
-	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 50);
-	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
-	__cleanup(freep) struct baseline *list = NULL;
-	struct timeline timeline, same = { 0 };
-	struct timeline_step nothing = { 0 }, step = { 0 };
-	struct expected expected = expected_make();
-	struct diag d;
-	size_t count;
-
-	append_must(history, interval);
-	expected_add(&expected, interval);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d), 0);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d),
-			 -EEXIST);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], true, &d), 0);
-	assert_int_equal(baseline_save(history, "other", &timeline.steps[0], false, &d), 0);
-	assert_int_equal(baseline_save(history, "../x", &timeline.steps[0], false, &d), -EINVAL);
-	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++)
-		assert_int_equal(baseline_save(history, no_names[i], &timeline.steps[0], false, &d),
-				 -EINVAL);
-	assert_int_equal(baseline_save(history, "", &timeline.steps[0], false, &d), -EINVAL);
-	assert_int_equal(baseline_save(history, "none", &nothing, false, &d), -ENODATA);
-	timeline_done(&timeline);
-	assert_int_equal(baseline_remove(history, "other", &d), 0);
-	assert_int_equal(baseline_remove(history, "other", &d), -ENOENT);
-	/* Retention takes all but the baseline. */
-	for (int i = 0; i < 5; i++) {
-		__cleanup(snapshot_freep) struct snapshot *late = host_pass(&host, DAY, 1);
-
-		append_must(history, late);
-	}
-	history_close(steal_ptr(&history));
-	history = open_default(*state);
-	assert_int_equal(baseline_list(history, &list, &count, &d), 0);
-	assert_int_equal(count, 1);
-	assert_string_equal(list[0].name, "quiet-1.0");
-	assert_int_equal(list[0].start_ns, NEW_YEAR);
-	assert_int_equal(list[0].end_ns, NEW_YEAR + MINUTE);
-	assert_int_equal(list[0].covered_ns, MINUTE);
-	assert_int_equal(baseline_load(history, "quiet-1.0", &loaded, &d), 0);
-	assert_string_equal(loaded->host, "web-1");
-	step.sum = loaded;
-	step.covered_ns = loaded->elapsed_ns;
-	same.steps = &step;
-	same.nr_steps = 1;
-	expected_check(&expected, &same);
-	assert_int_equal(baseline_load(history, "absent", &loaded, &d), -ENOENT);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_reader_and_writer), PLACE_TEST(test_directory),
-		PLACE_TEST(test_newer_version),     PLACE_TEST(test_migration),
-		PLACE_TEST(test_baselines),
+		PLACE_TEST(test_reader_and_writer),
+		PLACE_TEST(test_directory),
+		PLACE_TEST(test_newer_version),
+		PLACE_TEST(test_migration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
