@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the reasons of holes. Each interval knows where the one before it ended when it was written,
- * each run what was written last before it: what these know of and is not there any more was
- * damaged, the rest was never written.
+ * Finds the holes between intervals. Between runs nobody counted; a hole inside a run was counted, but
+ * could not be written.
  */
 #include "store/gaps.h"
 
@@ -42,43 +41,21 @@ bool gaps_meet(const struct gaps *gaps, int64_t start_ns, int64_t end_ns)
 	return false;
 }
 
-/* Inside a run there is a wall-clock time to each monotonic one, as of the interval that follows. */
-static int64_t real_at(const struct interval *next, int64_t mono_ns)
+int gaps_between(struct gaps *gaps, const struct history_end *end, const struct interval *next)
 {
-	return next->start_ns - (next->start_mono_ns - mono_ns);
-}
-
-/* From the last interval of an earlier run to the start of this one. */
-static int between_runs(struct gaps *gaps, const struct history_end *end, const struct run *run)
-{
-	int64_t stopped_ns = end->real_ns;
-	int err = 0;
-
-	if (run->after_run > end->run ||
-	    (run->after_run == end->run && run->after_mono_ns > end->mono_ns)) {
-		err = gaps_add(gaps, end->real_ns, run->after_ns, GAP_DAMAGED);
-		stopped_ns = run->after_ns;
-	}
-	return err ?: gaps_add(gaps, stopped_ns, run->start_ns, GAP_NOT_RUNNING);
-}
-
-int gaps_between(struct gaps *gaps, const struct history_end *end, const struct interval *next,
-		 const struct run *run)
-{
-	int64_t mono_ns = end->mono_ns, known_ns = next->after_mono_ns;
+	int64_t mono_ns = end->mono_ns;
 	int err = 0;
 
 	if (end->run != next->run) {
-		err = between_runs(gaps, end, run);
-		mono_ns = run->start_mono_ns;
+		if (end->run)
+			err = gaps_add(gaps, end->real_ns, next->run_start_ns, GAP_NOT_RUNNING);
+		mono_ns = next->run_start_mono_ns;
 	}
-	if (known_ns > mono_ns && !err) {
-		err = gaps_add(gaps, real_at(next, mono_ns), real_at(next, known_ns), GAP_DAMAGED);
-		mono_ns = known_ns;
-	}
-	if (next->start_mono_ns > mono_ns && !err)
-		err = gaps_add(gaps, real_at(next, mono_ns), next->start_ns, GAP_NOT_WRITTEN);
-	return err;
+	if (err || next->start_mono_ns <= mono_ns)
+		return err;
+	/* Inside a run each monotonic time is one of the day, as of the interval that follows. */
+	return gaps_add(gaps, next->start_ns - (next->start_mono_ns - mono_ns), next->start_ns,
+			GAP_NOT_WRITTEN);
 }
 
 static int compare_gap(const void *a, const void *b)

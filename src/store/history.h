@@ -31,14 +31,6 @@ struct history_options {
 	bool read_only;     /* somebody else writes it */
 };
 
-/* What opening found. */
-struct history_state {
-	bool set_aside;          /* a damaged file was renamed; what could be read is kept */
-	char aside[4096];        /* to this */
-	uint64_t intervals_kept; /* of that file */
-	uint64_t intervals_lost; /* that are known to have been in it */
-};
-
 /*
  * Makes the directory of a history (0700) if its parent exists, and says why one that is there cannot
  * be used: before anything is counted, while history_open() may fail and be tried again.
@@ -50,11 +42,11 @@ int history_check_unused(const char *dir, struct diag *d);
 
 /*
  * Opens the history in a directory, which must belong to the caller alone (0700, no symbolic
- * link); makes the file unless read_only. An older schema is migrated, a newer one refused, a
- * damaged file set aside. Returns 0 or -errno with d filled.
+ * link); makes the file unless read_only. A newer version of it is refused, a damaged file set
+ * aside. Returns 0 or -errno with d filled.
  */
 int history_open(const char *dir, const struct history_options *options, struct history **ret,
-		 struct history_state *state, struct diag *d);
+		 struct diag *d);
 
 /* NULL is fine. */
 void history_close(struct history *history);
@@ -63,6 +55,13 @@ static inline void history_closep(struct history **history)
 {
 	history_close(*history);
 }
+
+/*
+ * A damaged file is renamed, when it is opened or when SQLite meets the damage later, and a new one
+ * begins. Returns the new path of the one that was renamed since the last call, borrowed; NULL: none
+ * was.
+ */
+const char *history_set_aside(struct history *history);
 
 /* New limits, obeyed from the next interval on; read_only stays as it is. */
 void history_set_options(struct history *history, const struct history_options *options);
@@ -90,7 +89,7 @@ struct history_question {
 
 	/*
 	 * What goes on where the history ends and is not in it yet, borrowed; NULL: nothing. It
-	 * counts as if it had been appended, and is refused as history_append() would. The history
+	 * counts as if it had been appended, and is refused as history_append() would. The file
 	 * stays as it is.
 	 */
 	const struct snapshot *tail;

@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of the history, by version; docs/HISTORY.md explains them. */
+/* The tables of the history; docs/HISTORY.md explains them. */
 #ifndef BPFTRUSS_STORE_SCHEMA_H
 #define BPFTRUSS_STORE_SCHEMA_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
-#include "base/diag.h"
+#include "store/db.h"
 
-struct db;
-
-/* "bptr": what the first page of a history says that it is. */
-#define SCHEMA_APPLICATION_ID 0x62707472
-
-/* SQL that takes a file from version i to i + 1; an empty file is version 0. */
-extern const char *const schema_steps[];
-extern const int schema_version;
+#define SCHEMA_VERSION 1
 
 /*
- * Brings a file to the latest version, all steps in one transaction. 0, -ENOTSUP for one that is
- * newer, or an error of db.h; -EBADMSG also for the file of another program.
+ * Says whether a file is a history of this version, and makes the tables of an empty one if that is
+ * asked for. 0, -ENOTSUP for one of a newer version, or an error of db.h; -EBADMSG also for the file
+ * of another program.
  */
-int schema_migrate(struct db *db, const char *const steps[], int version);
-
-/* Whether a file has the latest version: 0, or -ENOTSUP, -EBADMSG as above. */
-int schema_check(struct db *db);
+int schema_open(struct db *db, bool make);
 
 #endif

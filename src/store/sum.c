@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the adding up by kind. */
+/* Adds up by kind. */
 #include "store/sum.h"
 
 #include <errno.h>
@@ -7,12 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/db.h"
-
-static int compare_rows(const void *a, const void *b)
-{
-	return row_compare(*(struct row *const *)a, *(struct row *const *)b);
-}
 
 void sum_done(struct sum *sum)
 {
@@ -41,25 +35,22 @@ static struct share *share_place(struct sum *sum, int64_t kind)
 	return &grown[at];
 }
 
-int sum_add_row(struct sum *sum, int64_t kind, const struct row *row)
+/* Nobody has no serial number. */
+int64_t sum_kind(const struct row *row)
 {
-	struct row counted = *row;
+	return row->boot_ns ? (int64_t)(row->boot_ns - KIND_FIRST) : KIND_NOBODY;
+}
 
+int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
+{
 	if (!sum->builder && builder_new(&sum->builder))
 		return -ENOMEM;
 	if (sum->by_call && !share_place(sum, kind = KIND_ALL))
 		return -ENOMEM;
-	counted.pid = counted.tid = 0;
-	counted.boot_ns = KIND_FIRST + (uint64_t)kind;
-	counted.tid_ns = counted.arg0 = 0;
-	counted.has_arg0 = false;
-	/* Calls in flight are in the interval in which they end. */
-	counted.in_flight = counted.in_flight_early = 0;
-	counted.oldest_start_ns = UINT64_MAX;
-	counted.open_wall_ns = counted.open_off_ns = 0;
-	counted.stacks = NULL;
-	counted.nr_stacks = 0;
-	return builder_add_row(sum->builder, &counted);
+	row_forget_owner(row);
+	if (kind != KIND_NOBODY)
+		row->boot_ns = KIND_FIRST + (uint64_t)kind;
+	return builder_move_row(sum->builder, row);
 }
 
 int sum_add_share(struct sum *sum, const struct share *share)
@@ -73,13 +64,6 @@ int sum_add_share(struct sum *sum, const struct share *share)
 	if (!sum->by_call && share->processes > place->processes)
 		place->processes = share->processes;
 	return 0;
-}
-
-static void sum_remove_share(struct sum *sum, struct share *share)
-{
-	size_t after = sum->nr_shares-- - (size_t)(share - sum->shares) - 1;
-
-	memmove(share, share + 1, after * sizeof(*share));
 }
 
 void sum_add_interval(struct sum *sum, const struct interval *interval)
@@ -99,6 +83,48 @@ void sum_add_interval(struct sum *sum, const struct interval *interval)
 	sum->last = *interval;
 }
 
+/* A process of a snapshot, what kind it is of, and which rows are its. */
+struct member {
+	struct kind kind;              /* borrows */
+	const struct process *process; /* NULL: nobody */
+	size_t first, end;             /* of the rows */
+};
+
+static int compare_members(const void *a, const void *b)
+{
+	return kind_compare(&((const struct member *)a)->kind, &((const struct member *)b)->kind);
+}
+
+static bool row_is_before(const struct row *row, const struct process *process)
+{
+	return row->pid < process->pid ||
+	       (row->pid == process->pid && row->boot_ns < process->boot_ns);
+}
+
+/* All processes and rows, by kind. There is room for one more than twice as many as processes. */
+static size_t members_fill(struct member *members, const struct snapshot *snapshot)
+{
+	const struct kind nobody = kind_of(snapshot, NULL);
+	size_t count = 0, first = 0, end = 0;
+
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		const struct process *process = &snapshot->processes[i];
+
+		while (end < snapshot->nr_rows && row_is_before(snapshot->rows[end], process))
+			end++;
+		if (end > first)
+			members[count++] = (struct member){ nobody, NULL, first, end };
+		first = end;
+		end += snapshot_rows_of(snapshot, first, process);
+		members[count++] =
+			(struct member){ kind_of(snapshot, process), process, first, end };
+		first = end;
+	}
+	members[count++] = (struct member){ nobody, NULL, first, snapshot->nr_rows };
+	qsort(members, count, sizeof(*members), compare_members);
+	return count;
+}
+
 /* How many processes of the interval one of the snapshot stands for. */
 static uint64_t processes_seen(const struct snapshot *snapshot, const struct process *process)
 {
@@ -108,128 +134,113 @@ static uint64_t processes_seen(const struct snapshot *snapshot, const struct pro
 	       process->ended_ns + snapshot->elapsed_ns >= snapshot->end_mono_ns;
 }
 
-static int source_take(const struct kind_source *source, const struct kind *value,
-		       struct kind **ret)
+/* Without a call that ended or time on a CPU there is nothing to keep. */
+static bool member_counts(const struct snapshot *snapshot, const struct member *member)
 {
-	bool is_new;
-
-	if (source->db)
-		return kind_take(source->db, value, source->interval, ret);
-	return source->bounded ? kinds_take_bounded(source->kinds, value, ret, &is_new)
-			       : kinds_take(source->kinds, value, ret, &is_new);
+	for (size_t i = member->first; i < member->end; i++) {
+		if (snapshot->rows[i]->calls)
+			return true;
+	}
+	return member->kind.id != KIND_NOBODY && member->process->user_ns;
 }
 
-/* The rows of one process: without any that ended there is nothing to keep. */
-static int add_rows(struct sum *sum, const struct kind_source *source,
-		    const struct snapshot *snapshot, size_t first, size_t end)
+static int add_rows(struct sum *sum, const struct snapshot *snapshot, const struct member *member,
+		    int64_t kind)
 {
-	const struct row *row = snapshot->rows[first];
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-	struct kind value = kind_of(snapshot, process), *kind = NULL;
 	int err = 0;
 
-	for (size_t i = first; i < end && !err; i++) {
-		if (!snapshot->rows[i]->calls)
+	for (size_t i = member->first; i < member->end && !err; i++) {
+		struct row row = *snapshot->rows[i], copy;
+
+		if (!row.calls)
 			continue;
-		if (!kind)
-			err = source_take(source, &value, &kind);
-		err = err ?: sum_add_row(sum, kind->id, snapshot->rows[i]);
+		/* Calls in flight are in the interval in which they end; stacks are in none. */
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		row.open_wall_ns = row.open_off_ns = 0;
+		row.stacks = NULL;
+		row.nr_stacks = 0;
+		if (row_copy(&copy, &row))
+			return -ENOMEM;
+		err = sum_add_row(sum, kind, &copy);
+		row_done(&copy);
 	}
-	if (!err && kind && kind->sort != KIND_NOBODY && !share_place(sum, kind->id))
-		err = -ENOMEM;
 	return err;
 }
 
-/* Of a process without calls only what adds to a kind that has some, or its time, is kept. */
-static int add_process(struct sum *sum, const struct kind_source *source,
-		       const struct snapshot *snapshot, const struct process *process)
+/* Members of one kind. */
+static int add_members(struct sum *sum, const struct snapshot *snapshot,
+		       const struct member *members, size_t count, int64_t kind)
 {
-	struct kind value = kind_of(snapshot, process), *kind;
-	struct share *place;
-	size_t nr_shares = sum->nr_shares;
-	int err;
+	struct share *share = kind == KIND_NOBODY ? NULL : share_place(sum, kind);
+	int err = 0;
 
-	if (value.sort == KIND_NOBODY)
-		return 0;
-	kind = kinds_lookup(source->kinds, &value);
-	if (!kind && !process->user_ns)
-		return 0;
-	err = source_take(source, &value, &kind);
+	if (!share && kind != KIND_NOBODY)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !err; i++) {
+		err = add_rows(sum, snapshot, &members[i], kind);
+		if (!share || !members[i].process)
+			continue;
+		share->user_ns += members[i].process->user_ns;
+		share->processes += processes_seen(snapshot, members[i].process);
+	}
+	return err;
+}
+
+static int add_kinds(struct sum *sum, struct db *db, const struct snapshot *snapshot,
+		     struct member *members, size_t count)
+{
+	int64_t room = 0;
+	int err = kinds_room(db, &room);
+
+	for (size_t first = 0, end; first < count && !err; first = end) {
+		bool counts = false;
+
+		for (end = first; end < count && !compare_members(&members[first], &members[end]);
+		     end++)
+			counts = counts || member_counts(snapshot, &members[end]);
+		if (!counts)
+			continue;
+		err = kind_take(db, &members[first].kind, &room)
+			      ?: add_members(sum, snapshot, &members[first], end - first,
+					     members[first].kind.id);
+	}
+	return err;
+}
+
+int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot)
+{
+	struct member *members __cleanup(freep) =
+		calloc(2 * snapshot->nr_processes + 1, sizeof(*members));
+
+	if (!members)
+		return -ENOMEM;
+	losses_merge(&sum->losses, &snapshot->losses);
+	return add_kinds(sum, db, snapshot, members, members_fill(members, snapshot));
+}
+
+static int add_process(struct sum *sum, struct db *db, const struct share *share,
+		       struct snapshot *snapshot)
+{
+	struct kind kind __cleanup(
+		kind_done) = { .id = KIND_ALL, .comm = "[all]", .uid = UID_NONE };
+	struct process process;
+	int err = sum->by_call ? 0 : kind_read(db, share->kind, &kind);
+
 	if (err)
 		return err;
-	place = share_place(sum, kind->id);
-	if (!place)
+	if (kind_to_process(&kind, snapshot, &process))
 		return -ENOMEM;
-	place->user_ns += process->user_ns;
-	place->processes += processes_seen(snapshot, process);
-	/* Nothing but its existence: that is not kept. */
-	if (sum->nr_shares > nr_shares && !process->user_ns)
-		sum_remove_share(sum, place);
-	return 0;
+	process.user_ns = share->user_ns;
+	process.nr_folded = share->processes;
+	return builder_add_process(sum->builder, &process, false);
 }
 
-int sum_add_snapshot(struct sum *sum, const struct kind_source *source,
-		     const struct snapshot *snapshot)
+int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 {
-	struct row *const *rows = snapshot->rows;
-	size_t first = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows && !err; i++) {
-		if (i + 1 < snapshot->nr_rows && rows[i + 1]->pid == rows[i]->pid &&
-		    rows[i + 1]->boot_ns == rows[i]->boot_ns)
-			continue;
-		err = add_rows(sum, source, snapshot, first, i + 1);
-		first = i + 1;
-	}
-	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
-		err = add_process(sum, source, snapshot, &snapshot->processes[i]);
-	losses_merge(&sum->losses, &snapshot->losses);
-	return err;
-}
-
-static const struct kind all_kinds = { .id = KIND_ALL, .comm = "[all]", .uid = UID_NONE };
-
-static int add_kinds(struct sum *sum, const struct kinds *kinds, struct snapshot *snapshot)
-{
-	/* Of users with one id the latest name counts. */
-	for (size_t i = sum->nr_shares; i-- > 0;) {
-		const struct share *share = &sum->shares[i];
-		const struct kind *kind =
-			sum->by_call ? &all_kinds : kinds_find(kinds, share->kind);
-		struct process process;
-
-		if (!kind)
-			return -EBADMSG;
-		process = kind_process(kind);
-		process.user_ns = share->user_ns;
-		process.nr_folded = share->processes;
-		if (builder_add_process(sum->builder, &process, false) || kind_name(kind, snapshot))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Calls of nobody belong to no process: their rows come first. */
-static void rows_of_nobody(const struct kinds *kinds, struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		struct row *row = snapshot->rows[i];
-		const struct kind *kind = kinds_find(kinds, (int64_t)(row->boot_ns - KIND_FIRST));
-
-		if (kind && kind->sort == KIND_NOBODY)
-			row->boot_ns = 0;
-	}
-	qsort(snapshot->rows, snapshot->nr_rows, sizeof(*snapshot->rows), compare_rows);
-}
-
-int sum_finish(struct sum *sum, const struct kinds *kinds, const struct run *run,
-	       struct snapshot **ret)
-{
-	const struct snapshot description = {
-		.host = run->host,
-		.boot_id = run->boot_id,
-		.kernel = run->kernel,
+	struct run run __cleanup(run_done) = { 0 };
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct snapshot description = {
 		.start_ns = sum->start_ns,
 		.end_ns = sum->end_ns,
 		.elapsed_ns = sum->covered_ns,
@@ -239,18 +250,20 @@ int sum_finish(struct sum *sum, const struct kinds *kinds, const struct run *run
 		.threads_unknown = (uint64_t)sum->last.threads_unknown,
 		.losses = sum->losses,
 	};
-	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	int err;
+	int err = run_read(db, sum->last.run, &run);
 
-	if (snapshot_new_like(&description, &snapshot) ||
-	    (!sum->builder && builder_new(&sum->builder)))
-		return -ENOMEM;
-	err = add_kinds(sum, kinds, snapshot);
-	if (!err && builder_finish(sum->builder, snapshot))
-		err = -ENOMEM;
+	description.host = run.host;
+	description.boot_id = run.boot_id;
+	description.kernel = run.kernel;
+	err = err ?: snapshot_new_like(&description, &snapshot);
+	if (!err && !sum->builder)
+		err = builder_new(&sum->builder);
+	/* Of users with one id the latest name counts. */
+	for (size_t i = sum->nr_shares; i-- > 0 && !err;)
+		err = add_process(sum, db, &sum->shares[i], snapshot);
+	err = err ?: builder_finish(sum->builder, snapshot);
 	if (err)
 		return err;
-	rows_of_nobody(kinds, snapshot);
 	sum_done(sum);
 	*ret = steal_ptr(&snapshot);
 	return 0;

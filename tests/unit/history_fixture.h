@@ -105,13 +105,12 @@ static inline int place_tear_down(void **state)
 
 /* Opens what must open; a sentence says why it does not. */
 static inline struct history *open_with(const struct place *place,
-					const struct history_options *options,
-					struct history_state *state)
+					const struct history_options *options)
 {
 	struct history *history = NULL;
 	struct diag d = { 0 };
 
-	if (history_open(place->dir, options, &history, state, &d))
+	if (history_open(place->dir, options, &history, &d))
 		fail_msg("%s", d.text);
 	return history;
 }
@@ -119,10 +118,9 @@ static inline struct history *open_with(const struct place *place,
 static inline struct history *open_default(const struct place *place)
 {
 	const struct history_options options = { 0 };
-	struct history_state state;
-	struct history *history = open_with(place, &options, &state);
+	struct history *history = open_with(place, &options);
 
-	assert_false(state.set_aside);
+	assert_null(history_set_aside(history));
 	return history;
 }
 

@@ -187,7 +187,6 @@ static void test_size(void **state)
 	__cleanup(freep) char *text = NULL;
 	__cleanup(history_closep) struct history *history = NULL;
 	struct history_size before, after;
-	struct history_state opened;
 	struct host host = host_make(17);
 	struct diag d = { 0 };
 	char path[400];
@@ -195,7 +194,7 @@ static void test_size(void **state)
 
 	one_minute(place, &timeline);
 	place_empty(place);
-	history = open_with(place, &options, &opened);
+	history = open_with(place, &options);
 	append_minutes(history, &host, 12 * 60, 25);
 	assert_int_equal(history_size(history, &before), 0);
 	save_must(&baselines, "monday", &timeline);
