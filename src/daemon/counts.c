@@ -79,7 +79,7 @@ static void history_recovered(struct counts *c)
 
 static void history_tell_aside(struct counts *c)
 {
-	const char *aside = history_set_aside(c->history);
+	char *aside __cleanup(freep) = history_set_aside(c->history);
 
 	if (aside)
 		log_line(LOG_WARNING,

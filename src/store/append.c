@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/content.h"
+#include "store/sum.h"
 #include "store/history_private.h"
 
 /* More than a clock is slewed in an hour. */
@@ -25,7 +25,7 @@ static int begin_run(struct db *db, struct run *run)
 	if (err)
 		return err;
 	if (!before)
-		return meta_write(db, "begin_ns", run->start_ns);
+		return db_meta_write(db, "begin_ns", run->start_ns);
 	return rollup_close(db, before, NULL)
 		       ?: db_change(db,
 				    "DELETE FROM run WHERE id < ?1 AND NOT EXISTS (SELECT 1 FROM "
@@ -60,7 +60,7 @@ int history_begin(struct history *history, const struct snapshot *host, int64_t 
 	run_done(&history->run);
 	history->run = run;
 	/* On failure the first interval tries again. */
-	return history_change(history, change_begin, NULL, "write", d);
+	return history_run(history, change_begin, NULL, true, "write", d);
 }
 
 /* The clock was set inside it: its length behind its end, so that no span has days that were not. */
@@ -185,7 +185,7 @@ int history_append(struct history *history, const struct snapshot *interval, str
 		return diag_oom(d);
 	run_done(&history->run);
 	history->run = run;
-	err = history_change(history, change_append, (void *)interval, "write", d);
+	err = history_run(history, change_append, (void *)interval, true, "write", d);
 	if (err) {
 		note_failure(history, interval);
 		return err;

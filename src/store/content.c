@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads and writes the rows of cell, share, loss and call. */
-#include "store/content.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "model/losses.h"
 #include "store/blob.h"
+#include "store/sum.h"
 #include "syscalls/classes.h"
 #include "syscalls/names.h"
 

@@ -264,6 +264,30 @@ int db_column_text(sqlite3_stmt *statement, int column, char **ret)
 	return 0;
 }
 
+int db_meta_read(struct db *db, const char *name, int64_t *ret)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
+			  ?: db_bind_text(row, 1, name, strlen(name));
+
+	if (err)
+		return err;
+	err = db_next(row);
+	if (err == 1)
+		*ret = sqlite3_column_int64(row, 0);
+	return err < 0 ? err : 0;
+}
+
+int db_meta_write(struct db *db, const char *name, int64_t value)
+{
+	sqlite3_stmt *insert;
+
+	return db_query(db, "INSERT OR REPLACE INTO meta (value, name) VALUES (?, ?)",
+			DB_NUMBERS(value), &insert)
+		       ?: db_bind_text(insert, 2, name, strlen(name))
+		       ?: db_run(insert);
+}
+
 void db_rollback(struct db *db)
 {
 	/* Some errors have rolled back already. */

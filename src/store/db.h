@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One open database and its statements. All functions that return int return 0 or -errno: -EBADMSG
+ * One open database, its statements and its schema (schema.c). All functions that return int return 0 or -errno: -EBADMSG
  * means that the file is damaged, -ENOSPC that the disk is full.
  */
 #ifndef BPFTRUSS_STORE_DB_H
 #define BPFTRUSS_STORE_DB_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,6 +83,19 @@ int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t s
 
 /* A copy of a column, to be freed; NULL for NULL. -ENOMEM, or -EBADMSG if it holds a NUL. */
 int db_column_text(sqlite3_stmt *statement, int column, char **ret);
+
+#define SCHEMA_VERSION 1
+
+/*
+ * Says whether a file is a history of this version, and makes the tables of an empty one if that is
+ * asked for. 0, -ENOTSUP for one of a newer version, or -errno; -EBADMSG also for the file of another
+ * program.
+ */
+int db_check_schema(struct db *db, bool make);
+
+/* Numbers of the whole file, by name; without one, *ret stays as it is. */
+int db_meta_read(struct db *db, const char *name, int64_t *ret);
+int db_meta_write(struct db *db, const char *name, int64_t value);
 
 /* Undoes what was done since BEGIN, if anything. */
 void db_rollback(struct db *db);

@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "store/history_private.h"
-#include "store/schema.h"
 
 #define NS_PER_HOUR (3600 * NS_PER_SEC)
 
@@ -38,30 +37,6 @@ void history_set_options(struct history *history, const struct history_options *
 	history->options = *options;
 	history->options.read_only = read_only;
 	options_default(&history->options);
-}
-
-int meta_read(struct db *db, const char *name, int64_t *ret)
-{
-	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
-			  ?: db_bind_text(row, 1, name, strlen(name));
-
-	if (err)
-		return err;
-	err = db_next(row);
-	if (err == 1)
-		*ret = sqlite3_column_int64(row, 0);
-	return err < 0 ? err : 0;
-}
-
-int meta_write(struct db *db, const char *name, int64_t value)
-{
-	sqlite3_stmt *insert;
-
-	return db_query(db, "INSERT OR REPLACE INTO meta (value, name) VALUES (?, ?)",
-			DB_NUMBERS(value), &insert)
-		       ?: db_bind_text(insert, 2, name, strlen(name))
-		       ?: db_run(insert);
 }
 
 /* Says in d what an error of db.h means for somebody who did something to the history. */
@@ -100,8 +75,8 @@ static int open_file(struct history *history)
 {
 	bool read_only = history->options.read_only;
 	enum db_mode mode = !read_only ? DB_WRITE : place_is_frozen(history) ? DB_FROZEN : DB_READ;
-	int err =
-		db_open(history->path, mode, &history->db) ?: schema_open(history->db, !read_only);
+	int err = db_open(history->path, mode, &history->db)
+			  ?: db_check_schema(history->db, !read_only);
 
 	if (err || read_only)
 		return err;
@@ -142,7 +117,6 @@ static int replace_file(struct history *history, struct diag *d)
 				strerror(-err));
 	free(history->aside);
 	history->aside = aside;
-	history->aside_is_news = true;
 	history->set_aside++;
 	history->appended_before = history->appended;
 	/* What goes on is a run of its own in the new file. */
@@ -152,7 +126,7 @@ static int replace_file(struct history *history, struct diag *d)
 	err = place_make_file(history, d);
 	if (err)
 		return err;
-	err = open_file(history) ?: meta_write(history->db, "damaged_start_ns", since_ns);
+	err = open_file(history) ?: db_meta_write(history->db, "damaged_start_ns", since_ns);
 	return err ? explain(history, err, "open", d) : 0;
 }
 
@@ -207,12 +181,9 @@ void history_close(struct history *history)
 	free(history);
 }
 
-const char *history_set_aside(struct history *history)
+char *history_set_aside(struct history *history)
 {
-	const char *aside = history->aside_is_news ? history->aside : NULL;
-
-	history->aside_is_news = false;
-	return aside;
+	return steal_ptr(&history->aside);
 }
 
 /* Replaces a file that turned out to be damaged. What comes back at once is not helped by that. */
@@ -229,15 +200,14 @@ static int mend(struct history *history, struct diag *d)
 }
 
 /* Runs one transaction; what it changed in memory is the caller's to take back. */
-static int transact(struct history *history, int (*change)(struct history *history, void *closure),
-		    void *closure)
+static int transact(struct history *history, history_task *task, void *closure, bool commits)
 {
 	int64_t run_id = history->run.id;
-	int err = db_execute(history->db, "BEGIN IMMEDIATE")
-			  ?: change(history, closure)
-			  ?: db_execute(history->db, "COMMIT");
+	int err = db_execute(history->db, "BEGIN") ?: task(history, closure);
 
-	if (!err) {
+	if (!err && commits)
+		err = db_execute(history->db, "COMMIT");
+	if (!err && commits) {
 		history->has_counts = false;
 		return 0;
 	}
@@ -246,52 +216,27 @@ static int transact(struct history *history, int (*change)(struct history *histo
 	return err;
 }
 
-int history_change(struct history *history, int (*change)(struct history *history, void *closure),
-		   void *closure, const char *what, struct diag *d)
+int history_run(struct history *history, history_task *task, void *closure, bool commits,
+		const char *what, struct diag *d)
 {
-	int err = history->db ? 0 : open_or_replace(history, d);
-
-	if (err)
-		return err;
-	err = transact(history, change, closure);
-	if (err == -ENOSPC) {
-		sqlite3_wal_checkpoint_v2(history->db->handle, NULL, SQLITE_CHECKPOINT_RESTART,
-					  NULL, NULL);
-		err = transact(history, change, closure);
-	}
-	if (err == -EBADMSG) {
-		err = mend(history, d);
-		if (err)
-			return err;
-		err = transact(history, change, closure);
-	}
-	return err ? explain(history, err, what, d) : 0;
-}
-
-/* All that is read is of one moment. */
-static int read_once(struct history *history, int (*read)(struct history *history, void *closure),
-		     void *closure)
-{
-	int err = db_execute(history->db, "BEGIN") ?: read(history, closure);
-
-	db_rollback(history->db);
-	return err;
-}
-
-int history_read(struct history *history, int (*read)(struct history *history, void *closure),
-		 void *closure, const char *what, struct diag *d)
-{
-	int err;
+	int err = 0;
 
 	/* Only what writes tries to open it again: anybody may ask. */
 	if (!history->db)
-		return explain(history, -EBADMSG, what, d);
-	err = read_once(history, read, closure);
+		err = commits ? open_or_replace(history, d) : explain(history, -EBADMSG, what, d);
+	if (err)
+		return err;
+	err = transact(history, task, closure, commits);
+	if (err == -ENOSPC) {
+		sqlite3_wal_checkpoint_v2(history->db->handle, NULL, SQLITE_CHECKPOINT_RESTART,
+					  NULL, NULL);
+		err = transact(history, task, closure, commits);
+	}
 	if (err == -EBADMSG && !history->options.read_only) {
 		err = mend(history, d);
 		if (err)
 			return err;
-		err = read_once(history, read, closure);
+		err = transact(history, task, closure, commits);
 	}
 	return err ? explain(history, err, what, d) : 0;
 }

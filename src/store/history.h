@@ -58,10 +58,10 @@ static inline void history_closep(struct history **history)
 
 /*
  * A damaged file is renamed, when it is opened or when SQLite meets the damage later, and a new one
- * begins. Returns the new path of the one that was renamed since the last call, borrowed; NULL: none
+ * begins. Returns the new path of one that was renamed since the last call, to be freed; NULL: none
  * was.
  */
-const char *history_set_aside(struct history *history);
+char *history_set_aside(struct history *history);
 
 /* New limits, obeyed from the next interval on; read_only stays as it is. */
 void history_set_options(struct history *history, const struct history_options *options);

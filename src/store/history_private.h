@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "store/db.h"
-#include "store/gaps.h"
 #include "store/history.h"
 #include "store/interval.h"
 
@@ -29,9 +28,8 @@ struct history {
 	struct timeline_gap unwritten; /* since the last interval, when any append failed */
 	bool has_unwritten;
 	uint64_t appended, failed, set_aside;
-	uint64_t appended_before; /* when a file was set aside last */
-	char *aside;              /* owned: where that file is now */
-	bool aside_is_news;
+	uint64_t appended_before;   /* when a file was set aside last */
+	char *aside;                /* owned: where that file is now, until somebody is told */
 	struct history_size counts; /* of intervals, and since when; of use if has_counts is set */
 	bool has_counts;
 };
@@ -81,27 +79,18 @@ int rollup_close(struct db *db, int64_t run, const struct interval *next);
 
 /* --- retire.c ---------------------------------------------------------------------------------- */
 
-/* What was removed because it was old: since when, and its end. */
-int retired_read(struct db *db, int64_t *start_ns, struct history_end *end);
-
 /* Removes what is too old or too much when an interval ends; inside a transaction. */
 int retire_due(struct history *history, const struct run *run, const struct interval *now);
 
 /* --- history.c --------------------------------------------------------------------------------- */
 
-/* Numbers of the whole file, by name; without one, *ret stays as it is. The name is a constant. */
-int meta_read(struct db *db, const char *name, int64_t *ret);
-int meta_write(struct db *db, const char *name, int64_t value);
-
 /*
- * Runs a change in a transaction, once more after a full disk or damage has been dealt with. What
- * it changes in memory must not matter when it fails. Returns 0 or -errno with d filled.
+ * Runs something in a transaction, which is rolled back unless it commits; once more after a full
+ * disk or damage has been dealt with. What it changes in memory must not matter when it fails. What
+ * is done to the file is said in errors. Returns 0 or -errno with d filled.
  */
-int history_change(struct history *history, int (*change)(struct history *history, void *closure),
-		   void *closure, const char *what, struct diag *d);
-
-/* Runs a question in a transaction that is rolled back; it may be run twice, as above. */
-int history_read(struct history *history, int (*read)(struct history *history, void *closure),
-		 void *closure, const char *what, struct diag *d);
+typedef int history_task(struct history *history, void *closure);
+int history_run(struct history *history, history_task *task, void *closure, bool commits,
+		const char *what, struct diag *d);
 
 #endif

@@ -36,35 +36,19 @@ static int check_directory(int fd, const char *dir, struct diag *d)
 	return 0;
 }
 
-/* SQLite wants a path without a link; it must lead to what was checked. */
-static int resolve(int fd, const char *dir, char **ret)
-{
-	__cleanup(freep) char *path = realpath(dir, NULL);
-	struct stat checked, found;
-
-	if (!path || fstat(fd, &checked) || lstat(path, &found))
-		return -errno;
-	if (checked.st_dev != found.st_dev || checked.st_ino != found.st_ino)
-		return -ELOOP;
-	*ret = steal_ptr(&path);
-	return 0;
-}
-
 /* A descriptor, if it is ours alone. */
 static int open_directory(const char *dir, struct diag *d)
 {
-	int fd __cleanup(closep) = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int err, checked;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err;
 
 	if (fd < 0)
 		return diag_set(d, DIAG_FAILED, errno, "history: cannot open directory %.200s: %s",
 				dir, strerror(errno));
 	err = check_directory(fd, dir, d);
 	if (err)
-		return err;
-	checked = fd;
-	fd = -1;
-	return checked;
+		close(fd);
+	return err ?: fd;
 }
 
 static int lock_directory(int fd, const char *dir, struct diag *d)
@@ -101,21 +85,22 @@ int history_check_unused(const char *dir, struct diag *d)
 
 int place_open(struct history *history, const char *dir, struct diag *d)
 {
-	int fd = open_directory(dir, d);
-	int err;
+	char link[64];
 
-	history->dir_fd = fd < 0 ? -1 : fd;
-	if (fd < 0)
-		return fd;
-	err = resolve(fd, dir, &history->dir);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "history: cannot resolve %.200s: %s", dir,
-				strerror(-err));
+	history->dir_fd = open_directory(dir, d);
+	if (history->dir_fd < 0)
+		return history->dir_fd;
+	/* SQLite wants a path without a link; it must lead to what was checked. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", history->dir_fd);
+	history->dir = realpath(link, NULL);
+	if (!history->dir)
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot resolve %.200s: %s", dir,
+				strerror(errno));
 	if (asprintf(&history->path, "%s/" FILE_NAME, history->dir) < 0) {
 		history->path = NULL;
 		return diag_oom(d);
 	}
-	return history->options.read_only ? 0 : lock_directory(fd, dir, d);
+	return history->options.read_only ? 0 : lock_directory(history->dir_fd, dir, d);
 }
 
 int place_make_file(const struct history *history, struct diag *d)

@@ -47,29 +47,6 @@ static int is_older(struct db *db, const struct run *run, const struct interval 
 	return age > 0 && (uint64_t)age > keep_ns;
 }
 
-int retired_read(struct db *db, int64_t *start_ns, struct history_end *end)
-{
-	return meta_read(db, "retired_start_ns", start_ns)
-		       ?: meta_read(db, "retired_run", &end->run)
-		       ?: meta_read(db, "retired_mono_ns", &end->mono_ns)
-		       ?: meta_read(db, "retired_end_ns", &end->real_ns);
-}
-
-/* Notes the end of what is removed for good. */
-static int retired_note(struct db *db, const struct interval *interval)
-{
-	struct history_end end = { 0 };
-	int64_t start_ns = 0;
-	int err = retired_read(db, &start_ns, &end);
-
-	if (!err && !end.run)
-		err = meta_write(db, "retired_start_ns", interval->start_ns);
-	return err
-		       ?: meta_write(db, "retired_run", interval->run)
-		       ?: meta_write(db, "retired_mono_ns", interval->end_mono_ns)
-		       ?: meta_write(db, "retired_end_ns", interval->end_ns);
-}
-
 /* The oldest of a level: 1, or 0 when there is none. */
 static int read_oldest(struct db *db, int64_t level, struct interval *ret)
 {
@@ -106,10 +83,15 @@ static int retire_finer(struct history *history, const struct run *run, const st
 	return interval_remove_inside(history->db, &parent, level) ?: 1;
 }
 
-/* Removes an interval that is in no other. */
+/* Removes an interval that is in no other, and notes since when there were any. */
 static int retire_outer(struct db *db, const struct interval *oldest)
 {
-	return retired_note(db, oldest) ?: interval_remove_inside(db, oldest, oldest->level);
+	int64_t since_ns = 0;
+	int err = db_meta_read(db, "retired_start_ns", &since_ns);
+
+	if (!err && !since_ns)
+		err = db_meta_write(db, "retired_start_ns", oldest->start_ns);
+	return err ?: interval_remove_inside(db, oldest, oldest->level);
 }
 
 static int retire_coarsest(struct history *history, const struct run *run,

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
-#include "store/content.h"
+#include "store/sum.h"
 #include "store/history_private.h"
 
 const int64_t history_period_ns[NR_HISTORY_LEVEL] = {

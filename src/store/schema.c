@@ -3,12 +3,12 @@
  * The tables of the history; docs/HISTORY.md explains them. What belongs to an interval goes with
  * it, and no interval is without its run.
  */
-#include "store/schema.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "store/db.h"
 #include "store/kind.h"
 
 /* "bptr": what the first page of a history says that it is. */
@@ -120,7 +120,7 @@
 /* Kinds with ids of their own, which are never removed. */
 #define KINDS "INSERT INTO kind (id, uid, seen, comm) VALUES (%d, %u, 0, ''), (%d, %u, 0, '%s');"
 
-static int schema_make(struct db *db)
+static int make_schema(struct db *db)
 {
 	const struct process others = process_of_other_kinds();
 	char sql[320];
@@ -136,7 +136,7 @@ static int schema_make(struct db *db)
 	return err;
 }
 
-int schema_open(struct db *db, bool make)
+int db_check_schema(struct db *db, bool make)
 {
 	int64_t application = 0, version = 0, tables = 0;
 	int err = db_number(db, "PRAGMA application_id", DB_NO_NUMBERS, &application)
@@ -147,7 +147,7 @@ int schema_open(struct db *db, bool make)
 	if (err)
 		return err;
 	if (make && !tables && !application && !version)
-		return schema_make(db);
+		return make_schema(db);
 	if (application != APPLICATION_ID || version < SCHEMA_VERSION)
 		return -EBADMSG;
 	return version > SCHEMA_VERSION ? -ENOTSUP : 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/content.h"
+#include "store/sum.h"
 #include "store/history_private.h"
 
 /* Rows of all steps together, of some 500 bytes each: more, and as text, are too much memory. */
@@ -16,6 +16,102 @@
 
 /* Steps are numbered from 0; these are outside. */
 #define STEP_NONE SIZE_MAX
+
+/* Where an interval ended. */
+struct end {
+	int64_t run; /* 0: there is none */
+	int64_t mono_ns, real_ns;
+};
+
+/* Holes between intervals, and why they are there: what the data itself says. */
+struct gaps {
+	struct timeline_gap *items; /* owned */
+	size_t count;
+	int64_t from_ns, to_ns; /* gaps are cut to this */
+};
+
+static void gaps_done(struct gaps *gaps)
+{
+	free(gaps->items);
+	*gaps = (struct gaps){ 0 };
+}
+
+/* Adds one, unless nothing of it is inside. Returns 0 or -ENOMEM. */
+static int gaps_add(struct gaps *gaps, int64_t start_ns, int64_t end_ns, enum gap_reason reason)
+{
+	struct timeline_gap *grown;
+
+	start_ns = start_ns < gaps->from_ns ? gaps->from_ns : start_ns;
+	end_ns = end_ns > gaps->to_ns ? gaps->to_ns : end_ns;
+	if (end_ns <= start_ns)
+		return 0;
+	grown = reallocarray(gaps->items, gaps->count + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	gaps->items = grown;
+	grown[gaps->count++] = (struct timeline_gap){ start_ns, end_ns, reason };
+	return 0;
+}
+
+/* Whether one has something of a time. */
+static bool gaps_meet(const struct gaps *gaps, int64_t start_ns, int64_t end_ns)
+{
+	for (size_t i = 0; i < gaps->count; i++) {
+		if (gaps->items[i].start_ns < end_ns && gaps->items[i].end_ns > start_ns)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds what lies between an end and the next interval. Between runs nobody counted; a hole inside a
+ * run was counted, but could not be written. Returns 0 or -ENOMEM.
+ */
+static int gaps_between(struct gaps *gaps, const struct end *end, const struct interval *next)
+{
+	int64_t mono_ns = end->mono_ns;
+	int err = 0;
+
+	if (end->run != next->run) {
+		if (end->run)
+			err = gaps_add(gaps, end->real_ns, next->run_start_ns, GAP_NOT_RUNNING);
+		mono_ns = next->run_start_mono_ns;
+	}
+	if (err || next->start_mono_ns <= mono_ns)
+		return err;
+	/* Inside a run each monotonic time is one of the day, as of the interval that follows. */
+	return gaps_add(gaps, next->start_ns - (next->start_mono_ns - mono_ns), next->start_ns,
+			GAP_NOT_WRITTEN);
+}
+
+static int compare_gap(const void *a, const void *b)
+{
+	const struct timeline_gap *x = a, *y = b;
+	int order = (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+
+	return order ?: (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* Orders by time and joins those of one reason that touch or overlap. */
+static void gaps_sort(struct gaps *gaps)
+{
+	size_t kept = 0;
+
+	if (gaps->count)
+		qsort(gaps->items, gaps->count, sizeof(*gaps->items), compare_gap);
+	for (size_t i = 0; i < gaps->count; i++) {
+		struct timeline_gap *last = kept ? &gaps->items[kept - 1] : NULL;
+
+		if (last && last->reason == gaps->items[i].reason &&
+		    gaps->items[i].start_ns <= last->end_ns) {
+			if (gaps->items[i].end_ns > last->end_ns)
+				last->end_ns = gaps->items[i].end_ns;
+			continue;
+		}
+		gaps->items[kept++] = gaps->items[i];
+	}
+	gaps->count = kept;
+}
 
 struct span {
 	struct history *history;
@@ -26,7 +122,7 @@ struct span {
 	struct sum *steps;         /* owned */
 	struct kind_set kinds;     /* owned: those that are wanted */
 	struct interval_list list; /* owned: by run, start, the longest first */
-	struct history_end end;    /* of what was looked at last */
+	struct end end;            /* of what was looked at last */
 	struct gaps gaps;          /* owned */
 	size_t nr_rows;
 	struct diag *d;
@@ -163,7 +259,7 @@ static int span_add(struct span *span, const struct interval *interval)
 	size_t step = step_of(span, interval->end_ns);
 	int err = gaps_between(&span->gaps, &span->end, interval);
 
-	span->end = (struct history_end){ interval->run, interval->end_mono_ns, interval->end_ns };
+	span->end = (struct end){ interval->run, interval->end_mono_ns, interval->end_ns };
 	if (err || step == STEP_NONE)
 		return err;
 	sum_add_interval(&span->steps[step], interval);
@@ -174,20 +270,22 @@ static int span_add(struct span *span, const struct interval *interval)
 static int begin_with_lost(struct span *span)
 {
 	struct db *db = span->history->db;
+	const struct interval *first = span->list.items;
 	int64_t retired_ns = 0, damaged_ns = 0, begin_ns = INT64_MAX;
-	struct history_end end = { 0 };
-	int err = retired_read(db, &retired_ns, &end)
-			  ?: meta_read(db, "damaged_start_ns", &damaged_ns)
-			  ?: meta_read(db, "begin_ns", &begin_ns);
+	int err = db_meta_read(db, "retired_start_ns", &retired_ns)
+			  ?: db_meta_read(db, "damaged_start_ns", &damaged_ns)
+			  ?: db_meta_read(db, "begin_ns", &begin_ns);
 
 	if (err || span->question->boot_id)
 		return err;
 	if (damaged_ns)
 		err = gaps_add(&span->gaps, damaged_ns, begin_ns, GAP_DAMAGED);
-	if (err || !end.run)
+	if (err || !retired_ns)
 		return err;
-	span->end = end;
-	return gaps_add(&span->gaps, retired_ns, end.real_ns, GAP_RETIRED);
+	if (!first)
+		return gaps_add(&span->gaps, retired_ns, INT64_MAX, GAP_RETIRED);
+	span->end = (struct end){ first->run, first->start_mono_ns, first->start_ns };
+	return gaps_add(&span->gaps, retired_ns, first->start_ns, GAP_RETIRED);
 }
 
 /* Appends that failed since the last one. Before a tail they are a hole like any other. */
@@ -376,6 +474,6 @@ int history_ask(struct history *history, const struct history_question *question
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"the history keeps names, users and cgroups, not pids: use -n, -u, "
 				"-U or -g");
-	err = history_read(history, read_span, &ask, "read", d);
+	err = history_run(history, read_span, &ask, false, "read", d);
 	return err ?: ask.refused;
 }

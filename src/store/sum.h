@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What was counted in some intervals, added up by kind of process and system call: what an interval
- * becomes before it is written, what a roll-up is made of, and a step of an answer.
+ * becomes before it is written, what a roll-up is made of, and a step of an answer. In the file that
+ * is content: cells (a kind and a call), shares (a kind alone) and losses. See db.h for the errors.
  */
 #ifndef BPFTRUSS_STORE_SUM_H
 #define BPFTRUSS_STORE_SUM_H
@@ -41,6 +42,12 @@ int sum_add_share(struct sum *sum, const struct share *share);
 
 /* Adds the times and the flags of an interval. */
 void sum_add_interval(struct sum *sum, const struct interval *interval);
+
+/* Writes it, whose rows are taken out, as what belongs to an interval that is written. */
+int content_write(struct db *db, int64_t interval, struct sum *sum);
+
+/* Adds what belongs to an interval: the kinds of a set. */
+int content_add(struct db *db, int64_t interval, const struct kind_set *kinds, struct sum *sum);
 
 /* Adds what was counted in a snapshot, but not its times; new kinds are written. See db.h. */
 int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot);

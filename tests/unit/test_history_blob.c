@@ -110,8 +110,10 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_histogram), cmocka_unit_test(test_histogram_bytes),
-		cmocka_unit_test(test_errnos),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_histogram_bytes),
+		cmocka_unit_test(test_errnos),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "store/schema.h"
+#include "store/db.h"
 
 static void test_reader_and_writer(void **state)
 {
@@ -99,6 +99,7 @@ static void test_foreign_database(void **state)
 {
 	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = NULL;
+	__cleanup(freep) char *aside = NULL;
 	struct timeline timeline;
 	sqlite3 *handle;
 
@@ -107,7 +108,8 @@ static void test_foreign_database(void **state)
 			 SQLITE_OK);
 	sqlite3_close(handle);
 	history = open_with(place, &(struct history_options){ 0 });
-	assert_non_null(history_set_aside(history));
+	aside = history_set_aside(history);
+	assert_non_null(aside);
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.nr_steps, 0);
