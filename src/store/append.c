@@ -167,11 +167,9 @@ int append_check(const struct history *history, const struct snapshot *snapshot,
 static void note_failure(struct history *history, const struct snapshot *snapshot)
 {
 	history->failed++;
-	if (!history->has_unwritten)
-		history->unwritten = (struct timeline_gap){ snapshot->start_ns, snapshot->end_ns,
-							    GAP_NOT_WRITTEN };
+	if (!history->unwritten.end_ns)
+		history->unwritten.start_ns = snapshot->start_ns;
 	history->unwritten.end_ns = snapshot->end_ns;
-	history->has_unwritten = true;
 }
 
 int history_append(struct history *history, const struct snapshot *interval, struct diag *d)
@@ -192,7 +190,7 @@ int history_append(struct history *history, const struct snapshot *interval, str
 	}
 	history->run.end_ns = interval->end_ns;
 	history->run.end_mono_ns = (int64_t)interval->end_mono_ns;
-	history->has_unwritten = false;
+	history->unwritten.end_ns = 0;
 	history->appended++;
 	return 0;
 }

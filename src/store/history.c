@@ -65,12 +65,6 @@ static int explain(const struct history *history, int err, const char *what, str
 			why);
 }
 
-static void close_file(struct history *history)
-{
-	db_close(steal_ptr(&history->db));
-	history->has_counts = false;
-}
-
 static int open_file(struct history *history)
 {
 	bool read_only = history->options.read_only;
@@ -109,7 +103,7 @@ static int replace_file(struct history *history, struct diag *d)
 	char *aside;
 	int err;
 
-	close_file(history);
+	db_close(steal_ptr(&history->db));
 	err = place_set_aside(history, &aside);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err,
@@ -143,7 +137,7 @@ static int open_or_replace(struct history *history, struct diag *d)
 	else if (err)
 		explain(history, err, "open", d);
 	if (err)
-		close_file(history);
+		db_close(steal_ptr(&history->db));
 	return err;
 }
 
@@ -195,7 +189,7 @@ static int mend(struct history *history, struct diag *d)
 		return explain(history, err, "use", d);
 	err = replace_file(history, d);
 	if (err)
-		close_file(history);
+		db_close(steal_ptr(&history->db));
 	return err;
 }
 
@@ -207,10 +201,8 @@ static int transact(struct history *history, history_task *task, void *closure, 
 
 	if (!err && commits)
 		err = db_execute(history->db, "COMMIT");
-	if (!err && commits) {
-		history->has_counts = false;
+	if (!err && commits)
 		return 0;
-	}
 	db_rollback(history->db);
 	history->run.id = run_id;
 	return err;
@@ -238,7 +230,8 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 			return err;
 		err = transact(history, task, closure, commits);
 	}
-	return err ? explain(history, err, what, d) : 0;
+	/* Who refuses something has said why: these are no errors of the database. */
+	return !err || err == -EINVAL || err == -E2BIG ? err : explain(history, err, what, d);
 }
 
 static int count_intervals(struct db *db, struct history_size *ret)
@@ -264,21 +257,15 @@ static int count_intervals(struct db *db, struct history_size *ret)
 
 int history_size(struct history *history, struct history_size *ret)
 {
-	struct history_size size = { 0 };
-	int err = history->db ? 0 : -EBADMSG;
+	struct history_size size = {
+		.bytes = place_bytes(history),
+		.appended = history->appended,
+		.failed = history->failed,
+		.set_aside = history->set_aside,
+	};
+	int err = history->db ? count_intervals(history->db, &size) : -EBADMSG;
 
-	if (!err && !history->has_counts) {
-		err = count_intervals(history->db, &size);
-		history->counts = size;
-		/* Somebody else may write any time. */
-		history->has_counts = !err && !history->options.read_only;
-	}
-	if (err)
-		return err;
-	*ret = history->counts;
-	ret->bytes = place_bytes(history);
-	ret->appended = history->appended;
-	ret->failed = history->failed;
-	ret->set_aside = history->set_aside;
-	return 0;
+	if (!err)
+		*ret = size;
+	return err;
 }

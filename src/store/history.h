@@ -105,8 +105,8 @@ int history_ask(struct history *history, const struct history_question *question
 		struct timeline *ret, struct diag *d);
 
 /*
- * Size of the file, its log and the baselines now, and when the first interval that is kept began (0: none); cheap
- * until the next interval. Returns 0 or -errno.
+ * Size of the file, its log and the baselines now, and when the first interval that is kept began
+ * (0: none). Returns 0 or -errno.
  */
 struct history_size {
 	uint64_t bytes;

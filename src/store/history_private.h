@@ -25,13 +25,10 @@ struct history {
 	int dir_fd;                    /* locked by whoever writes */
 	struct db *db;                 /* NULL: it could not be opened again after damage */
 	struct run run;                /* that is counted; without a boot: nobody counts yet */
-	struct timeline_gap unwritten; /* since the last interval, when any append failed */
-	bool has_unwritten;
+	struct timeline_gap unwritten; /* since the last interval; it ends at 0: none failed */
 	uint64_t appended, failed, set_aside;
-	uint64_t appended_before;   /* when a file was set aside last */
-	char *aside;                /* owned: where that file is now, until somebody is told */
-	struct history_size counts; /* of intervals, and since when; of use if has_counts is set */
-	bool has_counts;
+	uint64_t appended_before; /* when a file was set aside last */
+	char *aside;              /* owned: where that file is now, until somebody is told */
 };
 
 /* --- place.c: where the file is ---------------------------------------------------------------- */

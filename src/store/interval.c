@@ -22,27 +22,22 @@ static int interval_from_row(sqlite3_stmt *row, struct interval *ret)
 	return ret->level >= 0 && ret->level < NR_HISTORY_LEVEL ? 0 : -EBADMSG;
 }
 
-/* Grows to twice the size at each power of 2. */
-static int interval_list_grow(struct interval_list *list)
-{
-	size_t count = list->count;
-	struct interval *grown;
-
-	if (count & (count - 1))
-		return 0;
-	grown = reallocarray(list->items, count ? 2 * count : 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	list->items = grown;
-	return 0;
-}
-
 int intervals_read(sqlite3_stmt *rows, struct interval_list *ret)
 {
+	struct interval *grown;
 	int more, err;
 
 	while ((more = db_next(rows)) == 1) {
-		err = interval_list_grow(ret) ?: interval_from_row(rows, &ret->items[ret->count]);
+		size_t count = ret->count;
+
+		/* It doubles at each power of 2. */
+		grown = count & (count - 1)
+				? ret->items
+				: reallocarray(ret->items, count ? 2 * count : 1, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		ret->items = grown;
+		err = interval_from_row(rows, &grown[count]);
 		if (err)
 			return err;
 		ret->count++;
@@ -131,22 +126,14 @@ int run_write(struct db *db, struct run *run)
 
 int run_read(struct db *db, int64_t id, struct run *ret)
 {
-	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	struct run run __cleanup(run_done) = { .id = id };
-	int err = db_query(db, "SELECT host, boot_id, kernel FROM run WHERE id = ?", DB_NUMBERS(id),
-			   &row);
+	struct run run = { .id = id };
+	int err = db_text(db, "SELECT host FROM run WHERE id = ?", id, &run.host)
+			  ?: db_text(db, "SELECT boot_id FROM run WHERE id = ?", id, &run.boot_id)
+			  ?: db_text(db, "SELECT kernel FROM run WHERE id = ?", id, &run.kernel);
 
 	if (err)
-		return err;
-	err = db_next(row);
-	if (err != 1)
-		return err ?: -EBADMSG;
-	err = db_column_text(row, 0, &run.host)
-		      ?: db_column_text(row, 1, &run.boot_id)
-		      ?: db_column_text(row, 2, &run.kernel);
-	if (err)
-		return err;
-	*ret = run;
-	run = (struct run){ 0 };
-	return 0;
+		run_done(&run);
+	else
+		*ret = run;
+	return err;
 }

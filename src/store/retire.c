@@ -25,64 +25,6 @@
 /* What is left to the log. */
 #define LOG_BYTES (4ULL << 20)
 
-/*
- * Whether an interval ended longer ago than a time: by the monotonic clock as far as it goes, by the
- * wall clock as it was when the run began, so that setting it during a run makes nothing older.
- * 1, 0 or -errno.
- */
-static int is_older(struct db *db, const struct run *run, const struct interval *now,
-		    const struct interval *interval, uint64_t keep_ns)
-{
-	int64_t age = now->end_mono_ns - run->start_mono_ns + run->start_ns - interval->end_ns;
-	int64_t same_boot = 0;
-	int err = db_number(db,
-			    "SELECT a.boot_id = b.boot_id FROM run a, run b WHERE a.id = ? AND "
-			    "b.id = ?",
-			    DB_NUMBERS(interval->run, run->id), &same_boot);
-
-	if (err)
-		return err;
-	if (same_boot)
-		age = now->end_mono_ns - interval->end_mono_ns;
-	return age > 0 && (uint64_t)age > keep_ns;
-}
-
-/* The oldest of a level: 1, or 0 when there is none. */
-static int read_oldest(struct db *db, int64_t level, struct interval *ret)
-{
-	return interval_read(
-		db, INTERVAL_SELECT "WHERE i.level = ? ORDER BY i.run, i.start_mono_ns LIMIT 1",
-		DB_NUMBERS(level), ret);
-}
-
-/* The roll-up that an interval is in: 1, or 0 when it is too new to be in one. */
-static int read_parent(struct db *db, const struct interval *child, struct interval *ret)
-{
-	return interval_read(
-		db,
-		INTERVAL_SELECT "WHERE i.level = ?1 AND i.run = ?2 AND i.start_mono_ns = "
-				"(SELECT max(start_mono_ns) FROM interval WHERE level = ?1 AND "
-				"run = ?2 AND start_mono_ns <= ?3) AND i.end_mono_ns >= ?4",
-		DB_NUMBERS(child->level + 1, child->run, child->start_mono_ns, child->end_mono_ns),
-		ret);
-}
-
-/* Removes the oldest of a finer level, with its neighbours: 1 if it went, 0 if it is not due. */
-static int retire_finer(struct history *history, const struct run *run, const struct interval *now,
-			int64_t level)
-{
-	struct interval oldest, parent;
-	int found = read_oldest(history->db, level, &oldest);
-
-	if (found == 1)
-		found = read_parent(history->db, &oldest, &parent);
-	if (found == 1)
-		found = is_older(history->db, run, now, &parent, history->options.keep_ns[level]);
-	if (found != 1)
-		return found;
-	return interval_remove_inside(history->db, &parent, level) ?: 1;
-}
-
 /* Removes an interval that is in no other, and notes since when there were any. */
 static int retire_outer(struct db *db, const struct interval *oldest)
 {
@@ -94,31 +36,47 @@ static int retire_outer(struct db *db, const struct interval *oldest)
 	return err ?: interval_remove_inside(db, oldest, oldest->level);
 }
 
-static int retire_coarsest(struct history *history, const struct run *run,
-			   const struct interval *now)
+/*
+ * The oldest of a level, or, of a finer one, the roll-up that it begins, if that ended longer ago
+ * than is kept: by the monotonic clock as far as it goes, by the wall clock as it was when the run
+ * began, so that setting it during a run makes nothing older. 1, 0 or -errno.
+ */
+static int read_due(struct history *history, const struct run *run, const struct interval *now,
+		    int64_t level, struct interval *ret)
 {
-	const int64_t level = NR_HISTORY_LEVEL - 1;
-	struct interval oldest;
-	int found = read_oldest(history->db, level, &oldest);
+	int64_t real_ns = run->start_ns + now->end_mono_ns - run->start_mono_ns;
+	int64_t last = NR_HISTORY_LEVEL - 1, outer = level < last ? level + 1 : last;
 
-	if (found == 1)
-		found = is_older(history->db, run, now, &oldest, history->options.keep_ns[level]);
-	if (found != 1)
-		return found;
-	return retire_outer(history->db, &oldest) ?: 1;
+	return interval_read(
+		history->db,
+		INTERVAL_SELECT
+		"JOIN interval c ON c.run = i.run AND c.start_mono_ns = i.start_mono_ns "
+		"WHERE i.level = ?2 AND c.id = (SELECT id FROM interval WHERE level = ?1 "
+		"ORDER BY run, start_mono_ns LIMIT 1) AND "
+		"CASE WHEN r.boot_id = (SELECT boot_id FROM run WHERE id = ?3) "
+		"THEN ?4 - i.end_mono_ns ELSE ?5 - i.end_ns END > ?6",
+		DB_NUMBERS(level, outer, run->id, now->end_mono_ns, real_ns,
+			   (int64_t)history->options.keep_ns[level]),
+		ret);
 }
 
+/* Of what is left of a finer level nothing is lost. */
 static int retire_by_age(struct history *history, const struct run *run, const struct interval *now)
 {
-	int went = 1;
+	struct interval due;
+	int found, err = 0;
 
-	for (int64_t level = 0; level < NR_HISTORY_LEVEL && went >= 0; level++) {
-		went = 1;
-		for (int i = 0; i < RETIRE_BY_AGE && went == 1; i++)
-			went = level + 1 < NR_HISTORY_LEVEL ? retire_finer(history, run, now, level)
-							    : retire_coarsest(history, run, now);
+	for (int64_t i = 0; i < NR_HISTORY_LEVEL * RETIRE_BY_AGE && !err; i++) {
+		int64_t level = i / RETIRE_BY_AGE;
+
+		found = read_due(history, run, now, level, &due);
+		if (found < 0)
+			return found;
+		if (found)
+			err = level < due.level ? interval_remove_inside(history->db, &due, level)
+						: retire_outer(history->db, &due);
 	}
-	return went < 0 ? went : 0;
+	return err;
 }
 
 /* Pages that are in use, and that the file has. */

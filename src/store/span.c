@@ -84,33 +84,13 @@ static int gaps_between(struct gaps *gaps, const struct end *end, const struct i
 			GAP_NOT_WRITTEN);
 }
 
-static int compare_gap(const void *a, const void *b)
+/* Orders by time. */
+static int compare_gaps(const void *a, const void *b)
 {
 	const struct timeline_gap *x = a, *y = b;
 	int order = (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 
 	return order ?: (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
-/* Orders by time and joins those of one reason that touch or overlap. */
-static void gaps_sort(struct gaps *gaps)
-{
-	size_t kept = 0;
-
-	if (gaps->count)
-		qsort(gaps->items, gaps->count, sizeof(*gaps->items), compare_gap);
-	for (size_t i = 0; i < gaps->count; i++) {
-		struct timeline_gap *last = kept ? &gaps->items[kept - 1] : NULL;
-
-		if (last && last->reason == gaps->items[i].reason &&
-		    gaps->items[i].start_ns <= last->end_ns) {
-			if (gaps->items[i].end_ns > last->end_ns)
-				last->end_ns = gaps->items[i].end_ns;
-			continue;
-		}
-		gaps->items[kept++] = gaps->items[i];
-	}
-	gaps->count = kept;
 }
 
 struct span {
@@ -126,7 +106,6 @@ struct span {
 	struct gaps gaps;          /* owned */
 	size_t nr_rows;
 	struct diag *d;
-	bool refused; /* d says why */
 };
 
 static void span_done(struct span *span)
@@ -137,13 +116,6 @@ static void span_done(struct span *span)
 	free(span->kinds.ids);
 	interval_list_done(&span->list);
 	gaps_done(&span->gaps);
-}
-
-/* A sentence for the user; not an error of the database, which would be mended. */
-static int span_refuse(struct span *span, int err, const char *sentence)
-{
-	span->refused = true;
-	return diag_set(span->d, DIAG_USAGE, err, "%s", sentence);
 }
 
 /* Intervals of the boot that is asked for; of those that start together the longest comes first. */
@@ -195,7 +167,7 @@ static int set_bounds(struct span *span)
 		last_ns = interval->end_ns > last_ns ? interval->end_ns : last_ns;
 	}
 	if (question->step_ns > MAX_STEP_NS)
-		return span_refuse(span, EINVAL, "a step of that length is too long");
+		return diag_set(span->d, DIAG_USAGE, EINVAL, "a step of that length is too long");
 	first_ns = span->first_ns;
 	if (step_ns && !question->from_ns && span->list.count)
 		first_ns -= (first_ns % step_ns + step_ns) % step_ns;
@@ -208,11 +180,11 @@ static int set_bounds(struct span *span)
 		return 0;
 	}
 	if (__builtin_sub_overflow(span->to_ns, span->from_ns, &span_ns))
-		return span_refuse(span, EINVAL, "a span of that length is too long");
+		return diag_set(span->d, DIAG_USAGE, EINVAL, "a span of that length is too long");
 	span->step_ns = step_ns ?: span_ns;
 	if ((span_ns - 1) / span->step_ns >= TIMELINE_MAX_STEPS)
-		return span_refuse(span, E2BIG,
-				   "more than 10000 steps: take longer steps or a shorter span");
+		return diag_set(span->d, DIAG_USAGE, E2BIG,
+				"more than 10000 steps: take longer steps or a shorter span");
 	span->nr_steps = count_steps(span);
 	return 0;
 }
@@ -293,7 +265,7 @@ static int end_with_unwritten(struct span *span)
 {
 	const struct history *history = span->history;
 
-	return history->has_unwritten && !span->question->tail
+	return history->unwritten.end_ns && !span->question->tail
 		       ? gaps_add(&span->gaps, history->unwritten.start_ns,
 				  history->unwritten.end_ns, GAP_NOT_WRITTEN)
 		       : 0;
@@ -306,9 +278,9 @@ static int count_rows(struct span *span)
 		span->nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
 	if (span->nr_rows <= MAX_ROWS)
 		return 0;
-	return span_refuse(span, E2BIG,
-			   "too much for one answer: take longer steps, a shorter span, fewer "
-			   "processes with -n, -u, -U or -g, or a table in place of JSON");
+	return diag_set(span->d, DIAG_USAGE, E2BIG,
+			"too much for one answer: take longer steps, a shorter span, fewer "
+			"processes with -n, -u, -U or -g, or a table in place of JSON");
 }
 
 /* Takes each moment once. */
@@ -423,7 +395,8 @@ static int finish_all(struct span *span, struct timeline *ret)
 		if (!err)
 			timeline_add(ret, &step);
 	}
-	gaps_sort(&span->gaps);
+	if (span->gaps.count)
+		qsort(span->gaps.items, span->gaps.count, sizeof(*span->gaps.items), compare_gaps);
 	ret->gaps = steal_ptr(&span->gaps.items);
 	ret->nr_gaps = span->gaps.count;
 	return err;
@@ -433,7 +406,6 @@ struct ask {
 	const struct history_question *question;
 	struct timeline *timeline;
 	struct diag *d;
-	int refused; /* the error, which is no error of the database */
 };
 
 static int read_span(struct history *history, void *closure)
@@ -449,12 +421,8 @@ static int read_span(struct history *history, void *closure)
 
 	err = err
 		      ?: kind_set_fill(history->db, &ask->question->filter, &span.kinds)
-		      ?: fill_steps(&span);
-	if (span.refused) {
-		ask->refused = err;
-		return 0;
-	}
-	err = err ?: finish_all(&span, &timeline);
+		      ?: fill_steps(&span)
+		      ?: finish_all(&span, &timeline);
 	if (err)
 		timeline_done(&timeline);
 	else
@@ -465,7 +433,7 @@ static int read_span(struct history *history, void *closure)
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d)
 {
-	struct ask ask = { question, ret, d, 0 };
+	struct ask ask = { question, ret, d };
 	int err = question->tail ? append_check(history, question->tail, d) : 0;
 
 	if (err)
@@ -474,6 +442,5 @@ int history_ask(struct history *history, const struct history_question *question
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"the history keeps names, users and cgroups, not pids: use -n, -u, "
 				"-U or -g");
-	err = history_run(history, read_span, &ask, false, "read", d);
-	return err ?: ask.refused;
+	return history_run(history, read_span, &ask, false, "read", d);
 }
