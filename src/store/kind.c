@@ -11,20 +11,6 @@
 /* Intervals after which a kind's row is written again; removal waits as many longer. */
 #define SEEN_SLACK "1440"
 
-static int compare_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) : !!a - !!b;
-}
-
-int kind_compare(const struct kind *a, const struct kind *b)
-{
-	int order = memcmp(a->comm, b->comm, sizeof(a->comm));
-
-	order = order ?: (a->uid > b->uid) - (a->uid < b->uid);
-	order = order ?: compare_text(a->user, b->user);
-	return order ?: compare_text(a->cgroup, b->cgroup);
-}
-
 struct kind kind_of(const struct snapshot *snapshot, const struct process *process)
 {
 	struct process others = process_of_other_kinds();
@@ -35,24 +21,9 @@ struct kind kind_of(const struct snapshot *snapshot, const struct process *proce
 	kind.id = !process->pid && process_same_kind(process, &others) ? KIND_OTHERS : 0;
 	memcpy(kind.comm, process->comm, strnlen(process->comm, sizeof(kind.comm)));
 	kind.uid = process->uid;
-	kind.user = (char *)snapshot_user(snapshot, process->uid);
-	kind.cgroup = (char *)snapshot_cgroup(snapshot, process->cgroup_id);
+	kind.user = snapshot_user(snapshot, process->uid);
+	kind.cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
 	return kind;
-}
-
-int kind_to_process(const struct kind *kind, struct snapshot *snapshot, struct process *ret)
-{
-	uint64_t serial = KIND_FIRST + (uint64_t)kind->id;
-
-	*ret = (struct process){ .uid = kind->uid, .boot_ns = serial };
-	memcpy(ret->comm, kind->comm, sizeof(ret->comm));
-	if (kind->user &&
-	    id_names_add(&snapshot->users, &snapshot->nr_users, kind->uid, kind->user))
-		return -ENOMEM;
-	if (!kind->cgroup)
-		return 0;
-	ret->cgroup_id = serial;
-	return id_names_add(&snapshot->cgroups, &snapshot->nr_cgroups, serial, kind->cgroup);
 }
 
 static int bind_value(sqlite3_stmt *statement, const struct kind *kind)
@@ -64,19 +35,16 @@ static int bind_value(sqlite3_stmt *statement, const struct kind *kind)
 		       ?: db_bind_text(statement, 4, cgroup, cgroup ? strlen(cgroup) : 0);
 }
 
-/* Fills the id from the row of that value; without one it stays 0. */
-static int kind_find(struct db *db, struct kind *kind)
+int kind_find(struct db *db, struct kind *kind)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
 	int err = db_query(db,
 			   "SELECT id FROM kind WHERE uid = ?1 AND comm = ?2 AND user IS ?3 AND "
 			   "cgroup IS ?4 ORDER BY id LIMIT 1",
-			   DB_NUMBERS(kind->uid), &row);
+			   DB_NUMBERS(kind->uid), &row)
+			  ?: bind_value(row, kind);
 
-	if (err)
-		return err;
-	err = bind_value(row, kind);
-	if (err)
+	if (err || kind->id)
 		return err;
 	err = db_next(row);
 	if (err == 1)
@@ -107,7 +75,7 @@ int kinds_room(struct db *db, int64_t *ret)
 
 int kind_take(struct db *db, struct kind *kind, int64_t *room)
 {
-	int err = kind->id ? 0 : kind_find(db, kind);
+	int err = kind_find(db, kind);
 
 	if (err || kind->id)
 		return err;
@@ -135,59 +103,50 @@ int kinds_retire(struct db *db)
 			 DB_NUMBERS(KIND_OTHERS));
 }
 
-void kind_done(struct kind *kind)
-{
-	free(kind->user);
-	free(kind->cgroup);
-}
-
 /* Columns: id, uid, comm, user, cgroup. */
-static int kind_from_row(sqlite3_stmt *row, struct kind *kind)
+static int kind_from_row(sqlite3_stmt *row, struct snapshot *names, struct process *ret)
 {
+	uint64_t serial = KIND_FIRST + (uint64_t)sqlite3_column_int64(row, 0);
+	uint32_t uid = (uint32_t)sqlite3_column_int64(row, 1);
 	const void *comm = sqlite3_column_blob(row, 2);
 	size_t size = (size_t)sqlite3_column_bytes(row, 2);
+	__cleanup(freep) char *user = NULL, *cgroup = NULL;
+	int err = db_column_text(row, 3, &user) ?: db_column_text(row, 4, &cgroup);
 
-	*kind = (struct kind){
-		.id = sqlite3_column_int64(row, 0),
-		.uid = (uint32_t)sqlite3_column_int64(row, 1),
-	};
-	if (size > sizeof(kind->comm) || (size && !comm))
+	if (err)
+		return err;
+	if (size > sizeof(ret->comm) || (size && !comm))
 		return -EBADMSG;
+	*ret = (struct process){ .uid = uid, .boot_ns = serial, .cgroup_id = cgroup ? serial : 0 };
 	if (size)
-		memcpy(kind->comm, comm, size);
-	return db_column_text(row, 3, &kind->user) ?: db_column_text(row, 4, &kind->cgroup);
+		memcpy(ret->comm, comm, size);
+	if (user)
+		err = id_names_add(&names->users, &names->nr_users, uid, user);
+	if (cgroup && !err)
+		err = id_names_add(&names->cgroups, &names->nr_cgroups, serial, cgroup);
+	return err;
 }
 
-int kind_read(struct db *db, int64_t id, struct kind *ret)
+int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	struct kind kind = { 0 };
 	int err = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id = ?",
 			   DB_NUMBERS(id), &row);
 
 	if (err)
 		return err;
 	err = db_next(row);
-	if (err != 1)
-		return err ?: -EBADMSG;
-	err = kind_from_row(row, &kind);
-	if (err) {
-		kind_done(&kind);
-		return err;
-	}
-	*ret = kind;
-	return 0;
+	return err == 1 ? kind_from_row(row, names, ret) : err ?: -EBADMSG;
 }
 
-/* A kind by itself, for the filter to look at: 1, 0 or -ENOMEM. */
-static int kind_matches(const struct kind *kind, const struct process_filter *filter)
+/* A kind by itself, for the filter to look at: 1, 0 or -errno. */
+static int kind_matches(sqlite3_stmt *row, const struct process_filter *filter)
 {
-	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
+	struct snapshot *names __cleanup(snapshot_freep) = calloc(1, sizeof(*names));
 	struct process process;
+	int err = names ? kind_from_row(row, names, &process) : -ENOMEM;
 
-	if (!snapshot || kind_to_process(kind, snapshot, &process))
-		return -ENOMEM;
-	return process_filter_has(filter, snapshot, &process);
+	return err ?: process_filter_has(filter, names, &process);
 }
 
 int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret)
@@ -205,16 +164,14 @@ int kind_set_fill(struct db *db, const struct process_filter *filter, struct kin
 		return more;
 	ret->ids = calloc(1, sizeof(*ret->ids));
 	while (ret->ids && (more = db_next(row)) == 1) {
-		struct kind kind __cleanup(kind_done) = { 0 };
-
-		matches = kind_from_row(row, &kind) ?: kind_matches(&kind, filter);
+		matches = kind_matches(row, filter);
 		if (matches < 0)
 			return matches;
 		grown = reallocarray(ret->ids, ret->count + 1, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		ret->ids = grown;
-		grown[ret->count] = kind.id;
+		grown[ret->count] = sqlite3_column_int64(row, 0);
 		ret->count += (size_t)matches;
 	}
 	return ret->ids ? more : -ENOMEM;

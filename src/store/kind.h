@@ -26,26 +26,24 @@ enum {
 	KIND_OTHERS = 2, /* process_of_other_kinds() */
 };
 
+/* A kind by value; it borrows from a snapshot. */
 struct kind {
-	int64_t id; /* 0: not known yet */
+	int64_t id; /* 0: not known */
 	char comm[PROCESS_COMM_SIZE];
 	uint32_t uid;
-	char *user, *cgroup; /* NULL: unknown */
+	const char *user, *cgroup; /* NULL: unknown */
 };
 
-/* Orders by all but the id. */
-int kind_compare(const struct kind *a, const struct kind *b);
-
-/* What a process of a snapshot is; NULL is nobody. Borrows from the snapshot. */
+/* What a process of a snapshot is; NULL is nobody. The id is filled only if it is always the same. */
 struct kind kind_of(const struct snapshot *snapshot, const struct process *process);
 
-/* Adds a kind to a snapshot's names, and makes it a process with its serial number. 0 or -ENOMEM. */
-int kind_to_process(const struct kind *kind, struct snapshot *snapshot, struct process *ret);
+/* Fills the id, if it is not known, and there is such a kind. */
+int kind_find(struct db *db, struct kind *kind);
 
 /* How many kinds may still be added. */
 int kinds_room(struct db *db, int64_t *ret);
 
-/* Fills the id, adding a row when the kind is new and there is room, which is counted down. */
+/* As kind_find(), but adds a kind that is new, while there is room, which is counted down. */
 int kind_take(struct db *db, struct kind *kind, int64_t *room);
 
 /* Notes that an interval, which is written, has its kinds. */
@@ -54,9 +52,8 @@ int kinds_touch(struct db *db, int64_t interval);
 /* Removes kinds that no interval has any more. */
 int kinds_retire(struct db *db);
 
-/* Reads one, whose texts are the caller's; kind_done() them. */
-int kind_read(struct db *db, int64_t id, struct kind *ret);
-void kind_done(struct kind *kind);
+/* Reads one as a process with its serial number, and adds its user and cgroup to a snapshot's names. */
+int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret);
 
 /* The ids of some kinds, in order. */
 struct kind_set {

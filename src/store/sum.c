@@ -15,8 +15,8 @@ void sum_done(struct sum *sum)
 	*sum = (struct sum){ 0 };
 }
 
-/* The share of a kind, made when it is new; NULL: no memory. */
-static struct share *share_place(struct sum *sum, int64_t kind)
+/* The share of a kind, made when it is new and wanted; NULL: there is none, or no memory. */
+static struct share *share_place(struct sum *sum, int64_t kind, bool make)
 {
 	size_t at = sum->nr_shares;
 	struct share *grown;
@@ -25,7 +25,7 @@ static struct share *share_place(struct sum *sum, int64_t kind)
 		at--;
 	if (at < sum->nr_shares && sum->shares[at].kind == kind)
 		return &sum->shares[at];
-	grown = reallocarray(sum->shares, sum->nr_shares + 1, sizeof(*grown));
+	grown = make ? reallocarray(sum->shares, sum->nr_shares + 1, sizeof(*grown)) : NULL;
 	if (!grown)
 		return NULL;
 	sum->shares = grown;
@@ -45,7 +45,7 @@ int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
 {
 	if (!sum->builder && builder_new(&sum->builder))
 		return -ENOMEM;
-	if (sum->by_call && !share_place(sum, kind = KIND_ALL))
+	if (sum->by_call && !share_place(sum, kind = KIND_ALL, true))
 		return -ENOMEM;
 	row_forget_owner(row);
 	if (kind != KIND_NOBODY)
@@ -55,7 +55,7 @@ int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
 
 int sum_add_share(struct sum *sum, const struct share *share)
 {
-	struct share *place = share_place(sum, sum->by_call ? KIND_ALL : share->kind);
+	struct share *place = share_place(sum, sum->by_call ? KIND_ALL : share->kind, true);
 
 	if (!place)
 		return -ENOMEM;
@@ -83,46 +83,80 @@ void sum_add_interval(struct sum *sum, const struct interval *interval)
 	sum->last = *interval;
 }
 
-/* A process of a snapshot, what kind it is of, and which rows are its. */
-struct member {
-	struct kind kind;              /* borrows */
-	const struct process *process; /* NULL: nobody */
-	size_t first, end;             /* of the rows */
+/* A snapshot on its way into a sum. */
+struct adding {
+	struct sum *sum;
+	struct db *db;
+	const struct snapshot *snapshot;
+	int64_t *kinds; /* owned: of its processes, and of nobody; 0: not known yet */
+	int64_t room;   /* for new kinds */
 };
 
-static int compare_members(const void *a, const void *b)
+static void adding_done(struct adding *adding)
 {
-	return kind_compare(&((const struct member *)a)->kind, &((const struct member *)b)->kind);
+	free(adding->kinds);
 }
 
-static bool row_is_before(const struct row *row, const struct process *process)
+static int64_t *known_kind(const struct adding *adding, const struct process *process)
 {
-	return row->pid < process->pid ||
-	       (row->pid == process->pid && row->boot_ns < process->boot_ns);
+	const struct snapshot *snapshot = adding->snapshot;
+
+	return &adding->kinds[process ? process - snapshot->processes
+				      : (ptrdiff_t)snapshot->nr_processes];
 }
 
-/* All processes and rows, by kind. There is room for one more than twice as many as processes. */
-static size_t members_fill(struct member *members, const struct snapshot *snapshot)
+/* The id of the kind of a process, NULL is nobody; one that is new is added. -errno on failure. */
+static int64_t take_kind(struct adding *adding, const struct process *process)
 {
-	const struct kind nobody = kind_of(snapshot, NULL);
-	size_t count = 0, first = 0, end = 0;
+	int64_t *known = known_kind(adding, process);
+	struct kind kind;
+	int err;
 
-	for (size_t i = 0; i < snapshot->nr_processes; i++) {
-		const struct process *process = &snapshot->processes[i];
+	if (*known)
+		return *known;
+	kind = kind_of(adding->snapshot, process);
+	err = kind_take(adding->db, &kind, &adding->room);
+	return err ?: (*known = kind.id);
+}
 
-		while (end < snapshot->nr_rows && row_is_before(snapshot->rows[end], process))
-			end++;
-		if (end > first)
-			members[count++] = (struct member){ nobody, NULL, first, end };
-		first = end;
-		end += snapshot_rows_of(snapshot, first, process);
-		members[count++] =
-			(struct member){ kind_of(snapshot, process), process, first, end };
-		first = end;
-	}
-	members[count++] = (struct member){ nobody, NULL, first, snapshot->nr_rows };
-	qsort(members, count, sizeof(*members), compare_members);
-	return count;
+/* A row without calls that ended is not kept. */
+static int add_row(struct adding *adding, struct row row)
+{
+	const struct process *process =
+		snapshot_find_process(adding->snapshot, row.pid, row.boot_ns);
+	int64_t kind = row.calls ? take_kind(adding, process) : 0;
+	struct row copy;
+	int err;
+
+	if (kind <= 0)
+		return (int)kind;
+	if (kind != KIND_NOBODY && !share_place(adding->sum, kind, true))
+		return -ENOMEM;
+	/* Calls in flight are in the interval in which they end; stacks are in none. */
+	row.in_flight = row.in_flight_early = 0;
+	row.oldest_start_ns = UINT64_MAX;
+	row.open_wall_ns = row.open_off_ns = 0;
+	row.stacks = NULL;
+	row.nr_stacks = 0;
+	if (row_copy(&copy, &row))
+		return -ENOMEM;
+	err = sum_add_row(adding->sum, kind, &copy);
+	row_done(&copy);
+	return err;
+}
+
+static int add_time(struct adding *adding, const struct process *process)
+{
+	int64_t kind = process->user_ns ? take_kind(adding, process) : KIND_NOBODY;
+	struct share *share;
+
+	if (kind < 0 || kind == KIND_NOBODY)
+		return kind < 0 ? (int)kind : 0;
+	share = share_place(adding->sum, kind, true);
+	if (!share)
+		return -ENOMEM;
+	share->user_ns += process->user_ns;
+	return 0;
 }
 
 /* How many processes of the interval one of the snapshot stands for. */
@@ -134,103 +168,45 @@ static uint64_t processes_seen(const struct snapshot *snapshot, const struct pro
 	       process->ended_ns + snapshot->elapsed_ns >= snapshot->end_mono_ns;
 }
 
-/* Without a call that ended or time on a CPU there is nothing to keep. */
-static bool member_counts(const struct snapshot *snapshot, const struct member *member)
+/* Of a kind that did nothing not even its existence is kept. */
+static int add_presence(struct adding *adding, const struct process *process)
 {
-	for (size_t i = member->first; i < member->end; i++) {
-		if (snapshot->rows[i]->calls)
-			return true;
-	}
-	return member->kind.id != KIND_NOBODY && member->process->user_ns;
-}
+	struct kind kind = kind_of(adding->snapshot, process);
+	int64_t known = *known_kind(adding, process);
+	int err = known ? 0 : kind_find(adding->db, &kind);
+	struct share *share = share_place(adding->sum, known ?: kind.id, false);
 
-static int add_rows(struct sum *sum, const struct snapshot *snapshot, const struct member *member,
-		    int64_t kind)
-{
-	int err = 0;
-
-	for (size_t i = member->first; i < member->end && !err; i++) {
-		struct row row = *snapshot->rows[i], copy;
-
-		if (!row.calls)
-			continue;
-		/* Calls in flight are in the interval in which they end; stacks are in none. */
-		row.in_flight = row.in_flight_early = 0;
-		row.oldest_start_ns = UINT64_MAX;
-		row.open_wall_ns = row.open_off_ns = 0;
-		row.stacks = NULL;
-		row.nr_stacks = 0;
-		if (row_copy(&copy, &row))
-			return -ENOMEM;
-		err = sum_add_row(sum, kind, &copy);
-		row_done(&copy);
-	}
-	return err;
-}
-
-/* Members of one kind. */
-static int add_members(struct sum *sum, const struct snapshot *snapshot,
-		       const struct member *members, size_t count, int64_t kind)
-{
-	struct share *share = kind == KIND_NOBODY ? NULL : share_place(sum, kind);
-	int err = 0;
-
-	if (!share && kind != KIND_NOBODY)
-		return -ENOMEM;
-	for (size_t i = 0; i < count && !err; i++) {
-		err = add_rows(sum, snapshot, &members[i], kind);
-		if (!share || !members[i].process)
-			continue;
-		share->user_ns += members[i].process->user_ns;
-		share->processes += processes_seen(snapshot, members[i].process);
-	}
-	return err;
-}
-
-static int add_kinds(struct sum *sum, struct db *db, const struct snapshot *snapshot,
-		     struct member *members, size_t count)
-{
-	int64_t room = 0;
-	int err = kinds_room(db, &room);
-
-	for (size_t first = 0, end; first < count && !err; first = end) {
-		bool counts = false;
-
-		for (end = first; end < count && !compare_members(&members[first], &members[end]);
-		     end++)
-			counts = counts || member_counts(snapshot, &members[end]);
-		if (!counts)
-			continue;
-		err = kind_take(db, &members[first].kind, &room)
-			      ?: add_members(sum, snapshot, &members[first], end - first,
-					     members[first].kind.id);
-	}
+	if (share)
+		share->processes += processes_seen(adding->snapshot, process);
 	return err;
 }
 
 int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot)
 {
-	struct member *members __cleanup(freep) =
-		calloc(2 * snapshot->nr_processes + 1, sizeof(*members));
+	struct adding adding __cleanup(adding_done) = { sum, db, snapshot, NULL, 0 };
+	int err = kinds_room(db, &adding.room);
 
-	if (!members)
-		return -ENOMEM;
+	adding.kinds = calloc(snapshot->nr_processes + 1, sizeof(*adding.kinds));
+	if (err || !adding.kinds)
+		return err ?: -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
+		err = add_row(&adding, *snapshot->rows[i]);
+	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
+		err = add_time(&adding, &snapshot->processes[i]);
+	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
+		err = add_presence(&adding, &snapshot->processes[i]);
 	losses_merge(&sum->losses, &snapshot->losses);
-	return add_kinds(sum, db, snapshot, members, members_fill(members, snapshot));
+	return err;
 }
 
 static int add_process(struct sum *sum, struct db *db, const struct share *share,
 		       struct snapshot *snapshot)
 {
-	struct kind kind __cleanup(
-		kind_done) = { .id = KIND_ALL, .comm = "[all]", .uid = UID_NONE };
-	struct process process;
-	int err = sum->by_call ? 0 : kind_read(db, share->kind, &kind);
+	struct process process = { .comm = "[all]", .uid = UID_NONE, .boot_ns = KIND_FIRST };
+	int err = sum->by_call ? 0 : kind_read(db, share->kind, snapshot, &process);
 
 	if (err)
 		return err;
-	if (kind_to_process(&kind, snapshot, &process))
-		return -ENOMEM;
 	process.user_ns = share->user_ns;
 	process.nr_folded = share->processes;
 	return builder_add_process(sum->builder, &process, false);
