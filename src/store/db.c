@@ -8,6 +8,14 @@
 
 #include "base/mem.h"
 
+/* The tables and views of an empty file. */
+static const char schema[] =
+#include "schema.sql.inc"
+	;
+
+/* "bptr": what the first page of a history says that it is. */
+#define APPLICATION_ID 0x62707472
+
 static void db_closep(struct db **db)
 {
 	db_close(*db);
@@ -74,11 +82,6 @@ int db_errno(int result)
 			return known[i].err;
 	}
 	return -EIO;
-}
-
-const char *db_message(const struct db *db)
-{
-	return db->handle ? sqlite3_errmsg(db->handle) : "out of memory";
 }
 
 /* The schema of a file that somebody else made is not to be trusted. */
@@ -277,6 +280,33 @@ int db_text(struct db *db, const char *sql, int64_t number, char **ret)
 	return more ?: -EBADMSG;
 }
 
+void db_rollback(struct db *db)
+{
+	/* Some errors have rolled back already. */
+	if (!sqlite3_get_autocommit(db->handle))
+		db_execute(db, "ROLLBACK");
+}
+
+int db_check_schema(struct db *db, bool make)
+{
+	int64_t application = 0, version = 0, tables = 0;
+	int err = db_number(db, "PRAGMA application_id", DB_NO_NUMBERS, &application)
+			  ?: db_number(db, "PRAGMA user_version", DB_NO_NUMBERS, &version)
+			  ?: db_number(db, "SELECT count(*) FROM sqlite_schema", DB_NO_NUMBERS,
+				       &tables);
+
+	if (err)
+		return err;
+	if (make && !tables && !application && !version) {
+		err = db_execute(db, schema);
+		db_rollback(db);
+		return err;
+	}
+	if (application != APPLICATION_ID || version < SCHEMA_VERSION)
+		return -EBADMSG;
+	return version > SCHEMA_VERSION ? -ENOTSUP : 0;
+}
+
 int db_meta_read(struct db *db, const char *name, int64_t *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
@@ -299,11 +329,4 @@ int db_meta_write(struct db *db, const char *name, int64_t value)
 			DB_NUMBERS(value), &insert)
 		       ?: db_bind_text(insert, 2, name, strlen(name))
 		       ?: db_run(insert);
-}
-
-void db_rollback(struct db *db)
-{
-	/* Some errors have rolled back already. */
-	if (!sqlite3_get_autocommit(db->handle))
-		db_execute(db, "ROLLBACK");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One open database, its statements and its schema (schema.c). All functions that return int return 0 or -errno: -EBADMSG
+ * One open database, its statements and its schema (schema.sql). All functions that return int return 0 or -errno: -EBADMSG
  * means that the file is damaged, -ENOSPC that the disk is full.
  */
 #ifndef BPFTRUSS_STORE_DB_H
@@ -40,9 +40,6 @@ int db_check(struct db *db);
 
 /* What an SQLite result code is as a negative errno; 0 for success. */
 int db_errno(int result);
-
-/* The latest error in words, borrowed. */
-const char *db_message(const struct db *db);
 
 /* Runs SQL without results: any number of statements. */
 int db_execute(struct db *db, const char *sql);

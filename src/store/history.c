@@ -55,7 +55,7 @@ static int explain(const struct history *history, int err, const char *what, str
 		{ -ENOMEM, "out of memory" },
 		{ -ERANGE, "a count is impossible: report this as a bug" },
 	};
-	const char *why = history->db ? db_message(history->db) : strerror(-err);
+	const char *why = history->db ? sqlite3_errmsg(history->db->handle) : strerror(-err);
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		if (reasons[i].err == err)

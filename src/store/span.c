@@ -8,11 +8,14 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/sum.h"
 #include "store/history_private.h"
+#include "store/sum.h"
 
 /* Rows of all steps together, of some 500 bytes each: more, and as text, are too much memory. */
 #define MAX_ROWS 24000
+
+/* Intervals from one look at that to the next. */
+#define COUNT_EACH 32
 
 /* Steps are numbered from 0; these are outside. */
 #define STEP_NONE SIZE_MAX
@@ -22,76 +25,6 @@ struct end {
 	int64_t run; /* 0: there is none */
 	int64_t mono_ns, real_ns;
 };
-
-/* Holes between intervals, and why they are there: what the data itself says. */
-struct gaps {
-	struct timeline_gap *items; /* owned */
-	size_t count;
-	int64_t from_ns, to_ns; /* gaps are cut to this */
-};
-
-static void gaps_done(struct gaps *gaps)
-{
-	free(gaps->items);
-	*gaps = (struct gaps){ 0 };
-}
-
-/* Adds one, unless nothing of it is inside. Returns 0 or -ENOMEM. */
-static int gaps_add(struct gaps *gaps, int64_t start_ns, int64_t end_ns, enum gap_reason reason)
-{
-	struct timeline_gap *grown;
-
-	start_ns = start_ns < gaps->from_ns ? gaps->from_ns : start_ns;
-	end_ns = end_ns > gaps->to_ns ? gaps->to_ns : end_ns;
-	if (end_ns <= start_ns)
-		return 0;
-	grown = reallocarray(gaps->items, gaps->count + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	gaps->items = grown;
-	grown[gaps->count++] = (struct timeline_gap){ start_ns, end_ns, reason };
-	return 0;
-}
-
-/* Whether one has something of a time. */
-static bool gaps_meet(const struct gaps *gaps, int64_t start_ns, int64_t end_ns)
-{
-	for (size_t i = 0; i < gaps->count; i++) {
-		if (gaps->items[i].start_ns < end_ns && gaps->items[i].end_ns > start_ns)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Adds what lies between an end and the next interval. Between runs nobody counted; a hole inside a
- * run was counted, but could not be written. Returns 0 or -ENOMEM.
- */
-static int gaps_between(struct gaps *gaps, const struct end *end, const struct interval *next)
-{
-	int64_t mono_ns = end->mono_ns;
-	int err = 0;
-
-	if (end->run != next->run) {
-		if (end->run)
-			err = gaps_add(gaps, end->real_ns, next->run_start_ns, GAP_NOT_RUNNING);
-		mono_ns = next->run_start_mono_ns;
-	}
-	if (err || next->start_mono_ns <= mono_ns)
-		return err;
-	/* Inside a run each monotonic time is one of the day, as of the interval that follows. */
-	return gaps_add(gaps, next->start_ns - (next->start_mono_ns - mono_ns), next->start_ns,
-			GAP_NOT_WRITTEN);
-}
-
-/* Orders by time. */
-static int compare_gaps(const void *a, const void *b)
-{
-	const struct timeline_gap *x = a, *y = b;
-	int order = (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-
-	return order ?: (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
 
 struct span {
 	struct history *history;
@@ -103,8 +36,8 @@ struct span {
 	struct kind_set kinds;     /* owned: those that are wanted */
 	struct interval_list list; /* owned: by run, start, the longest first */
 	struct end end;            /* of what was looked at last */
-	struct gaps gaps;          /* owned */
-	size_t nr_rows;
+	struct timeline_gap *gaps; /* owned: cut to from_ns and to_ns */
+	size_t nr_gaps;
 	struct diag *d;
 };
 
@@ -115,7 +48,64 @@ static void span_done(struct span *span)
 	free(span->steps);
 	free(span->kinds.ids);
 	interval_list_done(&span->list);
-	gaps_done(&span->gaps);
+	free(span->gaps);
+}
+
+/* Adds a gap, unless nothing of it is inside. Returns 0 or -ENOMEM. */
+static int gap_add(struct span *span, int64_t start_ns, int64_t end_ns, enum gap_reason reason)
+{
+	struct timeline_gap *grown;
+
+	start_ns = start_ns < span->from_ns ? span->from_ns : start_ns;
+	end_ns = end_ns > span->to_ns ? span->to_ns : end_ns;
+	if (end_ns <= start_ns)
+		return 0;
+	grown = reallocarray(span->gaps, span->nr_gaps + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	span->gaps = grown;
+	grown[span->nr_gaps++] = (struct timeline_gap){ start_ns, end_ns, reason };
+	return 0;
+}
+
+/* Whether a gap has something of a time. */
+static bool gap_meets(const struct span *span, int64_t start_ns, int64_t end_ns)
+{
+	for (size_t i = 0; i < span->nr_gaps; i++) {
+		if (span->gaps[i].start_ns < end_ns && span->gaps[i].end_ns > start_ns)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds what lies between the last interval and the next one. Between runs nobody counted; a hole inside a
+ * run was counted, but could not be written. Returns 0 or -ENOMEM.
+ */
+static int gap_before(struct span *span, const struct interval *next)
+{
+	const struct end *end = &span->end;
+	int64_t mono_ns = end->mono_ns;
+	int err = 0;
+
+	if (end->run != next->run) {
+		if (end->run)
+			err = gap_add(span, end->real_ns, next->run_start_ns, GAP_NOT_RUNNING);
+		mono_ns = next->run_start_mono_ns;
+	}
+	if (err || next->start_mono_ns <= mono_ns)
+		return err;
+	/* Inside a run each monotonic time is one of the day, as of the interval that follows. */
+	return gap_add(span, next->start_ns - (next->start_mono_ns - mono_ns), next->start_ns,
+		       GAP_NOT_WRITTEN);
+}
+
+/* Orders by time. */
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct timeline_gap *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
 /* Intervals of the boot that is asked for; of those that start together the longest comes first. */
@@ -229,7 +219,7 @@ static bool is_split(const struct interval_list *list, size_t at)
 static int span_add(struct span *span, const struct interval *interval)
 {
 	size_t step = step_of(span, interval->end_ns);
-	int err = gaps_between(&span->gaps, &span->end, interval);
+	int err = gap_before(span, interval);
 
 	span->end = (struct end){ interval->run, interval->end_mono_ns, interval->end_ns };
 	if (err || step == STEP_NONE)
@@ -251,13 +241,13 @@ static int begin_with_lost(struct span *span)
 	if (err || span->question->boot_id)
 		return err;
 	if (damaged_ns)
-		err = gaps_add(&span->gaps, damaged_ns, begin_ns, GAP_DAMAGED);
+		err = gap_add(span, damaged_ns, begin_ns, GAP_DAMAGED);
 	if (err || !retired_ns)
 		return err;
 	if (!first)
-		return gaps_add(&span->gaps, retired_ns, INT64_MAX, GAP_RETIRED);
+		return gap_add(span, retired_ns, INT64_MAX, GAP_RETIRED);
 	span->end = (struct end){ first->run, first->start_mono_ns, first->start_ns };
-	return gaps_add(&span->gaps, retired_ns, first->start_ns, GAP_RETIRED);
+	return gap_add(span, retired_ns, first->start_ns, GAP_RETIRED);
 }
 
 /* Appends that failed since the last one. Before a tail they are a hole like any other. */
@@ -266,17 +256,18 @@ static int end_with_unwritten(struct span *span)
 	const struct history *history = span->history;
 
 	return history->unwritten.end_ns && !span->question->tail
-		       ? gaps_add(&span->gaps, history->unwritten.start_ns,
-				  history->unwritten.end_ns, GAP_NOT_WRITTEN)
+		       ? gap_add(span, history->unwritten.start_ns, history->unwritten.end_ns,
+				 GAP_NOT_WRITTEN)
 		       : 0;
 }
 
 static int count_rows(struct span *span)
 {
-	span->nr_rows = 0;
+	size_t nr_rows = 0;
+
 	for (size_t i = 0; i < span->nr_steps; i++)
-		span->nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
-	if (span->nr_rows <= MAX_ROWS)
+		nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
+	if (nr_rows <= MAX_ROWS)
 		return 0;
 	return diag_set(span->d, DIAG_USAGE, E2BIG,
 			"too much for one answer: take longer steps, a shorter span, fewer "
@@ -300,8 +291,7 @@ static int visit_all(struct span *span)
 			continue;
 		taken = interval;
 		err = span_add(span, interval);
-		/* Only where much may have been added. */
-		if (!err && interval->level)
+		if (!err && i % COUNT_EACH == 0)
 			err = count_rows(span);
 	}
 	return err ?: count_rows(span) ?: end_with_unwritten(span);
@@ -311,8 +301,6 @@ static int fill_steps(struct span *span)
 {
 	int err = read_list(span) ?: set_bounds(span);
 
-	span->gaps.from_ns = span->from_ns;
-	span->gaps.to_ns = span->to_ns;
 	if (err || !span->nr_steps)
 		return err;
 	span->steps = calloc(span->nr_steps, sizeof(*span->steps));
@@ -342,8 +330,7 @@ static size_t count_before(const struct span *span)
 	for (; at < span->nr_steps; at++) {
 		struct timeline_step step = empty_step(span, at);
 
-		if (step.end_ns > span->first_ns ||
-		    gaps_meet(&span->gaps, step.start_ns, step.end_ns))
+		if (step.end_ns > span->first_ns || gap_meets(span, step.start_ns, step.end_ns))
 			break;
 	}
 	return at;
@@ -395,10 +382,10 @@ static int finish_all(struct span *span, struct timeline *ret)
 		if (!err)
 			timeline_add(ret, &step);
 	}
-	if (span->gaps.count)
-		qsort(span->gaps.items, span->gaps.count, sizeof(*span->gaps.items), compare_gaps);
-	ret->gaps = steal_ptr(&span->gaps.items);
-	ret->nr_gaps = span->gaps.count;
+	if (span->nr_gaps)
+		qsort(span->gaps, span->nr_gaps, sizeof(*span->gaps), compare_gaps);
+	ret->gaps = steal_ptr(&span->gaps);
+	ret->nr_gaps = span->nr_gaps;
 	return err;
 }
 
