@@ -173,12 +173,6 @@ int content_write(struct db *db, int64_t interval, struct sum *sum)
 		       ?: kinds_touch(db, interval);
 }
 
-/* Where rows are added, and which. */
-struct reading {
-	const struct kind_set *kinds;
-	struct sum *sum;
-};
-
 /* A row of pid 0, to be freed with row_done(). 0, -ENOMEM, or -EBADMSG. */
 static int cell_to_row(sqlite3_stmt *columns, struct row *row)
 {
@@ -205,20 +199,20 @@ static int cell_to_row(sqlite3_stmt *columns, struct row *row)
 					 (size_t)sqlite3_column_bytes(columns, COLUMN_ERRNOS), row);
 }
 
-static int read_cell(sqlite3_stmt *columns, const struct reading *reading)
+static int read_cell(sqlite3_stmt *columns, struct sum *sum)
 {
 	int64_t kind = sqlite3_column_int64(columns, COLUMN_KIND);
 	struct row row;
 	int err;
 
-	if (!kind_set_has(reading->kinds, kind))
+	if (!kind_set_has(sum->kinds, kind))
 		return 0;
-	err = cell_to_row(columns, &row) ?: sum_add_row(reading->sum, kind, &row);
+	err = cell_to_row(columns, &row) ?: sum_add_row(sum, kind, &row);
 	row_done(&row);
 	return err;
 }
 
-static int read_share(sqlite3_stmt *columns, const struct reading *reading)
+static int read_share(sqlite3_stmt *columns, struct sum *sum)
 {
 	const struct share share = {
 		.kind = sqlite3_column_int64(columns, 0),
@@ -226,32 +220,31 @@ static int read_share(sqlite3_stmt *columns, const struct reading *reading)
 		.user_ns = (uint64_t)sqlite3_column_int64(columns, 2),
 	};
 
-	return kind_set_has(reading->kinds, share.kind) ? sum_add_share(reading->sum, &share) : 0;
+	return kind_set_has(sum->kinds, share.kind) ? sum_add_share(sum, &share) : 0;
 }
 
-static int read_loss(sqlite3_stmt *columns, const struct reading *reading)
+static int read_loss(sqlite3_stmt *columns, struct sum *sum)
 {
 	__cleanup(freep) char *name = NULL;
 	int err = db_column_text(columns, 0, &name);
 
 	for (int i = 0; i < NR_MODEL_LOSS && !err; i++) {
-		if (!strcmp(loss_texts[i].name, name))
-			reading->sum->losses.count[i] += (uint64_t)sqlite3_column_int64(columns, 1);
+		if (name && !strcmp(loss_texts[i].name, name))
+			sum->losses.count[i] += (uint64_t)sqlite3_column_int64(columns, 1);
 	}
 	return err;
 }
 
-int content_add(struct db *db, int64_t interval, const struct kind_set *kinds, struct sum *sum)
+int content_add(struct db *db, int64_t interval, struct sum *sum)
 {
 	static const struct {
 		const char *sql;
-		int (*read)(sqlite3_stmt *columns, const struct reading *reading);
+		int (*read)(sqlite3_stmt *columns, struct sum *sum);
 	} tables[] = {
 		{ "SELECT " CELL_COLUMNS " FROM cell WHERE interval = ?", read_cell },
 		{ "SELECT kind, processes, user_ns FROM share WHERE interval = ?", read_share },
 		{ "SELECT name, count FROM loss WHERE interval = ?", read_loss },
 	};
-	const struct reading reading = { kinds, sum };
 	int err = 0, more;
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables) && !err; i++) {
@@ -261,7 +254,7 @@ int content_add(struct db *db, int64_t interval, const struct kind_set *kinds, s
 		if (err)
 			return err;
 		while (!err && (more = db_next(columns)) == 1)
-			err = tables[i].read(columns, &reading);
+			err = tables[i].read(columns, sum);
 		err = err ?: more;
 	}
 	return err;

@@ -16,11 +16,9 @@
 
 static void options_default(struct history_options *options)
 {
-	static const uint64_t hours[NR_HISTORY_LEVEL] = {
-		HISTORY_KEEP_HOURS_0,
-		HISTORY_KEEP_HOURS_1,
-		HISTORY_KEEP_HOURS_2,
-	};
+	static const uint64_t hours[NR_HISTORY_LEVEL] = { HISTORY_KEEP_HOURS_0,
+							  HISTORY_KEEP_HOURS_1,
+							  HISTORY_KEEP_HOURS_2 };
 
 	for (int i = 0; i < NR_HISTORY_LEVEL; i++) {
 		if (!options->keep_ns[i])

@@ -186,5 +186,5 @@ static int compare_id(const void *a, const void *b)
 
 bool kind_set_has(const struct kind_set *set, int64_t id)
 {
-	return !set->ids || bsearch(&id, set->ids, set->count, sizeof(id), compare_id);
+	return !set || !set->ids || bsearch(&id, set->ids, set->count, sizeof(id), compare_id);
 }

@@ -35,12 +35,11 @@ static bool joins(const struct interval *a, const struct interval *b)
 static int rollup_write(struct db *db, const struct interval *first, size_t count)
 {
 	struct sum sum __cleanup(sum_done) = { 0 };
-	const struct kind_set all = { 0 };
 	struct interval parent;
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		err = content_add(db, first[i].id, &all, &sum);
+		err = content_add(db, first[i].id, &sum);
 		sum_add_interval(&sum, &first[i]);
 	}
 	if (err)

@@ -225,7 +225,7 @@ static int span_add(struct span *span, const struct interval *interval)
 	if (err || step == STEP_NONE)
 		return err;
 	sum_add_interval(&span->steps[step], interval);
-	return content_add(span->history->db, interval->id, &span->kinds, &span->steps[step]);
+	return content_add(span->history->db, interval->id, &span->steps[step]);
 }
 
 /* What was there before all that is there now. */
@@ -307,7 +307,8 @@ static int fill_steps(struct span *span)
 	if (!span->steps)
 		return -ENOMEM;
 	for (size_t i = 0; i < span->nr_steps; i++)
-		span->steps[i].by_call = span->question->by_call;
+		span->steps[i] =
+			(struct sum){ .by_call = span->question->by_call, .kinds = &span->kinds };
 	return visit_all(span);
 }
 

@@ -20,9 +20,10 @@ struct share {
 };
 
 struct sum {
-	bool by_call;            /* all kinds are one */
-	struct builder *builder; /* rows of pid 0, by kind; made when needed */
-	struct share *shares;    /* by kind */
+	bool by_call;                 /* all kinds are one */
+	const struct kind_set *kinds; /* that are wanted, borrowed; NULL: all */
+	struct builder *builder;      /* rows of pid 0, by kind; made when needed */
+	struct share *shares;         /* by kind */
 	size_t nr_shares;
 	struct losses losses;
 	uint64_t covered_ns;
@@ -46,8 +47,8 @@ void sum_add_interval(struct sum *sum, const struct interval *interval);
 /* Writes it, whose rows are taken out, as what belongs to an interval that is written. */
 int content_write(struct db *db, int64_t interval, struct sum *sum);
 
-/* Adds what belongs to an interval: the kinds of a set. */
-int content_add(struct db *db, int64_t interval, const struct kind_set *kinds, struct sum *sum);
+/* Adds what belongs to an interval, of its kinds those that are wanted. */
+int content_add(struct db *db, int64_t interval, struct sum *sum);
 
 /* Adds what was counted in a snapshot, but not its times; new kinds are written. See db.h. */
 int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot);
