@@ -116,6 +116,46 @@ static void test_foreign_database(void **state)
 	timeline_done(&timeline);
 }
 
+static uint64_t number_of(const struct place *place, const char *sql)
+{
+	struct db *db;
+	int64_t number = -1;
+
+	assert_int_equal(db_open(place->file, DB_READ, &db), 0);
+	assert_int_equal(db_number(db, sql, DB_NO_NUMBERS, &number), 0);
+	db_close(db);
+	return (uint64_t)number;
+}
+
+/* What people ask in SQL is what the history answers, whatever levels are left of a moment. */
+static void test_views(void **state)
+{
+	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
+	const struct place *place = *state;
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	struct host host = host_make(16);
+	uint64_t user_ns = 0;
+
+	append_minutes(history, &host, 6 * 60, 5);
+	ask_must(history, 0, 0, 0, &timeline);
+	for (size_t i = 0; i < timeline.steps[0].sum->nr_processes; i++)
+		user_ns += timeline.steps[0].sum->processes[i].user_ns;
+	assert_int_equal(number_of(place, "SELECT sum(calls) FROM calls"),
+			 timeline_calls(&timeline));
+	assert_int_equal(number_of(place, "SELECT sum(user_ns) FROM processes"), user_ns);
+	assert_int_equal(number_of(place, "SELECT count(DISTINCT comm) FROM calls WHERE user = "
+					  "'www' AND cgroup = '/system.slice/web.service'"),
+			 3);
+	assert_int_equal(number_of(place, "SELECT count(DISTINCT syscall) FROM calls WHERE syscall "
+					  "GLOB '*[a-z]*' AND start < end"),
+			 number_of(place, "SELECT count(DISTINCT syscall) FROM calls"));
+	assert_int_equal(number_of(place, "SELECT sum(covered_s) FROM intervals WHERE level = 2"),
+			 5 * 3600);
+	assert_int_equal(number_of(place, "SELECT count(*) FROM intervals WHERE host = 'web-1'"),
+			 number_of(place, "SELECT count(*) FROM interval"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +163,7 @@ int main(void)
 		PLACE_TEST(test_directory),
 		PLACE_TEST(test_newer_version),
 		PLACE_TEST(test_foreign_database),
+		PLACE_TEST(test_views),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,8 +163,7 @@ static void test_tail_is_as_if_appended(void **state)
 /* Nothing has ever been written: the tail is all there is. */
 static void test_tail_alone(void **state)
 {
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(41);
 	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
 	struct history_question question = { 0 };
@@ -172,9 +171,6 @@ static void test_tail_alone(void **state)
 	struct expected expected = expected_make();
 	struct diag d = { 0 };
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	host_begin(&host, history);
 	interval = host_pass(&host, MINUTE, 20);
 	expected_add(&expected, interval);
@@ -186,29 +182,21 @@ static void test_tail_alone(void **state)
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.nr_steps, 0);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* What an append would refuse would be counted twice. */
 static void test_tail_that_overlaps(void **state)
 {
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(42);
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 	const struct history_question question = { .tail = interval };
 	struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	append_must(history, interval);
 	assert_int_equal(history_ask(history, &question, &timeline, &d), -EINVAL);
 	assert_true(strlen(d.text) > 0);
-	history_close(history);
-	place_done(&place);
 }
 
 /* By call, in all steps: the sum of all kinds, or of those that match. */
@@ -264,13 +252,9 @@ static void test_by_call(void **state)
 {
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	struct history_question question = { .step_ns = 20 * MINUTE };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(43);
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	for (int i = 0; i < 60; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 40);
 
@@ -279,8 +263,6 @@ static void test_by_call(void **state)
 	check_by_call(history, question, NULL);
 	question.filter = (struct process_filter){ .selectors = &name, .nr_selectors = 1 };
 	check_by_call(history, question, "kind-2");
-	history_close(history);
-	place_done(&place);
 }
 
 /* Many kinds of process, each with one call. */
@@ -311,15 +293,11 @@ static struct snapshot *pass_crowd(struct host *host, uint32_t count)
 static void test_too_much(void **state)
 {
 	struct history_question question = { .step_ns = MINUTE };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(44);
 	struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	for (int i = 0; i < 12; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = pass_crowd(&host, 3000);
 
@@ -338,22 +316,16 @@ static void test_too_much(void **state)
 	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
 	assert_int_equal(timeline_calls(&timeline), 12 * 3000);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* Before the first interval there is nothing to tell, but for what has gone. */
 static void test_steps_before_the_first(void **state)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
 	struct host host = host_make(45);
 	struct timeline timeline;
 
-	(void)state;
-	place_init(&place);
-	history = open_with(&place, &options);
 	ask_must(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, &timeline);
 	assert_int_equal(timeline.nr_steps, 0);
 	timeline_done(&timeline);
@@ -377,21 +349,15 @@ static void test_steps_before_the_first(void **state)
 	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
 	assert_null(timeline.steps[0].sum);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* A step of a moment is none, unless its end was asked for. */
 static void test_short_rest(void **state)
 {
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(46);
 	struct timeline timeline;
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	for (int i = 0; i < 3; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval =
 			host_pass(&host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
@@ -411,23 +377,17 @@ static void test_short_rest(void **state)
 	assert_int_equal(timeline.nr_steps, 2);
 	assert_int_equal(timeline.steps[1].end_ns, host.real_ns);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* New limits take what is too much by them; the run goes on. */
 static void test_new_limits(void **state)
 {
 	const struct history_options less = { .keep_ns = { 20 * MINUTE, DAY, DAY } };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(47);
 	struct history_size before, after;
 	struct timeline timeline;
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	host_begin(&host, history);
 	for (int i = 0; i < 200; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
@@ -446,21 +406,19 @@ static void test_new_limits(void **state)
 	assert_int_equal(timeline.nr_gaps, 0);
 	assert_int_equal(timeline.steps[0].covered_ns, 200 * MINUTE);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tail_is_as_if_appended),
-		cmocka_unit_test(test_tail_alone),
-		cmocka_unit_test(test_tail_that_overlaps),
-		cmocka_unit_test(test_by_call),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_steps_before_the_first),
-		cmocka_unit_test(test_short_rest),
-		cmocka_unit_test(test_new_limits),
+		PLACE_TEST(test_tail_alone),
+		PLACE_TEST(test_tail_that_overlaps),
+		PLACE_TEST(test_by_call),
+		PLACE_TEST(test_too_much),
+		PLACE_TEST(test_steps_before_the_first),
+		PLACE_TEST(test_short_rest),
+		PLACE_TEST(test_new_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
