@@ -26,7 +26,7 @@
 #define NEW_NAME   ".new" /* no valid name begins with a dot */
 #define FILE_BYTES 128    /* of a name with its suffix */
 
-/* No answer may be larger. */
+/* What is larger could not be answered, or read back. */
 #define MAX_FILE_BYTES (32 << 20)
 
 /* What a list tells of a file, as long as that is the same file. */
@@ -141,7 +141,9 @@ static int write_new(int folder, const struct snapshot *snapshot)
 	err = report_json(snapshot, file);
 	if (err)
 		return err;
-	return fflush(file) || fsync(fd) ? -errno : 0;
+	if (fflush(file) || fsync(fd))
+		return -errno;
+	return ftello(file) > MAX_FILE_BYTES ? -EFBIG : 0;
 }
 
 static int save(const struct baselines *baselines, const char *file,
@@ -184,6 +186,9 @@ int baselines_save(const struct baselines *baselines, const char *name,
 				"another name",
 				name);
 	err = save(baselines, file_of(name, file), step->sum);
+	if (err == -EFBIG)
+		return diag_set(d, DIAG_FAILED, E2BIG,
+				"too much for a baseline: choose a shorter span");
 	return err ? explain(baselines, "save", name, err, d) : 0;
 }
 

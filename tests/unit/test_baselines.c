@@ -175,6 +175,29 @@ static void test_a_spoilt_file(void **state)
 	assert_int_equal(baselines_load(&baselines, "bad", &loaded, &d), -ELOOP);
 }
 
+/* One that could not be read back is not kept. */
+static void test_too_large(void **state)
+{
+	enum { HOST = 33 << 20 };
+	const struct place *place = *state;
+	const struct baselines baselines = { .state_dir = place->dir };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	__cleanup(freep) char *text = NULL;
+	struct snapshot *sum;
+	struct diag d = { 0 };
+	size_t size;
+
+	one_minute(place, &timeline);
+	sum = timeline.steps[0].sum;
+	sum->host = realloc(sum->host, HOST + 1);
+	assert_non_null(sum->host);
+	memset(sum->host, 'x', HOST);
+	sum->host[HOST] = 0;
+	assert_int_equal(baselines_save(&baselines, "large", timeline.steps, false, &d), -E2BIG);
+	assert_non_null(strstr(d.text, "shorter"));
+	assert_int_equal(baselines_read(&baselines, "large", &text, &size, &d), -ENOENT);
+}
+
 /* They count towards the size of the history, and no retention removes them. */
 static void test_size(void **state)
 {
@@ -221,6 +244,7 @@ int main(void)
 		PLACE_TEST(test_names),
 		PLACE_TEST(test_replacing),
 		PLACE_TEST(test_a_spoilt_file),
+		PLACE_TEST(test_too_large),
 		PLACE_TEST(test_size),
 	};
 
