@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "daemon/baselines.h"
 #include "report/status.h"
-#include "store/history.h"
 
 static int set_json(void *options, const char *arg, struct diag *d)
 {

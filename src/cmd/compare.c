@@ -14,9 +14,9 @@
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "daemon/baselines.h"
 #include "model/filter.h"
 #include "model/query.h"
-#include "store/history.h"
 
 /* What "now" is: long enough to have some calls in it. */
 #define NOW_NS (60 * NS_PER_SEC)

@@ -123,8 +123,7 @@ static int history_from_file(const struct ask_options *o, const struct history_q
 {
 	const struct history_options options = { .read_only = true };
 	struct history *history __cleanup(history_closep) = NULL;
-	struct history_state state;
-	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, &state, d);
+	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);
 
 	return err ?: history_ask(history, question, ret, d);
 }

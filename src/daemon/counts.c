@@ -79,13 +79,23 @@ static void history_recovered(struct counts *c)
 	c->history_trouble[0] = 0;
 }
 
+static void history_tell_aside(struct counts *c)
+{
+	char *aside __cleanup(freep) = history_set_aside(c->history);
+
+	if (aside)
+		log_line(LOG_WARNING,
+			 "the history was damaged: its file is now %s, and a new one begins; "
+			 "'sqlite3 %s .recover | sqlite3 recovered.db' saves what can be read",
+			 aside, aside);
+}
+
 static void history_reopen(struct counts *c)
 {
-	struct history_state state = { 0 };
 	struct history_size size;
 	struct diag d;
 
-	if (history_open(c->state_dir, c->keep, &c->history, &state, &d)) {
+	if (history_open(c->state_dir, c->keep, &c->history, &d)) {
 		history_troubled(c, &d);
 		backoff_failed(&c->history_wait);
 		return;
@@ -94,12 +104,7 @@ static void history_reopen(struct counts *c)
 	if (c->kept_mark == c->last->end_mono_ns - c->last->elapsed_ns)
 		c->history_is_older = !history_size(c->history, &size) && size.first_ns;
 	backoff_done(&c->history_wait);
-	if (state.set_aside)
-		log_line(LOG_WARNING,
-			 "the history was damaged: %llu intervals of it are kept, %llu are lost; "
-			 "the damaged file is now %s",
-			 (unsigned long long)state.intervals_kept,
-			 (unsigned long long)state.intervals_lost, state.aside);
+	history_tell_aside(c);
 	/* Open it stays: opening is work, and the next interval tries again. */
 	if (history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &d))
 		history_troubled(c, &d);
@@ -209,6 +214,7 @@ static int counts_append(struct counts *c, struct diag *d)
 	if (recent_sum(&c->recent, first, c->last, &interval))
 		return diag_oom(d);
 	err = history_append(c->history, interval, d);
+	history_tell_aside(c);
 	if (err)
 		return err;
 	c->kept_mark = interval->end_mono_ns;

@@ -420,10 +420,23 @@ static int answer_baselines(struct asked *asked)
 
 	if (err)
 		return err;
-	err = baseline_list(asked->service->counts->history, &list, &count, &asked->d);
+	err = baselines_list(&asked->service->baselines, &list, &count, &asked->d);
 	if (err)
 		return err;
 	return written(asked, report_baselines_json(list, count, asked->body));
+}
+
+/* A file is an answer as it is. */
+static int send_baseline(struct asked *asked)
+{
+	char *text __cleanup(freep) = NULL;
+	size_t size;
+	int err = baselines_read(&asked->service->baselines, baseline_of(asked), &text, &size,
+				 &asked->d);
+
+	if (err)
+		return err;
+	return written(asked, fwrite(text, 1, size, asked->body) != size);
 }
 
 static int answer_baseline(struct asked *asked)
@@ -434,8 +447,9 @@ static int answer_baseline(struct asked *asked)
 
 	if (err)
 		return err;
-	err = baseline_load(asked->service->counts->history, baseline_of(asked), &snapshot,
-			    &asked->d);
+	if (!asked->filter.nr_selectors)
+		return send_baseline(asked);
+	err = baselines_load(&asked->service->baselines, baseline_of(asked), &snapshot, &asked->d);
 	if (err)
 		return err;
 	if (snapshot_filter(snapshot, &asked->filter, &chosen))
@@ -463,8 +477,8 @@ static int answer_save(struct asked *asked)
 	if (!timeline.nr_steps)
 		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
 				"nothing was counted in that time");
-	err = baseline_save(asked->service->counts->history, baseline_of(asked), &timeline.steps[0],
-			    parameter(asked, "replace") != NULL, &asked->d);
+	err = baselines_save(&asked->service->baselines, baseline_of(asked), &timeline.steps[0],
+			     parameter(asked, "replace") != NULL, &asked->d);
 	return answer_done(asked, err);
 }
 
@@ -474,7 +488,7 @@ static int answer_remove(struct asked *asked)
 
 	if (err)
 		return err;
-	err = baseline_remove(asked->service->counts->history, baseline_of(asked), &asked->d);
+	err = baselines_remove(&asked->service->baselines, baseline_of(asked), &asked->d);
 	return answer_done(asked, err);
 }
 
@@ -507,7 +521,7 @@ static const struct route {
 	  answer_report },
 	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
 	{ IPC_GET, "/v1/history", true, RIGHT_READ, TARGETS " from to step sum", answer_history },
-	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },
+	{ IPC_GET, "/v1/baselines", true, RIGHT_READ, "", answer_baselines },
 	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
 	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
 	{ IPC_DELETE, "/v1/baselines/", false, RIGHT_CHANGE, "", answer_remove },
@@ -650,4 +664,5 @@ void service_done(struct service *s)
 {
 	for (int i = 0; i < NR_METRICS_FORMAT; i++)
 		free(s->texts[i].text);
+	baselines_done(&s->baselines);
 }

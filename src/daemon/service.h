@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_SERVICE_H
 #define BPFTRUSS_SERVICE_H
 
+#include "daemon/baselines.h"
 #include "daemon/budget.h"
 #include "daemon/config.h"
 #include "daemon/counts.h"
@@ -21,6 +22,7 @@ struct scrape {
 struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
+	struct baselines baselines; /* own */
 	const struct budget *budget;
 	struct ipc_server *local;               /* of the unix socket */
 	char targets[256];                      /* who is counted, in words */
