@@ -104,15 +104,20 @@ $(O)/gen/%.skel.h: $(O)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # --- user space ---------------------------------------------------------------------------------
-# Style sheet and script of a picture, as strings without comments and indentation.
-$(O)/gen/%.inc: src/report/%
+# Style sheet and script of a picture, and the schema of the history, as strings without comments and
+# indentation.
+vpath %.css src/report
+vpath %.js src/report
+vpath %.sql src/store
+$(O)/gen/%.inc: %
 	$(call msg,TEXT,$@)
 	@mkdir -p $(@D)
-	$(Q)sed -e '/^[[:blank:]]*\/\//d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//' \
+	$(Q)sed -e '/^[[:blank:]]*\/\//d' -e '/^--/d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//' \
 		-e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
 
-$(foreach folder,$(O) $(O)/san,$(folder)/src/report/flame_svg.o): \
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/flame_svg.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/store/db.o): $(O)/gen/schema.sql.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)
 
 $(O)/%.o: %.c Makefile
@@ -130,7 +135,7 @@ $(O)/bpftruss: $(OBJ)
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
 	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o idle.o odd_values.o process_end.o user_names.o) \
-	$(addprefix $(O)/src/daemon/,budget.o question.o recent.o scrape.o log.o notify.o) \
+	$(addprefix $(O)/src/daemon/,baselines.o budget.o recent.o log.o) \
 	$(addprefix $(O)/src/cmd/,command_line.o config_file.o option_kinds.o option_table.o options.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
 

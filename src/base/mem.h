@@ -30,6 +30,15 @@ static inline void closep(int *fd)
 		close(*fd);
 }
 
+/* Moves a descriptor out of a variable that would be closed: return steal_fd(&fd). */
+static inline int steal_fd(int *fd)
+{
+	const int moved = *fd;
+
+	*fd = -1;
+	return moved;
+}
+
 static inline void fclosep(FILE **file)
 {
 	if (*file)

@@ -12,7 +12,7 @@
 #include "base/moment.h"
 #include "report/report.h"
 
-void ask_add_targets(struct ipc_target *target, const struct options *o)
+void ask_add_targets(struct ipc_url *url, const struct options *o)
 {
 	/* Indexed by enum selector_kind. */
 	static const char *const names[] = { [SELECT_COMM] = "name",
@@ -25,18 +25,17 @@ void ask_add_targets(struct ipc_target *target, const struct options *o)
 	if (targets->all)
 		return;
 	for (size_t i = 0; i < targets->nr_pids; i++)
-		ask_add_number(target, "pid", targets->pids[i]);
+		ask_add_number(url, "pid", targets->pids[i]);
 	for (size_t i = 0; i < targets->nr_selectors; i++)
-		ipc_target_add(target, names[targets->selectors[i].kind],
-			       targets->selectors[i].text);
+		ipc_url_add(url, names[targets->selectors[i].kind], targets->selectors[i].text);
 }
 
-void ask_add_number(struct ipc_target *target, const char *name, int64_t value)
+void ask_add_number(struct ipc_url *url, const char *name, int64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	ipc_target_add(target, name, text);
+	ipc_url_add(url, name, text);
 }
 
 int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
@@ -52,32 +51,30 @@ int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int
 	return err;
 }
 
-void ask_add_span(struct ipc_target *target, int64_t from_ns, int64_t to_ns, int64_t now_ns)
+void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns)
 {
 	if (from_ns)
-		ask_add_number(target, "from", from_ns);
+		ask_add_number(url, "from", from_ns);
 	if (to_ns && to_ns < now_ns)
-		ask_add_number(target, "to", to_ns);
+		ask_add_number(url, "to", to_ns);
 }
 
-int ask(const struct options *o, enum ipc_method method, struct ipc_target *target,
+int ask(const struct options *o, enum ipc_method method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d)
 {
-	if (target->failed)
-		return diag_oom(d);
-	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, target->text, ret, d);
+	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, url, NULL, ret, d);
 }
 
 int ask_and_print(const struct options *o, const char *path,
 		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
 		  struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 
-	ipc_target_init(&target, path);
-	err = ask(o, IPC_GET, &target, &reply, d);
+	ipc_url_init(&url, path);
+	err = ask(o, IPC_GET, &url, &reply, d);
 	if (err)
 		return err;
 	if (o->report.format != FORMAT_JSON)

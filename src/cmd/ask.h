@@ -10,10 +10,10 @@
 #include "model/snapshot.h"
 
 /* Adds the targets as parameters. */
-void ask_add_targets(struct ipc_target *target, const struct options *options);
+void ask_add_targets(struct ipc_url *url, const struct options *options);
 
 /* A parameter that is a time of day in ns. */
-void ask_add_number(struct ipc_target *target, const char *name, int64_t value);
+void ask_add_number(struct ipc_url *url, const char *name, int64_t value);
 
 /*
  * What --from and --to say, at a moment; what is absent stays as it was, and 0 is no begin. A usage
@@ -23,10 +23,10 @@ int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_n
 		  struct diag *d);
 
 /* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
-void ask_add_span(struct ipc_target *target, int64_t from_ns, int64_t to_ns, int64_t now_ns);
+void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns);
 
 /* One question. Returns 0 or -errno with d filled. */
-int ask(const struct options *options, enum ipc_method method, struct ipc_target *target,
+int ask(const struct options *options, enum ipc_method method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d);
 
 /* Asks for what is at a path and prints it: with --json as it came, else as a function writes it. */

@@ -7,44 +7,44 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/ask.h"
+#include "daemon/baselines.h"
 #include "report/status.h"
-#include "store/history.h"
 
-static int call(const struct options *o, enum ipc_method method, struct ipc_target *target,
+static int call(const struct options *o, enum ipc_method method, struct ipc_url *url,
 		struct diag *d)
 {
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 
-	return ask(o, method, target, &reply, d);
+	return ask(o, method, url, &reply, d);
 }
 
-static void target_of(struct ipc_target *target, const char *name)
+static void url_of(struct ipc_url *url, const char *name)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), "/v1/baselines/%s", name);
-	ipc_target_init(target, path);
+	ipc_url_init(url, path);
 }
 
 static int run_save(const struct options *o, const char *name, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	int64_t now = clock_real_ns(), from = 0, to = 0;
 	int err = ask_read_span(o, now, &from, &to, d);
 
-	target_of(&target, name);
-	ask_add_span(&target, from, to, now);
+	url_of(&url, name);
+	ask_add_span(&url, from, to, now);
 	if (o->replace)
-		ipc_target_add(&target, "replace", "1");
-	return err ? err : call(o, IPC_PUT, &target, d);
+		ipc_url_add(&url, "replace", "1");
+	return err ? err : call(o, IPC_PUT, &url, d);
 }
 
 static int run_remove(const struct options *o, const char *name, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 
-	target_of(&target, name);
-	return call(o, IPC_DELETE, &target, d);
+	url_of(&url, name);
+	return call(o, IPC_DELETE, &url, d);
 }
 
 static int run_list(const struct options *o, const char *name, struct diag *d)

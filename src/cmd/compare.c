@@ -12,27 +12,27 @@
 #include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/output.h"
+#include "daemon/baselines.h"
 #include "model/filter.h"
 #include "model/query.h"
-#include "store/history.h"
 
 /* What "now" is: long enough to have some calls in it. */
 #define NOW_NS (60 * NS_PER_SEC)
 
 /* A span of the daemon's history. */
-static int target_span(const char *text, struct ipc_target *target, struct diag *d)
+static int url_span(const char *text, struct ipc_url *url, struct diag *d)
 {
 	int64_t now = clock_real_ns(), from, to;
 	int err = span_parse("compare", text, now, &from, &to, d);
 
 	if (err)
 		return err;
-	ipc_target_init(target, "/v1/snapshot");
-	ask_add_span(target, from, to, now);
+	ipc_url_init(url, "/v1/snapshot");
+	ask_add_span(url, from, to, now);
 	return 0;
 }
 
-static int target_baseline(const char *name, struct ipc_target *target, struct diag *d)
+static int url_baseline(const char *name, struct ipc_url *url, struct diag *d)
 {
 	char path[256];
 
@@ -42,7 +42,7 @@ static int target_baseline(const char *name, struct ipc_target *target, struct d
 				"nor the name of a baseline",
 				name);
 	snprintf(path, sizeof(path), "/v1/baselines/%.200s", name);
-	ipc_target_init(target, path);
+	ipc_url_init(url, path);
 	return 0;
 }
 
@@ -55,33 +55,33 @@ static bool is_baseline(const char *text)
 }
 
 /* Whom to ask for one side. */
-static int target_of(const char *text, struct ipc_target *target, struct diag *d)
+static int url_of(const char *text, struct ipc_url *url, struct diag *d)
 {
 	uint64_t ago_ns = NOW_NS;
 
 	if (span_is(text))
-		return target_span(text, target, d);
+		return url_span(text, url, d);
 	if (is_baseline(text))
-		return target_baseline(text, target, d);
+		return url_baseline(text, url, d);
 	if (strcmp(text, "now"))
 		duration_parse("compare", text, &ago_ns, NULL);
-	ipc_target_init(target, "/v1/snapshot");
-	ask_add_number(target, "since", (int64_t)ago_ns);
+	ipc_url_init(url, "/v1/snapshot");
+	ask_add_number(url, "since", (int64_t)ago_ns);
 	return 0;
 }
 
 static int side_ask(const char *text, const struct options *o, struct asked_snapshot *ret,
 		    struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done) = { 0 };
+	struct ipc_url url __cleanup(ipc_url_done) = { 0 };
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	struct diag why;
-	int err = target_of(text, &target, d);
+	int err = url_of(text, &url, d);
 
 	if (err)
 		return err;
-	ask_add_targets(&target, o);
-	err = ask(o, IPC_GET, &target, &reply, &why);
+	ask_add_targets(&url, o);
+	err = ask(o, IPC_GET, &url, &reply, &why);
 	/* What is neither of all may be a baseline, or a mistyped file. */
 	if (err == -ENODATA && is_baseline(text))
 		return diag_set(d, DIAG_FAILED, ENODATA,

@@ -59,17 +59,17 @@ static int question_make(const struct options *o, struct history_question *ret, 
 static int history_from_daemon(const struct options *o, const struct history_question *question,
 			       struct timeline *ret, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
+	struct ipc_url url __cleanup(ipc_url_done);
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 
-	ipc_target_init(&target, "/v1/history");
-	ask_add_targets(&target, o);
-	ask_add_span(&target, question->from_ns, question->to_ns, INT64_MAX);
+	ipc_url_init(&url, "/v1/history");
+	ask_add_targets(&url, o);
+	ask_add_span(&url, question->from_ns, question->to_ns, INT64_MAX);
 	if (question->by_call)
-		ipc_target_add(&target, "sum", "call");
-	ask_add_number(&target, "step", (int64_t)question->step_ns);
-	err = ask(o, IPC_GET, &target, &reply, d);
+		ipc_url_add(&url, "sum", "call");
+	ask_add_number(&url, "step", (int64_t)question->step_ns);
+	err = ask(o, IPC_GET, &url, &reply, d);
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
 }
 
@@ -78,8 +78,7 @@ static int history_from_file(const struct options *o, const struct history_quest
 {
 	const struct history_options options = { .read_only = true };
 	struct history *history __cleanup(history_closep) = NULL;
-	struct history_state state;
-	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, &state, d);
+	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);
 
 	return err ?: history_ask(history, question, ret, d);
 }

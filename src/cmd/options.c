@@ -27,7 +27,7 @@ bool targets_given(const struct targets *targets)
 	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
-static bool stacks_are_shown(const struct report_options *r)
+static bool stacks_are_shown(const struct output_options *r)
 {
 	return r->show_stacks || r->side_files[SIDE_FILE_FOLDED] ||
 	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
@@ -41,7 +41,7 @@ static bool table_is_shaped(const struct table_options *t)
 
 static void report_complete(struct options *o)
 {
-	struct report_options *r = &o->report;
+	struct output_options *r = &o->report;
 
 	r->table.columns = r->columns.count ? &r->columns : NULL;
 	r->table.waiting = r->waiting;
@@ -141,7 +141,7 @@ static const struct column *column_unknown(const struct table_options *t)
 }
 
 /* The first of the report and its side files that has the path of another; NULL if there is none. */
-static const char *path_given_twice(const struct report_options *r)
+static const char *path_given_twice(const struct output_options *r)
 {
 	const char *path = r->output;
 

@@ -15,8 +15,7 @@
 #include "collect/collector.h"
 #include "daemon/config.h"
 #include "model/rates.h"
-#include "report/stacks.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "syscalls/syscall_set.h"
 
 #define DEFAULT_CONFIG "/etc/bpftruss/bpftruss.conf"
@@ -58,16 +57,6 @@ struct verb {
 extern const struct verb count_verb, top_verb, doctor_verb, daemon_verb, snapshot_verb, status_verb,
 	history_verb, baseline_verb, compare_verb;
 
-enum report_format {
-	FORMAT_TRUSS,
-	FORMAT_WIDE,
-	FORMAT_JSON,
-	FORMAT_CSV,
-	FORMAT_STRACE,
-	FORMAT_ERRORS,
-	NR_REPORT_FORMAT,
-};
-
 /* Files that are written besides the report. */
 enum side_file {
 	SIDE_FILE_CHART,
@@ -86,7 +75,7 @@ struct targets {
 	bool all; /* options_complete() makes a selector of it */
 };
 
-struct report_options {
+struct output_options {
 	enum report_format format;
 	struct table_options table; /* borrows columns and waiting from below */
 	struct column_list columns;
@@ -110,7 +99,7 @@ struct options {
 
 	bool help, version;
 	struct targets targets;
-	struct report_options report;
+	struct output_options report;
 
 	/* Verbs that count. */
 	bool count; /* -c */

@@ -51,30 +51,8 @@ int output_width(FILE *stream)
 	return width > 0 && width < 1000 ? width : 80;
 }
 
-/* The formats that grouping and sorting do not touch; the others take the options of tables. */
-static int (*const plain_formats[NR_REPORT_FORMAT])(const struct snapshot *snapshot, FILE *out) = {
-	[FORMAT_TRUSS] = report_truss,
-	[FORMAT_JSON] = report_json,
-	[FORMAT_STRACE] = report_strace,
-};
-
-static int write_format(const struct output *output, const struct report_options *r,
-			const struct snapshot *snapshot)
-{
-	struct table_options table = r->table;
-
-	if (plain_formats[r->format])
-		return plain_formats[r->format](snapshot, output->stream);
-	if (r->format == FORMAT_CSV)
-		return report_csv(snapshot, &table, !output->begun, output->stream);
-	if (r->format == FORMAT_ERRORS)
-		return report_errors(snapshot, &table, output->stream);
-	table.width = output_width(output->stream);
-	return report_wide(snapshot, &table, output->stream);
-}
-
 /* What is in a file beside the report is of the last one. */
-static int write_side_file(const struct report_options *r, enum side_file which,
+static int write_side_file(const struct output_options *r, enum side_file which,
 			   const struct snapshot *snapshot, FILE *out)
 {
 	if (which == SIDE_FILE_CHART)
@@ -88,7 +66,7 @@ static int write_side_file(const struct report_options *r, enum side_file which,
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
 {
-	const struct report_options *r = &o->report;
+	const struct output_options *r = &o->report;
 	int fd;
 
 	for (int i = 0; i < NR_SIDE_FILE; i++) {
@@ -107,7 +85,7 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 	return 0;
 }
 
-static int output_side_file(const struct report_options *r, enum side_file which,
+static int output_side_file(const struct output_options *r, enum side_file which,
 			    const struct snapshot *snapshot, struct diag *d)
 {
 	FILE *file __cleanup(fclosep) = fopen(r->side_files[which], "we");
@@ -120,16 +98,30 @@ static int output_side_file(const struct report_options *r, enum side_file which
 		   : 0;
 }
 
+/* What is to be told of an error when writing the report itself. */
+static int output_failed(const struct options *o, int err, struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
+			o->report.output ? " to " : "", o->report.output ?: "",
+			strerror(-err));
+}
+
 static int output_write(struct output *output, const struct options *o,
 			const struct snapshot *snapshot)
 {
-	const struct report_options *r = &o->report;
+	const struct output_options *r = &o->report;
+	struct report_options how = {
+		.format = r->format,
+		.table = r->table,
+		.no_header = output->begun,
+		.show_stacks = r->show_stacks,
+		.stacks = r->stacks,
+	};
 	int err = output_empty(output, o);
 
+	how.table.width = output_width(output->stream);
 	if (!err)
-		err = write_format(output, r, snapshot);
-	if (!err && r->show_stacks && r->format != FORMAT_JSON)
-		err = report_stacks(snapshot, &r->table, &r->stacks, output->stream);
+		err = report_write(snapshot, &how, output->stream);
 	output->begun = true;
 	if (!err && fflush(output->stream))
 		err = -errno;
@@ -146,12 +138,29 @@ int output_report(struct output *output, const struct options *o, const struct s
 		return diag_oom(d);
 	err = output_write(output, o, chosen);
 	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
-				o->report.output ? " to " : "", o->report.output ?: "",
-				strerror(-err));
+		return output_failed(o, err, d);
 	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
 		if (o->report.side_files[i])
 			err = output_side_file(&o->report, (enum side_file)i, chosen, d);
 	}
 	return err;
+}
+
+int output_text(struct output *output, const struct options *o, const char *text, size_t size,
+		struct diag *d)
+{
+	int err = output_empty(output, o);
+
+	if (!err && (fwrite(text, 1, size, output->stream) != size || fflush(output->stream)))
+		err = -errno;
+	return err ? output_failed(o, err, d) : 0;
+}
+
+bool output_has_side_files(const struct options *o)
+{
+	for (int i = 0; i < NR_SIDE_FILE; i++) {
+		if (o->report.side_files[i])
+			return true;
+	}
+	return false;
 }

@@ -11,7 +11,7 @@
 #include "cmd/output.h"
 #include "cmd/session.h"
 #include "collect/collector.h"
-#include "report/rates.h"
+#include "report/report.h"
 #include "tui/screen.h"
 #include "tui/term.h"
 #include "tui/top.h"

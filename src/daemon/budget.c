@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the decision to count less. */
+/* Decides when to count less. */
 #include "daemon/budget.h"
 
 #include <sys/resource.h>

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "collect/collector.h"
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 #include "store/history.h"
 
 #define DEFAULT_SOCKET    "/run/bpftruss/bpftruss.sock"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns readings and what becomes of them. Invariant: the last part of recent ends at the last
+ * Makes readings, and hands them on. Invariant: the last part of recent ends at the last
  * reading, so every call is in exactly one difference.
  */
 #include "daemon/counts.h"
@@ -53,10 +53,12 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 	recent_init(&c->recent, config->recent_bytes);
 	for (size_t i = 0; i < config->nr_pids && !err; i++)
 		err = collector_add_target(c->collector, config->pids[i], &how, d);
-	if (!err)
-		err = collector_start(c->collector, d);
-	if (!err)
-		err = collector_read(c->collector, &c->last, d);
+	if (err)
+		return err;
+	err = collector_start(c->collector, d);
+	if (err)
+		return err;
+	err = collector_read(c->collector, &c->last, d);
 	if (err)
 		return err;
 	return counts_begin(c) ? diag_oom(d) : 0;
@@ -77,13 +79,23 @@ static void history_recovered(struct counts *c)
 	c->history_trouble[0] = 0;
 }
 
-static void history_reopen(struct counts *c, const struct daemon_config *config)
+static void history_tell_aside(struct counts *c)
 {
-	struct history_state state = { 0 };
+	char *aside __cleanup(freep) = history_set_aside(c->history);
+
+	if (aside)
+		log_line(LOG_WARNING,
+			 "the history was damaged: its file is now %s, and a new one begins; "
+			 "'sqlite3 %s .recover | sqlite3 recovered.db' saves what can be read",
+			 aside, aside);
+}
+
+static void history_reopen(struct counts *c)
+{
 	struct history_size size;
 	struct diag d;
 
-	if (history_open(c->state_dir, &config->keep, &c->history, &state, &d)) {
+	if (history_open(c->state_dir, c->keep, &c->history, &d)) {
 		history_troubled(c, &d);
 		backoff_failed(&c->history_wait);
 		return;
@@ -92,12 +104,7 @@ static void history_reopen(struct counts *c, const struct daemon_config *config)
 	if (c->kept_mark == c->last->end_mono_ns - c->last->elapsed_ns)
 		c->history_is_older = !history_size(c->history, &size) && size.first_ns;
 	backoff_done(&c->history_wait);
-	if (state.set_aside)
-		log_line(LOG_WARNING,
-			 "the history was damaged: %llu intervals of it are kept, %llu are lost; "
-			 "the damaged file is now %s",
-			 (unsigned long long)state.intervals_kept,
-			 (unsigned long long)state.intervals_lost, state.aside);
+	history_tell_aside(c);
 	/* Open it stays: opening is work, and the next interval tries again. */
 	if (history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &d))
 		history_troubled(c, &d);
@@ -107,21 +114,16 @@ static void history_reopen(struct counts *c, const struct daemon_config *config)
 
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
-	if (!config->history) {
+	c->keep = config->history ? &config->keep : NULL;
+	if (!c->keep) {
 		history_close(steal_ptr(&c->history));
 		backoff_done(&c->history_wait);
 		c->history_trouble[0] = 0;
 	} else if (c->history) {
-		history_set_options(c->history, &config->keep);
+		history_set_options(c->history, c->keep);
 	} else {
-		history_reopen(c, config);
+		history_reopen(c);
 	}
-}
-
-void counts_retry_history(struct counts *c, const struct daemon_config *config)
-{
-	if (config->history && !c->history && !backoff_waits(&c->history_wait))
-		history_reopen(c, config);
 }
 
 /* Nothing is known any more of any span that ends before now. */
@@ -132,23 +134,18 @@ static void counts_forget(struct counts *c)
 	c->tick_mark = c->last->end_mono_ns;
 }
 
-/* Readings that contradict each other end what can be told of the time before. */
-static int counts_begin_anew(struct counts *c)
-{
-	log_line(LOG_ERR, "two readings contradict each other: spans that begin before now are not "
-			  "known any more, and /metrics lacks this one; what was counted since the "
-			  "start is right");
-	counts_forget(c);
-	return 0;
-}
-
 static int counts_add(struct counts *c)
 {
 	struct snapshot *difference;
 	int err = snapshot_diff(c->earlier, c->last, &difference);
 
-	if (err == -EINVAL)
-		return counts_begin_anew(c);
+	if (err == -EINVAL) {
+		log_line(LOG_ERR, "two readings contradict each other: spans that begin before now "
+				  "are not known any more, and /metrics lacks this one; what was "
+				  "counted since the start is right");
+		counts_forget(c);
+		return 0;
+	}
 	if (err)
 		return err;
 	if (metrics_add(c->metrics, difference)) {
@@ -217,6 +214,7 @@ static int counts_append(struct counts *c, struct diag *d)
 	if (recent_sum(&c->recent, first, c->last, &interval))
 		return diag_oom(d);
 	err = history_append(c->history, interval, d);
+	history_tell_aside(c);
 	if (err)
 		return err;
 	c->kept_mark = interval->end_mono_ns;
@@ -227,7 +225,12 @@ static int counts_append(struct counts *c, struct diag *d)
 int counts_tick(struct counts *c, struct diag *d)
 {
 	struct diag why;
-	int err = counts_read_all(c, MARK_TICK, d);
+	int err;
+
+	/* The disk may be there again. */
+	if (c->keep && !c->history && !backoff_waits(&c->history_wait))
+		history_reopen(c);
+	err = counts_read_all(c, MARK_TICK, d);
 
 	if (err) {
 		/* If it was read, no interval ends there. */
@@ -279,8 +282,9 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 		return err;
 	counts_end(c);
 	err = collector_start(larger, d);
-	if (!err)
-		err = collector_read(larger, &first, d);
+	if (err)
+		return err;
+	err = collector_read(larger, &first, d);
 	if (err)
 		return err;
 	counts_adopt(c, steal_ptr(&larger), first);
@@ -331,8 +335,8 @@ int counts_tail(struct counts *c, struct snapshot **ret)
 }
 
 /* What came since its last interval only the tail has. */
-static int answer_history(struct counts *c, const struct counts_question *question,
-			  struct counts_answer *ret, struct diag *d)
+static int answer_from_history(struct counts *c, const struct counts_question *question,
+			       struct counts_answer *ret, struct diag *d)
 {
 	struct history_question asked = { .filter = question->filter };
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
@@ -386,7 +390,7 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	if ((!c->recent.has_forgotten || question->ns >= c->last->elapsed_ns) &&
 	    (!c->history || !c->history_is_older || question->filter.nr_pids))
 		return answer_filtered(c->last, &question->filter, ret, d);
-	return answer_history(c, question, ret, d);
+	return answer_from_history(c, question, ret, d);
 }
 
 int counts_refresh(struct counts *c, struct diag *d)
@@ -406,7 +410,7 @@ int counts_ask(struct counts *c, const struct counts_question *question, struct 
 	case SINCE_AGO:
 		return answer_since_ago(c, question, ret, d);
 	case SINCE_BOOT:
-		return answer_history(c, question, ret, d);
+		return answer_from_history(c, question, ret, d);
 	case SINCE_MARK:
 		return answer_since_mark(c, question, ret, d);
 	default:

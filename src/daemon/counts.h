@@ -16,7 +16,7 @@
 #include "daemon/recent.h"
 #include "model/filter.h"
 #include "model/snapshot.h"
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 
 struct counts {
 	struct collector *collector;
@@ -25,11 +25,12 @@ struct counts {
 	struct snapshot *earlier; /* the one before, until counts_settle() subtracts it; or NULL */
 	enum recent_mark mark;    /* of last */
 	struct recent recent;
-	const char *state_dir;       /* as it was at the start; borrowed */
-	struct history *history;     /* NULL: none is kept */
-	struct backoff history_wait; /* while it cannot be opened */
-	bool history_is_older;       /* it has what was counted before this daemon */
-	char history_trouble[512];   /* why the last interval is not in it; "": it is */
+	const char *state_dir;              /* as it was at the start; borrowed */
+	struct history *history;            /* NULL: none is kept */
+	const struct history_options *keep; /* how; NULL: none is to be kept; borrowed */
+	struct backoff history_wait;        /* while it cannot be opened */
+	bool history_is_older;              /* it has what was counted before this daemon */
+	char history_trouble[512];          /* why the last interval is not in it; "": it is */
 	uint64_t tick_mark; /* of the last reading that is in the history, or tried to be */
 	uint64_t kept_mark; /* of the last one that is in it; else the start of counting */
 	int64_t kept_ns;    /* the same as a time of day */
@@ -65,9 +66,6 @@ int counts_open(struct counts *counts, const struct daemon_config *config, struc
  * one, the reason is kept and counting goes on.
  */
 void counts_open_history(struct counts *counts, const struct daemon_config *config);
-
-/* Opens it once more if it could not be opened: the disk may be there again. */
-void counts_retry_history(struct counts *counts, const struct daemon_config *config);
 
 /*
  * What came since the last interval of the history, as of the last reading, owned by the caller;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the life of the daemon: its start in order, its loop, reloads, and its end. */
+/* Runs the daemon: its start in order, its loop, reloads, and its end. */
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +18,28 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/notify.h"
 #include "daemon/service.h"
 #include "ipc/socket.h"
 #include "store/history.h"
 
 /* How often the daemon looks at its own cost, unless the watchdog wants to hear more often. */
 #define PULSE_NS (10 * NS_PER_SEC)
+
+enum server {
+	SERVER_LOCAL, /* on the unix socket */
+	SERVER_TCP,
+	NR_SERVER,
+};
+
+/* What the loop waits for. Clients come last: nothing has to wait for them. */
+enum source {
+	SOURCE_SIGNAL,
+	SOURCE_TICK,
+	SOURCE_PULSE,
+	SOURCE_EVENTS, /* of the collector */
+	SOURCE_CLIENTS,
+	NR_SOURCE = SOURCE_CLIENTS + NR_SERVER,
+};
 
 struct daemon {
 	const struct daemon_config *first;  /* obeyed at the start */
@@ -35,16 +49,13 @@ struct daemon {
 	struct counts counts;
 	struct budget budget;
 	struct service service;
-	struct ipc_server *local, *remote; /* unix socket, TCP or NULL */
-	int listener;                      /* ours to know which socket to remove; -1: systemd's */
+	struct ipc_server *servers[NR_SERVER]; /* NULL: none */
+	struct stat bound;                     /* the name of our socket; all zero: systemd's */
 	char asked_at[SOCKET_NAME_SIZE];
-	struct loop loop;
-	int signals, tick, pulse; /* descriptors; -1: not open */
-	bool cannot_grow;         /* there was no memory for other tables */
-	uint32_t
-		threads; /* that tables were made for when they grew last; 0: for those that there were */
-	uint64_t
-		worn_ns; /* when counting began anew last as numbers of files were given; 0: never */
+	struct pollfd sources[NR_SOURCE]; /* those up to the pulse are ours; -1: not open */
+	bool cannot_grow;                 /* there was no memory for other tables */
+	uint32_t threads;                 /* that larger tables were made for; 0: not grown */
+	uint64_t worn_ns;   /* when counting began anew for numbers of files; 0: never */
 	uint64_t served_ns; /* CPU time for clients in this turn of the loop */
 	bool has_counted;   /* it was not for them alone */
 	bool over;
@@ -55,28 +66,24 @@ struct daemon {
 static void daemon_done(struct daemon *daemon)
 {
 	notify_send("STOPPING=1\nSTATUS=stopping");
-	if (daemon->listener >= 0)
-		socket_unlink(daemon->first->socket, daemon->listener);
-	ipc_server_free(daemon->local);
-	ipc_server_free(daemon->remote);
+	socket_unlink(daemon->first->socket, &daemon->bound);
+	for (int i = 0; i < NR_SERVER; i++)
+		ipc_server_free(daemon->servers[i]);
 	service_done(&daemon->service);
 	counts_done(&daemon->counts);
 	metrics_free(daemon->metrics);
-	loop_done(&daemon->loop);
-	closep(&daemon->signals);
-	closep(&daemon->tick);
-	closep(&daemon->pulse);
-	closep(&daemon->listener);
+	for (int i = SOURCE_SIGNAL; i <= SOURCE_PULSE; i++)
+		closep(&daemon->sources[i].fd);
 }
 
 /* --- timers and signals ------------------------------------------------------------------------ */
 
-static void timer_drain(int fd)
+static void pulse_arm(const struct daemon *daemon)
 {
-	uint64_t times;
+	const uint64_t watchdog_ns = notify_watchdog_ns() / 2;
 
-	if (read(fd, &times, sizeof(times)) < 0)
-		return;
+	clock_set_timer(daemon->sources[SOURCE_PULSE].fd,
+			watchdog_ns && watchdog_ns < PULSE_NS ? watchdog_ns : PULSE_NS, 0);
 }
 
 /* An interval belongs to the step of an answer in which it ends: that must not be the next one. */
@@ -89,36 +96,25 @@ static void tick_arm(struct daemon *daemon)
 	uint64_t left = interval - (uint64_t)clock_real_ns() % interval;
 
 	/* Intervals are a second at least. */
-	clock_set_timer(daemon->tick,
+	clock_set_timer(daemon->sources[SOURCE_TICK].fd,
 			(left < interval / 4 ? left + interval : left) - TICK_EARLY_NS, 0);
 }
 
-static void on_tick(void *closure)
+static void on_tick(struct daemon *daemon)
 {
-	struct daemon *daemon = closure;
 	struct diag d;
 
 	daemon->has_counted = true;
-	timer_drain(daemon->tick);
-	counts_retry_history(&daemon->counts, daemon->config);
 	if (counts_tick(&daemon->counts, &d))
 		log_line(LOG_ERR, "an interval will be longer: %s", d.text);
 	tick_arm(daemon);
 }
 
-static int follow_collector(struct daemon *daemon, int old_fd, const char *why)
+static void collector_follow(struct daemon *daemon)
 {
-	const struct daemon_config *config = daemon->config;
-	int fd = collector_fd(daemon->counts.collector);
-	int err = loop_replace(&daemon->loop, old_fd, fd);
-
-	budget_set(&daemon->budget, config->budget_percent, daemon->first->collector.stacks,
+	daemon->sources[SOURCE_EVENTS].fd = collector_fd(daemon->counts.collector);
+	budget_set(&daemon->budget, daemon->config->budget_percent, daemon->first->collector.stacks,
 		   daemon->counts.collector);
-	log_line(LOG_NOTICE, "%s: counting began anew; what was counted before is in the history",
-		 why);
-	return err ? diag_set(&daemon->d, DIAG_FAILED, -err, "cannot wait for processes: %s",
-			      strerror(-err))
-		   : 0;
 }
 
 /* A user can make so many files: not more often than this does it begin anew for that. */
@@ -142,9 +138,9 @@ static bool is_worn(struct daemon *daemon)
 static int renew_tables(struct daemon *daemon)
 {
 	struct collector_options larger = daemon->first->collector;
-	int old_fd = collector_fd(daemon->counts.collector), err;
 	const char *why = "the tables in the kernel were nearly full";
 	bool replaced;
+	int err;
 
 	/* Ended threads only wait to be taken in. If that fails, the loop reports it. */
 	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
@@ -159,20 +155,22 @@ static int renew_tables(struct daemon *daemon)
 	larger.threads = daemon->threads;
 	larger.hurried = true;
 	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);
-	if (!err)
-		return follow_collector(daemon, old_fd, why);
-	if (replaced)
+	if (!err) {
+		collector_follow(daemon);
+		log_line(LOG_NOTICE,
+			 "%s: counting began anew; what was counted before is in the history", why);
+	}
+	if (!err || replaced)
 		return err;
 	log_line(LOG_WARNING, "%s, and tables cannot be made anew: %s", why, daemon->d.text);
 	daemon->cannot_grow = true;
 	return 0;
 }
 
-static void on_pulse(void *closure)
+static void on_pulse(struct daemon *daemon)
 {
-	struct daemon *daemon = closure;
 
-	timer_drain(daemon->pulse);
+	pulse_arm(daemon);
 	malloc_trim(0);
 	budget_check(&daemon->budget, daemon->counts.collector);
 	daemon->err = renew_tables(daemon);
@@ -219,29 +217,26 @@ static bool collectors_differ(const struct collector_options *a, const struct co
 	       a->debuginfod != b->debuginfod || a->verbose != b->verbose;
 }
 
-static bool metrics_differ(const struct metrics_options *a, const struct metrics_options *b)
+/* What a reload cannot change, but for the targets. */
+static bool fixed_differ(const struct daemon_config *a, const struct daemon_config *b)
 {
-	return a->group != b->group || a->top != b->top || a->max_series != b->max_series ||
-	       a->histograms != b->histograms;
+	return texts_differ(a->socket, b->socket) || texts_differ(a->state_dir, b->state_dir) ||
+	       texts_differ(a->group, b->group) || texts_differ(a->listen, b->listen) ||
+	       a->follow != b->follow || collectors_differ(&a->collector, &b->collector) ||
+	       a->metrics.group != b->metrics.group || a->metrics.top != b->metrics.top ||
+	       a->metrics.max_series != b->metrics.max_series ||
+	       a->metrics.histograms != b->metrics.histograms;
 }
 
-/* What a reload cannot change, compared with what was obeyed at the start. */
 static void log_fixed(const struct daemon *daemon, const struct daemon_config *new)
 {
-	const struct daemon_config *first = daemon->first;
 	char targets[sizeof(daemon->service.targets)];
 
 	describe_targets(new, targets, sizeof(targets));
-	if (texts_differ(first->socket, new->socket) ||
-	    texts_differ(first->state_dir, new->state_dir) ||
-	    texts_differ(first->group, new->group) || texts_differ(first->listen, new->listen) ||
-	    texts_differ(daemon->service.targets, targets) || first->follow != new->follow ||
-	    collectors_differ(&first->collector, &new->collector) ||
-	    metrics_differ(&first->metrics, &new->metrics))
+	if (texts_differ(daemon->service.targets, targets) || fixed_differ(daemon->first, new))
 		log_line(LOG_WARNING,
 			 "reload: socket, state-dir, group, verbose and what is in [targets], "
-			 "[tables] and [metrics] change only when the daemon is started "
-			 "anew");
+			 "[tables] and [metrics] change only when the daemon is restarted");
 }
 
 static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
@@ -250,8 +245,7 @@ static void daemon_apply(struct daemon *daemon, const struct daemon_config *conf
 	daemon->service.config = config;
 	daemon->counts.recent.max_bytes = config->recent_bytes;
 	counts_open_history(&daemon->counts, config);
-	budget_set(&daemon->budget, config->budget_percent, daemon->first->collector.stacks,
-		   daemon->counts.collector);
+	collector_follow(daemon);
 	tick_arm(daemon);
 }
 
@@ -274,12 +268,11 @@ static void daemon_reload_config(struct daemon *daemon)
 	notify_send("READY=1");
 }
 
-static void on_signal(void *closure)
+static void on_signal(struct daemon *daemon)
 {
-	struct daemon *daemon = closure;
 	struct signalfd_siginfo info;
 
-	if (read(daemon->signals, &info, sizeof(info)) != sizeof(info))
+	if (read(daemon->sources[SOURCE_SIGNAL].fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
 		daemon_reload_config(daemon);
@@ -287,38 +280,11 @@ static void on_signal(void *closure)
 		daemon->over = true;
 }
 
-static void on_events(void *closure)
-{
-	/* collector_reclaim() follows each wake-up. */
-	((struct daemon *)closure)->has_counted = true;
-}
-
-static void server_run(struct daemon *daemon, struct ipc_server *server)
-{
-	uint64_t start_ns = clock_cpu_ns();
-
-	ipc_server_run(server);
-	daemon->served_ns += clock_cpu_ns() - start_ns;
-}
-
-static void on_local(void *closure)
-{
-	struct daemon *daemon = closure;
-
-	server_run(daemon, daemon->local);
-}
-
-static void on_remote(void *closure)
-{
-	struct daemon *daemon = closure;
-
-	server_run(daemon, daemon->remote);
-}
-
 /* --- start ------------------------------------------------------------------------------------- */
 
-static int open_signals(struct daemon *daemon)
+static int open_sources(struct daemon *daemon, struct diag *d)
 {
+	struct pollfd *sources = daemon->sources;
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -327,27 +293,14 @@ static int open_signals(struct daemon *daemon)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	daemon->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	daemon->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	daemon->pulse = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return daemon->signals < 0 || daemon->tick < 0 || daemon->pulse < 0 ? -errno : 0;
-}
-
-static int open_loop(struct daemon *daemon, struct diag *d)
-{
-	int err = open_signals(daemon);
-
-	if (!err)
-		err = loop_open(&daemon->loop);
-	if (!err)
-		err = loop_add(&daemon->loop, daemon->signals, on_signal, daemon);
-	if (!err)
-		err = loop_add(&daemon->loop, daemon->tick, on_tick, daemon);
-	if (!err)
-		err = loop_add(&daemon->loop, daemon->pulse, on_pulse, daemon);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for signals and time: %s",
-			      strerror(-err))
-		   : 0;
+	sources[SOURCE_SIGNAL].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	sources[SOURCE_TICK].fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	sources[SOURCE_PULSE].fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (sources[SOURCE_SIGNAL].fd >= 0 && sources[SOURCE_TICK].fd >= 0 &&
+	    sources[SOURCE_PULSE].fd >= 0)
+		return 0;
+	return diag_set(d, DIAG_FAILED, errno, "cannot wait for signals and time: %s",
+			strerror(errno));
 }
 
 /* The default group need not exist: then it is root's. */
@@ -368,28 +321,32 @@ static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
 
 	if (fd == -ENOENT) {
 		fd = socket_listen_unix(daemon->config->socket, group, d);
-		daemon->listener = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (fd >= 0)
+			lstat(daemon->config->socket, &daemon->bound);
 	}
 	if (fd >= 0)
 		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
 	return fd;
 }
 
-static int serve(struct daemon *daemon, int listener, gid_t group, struct ipc_server **ret,
-		 void (*ready)(void *closure), struct diag *d)
+/* Nobody who scrapes takes longer; who reads slowly on purpose holds room for so long. */
+#define STRANGER_LIFETIME_S 15
+
+static int serve(struct daemon *daemon, int listener, gid_t group, enum server which,
+		 struct diag *d)
 {
 	const struct ipc_server_options options = {
 		.handler = service_answer,
 		.closure = &daemon->service,
 		.group = group,
+		.lifetime_s = which == SERVER_TCP ? STRANGER_LIFETIME_S : 0,
 	};
-	int err = listener < 0 ? listener : ipc_server_new(listener, &options, ret, d);
+	struct ipc_server **server = &daemon->servers[which];
+	int err = listener < 0 ? listener : ipc_server_new(listener, &options, server, d);
 
-	if (err)
-		return err;
-	err = loop_add(&daemon->loop, ipc_server_fd(*ret), ready, daemon);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for clients: %s", strerror(-err))
-		   : 0;
+	if (!err)
+		daemon->sources[SOURCE_CLIENTS + which].fd = ipc_server_fd(*server);
+	return err;
 }
 
 static int open_servers(struct daemon *daemon, struct diag *d)
@@ -397,20 +354,22 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 	gid_t group = 0;
 	int err = find_group(daemon->config, &group, d);
 
+	if (err)
+		return err;
 	daemon->service = (struct service){
 		.config = daemon->config,
 		.counts = &daemon->counts,
+		.baselines = { .state_dir = daemon->config->state_dir },
 		.budget = &daemon->budget,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
-	if (!err)
-		err = serve(daemon, open_listener(daemon, group, d), group, &daemon->local,
-			    on_local, d);
-	daemon->service.local = daemon->local;
-	if (!err && daemon->config->listen)
-		err = serve(daemon, socket_listen_tcp(daemon->config->listen, d), group,
-			    &daemon->remote, on_remote, d);
-	return err;
+	err = serve(daemon, open_listener(daemon, group, d), group, SERVER_LOCAL, d);
+	if (err)
+		return err;
+	daemon->service.local = daemon->servers[SERVER_LOCAL];
+	if (!daemon->config->listen)
+		return 0;
+	return serve(daemon, socket_listen_tcp(daemon->config->listen, d), group, SERVER_TCP, d);
 }
 
 static int start_counting(struct daemon *daemon, struct diag *d)
@@ -424,31 +383,30 @@ static int start_counting(struct daemon *daemon, struct diag *d)
 	if (err)
 		return err;
 	counts_open_history(&daemon->counts, daemon->config);
-	budget_set(&daemon->budget, daemon->config->budget_percent,
-		   daemon->config->collector.stacks, daemon->counts.collector);
-	err = loop_add(&daemon->loop, collector_fd(daemon->counts.collector), on_events, daemon);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot wait for processes: %s", strerror(-err))
-		   : 0;
-}
-
-static void start_timers(struct daemon *daemon)
-{
-	uint64_t watchdog = notify_watchdog_ns() / 2;
-	uint64_t pulse = watchdog && watchdog < PULSE_NS ? watchdog : PULSE_NS;
-
-	clock_set_timer(daemon->pulse, pulse, pulse);
-	tick_arm(daemon);
+	collector_follow(daemon);
+	return 0;
 }
 
 /* --- the loop ---------------------------------------------------------------------------------- */
 
-static int patience_ms(const struct daemon *daemon)
+static int servers_patience_ms(const struct daemon *daemon)
 {
-	int patience = sooner_ms(collector_patience_ms(daemon->counts.collector),
-				 ipc_server_patience_ms(daemon->local));
+	int patience = -1;
 
-	return daemon->remote ? sooner_ms(patience, ipc_server_patience_ms(daemon->remote))
-			      : patience;
+	for (int i = 0; i < NR_SERVER; i++)
+		if (daemon->servers[i])
+			patience = sooner_ms(patience, ipc_server_patience_ms(daemon->servers[i]));
+	return patience;
+}
+
+static void servers_run(struct daemon *daemon)
+{
+	uint64_t start_ns = clock_cpu_ns();
+
+	for (int i = 0; i < NR_SERVER; i++)
+		if (daemon->servers[i])
+			ipc_server_run(daemon->servers[i]);
+	daemon->served_ns += clock_cpu_ns() - start_ns;
 }
 
 /* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
@@ -456,7 +414,7 @@ static void settle_when_idle(struct daemon *daemon)
 {
 	struct ipc_server_counts clients;
 
-	ipc_server_counts(daemon->local, &clients);
+	ipc_server_counts(daemon->servers[SERVER_LOCAL], &clients);
 	if (!clients.pending_bytes)
 		counts_settle(&daemon->counts);
 }
@@ -471,11 +429,38 @@ static void turn_end(struct daemon *daemon, uint64_t start_ns)
 	daemon->has_counted = false;
 }
 
-/* Servers also have to cut off clients whose time is up, of which no descriptor tells. */
+/* Waits once, and does what is to be done. */
+static int sources_wait(struct daemon *daemon)
+{
+	static void (*const ready[SOURCE_EVENTS])(struct daemon *daemon) = {
+		[SOURCE_SIGNAL] = on_signal,
+		[SOURCE_TICK] = on_tick,
+		[SOURCE_PULSE] = on_pulse,
+	};
+	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
+				    servers_patience_ms(daemon));
+	const struct pollfd *sources = daemon->sources;
+	bool has_clients;
+
+	if (poll(daemon->sources, NR_SOURCE, patience_ms) < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < SOURCE_EVENTS; i++)
+		if (sources[i].revents)
+			ready[i](daemon);
+	/* Events are taken in at the end of each turn. */
+	daemon->has_counted |= sources[SOURCE_EVENTS].revents != 0;
+	/* Servers also cut off clients whose time is up, of which no descriptor tells. */
+	has_clients = sources[SOURCE_CLIENTS + SERVER_LOCAL].revents ||
+		      sources[SOURCE_CLIENTS + SERVER_TCP].revents || !servers_patience_ms(daemon);
+	if (!daemon->err && has_clients)
+		servers_run(daemon);
+	return 0;
+}
+
 static int run_once(struct daemon *daemon, struct diag *d)
 {
 	uint64_t start_ns = clock_cpu_ns();
-	int err = loop_wait(&daemon->loop, patience_ms(daemon));
+	int err = sources_wait(daemon);
 
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot wait: %s", strerror(-err));
@@ -483,10 +468,6 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		*d = daemon->d;
 		return daemon->err;
 	}
-	if (!ipc_server_patience_ms(daemon->local))
-		server_run(daemon, daemon->local);
-	if (daemon->remote && !ipc_server_patience_ms(daemon->remote))
-		server_run(daemon, daemon->remote);
 	settle_when_idle(daemon);
 	err = collector_reclaim(daemon->counts.collector);
 	turn_end(daemon, start_ns);
@@ -498,29 +479,32 @@ static int run_once(struct daemon *daemon, struct diag *d)
 static int run(struct daemon *daemon, struct diag *d)
 {
 	const char *state_dir = daemon->config->history ? daemon->config->state_dir : NULL;
-	int err = open_loop(daemon, d);
+	int err = open_sources(daemon, d);
 
-	/* First of all: whoever cannot answer, or remember, need not attach. */
-	if (!err && state_dir)
-		err = history_make_place(state_dir, d);
-	if (!err)
-		err = open_servers(daemon, d);
-	/* The socket, which may be in the same directory, says more of a daemon that runs. */
-	if (!err && state_dir)
-		err = history_check_unused(state_dir, d);
-	if (!err)
-		err = start_counting(daemon, d);
 	if (err)
 		return err;
-	start_timers(daemon);
+	/* First of all: whoever cannot answer, or remember, need not attach. */
+	err = state_dir ? history_make_place(state_dir, d) : 0;
+	if (err)
+		return err;
+	err = open_servers(daemon, d);
+	if (err)
+		return err;
+	/* The socket, which may be in the same directory, says more of a daemon that runs. */
+	err = state_dir ? history_check_unused(state_dir, d) : 0;
+	if (err)
+		return err;
+	err = start_counting(daemon, d);
+	if (err)
+		return err;
+	pulse_arm(daemon);
+	tick_arm(daemon);
 	log_line(LOG_NOTICE, "version " BPFTRUSS_VERSION ", %u threads; clients ask at %s",
 		 collector_live(daemon->counts.collector), daemon->asked_at);
 	notify_send("READY=1\nSTATUS=counting");
 	while (!err && !daemon->over)
 		err = run_once(daemon, d);
-	if (!err)
-		err = counts_tick(&daemon->counts, d);
-	return err;
+	return err ?: counts_tick(&daemon->counts, d);
 }
 
 int daemon_run(const struct daemon_config *config, const struct daemon_reload *reload,
@@ -530,12 +514,10 @@ int daemon_run(const struct daemon_config *config, const struct daemon_reload *r
 		.first = config,
 		.config = config,
 		.reload = reload,
-		.listener = -1,
-		.loop = LOOP_CLOSED,
-		.signals = -1,
-		.tick = -1,
-		.pulse = -1,
 	};
+
+	for (int i = 0; i < NR_SOURCE; i++)
+		daemon.sources[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 
 	/* Else the first large answer that is freed would make the heap keep all later ones. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);

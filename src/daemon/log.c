@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns how the daemon speaks: one line a message on stderr. */
+/* Speaks for the daemon: lines on stderr, datagrams to the service manager. */
 #include "daemon/log.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 /* JOURNAL_STREAM has device and inode of what the service's stderr was: it may be another now. */
 static int journal_reads(void)
@@ -37,4 +43,47 @@ void log_line(int priority, const char *format, ...)
 	/* In one piece; there is nobody to tell that it failed. */
 	if (write(STDERR_FILENO, line, length) < 0)
 		return;
+}
+
+/* An address that begins with @ is in the abstract namespace. Returns its length, 0 if unusable. */
+static socklen_t notify_address(struct sockaddr_un *address)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	size_t length = path ? strlen(path) : 0;
+
+	if (!path || (path[0] != '/' && path[0] != '@') || length >= sizeof(address->sun_path))
+		return 0;
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(address->sun_path, path, length);
+	if (path[0] == '@')
+		address->sun_path[0] = '\0';
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+void notify_send(const char *format, ...)
+{
+	struct sockaddr_un address;
+	socklen_t length = notify_address(&address);
+	int fd __cleanup(closep) = -1;
+	char text[512];
+	va_list args;
+
+	if (!length)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0)
+		sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
+		       (const struct sockaddr *)&address, length);
+}
+
+uint64_t notify_watchdog_ns(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtol(pid, NULL, 10) != getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) * 1000;
 }

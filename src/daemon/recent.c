@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the list of differences. Invariant: parts are adjacent, the last ends at the last reading. */
+/* Keeps the list of differences. Invariant: parts are adjacent, the last ends at the last reading. */
 #include "daemon/recent.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what the daemon knows of itself, for its status and its metrics. */
-#include "daemon/service_private.h"
+/* Tells how the daemon is doing, for its status and its metrics. */
+#include "daemon/service.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,15 +108,13 @@ void service_watch_tables(struct service *s)
 
 static void status_cost(const struct service *s, struct daemon_status *ret)
 {
-	static const char *const steps[NR_STEP] = { [STEP_NORMAL] = "normal",
-						    [STEP_NO_STACKS] = "no_stacks",
-						    [STEP_NO_ERRNOS] = "no_errnos" };
 	const struct budget *budget = s->budget;
 	struct collector_cost cost;
 
 	if (!collector_cost(s->counts->collector, &cost)) {
 		ret->has_call_ns = cost.call_samples > 0;
 		ret->call_ns = (uint64_t)cost.call_ns;
+		ret->programs_ns = cost.programs_ns;
 		ret->samples = cost.call_samples;
 		ret->kernel_bytes = cost.kernel_bytes;
 		ret->max_table_bytes = cost.max_table_bytes;
@@ -131,7 +129,7 @@ static void status_cost(const struct service *s, struct daemon_status *ret)
 	ret->answers_percent = budget->answers_percent;
 	ret->used_percent = budget->used_percent;
 	ret->budget_percent = budget->limit_percent;
-	ret->step = steps[budget->step];
+	ret->budget_step = budget->step;
 }
 
 static void status_past(const struct service *s, struct daemon_status *ret)
@@ -144,6 +142,7 @@ static void status_past(const struct service *s, struct daemon_status *ret)
 	ret->history_bytes = size.bytes;
 	for (int i = 0; i < NR_HISTORY_LEVEL; i++)
 		ret->history_intervals += size.intervals[i];
+	ret->history_appended = size.appended;
 	ret->history_failed = size.failed;
 	ret->history_first_ns = size.first_ns;
 	ret->interval_ns = s->config->interval_ns;
@@ -166,43 +165,6 @@ void service_status(const struct service *s, struct daemon_status *ret)
 	ret->requests = clients.requests;
 	ret->refused = clients.refused;
 	ret->malformed = clients.malformed;
-}
-
-static void metrics_cost(const struct service *s, struct metrics_self *ret)
-{
-	struct daemon_status tables = { 0 };
-	struct collector_cost cost;
-
-	if (collector_cost(s->counts->collector, &cost))
-		return;
-	ret->has_program_run = cost.call_samples > 0;
-	ret->program_run_ns = cost.programs_ns;
-	status_tables(&cost, &tables);
-	for (size_t i = 0; i < tables.nr_tables && i < METRICS_MAX_TABLES; i++) {
-		ret->tables[i].name = tables.tables[i].name;
-		ret->tables[i].entries = tables.tables[i].used;
-		ret->tables[i].capacity = tables.tables[i].capacity;
-		ret->nr_tables++;
-	}
-}
-
-void service_metrics_self(const struct service *s, struct metrics_self *ret)
-{
-	struct history_size size = { 0 };
-
-	*ret = (struct metrics_self){
-		.version = BPFTRUSS_VERSION,
-		.attached = true,
-		.budget_step = s->budget->step,
-		.scrapes = s->scrapes,
-		.scrape_ns = s->scrape_ns,
-		.start_ns = (uint64_t)s->counts->last->start_ns,
-		.cpu_ns = budget_own_ns(),
-		.resident_bytes = resident_bytes(),
-	};
-	metrics_cost(s, ret);
-	ret->has_store = s->counts->history && !history_size(s->counts->history, &size);
-	ret->store_bytes = size.bytes;
-	ret->store_intervals = size.appended;
-	ret->store_failed = size.failed;
+	ret->scrapes = s->scrapes;
+	ret->scrape_ns = s->scrape_ns;
 }

@@ -1,16 +1,498 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the routes. Whoever may ask sees everything that is counted: root, the daemon's own user
+ * Answers questions. Whoever may ask sees everything that is counted: root, the daemon's own user
  * and the group of its socket. Only the first two may change baselines. Over TCP there is nothing but
  * /metrics.
  */
-#include "daemon/service_private.h"
+#include "daemon/service.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "model/query.h"
+#include "report/report.h"
+#include "report/timeline.h"
+#include "store/history.h"
+#include "syscalls/syscall_set.h"
+
+/* A text of /metrics is given again until it is this old. */
+#define SCRAPE_MAX_AGE_NS NS_PER_SEC
+
+/* A question, and where its answer goes. */
+struct asked {
+	struct service *service;
+	const struct ipc_request *request;
+	pid_t pids[IPC_MAX_PARAMETERS];
+	struct target_selector selectors[IPC_MAX_PARAMETERS];
+	struct process_filter filter; /* of these; their texts are the request's */
+	FILE *body;
+	const char *content_type;
+	struct diag d;
+};
+
+static int written(struct asked *asked, int err)
+{
+	return err ? diag_oom(&asked->d) : 0;
+}
+
+/* --- parameters -------------------------------------------------------------------------------- */
+
+static const char *parameter(const struct asked *asked, const char *name)
+{
+	return ipc_parameter(asked->request, name);
+}
+
+static int number_parse(struct asked *asked, const char *name, const char *text, uint64_t high,
+			uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" is no number up to %llu", name, text,
+				(unsigned long long)high);
+	return 0;
+}
+
+/* 0 when it is absent. */
+static int read_number(struct asked *asked, const char *name, uint64_t high, uint64_t *ret)
+{
+	return number_parse(asked, name, parameter(asked, name) ?: "0", high, ret);
+}
+
+/* The same of a time. */
+static int read_ns(struct asked *asked, const char *name, uint64_t *ret)
+{
+	return read_number(asked, name, INT64_MAX, ret);
+}
+
+/* pid, name, unit, cgroup and user, each any number of times. */
+static int read_targets(struct asked *asked)
+{
+	static const struct {
+		const char *name;
+		enum selector_kind kind;
+	} kinds[] = { { "name", SELECT_COMM },
+		      { "unit", SELECT_UNIT },
+		      { "cgroup", SELECT_CGROUP },
+		      { "user", SELECT_USER } };
+	struct process_filter *filter = &asked->filter;
+
+	*filter = (struct process_filter){ .pids = asked->pids, .selectors = asked->selectors };
+	for (size_t i = 0; i < asked->request->nr_parameters; i++) {
+		const char *name = asked->request->parameters[i].name;
+		const char *value = asked->request->parameters[i].value;
+		uint64_t pid;
+
+		for (size_t j = 0; j < ARRAY_SIZE(kinds); j++)
+			if (!strcmp(name, kinds[j].name))
+				asked->selectors[filter->nr_selectors++] =
+					(struct target_selector){ kinds[j].kind, value };
+		if (strcmp(name, "pid") != 0)
+			continue;
+		if (number_parse(asked, name, value, INT32_MAX, &pid))
+			return -EINVAL;
+		asked->pids[filter->nr_pids++] = (pid_t)pid;
+	}
+	return 0;
+}
+
+/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
+static int read_set(struct asked *asked, const char *name, struct syscall_set **ret)
+{
+	const char *text = parameter(asked, name);
+	struct diag why;
+	int err;
+
+	*ret = NULL;
+	if (!text)
+		return 0;
+	err = syscall_set_parse(text, ret, &why);
+	if (!err)
+		return 0;
+	return diag_set(&asked->d, why.kind, -err, "%s: %.400s", name, why.text);
+}
+
+/* What a report is to be like; options point into the rest. */
+struct asked_report {
+	struct report_options options;
+	struct column_list columns;
+	struct syscall_set *waiting; /* owned */
+};
+
+static void asked_report_done(struct asked_report *report)
+{
+	syscall_set_free(report->waiting);
+}
+
+/* Options that are lists and names, each as the command line takes it. */
+static int read_words(struct asked *asked, struct asked_report *report)
+{
+	struct report_options *options = &report->options;
+	const char *by = parameter(asked, "by"), *sort = parameter(asked, "sort");
+	const char *format = parameter(asked, "format"), *columns = parameter(asked, "columns");
+	const char *stacks = parameter(asked, "stacks");
+	struct diag *d = &asked->d;
+
+	if ((by && group_keys_parse("by", by, &options->table.keys, d)) ||
+	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
+	    (format && report_format_parse(format, &options->format, d)) ||
+	    (columns && columns_parse(columns, &report->columns, d)))
+		return -EINVAL;
+	if (options->format == FORMAT_JSON)
+		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	options->table.columns = columns ? &report->columns : NULL;
+	options->show_stacks = stacks != NULL;
+	if (stacks && !strcmp(stacks, "time"))
+		options->stacks.weight = STACK_WEIGHT_TIME;
+	return read_set(asked, "waiting", &report->waiting);
+}
+
+/* The options of reports by their long names; asked_report_done() is due in all cases. */
+static int read_report(struct asked *asked, struct asked_report *report)
+{
+	struct table_options *table = &report->options.table;
+	uint64_t top, top_stacks, width;
+	int err = read_words(asked, report);
+
+	if (err)
+		return err;
+	if (read_number(asked, "top", UINT32_MAX, &top) ||
+	    read_number(asked, "min_calls", UINT32_MAX, &table->min_calls) ||
+	    read_number(asked, "width", INT32_MAX, &width) ||
+	    read_number(asked, "top_stacks", UINT32_MAX, &top_stacks))
+		return -EINVAL;
+	table->top = top;
+	table->width = (int)width;
+	table->waiting = report->waiting;
+	table->errors_only = parameter(asked, "errors_only") != NULL;
+	table->hist = parameter(asked, "hist") != NULL;
+	report->options.stacks.top = top_stacks;
+	return 0;
+}
+
+/* from, to and step; sum=call is by_call. */
+static int read_span(struct asked *asked, struct history_question *question)
+{
+	const char *sum = parameter(asked, "sum");
+	uint64_t from, to;
+
+	if (sum && strcmp(sum, "call") != 0)
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
+	if (read_ns(asked, "from", &from) || read_ns(asked, "to", &to) ||
+	    read_ns(asked, "step", &question->step_ns))
+		return -EINVAL;
+	question->from_ns = (int64_t)from;
+	question->to_ns = (int64_t)to;
+	question->by_call = sum != NULL;
+	return 0;
+}
+
+/* since or mark: none is the start of the daemon. */
+static int read_since(struct asked *asked, struct counts_question *question)
+{
+	const char *since = parameter(asked, "since"), *mark = parameter(asked, "mark");
+
+	question->boot_id = parameter(asked, "boot_id");
+	if (since && mark)
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+				"since when? give since or mark, not both");
+	if (mark)
+		question->since = SINCE_MARK;
+	else if (since)
+		question->since = strcmp(since, "boot") ? SINCE_AGO : SINCE_BOOT;
+	if (mark)
+		return number_parse(asked, "mark", mark, UINT64_MAX, &question->ns);
+	return question->since == SINCE_AGO ? read_ns(asked, "since", &question->ns) : 0;
+}
+
+/* --- what was counted ------------------------------------------------------------------------- */
+
+static int need_history(struct asked *asked)
+{
+	const struct counts *counts = asked->service->counts;
+
+	if (counts->history)
+		return 0;
+	return diag_set(&asked->d, DIAG_FAILED, ENODATA, "no history is kept%s%s",
+			counts->history_trouble[0] ? ": " : "", counts->history_trouble);
+}
+
+/* What the parameters ask of the history; a span until now has what is not in it yet, too. */
+static int ask_history(struct asked *asked, struct timeline *ret)
+{
+	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
+	struct counts *counts = asked->service->counts;
+	struct history_question question = { .filter = asked->filter };
+	int err = need_history(asked);
+
+	if (err)
+		return err;
+	err = read_span(asked, &question);
+	if (err)
+		return err;
+	if (!question.to_ns || question.to_ns > counts->last->end_ns)
+		err = counts_refresh(counts, &asked->d);
+	if (err)
+		return err;
+	if (counts_tail(counts, &tail))
+		return diag_oom(&asked->d);
+	question.tail = tail;
+	return history_ask(counts->history, &question, ret, &asked->d);
+}
+
+static int answer_history(struct asked *asked)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err = ask_history(asked, &timeline);
+
+	if (err)
+		return err;
+	return written(asked, report_timeline_json(&timeline, asked->body));
+}
+
+/* A span in the past, of which only the history knows. */
+static int ask_past(struct asked *asked, struct counts_answer *ret)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err;
+
+	if (parameter(asked, "since") || parameter(asked, "mark"))
+		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+				"a span ends at to: since and mark go on until now");
+	err = ask_history(asked, &timeline);
+	if (err)
+		return err;
+	if (!timeline.nr_steps || !timeline.steps[0].sum)
+		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+				"nothing was counted in that time");
+	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
+	return 0;
+}
+
+/* The processes that were asked for, in the time that was asked for. */
+static int ask_processes(struct asked *asked, struct counts_answer *ret)
+{
+	struct counts_question question = { .since = SINCE_START, .filter = asked->filter };
+	int err;
+
+	if (parameter(asked, "from") || parameter(asked, "to"))
+		return ask_past(asked, ret);
+	err = read_since(asked, &question);
+	if (err)
+		return err;
+	return counts_ask(asked->service->counts, &question, ret, &asked->d);
+}
+
+/* Of these the calls that were asked for; the caller owns *ret. */
+static int ask_calls(struct asked *asked, struct snapshot **ret)
+{
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
+	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
+	int err = read_set(asked, "trace", &calls);
+
+	if (err)
+		return err;
+	err = ask_processes(asked, &counted);
+	if (err)
+		return err;
+	return snapshot_select(counted.snapshot, calls, ret) ? diag_oom(&asked->d) : 0;
+}
+
+static int answer_snapshot(struct asked *asked)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	int err = ask_calls(asked, &snapshot);
+
+	if (err)
+		return err;
+	return written(asked, report_json(snapshot, asked->body));
+}
+
+/* The text of a report as a JSON object, with what of the snapshot is not in the text. */
+static int write_report(const struct snapshot *snapshot, const struct report_options *options,
+			FILE *out)
+{
+	char *text __cleanup(freep) = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int err;
+
+	if (!memory)
+		return -ENOMEM;
+	err = report_write(snapshot, options, memory);
+	if (fclose(memory) || err)
+		return -ENOMEM;
+	return report_text_json(snapshot, text, out);
+}
+
+static int answer_report(struct asked *asked)
+{
+	struct asked_report report __cleanup(asked_report_done) = { .options.format = FORMAT_WIDE };
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	int err = read_report(asked, &report);
+
+	if (err)
+		return err;
+	err = ask_calls(asked, &snapshot);
+	if (err)
+		return err;
+	if (report.options.show_stacks && !snapshot->stacks)
+		return diag_set(
+			&asked->d, DIAG_FAILED, ENODATA,
+			"the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
+			"its configuration");
+	return written(asked, write_report(snapshot, &report.options, asked->body));
+}
+
+/* --- the daemon itself ------------------------------------------------------------------------- */
+
+/* In a crowd it is as of the last reading. */
+static int answer_status(struct asked *asked)
+{
+	struct daemon_status status;
+	const bool is_crowded = asked->request->is_crowded;
+	int err = is_crowded ? 0 : counts_refresh(asked->service->counts, &asked->d);
+
+	if (err)
+		return err;
+	service_status(asked->service, &status);
+	return written(asked, report_status_json(&status, asked->body));
+}
+
+static int scrape_make(struct service *s, enum metrics_format format, struct diag *d)
+{
+	const uint64_t start_ns = clock_mono_ns();
+	struct scrape *scrape = &s->texts[format];
+	struct daemon_status status;
+	FILE *out;
+	int err = counts_refresh(s->counts, d);
+
+	if (err)
+		return err;
+	service_status(s, &status);
+	free(steal_ptr(&scrape->text));
+	out = open_memstream(&scrape->text, &scrape->size);
+	err = out ? metrics_write(s->counts->metrics, &status, format, out) : -ENOMEM;
+	if ((out && fclose(out)) || err) {
+		free(steal_ptr(&scrape->text));
+		return diag_oom(d);
+	}
+	scrape->made_ns = clock_mono_ns();
+	s->scrape_ns = scrape->made_ns - start_ns;
+	return 0;
+}
+
+static int answer_metrics(struct asked *asked)
+{
+	const enum metrics_format format = metrics_negotiate(asked->request->accept);
+	const struct scrape *scrape = &asked->service->texts[format];
+	int err = 0;
+
+	if (!scrape->text || clock_mono_ns() - scrape->made_ns >= SCRAPE_MAX_AGE_NS)
+		err = scrape_make(asked->service, format, &asked->d);
+	asked->service->scrapes++;
+	if (err)
+		return err;
+	asked->content_type = metrics_content_type(format);
+	return written(asked, fwrite(scrape->text, 1, scrape->size, asked->body) != scrape->size);
+}
+
+/* --- baselines --------------------------------------------------------------------------------- */
+
+static const char *baseline_of(const struct asked *asked)
+{
+	return strrchr(asked->request->path, '/') + 1;
+}
+
+static int answer_baselines(struct asked *asked)
+{
+	struct baseline *list __cleanup(freep) = NULL;
+	size_t count = 0;
+	int err = need_history(asked);
+
+	if (err)
+		return err;
+	err = baselines_list(&asked->service->baselines, &list, &count, &asked->d);
+	if (err)
+		return err;
+	return written(asked, report_baselines_json(list, count, asked->body));
+}
+
+/* A file is an answer as it is. */
+static int send_baseline(struct asked *asked)
+{
+	char *text __cleanup(freep) = NULL;
+	size_t size;
+	int err = baselines_read(&asked->service->baselines, baseline_of(asked), &text, &size,
+				 &asked->d);
+
+	if (err)
+		return err;
+	return written(asked, fwrite(text, 1, size, asked->body) != size);
+}
+
+static int answer_baseline(struct asked *asked)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	int err = need_history(asked);
+
+	if (err)
+		return err;
+	if (!asked->filter.nr_selectors)
+		return send_baseline(asked);
+	err = baselines_load(&asked->service->baselines, baseline_of(asked), &snapshot, &asked->d);
+	if (err)
+		return err;
+	if (snapshot_filter(snapshot, &asked->filter, &chosen))
+		return diag_oom(&asked->d);
+	return written(asked, report_json(chosen, asked->body));
+}
+
+static int answer_done(struct asked *asked, int err)
+{
+	if (err)
+		return err;
+	return written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
+}
+
+static int answer_save(struct asked *asked)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err = baseline_check_name(baseline_of(asked), &asked->d);
+
+	if (err)
+		return err;
+	err = ask_history(asked, &timeline);
+	if (err)
+		return err;
+	if (!timeline.nr_steps)
+		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
+				"nothing was counted in that time");
+	err = baselines_save(&asked->service->baselines, baseline_of(asked), &timeline.steps[0],
+			     parameter(asked, "replace") != NULL, &asked->d);
+	return answer_done(asked, err);
+}
+
+static int answer_remove(struct asked *asked)
+{
+	int err = need_history(asked);
+
+	if (err)
+		return err;
+	err = baselines_remove(&asked->service->baselines, baseline_of(asked), &asked->d);
+	return answer_done(asked, err);
+}
+
+/* --- routes ------------------------------------------------------------------------------------ */
 
 enum route_right {
 	RIGHT_ANYBODY, /* who reached us: also over TCP */
@@ -18,56 +500,49 @@ enum route_right {
 	RIGHT_CHANGE,
 };
 
-#define KINDS   "name unit cgroup user"
-#define TARGETS "pid " KINDS
+#define KINDS    "name unit cgroup user"
+#define TARGETS  "pid " KINDS
+#define SNAPSHOT TARGETS " since mark boot_id from to trace"
 
 static const struct route {
 	enum ipc_method method;
-	const char *path;
-	bool has_name; /* one more component follows */
+	const char *path; /* behind a slash at its end one more component follows */
+	bool is_dear;     /* not answered while there is a crowd */
 	enum route_right right;
 	const char *parameters; /* all others are refused: a misspelt one would be missed */
-	void (*answer)(struct service *service, const struct ipc_request *request,
-		       struct ipc_answer *answer);
+	/* Writes the body. Returns 0 or -errno with d filled. */
+	int (*answer)(struct asked *asked);
 } routes[] = {
-	{ IPC_GET, "/metrics", false, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, TARGETS " since mark boot_id from to",
-	  answer_snapshot },
+	{ IPC_GET, "/metrics", true, RIGHT_ANYBODY, "", answer_metrics },
+	{ IPC_GET, "/v1/snapshot", true, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ IPC_GET, "/v1/report", true, RIGHT_READ,
+	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
+		   "top_stacks",
+	  answer_report },
 	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
-	{ IPC_GET, "/v1/history", false, RIGHT_READ, TARGETS " from to step sum", answer_history },
-	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },
+	{ IPC_GET, "/v1/history", true, RIGHT_READ, TARGETS " from to step sum", answer_history },
+	{ IPC_GET, "/v1/baselines", true, RIGHT_READ, "", answer_baselines },
 	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
 	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
-	{ IPC_DELETE, "/v1/baselines/", true, RIGHT_CHANGE, "", answer_remove },
+	{ IPC_DELETE, "/v1/baselines/", false, RIGHT_CHANGE, "", answer_remove },
 };
-
-void service_done(struct service *s)
-{
-	for (int i = 0; i < NR_METRICS_FORMAT; i++)
-		scrape_done(&s->texts[i]);
-}
 
 static bool route_matches(const struct route *route, const char *path)
 {
-	size_t length = strlen(route->path);
+	const size_t length = strlen(route->path);
 
-	if (!route->has_name)
+	if (route->path[length - 1] != '/')
 		return !strcmp(path, route->path);
 	return !strncmp(path, route->path, length) && path[length] && !strchr(path + length, '/');
 }
 
 static bool peer_may(const struct ipc_peer *peer, enum route_right right)
 {
-	bool owner = peer->known && (peer->uid == 0 || peer->uid == geteuid());
+	const bool owns = peer->known && (peer->uid == 0 || peer->uid == geteuid());
 
-	switch (right) {
-	case RIGHT_CHANGE:
-		return owner;
-	case RIGHT_READ:
-		return owner || (peer->known && peer->in_group);
-	default:
-		return !peer->known || owner || peer->in_group;
-	}
+	if (right == RIGHT_CHANGE)
+		return owns;
+	return owns || (peer->known ? peer->in_group : right == RIGHT_ANYBODY);
 }
 
 /* Whether a word is one of a list with blanks between. */
@@ -83,29 +558,70 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* The first parameter that the route does not know; NULL: it knows all. */
-static const char *parameter_unknown(const struct route *route, const struct ipc_request *request)
+static int check_parameters(const struct route *route, struct asked *asked)
 {
+	const struct ipc_request *request = asked->request;
+
 	for (size_t i = 0; i < request->nr_parameters; i++) {
 		if (!list_has(route->parameters, request->parameters[i].name))
-			return request->parameters[i].name;
+			return diag_set(&asked->d, DIAG_USAGE, EINVAL,
+					"this path knows no parameter \"%.64s\"%s%s",
+					request->parameters[i].name,
+					*route->parameters ? ", only " : "", route->parameters);
 	}
-	return NULL;
+	return 0;
+}
+
+/* Of a negative errno of ours. */
+static unsigned int status_of(int err)
+{
+	switch (err) {
+	case -EINVAL:
+	case -E2BIG: /* the answer would be */
+		return 400;
+	case -ENOENT:
+		return 404;
+	case -EEXIST:
+		return 409;
+	case -ENODATA:
+		return 410;
+	default:
+		return 500;
+	}
+}
+
+/* Returns 0, or -errno with d filled. */
+static int route_take(const struct route *route, struct asked *asked, struct ipc_answer *answer)
+{
+	int err = check_parameters(route, asked);
+
+	if (err)
+		return err;
+	err = read_targets(asked);
+	if (err)
+		return err;
+	asked->body = open_memstream(&answer->body, &answer->size);
+	if (!asked->body)
+		return diag_oom(&asked->d);
+	err = route->answer(asked);
+	return fclose(asked->body) && !err ? diag_oom(&asked->d) : err;
 }
 
 static void route_answer(const struct route *route, struct service *service,
 			 const struct ipc_request *request, struct ipc_answer *answer)
 {
-	const char *unknown = parameter_unknown(route, request);
-	char sentence[200];
+	struct asked asked = { .service = service,
+			       .request = request,
+			       .content_type = "application/json" };
+	int err = route_take(route, &asked, answer);
 
-	if (!unknown) {
-		route->answer(service, request, answer);
+	if (err) {
+		free(answer->body);
+		ipc_answer_error(answer, status_of(err), asked.d.text);
 		return;
 	}
-	snprintf(sentence, sizeof(sentence), "this path knows no parameter \"%.64s\"%s%s", unknown,
-		 *route->parameters ? ", only " : "", route->parameters);
-	ipc_answer_error(answer, 400, sentence);
+	answer->status = 200;
+	answer->content_type = asked.content_type;
 }
 
 static void answer_forbidden(struct ipc_answer *answer)
@@ -116,28 +632,37 @@ static void answer_forbidden(struct ipc_answer *answer)
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)
 {
-	struct service *service = closure;
-	bool known = false;
+	const struct route *route = routes, *end = routes + ARRAY_SIZE(routes);
+	bool is_known = false;
 
 	/* Nor do they learn which paths there are. */
 	if (!peer_may(&request->peer, RIGHT_ANYBODY)) {
 		answer_forbidden(answer);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
-		if (!route_matches(&routes[i], request->path))
+	for (; route < end; route++) {
+		if (!route_matches(route, request->path))
 			continue;
-		known = true;
-		if (routes[i].method != request->method)
-			continue;
-		if (peer_may(&request->peer, routes[i].right))
-			route_answer(&routes[i], service, request, answer);
-		else
-			answer_forbidden(answer);
-		return;
+		is_known = true;
+		if (route->method == request->method)
+			break;
 	}
-	if (known)
-		ipc_answer_error(answer, 405, "this path knows no such method");
+	if (route == end)
+		ipc_answer_error(answer, is_known ? 405 : 404,
+				 is_known ? "this path knows no such method"
+					  : "no such path; docs/PROTOCOL.md lists them");
+	else if (!peer_may(&request->peer, route->right))
+		answer_forbidden(answer);
+	else if (route->is_dear && request->is_crowded)
+		ipc_answer_error(answer, 503,
+				 "too many clients ask for too much: ask again in a second");
 	else
-		ipc_answer_error(answer, 404, "no such path; docs/PROTOCOL.md lists them");
+		route_answer(route, closure, request, answer);
+}
+
+void service_done(struct service *s)
+{
+	for (int i = 0; i < NR_METRICS_FORMAT; i++)
+		free(s->texts[i].text);
+	baselines_done(&s->baselines);
 }

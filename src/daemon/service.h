@@ -3,24 +3,32 @@
 #ifndef BPFTRUSS_SERVICE_H
 #define BPFTRUSS_SERVICE_H
 
+#include "daemon/baselines.h"
 #include "daemon/budget.h"
 #include "daemon/config.h"
 #include "daemon/counts.h"
-#include "daemon/scrape.h"
 #include "ipc/server.h"
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 #include "report/status.h"
+
+/* A text of /metrics: anybody may ask, as often as he likes, and each text takes a reading. */
+struct scrape {
+	char *text; /* owned; NULL: none */
+	size_t size;
+	uint64_t made_ns; /* monotonic */
+};
 
 /* All borrowed but the counters and texts. */
 struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
+	struct baselines baselines; /* own */
 	const struct budget *budget;
 	struct ipc_server *local;               /* of the unix socket */
 	char targets[256];                      /* who is counted, in words */
 	uint64_t scrapes;                       /* of /metrics */
 	uint64_t scrape_ns;                     /* what it took to write the last one */
-	struct scrape texts[NR_METRICS_FORMAT]; /* of /metrics, of the last second */
+	struct scrape texts[NR_METRICS_FORMAT]; /* the latest */
 	bool warned[STATUS_MAX_TABLES];         /* that a table is nearly full */
 };
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the way to a daemon: connects, asks, asks again while it is busy, and says what is wrong. */
+/* Asks a daemon: connects, asks again while it is busy, reads the reply, and says what is wrong. */
 #include "ipc/client.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <strings.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ipc/reply.h"
-#include "ipc/request_check.h"
+#include "ipc/socket.h"
 
-#define PATIENCE_MS (30 * 1000)
+#define SILENCE_MS (30 * 1000)
+#define BUSY_MS    (180 * 1000)
 
 /*
  * Pauses before a busy daemon is asked again double from the first to the last; each is as much as a
@@ -25,127 +25,134 @@
  */
 #define FIRST_PAUSE_MS 50
 #define LAST_PAUSE_MS  1600
-#define BUSY_MS        (180 * 1000)
+
+#define MAX_REPLY_BYTES (1 << 30)
+#define MAX_HEAD_LINES  100
+#define LINE_BYTES      256
+#define END_OF_LINE     "\r\n"
+
+#define UNRESERVED "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 #define STATUS_OK   200
 #define STATUS_BUSY 503
 
-static int path_refused(const char *path, int err, struct diag *d)
+void ipc_reply_done(struct ipc_reply *reply)
 {
-	switch (err) {
-	case ENOENT:
-	case ECONNREFUSED:
-		return diag_set(d, DIAG_FAILED, err,
-				"no daemon answers at %s: start it with 'systemctl start bpftruss' "
-				"or 'bpftruss daemon', or give its --socket",
-				path);
-	case EACCES:
-	case EPERM:
-		return diag_set(d, DIAG_FAILED, EACCES,
-				"you may not use %s: ask as root or as a member of its group",
-				path);
+	free(reply->body);
+	*reply = (struct ipc_reply){ 0 };
+}
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+/* RFC 3986: every byte that is not unreserved, but for those of keep. */
+static void url_encode(struct ipc_url *url, const char *text, const char *keep)
+{
+	for (; url->stream && *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		if (strchr(UNRESERVED, c) || strchr(keep, c))
+			fputc(c, url->stream);
+		else
+			fprintf(url->stream, "%%%02X", c);
 	}
-	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-/* A descriptor, or -EAGAIN (without d): too many are before us. */
-static int daemon_connect(const char *path, struct diag *d)
+void ipc_url_init(struct ipc_url *url, const char *path)
 {
-	int fd __cleanup(closep) = -1;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int connected;
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return diag_set(d, DIAG_USAGE, ENAMETOOLONG,
-				"the path of a socket has at most %zu characters: see --socket",
-				sizeof(address.sun_path) - 1);
-	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return fd >= 0 && errno == EAGAIN ? -EAGAIN : path_refused(path, errno, d);
-	connected = fd;
-	fd = -1;
-	return connected;
+	*url = (struct ipc_url){ .before = "?" };
+	url->stream = open_memstream(&url->text, &url->size);
+	url_encode(url, path, "/");
 }
 
-/* 0 too when the daemon has hung up: it may have said why before. */
-static int request_send(int fd, const char *bytes, size_t size, struct diag *d)
+void ipc_url_add(struct ipc_url *url, const char *name, const char *value)
 {
-	struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
-	int err = 0;
+	if (url->stream)
+		fputs(url->before, url->stream);
+	url->before = "&";
+	url_encode(url, name, "");
+	url_encode(url, "=", "=");
+	url_encode(url, value, "");
+}
 
-	while (size && !err) {
-		ssize_t n = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+void ipc_url_done(struct ipc_url *url)
+{
+	fclosep(&url->stream);
+	free(url->text);
+}
 
-		if (n >= 0) {
-			bytes += n;
-			size -= (size_t)n;
-			continue;
-		}
-		if (errno == EPIPE || errno == ECONNRESET)
-			return 0;
-		if (errno == EAGAIN) {
-			const int ready = poll(&poll_fd, 1, PATIENCE_MS);
+/* --- what is replied -------------------------------------------------------------------------- */
 
-			err = !ready ? ETIMEDOUT : ready < 0 && errno != EINTR ? errno : 0;
-		} else if (errno != EINTR) {
-			err = errno;
-		}
+static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
+{
+	if (ferror(from) && errno == EAGAIN)
+		return diag_set(d, DIAG_FAILED, ETIMEDOUT,
+				"the daemon has not answered for %u s: see how it is with "
+				"'systemctl status bpftruss'",
+				silence_ms / 1000);
+	return diag_set(d, DIAG_FAILED, EPROTO,
+			"the daemon broke off its answer: ask again, or see its log");
+}
+
+/* The size of the body, from the other lines of a head; below 0: it does not say. */
+static long head_read(FILE *from)
+{
+	static const char name[] = "Content-Length:";
+	char line[LINE_BYTES];
+	long size = -1;
+
+	for (int i = 0; i < MAX_HEAD_LINES && fgets(line, sizeof(line), from); i++) {
+		if (!strcmp(line, END_OF_LINE))
+			break;
+		if (!strncasecmp(line, name, strlen(name)))
+			size = strtol(line + strlen(name), NULL, 10);
 	}
-	return err ? diag_set(d, DIAG_FAILED, err, "cannot ask the daemon: %s", strerror(err)) : 0;
+	return size;
 }
 
-/* One try; 0 with a reply of any status. */
-static int daemon_ask(const char *path, const char *request, struct ipc_reply *ret, struct diag *d)
+/* Reads a reply of any status. What is in it is to be freed in any case. */
+static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
 {
-	int fd __cleanup(closep) = daemon_connect(path, d);
-	int err;
+	char line[LINE_BYTES] = "";
+	long size = -1;
 
-	if (fd < 0)
-		return fd;
-	err = request_send(fd, request, strlen(request), d);
-	return err ? err : reply_read(fd, PATIENCE_MS, ret, d);
+	if (fgets(line, sizeof(line), from) && sscanf(line, "HTTP/1.1 %3u", &ret->status) == 1)
+		size = head_read(from);
+	if (feof(from) || ferror(from))
+		return broken_off(from, silence_ms, d);
+	if (size < 0)
+		return diag_set(d, DIAG_FAILED, EPROTO,
+				"what answers there is no daemon of this version: see --socket");
+	if (size > MAX_REPLY_BYTES)
+		return diag_set(d, DIAG_FAILED, EFBIG,
+				"the daemon's answer is larger than %d MiB: ask for less, with -t "
+				"or --top",
+				MAX_REPLY_BYTES >> 20);
+	ret->size = (size_t)size;
+	ret->body = malloc(ret->size + 1);
+	if (!ret->body)
+		return diag_oom(d);
+	if (fread(ret->body, 1, ret->size, from) != ret->size)
+		return broken_off(from, silence_ms, d);
+	ret->body[ret->size] = '\0';
+	return 0;
 }
 
-static void pause_for(unsigned int ms)
+/*
+ * What a reply of an error says: the string of {"error": "..."}, or the first line of the text. It is
+ * for a terminal: only printable ASCII leaves, and escapes but those of quotes stay as they are.
+ */
+static void reply_sentence(const struct ipc_reply *reply, char *buf, size_t size)
 {
-	struct timespec left = { ms / 1000, (long)(ms % 1000) * (long)NS_PER_MS };
+	static const char start[] = "{\"error\": \"";
+	const bool is_ours = !strncmp(reply->body, start, strlen(start));
+	const char *text = reply->body + (is_ours ? strlen(start) : 0);
 
-	while (nanosleep(&left, &left) && errno == EINTR)
-		;
-}
-
-/* From a half of it to one and a half. Where there is no chance, the clock has some. */
-static unsigned int pause_vary(unsigned int ms)
-{
-	uint32_t chance;
-
-	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != sizeof(chance))
-		chance = (uint32_t)clock_mono_ns();
-	return ms / 2 + chance % (ms + 1);
-}
-
-static int daemon_ask_patiently(const char *path, const char *request, unsigned int busy_ms,
-				struct ipc_reply *ret, struct diag *d)
-{
-	const uint64_t end_ns = clock_mono_ns() + busy_ms * NS_PER_MS;
-	unsigned int pause_ms = FIRST_PAUSE_MS;
-
-	for (;;) {
-		int err = daemon_ask(path, request, ret, d);
-
-		if (err != -EAGAIN && (err || ret->status != STATUS_BUSY))
-			return err;
-		if (clock_mono_ns() >= end_ns)
-			return err ? diag_set(d, DIAG_FAILED, EBUSY,
-					      "too many clients wait at %s: ask later", path)
-				   : 0;
-		if (!err)
-			ipc_reply_done(ret);
-		pause_for(pause_vary(pause_ms));
-		if (pause_ms < LAST_PAUSE_MS)
-			pause_ms *= 2;
+	for (; size > 1 && *text && *text != (is_ours ? '"' : '\n'); text++, size--) {
+		if (is_ours && *text == '\\' && text[1] && strchr("\"\\", text[1]))
+			text++;
+		*buf++ = *text >= ' ' && *text <= '~' ? *text : '?';
 	}
+	*buf = '\0';
 }
 
 /* What the daemon says, with what a user's program makes of the status. */
@@ -173,35 +180,107 @@ static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 	return diag_set(d, meanings[i].kind, meanings[i].err, "%s", sentence);
 }
 
-int ipc_call(const char *socket_path, enum ipc_method method, const char *target,
-	     struct ipc_reply *ret, struct diag *d)
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static int path_refused(const char *path, int err, struct diag *d)
 {
-	return ipc_call_within(socket_path, method, target, BUSY_MS, ret, d);
+	if (err == ENOENT || err == ECONNREFUSED)
+		return diag_set(d, DIAG_FAILED, err,
+				"no daemon answers at %s: start it with 'systemctl start bpftruss' "
+				"or 'bpftruss daemon', or give its --socket",
+				path);
+	if (err == EACCES || err == EPERM)
+		return diag_set(d, DIAG_FAILED, EACCES,
+				"you may not use %s: ask as root or as a member of its group",
+				path);
+	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-int ipc_call_within(const char *socket_path, enum ipc_method method, const char *target,
-		    unsigned int busy_ms, struct ipc_reply *ret, struct diag *d)
+/* A descriptor, or -EAGAIN (without d): too many are before us. */
+static int daemon_connect(const char *path, unsigned int silence_ms, struct diag *d)
 {
-	static const char *const methods[NR_IPC_METHOD] = { "GET", "PUT", "DELETE" };
+	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+	int err = socket_address(path, &address, d);
+
+	if (err)
+		return err;
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence)))
+		return path_refused(path, errno, d);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return errno == EAGAIN ? -EAGAIN : path_refused(path, errno, d);
+	return steal_fd(&fd);
+}
+
+/* One try; 0 with a reply of any status, which is to be freed in any case. */
+static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
+		      struct ipc_reply *ret, struct diag *d)
+{
+	FILE *from __cleanup(fclosep) = NULL;
+	int fd __cleanup(closep) = daemon_connect(path, silence_ms, d);
+
+	if (fd < 0)
+		return fd;
+	/* It fits into what a socket holds. Who has hung up may have said why before. */
+	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		return diag_set(d, DIAG_FAILED, errno, "cannot ask the daemon: %s",
+				strerror(errno));
+	from = fdopen(fd, "r");
+	if (!from)
+		return diag_oom(d);
+	steal_fd(&fd);
+	return reply_read(from, silence_ms, ret, d);
+}
+
+static int daemon_ask_patiently(const char *path, const char *request,
+				const struct ipc_patience *patience, struct ipc_reply *ret,
+				struct diag *d)
+{
+	const uint64_t end_ns = clock_mono_ns() + patience->busy_ms * NS_PER_MS;
+	unsigned int pause_ms = FIRST_PAUSE_MS;
+
+	for (;;) {
+		int err = daemon_ask(path, request, patience->silence_ms, ret, d);
+
+		if (err != -EAGAIN && (err || ret->status != STATUS_BUSY))
+			return err;
+		if (clock_mono_ns() >= end_ns)
+			return err ? diag_set(d, DIAG_FAILED, EBUSY,
+					      "too many clients wait at %s: ask later", path)
+				   : 0;
+		if (!err)
+			ipc_reply_done(ret);
+		/* No two processes have the same nanoseconds. */
+		usleep(pause_ms * 500 + (useconds_t)(clock_mono_ns() % (pause_ms * 1000)));
+		if (pause_ms < LAST_PAUSE_MS)
+			pause_ms *= 2;
+	}
+}
+
+int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
+{
+	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	__cleanup(freep) char *request = NULL;
 	int err;
 
-	if (!target)
+	if (!url->stream || fflush(url->stream))
 		return diag_oom(d);
-	if (!request_target_ok(target))
-		return diag_set(d, DIAG_FAILED, EINVAL, "this cannot be asked of a daemon");
-	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-		     methods[method], target) < 0) {
+	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", ipc_methods[method],
+		     url->text) < 0) {
 		request = NULL;
 		return diag_oom(d);
 	}
-	err = daemon_ask_patiently(socket_path, request, busy_ms, &reply, d);
+	err = daemon_ask_patiently(socket_path, request, patience ?: &usual, &reply, d);
 	if (err)
 		return err;
 	if (reply.status != STATUS_OK)
 		return reply_refused(&reply, d);
 	*ret = reply;
-	reply = (struct ipc_reply){ 0 };
+	reply.body = NULL;
 	return 0;
 }

@@ -3,11 +3,24 @@
 #ifndef BPFTRUSS_CLIENT_H
 #define BPFTRUSS_CLIENT_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/diag.h"
-#include "ipc/server.h"
+#include "ipc/request.h"
+
+/* Where a question goes: built from a path and parameters, both encoded here. */
+struct ipc_url {
+	FILE *stream; /* owned; NULL: no memory */
+	char *text;   /* owned; what the stream has written */
+	size_t size;
+	const char *before; /* the next parameter */
+};
+
+/* Neither fails: ipc_call() says that there was no memory. */
+void ipc_url_init(struct ipc_url *url, const char *path);
+void ipc_url_add(struct ipc_url *url, const char *name, const char *value);
+void ipc_url_done(struct ipc_url *url);
 
 struct ipc_reply {
 	unsigned int status;
@@ -17,10 +30,16 @@ struct ipc_reply {
 
 void ipc_reply_done(struct ipc_reply *reply);
 
+/* How long a client waits. */
+struct ipc_patience {
+	unsigned int silence_ms; /* without a byte of the reply */
+	unsigned int busy_ms;    /* while the daemon is too busy */
+};
+
 /*
- * Sends one request and waits for the whole reply, up to 1 GiB, as long as every 30 s something of
- * it comes; target is the path with its encoded query, NULL counts as no memory. A daemon that is
- * too busy (503) is asked again for three minutes. Returns 0 with status 200, or -errno with d filled:
+ * Sends one request and waits for the whole reply, up to 1 GiB. A daemon that is too busy (503) is
+ * asked again. Without a patience, silence may last for 30 s and being busy for three minutes. Returns
+ * 0 with status 200, or -errno with d filled:
  *
  * -ENOENT, -ECONNREFUSED  there is no daemon; d says how to start one
  * -EACCES                 the socket is not ours to use
@@ -30,24 +49,7 @@ void ipc_reply_done(struct ipc_reply *reply);
  * -EPROTO, -EFBIG, -ETIMEDOUT, -ENOMEM
  *                         no reply that could be used
  */
-int ipc_call(const char *socket_path, enum ipc_method method, const char *target,
-	     struct ipc_reply *ret, struct diag *d);
-
-/* The same with another limit for how long a busy daemon is asked again. */
-int ipc_call_within(const char *socket_path, enum ipc_method method, const char *target,
-		    unsigned int busy_ms, struct ipc_reply *ret, struct diag *d);
-
-/*
- * A target is built from a path and parameters, both encoded here. When memory runs out its text is
- * NULL, which ipc_call() understands, and stays so.
- */
-struct ipc_target {
-	char *text; /* owned */
-	bool failed;
-};
-
-void ipc_target_init(struct ipc_target *target, const char *path);
-void ipc_target_add(struct ipc_target *target, const char *name, const char *value);
-void ipc_target_done(struct ipc_target *target);
+int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
 
 #endif

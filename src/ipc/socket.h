@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listening sockets: handed over by systemd, or made here. */
+/* Listening sockets, handed over by systemd or made here, and who is at the other end of others. */
 #ifndef BPFTRUSS_SOCKET_H
 #define BPFTRUSS_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
 #include "base/diag.h"
+
+/* The address of a path; 0, or -ENAMETOOLONG with d filled. */
+int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
 
 /*
  * Binds and listens on a unix socket, 0660, of a group. What a daemon that died left there is
@@ -32,15 +37,32 @@ int socket_tcp_check(const char *address, struct diag *d);
 void socket_name(int fd, char *buf, size_t size);
 
 /*
- * Removes the socket if it is still the one behind the descriptor, which must be open: before
- * ipc_server_free(). Needs CAP_NET_ADMIN, and does nothing without it or when in doubt.
+ * Removes the socket if it is still the one that lstat() told of, whose descriptor must be open: before
+ * ipc_server_free().
  */
-void socket_unlink(const char *path, int fd);
+void socket_unlink(const char *path, const struct stat *ours);
 
 /*
  * The listening unix socket that systemd hands over (LISTEN_FDS); -ENOENT, without d, if it does not;
  * -EINVAL or -ENOTSOCK with d filled if it hands over something else. Removes the variables.
  */
 int socket_inherited(struct diag *d);
+
+/* Is this value of a Host header localhost or an address of it, with or without a port? */
+bool socket_host_is_loopback(const char *host);
+
+/* Who is at the other end of a connection. Over TCP nobody is known. */
+struct ipc_peer {
+	bool known;
+	uid_t uid;
+	gid_t gid;
+	bool in_group; /* of the socket's group, by its main or another group of the peer */
+};
+
+/*
+ * The peer of a connected socket, as it was when it connected. Unknown when the socket is not of
+ * AF_UNIX or the kernel does not answer; in_group is false when in doubt.
+ */
+void socket_peer(int fd, gid_t group, struct ipc_peer *ret);
 
 #endif

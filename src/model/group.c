@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "model/unit.h"
-#include "syscalls/classes.h"
 
 /* A row with what its keys may ask for. */
 struct member {
@@ -124,6 +123,18 @@ int group_keys_parse(const char *option, const char *list, unsigned int *ret, st
 	return 0;
 }
 
+void group_keys_format(unsigned int keys, char buf[GROUP_KEYS_MAX])
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
+		if (keys & key_defs[i].key)
+			used += (size_t)snprintf(buf + used, GROUP_KEYS_MAX - used, "%s%s",
+						 used ? "," : "", key_defs[i].name);
+	}
+}
+
 static int compare_members(const void *x, const void *y, void *closure)
 {
 	unsigned int keys = *(const unsigned int *)closure;
@@ -183,8 +194,7 @@ int group_list_sum(const struct group_list *list, struct group *ret)
 static struct group member_group(const struct member *member)
 {
 	const struct row *row = member->row;
-	bool moves_data = row->nr != ROW_NR_OTHER &&
-			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
+	bool moves_data = row_moves_data(row);
 
 	return (struct group){
 		.sum = *row,

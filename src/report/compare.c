@@ -16,7 +16,6 @@
 #include "report/grid.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "report/scale.h"
 
 static double calls_value(const struct compare_side *side)
 {
@@ -55,7 +54,7 @@ static const struct {
 	const char *title, *change; /* change is NULL: no such column */
 	double (*value)(const struct compare_side *side);
 	const struct time_scale *(*scale)(uint64_t largest_ns); /* NULL: a rate */
-	int rank;                        /* of both sides; what ranks higher is hidden first */
+	unsigned int rank;               /* of both sides; what ranks higher is hidden first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
 	[MEASURE_CALLS] = { "calls/s", "calls +-", calls_value, NULL, 1, REGRESSION_CALLS },
@@ -96,7 +95,7 @@ static double measure_largest(const struct compare_view *view, enum measure whic
 {
 	double most = 0;
 
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct compare_part *part = &view->parts[half];
 
 		most = larger(most, measures[which].value(&part->list.total.a));
@@ -174,6 +173,7 @@ static void sheet_set_titles(struct sheet *sheet, enum measure which)
 		snprintf(title, sizeof(title), "%c %s%s%s", side ? 'B' : 'A', measures[which].title,
 			 scale ? " " : "", scale ? scale->unit : "");
 		grid_set_title(sheet->grid, column + side, title, true);
+		grid_set_rank(sheet->grid, column + side, measures[which].rank);
 	}
 	if (measures[which].change)
 		grid_set_title(sheet->grid, column + SIDES, measures[which].change, true);
@@ -218,7 +218,7 @@ static void sheet_set_keys(struct sheet *sheet, const struct comparison *item, c
 	char cell[COLUMN_TEXT_MAX];
 	struct column_scope scope;
 	const struct group *group = comparison_group(
-		item, sheet->input, sheet->view->parts[COMPARE_WORKING].list.keys, &scope);
+		item, sheet->input, sheet->view->parts[TABLE_WORKING].list.keys, &scope);
 
 	for (size_t i = 0; i < sheet->keys.count; i++) {
 		if (label)
@@ -272,11 +272,11 @@ static void sheet_add_row(struct sheet *sheet, const struct compare_part *part,
 	grid_set(sheet->grid, sheet->word_column, compare_words[item->word]);
 }
 
-static void sheet_add_part(struct sheet *sheet, enum compare_half half)
+static void sheet_add_part(struct sheet *sheet, enum table_half half)
 {
 	const struct compare_part *part = &sheet->view->parts[half];
 
-	if (half == COMPARE_WAITING) {
+	if (half == TABLE_WAITING) {
 		if (!part->list.count)
 			return;
 		grid_add_line(sheet->grid, "");
@@ -285,23 +285,7 @@ static void sheet_add_part(struct sheet *sheet, enum compare_half half)
 	for (size_t i = 0; i < part->shown; i++)
 		sheet_add_row(sheet, part, &part->list.items[i], NULL);
 	grid_add_rule(sheet->grid);
-	sheet_add_row(sheet, part, &part->list.total,
-		      half == COMPARE_WAITING ? "waiting" : "working");
-}
-
-/* Hides what matters least, the sides of a measure together, until the rest fits. */
-static void sheet_fit(struct sheet *sheet, int width)
-{
-	for (int rank = NR_MEASURE; rank > 0; rank--) {
-		if (width <= 0 || grid_width(sheet->grid) <= (size_t)width)
-			return;
-		for (int which = 0; which < NR_MEASURE; which++) {
-			size_t column = measure_column(sheet, (enum measure)which);
-
-			for (size_t i = 0; i < SIDES && measures[which].rank == rank; i++)
-				grid_hide(sheet->grid, column + i);
-		}
-	}
+	sheet_add_row(sheet, part, &part->list.total, table_half_names[half]);
 }
 
 static void print_changes(const struct compare_view *view, FILE *out)
@@ -347,7 +331,7 @@ static void print_failures(const struct compare_input *input, const struct compa
 	struct regressions found;
 	size_t named = 0;
 
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct compare_part *part = &view->parts[half];
 
 		for (size_t i = 0; i < part->list.count && named < FAILURES_NAMED; i++) {
@@ -367,7 +351,7 @@ static void print_failures(const struct compare_input *input, const struct compa
 static void print_verdict(const struct compare_input *input, const struct compare_view *view,
 			  FILE *out)
 {
-	const struct comparison_list *list = &view->parts[COMPARE_WORKING].list;
+	const struct comparison_list *list = &view->parts[TABLE_WORKING].list;
 	bool known = list->seconds_a > 0 && list->seconds_b > 0;
 
 	if (input->fail_over <= 0)
@@ -389,12 +373,12 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 	if (err)
 		return err;
 	sheet.text_max = options->width ? 28 + (size_t)options->width / 20 : SIZE_MAX;
-	err = sheet_begin(&sheet, view->parts[COMPARE_WORKING].list.keys);
+	err = sheet_begin(&sheet, view->parts[TABLE_WORKING].list.keys);
 	if (err)
 		return err;
-	for (int half = 0; half < NR_COMPARE_HALF; half++)
-		sheet_add_part(&sheet, (enum compare_half)half);
-	sheet_fit(&sheet, options->width);
+	for (int half = 0; half < NR_TABLE_HALF; half++)
+		sheet_add_part(&sheet, (enum table_half)half);
+	grid_fit(sheet.grid, options->width);
 	err = grid_print(sheet.grid, out);
 	if (err)
 		return err;

@@ -58,8 +58,8 @@ int compare_heading_print(const struct compare_input *input, const struct table_
 	heading_add(grid, "B", &input->b, text_max);
 	if (!strcmp(input->a.snapshot->host, input->b.snapshot->host))
 		grid_hide(grid, HEAD_HOST);
-	if (options->width && grid_width(grid) > (size_t)options->width)
-		grid_hide(grid, HEAD_TO);
+	grid_set_rank(grid, HEAD_TO, 1);
+	grid_fit(grid, options->width);
 	grid_add_line(grid, "");
 	return grid_print(grid, out);
 }

@@ -23,20 +23,20 @@ static void part_count(struct compare_view *view, struct compare_part *part)
 int compare_view_make(const struct compare_input *input, const struct table_options *options,
 		      struct compare_view *ret)
 {
-	const struct row_test tests[NR_COMPARE_HALF] = {
-		[COMPARE_WORKING] = { row_is_working, options },
-		[COMPARE_WAITING] = { row_is_waiting, options },
+	const struct row_test tests[NR_TABLE_HALF] = {
+		[TABLE_WORKING] = { row_is_working, options },
+		[TABLE_WAITING] = { row_is_waiting, options },
 	};
 	unsigned int keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
 	struct compare_view view = { .groups = 0 };
 	int err = 0;
 
-	for (int i = 0; i < NR_COMPARE_HALF && !err; i++) {
+	for (int i = 0; i < NR_TABLE_HALF && !err; i++) {
 		struct compare_part *part = &view.parts[i];
 
 		err = snapshot_compare(input->a.snapshot, input->b.snapshot, keys, &tests[i],
 				       &part->list);
-		part->rule = (struct regression_rule){ input->fail_over, i == COMPARE_WAITING };
+		part->rule = (struct regression_rule){ input->fail_over, i == TABLE_WAITING };
 		part->shown = part->list.count;
 		if (options->top && options->top < part->shown)
 			part->shown = options->top;
@@ -52,7 +52,7 @@ int compare_view_make(const struct compare_input *input, const struct table_opti
 
 void compare_view_done(struct compare_view *view)
 {
-	for (int i = 0; i < NR_COMPARE_HALF; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		comparison_list_done(&view->parts[i].list);
 }
 

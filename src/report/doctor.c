@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the two forms of doctor's findings. */
+/* Writes doctor's findings, as text and as JSON. */
 #include "report/doctor.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <stdbool.h>
-
-#include "report/label.h"
+#include "report/json_write.h"
 
 static const struct {
 	const char *word; /* on the screen */
@@ -28,30 +24,27 @@ void report_findings(const struct finding *findings, size_t count, FILE *out)
 	}
 }
 
-static json_t *finding_json(const struct finding *f)
-{
-	return json_pack("{s:s, s:s, s:s, s:s}", "name", f->name, "state", states[f->state].key,
-			 "detail", f->detail, "remedy", f->remedy);
-}
-
 int report_findings_json(const struct finding *findings, size_t count, FILE *out)
 {
-	json_t *json = json_object(), *list = json_array();
+	struct json_writer to;
 	bool works = true;
-	int err = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		err |= json_array_append_new(list, finding_json(&findings[i]));
+	json_begin(&to, out);
+	json_put_object(&to, NULL);
+	json_put_version(&to);
+	for (size_t i = 0; i < count; i++)
 		works = works && findings[i].state != FINDING_PROBLEM;
+	json_put_bool(&to, "works", works);
+	json_put_list(&to, "findings");
+	for (size_t i = 0; i < count; i++) {
+		json_put_object(&to, NULL);
+		json_put_text(&to, "name", findings[i].name);
+		json_put_word(&to, "state", states[findings[i].state].key);
+		json_put_text(&to, "detail", findings[i].detail);
+		json_put_text(&to, "remedy", findings[i].remedy);
+		json_put_end(&to);
 	}
-	err |= json_object_set_new(json, "schema", json_integer(1));
-	err |= json_object_set_new(json, "version", json_string(BPFTRUSS_VERSION));
-	err |= json_object_set_new(json, "works", json_boolean(works));
-	err |= json_object_set_new(json, "findings", list);
-	if (err)
-		err = -ENOMEM;
-	else if (json_dumpf(json, out, JSON_COMPACT | JSON_ENSURE_ASCII) || fputc('\n', out) == EOF)
-		err = -EIO;
-	json_decref(json);
-	return err;
+	json_put_end(&to);
+	json_put_end(&to);
+	return json_end(&to);
 }

@@ -25,26 +25,16 @@ struct failure_list {
 	size_t count;
 };
 
-static uint64_t errnos_sum(const struct row *row)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < row->nr_errnos; i++)
-		sum += row->errnos[i].count;
-	return sum;
-}
-
 static void group_failures(const struct group *group, struct failure_list *list)
 {
 	const struct row *row = &group->sum;
-	uint64_t told = errnos_sum(row);
+	uint64_t unnamed = row_errors_unnamed(row);
 
 	for (size_t i = 0; i < row->nr_errnos; i++)
 		list->failures[list->count++] =
 			(struct failure){ group, row->errnos[i].err, row->errnos[i].count };
-	if (told < row->errors)
-		list->failures[list->count++] =
-			(struct failure){ group, ERRNO_UNKNOWN, row->errors - told };
+	if (unnamed)
+		list->failures[list->count++] = (struct failure){ group, ERRNO_UNKNOWN, unnamed };
 }
 
 /* Most calls first, then in the order of the groups. */

@@ -3,6 +3,7 @@
 #include "report/grid.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 struct grid_column {
 	char *title;
 	bool right, hidden;
+	unsigned int rank;
 	size_t width;
 };
 
@@ -138,7 +140,7 @@ void grid_add_line(struct grid *grid, const char *text)
 		text_set(grid, &row->line, text);
 }
 
-size_t grid_width(const struct grid *grid)
+static size_t grid_width(const struct grid *grid)
 {
 	size_t width = 0;
 
@@ -152,6 +154,27 @@ size_t grid_width(const struct grid *grid)
 void grid_hide(struct grid *grid, size_t column)
 {
 	grid->columns[column].hidden = true;
+}
+
+void grid_set_rank(struct grid *grid, size_t column, unsigned int rank)
+{
+	grid->columns[column].rank = rank;
+}
+
+void grid_fit(struct grid *grid, int width)
+{
+	unsigned int rank = UINT_MAX, next;
+
+	for (; width > 0 && grid_width(grid) > (size_t)width && rank; rank = next) {
+		next = 0;
+		for (size_t i = 0; i < grid->nr_columns; i++) {
+			struct grid_column *column = &grid->columns[i];
+
+			column->hidden |= column->rank == rank;
+			if (column->rank < rank && column->rank > next)
+				next = column->rank;
+		}
+	}
 }
 
 static void print_blanks(size_t count, FILE *out)

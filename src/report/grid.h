@@ -31,10 +31,13 @@ void grid_set(struct grid *grid, size_t column, const char *text);
 void grid_add_rule(struct grid *grid);
 void grid_add_line(struct grid *grid, const char *text);
 
-/* Width of the whole line. */
-size_t grid_width(const struct grid *grid);
-
 void grid_hide(struct grid *grid, size_t column);
+
+/* What ranks higher is hidden first, columns of one rank together; those of rank 0 never. */
+void grid_set_rank(struct grid *grid, size_t column, unsigned int rank);
+
+/* Hides columns by rank until the rest fits into a width; 0 is no limit. */
+void grid_fit(struct grid *grid, int width);
 
 /* The titles and all rows. Returns 0, -ENOMEM or -EIO. */
 int grid_print(const struct grid *grid, FILE *out);

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the spelling of rows, times and untrusted bytes. */
+/* Spells rows, times, histograms and untrusted bytes. */
 #include "report/label.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "syscalls/names.h"
-
 /* Of \xNN. */
 #define ESCAPE_LENGTH 4
+
+void row_name(const struct row *row, char buf[SYSCALL_NAME_MAX])
+{
+	if (row->nr == ROW_NR_OTHER)
+		strcpy(buf, "[other]");
+	else
+		syscall_name(row->abi, (int)row->nr, buf, SYSCALL_NAME_MAX);
+}
 
 void row_label(const struct row *row, char *buf, size_t size)
 {
 	char name[SYSCALL_NAME_MAX];
 
-	if (row->nr == ROW_NR_OTHER)
-		snprintf(name, sizeof(name), "[other]");
-	else
-		syscall_name(row->abi, (int)row->nr, name, sizeof(name));
+	row_name(row, name);
 	if (row->abi == LABEL_NATIVE_ABI)
 		snprintf(buf, size, "%s", name);
 	else
@@ -36,6 +40,105 @@ void format_age(uint64_t ns, char *buf, size_t size)
 		snprintf(buf, size, "%.2f ms", (double)ns / 1e6);
 	else
 		snprintf(buf, size, "%.3f s", (double)ns / 1e9);
+}
+
+struct scale_step {
+	uint64_t below_ns; /* for largest values below this; the last step has no limit */
+	struct time_scale scale;
+};
+
+static const struct scale_step latency_steps[] = {
+	{ 10000000, { "us", 1000, 3 } },
+	{ 10000000000, { "us", 1000, 1 } },
+	{ 1000000000000, { "ms", 1000000, 3 } },
+	{ UINT64_MAX, { "s", 1000000000, 3 } },
+};
+
+static const struct scale_step sum_steps[] = {
+	{ 10000000, { "us", 1000, 1 } },
+	{ 10000000000, { "ms", 1000000, 3 } },
+	{ UINT64_MAX, { "s", 1000000000, 3 } },
+};
+
+static const struct time_scale *scale_find(const struct scale_step *step, uint64_t largest_ns)
+{
+	while (largest_ns >= step->below_ns && step->below_ns != UINT64_MAX)
+		step++;
+	return &step->scale;
+}
+
+const struct time_scale *scale_for_latencies(uint64_t largest_ns)
+{
+	return scale_find(latency_steps, largest_ns);
+}
+
+const struct time_scale *scale_for_sums(uint64_t largest_ns)
+{
+	return scale_find(sum_steps, largest_ns);
+}
+
+void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t size)
+{
+	uint64_t parts = 1, step, count;
+
+	for (int i = 0; i < scale->decimals; i++)
+		parts *= 10;
+	step = scale->unit_ns / parts;
+	count = ns / step + (ns % step >= (step + 1) / 2);
+	if (ns && !count)
+		snprintf(buf, size, "<%d.%0*d", 0, scale->decimals, 1);
+	else
+		snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64, count / parts, scale->decimals,
+			 count % parts);
+}
+
+#define BAR_WIDTH 40
+#define GAP_MAX   2 /* empty buckets in a row that are still drawn */
+
+static uint64_t largest(const struct hist *hist)
+{
+	uint64_t most = 0;
+
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		most = hist_count(hist, i) > most ? hist_count(hist, i) : most;
+	return most;
+}
+
+static void print_bucket(const struct hist *hist, unsigned int i, uint64_t most, FILE *out)
+{
+	uint64_t count = hist_count(hist, i);
+	/* The least count is still seen. */
+	int length = count ? (int)((double)count / (double)most * (BAR_WIDTH - 1)) + 1 : 0;
+	char low[AGE_MAX], high[AGE_MAX] = "more";
+
+	format_age(hist_bucket_low(i), low, sizeof(low));
+	if (i + 1 < HIST_BUCKETS)
+		format_age(hist_bucket_low(i + 1), high, sizeof(high));
+	fprintf(out, "%11s .. %11s %9" PRIu64 " |", low, high, count);
+	for (int j = 0; j < length; j++)
+		fputc('#', out);
+	fputc('\n', out);
+}
+
+void bars_print(const struct hist *hist, FILE *out)
+{
+	uint64_t most = largest(hist);
+	unsigned int at = 0, next;
+
+	while (most && !hist_count(hist, at))
+		at++;
+	for (; most && at < HIST_BUCKETS; at = next) {
+		print_bucket(hist, at, most, out);
+		next = at + 1;
+		while (next < HIST_BUCKETS && !hist_count(hist, next))
+			next++;
+		if (next == HIST_BUCKETS)
+			break;
+		if (next - at - 1 > GAP_MAX)
+			fprintf(out, "%11s\n", "...");
+		else
+			next = at + 1;
+	}
 }
 
 /* Length of the valid UTF-8 sequence at the start, 0 when there is none (RFC 3629) or for DEL. */
@@ -101,14 +204,14 @@ static bool is_visible(const unsigned char *s, size_t length)
 	return true;
 }
 
-static void escape(const char *bytes, size_t size, bool only_visible, char *out)
+void text_escape_visible(const char *bytes, size_t size, char *out)
 {
 	const unsigned char *in = (const unsigned char *)bytes;
 	size_t left = strnlen(bytes, size), length;
 
 	while (left) {
 		length = utf8_length(in, left);
-		if (length && (!only_visible || is_visible(in, length))) {
+		if (length && is_visible(in, length)) {
 			memcpy(out, in, length);
 			out += length;
 		} else {
@@ -120,16 +223,6 @@ static void escape(const char *bytes, size_t size, bool only_visible, char *out)
 		left -= length;
 	}
 	*out = 0;
-}
-
-void text_escape(const char *bytes, size_t size, char *out)
-{
-	escape(bytes, size, false, out);
-}
-
-void text_escape_visible(const char *bytes, size_t size, char *out)
-{
-	escape(bytes, size, true, out);
 }
 
 void text_escape_name(const char *bytes, size_t size, char *out)
@@ -163,15 +256,15 @@ size_t text_plain_length(const char *bytes, size_t size)
 	return length;
 }
 
-unsigned int text_code(const char *text, size_t *length)
+unsigned int text_code(const char *bytes, size_t size, size_t *length)
 {
-	const unsigned char *bytes = (const unsigned char *)text;
+	const unsigned char *s = (const unsigned char *)bytes;
 
-	*length = utf8_length(bytes, strlen(text)) ?: 1;
-	return utf8_decode(bytes, *length);
+	*length = utf8_length(s, size);
+	return utf8_decode(s, *length);
 }
 
-/* The byte of an escape of text_escape(), or 0 when there is none. */
+/* The byte of an escape \xNN, or 0 when there is none. */
 static unsigned char escaped_byte(const char *text)
 {
 	static const char digits[] = "0123456789abcdef";

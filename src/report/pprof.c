@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <search.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/mem.h"
 #include "report/frames.h"
-#include "report/gzip.h"
 #include "report/protobuf.h"
 
 /* Fields of the messages. */
@@ -345,6 +345,40 @@ static void pprof_add_head(struct pprof *pprof)
 	protobuf_add_uint(&pprof->profile, PROFILE_DURATION_NANOS, pprof->snapshot->elapsed_ns);
 }
 
+#define WINDOW_GZIP (15 + 16) /* the largest window, and zlib's way to ask for gzip's header */
+#define MEMORY      8
+
+static void deflate_done(z_stream *stream)
+{
+	deflateEnd(stream);
+}
+
+/* As gzip(1) does. */
+static int write_gzipped(const struct protobuf *message, FILE *out)
+{
+	z_stream stream __cleanup(deflate_done) = { .zalloc = Z_NULL };
+	unsigned char *buffer __cleanup(freep) = NULL;
+	size_t bound;
+
+	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	bound = deflateBound(&stream, message->size);
+	/* zlib counts in 32 bits. */
+	if (bound > UINT32_MAX)
+		return -EFBIG;
+	buffer = malloc(bound);
+	if (!buffer)
+		return -ENOMEM;
+	stream.next_in = message->bytes;
+	stream.avail_in = (uInt)message->size;
+	stream.next_out = buffer;
+	stream.avail_out = (uInt)bound;
+	if (deflate(&stream, Z_FINISH) != Z_STREAM_END)
+		return -EIO;
+	return fwrite(buffer, 1, stream.total_out, out) == stream.total_out ? 0 : -EIO;
+}
+
 static int pprof_write(struct pprof *pprof, FILE *out)
 {
 	struct protobuf *profile = &pprof->profile;
@@ -352,7 +386,7 @@ static int pprof_write(struct pprof *pprof, FILE *out)
 	protobuf_append(profile, &pprof->strings);
 	if (profile->err)
 		return profile->err;
-	return gzip_write(profile->bytes, profile->size, out);
+	return write_gzipped(profile, out);
 }
 
 int report_pprof(const struct snapshot *snapshot, FILE *out)

@@ -53,18 +53,21 @@ struct daemon_status {
 	double own_percent, used_percent; /* of one CPU, over the last span; used: programs too */
 	double answers_percent;           /* of own: for clients, which is in no budget */
 	double budget_percent;            /* 0: none */
-	const char *step;                 /* normal, no_stacks, no_errnos */
+	unsigned int budget_step;         /* 0: everything is counted; 1: no stacks; 2: no errnos */
+	uint64_t programs_ns;             /* of the programs; known with has_call_ns */
 
 	bool has_history;
 	const char *history_trouble; /* "": none */
-	uint64_t history_bytes, history_intervals, history_failed;
-	int64_t history_first_ns; /* 0: nothing is in it */
+	uint64_t history_bytes, history_intervals;
+	uint64_t history_appended, history_failed; /* intervals since the start */
+	int64_t history_first_ns;                  /* 0: nothing is in it */
 	uint64_t interval_ns;
 
 	int64_t recent_start_ns; /* --since knows processes back to here */
 	uint64_t recent_bytes;
 
 	uint64_t clients, requests, refused, malformed;
+	uint64_t scrapes, scrape_ns; /* texts of /metrics so far, what the last one took */
 };
 
 /* Returns 0 or a negative errno, as all of these. */

@@ -12,7 +12,6 @@
 #include "model/query.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "syscalls/names.h"
 
 #define NAME_WIDTH 16
 
@@ -32,14 +31,6 @@ static int compare_rows(const void *x, const void *y)
 	return (a->nr > b->nr) - (a->nr < b->nr);
 }
 
-static void call_name(const struct row *row, char *buf, size_t size)
-{
-	if (row->nr == ROW_NR_OTHER)
-		snprintf(buf, size, "[other]");
-	else
-		syscall_name(row->abi, (int)row->nr, buf, size);
-}
-
 /* One blank more than the longest name. */
 static int name_width(struct row *const *rows, size_t count)
 {
@@ -47,7 +38,7 @@ static int name_width(struct row *const *rows, size_t count)
 	size_t width = NAME_WIDTH;
 
 	for (size_t i = 0; i < count; i++) {
-		call_name(rows[i], name, sizeof(name));
+		row_name(rows[i], name);
 		if (rows[i]->calls && strlen(name) + 1 > width)
 			width = strlen(name) + 1;
 	}
@@ -97,7 +88,7 @@ static void print_table(struct row *const *rows, size_t count, FILE *out)
 
 		if (!rows[i]->calls)
 			continue;
-		call_name(rows[i], name, sizeof(name));
+		row_name(rows[i], name);
 		print_line(share * 100, rows[i], name, out);
 	}
 	print_rule(width, out);

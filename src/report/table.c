@@ -72,6 +72,22 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 	return err;
 }
 
+const char *const table_half_names[NR_TABLE_HALF] = { "working", "waiting" };
+
+int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
+		      struct table_part ret[NR_TABLE_HALF])
+{
+	const struct row_test tests[NR_TABLE_HALF] = {
+		[TABLE_WORKING] = { row_is_working, options },
+		[TABLE_WAITING] = { row_is_waiting, options },
+	};
+	int err = 0;
+
+	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
+		err = table_part_make(snapshot, options, &tests[i], &ret[i]);
+	return err;
+}
+
 void others_label(const struct group *group, char *buf, size_t size)
 {
 	snprintf(buf, size, "(%zu other%s)", group->nr_merged, group->nr_merged == 1 ? "" : "s");

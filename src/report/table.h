@@ -36,6 +36,14 @@ void table_part_done(struct table_part *part);
 /* "(12 others)", for a group with nr_merged. */
 void others_label(const struct group *group, char *buf, size_t size);
 
+/* Calls that wait for work stand apart from the others. */
+enum table_half { TABLE_WORKING, TABLE_WAITING, NR_TABLE_HALF };
+extern const char *const table_half_names[NR_TABLE_HALF];
+
+/* Returns 0 or -ENOMEM; table_part_done() is due for each half in both cases, if all began as zero. */
+int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
+		      struct table_part ret[NR_TABLE_HALF]);
+
 /* The calls that a test has (NULL: all), as the options ask for. Returns 0 or -ENOMEM. */
 int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
 		    const struct row_test *test, struct table_part *ret);

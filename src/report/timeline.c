@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "report/grid.h"
 #include "report/report.h"
-#include "report/scale.h"
+#include "report/label.h"
 
 enum cell_kind {
 	CELL_START,
@@ -29,7 +29,7 @@ static const struct {
 	const char *title;
 	const char *column; /* its source; NULL: the step itself */
 	enum cell_kind kind;
-	int rank; /* what ranks higher is hidden first; 0: never */
+	unsigned int rank; /* what ranks higher is hidden first; 0: never */
 } cells[] = {
 	{ "start", NULL, CELL_START, 0 },       { "counted s", NULL, CELL_SECONDS, 5 },
 	{ "calls", "calls", CELL_PLAIN, 7 },    { "calls/s", "calls", CELL_RATE, 0 },
@@ -193,6 +193,7 @@ static int sheet_begin(struct sheet *sheet)
 		snprintf(title, sizeof(title), "%s%s%s%s", cells[i].title, scale ? " " : "",
 			 scale ? scale->unit : "", cells[i].kind == CELL_SUM ? "/s" : "");
 		grid_set_title(sheet->grid, i, title, true);
+		grid_set_rank(sheet->grid, i, cells[i].rank);
 	}
 	return 0;
 }
@@ -285,18 +286,6 @@ static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 	sheet_add_line(sheet, &sheet->lines[sheet->nr_steps], "sum");
 }
 
-static void sheet_fit(struct sheet *sheet, int width)
-{
-	for (int rank = NR_CELLS; rank > 0; rank--) {
-		if (width <= 0 || grid_width(sheet->grid) <= (size_t)width)
-			return;
-		for (size_t i = 0; i < NR_CELLS; i++) {
-			if (cells[i].rank == rank)
-				grid_hide(sheet->grid, i);
-		}
-	}
-}
-
 /* The losses of all steps, as one snapshot's. */
 static int print_trust(const struct timeline *timeline, FILE *out)
 {
@@ -328,7 +317,7 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 	if (err)
 		return err;
 	sheet_add_all(&sheet, timeline);
-	sheet_fit(&sheet, options->width);
+	grid_fit(sheet.grid, options->width);
 	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
 	err = grid_print(sheet.grid, out);
 	return err ?: print_trust(timeline, out);

@@ -9,23 +9,15 @@
 
 #include "base/mem.h"
 #include "model/microstates.h"
-#include "report/bars.h"
 #include "report/grid.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "report/scale.h"
 #include "report/table.h"
-
-#define WORKING  0
-#define WAITING  1
-#define NR_PARTS 2
-
-static const char *const part_names[NR_PARTS] = { "working", "waiting" };
 
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
 static const struct {
 	const char *name;
-	int rank;
+	unsigned int rank;
 } defaults[] = {
 	{ "calls", 1 }, { "in_flight", 8 }, { "errors", 5 }, { "total", 2 },  { "cpu", 3 },
 	{ "runq", 11 }, { "sleep", 4 },     { "min", 12 },   { "avg", 9 },    { "p50", 10 },
@@ -33,9 +25,9 @@ static const struct {
 };
 
 struct wide {
-	struct table_part parts[NR_PARTS];
+	struct table_part parts[NR_TABLE_HALF];
 	struct column_list columns;
-	int ranks[COLUMNS_MAX];                          /* 0: never hidden */
+	unsigned int ranks[COLUMNS_MAX];
 	const struct time_scale *scales[NR_COLUMN_KIND]; /* NULL unless of times */
 	size_t label_column;                             /* where sums and others are named */
 	size_t text_max;                                 /* longer texts are cut */
@@ -44,26 +36,12 @@ struct wide {
 
 static void wide_done(struct wide *wide)
 {
-	for (int i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		table_part_done(&wide->parts[i]);
 	grid_free(wide->grid);
 }
 
-static int wide_make_parts(struct wide *wide, const struct snapshot *snapshot,
-			   const struct table_options *options)
-{
-	const struct row_test tests[NR_PARTS] = {
-		[WORKING] = { row_is_working, options },
-		[WAITING] = { row_is_waiting, options },
-	};
-	int err = 0;
-
-	for (int i = 0; i < NR_PARTS && !err; i++)
-		err = table_part_make(snapshot, options, &tests[i], &wide->parts[i]);
-	return err;
-}
-
-static void wide_add_column(struct wide *wide, const struct column *column, int rank)
+static void wide_add_column(struct wide *wide, const struct column *column, unsigned int rank)
 {
 	if (column_list_has(&wide->columns, column))
 		return;
@@ -74,10 +52,11 @@ static void wide_add_column(struct wide *wide, const struct column *column, int 
 static void wide_choose_columns(struct wide *wide, const struct table_options *options)
 {
 	const struct table_part *parts = wide->parts;
-	bool flying = parts[WORKING].sum.sum.in_flight || parts[WAITING].sum.sum.in_flight;
+	bool flying =
+		parts[TABLE_WORKING].sum.sum.in_flight || parts[TABLE_WAITING].sum.sum.in_flight;
 	const struct column *column;
 
-	table_columns(options, parts[WORKING].scope.keys, &wide->columns);
+	table_columns(options, parts[TABLE_WORKING].scope.keys, &wide->columns);
 	wide->label_column = table_label_column(&wide->columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
 		if (column_find("", defaults[i].name, &column, NULL) ||
@@ -108,7 +87,7 @@ static uint64_t wide_largest(const struct wide *wide, enum column_kind kind)
 	uint64_t most = 0, value;
 
 	for (size_t i = 0; i < wide->columns.count; i++) {
-		for (int j = 0; wide->columns.columns[i]->kind == kind && j < NR_PARTS; j++) {
+		for (int j = 0; wide->columns.columns[i]->kind == kind && j < NR_TABLE_HALF; j++) {
 			value = part_largest(&wide->parts[j], wide->columns.columns[i]);
 			most = value > most ? value : most;
 		}
@@ -131,6 +110,7 @@ static int wide_make_grid(struct wide *wide)
 		snprintf(title, sizeof(title), "%s%s%s", column->name, scale ? " " : "",
 			 scale ? scale->unit : "");
 		grid_set_title(wide->grid, i, title, column->kind != COLUMN_TEXT);
+		grid_set_rank(wide->grid, i, wide->ranks[i]);
 	}
 	return 0;
 }
@@ -177,7 +157,7 @@ static void wide_add_part(struct wide *wide, int which)
 	const struct table_part *part = &wide->parts[which];
 	char label[TABLE_LABEL_MAX];
 
-	if (which == WAITING) {
+	if (which == TABLE_WAITING) {
 		if (!part->list.nr_groups)
 			return;
 		grid_add_line(wide->grid, "");
@@ -190,31 +170,14 @@ static void wide_add_part(struct wide *wide, int which)
 		wide_add_row(wide, part, group, group->nr_merged ? label : NULL);
 	}
 	grid_add_rule(wide->grid);
-	wide_add_row(wide, part, &part->sum, part_names[which]);
-}
-
-/* Hides what matters least until the rest fits. */
-static void wide_fit(struct wide *wide, int width)
-{
-	while (width > 0 && grid_width(wide->grid) > (size_t)width) {
-		size_t least = 0;
-
-		for (size_t i = 1; i < wide->columns.count; i++) {
-			if (wide->ranks[i] > wide->ranks[least])
-				least = i;
-		}
-		if (!wide->ranks[least])
-			break;
-		grid_hide(wide->grid, least);
-		wide->ranks[least] = 0;
-	}
+	wide_add_row(wide, part, &part->sum, table_half_names[which]);
 }
 
 static void wide_print_bars(const struct wide *wide, FILE *out)
 {
 	char title[COLUMN_TEXT_MAX];
 
-	for (int i = 0; i < NR_PARTS; i++) {
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		const struct table_part *part = &wide->parts[i];
 
 		for (size_t j = 0; j < part->list.nr_groups; j++) {
@@ -284,7 +247,7 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	struct wide wide __cleanup(wide_done) = { .grid = NULL };
 	int err;
 
-	err = wide_make_parts(&wide, snapshot, options);
+	err = table_halves_make(snapshot, options, wide.parts);
 	if (err)
 		return err;
 	wide_choose_columns(&wide, options);
@@ -293,8 +256,8 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	err = wide_make_grid(&wide);
 	if (err)
 		return err;
-	for (int i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		wide_add_part(&wide, i);
-	wide_fit(&wide, options->width);
+	grid_fit(wide.grid, options->width);
 	return wide_print(&wide, snapshot, options, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the two formats of blobs. Decoding believes nothing of what it reads. */
+/* Encodes and decodes blobs. Decoding believes nothing of what it reads. */
 #include "store/blob.h"
 
 #include <errno.h>
@@ -96,7 +96,7 @@ static int cursor_take(struct cursor *cursor, uint64_t *ret)
 
 int blob_to_hist(const void *bytes, size_t size, struct hist *hist)
 {
-	struct cursor cursor = { bytes, 0, size };
+	struct cursor cursor = { bytes, 0, bytes ? size : 0 };
 	uint64_t bucket = 0, number, more;
 	int err;
 
@@ -120,7 +120,7 @@ int blob_to_hist(const void *bytes, size_t size, struct hist *hist)
 
 int blob_to_errnos(const void *bytes, size_t size, struct row *row)
 {
-	struct cursor cursor = { bytes, 0, size };
+	struct cursor cursor = { bytes, 0, bytes ? size : 0 };
 	uint64_t last = 0, step, count;
 	int err;
 

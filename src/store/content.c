@@ -1,188 +1,218 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Owns the rows that belong to an interval or a baseline, and their checksum: the sum of those of
- * all rows, whatever their order.
- */
-#include "store/content.h"
-
+/* Reads and writes the rows of cell, share, loss and call. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "model/losses.h"
-#include "store/cell.h"
-#include "store/checksum.h"
-#include "store/db.h"
+#include "store/blob.h"
+#include "store/sum.h"
 #include "syscalls/classes.h"
 #include "syscalls/names.h"
 
-/* A statement of interval tables, and behind it the one of baseline tables. */
-#define OF(owner, which) ((enum statement)((which) + (int)(owner)))
+/* Stands for ROW_NR_OTHER, which has no room for an ABI: no number of 32 bits is as small. */
+#define CALL_NR_OTHER ((int64_t)INT32_MIN - 1)
 
-/* What a reading of rows has seen of them, and where they are added; without a sum, nowhere. */
-struct reading {
-	const struct kinds *kinds;
-	const bool *wanted;
-	struct sum *sum;
-	struct content_check check;
+#define CALL_ABIS 8
+
+/* The numbers of a row in the order of their columns, which follow those of its identity. */
+static const size_t number_offsets[] = {
+	offsetof(struct row, calls),       offsetof(struct row, errors),
+	offsetof(struct row, interrupted), offsetof(struct row, untimed),
+	offsetof(struct row, denied),      offsetof(struct row, no_return),
+	offsetof(struct row, result_sum),  offsetof(struct row, wall_ns),
+	offsetof(struct row, off_ns),      offsetof(struct row, runq_ns),
+	offsetof(struct row, max_ns),
 };
 
-/* Names a call for people. Those without a name have no row: there may be 2^32. */
-static int call_write(struct db *db, enum syscall_abi abi, int64_t nr)
-{
-	const char *name = NULL;
-	sqlite3_stmt *insert;
-	int64_t numbers[] = { cell_call(abi, nr), 0, nr };
-	int err;
+#define NR_NUMBER ARRAY_SIZE(number_offsets)
 
-	if (nr == ROW_NR_OTHER)
+#define CELL_COLUMNS                                                                       \
+	"kind, call, calls, errors, interrupted, untimed, denied, no_return, result_sum, " \
+	"wall_ns, off_ns, runq_ns, max_ns, min_ns, histogram, errnos"
+
+/* Where columns stand in these. */
+enum cell_column {
+	COLUMN_KIND,
+	COLUMN_CALL,
+	COLUMN_NUMBERS,
+	COLUMN_MIN = COLUMN_NUMBERS + NR_NUMBER,
+	COLUMN_HISTOGRAM,
+	COLUMN_ERRNOS,
+};
+
+/* A system call as one number: nr * 8 + abi; with it calls of no number come before all others. */
+static int64_t call_of(const struct row *row)
+{
+	return (row->nr == ROW_NR_OTHER ? CALL_NR_OTHER : row->nr) * CALL_ABIS + row->abi;
+}
+
+/* Names a call for people. Those without a name have no row: there may be 2^32. */
+static int call_write(struct db *db, const struct row *row)
+{
+	bool has_number = row->nr >= 0 && row->nr <= INT32_MAX;
+	bool moves_data = has_number && syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
+	const char *name = has_number ? syscall_find_name(row->abi, (int)row->nr) : NULL;
+	const char *abi = abi_name(row->abi);
+	sqlite3_stmt *insert;
+
+	if (row->nr == ROW_NR_OTHER)
 		name = "[other]";
-	else if (nr >= 0 && nr <= INT32_MAX)
-		name = syscall_find_name(abi, (int)nr);
 	if (!name)
 		return 0;
-	err = db_statement(db, CALL_WRITE, &insert);
-	err = err ?: db_bind(insert, numbers, ARRAY_SIZE(numbers));
-	err = err ?: db_bind_text(insert, 2, abi_name(abi));
-	err = err ?: db_bind_text(insert, 4, name);
-	err = err
-		      ?: db_errno(sqlite3_bind_int64(
-				 insert, 5,
-				 nr != ROW_NR_OTHER &&
-					 syscall_has_trait(abi, (int)nr, TRAIT_MOVES_DATA)));
-	return err ?: db_run(insert);
+	return db_query(db,
+			"INSERT OR IGNORE INTO call (id, nr, moves_data, abi, name) "
+			"VALUES (?, ?, ?, ?, ?)",
+			DB_NUMBERS(call_of(row), row->nr, moves_data), &insert)
+		       ?: db_bind_text(insert, 4, abi, strlen(abi))
+		       ?: db_bind_text(insert, 5, name, strlen(name))
+		       ?: db_run(insert);
 }
 
-/* An interval's kinds are in use; a baseline has copies of its own. */
-static int touch_kind(struct db *db, enum content_owner owner, int64_t id, int64_t kind_id)
-{
-	struct kind *kind;
+/* The two blobs of a cell; their memory is used again and again. */
+struct blobs {
+	struct blob histogram, errnos;
+};
 
-	if (owner != CONTENT_INTERVAL)
-		return 0;
-	kind = kinds_find(&db->kinds, kind_id);
-	return kind ? kind_touch(db, kind, id) : -EBADMSG;
+static void blobs_done(struct blobs *blobs)
+{
+	blob_done(&blobs->histogram);
+	blob_done(&blobs->errnos);
 }
 
-static int write_cells(struct db *db, enum content_owner owner, int64_t id,
-		       const struct snapshot *rows, struct content_check *check)
+static int cell_bind(sqlite3_stmt *insert, const struct row *row, const struct blobs *blobs)
 {
-	struct cell_buffers buffers __cleanup(cell_buffers_done) = { 0 };
-	sqlite3_stmt *insert = NULL;
 	int err = 0;
 
-	for (size_t i = 0; i < rows->nr_rows && !err; i++) {
-		const struct row *row = rows->rows[i];
-		struct cell cell;
+	/* Parameters begin with 1, and the first one is the interval. */
+	if (row->min_ns != UINT64_MAX)
+		err = db_errno(sqlite3_bind_int64(insert, 2 + COLUMN_MIN, (int64_t)row->min_ns));
+	return err
+		       ?: db_bind_blob(insert, 2 + COLUMN_HISTOGRAM, blobs->histogram.bytes,
+				       blobs->histogram.size)
+		       ?: db_bind_blob(insert, 2 + COLUMN_ERRNOS, blobs->errnos.bytes,
+				       blobs->errnos.size);
+}
 
-		err = cell_from_row(&cell, (int64_t)(row->boot_ns - KIND_FIRST), row, &buffers);
-		err = err ?: touch_kind(db, owner, id, cell.kind);
-		err = err ?: call_write(db, row->abi, row->nr);
-		err = err ?: db_statement(db, OF(owner, CELL_WRITE), &insert);
-		err = err ?: cell_bind(insert, id, &cell);
-		err = err ?: db_run(insert);
-		if (err)
-			break;
-		check->checksum += cell_checksum(0, &cell);
-		check->nr_cells++;
-	}
+static int cell_write(struct db *db, int64_t interval, const struct row *row, struct blobs *blobs)
+{
+	int64_t numbers[1 + COLUMN_NUMBERS + NR_NUMBER] = { interval, sum_kind(row), call_of(row) };
+	sqlite3_stmt *insert;
+	int err;
+
+	if (row->nr != ROW_NR_OTHER && (row->nr < INT32_MIN || row->nr > UINT32_MAX))
+		return -ERANGE;
+	for (size_t i = 0; i < NR_NUMBER; i++)
+		memcpy(&numbers[1 + COLUMN_NUMBERS + i], (const char *)row + number_offsets[i],
+		       sizeof(*numbers));
+	err = blob_from_hist(&blobs->histogram, &row->hist)
+		      ?: blob_from_errnos(&blobs->errnos, row->errnos, row->nr_errnos)
+		      ?: call_write(db, row);
+	if (err)
+		return err;
+	return db_query(db,
+			"INSERT INTO cell (interval, " CELL_COLUMNS
+			") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			numbers, ARRAY_SIZE(numbers), &insert)
+		       ?: cell_bind(insert, row, blobs)
+		       ?: db_run(insert);
+}
+
+static int write_cells(struct db *db, int64_t interval, struct sum *sum)
+{
+	struct snapshot *rows __cleanup(snapshot_freep) = calloc(1, sizeof(*rows));
+	struct blobs blobs __cleanup(blobs_done) = { 0 };
+	int err = 0;
+
+	if (!rows || (sum->builder && builder_finish(sum->builder, rows)))
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->nr_rows && !err; i++)
+		err = cell_write(db, interval, rows->rows[i], &blobs);
 	return err;
 }
 
-static void check_share(struct content_check *check, const struct share *share)
+static int write_shares(struct db *db, int64_t interval, const struct sum *sum)
 {
-	uint32_t sum = checksum_number(0, (uint64_t)share->kind);
-
-	sum = checksum_number(sum, share->processes);
-	check->checksum += checksum_number(sum, share->user_ns);
-	check->nr_shares++;
-}
-
-static int write_shares(struct db *db, enum content_owner owner, int64_t id, const struct sum *sum,
-			struct content_check *check)
-{
-	sqlite3_stmt *insert;
 	int err = 0;
 
 	for (size_t i = 0; i < sum->nr_shares && !err; i++) {
 		const struct share *share = &sum->shares[i];
-		const int64_t numbers[] = { id, share->kind, (int64_t)share->processes,
-					    (int64_t)share->user_ns };
 
-		err = touch_kind(db, owner, id, share->kind);
-		err = err ?: db_statement(db, OF(owner, SHARE_WRITE), &insert);
-		err = err ?: db_bind(insert, numbers, ARRAY_SIZE(numbers));
-		err = err ?: db_run(insert);
-		check_share(check, share);
+		err = db_change(db,
+				"INSERT INTO share (interval, kind, processes, user_ns) "
+				"VALUES (?, ?, ?, ?)",
+				DB_NUMBERS(interval, share->kind, (int64_t)share->processes,
+					   (int64_t)share->user_ns));
 	}
 	return err;
 }
 
-static void check_loss(struct content_check *check, const char *name, uint64_t count)
-{
-	check->checksum += checksum_text(checksum_number(0, count), name);
-	check->nr_losses++;
-}
-
-static int write_losses(struct db *db, enum content_owner owner, int64_t id,
-			const struct losses *losses, struct content_check *check)
+static int write_losses(struct db *db, int64_t interval, const struct losses *losses)
 {
 	sqlite3_stmt *insert;
 	int err = 0;
 
 	for (int i = 0; i < NR_MODEL_LOSS && !err; i++) {
+		const char *name = loss_texts[i].name;
+
 		if (!losses->count[i])
 			continue;
-		err = db_statement(db, OF(owner, LOSS_WRITE), &insert);
-		err = err ?: db_bind(insert, &id, 1);
-		err = err ?: db_bind_text(insert, 2, loss_texts[i].name);
-		err = err ?: db_errno(sqlite3_bind_int64(insert, 3, (int64_t)losses->count[i]));
-		err = err ?: db_run(insert);
-		check_loss(check, loss_texts[i].name, losses->count[i]);
+		err = db_query(db, "INSERT INTO loss (interval, count, name) VALUES (?, ?, ?)",
+			       DB_NUMBERS(interval, (int64_t)losses->count[i]), &insert)
+			      ?: db_bind_text(insert, 3, name, strlen(name))
+			      ?: db_run(insert);
 	}
 	return err;
 }
 
-int content_write(struct db *db, enum content_owner owner, int64_t id, struct sum *sum,
-		  struct content_check *ret)
+int content_write(struct db *db, int64_t interval, struct sum *sum)
 {
-	struct snapshot *rows __cleanup(snapshot_freep) = calloc(1, sizeof(*rows));
-	struct content_check check = { 0 };
-	int err = 0;
-
-	if (!rows || (sum->builder && builder_finish(sum->builder, rows)))
-		return -ENOMEM;
-	err = write_cells(db, owner, id, rows, &check);
-	err = err ?: write_shares(db, owner, id, sum, &check);
-	err = err ?: write_losses(db, owner, id, &sum->losses, &check);
-	if (!err)
-		*ret = check;
-	return err;
+	return write_cells(db, interval, sum)
+		       ?: write_shares(db, interval, sum)
+		       ?: write_losses(db, interval, &sum->losses)
+		       ?: kinds_touch(db, interval);
 }
 
-static int read_cell(sqlite3_stmt *columns, struct reading *reading)
+/* A row of pid 0, to be freed with row_done(). 0, -ENOMEM, or -EBADMSG. */
+static int cell_to_row(sqlite3_stmt *columns, struct row *row)
 {
-	struct cell cell;
+	int64_t call = sqlite3_column_int64(columns, COLUMN_CALL);
+
+	row_init(row);
+	/* The remainder of a negative number is not the ABI. */
+	if ((call & (CALL_ABIS - 1)) >= NR_SYSCALL_ABI)
+		return -EBADMSG;
+	row->abi = (enum syscall_abi)(call & (CALL_ABIS - 1));
+	row->nr = (call - (int64_t)row->abi) / CALL_ABIS;
+	if (row->nr == CALL_NR_OTHER)
+		row->nr = ROW_NR_OTHER;
+	for (size_t i = 0; i < NR_NUMBER; i++) {
+		int64_t number = sqlite3_column_int64(columns, COLUMN_NUMBERS + (int)i);
+
+		memcpy((char *)row + number_offsets[i], &number, sizeof(number));
+	}
+	if (sqlite3_column_type(columns, COLUMN_MIN) != SQLITE_NULL)
+		row->min_ns = (uint64_t)sqlite3_column_int64(columns, COLUMN_MIN);
+	return blob_to_hist(sqlite3_column_blob(columns, COLUMN_HISTOGRAM),
+			    (size_t)sqlite3_column_bytes(columns, COLUMN_HISTOGRAM), &row->hist)
+		       ?: blob_to_errnos(sqlite3_column_blob(columns, COLUMN_ERRNOS),
+					 (size_t)sqlite3_column_bytes(columns, COLUMN_ERRNOS), row);
+}
+
+static int read_cell(sqlite3_stmt *columns, struct sum *sum)
+{
+	int64_t kind = sqlite3_column_int64(columns, COLUMN_KIND);
 	struct row row;
 	int err;
 
-	cell_from_columns(columns, &cell);
-	if (!reading->sum) {
-		reading->check.checksum += cell_checksum(0, &cell);
-		reading->check.nr_cells++;
-		return kinds_find(reading->kinds, cell.kind) ? 0 : -EUCLEAN;
-	}
-	if (!kinds_want(reading->kinds, reading->wanted, cell.kind))
+	if (!kind_set_has(sum->kinds, kind))
 		return 0;
-	err = cell_to_row(&cell, &row);
-	if (err)
-		return err == -EBADMSG ? -EUCLEAN : err;
-	err = sum_add_row(reading->sum, cell.kind, &row);
+	err = cell_to_row(columns, &row) ?: sum_add_row(sum, kind, &row);
 	row_done(&row);
 	return err;
 }
 
-static int read_share(sqlite3_stmt *columns, struct reading *reading)
+static int read_share(sqlite3_stmt *columns, struct sum *sum)
 {
 	const struct share share = {
 		.kind = sqlite3_column_int64(columns, 0),
@@ -190,88 +220,42 @@ static int read_share(sqlite3_stmt *columns, struct reading *reading)
 		.user_ns = (uint64_t)sqlite3_column_int64(columns, 2),
 	};
 
-	if (!reading->sum) {
-		check_share(&reading->check, &share);
-		return kinds_find(reading->kinds, share.kind) ? 0 : -EUCLEAN;
-	}
-	return kinds_want(reading->kinds, reading->wanted, share.kind)
-		       ? sum_add_share(reading->sum, &share)
-		       : 0;
+	return kind_set_has(sum->kinds, share.kind) ? sum_add_share(sum, &share) : 0;
 }
 
-static int read_loss(sqlite3_stmt *columns, struct reading *reading)
+static int read_loss(sqlite3_stmt *columns, struct sum *sum)
 {
 	__cleanup(freep) char *name = NULL;
-	uint64_t count = (uint64_t)sqlite3_column_int64(columns, 1);
 	int err = db_column_text(columns, 0, &name);
 
-	if (err)
-		return err == -EBADMSG ? -EUCLEAN : err;
-	if (!reading->sum)
-		check_loss(&reading->check, name, count);
-	for (int i = 0; i < NR_MODEL_LOSS && name && reading->sum; i++) {
-		if (!strcmp(loss_texts[i].name, name))
-			reading->sum->losses.count[i] += count;
-	}
-	return 0;
-}
-
-static const struct {
-	enum statement read;
-	int (*take)(sqlite3_stmt *columns, struct reading *reading);
-} tables[] = {
-	{ CELL_READ, read_cell },
-	{ SHARE_READ, read_share },
-	{ LOSS_READ, read_loss },
-};
-
-static int content_read(struct db *db, enum content_owner owner, int64_t id,
-			struct reading *reading)
-{
-	sqlite3_stmt *columns;
-	int err = 0, more = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && !err; i++) {
-		err = db_statement(db, OF(owner, tables[i].read), &columns);
-		err = err ?: db_bind(columns, &id, 1);
-		while (!err && (more = db_next(columns)) == 1)
-			err = tables[i].take(columns, reading);
-		if (err && more == 1)
-			sqlite3_reset(columns);
-		err = err ?: more;
+	for (int i = 0; i < NR_MODEL_LOSS && !err; i++) {
+		if (name && !strcmp(loss_texts[i].name, name))
+			sum->losses.count[i] += (uint64_t)sqlite3_column_int64(columns, 1);
 	}
 	return err;
 }
 
-int content_verify(struct db *db, enum content_owner owner, int64_t id, const struct kinds *kinds,
-		   const struct content_check *expected)
+int content_add(struct db *db, int64_t interval, struct sum *sum)
 {
-	struct reading reading = { .kinds = kinds };
-	int err = content_read(db, owner, id, &reading);
+	static const struct {
+		const char *sql;
+		int (*read)(sqlite3_stmt *columns, struct sum *sum);
+	} tables[] = {
+		{ "SELECT " CELL_COLUMNS " FROM cell WHERE interval = ?", read_cell },
+		{ "SELECT kind, processes, user_ns FROM share WHERE interval = ?", read_share },
+		{ "SELECT name, count FROM loss WHERE interval = ?", read_loss },
+	};
+	int err = 0, more;
 
-	if (err)
-		return err;
-	return memcmp(&reading.check, expected, sizeof(*expected)) ? -EUCLEAN : 0;
-}
+	for (size_t i = 0; i < ARRAY_SIZE(tables) && !err; i++) {
+		sqlite3_stmt *columns __cleanup(db_resetp) = NULL;
 
-int content_add(struct db *db, enum content_owner owner, int64_t id, const struct kinds *kinds,
-		const bool *wanted, struct sum *sum)
-{
-	struct reading reading = { .kinds = kinds, .wanted = wanted, .sum = sum };
-
-	return content_read(db, owner, id, &reading);
-}
-
-int content_remove(struct db *db, enum content_owner owner, int64_t id)
-{
-	static const enum statement removals[] = { CELL_REMOVE, SHARE_REMOVE, LOSS_REMOVE };
-	sqlite3_stmt *remove;
-	int err = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(removals) && !err; i++) {
-		err = db_statement(db, OF(owner, removals[i]), &remove);
-		err = err ?: db_bind(remove, &id, 1);
-		err = err ?: db_run(remove);
+		err = db_query(db, tables[i].sql, DB_NUMBERS(interval), &columns);
+		if (err)
+			return err;
+		while (!err && (more = db_next(columns)) == 1)
+			err = tables[i].read(columns, sum);
+		err = err ?: more;
 	}
 	return err;
 }

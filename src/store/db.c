@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the dealings with SQLite that know nothing of what is stored. */
+/* Deals with SQLite: opening, statements, errors. Knows nothing of what is stored. */
 #include "store/db.h"
 
 #include <errno.h>
@@ -8,7 +8,20 @@
 
 #include "base/mem.h"
 
-/* Readers do not hold the writer up, nor it them: only a checkpoint or a recovery may. */
+/* The tables and views of an empty file. */
+static const char schema[] =
+#include "schema.sql.inc"
+	;
+
+/* "bptr": what the first page of a history says that it is. */
+#define APPLICATION_ID 0x62707472
+
+static void db_closep(struct db **db)
+{
+	db_close(*db);
+}
+
+/* Readers do not hold the writer up, nor it them: only a checkpoint may. */
 #define BUSY_MS 250
 
 #define READ_PRAGMAS                  \
@@ -18,22 +31,21 @@
 	"PRAGMA mmap_size = 0;"       \
 	"PRAGMA cell_size_check = ON;"
 
-/* What a connection begins with. */
+/* What a connection begins with: none of it is written. */
 static const char *const pragmas[] = {
-	[DB_WRITE] = "PRAGMA page_size = 4096;"
-		     "PRAGMA auto_vacuum = INCREMENTAL;"
-		     "PRAGMA journal_mode = WAL;"
+	[DB_WRITE] = "PRAGMA foreign_keys = ON;"
 		     "PRAGMA synchronous = NORMAL;"
 		     "PRAGMA wal_autocheckpoint = 256;"
 		     "PRAGMA journal_size_limit = 4194304;"
 		     "PRAGMA secure_delete = OFF;"
 		     "PRAGMA temp_store = MEMORY;"
 		     "PRAGMA cache_size = -1024;"
+		     /* What is rolled back must not need the disk: a question about now is. */
+		     "PRAGMA cache_spill = OFF;"
 		     "PRAGMA mmap_size = 0;"
 		     "PRAGMA cell_size_check = ON;",
 	[DB_READ] = READ_PRAGMAS,
 	[DB_FROZEN] = READ_PRAGMAS,
-	[DB_SALVAGE] = "PRAGMA wal_autocheckpoint = 0;" READ_PRAGMAS,
 };
 
 int db_errno(int result)
@@ -72,23 +84,14 @@ int db_errno(int result)
 	return -EIO;
 }
 
-const char *db_message(const struct db *db)
-{
-	return db->handle ? sqlite3_errmsg(db->handle) : "out of memory";
-}
-
 /* The schema of a file that somebody else made is not to be trusted. */
 static int db_configure(struct db *db, enum db_mode mode)
 {
-	int keep = mode == DB_SALVAGE;
-
 	sqlite3_extended_result_codes(db->handle, 1);
 	sqlite3_busy_timeout(db->handle, BUSY_MS);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep, NULL);
-	sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
 	return db_execute(db, pragmas[mode]);
 }
 
@@ -113,16 +116,14 @@ int db_open(const char *path, enum db_mode mode, struct db **ret)
 	struct db *db __cleanup(db_closep) = calloc(1, sizeof(*db));
 	__cleanup(freep) char *uri = mode == DB_FROZEN ? frozen_uri(path) : NULL;
 	int flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
-	bool reads = mode == DB_READ || mode == DB_FROZEN;
 	int err;
 
 	if (!db || (mode == DB_FROZEN && !uri))
 		return -ENOMEM;
-	flags |= reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	flags |= mode == DB_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
 	flags |= uri ? SQLITE_OPEN_URI : 0;
-	err = db_errno(sqlite3_open_v2(uri ?: path, &db->handle, flags, NULL));
-	if (!err)
-		err = db_configure(db, mode);
+	err = db_errno(sqlite3_open_v2(uri ?: path, &db->handle, flags, NULL))
+		      ?: db_configure(db, mode);
 	if (err)
 		return err;
 	*ret = steal_ptr(&db);
@@ -133,12 +134,26 @@ void db_close(struct db *db)
 {
 	if (!db)
 		return;
-	for (int i = 0; i < NR_STATEMENT; i++)
-		sqlite3_finalize(db->statements[i]);
+	for (size_t i = 0; i < db->nr_statements; i++)
+		sqlite3_finalize(db->statements[i].prepared);
 	sqlite3_close(db->handle);
-	kinds_done(&db->kinds);
-	run_list_done(&db->runs);
+	free(db->statements);
 	free(db);
+}
+
+int db_check(struct db *db)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, "PRAGMA quick_check(1)", DB_NO_NUMBERS, &row);
+	const char *word;
+
+	if (err)
+		return err;
+	err = db_next(row);
+	if (err < 0)
+		return err;
+	word = err ? (const char *)sqlite3_column_text(row, 0) : NULL;
+	return word && !strcmp(word, "ok") ? 0 : -EBADMSG;
 }
 
 int db_execute(struct db *db, const char *sql)
@@ -146,46 +161,50 @@ int db_execute(struct db *db, const char *sql)
 	return db_errno(sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
 }
 
-int db_statement(struct db *db, enum statement which, sqlite3_stmt **ret)
+static int db_prepare(struct db *db, const char *sql, sqlite3_stmt **ret)
 {
-	sqlite3_stmt *statement = db->statements[which];
+	struct db_statement *grown =
+		reallocarray(db->statements, db->nr_statements + 1, sizeof(*grown));
 	int err;
 
-	if (!statement) {
-		err = db_errno(sqlite3_prepare_v3(db->handle, statement_texts[which], -1,
-						  SQLITE_PREPARE_PERSISTENT, &statement, NULL));
-		if (err)
-			return err;
-		db->statements[which] = statement;
-	}
-	sqlite3_reset(statement);
-	sqlite3_clear_bindings(statement);
-	*ret = statement;
+	if (!grown)
+		return -ENOMEM;
+	db->statements = grown;
+	err = db_errno(
+		sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
+	if (err)
+		return err;
+	grown[db->nr_statements++] = (struct db_statement){ sql, *ret };
 	return 0;
 }
 
-int db_number(struct db *db, enum statement which, int64_t *ret)
+int db_query(struct db *db, const char *sql, const int64_t *numbers, size_t count,
+	     sqlite3_stmt **ret)
 {
-	sqlite3_stmt *statement;
-	int err = db_statement(db, which, &statement);
+	sqlite3_stmt *statement = NULL;
+	int err = 0;
 
+	for (size_t i = 0; i < db->nr_statements && !statement; i++) {
+		if (db->statements[i].sql == sql)
+			statement = db->statements[i].prepared;
+	}
+	if (!statement)
+		err = db_prepare(db, sql, &statement);
 	if (err)
 		return err;
-	err = db_next(statement);
-	if (err == 1)
-		*ret = sqlite3_column_int64(statement, 0);
 	sqlite3_reset(statement);
-	return err < 0 ? err : err == 1 ? 0 : -EBADMSG;
+	sqlite3_clear_bindings(statement);
+	for (size_t i = 0; i < count && !err; i++)
+		err = db_errno(sqlite3_bind_int64(statement, (int)i + 1, numbers[i]));
+	*ret = statement;
+	return err;
 }
 
 int db_next(sqlite3_stmt *statement)
 {
 	int result = sqlite3_step(statement);
 
-	if (result == SQLITE_ROW)
-		return 1;
-	sqlite3_reset(statement);
-	return db_errno(result);
+	return result == SQLITE_ROW ? 1 : db_errno(result);
 }
 
 int db_run(sqlite3_stmt *statement)
@@ -196,23 +215,35 @@ int db_run(sqlite3_stmt *statement)
 	return db_errno(result);
 }
 
-int db_bind(sqlite3_stmt *statement, const int64_t *numbers, size_t count)
+int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t count)
 {
-	int err = 0;
+	sqlite3_stmt *statement;
 
-	for (size_t i = 0; i < count && !err; i++)
-		err = db_errno(sqlite3_bind_int64(statement, (int)i + 1, numbers[i]));
-	return err;
+	return db_query(db, sql, numbers, count, &statement) ?: db_run(statement);
 }
 
-int db_bind_text(sqlite3_stmt *statement, int index, const char *text)
+int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret)
 {
-	return text ? db_bind_bytes(statement, index, text, strlen(text)) : 0;
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, sql, numbers, count, &row);
+
+	if (err)
+		return err;
+	err = db_next(row);
+	if (err == 1)
+		*ret = sqlite3_column_int64(row, 0);
+	return err < 0 ? err : 0;
 }
 
-int db_bind_bytes(sqlite3_stmt *statement, int index, const char *bytes, size_t size)
+int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size)
 {
-	return db_errno(sqlite3_bind_text(statement, index, bytes, (int)size, SQLITE_STATIC));
+	return db_errno(sqlite3_bind_text(statement, index, text, (int)size, SQLITE_STATIC));
+}
+
+int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size)
+{
+	return size ? db_errno(sqlite3_bind_blob(statement, index, bytes, (int)size, SQLITE_STATIC))
+		    : 0;
 }
 
 int db_column_text(sqlite3_stmt *statement, int column, char **ret)
@@ -236,14 +267,17 @@ int db_column_text(sqlite3_stmt *statement, int column, char **ret)
 	return 0;
 }
 
-int db_begin(struct db *db)
+int db_text(struct db *db, const char *sql, int64_t number, char **ret)
 {
-	return db_execute(db, "BEGIN IMMEDIATE");
-}
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, sql, &number, 1, &row), more;
 
-int db_commit(struct db *db)
-{
-	return db_execute(db, "COMMIT");
+	if (err)
+		return err;
+	more = db_next(row);
+	if (more == 1)
+		return db_column_text(row, 0, ret);
+	return more ?: -EBADMSG;
 }
 
 void db_rollback(struct db *db)
@@ -251,13 +285,48 @@ void db_rollback(struct db *db)
 	/* Some errors have rolled back already. */
 	if (!sqlite3_get_autocommit(db->handle))
 		db_execute(db, "ROLLBACK");
-	kinds_done(&db->kinds);
-	run_list_done(&db->runs);
 }
 
-int db_load(struct db *db)
+int db_check_schema(struct db *db, bool make)
 {
-	int err = db->kinds.loaded ? 0 : kinds_load(db);
+	int64_t application = 0, version = 0, tables = 0;
+	int err = db_number(db, "PRAGMA application_id", DB_NO_NUMBERS, &application)
+			  ?: db_number(db, "PRAGMA user_version", DB_NO_NUMBERS, &version)
+			  ?: db_number(db, "SELECT count(*) FROM sqlite_schema", DB_NO_NUMBERS,
+				       &tables);
 
-	return err ?: db->runs.loaded ? err : runs_load(db);
+	if (err)
+		return err;
+	if (make && !tables && !application && !version) {
+		err = db_execute(db, schema);
+		db_rollback(db);
+		return err;
+	}
+	if (application != APPLICATION_ID || version < SCHEMA_VERSION)
+		return -EBADMSG;
+	return version > SCHEMA_VERSION ? -ENOTSUP : 0;
+}
+
+int db_meta_read(struct db *db, const char *name, int64_t *ret)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
+			  ?: db_bind_text(row, 1, name, strlen(name));
+
+	if (err)
+		return err;
+	err = db_next(row);
+	if (err == 1)
+		*ret = sqlite3_column_int64(row, 0);
+	return err < 0 ? err : 0;
+}
+
+int db_meta_write(struct db *db, const char *name, int64_t value)
+{
+	sqlite3_stmt *insert;
+
+	return db_query(db, "INSERT OR REPLACE INTO meta (value, name) VALUES (?, ?)",
+			DB_NUMBERS(value), &insert)
+		       ?: db_bind_text(insert, 2, name, strlen(name))
+		       ?: db_run(insert);
 }

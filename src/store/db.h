@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One open database: its handle, its statements, prepared once, and the kinds and runs that its
- * rows refer to, kept in memory. All functions return 0 or -errno: -EBADMSG is damage of the file,
- * after which it is set aside, -EUCLEAN a row that does not match its checksum, -ENOSPC a full disk.
+ * One open database, its statements and its schema (schema.sql). All functions that return int return 0 or -errno: -EBADMSG
+ * means that the file is damaged, -ENOSPC that the disk is full.
  */
 #ifndef BPFTRUSS_STORE_DB_H
 #define BPFTRUSS_STORE_DB_H
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#include "store/kind.h"
-#include "store/run.h"
-#include "store/statements.h"
-
-/* Ids that are tried one by one behind a page that cannot be read. */
-#define SALVAGE_TRIES 20000
 
 enum db_mode {
 	DB_WRITE,
 	DB_READ,
-	DB_FROZEN,  /* reads from a file system on which nothing changes */
-	DB_SALVAGE, /* reads, and leaves file and log as they are */
+	DB_FROZEN, /* reads from a file system on which nothing changes */
+};
+
+/* A statement that was prepared, and the text that it was prepared from. */
+struct db_statement {
+	const char *sql;
+	sqlite3_stmt *prepared;
 };
 
 struct db {
 	sqlite3 *handle;
-	sqlite3_stmt *statements[NR_STATEMENT];
-	struct kinds kinds;
-	struct run_list runs;
+	struct db_statement *statements; /* owned */
+	size_t nr_statements;
 };
 
 /* Opens a file that exists, without a look at what is in it. */
@@ -38,51 +35,69 @@ int db_open(const char *path, enum db_mode mode, struct db **ret);
 /* NULL is fine. */
 void db_close(struct db *db);
 
-static inline void db_closep(struct db **db)
-{
-	db_close(*db);
-}
+/* Whether SQLite finds the file in order: 0, or -EBADMSG. */
+int db_check(struct db *db);
 
 /* What an SQLite result code is as a negative errno; 0 for success. */
 int db_errno(int result);
 
-/* The latest error in words, borrowed. */
-const char *db_message(const struct db *db);
-
-/* Runs SQL without results. */
+/* Runs SQL without results: any number of statements. */
 int db_execute(struct db *db, const char *sql);
 
-/* The value of a statement that yields one number, such as PRAGMA page_count. */
-int db_number(struct db *db, enum statement which, int64_t *ret);
+/* Parameters 1, 2, … of a statement, as two arguments of the functions below. */
+#define DB_NUMBERS(...) \
+	(const int64_t[]){ __VA_ARGS__ }, sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)
+#define DB_NO_NUMBERS NULL, 0
 
-/* A statement of this database, reset, with all its parameters NULL. */
-int db_statement(struct db *db, enum statement which, sqlite3_stmt **ret);
+/*
+ * A statement with these parameters; all others are NULL. The text must be a constant, since its
+ * address tells which statement is meant. It belongs to the database, and must be reset after use.
+ */
+int db_query(struct db *db, const char *sql, const int64_t *numbers, size_t count,
+	     sqlite3_stmt **ret);
 
-/* The next row: 1, or 0 when there is none and the statement was reset. */
+/* Resets a statement at the end of a scope. */
+static inline void db_resetp(sqlite3_stmt **statement)
+{
+	sqlite3_reset(*statement);
+}
+
+/* The next row: 1, or 0 when there is none. */
 int db_next(sqlite3_stmt *statement);
 
 /* Runs a statement that has no rows, and resets it. */
 int db_run(sqlite3_stmt *statement);
 
-/* Binds the numbers to the parameters 1, 2, … */
-int db_bind(sqlite3_stmt *statement, const int64_t *numbers, size_t count);
+/* A statement that changes something, with numbers as all its parameters. */
+int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t count);
 
-/* NULL text is NULL. The text must live until the statement is run. */
-int db_bind_text(sqlite3_stmt *statement, int index, const char *text);
+/* Reads the first column of the first row; without a row *ret stays as it is. */
+int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret);
 
-/* Bytes that SQL shows as text, though they may be none. */
-int db_bind_bytes(sqlite3_stmt *statement, int index, const char *bytes, size_t size);
+/* A copy of the text in the first column of the first row, to be freed. -EBADMSG: there is none. */
+int db_text(struct db *db, const char *sql, int64_t number, char **ret);
+
+/* NULL text is NULL, and bytes without a size are. They must live until the statement is run. */
+int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
+int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 
 /* A copy of a column, to be freed; NULL for NULL. -ENOMEM, or -EBADMSG if it holds a NUL. */
 int db_column_text(sqlite3_stmt *statement, int column, char **ret);
 
-int db_begin(struct db *db);
-int db_commit(struct db *db);
+#define SCHEMA_VERSION 1
 
-/* Also forgets the kinds and runs that were added since: they are read again. */
+/*
+ * Says whether a file is a history of this version, and makes the tables of an empty one if that is
+ * asked for. 0, -ENOTSUP for one of a newer version, or -errno; -EBADMSG also for the file of another
+ * program.
+ */
+int db_check_schema(struct db *db, bool make);
+
+/* Numbers of the whole file, by name; without one, *ret stays as it is. */
+int db_meta_read(struct db *db, const char *name, int64_t *ret);
+int db_meta_write(struct db *db, const char *name, int64_t value);
+
+/* Undoes what was done since BEGIN, if anything. */
 void db_rollback(struct db *db);
-
-/* Reads the kinds and runs; rows of them that fail their checksum are left out. */
-int db_load(struct db *db);
 
 #endif

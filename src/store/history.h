@@ -20,20 +20,15 @@ struct history;
 
 #define NR_HISTORY_LEVEL 3
 
+/* A folder beside the file. The store only knows that its files count towards max_bytes. */
+#define HISTORY_BASELINES "baselines"
+
 /* All zero: the defaults. */
 struct history_options {
 	/* How long intervals are kept as they came, added up to 10 minutes, and to hours. */
 	uint64_t keep_ns[NR_HISTORY_LEVEL];
-	uint64_t max_bytes; /* of the file; the oldest goes first */
+	uint64_t max_bytes; /* of the file and the baselines; the oldest intervals go first */
 	bool read_only;     /* somebody else writes it */
-};
-
-/* What opening found. */
-struct history_state {
-	bool set_aside;          /* a damaged file was renamed; what could be read is kept */
-	char aside[4096];        /* to this */
-	uint64_t intervals_kept; /* of that file */
-	uint64_t intervals_lost; /* that are known to have been in it */
 };
 
 /*
@@ -47,11 +42,11 @@ int history_check_unused(const char *dir, struct diag *d);
 
 /*
  * Opens the history in a directory, which must belong to the caller alone (0700, no symbolic
- * link); makes the file unless read_only. An older schema is migrated, a newer one refused, a
- * damaged file set aside. Returns 0 or -errno with d filled.
+ * link); makes the file unless read_only. A newer version of it is refused, a damaged file set
+ * aside. Returns 0 or -errno with d filled.
  */
 int history_open(const char *dir, const struct history_options *options, struct history **ret,
-		 struct history_state *state, struct diag *d);
+		 struct diag *d);
 
 /* NULL is fine. */
 void history_close(struct history *history);
@@ -60,6 +55,13 @@ static inline void history_closep(struct history **history)
 {
 	history_close(*history);
 }
+
+/*
+ * A damaged file is renamed, when it is opened or when SQLite meets the damage later, and a new one
+ * begins. Returns the new path of one that was renamed since the last call, to be freed; NULL: none
+ * was.
+ */
+char *history_set_aside(struct history *history);
 
 /* New limits, obeyed from the next interval on; read_only stays as it is. */
 void history_set_options(struct history *history, const struct history_options *options);
@@ -87,7 +89,7 @@ struct history_question {
 
 	/*
 	 * What goes on where the history ends and is not in it yet, borrowed; NULL: nothing. It
-	 * counts as if it had been appended, and is refused as history_append() would. The history
+	 * counts as if it had been appended, and is refused as history_append() would. The file
 	 * stays as it is.
 	 */
 	const struct snapshot *tail;
@@ -102,23 +104,9 @@ struct history_question {
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d);
 
-/* Letters, digits, '.', '-' and '_', no '.' in front: in a path it is no other request. */
-bool baseline_name_is_valid(const char *name);
-
-/* Whether a new one may have that name: it must not mean a time, too. 0, or -EINVAL with d filled. */
-int baseline_check_name(const char *name, struct diag *d);
-
-/* -EEXIST unless replace is set; -ENODATA when nothing was counted in it. */
-int baseline_save(struct history *history, const char *name, const struct timeline_step *step,
-		  bool replace, struct diag *d);
-int baseline_list(struct history *history, struct baseline **ret, size_t *ret_count,
-		  struct diag *d);
-int baseline_load(struct history *history, const char *name, struct snapshot **ret, struct diag *d);
-int baseline_remove(struct history *history, const char *name, struct diag *d);
-
 /*
- * Size of the file and its log now, and when the first interval that is kept began (0: none); cheap
- * until the next interval. Returns 0 or -errno.
+ * Size of the file, its log and the baselines now, and when the first interval that is kept began
+ * (0: none). Returns 0 or -errno.
  */
 struct history_size {
 	uint64_t bytes;

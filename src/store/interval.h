@@ -1,91 +1,80 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows of interval: when something was counted, and the checksum of what. Those of a level cover
- * what finer ones cover, so that a moment may be in one of each; intervals of one level and run do
- * not overlap.
+ * Rows of interval and run: when something was counted, and by whom. Intervals of a level cover what
+ * finer ones cover, so that a moment may be in one of each; those of one level and run do not overlap.
  */
 #ifndef BPFTRUSS_STORE_INTERVAL_H
 #define BPFTRUSS_STORE_INTERVAL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/snapshot.h"
+#include "store/db.h"
 #include "store/history.h"
-
-struct db;
 
 /* Bits of interval.flags. */
 enum interval_flag {
 	INTERVAL_HAS_RUNQ = 1 << 0,
 	INTERVAL_CALLER_PIDNS = 1 << 1,
-	INTERVAL_DAMAGED = 1 << 2, /* its cells were lost; the row says that they were there */
 };
 
-/* Every field is a column of the same name. Wall-clock times may go backwards. */
+/* The fields are what INTERVAL_SELECT yields, in its order. Wall-clock times may go backwards. */
 struct interval {
-	int64_t level, run, start_mono_ns; /* the key */
-	int64_t id;                        /* of its cells; never comes twice */
+	int64_t id; /* of its cells */
+	int64_t level, run, start_mono_ns;
 	int64_t end_mono_ns;
 	int64_t start_ns, end_ns;
-	int64_t after_mono_ns; /* end of the one before it in its run, or start of the run */
 	int64_t flags;
 	int64_t threads_unknown;
-	int64_t nr_cells, nr_shares, nr_losses;
-	int64_t content; /* checksum of these */
+	int64_t run_start_ns, run_start_mono_ns; /* of its run */
 };
+
+#define INTERVAL_SELECT                                                                          \
+	"SELECT i.id, i.level, i.run, i.start_mono_ns, i.end_mono_ns, i.start_ns, i.end_ns, "    \
+	"i.flags, i.threads_unknown, r.start_ns, r.start_mono_ns FROM interval i JOIN run r ON " \
+	"r.id = i.run "
 
 struct interval_list {
 	struct interval *items; /* owned */
 	size_t count;
 };
 
-/* Returns 0 or -ENOMEM. */
-int interval_list_add(struct interval_list *list, const struct interval *interval);
-
 void interval_list_done(struct interval_list *list);
 
-/* Which intervals: of levels up to a last, of a run (0: all), that begin in [from, to). */
-struct interval_range {
-	int64_t first_level, last_level;
-	int64_t run;
-	int64_t from_mono_ns, to_mono_ns;
-};
+/* Reads all rows of a query that begins with INTERVAL_SELECT. See db.h for the errors. */
+int intervals_read(sqlite3_stmt *rows, struct interval_list *ret);
 
-#define INTERVAL_ALL { .last_level = NR_HISTORY_LEVEL - 1, .to_mono_ns = INT64_MAX }
+/* Reads the first row of such a query: 1, or 0 when there is none. */
+int interval_read(struct db *db, const char *sql, const int64_t *numbers, size_t count,
+		  struct interval *ret);
+
+/* Writes a new row, and fills its id. */
+int interval_write(struct db *db, struct interval *interval);
+
+/* Removes the intervals of levels up to a last that lie inside one, with all that belongs to them. */
+int interval_remove_inside(struct db *db, const struct interval *outer, int64_t last_level);
 
 /*
- * Reads rows by level, run and start. Damaged ones are left out; *ret_damaged, which may be NULL,
- * is how many. The list must be empty. See db.h for the errors.
+ * A run: what was counted without a break by one reader. Monotonic times are compared only inside
+ * one.
  */
-int intervals_read(struct db *db, const struct interval_range *range, struct interval_list *ret,
-		   size_t *ret_damaged);
+struct run {
+	int64_t id;                    /* ascending in time; 0: it has no row yet */
+	char *host, *boot_id, *kernel; /* owned */
+	int64_t start_ns, start_mono_ns;
+	int64_t end_ns, end_mono_ns; /* end of its last interval; its start while there is none */
+};
 
-/* Of the first level and one run: those that can be read of a damaged file, in no order. */
-void intervals_salvage(struct db *db, const struct interval_range *range, struct interval_list *ret,
-		       size_t *ret_damaged);
+void run_done(struct run *run);
 
-/* The first of a level; 1, or 0 when there is none. -EUCLEAN: it is damaged, its key is given. */
-int interval_read_oldest(struct db *db, int64_t level, struct interval *ret);
+/* A run that begins at a moment of a host. Returns 0 or -ENOMEM. */
+int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns);
 
-/* The latest of a level in a run that begins at or before a moment; 1, 0 or -errno. */
-int interval_read_at(struct db *db, int64_t level, int64_t run, int64_t mono_ns,
-		     struct interval *ret);
+/* Writes a row, and fills its id. */
+int run_write(struct db *db, struct run *run);
 
-/* Inserts or replaces. */
-int interval_write(struct db *db, const struct interval *interval);
-
-/* Removes the row, not what belongs to it. */
-int interval_remove_row(struct db *db, const struct interval *interval);
-
-/* Removes it with all that belongs to it. */
-int interval_remove(struct db *db, const struct interval *interval);
-
-/* Orders by run and start; of intervals that start together the longest comes first. */
-int interval_compare(const void *a, const void *b);
-
-/* Reads a row of a statement that yields the columns in order; -EUCLEAN if it is damaged. */
-struct sqlite3_stmt;
-int interval_from_row(struct sqlite3_stmt *row, struct interval *ret);
+/* Reads host, boot and kernel. */
+int run_read(struct db *db, int64_t id, struct run *ret);
 
 #endif

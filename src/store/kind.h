@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/filter.h"
 #include "model/snapshot.h"
-
-struct db;
+#include "store/db.h"
 
 /* Serial numbers of kinds, as boot_ns of processes with pid 0, and ids of cgroups start here. */
 #define KIND_FIRST FOLDED_FIRST
@@ -19,80 +19,50 @@ struct db;
 /* Kinds beyond this many become the one of others: names are chosen by programs. */
 #define KINDS_MAX 20000
 
-/* The values are in files. */
-enum kind_sort {
-	KIND_PROCESSES = 0,
-	KIND_OTHERS = 1, /* process_of_other_kinds() */
-	KIND_NOBODY = 2, /* calls that found no room */
-	NR_KIND_SORT,
+/* Ids that always mean the same; the others have a row for each. */
+enum {
+	KIND_ALL = 0,    /* all kinds together, in a sum by call; in no file */
+	KIND_NOBODY = 1, /* calls that found no room */
+	KIND_OTHERS = 2, /* process_of_other_kinds() */
 };
 
+/* A kind by value; it borrows from a snapshot. */
 struct kind {
-	int64_t id;
-	enum kind_sort sort;
+	int64_t id; /* 0: not known */
 	char comm[PROCESS_COMM_SIZE];
 	uint32_t uid;
-	char *user, *cgroup; /* owned; NULL: unknown */
-	int64_t seen;        /* an interval not long before the latest that has it */
+	const char *user, *cgroup; /* NULL: unknown */
 };
 
-struct kinds {
-	struct kind **items; /* owned, by id */
-	size_t count;
-	void *by_value;  /* tree of the same */
-	int64_t last_id; /* the greatest of all rows, damaged ones included: none comes twice */
-	bool loaded;
-};
-
-void kinds_done(struct kinds *kinds);
-
-/* NULL when there is none. */
-struct kind *kinds_find(const struct kinds *kinds, int64_t id);
-
-/* The kind of this value; NULL when there is none. */
-struct kind *kinds_lookup(const struct kinds *kinds, const struct kind *value);
-
-/* Looks up a kind by value, adding a copy with the next id when it is new. -ENOMEM. */
-int kinds_take(struct kinds *kinds, const struct kind *value, struct kind **ret, bool *ret_new);
-
-/* As kinds_take(), but what is new once there are KINDS_MAX becomes the kind of others. */
-int kinds_take_bounded(struct kinds *kinds, const struct kind *value, struct kind **ret,
-		       bool *ret_new);
-
-/* Takes back all that was added since there were so many, and last_id was this. */
-void kinds_rewind(struct kinds *kinds, size_t count, int64_t last_id);
-
-/* Whether a kind is wanted: wanted has a flag for each of items; NULL: all are. */
-bool kinds_want(const struct kinds *kinds, const bool *wanted, int64_t id);
-
-/* What a process of a snapshot is; NULL is nobody. Borrows from the snapshot. */
+/* What a process of a snapshot is; NULL is nobody. The id is filled only if it is always the same. */
 struct kind kind_of(const struct snapshot *snapshot, const struct process *process);
 
-/* A kind as a process with its serial number; ids of cgroups are those of the kinds. */
-struct process kind_process(const struct kind *kind);
+/* Fills the id, if it is not known, and there is such a kind. */
+int kind_find(struct db *db, struct kind *kind);
 
-/* Names a kind's user and cgroup in a snapshot; of one uid the first name stays. -ENOMEM. */
-int kind_name(const struct kind *kind, struct snapshot *snapshot);
+/* How many kinds may still be added. */
+int kinds_room(struct db *db, int64_t *ret);
 
-/* Reads and writes rows of kind; see db.h for the errors. */
-int kinds_load(struct db *db);
+/* As kind_find(), but adds a kind that is new, while there is room, which is counted down. */
+int kind_take(struct db *db, struct kind *kind, int64_t *room);
 
-/* As kinds_load(), going on behind what cannot be read. */
-void kinds_salvage(struct db *db);
+/* Notes that an interval, which is written, has its kinds. */
+int kinds_touch(struct db *db, int64_t interval);
 
-int kind_write(struct db *db, const struct kind *kind);
+/* Removes kinds that no interval has any more. */
+int kinds_retire(struct db *db);
 
-/* As those, in baseline_kind. */
-int kinds_load_baseline(struct db *db, int64_t baseline, struct kinds *ret);
-int kind_write_baseline(struct db *db, int64_t baseline, const struct kind *kind);
+/* Reads one as a process with its serial number, and adds its user and cgroup to a snapshot's names. */
+int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret);
 
-/* The kind of a process in the database, written when new or not seen for long. */
-int kind_take(struct db *db, const struct kind *value, int64_t interval, struct kind **ret);
+/* The ids of some kinds, in order. */
+struct kind_set {
+	int64_t *ids; /* owned; NULL: all kinds are in it */
+	size_t count;
+};
 
-/* Notes that an interval has it. */
-int kind_touch(struct db *db, struct kind *kind, int64_t interval);
-
-/* Removes kinds that no interval from this id on can have. */
-int kinds_retire(struct db *db, int64_t oldest);
+/* Those that match; without selectors, all. */
+int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret);
+bool kind_set_has(const struct kind_set *set, int64_t id);
 
 #endif

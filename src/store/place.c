@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the directory of the history: nobody else may have a hand in it, and one writes at a time. */
+/* Deals with the directory of the history: nobody else may have a hand in it, and one writes at a time. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -8,12 +9,15 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "store/history_private.h"
 
-#define FILE_NAME "history.db"
+#define FILE_NAME  "history.db"
+#define LOG_NAME   FILE_NAME "-wal"
+#define INDEX_NAME FILE_NAME "-shm"
 
 static int check_directory(int fd, const char *dir, struct diag *d)
 {
@@ -32,35 +36,19 @@ static int check_directory(int fd, const char *dir, struct diag *d)
 	return 0;
 }
 
-/* SQLite wants a path without a link; it must lead to what was checked. */
-static int resolve(int fd, const char *dir, char **ret)
-{
-	__cleanup(freep) char *path = realpath(dir, NULL);
-	struct stat checked, found;
-
-	if (!path || fstat(fd, &checked) || lstat(path, &found))
-		return -errno;
-	if (checked.st_dev != found.st_dev || checked.st_ino != found.st_ino)
-		return -ELOOP;
-	*ret = steal_ptr(&path);
-	return 0;
-}
-
 /* A descriptor, if it is ours alone. */
 static int open_directory(const char *dir, struct diag *d)
 {
-	int fd __cleanup(closep) = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int err, checked;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int err;
 
 	if (fd < 0)
 		return diag_set(d, DIAG_FAILED, errno, "history: cannot open directory %.200s: %s",
 				dir, strerror(errno));
 	err = check_directory(fd, dir, d);
 	if (err)
-		return err;
-	checked = fd;
-	fd = -1;
-	return checked;
+		close(fd);
+	return err ?: fd;
 }
 
 static int lock_directory(int fd, const char *dir, struct diag *d)
@@ -97,37 +85,37 @@ int history_check_unused(const char *dir, struct diag *d)
 
 int place_open(struct history *history, const char *dir, struct diag *d)
 {
-	int fd = open_directory(dir, d);
-	int err;
+	char link[64];
 
-	history->dir_fd = fd < 0 ? -1 : fd;
-	if (fd < 0)
-		return fd;
-	err = resolve(fd, dir, &history->dir);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "history: cannot resolve %.200s: %s", dir,
-				strerror(-err));
+	history->dir_fd = open_directory(dir, d);
+	if (history->dir_fd < 0)
+		return history->dir_fd;
+	/* SQLite wants a path without a link; it must lead to what was checked. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", history->dir_fd);
+	history->dir = realpath(link, NULL);
+	if (!history->dir)
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot resolve %.200s: %s", dir,
+				strerror(errno));
 	if (asprintf(&history->path, "%s/" FILE_NAME, history->dir) < 0) {
 		history->path = NULL;
 		return diag_oom(d);
 	}
-	return history->options.read_only ? 0 : lock_directory(fd, dir, d);
+	return history->options.read_only ? 0 : lock_directory(history->dir_fd, dir, d);
 }
 
-int place_make_file(const struct history *history, const char *name, struct diag *d)
+int place_make_file(const struct history *history, struct diag *d)
 {
 	int fd __cleanup(closep) =
-		openat(history->dir_fd, name,
+		openat(history->dir_fd, FILE_NAME,
 		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	struct stat status;
 
 	if (fd < 0)
-		return diag_set(d, DIAG_FAILED, errno, "history: cannot write %.200s/%s: %s",
-				history->dir, name, strerror(errno));
+		return diag_set(d, DIAG_FAILED, errno, "history: cannot write %.250s: %s",
+				history->path, strerror(errno));
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
 		return diag_set(d, DIAG_FAILED, EINVAL,
-				"history: %.200s/%s is no regular file: remove it", history->dir,
-				name);
+				"history: %.250s is no regular file: remove it", history->path);
 	return 0;
 }
 
@@ -142,12 +130,30 @@ static uint64_t size_of(const struct history *history, const char *name)
 
 uint64_t place_bytes(const struct history *history)
 {
-	return size_of(history, FILE_NAME) + place_log_bytes(history);
+	return size_of(history, FILE_NAME) + size_of(history, LOG_NAME) +
+	       place_baseline_bytes(history);
 }
 
-uint64_t place_log_bytes(const struct history *history)
+uint64_t place_baseline_bytes(const struct history *history)
 {
-	return size_of(history, FILE_NAME "-wal");
+	int fd = openat(history->dir_fd, HISTORY_BASELINES,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	struct stat status;
+	uint64_t bytes = 0;
+
+	if (!dir) {
+		closep(&fd);
+		return 0;
+	}
+	while ((entry = readdir(dir))) {
+		if (!fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(status.st_mode))
+			bytes += (uint64_t)status.st_size;
+	}
+	closedir(dir);
+	return bytes;
 }
 
 bool place_is_frozen(const struct history *history)
@@ -155,5 +161,49 @@ bool place_is_frozen(const struct history *history)
 	struct statvfs status;
 
 	return !fstatvfs(history->dir_fd, &status) && (status.f_flag & ST_RDONLY) &&
-	       !place_log_bytes(history);
+	       !size_of(history, LOG_NAME);
+}
+
+int64_t place_changed_ns(const struct history *history)
+{
+	struct stat status;
+
+	if (fstatat(history->dir_fd, FILE_NAME, &status, AT_SYMLINK_NOFOLLOW))
+		return clock_real_ns();
+	return status.st_mtim.tv_sec * (int64_t)NS_PER_SEC + status.st_mtim.tv_nsec;
+}
+
+/* A name that is free, for the file; the log's has -wal behind it, as SQLite wants it. */
+static void name_aside(const struct history *history, char *name, size_t size)
+{
+	time_t now = (time_t)(clock_real_ns() / (int64_t)NS_PER_SEC);
+	char stamp[32] = "unknown";
+	struct tm utc;
+
+	if (gmtime_r(&now, &utc))
+		strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+	snprintf(name, size, FILE_NAME ".damaged-%s", stamp);
+	for (int i = 2; !faccessat(history->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW); i++)
+		snprintf(name, size, FILE_NAME ".damaged-%s-%d", stamp, i);
+}
+
+/* The log first: with it gone, the new file cannot be taken for the one that it belongs to. */
+int place_set_aside(const struct history *history, char **ret)
+{
+	char name[128], log_name[160];
+	int dir = history->dir_fd;
+
+	name_aside(history, name, sizeof(name));
+	snprintf(log_name, sizeof(log_name), "%s-wal", name);
+	if (renameat(dir, LOG_NAME, dir, log_name) && errno != ENOENT)
+		return -errno;
+	unlinkat(dir, INDEX_NAME, 0);
+	if (renameat(dir, FILE_NAME, dir, name))
+		return -errno;
+	fsync(dir);
+	if (asprintf(ret, "%s/%s", history->dir, name) < 0) {
+		*ret = NULL;
+		return -ENOMEM;
+	}
+	return 0;
 }

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns questions. Each moment is taken from exactly one interval: a roll-up where all that is in it
- * falls into one step, else what it was made of, if that is still there without a hole.
+ * Answers questions. Each moment is taken from exactly one interval: a roll-up where all that is in
+ * it falls into one step, else what it was made of, if that is still there.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/content.h"
-#include "store/gaps.h"
 #include "store/history_private.h"
-#include "store/tail.h"
+#include "store/sum.h"
 
 /* Rows of all steps together, of some 500 bytes each: more, and as text, are too much memory. */
 #define MAX_ROWS 24000
 
+/* Intervals from one look at that to the next. */
+#define COUNT_EACH 32
+
 /* Steps are numbered from 0; these are outside. */
 #define STEP_NONE SIZE_MAX
+
+/* Where an interval ended. */
+struct end {
+	int64_t run; /* 0: there is none */
+	int64_t mono_ns, real_ns;
+};
 
 struct span {
 	struct history *history;
@@ -26,14 +33,12 @@ struct span {
 	int64_t first_ns; /* when the first interval began */
 	size_t nr_steps;
 	struct sum *steps;         /* owned */
-	struct tail tail;          /* owned */
-	bool *wanted;              /* owned: of each kind */
+	struct kind_set kinds;     /* owned: those that are wanted */
 	struct interval_list list; /* owned: by run, start, the longest first */
-	struct history_end end;    /* of what was looked at last */
-	struct gaps gaps;          /* owned */
-	size_t nr_rows;
+	struct end end;            /* of what was looked at last */
+	struct timeline_gap *gaps; /* owned: cut to from_ns and to_ns */
+	size_t nr_gaps;
 	struct diag *d;
-	bool refused; /* d says why */
 };
 
 static void span_done(struct span *span)
@@ -41,81 +46,81 @@ static void span_done(struct span *span)
 	for (size_t i = 0; span->steps && i < span->nr_steps; i++)
 		sum_done(&span->steps[i]);
 	free(span->steps);
-	free(span->wanted);
+	free(span->kinds.ids);
 	interval_list_done(&span->list);
-	tail_done(&span->tail);
-	gaps_done(&span->gaps);
+	free(span->gaps);
 }
 
-/* The run of an interval; NULL as with run_find(). */
-static const struct run *span_run(const struct span *span, const struct interval *interval)
+/* Adds a gap, unless nothing of it is inside. Returns 0 or -ENOMEM. */
+static int gap_add(struct span *span, int64_t start_ns, int64_t end_ns, enum gap_reason reason)
 {
-	return interval->id == TAIL_ID && span->tail.kinds
-		       ? &span->tail.run
-		       : run_find(span->history->db, interval->run);
-}
+	struct timeline_gap *grown;
 
-/* A sentence for the user; not an error of the database, which would be mended. */
-static int span_refuse(struct span *span, int err, const char *sentence)
-{
-	span->refused = true;
-	return diag_set(span->d, DIAG_USAGE, err, "%s", sentence);
-}
-
-/* A kind by itself, for the filter to look at. */
-static int kind_matches(const struct kind *kind, const struct process_filter *filter, bool *ret)
-{
-	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
-	struct process process = kind_process(kind);
-
-	if (!snapshot || kind_name(kind, snapshot))
+	start_ns = start_ns < span->from_ns ? span->from_ns : start_ns;
+	end_ns = end_ns > span->to_ns ? span->to_ns : end_ns;
+	if (end_ns <= start_ns)
+		return 0;
+	grown = reallocarray(span->gaps, span->nr_gaps + 1, sizeof(*grown));
+	if (!grown)
 		return -ENOMEM;
-	*ret = process_filter_has(filter, snapshot, &process);
+	span->gaps = grown;
+	grown[span->nr_gaps++] = (struct timeline_gap){ start_ns, end_ns, reason };
 	return 0;
 }
 
-static int choose_kinds(struct span *span)
+/* Whether a gap has something of a time. */
+static bool gap_meets(const struct span *span, int64_t start_ns, int64_t end_ns)
 {
-	const struct process_filter *filter = &span->question->filter;
-	const struct kinds *kinds = &span->history->db->kinds;
+	for (size_t i = 0; i < span->nr_gaps; i++) {
+		if (span->gaps[i].start_ns < end_ns && span->gaps[i].end_ns > start_ns)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds what lies between the last interval and the next one. Between runs nobody counted; a hole inside a
+ * run was counted, but could not be written. Returns 0 or -ENOMEM.
+ */
+static int gap_before(struct span *span, const struct interval *next)
+{
+	const struct end *end = &span->end;
+	int64_t mono_ns = end->mono_ns;
 	int err = 0;
 
-	if (!filter->nr_selectors)
-		return 0;
-	span->wanted = calloc(kinds->count + 1, sizeof(*span->wanted));
-	if (!span->wanted)
-		return -ENOMEM;
-	for (size_t i = 0; i < kinds->count && !err; i++) {
-		/* What found no room may be anybody's. */
-		if (kinds->items[i]->sort != KIND_NOBODY)
-			err = kind_matches(kinds->items[i], filter, &span->wanted[i]);
+	if (end->run != next->run) {
+		if (end->run)
+			err = gap_add(span, end->real_ns, next->run_start_ns, GAP_NOT_RUNNING);
+		mono_ns = next->run_start_mono_ns;
 	}
-	return err;
+	if (err || next->start_mono_ns <= mono_ns)
+		return err;
+	/* Inside a run each monotonic time is one of the day, as of the interval that follows. */
+	return gap_add(span, next->start_ns - (next->start_mono_ns - mono_ns), next->start_ns,
+		       GAP_NOT_WRITTEN);
 }
 
-/* Intervals of runs that are known, the tail as the last, and of the boot that is asked for. */
-static int read_list(struct span *span, size_t *ret_damaged)
+/* Orders by time. */
+static int compare_gaps(const void *a, const void *b)
 {
-	const struct interval_range range = { 0, NR_HISTORY_LEVEL - 1, 0, INT64_MIN, INT64_MAX };
-	struct interval_list *list = &span->list;
-	size_t kept = 0;
-	int err = intervals_read(span->history->db, &range, list, ret_damaged);
+	const struct timeline_gap *x = a, *y = b;
 
-	if (!err && span->tail.kinds)
-		err = interval_list_add(list, &span->tail.interval);
-	if (err)
-		return err;
-	for (size_t i = 0; i < list->count; i++) {
-		const struct run *run = span_run(span, &list->items[i]);
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
 
-		if (run &&
-		    (!span->question->boot_id || !strcmp(run->boot_id, span->question->boot_id)))
-			list->items[kept++] = list->items[i];
-	}
-	list->count = kept;
-	if (kept)
-		qsort(list->items, kept, sizeof(*list->items), interval_compare);
-	return 0;
+/* Intervals of the boot that is asked for; of those that start together the longest comes first. */
+static int read_list(struct span *span)
+{
+	const char *boot_id = span->question->boot_id;
+	sqlite3_stmt *rows __cleanup(db_resetp) = NULL;
+	int err = db_query(span->history->db,
+			   INTERVAL_SELECT "WHERE ?1 IS NULL OR r.boot_id = ?1 "
+					   "ORDER BY i.run, i.start_mono_ns, i.level DESC",
+			   DB_NO_NUMBERS, &rows);
+
+	if (!err && boot_id)
+		err = db_bind_text(rows, 1, boot_id, strlen(boot_id));
+	return err ?: intervals_read(rows, &span->list);
 }
 
 /* A rest that is shorter than this part of a step makes no step of its own. */
@@ -152,7 +157,7 @@ static int set_bounds(struct span *span)
 		last_ns = interval->end_ns > last_ns ? interval->end_ns : last_ns;
 	}
 	if (question->step_ns > MAX_STEP_NS)
-		return span_refuse(span, EINVAL, "a step of that length is too long");
+		return diag_set(span->d, DIAG_USAGE, EINVAL, "a step of that length is too long");
 	first_ns = span->first_ns;
 	if (step_ns && !question->from_ns && span->list.count)
 		first_ns -= (first_ns % step_ns + step_ns) % step_ns;
@@ -165,11 +170,11 @@ static int set_bounds(struct span *span)
 		return 0;
 	}
 	if (__builtin_sub_overflow(span->to_ns, span->from_ns, &span_ns))
-		return span_refuse(span, EINVAL, "a span of that length is too long");
+		return diag_set(span->d, DIAG_USAGE, EINVAL, "a span of that length is too long");
 	span->step_ns = step_ns ?: span_ns;
 	if ((span_ns - 1) / span->step_ns >= TIMELINE_MAX_STEPS)
-		return span_refuse(span, E2BIG,
-				   "more than 10000 steps: take longer steps or a shorter span");
+		return diag_set(span->d, DIAG_USAGE, E2BIG,
+				"more than 10000 steps: take longer steps or a shorter span");
 	span->nr_steps = count_steps(span);
 	return 0;
 }
@@ -201,191 +206,110 @@ static bool is_in_one_step(const struct span *span, const struct interval *inter
 	       step_of(span, low_ns + 1) == step_of(span, high_ns);
 }
 
-/* The index behind all that begins inside an interval. */
-static size_t subtree_end(const struct interval_list *list, size_t at)
+/* Whether what an interval was made of is still there: it comes behind it in the list. */
+static bool is_split(const struct interval_list *list, size_t at)
 {
-	const struct interval *outer = &list->items[at];
-	size_t end = at + 1;
+	const struct interval *outer = &list->items[at], *next = outer + 1;
 
-	while (end < list->count && list->items[end].run == outer->run &&
-	       list->items[end].start_mono_ns < outer->end_mono_ns)
-		end++;
-	return end;
+	return at + 1 < list->count && next->run == outer->run &&
+	       next->start_mono_ns < outer->end_mono_ns;
 }
 
-/* Whether the next finer intervals cover one without a hole. */
-static bool is_split(const struct interval_list *list, size_t at, size_t end)
-{
-	const struct interval *outer = &list->items[at];
-	int64_t mono_ns = outer->start_mono_ns;
-
-	for (size_t i = at + 1; i < end; i++) {
-		const struct interval *inner = &list->items[i];
-
-		if (inner->level != outer->level - 1)
-			continue;
-		if (inner->start_mono_ns != mono_ns)
-			return false;
-		mono_ns = inner->end_mono_ns;
-	}
-	return mono_ns == outer->end_mono_ns;
-}
-
-/* Adds an interval to its step: -EUCLEAN, with nothing added, when it is damaged. */
+/* Adds an interval to its step, and what lies before it to the gaps. */
 static int span_add(struct span *span, const struct interval *interval)
 {
-	struct db *db = span->history->db;
 	size_t step = step_of(span, interval->end_ns);
-	int err;
-
-	if (step == STEP_NONE)
-		return 0;
-	if (interval->id == TAIL_ID) {
-		err = tail_add(&span->tail, span->wanted, &span->steps[step]);
-	} else {
-		err = interval_verify(db, interval);
-		err = err
-			      ?: content_add(db, CONTENT_INTERVAL, interval->id, &db->kinds,
-					     span->wanted, &span->steps[step]);
-	}
-	if (err)
-		return err;
-	sum_add_interval(&span->steps[step], interval);
-	return 0;
-}
-
-static void span_pass(struct span *span, const struct interval *interval)
-{
-	span->end = (struct history_end){ interval->run, interval->end_mono_ns, interval->end_ns };
-}
-
-/* What lies before an interval; before the first one that is the start of its run. */
-static int gap_before(struct span *span, const struct interval *interval)
-{
-	const struct run *run = span_run(span, interval);
-
-	if (!run)
-		return -EBADMSG;
-	if (!span->end.run)
-		span->end = (struct history_end){ run->id, run->start_mono_ns, run->start_ns };
-	return gaps_between(&span->gaps, &span->end, interval, run);
-}
-
-/* Only who writes can put a damaged file aside; to others all in it that is damaged is a gap. */
-static bool is_gap(const struct span *span, int err)
-{
-	return err == -EUCLEAN || (err == -EBADMSG && span->history->options.read_only);
-}
-
-/* An interval that is taken as it is: its numbers, or a gap in their place. */
-static int visit_whole(struct span *span, const struct interval *interval)
-{
 	int err = gap_before(span, interval);
 
-	err = err ?: span_add(span, interval);
-	if (is_gap(span, err))
-		err = gaps_add(&span->gaps,
-			       interval->start_ns < interval->end_ns ? interval->start_ns
-								     : interval->end_ns - 1,
-			       interval->end_ns, GAP_DAMAGED);
-	span_pass(span, interval);
-	return err;
-}
-
-/* Three levels deep at most. */
-static int visit(struct span *span, size_t at, size_t end)
-{
-	const struct interval *outer = &span->list.items[at];
-	int err = 0;
-
-	if (!is_split(&span->list, at, end))
-		return visit_whole(span, outer);
-	if (is_in_one_step(span, outer)) {
-		err = gap_before(span, outer);
-		err = err ?: span_add(span, outer);
-		if (!is_gap(span, err)) {
-			span_pass(span, outer);
-			return err;
-		}
-		/* What it was made of may be in order. */
-		err = 0;
-	}
-	for (size_t i = at + 1; i < end && !err;) {
-		size_t next = subtree_end(&span->list, i);
-
-		err = visit(span, i, next);
-		i = next;
-	}
-	return err;
+	span->end = (struct end){ interval->run, interval->end_mono_ns, interval->end_ns };
+	if (err || step == STEP_NONE)
+		return err;
+	sum_add_interval(&span->steps[step], interval);
+	return content_add(span->history->db, interval->id, &span->steps[step]);
 }
 
 /* What was there before all that is there now. */
-static int begin_with_retired(struct span *span)
+static int begin_with_lost(struct span *span)
 {
-	struct retired retired;
-	int err = retired_read(span->history->db, &retired);
+	struct db *db = span->history->db;
+	const struct interval *first = span->list.items;
+	int64_t retired_ns = 0, damaged_ns = 0, begin_ns = INT64_MAX;
+	int err = db_meta_read(db, "retired_start_ns", &retired_ns)
+			  ?: db_meta_read(db, "damaged_start_ns", &damaged_ns)
+			  ?: db_meta_read(db, "begin_ns", &begin_ns);
 
-	if (err || !retired.end.run || span->question->boot_id)
+	if (err || span->question->boot_id)
 		return err;
-	span->end = retired.end;
-	return gaps_add(&span->gaps, retired.start_ns, retired.end.real_ns, GAP_RETIRED);
+	if (damaged_ns)
+		err = gap_add(span, damaged_ns, begin_ns, GAP_DAMAGED);
+	if (err || !retired_ns)
+		return err;
+	if (!first)
+		return gap_add(span, retired_ns, INT64_MAX, GAP_RETIRED);
+	span->end = (struct end){ first->run, first->start_mono_ns, first->start_ns };
+	return gap_add(span, retired_ns, first->start_ns, GAP_RETIRED);
 }
 
-/* What comes after all that is there: appends that failed, rows that cannot be read. */
-static int end_with_unwritten(struct span *span, size_t nr_damaged)
+/* Appends that failed since the last one. Before a tail they are a hole like any other. */
+static int end_with_unwritten(struct span *span)
 {
 	const struct history *history = span->history;
-	int err = 0;
 
-	/* Before a tail it is a hole like any other. */
-	if (history->has_unwritten && !span->tail.kinds)
-		err = gaps_add(&span->gaps, history->unwritten.start_ns, history->unwritten.end_ns,
-			       GAP_NOT_WRITTEN);
-	if (!err && nr_damaged && !span->tail.kinds && span->end.run &&
-	    span->end.run <= history->last.run && history->last.mono_ns > span->end.mono_ns)
-		err = gaps_add(&span->gaps, span->end.real_ns, history->last.real_ns, GAP_DAMAGED);
-	return err;
+	return history->unwritten.end_ns && !span->question->tail
+		       ? gap_add(span, history->unwritten.start_ns, history->unwritten.end_ns,
+				 GAP_NOT_WRITTEN)
+		       : 0;
 }
 
 static int count_rows(struct span *span)
 {
-	span->nr_rows = 0;
+	size_t nr_rows = 0;
+
 	for (size_t i = 0; i < span->nr_steps; i++)
-		span->nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
-	if (span->nr_rows <= MAX_ROWS)
+		nr_rows += span->steps[i].builder ? builder_rows(span->steps[i].builder) : 0;
+	if (nr_rows <= MAX_ROWS)
 		return 0;
-	return span_refuse(span, E2BIG,
-			   "too much for one answer: take longer steps, a shorter span, fewer "
-			   "processes with -n, -u, -U or -g, or a table in place of JSON");
+	return diag_set(span->d, DIAG_USAGE, E2BIG,
+			"too much for one answer: take longer steps, a shorter span, fewer "
+			"processes with -n, -u, -U or -g, or a table in place of JSON");
 }
 
+/* Takes each moment once. */
 static int visit_all(struct span *span)
 {
-	size_t nr_damaged = 0;
-	int err = read_list(span, &nr_damaged);
+	const struct interval_list *list = &span->list;
+	const struct interval *taken = NULL;
+	int err = begin_with_lost(span);
 
-	err = err ?: set_bounds(span);
-	span->gaps.from_ns = span->from_ns;
-	span->gaps.to_ns = span->to_ns;
+	for (size_t i = 0; i < list->count && !err; i++) {
+		const struct interval *interval = &list->items[i];
+
+		if (taken && interval->run == taken->run &&
+		    interval->start_mono_ns < taken->end_mono_ns)
+			continue;
+		if (is_split(list, i) && !is_in_one_step(span, interval))
+			continue;
+		taken = interval;
+		err = span_add(span, interval);
+		if (!err && i % COUNT_EACH == 0)
+			err = count_rows(span);
+	}
+	return err ?: count_rows(span) ?: end_with_unwritten(span);
+}
+
+static int fill_steps(struct span *span)
+{
+	int err = read_list(span) ?: set_bounds(span);
+
 	if (err || !span->nr_steps)
 		return err;
 	span->steps = calloc(span->nr_steps, sizeof(*span->steps));
 	if (!span->steps)
 		return -ENOMEM;
 	for (size_t i = 0; i < span->nr_steps; i++)
-		span->steps[i].by_call = span->question->by_call;
-	err = begin_with_retired(span);
-	for (size_t i = 0; i < span->list.count && !err;) {
-		size_t next = subtree_end(&span->list, i);
-
-		err = visit(span, i, next);
-		/* Only where much may have been added. */
-		if (!err && next - i > 1)
-			err = count_rows(span);
-		i = next;
-	}
-	err = err ?: count_rows(span);
-	return err ?: end_with_unwritten(span, nr_damaged);
+		span->steps[i] =
+			(struct sum){ .by_call = span->question->by_call, .kinds = &span->kinds };
+	return visit_all(span);
 }
 
 /* The time of a step, as asked for. */
@@ -407,8 +331,7 @@ static size_t count_before(const struct span *span)
 	for (; at < span->nr_steps; at++) {
 		struct timeline_step step = empty_step(span, at);
 
-		if (step.end_ns > span->first_ns ||
-		    gaps_meet(&span->gaps, step.start_ns, step.end_ns))
+		if (step.end_ns > span->first_ns || gap_meets(span, step.start_ns, step.end_ns))
 			break;
 	}
 	return at;
@@ -417,8 +340,6 @@ static size_t count_before(const struct span *span)
 static int finish_step(struct span *span, size_t at, struct timeline_step *ret)
 {
 	struct sum *sum = &span->steps[at];
-	struct db *db = span->history->db;
-	const struct run *run = span_run(span, &sum->last);
 
 	*ret = empty_step(span, at);
 	if (!sum->nr_intervals)
@@ -429,7 +350,7 @@ static int finish_step(struct span *span, size_t at, struct timeline_step *ret)
 	ret->start_ns = sum->start_ns;
 	ret->end_ns = sum->end_ns;
 	ret->covered_ns = sum->covered_ns;
-	return run ? sum_finish(sum, &db->kinds, run, &ret->sum) : -EBADMSG;
+	return sum_finish(sum, span->history->db, &ret->sum);
 }
 
 /*
@@ -462,9 +383,10 @@ static int finish_all(struct span *span, struct timeline *ret)
 		if (!err)
 			timeline_add(ret, &step);
 	}
-	gaps_sort(&span->gaps);
-	ret->gaps = steal_ptr(&span->gaps.items);
-	ret->nr_gaps = span->gaps.count;
+	if (span->nr_gaps)
+		qsort(span->gaps, span->nr_gaps, sizeof(*span->gaps), compare_gaps);
+	ret->gaps = steal_ptr(&span->gaps);
+	ret->nr_gaps = span->nr_gaps;
 	return err;
 }
 
@@ -472,7 +394,6 @@ struct ask {
 	const struct history_question *question;
 	struct timeline *timeline;
 	struct diag *d;
-	int refused; /* the error, which is no error of the database */
 };
 
 static int read_span(struct history *history, void *closure)
@@ -484,15 +405,12 @@ static int read_span(struct history *history, void *closure)
 		.d = ask->d,
 	};
 	struct timeline timeline = { 0 };
-	int err = ask->question->tail ? tail_open(history, ask->question->tail, &span.tail) : 0;
+	int err = ask->question->tail ? append_tail(history, ask->question->tail) : 0;
 
-	err = err ?: choose_kinds(&span);
-	err = err ?: visit_all(&span);
-	if (span.refused) {
-		ask->refused = err;
-		return 0;
-	}
-	err = err ?: finish_all(&span, &timeline);
+	err = err
+		      ?: kind_set_fill(history->db, &ask->question->filter, &span.kinds)
+		      ?: fill_steps(&span)
+		      ?: finish_all(&span, &timeline);
 	if (err)
 		timeline_done(&timeline);
 	else
@@ -503,7 +421,7 @@ static int read_span(struct history *history, void *closure)
 int history_ask(struct history *history, const struct history_question *question,
 		struct timeline *ret, struct diag *d)
 {
-	struct ask ask = { question, ret, d, 0 };
+	struct ask ask = { question, ret, d };
 	int err = question->tail ? append_check(history, question->tail, d) : 0;
 
 	if (err)
@@ -512,6 +430,5 @@ int history_ask(struct history *history, const struct history_question *question
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"the history keeps names, users and cgroups, not pids: use -n, -u, "
 				"-U or -g");
-	err = history_read(history, read_span, &ask, "read", d);
-	return err ?: ask.refused;
+	return history_run(history, read_span, &ask, false, "read", d);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the adding up by kind. */
+/* Adds up by kind. */
 #include "store/sum.h"
 
 #include <errno.h>
@@ -7,12 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/db.h"
-
-static int compare_rows(const void *a, const void *b)
-{
-	return row_compare(*(struct row *const *)a, *(struct row *const *)b);
-}
 
 void sum_done(struct sum *sum)
 {
@@ -21,8 +15,8 @@ void sum_done(struct sum *sum)
 	*sum = (struct sum){ 0 };
 }
 
-/* The share of a kind, made when it is new; NULL: no memory. */
-static struct share *share_place(struct sum *sum, int64_t kind)
+/* The share of a kind, made when it is new and wanted; NULL: there is none, or no memory. */
+static struct share *share_place(struct sum *sum, int64_t kind, bool make)
 {
 	size_t at = sum->nr_shares;
 	struct share *grown;
@@ -31,7 +25,7 @@ static struct share *share_place(struct sum *sum, int64_t kind)
 		at--;
 	if (at < sum->nr_shares && sum->shares[at].kind == kind)
 		return &sum->shares[at];
-	grown = reallocarray(sum->shares, sum->nr_shares + 1, sizeof(*grown));
+	grown = make ? reallocarray(sum->shares, sum->nr_shares + 1, sizeof(*grown)) : NULL;
 	if (!grown)
 		return NULL;
 	sum->shares = grown;
@@ -41,30 +35,27 @@ static struct share *share_place(struct sum *sum, int64_t kind)
 	return &grown[at];
 }
 
-int sum_add_row(struct sum *sum, int64_t kind, const struct row *row)
+/* Nobody has no serial number. */
+int64_t sum_kind(const struct row *row)
 {
-	struct row counted = *row;
+	return row->boot_ns ? (int64_t)(row->boot_ns - KIND_FIRST) : KIND_NOBODY;
+}
 
+int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
+{
 	if (!sum->builder && builder_new(&sum->builder))
 		return -ENOMEM;
-	if (sum->by_call && !share_place(sum, kind = KIND_ALL))
+	if (sum->by_call && !share_place(sum, kind = KIND_ALL, true))
 		return -ENOMEM;
-	counted.pid = counted.tid = 0;
-	counted.boot_ns = KIND_FIRST + (uint64_t)kind;
-	counted.tid_ns = counted.arg0 = 0;
-	counted.has_arg0 = false;
-	/* Calls in flight are in the interval in which they end. */
-	counted.in_flight = counted.in_flight_early = 0;
-	counted.oldest_start_ns = UINT64_MAX;
-	counted.open_wall_ns = counted.open_off_ns = 0;
-	counted.stacks = NULL;
-	counted.nr_stacks = 0;
-	return builder_add_row(sum->builder, &counted);
+	row_forget_owner(row);
+	if (kind != KIND_NOBODY)
+		row->boot_ns = KIND_FIRST + (uint64_t)kind;
+	return builder_move_row(sum->builder, row);
 }
 
 int sum_add_share(struct sum *sum, const struct share *share)
 {
-	struct share *place = share_place(sum, sum->by_call ? KIND_ALL : share->kind);
+	struct share *place = share_place(sum, sum->by_call ? KIND_ALL : share->kind, true);
 
 	if (!place)
 		return -ENOMEM;
@@ -73,13 +64,6 @@ int sum_add_share(struct sum *sum, const struct share *share)
 	if (!sum->by_call && share->processes > place->processes)
 		place->processes = share->processes;
 	return 0;
-}
-
-static void sum_remove_share(struct sum *sum, struct share *share)
-{
-	size_t after = sum->nr_shares-- - (size_t)(share - sum->shares) - 1;
-
-	memmove(share, share + 1, after * sizeof(*share));
 }
 
 void sum_add_interval(struct sum *sum, const struct interval *interval)
@@ -99,6 +83,82 @@ void sum_add_interval(struct sum *sum, const struct interval *interval)
 	sum->last = *interval;
 }
 
+/* A snapshot on its way into a sum. */
+struct adding {
+	struct sum *sum;
+	struct db *db;
+	const struct snapshot *snapshot;
+	int64_t *kinds; /* owned: of its processes, and of nobody; 0: not known yet */
+	int64_t room;   /* for new kinds */
+};
+
+static void adding_done(struct adding *adding)
+{
+	free(adding->kinds);
+}
+
+static int64_t *known_kind(const struct adding *adding, const struct process *process)
+{
+	const struct snapshot *snapshot = adding->snapshot;
+
+	return &adding->kinds[process ? process - snapshot->processes
+				      : (ptrdiff_t)snapshot->nr_processes];
+}
+
+/* The id of the kind of a process, NULL is nobody; one that is new is added. -errno on failure. */
+static int64_t take_kind(struct adding *adding, const struct process *process)
+{
+	int64_t *known = known_kind(adding, process);
+	struct kind kind;
+	int err;
+
+	if (*known)
+		return *known;
+	kind = kind_of(adding->snapshot, process);
+	err = kind_take(adding->db, &kind, &adding->room);
+	return err ?: (*known = kind.id);
+}
+
+/* A row without calls that ended is not kept. */
+static int add_row(struct adding *adding, struct row row)
+{
+	const struct process *process =
+		snapshot_find_process(adding->snapshot, row.pid, row.boot_ns);
+	int64_t kind = row.calls ? take_kind(adding, process) : 0;
+	struct row copy;
+	int err;
+
+	if (kind <= 0)
+		return (int)kind;
+	if (kind != KIND_NOBODY && !share_place(adding->sum, kind, true))
+		return -ENOMEM;
+	/* Calls in flight are in the interval in which they end; stacks are in none. */
+	row.in_flight = row.in_flight_early = 0;
+	row.oldest_start_ns = UINT64_MAX;
+	row.open_wall_ns = row.open_off_ns = 0;
+	row.stacks = NULL;
+	row.nr_stacks = 0;
+	if (row_copy(&copy, &row))
+		return -ENOMEM;
+	err = sum_add_row(adding->sum, kind, &copy);
+	row_done(&copy);
+	return err;
+}
+
+static int add_time(struct adding *adding, const struct process *process)
+{
+	int64_t kind = process->user_ns ? take_kind(adding, process) : KIND_NOBODY;
+	struct share *share;
+
+	if (kind < 0 || kind == KIND_NOBODY)
+		return kind < 0 ? (int)kind : 0;
+	share = share_place(adding->sum, kind, true);
+	if (!share)
+		return -ENOMEM;
+	share->user_ns += process->user_ns;
+	return 0;
+}
+
 /* How many processes of the interval one of the snapshot stands for. */
 static uint64_t processes_seen(const struct snapshot *snapshot, const struct process *process)
 {
@@ -108,128 +168,55 @@ static uint64_t processes_seen(const struct snapshot *snapshot, const struct pro
 	       process->ended_ns + snapshot->elapsed_ns >= snapshot->end_mono_ns;
 }
 
-static int source_take(const struct kind_source *source, const struct kind *value,
-		       struct kind **ret)
+/* Of a kind that did nothing not even its existence is kept. */
+static int add_presence(struct adding *adding, const struct process *process)
 {
-	bool is_new;
+	struct kind kind = kind_of(adding->snapshot, process);
+	int64_t known = *known_kind(adding, process);
+	int err = known ? 0 : kind_find(adding->db, &kind);
+	struct share *share = share_place(adding->sum, known ?: kind.id, false);
 
-	if (source->db)
-		return kind_take(source->db, value, source->interval, ret);
-	return source->bounded ? kinds_take_bounded(source->kinds, value, ret, &is_new)
-			       : kinds_take(source->kinds, value, ret, &is_new);
-}
-
-/* The rows of one process: without any that ended there is nothing to keep. */
-static int add_rows(struct sum *sum, const struct kind_source *source,
-		    const struct snapshot *snapshot, size_t first, size_t end)
-{
-	const struct row *row = snapshot->rows[first];
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-	struct kind value = kind_of(snapshot, process), *kind = NULL;
-	int err = 0;
-
-	for (size_t i = first; i < end && !err; i++) {
-		if (!snapshot->rows[i]->calls)
-			continue;
-		if (!kind)
-			err = source_take(source, &value, &kind);
-		err = err ?: sum_add_row(sum, kind->id, snapshot->rows[i]);
-	}
-	if (!err && kind && kind->sort != KIND_NOBODY && !share_place(sum, kind->id))
-		err = -ENOMEM;
+	if (share)
+		share->processes += processes_seen(adding->snapshot, process);
 	return err;
 }
 
-/* Of a process without calls only what adds to a kind that has some, or its time, is kept. */
-static int add_process(struct sum *sum, const struct kind_source *source,
-		       const struct snapshot *snapshot, const struct process *process)
+int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot)
 {
-	struct kind value = kind_of(snapshot, process), *kind;
-	struct share *place;
-	size_t nr_shares = sum->nr_shares;
-	int err;
+	struct adding adding __cleanup(adding_done) = { sum, db, snapshot, NULL, 0 };
+	int err = kinds_room(db, &adding.room);
 
-	if (value.sort == KIND_NOBODY)
-		return 0;
-	kind = kinds_lookup(source->kinds, &value);
-	if (!kind && !process->user_ns)
-		return 0;
-	err = source_take(source, &value, &kind);
-	if (err)
-		return err;
-	place = share_place(sum, kind->id);
-	if (!place)
-		return -ENOMEM;
-	place->user_ns += process->user_ns;
-	place->processes += processes_seen(snapshot, process);
-	/* Nothing but its existence: that is not kept. */
-	if (sum->nr_shares > nr_shares && !process->user_ns)
-		sum_remove_share(sum, place);
-	return 0;
-}
-
-int sum_add_snapshot(struct sum *sum, const struct kind_source *source,
-		     const struct snapshot *snapshot)
-{
-	struct row *const *rows = snapshot->rows;
-	size_t first = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows && !err; i++) {
-		if (i + 1 < snapshot->nr_rows && rows[i + 1]->pid == rows[i]->pid &&
-		    rows[i + 1]->boot_ns == rows[i]->boot_ns)
-			continue;
-		err = add_rows(sum, source, snapshot, first, i + 1);
-		first = i + 1;
-	}
+	adding.kinds = calloc(snapshot->nr_processes + 1, sizeof(*adding.kinds));
+	if (err || !adding.kinds)
+		return err ?: -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
+		err = add_row(&adding, *snapshot->rows[i]);
 	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
-		err = add_process(sum, source, snapshot, &snapshot->processes[i]);
+		err = add_time(&adding, &snapshot->processes[i]);
+	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
+		err = add_presence(&adding, &snapshot->processes[i]);
 	losses_merge(&sum->losses, &snapshot->losses);
 	return err;
 }
 
-static const struct kind all_kinds = { .id = KIND_ALL, .comm = "[all]", .uid = UID_NONE };
-
-static int add_kinds(struct sum *sum, const struct kinds *kinds, struct snapshot *snapshot)
+static int add_process(struct sum *sum, struct db *db, const struct share *share,
+		       struct snapshot *snapshot)
 {
-	/* Of users with one id the latest name counts. */
-	for (size_t i = sum->nr_shares; i-- > 0;) {
-		const struct share *share = &sum->shares[i];
-		const struct kind *kind =
-			sum->by_call ? &all_kinds : kinds_find(kinds, share->kind);
-		struct process process;
+	struct process process = { .comm = "[all]", .uid = UID_NONE, .boot_ns = KIND_FIRST };
+	int err = sum->by_call ? 0 : kind_read(db, share->kind, snapshot, &process);
 
-		if (!kind)
-			return -EBADMSG;
-		process = kind_process(kind);
-		process.user_ns = share->user_ns;
-		process.nr_folded = share->processes;
-		if (builder_add_process(sum->builder, &process, false) || kind_name(kind, snapshot))
-			return -ENOMEM;
-	}
-	return 0;
+	if (err)
+		return err;
+	process.user_ns = share->user_ns;
+	process.nr_folded = share->processes;
+	return builder_add_process(sum->builder, &process, false);
 }
 
-/* Calls of nobody belong to no process: their rows come first. */
-static void rows_of_nobody(const struct kinds *kinds, struct snapshot *snapshot)
+int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 {
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		struct row *row = snapshot->rows[i];
-		const struct kind *kind = kinds_find(kinds, (int64_t)(row->boot_ns - KIND_FIRST));
-
-		if (kind && kind->sort == KIND_NOBODY)
-			row->boot_ns = 0;
-	}
-	qsort(snapshot->rows, snapshot->nr_rows, sizeof(*snapshot->rows), compare_rows);
-}
-
-int sum_finish(struct sum *sum, const struct kinds *kinds, const struct run *run,
-	       struct snapshot **ret)
-{
-	const struct snapshot description = {
-		.host = run->host,
-		.boot_id = run->boot_id,
-		.kernel = run->kernel,
+	struct run run __cleanup(run_done) = { 0 };
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct snapshot description = {
 		.start_ns = sum->start_ns,
 		.end_ns = sum->end_ns,
 		.elapsed_ns = sum->covered_ns,
@@ -239,18 +226,20 @@ int sum_finish(struct sum *sum, const struct kinds *kinds, const struct run *run
 		.threads_unknown = (uint64_t)sum->last.threads_unknown,
 		.losses = sum->losses,
 	};
-	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	int err;
+	int err = run_read(db, sum->last.run, &run);
 
-	if (snapshot_new_like(&description, &snapshot) ||
-	    (!sum->builder && builder_new(&sum->builder)))
-		return -ENOMEM;
-	err = add_kinds(sum, kinds, snapshot);
-	if (!err && builder_finish(sum->builder, snapshot))
-		err = -ENOMEM;
+	description.host = run.host;
+	description.boot_id = run.boot_id;
+	description.kernel = run.kernel;
+	err = err ?: snapshot_new_like(&description, &snapshot);
+	if (!err && !sum->builder)
+		err = builder_new(&sum->builder);
+	/* Of users with one id the latest name counts. */
+	for (size_t i = sum->nr_shares; i-- > 0 && !err;)
+		err = add_process(sum, db, &sum->shares[i], snapshot);
+	err = err ?: builder_finish(sum->builder, snapshot);
 	if (err)
 		return err;
-	rows_of_nobody(kinds, snapshot);
 	sum_done(sum);
 	*ret = steal_ptr(&snapshot);
 	return 0;

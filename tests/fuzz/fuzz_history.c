@@ -73,13 +73,12 @@ static void fuzz_file(const uint8_t *data, size_t size)
 	const struct history_question question = { 0 };
 	char dir[] = "/dev/shm/bpftruss-fuzz-XXXXXX", command[64];
 	struct history *history = NULL;
-	struct history_state state;
 	struct timeline timeline;
 	struct diag d;
 
 	require(mkdtemp(dir));
 	write_file(dir, data, size);
-	if (!history_open(dir, &options, &history, &state, &d)) {
+	if (!history_open(dir, &options, &history, &d)) {
 		if (!history_ask(history, &question, &timeline, &d))
 			timeline_done(&timeline);
 		append_one(history);

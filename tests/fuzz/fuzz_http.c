@@ -3,8 +3,11 @@
  * Both ends of the socket. The first byte of an input chooses: what a client sends to the server,
  * in one piece or in several, or what a daemon replies to the client.
  */
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,11 +15,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "ipc/reply.h"
+#include "ipc/client.h"
 #include "ipc/server.h"
+#include "ipc/socket.h"
 
-/* A reply is looked at in full when its socket takes it in one piece. */
-#define PATIENCE_MS 1
+/* No request that is understood is longer. */
+#define MAX_REQUEST_BYTES (16u << 10)
 
 #define require(condition)        \
 	do {                      \
@@ -37,11 +41,9 @@ static void request_use(void *closure, const struct ipc_request *request, struct
 	(void)closure;
 	require(request->path[0] == '/' && request->method < NR_IPC_METHOD);
 	require(request->nr_parameters <= IPC_MAX_PARAMETERS);
-	text_use(request->path);
-	text_use(request->accept);
+	require(strlen(request->path) + strlen(request->accept) < MAX_REQUEST_BYTES);
 	for (size_t i = 0; i < request->nr_parameters; i++) {
-		text_use(request->parameters[i].name);
-		text_use(request->parameters[i].value);
+		require(strlen(request->parameters[i].value) < MAX_REQUEST_BYTES);
 		require(ipc_parameter(request, request->parameters[i].name));
 	}
 	ipc_answer_error(answer, 200, request->path);
@@ -107,23 +109,52 @@ static void fuzz_pieces(const uint8_t *data, size_t size)
 	server_feed(data, size, 7);
 }
 
+struct lie {
+	int listener;
+	const uint8_t *data;
+	size_t size;
+};
+
+static void *lie_tell(void *closure)
+{
+	const struct lie *lie = closure;
+	int fd = accept(lie->listener, NULL, NULL);
+	char request[256];
+
+	(void)!recv(fd, request, sizeof(request), 0);
+	(void)!send(fd, lie->data, lie->size, MSG_NOSIGNAL);
+	close(fd);
+	return NULL;
+}
+
+/* The other end is a thread; its socket lives in a folder as long as one input. */
 static void fuzz_reply(const uint8_t *data, size_t size)
 {
+	static const struct ipc_patience patience = { .silence_ms = 10000 };
+	struct lie lie = { .data = data, .size = size };
+	char folder[] = "/tmp/bpftruss-fuzz-XXXXXX", path[64];
 	struct ipc_reply reply;
-	char sentence[100];
-	int ends[2];
+	struct ipc_url url;
+	struct diag d;
+	pthread_t thread;
 
-	require(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends));
-	require(send(ends[0], data, size, MSG_NOSIGNAL) == (ssize_t)size);
-	close(ends[0]);
-	if (!reply_read(ends[1], PATIENCE_MS, &reply, NULL)) {
+	require(mkdtemp(folder));
+	sprintf(path, "%s/socket", folder);
+	lie.listener = socket_listen_unix(path, getegid(), &d);
+	require(lie.listener >= 0 && !fcntl(lie.listener, F_SETFL, 0));
+	require(!pthread_create(&thread, NULL, lie_tell, &lie));
+	ipc_url_init(&url, "/");
+	if (!ipc_call(path, IPC_GET, &url, &patience, &reply, &d)) {
 		require(reply.size <= size && !reply.body[reply.size]);
-		reply_sentence(&reply, sentence, sizeof(sentence));
-		require(strlen(sentence) < sizeof(sentence));
-		text_use(sentence);
 		ipc_reply_done(&reply);
+	} else {
+		text_use(d.text);
 	}
-	close(ends[1]);
+	ipc_url_done(&url);
+	pthread_join(thread, NULL);
+	close(lie.listener);
+	unlink(path);
+	rmdir(folder);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

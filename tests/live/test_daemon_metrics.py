@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """/metrics of the daemon, as Debian's Prometheus reads it."""
 
+import socket
 import subprocess
 
 import pytest
 
 from daemons import start_daemon
-from harness import NATIVE, run
+from harness import NATIVE, run, until
 from prometheus import Prometheus, need, port_free
 
 
@@ -67,9 +68,30 @@ def test_over_tcp_there_is_nothing_else(live, tmp_path):
         assert result.stdout == status, path
 
 
+def test_a_stranger_who_says_a_byte_at_a_time_is_cut_off(live, tmp_path):
+    """He is never silent, yet his connection ends; others are answered meanwhile."""
+    port = port_free()
+    start_daemon(live, tmp_path / "daemon", "--listen", "127.0.0.1:%d" % port)
+    address = "http://127.0.0.1:%d/metrics" % port
+    with socket.create_connection(("127.0.0.1", port)) as stranger:
+        stranger.settimeout(0.5)
+
+        def is_cut_off():
+            try:
+                stranger.sendall(b"G")
+                return stranger.recv(1) == b""
+            except TimeoutError:
+                subprocess.run(["curl", "-sf", "-o", "/dev/null", address], check=True)
+                return False
+            except OSError:
+                return True
+
+        until(is_cut_off, "the connection ends")
+
+
 @pytest.mark.parametrize("address", ["0.0.0.0:9477", "192.0.2.1:9477", "nonsense", "127.0.0.1"])
 def test_only_loopback_addresses_are_listened_on(tmp_path, address):
-    socket = ["--socket", tmp_path / "s", "--state-dir", tmp_path]
-    result = run("daemon", *socket, "--listen", address)
+    place = ["--socket", tmp_path / "s", "--state-dir", tmp_path]
+    result = run("daemon", *place, "--listen", address)
     assert result.returncode in (1, 2)
     assert result.stderr.count("\n") == 1 and address in result.stderr, result.stderr

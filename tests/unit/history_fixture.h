@@ -55,6 +55,14 @@ static inline unsigned int place_count(const struct place *place, const char *pr
 	return count;
 }
 
+static inline void place_remove_folder(const struct place *place, const char *name)
+{
+	char command[400];
+
+	snprintf(command, sizeof(command), "rm -r '%s/%s'", place->dir, name);
+	assert_int_equal(system(command), 0);
+}
+
 static inline void place_empty(const struct place *place)
 {
 	DIR *dir = opendir(place->dir);
@@ -62,8 +70,8 @@ static inline void place_empty(const struct place *place)
 
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
+			place_remove_folder(place, entry->d_name);
 	}
 	closedir(dir);
 }
@@ -97,13 +105,12 @@ static inline int place_tear_down(void **state)
 
 /* Opens what must open; a sentence says why it does not. */
 static inline struct history *open_with(const struct place *place,
-					const struct history_options *options,
-					struct history_state *state)
+					const struct history_options *options)
 {
 	struct history *history = NULL;
 	struct diag d = { 0 };
 
-	if (history_open(place->dir, options, &history, state, &d))
+	if (history_open(place->dir, options, &history, &d))
 		fail_msg("%s", d.text);
 	return history;
 }
@@ -111,10 +118,9 @@ static inline struct history *open_with(const struct place *place,
 static inline struct history *open_default(const struct place *place)
 {
 	const struct history_options options = { 0 };
-	struct history_state state;
-	struct history *history = open_with(place, &options, &state);
+	struct history *history = open_with(place, &options);
 
-	assert_false(state.set_aside);
+	assert_null(history_set_aside(history));
 	return history;
 }
 

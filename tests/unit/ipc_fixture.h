@@ -42,6 +42,7 @@ struct ipc_fixture {
 	char path[48];
 	struct ipc_server *server;
 	unsigned int asked;      /* times that the handler was called */
+	unsigned int crowded;    /* times that it answered 503 for that */
 	struct ipc_request last; /* but for its strings */
 	char text[4 * 1024];     /* the last request in one line */
 	size_t answer_bytes;     /* of an answer to /large */
@@ -64,20 +65,34 @@ static inline void answer_large(struct ipc_answer *answer, size_t size)
 	answer->size = size;
 }
 
+/* As the daemon does: what is dear is put off while the budget is spent. */
+static inline bool is_put_off(struct ipc_fixture *fixture, const struct ipc_request *request,
+			      struct ipc_answer *answer)
+{
+	const bool is_dear = !strcmp(request->path, "/work") || !strcmp(request->path, "/large");
+
+	if (!is_dear || !request->is_crowded)
+		return false;
+	fixture->crowded++;
+	ipc_answer_error(answer, 503, "a crowd");
+	return true;
+}
+
 /* Answers METHOD PATH|name=value|... to anything but /large, /busy and /nothing. */
 static inline void fixture_handle(void *closure, const struct ipc_request *request,
 				  struct ipc_answer *answer)
 {
-	static const char *const methods[NR_IPC_METHOD] = { "GET", "PUT", "DELETE" };
 	struct ipc_fixture *fixture = closure;
 	char *out = fixture->text;
 
 	fixture->asked++;
 	fixture->last = *request;
-	out += sprintf(out, "%s %s", methods[request->method], request->path);
+	out += sprintf(out, "%s %s", ipc_methods[request->method], request->path);
 	for (size_t i = 0; i < request->nr_parameters; i++)
 		out += sprintf(out, "|%s=%s", request->parameters[i].name,
 			       request->parameters[i].value);
+	if (is_put_off(fixture, request, answer))
+		return;
 	answer->status = 200;
 	answer->content_type = "text/plain";
 	if (!strcmp(request->path, "/work"))

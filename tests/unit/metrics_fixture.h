@@ -5,24 +5,22 @@
 
 #include "tables.h"
 
-#include "report/metrics.h"
+#include "metrics/metrics.h"
 
-static const struct metrics_self self_of_tests = {
-	.version = "VERSION",
-	.attached = true,
-	.tables = { { "tasks", 12, 1536 }, { "rows", 345, 40000 } },
+static const struct daemon_status self_of_tests = {
+	.tables = { { "tasks", 12, 1536, 0, 0 }, { "rows", 345, 40000, 0, 0 } },
 	.nr_tables = 2,
 	.budget_step = 1,
-	.has_program_run = true,
-	.program_run_ns = 1234567890,
-	.has_store = true,
-	.store_bytes = 8192,
-	.store_intervals = 6,
-	.store_failed = 1,
+	.has_call_ns = true,
+	.programs_ns = 1234567890,
+	.has_history = true,
+	.history_bytes = 8192,
+	.history_appended = 6,
+	.history_failed = 1,
 	.scrapes = 3,
 	.scrape_ns = 1500000,
 	.start_ns = 1769903998000000000,
-	.cpu_ns = 70000000,
+	.own_cpu_ns = 70000000,
 	.resident_bytes = 9437184,
 };
 
@@ -40,12 +38,26 @@ static inline void metrics_take(struct metrics *metrics, struct snapshot *interv
 	snapshot_free(interval);
 }
 
+/* Takes a text; golden files outlive a version. */
+static inline char *metrics_mask(char *text)
+{
+	static const char version[] = "version=\"" BPFTRUSS_VERSION, mask[] = "version=\"VERSION";
+	char *found = strstr(text, version);
+	struct text_stream stream;
+	FILE *out = text_open(&stream);
+
+	assert_non_null(found);
+	fprintf(out, "%.*s%s%s", (int)(found - text), text, mask, found + strlen(version));
+	free(text);
+	return text_close(&stream);
+}
+
 static inline char *metrics_render(const struct metrics *metrics, enum metrics_format format)
 {
 	struct text_stream stream;
 
-	assert_int_equal(report_metrics(metrics, &self_of_tests, format, text_open(&stream)), 0);
-	return text_close(&stream);
+	assert_int_equal(metrics_write(metrics, &self_of_tests, format, text_open(&stream)), 0);
+	return metrics_mask(text_close(&stream));
 }
 
 /* Value of a series, as written; NULL when there is none. */

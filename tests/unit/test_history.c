@@ -2,6 +2,7 @@
 /* The history gives back what it was given: whole, in steps and over restarts. */
 #include "history_fixture.h"
 
+#include "store/history_private.h"
 #include "store/kind.h"
 
 static void test_round_trip(void **state)
@@ -91,6 +92,7 @@ static void test_unusual_kinds(void **state)
 	struct process twin = hostile;
 	struct timeline timeline;
 	size_t with_others = 0;
+	int64_t numbers = 0;
 
 	host.real_ns += MINUTE;
 	host.mono_ns += MINUTE;
@@ -124,9 +126,9 @@ static void test_unusual_kinds(void **state)
 		}
 	}
 	assert_int_equal(with_others, 1);
-	assert_int_equal(timeline.steps[0].sum->rows[0]->nr == ROW_NR_OTHER ||
-				 timeline.steps[0].sum->rows[0]->nr == INT32_MIN,
-			 1);
+	for (size_t i = 0; i < 4; i++)
+		numbers ^= timeline.steps[0].sum->rows[i]->nr;
+	assert_int_equal(numbers, ROW_NR_OTHER ^ INT32_MAX ^ (int64_t)INT32_MIN ^ -1);
 	timeline_done(&timeline);
 }
 
@@ -160,7 +162,42 @@ static void test_too_many_kinds(void **state)
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline_calls(&timeline), EACH * INTERVALS);
 	assert_int_equal(timeline.steps[0].sum->nr_processes, KINDS_MAX + 1);
-	assert_true(process_same_kind(&timeline.steps[0].sum->processes[KINDS_MAX], &others));
+	assert_true(process_same_kind(&timeline.steps[0].sum->processes[0], &others));
+	timeline_done(&timeline);
+}
+
+static int64_t count_kinds(struct history *history, const char *sql)
+{
+	int64_t count = -1;
+
+	assert_int_equal(db_number(history->db, sql, DB_NO_NUMBERS, &count), 0);
+	return count;
+}
+
+/* Kinds go some time after all that has them, and not while something has them. */
+static void test_kinds_retire(void **state)
+{
+	const struct history_options options = { .keep_ns = { DAY, DAY, DAY } };
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	struct host host = host_make(22);
+	__cleanup(snapshot_freep) struct snapshot *first = host_pass(&host, DAY, 10);
+	struct timeline timeline;
+
+	for (size_t i = 0; i < first->nr_processes; i++)
+		strcpy(first->processes[i].comm, "once");
+	append_must(history, first);
+	assert_int_equal(count_kinds(history, "SELECT count(*) FROM kind WHERE comm = 'once'"), 1);
+	/* Each is an interval of all levels. */
+	for (int i = 0; i < 1200; i++) {
+		__cleanup(snapshot_freep) struct snapshot *later = host_pass(&host, DAY, 2);
+
+		append_must(history, later);
+	}
+	assert_int_equal(count_kinds(history, "SELECT count(*) FROM kind WHERE comm = 'once'"), 0);
+	assert_int_equal(count_kinds(history, "SELECT count(*) FROM kind WHERE comm GLOB 'kind-?'"),
+			 3);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.steps[0].sum->nr_processes, 3);
 	timeline_done(&timeline);
 }
 
@@ -201,8 +238,7 @@ static void test_percentiles(void **state)
 static void test_rollups_and_retention(void **state)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
 	struct host host = host_make(5);
 	struct expected all = expected_make(), last = expected_make();
 	struct timeline timeline;
@@ -244,8 +280,7 @@ static void test_rollups_and_retention(void **state)
 static void test_retired_is_a_gap(void **state)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
 	struct host host = host_make(6);
 	struct timeline timeline;
 	struct history_size size;
@@ -264,8 +299,7 @@ static void test_size_is_bounded(void **state)
 {
 	enum { MAX = 1 << 20 };
 	const struct history_options options = { .max_bytes = MAX };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
 	struct host host = host_make(7);
 	struct history_size size;
 	struct timeline timeline;
@@ -413,8 +447,7 @@ static void test_clock_set_inside(void **state)
 static void check_clock_and_retention(const struct place *place, int64_t jump)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, DAY } };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(place, &options, &opened);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(17);
 	struct expected all = expected_make();
 	struct history_size size;
@@ -449,8 +482,7 @@ static void test_clock_and_retention(void **state)
 static void test_lone_intervals_retire(void **state)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
 	struct host host = host_make(20);
 	struct history_size size;
 
@@ -565,7 +597,6 @@ static void test_questions_without_answer(void **state)
 	timeline_done(&timeline);
 }
 
-/* A reader sees what is written while it has the file open, and does not stop the writer. */
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -573,6 +604,7 @@ int main(void)
 		PLACE_TEST(test_names),
 		PLACE_TEST(test_unusual_kinds),
 		PLACE_TEST(test_too_many_kinds),
+		PLACE_TEST(test_kinds_retire),
 		PLACE_TEST(test_percentiles),
 		PLACE_TEST(test_rollups_and_retention),
 		PLACE_TEST(test_retired_is_a_gap),

@@ -3,7 +3,6 @@
 #include "fixture.h"
 
 #include "store/blob.h"
-#include "store/cell.h"
 
 static void test_histogram(void **state)
 {
@@ -108,38 +107,13 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_cells(void **state)
-{
-	static const int64_t numbers[] = { 0, 1, 461, INT32_MAX, -1, INT32_MIN, ROW_NR_OTHER };
-	struct cell_buffers buffers __cleanup(cell_buffers_done) = { 0 };
-	uint64_t seed = 32;
-
-	(void)state;
-	for (size_t i = 0; i < 20 * ARRAY_SIZE(numbers); i++) {
-		struct row row, copy;
-		struct cell cell;
-
-		row_init_random(&row, &seed);
-		row.abi = (enum syscall_abi)(i % NR_SYSCALL_ABI);
-		row.nr = numbers[i % ARRAY_SIZE(numbers)];
-		assert_int_equal(cell_from_row(&cell, 5, &row, &buffers), 0);
-		assert_int_equal(cell_to_row(&cell, &copy), 0);
-		copy.pid = row.pid;
-		copy.boot_ns = row.boot_ns;
-		assert_row_sums_equal(&copy, &row);
-		assert_int_equal(copy.min_ns, row.min_ns);
-		assert_int_equal(copy.max_ns, row.max_ns);
-		row_done(&row);
-		row_done(&copy);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_histogram), cmocka_unit_test(test_histogram_bytes),
-		cmocka_unit_test(test_errnos),    cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_cells),
+		cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_histogram_bytes),
+		cmocka_unit_test(test_errnos),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file of the history: who may open it, which versions of it, and the baselines in it. */
+/* The file of the history: who may open it, and which versions of it. */
 #include "history_fixture.h"
 
 #include <sqlite3.h>
 
 #include "store/db.h"
-#include "store/meta.h"
-#include "store/schema.h"
 
 static void test_reader_and_writer(void **state)
 {
@@ -14,12 +12,11 @@ static void test_reader_and_writer(void **state)
 	__cleanup(history_closep) struct history *writer = open_default(*state);
 	__cleanup(history_closep) struct history *reader = NULL;
 	struct history *second = NULL;
-	struct history_state opened;
 	struct host host = host_make(14);
 	struct timeline timeline;
 	struct diag d = { 0 };
 
-	reader = open_with(*state, &read_only, &opened);
+	reader = open_with(*state, &read_only);
 	for (int i = 1; i < 30; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 
@@ -30,7 +27,7 @@ static void test_reader_and_writer(void **state)
 		assert_int_equal(history_append(reader, interval, &d), -EROFS);
 	}
 	assert_int_equal(history_open(((struct place *)*state)->dir, &(struct history_options){ 0 },
-				      &second, &opened, &d),
+				      &second, &d),
 			 -EBUSY);
 	assert_non_null(strstr(d.text, "another bpftruss"));
 }
@@ -39,10 +36,9 @@ static void assert_refused(const char *dir, int err)
 {
 	const struct history_options options = { 0 };
 	struct history *history = NULL;
-	struct history_state state;
 	struct diag d = { 0 };
 
-	assert_int_equal(history_open(dir, &options, &history, &state, &d), err);
+	assert_int_equal(history_open(dir, &options, &history, &d), err);
 	assert_true(strlen(d.text) > 0);
 }
 
@@ -77,131 +73,97 @@ static void set_version(const struct place *place, int version)
 	sqlite3_close(handle);
 }
 
-/* One that a newer program wrote is left alone; a version that is a flipped bit is damage. */
+/* One that a newer program wrote is left alone, by who writes and by who reads. */
 static void test_newer_version(void **state)
 {
+	const struct history_options read_only = { .read_only = true };
 	const struct place *place = *state;
-	struct history_state opened;
+	struct history *reader = NULL;
 	struct host host = host_make(15);
-	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct db *db;
+	struct diag d = { 0 };
 
-	append_must(history, interval);
+	append_minutes(history, &host, 1, 5);
 	history_close(steal_ptr(&history));
-	set_version(place, schema_version + 1);
-	history = open_with(place, &(struct history_options){ 0 }, &opened);
-	assert_true(opened.set_aside);
-	assert_int_equal(opened.intervals_kept, 1);
-	assert_int_equal(opened.intervals_lost, 0);
-	history_close(steal_ptr(&history));
-	set_version(place, schema_version + 1);
-	assert_int_equal(db_open(place->file, DB_WRITE, &db), 0);
-	assert_int_equal(meta_write(db, "schema_version", schema_version + 1), 0);
-	db_close(db);
+	set_version(place, SCHEMA_VERSION + 1);
 	assert_refused(place->dir, -ENOTSUP);
-}
-
-/* An old file goes through all steps or, when one fails, stays what it was. */
-static void test_migration(void **state)
-{
-	static const char *const steps[] = {
-		"CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value INTEGER NOT NULL,"
-		"	checksum INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
-		"CREATE TABLE thing (a INTEGER); INSERT INTO thing VALUES (7);",
-		"ALTER TABLE thing ADD COLUMN b INTEGER; UPDATE thing SET b = 10 * a;",
-		"ALTER TABLE thing RENAME COLUMN b TO c;",
-	};
-	const char *const broken[] = { steps[0], steps[1], "INSERT INTO nothing VALUES (1)" };
-	const struct place *place = *state;
-	struct db *db;
-	sqlite3_stmt *row;
-	int64_t version;
-
-	close(open(place->file, O_CREAT | O_WRONLY, 0600));
-	assert_int_equal(db_open(place->file, DB_WRITE, &db), 0);
-	assert_int_equal(schema_migrate(db, steps, 1), 0);
-	assert_int_equal(schema_migrate(db, broken, 3), -EBADMSG);
-	assert_int_equal(db_number(db, SCHEMA_VERSION, &version), 0);
-	assert_int_equal(version, 1);
-	assert_int_equal(schema_migrate(db, steps, 3), 0);
-	assert_int_equal(schema_migrate(db, steps, 3), 0);
-	assert_int_equal(db_number(db, SCHEMA_VERSION, &version), 0);
-	assert_int_equal(version, 3);
-	assert_int_equal(schema_migrate(db, steps, 2), -ENOTSUP);
-	assert_int_equal(sqlite3_prepare_v2(db->handle, "SELECT a, c FROM thing", -1, &row, NULL),
-			 SQLITE_OK);
-	assert_int_equal(db_next(row), 1);
-	assert_int_equal(sqlite3_column_int64(row, 0), 7);
-	assert_int_equal(sqlite3_column_int64(row, 1), 70);
-	sqlite3_finalize(row);
-	db_close(db);
-}
-
-static void test_baselines(void **state)
-{
-	const struct history_options options = { .keep_ns = { MINUTE, MINUTE, MINUTE } };
-	/* Another path, or a time. */
-	static const char *const no_names[] = { ".", "..", ".hidden", "now", "10m", "1..2" };
-	struct history_state opened;
-	__cleanup(history_closep) struct history *history = open_with(*state, &options, &opened);
-	struct host host = host_make(16);
-	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 50);
-	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
-	__cleanup(freep) struct baseline *list = NULL;
-	struct timeline timeline, same = { 0 };
-	struct timeline_step nothing = { 0 }, step = { 0 };
-	struct expected expected = expected_make();
-	struct diag d;
-	size_t count;
-
-	append_must(history, interval);
-	expected_add(&expected, interval);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d), 0);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], false, &d),
-			 -EEXIST);
-	assert_int_equal(baseline_save(history, "quiet-1.0", &timeline.steps[0], true, &d), 0);
-	assert_int_equal(baseline_save(history, "other", &timeline.steps[0], false, &d), 0);
-	assert_int_equal(baseline_save(history, "../x", &timeline.steps[0], false, &d), -EINVAL);
-	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++)
-		assert_int_equal(baseline_save(history, no_names[i], &timeline.steps[0], false, &d),
-				 -EINVAL);
-	assert_int_equal(baseline_save(history, "", &timeline.steps[0], false, &d), -EINVAL);
-	assert_int_equal(baseline_save(history, "none", &nothing, false, &d), -ENODATA);
-	timeline_done(&timeline);
-	assert_int_equal(baseline_remove(history, "other", &d), 0);
-	assert_int_equal(baseline_remove(history, "other", &d), -ENOENT);
-	/* Retention takes all but the baseline. */
-	for (int i = 0; i < 5; i++) {
-		__cleanup(snapshot_freep) struct snapshot *late = host_pass(&host, DAY, 1);
-
-		append_must(history, late);
-	}
-	history_close(steal_ptr(&history));
+	assert_int_equal(history_open(place->dir, &read_only, &reader, &d), -ENOTSUP);
+	assert_non_null(strstr(d.text, "newer bpftruss"));
+	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+	set_version(place, SCHEMA_VERSION);
 	history = open_default(*state);
-	assert_int_equal(baseline_list(history, &list, &count, &d), 0);
-	assert_int_equal(count, 1);
-	assert_string_equal(list[0].name, "quiet-1.0");
-	assert_int_equal(list[0].start_ns, NEW_YEAR);
-	assert_int_equal(list[0].end_ns, NEW_YEAR + MINUTE);
-	assert_int_equal(list[0].covered_ns, MINUTE);
-	assert_int_equal(baseline_load(history, "quiet-1.0", &loaded, &d), 0);
-	assert_string_equal(loaded->host, "web-1");
-	step.sum = loaded;
-	step.covered_ns = loaded->elapsed_ns;
-	same.steps = &step;
-	same.nr_steps = 1;
-	expected_check(&expected, &same);
-	assert_int_equal(baseline_load(history, "absent", &loaded, &d), -ENOENT);
+}
+
+/* The file of another program is not written to, but put aside. */
+static void test_foreign_database(void **state)
+{
+	const struct place *place = *state;
+	__cleanup(history_closep) struct history *history = NULL;
+	__cleanup(freep) char *aside = NULL;
+	struct timeline timeline;
+	sqlite3 *handle;
+
+	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, "CREATE TABLE thing (a INTEGER)", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(handle);
+	history = open_with(place, &(struct history_options){ 0 });
+	aside = history_set_aside(history);
+	assert_non_null(aside);
+	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
+	ask_must(history, 0, 0, 0, &timeline);
+	assert_int_equal(timeline.nr_steps, 0);
+	timeline_done(&timeline);
+}
+
+static uint64_t number_of(const struct place *place, const char *sql)
+{
+	struct db *db;
+	int64_t number = -1;
+
+	assert_int_equal(db_open(place->file, DB_READ, &db), 0);
+	assert_int_equal(db_number(db, sql, DB_NO_NUMBERS, &number), 0);
+	db_close(db);
+	return (uint64_t)number;
+}
+
+/* What people ask in SQL is what the history answers, whatever levels are left of a moment. */
+static void test_views(void **state)
+{
+	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
+	const struct place *place = *state;
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	struct host host = host_make(16);
+	uint64_t user_ns = 0;
+
+	append_minutes(history, &host, 6 * 60, 5);
+	ask_must(history, 0, 0, 0, &timeline);
+	for (size_t i = 0; i < timeline.steps[0].sum->nr_processes; i++)
+		user_ns += timeline.steps[0].sum->processes[i].user_ns;
+	assert_int_equal(number_of(place, "SELECT sum(calls) FROM calls"),
+			 timeline_calls(&timeline));
+	assert_int_equal(number_of(place, "SELECT sum(user_ns) FROM processes"), user_ns);
+	assert_int_equal(number_of(place, "SELECT count(DISTINCT comm) FROM calls WHERE user = "
+					  "'www' AND cgroup = '/system.slice/web.service'"),
+			 3);
+	assert_int_equal(number_of(place, "SELECT count(DISTINCT syscall) FROM calls WHERE syscall "
+					  "GLOB '*[a-z]*' AND start < end"),
+			 number_of(place, "SELECT count(DISTINCT syscall) FROM calls"));
+	assert_int_equal(number_of(place, "SELECT sum(covered_s) FROM intervals WHERE level = 2"),
+			 5 * 3600);
+	assert_int_equal(number_of(place, "SELECT count(*) FROM intervals WHERE host = 'web-1'"),
+			 number_of(place, "SELECT count(*) FROM interval"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_reader_and_writer), PLACE_TEST(test_directory),
-		PLACE_TEST(test_newer_version),     PLACE_TEST(test_migration),
-		PLACE_TEST(test_baselines),
+		PLACE_TEST(test_reader_and_writer),
+		PLACE_TEST(test_directory),
+		PLACE_TEST(test_newer_version),
+		PLACE_TEST(test_foreign_database),
+		PLACE_TEST(test_views),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,6 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 					    2 * HOUR, 7 * MINUTE + 1, 61 * MINUTE };
 	struct ledger ledger = { 0 };
 	struct place place;
-	struct history_state state;
 	struct history *history;
 	struct host host = host_make(seed);
 	struct expected all = expected_make();
@@ -147,7 +146,7 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	int64_t drift_ns;
 
 	place_init(&place);
-	history = open_with(&place, options, &state);
+	history = open_with(&place, options);
 	fill(history, &host, &all, &ledger, (int)seed);
 	ask_must(history, 0, 0, 0, &whole);
 	expected_check(&all, &whole);

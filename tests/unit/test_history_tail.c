@@ -38,22 +38,24 @@ static char *ask_text(struct history *history, struct history_question question,
 	return text;
 }
 
-/* What a question must leave as it was. */
+/* What a question must leave as it was: all that is in the file. */
 struct trace {
-	int64_t last_kind, last_id, run;
-	size_t kinds;
-	int changes;
+	int64_t run, rows[6];
 };
 
 static struct trace trace_of(const struct history *history)
 {
-	return (struct trace){
-		.last_kind = history->db->kinds.last_id,
-		.last_id = history->last_id,
-		.run = history->run.id,
-		.kinds = history->db->kinds.count,
-		.changes = sqlite3_total_changes(history->db->handle),
+	static const char *const counts[] = {
+		"SELECT count(*) + max(id) FROM kind",     "SELECT count(*) FROM run",
+		"SELECT count(*) + max(id) FROM interval", "SELECT count(*) FROM cell",
+		"SELECT sum(processes) FROM share",        "SELECT count(*) FROM call",
 	};
+	struct trace trace = { .run = history->run.id };
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		assert_int_equal(db_number(history->db, counts[i], DB_NO_NUMBERS, &trace.rows[i]),
+				 0);
+	return trace;
 }
 
 static const struct target_selector some_name = { SELECT_COMM, "kind-2*" };
@@ -122,7 +124,6 @@ static bool stumble_by_one_clock(struct host *host)
 static void check_sequence(uint64_t seed)
 {
 	const struct history_options options = { .keep_ns = { 400 * DAY, 400 * DAY, 400 * DAY } };
-	struct history_state state;
 	struct place place;
 	struct history *history;
 	struct host host = host_make(seed);
@@ -130,7 +131,7 @@ static void check_sequence(uint64_t seed)
 	struct timeline whole;
 
 	place_init(&place);
-	history = open_with(&place, &options, &state);
+	history = open_with(&place, &options);
 	if (seed % 2)
 		host_begin(&host, history);
 	for (int i = 0; i < 40; i++) {
@@ -143,7 +144,7 @@ static void check_sequence(uint64_t seed)
 		expected_add(&all, interval);
 	}
 	history_close(history);
-	history = open_with(&place, &options, &state);
+	history = open_with(&place, &options);
 	/* A kind that was asked for, but not written, would be missed here. */
 	ask_must(history, 0, 0, 0, &whole);
 	expected_check(&all, &whole);
@@ -162,8 +163,7 @@ static void test_tail_is_as_if_appended(void **state)
 /* Nothing has ever been written: the tail is all there is. */
 static void test_tail_alone(void **state)
 {
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(41);
 	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
 	struct history_question question = { 0 };
@@ -171,9 +171,6 @@ static void test_tail_alone(void **state)
 	struct expected expected = expected_make();
 	struct diag d = { 0 };
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	host_begin(&host, history);
 	interval = host_pass(&host, MINUTE, 20);
 	expected_add(&expected, interval);
@@ -185,29 +182,21 @@ static void test_tail_alone(void **state)
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.nr_steps, 0);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* What an append would refuse would be counted twice. */
 static void test_tail_that_overlaps(void **state)
 {
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(42);
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 	const struct history_question question = { .tail = interval };
 	struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	append_must(history, interval);
 	assert_int_equal(history_ask(history, &question, &timeline, &d), -EINVAL);
 	assert_true(strlen(d.text) > 0);
-	history_close(history);
-	place_done(&place);
 }
 
 /* By call, in all steps: the sum of all kinds, or of those that match. */
@@ -263,13 +252,9 @@ static void test_by_call(void **state)
 {
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	struct history_question question = { .step_ns = 20 * MINUTE };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(43);
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	for (int i = 0; i < 60; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 40);
 
@@ -278,8 +263,6 @@ static void test_by_call(void **state)
 	check_by_call(history, question, NULL);
 	question.filter = (struct process_filter){ .selectors = &name, .nr_selectors = 1 };
 	check_by_call(history, question, "kind-2");
-	history_close(history);
-	place_done(&place);
 }
 
 /* Many kinds of process, each with one call. */
@@ -310,15 +293,11 @@ static struct snapshot *pass_crowd(struct host *host, uint32_t count)
 static void test_too_much(void **state)
 {
 	struct history_question question = { .step_ns = MINUTE };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(44);
 	struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	for (int i = 0; i < 12; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = pass_crowd(&host, 3000);
 
@@ -337,23 +316,16 @@ static void test_too_much(void **state)
 	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
 	assert_int_equal(timeline_calls(&timeline), 12 * 3000);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* Before the first interval there is nothing to tell, but for what has gone. */
 static void test_steps_before_the_first(void **state)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
-	struct history_state opened;
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_with(*state, &options);
 	struct host host = host_make(45);
 	struct timeline timeline;
 
-	(void)state;
-	place_init(&place);
-	history = open_with(&place, &options, &opened);
 	ask_must(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, &timeline);
 	assert_int_equal(timeline.nr_steps, 0);
 	timeline_done(&timeline);
@@ -377,21 +349,15 @@ static void test_steps_before_the_first(void **state)
 	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
 	assert_null(timeline.steps[0].sum);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* A step of a moment is none, unless its end was asked for. */
 static void test_short_rest(void **state)
 {
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(46);
 	struct timeline timeline;
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	for (int i = 0; i < 3; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval =
 			host_pass(&host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
@@ -411,23 +377,17 @@ static void test_short_rest(void **state)
 	assert_int_equal(timeline.nr_steps, 2);
 	assert_int_equal(timeline.steps[1].end_ns, host.real_ns);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 /* New limits take what is too much by them; the run goes on. */
 static void test_new_limits(void **state)
 {
 	const struct history_options less = { .keep_ns = { 20 * MINUTE, DAY, DAY } };
-	struct place place;
-	struct history *history;
+	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(47);
 	struct history_size before, after;
 	struct timeline timeline;
 
-	(void)state;
-	place_init(&place);
-	history = open_default(&place);
 	host_begin(&host, history);
 	for (int i = 0; i < 200; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
@@ -446,74 +406,19 @@ static void test_new_limits(void **state)
 	assert_int_equal(timeline.nr_gaps, 0);
 	assert_int_equal(timeline.steps[0].covered_ns, 200 * MINUTE);
 	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
-}
-
-/* Bytes that are no database, under a history that is open. */
-static void spoil(const struct place *place)
-{
-	static const char zeroes[64 << 10];
-	int fd __cleanup(closep) = open(place->file, O_TRUNC | O_WRONLY | O_CLOEXEC);
-
-	assert_int_equal(write(fd, zeroes, sizeof(zeroes)), sizeof(zeroes));
-}
-
-/* A file that cannot be replaced costs less and less; once it can be, it is soon. */
-static void test_recovery_that_fails(void **state)
-{
-	enum { FAILURES = 20 };
-	struct place place;
-	struct history *history;
-	struct host host = host_make(48);
-	const struct history_question question = { 0 };
-	struct timeline timeline = { 0 };
-	struct diag d = { 0 };
-	unsigned int failed = 0;
-	char obstacle[320];
-
-	(void)state;
-	place_init(&place);
-	snprintf(obstacle, sizeof(obstacle), "%s/history.db.new", place.dir);
-	assert_int_equal(mkdir(obstacle, 0700), 0);
-	history = open_default(&place);
-	host_begin(&host, history);
-	sqlite3_wal_checkpoint_v2(history->db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL,
-				  NULL);
-	spoil(&place);
-	sqlite3_db_release_memory(history->db->handle);
-	for (int i = 0; i < 2 * FAILURES + BACKOFF_MAX; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 2);
-
-		if (!history_append(history, interval, &d))
-			break;
-		failed++;
-		if (failed == FAILURES)
-			assert_int_equal(rmdir(obstacle), 0);
-		if (failed < FAILURES)
-			assert_true(history_ask(history, &question, &timeline, &d) < 0);
-		assert_true(strlen(d.text) > 0);
-	}
-	assert_in_range(failed, FAILURES, 2 * FAILURES + BACKOFF_MAX - 1);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
-	history_close(history);
-	place_done(&place);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tail_is_as_if_appended),
-		cmocka_unit_test(test_tail_alone),
-		cmocka_unit_test(test_tail_that_overlaps),
-		cmocka_unit_test(test_by_call),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_steps_before_the_first),
-		cmocka_unit_test(test_short_rest),
-		cmocka_unit_test(test_new_limits),
-		cmocka_unit_test(test_recovery_that_fails),
+		PLACE_TEST(test_tail_alone),
+		PLACE_TEST(test_tail_that_overlaps),
+		PLACE_TEST(test_by_call),
+		PLACE_TEST(test_too_much),
+		PLACE_TEST(test_steps_before_the_first),
+		PLACE_TEST(test_short_rest),
+		PLACE_TEST(test_new_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

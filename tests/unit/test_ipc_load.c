@@ -85,19 +85,15 @@ static void test_limit_raised(void **state)
 
 	assert_true(pid >= 0);
 	if (!pid) {
-		if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max < 3600)
+		if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max <= 100)
 			_exit(2);
 		limit.rlim_cur = 100;
 		if (setrlimit(RLIMIT_NOFILE, &limit))
 			_exit(3);
 		server_start(fixture, (struct ipc_server_options){ 0 });
-		_exit(getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != 3600);
+		_exit(getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != limit.rlim_max);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 2) {
-		print_message("needs a hard limit of 3600 descriptors\n");
-		skip();
-	}
 	assert_int_equal(status, 0);
 }
 
@@ -148,9 +144,9 @@ static void test_slow_readers(void **state)
 
 	descriptors_allow();
 	fixture->answer_bytes = 256 << 10;
-	server_start(fixture, (struct ipc_server_options){
-				      .max_pending_bytes = CROWD * fixture->answer_bytes + 1000,
-				      .budget_ms = HANG_NS / NS_PER_MS });
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes =
+								   CROWD * fixture->answer_bytes,
+							   .budget_ms = HANG_NS / NS_PER_MS });
 	crowd_open(fixture, fds, CROWD, "GET /large HTTP/1.1\r\n" HOST "\r\n");
 	while (fixture->asked < CROWD)
 		server_step(fixture, -1, 100);
@@ -188,7 +184,7 @@ static void test_patience(void **state)
 }
 
 /* Who always makes a little progress does not keep an answer for ever. */
-static void test_deadline(void **state)
+static void test_lifetime(void **state)
 {
 	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
@@ -196,7 +192,7 @@ static void test_deadline(void **state)
 	char byte;
 
 	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .deadline_s = 1 });
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .lifetime_s = 1 });
 	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
 	slow[1] = raw_connect(fixture->path);
 	raw_say(slow[1], "GET /");
@@ -216,44 +212,15 @@ static void test_deadline(void **state)
 	crowd_close(slow, 1);
 }
 
-/* A connection may live longer than that, with request after request. */
-static void test_deadline_renewed(void **state)
-{
-	struct ipc_fixture *fixture = *state;
-	const uint64_t start = clock_mono_ns();
-	uint64_t last = start, longest = 0;
-	int fd __cleanup(closep) = -1;
-
-	server_start(fixture, (struct ipc_server_options){ .deadline_s = 2 });
-	fd = raw_connect(fixture->path);
-	while (last - start < 3 * NS_PER_SEC && longest < NS_PER_SEC) {
-		char reply[1024];
-		uint64_t now;
-
-		raw_say(fd, "GET /again HTTP/1.1\r\n" HOST "\r\n");
-		raw_read(fixture, fd, reply, sizeof(reply), "GET /again");
-		poll(NULL, 0, 50);
-		now = clock_mono_ns();
-		longest = now - last > longest ? now - last : longest;
-		last = now;
-	}
-	if (longest >= NS_PER_SEC) {
-		print_message("this machine stood still for too long\n");
-		skip();
-	}
-	server_step(fixture, -1, 0);
-	assert_int_equal(counts_of(fixture).clients, 1);
-}
-
 /* After the first has been cut off, the next look is at the deadline of the second. */
-static void test_deadlines_of_two(void **state)
+static void test_two_lifetimes(void **state)
 {
 	struct ipc_fixture *fixture = *state;
 	int first __cleanup(closep) = -1, second __cleanup(closep) = -1;
 	uint64_t earliest, latest, now;
 	char reply[64];
 
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .deadline_s = 2 });
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .lifetime_s = 2 });
 	first = raw_connect(fixture->path);
 	clients_wait(fixture, 1);
 	poll(NULL, 0, 1000);
@@ -315,7 +282,6 @@ static void test_budget(void **state)
 {
 	struct ipc_fixture *fixture = *state;
 	int works[3], trifle;
-	unsigned int refused = 0;
 
 	fixture->work_ms = 30;
 	server_start(fixture, (struct ipc_server_options){ .budget_ms = 10 });
@@ -324,91 +290,38 @@ static void test_budget(void **state)
 	trifle = ask_later(fixture, "/trifle");
 	assert_int_equal(status_come(fixture, trifle), 200);
 	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
-		refused += status_come(fixture, works[i]) == 503;
-	assert_int_equal(refused, ARRAY_SIZE(works) - 1);
-	assert_int_equal(counts_of(fixture).refused, refused);
-	assert_int_equal(fixture->asked, 2);
+		status_come(fixture, works[i]);
+	assert_int_equal(fixture->asked, ARRAY_SIZE(works) + 1);
+	assert_int_equal(fixture->crowded, ARRAY_SIZE(works) - 1);
+	assert_int_equal(counts_of(fixture).refused, fixture->crowded);
 	/* The next run has its own. */
 	assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
-}
-
-/* Time in which the server works is not held against those who wait for it. */
-static void test_work_is_no_silence(void **state)
-{
-	struct ipc_fixture *fixture = *state;
-	int first, second, half;
-	char reply[1024];
-
-	fixture->work_ms = 2500;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
-	half = raw_connect(fixture->path);
-	raw_say(half, "GET /trifle HTTP/1.1\r\n");
-	clients_wait(fixture, 1);
-	first = ask_later(fixture, "/work");
-	second = ask_later(fixture, "/work");
-	while (!fixture->asked)
-		server_step(fixture, -1, 100);
-	raw_say(half, CLOSE);
-	assert_int_equal(status_come(fixture, half), 200);
-	raw_read(fixture, first, reply, sizeof(reply), NULL);
-	assert_int_equal(raw_status(reply), 200);
-	close(first);
-	assert_int_equal(status_come(fixture, second), 503);
-}
-
-/* Nor does it count towards the deadline of those who wait. */
-static void test_work_moves_deadlines(void **state)
-{
-	struct ipc_fixture *fixture = *state;
-	uint64_t start;
-	int half;
-
-	fixture->work_ms = 800;
-	server_start(fixture, (struct ipc_server_options){ .patience_s = 2, .deadline_s = 2 });
-	start = clock_mono_ns();
-	half = raw_connect(fixture->path);
-	raw_say(half, "GET /trifle HTTP/1.1\r\n");
-	clients_wait(fixture, 1);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
-	if (clock_mono_ns() - start >= 4 * NS_PER_SEC) {
-		close(half);
-		print_message("this machine stood still for too long\n");
-		skip();
-	}
-	raw_say(half, CLOSE);
-	assert_int_equal(status_come(fixture, half), 200);
 }
 
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
 static void test_pending(void **state)
 {
-	static const char request[] = "GET /large HTTP/1.1\r\n" HOST "\r\n";
+	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
 	__cleanup(freep) char *reply = malloc(2 << 20);
-	int slow[2], fd __cleanup(closep) = -1;
+	int slow[2];
 
 	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = (5 << 20) / 2 });
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 2 << 20 });
 	crowd_open(fixture, slow, 2, request);
 	while (fixture->asked < 2)
 		server_step(fixture, -1, 100);
-	fd = raw_connect(fixture->path);
-	raw_say(fd, request);
-	raw_read(fixture, fd, reply, 2 << 20, "}\n");
+	raw_ask(fixture, request, strlen(request), reply, 2 << 20);
 	assert_int_equal(raw_status(reply), 503);
 	assert_non_null(strcasestr(reply, "\r\nRetry-After: 1\r\n"));
 	assert_non_null(strcasestr(reply, "\r\nContent-Type: application/json\r\n"));
-	assert_ptr_equal(strstr(raw_body(reply), "{\"error\": \""), raw_body(reply));
+	assert_string_equal(raw_body(reply), "{\"error\": \"a crowd\"}\n");
 	assert_int_equal(counts_of(fixture).refused, 1);
-	/* Nobody has made an answer that was not sent. */
-	assert_int_equal(fixture->asked, 2);
 	assert_served(fixture);
 	crowd_close(slow, 2);
-	clients_wait(fixture, 1);
+	clients_wait(fixture, 0);
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
-	raw_say(fd, "GET /large HTTP/1.1\r\n" CLOSE);
-	raw_read(fixture, fd, reply, 2 << 20, NULL);
+	raw_ask(fixture, request, strlen(request), reply, 2 << 20);
 	assert_int_equal(raw_status(reply), 200);
 	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
 }
@@ -427,27 +340,8 @@ static void test_larger_than_all(void **state)
 	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
 }
 
-/* With so much pending that nothing fits, the handler is not even asked. */
-static void test_not_asked(void **state)
-{
-	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	char reply[1024];
-	int slow[1];
-
-	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000 });
-	crowd_open(fixture, slow, 1, request);
-	while (!fixture->asked)
-		server_step(fixture, -1, 100);
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 503);
-	assert_int_equal(fixture->asked, 1);
-	crowd_close(slow, 1);
-}
-
-/* Who takes nothing has to give way to who asks again. */
-static void test_slow_gives_way(void **state)
+/* Who takes nothing holds up those who ask for as much, but not for ever. */
+static void test_slow_goes(void **state)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -455,10 +349,9 @@ static void test_slow_gives_way(void **state)
 	int slow[1];
 
 	fixture->answer_bytes = 1 << 20;
-	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000,
-							   .patience_s = 1000,
-							   .deadline_s = 1000 });
-	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	server_start(fixture,
+		     (struct ipc_server_options){ .max_pending_bytes = 1000, .patience_s = 1 });
+	crowd_open(fixture, slow, 1, request);
 	while (!fixture->asked)
 		server_step(fixture, -1, 100);
 	do {
@@ -466,8 +359,7 @@ static void test_slow_gives_way(void **state)
 		raw_ask(fixture, request, strlen(request), reply, 2 << 20);
 	} while (raw_status(reply) == 503);
 	assert_int_equal(raw_status(reply), 200);
-	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
-	clients_wait(fixture, 0);
+	assert_true(fixture->crowded > 0);
 	crowd_close(slow, 1);
 }
 
@@ -589,17 +481,13 @@ int main(void)
 		cmocka_unit_test(test_no_listener),
 		cmocka_folder_test(test_slow_readers),
 		cmocka_folder_test(test_patience),
-		cmocka_folder_test(test_deadline),
-		cmocka_folder_test(test_deadline_renewed),
-		cmocka_folder_test(test_deadlines_of_two),
-		cmocka_folder_test(test_work_moves_deadlines),
+		cmocka_folder_test(test_lifetime),
+		cmocka_folder_test(test_two_lifetimes),
 		cmocka_folder_test(test_full),
 		cmocka_folder_test(test_budget),
-		cmocka_folder_test(test_work_is_no_silence),
 		cmocka_folder_test(test_pending),
 		cmocka_folder_test(test_larger_than_all),
-		cmocka_folder_test(test_slow_gives_way),
-		cmocka_folder_test(test_not_asked),
+		cmocka_folder_test(test_slow_goes),
 		cmocka_server_test(test_leaving),
 		cmocka_server_test(test_cut_off),
 		cmocka_server_test(test_storm),

@@ -252,18 +252,6 @@ static void test_untimed(void **state)
 	json_decref(json);
 }
 
-static void test_no_runq(void **state)
-{
-	json_t *json = scenario_json("no_runq");
-
-	(void)state;
-	assert_is_null(row_at(json, 0), "runq_ns");
-	assert_is_null(row_at(json, 0), "sleep_ns");
-	assert_int_equal(integer(row_at(json, 0), "wall_ns"), 1482024000);
-	assert_int_equal(integer(row_at(json, 0), "cpu_ns"), 988024000);
-	json_decref(json);
-}
-
 static void test_overflow(void **state)
 {
 	json_t *json = scenario_json("overflow");
@@ -286,25 +274,6 @@ static void test_overflow(void **state)
 	json_decref(json);
 }
 
-static void test_foreign_and_unknown(void **state)
-{
-	json_t *json = scenario_json("foreign");
-
-	(void)state;
-	assert_string_equal(string(row_at(json, 0), "abi"), "i386");
-	assert_int_equal(integer(row_at(json, 0), "nr"), 3);
-	assert_string_equal(string(row_at(json, 0), "syscall"), "read");
-	assert_int_equal(integer(row_at(json, 0), "bytes"), 100);
-	assert_string_equal(string(row_at(json, 2), "abi"), "x32");
-	json_decref(json);
-	json = scenario_json("unknown");
-	assert_int_equal(integer(row_at(json, 0), "nr"), -1);
-	assert_string_equal(string(row_at(json, 0), "syscall"), "syscall_0xffffffff");
-	assert_int_equal(integer(row_at(json, 1), "nr"), 1000);
-	assert_string_equal(string(row_at(json, 1), "syscall"), "syscall_0x3e8");
-	json_decref(json);
-}
-
 static void test_losses(void **state)
 {
 	json_t *json = scenario_json("losses");
@@ -321,41 +290,6 @@ static void test_losses(void **state)
 	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		assert_int_equal(integer(losses, loss_texts[i].name), 0);
-	json_decref(json);
-}
-
-static void test_in_flight(void **state)
-{
-	json_t *json = scenario_json("in_flight");
-
-	(void)state;
-	assert_int_equal(integer(row_at(json, 0), "calls"), 10);
-	assert_int_equal(integer(row_at(json, 0), "in_flight"), 1);
-	assert_int_equal(integer(row_at(json, 0), "oldest_in_flight_ns"), 850);
-	assert_int_equal(integer(row_at(json, 1), "calls"), 0);
-	assert_int_equal(integer(row_at(json, 1), "in_flight"), 2);
-	assert_no_times(row_at(json, 1));
-	json_decref(json);
-}
-
-static void test_big_numbers(void **state)
-{
-	json_t *json = scenario_json("big");
-	const json_t *row = row_at(json, 0);
-
-	(void)state;
-	assert_int_equal(integer(row, "pid"), 4194304);
-	assert_int_equal(integer(row, "calls"), 5000000000);
-	assert_int_equal(integer(row, "errors"), 4999999999);
-	assert_int_equal(integer(row, "wall_ns"), 20000000000000000);
-	assert_int_equal(integer(row, "bytes"), 1LL << 62);
-	assert_int_equal(integer(json, "user_cpu_ns"), 123456789000000000);
-	/* The last bucket has no end. */
-	row = row_at(json, 1);
-	assert_true(json_is_null(
-		json_array_get(json_array_get(json_object_get(row, "histogram"), 0), 1)));
-	assert_int_equal(integer(row, "max_ns"), 99999999000000);
-	assert_int_equal(integer(row, "p50_ns"), 99999999000000);
 	json_decref(json);
 }
 
@@ -414,20 +348,11 @@ static void test_failing_stream(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_form),
-		cmocka_unit_test(test_head),
-		cmocka_unit_test(test_row),
-		cmocka_unit_test(test_untimed_counts),
-		cmocka_unit_test(test_untimed),
-		cmocka_unit_test(test_no_runq),
-		cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_foreign_and_unknown),
-		cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_in_flight),
-		cmocka_unit_test(test_big_numbers),
-		cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_random_names),
+		cmocka_unit_test(test_golden),         cmocka_unit_test(test_form),
+		cmocka_unit_test(test_head),           cmocka_unit_test(test_row),
+		cmocka_unit_test(test_untimed_counts), cmocka_unit_test(test_untimed),
+		cmocka_unit_test(test_overflow),       cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_random_names),
 		cmocka_unit_test(test_failing_stream),
 	};
 

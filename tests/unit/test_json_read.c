@@ -3,7 +3,7 @@
 #include "json_read_fixture.h"
 
 #include "model/diff.h"
-#include "report/rates.h"
+#include "report/report.h"
 
 /* --- nothing is lost ---------------------------------------------------------------------------- */
 
@@ -234,76 +234,6 @@ static void test_random_names(void **state)
 	}
 }
 
-/* --- documents of older versions ---------------------------------------------------------------- */
-
-static void remove_keys(json_t *object, const char *const *keys, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		json_object_del(object, keys[i]);
-}
-
-/* A report as the first versions wrote it: without what the reader of the whole needs. */
-static char *old_version_of(const char *text)
-{
-	static const char *const whole_keys[] = { "monotonic_ns", "has_runq", "has_stacks",
-						  "processes" };
-	static const char *const row_keys[] = { "process",    "start_ns",     "tid_start_ns",
-						"result_sum", "open_wall_ns", "open_off_ns" };
-	static const char *const stack_keys[] = { "remainder" };
-	static const char *const frame_keys[] = { "kernel" };
-	json_t *json = json_loads(text, 0, NULL), *row, *stack, *frame;
-	size_t i, j, k;
-	char *old;
-
-	assert_non_null(json);
-	remove_keys(json, whole_keys, ARRAY_SIZE(whole_keys));
-	json_array_foreach(json_object_get(json, "rows"), i, row)
-	{
-		remove_keys(row, row_keys, ARRAY_SIZE(row_keys));
-		json_array_foreach(json_object_get(row, "stacks"), j, stack)
-		{
-			remove_keys(stack, stack_keys, ARRAY_SIZE(stack_keys));
-			json_array_foreach(json_object_get(stack, "frames"), k, frame)
-				remove_keys(frame, frame_keys, ARRAY_SIZE(frame_keys));
-		}
-	}
-	old = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
-	json_decref(json);
-	assert_non_null(old);
-	return old;
-}
-
-/* What the old keys say is read from an old document as well. */
-static void check_old_version(const struct snapshot *snapshot)
-{
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
-	__cleanup(freep) char *old = old_version_of(text);
-	__cleanup(read_back_done) struct read_back back = read_right(old);
-	__cleanup(freep) char *again = report_render(report_json, back.snapshot);
-	__cleanup(freep) char *old_again = old_version_of(again);
-
-	assert_string_equal(old, old_again);
-	assert_sorted(back.snapshot);
-	check_round_trip(back.snapshot);
-}
-
-static void test_old_versions(void **state)
-{
-	__cleanup(snapshot_freep) struct snapshot *web = scenario_web();
-	struct stacked stacked = scenario_stacks();
-
-	(void)state;
-	check_old_version(web);
-	check_old_version(stacked.snapshot);
-	stacked_done(&stacked);
-	for (size_t i = 0; scenario_at(i); i++) {
-		__cleanup(snapshot_freep) struct snapshot *snapshot =
-			scenario_at(i)->make(ABI_OF_TESTS);
-
-		check_old_version(snapshot);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,7 +245,6 @@ int main(void)
 		cmocka_unit_test(test_all_fields),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_random_names),
-		cmocka_unit_test(test_old_versions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

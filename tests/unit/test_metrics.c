@@ -318,23 +318,58 @@ static void test_histories(void **state)
 
 /* --- the rest --- */
 
+static void test_negotiate(void **state)
+{
+	static const struct {
+		const char *accept;
+		enum metrics_format format;
+	} cases[] = {
+		{ "", METRICS_PROMETHEUS_TEXT },
+		{ "*/*", METRICS_PROMETHEUS_TEXT },
+		{ "text/html, */*;q=0.1", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text", METRICS_OPENMETRICS },
+		{ "Application/OpenMetrics-Text ; Version=1.0.0", METRICS_OPENMETRICS },
+		{ "application/openmetrics-text, text/plain;q=0.9", METRICS_OPENMETRICS },
+		{ "text/plain, application/openmetrics-text;q=0.5", METRICS_PROMETHEUS_TEXT },
+		/* Prometheus 2.42, and 3. */
+		{ "application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		  "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+		  METRICS_OPENMETRICS },
+		{ "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+		  "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
+		  "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
+		  METRICS_OPENMETRICS },
+		{ ",,;;=,;q,\xff", METRICS_PROMETHEUS_TEXT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (metrics_negotiate(cases[i].accept) != cases[i].format)
+			fail_msg("%s", cases[i].accept);
+	}
+	assert_string_equal(metrics_content_type(METRICS_OPENMETRICS),
+			    "application/openmetrics-text; version=1.0.0; charset=utf-8");
+	assert_string_equal(metrics_content_type(METRICS_PROMETHEUS_TEXT),
+			    "text/plain; version=0.0.4; charset=utf-8");
+}
+
 static void test_absent_numbers(void **state)
 {
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	const struct metrics_self self = { .version = "1" };
+	const struct daemon_status self = { 0 };
 	struct text_stream stream;
 	__cleanup(freep) char *text = NULL;
 
 	(void)state;
-	assert_int_equal(
-		report_metrics(metrics, &self, METRICS_PROMETHEUS_TEXT, text_open(&stream)), 0);
+	assert_int_equal(metrics_write(metrics, &self, METRICS_PROMETHEUS_TEXT, text_open(&stream)),
+			 0);
 	text = text_close(&stream);
 	assert_null(strstr(text, "bpftruss_store_"));
 	assert_null(strstr(text, "bpftruss_prog_run_seconds"));
 	assert_null(strstr(text, "bpftruss_scrape_duration_seconds"));
 	assert_null(strstr(text, "bpftruss_syscall_duration_seconds"));
-	assert_int_equal(series_value(text, "bpftruss_attached"), 0);
+	assert_int_equal(series_value(text, "bpftruss_attached"), 1);
 }
 
 static void test_failing_stream(void **state)
@@ -344,7 +379,7 @@ static void test_failing_stream(void **state)
 	__cleanup(fclosep) FILE *full = full_open();
 
 	(void)state;
-	assert_int_equal(report_metrics(metrics, &self_of_tests, METRICS_OPENMETRICS, full), -EIO);
+	assert_int_equal(metrics_write(metrics, &self_of_tests, METRICS_OPENMETRICS, full), -EIO);
 }
 
 int main(void)
@@ -353,7 +388,8 @@ int main(void)
 		cmocka_unit_test(test_golden),         cmocka_unit_test(test_histogram),
 		cmocka_unit_test(test_bounds),         cmocka_unit_test(test_moving_process),
 		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_histories),
-		cmocka_unit_test(test_absent_numbers), cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_absent_numbers),
+		cmocka_unit_test(test_failing_stream), cmocka_unit_test(test_negotiate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

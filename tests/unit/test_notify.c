@@ -17,7 +17,6 @@
 
 #include "base/mem.h"
 #include "daemon/log.h"
-#include "daemon/notify.h"
 
 /* --- the service manager ----------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 /* The frames of `bpftruss top`, at every size, and what its keys do. */
 #include "scenarios.h"
 
-#include "report/rates.h"
+#include "report/report.h"
 #include "tui/screen.h"
 #include "tui/top.h"
 

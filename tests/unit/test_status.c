@@ -45,7 +45,7 @@ static struct daemon_status full(const struct losses *losses)
 		.answers_percent = 0.125,
 		.used_percent = 1.5,
 		.budget_percent = 50,
-		.step = "no_stacks",
+		.budget_step = 1,
 		.has_history = true,
 		.history_trouble = "no space left",
 		.history_bytes = 2048,
@@ -69,7 +69,6 @@ static struct daemon_status smallest(void)
 				       .kernel = "",
 				       .targets = "all processes",
 				       .losses = &no_losses,
-				       .step = "normal",
 				       .history_trouble = "" };
 }
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What GET /metrics gives. docs/METRICS.md names every metric; this keeps the numbers between
+ * scrapes and writes them.
+ *
+ * It is fed with intervals, not with sums since the start: a process that moves to another unit or
+ * takes another name would carry all its past from one counter to another. Each difference of two
+ * readings counts where its processes are at its end, so no exported counter ever shrinks, and
+ *
+ *   sum(bpftruss_syscalls_total) + bpftruss_retired_syscalls_total
+ *
+ * is the number of calls in all intervals, exactly.
+ */
+#ifndef BPFTRUSS_METRICS_H
+#define BPFTRUSS_METRICS_H
+
+#include "metrics/exposition.h"
+#include "model/snapshot.h"
+#include "report/status.h"
+
+/* What shares a counter; its word is the name of the label. */
+enum metrics_group {
+	METRICS_BY_UNIT,
+	METRICS_BY_CGROUP,
+	METRICS_BY_COMM,
+	METRICS_BY_PID,
+	NR_METRICS_GROUP,
+};
+
+#define DEFAULT_METRICS_TOP        20
+#define DEFAULT_METRICS_MAX_SERIES 10000
+
+/* A limit below this is raised to it: room for what has no room of its own. */
+#define METRICS_MIN_SERIES 64
+
+/* How long the series of an owner outlive it. */
+#define METRICS_KEEP_GONE_NS (300 * 1000000000ULL)
+
+/* All zero: the defaults, without histograms. */
+struct metrics_options {
+	enum metrics_group group;
+	unsigned int top;        /* owners with series of their own; 0: the default */
+	unsigned int max_series; /* of all that is not about the daemon itself; 0: the default */
+	bool histograms;
+};
+
+struct metrics;
+
+/* The options are copied. Returns 0 or -ENOMEM. */
+int metrics_new(const struct metrics_options *options, struct metrics **ret);
+
+/* NULL is fine. */
+void metrics_free(struct metrics *metrics);
+
+static inline void metrics_freep(struct metrics **metrics)
+{
+	metrics_free(*metrics);
+}
+
+/*
+ * Counts one interval: the first reading itself, then what snapshot_diff() makes of each and the
+ * one before. Calls in flight are those at its end. Returns 0, or -ENOMEM: nothing of it was
+ * counted then, and the next interval has to begin where this one did.
+ */
+int metrics_add(struct metrics *metrics, const struct snapshot *interval);
+
+/*
+ * Writes all series as of the last interval, and what the daemon says of itself. Returns 0, or -EIO
+ * when the stream failed.
+ */
+int metrics_write(const struct metrics *metrics, const struct daemon_status *self,
+		  enum metrics_format format, FILE *out);
+
+#endif
