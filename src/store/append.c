@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/sum.h"
 #include "store/history_private.h"
+#include "store/sum.h"
 
 /* More than a clock is slewed in an hour. */
 #define CLOCK_SET_NS (int64_t)(2 * NS_PER_SEC)

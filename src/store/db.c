@@ -40,8 +40,6 @@ static const char *const pragmas[] = {
 		     "PRAGMA secure_delete = OFF;"
 		     "PRAGMA temp_store = MEMORY;"
 		     "PRAGMA cache_size = -1024;"
-		     /* What is rolled back must not need the disk: a question about now is. */
-		     "PRAGMA cache_spill = OFF;"
 		     "PRAGMA mmap_size = 0;"
 		     "PRAGMA cell_size_check = ON;",
 	[DB_READ] = READ_PRAGMAS,

@@ -195,7 +195,10 @@ static int mend(struct history *history, struct diag *d)
 static int transact(struct history *history, history_task *task, void *closure, bool commits)
 {
 	int64_t run_id = history->run.id;
-	int err = db_execute(history->db, "BEGIN") ?: task(history, closure);
+	/* What is rolled back must not need the disk. */
+	int err = db_execute(history->db, commits ? "PRAGMA cache_spill = ON; BEGIN"
+						  : "PRAGMA cache_spill = OFF; BEGIN")
+			  ?: task(history, closure);
 
 	if (!err && commits)
 		err = db_execute(history->db, "COMMIT");

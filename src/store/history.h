@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The history: what was counted in each interval, by kind of process (name, user, cgroup) and
- * system call, in a SQLite file that the stock sqlite3 opens. The schema stands in
- * docs/HISTORY.md. What it gives back are snapshots whose processes have pid 0, as those of
- * processes that were folded. Times of day are CLOCK_REALTIME in ns; durations are monotonic.
+ * system call, in a SQLite file that the stock sqlite3 opens. docs/HISTORY.md explains the schema.
+ * The history answers with snapshots whose processes have pid 0, like processes that were folded.
+ * Times of day are CLOCK_REALTIME in ns; durations are monotonic.
  */
 #ifndef BPFTRUSS_HISTORY_H
 #define BPFTRUSS_HISTORY_H
@@ -37,7 +37,7 @@ struct history_options {
  */
 int history_make_place(const char *dir, struct diag *d);
 
-/* Says if another process writes to it now. */
+/* Fails when another process writes to it now. Returns 0 or -errno with d filled. */
 int history_check_unused(const char *dir, struct diag *d);
 
 /*

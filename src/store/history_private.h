@@ -27,7 +27,7 @@ struct history {
 	struct run run;                /* that is counted; without a boot: nobody counts yet */
 	struct timeline_gap unwritten; /* since the last interval; it ends at 0: none failed */
 	uint64_t appended, failed, set_aside;
-	uint64_t appended_before; /* when a file was set aside last */
+	uint64_t appended_before; /* appended, when a file was set aside last */
 	char *aside;              /* owned: where that file is now, until somebody is told */
 };
 
@@ -57,7 +57,7 @@ int place_set_aside(const struct history *history, char **ret);
 
 /* --- append.c ---------------------------------------------------------------------------------- */
 
-/* What would make a sum wrong is refused: -EINVAL with d filled. */
+/* Refuses a snapshot that would make a sum wrong: -EINVAL with d filled. */
 int append_check(const struct history *history, const struct snapshot *snapshot, struct diag *d);
 
 /* Writes a snapshot as the last interval, in a transaction that is to be rolled back. */
@@ -82,9 +82,10 @@ int retire_due(struct history *history, const struct run *run, const struct inte
 /* --- history.c --------------------------------------------------------------------------------- */
 
 /*
- * Runs something in a transaction, which is rolled back unless it commits; once more after a full
- * disk or damage has been dealt with. What it changes in memory must not matter when it fails. What
- * is done to the file is said in errors. Returns 0 or -errno with d filled.
+ * Runs a task in one transaction, which is rolled back unless commits is set. It runs again after a
+ * full disk or a damaged file has been dealt with, so what it changes in memory must not matter when
+ * it fails. A task that refuses to do something fills d and returns -EINVAL or -E2BIG; for other
+ * errors d says what could not be done ("read", "write"). Returns 0 or -errno with d filled.
  */
 typedef int history_task(struct history *history, void *closure);
 int history_run(struct history *history, history_task *task, void *closure, bool commits,

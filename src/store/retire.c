@@ -4,9 +4,6 @@
  * is there whole or not at all; of what is left nothing is lost but detail, until the coarsest level
  * goes. Little goes at a time: a clock that is wrong for a while costs little.
  */
-#include <stdio.h>
-
-#include "base/mem.h"
 #include "store/history_private.h"
 #include "store/kind.h"
 

@@ -4,11 +4,9 @@
  * below, all of one run, that end in the same period of the day and have no hole between them: so a
  * roll-up hides no gap, and whatever ends in it ends in one period.
  */
-#include <errno.h>
-
 #include "base/mem.h"
-#include "store/sum.h"
 #include "store/history_private.h"
+#include "store/sum.h"
 
 const int64_t history_period_ns[NR_HISTORY_LEVEL] = {
 	0,

@@ -204,6 +204,30 @@ static inline struct snapshot *host_pass(struct host *host, int64_t ns, unsigned
 	return snapshot;
 }
 
+/* Many kinds of process, each with one call. */
+static inline struct snapshot *pass_crowd(struct host *host, uint32_t count)
+{
+	struct snapshot *interval = host_pass(host, MINUTE, 0);
+	struct builder *builder = builder_make();
+
+	for (uint32_t pid = 1; pid <= count; pid++) {
+		struct process process = { .pid = pid, .boot_ns = 1, .uid = pid };
+		struct row row;
+
+		row_init_for(&row, pid, ABI_X86_64, 0);
+		row.boot_ns = 1;
+		row_add_calls(&row, 1, 100, 50, 25);
+		builder_take_row(builder, &row);
+		assert_int_equal(builder_add_process(builder, &process, false), 0);
+	}
+	free(steal_ptr(&interval->rows));
+	free(steal_ptr(&interval->processes));
+	interval->nr_processes = 0;
+	assert_int_equal(builder_finish(builder, interval), 0);
+	builder_free(builder);
+	return interval;
+}
+
 static inline int64_t random_between(uint64_t *seed, int64_t low, int64_t high)
 {
 	return low + (int64_t)random_below(seed, (uint64_t)(high - low + 1));

@@ -265,30 +265,6 @@ static void test_by_call(void **state)
 	check_by_call(history, question, "kind-2");
 }
 
-/* Many kinds of process, each with one call. */
-static struct snapshot *pass_crowd(struct host *host, uint32_t count)
-{
-	struct snapshot *interval = host_pass(host, MINUTE, 0);
-	struct builder *builder = builder_make();
-
-	for (uint32_t pid = 1; pid <= count; pid++) {
-		struct process process = { .pid = pid, .boot_ns = 1, .uid = pid };
-		struct row row;
-
-		row_init_for(&row, pid, ABI_X86_64, 0);
-		row.boot_ns = 1;
-		row_add_calls(&row, 1, 100, 50, 25);
-		builder_take_row(builder, &row);
-		assert_int_equal(builder_add_process(builder, &process, false), 0);
-	}
-	free(steal_ptr(&interval->rows));
-	free(steal_ptr(&interval->processes));
-	interval->nr_processes = 0;
-	assert_int_equal(builder_finish(builder, interval), 0);
-	builder_free(builder);
-	return interval;
-}
-
 /* An answer that would take too much memory is refused, and says how to ask; by call it is small. */
 static void test_too_much(void **state)
 {
