@@ -17,52 +17,35 @@
 #include "report/label.h"
 #include "report/report.h"
 
-static double calls_value(const struct compare_side *side)
-{
-	return side->present ? side->calls_per_s : NAN;
-}
-
-static double errors_value(const struct compare_side *side)
-{
-	return side->present ? side->errors_per_s : NAN;
-}
-
-/* In ns a second, as all times are until they are formatted. */
-static double time_value(const struct compare_side *side)
-{
-	return side->present ? side->seconds_per_s * (double)NS_PER_SEC : NAN;
-}
-
-static double latency_value(const struct compare_side *side, uint64_t ns)
-{
-	return side->present && row_timed(&side->group.sum) ? (double)ns : NAN;
-}
-
-static double p50_value(const struct compare_side *side)
-{
-	return latency_value(side, side->p50_ns);
-}
-
-static double p99_value(const struct compare_side *side)
-{
-	return latency_value(side, side->p99_ns);
-}
-
 enum measure { MEASURE_CALLS, MEASURE_ERRORS, MEASURE_TIME, MEASURE_P50, MEASURE_P99, NR_MEASURE };
 
 static const struct {
-	const char *title, *change; /* change is NULL: no such column */
-	double (*value)(const struct compare_side *side);
+	const char *title, *change;                             /* change is NULL: no such column */
 	const struct time_scale *(*scale)(uint64_t largest_ns); /* NULL: a rate */
 	unsigned int rank;               /* of both sides; what ranks higher is hidden first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
-	[MEASURE_CALLS] = { "calls/s", "calls +-", calls_value, NULL, 1, REGRESSION_CALLS },
-	[MEASURE_ERRORS] = { "err/s", "err +-", errors_value, NULL, 4, REGRESSION_ERRORS },
-	[MEASURE_TIME] = { "time/s", "time +-", time_value, scale_for_sums, 3, REGRESSION_TIME },
-	[MEASURE_P50] = { "p50", NULL, p50_value, scale_for_latencies, 5, NR_REGRESSION_KIND },
-	[MEASURE_P99] = { "p99", "p99 +-", p99_value, scale_for_latencies, 2, REGRESSION_P99 },
+	[MEASURE_CALLS] = { "calls/s", "calls +-", NULL, 1, REGRESSION_CALLS },
+	[MEASURE_ERRORS] = { "err/s", "err +-", NULL, 4, REGRESSION_ERRORS },
+	[MEASURE_TIME] = { "time/s", "time +-", scale_for_sums, 3, REGRESSION_TIME },
+	[MEASURE_P50] = { "p50", NULL, scale_for_latencies, 5, NR_REGRESSION_KIND },
+	[MEASURE_P99] = { "p99", "p99 +-", scale_for_latencies, 2, REGRESSION_P99 },
 };
+
+/* NAN when there is none; times are in ns, or in ns a second. */
+static double side_value(const struct compare_side *side, enum measure which)
+{
+	const double values[NR_MEASURE] = {
+		[MEASURE_CALLS] = side->calls_per_s,
+		[MEASURE_ERRORS] = side->errors_per_s,
+		[MEASURE_TIME] = side->seconds_per_s * (double)NS_PER_SEC,
+		[MEASURE_P50] = (double)side->p50_ns,
+		[MEASURE_P99] = (double)side->p99_ns,
+	};
+	bool known = which < MEASURE_P50 || row_timed(&side->group.sum);
+
+	return side->present && known ? values[which] : NAN;
+}
 
 #define SIDES    2
 #define COLUMNS  3 /* of a measure: a, b, change */
@@ -98,11 +81,11 @@ static double measure_largest(const struct compare_view *view, enum measure whic
 	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct compare_part *part = &view->parts[half];
 
-		most = larger(most, measures[which].value(&part->list.total.a));
-		most = larger(most, measures[which].value(&part->list.total.b));
+		most = larger(most, side_value(&part->list.total.a, which));
+		most = larger(most, side_value(&part->list.total.b, which));
 		for (size_t i = 0; i < part->shown; i++) {
-			most = larger(most, measures[which].value(&part->list.items[i].a));
-			most = larger(most, measures[which].value(&part->list.items[i].b));
+			most = larger(most, side_value(&part->list.items[i].a, which));
+			most = larger(most, side_value(&part->list.items[i].b, which));
 		}
 	}
 	return most;
@@ -240,8 +223,8 @@ static void sheet_set_change(struct sheet *sheet, const struct comparison *item,
 	double absent = measures[which].scale == scale_for_latencies ? NAN : 0;
 	char cell[CELL_MAX], marked[CELL_MAX + 1];
 
-	change_format(a->present ? measures[which].value(a) : absent,
-		      b->present ? measures[which].value(b) : absent, cell, sizeof(cell));
+	change_format(a->present ? side_value(a, which) : absent,
+		      b->present ? side_value(b, which) : absent, cell, sizeof(cell));
 	snprintf(marked, sizeof(marked), "%s%s", cell, mark);
 	grid_set(sheet->grid, measure_column(sheet, which) + SIDES, marked);
 }
@@ -261,8 +244,8 @@ static void sheet_add_row(struct sheet *sheet, const struct compare_part *part,
 		const struct compare_side *sides[SIDES] = { &item->a, &item->b };
 
 		for (size_t i = 0; i < SIDES; i++) {
-			value_format(sheet, (enum measure)which, measures[which].value(sides[i]),
-				     cell, sizeof(cell));
+			value_format(sheet, (enum measure)which, side_value(sides[i], which), cell,
+				     sizeof(cell));
 			grid_set(sheet->grid, measure_column(sheet, (enum measure)which) + i, cell);
 		}
 		sheet_set_change(sheet, item, (enum measure)which,

@@ -69,16 +69,14 @@ static inline void put_byte(struct json_writer *to, char byte)
 static void put_key(struct json_writer *to, const char *key)
 {
 	size_t length = key ? strlen(key) : 0;
-	char *at = room(to, length + 4);
+	char *at = room(to, length + sizeof(",\"\":"));
 
 	*at = ',';
 	at += to->has_before;
 	to->has_before = true;
 	if (key) {
-		*at = '"';
-		memcpy(at + 1, key, length);
-		memcpy(at + 1 + length, "\":", 2);
-		at += length + 3;
+		*at++ = '"';
+		at = stpcpy(stpcpy(at, key), "\":");
 	}
 	to->used = (size_t)(at - to->buffer);
 }
