@@ -68,6 +68,11 @@ enum loss {
 	NR_LOSS = 16,
 };
 
+/* What one CPU has lost: user space reads all of it at once. */
+struct loss_counts {
+	__u64 count[NR_LOSS];
+};
+
 /* The programs whose runs are sampled, of tasks that have a record. */
 enum cost_kind {
 	COST_ENTER = 0,  /* of sys_enter */

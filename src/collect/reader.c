@@ -454,19 +454,20 @@ int record_read(const struct collector *c, uint32_t index, struct reading *readi
 /* Adds up what the programs have lost on each CPU. 0 or -errno. */
 static int kernel_losses_read(const struct collector *c, struct losses *losses)
 {
-	int nr_cpus = libbpf_num_possible_cpus(), err = 0;
-	uint64_t *counts __cleanup(freep) = NULL;
+	int nr_cpus = libbpf_num_possible_cpus(), err;
+	struct loss_counts *counts __cleanup(freep) = NULL;
+	uint32_t zero = 0;
 
 	if (nr_cpus < 0)
 		return nr_cpus;
 	counts = calloc((size_t)nr_cpus, sizeof(*counts));
 	if (!counts)
 		return -ENOMEM;
-	for (uint32_t loss = 0; loss < NR_LOSS && !err; loss++) {
-		err = bpf_map__lookup_elem(c->skel->maps.losses, &loss, sizeof(loss), counts,
-					   (size_t)nr_cpus * sizeof(*counts), 0);
-		for (int cpu = 0; cpu < nr_cpus && !err; cpu++)
-			losses->count[loss] += counts[cpu];
+	err = bpf_map__lookup_elem(c->skel->maps.losses, &zero, sizeof(zero), counts,
+				   (size_t)nr_cpus * sizeof(*counts), 0);
+	for (int cpu = 0; cpu < nr_cpus && !err; cpu++) {
+		for (int loss = 0; loss < NR_LOSS; loss++)
+			losses->count[loss] += counts[cpu].count[loss];
 	}
 	return err;
 }
