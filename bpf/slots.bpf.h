@@ -14,7 +14,7 @@
 #include "pool.bpf.h"
 #include "records.bpf.h"
 
-/* User space leaves no more than there are CPUs; where there is no mask, it sets that for other ABIs. */
+/* User space leaves no more than there are CPUs; it sets the masks that are not set here. */
 const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
 	[NATIVE_ABI] = { .mask = MAX_NATIVE_SETS - 1 },
 };

@@ -472,7 +472,7 @@ static int kernel_losses_read(const struct collector *c, struct losses *losses)
 	return err;
 }
 
-/* Adds up the sets of an ABI, each from its first row to its last: there may be one for each CPU. */
+/* Adds up the sets of an ABI, each from its first row to its last: a CPU may have one. */
 static void overflow_sum(const struct overflow_row *rows, const struct overflow_sets *sets,
 			 struct overflow_row sums[OVERFLOW_ROWS])
 {

@@ -2,13 +2,13 @@
 /*
  * A collector that is told what to do: what the command line has no words for, for the live tests.
  *
- * usage: steer PID [stacks | RECORDS]. Counts that process; prints "counting", and then a line for
- * each line of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok", "report" by
- * the JSON report, "cost" by what counting costs, as JSON. "hints" is answered by the thread of the
- * record that each CPU used last, 0 for none, and "sets" by how many calls without room each CPU has
- * counted in its set of overflow rows, both as JSON. Also answered "ok": after "blind" no context
- * switch is seen, until "seeing"; "brim" makes it as if so many calls had ended that two more wrap any
- * bucket in use; the process must sleep.
+ * usage: steer PID [stacks | RECORDS]. Counts that process; prints "counting", and then a line
+ * for each line of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok",
+ * "report" by the JSON report, "cost" by what counting costs, as JSON. "hints" is answered by
+ * the thread of the record that each CPU used last, 0 for none, and "sets" by how many calls
+ * without room each CPU has counted in its set of overflow rows, both as JSON. Also answered
+ * "ok": after "blind" no context switch is seen, until "seeing"; "brim" makes it as if so many
+ * calls had ended that two more wrap any bucket in use; the process must sleep.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-Counts on a machine with many processors. Each of them has a thread, and later a child, and none shares
-with another what bpftruss keeps for a CPU. scripts/test-kernels --cpus boots such a machine.
+Counts on a machine with many processors. Each of them has a thread, and later a child, and none
+shares with another what bpftruss keeps for a CPU. scripts/test-kernels --cpus boots such a machine.
 """
 
 import json

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * everywhere CALLS: a thread for each CPU, which exists before it says ready. In each of four rounds all
- * of them bind themselves to a CPU, see that they run there, and make CALLS good calls and CALLS bad
- * ones. In the third and the fourth that is their own CPU, so that in the last one nobody comes from
- * another. Then all sleep in read, the first thread too, which stays on the first CPU, until the test
- * writes another line. Then a child is made on each CPU and does the same there. Nobody waits in user
- * mode for what another CPU is to do, as an emulator may have one processor for all of them: so it is
- * the first thread alone that adds up.
+ * everywhere CALLS: a thread for each CPU, which exists before it says ready. In each of four
+ * rounds all of them bind themselves to a CPU, see that they run there, and make CALLS good
+ * calls and CALLS bad ones. In the third and the fourth that is their own CPU, so that in the
+ * last one nobody comes from another. Then all sleep in read, the first thread too, which stays
+ * on the first CPU, until the test writes another line. Then a child is made on each CPU and
+ * does the same there. Nobody waits in user mode for what another CPU is to do, as an emulator
+ * may have one processor for all of them: so it is the first thread alone that adds up.
  */
 #include "table.h"
 
