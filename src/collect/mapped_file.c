@@ -14,17 +14,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "elf/regular_file.h"
+#include "base/regular_file.h"
 #include "stacks/process.h"
-
-void mapped_file_done(struct mapped_file *file)
-{
-	closep(&file->fd);
-	closep(&file->root);
-	free(file->path);
-	free(file->name);
-	*file = (struct mapped_file){ .fd = -1, .root = -1 };
-}
 
 /* Without what the kernel adds to the path of a file that is gone. */
 static char *file_path(int fd)
@@ -48,7 +39,7 @@ static char *file_path(int fd)
  * it, debug files of root's files are looked for where we see them, and names are those in the file
  * system itself.
  */
-static int place_read(int process, const char *name, struct mapped_file *file)
+static int place_read(int process, const char *name, struct opened_code *file)
 {
 	bool is_arranged;
 
@@ -87,7 +78,7 @@ static int device_read(int found, struct inode_key *ret)
 	return 0;
 }
 
-static int file_read(const struct code_identity *identity, int process, struct mapped_file *file)
+static int file_read(const struct code_identity *identity, int process, struct opened_code *file)
 {
 	struct file_identity found = { .name = "" };
 	struct stat st;
@@ -96,15 +87,14 @@ static int file_read(const struct code_identity *identity, int process, struct m
 	if (err)
 		return err;
 	file->key = found.key;
-	file->written = st.st_mtim;
 	file->owner = st.st_uid;
 	return place_read(process, found.name, file);
 }
 
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
-		     uint64_t end, struct mapped_file *ret)
+		     uint64_t end, struct opened_code *ret)
 {
-	struct mapped_file file __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	int found __cleanup(closep) = mapping_find(process, start, end);
 	struct stat st;
 	int err;
@@ -118,7 +108,7 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	if (err)
 		return err;
 	*ret = file;
-	file = (struct mapped_file){ .fd = -1, .root = -1 };
+	file = NO_CODE;
 	return 0;
 }
 
@@ -141,9 +131,9 @@ int mapped_file_key(int process, const struct code_mapping *mapping, struct inod
 }
 
 int mapped_file_open_path(const struct code_identity *identity, const char *path,
-			  struct mapped_file *ret)
+			  struct opened_code *ret)
 {
-	struct mapped_file file __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	struct file_identity found = { .name = "" };
 	struct stat st;
 	int err;
@@ -156,10 +146,9 @@ int mapped_file_open_path(const struct code_identity *identity, const char *path
 	if (err)
 		return err;
 	file.key = found.key;
-	file.written = st.st_mtim;
 	file.owner = st.st_uid;
 	file.path = strdup(path);
 	*ret = file;
-	file = (struct mapped_file){ .fd = -1, .root = -1 };
+	file = NO_CODE;
 	return 0;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the cage of a worker. The limits, no_new_privs and the list of calls are conditions; another
+ * Shuts the cage of a worker. The limits, no_new_privs and the list of calls are conditions; another
  * user and no capabilities are taken where the system lets go of them.
  */
+#include "elf/sandbox.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -19,7 +21,6 @@
 
 #include "base/mem.h"
 #include "elf/wire.h"
-#include "elf/worker_private.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ASAN 1

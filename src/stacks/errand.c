@@ -1,227 +1,313 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Starts and ends a copy of this process. Invariant: its end of the socket is closed when it is gone,
- * and not before, so that whoever waits for the socket waits for both.
+ * Keeps the list of errands. Invariant: one that runs has a place among the running and a child, one that
+ * waits is in the queue.
  */
 #include "stacks/errand.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "elf/worker.h"
 
-#define ERRAND_SECONDS 5
+/* To start a process takes its time: no more of a kind before others have their turn. */
+#define MAX_STARTS 2
 
-/* One that is killed is gone at once, unless its disk keeps it: then it is left to itself. */
-#define KILLED_WAIT_MS 100
+/* A failed errand is tried again after 4, 16, 64, 256 s, and then every 10 minutes. */
+#define FIRST_RETRY_NS (4 * NS_PER_SEC)
+#define LAST_RETRY_NS  (600 * NS_PER_SEC)
 
-#define MAX_KEPT 16
+/* A child that was stopped is waited for by its descriptor. */
+#define STOPPED_MS 1000
 
-struct errand {
-	pid_t pid;
-	int socket;
-	bool is_stopped;
-	uint64_t deadline_ns;
+/* Users whose ids have the same hash share their turn. */
+#define NR_TURNS 256
+
+/* How many may run, those of one user among them, and how many may wait; half of these are one user's. */
+static const struct {
+	unsigned int max, max_of_user, max_waiting;
+} limits[NR_ERRAND_KIND] = {
+	[ERRAND_OPEN] = { MAX_RUNNING_ERRANDS, 4, UINT32_MAX },
+	[ERRAND_NAMES] = { 4, 3, UINT32_MAX },
+	[ERRAND_TABLE] = { 4, 3, UINT32_MAX },
+	[ERRAND_FETCH] = { 4, 3, 56 },
+	[ERRAND_PROCESS] = { 3, 2, UINT32_MAX },
 };
 
-/* On the socket, with the descriptors. */
-struct errand_message {
-	int err;
-	struct errand_answer answer;
+struct errands {
+	int epoll;
+	struct errand *first, *last; /* that wait, in the order in which they came */
+	struct errand *running[NR_ERRAND_KIND][MAX_RUNNING_ERRANDS];
+	bool is_paused[NR_ERRAND_KIND];
+	uint64_t turn, turns[NR_TURNS]; /* when users had one last */
 };
 
-union control {
-	struct cmsghdr header;
-	char space[CMSG_SPACE(sizeof(int) * MAX_ERRAND_FDS)];
-};
-
-void errand_answer_done(struct errand_answer *answer)
+int errands_new(struct errands **ret)
 {
-	for (size_t i = 0; i < answer->nr_fds; i++)
-		closep(&answer->fds[i]);
-	answer->nr_fds = 0;
-}
+	struct errands *errands = calloc(1, sizeof(*errands));
 
-/* --- the copy --------------------------------------------------------------------------------- */
-
-static int compare_numbers(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* All others would be kept open, and be in use, for as long as it takes. */
-static void others_close(int socket, const int *fds, size_t nr)
-{
-	int kept[MAX_KEPT + 2] = { STDERR_FILENO, socket };
-	size_t nr_kept = 2;
-	int last = STDERR_FILENO;
-
-	for (size_t i = 0; i < nr && i < MAX_KEPT; i++) {
-		if (fds[i] > STDERR_FILENO)
-			kept[nr_kept++] = fds[i];
-	}
-	qsort(kept, nr_kept, sizeof(*kept), compare_numbers);
-	for (size_t i = 0; i < nr_kept; i++) {
-		if (kept[i] > last + 1)
-			syscall(SYS_close_range, last + 1, kept[i] - 1, 0);
-		last = kept[i];
-	}
-	syscall(SYS_close_range, last + 1, ~0U, 0);
-}
-
-static void message_send(int socket, const struct errand_message *message)
-{
-	struct iovec part = { (void *)message, sizeof(*message) };
-	struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1 };
-	size_t nr = message->err ? 0 : message->answer.nr_fds;
-	union control control = { .space = "" };
-
-	if (nr) {
-		header.msg_control = &control;
-		header.msg_controllen = CMSG_SPACE(sizeof(int) * nr);
-		control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * nr),
-						   .cmsg_level = SOL_SOCKET,
-						   .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.header), message->answer.fds, sizeof(int) * nr);
-	}
-	sendmsg(socket, &header, MSG_NOSIGNAL);
-}
-
-/* Nothing of ours is to be ended by it, such as what libraries do at exit. */
-static _Noreturn void copy_run(errand_function function, void *closure, int socket, const int *fds,
-			       size_t nr_fds)
-{
-	struct errand_message message = { 0 };
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Should nobody be there any more to end it. */
-	signal(SIGALRM, SIG_DFL);
-	alarm(ERRAND_SECONDS + 1);
-	others_close(socket, fds, nr_fds);
-	message.err = function(closure, &message.answer);
-	message_send(socket, &message);
-	_exit(0);
-}
-
-/* --- here ------------------------------------------------------------------------------------- */
-
-int errand_start(errand_function function, void *closure, const int *fds, size_t nr_fds,
-		 struct errand **ret)
-{
-	struct errand *errand = malloc(sizeof(*errand));
-	int ends[2], err;
-	pid_t pid;
-
-	if (!errand)
+	if (!errands)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		err = -errno;
-		free(errand);
-		return err;
+	errands->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (errands->epoll < 0) {
+		free(errands);
+		return -errno;
 	}
-	pid = fork();
-	if (!pid)
-		copy_run(function, closure, ends[1], fds, nr_fds);
-	err = -errno;
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		free(errand);
-		return err;
-	}
-	*errand = (struct errand){
-		.pid = pid,
-		.socket = ends[0],
-		.deadline_ns = clock_mono_ns() + ERRAND_SECONDS * NS_PER_SEC,
-	};
-	*ret = errand;
+	*ret = errands;
 	return 0;
 }
 
-int errand_fd(const struct errand *errand)
+void errands_free(struct errands *errands)
 {
-	return errand->socket;
+	if (!errands)
+		return;
+	close(errands->epoll);
+	free(errands);
 }
 
-int errand_timeout_ms(const struct errand *errand)
+/* --- the queue -------------------------------------------------------------------------------- */
+
+void errand_init(struct errand *errand, enum errand_kind kind,
+		 enum errand_turn (*step)(void *closure), void *closure)
+{
+	*errand = (struct errand){
+		.kind = kind, .child = NO_CHILD, .step = step, .closure = closure
+	};
+}
+
+void errands_add(struct errands *errands, struct errand *errand)
+{
+	if (errand_is_busy(errand))
+		return;
+	errand->is_waiting = true;
+	errand->next = NULL;
+	errand->previous = errands->last;
+	*(errands->last ? &errands->last->next : &errands->first) = errand;
+	errands->last = errand;
+}
+
+static void queue_remove(struct errands *errands, struct errand *errand)
+{
+	*(errand->previous ? &errand->previous->next : &errands->first) = errand->next;
+	*(errand->next ? &errand->next->previous : &errands->last) = errand->previous;
+	errand->is_waiting = false;
+}
+
+void errands_remove(struct errands *errands, struct errand *errand)
+{
+	if (errand->is_waiting)
+		queue_remove(errands, errand);
+	if (errand->is_running)
+		errands->running[errand->number / MAX_RUNNING_ERRANDS]
+				[errand->number % MAX_RUNNING_ERRANDS] = NULL;
+	errand->is_running = false;
+	child_done(&errand->child);
+}
+
+void errands_pause(struct errands *errands, enum errand_kind kind, bool is_paused)
+{
+	errands->is_paused[kind] = is_paused;
+}
+
+/* --- whose turn it is ------------------------------------------------------------------------- */
+
+/* How many of a kind run, and how many of these are a user's. */
+static unsigned int count_running(const struct errands *errands, enum errand_kind kind,
+				  uint32_t user, unsigned int *of_user)
+{
+	unsigned int count = 0;
+
+	*of_user = 0;
+	for (unsigned int i = 0; i < MAX_RUNNING_ERRANDS; i++) {
+		const struct errand *errand = errands->running[kind][i];
+
+		count += errand != NULL;
+		*of_user += errand && errand->user == user;
+	}
+	return count;
+}
+
+bool errands_have_room(const struct errands *errands, enum errand_kind kind, uint32_t user)
+{
+	unsigned int count = 0, of_user = 0;
+
+	for (const struct errand *errand = errands->first; errand; errand = errand->next) {
+		count += errand->kind == kind;
+		of_user += errand->kind == kind && errand->user == user;
+	}
+	return count < limits[kind].max_waiting && of_user < limits[kind].max_waiting / 2;
+}
+
+static uint64_t *turn_of(const struct errands *errands, uint32_t user)
+{
+	return (uint64_t *)&errands->turns[user * 0x9e3779b9u >> 24];
+}
+
+bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32_t user,
+		    uint32_t other)
+{
+	unsigned int runs, other_runs;
+
+	count_running(errands, kind, user, &runs);
+	count_running(errands, kind, other, &other_runs);
+	if (runs != other_runs)
+		return runs < other_runs;
+	return *turn_of(errands, user) < *turn_of(errands, other);
+}
+
+static bool errand_may_begin(const struct errands *errands, const struct errand *errand)
+{
+	unsigned int of_user, count = count_running(errands, errand->kind, errand->user, &of_user);
+
+	return !errands->is_paused[errand->kind] && count < limits[errand->kind].max &&
+	       of_user < limits[errand->kind].max_of_user;
+}
+
+static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind)
 {
 	uint64_t now_ns = clock_mono_ns();
+	struct errand *best = NULL;
 
-	return now_ns < errand->deadline_ns ? (int)((errand->deadline_ns - now_ns) / NS_PER_MS) + 1
-					    : 0;
+	for (struct errand *errand = errands->first; errand; errand = errand->next) {
+		if (errand->kind != kind || errand->due_ns > now_ns ||
+		    (best && best->user == errand->user) || !errand_may_begin(errands, errand))
+			continue;
+		if (!best || errands_prefer(errands, kind, errand->user, best->user))
+			best = errand;
+	}
+	return best;
 }
 
-void errand_stop(struct errand *errand)
-{
-	kill(errand->pid, SIGKILL);
-	errand->is_stopped = true;
-}
+/* --- work ------------------------------------------------------------------------------------- */
 
-static void answer_take_fds(struct msghdr *header, struct errand_answer *ret)
+/* It leaves its place among the running if there is nothing that it waits for. */
+static void errand_go_on(struct errands *errands, struct errand *errand)
 {
-	struct cmsghdr *control = CMSG_FIRSTHDR(header);
+	struct epoll_event event = { .events = EPOLLIN };
+	struct errand **place = &errands->running[errand->number / MAX_RUNNING_ERRANDS]
+						 [errand->number % MAX_RUNNING_ERRANDS];
+	enum errand_turn turn = errand->step(errand->closure);
 
-	ret->nr_fds = 0;
-	if (!control || control->cmsg_type != SCM_RIGHTS)
+	if (turn == ERRAND_RUNS) {
+		/* Should that fail, its end is seen when others wake us. */
+		epoll_ctl(errands->epoll, EPOLL_CTL_ADD, errand->child.pidfd, &event);
 		return;
-	ret->nr_fds = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(ret->fds, CMSG_DATA(control), ret->nr_fds * sizeof(int));
+	}
+	*place = NULL;
+	errand->is_running = false;
+	if (turn == ERRAND_AGAIN)
+		errands_add(errands, errand);
 }
 
-static int answer_take(int socket, struct errand_answer *ret)
+static void errand_begin(struct errands *errands, struct errand *errand)
 {
-	struct errand_message message;
-	struct iovec part = { &message, sizeof(message) };
-	union control control = { .space = "" };
-	struct msghdr header = { .msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control) };
+	unsigned int at = 0;
 
-	if (recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(message))
-		return -EPROTO;
-	*ret = message.answer;
-	answer_take_fds(&header, ret);
-	return message.err;
+	queue_remove(errands, errand);
+	while (errands->running[errand->kind][at])
+		at++;
+	errands->running[errand->kind][at] = errand;
+	errand->number = errand->kind * MAX_RUNNING_ERRANDS + at;
+	errand->is_running = true;
+	*turn_of(errands, errand->user) = ++errands->turn;
+	errand_go_on(errands, errand);
 }
 
-static void copy_reap(const struct errand *errand)
+static void errand_look(struct errands *errands, struct errand *errand)
 {
-	struct pollfd end = { .fd = errand->socket, .events = 0 };
+	struct pollfd end = { .fd = errand->child.pidfd, .events = POLLIN };
 
-	poll(&end, 1, KILLED_WAIT_MS);
-	/* With the socket it has given up all that may take time. */
-	waitpid(errand->pid, NULL, end.revents & POLLHUP ? 0 : WNOHANG);
+	if (poll(&end, 1, 0) > 0) {
+		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
+		errand_go_on(errands, errand);
+	} else if (!child_timeout_ms(&errand->child)) {
+		child_stop(&errand->child);
+	}
 }
 
-int errand_finish(struct errand *errand, struct errand_answer *ret)
+void errands_run(struct errands *errands)
 {
-	int err = answer_take(errand->socket, ret);
+	struct errand *errand;
 
-	if (err == -EPROTO && errand->is_stopped)
-		err = -ETIMEDOUT;
-	errand_free(errand);
-	return err;
+	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
+		errand = errands->running[i / MAX_RUNNING_ERRANDS][i % MAX_RUNNING_ERRANDS];
+		if (errand)
+			errand_look(errands, errand);
+	}
+	for (int i = 0; i < NR_ERRAND_KIND * MAX_STARTS; i++) {
+		errand = errand_choose(errands, i / MAX_STARTS);
+		if (errand)
+			errand_begin(errands, errand);
+	}
 }
 
-void errand_free(struct errand *errand)
+int errands_fd(const struct errands *errands)
 {
-	if (!errand)
-		return;
-	kill(errand->pid, SIGKILL);
-	copy_reap(errand);
-	close(errand->socket);
-	free(errand);
+	return errands->epoll;
+}
+
+static int until_ms(uint64_t ns)
+{
+	uint64_t now_ns = clock_mono_ns(), left_ms;
+
+	left_ms = now_ns < ns ? (ns - now_ns) / NS_PER_MS + 1 : 0;
+	return left_ms < 3600000 ? (int)left_ms : 3600000;
+}
+
+int errands_patience_ms(const struct errands *errands)
+{
+	int patience = -1;
+
+	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
+		const struct errand *errand =
+			errands->running[i / MAX_RUNNING_ERRANDS][i % MAX_RUNNING_ERRANDS];
+
+		if (errand)
+			patience =
+				sooner_ms(patience, child_timeout_ms(&errand->child) ?: STOPPED_MS);
+	}
+	for (const struct errand *errand = errands->first; errand && patience;
+	     errand = errand->next) {
+		if (errand_may_begin(errands, errand))
+			patience = sooner_ms(patience, until_ms(errand->due_ns));
+	}
+	return patience;
+}
+
+bool errands_are_idle(const struct errands *errands, enum errand_kind kind, uint64_t until_ns)
+{
+	unsigned int of_user;
+
+	for (const struct errand *errand = errands->first; errand; errand = errand->next) {
+		if (errand->kind == kind && errand->due_ns < until_ns)
+			return false;
+	}
+	return !count_running(errands, kind, 0, &of_user);
+}
+
+uint64_t errand_retry_ns(unsigned int failures)
+{
+	uint64_t pause_ns = LAST_RETRY_NS;
+
+	if (failures && failures <= MAX_RETRY_STEP)
+		pause_ns = FIRST_RETRY_NS << 2 * (failures - 1);
+	return clock_mono_ns() + pause_ns;
+}
+
+/* --- unwind tables ---------------------------------------------------------------------------- */
+
+int errand_start_table(struct errand *errand, int fd)
+{
+	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
+
+	return elf_worker_start(&question, &errand->child);
+}
+
+int errand_finish_table(struct errand *errand, struct elf_unwind **ret)
+{
+	return elf_worker_unwind(&errand->child, ret);
 }

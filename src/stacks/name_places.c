@@ -441,20 +441,22 @@ void name_places_put_symbol(struct name_places *places, struct name_place *place
 
 /* All of them, or none: a chain with a gap would be another one. */
 void name_places_put_inlined(struct name_places *places, struct name_place *place,
-			     const char *const *functions, size_t count)
+			     const struct elf_functions *functions, uint64_t address)
 {
+	const struct elf_function *found = elf_functions_find(functions, address);
 	const char **inlined;
-	size_t bytes = count * sizeof(*inlined);
+	size_t bytes = found ? found->nr * sizeof(*inlined) : 0;
 
-	if (!count || place->inlined)
+	if (!found || place->inlined)
 		return;
 	if (places->name_bytes + places->inlined_bytes + bytes > MAX_PLACE_NAME_BYTES) {
 		places->counts.refused++;
 		return;
 	}
-	inlined = calloc(count, sizeof(*inlined));
-	for (size_t i = 0; inlined && i < count; i++) {
-		inlined[i] = symbol_intern(places, place->user, functions[i]);
+	inlined = calloc(found->nr, sizeof(*inlined));
+	for (uint32_t i = 0; inlined && i < found->nr; i++) {
+		inlined[i] =
+			symbol_intern(places, place->user, elf_function_name(functions, found, i));
 		if (!inlined[i]) {
 			free(inlined);
 			return;
@@ -463,7 +465,7 @@ void name_places_put_inlined(struct name_places *places, struct name_place *plac
 	if (!inlined)
 		return;
 	place->inlined = inlined;
-	place->nr_inlined = (uint16_t)count;
+	place->nr_inlined = (uint16_t)found->nr;
 	places->inlined_bytes += bytes;
 	place_change(places, place);
 }

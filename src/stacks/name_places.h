@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/addresses.h"
+#include "elf/functions.h"
 #include "model/stack.h"
 
 /* All places and their names take 16 MiB at most, those of one user half of them. */
@@ -26,10 +26,7 @@ struct name_user {
 	uint32_t uid;
 	size_t nr_places;
 	uint64_t name_bytes;
-	unsigned int running;                  /* tasks of it, for whoever shares them out */
-	uint64_t turn;                         /* when it had one last */
-	uint64_t maps_since_ns, maps_taken_ns; /* time for mappings of its processes, of late */
-	struct name_place *idle;               /* those that no stack waits for, the oldest */
+	struct name_place *idle; /* those that no stack waits for, the oldest */
 	struct name_place *idle_last;
 };
 
@@ -105,7 +102,7 @@ void name_places_put_offset(struct name_places *places, struct name_place *place
 void name_places_put_symbol(struct name_places *places, struct name_place *place,
 			    const char *symbol, uint64_t offset);
 void name_places_put_inlined(struct name_places *places, struct name_place *place,
-			     const char *const *functions, size_t count);
+			     const struct elf_functions *functions, uint64_t address);
 
 /* Nobody could tell of those that have no name. They are waited for no more, but not given up. */
 void name_places_fail(struct name_places *places, const struct place_list *list);

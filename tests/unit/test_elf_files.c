@@ -2,10 +2,8 @@
 /* Debug files and perf maps below a root that somebody else has arranged. */
 #include "elf_fixture.h"
 
-#include "elf/debug_file.h"
+#include "base/regular_file.h"
 #include "elf/elf_handle.h"
-#include "elf/perf_map.h"
-#include "elf/regular_file.h"
 
 struct root {
 	char path[64];
