@@ -23,8 +23,8 @@
 
 #define MAX_MAPPINGS 4096
 
-/* Mappings are not read again for a second, a perf map of 32 MiB not for 9. */
-#define MAPPINGS_PAUSE_NS NS_PER_SEC
+/* Mappings are not read again for a quarter of a second, a perf map of 32 MiB not for 9 s. */
+#define MAPPINGS_PAUSE_NS (250 * NS_PER_MS)
 #define PAUSE_NS_PER_BYTE 300
 
 /* No process of the kernel's has this much, and vsyscall is no process's. */
