@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "elf/child.h"
+#include "base/child.h"
 #include "elf/debug_file.h"
 
 /* The first argument by which the program knows that it is to become the client. */

@@ -11,7 +11,7 @@
 #ifndef BPFTRUSS_WORKER_H
 #define BPFTRUSS_WORKER_H
 
-#include "elf/child.h"
+#include "base/child.h"
 #include "elf/functions.h"
 #include "elf/unwind_rows.h"
 

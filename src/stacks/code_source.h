@@ -8,7 +8,7 @@
 
 #include "bpftruss/stack_abi.h"
 
-#include "stacks/copy.h"
+#include "base/copy.h"
 #include "stacks/process.h"
 
 /* A file of code. Descriptors and names are whoever opened it. */

@@ -40,8 +40,8 @@ static const struct {
 
 struct errands {
 	int epoll;
-	struct errand *first, *last; /* that wait, in the order in which they came */
-	struct errand *running[NR_ERRAND_KIND][MAX_RUNNING_ERRANDS];
+	TAILQ_HEAD(, errand) waiting; /* in the order in which they came */
+	struct errand *running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS]; /* by number */
 	bool is_paused[NR_ERRAND_KIND];
 	uint64_t turn, turns[NR_TURNS]; /* when users had one last */
 };
@@ -57,6 +57,7 @@ int errands_new(struct errands **ret)
 		free(errands);
 		return -errno;
 	}
+	TAILQ_INIT(&errands->waiting);
 	*ret = errands;
 	return 0;
 }
@@ -84,16 +85,12 @@ void errands_add(struct errands *errands, struct errand *errand)
 	if (errand_is_busy(errand))
 		return;
 	errand->is_waiting = true;
-	errand->next = NULL;
-	errand->previous = errands->last;
-	*(errands->last ? &errands->last->next : &errands->first) = errand;
-	errands->last = errand;
+	TAILQ_INSERT_TAIL(&errands->waiting, errand, queue);
 }
 
 static void queue_remove(struct errands *errands, struct errand *errand)
 {
-	*(errand->previous ? &errand->previous->next : &errands->first) = errand->next;
-	*(errand->next ? &errand->next->previous : &errands->last) = errand->previous;
+	TAILQ_REMOVE(&errands->waiting, errand, queue);
 	errand->is_waiting = false;
 }
 
@@ -102,8 +99,7 @@ void errands_remove(struct errands *errands, struct errand *errand)
 	if (errand->is_waiting)
 		queue_remove(errands, errand);
 	if (errand->is_running)
-		errands->running[errand->number / MAX_RUNNING_ERRANDS]
-				[errand->number % MAX_RUNNING_ERRANDS] = NULL;
+		errands->running[errand->number] = NULL;
 	errand->is_running = false;
 	child_done(&errand->child);
 }
@@ -123,7 +119,7 @@ static unsigned int count_running(const struct errands *errands, enum errand_kin
 
 	*of_user = 0;
 	for (unsigned int i = 0; i < MAX_RUNNING_ERRANDS; i++) {
-		const struct errand *errand = errands->running[kind][i];
+		const struct errand *errand = errands->running[kind * MAX_RUNNING_ERRANDS + i];
 
 		count += errand != NULL;
 		*of_user += errand && errand->user == user;
@@ -134,8 +130,10 @@ static unsigned int count_running(const struct errands *errands, enum errand_kin
 bool errands_have_room(const struct errands *errands, enum errand_kind kind, uint32_t user)
 {
 	unsigned int count = 0, of_user = 0;
+	const struct errand *errand;
 
-	for (const struct errand *errand = errands->first; errand; errand = errand->next) {
+	TAILQ_FOREACH(errand, &errands->waiting, queue)
+	{
 		count += errand->kind == kind;
 		of_user += errand->kind == kind && errand->user == user;
 	}
@@ -170,9 +168,10 @@ static bool errand_may_begin(const struct errands *errands, const struct errand 
 static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind)
 {
 	uint64_t now_ns = clock_mono_ns();
-	struct errand *best = NULL;
+	struct errand *best = NULL, *errand;
 
-	for (struct errand *errand = errands->first; errand; errand = errand->next) {
+	TAILQ_FOREACH(errand, &errands->waiting, queue)
+	{
 		if (errand->kind != kind || errand->due_ns > now_ns ||
 		    (best && best->user == errand->user) || !errand_may_begin(errands, errand))
 			continue;
@@ -188,8 +187,7 @@ static struct errand *errand_choose(const struct errands *errands, enum errand_k
 static void errand_go_on(struct errands *errands, struct errand *errand)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	struct errand **place = &errands->running[errand->number / MAX_RUNNING_ERRANDS]
-						 [errand->number % MAX_RUNNING_ERRANDS];
+	struct errand **place = &errands->running[errand->number];
 	enum errand_turn turn = errand->step(errand->closure);
 
 	if (turn == ERRAND_RUNS) {
@@ -205,13 +203,11 @@ static void errand_go_on(struct errands *errands, struct errand *errand)
 
 static void errand_begin(struct errands *errands, struct errand *errand)
 {
-	unsigned int at = 0;
-
 	queue_remove(errands, errand);
-	while (errands->running[errand->kind][at])
-		at++;
-	errands->running[errand->kind][at] = errand;
-	errand->number = errand->kind * MAX_RUNNING_ERRANDS + at;
+	errand->number = errand->kind * MAX_RUNNING_ERRANDS;
+	while (errands->running[errand->number])
+		errand->number++;
+	errands->running[errand->number] = errand;
 	errand->is_running = true;
 	*turn_of(errands, errand->user) = ++errands->turn;
 	errand_go_on(errands, errand);
@@ -234,7 +230,7 @@ void errands_run(struct errands *errands)
 	struct errand *errand;
 
 	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
-		errand = errands->running[i / MAX_RUNNING_ERRANDS][i % MAX_RUNNING_ERRANDS];
+		errand = errands->running[i];
 		if (errand)
 			errand_look(errands, errand);
 	}
@@ -260,19 +256,18 @@ static int until_ms(uint64_t ns)
 
 int errands_patience_ms(const struct errands *errands)
 {
+	const struct errand *errand;
 	int patience = -1;
 
 	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
-		const struct errand *errand =
-			errands->running[i / MAX_RUNNING_ERRANDS][i % MAX_RUNNING_ERRANDS];
-
+		errand = errands->running[i];
 		if (errand)
 			patience =
 				sooner_ms(patience, child_timeout_ms(&errand->child) ?: STOPPED_MS);
 	}
-	for (const struct errand *errand = errands->first; errand && patience;
-	     errand = errand->next) {
-		if (errand_may_begin(errands, errand))
+	TAILQ_FOREACH(errand, &errands->waiting, queue)
+	{
+		if (patience && errand_may_begin(errands, errand))
 			patience = sooner_ms(patience, until_ms(errand->due_ns));
 	}
 	return patience;
@@ -280,9 +275,11 @@ int errands_patience_ms(const struct errands *errands)
 
 bool errands_are_idle(const struct errands *errands, enum errand_kind kind, uint64_t until_ns)
 {
+	const struct errand *errand;
 	unsigned int of_user;
 
-	for (const struct errand *errand = errands->first; errand; errand = errand->next) {
+	TAILQ_FOREACH(errand, &errands->waiting, queue)
+	{
 		if (errand->kind == kind && errand->due_ns < until_ns)
 			return false;
 	}

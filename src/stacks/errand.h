@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errands: all that is asked of children (elf/child.h), in one list. An errand waits for its turn, then
+ * Errands: all that is asked of children (base/child.h), in one list. An errand waits for its turn, then
  * for one child after the other, and nobody waits for it. Users take turns, however many errands each of
  * them has caused; a child that is overdue is killed; what has failed is tried again, the more seldom the
  * more often it has failed.
@@ -15,8 +15,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
-#include "elf/child.h"
+#include "base/child.h"
 #include "elf/unwind_rows.h"
 
 enum errand_kind {
@@ -46,7 +47,7 @@ struct errand {
 	enum errand_turn (*step)(void *closure);
 	void *closure;
 	/* The list's own: */
-	struct errand *next, *previous; /* that wait */
+	TAILQ_ENTRY(errand) queue; /* of those that wait */
 	bool is_waiting, is_running;
 	unsigned int
 		number; /* of one that runs, which no other has then; of kinds in their order */

@@ -22,9 +22,8 @@
 struct name_places {
 	struct stack_table *table;
 	struct name_place **buckets;
-	void *users;                         /* tree of struct name_user */
-	struct name_place *idle, *idle_last; /* the oldest first */
-	struct name_place *changed, *changed_last;
+	void *users;                      /* tree of struct name_user */
+	struct place_queue idle, changed; /* the oldest first */
 	uint64_t name_bytes;
 	uint64_t inlined_bytes;
 	uint64_t module_bytes;
@@ -89,6 +88,8 @@ int name_places_new(struct stack_table *table, struct name_places **ret)
 		return -ENOMEM;
 	}
 	places->table = table;
+	TAILQ_INIT(&places->idle);
+	TAILQ_INIT(&places->changed);
 	*ret = places;
 	return 0;
 }
@@ -133,6 +134,7 @@ struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 	if (found || !user)
 		return user;
 	user->uid = uid;
+	TAILQ_INIT(&user->idle);
 	if (tsearch(user, &places->users, compare_users))
 		return user;
 	free(user);
@@ -143,26 +145,14 @@ struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 
 static void idle_add(struct name_places *places, struct name_place *place)
 {
-	struct name_user *user = place->user;
-
-	place->older = places->idle_last;
-	place->newer = NULL;
-	*(place->older ? &place->older->newer : &places->idle) = place;
-	places->idle_last = place;
-	place->before = user->idle_last;
-	place->after = NULL;
-	*(place->before ? &place->before->after : &user->idle) = place;
-	user->idle_last = place;
+	TAILQ_INSERT_TAIL(&places->idle, place, queue);
+	TAILQ_INSERT_TAIL(&place->user->idle, place, of_user);
 }
 
 static void idle_remove(struct name_places *places, struct name_place *place)
 {
-	struct name_user *user = place->user;
-
-	*(place->older ? &place->older->newer : &places->idle) = place->newer;
-	*(place->newer ? &place->newer->older : &places->idle_last) = place->older;
-	*(place->before ? &place->before->after : &user->idle) = place->after;
-	*(place->after ? &place->after->before : &user->idle_last) = place->before;
+	TAILQ_REMOVE(&places->idle, place, queue);
+	TAILQ_REMOVE(&place->user->idle, place, of_user);
 }
 
 static bool place_is_idle(const struct name_place *place)
@@ -198,9 +188,9 @@ static bool room_make(struct name_places *places, struct name_user *user)
 
 	if (user->nr_places < MAX_PLACES / 2 && !is_full)
 		return true;
-	place = user->idle;
+	place = TAILQ_FIRST(&user->idle);
 	if (!place && user->nr_places < MAX_PLACES / 2)
-		place = places->idle;
+		place = TAILQ_FIRST(&places->idle);
 	if (!place) {
 		places->counts.refused++;
 		return false;
@@ -309,18 +299,16 @@ static void place_change(struct name_places *places, struct name_place *place)
 	if (place_is_idle(place))
 		idle_remove(places, place);
 	place->changed = true;
-	place->changed_next = NULL;
-	*(places->changed ? &places->changed_last->changed_next : &places->changed) = place;
-	places->changed_last = place;
+	TAILQ_INSERT_TAIL(&places->changed, place, queue);
 }
 
 struct name_place *name_places_take_changed(struct name_places *places)
 {
-	struct name_place *place = places->changed;
+	struct name_place *place = TAILQ_FIRST(&places->changed);
 
 	if (!place)
 		return NULL;
-	places->changed = place->changed_next;
+	TAILQ_REMOVE(&places->changed, place, queue);
 	place->changed = false;
 	place->nr_holders++;
 	return place;
@@ -328,7 +316,7 @@ struct name_place *name_places_take_changed(struct name_places *places)
 
 bool name_places_have_changed(const struct name_places *places)
 {
-	return places->changed;
+	return !TAILQ_EMPTY(&places->changed);
 }
 
 static void place_fail(struct name_places *places, struct name_place *place, bool failed)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "elf/functions.h"
 #include "model/stack.h"
@@ -17,19 +18,19 @@
 #define MAX_PLACES           65536
 #define MAX_PLACE_NAME_BYTES (4ULL << 20)
 
-/* A place of code that a file has, or a process. */
 struct name_place;
 struct unnamed_stack;
+TAILQ_HEAD(place_queue, name_place);
 
 /* Whose processes have caused it. */
 struct name_user {
 	uint32_t uid;
 	size_t nr_places;
 	uint64_t name_bytes;
-	struct name_place *idle; /* those that no stack waits for, the oldest */
-	struct name_place *idle_last;
+	struct place_queue idle; /* those that no stack waits for, the oldest first */
 };
 
+/* A place of code that a file has, or a process. */
 struct name_place {
 	uint32_t file;   /* FILE_NONE: at is an address */
 	bool is_raw;     /* of a process: it is no one else's */
@@ -42,11 +43,10 @@ struct name_place {
 	const char *module, *symbol; /* strings of the table; NULL: unknown */
 	const char **inlined;        /* names, innermost first; NULL: none */
 	struct name_user *user;
-	struct name_place *next; /* of the same hash */
-	struct name_place *changed_next;
-	struct name_place *older, *newer;  /* that are idle */
-	struct name_place *before, *after; /* of the same user */
-	struct unnamed_stack **waiters;    /* until it is settled */
+	struct name_place *next;       /* of the same hash */
+	TAILQ_ENTRY(name_place) queue; /* of those that have changed, or are idle: never of both */
+	TAILQ_ENTRY(name_place) of_user; /* of its user's that are idle */
+	struct unnamed_stack **waiters;  /* until it is settled */
 	uint32_t nr_waiters;
 	uint16_t nr_inlined;
 	uint32_t nr_holders;

@@ -34,8 +34,8 @@ struct unnamed_frame {
 };
 
 struct unnamed_stack {
-	struct unnamed_stack *next, *previous;
-	struct unnamed_stack *dirty_next;
+	TAILQ_ENTRY(unnamed_stack) queue;
+	TAILQ_ENTRY(unnamed_stack) dirty_queue;
 	uint64_t serial, id, kernel;
 	struct process_id process;
 	struct name_user *user;
@@ -47,6 +47,8 @@ struct unnamed_stack {
 	struct unnamed_frame frames[];
 };
 
+TAILQ_HEAD(stack_queue, unnamed_stack);
+
 struct names {
 	struct code_source source;
 	struct names_options options;
@@ -55,11 +57,11 @@ struct names {
 	struct errands *errands;
 	struct name_files *files;
 	struct name_processes *processes;
-	struct unnamed_stack *first, *last;       /* all, in the order in which they came */
-	struct unnamed_stack *dirty, *dirty_last; /* to be shown anew */
-	struct stack_frame *frames;               /* room for a stack */
-	uint64_t serial;                          /* of the last stack */
-	uint64_t begun;                           /* up to this one names are asked for */
+	struct stack_queue all;     /* in the order in which they came */
+	struct stack_queue dirty;   /* to be shown anew */
+	struct stack_frame *frames; /* room for a stack */
+	uint64_t serial;            /* of the last stack */
+	uint64_t begun;             /* up to this one names are asked for */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -96,6 +98,8 @@ int names_new(const struct code_source *source, const struct names_options *opti
 	names->options = *options;
 	names->errands = errands;
 	names->table = table;
+	TAILQ_INIT(&names->all);
+	TAILQ_INIT(&names->dirty);
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
 	err = names->frames ? parts_new(names) : -ENOMEM;
 	if (err)
@@ -107,13 +111,13 @@ int names_new(const struct code_source *source, const struct names_options *opti
 
 void names_free(struct names *names)
 {
-	struct unnamed_stack *next;
+	struct unnamed_stack *stack;
 
 	if (!names)
 		return;
 	name_processes_free(names->processes);
-	for (struct unnamed_stack *stack = names->first; stack; stack = next) {
-		next = stack->next;
+	while ((stack = TAILQ_FIRST(&names->all))) {
+		TAILQ_REMOVE(&names->all, stack, queue);
 		free(stack);
 	}
 	name_files_free(names->files);
@@ -175,8 +179,7 @@ static int stack_show(struct names *names, const struct unnamed_stack *unnamed)
 
 static void stack_end(struct names *names, struct unnamed_stack *stack)
 {
-	*(stack->previous ? &stack->previous->next : &names->first) = stack->next;
-	*(stack->next ? &stack->next->previous : &names->last) = stack->previous;
+	TAILQ_REMOVE(&names->all, stack, queue);
 	for (size_t i = 0; i < stack->nr; i++) {
 		if (stack->frames[i].place)
 			name_places_let_go(names->places, stack->frames[i].place);
@@ -189,17 +192,15 @@ static void stack_touch(struct names *names, struct unnamed_stack *stack)
 	if (stack->dirty)
 		return;
 	stack->dirty = true;
-	stack->dirty_next = NULL;
-	*(names->dirty ? &names->dirty_last->dirty_next : &names->dirty) = stack;
-	names->dirty_last = stack;
+	TAILQ_INSERT_TAIL(&names->dirty, stack, dirty_queue);
 }
 
 static int dirty_show(struct names *names)
 {
-	struct unnamed_stack *stack = names->dirty;
+	struct unnamed_stack *stack = TAILQ_FIRST(&names->dirty);
 	int err = stack_show(names, stack);
 
-	names->dirty = stack->dirty_next;
+	TAILQ_REMOVE(&names->dirty, stack, dirty_queue);
 	stack->dirty = false;
 	if (!stack->open)
 		stack_end(names, stack);
@@ -229,7 +230,7 @@ static int changes_show(struct names *names)
 		place = name_places_take_changed(names->places);
 		if (place)
 			place_spread(names, place);
-		else if (names->dirty)
+		else if (!TAILQ_EMPTY(&names->dirty))
 			err = dirty_show(names) ?: err;
 		else
 			break;
@@ -383,9 +384,7 @@ static struct unnamed_stack *stack_new(struct names *names, const struct stack_e
 	stack->exec_pages = event->exec_pages;
 	stack->end = event->end < NR_STACK_END ? event->end : STACK_FRAMES_LOST;
 	stack->nr = nr;
-	stack->previous = names->last;
-	*(names->last ? &names->last->next : &names->first) = stack;
-	names->last = stack;
+	TAILQ_INSERT_TAIL(&names->all, stack, queue);
 	return stack;
 }
 
@@ -428,7 +427,9 @@ static int mapped_place(struct names *names)
 /* Whether a stack waits whose names were asked for. */
 static bool names_are_asked(const struct names *names)
 {
-	return names->first && names->first->serial <= names->begun;
+	const struct unnamed_stack *first = TAILQ_FIRST(&names->all);
+
+	return first && first->serial <= names->begun;
 }
 
 void names_begin(struct names *names)
@@ -439,7 +440,7 @@ void names_begin(struct names *names)
 
 bool names_have_changed(const struct names *names)
 {
-	return names->dirty || name_places_have_changed(names->places);
+	return !TAILQ_EMPTY(&names->dirty) || name_places_have_changed(names->places);
 }
 
 bool names_are_done(const struct names *names)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "stacks/copy.h"
+#include "base/copy.h"
 
 static void assert_no_children(void)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "bpftruss/stack_abi.h"
-#include "elf/child.h"
+#include "base/child.h"
 
 #define MAX_COPY_FDS 6
 

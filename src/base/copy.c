@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts copies of this process, and takes what they bring back through a socket. */
-#include "stacks/copy.h"
+#include "base/copy.h"
 
 #include <errno.h>
 #include <signal.h>

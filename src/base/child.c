@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts and ends children. A child is ours until it is reaped, which is soon, as it has a deadline. */
-#include "elf/child.h"
+#include "base/child.h"
 
 #include <errno.h>
 #include <poll.h>
