@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "elf/debuginfod.h"
-#include "elf/worker.h"
 
 /* At a time: what a worker says about so many is taken without keeping anybody waiting. */
 #define MAX_BATCH 4096
@@ -76,15 +75,7 @@ static bool debug_is_wanted(const struct name_task *task)
 static int worker_ask(struct name_task *task, enum elf_question_kind kind, int fd,
 		      const struct debug_files *debug, uint64_t add)
 {
-	struct elf_addresses addresses;
-	const struct elf_question question = { kind, fd, debug, &addresses };
-	int err = place_list_question(&task->batch, add, &addresses);
-
-	if (err)
-		return err;
-	err = elf_worker_start(&question, &task->file->errand.child);
-	free(addresses.addresses);
-	return err;
+	return place_list_ask(&task->batch, add, kind, fd, debug, &task->file->errand.child);
 }
 
 static int open_begin(struct name_task *task)

@@ -56,23 +56,25 @@ static int compare_at(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-int place_list_question(struct place_list *list, uint64_t add, struct elf_addresses *ret)
+/* The worker wants them in order, each once. */
+int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind kind, int fd,
+		   const struct debug_files *debug, struct child *ret)
 {
-	uint64_t *addresses = calloc(list->nr + 1, sizeof(*addresses));
-	size_t nr = 0;
+	uint64_t *numbers __cleanup(freep) = calloc(list->nr + 1, sizeof(*numbers));
+	struct elf_addresses addresses = { numbers, 0 };
+	const struct elf_question question = { kind, fd, debug, &addresses };
 
-	if (!addresses)
+	if (!numbers)
 		return -ENOMEM;
 	if (list->nr)
 		qsort(list->places, list->nr, sizeof(*list->places), compare_at);
-	for (size_t i = 0; i < list->nr && nr < MAX_ADDRESSES; i++) {
+	for (size_t i = 0; i < list->nr && addresses.nr < MAX_ADDRESSES; i++) {
 		uint64_t address = list->places[i]->at + add;
 
-		if (!nr || address > addresses[nr - 1])
-			addresses[nr++] = address;
+		if (!addresses.nr || address > numbers[addresses.nr - 1])
+			numbers[addresses.nr++] = address;
 	}
-	*ret = (struct elf_addresses){ addresses, nr };
-	return 0;
+	return elf_worker_start(&question, ret);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "elf/functions.h"
+#include "elf/worker.h"
 #include "model/stack.h"
 
 /* All places and their names take 16 MiB at most, those of one user half of them. */
@@ -68,8 +68,12 @@ struct place_list {
 
 int place_list_add(struct place_list *list, struct name_place *place);
 
-/* The addresses of places in order, each once. The array is the caller's to free. 0 or -ENOMEM. */
-int place_list_question(struct place_list *list, uint64_t add, struct elf_addresses *ret);
+/*
+ * Starts a worker that is asked about all places of a list, at their offsets plus a number: see
+ * elf/worker.h.
+ */
+int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind kind, int fd,
+		   const struct debug_files *debug, struct child *ret);
 
 struct name_places;
 

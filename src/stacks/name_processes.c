@@ -19,7 +19,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "elf/symbols.h"
-#include "elf/worker.h"
 
 #define MAX_MAPPINGS 4096
 
@@ -46,27 +45,22 @@ struct mappings {
 	uint64_t exec_pages;
 };
 
-enum process_work {
-	WORK_NONE,
-	WORK_MAPPINGS, /* a copy reads what it has mapped */
-	WORK_OPEN,     /* a copy opens its perf map */
-	WORK_READ,     /* a worker reads that */
-};
-
 struct name_process {
 	struct name_processes *processes;
 	struct process_id id;
 	int folder; /* in /proc; -1: it is not that process any more */
+	uint32_t user;
 	uint64_t used_ns;
-	struct errand errand; /* user: whose process it is */
-	enum process_work work;
+
+	struct errand mappings_errand;
 	struct mappings mappings;
 	struct unnamed_stack **stacks; /* that wait for its mappings */
 	size_t nr_stacks, nr_asked;    /* so many of them for those that are being read */
 	size_t nr_ready;               /* and so many do not wait any more */
+
+	struct errand map_errand; /* reads its perf map, for the batch */
 	struct place_list wanted, batch;
-	uint64_t mappings_ns, map_ns; /* mappings and perf map are not read before */
-	uint64_t map_bytes;
+	uint64_t map_bytes; /* of the one that a worker reads; 0: none */
 };
 
 struct name_processes {
@@ -219,7 +213,8 @@ static int mappings_begin(struct name_process *process)
 	process->nr_asked = process->nr_stacks;
 	if (process->folder < 0)
 		return -ESRCH;
-	return copy_start(mappings_run, process, fds, ARRAY_SIZE(fds), &process->errand.child);
+	return copy_start(mappings_run, process, fds, ARRAY_SIZE(fds),
+			  &process->mappings_errand.child);
 }
 
 static void mappings_take(struct name_process *process)
@@ -227,10 +222,24 @@ static void mappings_take(struct name_process *process)
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
 	struct mappings mappings;
 
-	if (copy_finish(&process->errand.child, &answer) || mappings_unpack(&answer, &mappings))
+	if (copy_finish(&process->mappings_errand.child, &answer) ||
+	    mappings_unpack(&answer, &mappings))
 		return;
 	mappings_done(&process->mappings);
 	process->mappings = mappings;
+}
+
+static enum errand_turn mappings_step(void *closure)
+{
+	struct name_process *process = closure;
+
+	if (process->mappings_errand.child.pid)
+		mappings_take(process);
+	else if (!mappings_begin(process))
+		return ERRAND_RUNS;
+	process->nr_ready = process->nr_asked;
+	process->mappings_errand.due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
+	return process->nr_stacks > process->nr_ready ? ERRAND_AGAIN : ERRAND_OVER;
 }
 
 static struct process_mapping *mapping_find(const struct mappings *mappings, uint64_t address)
@@ -272,29 +281,21 @@ static int jit_begin(struct name_process *process)
 {
 	process->batch = process->wanted;
 	process->wanted = (struct place_list){ 0 };
-	process->map_bytes = 0;
 	if (process->folder < 0)
 		return -ESRCH;
-	return copy_start(jit_open, process, &process->folder, 1, &process->errand.child);
+	return copy_start(jit_open, process, &process->folder, 1, &process->map_errand.child);
 }
 
 static int jit_read(struct name_process *process)
 {
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
-	struct elf_addresses addresses;
-	int err = copy_finish(&process->errand.child, &answer);
+	int err = copy_finish(&process->map_errand.child, &answer);
 
-	if (!err && !answer.nr_fds)
-		err = -EPROTO;
 	if (!err)
-		err = place_list_question(&process->batch, 0, &addresses);
-	if (err)
-		return err;
-	process->map_bytes = answer.numbers[0];
-	err = elf_worker_start(
-		&(struct elf_question){ ELF_PERF_MAP, answer.fds[0], NULL, &addresses },
-		&process->errand.child);
-	free(addresses.addresses);
+		err = place_list_ask(&process->batch, 0, ELF_PERF_MAP, answer.fds[0], NULL,
+				     &process->map_errand.child);
+	if (!err)
+		process->map_bytes = answer.numbers[0] + 1;
 	return err;
 }
 
@@ -302,7 +303,7 @@ static int jit_take(struct name_process *process)
 {
 	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
 	struct name_places *places = process->processes->places;
-	int err = elf_worker_functions(&process->errand.child, &functions);
+	int err = elf_worker_functions(&process->map_errand.child, &functions);
 
 	if (err || process_has_executed(process->folder, &process->id))
 		return err;
@@ -321,72 +322,26 @@ static int jit_take(struct name_process *process)
 }
 
 /* No names is all there is to say of what has no perf map. */
-static void jit_end(struct name_process *process, int err)
+static enum errand_turn jit_end(struct name_process *process, int err)
 {
-	process->map_ns = clock_mono_ns() + process->map_bytes * PAUSE_NS_PER_BYTE;
+	process->map_errand.due_ns = clock_mono_ns() + process->map_bytes * PAUSE_NS_PER_BYTE;
+	process->map_bytes = 0;
 	name_places_settle(process->processes->places, &process->batch, err && err != -ENOENT);
+	return process->wanted.nr ? ERRAND_AGAIN : ERRAND_OVER;
 }
 
-/* --- work ------------------------------------------------------------------------------------- */
-
-/* UINT64_MAX: there is nothing to do. */
-static uint64_t work_due_ns(const struct name_process *process)
-{
-	bool stacks_wait = process->nr_stacks > process->nr_ready;
-	uint64_t due_ns = process->wanted.nr ? process->map_ns : UINT64_MAX;
-
-	return stacks_wait && process->mappings_ns < due_ns ? process->mappings_ns : due_ns;
-}
-
-/* What it has begun has ended. */
-static enum errand_turn work_end(struct name_process *process, int err)
-{
-	if (process->work == WORK_MAPPINGS) {
-		process->nr_ready = process->nr_asked;
-		process->mappings_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
-	} else {
-		jit_end(process, err);
-	}
-	process->work = WORK_NONE;
-	process->errand.due_ns = work_due_ns(process);
-	return process->errand.due_ns == UINT64_MAX ? ERRAND_OVER : ERRAND_AGAIN;
-}
-
-/* Mappings first: they tell whose code is the JIT's. */
-static enum errand_turn work_begin(struct name_process *process)
-{
-	bool stacks_wait = process->nr_stacks > process->nr_ready;
-	int err;
-
-	if (stacks_wait && process->mappings_ns <= clock_mono_ns()) {
-		process->work = WORK_MAPPINGS;
-		err = mappings_begin(process);
-	} else {
-		process->work = WORK_OPEN;
-		err = jit_begin(process);
-	}
-	return err ? work_end(process, err) : ERRAND_RUNS;
-}
-
-static enum errand_turn process_step(void *closure)
+static enum errand_turn jit_step(void *closure)
 {
 	struct name_process *process = closure;
-	int err = 0;
+	int err;
 
-	if (process->work == WORK_NONE)
-		return work_begin(process);
-	if (process->work == WORK_OPEN) {
+	if (process->map_bytes)
+		return jit_end(process, jit_take(process));
+	if (process->map_errand.child.pid)
 		err = jit_read(process);
-		if (!err) {
-			process->work = WORK_READ;
-			return ERRAND_RUNS;
-		}
-	} else if (process->work == WORK_READ) {
-		err = jit_take(process);
-	} else {
-		mappings_take(process);
-	}
-	return work_end(process, err);
+	else
+		err = jit_begin(process);
+	return err ? jit_end(process, err) : ERRAND_RUNS;
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -395,7 +350,8 @@ static void process_free(struct name_process *process)
 {
 	if (!process)
 		return;
-	errands_remove(process->processes->errands, &process->errand);
+	errands_remove(process->processes->errands, &process->mappings_errand);
+	errands_remove(process->processes->errands, &process->map_errand);
 	free(process->stacks);
 	free(process->wanted.places);
 	free(process->batch.places);
@@ -411,39 +367,42 @@ static struct name_process *process_new(struct name_processes *processes,
 
 	if (!process)
 		return NULL;
-	errand_init(&process->errand, ERRAND_PROCESS, process_step, process);
-	process->errand.user = user;
+	errand_init(&process->mappings_errand, ERRAND_PROCESS, mappings_step, process);
+	errand_init(&process->map_errand, ERRAND_PROCESS, jit_step, process);
+	process->user = process->mappings_errand.user = process->map_errand.user = user;
 	process->processes = processes;
 	process->id = *id;
 	process->folder = process_open(id->pid);
 	return process;
 }
 
-/* Where there is room: of the one that was used least lately, but of no one who waits for names. */
+static bool process_is_busy(const struct name_process *process)
+{
+	return process->nr_stacks || errand_is_busy(&process->mappings_errand) ||
+	       errand_is_busy(&process->map_errand);
+}
+
+/*
+ * Where there is room: of the one that was used least lately, but of no one who waits for names. Whoever
+ * has half of all makes room himself.
+ */
 static struct name_process **room_find(struct name_processes *processes, uint32_t user)
 {
-	struct name_process **oldest = NULL, **oldest_own = NULL, **empty = NULL;
+	struct name_process **all = processes->processes, **best = NULL;
 	size_t own = 0;
 
+	for (size_t i = 0; i < MAX_NAME_PROCESSES; i++)
+		own += all[i] && all[i]->user == user;
 	for (size_t i = 0; i < MAX_NAME_PROCESSES; i++) {
-		struct name_process **at = &processes->processes[i];
-
-		if (!*at) {
-			empty = at;
+		if (!all[i] && own < MAX_NAME_PROCESSES / 2)
+			return &all[i];
+		if (!all[i] || process_is_busy(all[i]) ||
+		    (own >= MAX_NAME_PROCESSES / 2 && all[i]->user != user))
 			continue;
-		}
-		own += (*at)->errand.user == user;
-		if (errand_is_busy(&(*at)->errand) || (*at)->nr_stacks)
-			continue;
-		if (!oldest || (*at)->used_ns < (*oldest)->used_ns)
-			oldest = at;
-		if ((*at)->errand.user == user &&
-		    (!oldest_own || (*at)->used_ns < (*oldest_own)->used_ns))
-			oldest_own = at;
+		if (!best || all[i]->used_ns < (*best)->used_ns)
+			best = &all[i];
 	}
-	if (own >= MAX_NAME_PROCESSES / 2)
-		return oldest_own;
-	return empty ?: oldest;
+	return best;
 }
 
 static struct name_process *process_find(const struct name_processes *processes,
@@ -478,13 +437,6 @@ static struct name_process *process_get(struct name_processes *processes,
 	return process;
 }
 
-static void process_work(struct name_process *process)
-{
-	/* One that runs looks itself for what is left. */
-	process->errand.due_ns = work_due_ns(process);
-	errands_add(process->processes->errands, &process->errand);
-}
-
 bool name_processes_ask(struct name_processes *processes, const struct stack_event *event,
 			struct unnamed_stack *stack)
 {
@@ -501,7 +453,7 @@ bool name_processes_ask(struct name_processes *processes, const struct stack_eve
 		return false;
 	process->stacks = grown;
 	process->stacks[process->nr_stacks++] = stack;
-	process_work(process);
+	errands_add(processes->errands, &process->mappings_errand);
 	return true;
 }
 
@@ -556,7 +508,7 @@ void name_processes_want(struct name_processes *processes, const struct process_
 		name_places_settle_one(processes->places, place, true);
 		return;
 	}
-	process_work(process);
+	errands_add(processes->errands, &process->map_errand);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
