@@ -280,7 +280,7 @@ int call_stacks_follow(struct call_stacks *stacks)
 
 int call_stacks_patience_ms(const struct call_stacks *stacks)
 {
-	return names_have_changed(stacks->names) ? 0 : errands_patience_ms(stacks->errands);
+	return sooner_ms(names_patience_ms(stacks->names), errands_patience_ms(stacks->errands));
 }
 
 /* Lists what is mapped and not asked for. */

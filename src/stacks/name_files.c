@@ -16,9 +16,6 @@
 #include "base/mem.h"
 #include "elf/debuginfod.h"
 
-/* At a time: what a worker says about so many is taken without keeping anybody waiting. */
-#define MAX_BATCH 4096
-
 /* Stacks come in crowds: one worker is to be asked about many. */
 #define CROWD_NS (200 * NS_PER_MS)
 
@@ -296,21 +293,6 @@ static const struct {
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* Takes the first of what is wanted. Without memory for the rest it has no names. */
-static void batch_take(struct name_file *file, struct place_list *batch)
-{
-	struct name_places *places = file->files->places;
-
-	*batch = file->wanted;
-	file->wanted = (struct place_list){ 0 };
-	for (size_t i = MAX_BATCH; i < batch->nr; i++) {
-		if (place_list_add(&file->wanted, batch->places[i]))
-			name_places_settle_one(places, batch->places[i], true);
-	}
-	if (batch->nr > MAX_BATCH)
-		batch->nr = MAX_BATCH;
-}
-
 static void batch_put_back(struct name_file *file, struct place_list *batch)
 {
 	for (size_t i = 0; i < batch->nr; i++) {
@@ -344,7 +326,8 @@ static struct name_task *task_new(struct name_file *file)
 	task->file = file;
 	task->opened = NO_CODE;
 	task->debug_fd = -1;
-	batch_take(file, &task->batch);
+	task->batch = file->wanted;
+	file->wanted = (struct place_list){ 0 };
 	return task;
 }
 

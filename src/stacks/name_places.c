@@ -22,8 +22,9 @@
 struct name_places {
 	struct stack_table *table;
 	struct name_place **buckets;
-	void *users;                      /* tree of struct name_user */
-	struct place_queue idle, changed; /* the oldest first */
+	void *users;             /* tree of struct name_user */
+	struct place_queue idle; /* the oldest first */
+	uint64_t version;
 	uint64_t name_bytes;
 	uint64_t inlined_bytes;
 	uint64_t module_bytes;
@@ -91,7 +92,7 @@ int name_places_new(struct stack_table *table, struct name_places **ret)
 	}
 	places->table = table;
 	TAILQ_INIT(&places->idle);
-	TAILQ_INIT(&places->changed);
+	places->version = 1;
 	*ret = places;
 	return 0;
 }
@@ -99,7 +100,6 @@ int name_places_new(struct stack_table *table, struct name_places **ret)
 static void place_free(struct name_place *place)
 {
 	free(place->inlined);
-	free(place->waiters);
 	free(place);
 }
 
@@ -159,7 +159,7 @@ static void idle_remove(struct name_places *places, struct name_place *place)
 
 static bool place_is_idle(const struct name_place *place)
 {
-	return !place->nr_holders && place->settled && !place->changed;
+	return !place->nr_holders && place->settled;
 }
 
 static struct name_place **bucket_of(const struct name_places *places, uint32_t file, uint64_t at)
@@ -229,6 +229,11 @@ static struct name_place *place_new(struct name_places *places, uint32_t file, u
 	return place;
 }
 
+static uint64_t place_waiting(const struct name_place *place)
+{
+	return place->settled || place->failed ? 0 : place->nr_holders;
+}
+
 struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
 				    struct name_user *user)
 {
@@ -240,11 +245,15 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 		idle_remove(places, place);
 	if (!place)
 		place = place_new(places, file, at, user);
-	if (place)
-		place->nr_holders++;
+	if (!place)
+		return NULL;
+	places->counts.waiting -= place_waiting(place);
+	place->nr_holders++;
+	places->counts.waiting += place_waiting(place);
 	return place;
 }
 
+/* One of a process is nobody's then: the next stack has its own. */
 static void place_rest(struct name_places *places, struct name_place *place)
 {
 	if (!place_is_idle(place))
@@ -257,68 +266,22 @@ static void place_rest(struct name_places *places, struct name_place *place)
 
 void name_places_let_go(struct name_places *places, struct name_place *place)
 {
+	places->counts.waiting -= place_waiting(place);
 	place->nr_holders--;
+	places->counts.waiting += place_waiting(place);
 	place_rest(places, place);
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- what becomes of them --------------------------------------------------------------------- */
 
-static uint64_t place_waiting(const struct name_place *place)
+uint64_t name_places_version(const struct name_places *places)
 {
-	return place->settled || place->failed ? 0 : place->nr_waiters;
-}
-
-/* Powers of two, so that their number tells how many there is room for. */
-int name_places_wait(struct name_places *places, struct name_place *place,
-		     struct unnamed_stack *stack)
-{
-	uint32_t nr = place->nr_waiters;
-	struct unnamed_stack **grown;
-
-	if (!(nr & (nr - 1))) {
-		grown = reallocarray(place->waiters, nr ? 2 * (size_t)nr : 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		place->waiters = grown;
-	}
-	places->counts.waiting -= place_waiting(place);
-	place->waiters[place->nr_waiters++] = stack;
-	places->counts.waiting += place_waiting(place);
-	return 0;
-}
-
-void name_places_forget_waiters(struct name_places *places, struct name_place *place)
-{
-	places->counts.waiting -= place_waiting(place);
-	free(steal_ptr(&place->waiters));
-	place->nr_waiters = 0;
+	return places->version;
 }
 
 static void place_change(struct name_places *places, struct name_place *place)
 {
-	if (place->changed)
-		return;
-	if (place_is_idle(place))
-		idle_remove(places, place);
-	place->changed = true;
-	TAILQ_INSERT_TAIL(&places->changed, place, queue);
-}
-
-struct name_place *name_places_take_changed(struct name_places *places)
-{
-	struct name_place *place = TAILQ_FIRST(&places->changed);
-
-	if (!place)
-		return NULL;
-	TAILQ_REMOVE(&places->changed, place, queue);
-	place->changed = false;
-	place->nr_holders++;
-	return place;
-}
-
-bool name_places_have_changed(const struct name_places *places)
-{
-	return !TAILQ_EMPTY(&places->changed);
+	place->version = ++places->version;
 }
 
 static void place_fail(struct name_places *places, struct name_place *place, bool failed)
@@ -353,6 +316,7 @@ void name_places_settle_one(struct name_places *places, struct name_place *place
 	place_fail(places, place, failed);
 	place_change(places, place);
 	place->settled = true;
+	place_rest(places, place);
 }
 
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed)

@@ -37,7 +37,6 @@ struct name_place {
 	bool is_asked;   /* its file knows that it is wanted, or was */
 	bool settled;    /* there is no more to be known */
 	bool failed;     /* since nobody could tell; it may be tried again */
-	bool changed;    /* since it was shown last */
 	uint64_t at;     /* offset in the file, of code that is at work: not behind it */
 	uint64_t offset; /* of at: from the symbol; else as an address */
 	const char *module, *symbol; /* strings of the table; NULL: unknown */
@@ -46,10 +45,9 @@ struct name_place {
 	struct name_place *next;       /* of the same hash */
 	TAILQ_ENTRY(name_place) queue; /* of those that have changed, or are idle: never of both */
 	TAILQ_ENTRY(name_place) of_user; /* of its user's that are idle */
-	struct unnamed_stack **waiters;  /* until it is settled */
-	uint32_t nr_waiters;
+	uint64_t version;                /* of all places, when it changed last */
 	uint16_t nr_inlined;
-	uint32_t nr_holders;
+	uint32_t nr_holders; /* frames of stacks */
 };
 
 struct name_counts {
@@ -94,11 +92,6 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 				    struct name_user *user);
 void name_places_let_go(struct name_places *places, struct name_place *place);
 
-/* The stack is among its waiters until it is settled. 0 or -ENOMEM. */
-int name_places_wait(struct name_places *places, struct name_place *place,
-		     struct unnamed_stack *stack);
-void name_places_forget_waiters(struct name_places *places, struct name_place *place);
-
 /* How it is called; beyond what is kept it stays as it is. */
 void name_places_put_module(struct name_places *places, struct name_place *place,
 			    const char *module);
@@ -118,9 +111,8 @@ void name_places_revive(struct name_places *places, struct name_place *place);
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed);
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed);
 
-/* One that is to be shown anew, each once, and then let go; NULL: there is none. */
-struct name_place *name_places_take_changed(struct name_places *places);
-bool name_places_have_changed(const struct name_places *places);
+/* Grows with each change of a place. */
+uint64_t name_places_version(const struct name_places *places);
 
 /* The table's own string of a module, for which there is always room, as for their number. NULL: no memory. */
 const char *name_places_module(struct name_places *places, const char *module);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps stacks that are not wholly named yet. Invariant: each of them waits for as many places as it
- * has that are not settled, and is in the table as far as it is known, or in the list of those
- * that are to be shown anew.
+ * Keeps stacks that are not wholly named yet. Each is in the table as far as it was known when it was
+ * shown last. Whenever places have changed, a pass looks at all stacks, shows those anew that have such
+ * places, and ends those of which no more is to be known.
  */
 #include "stacks/names.h"
 
@@ -22,8 +22,9 @@
 /* Who waits for names waits for what fails at first, too, but not for long. */
 #define SOON_NS NS_PER_SEC
 
-/* For showing what has changed, before others have their turn. */
+/* For a pass, before others have their turn; and as many times as long there is none after it. */
 #define TURN_NS     (5 * NS_PER_MS)
+#define PAUSE_TIMES 20
 #define CLOCK_EVERY 16
 
 struct unnamed_frame {
@@ -35,14 +36,13 @@ struct unnamed_frame {
 
 struct unnamed_stack {
 	TAILQ_ENTRY(unnamed_stack) queue;
-	TAILQ_ENTRY(unnamed_stack) dirty_queue;
 	uint64_t serial, id, kernel;
 	struct process_id process;
 	struct name_user *user;
 	uint32_t exec_pages;
 	enum stack_end end;
-	size_t open; /* frames whose places are not settled, and one for mappings that are waited for */
-	bool dirty;
+	bool waits_for_mappings;
+	uint64_t version; /* of the places, when it was shown last; 0: never */
 	size_t nr;
 	struct unnamed_frame frames[];
 };
@@ -58,7 +58,10 @@ struct names {
 	struct name_files *files;
 	struct name_processes *processes;
 	struct stack_queue all;     /* in the order in which they came */
-	struct stack_queue dirty;   /* to be shown anew */
+	struct unnamed_stack *next; /* that a pass looks at; NULL: there is none */
+	uint64_t pass_version;      /* of the places, when the last pass began */
+	uint64_t pass_ns;           /* how long it took so far */
+	uint64_t next_pass_ns;      /* not before */
 	struct stack_frame *frames; /* room for a stack */
 	uint64_t serial;            /* of the last stack */
 	uint64_t begun;             /* up to this one names are asked for */
@@ -99,7 +102,6 @@ int names_new(const struct code_source *source, const struct names_options *opti
 	names->errands = errands;
 	names->table = table;
 	TAILQ_INIT(&names->all);
-	TAILQ_INIT(&names->dirty);
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
 	err = names->frames ? parts_new(names) : -ENOMEM;
 	if (err)
@@ -165,11 +167,12 @@ static size_t frame_show(const struct unnamed_frame *frame, struct stack_frame *
 	return inlined + 1;
 }
 
-static int stack_show(struct names *names, const struct unnamed_stack *unnamed)
+static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 {
 	const struct stack *kernel = stack_table_find(names->table, unnamed->kernel);
 	struct stack stack = { .id = unnamed->id, .end = unnamed->end, .frames = names->frames };
 
+	unnamed->version = name_places_version(names->places);
 	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
 		stack.frames[stack.nr_frames++] = kernel->frames[i];
 	for (size_t i = 0; i < unnamed->nr; i++)
@@ -179,6 +182,8 @@ static int stack_show(struct names *names, const struct unnamed_stack *unnamed)
 
 static void stack_end(struct names *names, struct unnamed_stack *stack)
 {
+	if (names->next == stack)
+		names->next = TAILQ_NEXT(stack, queue);
 	TAILQ_REMOVE(&names->all, stack, queue);
 	for (size_t i = 0; i < stack->nr; i++) {
 		if (stack->frames[i].place)
@@ -187,54 +192,54 @@ static void stack_end(struct names *names, struct unnamed_stack *stack)
 	free(stack);
 }
 
-static void stack_touch(struct names *names, struct unnamed_stack *stack)
+/* Shows it if it has changed; it may be over then. */
+static int stack_look(struct names *names, struct unnamed_stack *stack)
 {
-	if (stack->dirty)
-		return;
-	stack->dirty = true;
-	TAILQ_INSERT_TAIL(&names->dirty, stack, dirty_queue);
-}
+	bool is_open = stack->waits_for_mappings, has_changed = !stack->version;
+	int err = 0;
 
-static int dirty_show(struct names *names)
-{
-	struct unnamed_stack *stack = TAILQ_FIRST(&names->dirty);
-	int err = stack_show(names, stack);
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct name_place *place = stack->frames[i].place;
 
-	TAILQ_REMOVE(&names->dirty, stack, dirty_queue);
-	stack->dirty = false;
-	if (!stack->open)
+		if (!place)
+			continue;
+		is_open |= !place->settled;
+		has_changed |= place->version > stack->version;
+	}
+	if (has_changed)
+		err = stack_show(names, stack);
+	if (!is_open)
 		stack_end(names, stack);
 	return err;
 }
 
-/* Whoever has it is to be shown anew; those that waited for it to be settled need not any more. */
-static void place_spread(struct names *names, struct name_place *place)
+static bool pass_is_due(const struct names *names)
 {
-	for (size_t i = 0; i < place->nr_waiters; i++) {
-		stack_touch(names, place->waiters[i]);
-		place->waiters[i]->open -= place->settled;
-	}
-	if (place->settled)
-		name_places_forget_waiters(names->places, place);
-	name_places_let_go(names->places, place);
+	return names->pass_version != name_places_version(names->places);
 }
 
-/* The rest is shown in another turn. */
-static int changes_show(struct names *names)
+/* The rest is looked at in another turn. */
+static int pass_run(struct names *names)
 {
-	uint64_t end_ns = clock_mono_ns() + TURN_NS;
-	struct name_place *place;
+	uint64_t begin_ns = clock_mono_ns(), now_ns = begin_ns;
 	int err = 0;
 
-	for (unsigned int i = 0; i % CLOCK_EVERY || clock_mono_ns() < end_ns; i++) {
-		place = name_places_take_changed(names->places);
-		if (place)
-			place_spread(names, place);
-		else if (!TAILQ_EMPTY(&names->dirty))
-			err = dirty_show(names) ?: err;
-		else
-			break;
+	if (!names->next && pass_is_due(names) && begin_ns >= names->next_pass_ns) {
+		names->pass_version = name_places_version(names->places);
+		names->pass_ns = 0;
+		names->next = TAILQ_FIRST(&names->all);
 	}
+	for (unsigned int i = 1; names->next && now_ns - begin_ns < TURN_NS; i++) {
+		struct unnamed_stack *stack = names->next;
+
+		names->next = TAILQ_NEXT(stack, queue);
+		err = stack_look(names, stack) ?: err;
+		if (!names->next || i % CLOCK_EVERY == 0)
+			now_ns = clock_mono_ns();
+	}
+	names->pass_ns += now_ns - begin_ns;
+	if (!names->next)
+		names->next_pass_ns = now_ns + PAUSE_TIMES * names->pass_ns;
 	return err;
 }
 
@@ -317,39 +322,25 @@ static void file_frame_place(struct names *names, const struct unnamed_stack *st
 	frame->address = source->address(source->closure, file, offset);
 }
 
-static int frame_place(struct names *names, struct unnamed_stack *stack,
-		       struct unnamed_frame *frame)
-{
-	int err = 0;
-
-	if (frame->word & FRAME_RAW)
-		raw_frame_place(names, stack, frame);
-	else
-		file_frame_place(names, stack, frame);
-	if (frame->place && !frame->place->settled) {
-		err = name_places_wait(names->places, frame->place, stack);
-		stack->open += !err;
-	}
-	return err;
-}
-
 /* Places those frames that depend on mappings, or those that do not. */
-static int frames_place(struct names *names, struct unnamed_stack *stack, bool of_mappings)
+static void frames_place(struct names *names, struct unnamed_stack *stack, bool of_mappings)
 {
-	int err = 0;
+	for (size_t i = 0; i < stack->nr; i++) {
+		struct unnamed_frame *frame = &stack->frames[i];
 
-	for (size_t i = 0; i < stack->nr && !err; i++) {
-		if (frame_is_of_mappings(stack->frames[i].word) == of_mappings)
-			err = frame_place(names, stack, &stack->frames[i]);
+		if (frame_is_of_mappings(frame->word) != of_mappings)
+			continue;
+		if (frame->word & FRAME_RAW)
+			raw_frame_place(names, stack, frame);
+		else
+			file_frame_place(names, stack, frame);
 	}
-	return err;
 }
 
-static int stack_fill(struct names *names, const struct stack_event *event,
-		      struct unnamed_stack *stack)
+static void stack_fill(struct names *names, const struct stack_event *event,
+		       struct unnamed_stack *stack)
 {
 	bool of_mappings = false;
-	int err;
 
 	for (size_t i = 0; i < stack->nr; i++) {
 		struct unnamed_frame *frame = &stack->frames[i];
@@ -360,14 +351,12 @@ static int stack_fill(struct names *names, const struct stack_event *event,
 			frame->address &= ~(FRAME_RAW | FRAME_OF_NO_FILE);
 		of_mappings |= frame_is_of_mappings(frame->word);
 	}
-	err = frames_place(names, stack, false);
+	frames_place(names, stack, false);
 	if (!of_mappings)
-		return err;
-	if (name_processes_ask(names->processes, event, stack)) {
-		stack->open++;
-		return err;
-	}
-	return err ?: frames_place(names, stack, true);
+		return;
+	stack->waits_for_mappings = name_processes_ask(names->processes, event, stack);
+	if (!stack->waits_for_mappings)
+		frames_place(names, stack, true);
 }
 
 static struct unnamed_stack *stack_new(struct names *names, const struct stack_event *event)
@@ -392,7 +381,6 @@ int names_add_stack(struct names *names, const struct stack_event *event)
 {
 	struct name_user *user;
 	struct unnamed_stack *stack;
-	int err;
 
 	if (stack_table_find(names->table, event->id))
 		return 0;
@@ -401,11 +389,8 @@ int names_add_stack(struct names *names, const struct stack_event *event)
 	if (!stack)
 		return -ENOMEM;
 	stack->user = user;
-	err = stack_fill(names, event, stack);
-	err = stack_show(names, stack) ?: err;
-	if (!stack->open && !stack->dirty)
-		stack_end(names, stack);
-	return err;
+	stack_fill(names, event, stack);
+	return stack_look(names, stack);
 }
 
 /* Places what has waited for mappings, which are known now as far as they can be. */
@@ -415,9 +400,10 @@ static int mapped_place(struct names *names)
 	int err = 0;
 
 	while ((stack = name_processes_take(names->processes))) {
-		stack->open--;
-		err = frames_place(names, stack, true) ?: err;
-		stack_touch(names, stack);
+		stack->waits_for_mappings = false;
+		stack->version = 0;
+		frames_place(names, stack, true);
+		err = stack_look(names, stack) ?: err;
 	}
 	return err;
 }
@@ -438,9 +424,16 @@ void names_begin(struct names *names)
 	errands_pause(names->errands, ERRAND_NAMES, false);
 }
 
-bool names_have_changed(const struct names *names)
+int names_patience_ms(const struct names *names)
 {
-	return !TAILQ_EMPTY(&names->dirty) || name_places_have_changed(names->places);
+	uint64_t now_ns = clock_mono_ns();
+
+	if (names->next)
+		return 0;
+	if (!pass_is_due(names))
+		return -1;
+	return now_ns < names->next_pass_ns ? (int)((names->next_pass_ns - now_ns) / NS_PER_MS) + 1
+					    : 0;
 }
 
 bool names_are_done(const struct names *names)
@@ -448,7 +441,7 @@ bool names_are_done(const struct names *names)
 	const struct errands *errands = names->errands;
 	uint64_t soon_ns = clock_mono_ns() + SOON_NS;
 
-	if (names_have_changed(names))
+	if (names->next || pass_is_due(names))
 		return false;
 	return !names_are_asked(names) || (errands_are_idle(errands, ERRAND_NAMES, soon_ns) &&
 					   errands_are_idle(errands, ERRAND_FETCH, soon_ns) &&
@@ -459,7 +452,7 @@ int names_run(struct names *names)
 {
 	int err = mapped_place(names);
 
-	err = changes_show(names) ?: err;
+	err = pass_run(names) ?: err;
 	if (!names->options.at_once)
 		errands_pause(names->errands, ERRAND_NAMES, !names_are_asked(names));
 	return err;

@@ -53,8 +53,8 @@ void names_begin(struct names *names);
  */
 bool names_are_done(const struct names *names);
 
-/* Whether names_run() has something to do already. */
-bool names_have_changed(const struct names *names);
+/* How long at most to wait before names_run() is called: milliseconds as poll() takes them, -1 for ever. */
+int names_patience_ms(const struct names *names);
 
 /*
  * After errands were run: brings the table up to date, a part of it, if there is much to do. Returns 0 or

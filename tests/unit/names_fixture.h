@@ -196,7 +196,7 @@ static inline void go_on(struct service *s)
 
 static inline int patience_of(const struct service *s)
 {
-	return names_have_changed(s->names) ? 0 : errands_patience_ms(s->errands);
+	return sooner_ms(names_patience_ms(s->names), errands_patience_ms(s->errands));
 }
 
 /* Waits until there is something to do, and does it. */
