@@ -132,8 +132,8 @@ static int vdso_learn(struct code_files *files)
 	file->fd = vdso_open();
 	if (!file->module)
 		return -ENOMEM;
-	if (file->fd >= 0 && !errand_start_table(&file->errand, file->fd))
-		errand_finish_table(&file->errand, &unwind);
+	if (file->fd >= 0 && !code_table_start(file->fd, &file->errand.child))
+		code_table_finish(&file->errand.child, &unwind);
 	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
 	return 0;
 }
@@ -332,7 +332,7 @@ static enum errand_turn table_end(struct code_file *file, int err, const struct 
 
 static enum errand_turn table_begin(struct code_file *file)
 {
-	int err = file->fd < 0 ? -EBADF : errand_start_table(&file->errand, file->fd);
+	int err = file->fd < 0 ? -EBADF : code_table_start(file->fd, &file->errand.child);
 
 	if (err)
 		return table_end(file, err, NULL);
@@ -343,7 +343,7 @@ static enum errand_turn table_begin(struct code_file *file)
 static enum errand_turn table_finish(struct code_file *file)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	int err = errand_finish_table(&file->errand, &unwind);
+	int err = code_table_finish(&file->errand.child, &unwind);
 
 	return table_end(file, err, unwind);
 }

@@ -12,7 +12,7 @@
 #include "collect/collector.h"
 #include "collect/unwind_tables.h"
 #include "stacks/code_source.h"
-#include "stacks/errand.h"
+#include "base/errand.h"
 
 struct code_files;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Closes, packs and unpacks what was opened of a file. */
+/* Closes, packs and unpacks what was opened of a file, and has its unwind table read. */
 #include "stacks/code_source.h"
 
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "elf/worker.h"
 
 void opened_code_close(struct opened_code *code)
 {
@@ -55,4 +56,14 @@ void opened_code_unpack(struct copy_answer *answer, struct opened_code *ret)
 		.name = answer->name[0] ? strdup(answer->name) : NULL,
 	};
 	answer->nr_fds = 0;
+}
+
+int code_table_start(int fd, struct child *ret)
+{
+	return elf_worker_start(&(struct elf_question){ .kind = ELF_UNWIND, .fd = fd }, ret);
+}
+
+int code_table_finish(struct child *worker, struct elf_unwind **ret)
+{
+	return elf_worker_unwind(worker, ret);
 }

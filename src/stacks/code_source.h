@@ -9,6 +9,7 @@
 #include "bpftruss/stack_abi.h"
 
 #include "base/copy.h"
+#include "elf/unwind_rows.h"
 #include "stacks/process.h"
 
 /* A file of code. Descriptors and names are whoever opened it. */
@@ -31,6 +32,10 @@ bool opened_code_is_unchanged(const struct opened_code *code);
 /* Packs and unpacks an opened file for the way home from a copy; its descriptors go along. */
 void opened_code_pack(struct opened_code *code, struct copy_answer *ret);
 void opened_code_unpack(struct copy_answer *answer, struct opened_code *ret);
+
+/* Starts a worker for the unwind table of a file, and takes its answer: see elf/worker.h. */
+int code_table_start(int fd, struct child *ret);
+int code_table_finish(struct child *worker, struct elf_unwind **ret);
 
 /* A search for a file that is not open any more. */
 struct code_search {

@@ -7,7 +7,7 @@
 #define BPFTRUSS_NAME_FILES_H
 
 #include "stacks/code_source.h"
-#include "stacks/errand.h"
+#include "base/errand.h"
 #include "stacks/name_places.h"
 
 struct names_options {

@@ -36,13 +36,13 @@ struct process_mapping {
 	uint32_t name;        /* offset in names */
 };
 
+/* Shared with the copy that fills it. Only what is used takes memory. */
 struct mappings {
-	struct process_mapping *list;
-	size_t nr;
-	char *names; /* each ends in NUL; the first is empty */
-	size_t names_bytes;
-	uint32_t layout; /* 0: none are known */
+	uint32_t layout;
 	uint64_t exec_pages;
+	size_t nr, names_bytes;
+	struct process_mapping list[MAX_MAPPINGS];
+	char names[MAX_MAPPINGS * (NAME_MAX + 1)]; /* each ends in NUL */
 };
 
 struct name_process {
@@ -53,10 +53,10 @@ struct name_process {
 	uint64_t used_ns;
 
 	struct errand mappings_errand;
-	struct mappings mappings;
-	struct unnamed_stack **stacks; /* that wait for its mappings */
-	size_t nr_stacks, nr_asked;    /* so many of them for those that are being read */
-	size_t nr_ready;               /* and so many do not wait any more */
+	struct mappings *mappings, *fresh; /* those that are known, and being read; NULL: none */
+	struct unnamed_stack **stacks;     /* that wait for its mappings */
+	size_t nr_stacks, nr_asked;        /* so many of them for those that are being read */
+	size_t nr_ready;                   /* and so many do not wait any more */
 
 	struct errand map_errand; /* reads its perf map, for the batch */
 	struct place_list wanted, batch;
@@ -78,13 +78,6 @@ static bool process_id_equals(const struct process_id *a, const struct process_i
 
 /* --- its mappings, in the copy ---------------------------------------------------------------- */
 
-static void mappings_done(struct mappings *mappings)
-{
-	free(mappings->list);
-	free(mappings->names);
-	*mappings = (struct mappings){ 0 };
-}
-
 /* Counts the pages of code as the kernel does. */
 static void mappings_count(struct mappings *mappings, const struct code_mapping *mapping)
 {
@@ -94,27 +87,6 @@ static void mappings_count(struct mappings *mappings, const struct code_mapping 
 		mappings->exec_pages += (mapping->end - mapping->start) / page_bytes;
 }
 
-static int mapping_add(struct mappings *mappings, const struct process_mapping *mapping,
-		       const char *name)
-{
-	size_t bytes = mappings->names_bytes + strlen(name) + 1;
-	struct process_mapping *grown =
-		reallocarray(mappings->list, mappings->nr + 1, sizeof(*grown));
-	char *names = realloc(mappings->names, bytes);
-
-	if (grown)
-		mappings->list = grown;
-	if (names)
-		mappings->names = names;
-	if (!grown || !names)
-		return -ENOMEM;
-	strcpy(names + mappings->names_bytes, name);
-	mappings->list[mappings->nr] = *mapping;
-	mappings->list[mappings->nr++].name = (uint32_t)mappings->names_bytes;
-	mappings->names_bytes = bytes;
-	return 0;
-}
-
 /* In a user namespace of a user's own, names are what he has made of them. */
 static int mappings_read(const struct name_process *process, struct mappings *ret)
 {
@@ -122,42 +94,25 @@ static int mappings_read(const struct name_process *process, struct mappings *re
 	FILE *maps __cleanup(fclosep) = process_file(process->folder, "maps");
 	bool is_arranged = !process_is_of_our_users(process->folder);
 	struct code_mapping_name name;
-	int err = maps ? 0 : -ESRCH;
+	struct code_mapping memory;
 
-	for (;;) {
-		struct process_mapping mapping = { .file = FILE_NONE };
+	while (maps && process_maps_next(maps, &memory, &name)) {
+		struct process_mapping *mapping = &ret->list[ret->nr];
 
-		if (err || !process_maps_next(maps, &mapping.memory, &name))
-			return err;
-		if (!mapping.memory.exec)
+		if (!memory.exec)
 			continue;
-		mappings_count(ret, &mapping.memory);
-		if (ret->nr == MAX_MAPPINGS)
+		mappings_count(ret, &memory);
+		if (ret->nr++ == MAX_MAPPINGS)
 			return -E2BIG;
-		if (!mapping.memory.ino ||
-		    !source->key(source->closure, process->folder, &mapping.memory, &mapping.key))
-			mapping.key = (struct inode_key){ 0 };
-		err = mapping_add(ret, &mapping, is_arranged ? "" : name.text);
+		mapping->memory = memory;
+		mapping->name = (uint32_t)ret->names_bytes;
+		strcpy(ret->names + ret->names_bytes, is_arranged ? "" : name.text);
+		ret->names_bytes += strlen(ret->names + ret->names_bytes) + 1;
+		if (!memory.ino ||
+		    !source->key(source->closure, process->folder, &memory, &mapping->key))
+			mapping->key = (struct inode_key){ 0 };
 	}
-}
-
-/* Brings a file home: the mappings, and then their names. */
-static int mappings_pack(const struct mappings *mappings, struct copy_answer *ret)
-{
-	size_t bytes = mappings->nr * sizeof(*mappings->list);
-	int fd = memfd_create("bpftruss-maps", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	ret->fds[ret->nr_fds++] = fd;
-	ret->numbers[0] = mappings->layout;
-	ret->numbers[1] = mappings->exec_pages;
-	ret->numbers[2] = mappings->nr;
-	ret->numbers[3] = mappings->names_bytes;
-	if (write(fd, mappings->list, bytes) != (ssize_t)bytes ||
-	    write(fd, mappings->names, mappings->names_bytes) != (ssize_t)mappings->names_bytes)
-		return -EIO;
-	return 0;
+	return maps ? 0 : -ESRCH;
 }
 
 /* Those that the process has while it has one layout: if it is still that process. */
@@ -165,84 +120,70 @@ static int mappings_run(void *closure, struct copy_answer *ret)
 {
 	const struct name_process *process = closure;
 	const struct code_source *source = &process->processes->source;
-	struct mappings mappings __cleanup(mappings_done) = {
-		.layout = source->layout(source->closure, &process->id),
-	};
+	struct mappings *fresh = process->fresh;
 	int err = -ESRCH;
 
-	if (mappings.layout && process_is(process->folder, &process->id))
-		err = mappings_read(process, &mappings);
-	if (err)
-		return err;
-	if (process_has_executed(process->folder, &process->id) ||
-	    source->layout(source->closure, &process->id) != mappings.layout)
-		return -EAGAIN;
-	return mappings_pack(&mappings, ret);
+	(void)ret;
+	fresh->layout = source->layout(source->closure, &process->id);
+	if (fresh->layout && process_is(process->folder, &process->id))
+		err = mappings_read(process, fresh);
+	if (!err && (process_has_executed(process->folder, &process->id) ||
+		     source->layout(source->closure, &process->id) != fresh->layout))
+		err = -EAGAIN;
+	return err;
 }
 
 /* --- its mappings, here ----------------------------------------------------------------------- */
 
-static int mappings_unpack(const struct copy_answer *answer, struct mappings *ret)
+static void mappings_free(struct mappings *mappings)
 {
-	struct mappings mappings __cleanup(mappings_done) = {
-		.layout = (uint32_t)answer->numbers[0],
-		.exec_pages = answer->numbers[1],
-		.nr = answer->numbers[2],
-		.names_bytes = answer->numbers[3],
-	};
-	ssize_t bytes = (ssize_t)(mappings.nr * sizeof(*mappings.list));
-	ssize_t names_bytes = (ssize_t)mappings.names_bytes;
-
-	mappings.list = malloc((size_t)bytes + 1);
-	mappings.names = malloc((size_t)names_bytes + 1);
-	if (!answer->nr_fds || !mappings.list || !mappings.names)
-		return -ENOMEM;
-	if (pread(answer->fds[0], mappings.list, (size_t)bytes, 0) != bytes ||
-	    pread(answer->fds[0], mappings.names, (size_t)names_bytes, bytes) != names_bytes)
-		return -EPROTO;
-	*ret = mappings;
-	mappings = (struct mappings){ 0 };
-	return 0;
+	if (mappings)
+		munmap(mappings, sizeof(*mappings));
 }
 
 static int mappings_begin(struct name_process *process)
 {
 	const struct code_source *source = &process->processes->source;
 	const int fds[] = { process->folder, source->fds[0], source->fds[1] };
+	void *fresh;
 
 	process->nr_asked = process->nr_stacks;
 	if (process->folder < 0)
 		return -ESRCH;
+	fresh = mmap(NULL, sizeof(*process->fresh), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fresh == MAP_FAILED)
+		return -errno;
+	process->fresh = fresh;
 	return copy_start(mappings_run, process, fds, ARRAY_SIZE(fds),
 			  &process->mappings_errand.child);
 }
 
-static void mappings_take(struct name_process *process)
+static void mappings_end(struct name_process *process)
 {
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
-	struct mappings mappings;
 
-	if (copy_finish(&process->mappings_errand.child, &answer) ||
-	    mappings_unpack(&answer, &mappings))
-		return;
-	mappings_done(&process->mappings);
-	process->mappings = mappings;
+	if (process->mappings_errand.child.pid &&
+	    !copy_finish(&process->mappings_errand.child, &answer)) {
+		mappings_free(process->mappings);
+		process->mappings = steal_ptr(&process->fresh);
+	}
+	mappings_free(steal_ptr(&process->fresh));
 }
 
 static enum errand_turn mappings_step(void *closure)
 {
 	struct name_process *process = closure;
 
-	if (process->mappings_errand.child.pid)
-		mappings_take(process);
-	else if (!mappings_begin(process))
+	if (!process->mappings_errand.child.pid && !mappings_begin(process))
 		return ERRAND_RUNS;
+	mappings_end(process);
 	process->nr_ready = process->nr_asked;
 	process->mappings_errand.due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
 	return process->nr_stacks > process->nr_ready ? ERRAND_AGAIN : ERRAND_OVER;
 }
 
-static struct process_mapping *mapping_find(const struct mappings *mappings, uint64_t address)
+static struct process_mapping *mapping_find(struct mappings *mappings, uint64_t address)
 {
 	for (size_t i = 0; i < mappings->nr; i++) {
 		struct process_mapping *mapping = &mappings->list[i];
@@ -355,7 +296,8 @@ static void process_free(struct name_process *process)
 	free(process->stacks);
 	free(process->wanted.places);
 	free(process->batch.places);
-	mappings_done(&process->mappings);
+	mappings_free(process->mappings);
+	mappings_free(process->fresh);
 	closep(&process->folder);
 	free(process);
 }
@@ -446,7 +388,7 @@ bool name_processes_ask(struct name_processes *processes, const struct stack_eve
 	if (!event->process.layout)
 		return false;
 	process = process_get(processes, &event->process, event->uid);
-	if (!process || process->mappings.layout == event->process.layout)
+	if (!process || (process->mappings && process->mappings->layout == event->process.layout))
 		return false;
 	grown = reallocarray(process->stacks, process->nr_stacks + 1, sizeof(*grown));
 	if (!grown)
@@ -479,21 +421,20 @@ bool name_processes_find(struct name_processes *processes, const struct process_
 {
 	const struct code_source *source = &processes->source;
 	struct name_process *process = process_find(processes, id);
+	struct mappings *mappings = process ? process->mappings : NULL;
 	struct process_mapping *mapping;
-	struct mappings *mappings;
+	const char *name;
 
-	if (!process || !id->layout)
-		return false;
-	mappings = &process->mappings;
-	if (mappings->layout != id->layout || mappings->exec_pages != exec_pages)
+	if (!id->layout || !mappings || mappings->layout != id->layout ||
+	    mappings->exec_pages != exec_pages)
 		return false;
 	mapping = mapping_find(mappings, address);
 	if (!mapping)
 		return false;
+	name = mappings->names + mapping->name;
 	if (mapping->key.ino && mapping->file == FILE_NONE)
-		mapping->file = source->find(
-			source->closure, id->pid, &mapping->memory, &mapping->key,
-			mappings->names[mapping->name] ? mappings->names + mapping->name : NULL);
+		mapping->file = source->find(source->closure, id->pid, &mapping->memory,
+					     &mapping->key, *name ? name : NULL);
 	ret->file = mapping->file;
 	ret->offset = address - mapping->memory.start + mapping->memory.offset;
 	return !mapping->memory.ino || ret->file != FILE_NONE;

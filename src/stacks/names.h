@@ -20,7 +20,7 @@
 
 #include "model/stack.h"
 #include "stacks/code_source.h"
-#include "stacks/errand.h"
+#include "base/errand.h"
 #include "stacks/name_files.h"
 #include "stacks/name_places.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "stacks/errand.h"
+#include "base/errand.h"
 
 /* An errand whose child waits until it is killed. */
 struct wait {

@@ -18,7 +18,6 @@
 #include <sys/queue.h>
 
 #include "base/child.h"
-#include "elf/unwind_rows.h"
 
 enum errand_kind {
 	ERRAND_OPEN,    /* opens a file of code */
@@ -102,9 +101,5 @@ uint64_t errand_retry_ns(unsigned int failures);
 
 /* So many pauses grow; those after them are as long as the last, 10 minutes. */
 #define MAX_RETRY_STEP 4
-
-/* Starts a worker for the unwind table of a file, and takes its answer: see elf/worker.h. */
-int errand_start_table(struct errand *errand, int fd);
-int errand_finish_table(struct errand *errand, struct elf_unwind **ret);
 
 #endif

@@ -3,7 +3,7 @@
  * Keeps the list of errands. Invariant: one that runs has a place among the running and a child, one that
  * waits is in the queue.
  */
-#include "stacks/errand.h"
+#include "base/errand.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "elf/worker.h"
 
 /* To start a process takes its time: no more of a kind before others have their turn. */
 #define MAX_STARTS 2
@@ -293,18 +292,4 @@ uint64_t errand_retry_ns(unsigned int failures)
 	if (failures && failures <= MAX_RETRY_STEP)
 		pause_ns = FIRST_RETRY_NS << 2 * (failures - 1);
 	return clock_mono_ns() + pause_ns;
-}
-
-/* --- unwind tables ---------------------------------------------------------------------------- */
-
-int errand_start_table(struct errand *errand, int fd)
-{
-	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
-
-	return elf_worker_start(&question, &errand->child);
-}
-
-int errand_finish_table(struct errand *errand, struct elf_unwind **ret)
-{
-	return elf_worker_unwind(&errand->child, ret);
 }
