@@ -48,8 +48,7 @@ struct errand {
 	/* The list's own: */
 	TAILQ_ENTRY(errand) queue; /* of those that wait */
 	bool is_waiting, is_running;
-	unsigned int
-		number; /* of one that runs, which no other has then; of kinds in their order */
+	unsigned int number; /* no other one that runs has it; of kinds in their order */
 };
 
 struct errands;

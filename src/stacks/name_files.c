@@ -391,7 +391,7 @@ static void file_failed(struct name_file *file, struct place_list *batch, int er
 	if (file->failures >= MAX_NAME_WAITS)
 		name_places_settle(places, &file->wanted, true);
 	if (file->is_lost || file->failures >= MAX_NAME_TRIES)
-		name_places_fail(places, &file->wanted);
+		name_places_fail(&file->wanted);
 }
 
 /* Its batch is settled, or else wanted as before, but not soon. */

@@ -177,6 +177,7 @@ static void place_remove(struct name_places *places, struct name_place *place)
 		at = &(*at)->next;
 	*at = place->next;
 	places->counts.places--;
+	places->counts.failed += place->failed;
 	place->user->nr_places--;
 	places->inlined_bytes -= place->nr_inlined * sizeof(*place->inlined);
 	place_free(place);
@@ -217,7 +218,6 @@ static struct name_place *place_new(struct name_places *places, uint32_t file, u
 		return NULL;
 	*place = (struct name_place){
 		.file = file,
-		.is_raw = file == FILE_NONE,
 		.at = at,
 		.offset = at,
 		.user = user,
@@ -227,11 +227,6 @@ static struct name_place *place_new(struct name_places *places, uint32_t file, u
 	user->nr_places++;
 	places->counts.places++;
 	return place;
-}
-
-static uint64_t place_waiting(const struct name_place *place)
-{
-	return place->settled || place->failed ? 0 : place->nr_holders;
 }
 
 struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
@@ -245,11 +240,8 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 		idle_remove(places, place);
 	if (!place)
 		place = place_new(places, file, at, user);
-	if (!place)
-		return NULL;
-	places->counts.waiting -= place_waiting(place);
-	place->nr_holders++;
-	places->counts.waiting += place_waiting(place);
+	if (place)
+		place->nr_holders++;
 	return place;
 }
 
@@ -258,7 +250,7 @@ static void place_rest(struct name_places *places, struct name_place *place)
 {
 	if (!place_is_idle(place))
 		return;
-	if (place->is_raw)
+	if (place->file == FILE_NONE)
 		place_remove(places, place);
 	else
 		idle_add(places, place);
@@ -266,9 +258,7 @@ static void place_rest(struct name_places *places, struct name_place *place)
 
 void name_places_let_go(struct name_places *places, struct name_place *place)
 {
-	places->counts.waiting -= place_waiting(place);
 	place->nr_holders--;
-	places->counts.waiting += place_waiting(place);
 	place_rest(places, place);
 }
 
@@ -284,37 +274,24 @@ static void place_change(struct name_places *places, struct name_place *place)
 	place->version = ++places->version;
 }
 
-static void place_fail(struct name_places *places, struct name_place *place, bool failed)
+void name_places_fail(const struct place_list *list)
 {
-	places->counts.failed += (uint64_t)failed - (uint64_t)place->failed;
-	place->failed = failed;
+	for (size_t i = 0; i < list->nr; i++)
+		list->places[i]->failed = true;
 }
 
-void name_places_fail(struct name_places *places, const struct place_list *list)
+void name_place_revive(struct name_place *place)
 {
-	for (size_t i = 0; i < list->nr; i++) {
-		struct name_place *place = list->places[i];
-
-		places->counts.waiting -= place_waiting(place);
-		place_fail(places, place, true);
-	}
-}
-
-void name_places_revive(struct name_places *places, struct name_place *place)
-{
-	places->counts.waiting -= place_waiting(place);
-	place_fail(places, place, false);
+	place->failed = false;
 	place->settled = false;
-	places->counts.waiting += place_waiting(place);
 }
 
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed)
 {
 	if (place->settled)
 		return;
-	places->counts.waiting -= place_waiting(place);
-	place_fail(places, place, failed);
 	place_change(places, place);
+	place->failed = failed;
 	place->settled = true;
 	place_rest(places, place);
 }
@@ -436,4 +413,10 @@ void name_places_count(const struct name_places *places, struct name_counts *ret
 	*ret = places->counts;
 	ret->bytes = places->counts.places * (sizeof(struct name_place) + PIECE_BYTES) +
 		     places->name_bytes + places->inlined_bytes + places->module_bytes;
+	for (size_t i = 0; i < NR_BUCKETS; i++) {
+		for (struct name_place *place = places->buckets[i]; place; place = place->next) {
+			ret->failed += place->failed;
+			ret->waiting += place->settled || place->failed ? 0 : place->nr_holders;
+		}
+	}
 }

@@ -33,7 +33,6 @@ struct name_user {
 /* A place of code that a file has, or a process. */
 struct name_place {
 	uint32_t file;   /* FILE_NONE: at is an address */
-	bool is_raw;     /* of a process: it is no one else's */
 	bool is_asked;   /* its file knows that it is wanted, or was */
 	bool settled;    /* there is no more to be known */
 	bool failed;     /* since nobody could tell; it may be tried again */
@@ -102,10 +101,10 @@ void name_places_put_inlined(struct name_places *places, struct name_place *plac
 			     const struct elf_functions *functions, uint64_t address);
 
 /* Nobody could tell of those that have no name. They are waited for no more, but not given up. */
-void name_places_fail(struct name_places *places, const struct place_list *list);
+void name_places_fail(const struct place_list *list);
 
 /* Somebody is to be asked again. */
-void name_places_revive(struct name_places *places, struct name_place *place);
+void name_place_revive(struct name_place *place);
 
 /* No more is to be known of them; the list is empty then. Failed: something is missing. */
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed);

@@ -266,7 +266,7 @@ static struct name_place *file_place(struct names *names, const struct unnamed_s
 		place->offset = names->source.address(names->source.closure, number, offset);
 		name_file_want(file, place);
 	} else if (place->settled && place->failed && name_file_may_tell(file)) {
-		name_places_revive(names->places, place);
+		name_place_revive(place);
 		name_file_want(file, place);
 	}
 	return place;

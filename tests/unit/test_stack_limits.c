@@ -275,7 +275,7 @@ static void test_waiting_has_an_end(void **state)
 	assert_int_equal(lost.opened, MAX_NAME_WAITS);
 	assert_int_equal(errands_patience_ms(errands), -1);
 	/* Whoever asks again has it tried again. */
-	name_places_revive(places, place);
+	name_place_revive(place);
 	name_file_want(file, place);
 	assert_true(errands_patience_ms(errands) > 0);
 	name_files_free(files);
