@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/regular_file.h"
-#include "stacks/process.h"
+#include "base/process.h"
 
 /* Without what the kernel adds to the path of a file that is gone. */
 static char *file_path(int fd)

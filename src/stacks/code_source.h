@@ -10,7 +10,7 @@
 
 #include "base/copy.h"
 #include "elf/unwind_rows.h"
-#include "stacks/process.h"
+#include "base/process.h"
 
 /* A file of code. Descriptors and names are whoever opened it. */
 struct opened_code {

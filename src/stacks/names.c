@@ -57,6 +57,7 @@ struct names {
 	struct errands *errands;
 	struct name_files *files;
 	struct name_processes *processes;
+	bool is_late;               /* with stacks whose mappings are known */
 	struct stack_queue all;     /* in the order in which they came */
 	struct unnamed_stack *next; /* that a pass looks at; NULL: there is none */
 	uint64_t pass_version;      /* of the places, when the last pass began */
@@ -136,33 +137,23 @@ static bool is_exact(const struct unnamed_frame *frame)
 	return frame->word & FRAME_INTERRUPTED;
 }
 
-static size_t frame_show_inlined(const struct name_place *place, struct stack_frame *ret)
+/* Returns how many frames it has become. */
+static size_t frame_show(const struct unnamed_frame *frame, struct stack_frame *ret)
 {
-	for (size_t i = 0; i < place->nr_inlined; i++) {
+	const struct name_place *place = frame->place;
+	size_t inlined = place ? place->nr_inlined : 0;
+
+	for (size_t i = 0; i < inlined; i++) {
 		ret[i] = (struct stack_frame){
 			.module = place->module,
 			.symbol = place->inlined[i],
 			.inlined = true,
 		};
 	}
-	return place->nr_inlined;
-}
-
-/* Returns how many frames it has become. */
-static size_t frame_show(const struct unnamed_frame *frame, struct stack_frame *ret)
-{
-	const struct name_place *place = frame->place;
-	size_t inlined;
-
-	if (!place) {
-		*ret = (struct stack_frame){ .module = frame->module, .offset = frame->address };
-		return 1;
-	}
-	inlined = frame_show_inlined(place, ret);
 	ret[inlined] = (struct stack_frame){
-		.module = place->module,
-		.symbol = place->symbol,
-		.offset = place->offset + !is_exact(frame),
+		.module = place ? place->module : frame->module,
+		.symbol = place ? place->symbol : NULL,
+		.offset = place ? place->offset + !is_exact(frame) : frame->address,
 	};
 	return inlined + 1;
 }
@@ -229,6 +220,8 @@ static int pass_run(struct names *names)
 		names->pass_ns = 0;
 		names->next = TAILQ_FIRST(&names->all);
 	}
+	if (!names->next)
+		return 0;
 	for (unsigned int i = 1; names->next && now_ns - begin_ns < TURN_NS; i++) {
 		struct unnamed_stack *stack = names->next;
 
@@ -393,18 +386,25 @@ int names_add_stack(struct names *names, const struct stack_event *event)
 	return stack_look(names, stack);
 }
 
-/* Places what has waited for mappings, which are known now as far as they can be. */
+/*
+ * Places what has waited for mappings, which are known now as far as they can be; the rest in another
+ * turn.
+ */
 static int mapped_place(struct names *names)
 {
+	uint64_t end_ns = clock_mono_ns() + TURN_NS;
 	struct unnamed_stack *stack;
 	int err = 0;
 
-	while ((stack = name_processes_take(names->processes))) {
+	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
 		stack->waits_for_mappings = false;
 		stack->version = 0;
 		frames_place(names, stack, true);
 		err = stack_look(names, stack) ?: err;
+		if (i % CLOCK_EVERY == 0 && clock_mono_ns() >= end_ns)
+			break;
 	}
+	names->is_late = stack != NULL;
 	return err;
 }
 
@@ -428,7 +428,7 @@ int names_patience_ms(const struct names *names)
 {
 	uint64_t now_ns = clock_mono_ns();
 
-	if (names->next)
+	if (names->next || names->is_late)
 		return 0;
 	if (!pass_is_due(names))
 		return -1;
@@ -441,7 +441,7 @@ bool names_are_done(const struct names *names)
 	const struct errands *errands = names->errands;
 	uint64_t soon_ns = clock_mono_ns() + SOON_NS;
 
-	if (names->next || pass_is_due(names))
+	if (names->next || names->is_late || pass_is_due(names))
 		return false;
 	return !names_are_asked(names) || (errands_are_idle(errands, ERRAND_NAMES, soon_ns) &&
 					   errands_are_idle(errands, ERRAND_FETCH, soon_ns) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads the files of /proc/PID. Names of processes may hold anything. */
-#include "stacks/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -127,21 +127,12 @@ static void name_parse(char *line, struct code_mapping_name *ret)
 	ret->text[length] = 0;
 }
 
-/* A path full of newlines, which are escaped, is longer than a buffer; its end is no line. */
-static void line_end(FILE *maps, const char *line)
-{
-	int byte = strchr(line, '\n') ? '\n' : 0;
-
-	while (byte != '\n' && byte != EOF)
-		byte = getc(maps);
-}
-
 bool process_maps_next(FILE *maps, struct code_mapping *ret, struct code_mapping_name *name)
 {
-	char line[PATH_MAX + 128];
+	char *line __cleanup(freep) = NULL;
+	size_t size = 0;
 
-	while (fgets(line, sizeof(line), maps)) {
-		line_end(maps, line);
+	while (getline(&line, &size, maps) >= 0) {
 		if (!line_parse(line, ret))
 			continue;
 		if (name)
