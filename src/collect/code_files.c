@@ -417,14 +417,15 @@ static bool is_told_to_end(void)
 
 void code_files_wait(struct code_files *files, uint64_t until_ns)
 {
-	struct pollfd all = { .fd = errands_fd(files->errands), .events = POLLIN };
+	struct errands *errands = files->errands;
+	struct pollfd all = { .fd = errands_fd(errands), .events = POLLIN };
 
 	while (clock_mono_ns() < until_ns && !is_told_to_end()) {
-		errands_run(files->errands);
-		if (errands_are_idle(files->errands, ERRAND_OPEN, UINT64_MAX) &&
-		    errands_are_idle(files->errands, ERRAND_TABLE, UINT64_MAX))
+		errands_run(errands);
+		if (errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX) &&
+		    errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX))
 			return;
-		poll(&all, 1, WAIT_MS);
+		poll(&all, 1, sooner_ms(WAIT_MS, errands_patience_ms(errands)));
 	}
 }
 
