@@ -78,16 +78,17 @@ static int device_read(int found, struct inode_key *ret)
 	return 0;
 }
 
-static int file_read(const struct code_identity *identity, int process, struct opened_code *file)
+/* The descriptor for reading is not kept: who closes one may have to wait for a server. */
+static int file_read(const struct code_identity *identity, int process, int fd,
+		     const struct stat *status, struct opened_code *file)
 {
 	struct file_identity found = { .name = "" };
-	struct stat st;
-	int err = fstat(file->fd, &st) ? -errno : code_identity_read(identity, file->fd, &found);
+	int err = code_identity_read(identity, fd, &found);
 
 	if (err)
 		return err;
 	file->key = found.key;
-	file->owner = st.st_uid;
+	file->owner = status->st_uid;
 	return place_read(process, found.name, file);
 }
 
@@ -96,15 +97,21 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 {
 	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	int found __cleanup(closep) = mapping_find(process, start, end);
-	struct stat st;
-	int err;
+	int fd __cleanup(closep) = -1, err;
+	struct stat status;
 
 	if (found < 0)
 		return found;
-	file.fd = regular_file_reopen(found, UINT64_MAX, &st);
-	if (file.fd == -EMFILE || file.fd == -ENFILE)
-		return file.fd;
-	err = file.fd < 0 ? device_read(found, &file.key) : file_read(identity, process, &file);
+	fd = regular_file_reopen(found, UINT64_MAX, &status);
+	if (fd == -EMFILE || fd == -ENFILE)
+		return fd;
+	if (fd < 0) {
+		err = device_read(found, &file.key);
+	} else {
+		file.fd = found;
+		found = -1;
+		err = file_read(identity, process, fd, &status, &file);
+	}
 	if (err)
 		return err;
 	*ret = file;
@@ -135,18 +142,19 @@ int mapped_file_open_path(const struct code_identity *identity, const char *path
 {
 	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	struct file_identity found = { .name = "" };
-	struct stat st;
-	int err;
+	int fd __cleanup(closep) = -1, err;
+	struct stat status;
 
 	file.root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (file.root < 0)
 		return -errno;
-	file.fd = regular_file_open(file.root, path, 0, UINT64_MAX, &st);
-	err = file.fd < 0 ? file.fd : code_identity_read(identity, file.fd, &found);
+	file.fd = regular_file_find(file.root, path, 0, UINT64_MAX, &status);
+	fd = file.fd < 0 ? file.fd : regular_file_reopen(file.fd, UINT64_MAX, &status);
+	err = fd < 0 ? fd : code_identity_read(identity, fd, &found);
 	if (err)
 		return err;
 	file.key = found.key;
-	file.owner = st.st_uid;
+	file.owner = status.st_uid;
 	file.path = strdup(path);
 	*ret = file;
 	file = NO_CODE;

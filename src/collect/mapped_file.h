@@ -11,7 +11,7 @@
 /*
  * 0 or -errno: nothing is mapped there any more, or there is no descriptor left. Of what is no
  * regular file, or must not be read, the key has only the device, and the descriptor is negative.
- * No device is touched; but a file system may keep its caller waiting: for copies (base/copy.h).
+ * Descriptors are opened with O_PATH. No device is touched; but a file system may keep its caller waiting: for copies (base/copy.h).
  */
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
 		     uint64_t end, struct opened_code *ret);

@@ -29,7 +29,7 @@
 static int open_trusted(int root_fd, const char *path, uid_t owner)
 {
 	struct stat status;
-	int fd = regular_file_open(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, &status);
+	int fd = regular_file_find(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, &status);
 
 	if (fd < 0 || regular_file_is_trusted(&status, owner))
 		return fd;

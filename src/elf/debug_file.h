@@ -36,7 +36,7 @@ struct elf_identity {
 /* No file, where one is chosen. */
 #define DEBUG_FILE_NONE MAX_DEBUG_FILES
 
-/* Descriptors of regular files, the likeliest first. All zero: none. */
+/* Descriptors of regular files, the likeliest first; they may have been opened with O_PATH. All zero: none. */
 struct debug_files {
 	int fds[MAX_DEBUG_FILES];
 	size_t nr;
@@ -54,7 +54,7 @@ void debug_files_open(int root_fd, const char *path, uid_t owner,
 
 /*
  * The first that is the file's: it has its build id, or else the checksum that the file asks for.
- * DEBUG_FILE_NONE: none is. Reads the files: see elf/worker.h.
+ * DEBUG_FILE_NONE: none is. Reads the files, which must be open for that: see elf/worker.h.
  */
 size_t debug_files_choose(const struct debug_files *files, const struct elf_identity *identity);
 

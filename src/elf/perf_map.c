@@ -26,7 +26,7 @@ int perf_map_open(int root_fd, pid_t pid, uid_t uid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	fd = regular_file_open(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, &status);
+	fd = regular_file_find(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, &status);
 	if (fd < 0 || regular_file_is_trusted(&status, uid))
 		return fd;
 	close(fd);

@@ -222,8 +222,6 @@ int sandbox_enter(unsigned int extras)
 	}
 	if (syscall(SYS_close_range, NR_WORKER_FD, ~0U, 0))
 		return -errno;
-	/* Should the other side not be there any more to end it. */
-	alarm(WORKER_SECONDS + 1);
 	memory_offer();
 	err = resources_limit();
 	if (err)

@@ -23,7 +23,7 @@ int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_a
 /*
  * Opens the map of a process: root_fd is its /proc/PID/root, pid its own in its namespace. A map that
  * neither root nor uid owns is refused, as anybody may write to /tmp, and so is one that only root may
- * read, as a mount may have put it there. Returns a descriptor, or -ENOENT, -EPERM, …
+ * read, as a mount may have put it there. Returns a descriptor opened with O_PATH, or -ENOENT, -EPERM, …
  */
 int perf_map_open(int root_fd, pid_t pid, uid_t uid);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/regular_file.h"
 #include "elf/sandbox.h"
 #include "elf/symbols.h"
 #include "elf/wire.h"
@@ -230,6 +231,26 @@ static int (*const works[NR_ELF_QUESTION])(const struct work *work) = {
 	[ELF_INLINES] = inlines_work,
 };
 
+/*
+ * Opens its files for reading. Nobody else has them open but by O_PATH: even to close a file may be a
+ * question to its server.
+ */
+static int files_open(unsigned long extras)
+{
+	struct stat status;
+	int err = 0, opened;
+
+	for (int fd = WORKER_FD_FILE; fd < WORKER_FD_QUESTION && !err; fd++) {
+		if (fd == WORKER_FD_OUTPUT ||
+		    (fd >= WORKER_FD_DEBUG && !(extras & WORKER_EXTRA(fd))))
+			continue;
+		opened = regular_file_reopen(fd, UINT64_MAX, &status);
+		err = opened < 0 || dup2(opened, fd) < 0 ? -EIO : 0;
+		closep(&opened);
+	}
+	return err;
+}
+
 /* Nothing is given back: the process ends, and its exit handlers know calls that are not allowed. */
 void elf_worker_main(int argc, char **argv)
 {
@@ -241,8 +262,13 @@ void elf_worker_main(int argc, char **argv)
 		_exit(WORKER_NO_CAGE);
 	kind = strtoul(argv[WORKER_KIND], NULL, 10);
 	extras = strtoul(argv[WORKER_EXTRAS], NULL, 10);
-	if (kind >= NR_ELF_QUESTION || extras >= WORKER_EXTRAS_LIMIT ||
-	    sandbox_enter((unsigned int)extras))
+	if (kind >= NR_ELF_QUESTION || extras >= WORKER_EXTRAS_LIMIT)
+		_exit(WORKER_NO_CAGE);
+	/* Should the other side not be there any more to end it. */
+	alarm(WORKER_SECONDS + 1);
+	if (files_open(extras))
+		_exit(EIO);
+	if (sandbox_enter((unsigned int)extras))
 		_exit(WORKER_NO_CAGE);
 	for (int i = 0; i < MAX_DEBUG_FILES && extras & WORKER_EXTRA(WORKER_FD_DEBUG + i); i++)
 		work.debug.fds[work.debug.nr++] = WORKER_FD_DEBUG + i;

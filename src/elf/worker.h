@@ -28,14 +28,14 @@ enum elf_question_kind {
 
 struct elf_question {
 	enum elf_question_kind kind;
-	int fd;                                /* of a regular file, open for reading */
+	int fd;                                /* of a regular file; O_PATH will do */
 	const struct debug_files *debug;       /* that may be its debug file; NULL: none */
 	const struct elf_addresses *addresses; /* NULL: of an unwind table, there are none */
 };
 
 /*
  * Starts a worker, which is to be watched, and stopped when it is overdue. Descriptors stay the caller's
- * and may be closed at once. -EINVAL: no regular file, -EFBIG: too large, or another negative errno.
+ * and may be closed at once; the worker opens the files for itself, as their servers may keep it waiting. -EINVAL: no regular file, -EFBIG: too large, or another negative errno.
  */
 int elf_worker_start(const struct elf_question *question, struct child *ret);
 

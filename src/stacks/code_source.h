@@ -14,7 +14,7 @@
 
 /* A file of code. Descriptors and names are whoever opened it. */
 struct opened_code {
-	int fd;               /* -1: it cannot be read */
+	int fd;               /* O_PATH will do; -1: it cannot be read */
 	int root;             /* below which its debug file may be looked for; -1: nowhere */
 	struct inode_key key; /* without an inode: nobody can write to it */
 	char *path;           /* there; NULL: unknown */

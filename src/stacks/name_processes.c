@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -201,6 +201,7 @@ static int jit_open(void *closure, struct copy_answer *ret)
 {
 	const struct name_process *process = closure;
 	int root __cleanup(closep) = -1;
+	struct stat status;
 	pid_t own_pid = 0;
 	uid_t user = 0;
 	int fd;
@@ -214,7 +215,7 @@ static int jit_open(void *closure, struct copy_answer *ret)
 	if (fd < 0)
 		return fd;
 	ret->fds[ret->nr_fds++] = fd;
-	ret->numbers[0] = (uint64_t)lseek(fd, 0, SEEK_END);
+	ret->numbers[0] = fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
 	return 0;
 }
 

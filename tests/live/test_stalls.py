@@ -367,6 +367,34 @@ def test_files_that_do_not_open_hold_up_nobody(live, tmp_path):
     daemon.stop()
 
 
+def open_files(pid):
+    folder, links = "/proc/%d/fd" % pid, []
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(os.path.join(folder, name)))
+    return links
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_a_file_is_closed_although_nobody_answers(live, tmp_path):
+    """Even that is a question to a file system, which hangs after its file was read."""
+    need_unshare("-m", "--propagation", "private")
+    hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    hung.do("load %s/0.so", hung.folder)
+    hung.do("call alpha_one 10")
+    until(lambda: ("0.so", "alpha_one") in frames_of(daemon), "its name comes")
+    hung.hang()
+    until(lambda: not any(path.endswith("/0.so") for path in open_files(daemon.pid)), "it is closed")
+    answers_everything(daemon)
+    other.do("load %s", fixture("beta.so"))
+    other.do("call beta_one 10")
+    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+    other.finish()
+    hung.finish()
+    daemon.stop()
+
+
 def test_a_perf_map_that_is_too_large_names_nothing_and_costs_nothing(live, tmp_path):
     each = live.add(Loads)
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")

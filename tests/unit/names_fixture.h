@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "elf/debuginfod.h"
 #include "elf/elf_handle.h"
 #include "elf/sandbox.h"
@@ -50,17 +51,24 @@ static inline int file_open(const char *name)
 	return is_part(name) ? memory_file(name, strlen(name) + 1) : fixture_open(name);
 }
 
+/* How a file of a worker begins, which may have been opened with O_PATH. */
+static inline void beginning_read(int fd, char *text, size_t size)
+{
+	struct stat status;
+	int own __cleanup(closep) = regular_file_reopen(fd, UINT64_MAX, &status);
+
+	text[own < 0 || pread(own, text, size - 1, 0) < 0 ? 0 : size - 1] = 0;
+}
+
 static inline void worker_play(void)
 {
 	char name[8] = "", debug[8] = "";
 
 	/* Whoever has started it may be gone, killed for instance: it is not to stay. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (pread(WORKER_FD_FILE, name, sizeof(name) - 1, 0) <= 0)
-		return;
-	if (pread(WORKER_FD_DEBUG, debug, sizeof(debug) - 1, 0) > 0 && !strcmp(debug, "crash"))
-		abort();
-	if (!strcmp(name, "crash"))
+	beginning_read(WORKER_FD_FILE, name, sizeof(name));
+	beginning_read(WORKER_FD_DEBUG, debug, sizeof(debug));
+	if (!strcmp(name, "crash") || !strcmp(debug, "crash"))
 		abort();
 	while (!strcmp(name, "idle"))
 		pause();
