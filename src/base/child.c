@@ -58,16 +58,9 @@ int child_adopt(struct child *child, pid_t pid, uint64_t seconds)
 	return child->pidfd < 0 ? -errno : 0;
 }
 
-static int until_ms(uint64_t ns)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	return now_ns < ns ? (int)((ns - now_ns) / NS_PER_MS) + 1 : 0;
-}
-
 int child_timeout_ms(const struct child *child)
 {
-	return until_ms(child->deadline_ns);
+	return clock_until_ms(child->deadline_ns);
 }
 
 void child_stop(struct child *child)
@@ -88,7 +81,7 @@ static bool child_wait(const struct child *child, uint64_t until_ns)
 	if (child->pidfd < 0)
 		return true;
 	do {
-		left_ms = until_ms(until_ns);
+		left_ms = clock_until_ms(until_ns);
 		count = poll(&pollfd, 1, left_ms);
 	} while ((count < 0 && errno == EINTR) || (!count && left_ms));
 	return count > 0;

@@ -97,8 +97,10 @@ void errands_remove(struct errands *errands, struct errand *errand)
 {
 	if (errand->is_waiting)
 		queue_remove(errands, errand);
-	if (errand->is_running)
+	if (errand->is_running) {
+		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
 		errands->running[errand->number] = NULL;
+	}
 	errand->is_running = false;
 	child_done(&errand->child);
 }
@@ -131,17 +133,16 @@ bool errands_have_room(const struct errands *errands, enum errand_kind kind, uin
 	unsigned int count = 0, of_user = 0;
 	const struct errand *errand;
 
-	TAILQ_FOREACH(errand, &errands->waiting, queue)
-	{
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
 		count += errand->kind == kind;
 		of_user += errand->kind == kind && errand->user == user;
 	}
 	return count < limits[kind].max_waiting && of_user < limits[kind].max_waiting / 2;
 }
 
-static uint64_t *turn_of(const struct errands *errands, uint32_t user)
+static unsigned int turn_index(uint32_t user)
 {
-	return (uint64_t *)&errands->turns[user * 0x9e3779b9u >> 24];
+	return user * 0x9e3779b9u >> 24;
 }
 
 bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32_t user,
@@ -153,7 +154,7 @@ bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32
 	count_running(errands, kind, other, &other_runs);
 	if (runs != other_runs)
 		return runs < other_runs;
-	return *turn_of(errands, user) < *turn_of(errands, other);
+	return errands->turns[turn_index(user)] < errands->turns[turn_index(other)];
 }
 
 static bool errand_may_begin(const struct errands *errands, const struct errand *errand)
@@ -169,8 +170,7 @@ static struct errand *errand_choose(const struct errands *errands, enum errand_k
 	uint64_t now_ns = clock_mono_ns();
 	struct errand *best = NULL, *errand;
 
-	TAILQ_FOREACH(errand, &errands->waiting, queue)
-	{
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
 		if (errand->kind != kind || errand->due_ns > now_ns ||
 		    (best && best->user == errand->user) || !errand_may_begin(errands, errand))
 			continue;
@@ -208,7 +208,7 @@ static void errand_begin(struct errands *errands, struct errand *errand)
 		errand->number++;
 	errands->running[errand->number] = errand;
 	errand->is_running = true;
-	*turn_of(errands, errand->user) = ++errands->turn;
+	errands->turns[turn_index(errand->user)] = ++errands->turn;
 	errand_go_on(errands, errand);
 }
 
@@ -245,14 +245,6 @@ int errands_fd(const struct errands *errands)
 	return errands->epoll;
 }
 
-static int until_ms(uint64_t ns)
-{
-	uint64_t now_ns = clock_mono_ns(), left_ms;
-
-	left_ms = now_ns < ns ? (ns - now_ns) / NS_PER_MS + 1 : 0;
-	return left_ms < 3600000 ? (int)left_ms : 3600000;
-}
-
 int errands_patience_ms(const struct errands *errands)
 {
 	const struct errand *errand;
@@ -264,10 +256,9 @@ int errands_patience_ms(const struct errands *errands)
 			patience =
 				sooner_ms(patience, child_timeout_ms(&errand->child) ?: STOPPED_MS);
 	}
-	TAILQ_FOREACH(errand, &errands->waiting, queue)
-	{
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
 		if (patience && errand_may_begin(errands, errand))
-			patience = sooner_ms(patience, until_ms(errand->due_ns));
+			patience = sooner_ms(patience, clock_until_ms(errand->due_ns));
 	}
 	return patience;
 }
@@ -277,8 +268,7 @@ bool errands_are_idle(const struct errands *errands, enum errand_kind kind, uint
 	const struct errand *errand;
 	unsigned int of_user;
 
-	TAILQ_FOREACH(errand, &errands->waiting, queue)
-	{
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
 		if (errand->kind == kind && errand->due_ns < until_ns)
 			return false;
 	}

@@ -50,14 +50,14 @@
 /* Numbers from MAX_UNWIND_FILES on are ours: files that the programs do not know. */
 #define ALL_FILES (2 * MAX_UNWIND_FILES)
 
+/* No vdso has been larger than a few pages; its own header says less than its symbols need. */
+#define MAX_VDSO_BYTES (64 * 1024)
+
 /* Where a file is mapped. */
 struct mapped_place {
 	uint32_t pid;
 	uint64_t start, end;
 };
-
-/* No vdso has been larger than a few pages; its own header says less than its symbols need. */
-#define MAX_VDSO_BYTES (64 * 1024)
 
 struct code_file {
 	struct code_files *files;
@@ -86,6 +86,9 @@ struct code_files {
 	struct code_file *files; /* ALL_FILES of them, by number */
 	uint32_t count;          /* one past the highest number that was opened */
 };
+
+/* Whoever opens a file asks which one it is by the number of his errand. */
+_Static_assert(ERRAND_OPEN == 0 && ERRAND_NAMES == 1 && 2 * MAX_RUNNING_ERRANDS <= FILE_ASKERS, "");
 
 static enum errand_turn file_step(void *closure);
 

@@ -426,14 +426,9 @@ void names_begin(struct names *names)
 
 int names_patience_ms(const struct names *names)
 {
-	uint64_t now_ns = clock_mono_ns();
-
 	if (names->next || names->is_late)
 		return 0;
-	if (!pass_is_due(names))
-		return -1;
-	return now_ns < names->next_pass_ns ? (int)((names->next_pass_ns - now_ns) / NS_PER_MS) + 1
-					    : 0;
+	return pass_is_due(names) ? clock_until_ms(names->next_pass_ns) : -1;
 }
 
 bool names_are_done(const struct names *names)
