@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the opening of foreign paths. No path is walked twice: what was looked at is what is opened. */
+/* Opens foreign paths. No path is walked twice: what was looked at is what is opened. */
 #include "base/regular_file.h"
 
 #include <errno.h>

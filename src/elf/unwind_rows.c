@@ -11,9 +11,8 @@
 #include <gelf.h>
 
 #include "base/mem.h"
-#include "elf/cfi_ranges.h"
+#include "elf/cfi.h"
 #include "elf/elf_handle.h"
-#include "elf/frame_rule.h"
 
 struct row_builder {
 	struct elf_unwind *unwind;
