@@ -307,6 +307,8 @@ def answer(opcode, node, body):
     if opcode == 26:  # INIT
         return struct.pack("<4I2H2I2H8I", 7, 31, 1 << 17, 0, 16, 12, 1 << 17, 1, 32, 0, *[0] * 8)
     if opcode == 1:  # LOOKUP
+        if not body.endswith(b".so\\0"):
+            return None
         found = int(body.split(b".")[0]) + 2
         return struct.pack("<4Q2I", found, 0, HOUR, HOUR, 0, 0) + attributes(found)
     if opcode == 3:  # GETATTR
@@ -324,8 +326,8 @@ while True:
     if opcode == 2:  # FORGET
         continue
     body = answer(opcode, node, request[40:])
-    os.write(fd, struct.pack("<IiQ", 16 + len(body or b""), -38 * (body is None), unique) +
-             (body or b""))
+    error = 0 if body is not None else -2 if opcode == 1 else -38  # ENOENT, ENOSYS
+    os.write(fd, struct.pack("<IiQ", 16 + len(body or b""), error, unique) + (body or b""))
 """
 
 
