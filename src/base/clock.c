@@ -41,6 +41,14 @@ void clock_set_timer(int fd, uint64_t first_ns, uint64_t repeat_ns)
 	timerfd_settime(fd, 0, &when, NULL);
 }
 
+int clock_until_ms(uint64_t mono_ns)
+{
+	uint64_t now_ns = clock_mono_ns(), left_ms;
+
+	left_ms = now_ns < mono_ns ? (mono_ns - now_ns) / NS_PER_MS + 1 : 0;
+	return left_ms < 3600000 ? (int)left_ms : 3600000;
+}
+
 /* Whole seconds, rounded down before 1970 too, and what is left. */
 static time_t split_seconds(int64_t real_ns, int64_t *fraction)
 {

@@ -27,6 +27,9 @@ static inline int sooner_ms(int a, int b)
 /* Sets a timerfd on CLOCK_MONOTONIC: first_ns from now, and then every repeat_ns; 0: never. */
 void clock_set_timer(int fd, uint64_t first_ns, uint64_t repeat_ns);
 
+/* How long it is until a moment of clock_mono_ns(), as poll() takes it: an hour at most, 0 if it has come. */
+int clock_until_ms(uint64_t mono_ns);
+
 #define CLOCK_RFC3339_SIZE 40
 
 /* RFC 3339 in UTC with nanoseconds: 2026-01-31T23:59:59.000000000Z. */

@@ -34,6 +34,7 @@ struct event_list {
 };
 
 struct call_stacks {
+	struct errands *errands;
 	struct unwind_tables *tables;
 	struct code_files *files;
 	struct names *names;
@@ -102,7 +103,7 @@ static void event_list_clear(struct event_list *list)
 
 /* Where frames get their names. */
 static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
-		      const struct collector_options *options, int watcher)
+		      const struct collector_options *options)
 {
 	const struct names_options how = {
 		.inlines = options->inlines,
@@ -114,19 +115,20 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 	int err;
 
 	code_identity_init(&identity, skel);
-	err = code_files_new(stacks->tables, &identity, watcher, options->lasting, &stacks->files);
+	err = code_files_new(stacks->tables, &identity, stacks->errands, options->lasting,
+			     &stacks->files);
 	if (err)
 		return err;
 	source = code_files_source(stacks->files);
-	return names_new(&source, &how, stacks->table, &stacks->names);
+	return names_new(&source, &how, stacks->errands, stacks->table, &stacks->names);
 }
 
-/* Whoever waits for the rings waits for names, too. */
-static int watch_names(struct call_stacks *stacks, struct ring_buffer *events)
+/* Whoever waits for the rings waits for errands, too. */
+static int watch_errands(struct call_stacks *stacks, struct ring_buffer *events)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	return epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, names_fd(stacks->names),
+	return epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, errands_fd(stacks->errands),
 			 &event)
 		       ? -errno
 		       : 0;
@@ -139,14 +141,16 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
 	if (!err)
+		err = errands_new(&stacks->errands);
+	if (!err)
 		err = unwind_tables_new(skel, &stacks->tables);
 	if (!err)
-		err = open_names(stacks, skel, options, ring_buffer__epoll_fd(events));
+		err = open_names(stacks, skel, options);
 	if (!err)
 		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
 				       stacks);
 	if (!err)
-		err = watch_names(stacks, events);
+		err = watch_errands(stacks, events);
 	if (err) {
 		call_stacks_free(stacks);
 		return err;
@@ -165,6 +169,7 @@ void call_stacks_free(struct call_stacks *stacks)
 	names_free(stacks->names);
 	kernel_code_done(&stacks->kernel);
 	code_files_free(stacks->files);
+	errands_free(stacks->errands);
 	unwind_tables_free(stacks->tables);
 	stack_table_free(stacks->table);
 	free(stacks);
@@ -258,24 +263,24 @@ static int add_fresh(struct call_stacks *stacks)
 static int learn_fresh(struct call_stacks *stacks)
 {
 	struct event_list *fresh = &stacks->fresh;
-	int err = code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings);
 
+	code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings);
 	fresh->nr_mappings = 0;
-	return err ?: add_fresh(stacks);
+	return add_fresh(stacks);
 }
 
 int call_stacks_follow(struct call_stacks *stacks)
 {
 	int err = learn_fresh(stacks);
 
-	code_files_run(stacks->files);
+	errands_run(stacks->errands);
 	code_files_tidy(stacks->files);
 	return err ?: names_run(stacks->names);
 }
 
 int call_stacks_patience_ms(const struct call_stacks *stacks)
 {
-	return sooner_ms(code_files_patience_ms(stacks->files), names_patience_ms(stacks->names));
+	return sooner_ms(names_patience_ms(stacks->names), errands_patience_ms(stacks->errands));
 }
 
 /* Lists what is mapped and not asked for. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the descriptors and symbols of files. Invariant: files[n] has the number n, which the
- * programs have given it; all below count are there, those that were never opened without a name.
+ * Keeps files of code: opens them, has their tables made, and closes them. Invariant: files[n] has the
+ * number n, which the programs have given it; all below count are there, those that were never opened
+ * without a name.
  */
 #include "collect/code_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,10 +18,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/code_opening.h"
-#include "elf/worker.h"
-#include "stacks/process.h"
-#include "stacks/watcher.h"
+#include "collect/mapped_file.h"
 
 /* To open a file whose process is gone each time, or has something else mapped, before a pause. */
 #define MAX_TRIES 16
@@ -31,8 +30,11 @@
 /* A file that takes too long to read, or finds no room, is put off so often at most. */
 #define MAX_PUT_OFFS 2
 
-/* For one file: some are made to take long, and others wait. */
+/* For the table of one file: some are made to take long, and others wait. */
 #define LEARN_NS (10 * NS_PER_SEC)
+
+/* No process could be started: it has its turn when there are fewer, or more memory. */
+#define AGAIN_NS (NS_PER_SEC / 10)
 
 #define WAIT_MS 50
 
@@ -45,45 +47,38 @@
 /* Mappings of a process that are looked at to find a file. */
 #define MAX_LOOKS 64
 
-/* Workers at a time. */
-#define MAX_JOBS 4
-
 /* Numbers from MAX_UNWIND_FILES on are ours: files that the programs do not know. */
 #define ALL_FILES (2 * MAX_UNWIND_FILES)
 
 /* No vdso has been larger than a few pages; its own header says less than its symbols need. */
 #define MAX_VDSO_BYTES (64 * 1024)
 
-struct code_file {
-	struct inode_key key;
-	bool is_found;           /* it was opened, or must not be */
-	char *path;              /* as the first process that had it saw it; NULL: unknown */
-	char *module;            /* its name; NULL: unknown */
-	int fd;                  /* -1: not open, or cannot be */
-	int root;                /* of that process, where its debug file lies; -1: unknown */
-	struct timespec written; /* its mtime when it was opened */
-	uint64_t used_ns;        /* when these were used last */
-	uint32_t owner;          /* who may say how its functions are called, as root may */
-	int tries;               /* to open it */
-	int put_offs;            /* of reading it */
-	bool waits;              /* for a worker, or for its answer */
-	bool learned;            /* its table is made, or it has none */
-	uint64_t load_offset;
+/* Where a file is mapped. */
+struct mapped_place {
+	uint32_t pid;
+	uint64_t start, end;
 };
 
-/* A worker that reads a file. */
-struct learning {
-	uint32_t file;
-	uint64_t start_ns;
-	struct elf_job *job; /* NULL: none */
+struct code_file {
+	struct code_files *files;
+	struct inode_key key;
+	bool is_found;    /* it was opened, or must not be */
+	bool learned;     /* its table is made, or it has none */
+	char *path;       /* as the first process that had it saw it; NULL: unknown */
+	char *module;     /* its name; NULL: unknown */
+	int fd;           /* -1: not open, or cannot be */
+	int root;         /* of that process, where its debug file lies; -1: unknown */
+	uint64_t used_ns; /* when these were used last */
+	uint32_t owner;   /* who may say how its functions are called, as root may */
+	int tries;        /* to open it */
+	int put_offs;     /* of reading it */
+	uint64_t load_offset;
+	struct errand errand; /* opens it, and has its table made */
+	struct mapped_place place;
 };
 
 struct code_files {
-	struct learning running[MAX_JOBS];
-	uint32_t *waiting; /* files without a worker, in order; there is room for all */
-	size_t nr_waiting;
-	struct code_openings *openings;
-	int watcher; /* an epoll instance: tells when a worker or an errand has ended */
+	struct errands *errands;
 	struct unwind_tables *tables;
 	struct code_identity identity;
 	uint64_t keep_ns;        /* so long files stay open that are not used */
@@ -92,11 +87,25 @@ struct code_files {
 	uint32_t count;          /* one past the highest number that was opened */
 };
 
+/* Whoever opens a file asks which one it is by the number of his errand. */
+_Static_assert(ERRAND_OPEN == 0 && ERRAND_NAMES == 1 && 2 * MAX_RUNNING_ERRANDS <= FILE_ASKERS, "");
+
+static enum errand_turn file_step(void *closure);
+
+static uint32_t file_number(const struct code_file *file)
+{
+	return (uint32_t)(file - file->files->files);
+}
+
 /* Makes all files up to this number. */
 static struct code_file *file_at(struct code_files *files, uint32_t number)
 {
-	for (; files->count <= number; files->count++)
-		files->files[files->count] = (struct code_file){ .fd = -1, .root = -1 };
+	for (; files->count <= number; files->count++) {
+		struct code_file *file = &files->files[files->count];
+
+		*file = (struct code_file){ .files = files, .fd = -1, .root = -1 };
+		errand_init(&file->errand, ERRAND_OPEN, file_step, file);
+	}
 	return &files->files[number];
 }
 
@@ -126,8 +135,8 @@ static int vdso_learn(struct code_files *files)
 	file->fd = vdso_open();
 	if (!file->module)
 		return -ENOMEM;
-	if (file->fd >= 0)
-		elf_worker_unwind(file->fd, &unwind);
+	if (file->fd >= 0 && !code_table_start(file->fd, &file->errand.child))
+		code_table_finish(&file->errand.child, &unwind);
 	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
 	return 0;
 }
@@ -145,30 +154,23 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int code_files_new(struct unwind_tables *tables, const struct code_identity *identity, int watcher,
-		   bool lasting, struct code_files **ret)
+int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
+		   struct errands *errands, bool lasting, struct code_files **ret)
 {
 	struct code_files *files __cleanup(code_files_freep) = calloc(1, sizeof(*files));
 	int err;
 
 	if (!files)
 		return -ENOMEM;
-	files->watcher = epoll_create1(EPOLL_CLOEXEC);
-	if (files->watcher < 0)
-		return -errno;
+	files->errands = errands;
 	files->tables = tables;
 	files->identity = *identity;
 	files->keep_ns = lasting ? KEEP_NS : UINT64_MAX;
-	files->waiting = calloc(MAX_UNWIND_FILES, sizeof(*files->waiting));
 	files->files = calloc(ALL_FILES, sizeof(*files->files));
-	if (!files->files || !files->waiting)
+	if (!files->files)
 		return -ENOMEM;
 	raise_descriptor_limit();
-	err = watcher_add(watcher, files->watcher);
-	if (!err)
-		err = code_openings_new(identity, files->watcher, &files->openings);
-	if (!err)
-		err = vdso_learn(files);
+	err = vdso_learn(files);
 	if (!err)
 		*ret = steal_ptr(&files);
 	return err;
@@ -185,18 +187,14 @@ void code_files_free(struct code_files *files)
 {
 	if (!files)
 		return;
-	for (int i = 0; i < MAX_JOBS; i++)
-		elf_job_free(files->running[i].job);
-	code_openings_free(files->openings);
 	for (uint32_t i = 0; i < files->count; i++) {
 		struct code_file *file = &files->files[i];
 
+		errands_remove(files->errands, &file->errand);
 		file_close(file);
 		free(file->path);
 		free(file->module);
 	}
-	closep(&files->watcher);
-	free(files->waiting);
 	free(files->files);
 	free(files);
 }
@@ -206,10 +204,10 @@ size_t code_files_count(const struct code_files *files)
 	return files->count - 1;
 }
 
-/* --- learning --------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* Keeps what was opened; takes it. */
-static void file_take(struct code_file *file, struct mapped_file *opened)
+static void file_take(struct code_file *file, struct opened_code *opened)
 {
 	file->is_found = true;
 	free(file->path);
@@ -219,9 +217,13 @@ static void file_take(struct code_file *file, struct mapped_file *opened)
 	file->fd = opened->fd;
 	file->root = opened->root;
 	file->owner = opened->owner;
-	file->written = opened->written;
 	file->used_ns = clock_mono_ns();
-	*opened = (struct mapped_file){ .fd = -1, .root = -1 };
+	*opened = NO_CODE;
+}
+
+static bool opened_is(const struct opened_code *opened, const struct code_file *file)
+{
+	return opened->fd >= 0 && !memcmp(&opened->key, &file->key, sizeof(file->key));
 }
 
 /*
@@ -229,130 +231,84 @@ static void file_take(struct code_file *file, struct mapped_file *opened)
  * who has made the mapping may have put another one in its place, to have code of others named and
  * unwound by it: only what has the key of the file is the file.
  */
-static bool file_check(struct code_file *file, struct mapped_file *opened)
+static bool file_check(struct code_file *file, struct opened_code *opened)
 {
-	bool is_it;
+	bool is_it = opened_is(opened, file);
 
-	/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
-	if (opened->fd < 0) {
+	if (is_it) {
+		file_take(file, opened);
+	} else if (opened->fd < 0) {
+		/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
 		is_it = opened->key.dev == file->key.dev;
 		file->is_found |= is_it;
-	} else {
-		is_it = !memcmp(&opened->key, &file->key, sizeof(file->key));
-		if (is_it)
-			file_take(file, opened);
 	}
 	return is_it;
 }
 
-/* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
-static void file_ask_again(struct code_files *files, struct code_file *file, uint32_t number)
+static void file_ask_again(struct code_file *file, uint32_t pause_s)
 {
-	uint32_t pause_s = file->tries < MAX_TRIES ? 0 : RETRY_S;
-
-	file->tries += file->tries < MAX_TRIES;
-	unwind_tables_ask_again(files->tables, &file->key, number, pause_s);
+	unwind_tables_ask_again(file->files->tables, &file->key, file_number(file), pause_s);
 }
 
-/* Whether there is still something to learn of a file that some process has mapped. */
-static bool file_is_new(const struct code_files *files, const struct pending_event *mapping)
+/* In the copy of this process. */
+static int place_run(void *closure, struct copy_answer *ret)
 {
-	const struct code_file *file;
+	const struct code_file *file = closure;
+	struct code_identity identity = file->files->identity;
+	struct opened_code opened;
+	int process = process_open(file->place.pid), err;
 
-	if (mapping->file <= FILE_VDSO || mapping->file >= MAX_UNWIND_FILES)
-		return false;
-	file = &files->files[mapping->file];
-	return mapping->file >= files->count || (!file->learned && !file->waits);
-}
-
-static int file_learn(struct code_files *files, const struct pending_event *mapping)
-{
-	const struct mapped_place place = { mapping->pid, mapping->start, mapping->end };
-	struct code_file *file = file_at(files, mapping->file);
-
-	int err = 0;
-
-	file->key = mapping->key;
-	/* One that was put off may be open still. */
-	if (file->fd < 0) {
-		err = code_openings_add(files->openings, mapping->file, &place);
-		file->waits = !err;
-		return err;
-	}
-	file->waits = true;
-	files->waiting[files->nr_waiting++] = mapping->file;
-	return 0;
-}
-
-/* Whoever does not answer is not asked again soon. */
-static void file_opened(struct code_files *files, uint32_t number, int err,
-			struct mapped_file *opened)
-{
-	struct code_file *file = &files->files[number];
-	bool is_it = !err && file_check(file, opened);
-
-	if (number >= MAX_UNWIND_FILES)
-		return;
-	if (is_it) {
-		files->waiting[files->nr_waiting++] = number;
-		return;
-	}
-	file->waits = false;
-	if (err == -ETIMEDOUT)
-		unwind_tables_ask_again(files->tables, &file->key, number, TIMEOUT_RETRY_S);
-	else
-		file_ask_again(files, file, number);
-}
-
-static void openings_run(struct code_files *files)
-{
-	uint32_t number;
-	int err;
-
-	for (;;) {
-		struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
-
-		if (!code_openings_next(files->openings, &number, &err, &opened))
-			return;
-		file_opened(files, number, err, &opened);
-	}
-}
-
-int code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < count && !err; i++) {
-		if (file_is_new(files, &mappings[i]))
-			err = file_learn(files, &mappings[i]);
-	}
+	identity.asker = file->errand.number;
+	err = mapped_file_open(&identity, process, file->place.start, file->place.end, &opened);
+	if (!err)
+		opened_code_pack(&opened, ret);
 	return err;
 }
 
-/* --- workers ---------------------------------------------------------------------------------- */
-
-static void file_publish(struct code_files *files, uint32_t number, const struct elf_unwind *unwind)
+static enum errand_turn open_begin(struct code_file *file)
 {
-	struct code_file *file = &files->files[number];
+	const int *program = &file->files->identity.program;
 
-	file->waits = false;
+	if (!copy_start(place_run, file, program, *program >= 0, &file->errand.child))
+		return ERRAND_RUNS;
+	file->errand.due_ns = clock_mono_ns() + AGAIN_NS;
+	return ERRAND_AGAIN;
+}
+
+/* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
+static enum errand_turn open_finish(struct code_file *file)
+{
+	struct opened_code opened __cleanup(opened_code_close) = NO_CODE;
+	struct copy_answer answer = { .nr_fds = 0 };
+	int err = copy_finish(&file->errand.child, &answer);
+	bool is_it;
+
+	if (!err)
+		opened_code_unpack(&answer, &opened);
+	is_it = !err && file_check(file, &opened);
+	if (file_number(file) >= MAX_UNWIND_FILES)
+		return ERRAND_OVER;
+	if (is_it) {
+		file->errand.kind = ERRAND_TABLE;
+		file->errand.user = file->owner;
+		return ERRAND_AGAIN;
+	}
+	/* Whoever does not answer is not asked again soon. */
+	if (err == -ETIMEDOUT)
+		file_ask_again(file, TIMEOUT_RETRY_S);
+	else
+		file_ask_again(file, file->tries++ < MAX_TRIES ? 0 : RETRY_S);
+	return ERRAND_OVER;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void file_publish(struct code_file *file, const struct elf_unwind *unwind)
+{
 	file->learned = true;
 	file->load_offset = unwind ? unwind->load_offset : 0;
 	file->used_ns = clock_mono_ns();
-	unwind_tables_publish(files->tables, number, file->owner, unwind);
-}
-
-/* The programs ask again later, but for one that has failed too often. */
-static void file_put_off(struct code_files *files, uint32_t number)
-{
-	struct code_file *file = &files->files[number];
-
-	if (++file->put_offs >= MAX_PUT_OFFS) {
-		file_publish(files, number, NULL);
-		return;
-	}
-	file->waits = false;
-	unwind_tables_ask_again(files->tables, &file->key, number, RETRY_S);
+	unwind_tables_publish(file->files->tables, file_number(file), file->owner, unwind);
 }
 
 /* Tells whether a failure may pass: whoever parses a file must not have been short of anything. */
@@ -367,105 +323,89 @@ static bool failure_may_pass(int err)
 	return false;
 }
 
-/* Whether a worker is at it now. */
-static bool learning_start(struct code_files *files, struct learning *learning, uint32_t number)
+/* The programs ask again later for a file that was put off, unless it has failed too often. */
+static enum errand_turn table_end(struct code_file *file, int err, const struct elf_unwind *unwind)
 {
-	struct code_file *file = &files->files[number];
-	int err;
-
-	*learning = (struct learning){ .file = number, .start_ns = clock_mono_ns() };
-	err = file->fd < 0 ? -EBADF : elf_job_start_unwind(file->fd, &learning->job);
-	if (!err)
-		err = watcher_add(files->watcher, elf_job_fd(learning->job));
-	if (!err)
-		return true;
-	elf_job_free(steal_ptr(&learning->job));
-	if (failure_may_pass(err))
-		file_put_off(files, number);
+	if (failure_may_pass(err) && ++file->put_offs < MAX_PUT_OFFS)
+		file_ask_again(file, RETRY_S);
 	else
-		file_publish(files, number, NULL);
-	return false;
+		file_publish(file, unwind);
+	return ERRAND_OVER;
 }
 
-static void learning_run(struct code_files *files, struct learning *learning)
+static enum errand_turn table_begin(struct code_file *file)
+{
+	int err = file->fd < 0 ? -EBADF : code_table_start(file->fd, &file->errand.child);
+
+	if (err)
+		return table_end(file, err, NULL);
+	file->errand.child.deadline_ns = clock_mono_ns() + LEARN_NS;
+	return ERRAND_RUNS;
+}
+
+static enum errand_turn table_finish(struct code_file *file)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	int err;
+	int err = code_table_finish(&file->errand.child, &unwind);
 
-	if (!fd_is_ready(elf_job_fd(learning->job))) {
-		if (clock_mono_ns() - learning->start_ns >= LEARN_NS)
-			elf_job_stop(learning->job);
+	return table_end(file, err, unwind);
+}
+
+static enum errand_turn file_step(void *closure)
+{
+	struct code_file *file = closure;
+	bool has_ended = file->errand.child.pid;
+
+	if (file->errand.kind == ERRAND_OPEN)
+		return has_ended ? open_finish(file) : open_begin(file);
+	return has_ended ? table_finish(file) : table_begin(file);
+}
+
+/* --- learning --------------------------------------------------------------------------------- */
+
+/* Whoever has mapped it. */
+static uid_t place_user(const struct mapped_place *place)
+{
+	int process __cleanup(closep) = process_open(place->pid);
+	struct stat status;
+
+	return process < 0 || fstat(process, &status) ? 0 : status.st_uid;
+}
+
+static void file_open(struct code_file *file, const struct mapped_place *place)
+{
+	file->place = *place;
+	file->errand.kind = ERRAND_OPEN;
+	file->errand.user = place_user(place);
+	file->errand.due_ns = 0;
+	errands_add(file->files->errands, &file->errand);
+}
+
+static void file_learn(struct code_files *files, const struct pending_event *mapping)
+{
+	const struct mapped_place place = { mapping->pid, mapping->start, mapping->end };
+	struct code_file *file;
+
+	if (mapping->file <= FILE_VDSO || mapping->file >= MAX_UNWIND_FILES)
+		return;
+	file = file_at(files, mapping->file);
+	if (file->learned || errand_is_busy(&file->errand))
+		return;
+	file->key = mapping->key;
+	if (file->fd < 0) {
+		file_open(file, &place);
 		return;
 	}
-	err = elf_job_finish_unwind(steal_ptr(&learning->job), &unwind);
-	if (failure_may_pass(err))
-		file_put_off(files, learning->file);
-	else
-		file_publish(files, learning->file, unwind);
+	/* One that was put off may be open still. */
+	file->errand.kind = ERRAND_TABLE;
+	file->errand.due_ns = 0;
+	errands_add(files->errands, &file->errand);
 }
 
-/* How many workers read files of an owner. */
-static int owner_workers(const struct code_files *files, uint32_t owner)
+void code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
 {
-	int count = 0;
-
-	for (int i = 0; i < MAX_JOBS; i++) {
-		const struct learning *learning = &files->running[i];
-
-		count += learning->job && files->files[learning->file].owner == owner;
-	}
-	return count;
-}
-
-/* The first of those whose owner has the fewest workers: who has many files holds up nobody else. */
-static uint32_t waiting_take(struct code_files *files)
-{
-	size_t first = 0;
-	int fewest = MAX_JOBS + 1;
-	uint32_t number;
-
-	for (size_t i = 0; i < files->nr_waiting && fewest; i++) {
-		int workers = owner_workers(files, files->files[files->waiting[i]].owner);
-
-		if (workers < fewest) {
-			fewest = workers;
-			first = i;
-		}
-	}
-	number = files->waiting[first];
-	memmove(&files->waiting[first], &files->waiting[first + 1],
-		(--files->nr_waiting - first) * sizeof(*files->waiting));
-	return number;
-}
-
-void code_files_run(struct code_files *files)
-{
-	openings_run(files);
-	for (int i = 0; i < MAX_JOBS; i++) {
-		struct learning *learning = &files->running[i];
-
-		if (learning->job)
-			learning_run(files, learning);
-		while (!learning->job && files->nr_waiting &&
-		       !learning_start(files, learning, waiting_take(files)))
-			;
-	}
-}
-
-int code_files_patience_ms(const struct code_files *files)
-{
-	uint64_t now_ns = clock_mono_ns(), taken_ns;
-	int patience = code_openings_patience_ms(files->openings), left;
-
-	for (int i = 0; i < MAX_JOBS; i++) {
-		if (!files->running[i].job)
-			continue;
-		taken_ns = now_ns - files->running[i].start_ns;
-		/* One that was stopped is about to end. */
-		left = taken_ns < LEARN_NS ? (int)((LEARN_NS - taken_ns) / NS_PER_MS) + 1 : WAIT_MS;
-		patience = sooner_ms(patience, left);
-	}
-	return patience;
+	for (size_t i = 0; i < count; i++)
+		file_learn(files, &mappings[i]);
 }
 
 /* Our signals are blocked and taken by the event loop, to which this gives way. */
@@ -480,16 +420,15 @@ static bool is_told_to_end(void)
 
 void code_files_wait(struct code_files *files, uint64_t until_ns)
 {
-	struct pollfd all = { .fd = files->watcher, .events = POLLIN };
-	bool is_busy = true;
+	struct errands *errands = files->errands;
+	struct pollfd all = { .fd = errands_fd(errands), .events = POLLIN };
 
-	while (is_busy && clock_mono_ns() < until_ns && !is_told_to_end()) {
-		code_files_run(files);
-		is_busy = code_openings_are_busy(files->openings);
-		for (int i = 0; i < MAX_JOBS; i++)
-			is_busy |= files->running[i].job != NULL;
-		if (is_busy)
-			poll(&all, 1, WAIT_MS);
+	while (clock_mono_ns() < until_ns && !is_told_to_end()) {
+		errands_run(errands);
+		if (errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX) &&
+		    errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX))
+			return;
+		poll(&all, 1, sooner_ms(WAIT_MS, errands_patience_ms(errands)));
 	}
 }
 
@@ -510,9 +449,8 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
 		.root = file->root < 0 ? -1 : fcntl(file->root, F_DUPFD_CLOEXEC, 0),
 		.path = file->path ? strdup(file->path) : NULL,
+		.key = file->key,
 		.owner = file->owner,
-		.is_dated = number != FILE_VDSO,
-		.written = file->written,
 	};
 	if (ret->fd < 0)
 		return -errno;
@@ -522,19 +460,14 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 
 /* At its path, if it is there for us, too: most files are. */
 static int open_at_path(const struct code_identity *identity, const struct code_file *file,
-			struct mapped_file *ret)
+			struct opened_code *ret)
 {
 	return file->path ? mapped_file_open_path(identity, file->path, ret) : -ESRCH;
 }
 
-static bool opened_is(const struct mapped_file *opened, const struct code_file *file)
-{
-	return opened->fd >= 0 && !memcmp(&opened->key, &file->key, sizeof(file->key));
-}
-
 /* Through a process that has it mapped. */
 static int open_through(const struct code_identity *identity, const struct code_file *file,
-			const struct process_id *id, struct mapped_file *ret)
+			const struct process_id *id, struct opened_code *ret)
 {
 	int process __cleanup(closep) = process_open(id->pid);
 	FILE *maps __cleanup(fclosep) = NULL;
@@ -549,62 +482,31 @@ static int open_through(const struct code_identity *identity, const struct code_
 		if (!mapped_file_open(identity, process, mapping.start, mapping.end, ret)) {
 			if (opened_is(ret, file))
 				return 0;
-			mapped_file_done(ret);
+			opened_code_close(ret);
 		}
 		looks++;
 	}
 	return -ESRCH;
 }
 
-static int source_search(void *closure, struct errand_answer *ret)
+static int source_search(void *closure, struct copy_answer *ret)
 {
-	struct mapped_file opened __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct opened_code opened __cleanup(opened_code_close) = NO_CODE;
 	const struct code_search *search = closure;
 	const struct code_files *files = search->closure;
 	const struct code_file *file = &files->files[search->file];
 	struct code_identity identity = files->identity;
 	int err;
 
-	identity.asker = search->searcher;
+	identity.asker = search->number;
 	err = open_at_path(&identity, file, &opened);
 	if (err || !opened_is(&opened, file)) {
-		mapped_file_done(&opened);
+		opened_code_close(&opened);
 		err = open_through(&identity, file, &search->process, &opened);
 	}
-	if (err)
-		return err;
-	mapped_file_pack(&opened, ret);
-	opened.fd = opened.root = -1;
-	return 0;
-}
-
-static size_t source_search_fds(void *closure, int *fds, size_t max)
-{
-	const struct code_files *files = closure;
-
-	if (!max || files->identity.program < 0)
-		return 0;
-	fds[0] = files->identity.program;
-	return 1;
-}
-
-static int source_searched(void *closure, uint32_t number, struct errand_answer *answer,
-			   struct opened_code *ret)
-{
-	struct mapped_file opened;
-
-	(void)closure, (void)number;
-	mapped_file_unpack(answer, &opened);
-	*ret = (struct opened_code){
-		.fd = opened.fd,
-		.root = opened.root,
-		.path = opened.path,
-		.owner = opened.owner,
-		.is_dated = true,
-		.written = opened.written,
-	};
-	free(opened.name);
-	return opened.fd < 0 ? -ESRCH : 0;
+	if (!err)
+		opened_code_pack(&opened, ret);
+	return err;
 }
 
 /* The number of a file of ours that is known; else the next one. */
@@ -617,30 +519,33 @@ static uint32_t file_find(const struct code_files *files, const struct inode_key
 	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
 }
 
-/* One that the programs have not seen: where they cannot ask for mappings. */
-static uint32_t source_find(void *closure, uint32_t pid, int process,
-			    const struct code_mapping *mapping, const char *name)
+/* Where the programs cannot ask for mappings, they have not seen all files. */
+static bool source_key(void *closure, int process, const struct code_mapping *mapping,
+		       struct inode_key *ret)
 {
-	struct code_files *files = closure;
-	struct mapped_place place;
-	struct code_file *file;
-	struct inode_key key;
-	uint32_t number;
+	const struct code_files *files = closure;
 
-	if (files->identity.program >= 0 || mapped_file_key(process, mapping, &key))
-		return FILE_NONE;
-	number = file_find(files, &key);
+	return files->identity.program < 0 && !mapped_file_key(process, mapping, ret);
+}
+
+static uint32_t source_find(void *closure, uint32_t pid, const struct code_mapping *mapping,
+			    const struct inode_key *key, const char *name)
+{
+	const struct mapped_place place = { pid, mapping->start, mapping->end };
+	struct code_files *files = closure;
+	uint32_t number = file_find(files, key);
+	struct code_file *file;
+
 	if (number == ALL_FILES)
 		return FILE_NONE;
 	file = file_at(files, number);
 	if (file->is_found)
 		return number;
-	file->key = key;
+	file->key = *key;
 	file->is_found = file->learned = true;
 	file->module = name ? strdup(name) : NULL;
 	/* At once: the process may end before its stacks are named. */
-	place = (struct mapped_place){ pid, mapping->start, mapping->end };
-	code_openings_add(files->openings, number, &place);
+	file_open(file, &place);
 	return number;
 }
 
@@ -669,12 +574,12 @@ struct code_source code_files_source(struct code_files *files)
 {
 	return (struct code_source){
 		.closure = files,
-		.open = source_open,
+		.fds = { files->identity.program, files->identity.tasks },
 		.search = source_search,
-		.search_fds = source_search_fds,
-		.searched = source_searched,
-		.find = source_find,
+		.key = source_key,
 		.layout = source_layout,
+		.open = source_open,
+		.find = source_find,
 		.module = source_module,
 		.address = source_address,
 	};
@@ -689,7 +594,8 @@ void code_files_tidy(struct code_files *files)
 		return;
 	files->tidied_ns = now_ns;
 	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
-		if (!files->files[i].waits && now_ns - files->files[i].used_ns >= files->keep_ns)
+		if (!errand_is_busy(&files->files[i].errand) &&
+		    now_ns - files->files[i].used_ns >= files->keep_ns)
 			file_close(&files->files[i]);
 	}
 }

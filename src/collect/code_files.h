@@ -10,17 +10,18 @@
 
 #include "collect/code_identity.h"
 #include "collect/collector.h"
-#include "stacks/names.h"
 #include "collect/unwind_tables.h"
+#include "stacks/code_source.h"
+#include "base/errand.h"
 
 struct code_files;
 
 /*
- * Begins with the vdso. Borrows tables. Descriptors that are readable when there is something to do are
- * added to an epoll instance, the watcher. Lasting: no file stays open for long. Returns 0 or -errno.
+ * Begins with the vdso. Borrows tables and errands. Lasting: no file stays open for long. Returns 0 or
+ * -errno.
  */
-int code_files_new(struct unwind_tables *tables, const struct code_identity *identity, int watcher,
-		   bool lasting, struct code_files **ret);
+int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
+		   struct errands *errands, bool lasting, struct code_files **ret);
 
 /* NULL is fine. */
 void code_files_free(struct code_files *files);
@@ -31,21 +32,13 @@ static inline void code_files_freep(struct code_files **files)
 }
 
 /*
- * Opens the files of mappings, to be read by workers; those that are known cost nothing. Those that
- * cannot be opened are asked for again. Returns 0 or -ENOMEM.
+ * Has the files of mappings opened, and their tables made, by errands; those that are known cost
+ * nothing. A file that cannot be parsed has frame pointers only; one that cannot be opened, takes too
+ * long or finds no room is asked for again.
  */
-int code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count);
+void code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count);
 
-/*
- * Takes what workers have answered, and starts others, several at a time. A file that cannot be parsed
- * has frame pointers only; one that takes too long, or finds no room, is asked for again.
- */
-void code_files_run(struct code_files *files);
-
-/* How long at most to wait for the watcher: milliseconds as poll() takes them, -1 for ever. */
-int code_files_patience_ms(const struct code_files *files);
-
-/* Until all are read, or some moment, or a signal tells us to end; the rest is read later. */
+/* Waits until all are read, or some moment, or a signal tells us to end; the rest is read later. */
 void code_files_wait(struct code_files *files, uint64_t until_ns);
 
 /* By which their frames are named. */

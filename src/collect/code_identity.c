@@ -16,7 +16,7 @@
 #include "truss.skel.h"
 
 #include "base/mem.h"
-#include "stacks/process_maps.h"
+#include "base/process.h"
 
 void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)
 {

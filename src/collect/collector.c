@@ -19,7 +19,6 @@
 #include "collect/collector_private.h"
 #include "collect/features.h"
 #include "collect/selectors.h"
-#include "elf/debuginfod.h"
 
 /* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
@@ -215,8 +214,7 @@ static int collector_load(struct collector *c, const struct collector_options *o
 
 static int require_debuginfod(struct diag *d)
 {
-	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
-	int err = debuginfod_new(&debuginfod);
+	int err = names_require_debuginfod();
 
 	if (err == -ENOENT)
 		return diag_set(

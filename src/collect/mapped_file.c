@@ -14,17 +14,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "elf/regular_file.h"
-#include "stacks/process.h"
-
-void mapped_file_done(struct mapped_file *file)
-{
-	closep(&file->fd);
-	closep(&file->root);
-	free(file->path);
-	free(file->name);
-	*file = (struct mapped_file){ .fd = -1, .root = -1 };
-}
+#include "base/regular_file.h"
+#include "base/process.h"
 
 /* Without what the kernel adds to the path of a file that is gone. */
 static char *file_path(int fd)
@@ -48,7 +39,7 @@ static char *file_path(int fd)
  * it, debug files of root's files are looked for where we see them, and names are those in the file
  * system itself.
  */
-static int place_read(int process, const char *name, struct mapped_file *file)
+static int place_read(int process, const char *name, struct opened_code *file)
 {
 	bool is_arranged;
 
@@ -87,38 +78,44 @@ static int device_read(int found, struct inode_key *ret)
 	return 0;
 }
 
-static int file_read(const struct code_identity *identity, int process, struct mapped_file *file)
+/* The descriptor for reading is not kept: who closes one may have to wait for a server. */
+static int file_read(const struct code_identity *identity, int process, int fd,
+		     const struct stat *status, struct opened_code *file)
 {
 	struct file_identity found = { .name = "" };
-	struct stat st;
-	int err = fstat(file->fd, &st) ? -errno : code_identity_read(identity, file->fd, &found);
+	int err = code_identity_read(identity, fd, &found);
 
 	if (err)
 		return err;
 	file->key = found.key;
-	file->written = st.st_mtim;
-	file->owner = st.st_uid;
+	file->owner = status->st_uid;
 	return place_read(process, found.name, file);
 }
 
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
-		     uint64_t end, struct mapped_file *ret)
+		     uint64_t end, struct opened_code *ret)
 {
-	struct mapped_file file __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	int found __cleanup(closep) = mapping_find(process, start, end);
-	struct stat st;
-	int err;
+	int fd __cleanup(closep) = -1, err;
+	struct stat status;
 
 	if (found < 0)
 		return found;
-	file.fd = regular_file_reopen(found, UINT64_MAX, &st);
-	if (file.fd == -EMFILE || file.fd == -ENFILE)
-		return file.fd;
-	err = file.fd < 0 ? device_read(found, &file.key) : file_read(identity, process, &file);
+	fd = regular_file_reopen(found, UINT64_MAX, &status);
+	if (fd == -EMFILE || fd == -ENFILE)
+		return fd;
+	if (fd < 0) {
+		err = device_read(found, &file.key);
+	} else {
+		file.fd = found;
+		found = -1;
+		err = file_read(identity, process, fd, &status, &file);
+	}
 	if (err)
 		return err;
 	*ret = file;
-	file = (struct mapped_file){ .fd = -1, .root = -1 };
+	file = NO_CODE;
 	return 0;
 }
 
@@ -141,25 +138,25 @@ int mapped_file_key(int process, const struct code_mapping *mapping, struct inod
 }
 
 int mapped_file_open_path(const struct code_identity *identity, const char *path,
-			  struct mapped_file *ret)
+			  struct opened_code *ret)
 {
-	struct mapped_file file __cleanup(mapped_file_done) = { .fd = -1, .root = -1 };
+	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	struct file_identity found = { .name = "" };
-	struct stat st;
-	int err;
+	int fd __cleanup(closep) = -1, err;
+	struct stat status;
 
 	file.root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	if (file.root < 0)
 		return -errno;
-	file.fd = regular_file_open(file.root, path, 0, UINT64_MAX, &st);
-	err = file.fd < 0 ? file.fd : code_identity_read(identity, file.fd, &found);
+	file.fd = regular_file_find(file.root, path, 0, UINT64_MAX, &status);
+	fd = file.fd < 0 ? file.fd : regular_file_reopen(file.fd, UINT64_MAX, &status);
+	err = fd < 0 ? fd : code_identity_read(identity, fd, &found);
 	if (err)
 		return err;
 	file.key = found.key;
-	file.written = st.st_mtim;
-	file.owner = st.st_uid;
+	file.owner = status.st_uid;
 	file.path = strdup(path);
 	*ret = file;
-	file = (struct mapped_file){ .fd = -1, .root = -1 };
+	file = NO_CODE;
 	return 0;
 }

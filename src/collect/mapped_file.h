@@ -4,36 +4,23 @@
 #define BPFTRUSS_MAPPED_FILE_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "collect/code_identity.h"
-#include "stacks/process_maps.h"
-
-struct mapped_file {
-	int fd; /* negative: cannot be read */
-	struct inode_key key;
-	char *path;              /* NULL: longer than the kernel can say */
-	char *name;              /* without folders; NULL: unknown */
-	struct timespec written; /* its mtime */
-	int root;                /* below which its debug file may be looked for; -1: nowhere */
-	unsigned int owner;      /* of the file: he may name its functions, and so may root */
-};
+#include "stacks/code_source.h"
 
 /*
  * 0 or -errno: nothing is mapped there any more, or there is no descriptor left. Of what is no
  * regular file, or must not be read, the key has only the device, and the descriptor is negative.
- * Nothing is waited for and no device touched.
+ * Descriptors are opened with O_PATH. No device is touched; but a file system may keep its caller waiting: for copies (base/copy.h).
  */
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
-		     uint64_t end, struct mapped_file *ret);
+		     uint64_t end, struct opened_code *ret);
 
 /* The same for a file at a path, as we see it; its debug file is looked for there, too. */
 int mapped_file_open_path(const struct code_identity *identity, const char *path,
-			  struct mapped_file *ret);
+			  struct opened_code *ret);
 
 /* Finds the key of that file where no program gives any, without opening it. 0 or -errno. */
 int mapped_file_key(int process, const struct code_mapping *mapping, struct inode_key *ret);
-
-void mapped_file_done(struct mapped_file *file);
 
 #endif

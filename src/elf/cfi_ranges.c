@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns how a range of code is written in .eh_frame: libdw finds the entry of an address, but does
- * not list the addresses. An entry written in a way that nothing on x86-64 writes is passed over.
+ * Lists the ranges of code that .eh_frame has: libdw finds the entry of an address, but does not
+ * list the addresses. An entry written in a way that nothing on x86-64 writes is passed over.
  */
-#include "elf/cfi_ranges.h"
+#include "elf/cfi.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the life of a client: a folder for it, the process, the file that it has found. What a
- * client says is not trusted: the file must be in its folder, and is parsed by a worker.
+ * Runs clients of debuginfod: a folder for each, the process, the file that it has found. What a client
+ * says is not trusted: the file must be in its folder, and is parsed by a worker. Others may run as the
+ * client's user, so we walk no path below the folder.
  */
 #include "elf/debuginfod.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "elf/debug_file.h"
-#include "elf/debuginfod_private.h"
-#include "elf/regular_file.h"
-#include "elf/spawn.h"
+#include "base/regular_file.h"
+#include "elf/sandbox.h"
 
-#define FETCH_NS (60 * NS_PER_SEC)
+#define FETCH_SECONDS 60
 
 /*
  * A file that takes too long is that file's matter. If so many do, without an answer in between, servers
@@ -39,14 +40,15 @@ struct debuginfod {
 	uint64_t quiet_until_ns;
 };
 
-struct debuginfod_job {
-	struct debuginfod *debuginfod;
-	struct client_folder folder;
-	pid_t pid; /* 0: there is none any more */
-	int pidfd;
-	int output;
-	bool is_stopped;
-	uint64_t start_ns;
+/* A client makes one level of folders. */
+#define MAX_FOLDER_DEPTH 4
+
+/* argv of a client: name, DEBUGINFOD_ARGUMENT, the program, the build id. */
+enum client_argument {
+	CLIENT_ARGUMENT = 1,
+	CLIENT_PROGRAM,
+	CLIENT_BUILD_ID,
+	NR_CLIENT_ARGUMENT,
 };
 
 /* --- the program ------------------------------------------------------------------------------ */
@@ -91,9 +93,72 @@ void debuginfod_free(struct debuginfod *debuginfod)
 	free(debuginfod);
 }
 
+/* --- its folder ------------------------------------------------------------------------------- */
+
+/* Debug files are large: /tmp may be memory. */
+static int folder_make(struct debuginfod_folder *folder)
+{
+	static const char *const templates[] = { "/var/tmp/bpftruss-XXXXXX",
+						 "/tmp/bpftruss-XXXXXX" };
+
+	folder->fd = -1;
+	folder->path[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++) {
+		strcpy(folder->path, templates[i]);
+		if (mkdtemp(folder->path))
+			break;
+		folder->path[0] = '\0';
+	}
+	if (!folder->path[0])
+		return -errno;
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder->fd < 0)
+		return -errno;
+	/* Where that is not allowed, the client stays the user that we are. */
+	if (fchown(folder->fd, NOBODY, NOBODY) && errno != EPERM)
+		return -errno;
+	return 0;
+}
+
+/* Takes the descriptor. */
+static void folder_empty(int fd, int depth)
+{
+	DIR *folder = fdopendir(fd);
+	struct dirent *entry;
+
+	if (!folder) {
+		close(fd);
+		return;
+	}
+	while ((entry = readdir(folder))) {
+		const char *name = entry->d_name;
+		int inner;
+
+		if (!strcmp(name, ".") || !strcmp(name, "..") || !unlinkat(fd, name, 0))
+			continue;
+		inner = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (inner >= 0 && depth < MAX_FOLDER_DEPTH)
+			folder_empty(inner, depth + 1);
+		else
+			closep(&inner);
+		unlinkat(fd, name, AT_REMOVEDIR);
+	}
+	closedir(folder);
+}
+
+void debuginfod_folder_done(struct debuginfod_folder *folder)
+{
+	if (!folder->path[0])
+		return;
+	if (folder->fd >= 0)
+		folder_empty(folder->fd, 0);
+	rmdir(folder->path);
+	folder->path[0] = '\0';
+}
+
 /* --- what it is given ------------------------------------------------------------------------- */
 
-/* Of our environment the client needs these; the rest may hold what is nobody's business. */
+/* The client needs these of our environment; the rest may hold what is nobody's business. */
 static bool variable_is_passed(const char *variable)
 {
 	static const char *const begins[] = {
@@ -130,8 +195,8 @@ static char **environment_make(char *home, char *cache)
 	return variables;
 }
 
-static int client_spawn(const struct debuginfod *debuginfod, const struct client_folder *folder,
-			char *build_id, int output, pid_t *ret)
+static int client_spawn(const struct debuginfod *debuginfod, const struct debuginfod_folder *folder,
+			char *build_id, int output, struct child *ret)
 {
 	char home[PATH_MAX], cache[PATH_MAX];
 	char *const argv[] = { "bpftruss", DEBUGINFOD_ARGUMENT, debuginfod->program, build_id,
@@ -153,15 +218,53 @@ static int client_spawn(const struct debuginfod *debuginfod, const struct client
 	if (!err)
 		err = -posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0);
 	if (!err)
-		err = spawn_self(argv, environment, &actions, ret);
+		err = child_spawn(ret, argv, environment, &actions, FETCH_SECONDS);
 	posix_spawn_file_actions_destroy(&actions);
+	return err;
+}
+
+static int client_run(struct debuginfod *debuginfod, char *build_id,
+		      struct debuginfod_folder *folder, struct child *ret)
+{
+	int pipes[2], err = folder_make(folder);
+
+	if (err)
+		return err;
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	ret->output = pipes[0];
+	err = client_spawn(debuginfod, folder, build_id, pipes[1], ret);
+	close(pipes[1]);
+	return err;
+}
+
+int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
+		     struct debuginfod_folder *folder, struct child *ret)
+{
+	char build_id[2 * MAX_BUILD_ID + 1] = "";
+	struct child child = NO_CHILD;
+	int err;
+
+	if (identity->nr_build_id < 2)
+		return -ENOENT;
+	if (clock_mono_ns() < debuginfod->quiet_until_ns)
+		return -EAGAIN;
+	for (size_t i = 0; i < identity->nr_build_id; i++)
+		snprintf(&build_id[2 * i], 3, "%02x", identity->build_id[i]);
+	err = client_run(debuginfod, build_id, folder, &child);
+	if (!err) {
+		*ret = child;
+		return 0;
+	}
+	child_done(&child);
+	debuginfod_folder_done(folder);
 	return err;
 }
 
 /* --- what it answers -------------------------------------------------------------------------- */
 
-/* The file at the path that it has printed. */
-static int answer_open(const struct client_folder *folder, int output)
+/* Opens the file at the path that it has printed. */
+static int answer_open(const struct debuginfod_folder *folder, int output)
 {
 	char path[PATH_MAX];
 	ssize_t bytes = read(output, path, sizeof(path) - 1);
@@ -178,67 +281,6 @@ static int answer_open(const struct client_folder *folder, int output)
 				 &status);
 }
 
-/* --- a job ------------------------------------------------------------------------------------ */
-
-static int job_run(struct debuginfod_job *job, char *build_id)
-{
-	int pipes[2], err = client_folder_make(&job->folder);
-
-	if (err)
-		return err;
-	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
-		return -errno;
-	job->output = pipes[0];
-	err = client_spawn(job->debuginfod, &job->folder, build_id, pipes[1], &job->pid);
-	close(pipes[1]);
-	if (err) {
-		job->pid = 0;
-		return err;
-	}
-	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
-	return job->pidfd < 0 ? -errno : 0;
-}
-
-int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
-		     struct debuginfod_job **ret)
-{
-	struct debuginfod_job *job __cleanup(debuginfod_job_freep) = NULL;
-	char build_id[2 * MAX_BUILD_ID + 1] = "";
-	uint64_t now_ns = clock_mono_ns();
-	int err;
-
-	if (identity->nr_build_id < 2)
-		return -ENOENT;
-	if (now_ns < debuginfod->quiet_until_ns)
-		return -EAGAIN;
-	for (size_t i = 0; i < identity->nr_build_id; i++)
-		snprintf(&build_id[2 * i], 3, "%02x", identity->build_id[i]);
-	job = calloc(1, sizeof(*job));
-	if (!job)
-		return -ENOMEM;
-	*job = (struct debuginfod_job){ .debuginfod = debuginfod,
-					.folder = { .fd = -1 },
-					.pidfd = -1,
-					.output = -1,
-					.start_ns = now_ns };
-	err = job_run(job, build_id);
-	if (!err)
-		*ret = steal_ptr(&job);
-	return err;
-}
-
-int debuginfod_job_fd(const struct debuginfod_job *job)
-{
-	return job->pidfd;
-}
-
-int debuginfod_job_timeout_ms(const struct debuginfod_job *job)
-{
-	uint64_t taken_ns = clock_mono_ns() - job->start_ns;
-
-	return taken_ns < FETCH_NS ? (int)((FETCH_NS - taken_ns) / NS_PER_MS) + 1 : 0;
-}
-
 static void servers_were_slow(struct debuginfod *debuginfod)
 {
 	uint64_t quiet_ns = debuginfod->quiet_ns ? 2 * debuginfod->quiet_ns : QUIET_NS;
@@ -250,16 +292,6 @@ static void servers_were_slow(struct debuginfod *debuginfod)
 	debuginfod->quiet_until_ns = clock_mono_ns() + debuginfod->quiet_ns;
 }
 
-void debuginfod_job_stop(struct debuginfod_job *job)
-{
-	/* All that it may have started is of its session. */
-	if (job->pid)
-		kill(-job->pid, SIGKILL);
-	if (!job->is_stopped)
-		servers_were_slow(job->debuginfod);
-	job->is_stopped = true;
-}
-
 uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod)
 {
 	uint64_t soon_ns = clock_mono_ns() + NS_PER_SEC;
@@ -267,34 +299,43 @@ uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod)
 	return debuginfod->quiet_until_ns > soon_ns ? debuginfod->quiet_until_ns : soon_ns;
 }
 
-int debuginfod_finish(struct debuginfod_job *job)
+int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *folder,
+		      struct child *client)
 {
-	int status = -1, err = -ENOENT;
+	int status = child_reap(client), err = -ENOENT;
 
-	while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	job->pid = 0;
-	if (job->is_stopped)
+	if (client->is_stopped) {
+		servers_were_slow(debuginfod);
 		err = -ETIMEDOUT;
-	else
-		job->debuginfod->slow = job->debuginfod->quiet_ns = 0;
-	if (!job->is_stopped && WIFEXITED(status) && !WEXITSTATUS(status))
-		err = answer_open(&job->folder, job->output);
-	debuginfod_job_free(job);
+	} else {
+		debuginfod->slow = 0;
+		debuginfod->quiet_ns = 0;
+		if (!status)
+			err = answer_open(folder, client->output);
+	}
+	child_done(client);
+	debuginfod_folder_done(folder);
 	return err;
 }
 
-void debuginfod_job_free(struct debuginfod_job *job)
+/* --- the client ------------------------------------------------------------------------------- */
+
+void debuginfod_client_main(int argc, char **argv)
 {
-	if (!job)
-		return;
-	if (job->pid) {
-		kill(-job->pid, SIGKILL);
-		while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	closep(&job->pidfd);
-	closep(&job->output);
-	client_folder_done(&job->folder);
-	free(job);
+	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit size = { MAX_DEBUG_FILE_BYTES, MAX_DEBUG_FILE_BYTES };
+	char *const arguments[] = { "debuginfod-find", "debuginfo",
+				    argc == NR_CLIENT_ARGUMENT ? argv[CLIENT_BUILD_ID] : NULL,
+				    NULL };
+
+	if (argc != NR_CLIENT_ARGUMENT || syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0))
+		_exit(1);
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_FSIZE, &size);
+	sandbox_drop_privileges();
+	/* It is not to outlive us; a change of user takes that back, so it comes after. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		_exit(1);
+	execve(argv[CLIENT_PROGRAM], arguments, environ);
+	_exit(1);
 }

@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-#include "elf/identity.h"
+#include "base/child.h"
+#include "elf/debug_file.h"
 
 /* The first argument by which the program knows that it is to become the client. */
 #define DEBUGINFOD_ARGUMENT "--debuginfod-client"
@@ -29,38 +30,29 @@ static inline void debuginfod_freep(struct debuginfod **debuginfod)
 /* When servers may be asked again that were too slow, but at least a second from now. */
 uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod);
 
-/* Looks for a debug file; a process of its own until it is finished. */
-struct debuginfod_job;
+/* The folder of a client, which belongs to the user that the client runs as. All zero: there is none. */
+struct debuginfod_folder {
+	char path[64];
+	int fd;
+};
 
 /*
- * Asks the servers. -ENOENT: the file has no build id by which they could know it; -EAGAIN: they
- * were too slow for several files, one after the other, and are left alone for a while.
+ * Asks the servers: starts a client, which is to be watched, and stopped when it is overdue. -ENOENT: the
+ * file has no build id by which they could know it; -EAGAIN: they were too slow for several files, one
+ * after the other, and are left alone for a while.
  */
 int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
-		     struct debuginfod_job **ret);
-
-/* Readable when there is an answer, or none any more. */
-int debuginfod_job_fd(const struct debuginfod_job *job);
-
-/* Until it is too late; 0: it is, stop it. */
-int debuginfod_job_timeout_ms(const struct debuginfod_job *job);
-
-/* Kills it without waiting for its end. */
-void debuginfod_job_stop(struct debuginfod_job *job);
+		     struct debuginfod_folder *folder, struct child *ret);
 
 /*
- * Frees the job. Returns a descriptor of what claims to be the debug file, -ENOENT: no server has
- * it, -ETIMEDOUT: it was stopped, or another error.
+ * Takes the answer; child and folder are done then. Returns a descriptor of what claims to be the debug
+ * file, -ENOENT: no server has it, -ETIMEDOUT: it was stopped, or another error.
  */
-int debuginfod_finish(struct debuginfod_job *job);
+int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *folder,
+		      struct child *client);
 
-/* Kills it; NULL is fine. */
-void debuginfod_job_free(struct debuginfod_job *job);
-
-static inline void debuginfod_job_freep(struct debuginfod_job **job)
-{
-	debuginfod_job_free(*job);
-}
+/* Removes the folder with all that is in it, once its client is done. */
+void debuginfod_folder_done(struct debuginfod_folder *folder);
 
 /* main() of the client; does not return. */
 _Noreturn void debuginfod_client_main(int argc, char **argv);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the first look at a file. A handle is one of an ELF file, never of an archive. */
+/* Opens and identifies ELF files. A handle is one of an ELF file, never of an archive. */
 #include "elf/elf_handle.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <elfutils/libdwelf.h>
@@ -63,7 +64,25 @@ static bool has_debug_info(Elf *elf)
 	return false;
 }
 
-void elf_identity_read(Elf *elf, struct elf_identity *ret)
+static int load_offset_read(Elf *elf, uint64_t *ret)
+{
+	GElf_Phdr header;
+	size_t nr = 0;
+
+	if (elf_getphdrnum(elf, &nr))
+		return -EBADMSG;
+	for (size_t i = 0; i < nr; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return -EBADMSG;
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_memsz)
+			continue;
+		*ret = header.p_vaddr - header.p_offset;
+		return 0;
+	}
+	return 0;
+}
+
+static int identity_read(Elf *elf, struct elf_identity *ret)
 {
 	const void *build_id = NULL;
 	const char *debuglink;
@@ -85,6 +104,7 @@ void elf_identity_read(Elf *elf, struct elf_identity *ret)
 	}
 	ret->has_symtab = has_section(elf, SHT_SYMTAB);
 	ret->has_dwarf = has_debug_info(elf);
+	return load_offset_read(elf, &ret->load_offset);
 }
 
 int elf_identity_of_file(int fd, struct elf_identity *ret)
@@ -97,41 +117,5 @@ int elf_identity_of_file(int fd, struct elf_identity *ret)
 		return err;
 	if (!gelf_getehdr(elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
 		return -EBADMSG;
-	elf_identity_read(elf, ret);
-	return 0;
-}
-
-int elf_load_offset_of_file(int fd, uint64_t *ret)
-{
-	__cleanup(elf_handle_closep) Elf *elf = NULL;
-	int err = elf_handle_open(fd, &elf);
-	GElf_Phdr header;
-	size_t nr = 0;
-
-	if (err)
-		return err;
-	*ret = 0;
-	if (elf_getphdrnum(elf, &nr))
-		return -EBADMSG;
-	for (size_t i = 0; i < nr; i++) {
-		if (!gelf_getphdr(elf, (int)i, &header))
-			return -EBADMSG;
-		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_memsz)
-			continue;
-		*ret = header.p_vaddr - header.p_offset;
-		return 0;
-	}
-	return 0;
-}
-
-bool debug_file_matches(int debug_fd, const struct elf_identity *identity)
-{
-	struct elf_identity other;
-
-	if (debug_fd < 0 || elf_identity_of_file(debug_fd, &other))
-		return false;
-	if (!identity->nr_build_id || !other.nr_build_id)
-		return true;
-	return identity->nr_build_id == other.nr_build_id &&
-	       !memcmp(identity->build_id, other.build_id, other.nr_build_id);
+	return identity_read(elf, ret);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the translation of DWARF's rules. It is exact or says CFA_UNSUPPORTED: a wrong rule would
+ * Translates DWARF's rules. The translation is exact or says CFA_UNSUPPORTED: a wrong rule would
  * give a wrong stack.
  */
-#include "elf/frame_rule.h"
+#include "elf/cfi.h"
 
 #include <stdint.h>
 

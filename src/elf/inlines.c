@@ -1,182 +1,337 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the finished form of inlined functions, and how it grows while DWARF is read. */
+/*
+ * Walks through DWARF to the functions that were inlined. Each unit is walked at most once, for all
+ * addresses in it; of the others no more is read than where their code is.
+ */
+#include "elf/symbols.h"
+
+#include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <elfutils/libdw.h>
 
 #include "base/mem.h"
-#include "elf/demangle.h"
-#include "elf/inlines_private.h"
+#include "elf/elf_handle.h"
 
-int inline_builder_init(struct inline_builder *builder, const struct elf_addresses *addresses)
+/* Of a unit's tree; what is deeper is not looked at. */
+#define MAX_WALK_DEPTH 256
+
+/* Below that of the process, which would end without any answer. */
+#define WALK_SECONDS 6
+#define CLOCK_EVERY  1024
+
+/* An inlined function, once for all addresses in it. */
+struct inline_node {
+	uint32_t text; /* its name */
+	uint32_t
+		outer; /* the number of the one that it was inlined into; 0: a function with a symbol */
+	uint32_t depth; /* 1: outermost */
+};
+
+struct inline_walk {
+	const struct elf_addresses *addresses;
+	uint32_t *innermost;       /* for each address a node; 0: none */
+	struct inline_node *nodes; /* node 0 is none */
+	size_t nr_nodes, capacity;
+	struct functions_builder builder;
+	size_t steps;
+	clock_t end; /* of the time that it may take */
+};
+
+static void walk_done(struct inline_walk *walk)
 {
-	*builder = (struct inline_builder){ .addresses = addresses, .nr_nodes = 1 };
-	builder->innermost = calloc(addresses->nr + 1, sizeof(*builder->innermost));
-	return builder->innermost ? 0 : -ENOMEM;
+	free(walk->innermost);
+	free(walk->nodes);
+	functions_builder_done(&walk->builder);
 }
 
-void inline_builder_done(struct inline_builder *builder)
+/* --- what is found ---------------------------------------------------------------------------- */
+
+static int node_add(struct inline_walk *walk, const char *name, uint32_t *node)
 {
-	free(builder->innermost);
-	free(builder->nodes);
-	free(builder->names);
-}
+	uint32_t depth = *node ? walk->nodes[*node].depth + 1 : 1, text = 0;
+	int err = functions_add_text(&walk->builder, name, &text);
 
-/* The first address that is not below start. */
-static size_t address_find(const struct elf_addresses *addresses, uint64_t start)
-{
-	size_t low = 0, high = addresses->nr;
+	if (err)
+		return err;
+	if (walk->nr_nodes >= walk->capacity) {
+		size_t capacity = walk->capacity ? walk->capacity * 2 : 256;
+		struct inline_node *grown =
+			reallocarray(walk->nodes, capacity, sizeof(*walk->nodes));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses->addresses[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
+		if (!grown)
+			return -ENOMEM;
+		walk->nodes = grown;
+		walk->capacity = capacity;
 	}
-	return low;
+	walk->nodes[walk->nr_nodes] = (struct inline_node){ text, *node, depth };
+	*node = (uint32_t)walk->nr_nodes++;
+	return 0;
 }
 
-size_t inline_builder_mark(struct inline_builder *builder, uint64_t start, uint64_t end,
-			   uint32_t node)
+/* Takes back the nodes from this one on. */
+static void nodes_cut(struct inline_walk *walk, size_t first)
 {
-	const struct elf_addresses *addresses = builder->addresses;
-	size_t first = address_find(addresses, start), i;
+	walk->nr_nodes = first;
+	for (size_t i = 0; i < walk->addresses->nr; i++) {
+		if (walk->innermost[i] >= first)
+			walk->innermost[i] = 0;
+	}
+}
+
+static int functions_fill(struct inline_walk *walk)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < walk->addresses->nr && !err; i++) {
+		uint32_t node = walk->innermost[i];
+
+		if (!node)
+			continue;
+		err = functions_add(&walk->builder, walk->addresses->addresses[i], 0);
+		for (; node && !err; node = walk->nodes[node].outer)
+			err = functions_add_name(&walk->builder, walk->nodes[node].text);
+	}
+	return err;
+}
+
+/* --- the way through DWARF -------------------------------------------------------------------- */
+
+/* A place in the tree. */
+struct walk_place {
+	uint32_t node; /* the inlined function around it, 0: none */
+	uint32_t depth;
+};
+
+enum die_role {
+	DIE_OTHER = 0,
+	DIE_SCOPE,    /* may have functions inside */
+	DIE_FUNCTION, /* with an instance of its own where it has code */
+	DIE_BLOCK,    /* of a function */
+	DIE_INLINED,
+};
+
+static enum die_role die_role(Dwarf_Die *die)
+{
+	static const struct {
+		int tag;
+		enum die_role role;
+	} roles[] = {
+		{ DW_TAG_inlined_subroutine, DIE_INLINED },
+		{ DW_TAG_lexical_block, DIE_BLOCK },
+		{ DW_TAG_subprogram, DIE_FUNCTION },
+		{ DW_TAG_namespace, DIE_SCOPE },
+		{ DW_TAG_structure_type, DIE_SCOPE },
+		{ DW_TAG_class_type, DIE_SCOPE },
+		{ DW_TAG_union_type, DIE_SCOPE },
+		{ DW_TAG_enumeration_type, DIE_SCOPE },
+		{ DW_TAG_module, DIE_SCOPE },
+		{ DW_TAG_try_block, DIE_BLOCK },
+		{ DW_TAG_catch_block, DIE_BLOCK },
+	};
+	int tag = dwarf_tag(die);
+
+	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+		if (roles[i].tag == tag)
+			return roles[i].role;
+	}
+	return DIE_OTHER;
+}
+
+/* How many of the addresses are in a range; those get the node, if there is one. */
+static size_t range_mark(struct inline_walk *walk, uint64_t start, uint64_t end, uint32_t node)
+{
+	const struct elf_addresses *addresses = walk->addresses;
+	size_t first = elf_addresses_find(addresses, start), i;
 
 	for (i = first; i < addresses->nr && addresses->addresses[i] < end; i++) {
 		if (!node)
 			return 1;
-		builder->innermost[i] = node;
+		walk->innermost[i] = node;
 	}
 	return i - first;
 }
 
-static int name_add(struct inline_builder *builder, const char *name, uint32_t *ret)
+/* The same of the code of an entry. */
+static size_t die_mark(struct inline_walk *walk, Dwarf_Die *die, uint32_t node)
 {
-	char demangled[DEMANGLED_SIZE];
-	size_t bytes, capacity;
-	char *grown;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+	size_t found = 0;
 
-	if (symbol_demangle(name, demangled))
-		name = demangled;
-	bytes = strnlen(name, DEMANGLED_SIZE - 1) + 1;
-	if (builder->names_bytes + bytes > MAX_INLINE_NAME_BYTES)
-		return -E2BIG;
-	if (builder->names_bytes + bytes > builder->names_capacity) {
-		capacity = 2 * (builder->names_capacity + DEMANGLED_SIZE);
-		grown = realloc(builder->names, capacity);
-		if (!grown)
-			return -ENOMEM;
-		builder->names = grown;
-		builder->names_capacity = capacity;
+	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
+		if (start < end)
+			found += range_mark(walk, start, end, node);
+		if (!node && found)
+			break;
 	}
-	*ret = (uint32_t)builder->names_bytes;
-	memcpy(builder->names + builder->names_bytes, name, bytes - 1);
-	builder->names_bytes += bytes;
-	builder->names[builder->names_bytes - 1] = '\0';
-	return 0;
+	return found;
 }
 
-int inline_builder_add(struct inline_builder *builder, const char *name, uint32_t outer,
-		       uint32_t *ret)
+/* As the linker knows it, since that tells of namespaces; NULL: nobody says. */
+static const char *function_name(Dwarf_Die *die)
 {
-	uint32_t offset = 0, depth = outer ? builder->nodes[outer].depth + 1 : 1;
-	int err = name_add(builder, name, &offset);
+	static const unsigned int names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+					      DW_AT_name };
+	const char *name = NULL;
+	Dwarf_Attribute attribute;
 
+	for (size_t i = 0; i < ARRAY_SIZE(names) && (!name || !*name); i++) {
+		if (dwarf_attr_integrate(die, names[i], &attribute))
+			name = dwarf_formstring(&attribute);
+	}
+	return name && *name ? name : NULL;
+}
+
+/* A function without a name is passed over, but not what was inlined into it. */
+static int inlined_add(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
+{
+	const char *name = function_name(die);
+	int err;
+
+	if (!name || (*node && walk->nodes[*node].depth == MAX_INLINE_DEPTH))
+		return 0;
+	err = node_add(walk, name, node);
+	if (!err)
+		die_mark(walk, die, *node);
+	return err;
+}
+
+static bool die_has_code(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+/* -ETIME: enough. */
+static int walk_step(struct inline_walk *walk)
+{
+	if (walk->steps++ % CLOCK_EVERY)
+		return 0;
+	return clock() < walk->end ? 0 : -ETIME;
+}
+
+/* Whether there may be anything inside, and around what then; 1: there is. */
+static int die_enter(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
+{
+	enum die_role role = die_role(die);
+	int err;
+
+	if (role == DIE_OTHER)
+		return 0;
+	if (role == DIE_SCOPE)
+		return *node == 0;
+	/* Some blocks do not say where they are. */
+	if (role == DIE_BLOCK && !die_has_code(die))
+		return 1;
+	if (!die_mark(walk, die, 0))
+		return 0;
+	err = role == DIE_INLINED ? inlined_add(walk, die, node) : 0;
+	return err ? err : 1;
+}
+
+static int children_walk(struct inline_walk *walk, Dwarf_Die *parent, struct walk_place place)
+{
+	Dwarf_Die child;
+	int err = 0;
+
+	if (place.depth == MAX_WALK_DEPTH || dwarf_child(parent, &child))
+		return 0;
+	do {
+		struct walk_place inside = { place.node, place.depth + 1 };
+
+		err = walk_step(walk);
+		if (!err)
+			err = die_enter(walk, &child, &inside.node);
+		if (err > 0)
+			err = children_walk(walk, &child, inside);
+	} while (!err && !dwarf_siblingof(&child, &child));
+	return err;
+}
+
+static int units_walk(struct inline_walk *walk, Dwarf *dwarf)
+{
+	const struct walk_place top = { 0, 0 };
+	Dwarf_CU *unit = NULL;
+	int err = 0;
+
+	while (!err) {
+		size_t nodes = walk->nr_nodes;
+		Dwarf_Die die;
+
+		if (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL))
+			return 0;
+		err = walk_step(walk);
+		if (!err && die_mark(walk, &die, 0))
+			err = children_walk(walk, &die, top);
+		/* A chain that misses its end would be wrong. */
+		if (err == -ETIME || err == -E2BIG)
+			nodes_cut(walk, nodes);
+	}
+	return err == -ETIME || err == -E2BIG ? 0 : err;
+}
+
+struct dwarf_file {
+	void *bytes;
+	size_t size;
+	Elf *elf;
+	Dwarf *dwarf;
+};
+
+static void dwarf_file_done(struct dwarf_file *file)
+{
+	if (file->dwarf)
+		dwarf_end(file->dwarf);
+	elf_end(file->elf);
+	if (file->bytes)
+		munmap(file->bytes, file->size);
+}
+
+/* As bytes without a descriptor: of that libdw would ask for the path. */
+static int dwarf_open(int fd, struct dwarf_file *file)
+{
+	struct stat status;
+	void *bytes;
+	int err;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if (status.st_size <= 0)
+		return -EBADMSG;
+	file->size = (size_t)status.st_size;
+	bytes = mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	file->bytes = bytes;
+	err = elf_handle_open_image(bytes, file->size, &file->elf);
 	if (err)
 		return err;
-	if (builder->nr_nodes >= builder->capacity) {
-		size_t capacity = builder->capacity ? builder->capacity * 2 : 256;
-		struct inline_node *grown =
-			reallocarray(builder->nodes, capacity, sizeof(*builder->nodes));
-
-		if (!grown)
-			return -ENOMEM;
-		builder->nodes = grown;
-		builder->capacity = capacity;
-	}
-	*ret = (uint32_t)builder->nr_nodes++;
-	builder->nodes[*ret] = (struct inline_node){ offset, outer, depth };
-	return 0;
+	file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	return file->dwarf ? 0 : -EBADMSG;
 }
 
-void inline_builder_cut(struct inline_builder *builder, size_t first)
+int elf_inlines_read(int fd, const struct elf_addresses *addresses, struct elf_functions **ret)
 {
-	builder->nr_nodes = first;
-	for (size_t i = 0; i < builder->addresses->nr; i++) {
-		if (builder->innermost[i] >= first)
-			builder->innermost[i] = 0;
-	}
-}
+	struct dwarf_file file __cleanup(dwarf_file_done) = { 0 };
+	struct inline_walk walk __cleanup(walk_done) = {
+		.addresses = addresses,
+		.nr_nodes = 1,
+		.end = clock() + (clock_t)WALK_SECONDS * CLOCKS_PER_SEC,
+	};
+	int err = dwarf_open(fd, &file);
 
-/* Room for all that the builder knows. */
-static int inlines_allocate(const struct inline_builder *builder, struct elf_inlines *inlines)
-{
-	size_t nr = 0, nr_functions = 0;
-
-	for (size_t i = 0; i < builder->addresses->nr; i++) {
-		uint32_t node = builder->innermost[i];
-
-		nr += node != 0;
-		nr_functions += node ? builder->nodes[node].depth : 0;
-	}
-	inlines->chains = calloc(nr + 1, sizeof(*inlines->chains));
-	inlines->functions = calloc(nr_functions + 1, sizeof(*inlines->functions));
-	return inlines->chains && inlines->functions ? 0 : -ENOMEM;
-}
-
-int inline_builder_make(struct inline_builder *builder, struct elf_inlines **ret)
-{
-	__cleanup(elf_inlines_freep) struct elf_inlines *inlines = calloc(1, sizeof(*inlines));
-	int err = inlines ? inlines_allocate(builder, inlines) : -ENOMEM;
-
+	if (!err)
+		err = functions_builder_init(&walk.builder);
 	if (err)
 		return err;
-	for (size_t i = 0; i < builder->addresses->nr; i++) {
-		uint32_t node = builder->innermost[i];
-
-		if (!node)
-			continue;
-		inlines->chains[inlines->nr++] = (struct inline_chain){
-			.addr = builder->addresses->addresses[i],
-			.first = (uint32_t)inlines->nr_functions,
-			.nr = builder->nodes[node].depth,
-		};
-		for (; node; node = builder->nodes[node].outer)
-			inlines->functions[inlines->nr_functions++] = builder->nodes[node].name;
-	}
-	inlines->names = steal_ptr(&builder->names);
-	inlines->names_bytes = builder->names_bytes;
-	*ret = steal_ptr(&inlines);
-	return 0;
-}
-
-void elf_inlines_free(struct elf_inlines *inlines)
-{
-	if (!inlines)
-		return;
-	free(inlines->chains);
-	free(inlines->functions);
-	free(inlines->names);
-	free(inlines);
-}
-
-static int chain_compare(const void *a, const void *b)
-{
-	const struct inline_chain *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-size_t elf_inlines_find(const struct elf_inlines *inlines, uint64_t addr,
-			const char *names[MAX_INLINE_DEPTH])
-{
-	const struct inline_chain key = { .addr = addr };
-	const struct inline_chain *chain =
-		bsearch(&key, inlines->chains, inlines->nr, sizeof(key), chain_compare);
-
-	for (uint32_t i = 0; chain && i < chain->nr; i++)
-		names[i] = inlines->names + inlines->functions[chain->first + i];
-	return chain ? chain->nr : 0;
+	walk.innermost = calloc(addresses->nr + 1, sizeof(*walk.innermost));
+	err = walk.innermost ? units_walk(&walk, file.dwarf) : -ENOMEM;
+	if (!err)
+		err = functions_fill(&walk);
+	if (!err)
+		*ret = steal_ptr(&walk.builder.functions);
+	return err;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the text form of perf maps: one function a line, address and size in hex, then its name. */
-#include "elf/perf_map.h"
+/*
+ * Opens and parses /tmp/perf-PID.map, in which a JIT says how its code is called: one function a line,
+ * address and size in hex, then its name.
+ */
+#include "elf/symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "elf/regular_file.h"
-#include "elf/symbols_private.h"
+#include "base/regular_file.h"
 
 #define MAP_PATH_SIZE 64
 
@@ -24,7 +26,7 @@ int perf_map_open(int root_fd, pid_t pid, uid_t uid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	fd = regular_file_open(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, &status);
+	fd = regular_file_find(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, &status);
 	if (fd < 0 || regular_file_is_trusted(&status, uid))
 		return fd;
 	close(fd);
@@ -90,67 +92,31 @@ static bool line_parse(const char *line, struct raw_symbol *ret)
 	return *line && ret->end > ret->start;
 }
 
-/* Calls take() for each complete line; the last one may be unfinished. */
-static int lines_parse(char *text, void *closure,
-		       int (*take)(void *closure, const struct raw_symbol *symbol))
+/* The last line that has an address names it; the last line of all may be unfinished. */
+static void lines_choose(char *text, const struct elf_addresses *wanted, struct raw_symbol *best)
 {
-	struct raw_symbol symbol = { 0 };
+	struct raw_symbol found;
 	char *line, *end;
-	int err = 0;
 
-	for (line = text; !err && (end = strchr(line, '\n')); line = end + 1) {
+	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		if (line_parse(line, &symbol))
-			err = take(closure, &symbol);
+		if (!line_parse(line, &found))
+			continue;
+		for (size_t i = elf_addresses_find(wanted, found.start);
+		     i < wanted->nr && wanted->addresses[i] < found.end; i++)
+			best[i] = found;
 	}
-	return err;
 }
 
-static int line_take(void *closure, const struct raw_symbol *symbol)
+int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_functions **ret)
 {
-	return raw_symbol_add(closure, symbol);
-}
-
-static int lines_read(char *text, struct elf_symbols **ret)
-{
-	__cleanup(raw_symbols_done) struct raw_symbols raw = { 0 };
-	int err = lines_parse(text, &raw, line_take);
-
-	return err ? err : elf_symbols_make(raw.symbols, raw.nr, NULL, ret);
-}
-
-struct some_lines {
-	const struct elf_addresses *addresses;
-	struct raw_symbol *best;
-};
-
-static int line_take_some(void *closure, const struct raw_symbol *symbol)
-{
-	const struct some_lines *some = closure;
-	const struct elf_addresses *wanted = some->addresses;
-
-	for (size_t i = address_find(wanted, symbol->start);
-	     i < wanted->nr && wanted->addresses[i] < symbol->end; i++)
-		some->best[i] = *symbol;
-	return 0;
-}
-
-static int lines_choose(char *text, const struct elf_addresses *addresses, struct elf_symbols **ret)
-{
-	__cleanup(freep) struct raw_symbol *best = calloc(addresses->nr + 1, sizeof(*best));
-	struct some_lines some = { addresses, best };
-	int err = best ? lines_parse(text, &some, line_take_some) : -ENOMEM;
-
-	return err ? err : elf_symbols_make_some(best, addresses, NULL, ret);
-}
-
-int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret)
-{
-	__cleanup(freep) char *text = NULL;
+	struct raw_symbol *best __cleanup(freep) = calloc(addresses->nr + 1, sizeof(*best));
+	char *text __cleanup(freep) = NULL;
 	size_t len;
-	int err = text_read(fd, &text, &len);
+	int err = best ? text_read(fd, &text, &len) : -ENOMEM;
 
 	if (err)
 		return err;
-	return addresses ? lines_choose(text, addresses, ret) : lines_read(text, ret);
+	lines_choose(text, addresses, best);
+	return functions_make(addresses, best, NULL, ret);
 }

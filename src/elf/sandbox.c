@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the cage of a worker. The limits, no_new_privs and the list of calls are conditions; another
+ * Shuts the cage of a worker. The limits, no_new_privs and the list of calls are conditions; another
  * user and no capabilities are taken where the system lets go of them.
  */
+#include "elf/sandbox.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -19,7 +21,6 @@
 
 #include "base/mem.h"
 #include "elf/wire.h"
-#include "elf/worker_private.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ASAN 1
@@ -221,8 +222,6 @@ int sandbox_enter(unsigned int extras)
 	}
 	if (syscall(SYS_close_range, NR_WORKER_FD, ~0U, 0))
 		return -errno;
-	/* Should the other side not be there any more to end it. */
-	alarm(WORKER_SECONDS + 1);
 	memory_offer();
 	err = resources_limit();
 	if (err)

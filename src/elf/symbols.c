@@ -1,257 +1,269 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the finished form of symbols: ranges without overlap, and names that are asked for once. */
+/*
+ * Decides which symbols of an ELF file name code, how far one without a size reaches, and by which of
+ * several names a function is called. libdwfl chooses between .symtab, debug file, .dynsym and
+ * .gnu_debugdata.
+ */
 #include "elf/symbols.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
 
 #include "base/mem.h"
-#include "elf/demangle.h"
-#include "elf/spans.h"
-#include "elf/symbols_private.h"
+#include "elf/elf_handle.h"
 
-/* Names made to be hard to demangle cost their readability, not the file's symbols. */
-#define DEMANGLE_SECONDS 4
-#define CLOCK_EVERY      256
+#define MAX_SYMBOLS 4000000
 
-struct name_builder {
-	struct elf_symbols *symbols;
-	size_t capacity;
-	size_t nr;
-	const char *last; /* as it was given */
-	bool demangle;
+/* A rank is a binding, plus this for symbols that know their size. */
+#define RANK_SIZED 4
+
+struct symbol_source {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	struct elf_addresses wanted;
+	struct raw_symbol *best; /* for each of these so far */
+	uint64_t *floors;        /* for each of these, where the last symbol up to it begins */
 };
 
-static bool demangle_allowed(struct name_builder *builder)
+static void source_done(struct symbol_source *source)
 {
-	if (builder->demangle && builder->nr++ % CLOCK_EVERY == 0)
-		builder->demangle = clock() < (clock_t)DEMANGLE_SECONDS * CLOCKS_PER_SEC;
-	return builder->demangle;
+	free(source->wanted.addresses);
+	free(source->best);
+	free(source->floors);
+	if (source->dwfl)
+		dwfl_end(source->dwfl);
 }
 
-/* Appends a name and tells where it is. */
-static int name_add(struct name_builder *builder, const char *name, uint32_t *ret)
+static uint8_t binding_rank(unsigned char info)
 {
-	struct elf_symbols *symbols = builder->symbols;
-	char demangled[DEMANGLED_SIZE];
-	size_t bytes;
-
-	if (demangle_allowed(builder) && symbol_demangle(name, demangled))
-		name = demangled;
-	/* What follows is the version of a symbol, no part of its name. */
-	bytes = strcspn(name + (*name == '@'), "@") + (*name == '@') + 1;
-	if (bytes > DEMANGLED_SIZE)
-		bytes = DEMANGLED_SIZE;
-	if (symbols->names_bytes + bytes > MAX_SYMBOL_NAME_BYTES)
-		return -E2BIG;
-	if (symbols->names_bytes + bytes > builder->capacity) {
-		size_t capacity = 2 * (builder->capacity + DEMANGLED_SIZE);
-		char *grown = realloc(symbols->names, capacity);
-
-		if (!grown)
-			return -ENOMEM;
-		symbols->names = grown;
-		builder->capacity = capacity;
-	}
-	*ret = symbols->names_bytes;
-	memcpy(symbols->names + symbols->names_bytes, name, bytes - 1);
-	symbols->names_bytes += bytes;
-	symbols->names[symbols->names_bytes - 1] = '\0';
-	return 0;
-}
-
-static int ranges_fill(struct elf_symbols *symbols, const struct raw_symbol *raw, size_t nr,
-		       const struct span *spans)
-{
-	struct name_builder builder = { .symbols = symbols, .demangle = true };
-	/* A symbol in several pieces has one name; 0 is none yet. */
-	__cleanup(freep) uint32_t *names = calloc(nr + 1, sizeof(*names));
-	uint32_t name;
-	int err;
-
-	if (!names)
-		return -ENOMEM;
-	for (size_t i = 0; i < symbols->nr; i++) {
-		const struct raw_symbol *symbol = &raw[spans[i].owner];
-
-		if (!names[spans[i].owner]) {
-			err = name_add(&builder, symbol->name, &name);
-			if (err)
-				return err;
-			names[spans[i].owner] = name + 1;
-		}
-		symbols->ranges[i] = (struct symbol_range){
-			.start = spans[i].start,
-			.end = spans[i].end,
-			.addr = symbol->start,
-			.name = names[spans[i].owner] - 1,
-		};
-	}
-	return 0;
-}
-
-static int spans_of_raw(const struct raw_symbol *raw, size_t nr, struct span **ret, size_t *nr_ret)
-{
-	__cleanup(freep) struct claim *claims = calloc(nr + 1, sizeof(*claims));
-
-	if (!claims)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		claims[i] = (struct claim){ raw[i].start, raw[i].end };
-	return spans_make(claims, nr, ret, nr_ret);
-}
-
-int elf_symbols_make(const struct raw_symbol *raw, size_t nr, const struct elf_identity *identity,
-		     struct elf_symbols **ret)
-{
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = calloc(1, sizeof(*symbols));
-	__cleanup(freep) struct span *spans = NULL;
-	int err;
-
-	if (!symbols)
-		return -ENOMEM;
-	if (identity)
-		symbols->identity = *identity;
-	symbols->debug = DEBUG_FILE_NONE;
-	err = spans_of_raw(raw, nr, &spans, &symbols->nr);
-	if (err)
-		return err;
-	symbols->ranges = calloc(symbols->nr + 1, sizeof(*symbols->ranges));
-	if (!symbols->ranges)
-		return -ENOMEM;
-	err = ranges_fill(symbols, raw, nr, spans);
-	if (err)
-		return err;
-	*ret = steal_ptr(&symbols);
-	return 0;
-}
-
-size_t address_find(const struct elf_addresses *addresses, uint64_t addr)
-{
-	size_t low = 0, high = addresses->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses->addresses[middle] < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Neighbours that share a function share its name. */
-static int range_add(struct name_builder *builder, const struct raw_symbol *symbol, uint64_t addr)
-{
-	struct elf_symbols *symbols = builder->symbols;
-	const struct symbol_range *last = symbols->nr ? &symbols->ranges[symbols->nr - 1] : NULL;
-	uint32_t name = last ? last->name : 0;
-	int err = 0;
-
-	if (!last || last->addr != symbol->start || builder->last != symbol->name)
-		err = name_add(builder, symbol->name, &name);
-	builder->last = symbol->name;
-	symbols->ranges[symbols->nr] = (struct symbol_range){
-		.start = addr, .end = addr + 1, .addr = symbol->start, .name = name
+	static const uint8_t ranks[16] = {
+		[STB_LOCAL] = 0,
+		[STB_WEAK] = 1,
+		[STB_GLOBAL] = 2,
+		[STB_GNU_UNIQUE] = 2,
 	};
-	symbols->nr += !err;
-	return err;
+
+	return ranks[GELF_ST_BIND(info)];
 }
 
-int elf_symbols_make_some(const struct raw_symbol *best, const struct elf_addresses *addresses,
-			  const struct elf_identity *identity, struct elf_symbols **ret)
+/* Where the section of code that a symbol is in ends; 0: it is in none. */
+static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = calloc(1, sizeof(*symbols));
-	struct name_builder builder = { .symbols = symbols, .demangle = true };
-	int err = 0;
+	Elf_Scn *section = elf_getscn(elf, index);
+	GElf_Shdr header;
 
-	if (symbols)
-		symbols->ranges = calloc(addresses->nr + 1, sizeof(*symbols->ranges));
-	if (!symbols || !symbols->ranges)
-		return -ENOMEM;
-	if (identity)
-		symbols->identity = *identity;
-	symbols->debug = DEBUG_FILE_NONE;
-	for (size_t i = 0; i < addresses->nr && !err; i++) {
-		if (best[i].name)
-			err = range_add(&builder, &best[i], addresses->addresses[i]);
-	}
-	if (!err)
-		*ret = steal_ptr(&symbols);
-	return err;
+	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+		return 0;
+	return header.sh_addr + bias + header.sh_size;
 }
 
-void elf_symbols_free(struct elf_symbols *symbols)
+/* False: it names no code. The end of a symbol without size is that of its section. */
+static bool symbol_read(struct symbol_source *source, int index, struct raw_symbol *ret)
 {
-	if (!symbols)
-		return;
-	free(symbols->ranges);
-	free(symbols->names);
-	free(symbols);
-}
+	GElf_Word section;
+	GElf_Addr bias;
+	GElf_Sym sym;
+	Elf *elf;
+	unsigned int type;
+	bool is_function;
 
-bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t addr, struct elf_symbol *ret)
-{
-	size_t low = 0, high = symbols->nr;
-	const struct symbol_range *range;
-
-	/* The first that ends above addr. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->ranges[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range = &symbols->ranges[low];
-	if (low == symbols->nr || range->start > addr)
+	ret->name = dwfl_module_getsym_info(source->module, index, &sym, &ret->start, &section,
+					    &elf, &bias);
+	if (!ret->name || !*ret->name || section == SHN_UNDEF || section == SHN_ABS)
 		return false;
-	*ret = (struct elf_symbol){ symbols->names + range->name, range->addr };
-	return true;
-}
-
-size_t elf_symbols_count(const struct elf_symbols *symbols)
-{
-	return symbols->nr;
-}
-
-const struct elf_identity *elf_symbols_identity(const struct elf_symbols *symbols)
-{
-	return &symbols->identity;
-}
-
-uint64_t elf_symbols_load_offset(const struct elf_symbols *symbols)
-{
-	return symbols->load_offset;
-}
-
-size_t elf_symbols_debug_file(const struct elf_symbols *symbols)
-{
-	return symbols->debug;
-}
-
-int raw_symbol_add(struct raw_symbols *raw, const struct raw_symbol *symbol)
-{
-	if (raw->nr == MAX_SYMBOLS)
-		return -E2BIG;
-	if (raw->nr == raw->capacity) {
-		size_t capacity = raw->capacity ? raw->capacity * 2 : 1024;
-		struct raw_symbol *grown = realloc(raw->symbols, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		raw->symbols = grown;
-		raw->capacity = capacity;
+	type = GELF_ST_TYPE(sym.st_info);
+	is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	/* Labels of assembler code have no type; .L and $ mark those within a function. */
+	if (!is_function && (type != STT_NOTYPE || *ret->name == '.' || *ret->name == '$'))
+		return false;
+	ret->rank = binding_rank(sym.st_info);
+	if (is_function && sym.st_size) {
+		ret->rank += RANK_SIZED;
+		ret->end = ret->start + sym.st_size;
+	} else {
+		ret->end = section_end(elf, section, bias);
 	}
-	raw->symbols[raw->nr++] = *symbol;
+	return ret->end > ret->start;
+}
+
+/* Calls take() for each symbol of code. */
+static int symbols_each(struct symbol_source *source,
+			int (*take)(struct symbol_source *source, const struct raw_symbol *symbol))
+{
+	int nr = dwfl_module_getsymtab(source->module), err = 0;
+	struct raw_symbol symbol;
+
+	if (nr > MAX_SYMBOLS)
+		return -E2BIG;
+	for (int i = 1; i < nr && !err; i++) {
+		if (symbol_read(source, i, &symbol))
+			err = take(source, &symbol);
+	}
+	return err;
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/*
+ * Ascending by strength. A symbol with a size is believed before one without; of two functions the
+ * inner one; of two names the more public, then the plainer.
+ */
+static int strength_compare(const struct raw_symbol *x, const struct raw_symbol *y)
+{
+	size_t length_x, length_y;
+
+	if ((x->rank ^ y->rank) & RANK_SIZED)
+		return x->rank & RANK_SIZED ? 1 : -1;
+	if (x->start != y->start)
+		return x->start > y->start ? 1 : -1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? 1 : -1;
+	if (underscores(x->name) != underscores(y->name))
+		return underscores(x->name) < underscores(y->name) ? 1 : -1;
+	length_x = strlen(x->name);
+	length_y = strlen(y->name);
+	if (length_x != length_y)
+		return length_x < length_y ? 1 : -1;
+	return -strcmp(x->name, y->name);
+}
+
+/* --- the best of them -------------------------------------------------------------------------- */
+
+static int floor_take(struct symbol_source *source, const struct raw_symbol *symbol)
+{
+	size_t at = elf_addresses_find(&source->wanted, symbol->start);
+
+	if (at < source->wanted.nr && symbol->start > source->floors[at])
+		source->floors[at] = symbol->start;
 	return 0;
 }
 
-void raw_symbols_done(struct raw_symbols *raw)
+/* A symbol without size reaches to the next one: it has only the addresses whose floor it is. */
+static int best_take(struct symbol_source *source, const struct raw_symbol *symbol)
 {
-	free(raw->symbols);
+	const struct elf_addresses *wanted = &source->wanted;
+
+	for (size_t i = elf_addresses_find(wanted, symbol->start);
+	     i < wanted->nr && wanted->addresses[i] < symbol->end; i++) {
+		struct raw_symbol *best = &source->best[i];
+
+		if (!(symbol->rank & RANK_SIZED) && source->floors[i] != symbol->start)
+			break;
+		if (!best->name || strength_compare(symbol, best) > 0)
+			*best = *symbol;
+	}
+	return 0;
+}
+
+static int symbols_choose(struct symbol_source *source)
+{
+	size_t nr = source->wanted.nr;
+	int err;
+
+	source->best = calloc(nr + 1, sizeof(*source->best));
+	source->floors = calloc(nr + 1, sizeof(*source->floors));
+	if (!source->best || !source->floors)
+		return -ENOMEM;
+	err = symbols_each(source, floor_take);
+	for (size_t i = 1; i < nr; i++) {
+		if (source->floors[i] < source->floors[i - 1])
+			source->floors[i] = source->floors[i - 1];
+	}
+	return err ? err : symbols_each(source, best_take);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* The debug file that the caller has found, and no other: nothing is searched for here. */
+static int debug_file_give(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			   const char *file, const char *debuglink, GElf_Word crc, char **ret)
+{
+	const int *debug_fd = *userdata;
+
+	(void)module;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)debuglink;
+	(void)crc;
+	(void)ret;
+	/* libdwfl closes what it is given. */
+	return debug_fd && *debug_fd >= 0 ? fcntl(*debug_fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+static int source_open(struct symbol_source *source, int fd, const int *debug_fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_debuginfo = debug_file_give,
+		.section_address = dwfl_offline_section_address,
+	};
+	void **userdata;
+	int own;
+
+	source->dwfl = dwfl_begin(&callbacks);
+	if (!source->dwfl)
+		return -ENOMEM;
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0)
+		return -errno;
+	source->module = dwfl_report_elf(source->dwfl, "", "", own, 0, true);
+	if (!source->module) {
+		close(own);
+		return -EBADMSG;
+	}
+	dwfl_report_end(source->dwfl, NULL, NULL);
+	if (dwfl_module_info(source->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+		*userdata = (void *)debug_fd;
+	return 0;
+}
+
+/* From offsets to addresses, of which none wraps. */
+static int source_want(struct symbol_source *source, const struct elf_addresses *offsets,
+		       uint64_t load_offset)
+{
+	struct elf_addresses *wanted = &source->wanted;
+
+	wanted->addresses = calloc(offsets->nr + 1, sizeof(*wanted->addresses));
+	if (!wanted->addresses)
+		return -ENOMEM;
+	for (; wanted->nr < offsets->nr; wanted->nr++) {
+		wanted->addresses[wanted->nr] = offsets->addresses[wanted->nr] + load_offset;
+		if (wanted->nr &&
+		    wanted->addresses[wanted->nr] <= wanted->addresses[wanted->nr - 1])
+			break;
+	}
+	return 0;
+}
+
+int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
+		     struct elf_functions **ret)
+{
+	struct symbol_source source __cleanup(source_done) = { 0 };
+	size_t chosen = DEBUG_FILE_NONE;
+	struct elf_identity identity;
+	int err = elf_identity_of_file(fd, &identity), debug_fd;
+
+	if (err)
+		return err;
+	if (debug)
+		chosen = debug_files_choose(debug, &identity);
+	debug_fd = chosen == DEBUG_FILE_NONE ? -1 : debug->fds[chosen];
+	err = source_open(&source, fd, &debug_fd);
+	if (!err)
+		err = source_want(&source, offsets, identity.load_offset);
+	if (!err)
+		err = symbols_choose(&source);
+	if (!err)
+		err = functions_make(&source.wanted, source.best, &identity, ret);
+	if (!err)
+		(*ret)->debug = chosen;
+	return err;
 }

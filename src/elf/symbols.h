@@ -1,60 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which function owns an address: of an ELF file (ELF virtual addresses) or of a JIT's perf map
- * (addresses in its process). Ranges ascend and do not overlap. Names are demangled, and
- * untrusted bytes.
+ * The parsers that say which functions addresses belong to: symbols of an ELF file, lines of a JIT's
+ * perf map, inlined functions of DWARF. They parse in the calling process: see elf/worker.h. Each
+ * returns 0, -ENOMEM, -EBADMSG (no such file) or -E2BIG.
  */
 #ifndef BPFTRUSS_SYMBOLS_H
 #define BPFTRUSS_SYMBOLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "elf/addresses.h"
-#include "elf/debug_file.h"
-#include "elf/identity.h"
-
-#define MAX_SYMBOLS           4000000
-#define MAX_SYMBOL_NAME_BYTES (40 << 20) /* of all names together */
-
-struct elf_symbols;
-
-struct elf_symbol {
-	const char *name; /* lives as long as the symbols */
-	uint64_t addr;    /* where the function begins */
-};
-
-/* False: no symbol's own bytes are there; never the neighbour. */
-bool elf_symbols_find(const struct elf_symbols *symbols, uint64_t addr, struct elf_symbol *ret);
-
-/* Ranges, not functions: one with another inside has two. */
-size_t elf_symbols_count(const struct elf_symbols *symbols);
-
-/* Of the file itself, not of its debug file; all zero for a perf map. */
-const struct elf_identity *elf_symbols_identity(const struct elf_symbols *symbols);
-
-/* To be added to an offset in the file, of code: its address. */
-uint64_t elf_symbols_load_offset(const struct elf_symbols *symbols);
-
-/* Which of the debug files that were given is the file's; DEBUG_FILE_NONE: none. */
-size_t elf_symbols_debug_file(const struct elf_symbols *symbols);
+#include "elf/functions.h"
 
 /*
- * Function symbols of fd: .symtab, else that of the debug file that is the file's (NULL: there is
- * none), else .dynsym and .gnu_debugdata. Only those of some offsets in the file, which can then be
- * found at the addresses of these and nowhere else, so that an answer is small however large the
- * file; NULL: all. Parses in the calling process: see elf/worker.h. 0, -ENOMEM, -EBADMSG, -E2BIG.
+ * The symbols of some offsets in a file, by their ELF virtual addresses: of its .symtab, else of the
+ * debug file that is the file's, else of its .dynsym and .gnu_debugdata. An address that no symbol
+ * owns has none; never its neighbour's.
  */
 int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
-		     struct elf_symbols **ret);
+		     struct elf_functions **ret);
 
-/* NULL is fine. */
-void elf_symbols_free(struct elf_symbols *symbols);
+/* A larger map names nothing: it would take a worker too long, and too much memory. */
+#define MAX_PERF_MAP_BYTES (32u << 20)
 
-static inline void elf_symbols_freep(struct elf_symbols **symbols)
-{
-	elf_symbols_free(*symbols);
-}
+/*
+ * Opens the map of a process: root_fd is its /proc/PID/root, pid its own in its namespace. A map that
+ * neither root nor uid owns is refused, as anybody may write to /tmp, and so is one that only root may
+ * read, as a mount may have put it there. Returns a descriptor opened with O_PATH, or -ENOENT, -EPERM, …
+ */
+int perf_map_open(int root_fd, pid_t pid, uid_t uid);
+
+/*
+ * The names of some addresses in the process of a perf map. Of lines that overlap the later wins; lines
+ * that make no sense are passed over.
+ */
+int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_functions **ret);
+
+/*
+ * The functions that were inlined at some ELF virtual addresses, as the DWARF of a file tells, which may
+ * be a debug file. An address about which nothing is found, in the time that there is, has none.
+ */
+int elf_inlines_read(int fd, const struct elf_addresses *addresses, struct elf_functions **ret);
 
 #endif

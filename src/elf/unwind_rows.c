@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns how a file's entries become one gapless, ascending list of rows. */
+/* Turns a file's entries into one gapless, ascending list of rows. */
 #include "elf/unwind_rows.h"
 
 #include <errno.h>
@@ -11,9 +11,8 @@
 #include <gelf.h>
 
 #include "base/mem.h"
-#include "elf/cfi_ranges.h"
+#include "elf/cfi.h"
 #include "elf/elf_handle.h"
-#include "elf/frame_rule.h"
 
 struct row_builder {
 	struct elf_unwind *unwind;
@@ -167,7 +166,6 @@ static int unwind_fill(Elf *elf, struct elf_unwind *unwind)
 	Dwarf_CFI *cfi;
 	int err;
 
-	elf_identity_read(elf, &unwind->identity);
 	if (!is_x86_64(elf))
 		return 0;
 	err = text_find(elf, unwind);
@@ -184,34 +182,17 @@ static int unwind_fill(Elf *elf, struct elf_unwind *unwind)
 	return err;
 }
 
-static int unwind_make(Elf *elf, struct elf_unwind **ret)
-{
-	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = calloc(1, sizeof(*unwind));
-	int err;
-
-	if (!unwind)
-		return -ENOMEM;
-	err = unwind_fill(elf, unwind);
-	if (err)
-		return err;
-	*ret = steal_ptr(&unwind);
-	return 0;
-}
-
 int elf_unwind_read(int fd, struct elf_unwind **ret)
 {
-	__cleanup(elf_handle_closep) Elf *elf = NULL;
-	int err = elf_handle_open(fd, &elf);
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = calloc(1, sizeof(*unwind));
+	Elf *elf __cleanup(elf_handle_closep) = NULL;
+	int err = unwind ? elf_handle_open(fd, &elf) : -ENOMEM;
 
-	return err ? err : unwind_make(elf, ret);
-}
-
-int elf_unwind_read_image(void *image, size_t size, struct elf_unwind **ret)
-{
-	__cleanup(elf_handle_closep) Elf *elf = NULL;
-	int err = elf_handle_open_image(image, size, &elf);
-
-	return err ? err : unwind_make(elf, ret);
+	if (!err)
+		err = unwind_fill(elf, unwind);
+	if (!err)
+		*ret = steal_ptr(&unwind);
+	return err;
 }
 
 void elf_unwind_free(struct elf_unwind *unwind)

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "bpftruss/stack_abi.h"
-#include "elf/identity.h"
 
 #define MAX_UNWIND_ROWS  4000000
 #define MAX_UNWIND_BYTES ((uint64_t)MAX_UNWIND_PAGES << UNWIND_PAGE_SHIFT)
@@ -28,16 +27,13 @@ struct elf_unwind {
 	uint64_t text_end;
 	struct unwind_row *rows;
 	size_t nr_rows;
-	struct elf_identity identity;
 };
 
 /*
- * These two parse in the calling process: for files whose bytes are trusted, as the kernel's vdso;
- * all others go through elf/worker.h. 0, -ENOMEM, -EBADMSG (no ELF), -ENOTSUP (segments of text
- * that are not mapped alike), -E2BIG (beyond the limits above).
+ * Parses in the calling process: see elf/worker.h. 0, -ENOMEM, -EBADMSG (no ELF), -ENOTSUP (segments
+ * of text that are not mapped alike), -E2BIG (beyond the limits above).
  */
 int elf_unwind_read(int fd, struct elf_unwind **ret);
-int elf_unwind_read_image(void *image, size_t size, struct elf_unwind **ret);
 
 /* NULL is fine. */
 void elf_unwind_free(struct elf_unwind *unwind);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the form of a worker's answer: a header, and the arrays that it counts. Whoever could still
- * write to the file changes nothing: what is checked is a copy.
+ * Writes and reads a worker's question and answer: a header, and the arrays that it counts. Whoever
+ * could still write to the file changes nothing: what is checked is a copy.
  */
 #include "elf/wire.h"
 
@@ -12,109 +12,134 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "elf/symbols_private.h"
-#include "elf/wire_private.h"
+
+#define MAX_NAMES ((size_t)MAX_ADDRESSES * MAX_INLINE_DEPTH)
 
 struct wire_unwind {
 	uint64_t text_start;
 	uint64_t load_offset;
 	uint64_t text_end;
 	uint64_t nr_rows;
-	struct elf_identity identity;
 };
 
-struct wire_symbols {
+struct wire_functions {
 	uint64_t nr;
-	uint64_t names_bytes;
-	uint64_t load_offset;
+	uint64_t nr_names;
+	uint64_t text_bytes;
 	uint64_t debug;
 	struct elf_identity identity;
 };
 
 _Static_assert(MAX_UNWIND_ROWS * sizeof(struct unwind_row) < MAX_WIRE_BYTES - 4096, "");
-_Static_assert(MAX_SYMBOL_RANGES * sizeof(struct symbol_range) + MAX_SYMBOL_NAME_BYTES <
-		       MAX_WIRE_BYTES,
+_Static_assert(MAX_ADDRESSES * sizeof(struct elf_function) + MAX_NAMES * sizeof(uint32_t) +
+			       MAX_NAME_BYTES <
+		       MAX_WIRE_BYTES - 4096,
 	       "");
 
-int wire_bytes_write(int fd, const void *bytes, size_t size)
+/* --- bytes ------------------------------------------------------------------------------------ */
+
+/* Where the next bytes go to or come from; err: of those before. */
+struct wire {
+	int fd;
+	int err;
+	uint64_t at;
+};
+
+static void bytes_write(struct wire *wire, const void *bytes, size_t size)
 {
-	const char *at = bytes;
+	const char *from = bytes;
 	ssize_t done;
 
-	for (; size; size -= done, at += done) {
-		done = write(fd, at, size);
-		if (done < 0)
-			return -errno;
+	for (; size && !wire->err; size -= (size_t)done, from += done) {
+		done = write(wire->fd, from, size);
+		if (done < 0) {
+			wire->err = -errno;
+			return;
+		}
 	}
-	return 0;
 }
 
-int wire_write_unwind(int fd, const struct elf_unwind *unwind)
+static void bytes_read(struct wire *wire, void *bytes, size_t size)
 {
-	const struct wire_unwind header = {
-		.text_start = unwind->text_start,
-		.load_offset = unwind->load_offset,
-		.text_end = unwind->text_end,
-		.nr_rows = unwind->nr_rows,
-		.identity = unwind->identity,
-	};
-	int err = wire_bytes_write(fd, &header, sizeof(header));
-
-	return err ? err
-		   : wire_bytes_write(fd, unwind->rows, unwind->nr_rows * sizeof(*unwind->rows));
-}
-
-int wire_write_symbols(int fd, const struct elf_symbols *symbols)
-{
-	const struct wire_symbols header = {
-		.nr = symbols->nr,
-		.names_bytes = symbols->names_bytes,
-		.load_offset = symbols->load_offset,
-		.debug = symbols->debug,
-		.identity = symbols->identity,
-	};
-	int err = wire_bytes_write(fd, &header, sizeof(header));
-
-	if (!err)
-		err = wire_bytes_write(fd, symbols->ranges, symbols->nr * sizeof(*symbols->ranges));
-	return err ? err : wire_bytes_write(fd, symbols->names, symbols->names_bytes);
-}
-
-int wire_bytes_read(int fd, void *bytes, size_t size, uint64_t offset)
-{
-	char *at = bytes;
+	char *to = bytes;
 	ssize_t done;
 
-	for (; size; size -= done, at += done, offset += done) {
-		done = pread(fd, at, size, (off_t)offset);
-		if (done <= 0)
-			return -EPROTO;
+	for (; size && !wire->err; size -= (size_t)done, to += done) {
+		done = pread(wire->fd, to, size, (off_t)wire->at);
+		if (done <= 0) {
+			wire->err = -EPROTO;
+			return;
+		}
+		wire->at += (uint64_t)done;
 	}
-	return 0;
 }
 
-uint64_t wire_file_size(int fd)
+/* Allocates it, too; NULL after an error. */
+static void *array_read(struct wire *wire, uint64_t nr, size_t size)
+{
+	void *array = wire->err ? NULL : malloc(nr * size + 1);
+
+	if (!array && !wire->err)
+		wire->err = -ENOMEM;
+	bytes_read(wire, array, nr * size);
+	return array;
+}
+
+/* 0 where it is unknown, too. */
+static uint64_t file_bytes(int fd)
 {
 	struct stat status;
 
 	return fstat(fd, &status) || status.st_size < 0 ? 0 : (uint64_t)status.st_size;
 }
 
-static bool identity_is_valid(const struct elf_identity *identity)
-{
-	const char *name = identity->debuglink;
+/* --- questions -------------------------------------------------------------------------------- */
 
-	return identity->nr_build_id <= MAX_BUILD_ID && identity->has_symtab <= 1 &&
-	       identity->has_dwarf <= 1 && strnlen(name, MAX_DEBUGLINK) < MAX_DEBUGLINK &&
-	       !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+int wire_write_addresses(int fd, const struct elf_addresses *addresses)
+{
+	struct wire wire = { .fd = fd };
+
+	if (addresses->nr > MAX_ADDRESSES)
+		return -E2BIG;
+	bytes_write(&wire, addresses->addresses, addresses->nr * sizeof(*addresses->addresses));
+	return wire.err;
+}
+
+int wire_read_addresses(int fd, struct elf_addresses *ret)
+{
+	uint64_t bytes = file_bytes(fd), *addresses;
+	size_t nr = bytes / sizeof(*addresses);
+	struct wire wire = { .fd = fd };
+
+	if (bytes % sizeof(*addresses) || nr > MAX_ADDRESSES)
+		return -EPROTO;
+	addresses = array_read(&wire, nr, sizeof(*addresses));
+	for (size_t i = 1; i < nr && !wire.err; i++)
+		wire.err = addresses[i] > addresses[i - 1] ? 0 : -EPROTO;
+	if (wire.err)
+		free(addresses);
+	else
+		*ret = (struct elf_addresses){ addresses, nr };
+	return wire.err;
+}
+
+/* --- unwind rows ------------------------------------------------------------------------------ */
+
+int wire_write_unwind(int fd, const struct elf_unwind *unwind)
+{
+	const struct wire_unwind header = { unwind->text_start, unwind->load_offset,
+					    unwind->text_end, unwind->nr_rows };
+	struct wire wire = { .fd = fd };
+
+	bytes_write(&wire, &header, sizeof(header));
+	bytes_write(&wire, unwind->rows, unwind->nr_rows * sizeof(*unwind->rows));
+	return wire.err;
 }
 
 static bool unwind_is_valid(const struct elf_unwind *unwind)
 {
 	uint64_t start = unwind->text_start, end = unwind->text_end;
 
-	if (!identity_is_valid(&unwind->identity))
-		return false;
 	if (start > end || end > FRAME_OFFSET_MASK || end - start > MAX_UNWIND_BYTES ||
 	    start & ((1ULL << UNWIND_PAGE_SHIFT) - 1))
 		return false;
@@ -135,77 +160,118 @@ static bool unwind_is_valid(const struct elf_unwind *unwind)
 
 int wire_read_unwind(int fd, struct elf_unwind **ret)
 {
-	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = calloc(1, sizeof(*unwind));
-	struct wire_unwind header;
-	uint64_t bytes;
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = calloc(1, sizeof(*unwind));
+	struct wire_unwind header = { 0 };
+	struct wire wire = { .fd = fd };
 
 	if (!unwind)
 		return -ENOMEM;
-	if (wire_bytes_read(fd, &header, sizeof(header), 0) || header.nr_rows > MAX_UNWIND_ROWS)
-		return -EPROTO;
-	bytes = header.nr_rows * sizeof(*unwind->rows);
-	if (wire_file_size(fd) != sizeof(header) + bytes)
+	bytes_read(&wire, &header, sizeof(header));
+	if (wire.err || header.nr_rows > MAX_UNWIND_ROWS ||
+	    file_bytes(fd) != sizeof(header) + header.nr_rows * sizeof(*unwind->rows))
 		return -EPROTO;
 	unwind->text_start = header.text_start;
 	unwind->load_offset = header.load_offset;
 	unwind->text_end = header.text_end;
 	unwind->nr_rows = header.nr_rows;
-	unwind->identity = header.identity;
-	unwind->rows = malloc(bytes + 1);
-	if (!unwind->rows)
-		return -ENOMEM;
-	if (wire_bytes_read(fd, unwind->rows, bytes, sizeof(header)) || !unwind_is_valid(unwind))
+	unwind->rows = array_read(&wire, header.nr_rows, sizeof(*unwind->rows));
+	if (wire.err)
+		return wire.err;
+	if (!unwind_is_valid(unwind))
 		return -EPROTO;
 	*ret = steal_ptr(&unwind);
 	return 0;
 }
 
-static bool symbols_are_valid(const struct elf_symbols *symbols)
+/* --- functions -------------------------------------------------------------------------------- */
+
+int wire_write_functions(int fd, const struct elf_functions *functions)
 {
-	uint64_t end = 0;
+	struct wire_functions header;
+	struct wire wire = { .fd = fd };
 
-	if (!identity_is_valid(&symbols->identity))
-		return false;
-	if (symbols->names_bytes && symbols->names[symbols->names_bytes - 1])
-		return false;
-	for (size_t i = 0; i < symbols->nr; i++) {
-		const struct symbol_range *range = &symbols->ranges[i];
+	/* Padding, too, has to be ours. */
+	memset(&header, 0, sizeof(header));
+	header.nr = functions->nr;
+	header.nr_names = functions->nr_names;
+	header.text_bytes = functions->text_bytes;
+	header.debug = functions->debug;
+	header.identity = functions->identity;
+	bytes_write(&wire, &header, sizeof(header));
+	bytes_write(&wire, functions->list, functions->nr * sizeof(*functions->list));
+	bytes_write(&wire, functions->names, functions->nr_names * sizeof(*functions->names));
+	bytes_write(&wire, functions->text, functions->text_bytes);
+	return wire.err;
+}
 
-		if (range->start < end || range->end <= range->start ||
-		    range->addr > range->start || range->name >= symbols->names_bytes)
+static bool identity_is_valid(const struct elf_identity *identity)
+{
+	const char *name = identity->debuglink;
+
+	return identity->nr_build_id <= MAX_BUILD_ID && identity->has_symtab <= 1 &&
+	       identity->has_dwarf <= 1 && strnlen(name, MAX_DEBUGLINK) < MAX_DEBUGLINK &&
+	       !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static bool function_is_valid(const struct elf_functions *functions,
+			      const struct elf_function *function)
+{
+	return function->start <= function->address && function->nr &&
+	       function->nr <= MAX_INLINE_DEPTH && function->first <= functions->nr_names &&
+	       function->nr <= functions->nr_names - function->first;
+}
+
+static bool functions_are_valid(const struct elf_functions *functions)
+{
+	if (!identity_is_valid(&functions->identity))
+		return false;
+	if (functions->text_bytes && functions->text[functions->text_bytes - 1])
+		return false;
+	for (size_t i = 0; i < functions->nr_names; i++) {
+		if (functions->names[i] >= functions->text_bytes)
 			return false;
-		end = range->end;
+	}
+	for (size_t i = 0; i < functions->nr; i++) {
+		if (i && functions->list[i].address <= functions->list[i - 1].address)
+			return false;
+		if (!function_is_valid(functions, &functions->list[i]))
+			return false;
 	}
 	return true;
 }
 
-int wire_read_symbols(int fd, struct elf_symbols **ret)
+static bool header_is_valid(int fd, const struct wire_functions *header)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = calloc(1, sizeof(*symbols));
-	struct wire_symbols header;
-	uint64_t bytes;
+	return header->nr <= MAX_ADDRESSES && header->nr_names <= MAX_NAMES &&
+	       header->text_bytes <= MAX_NAME_BYTES && header->debug <= DEBUG_FILE_NONE &&
+	       file_bytes(fd) == sizeof(*header) + header->nr * sizeof(struct elf_function) +
+					 header->nr_names * sizeof(uint32_t) + header->text_bytes;
+}
 
-	if (!symbols)
+int wire_read_functions(int fd, struct elf_functions **ret)
+{
+	struct elf_functions *functions __cleanup(elf_functions_freep) =
+		calloc(1, sizeof(*functions));
+	struct wire_functions header = { 0 };
+	struct wire wire = { .fd = fd };
+
+	if (!functions)
 		return -ENOMEM;
-	if (wire_bytes_read(fd, &header, sizeof(header), 0) || header.nr > MAX_SYMBOL_RANGES ||
-	    header.names_bytes > MAX_SYMBOL_NAME_BYTES || header.debug > DEBUG_FILE_NONE)
+	bytes_read(&wire, &header, sizeof(header));
+	if (wire.err || !header_is_valid(fd, &header))
 		return -EPROTO;
-	bytes = header.nr * sizeof(*symbols->ranges);
-	if (wire_file_size(fd) != sizeof(header) + bytes + header.names_bytes)
+	functions->nr = header.nr;
+	functions->nr_names = header.nr_names;
+	functions->text_bytes = header.text_bytes;
+	functions->debug = header.debug;
+	functions->identity = header.identity;
+	functions->list = array_read(&wire, header.nr, sizeof(*functions->list));
+	functions->names = array_read(&wire, header.nr_names, sizeof(*functions->names));
+	functions->text = array_read(&wire, header.text_bytes, 1);
+	if (wire.err)
+		return wire.err;
+	if (!functions_are_valid(functions))
 		return -EPROTO;
-	symbols->nr = header.nr;
-	symbols->names_bytes = header.names_bytes;
-	symbols->load_offset = header.load_offset;
-	symbols->debug = header.debug;
-	symbols->identity = header.identity;
-	symbols->ranges = malloc(bytes + 1);
-	symbols->names = malloc(header.names_bytes + 1);
-	if (!symbols->ranges || !symbols->names)
-		return -ENOMEM;
-	if (wire_bytes_read(fd, symbols->ranges, bytes, sizeof(header)) ||
-	    wire_bytes_read(fd, symbols->names, header.names_bytes, sizeof(header) + bytes) ||
-	    !symbols_are_valid(symbols))
-		return -EPROTO;
-	*ret = steal_ptr(&symbols);
+	*ret = steal_ptr(&functions);
 	return 0;
 }

@@ -1,45 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the starting side of a worker: its process is ours until it is reaped, and that is soon, as
- * it is killed at its deadline.
+ * Runs workers. The first part starts one and takes its answer, the second is the worker's own life: into
+ * the cage, then one file, then the end. It looks at no byte of the file before the cage is shut.
  */
 #include "elf/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "elf/perf_map.h"
-#include "elf/spawn.h"
+#include "base/regular_file.h"
+#include "elf/sandbox.h"
+#include "elf/symbols.h"
 #include "elf/wire.h"
-#include "elf/wire_inlines.h"
-#include "elf/worker_private.h"
-
-/* A process that is killed is gone at once, unless the kernel keeps it waiting for a disk. */
-#define KILLED_WAIT_MS 2000
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8
 #endif
 
-struct elf_job {
-	enum elf_job_kind kind;
-	pid_t pid; /* 0: reaped */
-	int pidfd;
-	int output;
-	uint64_t deadline_ns;
-};
+/* --- who starts it ---------------------------------------------------------------------------- */
 
 /* Some systems allow no memory file that could be run; older kernels do not know of such. */
 static int memory_file_create(void)
@@ -63,7 +47,7 @@ static int file_check(int fd, uint64_t max_bytes)
 	return status.stx_size > max_bytes ? -EFBIG : 0;
 }
 
-/* Descriptors in their places; none of them is in another's way, being numbers beyond. */
+/* Puts the descriptors in their places. None of them is in another's way, being numbers beyond. */
 static int actions_fill(posix_spawn_file_actions_t *actions, const int *fds)
 {
 	int err = 0;
@@ -77,308 +61,220 @@ static int actions_fill(posix_spawn_file_actions_t *actions, const int *fds)
 	return -err;
 }
 
-static int program_spawn(char *const *argv, const int *fds, pid_t *ret)
+static int program_spawn(const struct elf_question *question, const int *fds, struct child *ret)
 {
+	uint64_t seconds = question->kind == ELF_INLINES ? WORKER_INLINES_SECONDS : WORKER_SECONDS;
+	char kind[16], extras[16];
+	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extras, kind, NULL };
 	char *const environment[] = { NULL };
 	posix_spawn_file_actions_t actions;
+	unsigned int extra = 0;
 	int err = -posix_spawn_file_actions_init(&actions);
 
 	if (err)
 		return err;
+	for (int fd = WORKER_FD_DEBUG; fd < NR_WORKER_FD; fd++)
+		extra |= fds[fd] >= 0 ? WORKER_EXTRA(fd) : 0;
+	snprintf(kind, sizeof(kind), "%d", question->kind);
+	snprintf(extras, sizeof(extras), "%u", extra);
 	err = actions_fill(&actions, fds);
 	if (!err)
-		err = spawn_self(argv, environment, &actions, ret);
+		err = child_spawn(ret, argv, environment, &actions, seconds);
 	posix_spawn_file_actions_destroy(&actions);
 	return err;
 }
 
-static int worker_spawn(enum elf_job_kind kind, const int *fds, pid_t *ret)
+static void fds_done(int (*fds)[NR_WORKER_FD])
 {
-	int moved[NR_WORKER_FD], err = 0;
-	char number[16], extras_number[16];
-	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extras_number, number, NULL };
-	unsigned int extras = 0;
+	for (int fd = 0; fd < NR_WORKER_FD; fd++)
+		closep(&(*fds)[fd]);
+}
+
+static int fd_add(int *fds, int place, int fd)
+{
+	fds[place] = fcntl(fd, F_DUPFD_CLOEXEC, NR_WORKER_FD);
+	return fds[place] < 0 ? -errno : 0;
+}
+
+static int question_add(int *fds, const struct elf_addresses *addresses)
+{
+	int fd __cleanup(closep) = memory_file_create();
+	int err = fd < 0 ? fd : wire_write_addresses(fd, addresses);
+
+	return err ? err : fd_add(fds, WORKER_FD_QUESTION, fd);
+}
+
+static int files_add(int *fds, const struct elf_question *question)
+{
+	size_t nr_debug = question->debug ? question->debug->nr : 0;
+	int err = file_check(question->fd, question->kind == ELF_PERF_MAP ? MAX_PERF_MAP_BYTES
+									  : MAX_ELF_FILE_BYTES);
+
+	if (!err)
+		err = fd_add(fds, WORKER_FD_FILE, question->fd);
+	for (size_t i = 0; i < nr_debug && !err; i++) {
+		err = file_check(question->debug->fds[i], MAX_ELF_FILE_BYTES);
+		if (!err)
+			err = fd_add(fds, WORKER_FD_DEBUG + (int)i, question->debug->fds[i]);
+	}
+	return err;
+}
+
+int elf_worker_start(const struct elf_question *question, struct child *ret)
+{
+	int fds[NR_WORKER_FD] __cleanup(fds_done);
+	struct child child = NO_CHILD;
+	int err;
 
 	for (int fd = 0; fd < NR_WORKER_FD; fd++)
-		moved[fd] = -1;
-	for (int fd = WORKER_FD_DEBUG; fd < NR_WORKER_FD; fd++)
-		extras |= fds[fd] >= 0 ? WORKER_EXTRA(fd) : 0;
-	snprintf(number, sizeof(number), "%d", kind);
-	snprintf(extras_number, sizeof(extras_number), "%u", extras);
-	for (int fd = WORKER_FD_FILE; fd < NR_WORKER_FD && !err; fd++) {
-		if (fds[fd] < 0)
-			continue;
-		moved[fd] = fcntl(fds[fd], F_DUPFD_CLOEXEC, NR_WORKER_FD);
-		if (moved[fd] < 0)
-			err = -errno;
-	}
-	if (!err)
-		err = program_spawn(argv, moved, ret);
-	for (int fd = WORKER_FD_FILE; fd < NR_WORKER_FD; fd++)
-		closep(&moved[fd]);
-	return err;
-}
-
-static int files_check(enum elf_job_kind kind, const int *fds)
-{
-	int err = file_check(fds[WORKER_FD_FILE],
-			     kind == ELF_JOB_PERF_MAP ? MAX_PERF_MAP_BYTES : MAX_ELF_FILE_BYTES);
-
-	for (int i = 0; i < MAX_DEBUG_FILES && !err; i++) {
-		if (fds[WORKER_FD_DEBUG + i] >= 0)
-			err = file_check(fds[WORKER_FD_DEBUG + i], MAX_ELF_FILE_BYTES);
-	}
-	return err;
-}
-
-/* Fills in the descriptor for the answer. */
-static int job_start(enum elf_job_kind kind, int *fds, uint64_t seconds, struct elf_job **ret)
-{
-	__cleanup(elf_job_freep) struct elf_job *job = NULL;
-	int err = files_check(kind, fds);
-
+		fds[fd] = -1;
+	err = files_add(fds, question);
+	if (!err && question->addresses)
+		err = question_add(fds, question->addresses);
 	if (err)
 		return err;
-	job = malloc(sizeof(*job));
-	if (!job)
-		return -ENOMEM;
-	*job = (struct elf_job){ .kind = kind, .pidfd = -1 };
-	job->output = memory_file_create();
-	if (job->output < 0)
-		return job->output;
-	fds[WORKER_FD_OUTPUT] = job->output;
-	err = worker_spawn(kind, fds, &job->pid);
-	if (err) {
-		job->pid = 0;
-		return err;
-	}
-	job->deadline_ns = clock_mono_ns() + seconds * NS_PER_SEC;
-	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
-	if (job->pidfd < 0)
-		return -errno;
-	*ret = steal_ptr(&job);
-	return 0;
+	child.output = memory_file_create();
+	err = child.output < 0 ? child.output : fd_add(fds, WORKER_FD_OUTPUT, child.output);
+	if (!err)
+		err = program_spawn(question, fds, &child);
+	if (err)
+		child_done(&child);
+	else
+		*ret = child;
+	return err;
 }
 
-static void fds_init(int *fds, int fd)
-{
-	for (int i = 0; i < NR_WORKER_FD; i++)
-		fds[i] = -1;
-	fds[WORKER_FD_FILE] = fd;
-}
-
-int elf_job_start_unwind(int fd, struct elf_job **ret)
-{
-	int fds[NR_WORKER_FD];
-
-	fds_init(fds, fd);
-	return job_start(ELF_JOB_UNWIND, fds, WORKER_SECONDS, ret);
-}
-
-/* With a question, unless there is none. */
-static int job_ask(enum elf_job_kind kind, int *fds, const struct elf_addresses *addresses,
-		   uint64_t seconds, struct elf_job **ret)
-{
-	int question __cleanup(closep) = addresses ? memory_file_create() : -1;
-	int err = 0;
-
-	if (addresses)
-		err = question < 0 ? question : wire_write_addresses(question, addresses);
-	fds[WORKER_FD_QUESTION] = question;
-	return err ? err : job_start(kind, fds, seconds, ret);
-}
-
-int elf_job_start_symbols(int fd, const struct debug_files *debug,
-			  const struct elf_addresses *offsets, struct elf_job **ret)
-{
-	int fds[NR_WORKER_FD];
-
-	fds_init(fds, fd);
-	for (size_t i = 0; debug && i < debug->nr; i++)
-		fds[WORKER_FD_DEBUG + i] = debug->fds[i];
-	return job_ask(ELF_JOB_SYMBOLS, fds, offsets, WORKER_SECONDS, ret);
-}
-
-int elf_job_start_perf_map(int fd, const struct elf_addresses *addresses, struct elf_job **ret)
-{
-	int fds[NR_WORKER_FD];
-
-	fds_init(fds, fd);
-	return job_ask(ELF_JOB_PERF_MAP, fds, addresses, WORKER_SECONDS, ret);
-}
-
-int elf_job_start_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
-			  struct elf_job **ret)
-{
-	int fds[NR_WORKER_FD];
-
-	fds_init(fds, fd);
-	fds[WORKER_FD_DEBUG] = debug_fd;
-	return job_ask(ELF_JOB_INLINES, fds, addresses, WORKER_INLINES_SECONDS, ret);
-}
-
-int elf_job_fd(const struct elf_job *job)
-{
-	return job->pidfd;
-}
-
-int elf_job_timeout_ms(const struct elf_job *job)
-{
-	uint64_t now = clock_mono_ns();
-
-	if (now >= job->deadline_ns)
-		return 0;
-	return (int)((job->deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS);
-}
-
-/* True when it has ended. */
-static bool job_wait(const struct elf_job *job, uint64_t deadline_ns)
-{
-	struct pollfd pollfd = { .fd = job->pidfd, .events = POLLIN };
-	uint64_t now;
-
-	for (;;) {
-		int n;
-
-		now = clock_mono_ns();
-		n = poll(&pollfd, 1,
-			 now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) + 1 : 0);
-		if (n > 0)
-			return true;
-		if ((n < 0 && errno != EINTR) || now >= deadline_ns)
-			return false;
-	}
-}
-
-void elf_job_stop(struct elf_job *job)
-{
-	if (job->pid)
-		kill(job->pid, SIGKILL);
-}
-
-static void job_kill(struct elf_job *job)
-{
-	kill(job->pid, SIGKILL);
-	/* Without a pidfd it is that young that it waits for no disk. */
-	if (job->pidfd < 0 || job_wait(job, clock_mono_ns() + KILLED_WAIT_MS * NS_PER_MS))
-		waitpid(job->pid, NULL, 0);
-	job->pid = 0;
-}
-
-/* What a worker may say; whatever else comes is no answer. */
+/* Whatever else a worker may say is no answer. */
 static int status_error(int status)
 {
-	static const struct {
-		int status;
-		int err;
-	} known[] = {
-		{ 0, 0 },
-		{ ENOMEM, -ENOMEM },
-		{ EBADMSG, -EBADMSG },
-		{ ENOTSUP, -ENOTSUP },
-		{ E2BIG, -E2BIG },
-		{ WORKER_NO_CAGE, -ENOSYS },
-	};
+	static const int errors[] = { 0, ENOMEM, EBADMSG, ENOTSUP, E2BIG };
 
-	if (!WIFEXITED(status))
-		return -EPROTO;
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (WEXITSTATUS(status) == known[i].status)
-			return known[i].err;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		if (status == errors[i])
+			return -errors[i];
 	}
-	return -EPROTO;
+	if (status < 0)
+		return status;
+	return status == WORKER_NO_CAGE ? -ENOSYS : -EPROTO;
 }
 
-static int job_reap(struct elf_job *job)
+int elf_worker_unwind(struct child *worker, struct elf_unwind **ret)
 {
-	int status = 0;
-	pid_t pid;
+	int err = status_error(child_reap(worker));
 
-	if (!job_wait(job, job->deadline_ns)) {
-		job_kill(job);
-		return -ETIMEDOUT;
+	if (!err)
+		err = wire_read_unwind(worker->output, ret);
+	child_done(worker);
+	return err;
+}
+
+int elf_worker_functions(struct child *worker, struct elf_functions **ret)
+{
+	int err = status_error(child_reap(worker));
+
+	if (!err)
+		err = wire_read_functions(worker->output, ret);
+	child_done(worker);
+	return err;
+}
+
+/* --- the worker ------------------------------------------------------------------------------- */
+
+/* What it has been given. */
+struct work {
+	struct debug_files debug;
+	struct elf_addresses addresses;
+};
+
+static int functions_answer(int err, const struct elf_functions *functions)
+{
+	return err ? err : wire_write_functions(WORKER_FD_OUTPUT, functions);
+}
+
+static int unwind_work(const struct work *work)
+{
+	struct elf_unwind *unwind;
+	int err = elf_unwind_read(WORKER_FD_FILE, &unwind);
+
+	(void)work;
+	return err ? err : wire_write_unwind(WORKER_FD_OUTPUT, unwind);
+}
+
+static int symbols_work(const struct work *work)
+{
+	struct elf_functions *functions = NULL;
+	int err = elf_symbols_read(WORKER_FD_FILE, &work->debug, &work->addresses, &functions);
+
+	return functions_answer(err, functions);
+}
+
+static int perf_map_work(const struct work *work)
+{
+	struct elf_functions *functions = NULL;
+	int err = perf_map_read(WORKER_FD_FILE, &work->addresses, &functions);
+
+	return functions_answer(err, functions);
+}
+
+static int inlines_work(const struct work *work)
+{
+	struct elf_functions *functions = NULL;
+	int err = elf_inlines_read(WORKER_FD_FILE, &work->addresses, &functions);
+
+	return functions_answer(err, functions);
+}
+
+static int (*const works[NR_ELF_QUESTION])(const struct work *work) = {
+	[ELF_UNWIND] = unwind_work,
+	[ELF_SYMBOLS] = symbols_work,
+	[ELF_PERF_MAP] = perf_map_work,
+	[ELF_INLINES] = inlines_work,
+};
+
+/*
+ * Opens its files for reading. Nobody else has them open but by O_PATH: even to close a file may be a
+ * question to its server.
+ */
+static int files_open(unsigned long extras)
+{
+	struct stat status;
+	int err = 0, opened;
+
+	for (int fd = WORKER_FD_FILE; fd < WORKER_FD_QUESTION && !err; fd++) {
+		if (fd == WORKER_FD_OUTPUT ||
+		    (fd >= WORKER_FD_DEBUG && !(extras & WORKER_EXTRA(fd))))
+			continue;
+		opened = regular_file_reopen(fd, UINT64_MAX, &status);
+		err = opened < 0 || dup2(opened, fd) < 0 ? -EIO : 0;
+		closep(&opened);
 	}
-	do {
-		pid = waitpid(job->pid, &status, 0);
-	} while (pid < 0 && errno == EINTR);
-	job->pid = 0;
-	return pid < 0 ? -errno : status_error(status);
-}
-
-int elf_job_finish_unwind(struct elf_job *job, struct elf_unwind **ret)
-{
-	int err = -EINVAL;
-
-	if (job->kind == ELF_JOB_UNWIND)
-		err = job_reap(job);
-	err = err ?: wire_read_unwind(job->output, ret);
-	elf_job_free(job);
 	return err;
 }
 
-int elf_job_finish_symbols(struct elf_job *job, struct elf_symbols **ret)
+/* Nothing is given back: the process ends, and its exit handlers know calls that are not allowed. */
+void elf_worker_main(int argc, char **argv)
 {
-	int err = -EINVAL;
+	struct work work = { .debug = { .nr = 0 } };
+	unsigned long kind, extras;
+	int err = 0;
 
-	if (job->kind == ELF_JOB_SYMBOLS || job->kind == ELF_JOB_PERF_MAP)
-		err = job_reap(job);
-	err = err ?: wire_read_symbols(job->output, ret);
-	elf_job_free(job);
-	return err;
-}
-
-int elf_job_finish_inlines(struct elf_job *job, struct elf_inlines **ret)
-{
-	int err = -EINVAL;
-
-	if (job->kind == ELF_JOB_INLINES)
-		err = job_reap(job);
-	err = err ?: wire_read_inlines(job->output, ret);
-	elf_job_free(job);
-	return err;
-}
-
-void elf_job_free(struct elf_job *job)
-{
-	if (!job)
-		return;
-	if (job->pid)
-		job_kill(job);
-	closep(&job->pidfd);
-	closep(&job->output);
-	free(job);
-}
-
-int elf_worker_unwind(int fd, struct elf_unwind **ret)
-{
-	struct elf_job *job = NULL;
-	int err = elf_job_start_unwind(fd, &job);
-
-	return err ? err : elf_job_finish_unwind(job, ret);
-}
-
-int elf_worker_symbols(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
-		       struct elf_symbols **ret)
-{
-	struct elf_job *job = NULL;
-	int err = elf_job_start_symbols(fd, debug, offsets, &job);
-
-	return err ? err : elf_job_finish_symbols(job, ret);
-}
-
-int elf_worker_perf_map(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret)
-{
-	struct elf_job *job = NULL;
-	int err = elf_job_start_perf_map(fd, addresses, &job);
-
-	return err ? err : elf_job_finish_symbols(job, ret);
-}
-
-int elf_worker_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
-		       struct elf_inlines **ret)
-{
-	struct elf_job *job = NULL;
-	int err = elf_job_start_inlines(fd, debug_fd, addresses, &job);
-
-	return err ? err : elf_job_finish_inlines(job, ret);
+	if (argc != NR_WORKER_ARGUMENT)
+		_exit(WORKER_NO_CAGE);
+	kind = strtoul(argv[WORKER_KIND], NULL, 10);
+	extras = strtoul(argv[WORKER_EXTRAS], NULL, 10);
+	if (kind >= NR_ELF_QUESTION || extras >= WORKER_EXTRAS_LIMIT)
+		_exit(WORKER_NO_CAGE);
+	/* Should the other side not be there any more to end it. */
+	alarm(WORKER_SECONDS + 1);
+	if (files_open(extras))
+		_exit(EIO);
+	if (sandbox_enter((unsigned int)extras))
+		_exit(WORKER_NO_CAGE);
+	for (int i = 0; i < MAX_DEBUG_FILES && extras & WORKER_EXTRA(WORKER_FD_DEBUG + i); i++)
+		work.debug.fds[work.debug.nr++] = WORKER_FD_DEBUG + i;
+	if (extras & WORKER_EXTRA(WORKER_FD_QUESTION))
+		err = wire_read_addresses(WORKER_FD_QUESTION, &work.addresses);
+	if (!err)
+		err = works[kind](&work);
+	_exit(-err);
 }

@@ -4,80 +4,48 @@
  * the file, a buffer for its answer and nothing else. Its answer is checked before it is believed.
  * What goes wrong there is an error here, and nothing more.
  *
- *	elf_job_start_unwind(fd, &job);
- *	poll(elf_job_fd(job), elf_job_timeout_ms(job));
- *	elf_job_finish_unwind(steal_ptr(&job), &unwind);
+ *	elf_worker_start(&(struct elf_question){ .kind = ELF_UNWIND, .fd = fd }, &child);
+ *	poll(child.pidfd, child_timeout_ms(&child));
+ *	elf_worker_unwind(&child, &unwind);
  */
 #ifndef BPFTRUSS_WORKER_H
 #define BPFTRUSS_WORKER_H
 
-#include "elf/inlines.h"
-#include "elf/symbols.h"
+#include "base/child.h"
+#include "elf/functions.h"
 #include "elf/unwind_rows.h"
 
 /* The first argument by which the program knows that it is a worker. */
 #define ELF_WORKER_ARGUMENT "--elf-worker"
 
-enum elf_job_kind {
-	ELF_JOB_UNWIND,
-	ELF_JOB_SYMBOLS,
-	ELF_JOB_PERF_MAP, /* gives symbols */
-	ELF_JOB_INLINES,
-	NR_ELF_JOB,
+enum elf_question_kind {
+	ELF_UNWIND,   /* elf_unwind_read() */
+	ELF_SYMBOLS,  /* elf_symbols_read() */
+	ELF_PERF_MAP, /* perf_map_read() */
+	ELF_INLINES,  /* elf_inlines_read() */
+	NR_ELF_QUESTION,
 };
 
-struct elf_job;
+struct elf_question {
+	enum elf_question_kind kind;
+	int fd;                                /* of a regular file; O_PATH will do */
+	const struct debug_files *debug;       /* that may be its debug file; NULL: none */
+	const struct elf_addresses *addresses; /* NULL: of an unwind table, there are none */
+};
 
 /*
- * Start a worker; descriptors, open for reading only, stay the caller's and may be closed at once.
- * Any number may run at a time. -EINVAL: no regular file, -EFBIG: too large.
+ * Starts a worker, which is to be watched, and stopped when it is overdue. Descriptors stay the caller's
+ * and may be closed at once; the worker opens the files for itself, as their servers may keep it waiting. -EINVAL: no regular file, -EFBIG: too large, or another negative errno.
  */
-int elf_job_start_unwind(int fd, struct elf_job **ret);
-
-/* Gives the result of elf_symbols_read(). */
-int elf_job_start_symbols(int fd, const struct debug_files *debug,
-			  const struct elf_addresses *offsets, struct elf_job **ret);
-
-/* Gives the result of perf_map_read(): symbols as well. */
-int elf_job_start_perf_map(int fd, const struct elf_addresses *addresses, struct elf_job **ret);
-
-/* Gives the result of elf_inlines_read(); debug_fd is -1 without a debug file. Its time is shorter. */
-int elf_job_start_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
-			  struct elf_job **ret);
-
-/* Readable when the worker has ended. */
-int elf_job_fd(const struct elf_job *job);
-
-/* Until the worker is killed; 0: overdue, finish it now. */
-int elf_job_timeout_ms(const struct elf_job *job);
-
-/* Kills the worker without waiting for its end: then elf_job_fd() is readable, and it has failed. */
-void elf_job_stop(struct elf_job *job);
+int elf_worker_start(const struct elf_question *question, struct child *ret);
 
 /*
- * Waits for the worker, as long as it has time, frees the job and hands over its result. Besides
- * what the parsers return: -ETIMEDOUT, -EPROTO (it crashed, or its answer made no sense), -ENOSYS
- * (no file can be read here, as the kernel offers no sandbox).
+ * Take the answer of a worker, for whose end they wait if they have to; the child is done then. Besides
+ * what the parsers return: -ETIMEDOUT, -EPROTO (it crashed, or its answer made no sense), -ENOSYS (no
+ * file can be read here, as the kernel offers no sandbox).
  */
-int elf_job_finish_unwind(struct elf_job *job, struct elf_unwind **ret);
-int elf_job_finish_symbols(struct elf_job *job, struct elf_symbols **ret);
-int elf_job_finish_inlines(struct elf_job *job, struct elf_inlines **ret);
-
-/* Kills the worker. NULL is fine. */
-void elf_job_free(struct elf_job *job);
-
-static inline void elf_job_freep(struct elf_job **job)
-{
-	elf_job_free(*job);
-}
-
-/* Start and finish in one. */
-int elf_worker_unwind(int fd, struct elf_unwind **ret);
-int elf_worker_symbols(int fd, const struct debug_files *debug, const struct elf_addresses *offsets,
-		       struct elf_symbols **ret);
-int elf_worker_perf_map(int fd, const struct elf_addresses *addresses, struct elf_symbols **ret);
-int elf_worker_inlines(int fd, int debug_fd, const struct elf_addresses *addresses,
-		       struct elf_inlines **ret);
+int elf_worker_unwind(struct child *worker, struct elf_unwind **ret);
+int elf_worker_functions(struct child *worker, struct elf_functions **ret);
 
 /* main() of the worker; does not return. */
 _Noreturn void elf_worker_main(int argc, char **argv);

@@ -1,244 +1,362 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the queue of files. Invariant: a file that wants something is in the queue or busy. What has
- * failed is tried again, the more seldom the more often it has failed, and never given up for good.
+ * Reads files: a task takes places of a file that are wanted, and goes through its steps, each of which
+ * waits for one child at most. Invariant: a file that wants something has an errand on the list; it is
+ * open only as long as it has a task.
  */
 #include "stacks/name_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "elf/debuginfod.h"
 
-/* At a time: what a worker says about so many is taken without keeping anybody waiting. */
-#define MAX_BATCH 4096
-
-/* A failed file is tried again after 4, 16, 64, 256 s, and then every 10 minutes. */
-#define FIRST_RETRY_NS (4 * NS_PER_SEC)
-#define LAST_RETRY_NS  (600 * NS_PER_SEC)
-#define MAX_RETRY_STEP 4
+/* Stacks come in crowds: one worker is to be asked about many. */
+#define CROWD_NS (200 * NS_PER_MS)
 
 /* An unknown moment is soon. */
 #define DELAY_NS   (NS_PER_SEC / 2)
 #define MAX_DELAYS 20
 
-struct name_files {
-	struct name_places *places;
-	void *files; /* tree of struct name_file */
-	struct name_file **queue;
-	size_t nr_queue, capacity;
-	uint64_t since_ns;
-	uint64_t turn;
+enum task_step {
+	TASK_OPEN,    /* the file, which may be open still */
+	TASK_OWN,     /* its symbols */
+	TASK_LOOK,    /* for its debug file */
+	TASK_DEBUG,   /* symbols of that */
+	TASK_FETCH,   /* servers are asked for one */
+	TASK_FETCHED, /* symbols of what they gave */
+	TASK_INLINES,
+	NR_TASK_STEP,
 };
 
-static int compare_files(const void *a, const void *b)
-{
-	const struct name_file *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-int name_files_new(struct name_places *places, struct name_files **ret)
-{
-	struct name_files *files = calloc(1, sizeof(*files));
-
-	if (!files)
-		return -ENOMEM;
-	files->places = places;
-	*ret = files;
-	return 0;
-}
-
-static void file_free(void *node)
-{
-	struct name_file *file = node;
-
-	closep(&file->fetched);
-	free(file->wanted.places);
-	free(file);
-}
-
-void name_files_free(struct name_files *files)
-{
-	if (!files)
-		return;
-	tdestroy(files->files, file_free);
-	free(files->queue);
-	free(files);
-}
-
-struct name_file *name_files_get(struct name_files *files, uint32_t number)
-{
-	const struct name_file like = { .number = number };
-	struct name_file *const *found = tfind(&like, &files->files, compare_files);
-	struct name_file *file = found ? *found : calloc(1, sizeof(*file));
-
-	if (found || !file)
-		return file;
-	file->number = number;
-	file->fetched = -1;
-	if (tsearch(file, &files->files, compare_files))
-		return file;
-	free(file);
-	return NULL;
-}
-
-/* Of several users it is the one's whose turn is next: nobody makes others wait by having their files. */
-static bool user_goes_before(const struct name_user *a, const struct name_user *b)
-{
-	return a->running != b->running ? a->running < b->running : a->turn < b->turn;
-}
-
-void name_file_met(struct name_file *file, const struct process_id *process, struct name_user *user)
-{
-	if (!file->user || !file->wanted.nr || file->is_lost || user == file->user ||
-	    user_goes_before(user, file->user)) {
-		file->process = *process;
-		file->user = user;
-	}
-	if (!file->is_lost)
-		return;
-	file->is_lost = false;
-	file->failures = 0;
-	file->retry_ns = 0;
-}
-
-static bool file_is_barren(const struct name_file *file)
-{
-	return file->is_barren && clock_mono_ns() < file->retry_ns;
-}
-
-bool name_file_may_tell(const struct name_file *file)
-{
-	return !file_is_barren(file) && clock_mono_ns() >= file->more_ns;
-}
-
-/* --- the queue -------------------------------------------------------------------------------- */
-
-static int queue_add(struct name_files *files, struct name_file *file)
-{
-	if (file->is_queued || file->is_busy || !file->wanted.nr)
-		return 0;
-	if (files->nr_queue == files->capacity) {
-		size_t capacity = 2 * files->capacity + 16;
-		struct name_file **grown = reallocarray(files->queue, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		files->queue = grown;
-		files->capacity = capacity;
-	}
-	if (!files->nr_queue)
-		files->since_ns = clock_mono_ns();
-	files->queue[files->nr_queue++] = file;
-	file->is_queued = true;
-	return 0;
-}
-
-void name_files_want(struct name_files *files, struct name_file *file, struct name_place *place)
-{
-	if (file_is_barren(file))
-		name_places_settle_one(files->places, place, file->is_barren_oddly);
-	else if (place_list_add(&file->wanted, place))
-		name_places_settle_one(files->places, place, true);
-	else if (queue_add(files, file))
-		name_places_settle(files->places, &file->wanted, true);
-}
-
-static size_t queue_choose(const struct name_files *files, unsigned int max_running)
-{
-	uint64_t now_ns = clock_mono_ns();
-	size_t best = files->nr_queue;
-
-	for (size_t i = 0; i < files->nr_queue; i++) {
-		const struct name_file *file = files->queue[i];
-
-		if (file->retry_ns > now_ns || file->user->running >= max_running)
-			continue;
-		if (best == files->nr_queue ||
-		    user_goes_before(file->user, files->queue[best]->user))
-			best = i;
-	}
-	return best;
-}
-
-/* The first of what is wanted. Without memory for a batch the rest has no names. */
-static void batch_take(struct name_files *files, struct name_file *file, struct place_list *batch)
-{
-	*batch = file->wanted;
-	file->wanted = (struct place_list){ 0 };
-	if (batch->nr <= MAX_BATCH)
-		return;
-	for (size_t i = MAX_BATCH; i < batch->nr; i++) {
-		if (place_list_add(&file->wanted, batch->places[i]))
-			name_places_settle_one(files->places, batch->places[i], true);
-	}
-	batch->nr = MAX_BATCH;
-}
-
-struct name_file *name_files_take(struct name_files *files, unsigned int max_running,
-				  struct place_list *batch)
-{
-	size_t at = queue_choose(files, max_running);
+struct name_task {
+	struct name_files *files;
 	struct name_file *file;
+	enum task_step step;
+	bool has_died; /* somebody who read for it: something is missing */
+	struct place_list batch;
+	struct code_search search;
+	struct opened_code opened;
+	struct elf_identity identity;
+	struct debug_files debug;        /* that may be the file's */
+	int debug_fd;                    /* the one that is; -1: none so far */
+	struct debuginfod_folder folder; /* of the client that it waits for */
+};
 
-	if (at == files->nr_queue)
-		return NULL;
-	file = files->queue[at];
-	memmove(&files->queue[at], &files->queue[at + 1],
-		(--files->nr_queue - at) * sizeof(*files->queue));
-	file->is_queued = false;
-	file->is_busy = true;
-	file->user->turn = ++files->turn;
-	batch_take(files, file, batch);
-	return file;
-}
+struct name_files {
+	struct code_source source;
+	struct names_options options;
+	struct errands *errands;
+	struct name_places *places;
+	struct debuginfod *debuginfod; /* NULL: nobody is asked */
+	void *files;                   /* tree of struct name_file */
+};
 
-/* --- what becomes of it ----------------------------------------------------------------------- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
-uint64_t retry_at_ns(unsigned int failures)
+/* A step starts a child or wants another turn (0), has nothing to do (1), or fails. */
+
+static bool debug_is_wanted(const struct name_task *task)
 {
-	uint64_t pause_ns = LAST_RETRY_NS;
+	const struct elf_identity *identity = &task->identity;
 
-	if (failures && failures <= MAX_RETRY_STEP)
-		pause_ns = FIRST_RETRY_NS << 2 * (failures - 1);
-	return clock_mono_ns() + pause_ns;
+	return task->debug_fd < 0 && clock_mono_ns() >= task->file->more_ns &&
+	       (!identity->has_symtab || (task->files->options.inlines && !identity->has_dwarf));
 }
 
-static void file_give_back(struct name_files *files, struct name_file *file)
+static int worker_ask(struct name_task *task, enum elf_question_kind kind, int fd,
+		      const struct debug_files *debug, uint64_t add)
 {
-	file->is_busy = false;
-	if (queue_add(files, file))
-		name_places_settle(files->places, &file->wanted, true);
+	return place_list_ask(&task->batch, add, kind, fd, debug, &task->file->errand.child);
 }
 
-void name_files_done(struct name_files *files, struct name_file *file)
+static int open_begin(struct name_task *task)
 {
-	file->failures = file->delays = 0;
-	file->is_barren = false;
-	file_give_back(files, file);
+	const struct code_source *source = &task->files->source;
+	struct name_file *file = task->file;
+	int err = source->open(source->closure, file->number, &task->opened);
+
+	if (err != -ESRCH)
+		return err ? err : 1;
+	task->search = (struct code_search){ source->closure, file->errand.number, file->number,
+					     file->process };
+	return copy_start(source->search, &task->search, source->fds, ARRAY_SIZE(source->fds),
+			  &file->errand.child);
 }
 
-static void batch_put_back(struct name_files *files, struct name_file *file,
-			   struct place_list *batch)
+static int open_finish(struct name_task *task)
+{
+	struct copy_answer answer = { .nr_fds = 0 };
+	int err = copy_finish(&task->file->errand.child, &answer);
+
+	if (!err)
+		opened_code_unpack(&answer, &task->opened);
+	return err || task->opened.fd >= 0 ? err : -ESRCH;
+}
+
+/* Names what is found; what is not keeps the name that it has. */
+static void symbols_take(struct name_task *task, const struct elf_functions *functions)
+{
+	const struct code_source *source = &task->files->source;
+	const char *module = source->module(source->closure, task->file->number);
+	struct name_places *places = task->files->places;
+
+	for (size_t i = 0; i < task->batch.nr; i++) {
+		struct name_place *place = task->batch.places[i];
+		uint64_t address = place->at + functions->identity.load_offset;
+		const struct elf_function *function = elf_functions_find(functions, address);
+
+		name_places_put_module(places, place, module);
+		if (function)
+			name_places_put_symbol(places, place,
+					       elf_function_name(functions, function, 0),
+					       address - function->start);
+		else
+			name_places_put_offset(places, place, address);
+	}
+}
+
+static int own_begin(struct name_task *task)
+{
+	return worker_ask(task, ELF_SYMBOLS, task->opened.fd, NULL, 0);
+}
+
+static int own_finish(struct name_task *task)
+{
+	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
+	int err = elf_worker_functions(&task->file->errand.child, &functions);
+
+	/* The names read may be what somebody has just written there. */
+	if (!opened_code_is_unchanged(&task->opened))
+		return -EBADMSG;
+	if (err)
+		return err;
+	task->identity = functions->identity;
+	symbols_take(task, functions);
+	return 0;
+}
+
+/* In the copy of this process: the paths are those of whoever runs the program. */
+static int look_run(void *closure, struct copy_answer *ret)
+{
+	const struct name_task *task = closure;
+	struct debug_files debug;
+
+	debug_files_open(task->opened.root, task->opened.path, task->opened.owner, &task->identity,
+			 &debug);
+	for (size_t i = 0; i < debug.nr; i++)
+		ret->fds[ret->nr_fds++] = debug.fds[i];
+	return 0;
+}
+
+static int look_begin(struct name_task *task)
+{
+	if (!debug_is_wanted(task) || task->opened.root < 0)
+		return 1;
+	return copy_start(look_run, task, &task->opened.root, 1, &task->file->errand.child);
+}
+
+static int look_finish(struct name_task *task)
+{
+	struct copy_answer answer = { .nr_fds = 0 };
+	int err = copy_finish(&task->file->errand.child, &answer);
+
+	task->has_died |= err != 0;
+	for (size_t i = 0; !err && i < answer.nr_fds; i++)
+		task->debug.fds[task->debug.nr++] = answer.fds[i];
+	return 0;
+}
+
+static int debug_begin(struct name_task *task)
+{
+	if (!task->debug.nr)
+		return 1;
+	return worker_ask(task, ELF_SYMBOLS, task->opened.fd, &task->debug, 0);
+}
+
+/* Of what was only to add something, the end is not the end of the task. */
+static bool more_is_good(struct name_task *task, int err)
+{
+	if (!opened_code_is_unchanged(&task->opened))
+		return false;
+	task->has_died |= err == -ETIMEDOUT || err == -EPROTO || err == -ENOMEM || err == -E2BIG;
+	return !err;
+}
+
+static int debug_finish(struct name_task *task)
+{
+	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
+	int err = elf_worker_functions(&task->file->errand.child, &functions);
+	size_t chosen = more_is_good(task, err) ? functions->debug : DEBUG_FILE_NONE;
+
+	if (chosen < task->debug.nr) {
+		symbols_take(task, functions);
+		task->debug_fd = task->debug.fds[chosen];
+		task->debug.fds[chosen] = task->debug.fds[--task->debug.nr];
+	}
+	debug_files_close(&task->debug);
+	return 0;
+}
+
+/* To wait for servers takes long: it is an errand of another kind, so that nobody else waits behind it. */
+static int fetch_begin(struct name_task *task)
+{
+	struct name_files *files = task->files;
+	struct errand *errand = &task->file->errand;
+	int err;
+
+	if (!debug_is_wanted(task) || !files->debuginfod || task->file->is_fetched)
+		return 1;
+	if (errand->kind != ERRAND_FETCH) {
+		if (!errands_have_room(files->errands, ERRAND_FETCH, errand->user))
+			return -EAGAIN;
+		errand->kind = ERRAND_FETCH;
+		return 0;
+	}
+	err = debuginfod_start(files->debuginfod, &task->identity, &task->folder, &errand->child);
+	if (err == -EAGAIN)
+		return err;
+	task->file->is_fetched = true;
+	return err ? 1 : 0;
+}
+
+static int fetch_finish(struct name_task *task)
+{
+	struct name_file *file = task->file;
+	int fd = debuginfod_finish(task->files->debuginfod, &task->folder, &file->errand.child);
+
+	/* Whoever was too slow may be asked for it another time. */
+	if (fd == -ETIMEDOUT) {
+		task->has_died = true;
+		file->is_fetched = false;
+	}
+	file->fetched = fd < 0 ? -1 : fd;
+	return 0;
+}
+
+static int fetched_begin(struct name_task *task)
+{
+	if (task->file->errand.kind == ERRAND_FETCH) {
+		task->file->errand.kind = ERRAND_NAMES;
+		return 0;
+	}
+	if (!debug_is_wanted(task) || task->file->fetched < 0)
+		return 1;
+	task->debug.fds[0] = fcntl(task->file->fetched, F_DUPFD_CLOEXEC, 0);
+	task->debug.nr = task->debug.fds[0] >= 0;
+	return debug_begin(task);
+}
+
+static int inlines_begin(struct name_task *task)
+{
+	int fd = task->identity.has_dwarf ? task->opened.fd : task->debug_fd;
+
+	if (!task->files->options.inlines || clock_mono_ns() < task->file->more_ns || fd < 0)
+		return 1;
+	return worker_ask(task, ELF_INLINES, fd, NULL, task->identity.load_offset);
+}
+
+static int inlines_finish(struct name_task *task)
+{
+	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
+	int err = elf_worker_functions(&task->file->errand.child, &functions);
+
+	if (!more_is_good(task, err))
+		return 0;
+	for (size_t i = 0; i < task->batch.nr; i++) {
+		struct name_place *place = task->batch.places[i];
+
+		name_places_put_inlined(task->files->places, place, functions,
+					place->at + task->identity.load_offset);
+	}
+	return 0;
+}
+
+static const struct {
+	int (*begin)(struct name_task *task);
+	int (*finish)(struct name_task *task);
+	bool is_needed; /* without it there is nothing to go on with */
+} steps[NR_TASK_STEP] = {
+	[TASK_OPEN] = { open_begin, open_finish, true },
+	[TASK_OWN] = { own_begin, own_finish, true },
+	[TASK_LOOK] = { look_begin, look_finish, false },
+	[TASK_DEBUG] = { debug_begin, debug_finish, false },
+	[TASK_FETCH] = { fetch_begin, fetch_finish, false },
+	[TASK_FETCHED] = { fetched_begin, debug_finish, false },
+	[TASK_INLINES] = { inlines_begin, inlines_finish, false },
+};
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+static void batch_put_back(struct name_file *file, struct place_list *batch)
 {
 	for (size_t i = 0; i < batch->nr; i++) {
 		if (place_list_add(&file->wanted, batch->places[i]))
-			name_places_settle_one(files->places, batch->places[i], true);
+			name_places_settle_one(file->files->places, batch->places[i], true);
 	}
 	free(batch->places);
 	*batch = (struct place_list){ 0 };
 }
 
-void name_files_delayed(struct name_files *files, struct name_file *file, struct place_list *batch,
-			uint64_t until_ns)
+/* A place that has a name lacks only what was inlined there. */
+static void batch_settle(struct name_task *task)
 {
-	batch_put_back(files, file, batch);
-	file->retry_ns = until_ns;
-	file_give_back(files, file);
+	bool lacks = task->has_died && task->files->options.inlines;
+
+	for (size_t i = 0; i < task->batch.nr; i++) {
+		struct name_place *place = task->batch.places[i];
+
+		name_places_settle_one(task->files->places, place,
+				       lacks || (task->has_died && !place->symbol));
+	}
+}
+
+static struct name_task *task_new(struct name_file *file)
+{
+	struct name_task *task = calloc(1, sizeof(*task));
+
+	if (!task)
+		return NULL;
+	task->files = file->files;
+	task->file = file;
+	task->opened = NO_CODE;
+	task->debug_fd = -1;
+	task->batch = file->wanted;
+	file->wanted = (struct place_list){ 0 };
+	return task;
+}
+
+/* NULL is fine. Its child is gone. */
+static void task_free(struct name_task *task)
+{
+	if (!task)
+		return;
+	debuginfod_folder_done(&task->folder);
+	debug_files_close(&task->debug);
+	closep(&task->debug_fd);
+	opened_code_close(&task->opened);
+	free(task->batch.places);
+	free(task);
+}
+
+/* Whoever dies of debug information is not sent there again for a while; what it lacks is counted. */
+static void more_note(struct name_task *task)
+{
+	struct name_file *file = task->file;
+
+	if (clock_mono_ns() < file->more_ns) {
+		task->has_died = true;
+	} else if (task->has_died) {
+		file->more_failures++;
+		file->more_ns = errand_retry_ns(file->more_failures + MAX_NAME_TRIES);
+	} else {
+		file->more_failures = 0;
+	}
 }
 
 /* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
@@ -253,54 +371,205 @@ static bool failure_lasts(int err)
 	return false;
 }
 
-void name_files_failed(struct name_files *files, struct name_file *file, struct place_list *batch,
-		       int err)
+static void file_failed(struct name_file *file, struct place_list *batch, int err)
 {
-	if (err == -EAGAIN && ++file->delays < MAX_DELAYS) {
-		name_files_delayed(files, file, batch, clock_mono_ns() + DELAY_NS);
-		return;
-	}
+	struct name_places *places = file->files->places;
+
 	file->failures++;
 	file->is_lost = err == -ESRCH;
-	file->retry_ns = retry_at_ns(file->failures);
 	file->is_barren = failure_lasts(err);
 	file->is_barren_oddly = err != -EBADMSG;
+	file->errand.due_ns =
+		errand_retry_ns(file->is_barren ? MAX_RETRY_STEP + 1 : file->failures);
 	if (file->is_barren) {
-		file->retry_ns = retry_at_ns(MAX_RETRY_STEP + 1);
-		name_places_settle(files->places, batch, file->is_barren_oddly);
-		name_places_settle(files->places, &file->wanted, file->is_barren_oddly);
+		name_places_settle(places, batch, file->is_barren_oddly);
+		name_places_settle(places, &file->wanted, file->is_barren_oddly);
 	} else {
-		batch_put_back(files, file, batch);
+		batch_put_back(file, batch);
 	}
 	/* A stack that waits for ever would keep all that is known from being kept. */
 	if (file->failures >= MAX_NAME_WAITS)
-		name_places_settle(files->places, &file->wanted, true);
+		name_places_settle(places, &file->wanted, true);
 	if (file->is_lost || file->failures >= MAX_NAME_TRIES)
-		name_places_fail(files->places, &file->wanted);
-	file_give_back(files, file);
+		name_places_fail(&file->wanted);
 }
 
-/* --- when ------------------------------------------------------------------------------------- */
-
-size_t name_files_waiting(const struct name_files *files)
+/* Its batch is settled, or else wanted as before, but not soon. */
+static enum errand_turn task_end(struct name_task *task, int err)
 {
-	return files->nr_queue;
-}
+	struct name_file *file = task->file;
+	uint64_t now_ns = clock_mono_ns();
 
-uint64_t name_files_since_ns(const struct name_files *files)
-{
-	return files->since_ns;
-}
-
-uint64_t name_files_next_ns(const struct name_files *files, unsigned int max_running)
-{
-	uint64_t next_ns = UINT64_MAX;
-
-	for (size_t i = 0; i < files->nr_queue; i++) {
-		const struct name_file *file = files->queue[i];
-
-		if (file->user->running < max_running && file->retry_ns < next_ns)
-			next_ns = file->retry_ns;
+	if (err == -EAGAIN && task->step == TASK_FETCH) {
+		file->errand.due_ns = debuginfod_again_ns(task->files->debuginfod);
+		batch_put_back(file, &task->batch);
+	} else if (err == -EAGAIN && ++file->delays < MAX_DELAYS) {
+		file->errand.due_ns = now_ns + DELAY_NS;
+		batch_put_back(file, &task->batch);
+	} else if (err) {
+		file_failed(file, &task->batch, err);
+	} else {
+		more_note(task);
+		batch_settle(task);
+		file->failures = file->delays = 0;
+		file->is_barren = false;
+		file->errand.due_ns = 0;
 	}
-	return next_ns;
+	file->errand.kind = ERRAND_NAMES;
+	file->task = NULL;
+	task_free(task);
+	return file->wanted.nr ? ERRAND_AGAIN : ERRAND_OVER;
+}
+
+/* Goes on to the next step that waits. 1: there is none. */
+static int task_next(struct name_task *task)
+{
+	for (; task->step < NR_TASK_STEP; task->step++) {
+		int err = steps[task->step].begin(task);
+
+		if (!err || (err < 0 && steps[task->step].is_needed) || err == -EAGAIN)
+			return err;
+		/* The names there are stay, whatever could not be added. */
+		task->has_died |= err < 0;
+		if (task->step != TASK_LOOK)
+			debug_files_close(&task->debug);
+	}
+	return 1;
+}
+
+static enum errand_turn file_step(void *closure)
+{
+	struct name_file *file = closure;
+	struct name_task *task = file->task ?: task_new(file);
+	int err = 0;
+
+	if (!task) {
+		file->errand.due_ns = clock_mono_ns() + DELAY_NS;
+		return ERRAND_AGAIN;
+	}
+	file->task = task;
+	if (file->errand.child.pid) {
+		err = steps[task->step].finish(task);
+		task->step += !err;
+	}
+	if (!err)
+		err = task_next(task);
+	if (err)
+		return task_end(task, err > 0 ? 0 : err);
+	return file->errand.child.pid ? ERRAND_RUNS : ERRAND_AGAIN;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct name_file *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+int name_files_new(const struct code_source *source, const struct names_options *options,
+		   struct errands *errands, struct name_places *places, struct name_files **ret)
+{
+	struct name_files *files = calloc(1, sizeof(*files));
+	int err = files ? 0 : -ENOMEM;
+
+	if (!err && options->debuginfod)
+		err = debuginfod_new(&files->debuginfod);
+	if (err) {
+		free(files);
+		return err;
+	}
+	files->source = *source;
+	files->options = *options;
+	files->errands = errands;
+	files->places = places;
+	*ret = files;
+	return 0;
+}
+
+static void file_free(void *node)
+{
+	struct name_file *file = node;
+
+	errands_remove(file->files->errands, &file->errand);
+	task_free(file->task);
+	closep(&file->fetched);
+	free(file->wanted.places);
+	free(file);
+}
+
+void name_files_free(struct name_files *files)
+{
+	if (!files)
+		return;
+	tdestroy(files->files, file_free);
+	debuginfod_free(files->debuginfod);
+	free(files);
+}
+
+struct name_file *name_files_get(struct name_files *files, uint32_t number)
+{
+	const struct name_file like = { .number = number };
+	struct name_file *const *found = tfind(&like, &files->files, compare_files);
+	struct name_file *file = found ? *found : calloc(1, sizeof(*file));
+
+	if (found || !file)
+		return file;
+	errand_init(&file->errand, ERRAND_NAMES, file_step, file);
+	file->files = files;
+	file->number = number;
+	file->fetched = -1;
+	if (tsearch(file, &files->files, compare_files))
+		return file;
+	free(file);
+	return NULL;
+}
+
+/* Of several users it is the one whose turn is next: nobody makes others wait by having their files. */
+void name_file_met(struct name_file *file, const struct process_id *process, uint32_t user)
+{
+	struct errand *errand = &file->errand;
+
+	if (!file->wanted.nr || file->is_lost || user == errand->user ||
+	    errands_prefer(file->files->errands, errand->kind, user, errand->user)) {
+		file->process = *process;
+		if (!errand->is_running)
+			errand->user = user;
+	}
+	if (!file->is_lost)
+		return;
+	file->is_lost = false;
+	file->failures = 0;
+	errand->due_ns = 0;
+}
+
+static bool file_is_barren(const struct name_file *file)
+{
+	return file->is_barren && clock_mono_ns() < file->errand.due_ns;
+}
+
+bool name_file_may_tell(const struct name_file *file)
+{
+	return !file_is_barren(file) && clock_mono_ns() >= file->more_ns;
+}
+
+void name_file_want(struct name_file *file, struct name_place *place)
+{
+	struct name_files *files = file->files;
+	uint64_t crowd_ns = files->options.at_once ? clock_mono_ns() + CROWD_NS : 0;
+
+	if (file_is_barren(file)) {
+		name_places_settle_one(files->places, place, file->is_barren_oddly);
+		return;
+	}
+	if (place_list_add(&file->wanted, place)) {
+		name_places_settle_one(files->places, place, true);
+		return;
+	}
+	if (errand_is_busy(&file->errand))
+		return;
+	if (file->errand.due_ns < crowd_ns)
+		file->errand.due_ns = crowd_ns;
+	errands_add(files->errands, &file->errand);
 }

@@ -22,9 +22,9 @@
 struct name_places {
 	struct stack_table *table;
 	struct name_place **buckets;
-	void *users;                         /* tree of struct name_user */
-	struct name_place *idle, *idle_last; /* the oldest first */
-	struct name_place *changed, *changed_last;
+	void *users;             /* tree of struct name_user */
+	struct place_queue idle; /* the oldest first */
+	uint64_t version;
 	uint64_t name_bytes;
 	uint64_t inlined_bytes;
 	uint64_t module_bytes;
@@ -57,23 +57,25 @@ static int compare_at(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-int place_list_question(struct place_list *list, uint64_t add, struct elf_addresses *ret)
+/* The worker wants them in order, each once. */
+int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind kind, int fd,
+		   const struct debug_files *debug, struct child *ret)
 {
-	uint64_t *addresses = calloc(list->nr + 1, sizeof(*addresses));
-	size_t nr = 0;
+	uint64_t *numbers __cleanup(freep) = calloc(list->nr + 1, sizeof(*numbers));
+	struct elf_addresses addresses = { numbers, 0 };
+	const struct elf_question question = { kind, fd, debug, &addresses };
 
-	if (!addresses)
+	if (!numbers)
 		return -ENOMEM;
 	if (list->nr)
 		qsort(list->places, list->nr, sizeof(*list->places), compare_at);
-	for (size_t i = 0; i < list->nr && nr < MAX_ADDRESSES; i++) {
+	for (size_t i = 0; i < list->nr && addresses.nr < MAX_ADDRESSES; i++) {
 		uint64_t address = list->places[i]->at + add;
 
-		if (!nr || address > addresses[nr - 1])
-			addresses[nr++] = address;
+		if (!addresses.nr || address > numbers[addresses.nr - 1])
+			numbers[addresses.nr++] = address;
 	}
-	*ret = (struct elf_addresses){ addresses, nr };
-	return 0;
+	return elf_worker_start(&question, ret);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -89,6 +91,8 @@ int name_places_new(struct stack_table *table, struct name_places **ret)
 		return -ENOMEM;
 	}
 	places->table = table;
+	TAILQ_INIT(&places->idle);
+	places->version = 1;
 	*ret = places;
 	return 0;
 }
@@ -96,7 +100,6 @@ int name_places_new(struct stack_table *table, struct name_places **ret)
 static void place_free(struct name_place *place)
 {
 	free(place->inlined);
-	free(place->waiters);
 	free(place);
 }
 
@@ -133,6 +136,7 @@ struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 	if (found || !user)
 		return user;
 	user->uid = uid;
+	TAILQ_INIT(&user->idle);
 	if (tsearch(user, &places->users, compare_users))
 		return user;
 	free(user);
@@ -143,31 +147,19 @@ struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 
 static void idle_add(struct name_places *places, struct name_place *place)
 {
-	struct name_user *user = place->user;
-
-	place->older = places->idle_last;
-	place->newer = NULL;
-	*(place->older ? &place->older->newer : &places->idle) = place;
-	places->idle_last = place;
-	place->before = user->idle_last;
-	place->after = NULL;
-	*(place->before ? &place->before->after : &user->idle) = place;
-	user->idle_last = place;
+	TAILQ_INSERT_TAIL(&places->idle, place, queue);
+	TAILQ_INSERT_TAIL(&place->user->idle, place, of_user);
 }
 
 static void idle_remove(struct name_places *places, struct name_place *place)
 {
-	struct name_user *user = place->user;
-
-	*(place->older ? &place->older->newer : &places->idle) = place->newer;
-	*(place->newer ? &place->newer->older : &places->idle_last) = place->older;
-	*(place->before ? &place->before->after : &user->idle) = place->after;
-	*(place->after ? &place->after->before : &user->idle_last) = place->before;
+	TAILQ_REMOVE(&places->idle, place, queue);
+	TAILQ_REMOVE(&place->user->idle, place, of_user);
 }
 
 static bool place_is_idle(const struct name_place *place)
 {
-	return !place->nr_holders && place->settled && !place->changed;
+	return !place->nr_holders && place->settled;
 }
 
 static struct name_place **bucket_of(const struct name_places *places, uint32_t file, uint64_t at)
@@ -185,6 +177,7 @@ static void place_remove(struct name_places *places, struct name_place *place)
 		at = &(*at)->next;
 	*at = place->next;
 	places->counts.places--;
+	places->counts.failed += place->failed;
 	place->user->nr_places--;
 	places->inlined_bytes -= place->nr_inlined * sizeof(*place->inlined);
 	place_free(place);
@@ -198,9 +191,9 @@ static bool room_make(struct name_places *places, struct name_user *user)
 
 	if (user->nr_places < MAX_PLACES / 2 && !is_full)
 		return true;
-	place = user->idle;
+	place = TAILQ_FIRST(&user->idle);
 	if (!place && user->nr_places < MAX_PLACES / 2)
-		place = places->idle;
+		place = TAILQ_FIRST(&places->idle);
 	if (!place) {
 		places->counts.refused++;
 		return false;
@@ -225,7 +218,6 @@ static struct name_place *place_new(struct name_places *places, uint32_t file, u
 		return NULL;
 	*place = (struct name_place){
 		.file = file,
-		.is_raw = file == FILE_NONE,
 		.at = at,
 		.offset = at,
 		.user = user,
@@ -253,11 +245,12 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 	return place;
 }
 
+/* One of a process is nobody's then: the next stack has its own. */
 static void place_rest(struct name_places *places, struct name_place *place)
 {
 	if (!place_is_idle(place))
 		return;
-	if (place->is_raw)
+	if (place->file == FILE_NONE)
 		place_remove(places, place);
 	else
 		idle_add(places, place);
@@ -269,100 +262,38 @@ void name_places_let_go(struct name_places *places, struct name_place *place)
 	place_rest(places, place);
 }
 
-/* --- who waits -------------------------------------------------------------------------------- */
+/* --- what becomes of them --------------------------------------------------------------------- */
 
-static uint64_t place_waiting(const struct name_place *place)
+uint64_t name_places_version(const struct name_places *places)
 {
-	return place->settled || place->failed ? 0 : place->nr_waiters;
-}
-
-/* Powers of two, so that their number tells how many there is room for. */
-int name_places_wait(struct name_places *places, struct name_place *place,
-		     struct unnamed_stack *stack)
-{
-	uint32_t nr = place->nr_waiters;
-	struct unnamed_stack **grown;
-
-	if (!(nr & (nr - 1))) {
-		grown = reallocarray(place->waiters, nr ? 2 * (size_t)nr : 1, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		place->waiters = grown;
-	}
-	places->counts.waiting -= place_waiting(place);
-	place->waiters[place->nr_waiters++] = stack;
-	places->counts.waiting += place_waiting(place);
-	return 0;
-}
-
-void name_places_forget_waiters(struct name_places *places, struct name_place *place)
-{
-	places->counts.waiting -= place_waiting(place);
-	free(steal_ptr(&place->waiters));
-	place->nr_waiters = 0;
+	return places->version;
 }
 
 static void place_change(struct name_places *places, struct name_place *place)
 {
-	if (place->changed)
-		return;
-	if (place_is_idle(place))
-		idle_remove(places, place);
-	place->changed = true;
-	place->changed_next = NULL;
-	*(places->changed ? &places->changed_last->changed_next : &places->changed) = place;
-	places->changed_last = place;
+	place->version = ++places->version;
 }
 
-struct name_place *name_places_take_changed(struct name_places *places)
+void name_places_fail(const struct place_list *list)
 {
-	struct name_place *place = places->changed;
-
-	if (!place)
-		return NULL;
-	places->changed = place->changed_next;
-	place->changed = false;
-	place->nr_holders++;
-	return place;
+	for (size_t i = 0; i < list->nr; i++)
+		list->places[i]->failed = true;
 }
 
-bool name_places_have_changed(const struct name_places *places)
+void name_place_revive(struct name_place *place)
 {
-	return places->changed;
-}
-
-static void place_fail(struct name_places *places, struct name_place *place, bool failed)
-{
-	places->counts.failed += (uint64_t)failed - (uint64_t)place->failed;
-	place->failed = failed;
-}
-
-void name_places_fail(struct name_places *places, const struct place_list *list)
-{
-	for (size_t i = 0; i < list->nr; i++) {
-		struct name_place *place = list->places[i];
-
-		places->counts.waiting -= place_waiting(place);
-		place_fail(places, place, true);
-	}
-}
-
-void name_places_revive(struct name_places *places, struct name_place *place)
-{
-	places->counts.waiting -= place_waiting(place);
-	place_fail(places, place, false);
+	place->failed = false;
 	place->settled = false;
-	places->counts.waiting += place_waiting(place);
 }
 
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed)
 {
 	if (place->settled)
 		return;
-	places->counts.waiting -= place_waiting(place);
-	place_fail(places, place, failed);
 	place_change(places, place);
+	place->failed = failed;
 	place->settled = true;
+	place_rest(places, place);
 }
 
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed)
@@ -441,20 +372,22 @@ void name_places_put_symbol(struct name_places *places, struct name_place *place
 
 /* All of them, or none: a chain with a gap would be another one. */
 void name_places_put_inlined(struct name_places *places, struct name_place *place,
-			     const char *const *functions, size_t count)
+			     const struct elf_functions *functions, uint64_t address)
 {
+	const struct elf_function *found = elf_functions_find(functions, address);
 	const char **inlined;
-	size_t bytes = count * sizeof(*inlined);
+	size_t bytes = found ? found->nr * sizeof(*inlined) : 0;
 
-	if (!count || place->inlined)
+	if (!found || place->inlined)
 		return;
 	if (places->name_bytes + places->inlined_bytes + bytes > MAX_PLACE_NAME_BYTES) {
 		places->counts.refused++;
 		return;
 	}
-	inlined = calloc(count, sizeof(*inlined));
-	for (size_t i = 0; inlined && i < count; i++) {
-		inlined[i] = symbol_intern(places, place->user, functions[i]);
+	inlined = calloc(found->nr, sizeof(*inlined));
+	for (uint32_t i = 0; inlined && i < found->nr; i++) {
+		inlined[i] =
+			symbol_intern(places, place->user, elf_function_name(functions, found, i));
 		if (!inlined[i]) {
 			free(inlined);
 			return;
@@ -463,7 +396,7 @@ void name_places_put_inlined(struct name_places *places, struct name_place *plac
 	if (!inlined)
 		return;
 	place->inlined = inlined;
-	place->nr_inlined = (uint16_t)count;
+	place->nr_inlined = (uint16_t)found->nr;
 	places->inlined_bytes += bytes;
 	place_change(places, place);
 }
@@ -480,4 +413,10 @@ void name_places_count(const struct name_places *places, struct name_counts *ret
 	*ret = places->counts;
 	ret->bytes = places->counts.places * (sizeof(struct name_place) + PIECE_BYTES) +
 		     places->name_bytes + places->inlined_bytes + places->module_bytes;
+	for (size_t i = 0; i < NR_BUCKETS; i++) {
+		for (struct name_place *place = places->buckets[i]; place; place = place->next) {
+			ret->failed += place->failed;
+			ret->waiting += place->settled || place->failed ? 0 : place->nr_holders;
+		}
+	}
 }

@@ -9,50 +9,44 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
-#include "elf/addresses.h"
+#include "elf/worker.h"
 #include "model/stack.h"
 
 /* All places and their names take 16 MiB at most, those of one user half of them. */
 #define MAX_PLACES           65536
 #define MAX_PLACE_NAME_BYTES (4ULL << 20)
 
-/* A place of code that a file has, or a process. */
 struct name_place;
 struct unnamed_stack;
+TAILQ_HEAD(place_queue, name_place);
 
 /* Whose processes have caused it. */
 struct name_user {
 	uint32_t uid;
 	size_t nr_places;
 	uint64_t name_bytes;
-	unsigned int running;                  /* tasks of it, for whoever shares them out */
-	uint64_t turn;                         /* when it had one last */
-	uint64_t maps_since_ns, maps_taken_ns; /* time for mappings of its processes, of late */
-	struct name_place *idle;               /* those that no stack waits for, the oldest */
-	struct name_place *idle_last;
+	struct place_queue idle; /* those that no stack waits for, the oldest first */
 };
 
+/* A place of code that a file has, or a process. */
 struct name_place {
 	uint32_t file;   /* FILE_NONE: at is an address */
-	bool is_raw;     /* of a process: it is no one else's */
 	bool is_asked;   /* its file knows that it is wanted, or was */
 	bool settled;    /* there is no more to be known */
 	bool failed;     /* since nobody could tell; it may be tried again */
-	bool changed;    /* since it was shown last */
 	uint64_t at;     /* offset in the file, of code that is at work: not behind it */
 	uint64_t offset; /* of at: from the symbol; else as an address */
 	const char *module, *symbol; /* strings of the table; NULL: unknown */
 	const char **inlined;        /* names, innermost first; NULL: none */
 	struct name_user *user;
-	struct name_place *next; /* of the same hash */
-	struct name_place *changed_next;
-	struct name_place *older, *newer;  /* that are idle */
-	struct name_place *before, *after; /* of the same user */
-	struct unnamed_stack **waiters;    /* until it is settled */
-	uint32_t nr_waiters;
+	struct name_place *next;       /* of the same hash */
+	TAILQ_ENTRY(name_place) queue; /* of those that have changed, or are idle: never of both */
+	TAILQ_ENTRY(name_place) of_user; /* of its user's that are idle */
+	uint64_t version;                /* of all places, when it changed last */
 	uint16_t nr_inlined;
-	uint32_t nr_holders;
+	uint32_t nr_holders; /* frames of stacks */
 };
 
 struct name_counts {
@@ -71,8 +65,12 @@ struct place_list {
 
 int place_list_add(struct place_list *list, struct name_place *place);
 
-/* The addresses of places in order, each once. The array is the caller's to free. 0 or -ENOMEM. */
-int place_list_question(struct place_list *list, uint64_t add, struct elf_addresses *ret);
+/*
+ * Starts a worker that is asked about all places of a list, at their offsets plus a number: see
+ * elf/worker.h.
+ */
+int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind kind, int fd,
+		   const struct debug_files *debug, struct child *ret);
 
 struct name_places;
 
@@ -93,11 +91,6 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 				    struct name_user *user);
 void name_places_let_go(struct name_places *places, struct name_place *place);
 
-/* The stack is among its waiters until it is settled. 0 or -ENOMEM. */
-int name_places_wait(struct name_places *places, struct name_place *place,
-		     struct unnamed_stack *stack);
-void name_places_forget_waiters(struct name_places *places, struct name_place *place);
-
 /* How it is called; beyond what is kept it stays as it is. */
 void name_places_put_module(struct name_places *places, struct name_place *place,
 			    const char *module);
@@ -105,21 +98,20 @@ void name_places_put_offset(struct name_places *places, struct name_place *place
 void name_places_put_symbol(struct name_places *places, struct name_place *place,
 			    const char *symbol, uint64_t offset);
 void name_places_put_inlined(struct name_places *places, struct name_place *place,
-			     const char *const *functions, size_t count);
+			     const struct elf_functions *functions, uint64_t address);
 
 /* Nobody could tell of those that have no name. They are waited for no more, but not given up. */
-void name_places_fail(struct name_places *places, const struct place_list *list);
+void name_places_fail(const struct place_list *list);
 
 /* Somebody is to be asked again. */
-void name_places_revive(struct name_places *places, struct name_place *place);
+void name_place_revive(struct name_place *place);
 
 /* No more is to be known of them; the list is empty then. Failed: something is missing. */
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed);
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed);
 
-/* One that is to be shown anew, each once, and then let go; NULL: there is none. */
-struct name_place *name_places_take_changed(struct name_places *places);
-bool name_places_have_changed(const struct name_places *places);
+/* Grows with each change of a place. */
+uint64_t name_places_version(const struct name_places *places);
 
 /* The table's own string of a module, for which there is always room, as for their number. NULL: no memory. */
 const char *name_places_module(struct name_places *places, const char *module);

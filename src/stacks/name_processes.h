@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code of processes that no table tells of: what was mapped at an address when a stack was taken, and
- * what a JIT says of its code.
+ * what a JIT says of its code. All of it is asked for by errands.
  */
 #ifndef BPFTRUSS_NAME_PROCESSES_H
 #define BPFTRUSS_NAME_PROCESSES_H
 
 #include "stacks/code_source.h"
+#include "base/errand.h"
 #include "stacks/name_places.h"
 
-/* Processes with such code, and perf maps that are read at a time. */
+/* Processes with such code. */
 #define MAX_NAME_PROCESSES 64
-#define MAX_PERF_MAPS      2
 
 struct name_processes;
 
-/* Borrows all; the watcher is an epoll instance, which waits for all descriptors. 0 or -ENOMEM. */
-int name_processes_new(const struct code_source *source, int watcher, struct name_places *places,
-		       struct name_processes **ret);
+/* Borrows all. 0 or -ENOMEM. */
+int name_processes_new(const struct code_source *source, struct errands *errands,
+		       struct name_places *places, struct name_processes **ret);
 
 /* NULL is fine. */
 void name_processes_free(struct name_processes *processes);
+
+/*
+ * Asks what the process of an event has mapped, unless that is known. True: the stack is given back by
+ * name_processes_take() once it is known, or will not be.
+ */
+bool name_processes_ask(struct name_processes *processes, const struct stack_event *event,
+			struct unnamed_stack *stack);
+
+/* Returns a stack that waits no longer for what its process has mapped; NULL: there is none. */
+struct unnamed_stack *name_processes_take(struct name_processes *processes);
 
 /* Describes a mapping. */
 struct found_code {
@@ -29,19 +39,14 @@ struct found_code {
 };
 
 /*
- * What was mapped at an address when the stack was taken. False: nothing, or it cannot be told for
- * certain, as it may be something else by now.
+ * What a process had mapped at an address when it had so many pages of code. False: nothing, or it
+ * cannot be told for certain, as it may be something else by now.
  */
-bool name_processes_find(struct name_processes *processes, const struct stack_event *event,
-			 struct name_user *user, uint64_t address, struct found_code *ret);
+bool name_processes_find(struct name_processes *processes, const struct process_id *id,
+			 uint32_t exec_pages, uint64_t address, struct found_code *ret);
 
 /* A place of a process is to be named by its JIT. */
 void name_processes_want(struct name_processes *processes, const struct process_id *id,
 			 struct name_place *place);
-
-/* As those of tasks. */
-void name_processes_run(struct name_processes *processes);
-int name_processes_patience_ms(const struct name_processes *processes);
-bool name_processes_are_idle(const struct name_processes *processes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps stacks that are not wholly named yet. Invariant: each of them waits for as many places as it
- * has that are not settled, and is in the table as far as it is known, or in the list of those
- * that are to be shown anew.
+ * Keeps stacks that are not wholly named yet. Each is in the table as far as it was known when it was
+ * shown last. Whenever places have changed, a pass looks at all stacks, shows those anew that have such
+ * places, and ends those of which no more is to be known.
  */
 #include "stacks/names.h"
 
@@ -13,80 +13,85 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "elf/inlines.h"
-#include "stacks/name_files.h"
+#include "elf/debuginfod.h"
 #include "stacks/name_processes.h"
-#include "stacks/name_tasks.h"
-#include "stacks/watcher.h"
 
 /* Of a stack: the kernel's frames, then functions with all that was inlined into them. */
 #define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
 
-/* Stacks come in crowds: one worker is to be asked about many. */
-#define CROWD_NS (200 * NS_PER_MS)
+/* Who waits for names waits for what fails at first, too, but not for long. */
+#define SOON_NS NS_PER_SEC
 
-/* For showing what has changed, before others have their turn. */
+/* For a pass, before others have their turn; and as many times as long there is none after it. */
 #define TURN_NS     (5 * NS_PER_MS)
+#define PAUSE_TIMES 20
 #define CLOCK_EVERY 16
 
 struct unnamed_frame {
 	struct name_place *place; /* held; NULL: no more is known of it than this, nor will be */
 	const char *module;
+	uint64_t word; /* of the event: what is known of it without a place */
 	uint64_t address;
-	bool is_exact; /* the place is that of the frame; else the frame is just behind it */
 };
 
 struct unnamed_stack {
-	struct unnamed_stack *next, *previous;
-	struct unnamed_stack *dirty_next;
+	TAILQ_ENTRY(unnamed_stack) queue;
 	uint64_t serial, id, kernel;
+	struct process_id process;
+	struct name_user *user;
+	uint32_t exec_pages;
 	enum stack_end end;
-	size_t open; /* frames whose places are not settled */
-	bool dirty;
+	bool waits_for_mappings;
+	uint64_t version; /* of the places, when it was shown last; 0: never */
 	size_t nr;
 	struct unnamed_frame frames[];
 };
+
+TAILQ_HEAD(stack_queue, unnamed_stack);
 
 struct names {
 	struct code_source source;
 	struct names_options options;
 	struct stack_table *table;
 	struct name_places *places;
+	struct errands *errands;
 	struct name_files *files;
-	struct name_tasks *tasks;
 	struct name_processes *processes;
-	struct unnamed_stack *first, *last;       /* all, in the order in which they came */
-	struct unnamed_stack *dirty, *dirty_last; /* to be shown anew */
-	struct stack_frame *frames;               /* room for a stack */
-	uint64_t serial;                          /* of the last stack */
-	uint64_t begun;                           /* up to this one names are asked for */
-	int epoll;
+	bool is_late;               /* with stacks whose mappings are known */
+	struct stack_queue all;     /* in the order in which they came */
+	struct unnamed_stack *next; /* that a pass looks at; NULL: there is none */
+	uint64_t pass_version;      /* of the places, when the last pass began */
+	uint64_t pass_ns;           /* how long it took so far */
+	uint64_t next_pass_ns;      /* not before */
+	struct stack_frame *frames; /* room for a stack */
+	uint64_t serial;            /* of the last stack */
+	uint64_t begun;             /* up to this one names are asked for */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+int names_require_debuginfod(void)
+{
+	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
+
+	return debuginfod_new(&debuginfod);
+}
+
 static int parts_new(struct names *names)
 {
-	const struct name_tasks_options how = {
-		.inlines = names->options.inlines,
-		.debuginfod = names->options.debuginfod,
-		.watcher = names->epoll,
-	};
 	int err = name_places_new(names->table, &names->places);
 
 	if (!err)
-		err = name_files_new(names->places, &names->files);
+		err = name_files_new(&names->source, &names->options, names->errands, names->places,
+				     &names->files);
 	if (!err)
-		err = name_tasks_new(&names->source, &how, names->places, names->files,
-				     &names->tasks);
-	if (!err)
-		err = name_processes_new(&names->source, names->epoll, names->places,
+		err = name_processes_new(&names->source, names->errands, names->places,
 					 &names->processes);
 	return err;
 }
 
 int names_new(const struct code_source *source, const struct names_options *options,
-	      struct stack_table *table, struct names **ret)
+	      struct errands *errands, struct stack_table *table, struct names **ret)
 {
 	struct names *names __cleanup(names_freep) = calloc(1, sizeof(*names));
 	int err;
@@ -95,74 +100,70 @@ int names_new(const struct code_source *source, const struct names_options *opti
 		return -ENOMEM;
 	names->source = *source;
 	names->options = *options;
+	names->errands = errands;
 	names->table = table;
-	names->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (names->epoll < 0)
-		return -errno;
+	TAILQ_INIT(&names->all);
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
 	err = names->frames ? parts_new(names) : -ENOMEM;
-	if (!err)
-		*ret = steal_ptr(&names);
-	return err;
+	if (err)
+		return err;
+	errands_pause(errands, ERRAND_NAMES, !options->at_once);
+	*ret = steal_ptr(&names);
+	return 0;
 }
 
 void names_free(struct names *names)
 {
-	struct unnamed_stack *next;
+	struct unnamed_stack *stack;
 
 	if (!names)
 		return;
-	name_tasks_free(names->tasks);
 	name_processes_free(names->processes);
-	for (struct unnamed_stack *stack = names->first; stack; stack = next) {
-		next = stack->next;
+	while ((stack = TAILQ_FIRST(&names->all))) {
+		TAILQ_REMOVE(&names->all, stack, queue);
 		free(stack);
 	}
 	name_files_free(names->files);
 	name_places_free(names->places);
-	closep(&names->epoll);
 	free(names->frames);
 	free(names);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static size_t frame_show_inlined(const struct name_place *place, struct stack_frame *ret)
+/* The place is that of the frame; else the frame is just behind it. */
+static bool is_exact(const struct unnamed_frame *frame)
 {
-	for (size_t i = 0; i < place->nr_inlined; i++) {
-		ret[i] = (struct stack_frame){
-			.module = place->module,
-			.symbol = place->inlined[i],
-			.inlined = true,
-		};
-	}
-	return place->nr_inlined;
+	return frame->word & FRAME_INTERRUPTED;
 }
 
 /* Returns how many frames it has become. */
 static size_t frame_show(const struct unnamed_frame *frame, struct stack_frame *ret)
 {
 	const struct name_place *place = frame->place;
-	size_t inlined;
+	size_t inlined = place ? place->nr_inlined : 0;
 
-	if (!place) {
-		*ret = (struct stack_frame){ .module = frame->module, .offset = frame->address };
-		return 1;
+	for (size_t i = 0; i < inlined; i++) {
+		ret[i] = (struct stack_frame){
+			.module = place->module,
+			.symbol = place->inlined[i],
+			.inlined = true,
+		};
 	}
-	inlined = frame_show_inlined(place, ret);
 	ret[inlined] = (struct stack_frame){
-		.module = place->module,
-		.symbol = place->symbol,
-		.offset = place->offset + !frame->is_exact,
+		.module = place ? place->module : frame->module,
+		.symbol = place ? place->symbol : NULL,
+		.offset = place ? place->offset + !is_exact(frame) : frame->address,
 	};
 	return inlined + 1;
 }
 
-static int stack_show(struct names *names, const struct unnamed_stack *unnamed)
+static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 {
 	const struct stack *kernel = stack_table_find(names->table, unnamed->kernel);
 	struct stack stack = { .id = unnamed->id, .end = unnamed->end, .frames = names->frames };
 
+	unnamed->version = name_places_version(names->places);
 	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
 		stack.frames[stack.nr_frames++] = kernel->frames[i];
 	for (size_t i = 0; i < unnamed->nr; i++)
@@ -172,8 +173,9 @@ static int stack_show(struct names *names, const struct unnamed_stack *unnamed)
 
 static void stack_end(struct names *names, struct unnamed_stack *stack)
 {
-	*(stack->previous ? &stack->previous->next : &names->first) = stack->next;
-	*(stack->next ? &stack->next->previous : &names->last) = stack->previous;
+	if (names->next == stack)
+		names->next = TAILQ_NEXT(stack, queue);
+	TAILQ_REMOVE(&names->all, stack, queue);
 	for (size_t i = 0; i < stack->nr; i++) {
 		if (stack->frames[i].place)
 			name_places_let_go(names->places, stack->frames[i].place);
@@ -181,71 +183,66 @@ static void stack_end(struct names *names, struct unnamed_stack *stack)
 	free(stack);
 }
 
-static void stack_touch(struct names *names, struct unnamed_stack *stack)
+/* Shows it if it has changed; it may be over then. */
+static int stack_look(struct names *names, struct unnamed_stack *stack)
 {
-	if (stack->dirty)
-		return;
-	stack->dirty = true;
-	stack->dirty_next = NULL;
-	*(names->dirty ? &names->dirty_last->dirty_next : &names->dirty) = stack;
-	names->dirty_last = stack;
-}
+	bool is_open = stack->waits_for_mappings, has_changed = !stack->version;
+	int err = 0;
 
-static int dirty_show(struct names *names)
-{
-	struct unnamed_stack *stack = names->dirty;
-	int err = stack_show(names, stack);
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct name_place *place = stack->frames[i].place;
 
-	names->dirty = stack->dirty_next;
-	stack->dirty = false;
-	if (!stack->open)
+		if (!place)
+			continue;
+		is_open |= !place->settled;
+		has_changed |= place->version > stack->version;
+	}
+	if (has_changed)
+		err = stack_show(names, stack);
+	if (!is_open)
 		stack_end(names, stack);
 	return err;
 }
 
-/* Whoever has it is to be shown anew; those that waited for it to be settled need not any more. */
-static void place_spread(struct names *names, struct name_place *place)
+static bool pass_is_due(const struct names *names)
 {
-	for (size_t i = 0; i < place->nr_waiters; i++) {
-		stack_touch(names, place->waiters[i]);
-		place->waiters[i]->open -= place->settled;
-	}
-	if (place->settled)
-		name_places_forget_waiters(names->places, place);
-	name_places_let_go(names->places, place);
+	return names->pass_version != name_places_version(names->places);
 }
 
-/* The rest is shown in another turn. */
-static int changes_show(struct names *names)
+/* The rest is looked at in another turn. */
+static int pass_run(struct names *names)
 {
-	uint64_t end_ns = clock_mono_ns() + TURN_NS;
-	struct name_place *place;
+	uint64_t begin_ns = clock_mono_ns(), now_ns = begin_ns;
 	int err = 0;
 
-	for (unsigned int i = 0; i % CLOCK_EVERY || clock_mono_ns() < end_ns; i++) {
-		place = name_places_take_changed(names->places);
-		if (place)
-			place_spread(names, place);
-		else if (names->dirty)
-			err = dirty_show(names) ?: err;
-		else
-			break;
+	if (!names->next && pass_is_due(names) && begin_ns >= names->next_pass_ns) {
+		names->pass_version = name_places_version(names->places);
+		names->pass_ns = 0;
+		names->next = TAILQ_FIRST(&names->all);
 	}
-	return err;
-}
+	if (!names->next)
+		return 0;
+	for (unsigned int i = 1; names->next && now_ns - begin_ns < TURN_NS; i++) {
+		struct unnamed_stack *stack = names->next;
 
-static bool changes_are_left(const struct names *names)
-{
-	return names->dirty || name_places_have_changed(names->places);
+		names->next = TAILQ_NEXT(stack, queue);
+		err = stack_look(names, stack) ?: err;
+		if (!names->next || i % CLOCK_EVERY == 0)
+			now_ns = clock_mono_ns();
+	}
+	names->pass_ns += now_ns - begin_ns;
+	if (!names->next)
+		names->next_pass_ns = now_ns + PAUSE_TIMES * names->pass_ns;
+	return err;
 }
 
 /* --- stacks that come ------------------------------------------------------------------------- */
 
 /* It may be that nobody could tell when it was asked for last. */
-static struct name_place *file_place(struct names *names, const struct stack_event *event,
-				     struct name_user *user, uint32_t number, uint64_t offset)
+static struct name_place *file_place(struct names *names, const struct unnamed_stack *stack,
+				     uint32_t number, uint64_t offset)
 {
-	struct name_place *place = name_places_hold(names->places, number, offset, user);
+	struct name_place *place = name_places_hold(names->places, number, offset, stack->user);
 	struct name_file *file = place ? name_files_get(names->files, number) : NULL;
 	const char *module = names->source.module(names->source.closure, number);
 
@@ -255,46 +252,54 @@ static struct name_place *file_place(struct names *names, const struct stack_eve
 		name_places_settle_one(names->places, place, true);
 		return place;
 	}
-	name_file_met(file, &event->process, user);
+	name_file_met(file, &stack->process, stack->user->uid);
 	if (!place->is_asked) {
 		place->is_asked = true;
 		place->module = name_places_module(names->places, module);
 		place->offset = names->source.address(names->source.closure, number, offset);
-		name_files_want(names->files, file, place);
+		name_file_want(file, place);
 	} else if (place->settled && place->failed && name_file_may_tell(file)) {
-		name_places_revive(names->places, place);
-		name_files_want(names->files, file, place);
+		name_place_revive(place);
+		name_file_want(file, place);
 	}
 	return place;
 }
 
-static struct name_place *jit_place(struct names *names, const struct stack_event *event,
-				    struct name_user *user, uint64_t address)
+static struct name_place *jit_place(struct names *names, const struct unnamed_stack *stack,
+				    uint64_t address)
 {
-	struct name_place *place = name_places_hold(names->places, FILE_NONE, address, user);
+	struct name_place *place = name_places_hold(names->places, FILE_NONE, address, stack->user);
 
 	if (place)
-		name_processes_want(names->processes, &event->process, place);
+		name_processes_want(names->processes, &stack->process, place);
 	return place;
 }
 
-/* A return address may be the first byte of the next function: looked for is the byte before. */
-static void raw_frame_place(struct names *names, const struct stack_event *event,
-			    struct name_user *user, bool is_of_no_file, struct unnamed_frame *frame)
+/* Whether the place of a frame depends on what its process has mapped. */
+static bool frame_is_of_mappings(uint64_t word)
 {
-	uint64_t address = frame->address - !frame->is_exact;
-	struct found_code found = { .file = FILE_NONE };
-
-	if (!is_of_no_file && !name_processes_find(names->processes, event, user, address, &found))
-		return;
-	if (found.file == FILE_NONE)
-		frame->place = jit_place(names, event, user, address);
-	else
-		frame->place = file_place(names, event, user, found.file, found.offset);
+	return word & FRAME_RAW && !(word & FRAME_OF_NO_FILE);
 }
 
-static void file_frame_place(struct names *names, const struct stack_event *event,
-			     struct name_user *user, struct unnamed_frame *frame)
+/* A return address may be the first byte of the next function: looked for is the byte before. */
+static void raw_frame_place(struct names *names, const struct unnamed_stack *stack,
+			    struct unnamed_frame *frame)
+{
+	uint64_t address = frame->address - !is_exact(frame);
+	struct found_code found = { .file = FILE_NONE };
+
+	if (frame_is_of_mappings(frame->word) &&
+	    !name_processes_find(names->processes, &stack->process, stack->exec_pages, address,
+				 &found))
+		return;
+	if (found.file == FILE_NONE)
+		frame->place = jit_place(names, stack, address);
+	else
+		frame->place = file_place(names, stack, found.file, found.offset);
+}
+
+static void file_frame_place(struct names *names, const struct unnamed_stack *stack,
+			     struct unnamed_frame *frame)
 {
 	const struct code_source *source = &names->source;
 	uint32_t file = (uint32_t)(frame->address >> FRAME_FILE_SHIFT);
@@ -302,7 +307,7 @@ static void file_frame_place(struct names *names, const struct stack_event *even
 	const char *module;
 
 	if (file != FILE_NONE)
-		frame->place = file_place(names, event, user, file, offset - !frame->is_exact);
+		frame->place = file_place(names, stack, file, offset - !is_exact(frame));
 	if (frame->place)
 		return;
 	module = source->module(source->closure, file);
@@ -310,36 +315,41 @@ static void file_frame_place(struct names *names, const struct stack_event *even
 	frame->address = source->address(source->closure, file, offset);
 }
 
-static void frame_place(struct names *names, const struct stack_event *event,
-			struct name_user *user, uint64_t word, struct unnamed_frame *ret)
+/* Places those frames that depend on mappings, or those that do not. */
+static void frames_place(struct names *names, struct unnamed_stack *stack, bool of_mappings)
 {
-	bool is_exact = word & FRAME_INTERRUPTED;
+	for (size_t i = 0; i < stack->nr; i++) {
+		struct unnamed_frame *frame = &stack->frames[i];
 
-	*ret = (struct unnamed_frame){ .is_exact = is_exact };
-	if (word & FRAME_RAW) {
-		ret->address = word & ~(FRAME_RAW | FRAME_INTERRUPTED | FRAME_OF_NO_FILE);
-		raw_frame_place(names, event, user, word & FRAME_OF_NO_FILE, ret);
-	} else {
-		ret->address = word & ~FRAME_INTERRUPTED;
-		file_frame_place(names, event, user, ret);
+		if (frame_is_of_mappings(frame->word) != of_mappings)
+			continue;
+		if (frame->word & FRAME_RAW)
+			raw_frame_place(names, stack, frame);
+		else
+			file_frame_place(names, stack, frame);
 	}
 }
 
-static int stack_fill(struct names *names, const struct stack_event *event, struct name_user *user,
-		      struct unnamed_stack *stack)
+static void stack_fill(struct names *names, const struct stack_event *event,
+		       struct unnamed_stack *stack)
 {
-	int err = 0;
+	bool of_mappings = false;
 
-	for (size_t i = 0; i < stack->nr && !err; i++) {
+	for (size_t i = 0; i < stack->nr; i++) {
 		struct unnamed_frame *frame = &stack->frames[i];
 
-		frame_place(names, event, user, event->frames[i], frame);
-		if (!frame->place || frame->place->settled)
-			continue;
-		err = name_places_wait(names->places, frame->place, stack);
-		stack->open += !err;
+		frame->word = event->frames[i];
+		frame->address = frame->word & ~FRAME_INTERRUPTED;
+		if (frame->word & FRAME_RAW)
+			frame->address &= ~(FRAME_RAW | FRAME_OF_NO_FILE);
+		of_mappings |= frame_is_of_mappings(frame->word);
 	}
-	return err;
+	frames_place(names, stack, false);
+	if (!of_mappings)
+		return;
+	stack->waits_for_mappings = name_processes_ask(names->processes, event, stack);
+	if (!stack->waits_for_mappings)
+		frames_place(names, stack, true);
 }
 
 static struct unnamed_stack *stack_new(struct names *names, const struct stack_event *event)
@@ -352,11 +362,11 @@ static struct unnamed_stack *stack_new(struct names *names, const struct stack_e
 	stack->serial = ++names->serial;
 	stack->id = event->id;
 	stack->kernel = event->kernel;
+	stack->process = event->process;
+	stack->exec_pages = event->exec_pages;
 	stack->end = event->end < NR_STACK_END ? event->end : STACK_FRAMES_LOST;
 	stack->nr = nr;
-	stack->previous = names->last;
-	*(names->last ? &names->last->next : &names->first) = stack;
-	names->last = stack;
+	TAILQ_INSERT_TAIL(&names->all, stack, queue);
 	return stack;
 }
 
@@ -364,7 +374,6 @@ int names_add_stack(struct names *names, const struct stack_event *event)
 {
 	struct name_user *user;
 	struct unnamed_stack *stack;
-	int err;
 
 	if (stack_table_find(names->table, event->id))
 		return 0;
@@ -372,68 +381,76 @@ int names_add_stack(struct names *names, const struct stack_event *event)
 	stack = user ? stack_new(names, event) : NULL;
 	if (!stack)
 		return -ENOMEM;
-	err = stack_fill(names, event, user, stack);
-	err = stack_show(names, stack) ?: err;
-	if (!stack->open && !stack->dirty)
-		stack_end(names, stack);
+	stack->user = user;
+	stack_fill(names, event, stack);
+	return stack_look(names, stack);
+}
+
+/*
+ * Places what has waited for mappings, which are known now as far as they can be; the rest in another
+ * turn.
+ */
+static int mapped_place(struct names *names)
+{
+	uint64_t end_ns = clock_mono_ns() + TURN_NS;
+	struct unnamed_stack *stack;
+	int err = 0;
+
+	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
+		stack->waits_for_mappings = false;
+		stack->version = 0;
+		frames_place(names, stack, true);
+		err = stack_look(names, stack) ?: err;
+		if (i % CLOCK_EVERY == 0 && clock_mono_ns() >= end_ns)
+			break;
+	}
+	names->is_late = stack != NULL;
 	return err;
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
 
-void names_begin(struct names *names)
-{
-	names->begun = names->serial;
-}
-
 /* Whether a stack waits whose names were asked for. */
 static bool names_are_asked(const struct names *names)
 {
-	return names->first && names->first->serial <= names->begun;
+	const struct unnamed_stack *first = TAILQ_FIRST(&names->all);
+
+	return first && first->serial <= names->begun;
 }
 
-/* When a crowd has come; UINT64_MAX: nobody waits. */
-static uint64_t crowd_ns(const struct names *names)
+void names_begin(struct names *names)
 {
-	if (!names->options.at_once || !name_files_waiting(names->files))
-		return UINT64_MAX;
-	return name_files_since_ns(names->files) + CROWD_NS;
-}
-
-static bool names_may_start(const struct names *names)
-{
-	return names_are_asked(names) || clock_mono_ns() >= crowd_ns(names);
-}
-
-bool names_are_done(const struct names *names)
-{
-	if (changes_are_left(names))
-		return false;
-	return !names_are_asked(names) ||
-	       (name_tasks_are_idle(names->tasks) && name_processes_are_idle(names->processes));
-}
-
-int names_fd(const struct names *names)
-{
-	return names->epoll;
+	names->begun = names->serial;
+	errands_pause(names->errands, ERRAND_NAMES, false);
 }
 
 int names_patience_ms(const struct names *names)
 {
-	bool may_start = names_may_start(names);
-	int patience = sooner_ms(name_tasks_patience_ms(names->tasks, may_start),
-				 name_processes_patience_ms(names->processes));
-
-	if (changes_are_left(names))
+	if (names->next || names->is_late)
 		return 0;
-	return may_start ? patience : sooner_ms(patience, until_ms(crowd_ns(names)));
+	return pass_is_due(names) ? clock_until_ms(names->next_pass_ns) : -1;
+}
+
+bool names_are_done(const struct names *names)
+{
+	const struct errands *errands = names->errands;
+	uint64_t soon_ns = clock_mono_ns() + SOON_NS;
+
+	if (names->next || names->is_late || pass_is_due(names))
+		return false;
+	return !names_are_asked(names) || (errands_are_idle(errands, ERRAND_NAMES, soon_ns) &&
+					   errands_are_idle(errands, ERRAND_FETCH, soon_ns) &&
+					   errands_are_idle(errands, ERRAND_PROCESS, UINT64_MAX));
 }
 
 int names_run(struct names *names)
 {
-	name_processes_run(names->processes);
-	name_tasks_run(names->tasks, names_may_start(names));
-	return changes_show(names);
+	int err = mapped_place(names);
+
+	err = pass_run(names) ?: err;
+	if (!names->options.at_once)
+		errands_pause(names->errands, ERRAND_NAMES, !names_are_asked(names));
+	return err;
 }
 
 void names_count(const struct names *names, struct name_counts *ret)

@@ -5,7 +5,8 @@
  * table at once, with its frames as places in files; their names follow.
  *
  *	names_add_stack(names, event);
- *	poll(names_fd(names), names_patience_ms(names));
+ *	poll(errands_fd(errands), errands_patience_ms(errands));
+ *	errands_run(errands);
  *	names_run(names);
  *
  * What it keeps is bounded: names of places that were seen, never the symbols of a file.
@@ -19,19 +20,18 @@
 
 #include "model/stack.h"
 #include "stacks/code_source.h"
+#include "base/errand.h"
+#include "stacks/name_files.h"
 #include "stacks/name_places.h"
 
 struct names;
 
-struct names_options {
-	bool inlines;    /* also the functions that were inlined */
-	bool debuginfod; /* servers are asked for debug files */
-	bool at_once;    /* as soon as stacks come, not only once names_begin() is called */
-};
-
-/* Fills the table, which is borrowed. Returns 0 or -errno. */
+/* Fills the table, which is borrowed, by errands, whose list is borrowed, too. Returns 0 or -errno. */
 int names_new(const struct code_source *source, const struct names_options *options,
-	      struct stack_table *table, struct names **ret);
+	      struct errands *errands, struct stack_table *table, struct names **ret);
+
+/* Whether servers can be asked for debug files: their client is installed. 0, -ENOENT or -ENOMEM. */
+int names_require_debuginfod(void);
 
 /* NULL is fine. */
 void names_free(struct names *names);
@@ -53,15 +53,12 @@ void names_begin(struct names *names);
  */
 bool names_are_done(const struct names *names);
 
-/* Readable when names_run() has something to do. */
-int names_fd(const struct names *names);
-
-/* How long at most to wait for it: milliseconds as poll() takes them, -1 for ever. */
+/* How long at most to wait before names_run() is called: milliseconds as poll() takes them, -1 for ever. */
 int names_patience_ms(const struct names *names);
 
 /*
- * Takes what workers have answered, starts others, and brings the table up to date: a part of it, if
- * there is much to do. Returns 0 or -ENOMEM.
+ * After errands were run: brings the table up to date, a part of it, if there is much to do. Returns 0 or
+ * -ENOMEM.
  */
 int names_run(struct names *names);
 

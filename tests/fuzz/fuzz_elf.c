@@ -12,12 +12,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "elf/demangle.h"
-#include "elf/inlines_private.h"
-#include "elf/perf_map.h"
-#include "elf/symbols_private.h"
+#include "elf/symbols.h"
 #include "elf/wire.h"
-#include "elf/wire_inlines.h"
 
 #define require(condition)        \
 	do {                      \
@@ -41,14 +37,16 @@ static void unwind_use(const struct elf_unwind *unwind)
 		require(elf_unwind_find(unwind, unwind->rows[i].pc) == &unwind->rows[i]);
 }
 
-static void symbols_use(const struct elf_symbols *symbols)
+static void functions_use(const struct elf_functions *functions)
 {
-	struct elf_symbol symbol;
+	for (size_t i = 0; i < functions->nr; i++) {
+		const struct elf_function *function = &functions->list[i];
 
-	for (size_t i = 0; i < symbols->nr; i++) {
-		require(elf_symbols_find(symbols, symbols->ranges[i].start, &symbol));
-		require(symbol.addr <= symbols->ranges[i].start);
-		require(strlen(symbol.name) < symbols->names_bytes);
+		require(elf_functions_find(functions, function->address) == function);
+		require(function->start <= function->address && function->nr);
+		for (uint32_t n = 0; n < function->nr; n++)
+			require(strlen(elf_function_name(functions, function, n)) <
+				functions->text_bytes);
 	}
 }
 
@@ -63,39 +61,34 @@ static void fuzz_unwind(int fd)
 	unwind_use(read);
 }
 
-static void symbols_check(const struct elf_symbols *symbols)
+static void functions_check(struct elf_functions *functions)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *read = NULL;
+	__cleanup(elf_functions_freep) struct elf_functions *own = functions, *read = NULL;
 	int copy __cleanup(closep) = file_make("", 0);
 
-	require(!wire_write_symbols(copy, symbols) && !wire_read_symbols(copy, &read));
-	symbols_use(read);
+	require(!wire_write_functions(copy, own) && !wire_read_functions(copy, &read));
+	functions_use(read);
 }
+
+static uint64_t some_addresses[] = { 0, 1, 0x1000, 0x1010, 0x1100, 0x2000, UINT64_MAX };
+static const struct elf_addresses some = { some_addresses, ARRAY_SIZE(some_addresses) };
 
 static void fuzz_symbols(int fd)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL, *some = NULL;
-	const struct debug_files own = { .fds = { fd }, .nr = 1 };
-	uint64_t list[] = { 0, 1, 0x1000, 0x1010, 0x1100, 0x2000, UINT64_MAX };
-	const struct elf_addresses offsets = { list, ARRAY_SIZE(list) };
-
 	/* Its own debug file, too. */
-	if (!elf_symbols_read(fd, &own, NULL, &symbols))
-		symbols_check(symbols);
-	if (!elf_symbols_read(fd, &own, &offsets, &some))
-		symbols_check(some);
+	const struct debug_files own = { .fds = { fd }, .nr = 1 };
+	struct elf_functions *functions;
+
+	if (!elf_symbols_read(fd, &own, &some, &functions))
+		functions_check(functions);
 }
 
 static void fuzz_perf_map(int fd)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL, *some = NULL;
-	uint64_t list[] = { 0, 1, 0x1000, 0x1010, 0x1100, 0x2000, UINT64_MAX };
-	const struct elf_addresses addresses = { list, ARRAY_SIZE(list) };
+	struct elf_functions *functions;
 
-	if (!perf_map_read(fd, NULL, &symbols))
-		symbols_check(symbols);
-	if (!perf_map_read(fd, &addresses, &some))
-		symbols_check(some);
+	if (!perf_map_read(fd, &some, &functions))
+		functions_check(functions);
 }
 
 static void fuzz_wire_unwind(int fd)
@@ -106,48 +99,24 @@ static void fuzz_wire_unwind(int fd)
 		unwind_use(unwind);
 }
 
-static void fuzz_wire_symbols(int fd)
+static void fuzz_wire_functions(int fd)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
 
-	if (!wire_read_symbols(fd, &symbols))
-		symbols_use(symbols);
-}
-
-static void inlines_use(const struct elf_inlines *inlines)
-{
-	const char *names[MAX_INLINE_DEPTH];
-
-	for (size_t i = 0; i < inlines->nr; i++) {
-		size_t nr = elf_inlines_find(inlines, inlines->chains[i].addr, names);
-
-		require(nr == inlines->chains[i].nr);
-		while (nr--)
-			require(strlen(names[nr]) < inlines->names_bytes);
-	}
+	if (!wire_read_functions(fd, &functions))
+		functions_use(functions);
 }
 
 static void fuzz_inlines(int fd)
 {
-	__cleanup(elf_inlines_freep) struct elf_inlines *inlines = NULL, *read = NULL;
-	int copy __cleanup(closep) = file_make("", 0);
 	uint64_t list[4096];
 	const struct elf_addresses addresses = { list, ARRAY_SIZE(list) };
+	struct elf_functions *functions;
 
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
 		list[i] = 0x1000 + i;
-	if (elf_inlines_read(fd, -1, &addresses, &inlines))
-		return;
-	require(!wire_write_inlines(copy, inlines) && !wire_read_inlines(copy, &read));
-	inlines_use(read);
-}
-
-static void fuzz_wire_inlines(int fd)
-{
-	__cleanup(elf_inlines_freep) struct elf_inlines *inlines = NULL;
-
-	if (!wire_read_inlines(fd, &inlines))
-		inlines_use(inlines);
+	if (!elf_inlines_read(fd, &addresses, &functions))
+		functions_check(functions);
 }
 
 static void fuzz_wire_addresses(int fd)
@@ -173,9 +142,8 @@ static void fuzz_demangle(int fd)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const parsers[])(int fd) = {
-		fuzz_unwind,      fuzz_symbols,      fuzz_perf_map,
-		fuzz_wire_unwind, fuzz_wire_symbols, fuzz_demangle,
-		fuzz_inlines,     fuzz_wire_inlines, fuzz_wire_addresses,
+		fuzz_unwind,         fuzz_symbols,  fuzz_perf_map, fuzz_wire_unwind,
+		fuzz_wire_functions, fuzz_demangle, fuzz_inlines,  fuzz_wire_addresses,
 	};
 	int fd __cleanup(closep) = -1;
 

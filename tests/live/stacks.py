@@ -6,14 +6,17 @@ eu-stack reads all of .eh_frame, of a process that stands still. A frame of a re
 it is the same address of the same file, and its name is one of those that this address has there.
 """
 
+import contextlib
 import fcntl
 import functools
+import http.server
 import itertools
 import os
 import re
 import shutil
 import subprocess
 import termios
+import threading
 
 import pytest
 
@@ -297,3 +300,51 @@ def judge(fixture, row):
         assert [] in differ, "\n".join(min(differ, key=len)) + "\n\n" + stack_text(stack)
         found.append(differ.index([]))
     assert sorted(found) == list(range(len(expected)))
+
+
+# --- debuginfod ----------------------------------------------------------------------------------
+
+
+needs_client = pytest.mark.skipif(
+    not shutil.which("debuginfod-find"), reason="no debuginfod-find here (package debuginfod)"
+)
+
+
+class DebugServer:
+    """
+    A debuginfod on loopback that knows one file; asked has the paths of all requests. A slow one
+    answers when it is told to, not before.
+    """
+
+    def __init__(self, path, slow=False):
+        self.asked, self.told = [], threading.Event()
+        notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True)
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout).group(1)
+        self.wanted = "/buildid/%s/debuginfo" % build_id
+        self.bytes = bytearray(slurp(path))
+        server = self
+        if not slow:
+            self.told.set()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.asked.append(self.path)
+                server.told.wait(60)
+                content = server.bytes if self.path == server.wanted else b""
+                with contextlib.suppress(OSError):
+                    self.send_response(200 if content else 404)
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_port}
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.told.set()
+        self.http.shutdown()
+        self.http.server_close()

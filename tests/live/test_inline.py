@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """--inline and --debuginfod: what DWARF adds to call stacks, from the file itself and from others."""
 
-import http.server
 import os
 import re
-import shutil
 import subprocess
 import tempfile
-import threading
 
 import pytest
 from harness import program, run, slurp
+from stacks import DebugServer, needs_client
 
 CALLS = 100
 INLINED = b"work;ask_twice_[i];ask_[i];"
@@ -74,52 +72,15 @@ def test_inline_is_for_stacks():
 # --- debuginfod ----------------------------------------------------------------------------------
 
 
-class Server:
-    """A debuginfod on loopback that knows one file; asked has the paths of all requests."""
-
-    def __init__(self, path):
-        self.asked = asked = []
-        notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True)
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout).group(1)
-        self.wanted = wanted = "/buildid/%s/debuginfo" % build_id
-        self.bytes = debug = bytearray(slurp(path))
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                asked.append(self.path)
-                found = self.path == wanted
-                self.send_response(200 if found else 404)
-                self.send_header("Content-Length", str(len(debug) if found else 0))
-                self.end_headers()
-                if found:
-                    self.wfile.write(debug)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_port}
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.http.shutdown()
-        self.http.server_close()
-
-
 def leftovers():
     return [name for name in os.listdir("/var/tmp") if name.startswith("bpftruss-")]
 
 
 @pytest.fixture
 def server():
-    served = Server(program("inlined"))
+    served = DebugServer(program("inlined"))
     yield served
     served.close()
-
-
-needs_client = pytest.mark.skipif(
-    not shutil.which("debuginfod-find"), reason="no debuginfod-find here (package debuginfod)"
-)
 
 
 @needs_client

@@ -7,7 +7,6 @@ has, and what it keeps is bounded. Nothing here looks at a clock: what counts is
 
 import contextlib
 import ctypes
-import http.server
 import lzma
 import os
 import re
@@ -23,8 +22,8 @@ import pytest
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
 from harness import (BPFTRUSS, BUILD, Process, Report, need_unshare, program, skip_if_sanitized,
-                     until)
-from stacks import Loads, fixture
+                     slurp, until)
+from stacks import DebugServer, Loads, fixture, needs_client
 from test_stack_hostile import sections
 
 CALLS = 100
@@ -76,43 +75,6 @@ def must_answer_while_a_worker_is_busy(daemon):
 # --- servers that do not answer -------------------------------------------------------------------
 
 
-class SlowServer:
-    """A debuginfod that answers when it is told to, not before."""
-
-    def __init__(self, debug):
-        self.asked, self.told = threading.Event(), threading.Event()
-        server = self
-        with open(debug, "rb") as file:
-            content = file.read()
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                server.asked.set()
-                server.told.wait(60)
-                with contextlib.suppress(OSError):
-                    self.send_response(200)
-                    self.send_header("Content-Length", str(len(content)))
-                    self.end_headers()
-                    self.wfile.write(content)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_port}
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.told.set()
-        self.http.shutdown()
-        self.http.server_close()
-
-
-needs_client = pytest.mark.skipif(
-    not shutil.which("debuginfod-find"), reason="no debuginfod-find here (package debuginfod)"
-)
-
-
 def without_symbols(directory):
     path = str(directory / "bare")
     subprocess.run(["objcopy", "--strip-all", program("inlined"), path], check=True)
@@ -122,14 +84,14 @@ def without_symbols(directory):
 @needs_client
 def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path):
     """With all that was counted, and what is missing is said."""
-    server = SlowServer(program("inlined"))
+    server = DebugServer(program("inlined"), slow=True)
     try:
         target = live.workload(without_symbols(tmp_path), CALLS)
         env = {**os.environ, **server.env}
         bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=env)
         target.go()
         assert target.wait() == 0
-        until(server.asked.is_set, "the server is asked")
+        until(lambda: server.asked, "the server is asked")
         bpftruss.signal(signal.SIGINT)
         report = bpftruss.report()
         assert report.total("getppid") == CALLS
@@ -141,7 +103,7 @@ def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path):
 @needs_client
 def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, tmp_path):
     """The first signal is the command's, which does not care: who sends a second one is in a hurry."""
-    server = SlowServer(program("inlined"))
+    server = DebugServer(program("inlined"), slow=True)
     try:
         script = "trap '' INT TERM; echo ready $$; while :; do sleep 0.01; done"
         bpftruss = live.start(
@@ -157,7 +119,7 @@ def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, tmp_path):
             bpftruss.popen.wait(20)
         finally:
             os.kill(int(ready.group(1)), signal.SIGKILL)
-        assert not server.asked.is_set()
+        assert not server.asked
         assert Report(bpftruss.text(), lossy=True).total("execve") >= 1
     finally:
         server.close()
@@ -165,7 +127,7 @@ def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, tmp_path):
 
 @needs_client
 def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
-    server = SlowServer(program("inlined"))
+    server = DebugServer(program("inlined"), slow=True)
     try:
         path = without_symbols(tmp_path)
         # What is mapped before counting begins has its tables: these stacks are whole.
@@ -176,7 +138,7 @@ def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
         )
         target.go()
         assert target.wait() == 0
-        until(server.asked.is_set, "the server is asked")
+        until(lambda: server.asked, "the server is asked")
         answers_everything(daemon)
         assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
         assert names_of(daemon)["waiting"] > 0
@@ -307,6 +269,129 @@ def test_a_file_system_that_does_not_answer_holds_up_nobody(live, tmp_path):
     other.do("call beta_one 10")
     until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
     until(lambda: names_of(daemon)["failed"] > 0, "it is given up")
+    other.finish()
+    hung.finish()
+    daemon.stop()
+
+
+# A program whose folder, its second argument, is one that another process serves, until that is stopped:
+# from then on whoever opens a file there waits for ever. All files, "0.so" and so on, are the third
+# argument. Whoever serves them says which process it is in the file of the fourth.
+SERVED = """
+import ctypes, os, struct, sys
+loads, folder, path, pid_path = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+content = open(path, "rb").read()
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % fd
+if libc.unshare(0x20000) or libc.mount(b"none", b"/", None, 0x44000, None):
+    sys.exit("unshare: %d" % ctypes.get_errno())
+if libc.mount(b"served", folder.encode(), b"fuse", 0, options.encode()):
+    sys.exit("mount: %d" % ctypes.get_errno())
+parent = os.getpid()
+if os.fork():
+    os.close(fd)
+    os.execv(loads, ["loads"])
+libc.prctl(1, 9)  # it ends with the program
+with open(pid_path, "w") as file:
+    file.write("%d\\n" % os.getpid())
+HOUR = 3600
+
+def attributes(node):
+    is_file = node > 1
+    blocks = (len(content) + 511) // 512
+    return struct.pack("<6Q10I", node, len(content) if is_file else 0, blocks, 1, 1, 1, 0, 0, 0,
+                       0o100755 if is_file else 0o40755, 1, 0, 0, 0, 4096, 0)
+
+def answer(opcode, node, body):
+    if opcode == 26:  # INIT
+        return struct.pack("<4I2H2I2H8I", 7, 31, 1 << 17, 0, 16, 12, 1 << 17, 1, 32, 0, *[0] * 8)
+    if opcode == 1:  # LOOKUP
+        if not body.endswith(b".so\\0"):
+            return None
+        found = int(body.split(b".")[0]) + 2
+        return struct.pack("<4Q2I", found, 0, HOUR, HOUR, 0, 0) + attributes(found)
+    if opcode == 3:  # GETATTR
+        return struct.pack("<Q2I", HOUR, 0, 0) + attributes(node)
+    if opcode == 14:  # OPEN: what was read before is kept
+        return struct.pack("<Q2I", 1, 2, 0)
+    if opcode == 15:  # READ
+        offset, size = struct.unpack_from("<8xQI", body)
+        return content[offset : offset + size]
+    return b"" if opcode in (18, 25) else None  # RELEASE, FLUSH
+
+while True:
+    request = os.read(fd, 1 << 18)
+    _, opcode, unique, node = struct.unpack_from("<2I2Q", request)
+    if opcode == 2:  # FORGET
+        continue
+    body = answer(opcode, node, request[40:])
+    error = 0 if body is not None else -2 if opcode == 1 else -38  # ENOENT, ENOSYS
+    os.write(fd, struct.pack("<IiQ", 16 + len(body or b""), error, unique) + (body or b""))
+"""
+
+
+class ServedLoads(Loads):
+    """Loads, and a folder of libraries that can be told to hang."""
+
+    def __init__(self, directory, folder):
+        os.mkdir(folder)
+        self.folder, pid_path = folder, folder + ".pid"
+        argv = [sys.executable, "-c", SERVED, fixture("loads"), folder, fixture("alpha.so"), pid_path]
+        Process.__init__(self, directory, argv, stdin=subprocess.PIPE)
+        self.lines = 1
+        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+        self.server = int(until(lambda: os.path.exists(pid_path) and slurp(pid_path), "a server"))
+
+    def hang(self):
+        os.kill(self.server, signal.SIGSTOP)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_files_that_do_not_open_hold_up_nobody(live, tmp_path):
+    """They are mapped and run, but whoever opens them now waits for ever: more than are opened at a time."""
+    need_unshare("-m", "--propagation", "private")
+    hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
+    for number in range(6):
+        hung.do("load %s/%d.so", hung.folder, number)
+        hung.do("call alpha_one 1")
+    hung.hang()
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    must_answer_while_a_worker_is_busy(daemon)
+    hung.do("call alpha_one 10")
+    other.do("load %s", fixture("beta.so"))
+    other.do("call beta_one 10")
+    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+    assert not any(symbol == "alpha_one" for _, symbol in frames_of(daemon))
+    answers_everything(daemon)
+    other.finish()
+    hung.finish()
+    daemon.stop()
+
+
+def open_files(pid):
+    folder, links = "/proc/%d/fd" % pid, []
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(os.path.join(folder, name)))
+    return links
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+def test_a_file_is_closed_although_nobody_answers(live, tmp_path):
+    """Even that is a question to a file system, which hangs after its file was read."""
+    need_unshare("-m", "--propagation", "private")
+    hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    hung.do("load %s/0.so", hung.folder)
+    hung.do("call alpha_one 10")
+    until(lambda: ("0.so", "alpha_one") in frames_of(daemon), "its name comes")
+    hung.hang()
+    until(lambda: not any(path.endswith("/0.so") for path in open_files(daemon.pid)), "it is closed")
+    answers_everything(daemon)
+    other.do("load %s", fixture("beta.so"))
+    other.do("call beta_one 10")
+    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
     other.finish()
     hung.finish()
     daemon.stop()

@@ -10,7 +10,8 @@
 
 #include "fixture.h"
 
-#include "elf/debug_file.h"
+#include "elf/symbols.h"
+#include "elf/worker.h"
 
 static inline int fixture_open(const char *name)
 {
@@ -38,6 +39,87 @@ static inline struct debug_files debug_file(int fd)
 {
 	return (struct debug_files){ .fds = { fd }, .nr = fd >= 0 };
 }
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+static inline int worker_unwind(int fd, struct elf_unwind **ret)
+{
+	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
+	struct child child;
+	int err = elf_worker_start(&question, &child);
+
+	return err ? err : elf_worker_unwind(&child, ret);
+}
+
+static inline int worker_functions(enum elf_question_kind kind, int fd,
+				   const struct debug_files *debug,
+				   const struct elf_addresses *addresses,
+				   struct elf_functions **ret)
+{
+	const struct elf_question question = { kind, fd, debug, addresses };
+	struct child child;
+	int err = elf_worker_start(&question, &child);
+
+	return err ? err : elf_worker_functions(&child, ret);
+}
+
+/* --- symbols ---------------------------------------------------------------------------------- */
+
+static inline void addresses_done(struct elf_addresses *addresses)
+{
+	free(addresses->addresses);
+}
+
+/* So many addresses, one after the other. */
+static inline struct elf_addresses addresses_from(uint64_t first, size_t nr)
+{
+	struct elf_addresses addresses = { calloc(nr + 1, sizeof(uint64_t)), nr };
+
+	assert_non_null(addresses.addresses);
+	assert_true(nr <= MAX_ADDRESSES);
+	for (size_t i = 0; i < nr; i++)
+		addresses.addresses[i] = first + i;
+	return addresses;
+}
+
+#define ALL_BYTES 65536
+
+/* The symbols of the first bytes of a fixture, as offsets in the file. */
+static inline struct elf_functions *symbols_of(const char *name, const char *debug)
+{
+	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);
+	int fd __cleanup(closep) = fixture_open(name);
+	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
+	const struct debug_files files = debug_file(debug_fd);
+	struct elf_functions *functions = NULL;
+
+	assert_int_equal(elf_symbols_read(fd, &files, &all, &functions), 0);
+	return functions;
+}
+
+/* The name of an address; NULL: there is none. */
+static inline const char *name_at(const struct elf_functions *functions, uint64_t address)
+{
+	const struct elf_function *function = elf_functions_find(functions, address);
+
+	return function ? elf_function_name(functions, function, 0) : NULL;
+}
+
+/* Where a function begins, as an address in its file. */
+static inline uint64_t function_start(const struct elf_functions *functions, const char *name)
+{
+	for (size_t i = 0; i < functions->nr; i++) {
+		const struct elf_function *function = &functions->list[i];
+
+		if (function->address == function->start &&
+		    !strcmp(elf_function_name(functions, function, 0), name))
+			return function->start;
+	}
+	fail_msg("there is no %s", name);
+	return 0;
+}
+
+/* --- bytes ------------------------------------------------------------------------------------ */
 
 struct bytes {
 	uint8_t *data;

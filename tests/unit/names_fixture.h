@@ -11,10 +11,10 @@
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "base/regular_file.h"
 #include "elf/debuginfod.h"
 #include "elf/elf_handle.h"
-#include "elf/symbols.h"
-#include "elf/worker_private.h"
+#include "elf/sandbox.h"
 #include "stacks/names.h"
 
 /* --- a source of files ------------------------------------------------------------------------ */
@@ -28,10 +28,10 @@ struct files {
 	uint32_t found;                 /* what a process has mapped */
 	uint32_t layout;                /* of all processes */
 	bool closed;                    /* they must be searched for */
-	bool hang;                      /* who searches for file 2 waits for ever */
-	int err;                        /* of opening, for so many times */
+	bool hang; /* who searches for file 2, or for no layout, waits for ever */
+	int err;   /* of opening, for so many times */
 	unsigned int errs;
-	unsigned int opened, looked;
+	unsigned int opened;
 };
 
 /* Files that make a worker play a part, as this program is its own. */
@@ -51,17 +51,24 @@ static inline int file_open(const char *name)
 	return is_part(name) ? memory_file(name, strlen(name) + 1) : fixture_open(name);
 }
 
+/* How a file of a worker begins, which may have been opened with O_PATH. */
+static inline void beginning_read(int fd, char *text, size_t size)
+{
+	struct stat status;
+	int own __cleanup(closep) = regular_file_reopen(fd, UINT64_MAX, &status);
+
+	text[own < 0 || pread(own, text, size - 1, 0) < 0 ? 0 : size - 1] = 0;
+}
+
 static inline void worker_play(void)
 {
 	char name[8] = "", debug[8] = "";
 
 	/* Whoever has started it may be gone, killed for instance: it is not to stay. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (pread(WORKER_FD_FILE, name, sizeof(name) - 1, 0) <= 0)
-		return;
-	if (pread(WORKER_FD_DEBUG, debug, sizeof(debug) - 1, 0) > 0 && !strcmp(debug, "crash"))
-		abort();
-	if (!strcmp(name, "crash"))
+	beginning_read(WORKER_FD_FILE, name, sizeof(name));
+	beginning_read(WORKER_FD_DEBUG, debug, sizeof(debug));
+	if (!strcmp(name, "crash") || !strcmp(debug, "crash"))
 		abort();
 	while (!strcmp(name, "idle"))
 		pause();
@@ -87,12 +94,13 @@ static inline int files_open(void *closure, uint32_t file, struct opened_code *r
 		.owner = getuid(),
 	};
 	assert_int_equal(fstat(ret->fd, &status), 0);
-	ret->written = status.st_mtim;
-	ret->is_dated = true;
+	ret->key.ino = status.st_ino;
+	ret->key.mtime_s = status.st_mtim.tv_sec;
+	ret->key.mtime_ns = status.st_mtim.tv_nsec;
 	return 0;
 }
 
-static inline int files_search(void *closure, struct errand_answer *ret)
+static inline int files_search(void *closure, struct copy_answer *ret)
 {
 	const struct code_search *search = closure;
 	const struct files *files = search->closure;
@@ -105,38 +113,34 @@ static inline int files_search(void *closure, struct errand_answer *ret)
 	return 0;
 }
 
-static inline size_t files_search_fds(void *closure, int *fds, size_t max)
+static inline bool files_key(void *closure, int process, const struct code_mapping *mapping,
+			     struct inode_key *ret)
 {
-	(void)closure, (void)fds, (void)max;
-	return 0;
+	(void)closure, (void)process;
+	*ret = (struct inode_key){ .ino = mapping->ino };
+	return true;
 }
 
-static inline int files_searched(void *closure, uint32_t file, struct errand_answer *answer,
-				 struct opened_code *ret)
-{
-	(void)closure, (void)file;
-	assert_int_equal(answer->nr_fds, 1);
-	*ret = (struct opened_code){ .fd = answer->fds[0], .root = -1 };
-	answer->nr_fds = 0;
-	return 0;
-}
-
-static inline uint32_t files_find(void *closure, uint32_t pid, int process,
-				  const struct code_mapping *mapping, const char *name)
+static inline uint32_t files_find(void *closure, uint32_t pid, const struct code_mapping *mapping,
+				  const struct inode_key *key, const char *name)
 {
 	struct files *files = closure;
 
-	(void)pid, (void)process;
-	assert_true(mapping->exec && mapping->ino);
+	(void)pid;
+	assert_true(mapping->exec && mapping->ino && key->ino == mapping->ino);
 	assert_non_null(name);
-	files->looked++;
 	return files->found;
 }
 
+/* Asked for in a copy, which may be told to wait for ever. */
 static inline uint32_t files_layout(void *closure, const struct process_id *process)
 {
+	const struct files *files = closure;
+
 	(void)process;
-	return ((struct files *)closure)->layout;
+	while (files->hang && !files->layout)
+		pause();
+	return files->layout;
 }
 
 static inline const char *files_module(void *closure, uint32_t file)
@@ -158,6 +162,7 @@ static inline uint64_t files_address(void *closure, uint32_t file, uint64_t offs
 struct service {
 	struct files files;
 	struct stack_table *table;
+	struct errands *errands;
 	struct names *names;
 	uint64_t last_id;
 	uint32_t uid; /* of whoever adds stacks */
@@ -167,18 +172,48 @@ struct service {
 static inline void service_open(struct service *s, const struct names_options *options)
 {
 	const struct code_source source = {
-		&s->files,  files_open,   files_search, files_search_fds, files_searched,
-		files_find, files_layout, files_module, files_address,
+		.closure = &s->files,
+		.fds = { -1, -1 },
+		.search = files_search,
+		.key = files_key,
+		.layout = files_layout,
+		.open = files_open,
+		.find = files_find,
+		.module = files_module,
+		.address = files_address,
 	};
 
 	assert_int_equal(stack_table_new(&s->table), 0);
-	assert_int_equal(names_new(&source, options, s->table, &s->names), 0);
+	assert_int_equal(errands_new(&s->errands), 0);
+	assert_int_equal(names_new(&source, options, s->errands, s->table, &s->names), 0);
 }
 
 static inline void service_done(struct service *s)
 {
 	names_free(s->names);
+	errands_free(s->errands);
 	stack_table_free(s->table);
+}
+
+/* One turn of a loop. */
+static inline void go_on(struct service *s)
+{
+	errands_run(s->errands);
+	assert_int_equal(names_run(s->names), 0);
+}
+
+static inline int patience_of(const struct service *s)
+{
+	return sooner_ms(names_patience_ms(s->names), errands_patience_ms(s->errands));
+}
+
+/* Waits until there is something to do, and does it. */
+static inline void wait_and_go_on(struct service *s)
+{
+	struct pollfd pollfd = { .fd = errands_fd(s->errands), .events = POLLIN };
+
+	assert_true(poll(&pollfd, 1, patience_of(s)) >= 0);
+	go_on(s);
 }
 
 #define SERVICE(...)                                                \
@@ -221,14 +256,9 @@ static inline const struct stack *add_one(struct service *s, uint64_t frame)
 static inline void settle(struct service *s)
 {
 	names_begin(s->names);
-	for (;;) {
-		struct pollfd pollfd = { .fd = names_fd(s->names), .events = POLLIN };
-
-		assert_int_equal(names_run(s->names), 0);
-		if (names_are_done(s->names))
-			return;
-		assert_true(poll(&pollfd, 1, names_patience_ms(s->names)) >= 0);
-	}
+	go_on(s);
+	while (!names_are_done(s->names))
+		wait_and_go_on(s);
 }
 
 static inline struct name_counts counts_of(const struct service *s)
@@ -242,20 +272,9 @@ static inline struct name_counts counts_of(const struct service *s)
 /* Where a function is, as an offset in its file. */
 static inline uint64_t offset_of(const char *fixture, const char *debug, const char *function)
 {
-	int fd __cleanup(closep) = fixture_open(fixture);
-	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
-	const struct debug_files files = debug_file(debug_fd);
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
-	struct elf_symbol symbol;
+	__cleanup(elf_functions_freep) struct elf_functions *functions = symbols_of(fixture, debug);
 
-	assert_int_equal(elf_symbols_read(fd, &files, NULL, &symbols), 0);
-	for (uint64_t at = 0; at < 1 << 20; at++) {
-		if (elf_symbols_find(symbols, at, &symbol) && symbol.addr == at &&
-		    !strcmp(symbol.name, function))
-			return at - elf_symbols_load_offset(symbols);
-	}
-	fail_msg("there is no %s", function);
-	return 0;
+	return function_start(functions, function) - functions->identity.load_offset;
 }
 
 static inline void assert_frame(const struct stack_frame *frame, const char *module,

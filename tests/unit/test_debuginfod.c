@@ -26,13 +26,14 @@ static void client_make(const char *folder, const char *command)
 
 static void be_too_slow(struct debuginfod *debuginfod)
 {
-	struct debuginfod_job *job;
+	struct debuginfod_folder folder;
+	struct child client;
 
-	assert_int_equal(debuginfod_start(debuginfod, &identity, &job), 0);
-	debuginfod_job_stop(job);
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &folder, &client), 0);
+	child_stop(&client);
 	/* However often it is said. */
-	debuginfod_job_stop(job);
-	assert_int_equal(debuginfod_finish(job), -ETIMEDOUT);
+	child_stop(&client);
+	assert_int_equal(debuginfod_finish(debuginfod, &folder, &client), -ETIMEDOUT);
 }
 
 /* One file that takes long is no reason to ask for no other. */
@@ -40,7 +41,8 @@ static void test_servers_are_left_alone_after_several(void **state)
 {
 	char folder[] = "/tmp/bpftruss-test-XXXXXX", path[PATH_MAX], command[PATH_MAX];
 	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
-	struct debuginfod_job *job = NULL;
+	struct debuginfod_folder own;
+	struct child client;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
@@ -53,12 +55,12 @@ static void test_servers_are_left_alone_after_several(void **state)
 		be_too_slow(debuginfod);
 	/* An answer in between: they are there. */
 	client_make(folder, ":");
-	assert_int_equal(debuginfod_start(debuginfod, &identity, &job), 0);
-	assert_int_equal(debuginfod_finish(job), -ENOENT);
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &own, &client), 0);
+	assert_int_equal(debuginfod_finish(debuginfod, &own, &client), -ENOENT);
 	client_make(folder, "sleep 60");
 	for (int i = 0; i < 4; i++)
 		be_too_slow(debuginfod);
-	assert_int_equal(debuginfod_start(debuginfod, &identity, &job), -EAGAIN);
+	assert_int_equal(debuginfod_start(debuginfod, &identity, &own, &client), -EAGAIN);
 	assert_true(debuginfod_again_ns(debuginfod) > clock_mono_ns() + 50 * NS_PER_SEC);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	assert_int_equal(system(command), 0);

@@ -2,10 +2,8 @@
 /* Debug files and perf maps below a root that somebody else has arranged. */
 #include "elf_fixture.h"
 
-#include "elf/debug_file.h"
+#include "base/regular_file.h"
 #include "elf/elf_handle.h"
-#include "elf/perf_map.h"
-#include "elf/regular_file.h"
 
 struct root {
 	char path[64];
@@ -67,14 +65,27 @@ static void root_remove(const struct root *root, const char *path)
 	assert_int_equal(unlink(root_path(root, path)), 0);
 }
 
-/* What the descriptor reads as; takes it. */
-static void assert_text(int fd, const char *text)
+/* Takes what was found; a descriptor for reading it. */
+static int readable(int found)
 {
-	int own __cleanup(closep) = fd;
+	struct stat status;
+	int fd = regular_file_reopen(found, UINT64_MAX, &status);
+
+	close(found);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* What a file reads as. Takes the descriptor, by which nobody reads: to close it costs nothing. */
+static void assert_text(int found, const char *text)
+{
+	int fd __cleanup(closep) = -1;
 	char buf[64] = "";
 
-	assert_true(own >= 0);
-	assert_int_equal(pread(own, buf, sizeof(buf) - 1, 0), strlen(text));
+	assert_true(found >= 0);
+	assert_true(fcntl(found, F_GETFL) & O_PATH);
+	fd = readable(found);
+	assert_int_equal(pread(fd, buf, sizeof(buf) - 1, 0), strlen(text));
 	assert_string_equal(buf, text);
 }
 
@@ -105,6 +116,8 @@ static int chosen(const struct root *root, const char *path, uid_t owner,
 	size_t number;
 
 	debug_files_open(root->fd, path, owner, identity, &files);
+	for (size_t i = 0; i < files.nr; i++)
+		files.fds[i] = readable(files.fds[i]);
 	number = debug_files_choose(&files, identity);
 	debug_files_close(&files);
 	return candidate(root, path, owner, identity, number);
@@ -145,11 +158,12 @@ static void test_no_regular_file(void **state)
 	root_init(&root);
 	assert_int_equal(mkfifo(root_path(&root, BUILD_ID_PATH), 0644), 0);
 	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
+	assert_int_equal(regular_file_find(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
 	assert_int_equal(regular_file_open(root.fd, BUILD_ID_PATH, 0, 100, &status), -EINVAL);
 	assert_int_equal(regular_file_open(root.fd, "/app", 0, 100, &status), -EINVAL);
 	root_write(&root, "/app/long", "12345");
 	assert_int_equal(regular_file_open(root.fd, "/app/long", 0, 4, &status), -EFBIG);
-	assert_text(regular_file_open(root.fd, "/app/long", 0, 5, &status), "12345");
+	assert_text(regular_file_find(root.fd, "/app/long", 0, 5, &status), "12345");
 }
 
 static void test_debuglink(void **state)

@@ -4,9 +4,6 @@
 
 #include <sys/auxv.h>
 
-#include "elf/symbols.h"
-#include "elf/unwind_rows.h"
-
 static struct elf_unwind *unwind_of(const char *name)
 {
 	int fd __cleanup(closep) = fixture_open(name);
@@ -33,19 +30,6 @@ static void assert_in_order(const struct elf_unwind *unwind)
 }
 
 /* --- every rule ------------------------------------------------------------------------------- */
-
-static uint64_t address_of(const struct elf_symbols *symbols, const struct elf_unwind *unwind,
-			   const char *name)
-{
-	struct elf_symbol symbol;
-
-	for (uint64_t pc = unwind->text_start; pc < unwind->text_end; pc++) {
-		if (elf_symbols_find(symbols, pc, &symbol) && !strcmp(symbol.name, name))
-			return pc;
-	}
-	fail_msg("no %s", name);
-	return 0;
-}
 
 static void test_rules(void **state)
 {
@@ -80,16 +64,14 @@ static void test_rules(void **state)
 		{ "by_excess", 0, { .cfa = CFA_RSP, .cfa_offset = 2 } },
 	};
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of("frames");
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
-	int fd __cleanup(closep) = fixture_open("frames");
+	__cleanup(elf_functions_freep) struct elf_functions *symbols = symbols_of("frames", NULL);
 
 	(void)state;
 	assert_in_order(unwind);
 	assert_int_equal(unwind->text_start, 0x401000);
 	assert_int_equal(unwind->load_offset, 0x400000);
-	assert_int_equal(elf_symbols_read(fd, NULL, NULL, &symbols), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		uint64_t pc = address_of(symbols, unwind, cases[i].function) + cases[i].offset;
+		uint64_t pc = function_start(symbols, cases[i].function) + cases[i].offset;
 
 		assert_memory_equal(&elf_unwind_find(unwind, pc)->rule, &cases[i].rule,
 				    sizeof(cases[i].rule));
@@ -263,12 +245,14 @@ static void test_vdso(void **state)
 {
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
 	void *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
+	int fd __cleanup(closep) = -1;
 
 	(void)state;
 	if (!vdso)
 		skip();
 	/* Two pages at least, on all kernels there are. */
-	assert_int_equal(elf_unwind_read_image(vdso, 8192, &unwind), 0);
+	fd = memory_file(vdso, 8192);
+	assert_int_equal(elf_unwind_read(fd, &unwind), 0);
 	assert_in_order(unwind);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a worker that has been taken over might answer: none of it is believed. */
+/* What a worker that has been taken over might answer, or be asked: none of it is believed. */
 #include "elf_fixture.h"
 
-#include "elf/symbols_private.h"
 #include "elf/wire.h"
 
 /* --- unwind ----------------------------------------------------------------------------------- */
@@ -43,12 +42,9 @@ static void test_unwind_truth(void **state)
 	struct unwind_lie lie = unwind_truth();
 
 	(void)state;
-	lie.unwind.identity.nr_build_id = MAX_BUILD_ID;
-	strcpy(lie.unwind.identity.debuglink, "..debug");
 	assert_int_equal(unwind_send(&lie, &unwind), 0);
 	assert_int_equal(unwind->nr_rows, 4);
 	assert_memory_equal(unwind->rows, lie.rows, sizeof(lie.rows));
-	assert_string_equal(unwind->identity.debuglink, "..debug");
 	assert_int_equal(unwind->load_offset, 7);
 }
 
@@ -109,40 +105,14 @@ static void lie_shorter(struct unwind_lie *lie)
 
 static void lie_empty(struct unwind_lie *lie)
 {
-	lie->more = -(int)(sizeof(lie->rows) + sizeof(struct elf_identity));
-}
-
-static void lie_build_id(struct unwind_lie *lie)
-{
-	lie->unwind.identity.nr_build_id = MAX_BUILD_ID + 1;
-}
-
-static void lie_unterminated(struct unwind_lie *lie)
-{
-	memset(lie->unwind.identity.debuglink, 'x', MAX_DEBUGLINK);
-}
-
-static void lie_path(struct unwind_lie *lie)
-{
-	strcpy(lie->unwind.identity.debuglink, "../../etc/shadow");
-}
-
-static void lie_parent(struct unwind_lie *lie)
-{
-	strcpy(lie->unwind.identity.debuglink, "..");
-}
-
-static void lie_bool(struct unwind_lie *lie)
-{
-	lie->unwind.identity.has_symtab = 2;
+	lie->more = -(int)(sizeof(lie->rows) + sizeof(uint64_t));
 }
 
 static void test_unwind_lies(void **state)
 {
 	static void (*const lies[])(struct unwind_lie *lie) = {
-		lie_start, lie_first,  lie_end,  lie_backwards, lie_length,       lie_address,
-		lie_order, lie_cfa,    lie_rbp,  lie_longer,    lie_shorter,      lie_empty,
-		lie_path,  lie_parent, lie_bool, lie_build_id,  lie_unterminated,
+		lie_start, lie_first, lie_end, lie_backwards, lie_length,  lie_address,
+		lie_order, lie_cfa,   lie_rbp, lie_longer,    lie_shorter, lie_empty,
 	};
 
 	(void)state;
@@ -156,91 +126,165 @@ static void test_unwind_lies(void **state)
 	}
 }
 
-/* --- symbols ---------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
-#define NAMES "\0one\0two"
+#define TEXT "in\0out"
 
-struct symbols_lie {
-	struct symbol_range ranges[3];
-	size_t names_bytes;
+struct functions_lie {
+	struct elf_function list[2];
+	uint32_t names[3];
+	size_t text_bytes;
+	int more; /* bytes at the end */
 };
 
-static int symbols_send(const struct symbols_lie *lie, struct elf_symbols **ret)
+static int functions_send(const struct functions_lie *lie, const struct elf_identity *identity,
+			  struct elf_functions **ret)
 {
 	int fd __cleanup(closep) = memory_file("", 0);
-	struct symbols_lie copy = *lie;
-	char names[] = NAMES;
-	const struct elf_symbols symbols = {
-		.ranges = copy.ranges,
-		.nr = ARRAY_SIZE(copy.ranges),
-		.names = names,
-		.names_bytes = lie->names_bytes,
+	struct functions_lie copy = *lie;
+	char text[] = TEXT;
+	const struct elf_functions functions = {
+		.identity = *identity,
+		.list = copy.list,
+		.nr = ARRAY_SIZE(copy.list),
+		.names = copy.names,
+		.nr_names = ARRAY_SIZE(copy.names),
+		.text = text,
+		.text_bytes = lie->text_bytes,
 	};
 
-	assert_int_equal(wire_write_symbols(fd, &symbols), 0);
-	return wire_read_symbols(fd, ret);
+	assert_int_equal(wire_write_functions(fd, &functions), 0);
+	assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_CUR) + lie->more), 0);
+	return wire_read_functions(fd, ret);
 }
 
-static void test_symbols(void **state)
+static void test_functions(void **state)
 {
-	static const struct symbols_lie cases[] = {
+	static const struct functions_lie cases[] = {
 		/* The truth. */
-		{ { { 1, 5, 1, 1, 0 }, { 5, 6, 5, 5, 0 }, { 9, 20, 1, 1, 0 } }, sizeof(NAMES) },
-		/* No end of the last name, a name beyond, no names. */
-		{ { { 1, 5, 1, 1, 0 }, { 5, 6, 5, 5, 0 }, { 9, 20, 1, 1, 0 } }, sizeof(NAMES) - 1 },
-		{ { { 1, 5, 1, 1, 0 }, { 5, 6, 5, 5, 0 }, { 9, 20, 1, 9, 0 } }, sizeof(NAMES) },
-		{ { { 1, 5, 1, 0, 0 }, { 5, 6, 5, 0, 0 }, { 9, 20, 1, 0, 0 } }, 0 },
-		/* Overlap, no length, an address behind. */
-		{ { { 1, 5, 1, 1, 0 }, { 4, 6, 4, 5, 0 }, { 9, 20, 1, 1, 0 } }, sizeof(NAMES) },
-		{ { { 1, 5, 1, 1, 0 }, { 5, 5, 5, 5, 0 }, { 9, 20, 1, 1, 0 } }, sizeof(NAMES) },
-		{ { { 1, 5, 2, 1, 0 }, { 5, 6, 5, 5, 0 }, { 9, 20, 1, 1, 0 } }, sizeof(NAMES) },
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		/* Twice the same address, descending ones. */
+		{ { { 1, 0, 0, 2 }, { 1, 1, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		{ { { 5, 0, 0, 2 }, { 1, 1, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		/* A start behind its address. */
+		{ { { 1, 0, 0, 2 }, { 5, 6, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		/* No names, more than there are, more than may be, a wrap. */
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 0 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 2 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		{ { { 1, 0, 0, MAX_INLINE_DEPTH + 1 }, { 5, 5, 2, 1 } },
+		  { 0, 3, 3 },
+		  sizeof(TEXT),
+		  0 },
+		{ { { 1, 0, 0, 2 }, { 5, 5, UINT32_MAX, 2 } }, { 0, 3, 3 }, sizeof(TEXT), 0 },
+		/* A name beyond, one without end, no text. */
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 7 }, sizeof(TEXT), 0 },
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT) - 1, 0 },
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 0, 0 }, 0, 0 },
+		/* Another length. */
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 1 },
+		{ { { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), -1 },
 	};
+	const struct elf_identity identity = { .nr_build_id = MAX_BUILD_ID,
+					       .debuglink = "..debug" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
-		struct elf_symbol symbol;
+		__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
+		const struct elf_function *two;
 
-		assert_int_equal(symbols_send(&cases[i], &symbols), i ? -EPROTO : 0);
+		assert_int_equal(functions_send(&cases[i], &identity, &functions), i ? -EPROTO : 0);
 		if (i)
 			continue;
-		assert_false(elf_symbols_find(symbols, 0, &symbol));
-		assert_true(elf_symbols_find(symbols, 5, &symbol));
-		assert_string_equal(symbol.name, "two");
-		assert_false(elf_symbols_find(symbols, 6, &symbol));
-		assert_true(elf_symbols_find(symbols, 19, &symbol));
-		assert_int_equal(symbol.addr, 1);
-		assert_false(elf_symbols_find(symbols, 20, &symbol));
+		assert_string_equal(functions->identity.debuglink, "..debug");
+		two = elf_functions_find(functions, 1);
+		assert_int_equal(two->nr, 2);
+		assert_string_equal(elf_function_name(functions, two, 0), "in");
+		assert_string_equal(elf_function_name(functions, two, 1), "out");
+		assert_int_equal(elf_functions_find(functions, 5)->start, 5);
+		assert_null(elf_functions_find(functions, 4));
 	}
 }
+
+static void test_identities(void **state)
+{
+	static const struct functions_lie truth = {
+		{ { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 0
+	};
+	struct elf_identity lies[] = {
+		{ .nr_build_id = MAX_BUILD_ID + 1 },
+		{ .debuglink = "../../etc/shadow" },
+		{ .debuglink = ".." },
+		{ .has_symtab = 2 },
+		{ .has_dwarf = 2 },
+		{ .debuglink = "" },
+	};
+
+	(void)state;
+	memset(lies[ARRAY_SIZE(lies) - 1].debuglink, 'x', MAX_DEBUGLINK);
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
+		struct elf_functions *functions = NULL;
+
+		assert_int_equal(functions_send(&truth, &lies[i], &functions), -EPROTO);
+		assert_null(functions);
+	}
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static void test_questions(void **state)
+{
+	static const struct {
+		uint64_t addresses[3];
+		size_t bytes;
+		int expected;
+	} cases[] = {
+		{ { 1, 2, 9 }, 24, 0 },       { { 0 }, 0, 0 },
+		{ { 1, 1, 9 }, 24, -EPROTO }, { { 9, 1, 2 }, 24, -EPROTO },
+		{ { 1, 2, 9 }, 23, -EPROTO },
+	};
+	struct elf_addresses many = { NULL, MAX_ADDRESSES + 1 }, read;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int fd __cleanup(closep) = memory_file(cases[i].addresses, cases[i].bytes);
+
+		assert_int_equal(wire_read_addresses(fd, &read), cases[i].expected);
+		if (cases[i].expected)
+			continue;
+		assert_int_equal(read.nr, cases[i].bytes / 8);
+		free(read.addresses);
+	}
+	assert_int_equal(wire_write_addresses(-1, &many), -E2BIG);
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
 
 /* Counts that no memory holds, or whose bytes wrap around. */
 static void test_counts(void **state)
 {
-	static const uint64_t counts[] = { UINT64_MAX, 1ULL << 60, MAX_UNWIND_ROWS + 1ULL,
-					   1000000 };
+	static const uint64_t counts[] = { UINT64_MAX, 1ULL << 60, MAX_UNWIND_ROWS + 1ULL, 1000000,
+					   1 };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		uint64_t header[64] = { 0 };
-		struct elf_symbols *symbols = NULL;
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(counts); i++) {
+		uint64_t header[128] = { 0 };
+		struct elf_functions *functions = NULL;
 		struct elf_unwind *unwind = NULL;
 		int fd __cleanup(closep) = -1;
 
-		header[0] = header[1] = header[3] = counts[i];
+		header[i % 4] = counts[i / 4];
 		fd = memory_file(header, sizeof(header));
 		assert_int_equal(wire_read_unwind(fd, &unwind), -EPROTO);
-		assert_int_equal(wire_read_symbols(fd, &symbols), -EPROTO);
+		assert_int_equal(wire_read_functions(fd, &functions), -EPROTO);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unwind_truth),
-		cmocka_unit_test(test_unwind_lies),
-		cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_unwind_truth), cmocka_unit_test(test_unwind_lies),
+		cmocka_unit_test(test_functions),    cmocka_unit_test(test_identities),
+		cmocka_unit_test(test_questions),    cmocka_unit_test(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

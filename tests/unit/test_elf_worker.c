@@ -5,13 +5,11 @@
  */
 #include "elf_fixture.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "elf/worker.h"
-#include "elf/worker_private.h"
+#include "elf/sandbox.h"
 
 /* --- workers gone bad ------------------------------------------------------------------------- */
 
@@ -175,33 +173,26 @@ static void test_bad_workers(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		int fd __cleanup(closep) = part_open(parts[i].name);
 		struct elf_unwind *unwind = NULL;
-		struct elf_symbols *symbols = NULL;
-		struct elf_inlines *inlines = NULL;
+		struct elf_functions *functions = NULL;
 
 		if (!parts[i].expected)
 			continue;
-		assert_int_equal(elf_worker_unwind(fd, &unwind), parts[i].expected);
-		assert_int_equal(elf_worker_symbols(fd, NULL, NULL, &symbols), parts[i].expected);
-		assert_int_equal(elf_worker_inlines(fd, -1, &one, &inlines), parts[i].expected);
+		assert_int_equal(worker_unwind(fd, &unwind), parts[i].expected);
+		assert_int_equal(worker_functions(ELF_SYMBOLS, fd, NULL, &one, &functions),
+				 parts[i].expected);
+		assert_int_equal(worker_functions(ELF_INLINES, fd, NULL, &one, &functions),
+				 parts[i].expected);
 		assert_null(unwind);
-		assert_null(symbols);
-		assert_null(inlines);
+		assert_null(functions);
 	}
 }
 
-/* A value of /proc/PID/status; the worker is found through its pidfd. */
-static void status_read(const struct elf_job *job, const char *key, char *value, size_t size)
+/* A value of /proc/PID/status. */
+static void status_read(pid_t pid, const char *key, char *value, size_t size)
 {
 	char path[64], line[256];
-	int pid = -1;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", elf_job_fd(job));
-	file = fopen(path, "r");
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, "Pid: %d", &pid);
-	fclose(file);
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	value[0] = '\0';
 	file = fopen(path, "r");
@@ -219,64 +210,68 @@ static void status_read(const struct elf_job *job, const char *key, char *value,
 static void test_cage(void **state)
 {
 	int fd __cleanup(closep) = part_open("idler");
-	__cleanup(elf_job_freep) struct elf_job *job = NULL;
+	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
+	__cleanup(child_done) struct child child = NO_CHILD;
 	char value[64];
 
 	(void)state;
-	assert_int_equal(elf_job_start_unwind(fd, &job), 0);
+	assert_int_equal(elf_worker_start(&question, &child), 0);
 	for (int i = 0; i < 500; i++) {
-		status_read(job, "Seccomp:", value, sizeof(value));
+		status_read(child.pid, "Seccomp:", value, sizeof(value));
 		if (!strcmp(value, "2"))
 			break;
 		usleep(10000);
 	}
 	assert_string_equal(value, "2");
-	status_read(job, "NoNewPrivs:", value, sizeof(value));
+	status_read(child.pid, "NoNewPrivs:", value, sizeof(value));
 	assert_string_equal(value, "1");
-	status_read(job, "CapEff:", value, sizeof(value));
+	status_read(child.pid, "CapEff:", value, sizeof(value));
 	assert_string_equal(value, "0000000000000000");
-	status_read(job, "CapPrm:", value, sizeof(value));
+	status_read(child.pid, "CapPrm:", value, sizeof(value));
 	assert_string_equal(value, "0000000000000000");
 	if (!getuid()) {
-		status_read(job, "Uid:", value, sizeof(value));
+		status_read(child.pid, "Uid:", value, sizeof(value));
 		assert_string_equal(value, "65534\t65534\t65534\t65534");
-		status_read(job, "Groups:", value, sizeof(value));
+		status_read(child.pid, "Groups:", value, sizeof(value));
 		assert_true(value[0] == '\0' || value[0] == ' ');
 	}
-	assert_true(elf_job_timeout_ms(job) > 1000);
+	assert_true(child_timeout_ms(&child) > 1000);
 }
 
 /* --- files that are none ---------------------------------------------------------------------- */
 
 static void test_not_regular(void **state)
 {
-	struct elf_symbols *symbols = NULL;
+	const struct elf_addresses none = { NULL, 0 };
+	struct elf_functions *functions = NULL;
 	int pipes[2], folder __cleanup(closep) = open("/", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
-	assert_int_equal(elf_worker_symbols(folder, NULL, NULL, &symbols), -EINVAL);
-	assert_int_equal(elf_worker_symbols(pipes[0], NULL, NULL, &symbols), -EINVAL);
-	assert_int_equal(elf_worker_perf_map(pipes[0], NULL, &symbols), -EINVAL);
-	assert_int_equal(elf_worker_symbols(-1, NULL, NULL, &symbols), -EBADF);
-	assert_null(symbols);
+	assert_int_equal(worker_functions(ELF_SYMBOLS, folder, NULL, &none, &functions), -EINVAL);
+	assert_int_equal(worker_functions(ELF_SYMBOLS, pipes[0], NULL, &none, &functions), -EINVAL);
+	assert_int_equal(worker_functions(ELF_PERF_MAP, pipes[0], NULL, &none, &functions),
+			 -EINVAL);
+	assert_int_equal(worker_functions(ELF_SYMBOLS, -1, NULL, &none, &functions), -EBADF);
+	assert_null(functions);
 	close(pipes[0]);
 	close(pipes[1]);
 }
 
 static void test_empty(void **state)
 {
+	const struct elf_addresses none = { NULL, 0 };
 	int fd __cleanup(closep) = memory_file("", 0);
-	__cleanup(elf_symbols_freep) struct elf_symbols *map = NULL;
+	__cleanup(elf_functions_freep) struct elf_functions *map = NULL;
 	struct elf_unwind *unwind = NULL;
-	struct elf_symbols *symbols = NULL;
+	struct elf_functions *functions = NULL;
 
 	(void)state;
-	assert_int_equal(elf_worker_unwind(fd, &unwind), -EBADMSG);
-	assert_int_equal(elf_worker_symbols(fd, NULL, NULL, &symbols), -EBADMSG);
+	assert_int_equal(worker_unwind(fd, &unwind), -EBADMSG);
+	assert_int_equal(worker_functions(ELF_SYMBOLS, fd, NULL, &none, &functions), -EBADMSG);
 	/* A perf map with nothing in it yet. */
-	assert_int_equal(elf_worker_perf_map(fd, NULL, &map), 0);
-	assert_int_equal(elf_symbols_count(map), 0);
+	assert_int_equal(worker_functions(ELF_PERF_MAP, fd, NULL, &none, &map), 0);
+	assert_int_equal(map->nr, 0);
 }
 
 /* --- the same as in this process -------------------------------------------------------------- */
@@ -284,26 +279,27 @@ static void test_empty(void **state)
 static void test_same_answer(void **state)
 {
 	int fd __cleanup(closep) = fixture_open("stripped");
+	int found __cleanup(closep) = open(FIXTURES "/stripped", O_PATH | O_CLOEXEC);
 	int debug_fd __cleanup(closep) = fixture_open("stripped.debug");
 	const struct debug_files debug = debug_file(debug_fd);
-	__cleanup(elf_symbols_freep) struct elf_symbols *there = NULL, *here = NULL;
+	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);
+	__cleanup(elf_functions_freep) struct elf_functions *there = NULL, *here = NULL;
 	__cleanup(elf_unwind_freep) struct elf_unwind *far = NULL, *near = NULL;
-	struct elf_symbol x, y;
 
 	(void)state;
-	assert_int_equal(elf_worker_unwind(fd, &far), 0);
+	/* A worker opens its files for itself. */
+	assert_int_equal(worker_unwind(found, &far), 0);
 	assert_int_equal(elf_unwind_read(fd, &near), 0);
 	assert_int_equal(far->nr_rows, near->nr_rows);
 	assert_memory_equal(far->rows, near->rows, far->nr_rows * sizeof(*far->rows));
-	assert_int_equal(elf_worker_symbols(fd, &debug, NULL, &there), 0);
-	assert_int_equal(elf_symbols_read(fd, &debug, NULL, &here), 0);
-	assert_int_equal(elf_symbols_count(there), elf_symbols_count(here));
-	for (uint64_t at = near->text_start; at < near->text_end; at++) {
-		bool found = elf_symbols_find(here, at, &x);
+	assert_int_equal(worker_functions(ELF_SYMBOLS, found, &debug, &all, &there), 0);
+	assert_int_equal(elf_symbols_read(fd, &debug, &all, &here), 0);
+	assert_int_equal(there->nr, here->nr);
+	assert_true(here->nr > 0);
+	for (size_t i = 0; i < here->nr; i++) {
+		uint64_t address = here->list[i].address;
 
-		assert_int_equal(elf_symbols_find(there, at, &y), found);
-		if (found)
-			assert_string_equal(x.name, y.name);
+		assert_string_equal(name_at(there, address), name_at(here, address));
 	}
 	/* Its offset in the file is as it was. */
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
@@ -314,22 +310,19 @@ static void test_same_answer(void **state)
 #define PARALLEL 4
 
 struct crowd {
-	struct elf_job *jobs[PARALLEL];
+	struct child workers[PARALLEL]; /* without a pid: none */
 	size_t next;
 	size_t good;
 	size_t crashed;
 };
 
-static void job_end(struct crowd *crowd, struct elf_job *job, bool is_unwind)
+static void worker_end(struct crowd *crowd, struct child *worker, bool is_unwind)
 {
-	__cleanup(elf_symbols_freep) struct elf_symbols *symbols = NULL;
+	__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
-	struct pollfd pollfd = { .fd = elf_job_fd(job), .events = POLLIN };
-	int err;
+	int err = is_unwind ? elf_worker_unwind(worker, &unwind)
+			    : elf_worker_functions(worker, &functions);
 
-	assert_int_equal(poll(&pollfd, 1, elf_job_timeout_ms(job)), 1);
-	err = is_unwind ? elf_job_finish_unwind(job, &unwind)
-			: elf_job_finish_symbols(job, &symbols);
 	assert_true(err == 0 || err == -EBADMSG || err == -ENOTSUP || err == -E2BIG ||
 		    err == -ENOMEM || err == -EPROTO);
 	crowd->good += !err;
@@ -339,26 +332,28 @@ static void job_end(struct crowd *crowd, struct elf_job *job, bool is_unwind)
 }
 
 /* Every other one reads symbols. */
-static void job_add(struct crowd *crowd, const struct bytes *bytes)
+static void worker_add(struct crowd *crowd, const struct bytes *bytes)
 {
+	__cleanup(addresses_done) struct elf_addresses some = addresses_from(0x1000, 4096);
 	int fd __cleanup(closep) = memory_file(bytes->data, bytes->size);
 	size_t at = crowd->next++ % PARALLEL;
 	bool is_unwind = at % 2;
+	const struct elf_question question = {
+		.kind = is_unwind ? ELF_UNWIND : ELF_SYMBOLS,
+		.fd = fd,
+		.addresses = is_unwind ? NULL : &some,
+	};
 
-	if (crowd->jobs[at])
-		job_end(crowd, crowd->jobs[at], is_unwind);
-	crowd->jobs[at] = NULL;
-	assert_int_equal(is_unwind ? elf_job_start_unwind(fd, &crowd->jobs[at])
-				   : elf_job_start_symbols(fd, NULL, NULL, &crowd->jobs[at]),
-			 0);
+	if (crowd->workers[at].pid)
+		worker_end(crowd, &crowd->workers[at], is_unwind);
+	assert_int_equal(elf_worker_start(&question, &crowd->workers[at]), 0);
 }
 
 static void crowd_end(struct crowd *crowd)
 {
 	for (size_t at = 0; at < PARALLEL; at++) {
-		if (crowd->jobs[at])
-			job_end(crowd, crowd->jobs[at], at % 2);
-		crowd->jobs[at] = NULL;
+		if (crowd->workers[at].pid)
+			worker_end(crowd, &crowd->workers[at], at % 2);
 	}
 }
 
@@ -372,8 +367,8 @@ static void test_truncated(void **state)
 	for (size_t i = 0; i < size; i += 64) {
 		bytes.size = i;
 		/* Both kinds, as the places take turns. */
-		job_add(&crowd, &bytes);
-		job_add(&crowd, &bytes);
+		worker_add(&crowd, &bytes);
+		worker_add(&crowd, &bytes);
 	}
 	crowd_end(&crowd);
 	/* All that is missing from some is section headers. */
@@ -401,7 +396,7 @@ static void test_mutated(void **state)
 			memcpy(copy.data, bytes.data, bytes.size);
 			while (flips--)
 				copy.data[random_below(&seed, limit)] = random_u64(&seed);
-			job_add(&crowd, &copy);
+			worker_add(&crowd, &copy);
 		}
 	}
 	crowd_end(&crowd);
@@ -426,8 +421,8 @@ static void test_absurd(void **state)
 			at = sections;
 		memcpy(&saved, bytes.data + at, 8);
 		memset(bytes.data + at, at % 16 ? 0xff : 0x7f, 8);
-		job_add(&crowd, &bytes);
-		job_add(&crowd, &bytes);
+		worker_add(&crowd, &bytes);
+		worker_add(&crowd, &bytes);
 		memcpy(bytes.data + at, &saved, 8);
 	}
 	crowd_end(&crowd);

@@ -1,140 +1,280 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errands: what a copy of this process brings home, or does not. */
+/* The list of errands: whose turn it is, and how each of them ends. */
 #include "fixture.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "stacks/errand.h"
+#include "base/clock.h"
+#include "base/errand.h"
 
-static int finish(struct errand *errand, struct errand_answer *ret)
-{
-	struct pollfd pollfd = { .fd = errand_fd(errand), .events = POLLIN };
-
-	*ret = (struct errand_answer){ .nr_fds = 0 };
-	assert_int_equal(poll(&pollfd, 1, -1), 1);
-	return errand_finish(errand, ret);
-}
-
-static void assert_no_children(void)
-{
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
-}
-
-static int bring_all(void *closure, struct errand_answer *ret)
-{
-	strcpy(ret->text, closure);
-	strcpy(ret->name, "name");
-	for (size_t i = 0; i < MAX_ERRAND_NUMBERS; i++)
-		ret->numbers[i] = i * i;
-	for (int i = 0; i < MAX_ERRAND_FDS; i++) {
-		ret->fds[ret->nr_fds++] = memfd_create("brought", MFD_CLOEXEC);
-		dprintf(ret->fds[i], "%d", i);
-	}
-	return 0;
-}
-
-static void test_an_errand_brings_what_it_was_sent_for(void **state)
-{
-	__cleanup(errand_answer_done) struct errand_answer answer;
-	struct errand *errand;
-	char text[4] = "";
-
-	(void)state;
-	assert_int_equal(errand_start(bring_all, "text", NULL, 0, &errand), 0);
-	assert_int_equal(finish(errand, &answer), 0);
-	assert_string_equal(answer.text, "text");
-	assert_string_equal(answer.name, "name");
-	assert_int_equal(answer.numbers[3], 9);
-	assert_int_equal(answer.nr_fds, MAX_ERRAND_FDS);
-	for (int i = 0; i < MAX_ERRAND_FDS; i++) {
-		assert_int_equal(pread(answer.fds[i], text, 1, 0), 1);
-		assert_int_equal(atoi(text), i);
-		assert_true(fcntl(answer.fds[i], F_GETFD) & FD_CLOEXEC);
-	}
-	assert_no_children();
-}
-
-static int bring_nothing(void *closure, struct errand_answer *ret)
-{
-	(void)closure, (void)ret;
-	return -ENOENT;
-}
-
-static int crash(void *closure, struct errand_answer *ret)
-{
-	(void)closure, (void)ret;
-	raise(SIGKILL);
-	return 0;
-}
-
-static int wait_for_ever(void *closure, struct errand_answer *ret)
-{
-	(void)closure, (void)ret;
-	for (;;)
-		pause();
-}
-
-static void test_an_errand_that_fails(void **state)
-{
-	struct errand_answer answer;
-	struct errand *errand;
-
-	(void)state;
-	assert_int_equal(errand_start(bring_nothing, NULL, NULL, 0, &errand), 0);
-	assert_int_equal(finish(errand, &answer), -ENOENT);
-	assert_int_equal(errand_start(crash, NULL, NULL, 0, &errand), 0);
-	assert_int_equal(finish(errand, &answer), -EPROTO);
-	assert_int_equal(errand_start(wait_for_ever, NULL, NULL, 0, &errand), 0);
-	assert_true(errand_timeout_ms(errand) > 0);
-	errand_stop(errand);
-	assert_int_equal(finish(errand, &answer), -ETIMEDOUT);
-	assert_int_equal(errand_start(wait_for_ever, NULL, NULL, 0, &errand), 0);
-	errand_free(errand);
-	assert_no_children();
-}
-
-struct two {
-	int kept, other;
+/* An errand whose child waits until it is killed. */
+struct wait {
+	struct errand errand;
+	unsigned int turns;    /* that it has begun */
+	unsigned int wanted;   /* as many as that */
+	enum errand_kind next; /* of another turn */
+	int status;            /* of its last child */
+	unsigned int order;    /* among all that have begun */
 };
 
-static int look(void *closure, struct errand_answer *ret)
-{
-	const struct two *two = closure;
+static unsigned int begun;
 
-	ret->numbers[0] = fcntl(two->kept, F_GETFD) >= 0;
-	ret->numbers[1] = fcntl(two->other, F_GETFD) >= 0;
-	ret->numbers[2] = fcntl(STDERR_FILENO, F_GETFD) >= 0;
-	return 0;
+static enum errand_turn wait_step(void *closure)
+{
+	struct wait *wait = closure;
+	struct child *child = &wait->errand.child;
+	pid_t pid;
+
+	if (child->pid) {
+		wait->status = child_reap(child);
+		child_done(child);
+		wait->errand.kind = wait->next;
+		return wait->turns < wait->wanted ? ERRAND_AGAIN : ERRAND_OVER;
+	}
+	wait->turns++;
+	wait->order = ++begun;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		for (;;)
+			pause();
+	}
+	assert_int_equal(child_adopt(child, pid, 600), 0);
+	return ERRAND_RUNS;
 }
 
-/* A descriptor there stays open as long as it takes. */
-static void test_an_errand_has_no_descriptors_but_its_own(void **state)
+static void wait_init(struct wait *wait, enum errand_kind kind, uint32_t user)
 {
-	struct two two = { memfd_create("kept", MFD_CLOEXEC), memfd_create("other", MFD_CLOEXEC) };
-	struct errand_answer answer;
-	struct errand *errand;
+	*wait = (struct wait){ .wanted = 1, .next = kind };
+	errand_init(&wait->errand, kind, wait_step, wait);
+	wait->errand.user = user;
+}
+
+static void turn_end(struct errands *errands, struct wait *wait)
+{
+	struct pollfd end = { .fd = wait->errand.child.pidfd, .events = POLLIN };
+	struct pollfd list = { .fd = errands_fd(errands), .events = POLLIN };
+
+	kill(wait->errand.child.pid, SIGKILL);
+	assert_int_equal(poll(&end, 1, -1), 1);
+	/* Whoever waits for the list is woken. */
+	assert_int_equal(poll(&list, 1, -1), 1);
+	errands_run(errands);
+}
+
+/* Runs the list until nothing can begin. */
+static void run_all(struct errands *errands)
+{
+	while (!errands_patience_ms(errands))
+		errands_run(errands);
+}
+
+static size_t count_running(const struct wait *waits, size_t nr)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		count += waits[i].errand.is_running;
+	return count;
+}
+
+static void test_users_take_turns(void **state)
+{
+	struct errands *errands;
+	struct wait waits[8];
+	static const unsigned int order[] = { 1, 3, 5, 6, 2, 4 };
 
 	(void)state;
-	assert_int_equal(errand_start(look, &two, &two.kept, 1, &errand), 0);
-	assert_int_equal(finish(errand, &answer), 0);
-	assert_int_equal(answer.numbers[0], 1);
-	assert_int_equal(answer.numbers[1], 0);
-	assert_int_equal(answer.numbers[2], 1);
-	close(two.kept);
-	close(two.other);
+	begun = 0;
+	assert_int_equal(errands_new(&errands), 0);
+	/* Four of one user come before two of another: one at a time, as each has its end. */
+	for (size_t i = 0; i < 6; i++) {
+		wait_init(&waits[i], ERRAND_NAMES, i >= 4);
+		errands_add(errands, &waits[i].errand);
+		errands_add(errands, &waits[i].errand);
+	}
+	errands_pause(errands, ERRAND_NAMES, true);
+	run_all(errands);
+	assert_int_equal(begun, 0);
+	errands_pause(errands, ERRAND_NAMES, false);
+	run_all(errands);
+	/* No user has the last of four, while there is nobody else or not. */
+	assert_int_equal(count_running(waits, 6), 4);
+	for (size_t i = 0; i < 6; i++) {
+		for (size_t j = 0; j < 6; j++) {
+			if (waits[j].errand.is_running) {
+				turn_end(errands, &waits[j]);
+				run_all(errands);
+				break;
+			}
+		}
+	}
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(waits[i].order, order[i]);
+		assert_int_equal(waits[i].turns, 1);
+		assert_int_equal(waits[i].status, -EPROTO);
+		assert_false(errand_is_busy(&waits[i].errand));
+	}
+	assert_int_equal(errands_patience_ms(errands), -1);
+	errands_free(errands);
+}
+
+/* Whoever has many errands leaves room for others, and so does one kind of errand for all others. */
+static void test_nobody_takes_all(void **state)
+{
+	struct errands *errands;
+	struct wait waits[14];
+
+	(void)state;
+	assert_int_equal(errands_new(&errands), 0);
+	for (size_t i = 0; i < 12; i++) {
+		wait_init(&waits[i], ERRAND_OPEN, 1000);
+		errands_add(errands, &waits[i].errand);
+	}
+	run_all(errands);
+	assert_int_equal(count_running(waits, 12), 4);
+	assert_false(errands_are_idle(errands, ERRAND_OPEN, 0));
+	assert_true(errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX));
+	wait_init(&waits[12], ERRAND_OPEN, 1001);
+	wait_init(&waits[13], ERRAND_TABLE, 1000);
+	errands_add(errands, &waits[12].errand);
+	errands_add(errands, &waits[13].errand);
+	run_all(errands);
+	assert_true(waits[12].errand.is_running && waits[13].errand.is_running);
+	/* None has the number of another. */
+	for (size_t i = 0; i < 14; i++) {
+		for (size_t j = 0; j < i; j++)
+			assert_true(!waits[i].errand.is_running || !waits[j].errand.is_running ||
+				    waits[i].errand.number != waits[j].errand.number);
+	}
+	for (size_t i = 0; i < 14; i++)
+		errands_remove(errands, &waits[i].errand);
+	assert_true(errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX));
+	errands_free(errands);
+}
+
+static void test_a_queue_that_has_an_end(void **state)
+{
+	struct errands *errands;
+	struct wait waits[64];
+	size_t nr = 0;
+
+	(void)state;
+	assert_int_equal(errands_new(&errands), 0);
+	while (errands_have_room(errands, ERRAND_FETCH, 1000)) {
+		wait_init(&waits[nr], ERRAND_FETCH, 1000);
+		errands_add(errands, &waits[nr++].errand);
+	}
+	assert_int_equal(nr, 28);
+	/* The other half is for others. */
+	assert_true(errands_have_room(errands, ERRAND_FETCH, 1001));
+	for (size_t i = 0; i < nr; i++)
+		errands_remove(errands, &waits[i].errand);
+	assert_true(errands_have_room(errands, ERRAND_FETCH, 1000));
+	errands_free(errands);
+}
+
+/* One that is overdue is killed, and nobody has waited for it. */
+static void test_a_deadline(void **state)
+{
+	struct errands *errands;
+	struct wait wait;
+
+	(void)state;
+	assert_int_equal(errands_new(&errands), 0);
+	wait_init(&wait, ERRAND_TABLE, 0);
+	errands_add(errands, &wait.errand);
+	errands_run(errands);
+	assert_true(wait.errand.is_running);
+	assert_true(errands_patience_ms(errands) > 0);
+	wait.errand.child.deadline_ns = clock_mono_ns();
+	errands_run(errands);
+	while (errand_is_busy(&wait.errand)) {
+		struct pollfd list = { .fd = errands_fd(errands), .events = POLLIN };
+
+		assert_int_equal(poll(&list, 1, errands_patience_ms(errands)), 1);
+		errands_run(errands);
+	}
+	assert_int_equal(wait.status, -ETIMEDOUT);
+	errands_free(errands);
+}
+
+/* A child is gone with its errand. */
+static void test_cancelled(void **state)
+{
+	struct errands *errands;
+	struct wait wait;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(errands_new(&errands), 0);
+	wait_init(&wait, ERRAND_TABLE, 0);
+	errands_add(errands, &wait.errand);
+	errands_run(errands);
+	pid = wait.errand.child.pid;
+	errands_remove(errands, &wait.errand);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_false(errand_is_busy(&wait.errand));
+	/* It may be added anew. */
+	errands_add(errands, &wait.errand);
+	errands_run(errands);
+	assert_int_equal(wait.turns, 2);
+	errands_remove(errands, &wait.errand);
+	errands_free(errands);
+}
+
+/* Another turn comes when it is due, and may be of another kind. */
+static void test_again(void **state)
+{
+	struct errands *errands;
+	struct wait wait;
+
+	(void)state;
+	assert_int_equal(errands_new(&errands), 0);
+	wait_init(&wait, ERRAND_NAMES, 0);
+	wait.wanted = 2;
+	wait.next = ERRAND_FETCH;
+	errands_add(errands, &wait.errand);
+	errands_run(errands);
+	wait.errand.due_ns = clock_mono_ns() + 3600 * NS_PER_SEC;
+	turn_end(errands, &wait);
+	assert_true(wait.errand.is_waiting);
+	assert_int_equal(wait.turns, 1);
+	assert_in_range(errands_patience_ms(errands), 3500000, 3600000);
+	assert_true(errands_are_idle(errands, ERRAND_FETCH, clock_mono_ns()));
+	assert_false(errands_are_idle(errands, ERRAND_FETCH, UINT64_MAX));
+	wait.errand.due_ns = 0;
+	errands_run(errands);
+	assert_int_equal(wait.turns, 2);
+	errands_remove(errands, &wait.errand);
+	errands_free(errands);
+}
+
+static void test_back_off(void **state)
+{
+	static const uint64_t seconds[] = { 4, 16, 64, 256, 600, 600 };
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(seconds); i++) {
+		uint64_t before_ns = clock_mono_ns(), retry_ns = errand_retry_ns(i + 1);
+
+		assert_in_range(retry_ns, before_ns + seconds[i] * NS_PER_SEC,
+				clock_mono_ns() + seconds[i] * NS_PER_SEC);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_errand_brings_what_it_was_sent_for),
-		cmocka_unit_test(test_an_errand_that_fails),
-		cmocka_unit_test(test_an_errand_has_no_descriptors_but_its_own),
+		cmocka_unit_test(test_users_take_turns),
+		cmocka_unit_test(test_nobody_takes_all),
+		cmocka_unit_test(test_a_queue_that_has_an_end),
+		cmocka_unit_test(test_a_deadline),
+		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_back_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,6 @@
 /* Names of stacks: what fails, what takes too long, what finds no room, and who has his turn. */
 #include "names_fixture.h"
 
-#include "stacks/name_files.h"
-
 static void test_a_file_that_nobody_has(void **state)
 {
 	__cleanup(service_done) struct service s = SERVICE(NULL);
@@ -29,14 +27,9 @@ static void test_a_file_that_nobody_has(void **state)
 static void settle_patiently(struct service *s)
 {
 	names_begin(s->names);
-	for (;;) {
-		struct pollfd pollfd = { .fd = names_fd(s->names), .events = POLLIN };
-
-		assert_int_equal(names_run(s->names), 0);
-		if (!counts_of(s).waiting && !counts_of(s).failed)
-			break;
-		assert_true(poll(&pollfd, 1, names_patience_ms(s->names)) >= 0);
-	}
+	go_on(s);
+	while (counts_of(s).waiting || counts_of(s).failed)
+		wait_and_go_on(s);
 	settle(s);
 }
 
@@ -84,9 +77,9 @@ static void test_a_turn_is_short(void **state)
 	for (uint32_t file = 2; file < NR_FILES; file++)
 		add_one(&s, frame_of(file, 0x10));
 	names_begin(s.names);
-	assert_int_equal(names_run(s.names), 0);
+	go_on(&s);
 	assert_in_range(s.files.opened, 1, 8);
-	assert_int_equal(names_patience_ms(s.names), 0);
+	assert_int_equal(patience_of(&s), 0);
 	settle(&s);
 	assert_int_equal(s.files.opened, NR_FILES - 2);
 }
@@ -98,16 +91,12 @@ static const struct stack *name_two_others(struct service *s)
 
 	add_one(s, frame_of(2, 0x10));
 	names_begin(s->names);
-	assert_int_equal(names_run(s->names), 0);
+	go_on(s);
 	stack = add_one(s, frame_of(3, offset_of("plain", NULL, "main") + 1));
 	later = add_one(s, frame_of(4, offset_of("lean", NULL, "main") + 1));
 	names_begin(s->names);
-	while (!stack->frames[0].symbol || !later->frames[0].symbol) {
-		struct pollfd pollfd = { .fd = names_fd(s->names), .events = POLLIN };
-
-		assert_true(poll(&pollfd, 1, names_patience_ms(s->names)) >= 0);
-		assert_int_equal(names_run(s->names), 0);
-	}
+	while (!stack->frames[0].symbol || !later->frames[0].symbol)
+		wait_and_go_on(s);
 	return stack;
 }
 
@@ -142,7 +131,7 @@ static void test_a_file_that_changes(void **state)
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
 	names_begin(s.names);
-	assert_int_equal(names_run(s.names), 0);
+	go_on(&s);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	settle(&s);
 	unlink(path);
@@ -172,7 +161,7 @@ static void test_a_file_that_kills_workers(void **state)
 	settle(&s);
 	assert_int_equal(s.files.opened, 2);
 	assert_int_equal(counts_of(&s).waiting, 2);
-	assert_true(names_patience_ms(s.names) > 0);
+	assert_true(patience_of(&s) > 0);
 }
 
 /* Nor does anybody wait for a worker that does not end. */
@@ -254,76 +243,43 @@ static void test_places_make_room(void **state)
 	assert_int_equal(counts_of(&s).places, MAX_PLACES);
 }
 
-/* Users take turns, however many files each of them has. */
-static void test_users_take_turns(void **state)
-{
-	struct stack_table *table __cleanup(stack_table_freep) = NULL;
-	const struct process_id process = { .pid = 1 };
-	static const uint32_t expected[] = { 10, 14, 11, 15, 12, 13 };
-	struct name_places *places;
-	struct name_files *files;
-	struct place_list batch = { 0 };
-
-	(void)state;
-	assert_int_equal(stack_table_new(&table), 0);
-	assert_int_equal(name_places_new(table, &places), 0);
-	assert_int_equal(name_files_new(places, &files), 0);
-	for (uint32_t number = 10; number < 16; number++) {
-		struct name_user *user = name_places_user(places, number >= 14);
-		struct name_file *file = name_files_get(files, number);
-
-		name_file_met(file, &process, user);
-		name_files_want(files, file, name_places_hold(places, number, 1, user));
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
-		struct name_file *file = name_files_take(files, UINT_MAX, &batch);
-
-		assert_int_equal(file->number, expected[i]);
-		name_places_settle(places, &batch, false);
-		name_files_done(files, file);
-	}
-	assert_null(name_files_take(files, UINT_MAX, &batch));
-	name_files_free(files);
-	name_places_free(places);
-}
-
 /* A name that nobody can tell is not waited for for ever: it would take the room of all others. */
 static void test_waiting_has_an_end(void **state)
 {
 	struct stack_table *table __cleanup(stack_table_freep) = NULL;
 	const struct process_id process = { .pid = 1 };
-	struct place_list batch = { 0 };
+	const struct names_options options = { 0 };
+	struct files lost = { .fixtures = { NULL }, .err = -EIO, .errs = MAX_NAME_WAITS };
+	const struct code_source source = { .closure = &lost, .open = files_open };
 	struct name_places *places;
 	struct name_files *files;
+	struct errands *errands;
 	struct name_place *place;
 	struct name_file *file;
-	struct name_user *user;
-	int tries = 0;
 
 	(void)state;
 	assert_int_equal(stack_table_new(&table), 0);
+	assert_int_equal(errands_new(&errands), 0);
 	assert_int_equal(name_places_new(table, &places), 0);
-	assert_int_equal(name_files_new(places, &files), 0);
-	user = name_places_user(places, 1);
+	assert_int_equal(name_files_new(&source, &options, errands, places, &files), 0);
 	file = name_files_get(files, 10);
-	place = name_places_hold(places, 10, 1, user);
-	name_file_met(file, &process, user);
-	name_files_want(files, file, place);
-	for (; !place->settled; tries++) {
-		file->retry_ns = 0;
-		assert_ptr_equal(name_files_take(files, UINT_MAX, &batch), file);
-		name_files_failed(files, file, &batch, -ESRCH);
-		assert_true(place->failed);
+	place = name_places_hold(places, 10, 1, name_places_user(places, 1));
+	name_file_met(file, &process, 1);
+	name_file_want(file, place);
+	for (unsigned int tries = 1; !place->settled; tries++) {
+		file->errand.due_ns = 0;
+		errands_run(errands);
+		assert_int_equal(lost.opened, tries);
+		assert_int_equal(place->failed, tries >= MAX_NAME_TRIES);
 	}
-	assert_int_equal(tries, MAX_NAME_WAITS);
-	assert_null(name_files_take(files, UINT_MAX, &batch));
+	assert_int_equal(lost.opened, MAX_NAME_WAITS);
+	assert_int_equal(errands_patience_ms(errands), -1);
 	/* Whoever asks again has it tried again. */
-	name_places_revive(places, place);
-	name_file_met(file, &process, user);
-	name_files_want(files, file, place);
-	assert_ptr_equal(name_files_take(files, UINT_MAX, &batch), file);
-	name_places_settle(places, &batch, false);
+	name_place_revive(place);
+	name_file_want(file, place);
+	assert_true(errands_patience_ms(errands) > 0);
 	name_files_free(files);
+	errands_free(errands);
 	name_places_free(places);
 }
 
@@ -340,7 +296,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_worker_that_does_not_end),
 		cmocka_unit_test(test_places_are_bounded),
 		cmocka_unit_test(test_places_make_room),
-		cmocka_unit_test(test_users_take_turns),
 		cmocka_unit_test(test_waiting_has_an_end),
 	};
 

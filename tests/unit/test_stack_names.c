@@ -4,8 +4,6 @@
 
 #include <glob.h>
 
-#include "stacks/name_tasks.h"
-
 /* --- files ------------------------------------------------------------------------------------ */
 
 static void test_names_follow(void **state)
@@ -28,11 +26,11 @@ static void test_names_follow(void **state)
 		assert_frame(&stack->frames[i], "plain", NULL,
 			     frames[i] & FRAME_OFFSET_MASK & ~FRAME_INTERRUPTED);
 	/* Nothing is read before somebody asks. */
-	assert_int_equal(names_run(s.names), 0);
+	go_on(&s);
 	assert_int_equal(s.files.opened, 0);
 	assert_int_equal(counts_of(&s).waiting, 3);
 	names_begin(s.names);
-	assert_int_equal(names_run(s.names), 0);
+	go_on(&s);
 	assert_false(names_are_done(s.names));
 	/* A worker is at it; what is shown meanwhile is what is known. */
 	assert_int_equal(s.files.opened, 1);
@@ -59,14 +57,11 @@ static void test_names_come_at_once_where_that_is_asked(void **state)
 	service_open(&s, &(struct names_options){ .at_once = true });
 	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 1));
 	while (!stack->frames[0].symbol) {
-		struct pollfd pollfd = { .fd = names_fd(s.names), .events = POLLIN };
-
-		assert_true(names_patience_ms(s.names) >= 0);
-		assert_true(poll(&pollfd, 1, names_patience_ms(s.names)) >= 0);
-		assert_int_equal(names_run(s.names), 0);
+		assert_true(patience_of(&s) >= 0);
+		wait_and_go_on(&s);
 	}
 	assert_frame(&stack->frames[0], "plain", "main", 1);
-	assert_int_equal(names_patience_ms(s.names), -1);
+	assert_int_equal(patience_of(&s), -1);
 }
 
 static void test_what_is_no_symbol_stays_a_place(void **state)
@@ -130,7 +125,9 @@ static void test_debug_file_that_kills_workers(void **state)
 	assert_int_equal(s.files.opened, 1);
 }
 
+/* More than are asked for at a time. */
 #define NR_FETCHED 6
+#define MAX_ASKED  3
 
 /* A client that leaves a file whenever it is asked, waits until it is not alone, and has nothing. */
 static void make_client(char *folder)
@@ -147,7 +144,7 @@ static void make_client(char *folder)
 	fprintf(file,
 		"#!/bin/sh\ncd %s\nmktemp asked-XXXXXX >/dev/null\n"
 		"while [ $(ls asked-* | wc -l) -lt %d ]; do sleep 0.1; done\nsleep 0.5\nexit 1\n",
-		folder, MAX_FETCHES);
+		folder, MAX_ASKED);
 	fclose(file);
 	assert_int_equal(chmod(path, 0755), 0);
 	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
@@ -243,7 +240,7 @@ static void test_ends_while_workers_are_at_it(void **state)
 	for (uint32_t file = 2; file < 7; file++)
 		add_one(&s, frame_of(file, 0x1200));
 	names_begin(s.names);
-	assert_int_equal(names_run(s.names), 0);
+	go_on(&s);
 	assert_false(names_are_done(s.names));
 	service_done(&s);
 }

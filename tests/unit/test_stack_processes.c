@@ -2,8 +2,6 @@
 /* Names of code of no file, and of code of which only its address in a process is known. */
 #include "names_fixture.h"
 
-#include "elf/perf_map.h"
-
 /* --- code of no file -------------------------------------------------------------------------- */
 
 static struct process_id own_id(void)
@@ -137,6 +135,7 @@ static void test_raw_address_of_what_was_mapped_before(void **state)
 	s.layout = s.files.layout = 7;
 	service_open(&s, &(struct names_options){ 0 });
 	first = add_of(&s, &self, &frame, 1);
+	settle(&s);
 	/* Another file takes its place; a stack from before comes late, and one from after early. */
 	assert_ptr_equal(mmap(code, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, lean,
 			      (off_t)(other & ~4095ULL)),
@@ -144,6 +143,7 @@ static void test_raw_address_of_what_was_mapped_before(void **state)
 	s.files.found = 3;
 	s.layout = 8;
 	early = add_of(&s, &self, &frame, 1);
+	settle(&s);
 	s.files.layout = 9;
 	late = add_of(&s, &self, &frame, 1);
 	s.layout = 9;
@@ -175,6 +175,7 @@ static void test_raw_address_with_other_code_around(void **state)
 	s.exec_pages = own_exec_pages() + 1;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_of(&s, &self, &frame, 1);
+	settle(&s);
 	s.exec_pages--;
 	s.layout = s.files.layout = 0;
 	unknown = add_of(&s, &self, &frame, 1);
@@ -182,6 +183,28 @@ static void test_raw_address_with_other_code_around(void **state)
 	assert_null(stack->frames[0].module);
 	assert_null(unknown->frames[0].module);
 	munmap(code, 4096);
+}
+
+/* What a process has mapped is asked for where nobody waits for the answer. */
+static void test_mappings_that_do_not_come(void **state)
+{
+	struct service s = SERVICE("plain");
+	const struct process_id self = own_id();
+	uint64_t frame = FRAME_RAW | 0x1000;
+	const struct stack *stack, *other;
+
+	(void)state;
+	s.files.hang = true;
+	s.layout = 7;
+	service_open(&s, &(struct names_options){ 0 });
+	stack = add_of(&s, &self, &frame, 1);
+	other = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 1));
+	names_begin(s.names);
+	while (!other->frames[0].symbol)
+		wait_and_go_on(&s);
+	assert_frame(&stack->frames[0], NULL, NULL, 0x1000);
+	assert_false(names_are_done(s.names));
+	service_done(&s);
 }
 
 /* A map that is too large names nothing, and is not read for it. */
@@ -214,6 +237,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_raw_address_in_a_file),
 		cmocka_unit_test(test_raw_address_of_what_was_mapped_before),
 		cmocka_unit_test(test_raw_address_with_other_code_around),
+		cmocka_unit_test(test_mappings_that_do_not_come),
 		cmocka_unit_test(test_a_large_map),
 	};
 

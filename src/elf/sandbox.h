@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a worker and the process that started it agree on. */
-#ifndef BPFTRUSS_WORKER_PRIVATE_H
-#define BPFTRUSS_WORKER_PRIVATE_H
+/* A worker's cage, and what it agrees on with the process that starts it. */
+#ifndef BPFTRUSS_SANDBOX_H
+#define BPFTRUSS_SANDBOX_H
 
 #include "elf/worker.h"
 
@@ -31,7 +31,7 @@ enum worker_fd {
 #define WORKER_SECONDS     30
 #define WORKER_CPU_SECONDS 10
 
-/* Inlined functions are worth a wait, but a short one: the report is held up by it. */
+/* Inlined functions are worth a wait, but a short one: a report may be held up by it. */
 #define WORKER_INLINES_SECONDS 12
 
 /* Besides the files themselves, which are mapped. */
@@ -45,8 +45,10 @@ enum worker_fd {
 /* User and group of all that we start. */
 #define NOBODY 65534
 
-/* Gives up all that the process could do but read and write what it has open. 0 or a negative
- * errno, upon which it must not go on. */
+/*
+ * Gives up all that the process could do but read and write what it has open. 0 or a negative errno,
+ * upon which it must not go on.
+ */
 int sandbox_enter(unsigned int extras);
 
 /* Becomes nobody, without capabilities; what the system does not let go of stays. */

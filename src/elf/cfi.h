@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which ranges of code the .eh_frame of an ELF file says anything about. */
-#ifndef BPFTRUSS_CFI_RANGES_H
-#define BPFTRUSS_CFI_RANGES_H
+/* Call frame information: which ranges of code .eh_frame tells of, and what in the unwinder's words. */
+#ifndef BPFTRUSS_CFI_H
+#define BPFTRUSS_CFI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libelf.h>
+#include <elfutils/libdw.h>
+
+#include "bpftruss/stack_abi.h"
 
 #define MAX_CFI_RANGES 4000000
 
@@ -25,5 +28,11 @@ struct cfi_ranges {
 int cfi_ranges_read(Elf *elf, struct cfi_ranges *ret);
 
 void cfi_ranges_done(struct cfi_ranges *ranges);
+
+/*
+ * Translates what DWARF says of a place in code. Unused fields are 0, so that equal rules have equal
+ * bytes.
+ */
+struct unwind_rule frame_rule_make(Dwarf_Frame *frame, bool is_signal);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads the files of /proc/PID. Names of processes may hold anything. */
-#include "stacks/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -91,4 +91,63 @@ bool process_status(int process, pid_t *ret_pid, uid_t *ret_user)
 		}
 	}
 	return found == 2;
+}
+
+/* --- the lines of its maps -------------------------------------------------------------------- */
+
+static bool line_parse(const char *line, struct code_mapping *ret)
+{
+	unsigned int major, minor;
+	char write, exec;
+
+	if (sscanf(line, "%lx-%lx %*c%c%c%*c %lx %x:%x %lu", &ret->start, &ret->end, &write, &exec,
+		   &ret->offset, &major, &minor, &ret->ino) != 8)
+		return false;
+	ret->dev = major << 20 | minor;
+	ret->exec = exec == 'x';
+	ret->write = write == 'w';
+	return true;
+}
+
+/* Without what the kernel adds to the path of a file that is gone. */
+static void name_parse(char *line, struct code_mapping_name *ret)
+{
+	static const char gone[] = " (deleted)";
+	const char *slash = strrchr(line, '/');
+	size_t length = slash ? strcspn(slash + 1, "\n") : 0;
+
+	if (length > strlen(gone) &&
+	    !strncmp(slash + 1 + length - strlen(gone), gone, strlen(gone)))
+		length -= strlen(gone);
+	if (length >= sizeof(ret->text))
+		length = 0;
+	if (length)
+		memcpy(ret->text, slash + 1, length);
+	ret->text[length] = 0;
+}
+
+bool process_maps_next(FILE *maps, struct code_mapping *ret, struct code_mapping_name *name)
+{
+	char *line __cleanup(freep) = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, maps) >= 0) {
+		if (!line_parse(line, ret))
+			continue;
+		if (name)
+			name_parse(line, name);
+		return true;
+	}
+	return false;
+}
+
+bool process_maps_find_own(uint64_t start, struct code_mapping *ret)
+{
+	FILE *maps __cleanup(fclosep) = fopen("/proc/self/maps", "re");
+
+	while (maps && process_maps_next(maps, ret, NULL)) {
+		if (ret->start == start)
+			return true;
+	}
+	return false;
 }

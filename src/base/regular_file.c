@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the opening of foreign paths. No path is walked twice: what was looked at is what is opened. */
-#include "elf/regular_file.h"
+/* Opens foreign paths. No path is walked twice: what was looked at is what is opened. */
+#include "base/regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,17 +32,34 @@ static int path_find(int root_fd, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status)
+static int file_check(int found_fd, uint64_t max_bytes, struct stat *status)
 {
-	char self[32];
-	int fd;
-
 	if (fstat(found_fd, status))
 		return -errno;
 	if (!S_ISREG(status->st_mode))
 		return -EINVAL;
-	if ((uint64_t)status->st_size > max_bytes)
-		return -EFBIG;
+	return (uint64_t)status->st_size > max_bytes ? -EFBIG : 0;
+}
+
+int regular_file_find(int root_fd, const char *path, int flags, uint64_t max_bytes,
+		      struct stat *status)
+{
+	int found = path_find(root_fd, path, flags);
+	int err = found < 0 ? found : file_check(found, max_bytes, status);
+
+	if (!err)
+		return found;
+	closep(&found);
+	return err;
+}
+
+int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status)
+{
+	int err = file_check(found_fd, max_bytes, status), fd;
+	char self[32];
+
+	if (err)
+		return err;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", found_fd);
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;

@@ -13,14 +13,19 @@
 struct stat;
 
 /*
- * flags: O_NOFOLLOW, to refuse a link as the last part of the path, or 0. Returns a descriptor for
- * reading and fills *status, or -ENOENT, -EINVAL (no regular file), -EFBIG (beyond max_bytes), …
+ * flags: O_NOFOLLOW, to refuse a link as the last part of the path, or 0. Returns a descriptor opened
+ * with O_PATH, which whoever closes it waits for no server, and fills *status; or -ENOENT, -EINVAL (no
+ * regular file), -EFBIG (beyond max_bytes), …
  */
-int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
+int regular_file_find(int root_fd, const char *path, int flags, uint64_t max_bytes,
 		      struct stat *status);
 
-/* The same of what is there already, opened with O_PATH; that stays open. */
+/* Opens what was found for reading, if it is such a file; what was found stays open. */
 int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status);
+
+/* Both in one. */
+int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
+		      struct stat *status);
 
 /*
  * Whether what a file says may be believed of the code of a user: it is his own, or root's and then

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Starts and ends children. A child is ours until it is reaped, which is soon, as it has a deadline. */
+#include "base/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* A killed process is gone at once, unless the kernel keeps it waiting for a disk: then we leave it. */
+#define KILLED_WAIT_NS (100 * NS_PER_MS)
+
+/* The child has none of our signals: not those we wait for, nor the terminal's. */
+static int attributes_fill(posix_spawnattr_t *attributes)
+{
+	sigset_t all, none;
+	int err;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	err = posix_spawnattr_setsigdefault(attributes, &all);
+	if (!err)
+		err = posix_spawnattr_setsigmask(attributes, &none);
+	if (!err)
+		err = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
+								   POSIX_SPAWN_SETSIGMASK |
+								   POSIX_SPAWN_SETSID);
+	return -err;
+}
+
+int child_spawn(struct child *child, char *const *argv, char *const *environment,
+		const posix_spawn_file_actions_t *actions, uint64_t seconds)
+{
+	posix_spawnattr_t attributes;
+	int err = -posix_spawnattr_init(&attributes);
+	pid_t pid;
+
+	if (err)
+		return err;
+	err = attributes_fill(&attributes);
+	if (!err)
+		err = -posix_spawn(&pid, "/proc/self/exe", actions, &attributes, argv, environment);
+	posix_spawnattr_destroy(&attributes);
+	return err ? err : child_adopt(child, pid, seconds);
+}
+
+int child_adopt(struct child *child, pid_t pid, uint64_t seconds)
+{
+	child->pid = pid;
+	child->is_stopped = false;
+	child->deadline_ns = clock_mono_ns() + seconds * NS_PER_SEC;
+	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return child->pidfd < 0 ? -errno : 0;
+}
+
+int child_timeout_ms(const struct child *child)
+{
+	return clock_until_ms(child->deadline_ns);
+}
+
+void child_stop(struct child *child)
+{
+	child->is_stopped = true;
+	if (!child->pid)
+		return;
+	kill(child->pid, SIGKILL);
+	kill(-child->pid, SIGKILL);
+}
+
+/* True when it has ended. Without a pidfd it is so young that it waits for no disk. */
+static bool child_wait(const struct child *child, uint64_t until_ns)
+{
+	struct pollfd pollfd = { .fd = child->pidfd, .events = POLLIN };
+	int left_ms, count;
+
+	if (child->pidfd < 0)
+		return true;
+	do {
+		left_ms = clock_until_ms(until_ns);
+		count = poll(&pollfd, 1, left_ms);
+	} while ((count < 0 && errno == EINTR) || (!count && left_ms));
+	return count > 0;
+}
+
+int child_reap(struct child *child)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (!child->is_stopped && !child_wait(child, child->deadline_ns))
+		child_stop(child);
+	if (child->is_stopped && !child_wait(child, clock_mono_ns() + KILLED_WAIT_NS)) {
+		child->pid = 0;
+		return -ETIMEDOUT;
+	}
+	do {
+		pid = waitpid(child->pid, &status, 0);
+	} while (pid < 0 && errno == EINTR);
+	child->pid = 0;
+	if (pid < 0)
+		return -errno;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return child->is_stopped ? -ETIMEDOUT : -EPROTO;
+}
+
+void child_done(struct child *child)
+{
+	if (child->pid) {
+		child_stop(child);
+		child_reap(child);
+	}
+	closep(&child->pidfd);
+	closep(&child->output);
+	*child = NO_CHILD;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Keeps the list of errands. Invariant: one that runs has a place among the running and a child, one that
+ * waits is in the queue.
+ */
+#include "base/errand.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* To start a process takes its time: no more of a kind before others have their turn. */
+#define MAX_STARTS 2
+
+/* A failed errand is tried again after 4, 16, 64, 256 s, and then every 10 minutes. */
+#define FIRST_RETRY_NS (4 * NS_PER_SEC)
+#define LAST_RETRY_NS  (600 * NS_PER_SEC)
+
+/* A child that was stopped is waited for by its descriptor. */
+#define STOPPED_MS 1000
+
+/* Users whose ids have the same hash share their turn. */
+#define NR_TURNS 256
+
+/* How many may run, those of one user among them, and how many may wait; half of these are one user's. */
+static const struct {
+	unsigned int max, max_of_user, max_waiting;
+} limits[NR_ERRAND_KIND] = {
+	[ERRAND_OPEN] = { MAX_RUNNING_ERRANDS, 4, UINT32_MAX },
+	[ERRAND_NAMES] = { 4, 3, UINT32_MAX },
+	[ERRAND_TABLE] = { 4, 3, UINT32_MAX },
+	[ERRAND_FETCH] = { 4, 3, 56 },
+	[ERRAND_PROCESS] = { 3, 2, UINT32_MAX },
+};
+
+struct errands {
+	int epoll;
+	TAILQ_HEAD(, errand) waiting; /* in the order in which they came */
+	struct errand *running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS]; /* by number */
+	bool is_paused[NR_ERRAND_KIND];
+	uint64_t turn, turns[NR_TURNS]; /* when users had one last */
+};
+
+int errands_new(struct errands **ret)
+{
+	struct errands *errands = calloc(1, sizeof(*errands));
+
+	if (!errands)
+		return -ENOMEM;
+	errands->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (errands->epoll < 0) {
+		free(errands);
+		return -errno;
+	}
+	TAILQ_INIT(&errands->waiting);
+	*ret = errands;
+	return 0;
+}
+
+void errands_free(struct errands *errands)
+{
+	if (!errands)
+		return;
+	close(errands->epoll);
+	free(errands);
+}
+
+/* --- the queue -------------------------------------------------------------------------------- */
+
+void errand_init(struct errand *errand, enum errand_kind kind,
+		 enum errand_turn (*step)(void *closure), void *closure)
+{
+	*errand = (struct errand){
+		.kind = kind, .child = NO_CHILD, .step = step, .closure = closure
+	};
+}
+
+void errands_add(struct errands *errands, struct errand *errand)
+{
+	if (errand_is_busy(errand))
+		return;
+	errand->is_waiting = true;
+	TAILQ_INSERT_TAIL(&errands->waiting, errand, queue);
+}
+
+static void queue_remove(struct errands *errands, struct errand *errand)
+{
+	TAILQ_REMOVE(&errands->waiting, errand, queue);
+	errand->is_waiting = false;
+}
+
+void errands_remove(struct errands *errands, struct errand *errand)
+{
+	if (errand->is_waiting)
+		queue_remove(errands, errand);
+	if (errand->is_running) {
+		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
+		errands->running[errand->number] = NULL;
+	}
+	errand->is_running = false;
+	child_done(&errand->child);
+}
+
+void errands_pause(struct errands *errands, enum errand_kind kind, bool is_paused)
+{
+	errands->is_paused[kind] = is_paused;
+}
+
+/* --- whose turn it is ------------------------------------------------------------------------- */
+
+/* How many of a kind run, and how many of these are a user's. */
+static unsigned int count_running(const struct errands *errands, enum errand_kind kind,
+				  uint32_t user, unsigned int *of_user)
+{
+	unsigned int count = 0;
+
+	*of_user = 0;
+	for (unsigned int i = 0; i < MAX_RUNNING_ERRANDS; i++) {
+		const struct errand *errand = errands->running[kind * MAX_RUNNING_ERRANDS + i];
+
+		count += errand != NULL;
+		*of_user += errand && errand->user == user;
+	}
+	return count;
+}
+
+bool errands_have_room(const struct errands *errands, enum errand_kind kind, uint32_t user)
+{
+	unsigned int count = 0, of_user = 0;
+	const struct errand *errand;
+
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
+		count += errand->kind == kind;
+		of_user += errand->kind == kind && errand->user == user;
+	}
+	return count < limits[kind].max_waiting && of_user < limits[kind].max_waiting / 2;
+}
+
+static unsigned int turn_index(uint32_t user)
+{
+	return user * 0x9e3779b9u >> 24;
+}
+
+bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32_t user,
+		    uint32_t other)
+{
+	unsigned int runs, other_runs;
+
+	count_running(errands, kind, user, &runs);
+	count_running(errands, kind, other, &other_runs);
+	if (runs != other_runs)
+		return runs < other_runs;
+	return errands->turns[turn_index(user)] < errands->turns[turn_index(other)];
+}
+
+static bool errand_may_begin(const struct errands *errands, const struct errand *errand)
+{
+	unsigned int of_user, count = count_running(errands, errand->kind, errand->user, &of_user);
+
+	return !errands->is_paused[errand->kind] && count < limits[errand->kind].max &&
+	       of_user < limits[errand->kind].max_of_user;
+}
+
+static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind)
+{
+	uint64_t now_ns = clock_mono_ns();
+	struct errand *best = NULL, *errand;
+
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
+		if (errand->kind != kind || errand->due_ns > now_ns ||
+		    (best && best->user == errand->user) || !errand_may_begin(errands, errand))
+			continue;
+		if (!best || errands_prefer(errands, kind, errand->user, best->user))
+			best = errand;
+	}
+	return best;
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+/* It leaves its place among the running if there is nothing that it waits for. */
+static void errand_go_on(struct errands *errands, struct errand *errand)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct errand **place = &errands->running[errand->number];
+	enum errand_turn turn = errand->step(errand->closure);
+
+	if (turn == ERRAND_RUNS) {
+		/* Should that fail, its end is seen when others wake us. */
+		epoll_ctl(errands->epoll, EPOLL_CTL_ADD, errand->child.pidfd, &event);
+		return;
+	}
+	*place = NULL;
+	errand->is_running = false;
+	if (turn == ERRAND_AGAIN)
+		errands_add(errands, errand);
+}
+
+static void errand_begin(struct errands *errands, struct errand *errand)
+{
+	queue_remove(errands, errand);
+	errand->number = errand->kind * MAX_RUNNING_ERRANDS;
+	while (errands->running[errand->number])
+		errand->number++;
+	errands->running[errand->number] = errand;
+	errand->is_running = true;
+	errands->turns[turn_index(errand->user)] = ++errands->turn;
+	errand_go_on(errands, errand);
+}
+
+static void errand_look(struct errands *errands, struct errand *errand)
+{
+	struct pollfd end = { .fd = errand->child.pidfd, .events = POLLIN };
+
+	if (poll(&end, 1, 0) > 0) {
+		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
+		errand_go_on(errands, errand);
+	} else if (!child_timeout_ms(&errand->child)) {
+		child_stop(&errand->child);
+	}
+}
+
+void errands_run(struct errands *errands)
+{
+	struct errand *errand;
+
+	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
+		errand = errands->running[i];
+		if (errand)
+			errand_look(errands, errand);
+	}
+	for (int i = 0; i < NR_ERRAND_KIND * MAX_STARTS; i++) {
+		errand = errand_choose(errands, i / MAX_STARTS);
+		if (errand)
+			errand_begin(errands, errand);
+	}
+}
+
+int errands_fd(const struct errands *errands)
+{
+	return errands->epoll;
+}
+
+int errands_patience_ms(const struct errands *errands)
+{
+	const struct errand *errand;
+	int patience = -1;
+
+	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
+		errand = errands->running[i];
+		if (errand)
+			patience =
+				sooner_ms(patience, child_timeout_ms(&errand->child) ?: STOPPED_MS);
+	}
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
+		if (patience && errand_may_begin(errands, errand))
+			patience = sooner_ms(patience, clock_until_ms(errand->due_ns));
+	}
+	return patience;
+}
+
+bool errands_are_idle(const struct errands *errands, enum errand_kind kind, uint64_t until_ns)
+{
+	const struct errand *errand;
+	unsigned int of_user;
+
+	TAILQ_FOREACH (errand, &errands->waiting, queue) {
+		if (errand->kind == kind && errand->due_ns < until_ns)
+			return false;
+	}
+	return !count_running(errands, kind, 0, &of_user);
+}
+
+uint64_t errand_retry_ns(unsigned int failures)
+{
+	uint64_t pause_ns = LAST_RETRY_NS;
+
+	if (failures && failures <= MAX_RETRY_STEP)
+		pause_ns = FIRST_RETRY_NS << 2 * (failures - 1);
+	return clock_mono_ns() + pause_ns;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a copy of this process brings home, or does not. */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "base/copy.h"
+
+static void assert_no_children(void)
+{
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static int bring_all(void *closure, struct copy_answer *ret)
+{
+	strcpy(ret->text, closure);
+	strcpy(ret->name, "name");
+	for (size_t i = 0; i < 4; i++)
+		ret->numbers[i] = i * i;
+	for (int i = 0; i < MAX_COPY_FDS; i++) {
+		ret->fds[ret->nr_fds++] = memfd_create("brought", MFD_CLOEXEC);
+		dprintf(ret->fds[i], "%d", i);
+	}
+	return 0;
+}
+
+static void test_a_copy_brings_what_it_was_sent_for(void **state)
+{
+	__cleanup(copy_answer_done) struct copy_answer answer = { .nr_fds = 0 };
+	struct child copy;
+	char text[4] = "";
+
+	(void)state;
+	assert_int_equal(copy_start(bring_all, "text", NULL, 0, &copy), 0);
+	assert_int_equal(copy_finish(&copy, &answer), 0);
+	assert_string_equal(answer.text, "text");
+	assert_string_equal(answer.name, "name");
+	assert_int_equal(answer.numbers[3], 9);
+	assert_int_equal(answer.nr_fds, MAX_COPY_FDS);
+	for (int i = 0; i < MAX_COPY_FDS; i++) {
+		assert_int_equal(pread(answer.fds[i], text, 1, 0), 1);
+		assert_int_equal(atoi(text), i);
+		assert_true(fcntl(answer.fds[i], F_GETFD) & FD_CLOEXEC);
+	}
+	assert_no_children();
+}
+
+static int bring_nothing(void *closure, struct copy_answer *ret)
+{
+	(void)closure, (void)ret;
+	return -ENOENT;
+}
+
+static int crash(void *closure, struct copy_answer *ret)
+{
+	(void)closure, (void)ret;
+	raise(SIGKILL);
+	return 0;
+}
+
+static int wait_for_ever(void *closure, struct copy_answer *ret)
+{
+	(void)closure, (void)ret;
+	for (;;)
+		pause();
+}
+
+static void test_a_copy_that_fails(void **state)
+{
+	struct copy_answer answer;
+	struct child copy;
+
+	(void)state;
+	assert_int_equal(copy_start(bring_nothing, NULL, NULL, 0, &copy), 0);
+	assert_int_equal(copy_finish(&copy, &answer), -ENOENT);
+	assert_int_equal(copy_start(crash, NULL, NULL, 0, &copy), 0);
+	assert_int_equal(copy_finish(&copy, &answer), -EPROTO);
+	assert_int_equal(copy_start(wait_for_ever, NULL, NULL, 0, &copy), 0);
+	assert_true(child_timeout_ms(&copy) > 0);
+	child_stop(&copy);
+	assert_int_equal(copy_finish(&copy, &answer), -ETIMEDOUT);
+	assert_int_equal(copy_start(wait_for_ever, NULL, NULL, 0, &copy), 0);
+	child_done(&copy);
+	assert_no_children();
+}
+
+struct two {
+	int kept, other;
+};
+
+static int look(void *closure, struct copy_answer *ret)
+{
+	const struct two *two = closure;
+
+	ret->numbers[0] = fcntl(two->kept, F_GETFD) >= 0;
+	ret->numbers[1] = fcntl(two->other, F_GETFD) >= 0;
+	ret->numbers[2] = fcntl(STDERR_FILENO, F_GETFD) >= 0;
+	return 0;
+}
+
+/* A descriptor there stays open as long as it takes. */
+static void test_a_copy_has_no_descriptors_but_its_own(void **state)
+{
+	struct two two = { memfd_create("kept", MFD_CLOEXEC), memfd_create("other", MFD_CLOEXEC) };
+	struct copy_answer answer;
+	struct child copy;
+
+	(void)state;
+	assert_int_equal(copy_start(look, &two, &two.kept, 1, &copy), 0);
+	assert_int_equal(copy_finish(&copy, &answer), 0);
+	assert_int_equal(answer.numbers[0], 1);
+	assert_int_equal(answer.numbers[1], 0);
+	assert_int_equal(answer.numbers[2], 1);
+	close(two.kept);
+	close(two.other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_copy_brings_what_it_was_sent_for),
+		cmocka_unit_test(test_a_copy_that_fails),
+		cmocka_unit_test(test_a_copy_has_no_descriptors_but_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
