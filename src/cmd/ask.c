@@ -59,8 +59,8 @@ void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t n
 		ask_add_number(url, "to", to_ns);
 }
 
-int ask(const struct options *o, enum ipc_method method, struct ipc_url *url,
-	struct ipc_reply *ret, struct diag *d)
+int ask(const struct options *o, enum ipc_method method, struct ipc_url *url, struct ipc_reply *ret,
+	struct diag *d)
 {
 	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, url, NULL, ret, d);
 }

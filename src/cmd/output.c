@@ -102,8 +102,7 @@ static int output_side_file(const struct output_options *r, enum side_file which
 static int output_failed(const struct options *o, int err, struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
-			o->report.output ? " to " : "", o->report.output ?: "",
-			strerror(-err));
+			o->report.output ? " to " : "", o->report.output ?: "", strerror(-err));
 }
 
 static int output_write(struct output *output, const struct options *o,

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/question.h"
 #include "model/query.h"
 #include "report/report.h"
 #include "report/timeline.h"
@@ -27,9 +28,8 @@
 struct asked {
 	struct service *service;
 	const struct ipc_request *request;
-	pid_t pids[IPC_MAX_PARAMETERS];
-	struct target_selector selectors[IPC_MAX_PARAMETERS];
-	struct process_filter filter; /* of these; their texts are the request's */
+	struct question question;
+	struct asked_targets targets;
 	FILE *body;
 	const char *content_type;
 	struct diag d;
@@ -38,179 +38,6 @@ struct asked {
 static int written(struct asked *asked, int err)
 {
 	return err ? diag_oom(&asked->d) : 0;
-}
-
-/* --- parameters -------------------------------------------------------------------------------- */
-
-static const char *parameter(const struct asked *asked, const char *name)
-{
-	return ipc_parameter(asked->request, name);
-}
-
-static int number_parse(struct asked *asked, const char *name, const char *text, uint64_t high,
-			uint64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
-		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
-				"%s: \"%.64s\" is no number up to %llu", name, text,
-				(unsigned long long)high);
-	return 0;
-}
-
-/* 0 when it is absent. */
-static int read_number(struct asked *asked, const char *name, uint64_t high, uint64_t *ret)
-{
-	return number_parse(asked, name, parameter(asked, name) ?: "0", high, ret);
-}
-
-/* The same of a time. */
-static int read_ns(struct asked *asked, const char *name, uint64_t *ret)
-{
-	return read_number(asked, name, INT64_MAX, ret);
-}
-
-/* pid, name, unit, cgroup and user, each any number of times. */
-static int read_targets(struct asked *asked)
-{
-	static const struct {
-		const char *name;
-		enum selector_kind kind;
-	} kinds[] = { { "name", SELECT_COMM },
-		      { "unit", SELECT_UNIT },
-		      { "cgroup", SELECT_CGROUP },
-		      { "user", SELECT_USER } };
-	struct process_filter *filter = &asked->filter;
-
-	*filter = (struct process_filter){ .pids = asked->pids, .selectors = asked->selectors };
-	for (size_t i = 0; i < asked->request->nr_parameters; i++) {
-		const char *name = asked->request->parameters[i].name;
-		const char *value = asked->request->parameters[i].value;
-		uint64_t pid;
-
-		for (size_t j = 0; j < ARRAY_SIZE(kinds); j++)
-			if (!strcmp(name, kinds[j].name))
-				asked->selectors[filter->nr_selectors++] =
-					(struct target_selector){ kinds[j].kind, value };
-		if (strcmp(name, "pid") != 0)
-			continue;
-		if (number_parse(asked, name, value, INT32_MAX, &pid))
-			return -EINVAL;
-		asked->pids[filter->nr_pids++] = (pid_t)pid;
-	}
-	return 0;
-}
-
-/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
-static int read_set(struct asked *asked, const char *name, struct syscall_set **ret)
-{
-	const char *text = parameter(asked, name);
-	struct diag why;
-	int err;
-
-	*ret = NULL;
-	if (!text)
-		return 0;
-	err = syscall_set_parse(text, ret, &why);
-	if (!err)
-		return 0;
-	return diag_set(&asked->d, why.kind, -err, "%s: %.400s", name, why.text);
-}
-
-/* What a report is to be like; options point into the rest. */
-struct asked_report {
-	struct report_options options;
-	struct column_list columns;
-	struct syscall_set *waiting; /* owned */
-};
-
-static void asked_report_done(struct asked_report *report)
-{
-	syscall_set_free(report->waiting);
-}
-
-/* Options that are lists and names, each as the command line takes it. */
-static int read_words(struct asked *asked, struct asked_report *report)
-{
-	struct report_options *options = &report->options;
-	const char *by = parameter(asked, "by"), *sort = parameter(asked, "sort");
-	const char *format = parameter(asked, "format"), *columns = parameter(asked, "columns");
-	const char *stacks = parameter(asked, "stacks");
-	struct diag *d = &asked->d;
-
-	if ((by && group_keys_parse("by", by, &options->table.keys, d)) ||
-	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
-	    (format && report_format_parse(format, &options->format, d)) ||
-	    (columns && columns_parse(columns, &report->columns, d)))
-		return -EINVAL;
-	if (options->format == FORMAT_JSON)
-		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
-	options->table.columns = columns ? &report->columns : NULL;
-	options->show_stacks = stacks != NULL;
-	if (stacks && !strcmp(stacks, "time"))
-		options->stacks.weight = STACK_WEIGHT_TIME;
-	return read_set(asked, "waiting", &report->waiting);
-}
-
-/* The options of reports by their long names; asked_report_done() is due in all cases. */
-static int read_report(struct asked *asked, struct asked_report *report)
-{
-	struct table_options *table = &report->options.table;
-	uint64_t top, top_stacks, width;
-	int err = read_words(asked, report);
-
-	if (err)
-		return err;
-	if (read_number(asked, "top", UINT32_MAX, &top) ||
-	    read_number(asked, "min_calls", UINT32_MAX, &table->min_calls) ||
-	    read_number(asked, "width", INT32_MAX, &width) ||
-	    read_number(asked, "top_stacks", UINT32_MAX, &top_stacks))
-		return -EINVAL;
-	table->top = top;
-	table->width = (int)width;
-	table->waiting = report->waiting;
-	table->errors_only = parameter(asked, "errors_only") != NULL;
-	table->hist = parameter(asked, "hist") != NULL;
-	report->options.stacks.top = top_stacks;
-	return 0;
-}
-
-/* from, to and step; sum=call is by_call. */
-static int read_span(struct asked *asked, struct history_question *question)
-{
-	const char *sum = parameter(asked, "sum");
-	uint64_t from, to;
-
-	if (sum && strcmp(sum, "call") != 0)
-		return diag_set(&asked->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
-	if (read_ns(asked, "from", &from) || read_ns(asked, "to", &to) ||
-	    read_ns(asked, "step", &question->step_ns))
-		return -EINVAL;
-	question->from_ns = (int64_t)from;
-	question->to_ns = (int64_t)to;
-	question->by_call = sum != NULL;
-	return 0;
-}
-
-/* since or mark: none is the start of the daemon. */
-static int read_since(struct asked *asked, struct counts_question *question)
-{
-	const char *since = parameter(asked, "since"), *mark = parameter(asked, "mark");
-
-	question->boot_id = parameter(asked, "boot_id");
-	if (since && mark)
-		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
-				"since when? give since or mark, not both");
-	if (mark)
-		question->since = SINCE_MARK;
-	else if (since)
-		question->since = strcmp(since, "boot") ? SINCE_AGO : SINCE_BOOT;
-	if (mark)
-		return number_parse(asked, "mark", mark, UINT64_MAX, &question->ns);
-	return question->since == SINCE_AGO ? read_ns(asked, "since", &question->ns) : 0;
 }
 
 /* --- what was counted ------------------------------------------------------------------------- */
@@ -230,12 +57,12 @@ static int ask_history(struct asked *asked, struct timeline *ret)
 {
 	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	struct counts *counts = asked->service->counts;
-	struct history_question question = { .filter = asked->filter };
+	struct history_question question = { .filter = asked->targets.filter };
 	int err = need_history(asked);
 
 	if (err)
 		return err;
-	err = read_span(asked, &question);
+	err = question_span(&asked->question, &question);
 	if (err)
 		return err;
 	if (!question.to_ns || question.to_ns > counts->last->end_ns)
@@ -264,7 +91,7 @@ static int ask_past(struct asked *asked, struct counts_answer *ret)
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	int err;
 
-	if (parameter(asked, "since") || parameter(asked, "mark"))
+	if (ipc_parameter(asked->request, "since") || ipc_parameter(asked->request, "mark"))
 		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
 				"a span ends at to: since and mark go on until now");
 	err = ask_history(asked, &timeline);
@@ -280,12 +107,12 @@ static int ask_past(struct asked *asked, struct counts_answer *ret)
 /* The processes that were asked for, in the time that was asked for. */
 static int ask_processes(struct asked *asked, struct counts_answer *ret)
 {
-	struct counts_question question = { .since = SINCE_START, .filter = asked->filter };
+	struct counts_question question = { .since = SINCE_START, .filter = asked->targets.filter };
 	int err;
 
-	if (parameter(asked, "from") || parameter(asked, "to"))
+	if (ipc_parameter(asked->request, "from") || ipc_parameter(asked->request, "to"))
 		return ask_past(asked, ret);
-	err = read_since(asked, &question);
+	err = question_since(&asked->question, &question);
 	if (err)
 		return err;
 	return counts_ask(asked->service->counts, &question, ret, &asked->d);
@@ -296,7 +123,7 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
-	int err = read_set(asked, "trace", &calls);
+	int err = question_calls(&asked->question, &calls);
 
 	if (err)
 		return err;
@@ -337,7 +164,7 @@ static int answer_report(struct asked *asked)
 {
 	struct asked_report report __cleanup(asked_report_done) = { .options.format = FORMAT_WIDE };
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	int err = read_report(asked, &report);
+	int err = question_report(&asked->question, &report);
 
 	if (err)
 		return err;
@@ -447,12 +274,12 @@ static int answer_baseline(struct asked *asked)
 
 	if (err)
 		return err;
-	if (!asked->filter.nr_selectors)
+	if (!asked->targets.filter.nr_selectors)
 		return send_baseline(asked);
 	err = baselines_load(&asked->service->baselines, baseline_of(asked), &snapshot, &asked->d);
 	if (err)
 		return err;
-	if (snapshot_filter(snapshot, &asked->filter, &chosen))
+	if (snapshot_filter(snapshot, &asked->targets.filter, &chosen))
 		return diag_oom(&asked->d);
 	return written(asked, report_json(chosen, asked->body));
 }
@@ -478,7 +305,7 @@ static int answer_save(struct asked *asked)
 		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
 				"nothing was counted in that time");
 	err = baselines_save(&asked->service->baselines, baseline_of(asked), &timeline.steps[0],
-			     parameter(asked, "replace") != NULL, &asked->d);
+			     ipc_parameter(asked->request, "replace") != NULL, &asked->d);
 	return answer_done(asked, err);
 }
 
@@ -597,7 +424,7 @@ static int route_take(const struct route *route, struct asked *asked, struct ipc
 
 	if (err)
 		return err;
-	err = read_targets(asked);
+	err = question_targets(&asked->question, &asked->targets);
 	if (err)
 		return err;
 	asked->body = open_memstream(&answer->body, &answer->size);
@@ -613,7 +440,10 @@ static void route_answer(const struct route *route, struct service *service,
 	struct asked asked = { .service = service,
 			       .request = request,
 			       .content_type = "application/json" };
-	int err = route_take(route, &asked, answer);
+	int err;
+
+	asked.question = (struct question){ request, &asked.d };
+	err = route_take(route, &asked, answer);
 
 	if (err) {
 		free(answer->body);

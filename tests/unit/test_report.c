@@ -85,7 +85,7 @@ static void test_options_as_text(void **state)
 		implied |= keys & GROUP_TID ? (unsigned int)GROUP_PID : 0;
 		implied |= keys & GROUP_ARG0 ? (unsigned int)GROUP_SYSCALL : 0;
 		group_keys_format(keys, text);
-		assert_int_equal(group_keys_parse(text, &parsed, NULL), 0);
+		assert_int_equal(group_keys_parse("by", text, &parsed, NULL), 0);
 		assert_int_equal(parsed, implied);
 	}
 	columns.count = 0;
@@ -130,9 +130,10 @@ static void test_question(void **state)
 	struct syscall_set *calls = NULL;
 	const struct table_options *table = &asked.options.table;
 	struct diag d = { .text = "" };
+	const struct question question = { &request, &d };
 
 	(void)state;
-	if (question_report(&request, &asked, &d) || question_calls(&request, &calls, &d))
+	if (question_report(&question, &asked) || question_calls(&question, &calls))
 		fail_msg("%s", d.text);
 	assert_int_equal(asked.options.format, FORMAT_CSV);
 	assert_int_equal(table->keys, GROUP_COMM | GROUP_UNIT);
@@ -156,12 +157,13 @@ static void test_plain_question(void **state)
 {
 	static const char *const none[] = { NULL };
 	const struct ipc_request request = request_of(none);
+	const struct question question = { &request, NULL };
 	struct asked_report asked;
 	struct syscall_set *calls;
 
 	(void)state;
-	assert_int_equal(question_report(&request, &asked, NULL), 0);
-	assert_int_equal(question_calls(&request, &calls, NULL), 0);
+	assert_int_equal(question_report(&question, &asked), 0);
+	assert_int_equal(question_calls(&question, &calls), 0);
 	assert_null(calls);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_null(asked.options.table.columns);
@@ -186,9 +188,10 @@ static void test_refused_questions(void **state)
 		struct asked_report asked;
 		struct syscall_set *calls = NULL;
 		struct diag d = { .text = "" };
-		int err = question_report(&request, &asked, &d);
+		const struct question question = { &request, &d };
+		int err = question_report(&question, &asked);
 
-		if ((err ?: question_calls(&request, &calls, &d)) != -EINVAL)
+		if ((err ?: question_calls(&question, &calls)) != -EINVAL)
 			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
 		assert_int_not_equal(strlen(d.text), 0);
 		asked_report_done(&asked);

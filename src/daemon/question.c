@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the parameters of requests. Sentences name the parameter. */
+#include "daemon/question.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static int number_parse(const struct question *q, const char *name, const char *text, uint64_t high,
+			uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
+		return diag_set(q->d, DIAG_USAGE, EINVAL, "%s: \"%.64s\" is no number up to %llu",
+				name, text, (unsigned long long)high);
+	return 0;
+}
+
+/* 0 when it is absent. */
+static int read_number(const struct question *q, const char *name, uint64_t high, uint64_t *ret)
+{
+	return number_parse(q, name, ipc_parameter(q->request, name) ?: "0", high, ret);
+}
+
+/* The same of a time. */
+static int read_ns(const struct question *q, const char *name, uint64_t *ret)
+{
+	return read_number(q, name, INT64_MAX, ret);
+}
+
+int question_targets(const struct question *q, struct asked_targets *ret)
+{
+	static const struct {
+		const char *name;
+		enum selector_kind kind;
+	} kinds[] = { { "name", SELECT_COMM },
+		      { "unit", SELECT_UNIT },
+		      { "cgroup", SELECT_CGROUP },
+		      { "user", SELECT_USER } };
+	struct process_filter *filter = &ret->filter;
+
+	*filter = (struct process_filter){ .pids = ret->pids, .selectors = ret->selectors };
+	for (size_t i = 0; i < q->request->nr_parameters; i++) {
+		const char *name = q->request->parameters[i].name;
+		const char *value = q->request->parameters[i].value;
+		uint64_t pid;
+
+		for (size_t j = 0; j < ARRAY_SIZE(kinds); j++)
+			if (!strcmp(name, kinds[j].name))
+				ret->selectors[filter->nr_selectors++] =
+					(struct target_selector){ kinds[j].kind, value };
+		if (strcmp(name, "pid") != 0)
+			continue;
+		if (number_parse(q, name, value, INT32_MAX, &pid))
+			return -EINVAL;
+		ret->pids[filter->nr_pids++] = (pid_t)pid;
+	}
+	return 0;
+}
+
+/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
+static int read_set(const struct question *q, const char *name, struct syscall_set **ret)
+{
+	const char *text = ipc_parameter(q->request, name);
+	struct diag why;
+	int err;
+
+	*ret = NULL;
+	if (!text)
+		return 0;
+	err = syscall_set_parse(text, ret, &why);
+	if (!err)
+		return 0;
+	return diag_set(q->d, why.kind, -err, "%s: %.400s", name, why.text);
+}
+
+int question_calls(const struct question *q, struct syscall_set **ret)
+{
+	return read_set(q, "trace", ret);
+}
+
+void asked_report_done(struct asked_report *report)
+{
+	syscall_set_free(report->waiting);
+}
+
+/* Options that are lists and names, each as the command line takes it. */
+static int read_words(const struct question *q, struct asked_report *report)
+{
+	struct report_options *options = &report->options;
+	const char *by = ipc_parameter(q->request, "by"), *sort = ipc_parameter(q->request, "sort");
+	const char *format = ipc_parameter(q->request, "format"),
+		   *columns = ipc_parameter(q->request, "columns");
+	const char *stacks = ipc_parameter(q->request, "stacks");
+	struct diag *d = q->d;
+
+	if ((by && group_keys_parse("by", by, &options->table.keys, d)) ||
+	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
+	    (format && report_format_parse(format, &options->format, d)) ||
+	    (columns && columns_parse(columns, &report->columns, d)))
+		return -EINVAL;
+	if (options->format == FORMAT_JSON)
+		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	options->table.columns = columns ? &report->columns : NULL;
+	options->show_stacks = stacks != NULL;
+	if (stacks && !strcmp(stacks, "time"))
+		options->stacks.weight = STACK_WEIGHT_TIME;
+	return read_set(q, "waiting", &report->waiting);
+}
+
+int question_report(const struct question *q, struct asked_report *report)
+{
+	struct table_options *table = &report->options.table;
+	uint64_t top, top_stacks, width;
+	int err;
+
+	*report = (struct asked_report){ .options.format = FORMAT_WIDE };
+	err = read_words(q, report);
+
+	if (err)
+		return err;
+	if (read_number(q, "top", UINT32_MAX, &top) ||
+	    read_number(q, "min_calls", UINT32_MAX, &table->min_calls) ||
+	    read_number(q, "width", INT32_MAX, &width) ||
+	    read_number(q, "top_stacks", UINT32_MAX, &top_stacks))
+		return -EINVAL;
+	table->top = top;
+	table->width = (int)width;
+	table->waiting = report->waiting;
+	table->errors_only = ipc_parameter(q->request, "errors_only") != NULL;
+	table->hist = ipc_parameter(q->request, "hist") != NULL;
+	report->options.stacks.top = top_stacks;
+	return 0;
+}
+
+int question_span(const struct question *q, struct history_question *ret)
+{
+	const char *sum = ipc_parameter(q->request, "sum");
+	uint64_t from, to;
+
+	if (sum && strcmp(sum, "call") != 0)
+		return diag_set(q->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
+	if (read_ns(q, "from", &from) || read_ns(q, "to", &to) || read_ns(q, "step", &ret->step_ns))
+		return -EINVAL;
+	ret->from_ns = (int64_t)from;
+	ret->to_ns = (int64_t)to;
+	ret->by_call = sum != NULL;
+	return 0;
+}
+
+int question_since(const struct question *q, struct counts_question *ret)
+{
+	const char *since = ipc_parameter(q->request, "since"),
+		   *mark = ipc_parameter(q->request, "mark");
+
+	ret->boot_id = ipc_parameter(q->request, "boot_id");
+	if (since && mark)
+		return diag_set(q->d, DIAG_USAGE, EINVAL,
+				"since when? give since or mark, not both");
+	if (mark)
+		ret->since = SINCE_MARK;
+	else if (since)
+		ret->since = strcmp(since, "boot") ? SINCE_AGO : SINCE_BOOT;
+	if (mark)
+		return number_parse(q, "mark", mark, UINT64_MAX, &ret->ns);
+	return ret->since == SINCE_AGO ? read_ns(q, "since", &ret->ns) : 0;
+}

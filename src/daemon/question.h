@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What clients ask for, as parameters. Each function leaves alone what is absent and returns 0, or
+ * -EINVAL or -ENOMEM with d filled. Texts are the request's.
+ */
+#ifndef BPFTRUSS_QUESTION_H
+#define BPFTRUSS_QUESTION_H
+
+#include "daemon/counts.h"
+#include "ipc/server.h"
+#include "report/report.h"
+#include "store/history.h"
+#include "syscalls/syscall_set.h"
+
+struct question {
+	const struct ipc_request *request;
+	struct diag *d;
+};
+
+/* pid, name, unit, cgroup and user, each any number of times. */
+struct asked_targets {
+	pid_t pids[IPC_MAX_PARAMETERS];
+	struct target_selector selectors[IPC_MAX_PARAMETERS];
+	struct process_filter filter; /* of these */
+};
+
+int question_targets(const struct question *q, struct asked_targets *ret);
+
+/* trace, as -t has it: *ret is NULL when absent, else owned by the caller. */
+int question_calls(const struct question *q, struct syscall_set **ret);
+
+/* What a report is to be like; options point into the rest. */
+struct asked_report {
+	struct report_options options;
+	struct column_list columns;
+	struct syscall_set *waiting; /* owned */
+};
+
+/* The options of reports by their long names; asked_report_done() is due in all cases. */
+int question_report(const struct question *q, struct asked_report *ret);
+
+void asked_report_done(struct asked_report *report);
+
+/* from, to and step; sum=call is by_call. */
+int question_span(const struct question *q, struct history_question *ret);
+
+/* since or mark: none is the start of the daemon. */
+int question_since(const struct question *q, struct counts_question *ret);
+
+#endif
