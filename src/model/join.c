@@ -38,9 +38,25 @@ static int join_rows(struct builder *builder, const struct snapshot *part)
 	return 0;
 }
 
+/* Adds a process under its latest name, with the counts of a part; NULL: without any. */
+static int join_process(struct builder *builder, const struct process *from,
+			const struct process *latest, const struct process *counts)
+{
+	struct process process = latest ? *latest : *from;
+
+	process_clear_counts(&process);
+	if (counts)
+		process_add_counts(&process, counts);
+	/* Parts do not keep the time of processes that slept all the time. */
+	process.usage = (struct usage){ 0 };
+	process.threads = 0;
+	return builder_add_process(builder, &process, true);
+}
+
 /* As calls in flight are now; a row with nothing else in it. */
 static int join_in_flight(struct builder *builder, const struct snapshot *now)
 {
+	const struct process *latest;
 	struct row row;
 
 	for (size_t i = 0; i < now->nr_rows; i++) {
@@ -53,7 +69,10 @@ static int join_in_flight(struct builder *builder, const struct snapshot *now)
 		row.in_flight = from->in_flight;
 		row.in_flight_early = from->in_flight_early;
 		row.oldest_start_ns = from->oldest_start_ns;
-		if (builder_add_row(builder, &row))
+		/* Whoever is in a call has a row, and a row has a process. */
+		latest = snapshot_find_process(now, row.pid, row.boot_ns);
+		if (builder_add_row(builder, &row) ||
+		    (latest && join_process(builder, latest, latest, NULL)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -64,15 +83,9 @@ static int join_processes(struct builder *builder, const struct snapshot *part,
 {
 	for (size_t i = 0; i < part->nr_processes; i++) {
 		const struct process *from = &part->processes[i];
-		const struct process *latest = snapshot_find_process(now, from->pid, from->boot_ns);
-		struct process process = latest ? *latest : *from;
 
-		process_clear_counts(&process);
-		process_add_counts(&process, from);
-		/* Parts do not keep the time of processes that slept all the time. */
-		process.usage = (struct usage){ 0 };
-		process.threads = 0;
-		if (builder_add_process(builder, &process, true))
+		if (join_process(builder, from,
+				 snapshot_find_process(now, from->pid, from->boot_ns), from))
 			return -ENOMEM;
 	}
 	return 0;
@@ -103,40 +116,13 @@ static void join_threads(struct snapshot *out, const struct snapshot *now)
 	}
 }
 
-/* Whoever is in a call has a row, and a row has a process. */
-static int join_processes_in_flight(struct builder *builder, const struct snapshot *now)
-{
-	for (size_t i = 0; i < now->nr_rows; i++) {
-		const struct row *row = now->rows[i];
-		const struct process *latest;
-		struct process process;
-
-		if (!row->in_flight)
-			continue;
-		latest = snapshot_find_process(now, row->pid, row->boot_ns);
-		if (!latest)
-			continue;
-		process = *latest;
-		process_clear_counts(&process);
-		process.threads = 0;
-		if (builder_add_process(builder, &process, true))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int join_all(struct builder *builder, const struct snapshot *const *parts, size_t count,
 		    const struct snapshot *now)
 {
 	int err = join_in_flight(builder, now);
 
-	if (!err)
-		err = join_processes_in_flight(builder, now);
-	for (size_t i = 0; i < count && !err; i++) {
-		err = join_rows(builder, parts[i]);
-		if (!err)
-			err = join_processes(builder, parts[i], now);
-	}
+	for (size_t i = 0; i < count && !err; i++)
+		err = join_rows(builder, parts[i]) ?: join_processes(builder, parts[i], now);
 	return err;
 }
 

@@ -4,12 +4,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "syscalls/names.h"
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 void microstates_add(struct microstates *into, const struct microstates *from)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "model/builder.h"
 #include "model/diff.h"
 #include "model/unit.h"
@@ -189,11 +190,6 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 	return 0;
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_pid(const struct rate *a, const struct rate *b)
 {
 	return compare_u64(a->pid, b->pid) ?: compare_u64(a->boot_ns, b->boot_ns);
@@ -206,16 +202,9 @@ static int compare_comm(const struct rate *a, const struct rate *b)
 	return memcmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static int compare_unit(const struct rate *a, const struct rate *b)
 {
-	int order = memcmp(a->unit, b->unit, min_size(a->unit_length, b->unit_length));
-
-	return order ?: compare_u64(a->unit_length, b->unit_length);
+	return unit_compare(a->unit, a->unit_length, b->unit, b->unit_length);
 }
 
 static int (*const compare_by[NR_RATE_BY])(const struct rate *a, const struct rate *b) = {
@@ -351,7 +340,7 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 		length = strnlen(name, PROCESS_COMM_SIZE);
 	}
 	if (name)
-		memcpy(ret->name, name, min_size(length, sizeof(ret->name) - 1));
+		memcpy(ret->name, name, min_u64(length, sizeof(ret->name) - 1));
 	/* Nobody's name is empty, which no process can be sure not to have. */
 	if (!rate->process)
 		ret->boot_ns = UINT64_MAX;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* malloc() adds this to each piece. */
 #define PIECE_BYTES 16
 
@@ -69,11 +71,6 @@ int row_unshare(struct row **row)
 	row_unref(*row);
 	*row = own;
 	return 0;
-}
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
 }
 
 int row_compare(const struct row *a, const struct row *b)

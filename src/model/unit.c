@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 static bool ends_with(const char *text, size_t length, const char *end)
 {
@@ -28,6 +29,11 @@ size_t cgroup_unit(const char *path, const char **ret)
 	}
 	*ret = "-";
 	return 1;
+}
+
+int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	return memcmp(a, b, min_u64(a_length, b_length)) ?: compare_u64(a_length, b_length);
 }
 
 /* The types of unit that have processes. */

@@ -16,7 +16,7 @@
 #include "report/grid.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "report/scale.h"
+#include "base/text.h"
 
 static double calls_value(const struct compare_side *side)
 {

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "model/compare.h"
-#include "model/regression.h"
 #include "report/table.h"
 
 /* A snapshot, and what the user called it: a baseline, a file, a span, now. Untrusted, borrowed. */

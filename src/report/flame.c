@@ -288,7 +288,7 @@ size_t flame_box_module(const struct flame *flame, const struct flame_box *box)
 
 char *flame_box_name(const struct flame *flame, const struct flame_box *box)
 {
-	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 
 	if (box->frame)
 		return frame_label(box->frame, FRAME_NAME);

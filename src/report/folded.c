@@ -89,7 +89,7 @@ static int write_frame(const struct stack_frame *frame, FILE *out)
 static int write_path(const struct snapshot *snapshot, const struct row *row,
 		      const struct stack_view *view, FILE *out)
 {
-	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 	int err = 0;
 
 	row_comm(snapshot, row, comm);

@@ -34,11 +34,6 @@ void stack_count_add(struct stack_count *into, const struct stack_count *from)
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
 }
 
-static uint64_t above(uint64_t all, uint64_t part)
-{
-	return all > part ? all - part : 0;
-}
-
 /* What the row has in none of its stacks, as rows of calls that found no room do. */
 static struct stack_count row_remainder(const struct row *row)
 {
@@ -125,16 +120,6 @@ int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static char *text_visible(const char *text)
-{
-	size_t length = strlen(text);
-	char *visible = malloc(TEXT_ESCAPED_MAX(length));
-
-	if (visible)
-		text_escape_visible(text, length, visible);
-	return visible;
-}
-
 char *frame_label(const struct stack_frame *frame, enum frame_form form)
 {
 	char *module __cleanup(freep) = text_visible(frame_module(frame));
@@ -152,16 +137,4 @@ char *frame_label(const struct stack_frame *frame, enum frame_form form)
 		     offset, frame->inlined && form == FRAME_EXACT ? " [inlined]" : "") < 0)
 		return NULL;
 	return label;
-}
-
-void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[ROW_COMM_MAX])
-{
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-
-	if (!process)
-		strcpy(buf, "[overflow]");
-	else if (*process->comm)
-		process_label(process, buf);
-	else
-		strcpy(buf, "[unnamed]");
 }

@@ -66,10 +66,6 @@ const char *frame_module(const struct stack_frame *frame);
 /* The symbol, NULL when unknown. Untrusted bytes. */
 const char *frame_symbol(const struct stack_frame *frame);
 
-/* The name of the process whose row it is, escaped for screens; never empty. */
-#define ROW_COMM_MAX TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)
-void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[ROW_COMM_MAX]);
-
 /* Orders frames by what is printed; offsets count only in FRAME_EXACT or without a name. */
 int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form);
 

@@ -227,7 +227,7 @@ static void stream_text(struct json_stream *stream, const char *text)
 			text++;
 			continue;
 		}
-		stream_code(stream, text_code(text, &length));
+		stream_code(stream, text_code(text, strnlen(text, 4), &length));
 		text += length;
 	}
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How rows, names and times are written in every report. */
+/* How rows and processes are called in every report. */
 #ifndef BPFTRUSS_LABEL_H
 #define BPFTRUSS_LABEL_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "model/row.h"
+#include "base/text.h"
 #include "model/snapshot.h"
 
 /* The ABI of this machine, whose calls reports do not mark. */
@@ -21,54 +18,14 @@
 /* The call of a row: read, read/i386 when not of the machine's own ABI, [other]. */
 void row_label(const struct row *row, char *buf, size_t size);
 
-#define AGE_MAX 32
+/* The same without the ABI. */
+void row_call_name(const struct row *row, char *buf, size_t size);
 
-/* A duration for people: 850 ns, 12.3 us, 4.56 ms, 12.345 s. */
-void format_age(uint64_t ns, char *buf, size_t size);
-
-/* Longest result of text_escape() of n bytes, with its NUL. */
-#define TEXT_ESCAPED_MAX(n) ((n) * 4 + 1)
-
-/*
- * Untrusted bytes as valid UTF-8: up to the first NUL or size bytes; a byte that is not part of
- * valid UTF-8, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes them.
- */
-void text_escape(const char *bytes, size_t size, char *out);
-
-/*
- * As text_escape(), for formats that are shown as they are: control characters (C0 and C1),
- * those that reorder or break lines or take no room, and noncharacters U+FFFE and U+FFFF become
- * \xNN too.
- */
-void text_escape_visible(const char *bytes, size_t size, char *out);
-
-/*
- * Works as text_escape_visible() for a name that stands beside rows of our own, as "[overflow]" or
- * "(3 others)": it begins like none of them.
- */
-void text_escape_name(const char *bytes, size_t size, char *out);
-
-/* Writes the name of a process so; a group of processes of ours has its name in brackets. */
+/* Writes the name of a process, escaped; a group of processes of ours has its name in brackets. */
 #define PROCESS_LABEL_MAX TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)
 void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX]);
 
-/*
- * Undoes text_escape() in place, for the bytes that it escapes. What somebody wrote as \xNN himself
- * cannot be told from those and becomes a byte, too, unless that would be escaped differently: so
- * text_escape() of the result is always the text again.
- */
-void text_unescape(char *text);
-
-/* Length of the printable ASCII that bytes begin with, up to a quote, a backslash, a NUL or size. */
-size_t text_plain_length(const char *bytes, size_t size);
-
-/* Code point of the character that valid UTF-8 begins with; *length is that of its bytes. */
-unsigned int text_code(const char *text, size_t *length);
-
-/* Columns on a screen that valid UTF-8 without control characters takes, as far as we know. */
-size_t text_width(const char *text);
-
-/* Cuts such a text to so many columns, 2 at least; its end then is "..". */
-void text_cut(char *text, size_t width);
+/* The name of the process whose row it is, escaped for screens; never empty. */
+void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[PROCESS_LABEL_MAX]);
 
 #endif

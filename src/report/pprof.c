@@ -290,7 +290,7 @@ static void pprof_add_sample(struct pprof *pprof, const struct row *row,
 		[SAMPLE_ERRORS] = from->count.errors,
 	};
 	struct protobuf sample __cleanup(protobuf_done) = { .size = 0 };
-	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 	size_t depth = locations_fill(pprof, &from->view);
 
 	row_comm(pprof->snapshot, row, comm);

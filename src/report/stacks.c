@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "report/frames.h"
-#include "report/scale.h"
+#include "base/text.h"
 
 #define WORKING  0
 #define WAITING  1
@@ -44,11 +44,6 @@ static void section_done(struct section *section)
 static void samples_done(struct sample_list *list)
 {
 	free(list->samples);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 /* --- the stacks of a group, merged and in order --- */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model/select.h"
 #include "syscalls/waiting.h"
 
 bool row_is_waiting(const struct row *row, const void *options)

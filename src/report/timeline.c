@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "report/grid.h"
 #include "report/report.h"
-#include "report/scale.h"
+#include "base/text.h"
 
 enum cell_kind {
 	CELL_START,

@@ -13,7 +13,7 @@
 #include "report/grid.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "report/scale.h"
+#include "base/text.h"
 #include "report/table.h"
 
 #define WORKING  0

@@ -2,7 +2,7 @@
 /* Columns: names, parsing, cells, order; and the units that a column of times gets. */
 #include "tables.h"
 
-#include "report/scale.h"
+#include "base/text.h"
 
 static void test_names_differ(void **state)
 {

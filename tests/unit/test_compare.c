@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "model/compare.h"
-#include "model/regression.h"
 #include "syscalls/waiting.h"
 
 static void take_calls(struct builder *builder, uint32_t pid, const char *name, uint64_t count,

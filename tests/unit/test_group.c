@@ -2,7 +2,6 @@
 /* Groups: keys, sums that hold for every grouping, selection, and calls that wait. */
 #include "tables.h"
 
-#include "model/select.h"
 #include "syscalls/classes.h"
 #include "syscalls/waiting.h"
 
