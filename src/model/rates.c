@@ -281,7 +281,7 @@ void rates_free(struct rates *rates)
 static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 {
 	uint64_t threads = rate->threads ?: 1;
-	const uint64_t numbers[NR_RATE_KEY] = {
+	const uint64_t numbers[NR_LINE_KEY] = {
 		[RATE_THREADS] = rate->threads,
 		[RATE_CALLS] = rate->calls,
 		[RATE_ERRORS] = rate->errors,
@@ -293,15 +293,16 @@ static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 		[RATE_SLEEP] = rate->states.sleep_ns / threads,
 		[RATE_WORST] = rate->worst_ns,
 		[RATE_OLDEST] = rate->oldest_ns,
+		[RATE_P50] = rate->p50_ns,
+		[RATE_P99] = rate->p99_ns,
+		[RATE_OPEN] = rate->in_flight,
 	};
 
 	return numbers[key];
 }
 
-static int compare_lines(const void *x, const void *y, void *closure)
+int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
 {
-	enum rate_key key = *(const enum rate_key *)closure;
-	const struct rate *a = x, *b = y;
 	int order;
 
 	if (key == RATE_PID)
@@ -315,6 +316,11 @@ static int compare_lines(const void *x, const void *y, void *closure)
 	else
 		order = compare_u64(rate_number(b, key), rate_number(a, key));
 	return order ?: compare_pid(a, b);
+}
+
+static int compare_lines(const void *a, const void *b, void *closure)
+{
+	return rate_compare(a, b, *(const enum rate_key *)closure);
 }
 
 void rates_sort(struct rates *rates, enum rate_key key)
@@ -379,10 +385,34 @@ static bool line_has_row(const struct row *row, const void *closure)
 	return !compare_by[test->rates->by](&other, test->rate);
 }
 
-int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret)
+static void rate_of_calls(const struct rates *rates, const struct row *row, struct rate *ret)
 {
+	rate_add_row(ret, rates, row);
+	ret->oldest_abi = row->abi;
+	ret->oldest_nr = row->nr;
+	row_microstates(rates->diff, row, &ret->states);
+	ret->states.sleep_ns += ret->states.lock_ns;
+	ret->states.lock_ns = 0;
+	if (row_timed(row)) {
+		ret->p50_ns = hist_quantile_ns(&row->hist, 0.50, row->min_ns, row->max_ns);
+		ret->p99_ns = hist_quantile_ns(&row->hist, 0.99, row->min_ns, row->max_ns);
+	}
+}
+
+int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
+		size_t *ret_count)
+{
+	struct row_list rows __cleanup(row_list_done) = { .rows = NULL };
 	struct line_test closure = { rates, rate };
 	struct row_test test = { line_has_row, &closure };
 
-	return snapshot_sum_by_syscall(rates->diff, &test, ret);
+	if (snapshot_sum_by_syscall(rates->diff, &test, &rows))
+		return -ENOMEM;
+	*ret = calloc(rows.nr_rows + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows.nr_rows; i++)
+		rate_of_calls(rates, rows.rows[i], &(*ret)[i]);
+	*ret_count = rows.nr_rows;
+	return 0;
 }

@@ -9,20 +9,6 @@
 #include "report/label.h"
 #include "report/report.h"
 
-static void print_losses(const struct losses *losses, FILE *out)
-{
-	const char *separator = "not exact: ";
-
-	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		if (!losses->count[i])
-			continue;
-		fprintf(out, "%s%" PRIu64 " %s (%s)", separator, losses->count[i],
-			loss_texts[i].what, loss_texts[i].why);
-		separator = "; ";
-	}
-	fputc('\n', out);
-}
-
 /* name N (age): a call begun before counting is at least that old. */
 static void print_in_flight(const struct snapshot *snapshot, const struct row *row,
 			    const char *separator, FILE *out)
@@ -37,13 +23,14 @@ static void print_in_flight(const struct snapshot *snapshot, const struct row *r
 
 void print_exactness(const struct snapshot *snapshot, FILE *out)
 {
-	if (snapshot_is_exact(snapshot))
-		fputs("exact: no call is missing\n", out);
-	else if (losses_none(&snapshot->losses))
-		fprintf(out, "not exact: %" PRIu64 " errors counted without their errno\n",
-			snapshot_errors_unnamed(snapshot));
-	else
-		print_losses(&snapshot->losses, out);
+	char text[LOSSES_TEXT_MAX];
+
+	losses_text(&snapshot->losses, text, sizeof(text));
+	if (losses_none(&snapshot->losses) && !snapshot_is_exact(snapshot))
+		snprintf(text, sizeof(text),
+			 "not exact: %" PRIu64 " errors counted without their errno",
+			 snapshot_errors_unnamed(snapshot));
+	fprintf(out, "%s\n", text);
 }
 
 /* More of them are not named. */
@@ -117,7 +104,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 		fprintf(out,
 			"not known: whether %" PRIu64 " thread%s that ran all the time %s in a "
 			"call; its CPU time is not counted\n",
-			snapshot->threads_unknown, snapshot->threads_unknown == 1 ? "" : "s",
+			snapshot->threads_unknown, plural(snapshot->threads_unknown),
 			snapshot->threads_unknown == 1 ? "is" : "are");
 	return ferror(out) ? -EIO : 0;
 }

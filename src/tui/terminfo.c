@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns <term.h>. Invariant: no terminal is left over from a question. */
-#include "tui/terminfo.h"
+#include "tui/term.h"
 
 #include <curses.h>
 #include <stdlib.h>

@@ -9,14 +9,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tui/top_columns.h"
-#include "tui/screen.h"
 
 void top_init(struct top *top, uint64_t delay_ns)
 {
 	memset(top, 0, sizeof(*top));
 	top->sort = RATE_CALLS;
-	top->call_sort = CALL_CALLS;
+	top->call_sort = RATE_CALLS;
 	top->delay_ns = delay_ns;
 	top->width = 80;
 }
@@ -24,7 +22,7 @@ void top_init(struct top *top, uint64_t delay_ns)
 void top_done(struct top *top)
 {
 	rates_free(top->rates);
-	row_list_done(&top->calls);
+	free(top->calls);
 	free(top->shown);
 }
 
@@ -45,29 +43,66 @@ static bool line_passes(const struct rate *line, const char *filter)
 	return false;
 }
 
-static struct top_place *top_place(struct top *top)
+const struct top_place *top_place(const struct top *top)
 {
 	return top->opened ? &top->call_list : &top->list;
 }
 
+const struct rate *top_line(const struct top *top, size_t index)
+{
+	return top->opened ? &top->calls[index] : &top->rates->lines[top->shown[index]];
+}
+
+struct top_table top_table(const struct top *top)
+{
+	return (struct top_table){
+		.rates = top->rates,
+		.whole = top->opened ? &top->line : NULL,
+		.by = top->by,
+		.sort = top->opened ? top->call_sort : top->sort,
+		.width = top->width,
+	};
+}
+
+bool top_is_roomy(const struct top *top)
+{
+	return !top->height || top->height >= ROOMY_HEIGHT;
+}
+
+int top_head_lines(const struct top *top)
+{
+	/* Title, totals, trust; whose calls; heads of the columns. */
+	return (top_is_roomy(top) ? 3 + top->opened : 1) + 1;
+}
+
+int top_foot_lines(const struct top *top)
+{
+	return (top->height && top_is_roomy(top)) || top->prompt != PROMPT_NONE || top->message;
+}
+
 size_t top_count(const struct top *top)
 {
-	return top->opened ? top->calls.nr_rows : top->nr_shown;
+	return top->opened ? top->nr_calls : top->nr_shown;
 }
 
 size_t top_room(const struct top *top)
 {
-	int taken = screen_head_lines(top) + screen_foot_lines(top);
+	int taken = top_head_lines(top) + top_foot_lines(top);
 
 	if (!top->height)
 		return top_count(top);
 	return top->height > taken ? (size_t)(top->height - taken) : 0;
 }
 
+static struct top_place *top_moved(struct top *top)
+{
+	return top->opened ? &top->call_list : &top->list;
+}
+
 /* Keeps the cursor on a line and the line on the screen. */
 static void top_settle(struct top *top)
 {
-	struct top_place *place = top_place(top);
+	struct top_place *place = top_moved(top);
 	size_t count = top_count(top), room = top_room(top);
 
 	if (place->cursor >= count)
@@ -114,7 +149,8 @@ static int top_arrange(struct top *top)
 			shown[top->nr_shown++] = i;
 	}
 	top_follow(top);
-	columns_sort_calls(top);
+	if (top->opened)
+		columns_sort_calls(top->calls, top->nr_calls, top->call_sort);
 	top_settle(top);
 	return 0;
 }
@@ -123,23 +159,22 @@ static int top_arrange(struct top *top)
 static int top_find_opened(struct top *top)
 {
 	const struct rate *found;
-	struct row_list calls;
+	struct rate *calls = NULL;
+	size_t nr_calls = 0;
 
 	if (!top->opened)
 		return 0;
 	found = rates_find(top->rates, &top->who);
 	top->gone = !found;
-	if (!found) {
-		/* What its pointers led to is gone with the interval. */
-		top->line = (struct rate){ .pid = top->line.pid, .unit = "-", .unit_length = 1 };
-		row_list_done(&top->calls);
-		return 0;
-	}
-	if (rates_calls(top->rates, found, &calls))
+	if (found && rates_calls(top->rates, found, &calls, &nr_calls))
 		return -ENOMEM;
-	row_list_done(&top->calls);
+	free(top->calls);
 	top->calls = calls;
-	top->line = *found;
+	top->nr_calls = nr_calls;
+	if (found)
+		top->line = *found;
+	else /* What its pointers led to is gone with the interval. */
+		top->line = (struct rate){ .pid = top->line.pid, .unit = "-", .unit_length = 1 };
 	return 0;
 }
 
@@ -190,7 +225,6 @@ static int key_back(struct top *top, bool *quit)
 		top->help = false;
 	} else if (top->opened) {
 		top->opened = false;
-		row_list_done(&top->calls);
 		top_settle(top);
 	} else if (top->filter[0]) {
 		top->filter[0] = 0;
@@ -211,13 +245,12 @@ static int key_quit(struct top *top, bool *quit)
 
 static int key_sort(struct top *top, int step)
 {
-	if (top->opened)
-		top->call_sort = columns_next_call_key(top, step);
-	else
-		top->sort = columns_next_rate_key(top, step);
+	struct top_table table = top_table(top);
+
+	*(top->opened ? &top->call_sort : &top->sort) = columns_next_key(&table, step);
 	/* The order is what the user wants to see now: its head. */
 	top->follows = false;
-	*top_place(top) = (struct top_place){ 0 };
+	*top_moved(top) = (struct top_place){ 0 };
 	return top_arrange(top);
 }
 
@@ -249,7 +282,7 @@ static void key_prompt(struct top *top, enum top_prompt prompt)
 /* Returns whether the key moves the cursor. */
 static bool key_move(struct top *top, int key)
 {
-	struct top_place *place = top_place(top);
+	struct top_place *place = top_moved(top);
 	size_t count = top_count(top), page = top_room(top) ?: 1;
 	size_t last = count ? count - 1 : 0;
 	size_t at = place->cursor;

@@ -363,22 +363,21 @@ static void test_groups(void **state)
 static void test_calls_of_a_line(void **state)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_PID);
-	struct row_list calls __cleanup(row_list_done) = { 0 };
-	struct row_list nobody __cleanup(row_list_done) = { 0 };
-	struct row_list group __cleanup(row_list_done) = { 0 };
+	__cleanup(freep) struct rate *calls = NULL, *nobody = NULL, *group = NULL;
+	size_t count;
 
 	(void)state;
-	assert_int_equal(rates_calls(rates, line_of(rates, 3), &calls), 0);
-	assert_int_equal(calls.nr_rows, 2);
-	assert_int_equal(calls.rows[0]->calls + calls.rows[1]->calls, 31);
-	assert_int_equal(rates_calls(rates, &rates->lines[0], &nobody), 0);
-	assert_int_equal(nobody.nr_rows, 1);
-	assert_int_equal(nobody.rows[0]->calls, 7);
+	assert_int_equal(rates_calls(rates, line_of(rates, 3), &calls, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(calls[0].calls + calls[1].calls, 31);
+	assert_int_equal(rates_calls(rates, &rates->lines[0], &nobody, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(nobody[0].calls, 7);
 	assert_int_equal(rates_group(rates, RATE_BY_COMM), 0);
 	rates_sort(rates, RATE_CALLS);
-	assert_int_equal(rates_calls(rates, &rates->lines[0], &group), 0);
-	assert_int_equal(group.nr_rows, 2);
-	assert_int_equal(group.rows[0]->calls + group.rows[1]->calls, 63);
+	assert_int_equal(rates_calls(rates, &rates->lines[0], &group, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(group[0].calls + group[1].calls, 63);
 }
 
 static void test_words(void **state)

@@ -224,7 +224,7 @@ static void test_process_ends(void **state)
 	press(&top, "/sleepEE");
 	assert_true(top.opened);
 	assert_string_equal(top.title, "process 17 (sleep)");
-	assert_int_equal(top.calls.nr_rows, 2);
+	assert_int_equal(top.nr_calls, 2);
 	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
 	assert_true(top.gone);
 	check(&top, "top_gone");
@@ -290,7 +290,7 @@ static void test_sort_keys(void **state)
 	press(&top, "<<");
 	assert_int_equal(top.sort, RATE_OLDEST);
 	press(&top, "E>");
-	assert_int_equal(top.call_sort, CALL_ERRORS);
+	assert_int_equal(top.call_sort, RATE_ERRORS);
 }
 
 static void test_prompts(void **state)
