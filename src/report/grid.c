@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the alignment of text tables. Invariant: a row has as many cells as there are columns. */
+/* Aligns text tables. Invariant: a row has as many cells as there are columns. */
 #include "report/grid.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/label.h"
+#include "base/text.h"
 
 #define GAP 2
 
 struct grid_column {
 	char *title;
 	bool right, hidden;
+	int rank;
 	size_t width;
 };
 
@@ -71,16 +73,14 @@ static void text_set(struct grid *grid, char **to, const char *text)
 
 static void column_widen(struct grid_column *column, const char *text)
 {
-	size_t width = text_width(text);
-
-	if (width > column->width)
-		column->width = width;
+	column->width = max_u64(column->width, text_width(text));
 }
 
-void grid_set_title(struct grid *grid, size_t column, const char *title, bool right)
+void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank)
 {
 	text_set(grid, &grid->columns[column].title, title);
 	grid->columns[column].right = right;
+	grid->columns[column].rank = rank;
 	column_widen(&grid->columns[column], title);
 }
 
@@ -125,6 +125,17 @@ void grid_set(struct grid *grid, size_t column, const char *text)
 	column_widen(&grid->columns[column], text);
 }
 
+void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
+{
+	char text[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	grid_set(grid, column, text);
+}
+
 void grid_add_rule(struct grid *grid)
 {
 	row_add(grid);
@@ -138,20 +149,36 @@ void grid_add_line(struct grid *grid, const char *text)
 		text_set(grid, &row->line, text);
 }
 
-size_t grid_width(const struct grid *grid)
+void grid_hide(struct grid *grid, size_t column)
+{
+	grid->columns[column].hidden = true;
+}
+
+/* Width of the whole line, and the highest rank of a column in it. */
+static size_t grid_width(const struct grid *grid, int *ret_rank)
 {
 	size_t width = 0;
 
+	*ret_rank = 0;
 	for (size_t i = 0; i < grid->nr_columns; i++) {
-		if (!grid->columns[i].hidden)
-			width += (width ? GAP : 0) + grid->columns[i].width;
+		const struct grid_column *column = &grid->columns[i];
+
+		if (column->hidden)
+			continue;
+		width += (width ? GAP : 0) + column->width;
+		*ret_rank = column->rank > *ret_rank ? column->rank : *ret_rank;
 	}
 	return width;
 }
 
-void grid_hide(struct grid *grid, size_t column)
+void grid_fit(struct grid *grid, int width)
 {
-	grid->columns[column].hidden = true;
+	int rank;
+
+	while (width > 0 && grid_width(grid, &rank) > (size_t)width && rank) {
+		for (size_t i = 0; i < grid->nr_columns; i++)
+			grid->columns[i].hidden |= grid->columns[i].rank == rank;
+	}
 }
 
 static void print_blanks(size_t count, FILE *out)

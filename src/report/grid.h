@@ -21,20 +21,23 @@ static inline void grid_freep(struct grid **grid)
 	grid_free(*grid);
 }
 
-void grid_set_title(struct grid *grid, size_t column, const char *title, bool right);
+/* Names a column. Of those with a rank, the highest is hidden first; 0: never. */
+void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank);
 
-/* Starts a row of empty cells; grid_set() fills the last one. Texts are copied. */
+/* Starts a row of empty cells; these fill the last one. Texts are copied. */
 void grid_add_row(struct grid *grid);
 void grid_set(struct grid *grid, size_t column, const char *text);
+__attribute__((format(printf, 3, 4))) void grid_set_format(struct grid *grid, size_t column,
+							   const char *format, ...);
 
 /* A line of dashes below every column, and a line of free text. */
 void grid_add_rule(struct grid *grid);
 void grid_add_line(struct grid *grid, const char *text);
 
-/* Width of the whole line. */
-size_t grid_width(const struct grid *grid);
-
 void grid_hide(struct grid *grid, size_t column);
+
+/* Hides columns by rank, those of one rank together, until the rest fits; 0: any width does. */
+void grid_fit(struct grid *grid, int width);
 
 /* The titles and all rows. Returns 0, -ENOMEM or -EIO. */
 int grid_print(const struct grid *grid, FILE *out);

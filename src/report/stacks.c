@@ -13,10 +13,6 @@
 #include "report/frames.h"
 #include "base/text.h"
 
-#define WORKING  0
-#define WAITING  1
-#define NR_PARTS 2
-
 #define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
 #define COUNT_WIDTH  17
 
@@ -24,7 +20,7 @@ struct section {
 	const struct snapshot *snapshot;
 	const struct stack_options *options;
 	const struct time_scale *scale;
-	struct table_part parts[NR_PARTS];
+	struct table_part parts[NR_TABLE_HALF];
 	uint64_t calls[NR_VIEW_END]; /* of all groups, by end of their stacks */
 	FILE *out;
 };
@@ -37,7 +33,7 @@ struct sample_list {
 
 static void section_done(struct section *section)
 {
-	for (int i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		table_part_done(&section->parts[i]);
 }
 
@@ -205,7 +201,7 @@ static int print_part(struct section *section, int which)
 	const struct table_part *part = &section->parts[which];
 	int err = 0;
 
-	if (which == WAITING && part->sum.sum.calls)
+	if (which == HALF_WAITING && part->sum.sum.calls)
 		fputs("\nwaiting for work:\n", section->out);
 	for (size_t i = 0; i < part->list.nr_groups && !err; i++) {
 		if (part->list.groups[i].sum.calls)
@@ -243,11 +239,9 @@ static void section_choose_scale(struct section *section)
 {
 	uint64_t most = 0;
 
-	for (int i = 0; i < NR_PARTS; i++) {
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		for (size_t j = 0; j < section->parts[i].list.nr_groups; j++) {
-			uint64_t ns = section->parts[i].list.groups[j].sum.wall_ns;
-
-			most = ns > most ? ns : most;
+			most = max_u64(most, section->parts[i].list.groups[j].sum.wall_ns);
 		}
 	}
 	section->scale = scale_for_sums(most);
@@ -261,18 +255,13 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 		.options = stack_options,
 		.out = out,
 	};
-	const struct row_test tests[NR_PARTS] = {
-		[WORKING] = { row_is_working, options },
-		[WAITING] = { row_is_waiting, options },
-	};
-	int err = 0;
+	int err;
 
 	if (!snapshot->stacks)
 		return 0;
-	for (int i = 0; i < NR_PARTS && !err; i++)
-		err = table_part_make(snapshot, options, &tests[i], &section.parts[i]);
+	err = table_halves_make(snapshot, options, section.parts);
 	section_choose_scale(&section);
-	for (int i = 0; i < NR_PARTS && !err; i++)
+	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
 		err = print_part(&section, i);
 	if (err)
 		return err;

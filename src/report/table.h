@@ -3,8 +3,10 @@
 #ifndef BPFTRUSS_TABLE_H
 #define BPFTRUSS_TABLE_H
 
+#include "base/text.h"
 #include "model/group.h"
 #include "report/columns.h"
+#include "report/grid.h"
 #include "syscalls/syscall_set.h"
 
 /* All zero is what a user gets who asks for nothing. Nothing is owned. */
@@ -56,5 +58,35 @@ void table_group_title(const struct table_part *part, const struct group *group,
 /* Tests of row_test; closure is the options. [other], of unknown number, is taken for working. */
 bool row_is_working(const struct row *row, const void *options);
 bool row_is_waiting(const struct row *row, const void *options);
+
+/* Tables show calls that wait for work below the others. */
+enum table_half { HALF_WORKING, HALF_WAITING, NR_TABLE_HALF };
+
+/* What the sum of a half is called: working, waiting. */
+extern const char *const half_names[NR_TABLE_HALF];
+
+struct row_test half_test(enum table_half half, const struct table_options *options);
+
+/* Makes both parts, which are to be ended in any case. Returns 0 or -ENOMEM. */
+int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
+		      struct table_part ret[NR_TABLE_HALF]);
+
+/* Sets the titles of the keys among columns, which are those of a grid in that order. */
+void table_set_titles(struct grid *grid, const struct column_list *columns);
+
+/*
+ * Fills the keys in the last row of such a grid, each cut to a width. A label, if any, stands in
+ * their place.
+ */
+void table_set_keys(struct grid *grid, const struct column_list *columns,
+		    const struct column_scope *scope, const struct group *group, const char *label,
+		    size_t text_max);
+
+/* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
+size_t table_text_max(int width);
+
+/* Writes a number of a column; scale is that of its times, or NULL. */
+void column_format(const struct column *column, const struct time_scale *scale, uint64_t value,
+		   char *buf, size_t size);
 
 #endif

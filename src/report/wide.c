@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the wide table. Calls that wait for work stand below the others, in the same columns, and
+ * Writes the wide table. Calls that wait for work stand below the others, in the same columns, and
  * each half has its sum. A column of times has one unit for the whole table.
  */
 #include <errno.h>
@@ -9,18 +9,7 @@
 
 #include "base/mem.h"
 #include "model/microstates.h"
-#include "report/bars.h"
-#include "report/grid.h"
-#include "report/label.h"
 #include "report/report.h"
-#include "base/text.h"
-#include "report/table.h"
-
-#define WORKING  0
-#define WAITING  1
-#define NR_PARTS 2
-
-static const char *const part_names[NR_PARTS] = { "working", "waiting" };
 
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
 static const struct {
@@ -33,34 +22,19 @@ static const struct {
 };
 
 struct wide {
-	struct table_part parts[NR_PARTS];
+	struct table_part parts[NR_TABLE_HALF];
 	struct column_list columns;
 	int ranks[COLUMNS_MAX];                          /* 0: never hidden */
 	const struct time_scale *scales[NR_COLUMN_KIND]; /* NULL unless of times */
-	size_t label_column;                             /* where sums and others are named */
 	size_t text_max;                                 /* longer texts are cut */
 	struct grid *grid;
 };
 
 static void wide_done(struct wide *wide)
 {
-	for (int i = 0; i < NR_PARTS; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		table_part_done(&wide->parts[i]);
 	grid_free(wide->grid);
-}
-
-static int wide_make_parts(struct wide *wide, const struct snapshot *snapshot,
-			   const struct table_options *options)
-{
-	const struct row_test tests[NR_PARTS] = {
-		[WORKING] = { row_is_working, options },
-		[WAITING] = { row_is_waiting, options },
-	};
-	int err = 0;
-
-	for (int i = 0; i < NR_PARTS && !err; i++)
-		err = table_part_make(snapshot, options, &tests[i], &wide->parts[i]);
-	return err;
 }
 
 static void wide_add_column(struct wide *wide, const struct column *column, int rank)
@@ -74,11 +48,11 @@ static void wide_add_column(struct wide *wide, const struct column *column, int 
 static void wide_choose_columns(struct wide *wide, const struct table_options *options)
 {
 	const struct table_part *parts = wide->parts;
-	bool flying = parts[WORKING].sum.sum.in_flight || parts[WAITING].sum.sum.in_flight;
+	bool flying =
+		parts[HALF_WORKING].sum.sum.in_flight || parts[HALF_WAITING].sum.sum.in_flight;
 	const struct column *column;
 
-	table_columns(options, parts[WORKING].scope.keys, &wide->columns);
-	wide->label_column = table_label_column(&wide->columns);
+	table_columns(options, parts[HALF_WORKING].scope.keys, &wide->columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
 		if (column_find("", defaults[i].name, &column, NULL) ||
 		    (!flying && !strcmp(column->name, "in_flight")))
@@ -93,25 +67,24 @@ static uint64_t part_largest(const struct table_part *part, const struct column 
 {
 	uint64_t most = 0, value;
 
-	if (!column_number(column, &part->scope, &part->sum, &most))
-		most = 0;
+	if (column_number(column, &part->scope, &part->sum, &value))
+		most = value;
 	for (size_t i = 0; i < part->list.nr_groups; i++) {
-		if (column_number(column, &part->scope, &part->list.groups[i], &value) &&
-		    value > most)
-			most = value;
+		if (column_number(column, &part->scope, &part->list.groups[i], &value))
+			most = max_u64(most, value);
 	}
 	return most;
 }
 
 static uint64_t wide_largest(const struct wide *wide, enum column_kind kind)
 {
-	uint64_t most = 0, value;
+	uint64_t most = 0;
 
 	for (size_t i = 0; i < wide->columns.count; i++) {
-		for (int j = 0; wide->columns.columns[i]->kind == kind && j < NR_PARTS; j++) {
-			value = part_largest(&wide->parts[j], wide->columns.columns[i]);
-			most = value > most ? value : most;
-		}
+		const struct column *column = wide->columns.columns[i];
+
+		for (int j = 0; column->kind == kind && j < NR_TABLE_HALF; j++)
+			most = max_u64(most, part_largest(&wide->parts[j], column));
 	}
 	return most;
 }
@@ -124,60 +97,48 @@ static int wide_make_grid(struct wide *wide)
 	wide->scales[COLUMN_LATENCY] = scale_for_latencies(wide_largest(wide, COLUMN_LATENCY));
 	if (grid_new(wide->columns.count, &wide->grid))
 		return -ENOMEM;
+	table_set_titles(wide->grid, &wide->columns);
 	for (size_t i = 0; i < wide->columns.count; i++) {
 		const struct column *column = wide->columns.columns[i];
 		const struct time_scale *scale = wide->scales[column->kind];
 
+		if (column_is_key(column))
+			continue;
 		snprintf(title, sizeof(title), "%s%s%s", column->name, scale ? " " : "",
 			 scale ? scale->unit : "");
-		grid_set_title(wide->grid, i, title, column->kind != COLUMN_TEXT);
+		grid_set_title(wide->grid, i, title, true, wide->ranks[i]);
 	}
 	return 0;
-}
-
-static void number_format(const struct wide *wide, const struct column *column, uint64_t value,
-			  char *buf, size_t size)
-{
-	if (wide->scales[column->kind])
-		scale_format(wide->scales[column->kind], value, buf, size);
-	else if (column->kind == COLUMN_PERCENT)
-		snprintf(buf, size, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
-	else
-		snprintf(buf, size, "%" PRIu64, value);
 }
 
 /* A row of the table; label, if any, stands in place of the keys. */
 static void wide_add_row(struct wide *wide, const struct table_part *part,
 			 const struct group *group, const char *label)
 {
-	char cell[COLUMN_TEXT_MAX];
+	char cell[SCALED_MAX];
 	uint64_t value;
 
 	grid_add_row(wide->grid);
+	table_set_keys(wide->grid, &wide->columns, &part->scope, group, label, wide->text_max);
 	for (size_t i = 0; i < wide->columns.count; i++) {
 		const struct column *column = wide->columns.columns[i];
 
-		if (label && column_is_key(column)) {
-			grid_set(wide->grid, i, i == wide->label_column ? label : "");
+		if (column_is_key(column))
 			continue;
-		}
-		if (column_is_key(column) && column_text(column, &part->scope, group, cell))
-			text_cut(cell, wide->text_max);
-		else if (!column_is_key(column) &&
-			 column_number(column, &part->scope, group, &value))
-			number_format(wide, column, value, cell, sizeof(cell));
-		else
-			strcpy(cell, "-");
+		strcpy(cell, "-");
+		if (column_number(column, &part->scope, group, &value))
+			column_format(column, wide->scales[column->kind], value, cell,
+				      sizeof(cell));
 		grid_set(wide->grid, i, cell);
 	}
 }
 
-static void wide_add_part(struct wide *wide, int which)
+static void wide_add_part(struct wide *wide, enum table_half which)
 {
 	const struct table_part *part = &wide->parts[which];
 	char label[TABLE_LABEL_MAX];
 
-	if (which == WAITING) {
+	if (which == HALF_WAITING) {
 		if (!part->list.nr_groups)
 			return;
 		grid_add_line(wide->grid, "");
@@ -190,23 +151,55 @@ static void wide_add_part(struct wide *wide, int which)
 		wide_add_row(wide, part, group, group->nr_merged ? label : NULL);
 	}
 	grid_add_rule(wide->grid);
-	wide_add_row(wide, part, &part->sum, part_names[which]);
+	wide_add_row(wide, part, &part->sum, half_names[which]);
 }
 
-/* Hides what matters least until the rest fits. */
-static void wide_fit(struct wide *wide, int width)
-{
-	while (width > 0 && grid_width(wide->grid) > (size_t)width) {
-		size_t least = 0;
+#define BAR_WIDTH 40
+#define GAP_MAX   2 /* empty buckets in a row that are still drawn */
 
-		for (size_t i = 1; i < wide->columns.count; i++) {
-			if (wide->ranks[i] > wide->ranks[least])
-				least = i;
-		}
-		if (!wide->ranks[least])
+static uint64_t largest(const struct hist *hist)
+{
+	uint64_t most = 0;
+
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+		most = max_u64(most, hist_count(hist, i));
+	return most;
+}
+
+static void print_bucket(const struct hist *hist, unsigned int i, uint64_t most, FILE *out)
+{
+	uint64_t count = hist_count(hist, i);
+	/* The least count is still seen. */
+	int length = count ? (int)((double)count / (double)most * (BAR_WIDTH - 1)) + 1 : 0;
+	char low[AGE_MAX], high[AGE_MAX] = "more";
+
+	format_age(hist_bucket_low(i), low, sizeof(low));
+	if (i + 1 < HIST_BUCKETS)
+		format_age(hist_bucket_low(i + 1), high, sizeof(high));
+	fprintf(out, "%11s .. %11s %9" PRIu64 " |", low, high, count);
+	for (int j = 0; j < length; j++)
+		fputc('#', out);
+	fputc('\n', out);
+}
+
+void bars_print(const struct hist *hist, FILE *out)
+{
+	uint64_t most = largest(hist);
+	unsigned int at = 0, next;
+
+	while (most && !hist_count(hist, at))
+		at++;
+	for (; most && at < HIST_BUCKETS; at = next) {
+		print_bucket(hist, at, most, out);
+		next = at + 1;
+		while (next < HIST_BUCKETS && !hist_count(hist, next))
+			next++;
+		if (next == HIST_BUCKETS)
 			break;
-		grid_hide(wide->grid, least);
-		wide->ranks[least] = 0;
+		if (next - at - 1 > GAP_MAX)
+			fprintf(out, "%11s\n", "...");
+		else
+			next = at + 1;
 	}
 }
 
@@ -214,7 +207,7 @@ static void wide_print_bars(const struct wide *wide, FILE *out)
 {
 	char title[COLUMN_TEXT_MAX];
 
-	for (int i = 0; i < NR_PARTS; i++) {
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		const struct table_part *part = &wide->parts[i];
 
 		for (size_t j = 0; j < part->list.nr_groups; j++) {
@@ -225,7 +218,7 @@ static void wide_print_bars(const struct wide *wide, FILE *out)
 				continue;
 			table_group_title(part, group, title);
 			fprintf(out, "\n%s: %" PRIu64 " call%s by duration\n", title, timed,
-				timed == 1 ? "" : "s");
+				plural(timed));
 			bars_print(&group->sum.hist, out);
 		}
 	}
@@ -260,16 +253,25 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 		sum.usage.involuntary_switches);
 }
 
-static int wide_print(struct wide *wide, const struct snapshot *snapshot,
-		      const struct table_options *options, FILE *out)
+int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
-	int err;
+	struct wide wide __cleanup(wide_done) = { .text_max = table_text_max(options->width) };
+	int err = table_halves_make(snapshot, options, wide.parts);
 
-	err = grid_print(wide->grid, out);
+	if (err)
+		return err;
+	wide_choose_columns(&wide, options);
+	err = wide_make_grid(&wide);
+	if (err)
+		return err;
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
+		wide_add_part(&wide, half);
+	grid_fit(wide.grid, options->width);
+	err = grid_print(wide.grid, out);
 	if (err)
 		return err;
 	if (options->hist)
-		wide_print_bars(wide, out);
+		wide_print_bars(&wide, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
 	/* A user who picks columns wants no more than those. */
@@ -277,24 +279,4 @@ static int wide_print(struct wide *wide, const struct snapshot *snapshot,
 		wide_print_microstates(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);
-}
-
-int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
-{
-	struct wide wide __cleanup(wide_done) = { .grid = NULL };
-	int err;
-
-	err = wide_make_parts(&wide, snapshot, options);
-	if (err)
-		return err;
-	wide_choose_columns(&wide, options);
-	/* At least the longest name of a call. */
-	wide.text_max = options->width ? 28 + (size_t)options->width / 20 : SIZE_MAX;
-	err = wide_make_grid(&wide);
-	if (err)
-		return err;
-	for (int i = 0; i < NR_PARTS; i++)
-		wide_add_part(&wide, i);
-	wide_fit(&wide, options->width);
-	return wide_print(&wide, snapshot, options, out);
 }

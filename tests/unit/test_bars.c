@@ -2,7 +2,7 @@
 /* Histograms as text: which buckets are drawn, how long the bars are. */
 #include "fixture.h"
 
-#include "report/bars.h"
+#include "report/report.h"
 
 static char *bars_render(const struct hist *hist)
 {
