@@ -3,6 +3,7 @@
  * How the arrays of the kernel's side are read while a task writes them, as bpf/account.bpf.h does.
  * The reader is compiled in here, above a collector that consists of nothing but arrays.
  */
+#include "test.h"
 #include "scenarios.h"
 
 #include <pthread.h>
@@ -145,14 +146,13 @@ static struct snapshot *task_read(const struct collector *collector)
 }
 
 /* A call that began at i is in flight only while exactly those before it have ended. */
-static void test_never_in_flight_and_ended(void **state)
+TEST(test_never_in_flight_and_ended)
 {
 	struct collector collector = { .skel = NULL };
 	uint64_t flying = 0, wrong = 0;
 	struct task task;
 	pthread_t thread;
 
-	(void)state;
 	task_make(&task);
 	slots[1].lines[0] = 1;
 	collector.tables.arrays[TABLE_LINES] = (struct map_array *)lines;
@@ -175,13 +175,4 @@ static void test_never_in_flight_and_ended(void **state)
 	assert_int_equal(wrong, 0);
 	/* A call lasts far longer than it takes to find its row. */
 	assert_true(flying > READINGS / 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_never_in_flight_and_ended),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
