@@ -13,7 +13,6 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "report/frames.h"
 #include "report/protobuf.h"
 
 /* Fields of the messages. */
@@ -272,9 +271,9 @@ static void sample_label(struct pprof *pprof, struct protobuf *sample, const cha
 	protobuf_add_message(sample, SAMPLE_LABEL, &label);
 }
 
-static void pprof_add_sample(struct pprof *pprof, const struct row *row,
-			     const struct stack_sample *from)
+static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *from)
 {
+	const struct row *row = from->row;
 	const uint64_t values[NR_SAMPLE_TYPE] = {
 		[SAMPLE_CALLS] = from->count.calls,
 		[SAMPLE_WALL] = from->count.wall_ns,
@@ -296,19 +295,21 @@ static void pprof_add_sample(struct pprof *pprof, const struct row *row,
 	protobuf_add_message(&pprof->profile, PROFILE_SAMPLE, &sample);
 }
 
-static int pprof_add_row(struct pprof *pprof, const struct row *row)
+static int pprof_add_samples(struct pprof *pprof)
 {
-	struct stack_sample sample;
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
+	const struct snapshot *snapshot = pprof->snapshot;
+	size_t deepest = 0;
 
-	for (size_t i = 0; stack_sample_at(pprof->snapshot, row, i, &sample); i++) {
-		uint64_t *grown =
-			reallocarray(pprof->locations, sample.view.nr_frames + 1, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		pprof->locations = grown;
-		pprof_add_sample(pprof, row, &sample);
-	}
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, STACK_WEIGHT_CALLS, &list))
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count; i++)
+		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
+	pprof->locations = calloc(deepest + 1, sizeof(*pprof->locations));
+	if (!pprof->locations)
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count && !pprof->profile.err; i++)
+		pprof_add_sample(pprof, &list.samples[i]);
 	return pprof->profile.err;
 }
 
@@ -372,13 +373,12 @@ static int gzip_write(const struct protobuf *message, FILE *out)
 int report_pprof(const struct snapshot *snapshot, FILE *out)
 {
 	struct pprof pprof __cleanup(pprof_done) = { .snapshot = snapshot };
-	int err = 0;
+	int err;
 
 	for (unsigned int end = 0; end < NR_VIEW_END; end++)
 		pprof.ends[end].symbol = view_end_name(end);
 	pprof_add_head(&pprof);
-	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
-		err = pprof_add_row(&pprof, snapshot->rows[i]);
+	err = pprof_add_samples(&pprof);
 	protobuf_append(&pprof.profile, &pprof.strings);
 	err = err ?: pprof.profile.err ?: gzip_write(&pprof.profile, out);
 	if (err)
