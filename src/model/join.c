@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the adding up of differences. Invariant: joined with any others, none is counted twice. */
+/* Adds differences up. Invariant: joined with any others, none is counted twice. */
 #include "model/join.h"
 
 #include <errno.h>
@@ -195,33 +195,20 @@ static void keep_processes(struct snapshot *difference)
 	difference->nr_processes = kept;
 }
 
-static bool has_user(const struct process *process, uint64_t id)
-{
-	return process->uid == id;
-}
-
-static bool has_cgroup(const struct process *process, uint64_t id)
-{
-	return process->cgroup_id == id;
-}
-
-static bool name_is_used(const struct snapshot *snapshot, uint64_t id,
-			 bool (*has)(const struct process *process, uint64_t id))
-{
-	for (size_t i = 0; i < snapshot->nr_processes; i++) {
-		if (has(&snapshot->processes[i], id))
-			return true;
-	}
-	return false;
-}
-
 static size_t keep_names(const struct snapshot *snapshot, struct id_name *names, size_t count,
-			 bool (*has)(const struct process *process, uint64_t id))
+			 bool of_cgroups)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (name_is_used(snapshot, names[i].id, has))
+		bool used = false;
+
+		for (size_t j = 0; j < snapshot->nr_processes && !used; j++) {
+			const struct process *process = &snapshot->processes[j];
+
+			used = names[i].id == (of_cgroups ? process->cgroup_id : process->uid);
+		}
+		if (used)
 			names[kept++] = names[i];
 		else
 			free(names[i].name);
@@ -239,8 +226,8 @@ void snapshot_keep_counts(struct snapshot *s)
 {
 	keep_rows(s);
 	keep_processes(s);
-	s->nr_users = keep_names(s, s->users, s->nr_users, has_user);
-	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, has_cgroup);
+	s->nr_users = keep_names(s, s->users, s->nr_users, false);
+	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, true);
 	s->rows = shrink(s->rows, s->nr_rows, sizeof(*s->rows));
 	s->processes = shrink(s->processes, s->nr_processes, sizeof(*s->processes));
 	s->users = shrink(s->users, s->nr_users, sizeof(*s->users));
