@@ -24,19 +24,6 @@ struct diff {
 	const struct process *heir;
 };
 
-static int diff_copy_processes(struct diff *diff)
-{
-	const struct snapshot *later = diff->later;
-	struct snapshot *out = diff->out;
-
-	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
-	if (!out->processes)
-		return -ENOMEM;
-	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
-		out->processes[out->nr_processes] = later->processes[out->nr_processes];
-	return 0;
-}
-
 static const struct process *find_group(const struct snapshot *snapshot, const struct process *kind)
 {
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
@@ -244,7 +231,12 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		return -ENOMEM;
 	losses_subtract(&out->losses, &earlier->losses);
 	diff.out = out;
-	err = diff_copy_processes(&diff) ?: diff_rows(&diff) ?: diff_processes(&diff);
+	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
+	if (!out->processes)
+		return -ENOMEM;
+	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
+		out->processes[out->nr_processes] = later->processes[out->nr_processes];
+	err = diff_rows(&diff) ?: diff_processes(&diff);
 	if (err)
 		return err;
 	/* Only of what is in the difference. */

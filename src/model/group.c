@@ -88,30 +88,24 @@ static const struct {
 	{ "arg0", GROUP_SYSCALL | GROUP_ARG0, GROUP_ARG0, compare_arg0, compare_arg0 },
 };
 
-static int group_key_find(const char *word, size_t length, unsigned int *keys)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
-		if (strlen(key_defs[i].name) == length &&
-		    !strncmp(key_defs[i].name, word, length)) {
-			*keys |= key_defs[i].keys;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 int group_keys_parse(const char *list, unsigned int *ret, struct diag *d)
 {
 	unsigned int keys = 0;
 	size_t length;
 
 	for (const char *at = list;; at += length + 1) {
+		size_t i = 0;
+
 		length = strcspn(at, ",");
-		if (group_key_find(at, length, &keys))
+		while (i < ARRAY_SIZE(key_defs) && (strlen(key_defs[i].name) != length ||
+						    strncmp(key_defs[i].name, at, length) != 0))
+			i++;
+		if (i == ARRAY_SIZE(key_defs))
 			return diag_set(d, DIAG_USAGE, EINVAL,
 					"--by: no key \"%.*s\"; the keys are pid, tid, comm, unit, "
 					"user, syscall, abi, arg0",
 					(int)(length < 64 ? length : 64), at);
+		keys |= key_defs[i].keys;
 		if (!at[length])
 			break;
 	}

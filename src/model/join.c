@@ -9,19 +9,6 @@
 #include "base/mem.h"
 #include "model/builder.h"
 
-static bool row_has_moment(const struct row *row)
-{
-	return row->in_flight || row->open_wall_ns || row->open_off_ns;
-}
-
-/* The numbers that add up, without those of the moment. */
-static void row_forget_moment(struct row *row)
-{
-	row->in_flight = row->in_flight_early = 0;
-	row->oldest_start_ns = UINT64_MAX;
-	row->open_wall_ns = row->open_off_ns = 0;
-}
-
 static int join_rows(struct builder *builder, const struct snapshot *part)
 {
 	for (size_t i = 0; i < part->nr_rows; i++) {
@@ -30,9 +17,13 @@ static int join_rows(struct builder *builder, const struct snapshot *part)
 
 		if (!from->calls)
 			continue;
-		row_forget_moment(&row);
-		if (row_has_moment(from) ? builder_add_row(builder, &row)
-					 : builder_share_row(builder, from))
+		/* The numbers that add up, without those of the moment. */
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		row.open_wall_ns = row.open_off_ns = 0;
+		if (from->in_flight || from->open_wall_ns || from->open_off_ns
+			    ? builder_add_row(builder, &row)
+			    : builder_share_row(builder, from))
 			return -ENOMEM;
 	}
 	return 0;
@@ -105,37 +96,27 @@ static int join_names(struct snapshot *out, const struct snapshot *part)
 	return err;
 }
 
-static void join_threads(struct snapshot *out, const struct snapshot *now)
-{
-	for (size_t i = 0; i < out->nr_processes; i++) {
-		struct process *process = &out->processes[i];
-		const struct process *latest =
-			snapshot_find_process(now, process->pid, process->boot_ns);
-
-		process->threads = latest ? latest->threads : 0;
-	}
-}
-
-static int join_all(struct builder *builder, const struct snapshot *const *parts, size_t count,
-		    const struct snapshot *now)
-{
-	int err = join_in_flight(builder, now);
-
-	for (size_t i = 0; i < count && !err; i++)
-		err = join_rows(builder, parts[i]) ?: join_processes(builder, parts[i], now);
-	return err;
-}
-
 int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
 		  struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
 	struct builder *builder __cleanup(builder_freep) = NULL;
+	const struct process *latest;
 
-	if (snapshot_new_like(now, &out) || builder_new(&builder) ||
-	    join_all(builder, parts, count, now) || builder_finish(builder, out))
+	if (snapshot_new_like(now, &out) || builder_new(&builder) || join_in_flight(builder, now))
 		return -ENOMEM;
-	join_threads(out, now);
+	for (size_t i = 0; i < count; i++) {
+		if (join_rows(builder, parts[i]) || join_processes(builder, parts[i], now))
+			return -ENOMEM;
+	}
+	if (builder_finish(builder, out))
+		return -ENOMEM;
+	for (size_t i = 0; i < out->nr_processes; i++) {
+		struct process *process = &out->processes[i];
+
+		latest = snapshot_find_process(now, process->pid, process->boot_ns);
+		process->threads = latest ? latest->threads : 0;
+	}
 	out->start_ns = count ? parts[0]->start_ns : now->end_ns;
 	out->elapsed_ns = 0;
 	memset(&out->losses, 0, sizeof(out->losses));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the step from the counts of an interval to lines a process, a name or a unit. */
+/* Makes lines of processes, names or units from the counts of an interval. */
 #include "model/rates.h"
 
 #include <errno.h>
@@ -150,11 +150,6 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
 }
 
-static bool rate_is_idle(const struct rate *rate)
-{
-	return !rate->threads && !rate->calls && !rate->in_flight && !rate_cpu_ns(rate);
-}
-
 /* One line a process, in their order; rows have the same. Rows of nobody come first. */
 static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_count)
 {
@@ -182,8 +177,8 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 		}
 		process_microstates(line->process, lock_ns, &line->states);
 		usage_add(&line->usage, &line->process->usage);
-		if (!rate_is_idle(line))
-			count++;
+		/* One that neither lives nor did anything is left out. */
+		count += line->threads || line->calls || line->in_flight || rate_cpu_ns(line);
 	}
 	*ret = lines;
 	*ret_count = count;

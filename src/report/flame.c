@@ -55,29 +55,22 @@ static struct step path_step(const struct stack_sample *path, size_t index)
 	return step;
 }
 
-static int compare_comms(const struct process *a, const struct process *b)
-{
-	if (!a || !b)
-		return (a != NULL) - (b != NULL);
-	return strncmp(a->comm, b->comm, PROCESS_COMM_SIZE);
-}
-
-static int compare_calls(const struct row *a, const struct row *b)
-{
-	return (int)a->abi - (int)b->abi ?: (a->nr > b->nr) - (a->nr < b->nr);
-}
-
 static int compare_steps(const struct step *a, const struct step *b)
 {
+	const struct process *x = a->path->process, *y = b->path->process;
+	const struct row *v = a->path->row, *w = b->path->row;
+
 	if (a->kind != b->kind)
 		return (int)a->kind - (int)b->kind;
 	if (a->frame)
 		return frame_compare(a->frame, b->frame, FRAME_FUNCTION);
-	if (a->kind == BOX_COMM)
-		return compare_comms(a->path->process, b->path->process);
 	if (a->kind == BOX_END)
 		return compare_u64(a->path->view.end, b->path->view.end);
-	return compare_calls(a->path->row, b->path->row);
+	if (a->kind == BOX_SYSCALL)
+		return (int)v->abi - (int)w->abi ?: (v->nr > w->nr) - (v->nr < w->nr);
+	if (!x || !y)
+		return (x != NULL) - (y != NULL);
+	return strncmp(x->comm, y->comm, PROCESS_COMM_SIZE);
 }
 
 static int compare_paths(const void *x, const void *y)

@@ -13,7 +13,6 @@
 #define GAP 2
 
 struct grid_column {
-	char *title;
 	bool right, hidden;
 	int rank;
 	size_t width;
@@ -27,7 +26,7 @@ struct grid_row {
 
 struct grid {
 	struct grid_column *columns;
-	struct grid_row *rows;
+	struct grid_row *rows; /* the titles first */
 	size_t nr_columns, nr_rows, capacity;
 	int err;
 };
@@ -42,6 +41,9 @@ int grid_new(size_t nr_columns, struct grid **ret)
 	if (!grid->columns)
 		return -ENOMEM;
 	grid->nr_columns = nr_columns;
+	grid_add_row(grid);
+	if (grid->err)
+		return grid->err;
 	*ret = steal_ptr(&grid);
 	return 0;
 }
@@ -56,8 +58,6 @@ void grid_free(struct grid *grid)
 		free(grid->rows[i].cells);
 		free(grid->rows[i].line);
 	}
-	for (size_t i = 0; i < grid->nr_columns; i++)
-		free(grid->columns[i].title);
 	free(grid->rows);
 	free(grid->columns);
 	free(grid);
@@ -71,17 +71,17 @@ static void text_set(struct grid *grid, char **to, const char *text)
 		grid->err = -ENOMEM;
 }
 
-static void column_widen(struct grid_column *column, const char *text)
+static void cell_set(struct grid *grid, size_t row, size_t column, const char *text)
 {
-	column->width = max_u64(column->width, text_width(text));
+	text_set(grid, &grid->rows[row].cells[column], text);
+	grid->columns[column].width = max_u64(grid->columns[column].width, text_width(text));
 }
 
 void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank)
 {
-	text_set(grid, &grid->columns[column].title, title);
+	cell_set(grid, 0, column, title);
 	grid->columns[column].right = right;
 	grid->columns[column].rank = rank;
-	column_widen(&grid->columns[column], title);
 }
 
 /* A new row, or NULL. */
@@ -116,13 +116,8 @@ void grid_add_row(struct grid *grid)
 
 void grid_set(struct grid *grid, size_t column, const char *text)
 {
-	struct grid_row *row;
-
-	if (grid->err)
-		return;
-	row = &grid->rows[grid->nr_rows - 1];
-	text_set(grid, &row->cells[column], text);
-	column_widen(&grid->columns[column], text);
+	if (!grid->err)
+		cell_set(grid, grid->nr_rows - 1, column, text);
 }
 
 void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
@@ -231,15 +226,8 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 
 int grid_print(const struct grid *grid, FILE *out)
 {
-	size_t owed = 0;
-
 	if (grid->err)
 		return grid->err;
-	for (size_t i = 0; i < grid->nr_columns; i++) {
-		if (!grid->columns[i].hidden)
-			print_cell(&grid->columns[i], grid->columns[i].title ?: "", &owed, out);
-	}
-	fputc('\n', out);
 	for (size_t i = 0; i < grid->nr_rows; i++)
 		print_row(grid, &grid->rows[i], out);
 	return ferror(out) ? -EIO : 0;

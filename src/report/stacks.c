@@ -207,19 +207,6 @@ static void print_completeness(const struct section *section)
 	fputc('\n', section->out);
 }
 
-/* One unit for the whole section, that of its longest time. */
-static void section_choose_scale(struct section *section)
-{
-	uint64_t most = 0;
-
-	for (int i = 0; i < NR_TABLE_HALF; i++) {
-		for (size_t j = 0; j < section->parts[i].list.nr_groups; j++) {
-			most = max_u64(most, section->parts[i].list.groups[j].sum.wall_ns);
-		}
-	}
-	section->scale = scale_for_sums(most);
-}
-
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out)
 {
@@ -228,12 +215,18 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 		.options = stack_options,
 		.out = out,
 	};
+	uint64_t most = 0;
 	int err;
 
 	if (!snapshot->stacks)
 		return 0;
 	err = table_halves_make(snapshot, options, section.parts);
-	section_choose_scale(&section);
+	/* One unit for the whole section, that of its longest time. */
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
+		for (size_t j = 0; j < section.parts[i].list.nr_groups; j++)
+			most = max_u64(most, section.parts[i].list.groups[j].sum.wall_ns);
+	}
+	section.scale = scale_for_sums(most);
 	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
 		err = print_part(&section, i);
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what the keys do, and which lines are chosen. */
+/* Does what the keys say, and chooses which lines are shown. */
 #include "tui/top.h"
 
 #include <errno.h>
@@ -207,7 +207,7 @@ static int key_open(struct top *top)
 
 	if (top->opened || !top->nr_shown)
 		return 0;
-	line = &top->rates->lines[top->shown[top->list.cursor]];
+	line = top_line(top, top->list.cursor);
 	rate_identify(top->rates, line, &top->who);
 	top_column_title(top->rates, line, top->title, sizeof(top->title));
 	top->follows = true;
@@ -219,27 +219,18 @@ static int key_open(struct top *top)
 	return top_arrange(top);
 }
 
-static int key_back(struct top *top, bool *quit)
+/* From the calls of a line to the list, from a filter to all, from all or at once to the shell. */
+static int key_back(struct top *top, bool at_once, bool *quit)
 {
-	if (top->help) {
-		top->help = false;
-	} else if (top->opened) {
+	if (top->opened) {
 		top->opened = false;
 		top_settle(top);
-	} else if (top->filter[0]) {
+	} else if (top->filter[0] && !at_once) {
 		top->filter[0] = 0;
 		return top_arrange(top);
 	} else {
 		*quit = true;
 	}
-	return 0;
-}
-
-static int key_quit(struct top *top, bool *quit)
-{
-	if (top->help || top->opened)
-		return key_back(top, quit);
-	*quit = true;
 	return 0;
 }
 
@@ -279,8 +270,8 @@ static void key_prompt(struct top *top, enum top_prompt prompt)
 		memcpy(top->input, top->filter, sizeof(top->input));
 }
 
-/* Returns whether the key moves the cursor. */
-static bool key_move(struct top *top, int key)
+/* Moves the cursor, if that is what the key does. */
+static void key_move(struct top *top, int key)
 {
 	struct top_place *place = top_moved(top);
 	size_t count = top_count(top), page = top_room(top) ?: 1;
@@ -300,16 +291,13 @@ static bool key_move(struct top *top, int key)
 	else if (key == TOP_KEY_END)
 		at = last;
 	else
-		return false;
+		return;
 	place->cursor = at < last ? at : last;
 	if (!top->opened && count) {
 		/* At the head it stays there, to show whoever is first. */
 		top->follows = place->cursor > 0;
-		rate_identify(top->rates, &top->rates->lines[top->shown[place->cursor]],
-			      &top->followed);
+		rate_identify(top->rates, top_line(top, place->cursor), &top->followed);
 	}
-	top_settle(top);
-	return true;
 }
 
 static void prompt_set_delay(struct top *top)
@@ -351,9 +339,9 @@ static int press_in_table(struct top *top, int key, bool *quit)
 {
 	switch (key) {
 	case 'q':
-		return key_quit(top, quit);
+		return key_back(top, true, quit);
 	case TOP_KEY_ESC:
-		return key_back(top, quit);
+		return key_back(top, false, quit);
 	case TOP_KEY_ENTER:
 		return key_open(top);
 	case 's':
