@@ -143,16 +143,16 @@ static int print_heading(const struct compare_input *input, const struct table_o
 enum measure { MEASURE_CALLS, MEASURE_ERRORS, MEASURE_TIME, MEASURE_P50, MEASURE_P99, NR_MEASURE };
 
 static const struct {
-	const char *title, *change;                             /* change is NULL: no such column */
-	const struct time_scale *(*scale)(uint64_t largest_ns); /* NULL: a rate */
+	const char *title, *change; /* change is NULL: no such column */
+	enum grid_kind kind;
 	int rank;                        /* of both sides; what ranks higher is hidden first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
-	[MEASURE_CALLS] = { "calls/s", "calls +-", NULL, 1, REGRESSION_CALLS },
-	[MEASURE_ERRORS] = { "err/s", "err +-", NULL, 4, REGRESSION_ERRORS },
-	[MEASURE_TIME] = { "time/s", "time +-", scale_for_sums, 3, REGRESSION_TIME },
-	[MEASURE_P50] = { "p50", NULL, scale_for_latencies, 5, NR_REGRESSION_KIND },
-	[MEASURE_P99] = { "p99", "p99 +-", scale_for_latencies, 2, REGRESSION_P99 },
+	[MEASURE_CALLS] = { "calls/s", "calls +-", GRID_RATE, 1, REGRESSION_CALLS },
+	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 4, REGRESSION_ERRORS },
+	[MEASURE_TIME] = { "time/s", "time +-", GRID_SUM, 3, REGRESSION_TIME },
+	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 5, NR_REGRESSION_KIND },
+	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 2, REGRESSION_P99 },
 };
 
 /* In ns if it is a time, or ns a second. NAN: unknown. */
@@ -182,61 +182,12 @@ struct sheet {
 	const struct compare_view *view;
 	struct column_list keys;
 	struct grid *grid;
-	const struct time_scale *scales[NR_MEASURE];
-	int decimals[NR_MEASURE];
 	size_t text_max, word_column;
 };
 
 static void sheet_done(struct sheet *sheet)
 {
 	grid_free(sheet->grid);
-}
-
-static double item_largest(const struct comparison *item, enum measure which)
-{
-	/* A number is larger than NAN. */
-	return fmax(0, fmax(side_value(&item->a, which), side_value(&item->b, which)));
-}
-
-static double measure_largest(const struct compare_view *view, enum measure which)
-{
-	double most = 0;
-
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
-		const struct compare_part *part = &view->parts[half];
-
-		most = fmax(most, item_largest(&part->list.total, which));
-		for (size_t i = 0; i < part->shown; i++)
-			most = fmax(most, item_largest(&part->list.items[i], which));
-	}
-	return most;
-}
-
-/* Decimals that suit the largest rate of a column. */
-static int rate_decimals(double largest)
-{
-	return largest >= 100000 ? 0 : largest >= 100 ? 1 : 2;
-}
-
-static void rate_format(int decimals, double rate, char *buf, size_t size)
-{
-	double least = pow(10, -decimals);
-
-	if (rate > 0 && rate < least / 2)
-		snprintf(buf, size, "<%.*f", decimals, least);
-	else
-		snprintf(buf, size, "%.*f", decimals, rate);
-}
-
-static void value_format(const struct sheet *sheet, enum measure which, double value, char *buf,
-			 size_t size)
-{
-	if (isnan(value))
-		snprintf(buf, size, "-");
-	else if (sheet->scales[which])
-		scale_format(sheet->scales[which], (uint64_t)llround(value), buf, size);
-	else
-		rate_format(sheet->decimals[which], value, buf, size);
 }
 
 static void rise_format(double rise, char *buf, size_t size)
@@ -267,26 +218,33 @@ static size_t measure_column(const struct sheet *sheet, enum measure which)
 	return sheet->keys.count + (size_t)which * COLUMNS;
 }
 
+static bool has_errors(const struct compare_view *view)
+{
+	bool any = false;
+
+	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+		const struct comparison *total = &view->parts[half].list.total;
+
+		any |= total->a.errors_per_s > 0 || total->b.errors_per_s > 0;
+	}
+	return any;
+}
+
 static void sheet_add_measure(struct sheet *sheet, enum measure which)
 {
-	double most = measure_largest(sheet->view, which);
 	size_t column = measure_column(sheet, which);
-	const struct time_scale *scale = NULL;
 	char title[CELL_MAX];
 
-	if (measures[which].scale)
-		sheet->scales[which] = scale = measures[which].scale((uint64_t)most);
-	sheet->decimals[which] = rate_decimals(most);
 	for (size_t side = 0; side < SIDES; side++) {
-		snprintf(title, sizeof(title), "%c %s%s%s", side ? 'B' : 'A', measures[which].title,
-			 scale ? " " : "", scale ? scale->unit : "");
+		snprintf(title, sizeof(title), "%c %s", side ? 'B' : 'A', measures[which].title);
 		grid_set_title(sheet->grid, column + side, title, true, measures[which].rank);
+		grid_set_scale(sheet->grid, column + side, measures[which].kind, which + 1, "");
 	}
 	grid_set_title(sheet->grid, column + SIDES, measures[which].change ?: "", true, 0);
 	if (!measures[which].change)
 		grid_hide(sheet->grid, column + SIDES);
 	/* Columns of errors where there are none say nothing. */
-	for (size_t i = 0; i < COLUMNS && which == MEASURE_ERRORS && most <= 0; i++)
+	for (size_t i = 0; i < COLUMNS && which == MEASURE_ERRORS && !has_errors(sheet->view); i++)
 		grid_hide(sheet->grid, column + i);
 }
 
@@ -308,7 +266,7 @@ static void sheet_set_measure(struct sheet *sheet, const struct comparison *item
 			      enum measure which, bool fails)
 {
 	const char *mark = fails ? "!" : sheet->view->failed ? " " : "";
-	double absent = measures[which].scale == scale_for_latencies ? NAN : 0;
+	double absent = measures[which].kind == GRID_LATENCY ? NAN : 0;
 	const struct compare_side *sides[SIDES] = { &item->a, &item->b };
 	size_t column = measure_column(sheet, which);
 	double values[SIDES];
@@ -316,8 +274,7 @@ static void sheet_set_measure(struct sheet *sheet, const struct comparison *item
 
 	for (size_t i = 0; i < SIDES; i++) {
 		values[i] = side_value(sides[i], which);
-		value_format(sheet, which, values[i], cell, sizeof(cell));
-		grid_set(sheet->grid, column + i, cell);
+		grid_set_number(sheet->grid, column + i, values[i]);
 		values[i] = sides[i]->present ? values[i] : absent;
 	}
 	change_format(values[0], values[1], cell, sizeof(cell));

@@ -3,6 +3,7 @@
 #include "report/grid.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,21 @@
 struct grid_column {
 	bool right, hidden;
 	int rank;
+	enum grid_kind kind; /* GRID_TEXT once its numbers are texts */
+	unsigned int group;
+	const char *per;
 	size_t width;
+};
+
+struct grid_cell {
+	char *text; /* NULL: empty, or a number */
+	bool is_number;
+	double number;
 };
 
 /* A row, a rule (neither cells nor line), or a line. */
 struct grid_row {
-	char **cells; /* NULL for an empty one */
+	struct grid_cell *cells;
 	char *line;
 };
 
@@ -28,6 +38,7 @@ struct grid {
 	struct grid_column *columns;
 	struct grid_row *rows; /* the titles first */
 	size_t nr_columns, nr_rows, capacity;
+	double largest[GRID_GROUPS]; /* number of each group */
 	int err;
 };
 
@@ -54,7 +65,7 @@ void grid_free(struct grid *grid)
 		return;
 	for (size_t i = 0; i < grid->nr_rows; i++) {
 		for (size_t j = 0; grid->rows[i].cells && j < grid->nr_columns; j++)
-			free(grid->rows[i].cells[j]);
+			free(grid->rows[i].cells[j].text);
 		free(grid->rows[i].cells);
 		free(grid->rows[i].line);
 	}
@@ -71,17 +82,19 @@ static void text_set(struct grid *grid, char **to, const char *text)
 		grid->err = -ENOMEM;
 }
 
-static void cell_set(struct grid *grid, size_t row, size_t column, const char *text)
-{
-	text_set(grid, &grid->rows[row].cells[column], text);
-	grid->columns[column].width = max_u64(grid->columns[column].width, text_width(text));
-}
-
 void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank)
 {
-	cell_set(grid, 0, column, title);
+	text_set(grid, &grid->rows[0].cells[column].text, title);
 	grid->columns[column].right = right;
 	grid->columns[column].rank = rank;
+}
+
+void grid_set_scale(struct grid *grid, size_t column, enum grid_kind kind, unsigned int group,
+		    const char *per)
+{
+	grid->columns[column].kind = kind;
+	grid->columns[column].group = group;
+	grid->columns[column].per = per;
 }
 
 /* A new row, or NULL. */
@@ -117,7 +130,7 @@ void grid_add_row(struct grid *grid)
 void grid_set(struct grid *grid, size_t column, const char *text)
 {
 	if (!grid->err)
-		cell_set(grid, grid->nr_rows - 1, column, text);
+		text_set(grid, &grid->rows[grid->nr_rows - 1].cells[column].text, text);
 }
 
 void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
@@ -129,6 +142,17 @@ void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	grid_set(grid, column, text);
+}
+
+void grid_set_number(struct grid *grid, size_t column, double value)
+{
+	double *largest = &grid->largest[grid->columns[column].group];
+
+	if (grid->err)
+		return;
+	grid->rows[grid->nr_rows - 1].cells[column] =
+		(struct grid_cell){ .is_number = true, .number = value };
+	*largest = fmax(*largest, value);
 }
 
 void grid_add_rule(struct grid *grid)
@@ -147,6 +171,55 @@ void grid_add_line(struct grid *grid, const char *text)
 void grid_hide(struct grid *grid, size_t column)
 {
 	grid->columns[column].hidden = true;
+}
+
+static void rate_format(double largest, double rate, char *buf, size_t size)
+{
+	int decimals = largest >= 100000 ? 0 : largest >= 100 ? 1 : 2;
+	double least = pow(10, -decimals);
+
+	if (rate > 0 && rate < least / 2)
+		snprintf(buf, size, "<%.*f", decimals, least);
+	else
+		snprintf(buf, size, "%.*f", decimals, rate);
+}
+
+/* Turns the numbers of a column into texts, now that the largest is known. */
+static void column_finish(struct grid *grid, size_t index)
+{
+	struct grid_column *column = &grid->columns[index];
+	double largest = grid->largest[column->group];
+	const struct time_scale *scale = NULL;
+	char text[128];
+
+	if (column->kind == GRID_SUM)
+		scale = scale_for_sums((uint64_t)largest);
+	else if (column->kind == GRID_LATENCY)
+		scale = scale_for_latencies((uint64_t)largest);
+	if (scale) {
+		snprintf(text, sizeof(text), "%s %s%s", grid->rows[0].cells[index].text ?: "",
+			 scale->unit, column->per);
+		text_set(grid, &grid->rows[0].cells[index].text, text);
+	}
+	column->kind = GRID_TEXT;
+	for (size_t i = 0; i < grid->nr_rows; i++) {
+		struct grid_cell *cell = &grid->rows[i].cells[index];
+
+		if (!grid->rows[i].cells)
+			continue;
+		if (cell->is_number) {
+			cell->is_number = false;
+			if (isnan(cell->number))
+				snprintf(text, sizeof(text), "-");
+			else if (scale)
+				scale_format(scale, (uint64_t)llround(cell->number), text,
+					     sizeof(text));
+			else
+				rate_format(largest, cell->number, text, sizeof(text));
+			text_set(grid, &cell->text, text);
+		}
+		column->width = max_u64(column->width, text_width(cell->text ?: ""));
+	}
 }
 
 /* Width of the whole line, and the highest rank of a column in it. */
@@ -170,6 +243,8 @@ void grid_fit(struct grid *grid, int width)
 {
 	int rank;
 
+	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
+		column_finish(grid, i);
 	while (width > 0 && grid_width(grid, &rank) > (size_t)width && rank) {
 		for (size_t i = 0; i < grid->nr_columns; i++)
 			grid->columns[i].hidden |= grid->columns[i].rank == rank;
@@ -215,7 +290,7 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 
 	for (size_t i = 0; row->cells && i < grid->nr_columns; i++) {
 		if (!grid->columns[i].hidden)
-			print_cell(&grid->columns[i], row->cells[i] ?: "", &owed, out);
+			print_cell(&grid->columns[i], row->cells[i].text ?: "", &owed, out);
 	}
 	if (row->line)
 		fputs(row->line, out);
@@ -224,8 +299,9 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 	fputc('\n', out);
 }
 
-int grid_print(const struct grid *grid, FILE *out)
+int grid_print(struct grid *grid, FILE *out)
 {
+	grid_fit(grid, 0);
 	if (grid->err)
 		return grid->err;
 	for (size_t i = 0; i < grid->nr_rows; i++)

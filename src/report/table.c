@@ -185,13 +185,20 @@ size_t table_text_max(int width)
 	return width ? 28 + (size_t)width / 20 : SIZE_MAX;
 }
 
-void column_format(const struct column *column, const struct time_scale *scale, uint64_t value,
-		   char *buf, size_t size)
+void column_set_scale(struct grid *grid, size_t index, const struct column *column, const char *per)
 {
-	if (scale)
-		scale_format(scale, value, buf, size);
+	if (column->kind == COLUMN_SUM)
+		grid_set_scale(grid, index, GRID_SUM, 1, per);
+	else if (column->kind == COLUMN_LATENCY)
+		grid_set_scale(grid, index, GRID_LATENCY, 2, "");
+}
+
+void column_set_number(struct grid *grid, size_t index, const struct column *column, uint64_t value)
+{
+	if (column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY)
+		grid_set_number(grid, index, (double)value);
 	else if (column->kind == COLUMN_PERCENT)
-		snprintf(buf, size, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+		grid_set_format(grid, index, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
 	else
-		snprintf(buf, size, "%" PRIu64, value);
+		grid_set_format(grid, index, "%" PRIu64, value);
 }

@@ -85,8 +85,12 @@ void table_set_keys(struct grid *grid, const struct column_list *columns,
 /* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
 size_t table_text_max(int width);
 
-/* Writes a number of a column; scale is that of its times, or NULL. */
-void column_format(const struct column *column, const struct time_scale *scale, uint64_t value,
-		   char *buf, size_t size);
+/* Sets the scales of columns of times in such a grid: all sums have one unit, all latencies another. */
+void column_set_scale(struct grid *grid, size_t index, const struct column *column,
+		      const char *per);
+
+/* Sets a number of a column that has its scale. */
+void column_set_number(struct grid *grid, size_t index, const struct column *column,
+		       uint64_t value);
 
 #endif

@@ -62,7 +62,6 @@ struct sheet {
 	size_t nr_steps;
 	uint64_t waiting; /* calls that are left out */
 	const struct column *columns[NR_CELLS];
-	const struct time_scale *scales[NR_CELL_KIND];
 	struct grid *grid;
 	char date[DATE_LENGTH + 1]; /* of the last step shown */
 };
@@ -140,38 +139,17 @@ static bool cell_number(const struct sheet *sheet, const struct line *line, size
 	return cells[cell].kind < CELL_RATE || cells[cell].kind > CELL_SUM || line->covered_ns;
 }
 
-static uint64_t sheet_largest(const struct sheet *sheet, enum cell_kind kind)
-{
-	uint64_t most = 0, value;
-
-	for (size_t i = 0; i <= sheet->nr_steps; i++) {
-		for (size_t j = 0; j < NR_CELLS; j++) {
-			if (cells[j].kind == kind &&
-			    cell_number(sheet, &sheet->lines[i], j, &value))
-				most = max_u64(most, value);
-		}
-	}
-	return most;
-}
-
 static int sheet_begin(struct sheet *sheet)
 {
-	char title[64];
-
 	if (grid_new(NR_CELLS, &sheet->grid))
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_CELLS; i++) {
-		if (cells[i].column && column_find("", cells[i].column, &sheet->columns[i], NULL))
+		grid_set_title(sheet->grid, i, cells[i].title, true, cells[i].rank);
+		if (!cells[i].column)
+			continue;
+		if (column_find("", cells[i].column, &sheet->columns[i], NULL))
 			return -EINVAL;
-	}
-	sheet->scales[CELL_SUM] = scale_for_sums(sheet_largest(sheet, CELL_SUM));
-	sheet->scales[CELL_LATENCY] = scale_for_latencies(sheet_largest(sheet, CELL_LATENCY));
-	for (size_t i = 0; i < NR_CELLS; i++) {
-		const struct time_scale *scale = sheet->scales[cells[i].kind];
-
-		snprintf(title, sizeof(title), "%s%s%s%s", cells[i].title, scale ? " " : "",
-			 scale ? scale->unit : "", cells[i].kind == CELL_SUM ? "/s" : "");
-		grid_set_title(sheet->grid, i, title, true, cells[i].rank);
+		column_set_scale(sheet->grid, i, sheet->columns[i], "/s");
 	}
 	return 0;
 }
@@ -179,19 +157,17 @@ static int sheet_begin(struct sheet *sheet)
 static void sheet_set_cell(const struct sheet *sheet, const struct line *line, size_t cell)
 {
 	enum cell_kind kind = cells[cell].kind;
-	char text[SCALED_MAX] = "-";
-	double seconds = kind == CELL_RATE ? (double)line->covered_ns / (double)NS_PER_SEC
-					   : (double)NS_PER_SEC;
 	uint64_t value;
 
 	if (!cell_number(sheet, line, cell, &value))
 		grid_set(sheet->grid, cell, "-");
-	else if (kind == CELL_RATE || kind == CELL_SECONDS)
-		grid_set_format(sheet->grid, cell, "%.1f", (double)value / seconds);
-	else {
-		column_format(sheet->columns[cell], sheet->scales[kind], value, text, sizeof(text));
-		grid_set(sheet->grid, cell, text);
-	}
+	else if (kind == CELL_RATE)
+		grid_set_format(sheet->grid, cell, "%.1f",
+				(double)value * (double)NS_PER_SEC / (double)line->covered_ns);
+	else if (kind == CELL_SECONDS)
+		grid_set_format(sheet->grid, cell, "%.1f", (double)value / (double)NS_PER_SEC);
+	else
+		column_set_number(sheet->grid, cell, sheet->columns[cell], value);
 }
 
 static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)

@@ -24,9 +24,8 @@ static const struct {
 struct wide {
 	struct table_part parts[NR_TABLE_HALF];
 	struct column_list columns;
-	int ranks[COLUMNS_MAX];                          /* 0: never hidden */
-	const struct time_scale *scales[NR_COLUMN_KIND]; /* NULL unless of times */
-	size_t text_max;                                 /* longer texts are cut */
+	int ranks[COLUMNS_MAX]; /* 0: never hidden */
+	size_t text_max;        /* longer texts are cut */
 	struct grid *grid;
 };
 
@@ -63,50 +62,18 @@ static void wide_choose_columns(struct wide *wide, const struct table_options *o
 		wide_add_column(wide, options->sort, 0);
 }
 
-static uint64_t part_largest(const struct table_part *part, const struct column *column)
-{
-	uint64_t most = 0, value;
-
-	if (column_number(column, &part->scope, &part->sum, &value))
-		most = value;
-	for (size_t i = 0; i < part->list.nr_groups; i++) {
-		if (column_number(column, &part->scope, &part->list.groups[i], &value))
-			most = max_u64(most, value);
-	}
-	return most;
-}
-
-static uint64_t wide_largest(const struct wide *wide, enum column_kind kind)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < wide->columns.count; i++) {
-		const struct column *column = wide->columns.columns[i];
-
-		for (int j = 0; column->kind == kind && j < NR_TABLE_HALF; j++)
-			most = max_u64(most, part_largest(&wide->parts[j], column));
-	}
-	return most;
-}
-
 static int wide_make_grid(struct wide *wide)
 {
-	char title[64];
-
-	wide->scales[COLUMN_SUM] = scale_for_sums(wide_largest(wide, COLUMN_SUM));
-	wide->scales[COLUMN_LATENCY] = scale_for_latencies(wide_largest(wide, COLUMN_LATENCY));
 	if (grid_new(wide->columns.count, &wide->grid))
 		return -ENOMEM;
 	table_set_titles(wide->grid, &wide->columns);
 	for (size_t i = 0; i < wide->columns.count; i++) {
 		const struct column *column = wide->columns.columns[i];
-		const struct time_scale *scale = wide->scales[column->kind];
 
 		if (column_is_key(column))
 			continue;
-		snprintf(title, sizeof(title), "%s%s%s", column->name, scale ? " " : "",
-			 scale ? scale->unit : "");
-		grid_set_title(wide->grid, i, title, true, wide->ranks[i]);
+		grid_set_title(wide->grid, i, column->name, true, wide->ranks[i]);
+		column_set_scale(wide->grid, i, column, "");
 	}
 	return 0;
 }
@@ -115,7 +82,6 @@ static int wide_make_grid(struct wide *wide)
 static void wide_add_row(struct wide *wide, const struct table_part *part,
 			 const struct group *group, const char *label)
 {
-	char cell[SCALED_MAX];
 	uint64_t value;
 
 	grid_add_row(wide->grid);
@@ -125,11 +91,10 @@ static void wide_add_row(struct wide *wide, const struct table_part *part,
 
 		if (column_is_key(column))
 			continue;
-		strcpy(cell, "-");
 		if (column_number(column, &part->scope, group, &value))
-			column_format(column, wide->scales[column->kind], value, cell,
-				      sizeof(cell));
-		grid_set(wide->grid, i, cell);
+			column_set_number(wide->grid, i, column, value);
+		else
+			grid_set(wide->grid, i, "-");
 	}
 }
 
