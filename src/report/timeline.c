@@ -7,35 +7,26 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "report/report.h"
 
-enum cell_kind {
-	CELL_START,
-	CELL_SECONDS, /* that were counted */
-	CELL_PLAIN,   /* as the column has it */
-	CELL_RATE,    /* a second */
-	CELL_SUM,     /* time, a second */
-	CELL_LATENCY,
-	NR_CELL_KIND,
-};
-
 static const struct {
 	const char *title;
 	const char *column; /* its source; NULL: the step itself */
-	enum cell_kind kind;
-	int rank; /* what ranks higher is hidden first; 0: never */
+	bool is_rate;       /* a second */
+	int rank;           /* what ranks higher is hidden first; 0: never */
 } cells[] = {
-	{ "start", NULL, CELL_START, 0 },       { "counted s", NULL, CELL_SECONDS, 5 },
-	{ "calls", "calls", CELL_PLAIN, 7 },    { "calls/s", "calls", CELL_RATE, 0 },
-	{ "errors", "errors", CELL_PLAIN, 10 }, { "err%", "err%", CELL_PLAIN, 2 },
-	{ "cpu", "cpu", CELL_SUM, 3 },          { "runq", "runq", CELL_SUM, 6 },
-	{ "sleep", "sleep", CELL_SUM, 4 },      { "p50", "p50", CELL_LATENCY, 8 },
-	{ "p99", "p99", CELL_LATENCY, 0 },      { "max", "max", CELL_LATENCY, 1 },
-	{ "bytes", "bytes", CELL_PLAIN, 9 },
+	{ "start", NULL, false, 0 },       { "counted s", NULL, false, 5 },
+	{ "calls", "calls", false, 7 },    { "calls/s", "calls", true, 0 },
+	{ "errors", "errors", false, 10 }, { "err%", "err%", false, 2 },
+	{ "cpu", "cpu", true, 3 },         { "runq", "runq", true, 6 },
+	{ "sleep", "sleep", true, 4 },     { "p50", "p50", false, 8 },
+	{ "p99", "p99", false, 0 },        { "max", "max", false, 1 },
+	{ "bytes", "bytes", false, 9 },
 };
 
 #define NR_CELLS ARRAY_SIZE(cells)
@@ -123,22 +114,6 @@ static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 	return err;
 }
 
-/* Whether it is known; of rates, the number that came in the time counted. */
-static bool cell_number(const struct sheet *sheet, const struct line *line, size_t cell,
-			uint64_t *ret)
-{
-	const struct column_scope scope = { .snapshot = line->snapshot };
-	const struct column *column = sheet->columns[cell];
-	uint64_t value = line->covered_ns;
-
-	if (!line->snapshot || (column && !column_number(column, &scope, &line->sum, &value)))
-		return false;
-	if (cells[cell].kind == CELL_SUM && line->covered_ns)
-		value = (uint64_t)((double)value * (double)NS_PER_SEC / (double)line->covered_ns);
-	*ret = value;
-	return cells[cell].kind < CELL_RATE || cells[cell].kind > CELL_SUM || line->covered_ns;
-}
-
 static int sheet_begin(struct sheet *sheet)
 {
 	if (grid_new(NR_CELLS, &sheet->grid))
@@ -156,18 +131,25 @@ static int sheet_begin(struct sheet *sheet)
 
 static void sheet_set_cell(const struct sheet *sheet, const struct line *line, size_t cell)
 {
-	enum cell_kind kind = cells[cell].kind;
+	const struct column_scope scope = { .snapshot = line->snapshot };
+	const struct column *column = sheet->columns[cell];
+	double covered_ns = (double)line->covered_ns;
 	uint64_t value;
 
-	if (!cell_number(sheet, line, cell, &value))
+	if (!line->snapshot || (cells[cell].is_rate && !line->covered_ns))
 		grid_set(sheet->grid, cell, "-");
-	else if (kind == CELL_RATE)
-		grid_set_format(sheet->grid, cell, "%.1f",
-				(double)value * (double)NS_PER_SEC / (double)line->covered_ns);
-	else if (kind == CELL_SECONDS)
-		grid_set_format(sheet->grid, cell, "%.1f", (double)value / (double)NS_PER_SEC);
+	else if (!column)
+		grid_set_format(sheet->grid, cell, "%.1f", covered_ns / (double)NS_PER_SEC);
+	else if (!column_number(column, &scope, &line->sum, &value))
+		grid_set(sheet->grid, cell, "-");
+	else if (!cells[cell].is_rate)
+		column_set_number(sheet->grid, cell, column, value);
+	else if (column->kind == COLUMN_SUM)
+		grid_set_number(sheet->grid, cell,
+				floor((double)value * (double)NS_PER_SEC / covered_ns));
 	else
-		column_set_number(sheet->grid, cell, sheet->columns[cell], value);
+		grid_set_format(sheet->grid, cell, "%.1f",
+				(double)value * (double)NS_PER_SEC / covered_ns);
 }
 
 static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)
