@@ -196,42 +196,35 @@ struct share {
 	uint64_t weight; /* of all boxes: its area */
 };
 
-static int compare_modules(const void *x, const void *y)
-{
-	const struct share *a = x, *b = y;
-
-	return strcmp(a->module, b->module);
-}
-
 static int compare_shares(const void *x, const void *y)
 {
 	const struct share *a = x, *b = y;
 
-	return (a->weight < b->weight) - (a->weight > b->weight) ?: compare_modules(a, b);
+	return compare_u64(b->weight, a->weight) ?: strcmp(a->module, b->module);
 }
 
 static int flame_choose_modules(struct flame *flame)
 {
 	struct share *shares __cleanup(freep) = calloc(flame->nr_boxes + 1, sizeof(*shares));
-	size_t count = 0, kept = 0;
+	size_t count = 0;
 
 	if (!shares)
 		return -ENOMEM;
 	for (size_t i = 0; i < flame->nr_boxes; i++) {
 		const struct flame_box *box = &flame->boxes[i];
+		const char *module = box->kind == BOX_USER ? frame_module(box->frame) : "";
+		size_t at = 0;
 
-		if (box->kind == BOX_USER && *frame_module(box->frame))
-			shares[count++] = (struct share){ frame_module(box->frame), box->weight };
+		if (!*module)
+			continue;
+		while (at < count && strcmp(shares[at].module, module) != 0)
+			at++;
+		shares[at].module = module;
+		shares[at].weight += box->weight;
+		count += at == count;
 	}
-	qsort(shares, count, sizeof(*shares), compare_modules);
-	for (size_t i = 0; i < count; i++) {
-		if (kept && !compare_modules(&shares[kept - 1], &shares[i]))
-			shares[kept - 1].weight += shares[i].weight;
-		else
-			shares[kept++] = shares[i];
-	}
-	qsort(shares, kept, sizeof(*shares), compare_shares);
-	for (size_t i = 0; i < kept && i < FLAME_MODULES; i++)
+	qsort(shares, count, sizeof(*shares), compare_shares);
+	for (size_t i = 0; i < count && i < FLAME_MODULES; i++)
 		flame->modules[flame->nr_modules++] = shares[i].module;
 	return 0;
 }
