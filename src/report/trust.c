@@ -9,18 +9,6 @@
 #include "report/label.h"
 #include "report/report.h"
 
-/* name N (age): a call begun before counting is at least that old. */
-static void print_in_flight(const struct snapshot *snapshot, const struct row *row,
-			    const char *separator, FILE *out)
-{
-	char label[ROW_LABEL_MAX], age[AGE_MAX];
-
-	row_label(row, label, sizeof(label));
-	format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
-	fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
-		row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "", age);
-}
-
 void print_exactness(const struct snapshot *snapshot, FILE *out)
 {
 	char text[LOSSES_TEXT_MAX];
@@ -81,22 +69,29 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 {
 	struct row_list rows __cleanup(row_list_done) = { 0 };
 	const char *separator = "in flight: ";
-	char least[AGE_MAX];
+	char label[ROW_LABEL_MAX], age[AGE_MAX];
 
 	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
 		return -ENOMEM;
 	print_exactness(snapshot, out);
 	for (size_t i = 0; i < rows.nr_rows; i++) {
-		if (!rows.rows[i]->in_flight)
+		const struct row *row = rows.rows[i];
+
+		if (!row->in_flight)
 			continue;
-		print_in_flight(snapshot, rows.rows[i], separator, out);
+		row_label(row, label, sizeof(label));
+		format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
+		/* A call begun before counting is at least that old. */
+		fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
+			row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "",
+			age);
 		separator = ", ";
 	}
 	if (*separator == ',')
 		fputc('\n', out);
 	if (snapshot->slower_than_ns) {
-		format_age(snapshot->slower_than_ns, least, sizeof(least));
-		fprintf(out, "only calls that took at least %s\n", least);
+		format_age(snapshot->slower_than_ns, age, sizeof(age));
+		fprintf(out, "only calls that took at least %s\n", age);
 	}
 	if (snapshot->caller_pidns)
 		fputs("pids are those of this pid namespace\n", out);

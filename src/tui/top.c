@@ -28,21 +28,6 @@ void top_done(struct top *top)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static bool line_passes(const struct rate *line, const char *filter)
-{
-	char texts[4][RATE_TEXT_MAX];
-
-	column_name(line, texts[0]);
-	column_unit(line, texts[1]);
-	column_user(line, texts[2]);
-	snprintf(texts[3], sizeof(texts[3]), "%u", line->pid);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (strcasestr(texts[i], filter))
-			return true;
-	}
-	return false;
-}
-
 const struct top_place *top_place(const struct top *top)
 {
 	return top->opened ? &top->call_list : &top->list;
@@ -145,7 +130,7 @@ static int top_arrange(struct top *top)
 	for (size_t i = 0; i < top->rates->nr_lines; i++) {
 		if (top->limit && top->nr_shown == top->limit)
 			break;
-		if (line_passes(&top->rates->lines[i], top->filter))
+		if (columns_contain(&top->rates->lines[i], top->filter))
 			shown[top->nr_shown++] = i;
 	}
 	top_follow(top);
@@ -209,7 +194,7 @@ static int key_open(struct top *top)
 		return 0;
 	line = top_line(top, top->list.cursor);
 	rate_identify(top->rates, line, &top->who);
-	top_column_title(top->rates, line, top->title, sizeof(top->title));
+	columns_title(top->rates, line, top->title, sizeof(top->title));
 	top->follows = true;
 	top->followed = top->who;
 	top->opened = true;

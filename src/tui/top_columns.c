@@ -10,48 +10,6 @@
 #include "base/mem.h"
 #include "report/label.h"
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-void column_name(const struct rate *line, char text[RATE_TEXT_MAX])
-{
-	char name[PROCESS_LABEL_MAX] = "[overflow]";
-
-	if (line->process)
-		process_label(line->process, name);
-	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
-}
-
-void column_unit(const struct rate *line, char text[RATE_TEXT_MAX])
-{
-	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
-
-	if (line->process)
-		text_escape_name(line->unit, min_u64(line->unit_length, RATE_TEXT_MAX), name);
-	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
-}
-
-void column_user(const struct rate *line, char text[RATE_TEXT_MAX])
-{
-	text_escape_ascii(line->user ?: "-", SIZE_MAX, text, RATE_TEXT_MAX);
-}
-
-void top_column_title(const struct rates *rates, const struct rate *line, char *text, size_t size)
-{
-	char name[RATE_TEXT_MAX];
-
-	(rates->by == RATE_BY_UNIT ? column_unit : column_name)(line, name);
-	if (!line->process)
-		snprintf(text, size, "calls that found no room");
-	else if (rates->by == RATE_BY_UNIT)
-		snprintf(text, size, "unit %.56s", name);
-	else if (rates->by == RATE_BY_COMM)
-		snprintf(text, size, "all %.59s", name);
-	else if (!line->pid)
-		snprintf(text, size, "ended processes %.47s", name);
-	else
-		snprintf(text, size, "process %u (%.40s)", line->pid, name);
-}
-
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Writes calls a second: decimals only where they say something. */
@@ -190,22 +148,65 @@ CELL_WRITER(write_threads)
 		strcpy(text, "end");
 }
 
+/*
+ * Names have printable ASCII only: any other byte stands there as \xNN, so that no program can write
+ * to the terminal.
+ */
 CELL_WRITER(write_name)
 {
+	char name[PROCESS_LABEL_MAX] = "[overflow]";
+
 	(void)table, (void)column;
-	column_name(line, text);
+	if (line->process)
+		process_label(line->process, name);
+	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
 }
 
 CELL_WRITER(write_unit)
 {
+	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
+
 	(void)table, (void)column;
-	column_unit(line, text);
+	if (line->process)
+		text_escape_name(line->unit, min_u64(line->unit_length, RATE_TEXT_MAX), name);
+	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
 }
 
 CELL_WRITER(write_user)
 {
 	(void)table, (void)column;
-	column_user(line, text);
+	text_escape_ascii(line->user ?: "-", SIZE_MAX, text, RATE_TEXT_MAX);
+}
+
+bool columns_contain(const struct rate *line, const char *part)
+{
+	char texts[4][RATE_TEXT_MAX];
+	bool found = false;
+
+	write_name(NULL, NULL, line, texts[0]);
+	write_unit(NULL, NULL, line, texts[1]);
+	write_user(NULL, NULL, line, texts[2]);
+	snprintf(texts[3], sizeof(texts[3]), "%u", line->pid);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		found |= strcasestr(texts[i], part) != NULL;
+	return found;
+}
+
+void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size)
+{
+	char name[RATE_TEXT_MAX];
+
+	(rates->by == RATE_BY_UNIT ? write_unit : write_name)(NULL, NULL, line, name);
+	if (!line->process)
+		snprintf(text, size, "calls that found no room");
+	else if (rates->by == RATE_BY_UNIT)
+		snprintf(text, size, "unit %.56s", name);
+	else if (rates->by == RATE_BY_COMM)
+		snprintf(text, size, "all %.59s", name);
+	else if (!line->pid)
+		snprintf(text, size, "ended processes %.47s", name);
+	else
+		snprintf(text, size, "process %u (%.40s)", line->pid, name);
 }
 
 static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])

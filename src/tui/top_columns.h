@@ -18,16 +18,11 @@ struct top_table {
 	int width;
 };
 
-/*
- * What a cell is written from. Texts have printable ASCII only: any other byte of a name stands
- * there as \xNN, so that no program can write to the terminal.
- */
-void column_name(const struct rate *line, char text[RATE_TEXT_MAX]);
-void column_unit(const struct rate *line, char text[RATE_TEXT_MAX]);
-void column_user(const struct rate *line, char text[RATE_TEXT_MAX]);
+/* Whether the name, unit, user or pid of a line has a part, whatever its case. */
+bool columns_contain(const struct rate *line, const char *part);
 
 /* What a line is called where it stands alone: process 17 (nginx). */
-void top_column_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
+void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
 
 struct top_column {
 	const char *head;

@@ -8,15 +8,10 @@
 static char *stacks_render(const struct snapshot *snapshot, const struct table_options *options,
 			   const struct stack_options *stack_options)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream stream;
 
-	assert_non_null(out);
-	assert_int_equal(report_stacks(snapshot, options, stack_options, out), 0);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(strlen(text), size);
-	return text;
+	assert_int_equal(report_stacks(snapshot, options, stack_options, text_open(&stream)), 0);
+	return text_close(&stream);
 }
 
 TEST(test_golden)
