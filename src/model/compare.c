@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the matching of groups of two snapshots and the figures of each pair. Invariant: a group is
+ * Matches groups of two snapshots, and works out the figures of each pair. Invariant: a group is
  * in one comparison, and one of its sides is present.
  */
 #include "model/compare.h"

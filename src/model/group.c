@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns grouping: rows are sorted by the keys asked for, then neighbours that are equal are merged. */
+/* Groups rows: sorts them by the keys asked for, then merges neighbours that are equal. */
 #include "model/group.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the rules by which a cgroup path names a unit, and lies in another. */
+/* Tells which unit a cgroup path names, and whether it lies in another. */
 #include "model/unit.h"
 
 #include <errno.h>

@@ -109,23 +109,15 @@ static int paths_make(const struct snapshot *snapshot, enum stack_weight weight,
 struct layout {
 	struct flame *flame;
 	const struct stack_sample *paths;
-	size_t capacity;
 	uint64_t least; /* lighter boxes are left out */
 };
 
 static int layout_add(struct layout *layout, const struct flame_box *box)
 {
 	struct flame *flame = layout->flame;
-	size_t capacity = layout->capacity ? 2 * layout->capacity : 256;
-	struct flame_box *grown;
 
-	if (flame->nr_boxes == layout->capacity) {
-		grown = reallocarray(flame->boxes, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		flame->boxes = grown;
-		layout->capacity = capacity;
-	}
+	if (!array_grow(&flame->boxes, flame->nr_boxes, sizeof(*flame->boxes)))
+		return -ENOMEM;
 	flame->boxes[flame->nr_boxes++] = *box;
 	if (flame->depth < box->depth + 1)
 		flame->depth = box->depth + 1;

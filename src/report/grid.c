@@ -37,7 +37,7 @@ struct grid_row {
 struct grid {
 	struct grid_column *columns;
 	struct grid_row *rows; /* the titles first */
-	size_t nr_columns, nr_rows, capacity;
+	size_t nr_columns, nr_rows;
 	double largest[GRID_GROUPS]; /* number of each group */
 	int err;
 };
@@ -100,17 +100,9 @@ void grid_set_scale(struct grid *grid, size_t column, enum grid_kind kind, unsig
 /* A new row, or NULL. */
 static struct grid_row *row_add(struct grid *grid)
 {
-	size_t capacity = grid->capacity ? 2 * grid->capacity : 64;
-	struct grid_row *rows;
-
-	if (grid->nr_rows == grid->capacity) {
-		rows = reallocarray(grid->rows, capacity, sizeof(*rows));
-		if (!rows) {
-			grid->err = -ENOMEM;
-			return NULL;
-		}
-		grid->rows = rows;
-		grid->capacity = capacity;
+	if (!array_grow(&grid->rows, grid->nr_rows, sizeof(*grid->rows))) {
+		grid->err = -ENOMEM;
+		return NULL;
 	}
 	grid->rows[grid->nr_rows] = (struct grid_row){ NULL, NULL };
 	return &grid->rows[grid->nr_rows++];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns ncurses: its keys, its attributes, and that the terminal is given back. */
+/* Uses ncurses: translates keys and styles, and gives the terminal back as it was. */
 #include "tui/term.h"
 
 #include <errno.h>
