@@ -119,52 +119,43 @@ static void wide_add_part(struct wide *wide, enum table_half which)
 	wide_add_row(wide, part, &part->sum, half_names[which]);
 }
 
-#define BAR_WIDTH 40
-#define GAP_MAX   2 /* empty buckets in a row that are still drawn */
-
-static uint64_t largest(const struct hist *hist)
-{
-	uint64_t most = 0;
-
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		most = max_u64(most, hist_count(hist, i));
-	return most;
-}
+#define GAP_MAX 2 /* empty buckets in a row that are still drawn */
 
 static void print_bucket(const struct hist *hist, unsigned int i, uint64_t most, FILE *out)
 {
+	static const char bar[] = "########################################";
 	uint64_t count = hist_count(hist, i);
 	/* The least count is still seen. */
-	int length = count ? (int)((double)count / (double)most * (BAR_WIDTH - 1)) + 1 : 0;
+	int length =
+		count ? (int)((double)count / (double)most * (double)(sizeof(bar) - 2)) + 1 : 0;
 	char low[AGE_MAX], high[AGE_MAX] = "more";
 
 	format_age(hist_bucket_low(i), low, sizeof(low));
 	if (i + 1 < HIST_BUCKETS)
 		format_age(hist_bucket_low(i + 1), high, sizeof(high));
-	fprintf(out, "%11s .. %11s %9" PRIu64 " |", low, high, count);
-	for (int j = 0; j < length; j++)
-		fputc('#', out);
-	fputc('\n', out);
+	fprintf(out, "%11s .. %11s %9" PRIu64 " |%.*s\n", low, high, count, length, bar);
 }
 
 void bars_print(const struct hist *hist, FILE *out)
 {
-	uint64_t most = largest(hist);
-	unsigned int at = 0, next;
+	unsigned int first, end, empty = 0;
+	uint64_t most = 0;
 
-	while (most && !hist_count(hist, at))
-		at++;
-	for (; most && at < HIST_BUCKETS; at = next) {
-		print_bucket(hist, at, most, out);
-		next = at + 1;
-		while (next < HIST_BUCKETS && !hist_count(hist, next))
-			next++;
-		if (next == HIST_BUCKETS)
-			break;
-		if (next - at - 1 > GAP_MAX)
+	hist_range(hist, &first, &end);
+	for (unsigned int i = first; i < end; i++)
+		most = max_u64(most, hist_count(hist, i));
+	for (unsigned int i = first; i < end; i++) {
+		if (!hist_count(hist, i)) {
+			empty++;
+			continue;
+		}
+		if (empty > GAP_MAX)
 			fprintf(out, "%11s\n", "...");
 		else
-			next = at + 1;
+			for (unsigned int j = i - empty; j < i; j++)
+				print_bucket(hist, j, most, out);
+		empty = 0;
+		print_bucket(hist, i, most, out);
 	}
 }
 
