@@ -17,8 +17,8 @@
 
 /*
  * Reads the longest of some forms of strptime() that text begins with, if it stands there just as
- * strftime() would write it: so every field has all its digits, and there is such a day. Returns what
- * follows; NULL: it begins with none.
+ * strftime() would write it: so every field has all its digits, and there is such a day. Returns
+ * what follows; NULL: it begins with none.
  */
 static const char *take(const char *text, const char *const *forms, size_t count, struct tm *ret)
 {

@@ -67,8 +67,9 @@ void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t
 #define TEXT_ESCAPED_MAX(n) ((n) * 4 + 1)
 
 /*
- * Writes untrusted bytes, up to the first NUL or size bytes, as valid UTF-8: a byte that is not part
- * of that, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes them.
+ * Writes untrusted bytes, up to the first NUL or size bytes, as valid UTF-8: a byte that is not
+ * part of that, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes
+ * them.
  */
 void text_escape(const char *bytes, size_t size, char *out);
 
@@ -88,8 +89,8 @@ char *text_visible(const char *text);
 void text_escape_name(const char *bytes, size_t size, char *out);
 
 /*
- * Writes bytes, up to a NUL or length, as printable ASCII: each other byte becomes \xNN. What does not
- * fit is left out.
+ * Writes bytes, up to a NUL or length, as printable ASCII: each other byte becomes \xNN. What does
+ * not fit is left out.
  */
 void text_escape_ascii(const char *bytes, size_t length, char *buf, size_t size);
 
@@ -100,7 +101,7 @@ void text_escape_ascii(const char *bytes, size_t length, char *buf, size_t size)
  */
 void text_unescape(char *text);
 
-/* Length of the printable ASCII that bytes begin with, up to a quote, a backslash, a NUL or size. */
+/* Length of the printable ASCII that bytes begin with, up to ", a backslash, a NUL or size. */
 size_t text_plain_length(const char *bytes, size_t size);
 
 /*

@@ -219,7 +219,7 @@ void comparison_list_done(struct comparison_list *list)
 	comparison_done(&list->total);
 }
 
-/* --- what became worse ---------------------------------------------------------------------------- */
+/* --- what became worse ------------------------------------------------------------------------ */
 
 /* Share of the calls and of their time below which, on both sides, a group is negligible. */
 #define SHARE_LEAST 0.001

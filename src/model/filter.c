@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides which processes of a snapshot a filter has. Selectors mean what they do when counting, but
- * names are those of the snapshot, which may be of another machine.
+ * Decides which processes of a snapshot a filter has. Selectors mean what they do when counting,
+ * but names are those of the snapshot, which may be of another machine.
  */
 #include "model/filter.h"
 

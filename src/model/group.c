@@ -243,7 +243,7 @@ int snapshot_group(const struct snapshot *snapshot, unsigned int keys, struct gr
 	return snapshot_group_some(snapshot, keys, NULL, ret);
 }
 
-/* --- what a report shows ------------------------------------------------------------------------ */
+/* --- what a report shows ---------------------------------------------------------------------- */
 
 static bool group_is_empty(const struct group *group)
 {

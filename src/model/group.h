@@ -81,15 +81,16 @@ struct group_filter {
 	uint64_t min_calls;
 	bool errors_only;
 	size_t top; /* 0: all */
-	/* Orders groups; of equal ones the earlier stays first. NULL keeps the order of the list. */
+	/* Orders groups; of equal ones the earlier is first. NULL keeps the order of the list. */
 	int (*compare)(const struct group *a, const struct group *b, const void *closure);
 	const void *closure;
 };
 
 /*
- * Sorts a list that snapshot_group() made, and cuts it. Groups that are left out are added up in one
- * last group with nr_merged set, so that the sum of the list stays the same; only groups without any
- * call, ended or in flight, go without trace. Returns 0 or -ENOMEM; all groups are there then.
+ * Sorts a list that snapshot_group() made, and cuts it. Groups that are left out are added up in
+ * one last group with nr_merged set, so that the sum of the list stays the same; only groups
+ * without any call, ended or in flight, go without trace. Returns 0 or -ENOMEM; all groups are
+ * there then.
  */
 int group_list_select(struct group_list *list, const struct group_filter *filter);
 

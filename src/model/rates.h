@@ -116,8 +116,8 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 const struct rate *rates_find(const struct rates *rates, const struct rate_identity *identity);
 
 /*
- * The calls of a line in the interval and in flight as lines, by ABI and number; time asleep for a lock
- * is in sleep_ns. *ret is to be freed. 0 or -ENOMEM.
+ * The calls of a line in the interval and in flight as lines, by ABI and number; time asleep for a
+ * lock is in sleep_ns. *ret is to be freed. 0 or -ENOMEM.
  */
 int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
 		size_t *ret_count);

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "report/report.h"
 
-/* --- halves -------------------------------------------------------------------------------------- */
+/* --- halves ----------------------------------------------------------------------------------- */
 
 static void part_count(struct compare_view *view, struct compare_part *part)
 {
@@ -77,7 +77,7 @@ const struct group *comparison_group(const struct comparison *item,
 	return item->b.present ? &item->b.group : &item->a.group;
 }
 
-/* --- what is compared ------------------------------------------------------------------------------ */
+/* --- what is compared ------------------------------------------------------------------------- */
 
 enum { HEAD_SIDE, HEAD_LABEL, HEAD_HOST, HEAD_FROM, HEAD_TO, HEAD_COUNTED, HEAD_EXACT, NR_HEAD };
 
@@ -138,7 +138,7 @@ static int print_heading(const struct compare_input *input, const struct table_o
 	return grid_print(grid, out);
 }
 
-/* --- measures -------------------------------------------------------------------------------------- */
+/* --- measures --------------------------------------------------------------------------------- */
 
 enum measure { MEASURE_CALLS, MEASURE_ERRORS, MEASURE_TIME, MEASURE_P50, MEASURE_P99, NR_MEASURE };
 
@@ -316,7 +316,7 @@ static void sheet_add_part(struct sheet *sheet, enum compare_half half)
 	sheet_add_row(sheet, part, &part->list.total, half_names[half]);
 }
 
-/* --- sentences -------------------------------------------------------------------------------------- */
+/* --- sentences -------------------------------------------------------------------------------- */
 
 /* What is missing on a side that is not exact. */
 static void print_trust(const char *side, const struct snapshot *snapshot, FILE *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the section of call stacks below a table. Invariant: what is printed for a group, with what
- * it says it left out, adds up to that group's row of the table.
+ * Writes the section of call stacks below a table. Invariant: what is printed for a group, with
+ * what it says it left out, adds up to that group's row of the table.
  */
 #include "report/stacks.h"
 

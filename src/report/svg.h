@@ -10,7 +10,7 @@
 /* Text with what XML reserves replaced; it has been through text_escape_visible(). */
 void svg_escape(const char *text, FILE *out);
 
-/* A title, and below it what the picture is of: where, when, how long; a remark, if any; how exact. */
+/* A title, and below it what the picture is of: host, time, a remark, if any, and how exact. */
 void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot *snapshot,
 	      const char *remark);
 

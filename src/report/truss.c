@@ -2,9 +2,9 @@
 /*
  * Writes the tables of truss -c and strace -c, column for column.
  *
- * That of truss is as Solaris and illumos print it: names in 19 columns, times as seconds with three
- * decimals and no leading zero, errors blank when there are none, rows in the order of the system
- * call numbers. The name column grows only for names that do not fit.
+ * That of truss is as Solaris and illumos print it: names in 19 columns, times as seconds with
+ * three decimals and no leading zero, errors blank when there are none, rows in the order of the
+ * system call numbers. The name column grows only for names that do not fit.
  *
  * That of strace is as strace 6.1 prints it, for scripts that parse it: a table for each kind of
  * call, the machine's own first. As there, a table without calls is not printed. Rows are sorted by

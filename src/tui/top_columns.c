@@ -149,8 +149,8 @@ CELL_WRITER(write_threads)
 }
 
 /*
- * Names have printable ASCII only: any other byte stands there as \xNN, so that no program can write
- * to the terminal.
+ * Names have printable ASCII only: any other byte stands there as \xNN, so that no program can
+ * write to the terminal.
  */
 CELL_WRITER(write_name)
 {
