@@ -195,10 +195,11 @@ static void column_finish(struct grid *grid, size_t index)
 	}
 	column->kind = GRID_TEXT;
 	for (size_t i = 0; i < grid->nr_rows; i++) {
-		struct grid_cell *cell = &grid->rows[i].cells[index];
+		struct grid_cell *cell;
 
 		if (!grid->rows[i].cells)
 			continue;
+		cell = &grid->rows[i].cells[index];
 		if (cell->is_number) {
 			cell->is_number = false;
 			if (isnan(cell->number))

@@ -85,10 +85,7 @@ void table_set_keys(struct grid *grid, const struct column_list *columns,
 /* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
 size_t table_text_max(int width);
 
-/*
- * Sets the scales of columns of times in such a grid: all sums have one unit, all latencies
- * another.
- */
+/* Sets the scale of a column of times: all sums have one unit, all latencies another. */
 void column_set_scale(struct grid *grid, size_t index, const struct column *column,
 		      const char *per);
 

@@ -134,7 +134,7 @@ static int top_arrange(struct top *top)
 			shown[top->nr_shown++] = i;
 	}
 	top_follow(top);
-	if (top->opened)
+	if (top->opened && top->calls)
 		columns_sort_calls(top->calls, top->nr_calls, top->call_sort);
 	top_settle(top);
 	return 0;
