@@ -134,14 +134,14 @@ static void sheet_set_cell(const struct sheet *sheet, const struct line *line, s
 	const struct column_scope scope = { .snapshot = line->snapshot };
 	const struct column *column = sheet->columns[cell];
 	double covered_ns = (double)line->covered_ns;
-	uint64_t value;
+	uint64_t value = 0;
+	bool known = line->snapshot && (line->covered_ns || !cells[cell].is_rate) &&
+		     (!column || column_number(column, &scope, &line->sum, &value));
 
-	if (!line->snapshot || (cells[cell].is_rate && !line->covered_ns))
+	if (!known)
 		grid_set(sheet->grid, cell, "-");
 	else if (!column)
 		grid_set_format(sheet->grid, cell, "%.1f", covered_ns / (double)NS_PER_SEC);
-	else if (!column_number(column, &scope, &line->sum, &value))
-		grid_set(sheet->grid, cell, "-");
 	else if (!cells[cell].is_rate)
 		column_set_number(sheet->grid, cell, column, value);
 	else if (column->kind == COLUMN_SUM)
