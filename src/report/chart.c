@@ -90,21 +90,17 @@ static void decade_format(int decade, char *buf, size_t size)
 
 /* --- what is drawn --- */
 
-static bool group_is_waiting(const struct chart *chart, const struct group *group,
-			     const struct table_options *options)
-{
-	return (chart->part.scope.keys & GROUP_SYSCALL) && row_is_waiting(&group->sum, options);
-}
-
 static void chart_take_rows(struct chart *chart, const struct table_options *options)
 {
+	bool by_call = chart->part.scope.keys & GROUP_SYSCALL;
+
 	for (int waiting = 0; waiting < 2; waiting++) {
 		for (size_t i = 0; i < chart->part.list.nr_groups; i++) {
 			const struct group *group = &chart->part.list.groups[i];
 
 			if (group->nr_merged) {
 				chart->nr_others = group->nr_merged;
-			} else if (group_is_waiting(chart, group, options) == waiting) {
+			} else if ((by_call && row_is_waiting(&group->sum, options)) == waiting) {
 				chart->rows[chart->nr_rows++] = group;
 				chart->nr_waiting += (size_t)waiting;
 			}
@@ -309,13 +305,6 @@ static void chart_rows(const struct chart *chart)
 	}
 }
 
-/* Every other row is shaded, so that the eye keeps to it. */
-static void chart_bands(const struct chart *chart)
-{
-	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
-		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
-}
-
 static void chart_draw(const struct chart *chart, const struct snapshot *snapshot)
 {
 	int height = chart->bottom + BOTTOM;
@@ -327,7 +316,9 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 		"<style>%s</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
 		WIDTH, height, WIDTH, height, style, WIDTH, height);
 	chart_head(chart, snapshot);
-	chart_bands(chart);
+	/* Every other row is shaded, so that the eye keeps to it. */
+	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
+		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
 	chart_axes(chart);
 	chart_rows(chart);
 	if (!chart->nr_rows)

@@ -30,44 +30,26 @@ static void folded_done(struct folded *folded)
 	samples_done(&folded->list);
 }
 
-/* Everything that some reader splits a line at; control characters are escaped already. */
-static const struct {
-	const char *bytes, *instead;
-} separators[] = {
-	{ ";", ":" },
-	{ " ", "_" },
-	{ "\xc2\xa0", "_" },
-	{ "\xe1\x9a\x80", "_" },
-	{ "\xe2\x80\x80", "_" },
-	{ "\xe2\x80\x81", "_" },
-	{ "\xe2\x80\x82", "_" },
-	{ "\xe2\x80\x83", "_" },
-	{ "\xe2\x80\x84", "_" },
-	{ "\xe2\x80\x85", "_" },
-	{ "\xe2\x80\x86", "_" },
-	{ "\xe2\x80\x87", "_" },
-	{ "\xe2\x80\x88", "_" },
-	{ "\xe2\x80\x89", "_" },
-	{ "\xe2\x80\x8a", "_" },
-	{ "\xe2\x80\xaf", "_" },
-	{ "\xe2\x81\x9f", "_" },
-	{ "\xe3\x80\x80", "_" },
-};
+/* Blanks of any language: some reader splits a line there. Control characters are escaped already. */
+static bool is_blank(unsigned int code)
+{
+	return code == ' ' || code == 0xa0 || code == 0x1680 ||
+	       (code >= 0x2000 && code <= 0x200a) || code == 0x202f || code == 0x205f ||
+	       code == 0x3000;
+}
 
 static void write_name(const char *name, FILE *out)
 {
-	while (*name) {
-		size_t i = 0;
+	size_t length;
 
-		while (i < ARRAY_SIZE(separators) &&
-		       strncmp(name, separators[i].bytes, strlen(separators[i].bytes)))
-			i++;
-		if (i < ARRAY_SIZE(separators)) {
-			fputs(separators[i].instead, out);
-			name += strlen(separators[i].bytes);
-		} else {
-			fputc(*name++, out);
-		}
+	for (; *name; name += length) {
+		unsigned int code = text_code(name, strnlen(name, 4), &length);
+
+		length = length ?: 1;
+		if (code == ';' || is_blank(code))
+			fputc(code == ';' ? ':' : '_', out);
+		else
+			fwrite(name, 1, length, out);
 	}
 }
 

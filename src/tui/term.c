@@ -12,8 +12,6 @@
 
 struct term {
 	SCREEN *screen;
-	bool started; /* something was drawn, or may have been */
-	bool colors;
 	attr_t styles[NR_CELL_STYLE];
 };
 
@@ -77,7 +75,6 @@ int term_open(struct term **ret, struct diag *d)
 		refuse("ncurses refuses this one", d);
 		return -ENOTTY;
 	}
-	term->started = true;
 	term_set_styles(term);
 	cbreak();
 	noecho();
@@ -94,10 +91,10 @@ void term_close(struct term *term)
 {
 	if (!term)
 		return;
-	if (term->started)
+	if (term->screen) {
 		endwin();
-	if (term->screen)
 		delscreen(term->screen);
+	}
 	free(term);
 }
 
