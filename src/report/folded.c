@@ -30,7 +30,7 @@ static void folded_done(struct folded *folded)
 	samples_done(&folded->list);
 }
 
-/* Blanks of any language: some reader splits a line there. Control characters are escaped already. */
+/* Blanks, at which some reader splits a line. Control characters are escaped already. */
 static bool is_blank(unsigned int code)
 {
 	return code == ' ' || code == 0xa0 || code == 0x1680 ||
