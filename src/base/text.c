@@ -132,14 +132,14 @@ static char *escape_byte(char byte, char *out)
 	return out + sprintf(out, "\\x%02x", (unsigned char)byte);
 }
 
-static void escape(const char *bytes, size_t size, bool only_visible, char *out)
+void text_escape_visible(const char *bytes, size_t size, char *out)
 {
 	size_t left = strnlen(bytes, size), length;
 
 	for (; left; bytes += length, left -= length) {
 		unsigned int code = text_code(bytes, left, &length);
 
-		if (length && (!only_visible || is_visible(code))) {
+		if (length && is_visible(code)) {
 			memcpy(out, bytes, length);
 			out += length;
 			continue;
@@ -149,16 +149,6 @@ static void escape(const char *bytes, size_t size, bool only_visible, char *out)
 			out = escape_byte(bytes[i], out);
 	}
 	*out = 0;
-}
-
-void text_escape(const char *bytes, size_t size, char *out)
-{
-	escape(bytes, size, false, out);
-}
-
-void text_escape_visible(const char *bytes, size_t size, char *out)
-{
-	escape(bytes, size, true, out);
 }
 
 char *text_visible(const char *text)
@@ -196,7 +186,7 @@ void text_escape_ascii(const char *bytes, size_t length, char *buf, size_t size)
 	*buf = 0;
 }
 
-/* The byte of an escape of text_escape(), or 0 when there is none. */
+/* The byte of an escape \xNN, or 0 when there is none. */
 static unsigned char escaped_byte(const char *text)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -67,15 +67,9 @@ void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t
 #define TEXT_ESCAPED_MAX(n) ((n) * 4 + 1)
 
 /*
- * Writes untrusted bytes, up to the first NUL or size bytes, as valid UTF-8: a byte that is not
- * part of that, or is DEL, becomes \xNN. Other control characters stay: the JSON writer escapes
- * them.
- */
-void text_escape(const char *bytes, size_t size, char *out);
-
-/*
- * As text_escape(), for formats that are shown as they are: control characters (C0 and C1), those
- * that reorder or break lines or take no room, and noncharacters U+FFFE and U+FFFF become \xNN too.
+ * Writes untrusted bytes, up to the first NUL or size bytes, as UTF-8 that can be shown as it is: a
+ * byte that is not part of valid UTF-8, control characters (DEL, C0 and C1), those that reorder or
+ * break lines or take no room, and noncharacters U+FFFE and U+FFFF become \xNN.
  */
 void text_escape_visible(const char *bytes, size_t size, char *out);
 
@@ -95,9 +89,9 @@ void text_escape_name(const char *bytes, size_t size, char *out);
 void text_escape_ascii(const char *bytes, size_t length, char *buf, size_t size);
 
 /*
- * Undoes text_escape() in place, for the bytes that it escapes. What somebody wrote as \xNN himself
- * cannot be told from those and becomes a byte, too, unless that would be escaped differently: so
- * text_escape() of the result is always the text again.
+ * Undoes in place the escapes that JSON has for bytes that are no UTF-8. What somebody wrote as \xNN
+ * himself cannot be told from those and becomes a byte, too, unless that would be escaped
+ * differently: so JSON always has the result as the same text again.
  */
 void text_unescape(char *text);
 

@@ -10,19 +10,8 @@
 #include "base/diag.h"
 #include "cmd/targets.h"
 #include "collect/collector.h"
-#include "report/stacks.h"
-#include "report/table.h"
+#include "report/report.h"
 #include "syscalls/syscall_set.h"
-
-enum report_format {
-	FORMAT_TRUSS,
-	FORMAT_WIDE,
-	FORMAT_JSON,
-	FORMAT_CSV,
-	FORMAT_STRACE,
-	FORMAT_ERRORS,
-	NR_REPORT_FORMAT,
-};
 
 /* Files that are written besides the report. */
 enum stack_file {

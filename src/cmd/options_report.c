@@ -93,21 +93,8 @@ static int set_errors_only(void *options, const char *arg, struct diag *d)
 static int set_format(void *options, const char *arg, struct diag *d)
 {
 	struct options *o = options;
-	static const char *const names[NR_REPORT_FORMAT] = {
-		[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
-		[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
-	};
 
-	for (int i = 0; i < NR_REPORT_FORMAT; i++) {
-		if (!strcmp(arg, names[i])) {
-			o->format = (enum report_format)i;
-			return 0;
-		}
-	}
-	return diag_set(
-		d, DIAG_USAGE, EINVAL,
-		"--format: no format \"%s\"; there are truss, wide, json, csv, strace, errors",
-		arg);
+	return report_format_parse(arg, &o->format, d);
 }
 
 static int set_by(void *options, const char *arg, struct diag *d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the stream of reports: -o, the choice of stdout or stderr, the choice of the format. */
+/* Opens the stream that reports go to, stdout, stderr or the file of -o, and writes them there. */
 #include "cmd/output.h"
 
 #include <errno.h>
@@ -38,13 +38,6 @@ static int output_empty(struct output *output, const struct options *o)
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
 }
 
-static int write_truss(const struct output *output, const struct options *o,
-		       const struct snapshot *snapshot)
-{
-	(void)o;
-	return report_truss(snapshot, output->stream);
-}
-
 int output_width(FILE *stream)
 {
 	struct winsize size;
@@ -53,49 +46,6 @@ int output_width(FILE *stream)
 		return 80;
 	return size.ws_col;
 }
-
-static int write_wide(const struct output *output, const struct options *o,
-		      const struct snapshot *snapshot)
-{
-	struct table_options table = o->table;
-
-	table.width = output_width(output->stream);
-	return report_wide(snapshot, &table, output->stream);
-}
-
-static int write_json(const struct output *output, const struct options *o,
-		      const struct snapshot *snapshot)
-{
-	(void)o;
-	return report_json(snapshot, output->stream);
-}
-
-static int write_csv(const struct output *output, const struct options *o,
-		     const struct snapshot *snapshot)
-{
-	return report_csv(snapshot, &o->table, !output->begun, output->stream);
-}
-
-static int write_strace(const struct output *output, const struct options *o,
-			const struct snapshot *snapshot)
-{
-	(void)o;
-	return report_strace(snapshot, output->stream);
-}
-
-static int write_errors(const struct output *output, const struct options *o,
-			const struct snapshot *snapshot)
-{
-	return report_errors(snapshot, &o->table, output->stream);
-}
-
-/* Indexed by enum report_format. */
-static int (*const writers[NR_REPORT_FORMAT])(const struct output *output, const struct options *o,
-					      const struct snapshot *snapshot) = {
-	[FORMAT_TRUSS] = write_truss,   [FORMAT_WIDE] = write_wide,
-	[FORMAT_JSON] = write_json,     [FORMAT_CSV] = write_csv,
-	[FORMAT_STRACE] = write_strace, [FORMAT_ERRORS] = write_errors,
-};
 
 static int write_chart(const struct options *o, const struct snapshot *snapshot, FILE *file)
 {
@@ -183,15 +133,28 @@ static int output_side_files(const struct options *o, const struct snapshot *sna
 	return err;
 }
 
+/* What is to be told of an error when writing the report itself. */
+static int output_failed(const struct options *o, int err, struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
+			o->output ? " to " : "", o->output ?: "", strerror(-err));
+}
+
 static int output_write(struct output *output, const struct options *o,
 			const struct snapshot *snapshot)
 {
+	struct report_options how = {
+		.format = o->format,
+		.table = o->table,
+		.no_header = output->begun,
+		.show_stacks = o->show_stacks,
+		.stacks = o->stacks,
+	};
 	int err = output_empty(output, o);
 
+	how.table.width = output_width(output->stream);
 	if (!err)
-		err = writers[o->format](output, o, snapshot);
-	if (!err && o->show_stacks && o->format != FORMAT_JSON)
-		err = report_stacks(snapshot, &o->table, &o->stacks, output->stream);
+		err = report_write(snapshot, &how, output->stream);
 	output->begun = true;
 	if (!err && fflush(output->stream))
 		err = -errno;
@@ -207,8 +170,26 @@ int output_report(struct output *output, const struct options *o, const struct s
 	if (snapshot_select(snapshot, o->only, &chosen))
 		return diag_oom(d);
 	err = output_write(output, o, chosen);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
-				o->output ? " to " : "", o->output ?: "", strerror(-err));
-	return output_side_files(o, chosen, d);
+	return err ? output_failed(o, err, d) : output_side_files(o, chosen, d);
+}
+
+int output_text(struct output *output, const struct options *o, const char *text, size_t size,
+		struct diag *d)
+{
+	int err = output_empty(output, o);
+
+	if (!err && (fwrite(text, 1, size, output->stream) != size || fflush(output->stream)))
+		err = -errno;
+	return err ? output_failed(o, err, d) : 0;
+}
+
+bool output_has_side_files(const struct options *o)
+{
+	struct side_file list[NR_SIDE_FILES];
+	bool has = false;
+
+	list_side_files(o, list);
+	for (int i = 0; i < NR_SIDE_FILES; i++)
+		has |= list[i].path != NULL;
+	return has;
 }

@@ -24,6 +24,13 @@ int output_open(struct output *output, const struct options *o, struct diag *d);
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d);
 
+/* The same of a report that somebody else wrote: nothing goes into other files. */
+int output_text(struct output *output, const struct options *o, const char *text, size_t size,
+		struct diag *d);
+
+/* Whether a chart, or files of stacks, are asked for besides the report. */
+bool output_has_side_files(const struct options *o);
+
 void output_done(struct output *output);
 
 /* As wide as the terminal; what goes elsewhere has 80 columns, as any terminal has. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns `bpftruss snapshot`: asks the daemon what it has counted, and reports it as -c does. */
+/* Runs `bpftruss snapshot`: asks the daemon for a report of what it has counted, as -c writes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -95,68 +95,132 @@ static int check(const struct ask_options *o, struct diag *d)
 	return options_check_report(&o->report, d);
 }
 
+static void add_table(struct ipc_target *target, const struct table_options *table)
+{
+	char keys[GROUP_KEYS_MAX], columns[COLUMNS_TEXT_MAX];
+
+	if (table->keys) {
+		group_keys_format(table->keys, keys);
+		ipc_target_add(target, "by", keys);
+	}
+	if (table->columns) {
+		columns_format(table->columns, columns);
+		ipc_target_add(target, "columns", columns);
+	}
+	if (table->sort)
+		ipc_target_add(target, "sort", table->sort->name);
+	if (table->top)
+		ask_add_number(target, "top", (int64_t)table->top);
+	if (table->min_calls)
+		ask_add_number(target, "min_calls", (int64_t)table->min_calls);
+	if (table->waiting)
+		ipc_target_add(target, "waiting", syscall_set_text(table->waiting));
+	if (table->errors_only)
+		ipc_target_add(target, "errors_only", "1");
+	if (table->hist)
+		ipc_target_add(target, "hist", "1");
+}
+
+static void add_report(struct ipc_target *target, const struct options *o, FILE *stream)
+{
+	ipc_target_add(target, "format", report_format_names[o->format]);
+	ask_add_number(target, "width", output_width(stream));
+	add_table(target, &o->table);
+	if (!o->show_stacks)
+		return;
+	ipc_target_add(target, "stacks", o->stacks.weight == STACK_WEIGHT_TIME ? "time" : "calls");
+	if (o->stacks.top)
+		ask_add_number(target, "top_stacks", (int64_t)o->stacks.top);
+}
+
 /* On stderr, as -c tells what it counts: reports do not say when. */
-static void print_span(const struct snapshot *snapshot)
+static void print_span(int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns)
 {
 	char start[CLOCK_LOCAL_SIZE], end[CLOCK_LOCAL_SIZE];
 
-	clock_local(snapshot->start_ns, start, sizeof(start));
-	clock_local(snapshot->end_ns, end, sizeof(end));
+	clock_local(start_ns, start, sizeof(start));
+	clock_local(end_ns, end, sizeof(end));
 	fprintf(stderr, "bpftruss: %s to %s, %.1f s counted\n", start, end,
-		(double)snapshot->elapsed_ns / 1e9);
+		(double)elapsed_ns / 1e9);
 }
 
-/* The daemon wrote the very bytes that would be written again. */
-static bool is_verbatim(const struct options *o)
+/* A report that the daemon wrote. */
+static int print_text(struct output *output, const struct options *o, const struct ipc_reply *reply,
+		      struct diag *d)
 {
-	if (o->format != FORMAT_JSON || o->only || o->chart || o->output)
-		return false;
-	for (int i = 0; i < NR_STACK_FILE; i++) {
-		if (o->stack_files[i])
-			return false;
-	}
-	return true;
+	struct report_text report;
+	int err = report_text_json_read(reply->body, reply->size, &report, d);
+
+	if (err)
+		return err;
+	print_span(report.start_ns, report.end_ns, report.elapsed_ns);
+	err = output_text(output, o, report.text, strlen(report.text), d);
+	free(report.text);
+	return err;
 }
 
-static int report(const struct options *o, const struct ipc_reply *reply, struct diag *d)
+/* Report and files of a snapshot with everything in it. */
+static int print_whole(struct output *output, const struct options *o,
+		       const struct ipc_reply *reply, struct diag *d)
 {
 	struct asked_snapshot asked __cleanup(asked_snapshot_done) = { 0 };
-	struct output output __cleanup(output_done) = { 0 };
-	int err;
+	int err = asked_snapshot_parse(reply->body, reply->size, &asked, d);
 
-	if (is_verbatim(o))
-		return fwrite(reply->body, 1, reply->size, stdout) == reply->size
-			       ? 0
-			       : diag_set(d, DIAG_FAILED, errno, "cannot write to stdout: %s",
-					  strerror(errno));
-	err = asked_snapshot_parse(reply->body, reply->size, &asked, d);
 	if (!err && options_want_stacks(o) && !asked.snapshot->stacks)
 		err = diag_set(d, DIAG_FAILED, ENODATA,
 			       "the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
 			       "its configuration");
-	if (!err)
-		err = output_open(&output, o, d);
 	if (err)
 		return err;
-	print_span(asked.snapshot);
-	return output_report(&output, o, asked.snapshot, d);
+	print_span(asked.snapshot->start_ns, asked.snapshot->end_ns, asked.snapshot->elapsed_ns);
+	return output_report(output, o, asked.snapshot, d);
+}
+
+/* Who wants files besides the report asks for all that is counted, and makes both of it. */
+static bool needs_whole(const struct options *o)
+{
+	/* The rest is for the other parameters. */
+	size_t most = IPC_MAX_PARAMETERS - 20;
+
+	return output_has_side_files(o) || o->targets.nr_pids + o->targets.nr_selectors > most;
+}
+
+static int ask_and_print(const struct ask_options *o, struct diag *d)
+{
+	const struct options *report = &o->report;
+	struct ipc_target target __cleanup(ipc_target_done) = { 0 };
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	struct output output __cleanup(output_done) = { 0 };
+	bool whole = needs_whole(report), json = report->format == FORMAT_JSON;
+	int err = output_open(&output, report, d);
+
+	if (err)
+		return err;
+	ipc_target_init(&target, whole || json ? "/v1/snapshot" : "/v1/report");
+	ask_add_targets(&target, o);
+	if (report->only)
+		ipc_target_add(&target, "trace", syscall_set_text(report->only));
+	if (!whole && !json)
+		add_report(&target, report, output.stream);
+	if (o->since)
+		err = add_since(&target, o->since, d);
+	if (!err)
+		err = ask(o, IPC_GET, &target, &reply, d);
+	if (err)
+		return err;
+	if (whole)
+		return print_whole(&output, report, &reply, d);
+	return json ? output_text(&output, report, reply.body, reply.size, d)
+		    : print_text(&output, report, &reply, d);
 }
 
 static int run(const struct ask_options *o, int nr_words, char **words, struct diag *d)
 {
-	struct ipc_target target __cleanup(ipc_target_done);
-	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err = ask_refuse_words("snapshot", nr_words, words, d);
 
-	ipc_target_init(&target, "/v1/snapshot");
-	ask_add_targets(&target, o);
 	if (!err)
 		err = check(o, d);
-	if (!err && o->since)
-		err = add_since(&target, o->since, d);
-	if (!err)
-		err = ask(o, IPC_GET, &target, &reply, d);
-	return err ?: report(&o->report, &reply, d);
+	return err ?: ask_and_print(o, d);
 }
 
 int snapshot_main(int argc, char **argv)

@@ -14,7 +14,7 @@
 #include "cmd/session.h"
 #include "cmd/top_options.h"
 #include "collect/collector.h"
-#include "report/rates.h"
+#include "report/report.h"
 #include "tui/screen.h"
 #include "tui/term.h"
 #include "tui/top.h"
@@ -109,7 +109,7 @@ static int take_interval(struct run *run, struct diag *d)
 
 /* --- text and JSON ---------------------------------------------------------------------------- */
 
-static int text_width(void)
+static int frame_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -238,7 +238,7 @@ static int run_top(struct run *run, struct diag *d)
 	run->top.sort = o->sort;
 	run->top.by = o->by;
 	run->top.limit = interactive ? 0 : o->limit;
-	top_resize(&run->top, text_width(), 0);
+	top_resize(&run->top, frame_width(), 0);
 	/* A terminal that cannot be used is told before anything is attached. */
 	if (interactive && !term_can_be_used(d))
 		return -ENOTTY;

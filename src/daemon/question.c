@@ -99,3 +99,71 @@ int question_span(const struct ipc_request *request, struct history_question *qu
 	question->to_ns = (int64_t)to;
 	return err;
 }
+
+static int read_set(const struct ipc_request *request, const char *name, struct syscall_set **ret,
+		    struct diag *d)
+{
+	const char *text = ipc_parameter(request, name);
+	struct diag why;
+	int err = text ? syscall_set_parse(text, ret, &why) : 0;
+
+	return err ? diag_set(d, why.kind, -err, "%s: %.400s", name, why.text) : 0;
+}
+
+int question_calls(const struct ipc_request *request, struct syscall_set **ret, struct diag *d)
+{
+	*ret = NULL;
+	return read_set(request, "trace", ret, d);
+}
+
+void asked_report_done(struct asked_report *asked)
+{
+	syscall_set_free(asked->waiting);
+}
+
+/* Options that are lists and names, each as the command line takes it. */
+static int read_words(const struct ipc_request *request, struct asked_report *asked, struct diag *d)
+{
+	struct report_options *options = &asked->options;
+	const char *by = ipc_parameter(request, "by"), *sort = ipc_parameter(request, "sort");
+	const char *format = ipc_parameter(request, "format");
+	const char *columns = ipc_parameter(request, "columns");
+	const char *stacks = ipc_parameter(request, "stacks");
+
+	if ((by && group_keys_parse(by, &options->table.keys, d)) ||
+	    (sort && column_find("sort", sort, &options->table.sort, d)) ||
+	    (format && report_format_parse(format, &options->format, d)) ||
+	    (columns && columns_parse(columns, &asked->columns, d)))
+		return -EINVAL;
+	if (options->format == FORMAT_JSON)
+		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	options->table.columns = columns ? &asked->columns : NULL;
+	options->show_stacks = stacks != NULL;
+	if (stacks && !strcmp(stacks, "time"))
+		options->stacks.weight = STACK_WEIGHT_TIME;
+	return read_set(request, "waiting", &asked->waiting, d);
+}
+
+int question_report(const struct ipc_request *request, struct asked_report *ret, struct diag *d)
+{
+	struct table_options *table = &ret->options.table;
+	uint64_t top = 0, top_stacks = 0, width = 0;
+	int err;
+
+	*ret = (struct asked_report){ .options.format = FORMAT_WIDE };
+	err = read_words(request, ret, d);
+	if (err)
+		return err;
+	if (read_parameter(request, "top", UINT32_MAX, &top, d) ||
+	    read_parameter(request, "min_calls", UINT32_MAX, &table->min_calls, d) ||
+	    read_parameter(request, "width", INT32_MAX, &width, d) ||
+	    read_parameter(request, "top_stacks", UINT32_MAX, &top_stacks, d))
+		return -EINVAL;
+	table->top = top;
+	table->width = (int)width;
+	table->waiting = ret->waiting;
+	table->errors_only = ipc_parameter(request, "errors_only") != NULL;
+	table->hist = ipc_parameter(request, "hist") != NULL;
+	ret->options.stacks.top = top_stacks;
+	return 0;
+}

@@ -18,8 +18,9 @@ enum route_right {
 	RIGHT_CHANGE,
 };
 
-#define KINDS   "name unit cgroup user"
-#define TARGETS "pid " KINDS
+#define KINDS    "name unit cgroup user"
+#define TARGETS  "pid " KINDS
+#define SNAPSHOT TARGETS " since mark boot_id from to trace"
 
 static const struct route {
 	enum ipc_method method;
@@ -31,8 +32,11 @@ static const struct route {
 		       struct ipc_answer *answer);
 } routes[] = {
 	{ IPC_GET, "/metrics", false, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, TARGETS " since mark boot_id from to",
-	  answer_snapshot },
+	{ IPC_GET, "/v1/snapshot", false, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ IPC_GET, "/v1/report", false, RIGHT_READ,
+	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
+		   "top_stacks",
+	  answer_report },
 	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
 	{ IPC_GET, "/v1/history", false, RIGHT_READ, TARGETS " from to step sum", answer_history },
 	{ IPC_GET, "/v1/baselines", false, RIGHT_READ, "", answer_baselines },

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/question.h"
+#include "model/query.h"
 #include "report/report.h"
 
 static int read_since(const struct ipc_request *request, struct counts_question *question,
@@ -37,47 +38,104 @@ static int read_since(const struct ipc_request *request, struct counts_question 
 }
 
 /* Of a span in the past: what the history knows. */
-static void answer_past(struct service *s, const struct ipc_request *request,
-			struct ipc_answer *answer)
+static int ask_past(struct service *s, const struct ipc_request *request, struct counts_answer *ret,
+		    struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	bool both = ipc_parameter(request, "since") || ipc_parameter(request, "mark");
-	struct diag d;
-	int err = both ? diag_set(&d, DIAG_USAGE, EINVAL,
-				  "a span ends at to: since and mark go on until now")
-		       : service_ask_history(s, request, &timeline, &d);
+	int err;
 
-	if (!err && (!timeline.nr_steps || !timeline.steps[0].sum))
-		err = diag_set(&d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
+	if (ipc_parameter(request, "since") || ipc_parameter(request, "mark"))
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"a span ends at to: since and mark go on until now");
+	err = service_ask_history(s, request, &timeline, d);
 	if (err)
-		answer_failed(answer, err, &d);
-	else
-		answer_with_snapshot(timeline.steps[0].sum, answer);
+		return err;
+	if (!timeline.nr_steps || !timeline.steps[0].sum)
+		return diag_set(d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
+	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
+	return 0;
+}
+
+/* The processes that were asked for, in the time that was asked for. */
+static int ask_processes(struct service *s, const struct ipc_request *request,
+			 struct counts_answer *ret, struct diag *d)
+{
+	struct counts_question question = { 0 };
+	struct asked_targets targets;
+	int err;
+
+	if (ipc_parameter(request, "from") || ipc_parameter(request, "to"))
+		return ask_past(s, request, ret, d);
+	err = question_targets(request, &targets, d);
+	if (!err)
+		err = read_since(request, &question, d);
+	question.filter = targets.filter;
+	return err ?: counts_ask(s->counts, &question, ret, d);
+}
+
+/* Of these the calls that were asked for; the caller owns *ret. */
+static int ask_calls(struct service *s, const struct ipc_request *request, struct snapshot **ret,
+		     struct diag *d)
+{
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
+	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
+	int err = question_calls(request, &calls, d);
+
+	if (!err)
+		err = ask_processes(s, request, &counted, d);
+	if (!err && snapshot_select(counted.snapshot, calls, ret))
+		err = diag_oom(d);
+	return err;
 }
 
 void answer_snapshot(struct service *s, const struct ipc_request *request,
 		     struct ipc_answer *answer)
 {
-	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
-	struct counts_question question = { 0 };
-	struct asked_targets targets;
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 	struct diag d;
-	int err;
+	int err = ask_calls(s, request, &snapshot, &d);
 
-	if (ipc_parameter(request, "from") || ipc_parameter(request, "to")) {
-		answer_past(s, request, answer);
-		return;
-	}
-	err = question_targets(request, &targets, &d);
-	if (!err)
-		err = read_since(request, &question, &d);
-	question.filter = targets.filter;
-	if (!err)
-		err = counts_ask(s->counts, &question, &counted, &d);
 	if (err)
 		answer_failed(answer, err, &d);
 	else
-		answer_with_snapshot(counted.snapshot, answer);
+		answer_with_snapshot(snapshot, answer);
+}
+
+/* The text of a report as a JSON object, with what of the snapshot is not in the text. */
+static int write_report(const struct snapshot *snapshot, const struct report_options *options,
+			FILE *out)
+{
+	char *text __cleanup(freep) = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int err = memory ? report_write(snapshot, options, memory) : -ENOMEM;
+
+	if (memory && fclose(memory) && !err)
+		err = -ENOMEM;
+	return err ?: report_text_json(snapshot, text, out);
+}
+
+void answer_report(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)
+{
+	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
+	struct asked_report asked __cleanup(asked_report_done);
+	struct diag d;
+	int err = question_report(request, &asked, &d);
+	FILE *body;
+
+	if (!err)
+		err = ask_calls(s, request, &snapshot, &d);
+	if (!err && asked.options.show_stacks && !snapshot->stacks)
+		err = diag_set(&d, DIAG_FAILED, ENODATA,
+			       "the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
+			       "its configuration");
+	if (err) {
+		answer_failed(answer, err, &d);
+		return;
+	}
+	body = answer_open(answer);
+	answer_close(answer, body, body ? write_report(snapshot, &asked.options, body) : -ENOMEM,
+		     CONTENT_JSON);
 }
 
 void answer_status(struct service *s, const struct ipc_request *request, struct ipc_answer *answer)

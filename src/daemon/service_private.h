@@ -31,6 +31,8 @@ void service_metrics_self(const struct service *service, struct metrics_self *re
 /* The routes. */
 void answer_snapshot(struct service *service, const struct ipc_request *request,
 		     struct ipc_answer *answer);
+void answer_report(struct service *service, const struct ipc_request *request,
+		   struct ipc_answer *answer);
 void answer_status(struct service *service, const struct ipc_request *request,
 		   struct ipc_answer *answer);
 void answer_metrics(struct service *service, const struct ipc_request *request,

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/unit.h"
-#include "syscalls/classes.h"
 
 static int compare_pid(const struct group_member *a, const struct group_member *b)
 {
@@ -113,6 +112,18 @@ int group_keys_parse(const char *list, unsigned int *ret, struct diag *d)
 	return 0;
 }
 
+void group_keys_format(unsigned int keys, char buf[GROUP_KEYS_MAX])
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
+		if (keys & key_defs[i].key)
+			used += (size_t)snprintf(buf + used, GROUP_KEYS_MAX - used, "%s%s",
+						 used ? "," : "", key_defs[i].name);
+	}
+}
+
 int group_members_compare(const struct group_member *a, const struct group_member *b,
 			  unsigned int keys, bool by_name)
 {
@@ -177,8 +188,7 @@ int group_list_sum(const struct group_list *list, struct group *ret)
 static struct group group_of(const struct group_member *member)
 {
 	const struct row *row = member->row;
-	bool moves_data = row->nr != ROW_NR_OTHER &&
-			  syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
+	bool moves_data = row_moves_data(row);
 
 	return (struct group){
 		.sum = *row,

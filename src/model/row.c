@@ -7,9 +7,20 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "syscalls/classes.h"
 
 /* malloc() adds this to each piece. */
 #define PIECE_BYTES 16
+
+#define GROWS(member) { #member, offsetof(struct row, member), .grows = true }
+#define NOW(member)   { #member, offsetof(struct row, member), .now = true }
+#define WRAPS(member) { #member, offsetof(struct row, member), .grows = false }
+
+const struct row_counter row_counters[NR_ROW_COUNTERS] = {
+	GROWS(calls),   GROWS(errors),     GROWS(interrupted),   GROWS(no_return),   GROWS(untimed),
+	GROWS(denied),  NOW(in_flight),    NOW(in_flight_early), GROWS(wall_ns),     GROWS(off_ns),
+	GROWS(runq_ns), WRAPS(result_sum), WRAPS(open_wall_ns),  WRAPS(open_off_ns),
+};
 
 void row_init(struct row *row)
 {
@@ -107,6 +118,16 @@ int row_add_errno(struct row *row, int err, uint64_t count)
 	return 0;
 }
 
+void stack_count_add(struct stack_count *into, const struct stack_count *from)
+{
+	into->calls += from->calls;
+	into->errors += from->errors;
+	into->wall_ns += from->wall_ns;
+	into->off_ns += from->off_ns;
+	into->runq_ns += from->runq_ns;
+	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+}
+
 static size_t stack_place(const struct row *row, uint64_t id)
 {
 	size_t low = 0, high = row->nr_stacks;
@@ -128,13 +149,7 @@ int row_add_stack(struct row *row, const struct stack_count *stack)
 	struct stack_count *place;
 
 	if (at < row->nr_stacks && row->stacks[at].id == stack->id) {
-		place = &row->stacks[at];
-		place->calls += stack->calls;
-		place->errors += stack->errors;
-		place->wall_ns += stack->wall_ns;
-		place->off_ns += stack->off_ns;
-		place->runq_ns += stack->runq_ns;
-		place->max_ns = stack->max_ns > place->max_ns ? stack->max_ns : place->max_ns;
+		stack_count_add(&row->stacks[at], stack);
 		return 0;
 	}
 	place = reallocarray(row->stacks, row->nr_stacks + 1, sizeof(*place));
@@ -149,22 +164,10 @@ int row_add_stack(struct row *row, const struct stack_count *stack)
 
 int row_merge(struct row *into, const struct row *from)
 {
-	into->calls += from->calls;
-	into->errors += from->errors;
-	into->interrupted += from->interrupted;
-	into->untimed += from->untimed;
-	into->denied += from->denied;
-	into->no_return += from->no_return;
-	into->result_sum += from->result_sum;
-	into->wall_ns += from->wall_ns;
-	into->off_ns += from->off_ns;
-	into->runq_ns += from->runq_ns;
+	for (size_t i = 0; i < NR_ROW_COUNTERS; i++)
+		*row_counter(into, i) += row_count(from, i);
 	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
-	into->in_flight += from->in_flight;
-	into->in_flight_early += from->in_flight_early;
-	into->open_wall_ns += from->open_wall_ns;
-	into->open_off_ns += from->open_off_ns;
 	if (from->oldest_start_ns < into->oldest_start_ns)
 		into->oldest_start_ns = from->oldest_start_ns;
 	if (hist_merge(&into->hist, &from->hist))
@@ -239,29 +242,21 @@ static void row_bound_extremes(struct row *row)
 
 bool row_is_after(const struct row *row, const struct row *earlier)
 {
-	return row->calls >= earlier->calls && row->errors >= earlier->errors &&
-	       row->interrupted >= earlier->interrupted && row->untimed >= earlier->untimed &&
-	       row->denied >= earlier->denied && row->no_return >= earlier->no_return &&
-	       row->wall_ns >= earlier->wall_ns && row->off_ns >= earlier->off_ns &&
-	       row->runq_ns >= earlier->runq_ns;
+	for (size_t i = 0; i < NR_ROW_COUNTERS; i++) {
+		if (row_counters[i].grows && row_count(row, i) < row_count(earlier, i))
+			return false;
+	}
+	return true;
 }
 
 int row_subtract(struct row *from, const struct row *earlier)
 {
 	if (!row_is_after(from, earlier))
 		return -EINVAL;
-	from->calls -= earlier->calls;
-	from->errors -= earlier->errors;
-	from->interrupted -= earlier->interrupted;
-	from->untimed -= earlier->untimed;
-	from->denied -= earlier->denied;
-	from->no_return -= earlier->no_return;
-	from->result_sum -= earlier->result_sum;
-	from->wall_ns -= earlier->wall_ns;
-	from->off_ns -= earlier->off_ns;
-	from->runq_ns -= earlier->runq_ns;
-	from->open_wall_ns -= earlier->open_wall_ns;
-	from->open_off_ns -= earlier->open_off_ns;
+	for (size_t i = 0; i < NR_ROW_COUNTERS; i++) {
+		if (!row_counters[i].now)
+			*row_counter(from, i) -= row_count(earlier, i);
+	}
 	hist_subtract(&from->hist, &earlier->hist);
 	row_subtract_errnos(from, earlier);
 	row_subtract_stacks(from, earlier);
@@ -347,6 +342,12 @@ uint64_t row_errors_unnamed(const struct row *row)
 	for (size_t i = 0; i < row->nr_errnos; i++)
 		named += row->errnos[i].count;
 	return row->errors > named ? row->errors - named : 0;
+}
+
+bool row_moves_data(const struct row *row)
+{
+	return row->nr != ROW_NR_OTHER &&
+	       syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
 }
 
 uint64_t row_timed(const struct row *row)

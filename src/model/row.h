@@ -81,6 +81,32 @@ struct row {
 	size_t nr_stacks;
 };
 
+/*
+ * The counters of a row that are added up when rows are merged. The first NR_ROW_COUNTS count calls,
+ * and JSON has them by the same names; the others are sums of times and results.
+ */
+#define NR_ROW_COUNTS   8
+#define NR_ROW_COUNTERS 14
+
+struct row_counter {
+	const char *name;
+	size_t offset; /* of 64 bits */
+	bool grows;    /* never less in a later reading of the same row */
+	bool now;      /* of the calls that run now: the later reading's, not a difference */
+};
+
+extern const struct row_counter row_counters[NR_ROW_COUNTERS];
+
+static inline uint64_t *row_counter(struct row *row, size_t i)
+{
+	return (uint64_t *)((char *)row + row_counters[i].offset);
+}
+
+static inline uint64_t row_count(const struct row *row, size_t i)
+{
+	return *(const uint64_t *)((const char *)row + row_counters[i].offset);
+}
+
 void row_init(struct row *row);
 
 void row_done(struct row *row);
@@ -128,6 +154,9 @@ void row_forget_owner(struct row *row);
 /* Makes it a row of calls without a number. */
 void row_forget_number(struct row *row);
 
+/* Adds counts; the maximum is that of both. */
+void stack_count_add(struct stack_count *into, const struct stack_count *from);
+
 /* Adds to the counts of a stack. Returns 0 or -ENOMEM. */
 int row_add_stack(struct row *row, const struct stack_count *stack);
 
@@ -145,6 +174,9 @@ size_t row_bytes(const struct row *row);
 
 /* Errors whose errno was not kept. */
 uint64_t row_errors_unnamed(const struct row *row);
+
+/* Whether its results count bytes of a transfer. */
+bool row_moves_data(const struct row *row);
 
 uint64_t row_timed(const struct row *row);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what every column is called and shows. Invariant: a column has a key's text or a number. */
+/* Tells what every column is called and shows: it has a key's text, or a number. */
 #include "report/columns.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,56 +11,51 @@
 #include "report/label.h"
 #include "syscalls/names.h"
 
-static bool pid_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool pid_text(const struct column_cell *cell, char *buf)
 {
-	(void)scope;
-	if (!group->process)
+	if (!cell->group->process)
 		return false;
-	if (group->sum.pid)
-		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, group->sum.pid);
+	if (cell->group->sum.pid)
+		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, cell->group->sum.pid);
 	else
 		snprintf(buf, COLUMN_TEXT_MAX, "exited");
 	return true;
 }
 
-static bool pid_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+static bool pid_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.pid;
+	*ret = cell->group->sum.pid;
 	return *ret != 0;
 }
 
-static bool tid_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool tid_text(const struct column_cell *cell, char *buf)
 {
-	(void)scope;
-	snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, group->sum.tid);
-	return group->sum.tid != 0;
+	snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, cell->group->sum.tid);
+	return cell->group->sum.tid != 0;
 }
 
-static bool tid_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+static bool tid_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.tid;
+	*ret = cell->group->sum.tid;
 	return *ret != 0;
 }
 
-static bool comm_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool comm_text(const struct column_cell *cell, char *buf)
 {
-	(void)scope;
-	if (group->process)
-		process_label(group->process, buf);
+	if (cell->group->process)
+		process_label(cell->group->process, buf);
 	else
 		snprintf(buf, COLUMN_TEXT_MAX, "[overflow]");
 	return true;
 }
 
-static bool unit_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool unit_text(const struct column_cell *cell, char *buf)
 {
 	const char *path = NULL, *unit;
 	size_t length;
 
-	if (group->process)
-		path = snapshot_cgroup(scope->snapshot, group->process->cgroup_id);
+	if (cell->group->process)
+		path = snapshot_cgroup(cell->scope->snapshot, cell->group->process->cgroup_id);
 	if (!path)
 		return false;
 	length = cgroup_unit(path, &unit);
@@ -69,182 +65,99 @@ static bool unit_text(const struct column_scope *scope, const struct group *grou
 	return true;
 }
 
-static bool user_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool user_text(const struct column_cell *cell, char *buf)
 {
 	const char *name;
 
-	if (!group->process || group->process->uid == UID_NONE)
+	if (!cell->group->process || cell->group->process->uid == UID_NONE)
 		return false;
-	name = snapshot_user(scope->snapshot, group->process->uid);
+	name = snapshot_user(cell->scope->snapshot, cell->group->process->uid);
 	if (name)
 		text_escape_visible(name, (COLUMN_TEXT_MAX - 1) / 4, buf);
 	else
-		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, group->process->uid);
+		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, cell->group->process->uid);
 	return true;
 }
 
-static bool abi_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool abi_text(const struct column_cell *cell, char *buf)
 {
-	(void)scope;
-	snprintf(buf, COLUMN_TEXT_MAX, "%s", abi_name(group->sum.abi));
+	snprintf(buf, COLUMN_TEXT_MAX, "%s", abi_name(cell->group->sum.abi));
 	return true;
 }
 
-static bool syscall_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool syscall_text(const struct column_cell *cell, char *buf)
 {
-	(void)scope;
-	row_label(&group->sum, buf, COLUMN_TEXT_MAX);
+	row_label(&cell->group->sum, buf, COLUMN_TEXT_MAX);
 	return true;
 }
 
-static bool arg0_text(const struct column_scope *scope, const struct group *group, char *buf)
+static bool arg0_text(const struct column_cell *cell, char *buf)
 {
-	(void)scope;
-	snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, group->sum.arg0);
-	return group->sum.has_arg0;
+	snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, cell->group->sum.arg0);
+	return cell->group->sum.has_arg0;
 }
 
-static bool arg0_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+static bool arg0_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.arg0;
-	return group->sum.has_arg0;
+	*ret = cell->group->sum.arg0;
+	return cell->group->sum.has_arg0;
 }
 
-static bool calls_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+/* A number of the row, as it is. */
+static bool count_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.calls;
+	*ret = *(const uint64_t *)((const char *)&cell->group->sum + cell->column->offset);
 	return true;
 }
 
-static bool errors_number(const struct column_scope *scope, const struct group *group,
-			  uint64_t *ret)
+static bool time_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.errors;
-	return true;
+	return count_number(cell, ret) && row_timed(&cell->group->sum) != 0;
 }
 
-static bool interrupted_number(const struct column_scope *scope, const struct group *group,
-			       uint64_t *ret)
+static bool bytes_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.interrupted;
-	return true;
+	*ret = cell->group->bytes;
+	return cell->group->moves_data;
 }
 
-static bool untimed_number(const struct column_scope *scope, const struct group *group,
-			   uint64_t *ret)
+static bool oldest_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.untimed;
-	return true;
+	*ret = snapshot_oldest_ns(cell->scope->snapshot, &cell->group->sum);
+	return cell->group->sum.in_flight != 0;
 }
 
-static bool no_return_number(const struct column_scope *scope, const struct group *group,
-			     uint64_t *ret)
+static bool cpu_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.no_return;
-	return true;
+	*ret = row_cpu_ns(&cell->group->sum);
+	return row_timed(&cell->group->sum) != 0;
 }
 
-static bool in_flight_number(const struct column_scope *scope, const struct group *group,
-			     uint64_t *ret)
+static bool runq_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->sum.in_flight;
-	return true;
+	return cell->scope->snapshot->has_runq && time_number(cell, ret);
 }
 
-static bool bytes_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+static bool sleep_number(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	*ret = group->bytes;
-	return group->moves_data;
+	*ret = row_sleep_ns(&cell->group->sum);
+	return cell->scope->snapshot->has_runq && row_timed(&cell->group->sum) != 0;
 }
 
-static bool oldest_number(const struct column_scope *scope, const struct group *group,
-			  uint64_t *ret)
+static bool avg_number(const struct column_cell *cell, uint64_t *ret)
 {
-	*ret = snapshot_oldest_ns(scope->snapshot, &group->sum);
-	return group->sum.in_flight != 0;
-}
+	uint64_t timed = row_timed(&cell->group->sum);
 
-static bool total_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	*ret = group->sum.wall_ns;
-	return row_timed(&group->sum) != 0;
-}
-
-static bool cpu_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	*ret = row_cpu_ns(&group->sum);
-	return row_timed(&group->sum) != 0;
-}
-
-static bool runq_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	*ret = group->sum.runq_ns;
-	return scope->snapshot->has_runq && row_timed(&group->sum) != 0;
-}
-
-static bool sleep_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	*ret = row_sleep_ns(&group->sum);
-	return scope->snapshot->has_runq && row_timed(&group->sum) != 0;
-}
-
-static bool min_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	*ret = group->sum.min_ns;
-	return row_timed(&group->sum) != 0;
-}
-
-static bool max_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	*ret = group->sum.max_ns;
-	return row_timed(&group->sum) != 0;
-}
-
-static bool avg_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	uint64_t timed = row_timed(&group->sum);
-
-	(void)scope;
-	*ret = timed ? group->sum.wall_ns / timed : 0;
+	*ret = timed ? cell->group->sum.wall_ns / timed : 0;
 	return timed != 0;
 }
 
-static bool quantile(const struct group *group, double q, uint64_t *ret)
+static bool quantile_number(const struct column_cell *cell, uint64_t *ret)
 {
-	const struct row *row = &group->sum;
+	const struct row *row = &cell->group->sum;
 
-	*ret = hist_quantile_ns(&row->hist, q, row->min_ns, row->max_ns);
+	*ret = hist_quantile_ns(&row->hist, cell->column->quantile, row->min_ns, row->max_ns);
 	return row_timed(row) != 0;
-}
-
-static bool p50_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	return quantile(group, 0.50, ret);
-}
-
-static bool p90_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	return quantile(group, 0.90, ret);
-}
-
-static bool p99_number(const struct column_scope *scope, const struct group *group, uint64_t *ret)
-{
-	(void)scope;
-	return quantile(group, 0.99, ret);
 }
 
 /* In hundredths of a percent. */
@@ -256,20 +169,25 @@ static bool share(uint64_t part, uint64_t whole, uint64_t *ret)
 	return true;
 }
 
-static bool error_share(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+static bool error_share(const struct column_cell *cell, uint64_t *ret)
 {
-	(void)scope;
-	return share(group->sum.errors, group->sum.calls, ret);
+	return share(cell->group->sum.errors, cell->group->sum.calls, ret);
 }
 
-static bool time_share(const struct column_scope *scope, const struct group *group, uint64_t *ret)
+static bool time_share(const struct column_cell *cell, uint64_t *ret)
 {
-	return row_timed(&group->sum) && share(group->sum.wall_ns, scope->total_ns, ret);
+	return row_timed(&cell->group->sum) &&
+	       share(cell->group->sum.wall_ns, cell->scope->total_ns, ret);
 }
 
 #define KEY(name, kind, keys, more_keys, text, number) \
-	{ name, name, kind, keys, (keys) | (more_keys), text, number }
-#define NUMBER(name, field, kind, number) { name, field, kind, 0, 0, NULL, number }
+	{ name, name, kind, keys, (keys) | (more_keys), text, number, .offset = 0 }
+#define NUMBER(word, key, unit, fn, ...) \
+	{ .name = word, .field = key, .kind = unit, .number = fn, __VA_ARGS__ }
+#define MEMBER(word, key, unit, fn, member) \
+	NUMBER(word, key, unit, fn, .offset = offsetof(struct row, member))
+#define COUNT(member)     MEMBER(#member, #member, COLUMN_COUNT, count_number, member)
+#define QUANTILE(word, q) NUMBER(word, word "_ns", COLUMN_LATENCY, quantile_number, .quantile = q)
 
 static const struct column columns[] = {
 	KEY("pid", COLUMN_ID, GROUP_PID, 0, pid_text, pid_number),
@@ -280,25 +198,25 @@ static const struct column columns[] = {
 	KEY("abi", COLUMN_TEXT, GROUP_ABI, GROUP_SYSCALL, abi_text, NULL),
 	KEY("syscall", COLUMN_TEXT, GROUP_SYSCALL, 0, syscall_text, NULL),
 	KEY("arg0", COLUMN_ID, GROUP_ARG0, 0, arg0_text, arg0_number),
-	NUMBER("calls", "calls", COLUMN_COUNT, calls_number),
-	NUMBER("errors", "errors", COLUMN_COUNT, errors_number),
+	COUNT(calls),
+	COUNT(errors),
 	NUMBER("err%", "errors_pct", COLUMN_PERCENT, error_share),
-	NUMBER("interrupted", "interrupted", COLUMN_COUNT, interrupted_number),
-	NUMBER("no_return", "no_return", COLUMN_COUNT, no_return_number),
-	NUMBER("untimed", "untimed", COLUMN_COUNT, untimed_number),
-	NUMBER("in_flight", "in_flight", COLUMN_COUNT, in_flight_number),
+	COUNT(interrupted),
+	COUNT(no_return),
+	COUNT(untimed),
+	COUNT(in_flight),
 	NUMBER("oldest", "oldest_in_flight_ns", COLUMN_LATENCY, oldest_number),
 	NUMBER("time%", "time_pct", COLUMN_PERCENT, time_share),
-	NUMBER("total", "total_ns", COLUMN_SUM, total_number),
+	MEMBER("total", "total_ns", COLUMN_SUM, time_number, wall_ns),
 	NUMBER("cpu", "cpu_ns", COLUMN_SUM, cpu_number),
-	NUMBER("runq", "runq_ns", COLUMN_SUM, runq_number),
+	MEMBER("runq", "runq_ns", COLUMN_SUM, runq_number, runq_ns),
 	NUMBER("sleep", "sleep_ns", COLUMN_SUM, sleep_number),
-	NUMBER("min", "min_ns", COLUMN_LATENCY, min_number),
+	MEMBER("min", "min_ns", COLUMN_LATENCY, time_number, min_ns),
 	NUMBER("avg", "avg_ns", COLUMN_LATENCY, avg_number),
-	NUMBER("p50", "p50_ns", COLUMN_LATENCY, p50_number),
-	NUMBER("p90", "p90_ns", COLUMN_LATENCY, p90_number),
-	NUMBER("p99", "p99_ns", COLUMN_LATENCY, p99_number),
-	NUMBER("max", "max_ns", COLUMN_LATENCY, max_number),
+	QUANTILE("p50", 0.50),
+	QUANTILE("p90", 0.90),
+	QUANTILE("p99", 0.99),
+	MEMBER("max", "max_ns", COLUMN_LATENCY, time_number, max_ns),
 	NUMBER("bytes", "bytes", COLUMN_BYTES, bytes_number),
 };
 
@@ -324,7 +242,7 @@ bool column_text(const struct column *column, const struct column_scope *scope,
 {
 	if (group->nr_merged || !column_is_known(column, scope->keys))
 		return false;
-	return column->text(scope, group, buf);
+	return column->text(&(struct column_cell){ column, scope, group }, buf);
 }
 
 bool column_number(const struct column *column, const struct column_scope *scope,
@@ -332,7 +250,7 @@ bool column_number(const struct column *column, const struct column_scope *scope
 {
 	if (!column_is_known(column, scope->keys) || (column_is_key(column) && group->nr_merged))
 		return false;
-	return column->number && column->number(scope, group, ret);
+	return column->number && column->number(&(struct column_cell){ column, scope, group }, ret);
 }
 
 static int compare_numbers(const struct column *column, const struct column_scope *scope,
@@ -362,4 +280,96 @@ int column_compare(const struct column *column, const struct column_scope *scope
 	if (!known_x || !known_y)
 		return known_y - known_x;
 	return strcmp(x, y);
+}
+
+/* --- lists, as users type them and keys bring them ---------------------------------------------- */
+
+static const struct column *find(const char *name, size_t length)
+{
+	const struct column *column;
+
+	for (size_t i = 0; (column = column_at(i)); i++) {
+		if (strlen(column->name) == length && !strncmp(column->name, name, length))
+			break;
+	}
+	return column;
+}
+
+static int no_column(const char *option, const char *name, size_t length, struct diag *d)
+{
+	char names[320] = "";
+
+	for (size_t i = 0; column_at(i); i++) {
+		size_t used = strlen(names);
+
+		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+			 column_at(i)->name);
+	}
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no column \"%.*s\"; the columns are %s", option,
+			(int)(length < 32 ? length : 32), name, names);
+}
+
+int column_find(const char *option, const char *name, const struct column **ret, struct diag *d)
+{
+	const struct column *column = find(name, strlen(name));
+
+	if (!column)
+		return no_column(option, name, strlen(name), d);
+	*ret = column;
+	return 0;
+}
+
+bool column_list_has(const struct column_list *list, const struct column *column)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->columns[i] == column)
+			return true;
+	}
+	return false;
+}
+
+void column_list_add(struct column_list *list, const struct column *column)
+{
+	if (!column_list_has(list, column))
+		list->columns[list->count++] = column;
+}
+
+int columns_parse(const char *list, struct column_list *ret, struct diag *d)
+{
+	struct column_list parsed = { .count = 0 };
+	const struct column *column;
+	size_t length;
+
+	for (const char *at = list;; at += length + 1) {
+		length = strcspn(at, ",");
+		column = find(at, length);
+		if (!column)
+			return no_column("--columns", at, length, d);
+		column_list_add(&parsed, column);
+		if (!at[length])
+			break;
+	}
+	*ret = parsed;
+	return 0;
+}
+
+void columns_format(const struct column_list *list, char buf[COLUMNS_TEXT_MAX])
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; i < list->count; i++)
+		used += (size_t)snprintf(buf + used, COLUMNS_TEXT_MAX - used, "%s%s",
+					 used ? "," : "", list->columns[i]->name);
+}
+
+void columns_of_keys(unsigned int keys, struct column_list *ret)
+{
+	const struct column *column;
+
+	ret->count = 0;
+	for (size_t i = 0; (column = column_at(i)); i++) {
+		if (keys & column->shown_by)
+			column_list_add(ret, column);
+	}
 }

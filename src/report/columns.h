@@ -30,6 +30,8 @@ struct column_scope {
 /* Bytes that hold any text cell; the longest is the name of a unit, a file name, escaped. */
 #define COLUMN_TEXT_MAX 1025
 
+struct column_cell;
+
 struct column {
 	const char *name;  /* for the command line */
 	const char *field; /* for files: with the unit */
@@ -37,9 +39,16 @@ struct column {
 	/* For a key: the keys that bring it into a table, and those that tell what it is. */
 	unsigned int shown_by, known_by;
 	/* Write the cell unless it is unknown; keys have text, the rest number. */
-	bool (*text)(const struct column_scope *scope, const struct group *group,
-		     char buf[COLUMN_TEXT_MAX]);
-	bool (*number)(const struct column_scope *scope, const struct group *group, uint64_t *ret);
+	bool (*text)(const struct column_cell *cell, char buf[COLUMN_TEXT_MAX]);
+	bool (*number)(const struct column_cell *cell, uint64_t *ret);
+	size_t offset;   /* of a number of struct row */
+	double quantile; /* of the row's histogram */
+};
+
+struct column_cell {
+	const struct column *column;
+	const struct column_scope *scope;
+	const struct group *group;
 };
 
 /* All columns in the order of --help; NULL from the first index on that is out of range. */
@@ -62,6 +71,10 @@ void column_list_add(struct column_list *list, const struct column *column);
 
 /* Reads a list such as calls,p99,max for --columns. Returns 0 or -EINVAL with d filled. */
 int columns_parse(const char *list, struct column_list *ret, struct diag *d);
+
+/* Writes such a list. */
+#define COLUMNS_TEXT_MAX (COLUMNS_MAX * 16)
+void columns_format(const struct column_list *list, char buf[COLUMNS_TEXT_MAX]);
 
 bool column_is_key(const struct column *column);
 

@@ -40,13 +40,13 @@ int compare_view_make(const struct compare_input *input, const struct table_opti
 	struct compare_view view = { .groups = 0 };
 	int err = 0;
 
-	for (int i = 0; i < NR_COMPARE_HALF && !err; i++) {
+	for (int i = 0; i < NR_TABLE_HALF && !err; i++) {
 		const struct row_test test = half_test((enum table_half)i, options);
 		struct compare_part *part = &view.parts[i];
 
 		err = snapshot_compare(input->a.snapshot, input->b.snapshot, keys, &test,
 				       &part->list);
-		part->rule = (struct regression_rule){ input->fail_over, i == COMPARE_WAITING };
+		part->rule = (struct regression_rule){ input->fail_over, i == TABLE_WAITING };
 		part->shown = part->list.count;
 		if (options->top && options->top < part->shown)
 			part->shown = options->top;
@@ -62,7 +62,7 @@ int compare_view_make(const struct compare_input *input, const struct table_opti
 
 void compare_view_done(struct compare_view *view)
 {
-	for (int i = 0; i < NR_COMPARE_HALF; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++)
 		comparison_list_done(&view->parts[i].list);
 }
 
@@ -222,7 +222,7 @@ static bool has_errors(const struct compare_view *view)
 {
 	bool any = false;
 
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct comparison *total = &view->parts[half].list.total;
 
 		any |= total->a.errors_per_s > 0 || total->b.errors_per_s > 0;
@@ -300,11 +300,11 @@ static void sheet_add_row(struct sheet *sheet, const struct compare_part *part,
 	grid_set(sheet->grid, sheet->word_column, compare_words[item->word]);
 }
 
-static void sheet_add_part(struct sheet *sheet, enum compare_half half)
+static void sheet_add_part(struct sheet *sheet, enum table_half half)
 {
 	const struct compare_part *part = &sheet->view->parts[half];
 
-	if (half == COMPARE_WAITING) {
+	if (half == TABLE_WAITING) {
 		if (!part->list.count)
 			return;
 		grid_add_line(sheet->grid, "");
@@ -313,7 +313,7 @@ static void sheet_add_part(struct sheet *sheet, enum compare_half half)
 	for (size_t i = 0; i < part->shown; i++)
 		sheet_add_row(sheet, part, &part->list.items[i], NULL);
 	grid_add_rule(sheet->grid);
-	sheet_add_row(sheet, part, &part->list.total, half_names[half]);
+	sheet_add_row(sheet, part, &part->list.total, table_half_names[half]);
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -393,7 +393,7 @@ static void print_failures(const struct compare_input *input, const struct compa
 	struct regressions found;
 	size_t named = 0;
 
-	for (int half = 0; half < NR_COMPARE_HALF; half++) {
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
 		const struct compare_part *part = &view->parts[half];
 
 		for (size_t i = 0; i < part->list.count && named < FAILURES_NAMED; i++) {
@@ -413,7 +413,7 @@ static void print_failures(const struct compare_input *input, const struct compa
 static void print_verdict(const struct compare_input *input, const struct compare_view *view,
 			  FILE *out)
 {
-	const struct comparison_list *list = &view->parts[COMPARE_WORKING].list;
+	const struct comparison_list *list = &view->parts[TABLE_WORKING].list;
 	bool known = list->seconds_a > 0 && list->seconds_b > 0;
 
 	if (input->fail_over <= 0)
@@ -435,10 +435,10 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 	if (err)
 		return err;
 	sheet.text_max = table_text_max(options->width);
-	err = sheet_begin(&sheet, view->parts[COMPARE_WORKING].list.keys);
+	err = sheet_begin(&sheet, view->parts[TABLE_WORKING].list.keys);
 	if (err)
 		return err;
-	for (enum compare_half half = 0; half < NR_COMPARE_HALF; half++)
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
 		sheet_add_part(&sheet, half);
 	grid_fit(sheet.grid, options->width);
 	err = grid_print(sheet.grid, out);

@@ -23,8 +23,6 @@ struct compare_input {
 	double fail_over; /* --fail-over: 0.2 for 20%; 0: nothing fails */
 };
 
-enum compare_half { COMPARE_WORKING, COMPARE_WAITING, NR_COMPARE_HALF };
-
 struct compare_part {
 	struct comparison_list list;
 	struct regression_rule rule;
@@ -33,7 +31,7 @@ struct compare_part {
 
 /* What both reports show, and what an exit status depends on. */
 struct compare_view {
-	struct compare_part parts[NR_COMPARE_HALF];
+	struct compare_part parts[NR_TABLE_HALF];
 	size_t groups, left_out;
 	size_t words[NR_COMPARE_WORD]; /* groups with it, also those left out */
 	size_t failed;                 /* groups with a regression, also those left out */

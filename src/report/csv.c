@@ -16,21 +16,16 @@
 #include "report/report.h"
 #include "report/table.h"
 
-/* Columns unless the user chose; keys come before them. */
-static const char *const defaults[] = {
-	"calls", "errors", "interrupted", "no_return", "untimed", "in_flight",
-	"total", "cpu",    "runq",        "sleep",     "min",     "avg",
-	"p50",   "p90",    "p99",         "max",       "bytes",
-};
-
+/* Takes the keys and, unless the user chose, all counts and times but the age of the oldest call. */
 static void csv_columns(const struct table_options *options, unsigned int keys,
 			struct column_list *ret)
 {
 	const struct column *column;
 
 	table_columns(options, keys, ret);
-	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
-		if (!column_find("", defaults[i], &column, NULL))
+	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
+		if (!column_is_key(column) && column->kind != COLUMN_PERCENT &&
+		    strcmp(column->name, "oldest") != 0)
 			column_list_add(ret, column);
 	}
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes doctor's findings in two forms. */
+/* Writes doctor's findings, as text and as JSON. */
 #include "report/doctor.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <stdbool.h>
+#include "report/json_write.h"
 
 static const struct {
 	const char *word; /* on the screen */
@@ -28,25 +26,25 @@ void report_findings(const struct finding *findings, size_t count, FILE *out)
 
 int report_findings_json(const struct finding *findings, size_t count, FILE *out)
 {
-	json_t *list = json_array(), *json;
+	struct json_writer to;
 	bool works = true;
-	int err = 0;
 
+	json_begin(&to, out);
+	json_put_object(&to, NULL);
+	json_put_version(&to);
+	for (size_t i = 0; i < count; i++)
+		works = works && findings[i].state != FINDING_PROBLEM;
+	json_put_bool(&to, "works", works);
+	json_put_list(&to, "findings");
 	for (size_t i = 0; i < count; i++) {
-		const struct finding *f = &findings[i];
-
-		err |= json_array_append_new(list,
-					     json_pack("{s:s, s:s, s:s, s:s}", "name", f->name,
-						       "state", states[f->state].key, "detail",
-						       f->detail, "remedy", f->remedy));
-		works = works && f->state != FINDING_PROBLEM;
+		json_put_object(&to, NULL);
+		json_put_text(&to, "name", findings[i].name);
+		json_put_word(&to, "state", states[findings[i].state].key);
+		json_put_text(&to, "detail", findings[i].detail);
+		json_put_text(&to, "remedy", findings[i].remedy);
+		json_put_end(&to);
 	}
-	json = json_pack("{s:i, s:s, s:b, s:o}", "schema", 1, "version", BPFTRUSS_VERSION, "works",
-			 works, "findings", list);
-	if (err || !json)
-		err = -ENOMEM;
-	else if (json_dumpf(json, out, JSON_COMPACT | JSON_ENSURE_ASCII) || fputc('\n', out) == EOF)
-		err = -EIO;
-	json_decref(json);
-	return err;
+	json_put_end(&to);
+	json_put_end(&to);
+	return json_end(&to);
 }

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -130,4 +131,27 @@ void exposition_end(const struct exposition *e)
 {
 	if (e->format == METRICS_OPENMETRICS)
 		fputs("# EOF\n", e->out);
+}
+
+enum metrics_format metrics_negotiate(const char *accept)
+{
+	static const char type[] = "application/openmetrics-text";
+	const char *at = accept ? strcasestr(accept, type) : NULL;
+
+	for (; at; at = strcasestr(at, type)) {
+		char parameters[64];
+
+		at += strlen(type);
+		snprintf(parameters, sizeof(parameters), "%.*s", (int)strcspn(at, ","), at);
+		if (!strcasestr(parameters, "version") || strstr(parameters, "1.0.0"))
+			return METRICS_OPENMETRICS;
+	}
+	return METRICS_PROMETHEUS_TEXT;
+}
+
+const char *metrics_content_type(enum metrics_format format)
+{
+	return format == METRICS_OPENMETRICS
+		       ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+		       : "text/plain; version=0.0.4; charset=utf-8";
 }

@@ -25,16 +25,6 @@ static struct stack_view view_find(const struct snapshot *snapshot, uint64_t id)
 	return (struct stack_view){ stack->frames, stack->nr_frames, stack->end };
 }
 
-void stack_count_add(struct stack_count *into, const struct stack_count *from)
-{
-	into->calls += from->calls;
-	into->errors += from->errors;
-	into->wall_ns += from->wall_ns;
-	into->off_ns += from->off_ns;
-	into->runq_ns += from->runq_ns;
-	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
-}
-
 /* What the row has in none of its stacks, as rows of calls that found no room do. */
 static struct stack_count row_remainder(const struct row *row)
 {

@@ -64,9 +64,6 @@ const char *view_end_name(unsigned int end);
 #define VIEW_END_WORD_MAX 32
 void view_end_word(unsigned int end, char buf[VIEW_END_WORD_MAX]);
 
-/* Adds counts; the maximum is that of both. */
-void stack_count_add(struct stack_count *into, const struct stack_count *from);
-
 enum frame_form {
 	FRAME_EXACT,    /* libc.so.6`read+0x1d, and [inlined] behind it */
 	FRAME_FUNCTION, /* libc.so.6`read */

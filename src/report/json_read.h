@@ -1,49 +1,81 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the reader of JSON reports share: the snapshot on its way. */
+/*
+ * Reads JSON that nobody vouches for: each value is asked for by its key, with its type and range.
+ * The document remembers the first thing that is wrong; from then on there is
+ * nothing in it: numbers are the caller's default, lists are empty, texts NULL. So a reader asks for
+ * all it wants and looks for an error once, before it uses what it got.
+ */
 #ifndef BPFTRUSS_JSON_READ_H
 #define BPFTRUSS_JSON_READ_H
 
-#include "model/builder.h"
-#include "model/snapshot.h"
-#include "report/json_place.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* A process of the document; rows tell it by its index. */
-struct json_process {
-	struct process process;
-	const json_t *object; /* as it stands there; NULL: an older version did not list it */
+#include "base/diag.h"
+
+struct json_document {
+	json_t *root;   /* owned */
+	struct diag *d; /* borrowed; NULL: nobody wants a sentence */
+	int err;        /* the first: -EINVAL or -ENOMEM */
 };
 
-struct json_reader {
-	struct snapshot *snapshot;  /* owned */
-	struct builder *builder;    /* owned */
-	struct stack_table *stacks; /* owned; NULL: none were taken */
-	uint64_t nr_stack_ids;
-	bool lists_processes; /* else an older version wrote it, and rows tell whose they are */
-	struct json_process *processes; /* owned */
-	size_t nr_processes;
-	struct row last;        /* of an older version: identity of the row before */
-	const json_t *last_row; /* the same as it stands there */
-	/* Over all rows, so that no sum in a report wraps. */
-	uint64_t calls, wall_ns, in_flight, open_ns, user_ns;
+/* An object of a document. Nothing is owned. */
+struct json_place {
+	const json_t *object;
+	struct json_document *document;
 };
 
-/* Adds within a limit, which no sum of what was really counted passes. */
-int json_count_up(const struct json_place *place, const char *key, uint64_t value, uint64_t *sum);
+/*
+ * Parses a document and returns the whole, an object of our schema. What is wrong is remembered.
+ * json_close() is due in all cases.
+ */
+struct json_place json_open(struct json_document *document, const char *text, size_t size,
+			    struct diag *d);
+void json_close(struct json_document *document);
 
-/* The list of processes, and the names of users and cgroups in it. */
-int json_read_processes(struct json_reader *reader, const struct json_place *whole,
-			const json_t *list);
+/* Remembers an error, with a sentence. */
+__attribute__((format(printf, 2, 3))) void json_refuse(const struct json_place *at,
+						       const char *format, ...);
 
-/* Adds processes to the builder, and to the snapshot what their users and cgroups are called. */
-int json_add_processes(struct json_reader *reader, const struct json_place *whole);
+/* Remembers what a function returned; 0 is no error. */
+void json_check(const struct json_place *at, int err);
 
-/* Whose row it is, into its identity. */
-int json_read_owner(struct json_reader *reader, const struct json_place *place, struct row *row);
+enum json_flag {
+	JSON_OR_NULL = 1 << 0,   /* may be null */
+	JSON_OR_ABSENT = 1 << 1, /* may be absent */
+	JSON_ANY_BITS =
+		1 << 2, /* any number of 64 bits, as a signed one; others are 0 … INT64_MAX */
+	JSON_32_BITS = 1 << 3, /* a number up to UINT32_MAX */
+};
 
-/* One row, into the builder. */
-int json_read_row(struct json_reader *reader, const struct json_place *place);
+/* none is returned for null, for what is absent, and after errors. */
+uint64_t json_get_number(const struct json_place *at, const char *key, unsigned int flags,
+			 uint64_t none);
 
-/* The stacks of a row that is complete but for them. */
-int json_read_stacks(struct json_reader *reader, const struct json_place *place, struct row *row);
+bool json_get_bool(const struct json_place *at, const char *key, unsigned int flags);
+
+/* As it stands there, borrowed; NULL as none above. */
+const char *json_get_word(const struct json_place *at, const char *key, unsigned int flags);
+
+/* With the bytes that json_put_bytes() escaped; owned by the caller. NULL as none above. */
+char *json_get_text(const struct json_place *at, const char *key, unsigned int flags);
+
+/* The same into an array, which it may fill without a NUL; what is behind it stays. */
+void json_get_bytes(const struct json_place *at, const char *key, void *buf, size_t size);
+
+/* In ns, as json_put_time() writes it; 0 after errors. */
+int64_t json_get_time(const struct json_place *at, const char *key);
+
+/* Borrowed; NULL as none above, which is an empty list. */
+const json_t *json_get_list(const struct json_place *at, const char *key);
+
+/* A place whose object is NULL as none above. */
+struct json_place json_get_object(const struct json_place *at, const char *key, unsigned int flags);
+
+/* The object at an index of a list; false behind the last, and after errors. */
+bool json_get_element(const struct json_place *at, const json_t *list, size_t index,
+		      struct json_place *ret);
 
 #endif

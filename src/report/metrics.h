@@ -105,7 +105,7 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval);
 int report_metrics(const struct metrics *metrics, const struct metrics_self *self,
 		   enum metrics_format format, FILE *out);
 
-/* The format that an Accept header prefers; Prometheus text for none, a tie, or nonsense. */
+/* OpenMetrics if an Accept header has version 1.0.0 of it, or any; Prometheus text otherwise. */
 enum metrics_format metrics_negotiate(const char *accept);
 
 /* The Content-Type of a format: a constant. */

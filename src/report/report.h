@@ -9,8 +9,49 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "model/rates.h"
 #include "model/snapshot.h"
+#include "report/stacks.h"
 #include "report/table.h"
+
+enum report_format {
+	FORMAT_TRUSS,
+	FORMAT_WIDE,
+	FORMAT_JSON,
+	FORMAT_CSV,
+	FORMAT_STRACE,
+	FORMAT_ERRORS,
+	NR_REPORT_FORMAT,
+};
+
+/* The words of --format. Returns 0, or -EINVAL with d filled: a usage error. */
+extern const char *const report_format_names[NR_REPORT_FORMAT];
+int report_format_parse(const char *word, enum report_format *ret, struct diag *d);
+
+/* What a whole report is like. Nothing is owned. */
+struct report_options {
+	enum report_format format;
+	struct table_options table;
+	bool no_header;   /* of CSV */
+	bool show_stacks; /* below the table */
+	struct stack_options stacks;
+};
+
+/* Writes a report in one of the forms below. */
+int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
+
+/*
+ * A report as one JSON object on one line: the text, and when it was counted. Who reads it gets a text
+ * without control characters but line ends; -EINVAL with d filled for anything else.
+ */
+struct report_text {
+	int64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	uint64_t elapsed_ns;
+	char *text; /* owned */
+};
+
+int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out);
+int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d);
 
 /* The table of truss -c, column for column, and the trust lines. */
 int report_truss(const struct snapshot *snapshot, FILE *out);
@@ -19,13 +60,15 @@ int report_truss(const struct snapshot *snapshot, FILE *out);
 int report_json(const struct snapshot *snapshot, FILE *out);
 
 /*
- * A snapshot from what report_json() wrote, with all that any report shows; from another version's
- * too, whose keys it lacks are unknown then. Untrusted: -EINVAL with d filled for anything that is
- * no such report, or whose numbers contradict each other. Its stacks are owned by *ret_stacks
- * (NULL: none), which must live as long as the snapshot. Returns 0 or a negative errno.
+ * A snapshot from what report_json() wrote, with all that any report shows. Untrusted: -EINVAL with d
+ * filled for anything that is no such report. Its stacks are owned by *ret_stacks (NULL: none), which
+ * must live as long as the snapshot. Returns 0 or a negative errno.
  */
 int report_json_read(const char *text, size_t size, struct snapshot **ret,
 		     struct stack_table **ret_stacks, struct diag *d);
+
+/* The first limit lines (0: all) of `bpftruss top` as one JSON object on one line. */
+int report_rates_json(const struct rates *rates, size_t limit, FILE *out);
 
 /*
  * A table as wide as the screen, of what was counted and of times in all their kinds; calls that

@@ -174,7 +174,7 @@ static int print_part(struct section *section, int which)
 	const struct table_part *part = &section->parts[which];
 	int err = 0;
 
-	if (which == HALF_WAITING && part->sum.sum.calls)
+	if (which == TABLE_WAITING && part->sum.sum.calls)
 		fputs("\nwaiting for work:\n", section->out);
 	for (size_t i = 0; i < part->list.nr_groups && !err; i++) {
 		if (part->list.groups[i].sum.calls)

@@ -1,182 +1,143 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the keys of a daemon's status, and of its list of baselines. */
+/* Writes a daemon's status, and its list of baselines, as JSON. */
 #include "report/status.h"
 
-#include <errno.h>
+#include <math.h>
 
-#include "base/mem.h"
-#include "report/json_values.h"
+#include "report/snapshot_json.h"
 
-static json_t *tables_json(const struct daemon_status *s)
+static void put_tables(struct json_writer *to, const struct daemon_status *s)
 {
-	json_t *to = json_object();
-	int err = 0;
-
+	json_put_object(to, "tables");
 	for (size_t i = 0; i < s->nr_tables; i++) {
-		json_t *table = json_object();
+		const struct status_table *table = &s->tables[i];
 
-		err |= json_object_set_new(table, "used", json_number(s->tables[i].used));
-		err |= json_object_set_new(table, "capacity", json_number(s->tables[i].capacity));
-		err |= json_object_set_new(
-			table, "peak", json_number_if(s->tables[i].peak > 0, s->tables[i].peak));
-		err |= json_object_set_new(to, s->tables[i].name, table);
+		json_put_object(to, table->name);
+		json_put_number(to, "used", table->used);
+		json_put_number(to, "capacity", table->capacity);
+		json_put_number_if(to, "peak", table->peak > 0, table->peak);
+		json_put_end(to);
 	}
-	return json_unless(err, to);
+	json_put_end(to);
 }
 
-static json_t *counting_json(const struct daemon_status *s)
+static void put_counting(struct json_writer *to, const struct daemon_status *s)
 {
-	json_t *to = json_object();
-	int err = 0;
-
-	err |= json_object_set_new(to, "targets", json_untrusted_text(s->targets));
-	err |= json_object_set_new(to, "processes", json_number(s->processes));
-	err |= json_object_set_new(to, "threads", json_number(s->threads));
-	err |= json_object_set_new(to, "rows", json_number(s->rows));
-	err |= json_object_set_new(to, "tables", tables_json(s));
-	err |= json_object_set_new(to, "kernel_bytes",
-				   json_number_if(s->kernel_bytes > 0, s->kernel_bytes));
-	err |= json_object_set_new(to, "max_table_bytes",
-				   json_number_if(s->max_table_bytes > 0, s->max_table_bytes));
-	return json_unless(err, to);
+	json_put_object(to, "counting");
+	json_put_text(to, "targets", s->targets ?: "");
+	json_put_number(to, "processes", s->processes);
+	json_put_number(to, "threads", s->threads);
+	json_put_number(to, "rows", s->rows);
+	put_tables(to, s);
+	json_put_number_if(to, "kernel_bytes", s->kernel_bytes > 0, s->kernel_bytes);
+	json_put_number_if(to, "max_table_bytes", s->max_table_bytes > 0, s->max_table_bytes);
+	json_put_end(to);
 }
 
-static json_t *percent_if(bool known, double percent)
+static void put_names(struct json_writer *to, const struct status_names *names)
 {
-	return known ? json_real(percent) : json_null();
-}
-
-static json_t *cost_json(const struct daemon_status *s)
-{
-	json_t *to = json_object();
-	int err = 0;
-
-	err |= json_object_set_new(to, "call_ns", json_number_if(s->has_call_ns, s->call_ns));
-	err |= json_object_set_new(to, "samples", json_number(s->samples));
-	err |= json_object_set_new(to, "own_cpu_ns", json_number(s->own_cpu_ns));
-	err |= json_object_set_new(to, "resident_bytes", json_number(s->resident_bytes));
-	err |= json_object_set_new(to, "own_percent", percent_if(s->has_percent, s->own_percent));
-	err |= json_object_set_new(to, "answers_percent",
-				   percent_if(s->has_percent, s->answers_percent));
-	err |= json_object_set_new(to, "used_percent", percent_if(s->has_percent, s->used_percent));
-	err |= json_object_set_new(to, "budget_percent",
-				   percent_if(s->budget_percent > 0, s->budget_percent));
-	err |= json_object_set_new(to, "step", json_string(s->step));
-	return json_unless(err, to);
-}
-
-static json_t *history_json(const struct daemon_status *s)
-{
-	json_t *to = json_object();
-	int err = 0;
-
-	if (!s->has_history && !*s->history_trouble) {
-		json_decref(to);
-		return json_null();
-	}
-	err |= json_object_set_new(to, "trouble",
-				   *s->history_trouble ? json_untrusted_text(s->history_trouble)
-						       : json_null());
-	err |= json_object_set_new(to, "bytes", json_number(s->history_bytes));
-	err |= json_object_set_new(to, "intervals", json_number(s->history_intervals));
-	err |= json_object_set_new(to, "failed", json_number(s->history_failed));
-	err |= json_object_set_new(
-		to, "first", s->history_first_ns ? json_time(s->history_first_ns) : json_null());
-	err |= json_object_set_new(to, "interval_ns", json_number(s->interval_ns));
-	return json_unless(err, to);
-}
-
-static json_t *recent_json(const struct daemon_status *s)
-{
-	json_t *to = json_object();
-	int err = 0;
-
-	err |= json_object_set_new(to, "first", json_time(s->recent_start_ns));
-	err |= json_object_set_new(to, "bytes", json_number(s->recent_bytes));
-	return json_unless(err, to);
-}
-
-static json_t *clients_json(const struct daemon_status *s)
-{
-	json_t *to = json_object();
-	int err = 0;
-
-	err |= json_object_set_new(to, "connected", json_number(s->clients));
-	err |= json_object_set_new(to, "requests", json_number(s->requests));
-	err |= json_object_set_new(to, "refused", json_number(s->refused));
-	err |= json_object_set_new(to, "malformed", json_number(s->malformed));
-	return json_unless(err, to);
-}
-
-static json_t *names_json(const struct status_names *names)
-{
-	json_t *to = json_object();
-	int err = 0;
-
 	if (!names->has) {
-		json_decref(to);
-		return json_null();
+		json_put_null(to, "names");
+		return;
 	}
-	err |= json_object_set_new(to, "places", json_number(names->places));
-	err |= json_object_set_new(to, "bytes", json_number(names->bytes));
-	err |= json_object_set_new(to, "waiting", json_number(names->waiting));
-	err |= json_object_set_new(to, "failed", json_number(names->failed));
-	err |= json_object_set_new(to, "refused", json_number(names->refused));
-	return json_unless(err, to);
+	json_put_object(to, "names");
+	json_put_number(to, "places", names->places);
+	json_put_number(to, "bytes", names->bytes);
+	json_put_number(to, "waiting", names->waiting);
+	json_put_number(to, "failed", names->failed);
+	json_put_number(to, "refused", names->refused);
+	json_put_end(to);
 }
 
-static json_t *status_json(const struct daemon_status *s)
+static void put_cost(struct json_writer *to, const struct daemon_status *s)
 {
-	json_t *to = json_object();
-	int err = 0;
+	json_put_object(to, "cost");
+	json_put_number_if(to, "call_ns", s->has_call_ns, s->call_ns);
+	json_put_number(to, "samples", s->samples);
+	json_put_number(to, "own_cpu_ns", s->own_cpu_ns);
+	json_put_number(to, "resident_bytes", s->resident_bytes);
+	json_put_real(to, "own_percent", s->has_percent ? s->own_percent : NAN);
+	json_put_real(to, "answers_percent", s->has_percent ? s->answers_percent : NAN);
+	json_put_real(to, "used_percent", s->has_percent ? s->used_percent : NAN);
+	json_put_real(to, "budget_percent", s->budget_percent > 0 ? s->budget_percent : NAN);
+	json_put_word(to, "step", s->step);
+	json_put_end(to);
+}
 
-	err |= json_object_set_new(to, "schema", json_integer(JSON_SCHEMA));
-	err |= json_object_set_new(to, "version", json_string(BPFTRUSS_VERSION));
-	err |= json_object_set_new(to, "host", json_untrusted_text(s->host));
-	err |= json_object_set_new(to, "kernel", json_untrusted_text(s->kernel));
-	err |= json_object_set_new(to, "start", json_time(s->start_ns));
-	err |= json_object_set_new(to, "now", json_time(s->now_ns));
-	err |= json_object_set_new(to, "uptime_ns", json_number(s->uptime_ns));
-	err |= json_object_set_new(to, "exact", json_boolean(losses_none(s->losses)));
-	err |= json_object_set_new(to, "losses", json_losses(s->losses));
-	err |= json_object_set_new(to, "counting", counting_json(s));
-	err |= json_object_set_new(to, "names", names_json(&s->names));
-	err |= json_object_set_new(to, "cost", cost_json(s));
-	err |= json_object_set_new(to, "history", history_json(s));
-	err |= json_object_set_new(to, "recent", recent_json(s));
-	err |= json_object_set_new(to, "clients", clients_json(s));
-	return json_unless(err, to);
+static void put_history(struct json_writer *to, const struct daemon_status *s)
+{
+	if (!s->has_history && !*s->history_trouble) {
+		json_put_null(to, "history");
+		return;
+	}
+	json_put_object(to, "history");
+	json_put_text(to, "trouble", *s->history_trouble ? s->history_trouble : NULL);
+	json_put_number(to, "bytes", s->history_bytes);
+	json_put_number(to, "intervals", s->history_intervals);
+	json_put_number(to, "failed", s->history_failed);
+	if (s->history_first_ns)
+		json_put_time(to, "first", s->history_first_ns);
+	else
+		json_put_null(to, "first");
+	json_put_number(to, "interval_ns", s->interval_ns);
+	json_put_end(to);
+}
+
+static void put_rest(struct json_writer *to, const struct daemon_status *s)
+{
+	json_put_object(to, "recent");
+	json_put_time(to, "first", s->recent_start_ns);
+	json_put_number(to, "bytes", s->recent_bytes);
+	json_put_end(to);
+	json_put_object(to, "clients");
+	json_put_number(to, "connected", s->clients);
+	json_put_number(to, "requests", s->requests);
+	json_put_number(to, "refused", s->refused);
+	json_put_number(to, "malformed", s->malformed);
+	json_put_end(to);
 }
 
 int report_status_json(const struct daemon_status *s, FILE *out)
 {
-	json_t *json __cleanup(json_freep) = status_json(s);
+	struct json_writer to;
 
-	return json ? json_write_line(json, out) : -ENOMEM;
-}
-
-static json_t *baseline_json(const struct baseline *baseline)
-{
-	json_t *to = json_object();
-	int err = 0;
-
-	err |= json_object_set_new(to, "name", json_string(baseline->name));
-	err |= json_object_set_new(to, "saved", json_time(baseline->saved_ns));
-	err |= json_object_set_new(to, "start", json_time(baseline->start_ns));
-	err |= json_object_set_new(to, "end", json_time(baseline->end_ns));
-	err |= json_object_set_new(to, "covered_ns", json_number(baseline->covered_ns));
-	return json_unless(err, to);
+	json_begin(&to, out);
+	json_put_object(&to, NULL);
+	json_put_version(&to);
+	json_put_text(&to, "host", s->host ?: "");
+	json_put_text(&to, "kernel", s->kernel ?: "");
+	json_put_time(&to, "start", s->start_ns);
+	json_put_time(&to, "now", s->now_ns);
+	json_put_number(&to, "uptime_ns", s->uptime_ns);
+	json_put_bool(&to, "exact", losses_none(s->losses));
+	json_put_losses(&to, s->losses);
+	put_counting(&to, s);
+	put_names(&to, &s->names);
+	put_cost(&to, s);
+	put_history(&to, s);
+	put_rest(&to, s);
+	json_put_end(&to);
+	return json_end(&to);
 }
 
 int report_baselines_json(const struct baseline *list, size_t count, FILE *out)
 {
-	json_t *to __cleanup(json_freep) = json_object();
-	json_t *baselines = json_array();
-	int err = 0;
+	struct json_writer to;
 
-	for (size_t i = 0; i < count; i++)
-		err |= json_array_append_new(baselines, baseline_json(&list[i]));
-	err |= json_object_set_new(to, "schema", json_integer(JSON_SCHEMA));
-	err |= json_object_set_new(to, "baselines", baselines);
-	return err ? -ENOMEM : json_write_line(to, out);
+	json_begin(&to, out);
+	json_put_object(&to, NULL);
+	json_put_number(&to, "schema", JSON_SCHEMA);
+	json_put_list(&to, "baselines");
+	for (size_t i = 0; i < count; i++) {
+		json_put_object(&to, NULL);
+		json_put_word(&to, "name", list[i].name);
+		json_put_time(&to, "saved", list[i].saved_ns);
+		json_put_time(&to, "start", list[i].start_ns);
+		json_put_time(&to, "end", list[i].end_ns);
+		json_put_number(&to, "covered_ns", list[i].covered_ns);
+		json_put_end(&to);
+	}
+	json_put_end(&to);
+	json_put_end(&to);
+	return json_end(&to);
 }

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "report/json_values.h"
+#include "report/json_read.h"
 #include "base/text.h"
 
 static uint64_t number(const json_t *from, const char *key)
@@ -228,26 +228,24 @@ static void print_history(const json_t *history, FILE *out)
 		print(history, "          the last interval is not in it: {t:trouble}\n", out);
 }
 
-static json_t *parse(const char *text, size_t size, struct diag *d)
+static int parse(const char *text, size_t size, struct json_document *document, struct diag *d)
 {
-	json_t *json = json_loadb(text, size, 0, NULL);
-
-	if (json_is_object(json) && number(json, "schema") == JSON_SCHEMA)
-		return json;
-	json_decref(json);
-	diag_set(d, DIAG_FAILED, EINVAL,
-		 "the daemon answers in another form than this program knows: both must be of one "
-		 "version");
-	return NULL;
+	json_open(document, text, size, NULL);
+	if (!document->err)
+		return 0;
+	return diag_set(d, DIAG_FAILED, EINVAL,
+			"the daemon answers in another form than this program knows: both must be "
+			"of one version");
 }
 
 int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 {
-	json_t *status __cleanup(json_freep) = parse(text, size, d);
-	const json_t *counting;
+	struct json_document document __cleanup(json_close);
+	const json_t *status, *counting;
 
-	if (!status)
+	if (parse(text, size, &document, d))
 		return -EINVAL;
+	status = document.root;
 	counting = json_object_get(status, "counting");
 	print(status, "bpftruss  {t:version} on {t:host}, since {w:start} ({s:uptime_ns})\n", out);
 	print(counting,
@@ -270,12 +268,13 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 
 int report_baselines_text(const char *text, size_t size, FILE *out, struct diag *d)
 {
-	json_t *answer __cleanup(json_freep) = parse(text, size, d);
-	json_t *list = json_object_get(answer, "baselines"), *baseline;
+	struct json_document document __cleanup(json_close);
+	json_t *list, *baseline;
 	size_t i;
 
-	if (!answer)
+	if (parse(text, size, &document, d))
 		return -EINVAL;
+	list = json_object_get(document.root, "baselines");
 	if (!json_array_size(list)) {
 		fputs("no baselines; 'bpftruss baseline save NAME' makes one\n", out);
 		return 0;

@@ -20,14 +20,15 @@ bool row_is_working(const struct row *row, const void *options)
 	return !row_is_waiting(row, options);
 }
 
-const char *const half_names[NR_TABLE_HALF] = {
-	[HALF_WORKING] = "working",
-	[HALF_WAITING] = "waiting",
+const char *const table_half_names[NR_TABLE_HALF] = {
+	[TABLE_WORKING] = "working",
+	[TABLE_WAITING] = "waiting",
 };
 
 struct row_test half_test(enum table_half half, const struct table_options *options)
 {
-	return (struct row_test){ half == HALF_WAITING ? row_is_waiting : row_is_working, options };
+	return (struct row_test){ half == TABLE_WAITING ? row_is_waiting : row_is_working,
+				  options };
 }
 
 void table_part_done(struct table_part *part)

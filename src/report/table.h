@@ -60,10 +60,10 @@ bool row_is_working(const struct row *row, const void *options);
 bool row_is_waiting(const struct row *row, const void *options);
 
 /* Tables show calls that wait for work below the others. */
-enum table_half { HALF_WORKING, HALF_WAITING, NR_TABLE_HALF };
+enum table_half { TABLE_WORKING, TABLE_WAITING, NR_TABLE_HALF };
 
 /* What the sum of a half is called: working, waiting. */
-extern const char *const half_names[NR_TABLE_HALF];
+extern const char *const table_half_names[NR_TABLE_HALF];
 
 struct row_test half_test(enum table_half half, const struct table_options *options);
 

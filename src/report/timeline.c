@@ -69,7 +69,7 @@ static void sheet_done(struct sheet *sheet)
 static int line_add(struct sheet *sheet, struct line *line, const struct timeline_step *step,
 		    const struct table_options *options)
 {
-	const struct row_test test = half_test(HALF_WORKING, options);
+	const struct row_test test = half_test(TABLE_WORKING, options);
 	struct group_list list;
 	int err;
 

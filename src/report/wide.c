@@ -48,10 +48,10 @@ static void wide_choose_columns(struct wide *wide, const struct table_options *o
 {
 	const struct table_part *parts = wide->parts;
 	bool flying =
-		parts[HALF_WORKING].sum.sum.in_flight || parts[HALF_WAITING].sum.sum.in_flight;
+		parts[TABLE_WORKING].sum.sum.in_flight || parts[TABLE_WAITING].sum.sum.in_flight;
 	const struct column *column;
 
-	table_columns(options, parts[HALF_WORKING].scope.keys, &wide->columns);
+	table_columns(options, parts[TABLE_WORKING].scope.keys, &wide->columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
 		if (column_find("", defaults[i].name, &column, NULL) ||
 		    (!flying && !strcmp(column->name, "in_flight")))
@@ -103,7 +103,7 @@ static void wide_add_part(struct wide *wide, enum table_half which)
 	const struct table_part *part = &wide->parts[which];
 	char label[TABLE_LABEL_MAX];
 
-	if (which == HALF_WAITING) {
+	if (which == TABLE_WAITING) {
 		if (!part->list.nr_groups)
 			return;
 		grid_add_line(wide->grid, "");
@@ -116,7 +116,7 @@ static void wide_add_part(struct wide *wide, enum table_half which)
 		wide_add_row(wide, part, group, group->nr_merged ? label : NULL);
 	}
 	grid_add_rule(wide->grid);
-	wide_add_row(wide, part, &part->sum, half_names[which]);
+	wide_add_row(wide, part, &part->sum, table_half_names[which]);
 }
 
 #define GAP_MAX 2 /* empty buckets in a row that are still drawn */

@@ -44,6 +44,29 @@ def test_what_came_since_a_saved_snapshot_is_what_the_workload_says(live, tmp_pa
     must_equal_seen_whole(report, target.table())
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["-w"],
+        ["-w", "--by", "comm,syscall", "--top", "3", "--sort", "calls"],
+        ["-w", "--columns", "calls,p99", "--min-calls", "2", "-t", "!%network,exit_group"],
+        ["--errors"],
+        ["--format=strace", "-t", "%file"],
+    ],
+)
+def test_a_table_of_the_daemon_is_that_of_the_client(live, tmp_path, daemon, options):
+    """With a chart the client reads the whole snapshot and makes the table itself."""
+    target = live.workload("calls")
+    target.go()
+    assert target.wait() == 0
+    asked = "snapshot", "-p", target.pid, *options
+    written = daemon.verb(*asked)
+    made = daemon.verb(*asked, "--chart", tmp_path / "chart.svg")
+    lines = [[line for line in text.split("\n") if "elapsed" not in line] for text in (written, made)]
+    assert lines[0] == lines[1] and len(lines[0]) > 3
+
+
 def test_a_process_is_counted_from_its_first_call(live, daemon):
     target = live.workload("calls")
     target.go()
@@ -237,6 +260,11 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(daemon, options, sentenc
         ("/v1/snapshot?since=1&mark=1", 400),
         ("/v1/snapshot?from=1&since=1", 400),
         ("/v1/snapshot?from=1&step=1", 400),
+        ("/v1/snapshot?trace=nothing", 400),
+        ("/v1/snapshot?by=comm", 400),
+        ("/v1/report?format=json", 400),
+        ("/v1/report?by=nothing", 400),
+        ("/v1/report?stacks=calls", 410),
         ("/v1/status?x=1", 400),
         ("/v1/history?from=1&to=10002&step=1", 400),
         ("/v1/history?step=9223372036854775807&from=0&to=0", 400),

@@ -3,7 +3,7 @@
 #include "test.h"
 #include "tables.h"
 
-#include "base/text.h"
+#include "report/label.h"
 
 TEST(test_names_differ)
 {

@@ -247,17 +247,6 @@ TEST(test_untimed)
 	json_decref(json);
 }
 
-TEST(test_no_runq)
-{
-	json_t *json = scenario_json("no_runq");
-
-	assert_is_null(row_at(json, 0), "runq_ns");
-	assert_is_null(row_at(json, 0), "sleep_ns");
-	assert_int_equal(integer(row_at(json, 0), "wall_ns"), 1482024000);
-	assert_int_equal(integer(row_at(json, 0), "cpu_ns"), 988024000);
-	json_decref(json);
-}
-
 TEST(test_overflow)
 {
 	json_t *json = scenario_json("overflow");
@@ -279,24 +268,6 @@ TEST(test_overflow)
 	json_decref(json);
 }
 
-TEST(test_foreign_and_unknown)
-{
-	json_t *json = scenario_json("foreign");
-
-	assert_string_equal(string(row_at(json, 0), "abi"), "i386");
-	assert_int_equal(integer(row_at(json, 0), "nr"), 3);
-	assert_string_equal(string(row_at(json, 0), "syscall"), "read");
-	assert_int_equal(integer(row_at(json, 0), "bytes"), 100);
-	assert_string_equal(string(row_at(json, 2), "abi"), "x32");
-	json_decref(json);
-	json = scenario_json("unknown");
-	assert_int_equal(integer(row_at(json, 0), "nr"), -1);
-	assert_string_equal(string(row_at(json, 0), "syscall"), "syscall_0xffffffff");
-	assert_int_equal(integer(row_at(json, 1), "nr"), 1000);
-	assert_string_equal(string(row_at(json, 1), "syscall"), "syscall_0x3e8");
-	json_decref(json);
-}
-
 TEST(test_losses)
 {
 	json_t *json = scenario_json("losses");
@@ -312,39 +283,6 @@ TEST(test_losses)
 	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		assert_int_equal(integer(losses, loss_texts[i].name), 0);
-	json_decref(json);
-}
-
-TEST(test_in_flight)
-{
-	json_t *json = scenario_json("in_flight");
-
-	assert_int_equal(integer(row_at(json, 0), "calls"), 10);
-	assert_int_equal(integer(row_at(json, 0), "in_flight"), 1);
-	assert_int_equal(integer(row_at(json, 0), "oldest_in_flight_ns"), 850);
-	assert_int_equal(integer(row_at(json, 1), "calls"), 0);
-	assert_int_equal(integer(row_at(json, 1), "in_flight"), 2);
-	assert_no_times(row_at(json, 1));
-	json_decref(json);
-}
-
-TEST(test_big_numbers)
-{
-	json_t *json = scenario_json("big");
-	const json_t *row = row_at(json, 0);
-
-	assert_int_equal(integer(row, "pid"), 4194304);
-	assert_int_equal(integer(row, "calls"), 5000000000);
-	assert_int_equal(integer(row, "errors"), 4999999999);
-	assert_int_equal(integer(row, "wall_ns"), 20000000000000000);
-	assert_int_equal(integer(row, "bytes"), 1LL << 62);
-	assert_int_equal(integer(json, "user_cpu_ns"), 123456789000000000);
-	/* The last bucket has no end. */
-	row = row_at(json, 1);
-	assert_true(json_is_null(
-		json_array_get(json_array_get(json_object_get(row, "histogram"), 0), 1)));
-	assert_int_equal(integer(row, "max_ns"), 99999999000000);
-	assert_int_equal(integer(row, "p50_ns"), 99999999000000);
 	json_decref(json);
 }
 

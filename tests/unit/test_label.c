@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The spelling of rows, ages and untrusted bytes. */
+#include "test.h"
 #include "scenarios.h"
 
 #include "report/label.h"
@@ -14,11 +15,10 @@ static void label_check(enum syscall_abi abi, int64_t nr, const char *expected)
 	assert_string_equal(label, expected);
 }
 
-static void test_row_label(void **state)
+TEST(test_row_label)
 {
 	int native_read = syscall_find(ABI_OF_TESTS, "read");
 
-	(void)state;
 	label_check(ABI_OF_TESTS, native_read, "read");
 	label_check(ABI_I386, 3, "read/i386");
 	label_check(ABI_X32, 0, "read/x32");
@@ -37,9 +37,8 @@ static void test_row_label(void **state)
 }
 
 /* No label of any call is cut. */
-static void test_row_label_fits(void **state)
+TEST(test_row_label_fits)
 {
-	(void)state;
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
 			const char *name = syscall_find_name(abi, nr);
@@ -59,7 +58,7 @@ static void test_row_label_fits(void **state)
 	}
 }
 
-static void test_age(void **state)
+TEST(test_age)
 {
 	static const struct {
 		uint64_t ns;
@@ -84,7 +83,6 @@ static void test_age(void **state)
 		{ UINT64_MAX, "18446744073.710 s" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
 		char text[AGE_MAX];
 
@@ -93,206 +91,8 @@ static void test_age(void **state)
 	}
 }
 
-/* The bytes are copied to the end of a block, so that reading too far is seen. */
-static void escape_check(const char *bytes, size_t size, const char *expected)
-{
-	__cleanup(freep) char *in = malloc(size ? size : 1);
-	__cleanup(freep) char *out = malloc(TEXT_ESCAPED_MAX(size));
-
-	assert_true(in && out);
-	memcpy(in, bytes, size);
-	text_escape(in, size, out);
-	assert_string_equal(out, expected);
-}
-
-static void test_escape_plain(void **state)
-{
-	(void)state;
-	escape_check("", 0, "");
-	escape_check("abc", 3, "abc");
-	escape_check("abc", 2, "ab");
-	escape_check("abc\0def", 7, "abc");
-	escape_check("\0", 1, "");
-	escape_check("0123456789abcdef", 16, "0123456789abcdef");
-	/* For the JSON writer to escape; it leaves DEL alone. */
-	escape_check("\x01\x1b\n\t\"\\", 6, "\x01\x1b\n\t\"\\");
-	escape_check("a\x7f~", 3, "a\\x7f~");
-}
-
-/* Ends of each form of valid UTF-8: they stay. */
-static void test_escape_valid(void **state)
-{
-	static const char *const valid[] = {
-		"~",
-		"\xc2\x80",
-		"\xdf\xbf",
-		"\xe0\xa0\x80",
-		"\xe0\xbf\xbf",
-		"\xe1\x80\x80",
-		"\xec\xbf\xbf",
-		"\xed\x80\x80",
-		"\xed\x9f\xbf",
-		"\xee\x80\x80",
-		"\xef\xbf\xbf",
-		"\xef\xbf\xbd",
-		"\xf0\x90\x80\x80",
-		"\xf0\xbf\xbf\xbf",
-		"\xf1\x80\x80\x80",
-		"\xf3\xbf\xbf\xbf",
-		"\xf4\x80\x80\x80",
-		"\xf4\x8f\xbf\xbf",
-		"\xf0\x9f\x98\x80",
-		"\xe2\x82\xac",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(valid); i++) {
-		char framed[16];
-
-		escape_check(valid[i], strlen(valid[i]), valid[i]);
-		snprintf(framed, sizeof(framed), "a%sb%s", valid[i], valid[i]);
-		escape_check(framed, strlen(framed), framed);
-	}
-}
-
-static const struct {
-	const char *bytes;
-	const char *text;
-} invalid[] = {
-	/* Nothing that starts a sequence. */
-	{ "\x80", "\\x80" },
-	{ "\xbf", "\\xbf" },
-	{ "a\x80z", "a\\x80z" },
-	{ "\xfe", "\\xfe" },
-	{ "\xff", "\\xff" },
-	{ "\xf8\x88\x80\x80\x80", "\\xf8\\x88\\x80\\x80\\x80" },
-	{ "\xfc\x84\x80\x80\x80\x80", "\\xfc\\x84\\x80\\x80\\x80\\x80" },
-	/* Overlong. */
-	{ "\xc0\x80", "\\xc0\\x80" },
-	{ "\xc0\xaf", "\\xc0\\xaf" },
-	{ "\xc1\xbf", "\\xc1\\xbf" },
-	{ "\xe0\x80\x80", "\\xe0\\x80\\x80" },
-	{ "\xe0\x9f\xbf", "\\xe0\\x9f\\xbf" },
-	{ "\xf0\x80\x80\x80", "\\xf0\\x80\\x80\\x80" },
-	{ "\xf0\x8f\xbf\xbf", "\\xf0\\x8f\\xbf\\xbf" },
-	/* Surrogates. */
-	{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
-	{ "\xed\xbf\xbf", "\\xed\\xbf\\xbf" },
-	{ "\xed\xa0\xbd\xed\xb8\x80", "\\xed\\xa0\\xbd\\xed\\xb8\\x80" },
-	/* Above U+10FFFF. */
-	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
-	{ "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80" },
-	{ "\xf7\xbf\xbf\xbf", "\\xf7\\xbf\\xbf\\xbf" },
-	/* Cut short, by the end and by another byte. */
-	{ "\xc2", "\\xc2" },
-	{ "\xe2\x82", "\\xe2\\x82" },
-	{ "\xf0\x9f\x98", "\\xf0\\x9f\\x98" },
-	{ "\xc2z", "\\xc2z" },
-	{ "\xe2z", "\\xe2z" },
-	{ "\xe2\x82z", "\\xe2\\x82z" },
-	{ "\xf0\x9f\x98z", "\\xf0\\x9f\\x98z" },
-	{ "\xf0\x9fz\x80", "\\xf0\\x9fz\\x80" },
-	/* A lost start does not take the next sequence along. */
-	{ "\xc2\xc3\xa9", "\\xc2\xc3\xa9" },
-	{ "\xe2\x82\xe2\x82\xac", "\\xe2\\x82\xe2\x82\xac" },
-	{ "\xf0\x9f\x98\xf0\x9f\x98\x80", "\\xf0\\x9f\\x98\xf0\x9f\x98\x80" },
-	{ "\xc3\xa9\xa9", "\xc3\xa9\\xa9" },
-	{ "\xe2\xc2\x80", "\\xe2\xc2\x80" },
-	/* Last bytes just outside their range. */
-	{ "\xc2\x7f", "\\xc2\\x7f" },
-	{ "\xc2\xc0", "\\xc2\\xc0" },
-	{ "\xe1\x80\x7f", "\\xe1\\x80\\x7f" },
-	{ "\xe1\x80\xc0", "\\xe1\\x80\\xc0" },
-	{ "\xf1\x80\x80\x7f", "\\xf1\\x80\\x80\\x7f" },
-	{ "\xf1\x80\x80\xc0", "\\xf1\\x80\\x80\\xc0" },
-	{ "\xf1\x80\xc0\x80", "\\xf1\\x80\\xc0\\x80" },
-};
-
-static void test_escape_invalid(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(invalid); i++)
-		escape_check(invalid[i].bytes, strlen(invalid[i].bytes), invalid[i].text);
-}
-
-/* The size cuts a sequence, the bytes behind it do not count. */
-static void test_escape_cut_by_size(void **state)
-{
-	(void)state;
-	escape_check("\xc3\xa9", 1, "\\xc3");
-	escape_check("\xe2\x82\xac", 2, "\\xe2\\x82");
-	escape_check("\xe2\x82\xac", 1, "\\xe2");
-	escape_check("\xf0\x9f\x98\x80", 3, "\\xf0\\x9f\\x98");
-	escape_check("0123456789abcd\xe2\x82\xac", 16, "0123456789abcd\\xe2\\x82");
-	escape_check("0123456789abc\xe2\x82\xac", 16, "0123456789abc\xe2\x82\xac");
-	escape_check("\xe2\x82\0\xac", 4, "\\xe2\\x82");
-}
-
-static void test_escape_longest(void **state)
-{
-	char bytes[PROCESS_COMM_SIZE], text[TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)];
-
-	(void)state;
-	memset(bytes, 0xff, sizeof(bytes));
-	text_escape(bytes, sizeof(bytes), text);
-	assert_int_equal(strlen(text), sizeof(text) - 1);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		assert_memory_equal(text + 4 * i, "\\xff", 4);
-}
-
-/* Decodes one sequence without the tables of the code under test; 0 when it is to be escaped. */
-static size_t utf8_decoded_length(const unsigned char *s, size_t left)
-{
-	static const uint32_t first[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = s[0] < 0x80         ? 1
-			: (s[0] >> 5) == 6  ? 2
-			: (s[0] >> 4) == 14 ? 3
-			: (s[0] >> 3) == 30 ? 4
-					    : 0;
-	uint32_t point;
-
-	if (length < 2 || length > left)
-		return length == 1 && s[0] != 0x7f;
-	point = s[0] & (0x7f >> length);
-	for (size_t i = 1; i < length; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (s[i] & 0x3f);
-	}
-	if (point < first[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
-		return 0;
-	return length;
-}
-
-/* Every two bytes, and the start of each longer sequence with every second byte. */
-static void test_escape_all_starts(void **state)
-{
-	(void)state;
-	for (unsigned int pair = 0x0101; pair <= 0xffff; pair++) {
-		unsigned char in[4] = { (unsigned char)(pair >> 8), (unsigned char)pair, 0x80,
-					0xbf };
-		char expected[TEXT_ESCAPED_MAX(4)] = "", out[TEXT_ESCAPED_MAX(4)];
-		size_t length;
-
-		if (!in[1])
-			continue;
-		for (size_t at = 0; at < sizeof(in); at += length ? length : 1) {
-			size_t used = strlen(expected);
-
-			length = utf8_decoded_length(in + at, sizeof(in) - at);
-			if (length)
-				memcpy(expected + used, in + at, length);
-			else
-				sprintf(expected + used, "\\x%02x", in[at]);
-			expected[used + (length ? length : 4)] = 0;
-		}
-		text_escape((const char *)in, sizeof(in), out);
-		assert_string_equal(out, expected);
-	}
-}
-
 /* What acts on a screen is escaped, byte for byte; the rest stays. */
-static void test_escape_visible(void **state)
+TEST(test_escape_visible)
 {
 	static const struct {
 		const char *bytes;
@@ -325,7 +125,6 @@ static void test_escape_visible(void **state)
 		{ "\xff", "\\xff" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char out[TEXT_ESCAPED_MAX(8)];
 
@@ -335,7 +134,7 @@ static void test_escape_visible(void **state)
 }
 
 /* The name of a program never looks like a row of ours. */
-static void test_escape_name(void **state)
+TEST(test_escape_name)
 {
 	static const struct {
 		const char *bytes;
@@ -352,7 +151,6 @@ static void test_escape_name(void **state)
 	};
 	char out[TEXT_ESCAPED_MAX(16)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		text_escape_name(cases[i].bytes, strlen(cases[i].bytes), out);
 		assert_string_equal(out, cases[i].text);
@@ -361,31 +159,10 @@ static void test_escape_name(void **state)
 	assert_string_equal(out, "");
 }
 
-static void test_text_width(void **state)
+TEST(test_text_width)
 {
-	(void)state;
 	assert_int_equal(text_width(""), 0);
 	assert_int_equal(text_width("read"), 4);
 	assert_int_equal(text_width("\xc3\xa9t\xc3\xa9"), 3);
 	assert_int_equal(text_width("\xe2\x82\xac\xf0\x9f\x98\x80"), 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_row_label),
-		cmocka_unit_test(test_row_label_fits),
-		cmocka_unit_test(test_age),
-		cmocka_unit_test(test_escape_plain),
-		cmocka_unit_test(test_escape_valid),
-		cmocka_unit_test(test_escape_invalid),
-		cmocka_unit_test(test_escape_cut_by_size),
-		cmocka_unit_test(test_escape_longest),
-		cmocka_unit_test(test_escape_all_starts),
-		cmocka_unit_test(test_escape_visible),
-		cmocka_unit_test(test_escape_name),
-		cmocka_unit_test(test_text_width),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

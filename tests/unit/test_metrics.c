@@ -348,6 +348,42 @@ static void test_absent_numbers(void **state)
 	assert_int_equal(series_value(text, "bpftruss_attached"), 0);
 }
 
+/* Which format an Accept header gets. */
+static void test_negotiate(void **state)
+{
+	static const struct {
+		const char *accept;
+		enum metrics_format format;
+	} cases[] = {
+		{ NULL, METRICS_PROMETHEUS_TEXT },
+		{ "", METRICS_PROMETHEUS_TEXT },
+		{ "*/*", METRICS_PROMETHEUS_TEXT },
+		{ "text/html, */*;q=0.1", METRICS_PROMETHEUS_TEXT },
+		{ ",,;;=,;q,\xff", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text", METRICS_OPENMETRICS },
+		{ "text/plain, Application/OpenMetrics-Text ; Version=1.0.0", METRICS_OPENMETRICS },
+		{ "application/openmetrics-text; version=0.0.1", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text;version=2.0.0", METRICS_PROMETHEUS_TEXT },
+		/* Prometheus 2.42, and 3. */
+		{ "application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		  "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+		  METRICS_OPENMETRICS },
+		{ "application/openmetrics-text;version=0.0.1;q=0.4,application/openmetrics-text;"
+		  "version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;version=0.0.4;q=0.2,/;q=0.1",
+		  METRICS_OPENMETRICS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (metrics_negotiate(cases[i].accept) != cases[i].format)
+			fail_msg("%s", cases[i].accept);
+	}
+	assert_string_equal(metrics_content_type(METRICS_OPENMETRICS),
+			    "application/openmetrics-text; version=1.0.0; charset=utf-8");
+	assert_string_equal(metrics_content_type(METRICS_PROMETHEUS_TEXT),
+			    "text/plain; version=0.0.4; charset=utf-8");
+}
+
 static void test_failing_stream(void **state)
 {
 	const struct metrics_options options = { 0 };
@@ -365,7 +401,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),         cmocka_unit_test(test_moving_process),
 		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_histories),
 		cmocka_unit_test(test_group_words),    cmocka_unit_test(test_absent_numbers),
-		cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_failing_stream), cmocka_unit_test(test_negotiate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "test.h"
 #include "scenarios.h"
 
-#include "report/rates.h"
+#include "report/report.h"
 #include "tui/screen.h"
 #include "tui/top.h"
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reports that a daemon writes: what a question asks for, and what of the text arrives. */
+#include "test.h"
+#include "scenarios.h"
+#include "tables.h"
+
+#include "daemon/question.h"
+#include "report/report.h"
+
+static char *text_of_report(const struct snapshot *snapshot, const struct report_options *options)
+{
+	struct text_stream stream;
+
+	assert_int_equal(report_write(snapshot, options, text_open(&stream)), 0);
+	return text_close(&stream);
+}
+
+/* Whatever is in a report, the text that arrives is the text that was written. */
+TEST(test_arrives)
+{
+	for (size_t i = 0; scenario_at(i); i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot =
+			scenario_at(i)->make(ABI_OF_TESTS);
+
+		for (int format = 0; format < NR_REPORT_FORMAT; format++) {
+			const struct report_options options = {
+				.format = (enum report_format)format,
+				.table.keys = GROUP_COMM | GROUP_SYSCALL,
+			};
+			__cleanup(freep) char *text = text_of_report(snapshot, &options);
+			__cleanup(freep) char *json = NULL;
+			struct report_text report = { .text = NULL };
+			struct text_stream stream;
+
+			assert_int_equal(report_text_json(snapshot, text, text_open(&stream)), 0);
+			json = text_close(&stream);
+			assert_int_equal(report_text_json_read(json, strlen(json), &report, NULL),
+					 0);
+			assert_string_equal(report.text, text);
+			assert_int_equal(report.start_ns, snapshot->start_ns);
+			assert_int_equal(report.end_ns, snapshot->end_ns);
+			assert_int_equal(report.elapsed_ns, snapshot->elapsed_ns);
+			free(report.text);
+		}
+	}
+}
+
+#define TIME "\"2026-11-19T00:00:00.000000000Z\""
+#define ANSWER(text) \
+	"{\"schema\":1,\"start\":" TIME ",\"end\":" TIME ",\"elapsed_ns\":1,\"report\":" text "}"
+
+/* A screen is not at the mercy of who answers. */
+TEST(test_foreign_text)
+{
+	static const char *const refused[] = { "",
+					       "{}",
+					       ANSWER("null"),
+					       ANSWER("1"),
+					       ANSWER("\"a\\u0000b\""),
+					       "{\"schema\":1,\"report\":\"x\"}" };
+	static const char hostile[] = ANSWER("\"\\u001b[2Ja\\n\\n\\u009b\\r\\n\"");
+	struct report_text report = { .text = NULL };
+	struct diag d;
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		assert_int_equal(report_text_json_read(refused[i], strlen(refused[i]), &report, &d),
+				 -EINVAL);
+	assert_int_equal(report_text_json_read(hostile, strlen(hostile), &report, &d), 0);
+	assert_string_equal(report.text, "\\x1b[2Ja\n\n\\xc2\\x9b\\x0d\n");
+	free(report.text);
+}
+
+/* Options as text mean the same when they are read again. */
+TEST(test_options_as_text)
+{
+	struct syscall_set *set = NULL, *again = NULL;
+	struct column_list columns, columns_again;
+	char text[COLUMNS_TEXT_MAX];
+
+	for (unsigned int keys = 1; keys < 256; keys++) {
+		unsigned int parsed = 0, implied = keys;
+
+		implied |= keys & GROUP_TID ? (unsigned int)GROUP_PID : 0;
+		implied |= keys & GROUP_ARG0 ? (unsigned int)GROUP_SYSCALL : 0;
+		group_keys_format(keys, text);
+		assert_int_equal(group_keys_parse(text, &parsed, NULL), 0);
+		assert_int_equal(parsed, implied);
+	}
+	columns.count = 0;
+	for (size_t i = 0; column_at(i); i++)
+		column_list_add(&columns, column_at(i));
+	columns_format(&columns, text);
+	assert_int_equal(columns_parse(text, &columns_again, NULL), 0);
+	assert_int_equal(columns_again.count, columns.count);
+	for (size_t i = 0; i < columns.count; i++)
+		assert_ptr_equal(columns_again.columns[i], columns.columns[i]);
+	assert_int_equal(syscall_set_parse("! %network, !connect read", &set, NULL), 0);
+	assert_int_equal(syscall_set_parse(syscall_set_text(set), &again, NULL), 0);
+	for (int nr = 0; nr < 500; nr++)
+		assert_int_equal(syscall_set_has(set, ABI_X86_64, nr),
+				 syscall_set_has(again, ABI_X86_64, nr));
+	syscall_set_free(set);
+	syscall_set_free(again);
+}
+
+/* Pairs of name and value up to a NULL. */
+static struct ipc_request request_of(const char *const *words)
+{
+	struct ipc_request request = { .path = "/v1/report" };
+
+	for (; *words; words += 2) {
+		request.parameters[request.nr_parameters].name = words[0];
+		request.parameters[request.nr_parameters++].value = words[1];
+	}
+	return request;
+}
+
+TEST(test_question)
+{
+	static const char *const words[] = {
+		"format", "csv",     "by",     "comm,unit",  "sort",  "p99",      "columns",
+		"calls",  "top",     "10",     "min_calls",  "3",     "hist",     "1",
+		"width",  "132",     "stacks", "time",       "trace", "%network", "errors_only",
+		"1",      "waiting", "read",   "top_stacks", "5",     NULL,
+	};
+	const struct ipc_request request = request_of(words);
+	struct asked_report asked;
+	struct syscall_set *calls = NULL;
+	const struct table_options *table = &asked.options.table;
+	struct diag d = { .text = "" };
+
+	if (question_report(&request, &asked, &d) || question_calls(&request, &calls, &d))
+		fail_msg("%s", d.text);
+	assert_int_equal(asked.options.format, FORMAT_CSV);
+	assert_int_equal(table->keys, GROUP_COMM | GROUP_UNIT);
+	assert_string_equal(table->sort->name, "p99");
+	assert_int_equal(table->columns->count, 1);
+	assert_string_equal(table->columns->columns[0]->name, "calls");
+	assert_int_equal(table->top, 10);
+	assert_int_equal(table->min_calls, 3);
+	assert_true(table->hist && table->errors_only);
+	assert_int_equal(table->width, 132);
+	assert_true(syscall_set_has(table->waiting, ABI_X86_64, 0));
+	assert_true(asked.options.show_stacks);
+	assert_int_equal(asked.options.stacks.weight, STACK_WEIGHT_TIME);
+	assert_int_equal(asked.options.stacks.top, 5);
+	assert_false(syscall_set_has(calls, ABI_X86_64, 0));
+	asked_report_done(&asked);
+	syscall_set_free(calls);
+}
+
+TEST(test_plain_question)
+{
+	static const char *const none[] = { NULL };
+	const struct ipc_request request = request_of(none);
+	struct asked_report asked;
+	struct syscall_set *calls;
+
+	assert_int_equal(question_report(&request, &asked, NULL), 0);
+	assert_int_equal(question_calls(&request, &calls, NULL), 0);
+	assert_null(calls);
+	assert_int_equal(asked.options.format, FORMAT_WIDE);
+	assert_null(asked.options.table.columns);
+	assert_null(asked.options.table.waiting);
+	assert_false(asked.options.show_stacks);
+	asked_report_done(&asked);
+}
+
+TEST(test_refused_questions)
+{
+	static const char *const wrong[][3] = {
+		{ "format", "json" }, { "format", "x" },        { "by", "x" },
+		{ "by", "" },         { "sort", "x" },          { "columns", "x" },
+		{ "top", "-1" },      { "top", "99999999999" }, { "width", "x" },
+		{ "min_calls", "" },  { "waiting", "x" },       { "top_stacks", "x" },
+		{ "trace", "x" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		const struct ipc_request request = request_of(wrong[i]);
+		struct asked_report asked;
+		struct syscall_set *calls = NULL;
+		struct diag d = { .text = "" };
+		int err = question_report(&request, &asked, &d);
+
+		if ((err ?: question_calls(&request, &calls, &d)) != -EINVAL)
+			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
+		assert_int_not_equal(strlen(d.text), 0);
+		asked_report_done(&asked);
+	}
+}
