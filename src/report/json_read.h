@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads JSON that nobody vouches for: each value is asked for by its key, with its type and range.
- * The document remembers the first thing that is wrong; from then on there is
- * nothing in it: numbers are the caller's default, lists are empty, texts NULL. So a reader asks for
- * all it wants and looks for an error once, before it uses what it got.
+ * The document remembers the first thing that is wrong, and is empty from then on: numbers are the
+ * caller's default, lists have nothing in them, texts are NULL. So a reader asks for all that it
+ * wants and looks for an error once, before it uses what it got.
  */
 #ifndef BPFTRUSS_JSON_READ_H
 #define BPFTRUSS_JSON_READ_H
@@ -45,9 +45,8 @@ void json_check(const struct json_place *at, int err);
 enum json_flag {
 	JSON_OR_NULL = 1 << 0,   /* may be null */
 	JSON_OR_ABSENT = 1 << 1, /* may be absent */
-	JSON_ANY_BITS =
-		1 << 2, /* any number of 64 bits, as a signed one; others are 0 … INT64_MAX */
-	JSON_32_BITS = 1 << 3, /* a number up to UINT32_MAX */
+	JSON_ANY_BITS = 1 << 2,  /* any 64 bits, as a signed number; others are 0 … INT64_MAX */
+	JSON_32_BITS = 1 << 3,   /* a number up to UINT32_MAX */
 };
 
 /* none is returned for null, for what is absent, and after errors. */
