@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns reading and printing clocks. */
+/* Reads clocks, and writes what they show. */
 #include "base/clock.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the formatting of user-facing errors; see diag.h. Never prints. */
+/* Words errors for users; see diag.h. Never prints. */
 #include "base/diag.h"
 
 #include <errno.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ownership of locals: cleanup attributes and hand-over. Nothing here allocates. */
+/* Ownership of locals: cleanup attributes and hand-over; arrays that grow. */
 #ifndef BPFTRUSS_MEM_H
 #define BPFTRUSS_MEM_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define __cleanup(function) __attribute__((cleanup(function)))
@@ -18,6 +20,23 @@
 	})
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * Makes room for one more item in an array of count others that has grown by this alone, from NULL:
+ * it doubles at each power of two. array points to the pointer. False: no memory; all is as it was.
+ */
+static inline bool array_grow(void *array, size_t count, size_t size)
+{
+	void *items;
+
+	if (count & (count - 1))
+		return true;
+	memcpy(&items, array, sizeof(items));
+	items = reallocarray(items, count ? 2 * count : 1, size);
+	if (items)
+		memcpy(array, &items, sizeof(items));
+	return items;
+}
 
 static inline void freep(void *pointer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the grammar of times. Invariant: what is accepted was read to its last character. */
+/* Reads times. Invariant: what is accepted was read to its last character. */
 #include "base/moment.h"
 
 #include <ctype.h>
@@ -11,57 +11,52 @@
 #include "base/mem.h"
 
 /* The year 2262 is where 64 bits of ns end. */
-#define YEAR_LAST      2261
-#define SECONDS_LAST   9200000000LL
-#define DURATION_LAST  (100ULL * 366 * 86400)
-#define FRACTION_WIDTH 9
+#define YEAR_LAST     2261
+#define SECONDS_LAST  9200000000LL
+#define DURATION_LAST (100ULL * 366 * 86400)
 
-/* Exactly so many digits, at most high; moves on. */
-static bool take_digits(const char **at, int width, int low, int high, int *ret)
+/*
+ * Reads the longest of some forms of strptime() that text begins with, if it stands there just as
+ * strftime() would write it: so every field has all its digits, and there is such a day. Returns
+ * what follows; NULL: it begins with none.
+ */
+static const char *take(const char *text, const char *const *forms, size_t count, struct tm *ret)
 {
-	int value = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct tm read = { .tm_mday = 1 }, real;
+		const char *end = strptime(text, forms[i], &read);
+		char again[32];
+		size_t length;
 
-	for (int i = 0; i < width; i++) {
-		if (!isdigit((unsigned char)(*at)[i]))
-			return false;
-		value = value * 10 + ((*at)[i] - '0');
+		if (!end)
+			continue;
+		real = read;
+		timegm(&real);
+		length = strftime(again, sizeof(again), forms[i], &real);
+		if (length == (size_t)(end - text) && !memcmp(again, text, length)) {
+			*ret = read;
+			return end;
+		}
 	}
-	*at += width;
-	*ret = value;
-	return value >= low && value <= high;
+	return NULL;
 }
 
-static bool take_char(const char **at, char c)
-{
-	if (**at != c)
-		return false;
-	(*at)++;
-	return true;
-}
+static const char *const times_of_day[] = { "%H:%M:%S", "%H:%M" };
 
-/* HH:MM[:SS[.fraction]] */
-static bool take_time_of_day(const char **at, struct tm *tm, int64_t *fraction_ns)
+/* Digits behind a point, where seconds stand in front of it. Returns what follows. */
+static const char *take_fraction(const char *text, const char *end, int64_t *ret_ns)
 {
 	int64_t unit = NS_PER_SEC;
 
-	*fraction_ns = 0;
-	tm->tm_sec = 0;
-	if (!take_digits(at, 2, 0, 23, &tm->tm_hour) || !take_char(at, ':') ||
-	    !take_digits(at, 2, 0, 59, &tm->tm_min))
-		return false;
-	if (!take_char(at, ':'))
-		return true;
-	if (!take_digits(at, 2, 0, 59, &tm->tm_sec))
-		return false;
-	if (!take_char(at, '.'))
-		return true;
-	if (!isdigit((unsigned char)**at))
-		return false;
-	for (int i = 0; i < FRACTION_WIDTH && isdigit((unsigned char)**at); i++) {
+	*ret_ns = 0;
+	if (*end != '.' || end - text < 8 || end[-3] != ':' || end[-6] != ':' ||
+	    !isdigit((unsigned char)end[1]))
+		return end;
+	for (end++; isdigit((unsigned char)*end) && unit > 1; end++) {
 		unit /= 10;
-		*fraction_ns += unit * (*(*at)++ - '0');
+		*ret_ns += unit * (*end - '0');
 	}
-	return true;
+	return end;
 }
 
 /* The earliest moment at which local clocks showed this, or as much after a gap. */
@@ -139,10 +134,11 @@ static bool parse_epoch(const char *text, int64_t now_ns, int64_t *ret_ns)
 
 static bool parse_time_of_day(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
-	struct tm time = { 0 };
+	struct tm time;
 	int64_t fraction_ns;
+	const char *end = take(text, times_of_day, ARRAY_SIZE(times_of_day), &time);
 
-	if (!take_time_of_day(&text, &time, &fraction_ns) || *text)
+	if (!end || *take_fraction(text, end, &fraction_ns))
 		return false;
 	for (int days_before = 0; days_before < 2; days_before++) {
 		struct tm day = local_day(now_ns, days_before);
@@ -157,52 +153,41 @@ static bool parse_time_of_day(const char *text, int64_t now_ns, int64_t *ret_ns)
 	return true;
 }
 
-/* YYYY-MM-DD of a day that there is. */
-static bool take_date(const char **at, struct tm *tm)
+/* Z, +HH:MM or -HH:MM, and no more: what to add to the time to get UTC. */
+static bool parse_zone(const char *text, int64_t *ret_seconds)
 {
-	struct tm day;
-
-	if (!take_digits(at, 4, 1970, YEAR_LAST, &tm->tm_year) || !take_char(at, '-') ||
-	    !take_digits(at, 2, 1, 12, &tm->tm_mon) || !take_char(at, '-') ||
-	    !take_digits(at, 2, 1, 31, &tm->tm_mday))
-		return false;
-	tm->tm_year -= 1900;
-	tm->tm_mon--;
-	day = *tm;
-	timegm(&day);
-	return day.tm_mday == tm->tm_mday;
-}
-
-/* Z, +HH:MM or -HH:MM; what to add to the time to get UTC. */
-static bool take_zone(const char **at, int64_t *ret_seconds)
-{
-	int hours, minutes, sign = **at == '+' ? -1 : 1;
+	struct tm zone;
+	const char *end;
 
 	*ret_seconds = 0;
-	if (take_char(at, 'Z'))
+	if (!strcmp(text, "Z"))
 		return true;
-	if (!take_char(at, '+') && !take_char(at, '-'))
+	if (*text != '+' && *text != '-')
 		return false;
-	if (!take_digits(at, 2, 0, 23, &hours) || !take_char(at, ':') ||
-	    !take_digits(at, 2, 0, 59, &minutes))
+	end = take(text + 1, &times_of_day[1], 1, &zone);
+	if (!end || *end)
 		return false;
-	*ret_seconds = sign * (hours * 3600LL + minutes * 60LL);
+	*ret_seconds = (*text == '+' ? -1 : 1) * (zone.tm_hour * 3600LL + zone.tm_min * 60LL);
 	return true;
 }
 
 static bool parse_date(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
-	int64_t fraction_ns = 0, zone_seconds = 0, seconds;
-	struct tm tm = { 0 };
+	static const char *const forms[] = {
+		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
+		"%Y-%m-%d %H:%M",    "%Y-%m-%d",
+	};
+	int64_t fraction_ns, zone_seconds, seconds;
+	struct tm tm;
+	const char *end = take(text, forms, ARRAY_SIZE(forms), &tm);
 
 	(void)now_ns;
-	if (!take_date(&text, &tm))
+	if (!end || tm.tm_year < 1970 - 1900 || tm.tm_year > YEAR_LAST - 1900)
 		return false;
-	if ((*text == 'T' || *text == ' ') && text++ && !take_time_of_day(&text, &tm, &fraction_ns))
-		return false;
-	if (!*text)
+	end = take_fraction(text, end, &fraction_ns);
+	if (!*end)
 		seconds = local_seconds(&tm);
-	else if (take_zone(&text, &zone_seconds) && !*text)
+	else if (parse_zone(end, &zone_seconds))
 		seconds = (int64_t)timegm(&tm) + zone_seconds;
 	else
 		return false;

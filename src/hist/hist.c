@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the representation of histograms and the arithmetic on them. Invariant: neither the first nor
+ * Stores histograms, adds and subtracts them. Invariant: neither the first nor
  * the last of the counts kept is 0, so equal histograms look alike.
  */
 #include "hist/hist.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the statistics of two histograms. Pure: no I/O, no allocation. */
+/* Compares two histograms by statistics. Pure: no I/O, no allocation. */
 #include "hist/hist_compare.h"
 
 #include <math.h>

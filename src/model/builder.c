@@ -262,19 +262,18 @@ int builder_settle(struct builder *builder)
 	return builder_merge_rows(builder);
 }
 
-/* Carries a tree walk: where to, and the first error. */
+/* Carries a walk: where to, and the first error. */
 struct walk {
 	struct builder *into;
-	struct snapshot *snapshot;
 	int err;
 };
 
-static void merge_process(const void *node, VISIT visit, void *closure)
+static void merge_process(void *closure, const struct process *process)
 {
 	struct walk *walk = closure;
 
-	if ((visit == postorder || visit == leaf) && !walk->err)
-		walk->err = builder_add_process(walk->into, *(struct process *const *)node, false);
+	if (!walk->err)
+		walk->err = builder_add_process(walk->into, process, false);
 }
 
 int builder_merge(struct builder *into, const struct builder *from)
@@ -283,16 +282,15 @@ int builder_merge(struct builder *into, const struct builder *from)
 
 	for (size_t i = 0; i < from->nr_rows && !walk.err; i++)
 		walk.err = builder_share_row(into, from->rows[i]);
-	twalk_r(from->processes, merge_process, &walk);
+	builder_visit_processes(from, merge_process, &walk);
 	return walk.err;
 }
 
-static void emit_process(const void *node, VISIT visit, void *closure)
+static void emit_process(void *closure, const struct process *process)
 {
-	struct snapshot *snapshot = ((struct walk *)closure)->snapshot;
+	struct snapshot *snapshot = closure;
 
-	if (visit == postorder || visit == leaf)
-		snapshot->processes[snapshot->nr_processes++] = **(struct process *const *)node;
+	snapshot->processes[snapshot->nr_processes++] = *process;
 }
 
 /* The rows with no more memory than they need. */
@@ -309,14 +307,12 @@ static struct row **builder_take_rows(struct builder *builder)
 
 int builder_finish(struct builder *builder, struct snapshot *snapshot)
 {
-	struct walk walk = { .snapshot = snapshot };
-
 	if (builder_merge_rows(builder))
 		return -ENOMEM;
 	snapshot->processes = calloc(builder->nr_processes + 1, sizeof(*snapshot->processes));
 	if (!snapshot->processes)
 		return -ENOMEM;
-	twalk_r(builder->processes, emit_process, &walk);
+	builder_visit_processes(builder, emit_process, snapshot);
 	snapshot->rows = builder_take_rows(builder);
 	if (!snapshot->rows)
 		return -ENOMEM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the matching of groups of two snapshots and the figures of each pair. Invariant: a group is
+ * Matches groups of two snapshots, and works out the figures of each pair. Invariant: a group is
  * in one comparison, and one of its sides is present.
  */
 #include "model/compare.h"
@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "hist/hist_compare.h"
-#include "model/unit.h"
 
 const char *const compare_words[NR_COMPARE_WORD] = {
 	[COMPARE_TOO_FEW] = "too few", [COMPARE_NO_CHANGE] = "alike", [COMPARE_FASTER] = "faster",
@@ -30,122 +30,29 @@ static const enum compare_word words[NR_HIST_WORD] = {
 
 /* A group of either side, with what its keys say. */
 struct entry {
+	struct group_member member;
 	struct group *group; /* in the list of its side */
 	bool in_b;
-	size_t place;     /* of its comparison */
-	const char *comm; /* as PROCESS_COMM_SIZE bytes; NULL: of nobody */
-	const char *unit; /* not NUL-terminated */
-	size_t unit_length;
-	const char *user; /* NULL: without a name */
-	uint32_t uid;     /* then */
+	size_t place; /* of its comparison */
 };
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int compare_comm(const struct entry *a, const struct entry *b)
-{
-	if (!a->comm || !b->comm)
-		return (a->comm != NULL) - (b->comm != NULL);
-	return strncmp(a->comm, b->comm, PROCESS_COMM_SIZE);
-}
-
-static int compare_unit(const struct entry *a, const struct entry *b)
-{
-	size_t shorter = a->unit_length < b->unit_length ? a->unit_length : b->unit_length;
-	int order = memcmp(a->unit, b->unit, shorter);
-
-	return order ?: compare_u64(a->unit_length, b->unit_length);
-}
-
-static int compare_user(const struct entry *a, const struct entry *b)
-{
-	if (!a->user || !b->user) {
-		int order = (a->user != NULL) - (b->user != NULL);
-
-		return order ?: compare_u64(a->uid, b->uid);
-	}
-	return strcmp(a->user, b->user);
-}
-
-static int compare_pid(const struct entry *a, const struct entry *b)
-{
-	int order = compare_comm(a, b);
-
-	return order ?: compare_u64(a->group->sum.pid, b->group->sum.pid);
-}
-
-static int compare_tid(const struct entry *a, const struct entry *b)
-{
-	return compare_u64(a->group->sum.tid, b->group->sum.tid);
-}
-
-static int compare_abi(const struct entry *a, const struct entry *b)
-{
-	return (int)a->group->sum.abi - (int)b->group->sum.abi;
-}
-
-static int compare_syscall(const struct entry *a, const struct entry *b)
-{
-	const struct row *x = &a->group->sum, *y = &b->group->sum;
-	int order = compare_abi(a, b);
-
-	return order ?: (x->nr > y->nr) - (x->nr < y->nr);
-}
-
-static int compare_arg0(const struct entry *a, const struct entry *b)
-{
-	const struct row *x = &a->group->sum, *y = &b->group->sum;
-	int order = (int)x->has_arg0 - (int)y->has_arg0;
-
-	return order ?: compare_u64(x->arg0, y->arg0);
-}
 
 static int compare_entries(const void *x, const void *y, void *closure)
 {
-	static const struct {
-		unsigned int key;
-		int (*compare)(const struct entry *a, const struct entry *b);
-	} keys[] = {
-		{ GROUP_UNIT, compare_unit },       { GROUP_USER, compare_user },
-		{ GROUP_COMM, compare_comm },       { GROUP_PID, compare_pid },
-		{ GROUP_TID, compare_tid },         { GROUP_ABI, compare_abi },
-		{ GROUP_SYSCALL, compare_syscall }, { GROUP_ARG0, compare_arg0 },
-	};
-	unsigned int asked = *(const unsigned int *)closure;
-	int order = 0;
+	const struct entry *a = x, *b = y;
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys) && !order; i++) {
-		if (asked & keys[i].key)
-			order = keys[i].compare(x, y);
-	}
-	return order;
-}
-
-static struct entry entry_of(const struct snapshot *snapshot, struct group *group, bool in_b)
-{
-	const struct process *process = group->process;
-	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL;
-	struct entry entry = {
-		.group = group,
-		.in_b = in_b,
-		.comm = process ? process->comm : NULL,
-		.user = process ? snapshot_user(snapshot, process->uid) : NULL,
-		.uid = process ? process->uid : UID_NONE,
-	};
-
-	entry.unit_length = cgroup_unit(path ? path : "", &entry.unit);
-	return entry;
+	return group_members_compare(&a->member, &b->member, *(const unsigned int *)closure, true);
 }
 
 static void entries_add(const struct snapshot *snapshot, struct group_list *list, bool in_b,
 			struct entry *entries, size_t *count)
 {
 	for (size_t i = 0; i < list->nr_groups; i++) {
-		if (list->groups[i].sum.calls)
-			entries[(*count)++] = entry_of(snapshot, &list->groups[i], in_b);
+		struct group *group = &list->groups[i];
+
+		if (group->sum.calls)
+			entries[(*count)++] =
+				(struct entry){ member_of(snapshot, &group->sum, group->process),
+						group, in_b, 0 };
 	}
 }
 
@@ -212,23 +119,17 @@ static void comparison_finish(struct comparison *item, const struct snapshot *a,
 	item->tail = difference.tail;
 }
 
-/* Gives equal ones of sorted entries one place; returns how many places there are. */
-static size_t entries_place(struct entry *entries, size_t count, unsigned int keys)
-{
-	size_t places = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		places += !i || compare_entries(&entries[i - 1], &entries[i], &keys);
-		entries[i].place = places - 1;
-	}
-	return places;
-}
-
+/* Makes a comparison of each run of equal ones among sorted entries. */
 static int list_fill(struct comparison_list *list, struct entry *entries, size_t count)
 {
-	list->count = entries_place(entries, count, list->keys);
-	for (size_t i = 0; i < list->count; i++)
-		comparison_init(&list->items[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (!i || compare_entries(&entries[i - 1], &entries[i], &list->keys)) {
+			comparison_init(&list->items[list->count]);
+			list->items[list->count].place = list->count;
+			list->count++;
+		}
+		entries[i].place = list->count - 1;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct comparison *item = &list->items[entries[i].place];
 
@@ -238,11 +139,7 @@ static int list_fill(struct comparison_list *list, struct entry *entries, size_t
 	return 0;
 }
 
-struct place {
-	double seconds, calls; /* change of them, whichever way */
-	size_t index;          /* in order of keys */
-};
-
+/* By how much a figure changed, whichever way; 0 if that is not known. */
 static double change_between(double a, double b)
 {
 	double change = fabs(b - a);
@@ -250,37 +147,16 @@ static double change_between(double a, double b)
 	return isnan(change) ? 0 : change;
 }
 
-static int compare_places(const void *x, const void *y)
+static int compare_changes(const void *x, const void *y)
 {
-	const struct place *a = x, *b = y;
-	int order = (b->seconds > a->seconds) - (b->seconds < a->seconds);
+	const struct comparison *u = x, *v = y;
+	double a = change_between(u->a.seconds_per_s, u->b.seconds_per_s);
+	double b = change_between(v->a.seconds_per_s, v->b.seconds_per_s);
+	double calls_a = change_between(u->a.calls_per_s, u->b.calls_per_s);
+	double calls_b = change_between(v->a.calls_per_s, v->b.calls_per_s);
+	int order = (b > a) - (b < a) ?: (calls_b > calls_a) - (calls_b < calls_a);
 
-	order = order ?: (b->calls > a->calls) - (b->calls < a->calls);
-	return order ?: (a->index > b->index) - (a->index < b->index);
-}
-
-static int list_sort(struct comparison_list *list)
-{
-	struct place *places __cleanup(freep) = calloc(list->count + 1, sizeof(*places));
-	struct comparison *sorted = calloc(list->count + 1, sizeof(*sorted));
-
-	if (!places || !sorted) {
-		free(sorted);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < list->count; i++) {
-		const struct compare_side *a = &list->items[i].a, *b = &list->items[i].b;
-
-		places[i].seconds = change_between(a->seconds_per_s, b->seconds_per_s);
-		places[i].calls = change_between(a->calls_per_s, b->calls_per_s);
-		places[i].index = i;
-	}
-	qsort(places, list->count, sizeof(*places), compare_places);
-	for (size_t i = 0; i < list->count; i++)
-		sorted[i] = list->items[places[i].index];
-	free(list->items);
-	list->items = sorted;
-	return 0;
+	return order ?: compare_u64(u->place, v->place);
 }
 
 /* groups are those of a and of b; what is taken of them is left empty. */
@@ -289,15 +165,12 @@ static int list_make(const struct snapshot *a, const struct snapshot *b,
 {
 	size_t most = groups[0].nr_groups + groups[1].nr_groups, count = 0;
 	struct entry *entries __cleanup(freep) = calloc(most + 1, sizeof(*entries));
-	struct group sums[2] = { 0 };
 
 	list->items = calloc(most + 1, sizeof(*list->items));
-	if (!entries || !list->items || group_list_sum(&groups[0], &sums[0]))
+	if (!entries || !list->items || group_list_sum(&groups[0], &list->total.a.group) ||
+	    group_list_sum(&groups[1], &list->total.b.group))
 		return -ENOMEM;
-	side_take(&list->total.a, &sums[0]);
-	if (group_list_sum(&groups[1], &sums[1]))
-		return -ENOMEM;
-	side_take(&list->total.b, &sums[1]);
+	list->total.a.present = list->total.b.present = true;
 	comparison_finish(&list->total, a, b);
 	entries_add(a, &groups[0], false, entries, &count);
 	entries_add(b, &groups[1], true, entries, &count);
@@ -306,7 +179,8 @@ static int list_make(const struct snapshot *a, const struct snapshot *b,
 		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++)
 		comparison_finish(&list->items[i], a, b);
-	return list_sort(list);
+	qsort(list->items, list->count, sizeof(*list->items), compare_changes);
+	return 0;
 }
 
 int snapshot_compare(const struct snapshot *a, const struct snapshot *b, unsigned int keys,
@@ -343,4 +217,84 @@ void comparison_list_done(struct comparison_list *list)
 	list->items = NULL;
 	list->count = 0;
 	comparison_done(&list->total);
+}
+
+/* --- what became worse ------------------------------------------------------------------------ */
+
+/* Share of the calls and of their time below which, on both sides, a group is negligible. */
+#define SHARE_LEAST 0.001
+
+const char *const regression_names[NR_REGRESSION_KIND] = {
+	[REGRESSION_CALLS] = "calls",
+	[REGRESSION_ERRORS] = "errors",
+	[REGRESSION_TIME] = "time",
+	[REGRESSION_P99] = "p99",
+};
+
+static bool side_is_negligible(const struct compare_side *side, const struct compare_side *total)
+{
+	const struct row *row = &side->group.sum, *all = &total->group.sum;
+
+	return (double)row->calls <= SHARE_LEAST * (double)all->calls &&
+	       (double)row->wall_ns <= SHARE_LEAST * (double)all->wall_ns;
+}
+
+static bool is_negligible(const struct comparison_list *list, const struct comparison *item)
+{
+	return (!item->a.present || side_is_negligible(&item->a, &list->total.a)) &&
+	       (!item->b.present || side_is_negligible(&item->b, &list->total.b));
+}
+
+/* By what part b is above a, if that is more than the limit; else 0. */
+static double rise_between(double a, double b, double limit)
+{
+	double rise = a > 0 ? b / a - 1 : INFINITY;
+
+	/* False for what is not known, too. */
+	return b > a && rise > limit ? rise : 0;
+}
+
+/* Whether events came more often than chance makes them, if each came by itself. */
+static bool counts_differ(const struct comparison_list *list, uint64_t a, uint64_t b)
+{
+	double share = list->seconds_b / (list->seconds_a + list->seconds_b);
+
+	return chance_of_count(b, a + b, share) < HIST_CHANCE;
+}
+
+static void find_rises(const struct comparison_list *list, const struct comparison *item,
+		       const struct regression_rule *rule, struct regressions *ret)
+{
+	const struct compare_side *a = &item->a, *b = &item->b;
+	bool more_calls = counts_differ(list, a->group.sum.calls, b->group.sum.calls);
+
+	if (more_calls)
+		ret->rise[REGRESSION_CALLS] =
+			rise_between(a->calls_per_s, b->calls_per_s, rule->limit);
+	if (counts_differ(list, a->group.sum.errors, b->group.sum.errors))
+		ret->rise[REGRESSION_ERRORS] =
+			rise_between(a->errors_per_s, b->errors_per_s, rule->limit);
+	if (rule->waiting)
+		return;
+	if (more_calls || item->probability < HIST_CHANCE)
+		ret->rise[REGRESSION_TIME] =
+			rise_between(a->seconds_per_s, b->seconds_per_s, rule->limit);
+	/* The p99 of a distribution that is slower throughout, or one that is higher by itself. */
+	if (item->tail > 0 || item->word == COMPARE_SLOWER)
+		ret->rise[REGRESSION_P99] =
+			rise_between((double)a->p99_ns, (double)b->p99_ns, rule->limit);
+}
+
+bool comparison_regressions(const struct comparison_list *list, const struct comparison *item,
+			    const struct regression_rule *rule, struct regressions *ret)
+{
+	struct regressions found = { { 0 } };
+	bool any = false;
+
+	if (!is_negligible(list, item))
+		find_rises(list, item, rule, &found);
+	for (int i = 0; i < NR_REGRESSION_KIND; i++)
+		any |= found.rise[i] > 0;
+	*ret = found;
+	return any;
 }

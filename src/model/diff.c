@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns subtraction of snapshots: counters only grow, so every difference is exact. A row that is
+ * Subtracts snapshots: counters only grow, so every difference is exact. A row that is
  * gone from the later one has an heir there, into which it was added: a thread's is its process's
  * row of ended threads, a folded process's is that of its name, user and cgroup, or, if that has no
  * row of its number, the one of ROW_NR_OTHER.
@@ -12,32 +12,17 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "model/fold.h"
-
-#define ROWS_AT_FIRST 64
 
 struct diff {
 	const struct snapshot *earlier, *later;
 	struct snapshot *out;
-	size_t max_rows; /* room for so many */
 
 	/* The process of the row that was asked for last: that of the next mostly is the same. */
 	struct process asked;
 	const struct process *heir;
 };
-
-static int diff_copy_processes(struct diff *diff)
-{
-	const struct snapshot *later = diff->later;
-	struct snapshot *out = diff->out;
-
-	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
-	if (!out->processes)
-		return -ENOMEM;
-	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
-		out->processes[out->nr_processes] = later->processes[out->nr_processes];
-	return 0;
-}
 
 static const struct process *find_group(const struct snapshot *snapshot, const struct process *kind)
 {
@@ -117,7 +102,7 @@ static int compare_pairs(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
-	return (x->later > y->later) - (x->later < y->later);
+	return compare_u64(x->later, y->later);
 }
 
 /* Finds the place of each earlier row. Both snapshots are in order, so most are met in passing. */
@@ -148,22 +133,6 @@ static int diff_pair_rows(struct diff *diff, struct pair_list *list)
 static bool row_is_idle(const struct row *row)
 {
 	return !row->calls && !row->in_flight;
-}
-
-/* Room for another row; at least one, so that none is not an error. */
-static int diff_reserve(struct diff *diff)
-{
-	size_t more = diff->max_rows * 2 ?: ROWS_AT_FIRST;
-	struct row **grown;
-
-	if (diff->out->nr_rows < diff->max_rows)
-		return 0;
-	grown = reallocarray(diff->out->rows, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	diff->out->rows = grown;
-	diff->max_rows = more;
-	return 0;
 }
 
 /* Subtracts earlier rows from a copy. NULL: nothing is left, unless *err is -EINVAL or -ENOMEM. */
@@ -198,8 +167,6 @@ static int diff_add_row(struct diff *diff, struct row *row, const struct pair *p
 		return 0;
 	if (nr_pairs == 1 && row->calls == pairs->old->calls && !row->in_flight)
 		return row_is_after(row, pairs->old) ? 0 : -EINVAL;
-	if (diff_reserve(diff))
-		return -ENOMEM;
 	if (!nr_pairs) {
 		diff->out->rows[diff->out->nr_rows++] = row_ref(row);
 		return 0;
@@ -226,12 +193,11 @@ static int diff_pairs(struct diff *diff, const struct pair_list *list)
 static int diff_rows(struct diff *diff)
 {
 	struct pair_list list = { calloc(diff->earlier->nr_rows + 1, sizeof(*list.pairs)), 0 };
-	int err = list.pairs ? diff_reserve(diff) : -ENOMEM;
+	int err = -ENOMEM;
 
-	if (!err)
-		err = diff_pair_rows(diff, &list);
-	if (!err)
-		err = diff_pairs(diff, &list);
+	diff->out->rows = calloc(diff->later->nr_rows + 1, sizeof(*diff->out->rows));
+	if (list.pairs && diff->out->rows)
+		err = diff_pair_rows(diff, &list) ?: diff_pairs(diff, &list);
 	free(list.pairs);
 	return err;
 }
@@ -267,11 +233,12 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		return -ENOMEM;
 	losses_subtract(&out->losses, &earlier->losses);
 	diff.out = out;
-	err = diff_copy_processes(&diff);
-	if (!err)
-		err = diff_rows(&diff);
-	if (!err)
-		err = diff_processes(&diff);
+	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
+	if (!out->processes)
+		return -ENOMEM;
+	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
+		out->processes[out->nr_processes] = later->processes[out->nr_processes];
+	err = diff_rows(&diff) ?: diff_processes(&diff);
 	if (err)
 		return err;
 	/* Only of what is in the difference. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* The groups of one user, or the group of other kinds, and the memory of their rows. */
 struct share {
@@ -43,21 +44,18 @@ static int compare_kinds(const void *x, const void *y)
 {
 	const struct process *a = &((const struct group *)x)->kind;
 	const struct process *b = &((const struct group *)y)->kind;
-	int order = memcmp(a->comm, b->comm, sizeof(a->comm));
+	int order = memcmp(a->comm, b->comm, sizeof(a->comm)) ?: compare_u64(a->uid, b->uid);
 
-	order = order ?: (a->uid > b->uid) - (a->uid < b->uid);
-	return order ?: (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
+	return order ?: compare_u64(a->cgroup_id, b->cgroup_id);
 }
 
 static int compare_ids(const void *x, const void *y)
 {
 	const struct row_id *a = x, *b = y;
-	int order = (a->serial > b->serial) - (a->serial < b->serial);
+	int order = compare_u64(a->serial, b->serial) ?: compare_u64(a->abi, b->abi);
 
-	order = order ?: (a->abi > b->abi) - (a->abi < b->abi);
 	order = order ?: (a->nr > b->nr) - (a->nr < b->nr);
-	order = order ?: a->has_arg0 - b->has_arg0;
-	return order ?: (a->arg0 > b->arg0) - (a->arg0 < b->arg0);
+	return order ?: a->has_arg0 - b->has_arg0 ?: compare_u64(a->arg0, b->arg0);
 }
 
 /* --- groups ------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the compilation and running of globs. State i of the automaton: the first i tokens have matched. */
+/* Compiles globs and runs them. State i of the automaton: the first i tokens have matched. */
 #include "model/glob.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns grouping: rows are sorted by the keys asked for, then neighbours that are equal are merged. */
+/* Groups rows: sorts them by the keys asked for, then merges neighbours that are equal. */
 #include "model/group.h"
 
 #include <errno.h>
@@ -7,34 +7,21 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "model/unit.h"
 
-/* A row with what its keys may ask for. */
-struct member {
-	const struct row *row;
-	const struct process *process;
-	const char *unit; /* not NUL-terminated */
-	size_t unit_length;
-};
-
-static int compare_u64(uint64_t a, uint64_t b)
+static int compare_pid(const struct group_member *a, const struct group_member *b)
 {
-	return (a > b) - (a < b);
+	return compare_u64(a->row->pid, b->row->pid)
+		       ?: compare_u64(a->row->boot_ns, b->row->boot_ns);
 }
 
-static int compare_pid(const struct member *a, const struct member *b)
-{
-	int order = compare_u64(a->row->pid, b->row->pid);
-
-	return order ?: compare_u64(a->row->boot_ns, b->row->boot_ns);
-}
-
-static int compare_tid(const struct member *a, const struct member *b)
+static int compare_tid(const struct group_member *a, const struct group_member *b)
 {
 	return compare_u64(a->row->tid, b->row->tid);
 }
 
-static int compare_comm(const struct member *a, const struct member *b)
+static int compare_comm(const struct group_member *a, const struct group_member *b)
 {
 	if (!a->process || !b->process)
 		return (a->process != NULL) - (b->process != NULL);
@@ -42,67 +29,63 @@ static int compare_comm(const struct member *a, const struct member *b)
 	return strncmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
 }
 
-static int compare_unit(const struct member *a, const struct member *b)
+static int compare_comm_and_pid(const struct group_member *a, const struct group_member *b)
 {
-	size_t shorter = a->unit_length < b->unit_length ? a->unit_length : b->unit_length;
-	int order = memcmp(a->unit, b->unit, shorter);
-
-	return order ?: compare_u64(a->unit_length, b->unit_length);
+	return compare_comm(a, b) ?: compare_u64(a->row->pid, b->row->pid);
 }
 
-static int compare_user(const struct member *a, const struct member *b)
+static int compare_unit(const struct group_member *a, const struct group_member *b)
+{
+	return unit_compare(a->unit, a->unit_length, b->unit, b->unit_length);
+}
+
+static int compare_user(const struct group_member *a, const struct group_member *b)
 {
 	if (!a->process || !b->process)
 		return (a->process != NULL) - (b->process != NULL);
 	return compare_u64(a->process->uid, b->process->uid);
 }
 
-static int compare_abi(const struct member *a, const struct member *b)
+static int compare_user_name(const struct group_member *a, const struct group_member *b)
+{
+	if (a->user && b->user)
+		return strcmp(a->user, b->user);
+	return (a->user != NULL) - (b->user != NULL) ?: compare_user(a, b);
+}
+
+static int compare_abi(const struct group_member *a, const struct group_member *b)
 {
 	return (int)a->row->abi - (int)b->row->abi;
 }
 
-static int compare_syscall(const struct member *a, const struct member *b)
+static int compare_syscall(const struct group_member *a, const struct group_member *b)
 {
-	int order = compare_abi(a, b);
-
-	return order ?: (a->row->nr > b->row->nr) - (a->row->nr < b->row->nr);
+	return compare_abi(a, b) ?: (a->row->nr > b->row->nr) - (a->row->nr < b->row->nr);
 }
 
-static int compare_arg0(const struct member *a, const struct member *b)
+static int compare_arg0(const struct group_member *a, const struct group_member *b)
 {
-	int order = (int)a->row->has_arg0 - (int)b->row->has_arg0;
-
-	return order ?: compare_u64(a->row->arg0, b->row->arg0);
+	return (int)a->row->has_arg0 - (int)b->row->has_arg0
+		       ?: compare_u64(a->row->arg0, b->row->arg0);
 }
+
+typedef int member_compare(const struct group_member *a, const struct group_member *b);
 
 static const struct {
 	const char *name;
 	unsigned int keys; /* what the word asks for */
-	unsigned int key;  /* what compare looks at */
-	int (*compare)(const struct member *a, const struct member *b);
+	unsigned int key;  /* what is compared */
+	member_compare *compare, *compare_names;
 } key_defs[] = {
-	{ "unit", GROUP_UNIT, GROUP_UNIT, compare_unit },
-	{ "user", GROUP_USER, GROUP_USER, compare_user },
-	{ "comm", GROUP_COMM, GROUP_COMM, compare_comm },
-	{ "pid", GROUP_PID, GROUP_PID, compare_pid },
-	{ "tid", GROUP_PID | GROUP_TID, GROUP_TID, compare_tid },
-	{ "abi", GROUP_ABI, GROUP_ABI, compare_abi },
-	{ "syscall", GROUP_SYSCALL, GROUP_SYSCALL, compare_syscall },
-	{ "arg0", GROUP_SYSCALL | GROUP_ARG0, GROUP_ARG0, compare_arg0 },
+	{ "unit", GROUP_UNIT, GROUP_UNIT, compare_unit, compare_unit },
+	{ "user", GROUP_USER, GROUP_USER, compare_user, compare_user_name },
+	{ "comm", GROUP_COMM, GROUP_COMM, compare_comm, compare_comm },
+	{ "pid", GROUP_PID, GROUP_PID, compare_pid, compare_comm_and_pid },
+	{ "tid", GROUP_PID | GROUP_TID, GROUP_TID, compare_tid, compare_tid },
+	{ "abi", GROUP_ABI, GROUP_ABI, compare_abi, compare_abi },
+	{ "syscall", GROUP_SYSCALL, GROUP_SYSCALL, compare_syscall, compare_syscall },
+	{ "arg0", GROUP_SYSCALL | GROUP_ARG0, GROUP_ARG0, compare_arg0, compare_arg0 },
 };
-
-static int group_key_find(const char *word, size_t length, unsigned int *keys)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
-		if (strlen(key_defs[i].name) == length &&
-		    !strncmp(key_defs[i].name, word, length)) {
-			*keys |= key_defs[i].keys;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
 
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d)
 {
@@ -110,12 +93,18 @@ int group_keys_parse(const char *option, const char *list, unsigned int *ret, st
 	size_t length;
 
 	for (const char *at = list;; at += length + 1) {
+		size_t i = 0;
+
 		length = strcspn(at, ",");
-		if (group_key_find(at, length, &keys))
+		while (i < ARRAY_SIZE(key_defs) && (strlen(key_defs[i].name) != length ||
+						    strncmp(key_defs[i].name, at, length) != 0))
+			i++;
+		if (i == ARRAY_SIZE(key_defs))
 			return diag_set(d, DIAG_USAGE, EINVAL,
 					"%s: no key \"%.*s\"; the keys are pid, tid, comm, unit, "
 					"user, syscall, abi, arg0",
 					option, (int)(length < 64 ? length : 64), at);
+		keys |= key_defs[i].keys;
 		if (!at[length])
 			break;
 	}
@@ -135,27 +124,33 @@ void group_keys_format(unsigned int keys, char buf[GROUP_KEYS_MAX])
 	}
 }
 
-static int compare_members(const void *x, const void *y, void *closure)
+int group_members_compare(const struct group_member *a, const struct group_member *b,
+			  unsigned int keys, bool by_name)
 {
-	unsigned int keys = *(const unsigned int *)closure;
 	int order = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(key_defs) && !order; i++) {
 		if (keys & key_defs[i].key)
-			order = key_defs[i].compare(x, y);
+			order = (by_name ? key_defs[i].compare_names : key_defs[i].compare)(a, b);
 	}
 	return order;
 }
 
-static void member_fill(const struct snapshot *snapshot, const struct row *row,
-			struct member *member)
+static int compare_members(const void *x, const void *y, void *closure)
 {
-	const char *path;
+	return group_members_compare(x, y, *(const unsigned int *)closure, false);
+}
 
-	member->row = row;
-	member->process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-	path = member->process ? snapshot_cgroup(snapshot, member->process->cgroup_id) : NULL;
-	member->unit_length = cgroup_unit(path ? path : "", &member->unit);
+struct group_member member_of(const struct snapshot *snapshot, const struct row *row,
+			      const struct process *process)
+{
+	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL;
+	struct group_member member = { .row = row, .process = process };
+
+	member.unit_length = cgroup_unit(path ?: "", &member.unit);
+	if (process)
+		member.user = snapshot_user(snapshot, process->uid);
+	return member;
 }
 
 void group_list_done(struct group_list *list)
@@ -171,7 +166,6 @@ int group_merge(struct group *into, const struct group *from)
 {
 	into->moves_data |= from->moves_data;
 	into->bytes += from->bytes;
-	into->user_ns += from->user_ns;
 	return row_merge(&into->sum, &from->sum);
 }
 
@@ -191,7 +185,7 @@ int group_list_sum(const struct group_list *list, struct group *ret)
 }
 
 /* A group of one member that borrows the row's errnos. */
-static struct group member_group(const struct member *member)
+static struct group group_of(const struct group_member *member)
 {
 	const struct row *row = member->row;
 	bool moves_data = row_moves_data(row);
@@ -204,12 +198,12 @@ static struct group member_group(const struct member *member)
 	};
 }
 
-static int groups_merge(struct member *members, size_t count, unsigned int keys,
+static int groups_merge(const struct group_member *members, size_t count, unsigned int keys,
 			struct group_list *list)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct group *last = &list->groups[list->nr_groups];
-		struct group one = member_group(&members[i]);
+		struct group one = group_of(&members[i]);
 
 		if (i && !compare_members(&members[i - 1], &members[i], &keys)) {
 			if (group_merge(&last[-1], &one))
@@ -218,8 +212,8 @@ static int groups_merge(struct member *members, size_t count, unsigned int keys,
 		}
 		if (row_copy(&one.sum, members[i].row))
 			return -ENOMEM;
+		one.place = list->nr_groups++;
 		*last = one;
-		list->nr_groups++;
 	}
 	return 0;
 }
@@ -227,7 +221,8 @@ static int groups_merge(struct member *members, size_t count, unsigned int keys,
 int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
 			const struct row_test *test, struct group_list *ret)
 {
-	struct member *members __cleanup(freep) = calloc(snapshot->nr_rows + 1, sizeof(*members));
+	struct group_member *members __cleanup(freep) =
+		calloc(snapshot->nr_rows + 1, sizeof(*members));
 	struct group_list list = { .keys = keys };
 	size_t count = 0;
 
@@ -237,8 +232,12 @@ int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (!test || test->has(snapshot->rows[i], test->closure))
-			member_fill(snapshot, snapshot->rows[i], &members[count++]);
+		const struct row *row = snapshot->rows[i];
+
+		if (!test || test->has(row, test->closure))
+			members[count++] =
+				member_of(snapshot, row,
+					  snapshot_find_process(snapshot, row->pid, row->boot_ns));
 	}
 	qsort_r(members, count, sizeof(*members), compare_members, &keys);
 	if (groups_merge(members, count, keys, &list)) {
@@ -252,4 +251,68 @@ int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
 int snapshot_group(const struct snapshot *snapshot, unsigned int keys, struct group_list *ret)
 {
 	return snapshot_group_some(snapshot, keys, NULL, ret);
+}
+
+/* --- what a report shows ---------------------------------------------------------------------- */
+
+static bool group_is_empty(const struct group *group)
+{
+	return !group->sum.calls && !group->sum.in_flight;
+}
+
+static bool filter_has(const struct group_filter *filter, const struct group *group)
+{
+	return !group_is_empty(group) && group->sum.calls >= filter->min_calls &&
+	       (!filter->errors_only || group->sum.errors);
+}
+
+/* Groups that the filter has come first. */
+static int compare_groups(const void *x, const void *y, void *closure)
+{
+	const struct group_filter *filter = closure;
+	const struct group *a = x, *b = y;
+	int order = (int)filter_has(filter, b) - (int)filter_has(filter, a);
+
+	if (filter->compare)
+		order = order ?: filter->compare(a, b, filter->closure);
+	return order ?: compare_u64(a->place, b->place);
+}
+
+/* Adds up the groups from the first on. */
+static int others_sum(const struct group_list *list, size_t first, struct group *ret)
+{
+	struct group others = { 0 };
+
+	row_init(&others.sum);
+	for (size_t i = first; i < list->nr_groups; i++) {
+		if (group_is_empty(&list->groups[i]))
+			continue;
+		if (group_merge(&others, &list->groups[i])) {
+			row_done(&others.sum);
+			return -ENOMEM;
+		}
+		others.nr_merged++;
+	}
+	*ret = others;
+	return 0;
+}
+
+int group_list_select(struct group_list *list, const struct group_filter *filter)
+{
+	struct group others, *groups = list->groups;
+	size_t kept = 0;
+
+	qsort_r(groups, list->nr_groups, sizeof(*groups), compare_groups, (void *)filter);
+	while (kept < list->nr_groups && filter_has(filter, &groups[kept]) &&
+	       (!filter->top || kept < filter->top))
+		kept++;
+	if (others_sum(list, kept, &others))
+		return -ENOMEM;
+	for (size_t i = kept; i < list->nr_groups; i++)
+		row_done(&groups[i].sum);
+	list->nr_groups = kept;
+	/* In the place of one that was left out. */
+	if (others.nr_merged)
+		groups[list->nr_groups++] = others;
+	return 0;
 }

@@ -30,9 +30,8 @@ struct group {
 	bool moves_data;  /* some of its calls move data; only then does bytes mean anything */
 	uint64_t bytes;   /* result_sum of the calls that move data */
 	size_t nr_merged; /* for a row of "others": how many groups were added up to it; else 0 */
+	size_t place;     /* in the order of the keys */
 	const struct process *process; /* of one of its rows, for pid, comm, unit, user; or NULL */
-	uint64_t
-		user_ns; /* CPU time outside calls of its processes, when grouped by process only */
 };
 
 struct group_list {
@@ -56,10 +55,47 @@ struct row_test {
 int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
 			const struct row_test *test, struct group_list *ret);
 
+/* A row with what its keys may ask for. */
+struct group_member {
+	const struct row *row;
+	const struct process *process; /* NULL: of nobody */
+	const char *unit;              /* not NUL-terminated */
+	size_t unit_length;
+	const char *user; /* NULL: without a name */
+};
+
+/* A row of the snapshot, or a sum of such rows of one process. */
+struct group_member member_of(const struct snapshot *snapshot, const struct row *row,
+			      const struct process *process);
+
+/*
+ * Orders members by keys: within one snapshot, or, by name, of two, in which a user and a process
+ * are known by their names.
+ */
+int group_members_compare(const struct group_member *a, const struct group_member *b,
+			  unsigned int keys, bool by_name);
+
 /* Adds the numbers, not the identity. Returns 0 or -ENOMEM (the group is then to be discarded). */
 int group_merge(struct group *into, const struct group *from);
 
 /* Adds up all groups; a list without any gives a group of zeroes. row_done() its sum. 0, -ENOMEM. */
 int group_list_sum(const struct group_list *list, struct group *ret);
+
+struct group_filter {
+	uint64_t min_calls;
+	bool errors_only;
+	size_t top; /* 0: all */
+	/* Orders groups; of equal ones the earlier is first. NULL keeps the order of the list. */
+	int (*compare)(const struct group *a, const struct group *b, const void *closure);
+	const void *closure;
+};
+
+/*
+ * Sorts a list that snapshot_group() made, and cuts it. Groups that are left out are added up in
+ * one last group with nr_merged set, so that the sum of the list stays the same; only groups
+ * without any call, ended or in flight, go without trace. Returns 0 or -ENOMEM; all groups are
+ * there then.
+ */
+int group_list_select(struct group_list *list, const struct group_filter *filter);
 
 #endif

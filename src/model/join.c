@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the adding up of differences. Invariant: joined with any others, none is counted twice. */
+/* Adds differences up. Invariant: joined with any others, none is counted twice. */
 #include "model/join.h"
 
 #include <errno.h>
@@ -9,19 +9,6 @@
 #include "base/mem.h"
 #include "model/builder.h"
 
-static bool row_has_moment(const struct row *row)
-{
-	return row->in_flight || row->open_wall_ns || row->open_off_ns;
-}
-
-/* The numbers that add up, without those of the moment. */
-static void row_forget_moment(struct row *row)
-{
-	row->in_flight = row->in_flight_early = 0;
-	row->oldest_start_ns = UINT64_MAX;
-	row->open_wall_ns = row->open_off_ns = 0;
-}
-
 static int join_rows(struct builder *builder, const struct snapshot *part)
 {
 	for (size_t i = 0; i < part->nr_rows; i++) {
@@ -30,17 +17,37 @@ static int join_rows(struct builder *builder, const struct snapshot *part)
 
 		if (!from->calls)
 			continue;
-		row_forget_moment(&row);
-		if (row_has_moment(from) ? builder_add_row(builder, &row)
-					 : builder_share_row(builder, from))
+		/* The numbers that add up, without those of the moment. */
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		row.open_wall_ns = row.open_off_ns = 0;
+		if (from->in_flight || from->open_wall_ns || from->open_off_ns
+			    ? builder_add_row(builder, &row)
+			    : builder_share_row(builder, from))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
+/* Adds a process under its latest name, with the counts of a part; NULL: without any. */
+static int join_process(struct builder *builder, const struct process *from,
+			const struct process *latest, const struct process *counts)
+{
+	struct process process = latest ? *latest : *from;
+
+	process_clear_counts(&process);
+	if (counts)
+		process_add_counts(&process, counts);
+	/* Parts do not keep the time of processes that slept all the time. */
+	process.usage = (struct usage){ 0 };
+	process.threads = 0;
+	return builder_add_process(builder, &process, true);
+}
+
 /* As calls in flight are now; a row with nothing else in it. */
 static int join_in_flight(struct builder *builder, const struct snapshot *now)
 {
+	const struct process *latest;
 	struct row row;
 
 	for (size_t i = 0; i < now->nr_rows; i++) {
@@ -53,7 +60,10 @@ static int join_in_flight(struct builder *builder, const struct snapshot *now)
 		row.in_flight = from->in_flight;
 		row.in_flight_early = from->in_flight_early;
 		row.oldest_start_ns = from->oldest_start_ns;
-		if (builder_add_row(builder, &row))
+		/* Whoever is in a call has a row, and a row has a process. */
+		latest = snapshot_find_process(now, row.pid, row.boot_ns);
+		if (builder_add_row(builder, &row) ||
+		    (latest && join_process(builder, latest, latest, NULL)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -64,15 +74,9 @@ static int join_processes(struct builder *builder, const struct snapshot *part,
 {
 	for (size_t i = 0; i < part->nr_processes; i++) {
 		const struct process *from = &part->processes[i];
-		const struct process *latest = snapshot_find_process(now, from->pid, from->boot_ns);
-		struct process process = latest ? *latest : *from;
 
-		process_clear_counts(&process);
-		process_add_counts(&process, from);
-		/* Parts do not keep the time of processes that slept all the time. */
-		process.usage = (struct usage){ 0 };
-		process.threads = 0;
-		if (builder_add_process(builder, &process, true))
+		if (join_process(builder, from,
+				 snapshot_find_process(now, from->pid, from->boot_ns), from))
 			return -ENOMEM;
 	}
 	return 0;
@@ -92,64 +96,27 @@ static int join_names(struct snapshot *out, const struct snapshot *part)
 	return err;
 }
 
-static void join_threads(struct snapshot *out, const struct snapshot *now)
-{
-	for (size_t i = 0; i < out->nr_processes; i++) {
-		struct process *process = &out->processes[i];
-		const struct process *latest =
-			snapshot_find_process(now, process->pid, process->boot_ns);
-
-		process->threads = latest ? latest->threads : 0;
-	}
-}
-
-/* Whoever is in a call has a row, and a row has a process. */
-static int join_processes_in_flight(struct builder *builder, const struct snapshot *now)
-{
-	for (size_t i = 0; i < now->nr_rows; i++) {
-		const struct row *row = now->rows[i];
-		const struct process *latest;
-		struct process process;
-
-		if (!row->in_flight)
-			continue;
-		latest = snapshot_find_process(now, row->pid, row->boot_ns);
-		if (!latest)
-			continue;
-		process = *latest;
-		process_clear_counts(&process);
-		process.threads = 0;
-		if (builder_add_process(builder, &process, true))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int join_all(struct builder *builder, const struct snapshot *const *parts, size_t count,
-		    const struct snapshot *now)
-{
-	int err = join_in_flight(builder, now);
-
-	if (!err)
-		err = join_processes_in_flight(builder, now);
-	for (size_t i = 0; i < count && !err; i++) {
-		err = join_rows(builder, parts[i]);
-		if (!err)
-			err = join_processes(builder, parts[i], now);
-	}
-	return err;
-}
-
 int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
 		  struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
 	struct builder *builder __cleanup(builder_freep) = NULL;
+	const struct process *latest;
 
-	if (snapshot_new_like(now, &out) || builder_new(&builder) ||
-	    join_all(builder, parts, count, now) || builder_finish(builder, out))
+	if (snapshot_new_like(now, &out) || builder_new(&builder) || join_in_flight(builder, now))
 		return -ENOMEM;
-	join_threads(out, now);
+	for (size_t i = 0; i < count; i++) {
+		if (join_rows(builder, parts[i]) || join_processes(builder, parts[i], now))
+			return -ENOMEM;
+	}
+	if (builder_finish(builder, out))
+		return -ENOMEM;
+	for (size_t i = 0; i < out->nr_processes; i++) {
+		struct process *process = &out->processes[i];
+
+		latest = snapshot_find_process(now, process->pid, process->boot_ns);
+		process->threads = latest ? latest->threads : 0;
+	}
 	out->start_ns = count ? parts[0]->start_ns : now->end_ns;
 	out->elapsed_ns = 0;
 	memset(&out->losses, 0, sizeof(out->losses));
@@ -209,33 +176,20 @@ static void keep_processes(struct snapshot *difference)
 	difference->nr_processes = kept;
 }
 
-static bool has_user(const struct process *process, uint64_t id)
-{
-	return process->uid == id;
-}
-
-static bool has_cgroup(const struct process *process, uint64_t id)
-{
-	return process->cgroup_id == id;
-}
-
-static bool name_is_used(const struct snapshot *snapshot, uint64_t id,
-			 bool (*has)(const struct process *process, uint64_t id))
-{
-	for (size_t i = 0; i < snapshot->nr_processes; i++) {
-		if (has(&snapshot->processes[i], id))
-			return true;
-	}
-	return false;
-}
-
 static size_t keep_names(const struct snapshot *snapshot, struct id_name *names, size_t count,
-			 bool (*has)(const struct process *process, uint64_t id))
+			 bool of_cgroups)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (name_is_used(snapshot, names[i].id, has))
+		bool used = false;
+
+		for (size_t j = 0; j < snapshot->nr_processes && !used; j++) {
+			const struct process *process = &snapshot->processes[j];
+
+			used = names[i].id == (of_cgroups ? process->cgroup_id : process->uid);
+		}
+		if (used)
 			names[kept++] = names[i];
 		else
 			free(names[i].name);
@@ -253,8 +207,8 @@ void snapshot_keep_counts(struct snapshot *s)
 {
 	keep_rows(s);
 	keep_processes(s);
-	s->nr_users = keep_names(s, s->users, s->nr_users, has_user);
-	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, has_cgroup);
+	s->nr_users = keep_names(s, s->users, s->nr_users, false);
+	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, true);
 	s->rows = shrink(s->rows, s->nr_rows, sizeof(*s->rows));
 	s->processes = shrink(s->processes, s->nr_processes, sizeof(*s->processes));
 	s->users = shrink(s->users, s->nr_users, sizeof(*s->users));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what each loss is called and means; the counting is done elsewhere. */
+/* Says what each loss is called and means; the counting is done elsewhere. */
 #include "model/losses.h"
 
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "threads not counted at all",
@@ -65,6 +66,19 @@ const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_TORN_READ] = { "torn_reads", "rows read while they changed",
 			     "the next reading heals them", false },
 };
+
+void losses_text(const struct losses *losses, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	snprintf(buf, size, "exact: no call is missing");
+	for (int i = 0; i < NR_MODEL_LOSS && used < size; i++) {
+		if (losses->count[i])
+			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " %s (%s)",
+						 used ? "; " : "not exact: ", losses->count[i],
+						 loss_texts[i].what, loss_texts[i].why);
+	}
+}
 
 bool losses_none(const struct losses *losses)
 {

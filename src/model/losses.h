@@ -7,6 +7,7 @@
 #define BPFTRUSS_LOSSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpftruss/abi.h"
@@ -36,6 +37,10 @@ struct loss_text {
 
 /* Indexed by enum loss and enum model_loss. */
 extern const struct loss_text loss_texts[NR_MODEL_LOSS];
+
+/* Writes "exact: no call is missing", or what is missing and why. */
+#define LOSSES_TEXT_MAX 4096
+void losses_text(const struct losses *losses, char *buf, size_t size);
 
 bool losses_none(const struct losses *losses);
 

@@ -4,12 +4,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "syscalls/names.h"
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 void microstates_add(struct microstates *into, const struct microstates *from)
 {
@@ -94,22 +90,20 @@ uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row)
 bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret)
 {
 	bool complete = !snapshot->selected && !snapshot->slower_than_ns;
+	static const struct process nobody;
 	struct microstates states;
-	uint64_t lock_ns;
-	size_t row = 0;
+	size_t row, end = snapshot_rows_of(snapshot, 0, &nobody);
 
 	*ret = (struct microstates){ 0 };
-	/* Each row has a process, in the same order; those of nobody come first. */
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
 		const struct process *process = &snapshot->processes[i];
+		uint64_t lock_ns = 0;
 
-		lock_ns = 0;
-		while (row < snapshot->nr_rows && !snapshot->rows[row]->pid &&
-		       !snapshot->rows[row]->boot_ns)
-			row++;
-		while (row < snapshot->nr_rows && process_has_row(process, snapshot->rows[row]))
-			lock_ns += row_lock_ns(snapshot, snapshot->rows[row++]);
-		process_microstates(process, complete ? lock_ns : 0, &states);
+		row = end;
+		end += snapshot_rows_of(snapshot, row, process);
+		for (; row < end && complete; row++)
+			lock_ns += row_lock_ns(snapshot, snapshot->rows[row]);
+		process_microstates(process, lock_ns, &states);
 		microstates_add(ret, &states);
 	}
 	return complete;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the step from the counts of an interval to lines a process, a name or a unit. */
+/* Makes lines of processes, names or units from the counts of an interval. */
 #include "model/rates.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "model/builder.h"
 #include "model/diff.h"
 #include "model/unit.h"
@@ -116,11 +117,6 @@ static void rate_init(struct rate *rate, const struct snapshot *diff, const stru
 	rate->unit_length = cgroup_unit(path ?: "", &rate->unit);
 }
 
-static bool rate_is_idle(const struct rate *rate)
-{
-	return !rate->threads && !rate->calls && !rate->in_flight && !rate_cpu_ns(rate);
-}
-
 /* One line a process, in their order; rows have the same. Rows of nobody come first. */
 static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_count)
 {
@@ -148,17 +144,12 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 		}
 		process_microstates(line->process, lock_ns, &line->states);
 		usage_add(&line->usage, &line->process->usage);
-		if (!rate_is_idle(line))
-			count++;
+		/* One that neither lives nor did anything is left out. */
+		count += line->threads || line->calls || line->in_flight || rate_cpu_ns(line);
 	}
 	*ret = lines;
 	*ret_count = count;
 	return 0;
-}
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
 }
 
 static int compare_pid(const struct rate *a, const struct rate *b)
@@ -173,16 +164,9 @@ static int compare_comm(const struct rate *a, const struct rate *b)
 	return memcmp(a->process->comm, b->process->comm, PROCESS_COMM_SIZE);
 }
 
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static int compare_unit(const struct rate *a, const struct rate *b)
 {
-	int order = memcmp(a->unit, b->unit, min_size(a->unit_length, b->unit_length));
-
-	return order ?: compare_u64(a->unit_length, b->unit_length);
+	return unit_compare(a->unit, a->unit_length, b->unit, b->unit_length);
 }
 
 static int (*const compare_by[NR_RATE_BY])(const struct rate *a, const struct rate *b) = {
@@ -259,7 +243,7 @@ void rates_free(struct rates *rates)
 static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 {
 	uint64_t threads = rate->threads ?: 1;
-	const uint64_t numbers[NR_RATE_KEY] = {
+	const uint64_t numbers[NR_LINE_KEY] = {
 		[RATE_THREADS] = rate->threads,
 		[RATE_CALLS] = rate->calls,
 		[RATE_ERRORS] = rate->errors,
@@ -271,15 +255,16 @@ static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 		[RATE_SLEEP] = rate->states.sleep_ns / threads,
 		[RATE_WORST] = rate->worst_ns,
 		[RATE_OLDEST] = rate->oldest_ns,
+		[RATE_P50] = rate->p50_ns,
+		[RATE_P99] = rate->p99_ns,
+		[RATE_OPEN] = rate->in_flight,
 	};
 
 	return numbers[key];
 }
 
-static int compare_lines(const void *x, const void *y, void *closure)
+int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key)
 {
-	enum rate_key key = *(const enum rate_key *)closure;
-	const struct rate *a = x, *b = y;
 	int order;
 
 	if (key == RATE_PID)
@@ -293,6 +278,11 @@ static int compare_lines(const void *x, const void *y, void *closure)
 	else
 		order = compare_u64(rate_number(b, key), rate_number(a, key));
 	return order ?: compare_pid(a, b);
+}
+
+static int compare_lines(const void *a, const void *b, void *closure)
+{
+	return rate_compare(a, b, *(const enum rate_key *)closure);
 }
 
 void rates_sort(struct rates *rates, enum rate_key key)
@@ -318,7 +308,7 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 		length = strnlen(name, PROCESS_COMM_SIZE);
 	}
 	if (name)
-		memcpy(ret->name, name, min_size(length, sizeof(ret->name) - 1));
+		memcpy(ret->name, name, min_u64(length, sizeof(ret->name) - 1));
 	/* Nobody's name is empty, which no process can be sure not to have. */
 	if (!rate->process)
 		ret->boot_ns = UINT64_MAX;
@@ -357,10 +347,34 @@ static bool line_has_row(const struct row *row, const void *closure)
 	return !compare_by[test->rates->by](&other, test->rate);
 }
 
-int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret)
+static void rate_of_calls(const struct rates *rates, const struct row *row, struct rate *ret)
 {
+	rate_add_row(ret, rates, row);
+	ret->oldest_abi = row->abi;
+	ret->oldest_nr = row->nr;
+	row_microstates(rates->diff, row, &ret->states);
+	ret->states.sleep_ns += ret->states.lock_ns;
+	ret->states.lock_ns = 0;
+	if (row_timed(row)) {
+		ret->p50_ns = hist_quantile_ns(&row->hist, 0.50, row->min_ns, row->max_ns);
+		ret->p99_ns = hist_quantile_ns(&row->hist, 0.99, row->min_ns, row->max_ns);
+	}
+}
+
+int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
+		size_t *ret_count)
+{
+	struct row_list rows __cleanup(row_list_done) = { .rows = NULL };
 	struct line_test closure = { rates, rate };
 	struct row_test test = { line_has_row, &closure };
 
-	return snapshot_sum_by_syscall(rates->diff, &test, ret);
+	if (snapshot_sum_by_syscall(rates->diff, &test, &rows))
+		return -ENOMEM;
+	*ret = calloc(rows.nr_rows + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows.nr_rows; i++)
+		rate_of_calls(rates, rows.rows[i], &(*ret)[i]);
+	*ret_count = rows.nr_rows;
+	return 0;
 }

@@ -36,9 +36,19 @@ enum rate_key {
 	RATE_WORST,
 	RATE_OLDEST,
 	NR_RATE_KEY,
+
+	/* Of lines of calls. */
+	RATE_CALL = NR_RATE_KEY,
+	RATE_P50,
+	RATE_P99,
+	RATE_OPEN,
+	NR_LINE_KEY,
 };
 
-/* A process, or all of one name or unit. Pointers lead into the rates' own snapshot. */
+/*
+ * A process, or all of one name or unit; or the calls of one kind that such a line made, which have
+ * neither process nor threads. Pointers lead into the rates' own snapshot.
+ */
 struct rate {
 	uint32_t pid; /* 0: of more than one process, or of nobody */
 	uint64_t boot_ns;
@@ -53,11 +63,12 @@ struct rate {
 	struct microstates states;
 	struct usage usage; /* faults and context switches; the times are in states */
 	uint64_t worst_ns;  /* bound of the longest call that ended, at most 25% more; 0: none */
+	uint64_t p50_ns, p99_ns; /* of a line of calls */
 
-	uint64_t in_flight; /* calls, at the end */
-	uint64_t oldest_ns; /* age of the oldest */
-	bool oldest_early;  /* it is at least that old */
-	enum syscall_abi oldest_abi;
+	uint64_t in_flight;          /* calls, at the end */
+	uint64_t oldest_ns;          /* age of the oldest */
+	bool oldest_early;           /* it is at least that old */
+	enum syscall_abi oldest_abi; /* which call that is; of a line of calls, all of them */
 	int64_t oldest_nr;
 };
 
@@ -94,7 +105,8 @@ static inline void rates_freep(struct rates **rates)
 /* Makes other lines of the same interval; a failure leaves the old ones. 0 or -ENOMEM. */
 int rates_group(struct rates *rates, enum rate_by by);
 
-/* Numbers from high to low, names and pids from low to high; equal ones by pid. */
+/* Orders numbers from high to low, names and pids from low to high; equal ones by pid. */
+int rate_compare(const struct rate *a, const struct rate *b, enum rate_key key);
 void rates_sort(struct rates *rates, enum rate_key key);
 
 void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret);
@@ -102,8 +114,12 @@ void rate_identify(const struct rates *rates, const struct rate *rate, struct ra
 /* NULL when absent. */
 const struct rate *rates_find(const struct rates *rates, const struct rate_identity *identity);
 
-/* The calls of a line in the interval and in flight, added up by ABI and number. 0 or -ENOMEM. */
-int rates_calls(const struct rates *rates, const struct rate *rate, struct row_list *ret);
+/*
+ * The calls of a line in the interval and in flight as lines, by ABI and number; time asleep for a
+ * lock is in sleep_ns. *ret is to be freed. 0 or -ENOMEM.
+ */
+int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
+		size_t *ret_count);
 
 double rates_per_second(const struct rates *rates, uint64_t count);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "syscalls/classes.h"
 
 /* malloc() adds this to each piece. */
@@ -81,11 +82,6 @@ int row_unshare(struct row **row)
 	row_unref(*row);
 	*row = own;
 	return 0;
-}
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
 }
 
 int row_compare(const struct row *a, const struct row *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the life of timelines, and what their gaps are called. */
+/* Ends timelines, and names their gaps. */
 #include "model/timeline.h"
 
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the rules by which a cgroup path names a unit, and lies in another. */
+/* Tells which unit a cgroup path names, and whether it lies in another. */
 #include "model/unit.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 static bool ends_with(const char *text, size_t length, const char *end)
 {
@@ -28,6 +29,11 @@ size_t cgroup_unit(const char *path, const char **ret)
 	}
 	*ret = "-";
 	return 1;
+}
+
+int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	return memcmp(a, b, min_u64(a_length, b_length)) ?: compare_u64(a_length, b_length);
 }
 
 /* The types of unit that have processes. */

@@ -12,6 +12,9 @@
  */
 size_t cgroup_unit(const char *path, const char **ret);
 
+/* Orders such units, which are not NUL-terminated. */
+int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length);
+
 /*
  * The name of a unit as a user may write it, padded with zeros: as for systemctl, one without a type
  * is a service. Returns 0, or -EINVAL for what can be no name.

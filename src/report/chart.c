@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the picture: one SVG without scripts or anything from outside, in whole pixels. Rows are
+ * Draws the picture: one SVG without scripts or anything from outside, in whole pixels. Rows are
  * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
  * differ in shape as well as in colour, so that they survive a printer.
  */
@@ -9,12 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "report/label.h"
 #include "report/report.h"
 #include "report/svg.h"
-#include "report/table.h"
 
 #define ROWS_MAX     20
 #define WIDTH        960
@@ -36,11 +33,6 @@ struct chart {
 	int first_decade, last_decade; /* of the axis, as powers of ten of ns */
 	FILE *out;
 };
-
-static void chart_done(struct chart *chart)
-{
-	table_part_done(&chart->part);
-}
 
 /* --- scales --- */
 
@@ -98,21 +90,17 @@ static void decade_format(int decade, char *buf, size_t size)
 
 /* --- what is drawn --- */
 
-static bool group_is_waiting(const struct chart *chart, const struct group *group,
-			     const struct table_options *options)
-{
-	return (chart->part.scope.keys & GROUP_SYSCALL) && row_is_waiting(&group->sum, options);
-}
-
 static void chart_take_rows(struct chart *chart, const struct table_options *options)
 {
+	bool by_call = chart->part.scope.keys & GROUP_SYSCALL;
+
 	for (int waiting = 0; waiting < 2; waiting++) {
 		for (size_t i = 0; i < chart->part.list.nr_groups; i++) {
 			const struct group *group = &chart->part.list.groups[i];
 
 			if (group->nr_merged) {
 				chart->nr_others = group->nr_merged;
-			} else if (group_is_waiting(chart, group, options) == waiting) {
+			} else if ((by_call && row_is_waiting(&group->sum, options)) == waiting) {
 				chart->rows[chart->nr_rows++] = group;
 				chart->nr_waiting += (size_t)waiting;
 			}
@@ -142,15 +130,15 @@ static void chart_measure(struct chart *chart)
 		const struct row *row = &chart->rows[i]->sum;
 
 		row_title(chart, chart->rows[i], title);
-		width = text_width(title) > width ? text_width(title) : width;
-		calls = row->calls > calls ? row->calls : calls;
-		min_ns = row->min_ns < min_ns ? row->min_ns : min_ns;
-		max_ns = row->max_ns > max_ns ? row->max_ns : max_ns;
+		width = max_u64(width, text_width(title));
+		calls = max_u64(calls, row->calls);
+		min_ns = min_u64(min_ns, row->min_ns);
+		max_ns = max_u64(max_ns, row->max_ns);
 	}
 	step = tick_step(calls);
 	chart->calls_end = calls / step * step + (calls % step ? step : 0);
 	min_ns = min_ns == UINT64_MAX ? 1000 : min_ns ?: 1;
-	max_ns = max_ns < min_ns ? min_ns : max_ns;
+	max_ns = max_u64(min_ns, max_ns);
 	chart->first_decade = (int)floor(log10((double)min_ns));
 	chart->last_decade = (int)ceil(log10((double)max_ns));
 	if (chart->last_decade < chart->first_decade + 2)
@@ -202,17 +190,10 @@ static void chart_mark(const struct chart *chart, enum mark mark, int x, int y)
 
 static void chart_head(const struct chart *chart, const struct snapshot *snapshot)
 {
-	char text[COLUMN_TEXT_MAX], start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[256];
 	int x = chart->times_x;
 
-	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
-	format_age(snapshot->elapsed_ns, age, sizeof(age));
-	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
-	svg_text(chart->out, MARGIN, 34, "title", "System calls: how many, and how long one takes");
-	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s", host, start, age,
-		 snapshot_is_exact(snapshot) ? "exact: no call is missing"
-					     : "not exact: the text report says why");
-	svg_text(chart->out, MARGIN, 54, "note", text);
+	svg_head(chart->out, MARGIN, 34, "System calls: how many, and how long one takes", snapshot,
+		 "");
 	svg_text(chart->out, chart->counts_x, TOP - 14, "name", "number of calls");
 	svg_text(chart->out, x, TOP - 14, "name", "time of one call, log scale");
 	svg_rect(chart->out, chart->counts_x, 70, 14, 12, "bar");
@@ -324,13 +305,6 @@ static void chart_rows(const struct chart *chart)
 	}
 }
 
-/* Every other row is shaded, so that the eye keeps to it. */
-static void chart_bands(const struct chart *chart)
-{
-	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
-		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
-}
-
 static void chart_draw(const struct chart *chart, const struct snapshot *snapshot)
 {
 	int height = chart->bottom + BOTTOM;
@@ -342,7 +316,9 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 		"<style>%s</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
 		WIDTH, height, WIDTH, height, style, WIDTH, height);
 	chart_head(chart, snapshot);
-	chart_bands(chart);
+	/* Every other row is shaded, so that the eye keeps to it. */
+	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
+		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
 	chart_axes(chart);
 	chart_rows(chart);
 	if (!chart->nr_rows)
@@ -356,7 +332,7 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 
 int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
-	struct chart chart __cleanup(chart_done) = { .out = out };
+	struct chart chart = { .out = out };
 	struct table_options limited = *options;
 	int err;
 
@@ -369,5 +345,6 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 	chart_take_rows(&chart, options);
 	chart_measure(&chart);
 	chart_draw(&chart, snapshot);
+	table_part_done(&chart.part);
 	return ferror(out) ? -EIO : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the table of a comparison. A measure has a column for each side and one for its change; a
+ * Writes the table of a comparison. A measure has a column for each side and one for its change; a
  * measure of times has one unit for both sides. Invariant: the keys, the changes and the word are always
  * shown.
  */
@@ -13,38 +13,161 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "report/grid.h"
-#include "report/label.h"
 #include "report/report.h"
+
+/* --- halves ----------------------------------------------------------------------------------- */
+
+static void part_count(struct compare_view *view, struct compare_part *part)
+{
+	struct regressions found;
+
+	view->groups += part->list.count;
+	view->left_out += part->list.count - part->shown;
+	for (size_t i = 0; i < part->list.count; i++) {
+		const struct comparison *item = &part->list.items[i];
+
+		view->words[item->word]++;
+		if (part->rule.limit > 0)
+			view->failed +=
+				comparison_regressions(&part->list, item, &part->rule, &found);
+	}
+}
+
+int compare_view_make(const struct compare_input *input, const struct table_options *options,
+		      struct compare_view *ret)
+{
+	unsigned int keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
+	struct compare_view view = { .groups = 0 };
+	int err = 0;
+
+	for (int i = 0; i < NR_TABLE_HALF && !err; i++) {
+		const struct row_test test = half_test((enum table_half)i, options);
+		struct compare_part *part = &view.parts[i];
+
+		err = snapshot_compare(input->a.snapshot, input->b.snapshot, keys, &test,
+				       &part->list);
+		part->rule = (struct regression_rule){ input->fail_over, i == TABLE_WAITING };
+		part->shown = part->list.count;
+		if (options->top && options->top < part->shown)
+			part->shown = options->top;
+		if (!err)
+			part_count(&view, part);
+	}
+	if (err)
+		compare_view_done(&view);
+	else
+		*ret = view;
+	return err;
+}
+
+void compare_view_done(struct compare_view *view)
+{
+	for (int i = 0; i < NR_TABLE_HALF; i++)
+		comparison_list_done(&view->parts[i].list);
+}
+
+const struct group *comparison_group(const struct comparison *item,
+				     const struct compare_input *input, unsigned int keys,
+				     struct column_scope *ret)
+{
+	*ret = (struct column_scope){
+		.snapshot = item->b.present ? input->b.snapshot : input->a.snapshot,
+		.keys = keys,
+	};
+	return item->b.present ? &item->b.group : &item->a.group;
+}
+
+/* --- what is compared ------------------------------------------------------------------------- */
+
+enum { HEAD_SIDE, HEAD_LABEL, HEAD_HOST, HEAD_FROM, HEAD_TO, HEAD_COUNTED, HEAD_EXACT, NR_HEAD };
+
+static void heading_set_text(struct grid *grid, size_t column, const char *text, size_t width)
+{
+	char cell[COLUMN_TEXT_MAX];
+
+	text_escape_visible(text ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
+	text_cut(cell, width);
+	grid_set(grid, column, cell);
+}
+
+static void heading_set_time(struct grid *grid, size_t column, int64_t ns)
+{
+	char cell[CLOCK_LOCAL_SIZE];
+
+	clock_local(ns, cell, sizeof(cell));
+	grid_set(grid, column, cell);
+}
+
+static void heading_add(struct grid *grid, const char *side, const struct compare_source *source,
+			size_t text_max)
+{
+	const struct snapshot *snapshot = source->snapshot;
+
+	grid_add_row(grid);
+	grid_set(grid, HEAD_SIDE, side);
+	heading_set_text(grid, HEAD_LABEL, source->label, text_max);
+	heading_set_text(grid, HEAD_HOST, snapshot->host, text_max);
+	heading_set_time(grid, HEAD_FROM, snapshot->start_ns);
+	heading_set_time(grid, HEAD_TO, snapshot->end_ns);
+	if (snapshot->elapsed_ns)
+		grid_set_format(grid, HEAD_COUNTED, "%.1f s",
+				(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
+	else
+		grid_set(grid, HEAD_COUNTED, "unknown");
+	grid_set(grid, HEAD_EXACT, snapshot_is_exact(snapshot) ? "yes" : "no");
+}
+
+static int print_heading(const struct compare_input *input, const struct table_options *options,
+			 FILE *out)
+{
+	static const char *const titles[NR_HEAD] = { "",   "what",    "host", "from",
+						     "to", "counted", "exact" };
+	struct grid *grid __cleanup(grid_freep) = NULL;
+	size_t text_max = options->width ? 16 + (size_t)options->width / 20 : SIZE_MAX;
+
+	if (grid_new(NR_HEAD, &grid))
+		return -ENOMEM;
+	for (size_t i = 0; i < NR_HEAD; i++)
+		grid_set_title(grid, i, titles[i], i == HEAD_COUNTED, i == HEAD_TO);
+	heading_add(grid, "A", &input->a, text_max);
+	heading_add(grid, "B", &input->b, text_max);
+	if (!strcmp(input->a.snapshot->host, input->b.snapshot->host))
+		grid_hide(grid, HEAD_HOST);
+	grid_fit(grid, options->width);
+	grid_add_line(grid, "");
+	return grid_print(grid, out);
+}
+
+/* --- measures --------------------------------------------------------------------------------- */
 
 enum measure { MEASURE_CALLS, MEASURE_ERRORS, MEASURE_TIME, MEASURE_P50, MEASURE_P99, NR_MEASURE };
 
 static const struct {
-	const char *title, *change;                             /* change is NULL: no such column */
-	const struct time_scale *(*scale)(uint64_t largest_ns); /* NULL: a rate */
-	unsigned int rank;               /* of both sides; what ranks higher is hidden first */
+	const char *title, *change; /* change is NULL: no such column */
+	enum grid_kind kind;
+	int rank;                        /* of both sides; what ranks higher is hidden first */
 	enum regression_kind regression; /* of the change */
 } measures[NR_MEASURE] = {
-	[MEASURE_CALLS] = { "calls/s", "calls +-", NULL, 1, REGRESSION_CALLS },
-	[MEASURE_ERRORS] = { "err/s", "err +-", NULL, 4, REGRESSION_ERRORS },
-	[MEASURE_TIME] = { "time/s", "time +-", scale_for_sums, 3, REGRESSION_TIME },
-	[MEASURE_P50] = { "p50", NULL, scale_for_latencies, 5, NR_REGRESSION_KIND },
-	[MEASURE_P99] = { "p99", "p99 +-", scale_for_latencies, 2, REGRESSION_P99 },
+	[MEASURE_CALLS] = { "calls/s", "calls +-", GRID_RATE, 1, REGRESSION_CALLS },
+	[MEASURE_ERRORS] = { "err/s", "err +-", GRID_RATE, 4, REGRESSION_ERRORS },
+	[MEASURE_TIME] = { "time/s", "time +-", GRID_SUM, 3, REGRESSION_TIME },
+	[MEASURE_P50] = { "p50", NULL, GRID_LATENCY, 5, NR_REGRESSION_KIND },
+	[MEASURE_P99] = { "p99", "p99 +-", GRID_LATENCY, 2, REGRESSION_P99 },
 };
 
-/* NAN when there is none; times are in ns, or in ns a second. */
+/* In ns if it is a time, or ns a second. NAN: unknown. */
 static double side_value(const struct compare_side *side, enum measure which)
 {
+	bool timed = row_timed(&side->group.sum) != 0;
 	const double values[NR_MEASURE] = {
 		[MEASURE_CALLS] = side->calls_per_s,
 		[MEASURE_ERRORS] = side->errors_per_s,
 		[MEASURE_TIME] = side->seconds_per_s * (double)NS_PER_SEC,
-		[MEASURE_P50] = (double)side->p50_ns,
-		[MEASURE_P99] = (double)side->p99_ns,
+		[MEASURE_P50] = timed ? (double)side->p50_ns : NAN,
+		[MEASURE_P99] = timed ? (double)side->p99_ns : NAN,
 	};
-	bool known = which < MEASURE_P50 || row_timed(&side->group.sum);
 
-	return side->present && known ? values[which] : NAN;
+	return side->present ? values[which] : NAN;
 }
 
 #define SIDES    2
@@ -59,63 +182,12 @@ struct sheet {
 	const struct compare_view *view;
 	struct column_list keys;
 	struct grid *grid;
-	const struct time_scale *scales[NR_MEASURE];
-	int decimals[NR_MEASURE];
 	size_t text_max, word_column;
 };
 
 static void sheet_done(struct sheet *sheet)
 {
 	grid_free(sheet->grid);
-}
-
-static double larger(double a, double b)
-{
-	return isnan(b) || a > b ? a : b;
-}
-
-static double measure_largest(const struct compare_view *view, enum measure which)
-{
-	double most = 0;
-
-	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		const struct compare_part *part = &view->parts[half];
-
-		most = larger(most, side_value(&part->list.total.a, which));
-		most = larger(most, side_value(&part->list.total.b, which));
-		for (size_t i = 0; i < part->shown; i++) {
-			most = larger(most, side_value(&part->list.items[i].a, which));
-			most = larger(most, side_value(&part->list.items[i].b, which));
-		}
-	}
-	return most;
-}
-
-/* Decimals that suit the largest rate of a column. */
-static int rate_decimals(double largest)
-{
-	return largest >= 100000 ? 0 : largest >= 100 ? 1 : 2;
-}
-
-static void rate_format(int decimals, double rate, char *buf, size_t size)
-{
-	double least = pow(10, -decimals);
-
-	if (rate > 0 && rate < least / 2)
-		snprintf(buf, size, "<%.*f", decimals, least);
-	else
-		snprintf(buf, size, "%.*f", decimals, rate);
-}
-
-static void value_format(const struct sheet *sheet, enum measure which, double value, char *buf,
-			 size_t size)
-{
-	if (isnan(value))
-		snprintf(buf, size, "-");
-	else if (sheet->scales[which])
-		scale_format(sheet->scales[which], (uint64_t)llround(value), buf, size);
-	else
-		rate_format(sheet->decimals[which], value, buf, size);
 }
 
 static void rise_format(double rise, char *buf, size_t size)
@@ -146,31 +218,34 @@ static size_t measure_column(const struct sheet *sheet, enum measure which)
 	return sheet->keys.count + (size_t)which * COLUMNS;
 }
 
-static void sheet_set_titles(struct sheet *sheet, enum measure which)
+static bool has_errors(const struct compare_view *view)
 {
-	const struct time_scale *scale = sheet->scales[which];
+	bool any = false;
+
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		const struct comparison *total = &view->parts[half].list.total;
+
+		any |= total->a.errors_per_s > 0 || total->b.errors_per_s > 0;
+	}
+	return any;
+}
+
+static void sheet_add_measure(struct sheet *sheet, enum measure which)
+{
 	size_t column = measure_column(sheet, which);
 	char title[CELL_MAX];
 
 	for (size_t side = 0; side < SIDES; side++) {
-		snprintf(title, sizeof(title), "%c %s%s%s", side ? 'B' : 'A', measures[which].title,
-			 scale ? " " : "", scale ? scale->unit : "");
-		grid_set_title(sheet->grid, column + side, title, true);
-		grid_set_rank(sheet->grid, column + side, measures[which].rank);
+		snprintf(title, sizeof(title), "%c %s", side ? 'B' : 'A', measures[which].title);
+		grid_set_title(sheet->grid, column + side, title, true, measures[which].rank);
+		grid_set_scale(sheet->grid, column + side, measures[which].kind, which + 1, "");
 	}
-	if (measures[which].change)
-		grid_set_title(sheet->grid, column + SIDES, measures[which].change, true);
-	else
+	grid_set_title(sheet->grid, column + SIDES, measures[which].change ?: "", true, 0);
+	if (!measures[which].change)
 		grid_hide(sheet->grid, column + SIDES);
-}
-
-/* Columns of errors where there are none say nothing. */
-static void sheet_hide_empty(struct sheet *sheet)
-{
-	if (measure_largest(sheet->view, MEASURE_ERRORS) <= 0) {
-		for (size_t i = 0; i < COLUMNS; i++)
-			grid_hide(sheet->grid, measure_column(sheet, MEASURE_ERRORS) + i);
-	}
+	/* Columns of errors where there are none say nothing. */
+	for (size_t i = 0; i < COLUMNS && which == MEASURE_ERRORS && !has_errors(sheet->view); i++)
+		grid_hide(sheet->grid, column + i);
 }
 
 static int sheet_begin(struct sheet *sheet, unsigned int keys)
@@ -179,54 +254,31 @@ static int sheet_begin(struct sheet *sheet, unsigned int keys)
 	sheet->word_column = measure_column(sheet, NR_MEASURE);
 	if (grid_new(sheet->word_column + 1, &sheet->grid))
 		return -ENOMEM;
-	for (size_t i = 0; i < sheet->keys.count; i++)
-		grid_set_title(sheet->grid, i, sheet->keys.columns[i]->name,
-			       sheet->keys.columns[i]->kind != COLUMN_TEXT);
-	for (int which = 0; which < NR_MEASURE; which++) {
-		double most = measure_largest(sheet->view, (enum measure)which);
-
-		if (measures[which].scale)
-			sheet->scales[which] = measures[which].scale((uint64_t)most);
-		sheet->decimals[which] = rate_decimals(most);
-		sheet_set_titles(sheet, (enum measure)which);
-	}
-	grid_set_title(sheet->grid, sheet->word_column, "latency", false);
-	sheet_hide_empty(sheet);
+	table_set_titles(sheet->grid, &sheet->keys);
+	for (enum measure which = 0; which < NR_MEASURE; which++)
+		sheet_add_measure(sheet, which);
+	grid_set_title(sheet->grid, sheet->word_column, "latency", false, 0);
 	return 0;
 }
 
-static void sheet_set_keys(struct sheet *sheet, const struct comparison *item, const char *label)
-{
-	size_t label_column = table_label_column(&sheet->keys);
-	char cell[COLUMN_TEXT_MAX];
-	struct column_scope scope;
-	const struct group *group = comparison_group(
-		item, sheet->input, sheet->view->parts[TABLE_WORKING].list.keys, &scope);
-
-	for (size_t i = 0; i < sheet->keys.count; i++) {
-		if (label)
-			snprintf(cell, sizeof(cell), "%s", i == label_column ? label : "");
-		else if (column_text(sheet->keys.columns[i], &scope, group, cell))
-			text_cut(cell, sheet->text_max);
-		else
-			strcpy(cell, "-");
-		grid_set(sheet->grid, i, cell);
-	}
-}
-
 /* Of a group that is absent, rates are 0 and latencies unknown. What fails ends with a mark. */
-static void sheet_set_change(struct sheet *sheet, const struct comparison *item, enum measure which,
-			     bool fails)
+static void sheet_set_measure(struct sheet *sheet, const struct comparison *item,
+			      enum measure which, bool fails)
 {
-	const struct compare_side *a = &item->a, *b = &item->b;
 	const char *mark = fails ? "!" : sheet->view->failed ? " " : "";
-	double absent = measures[which].scale == scale_for_latencies ? NAN : 0;
-	char cell[CELL_MAX], marked[CELL_MAX + 1];
+	double absent = measures[which].kind == GRID_LATENCY ? NAN : 0;
+	const struct compare_side *sides[SIDES] = { &item->a, &item->b };
+	size_t column = measure_column(sheet, which);
+	double values[SIDES];
+	char cell[CELL_MAX];
 
-	change_format(a->present ? side_value(a, which) : absent,
-		      b->present ? side_value(b, which) : absent, cell, sizeof(cell));
-	snprintf(marked, sizeof(marked), "%s%s", cell, mark);
-	grid_set(sheet->grid, measure_column(sheet, which) + SIDES, marked);
+	for (size_t i = 0; i < SIDES; i++) {
+		values[i] = side_value(sides[i], which);
+		grid_set_number(sheet->grid, column + i, values[i]);
+		values[i] = sides[i]->present ? values[i] : absent;
+	}
+	change_format(values[0], values[1], cell, sizeof(cell));
+	grid_set_format(sheet->grid, column + SIDES, "%s%s", cell, mark);
 }
 
 /* A sum has a label in place of its keys, and no failures. */
@@ -234,24 +286,17 @@ static void sheet_add_row(struct sheet *sheet, const struct compare_part *part,
 			  const struct comparison *item, const char *label)
 {
 	struct regressions found = { { 0 } };
-	char cell[CELL_MAX];
+	struct column_scope scope;
+	const struct group *group = comparison_group(item, sheet->input, part->list.keys, &scope);
 
 	if (part->rule.limit > 0 && !label)
 		comparison_regressions(&part->list, item, &part->rule, &found);
 	grid_add_row(sheet->grid);
-	sheet_set_keys(sheet, item, label);
-	for (int which = 0; which < NR_MEASURE; which++) {
-		const struct compare_side *sides[SIDES] = { &item->a, &item->b };
-
-		for (size_t i = 0; i < SIDES; i++) {
-			value_format(sheet, (enum measure)which, side_value(sides[i], which), cell,
-				     sizeof(cell));
-			grid_set(sheet->grid, measure_column(sheet, (enum measure)which) + i, cell);
-		}
-		sheet_set_change(sheet, item, (enum measure)which,
-				 measures[which].change &&
-					 found.rise[measures[which].regression] > 0);
-	}
+	table_set_keys(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
+	for (enum measure which = 0; which < NR_MEASURE; which++)
+		sheet_set_measure(sheet, item, which,
+				  measures[which].change &&
+					  found.rise[measures[which].regression] > 0);
 	grid_set(sheet->grid, sheet->word_column, compare_words[item->word]);
 }
 
@@ -271,6 +316,41 @@ static void sheet_add_part(struct sheet *sheet, enum table_half half)
 	sheet_add_row(sheet, part, &part->list.total, table_half_names[half]);
 }
 
+/* --- sentences -------------------------------------------------------------------------------- */
+
+/* What is missing on a side that is not exact. */
+static void print_trust(const char *side, const struct snapshot *snapshot, FILE *out)
+{
+	if (snapshot_is_exact(snapshot))
+		return;
+	fprintf(out, "%s: ", side);
+	print_exactness(snapshot, out);
+}
+
+/* Sides of which one has slow calls only say nothing about each other. */
+static void print_unlike(const struct compare_input *input, FILE *out)
+{
+	const struct compare_source *sources[] = { &input->a, &input->b };
+	const char *separator = "not comparable: ";
+	char least[AGE_MAX];
+
+	format_age(input->a.snapshot->slower_than_ns, least, sizeof(least));
+	if (input->a.snapshot->slower_than_ns == input->b.snapshot->slower_than_ns) {
+		if (input->a.snapshot->slower_than_ns)
+			fprintf(out, "only calls that took at least %s\n", least);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++, separator = ", ") {
+		format_age(sources[i]->snapshot->slower_than_ns, least, sizeof(least));
+		if (sources[i]->snapshot->slower_than_ns)
+			fprintf(out, "%s%c has only calls that took at least %s", separator,
+				i ? 'B' : 'A', least);
+		else
+			fprintf(out, "%s%c has all calls", separator, i ? 'B' : 'A');
+	}
+	fputc('\n', out);
+}
+
 static void print_changes(const struct compare_view *view, FILE *out)
 {
 	const size_t *words = view->words;
@@ -279,8 +359,7 @@ static void print_changes(const struct compare_view *view, FILE *out)
 		"\nbeyond noise: %zu slower, %zu faster, %zu differ; %zu new, %zu gone; of %zu "
 		"group%s",
 		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
-		words[COMPARE_NEW], words[COMPARE_GONE], view->groups,
-		view->groups == 1 ? "" : "s");
+		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
 	if (view->left_out)
 		fprintf(out, ", %zu left out by --top", view->left_out);
 	fputc('\n', out);
@@ -351,22 +430,24 @@ int report_comparison(const struct compare_input *input, const struct compare_vi
 		      const struct table_options *options, FILE *out)
 {
 	struct sheet sheet __cleanup(sheet_done) = { .input = input, .view = view };
-	int err = compare_heading_print(input, options, out);
+	int err = print_heading(input, options, out);
 
 	if (err)
 		return err;
-	sheet.text_max = options->width ? 28 + (size_t)options->width / 20 : SIZE_MAX;
+	sheet.text_max = table_text_max(options->width);
 	err = sheet_begin(&sheet, view->parts[TABLE_WORKING].list.keys);
 	if (err)
 		return err;
-	for (int half = 0; half < NR_TABLE_HALF; half++)
-		sheet_add_part(&sheet, (enum table_half)half);
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
+		sheet_add_part(&sheet, half);
 	grid_fit(sheet.grid, options->width);
 	err = grid_print(sheet.grid, out);
 	if (err)
 		return err;
 	print_changes(view, out);
-	err = compare_doubts_print(input, out);
+	print_unlike(input, out);
+	print_trust("A", input->a.snapshot, out);
+	print_trust("B", input->b.snapshot, out);
 	print_verdict(input, view, out);
-	return err ?: ferror(out) ? -EIO : 0;
+	return ferror(out) ? -EIO : 0;
 }

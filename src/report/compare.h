@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "model/compare.h"
-#include "model/regression.h"
 #include "report/table.h"
 
 /* A snapshot, and what the user called it: a baseline, a file, a span, now. Untrusted, borrowed. */
@@ -47,11 +46,6 @@ void compare_view_done(struct compare_view *view);
 const struct group *comparison_group(const struct comparison *item,
 				     const struct compare_input *input, unsigned int keys,
 				     struct column_scope *ret);
-
-/* Parts of the table: what a and b are; then what of them is not exact, or not alike. */
-int compare_heading_print(const struct compare_input *input, const struct table_options *options,
-			  FILE *out);
-int compare_doubts_print(const struct compare_input *input, FILE *out);
 
 /* A table with both sides of each group, and sentences on what changed and what failed. */
 int report_comparison(const struct compare_input *input, const struct compare_view *view,

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the table of errors. Invariant: its calls add up to all errors, with and without errno. */
+/* Writes the table of errors. Its calls add up to all errors, with and without errno. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/grid.h"
 #include "report/report.h"
-#include "report/table.h"
 #include "syscalls/errnos.h"
 
 /* What the kernel had no room to tell apart. */
@@ -16,58 +14,14 @@
 /* One errno of one group. */
 struct failure {
 	const struct group *group;
-	int err;
-	uint64_t count;
+	struct errno_count errors;
 };
-
-struct failure_list {
-	struct failure *failures; /* owned */
-	size_t count;
-};
-
-static void group_failures(const struct group *group, struct failure_list *list)
-{
-	const struct row *row = &group->sum;
-	uint64_t unnamed = row_errors_unnamed(row);
-
-	for (size_t i = 0; i < row->nr_errnos; i++)
-		list->failures[list->count++] =
-			(struct failure){ group, row->errnos[i].err, row->errnos[i].count };
-	if (unnamed)
-		list->failures[list->count++] = (struct failure){ group, ERRNO_UNKNOWN, unnamed };
-}
-
-/* Most calls first, then in the order of the groups. */
-static int compare_failures(const void *x, const void *y)
-{
-	const struct failure *a = x, *b = y;
-
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return (a->err > b->err) - (a->err < b->err);
-}
-
-static int failures_make(const struct group_list *groups, struct failure_list *ret)
-{
-	size_t most = 1;
-
-	for (size_t i = 0; i < groups->nr_groups; i++)
-		most += groups->groups[i].sum.nr_errnos + 1;
-	ret->failures = calloc(most, sizeof(*ret->failures));
-	if (!ret->failures)
-		return -ENOMEM;
-	for (size_t i = 0; i < groups->nr_groups; i++)
-		group_failures(&groups->groups[i], ret);
-	qsort(ret->failures, ret->count, sizeof(*ret->failures), compare_failures);
-	return 0;
-}
 
 struct errors {
 	struct column_scope scope;
 	struct group_list groups;
-	struct failure_list list;
+	struct failure *failures; /* owned */
+	size_t count;
 	struct column_list keys;
 	struct grid *grid; /* keys, then what follows */
 };
@@ -82,31 +36,64 @@ enum {
 
 static void errors_done(struct errors *errors)
 {
-	free(errors->list.failures);
+	free(errors->failures);
 	group_list_done(&errors->groups);
 	grid_free(errors->grid);
 }
 
+/* Most calls first, then in the order of the groups. */
+static int compare_failures(const void *x, const void *y)
+{
+	const struct failure *a = x, *b = y;
+
+	if (a->errors.count != b->errors.count)
+		return a->errors.count > b->errors.count ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	return (a->errors.err > b->errors.err) - (a->errors.err < b->errors.err);
+}
+
+static void errors_add_group(struct errors *errors, const struct group *group)
+{
+	const struct row *row = &group->sum;
+	const struct errno_count unknown = { ERRNO_UNKNOWN, row_errors_unnamed(row) };
+
+	for (size_t i = 0; i < row->nr_errnos; i++)
+		errors->failures[errors->count++] = (struct failure){ group, row->errnos[i] };
+	if (unknown.count)
+		errors->failures[errors->count++] = (struct failure){ group, unknown };
+}
+
+static int errors_find(struct errors *errors)
+{
+	size_t most = 1;
+
+	for (size_t i = 0; i < errors->groups.nr_groups; i++)
+		most += errors->groups.groups[i].sum.nr_errnos + 1;
+	errors->failures = calloc(most, sizeof(*errors->failures));
+	if (!errors->failures)
+		return -ENOMEM;
+	for (size_t i = 0; i < errors->groups.nr_groups; i++)
+		errors_add_group(errors, &errors->groups.groups[i]);
+	qsort(errors->failures, errors->count, sizeof(*errors->failures), compare_failures);
+	return 0;
+}
+
 static int errors_make_grid(struct errors *errors)
 {
-	static const struct {
-		const char *title;
-		bool right;
-	} titles[NR_ERRORS] = {
-		[ERRORS_ERRNO] = { "errno", false },
-		[ERRORS_MEANING] = { "meaning", false },
-		[ERRORS_CALLS] = { "calls", true },
-		[ERRORS_SHARE] = { "% of calls", true },
+	static const char *const titles[NR_ERRORS] = {
+		[ERRORS_ERRNO] = "errno",
+		[ERRORS_MEANING] = "meaning",
+		[ERRORS_CALLS] = "calls",
+		[ERRORS_SHARE] = "% of calls",
 	};
-	size_t nr_keys = errors->keys.count;
 
-	if (grid_new(nr_keys + NR_ERRORS, &errors->grid))
+	if (grid_new(errors->keys.count + NR_ERRORS, &errors->grid))
 		return -ENOMEM;
-	for (size_t i = 0; i < nr_keys; i++)
-		grid_set_title(errors->grid, i, errors->keys.columns[i]->name,
-			       errors->keys.columns[i]->kind == COLUMN_ID);
+	table_set_titles(errors->grid, &errors->keys);
 	for (size_t i = 0; i < NR_ERRORS; i++)
-		grid_set_title(errors->grid, nr_keys + i, titles[i].title, titles[i].right);
+		grid_set_title(errors->grid, errors->keys.count + i, titles[i], i >= ERRORS_CALLS,
+			       0);
 	return 0;
 }
 
@@ -114,35 +101,27 @@ static int errors_make_grid(struct errors *errors)
 static void errors_set_counts(struct errors *errors, uint64_t count, uint64_t calls)
 {
 	size_t first = errors->keys.count;
-	char text[32];
 
-	snprintf(text, sizeof(text), "%" PRIu64, count);
-	grid_set(errors->grid, first + ERRORS_CALLS, text);
-	snprintf(text, sizeof(text), "%.2f", calls ? (double)count * 100 / (double)calls : 0.0);
-	grid_set(errors->grid, first + ERRORS_SHARE, text);
+	grid_set_format(errors->grid, first + ERRORS_CALLS, "%" PRIu64, count);
+	grid_set_format(errors->grid, first + ERRORS_SHARE, "%.2f",
+			calls ? (double)count * 100 / (double)calls : 0.0);
 }
 
 static void errors_add_failure(struct errors *errors, const struct failure *failure)
 {
-	char cell[COLUMN_TEXT_MAX];
+	const char *meaning = strerrordesc_np(failure->errors.err) ?: "-";
 	size_t first = errors->keys.count;
-	const char *meaning = strerrordesc_np(failure->err);
+	char name[64] = "-";
 
-	grid_add_row(errors->grid);
-	for (size_t i = 0; i < first; i++) {
-		if (!column_text(errors->keys.columns[i], &errors->scope, failure->group, cell))
-			strcpy(cell, "-");
-		grid_set(errors->grid, i, cell);
-	}
-	if (failure->err == ERRNO_UNKNOWN) {
-		strcpy(cell, "-");
+	if (failure->errors.err == ERRNO_UNKNOWN)
 		meaning = "(no room to tell)";
-	} else {
-		errno_label(failure->err, cell, sizeof(cell));
-	}
-	grid_set(errors->grid, first + ERRORS_ERRNO, cell);
-	grid_set(errors->grid, first + ERRORS_MEANING, meaning ?: "-");
-	errors_set_counts(errors, failure->count, failure->group->sum.calls);
+	else
+		errno_label(failure->errors.err, name, sizeof(name));
+	grid_add_row(errors->grid);
+	table_set_keys(errors->grid, &errors->keys, &errors->scope, failure->group, NULL, SIZE_MAX);
+	grid_set(errors->grid, first + ERRORS_ERRNO, name);
+	grid_set(errors->grid, first + ERRORS_MEANING, meaning);
+	errors_set_counts(errors, failure->errors.count, failure->group->sum.calls);
 }
 
 static void errors_add_sum(struct errors *errors, const char *label, uint64_t count)
@@ -163,16 +142,16 @@ static void errors_fill(struct errors *errors, const struct table_options *optio
 	uint64_t sum = 0, rest = 0;
 	char label[TABLE_LABEL_MAX];
 
-	for (size_t i = 0; i < errors->list.count; i++) {
-		const struct failure *failure = &errors->list.failures[i];
+	for (size_t i = 0; i < errors->count; i++) {
+		uint64_t count = errors->failures[i].errors.count;
 
-		sum += failure->count;
-		if ((options->top && i >= options->top) || failure->count < options->min_calls) {
+		sum += count;
+		if ((options->top && i >= options->top) || count < options->min_calls) {
 			others.nr_merged++;
-			rest += failure->count;
-			continue;
+			rest += count;
+		} else {
+			errors_add_failure(errors, &errors->failures[i]);
 		}
-		errors_add_failure(errors, failure);
 	}
 	others_label(&others, label, sizeof(label));
 	if (others.nr_merged)
@@ -189,8 +168,7 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 	errors.scope.keys = (options->keys ?: (unsigned int)GROUP_COMM) | GROUP_SYSCALL;
 	columns_of_keys(errors.scope.keys, &errors.keys);
 	err = snapshot_group(snapshot, errors.scope.keys, &errors.groups);
-	err = err ?: failures_make(&errors.groups, &errors.list);
-	err = err ?: errors_make_grid(&errors);
+	err = err ?: errors_find(&errors) ?: errors_make_grid(&errors);
 	if (err)
 		return err;
 	errors_fill(&errors, options);

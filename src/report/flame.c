@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the layout of flame graphs: stacks are sorted by their steps from the outside in, so that
+ * Lays flame graphs out: stacks are sorted by their steps from the outside in, so that
  * those which share steps are neighbours, and a box is a run of them. Invariant: boxes above a
  * box are within it, and a box comes before those above it.
  */
@@ -11,30 +11,12 @@
 
 #include "base/mem.h"
 
-/* One stack of one call of one process: process, end if incomplete, frames, system call. */
-struct path {
-	const struct row *row;
-	const struct process *process; /* NULL: nobody's */
-	struct stack_sample sample;
-	uint64_t weight;
-};
-
-struct path_list {
-	struct path *paths; /* owned */
-	size_t count;
-};
-
-/* A level of a path. */
+/* A level of a path: process, end if incomplete, frames, system call. A path is a sample. */
 struct step {
 	enum box_kind kind;
-	const struct path *path;
+	const struct stack_sample *path;
 	const struct stack_frame *frame; /* of frames */
 };
-
-static void paths_done(struct path_list *list)
-{
-	free(list->paths);
-}
 
 void flame_done(struct flame *flame)
 {
@@ -44,19 +26,19 @@ void flame_done(struct flame *flame)
 
 /* --- steps --- */
 
-static bool path_is_incomplete(const struct path *path)
+static bool path_is_incomplete(const struct stack_sample *path)
 {
-	return view_end_name(path->sample.view.end) != NULL;
+	return view_end_name(path->view.end) != NULL;
 }
 
-static size_t path_length(const struct path *path)
+static size_t path_length(const struct stack_sample *path)
 {
-	return 1 + path_is_incomplete(path) + path->sample.view.nr_frames + 1;
+	return 1 + path_is_incomplete(path) + path->view.nr_frames + 1;
 }
 
-static struct step path_step(const struct path *path, size_t index)
+static struct step path_step(const struct stack_sample *path, size_t index)
 {
-	const struct stack_view *view = &path->sample.view;
+	const struct stack_view *view = &path->view;
 	size_t first = 1 + path_is_incomplete(path);
 	struct step step = { .path = path };
 
@@ -73,38 +55,27 @@ static struct step path_step(const struct path *path, size_t index)
 	return step;
 }
 
-static int compare_comms(const struct process *a, const struct process *b)
-{
-	if (!a || !b)
-		return (a != NULL) - (b != NULL);
-	return strncmp(a->comm, b->comm, PROCESS_COMM_SIZE);
-}
-
-static int compare_calls(const struct row *a, const struct row *b)
-{
-	int order = (int)a->abi - (int)b->abi;
-
-	return order ?: (a->nr > b->nr) - (a->nr < b->nr);
-}
-
 static int compare_steps(const struct step *a, const struct step *b)
 {
-	unsigned int x = a->path->sample.view.end, y = b->path->sample.view.end;
+	const struct process *x = a->path->process, *y = b->path->process;
+	const struct row *v = a->path->row, *w = b->path->row;
 
 	if (a->kind != b->kind)
 		return (int)a->kind - (int)b->kind;
 	if (a->frame)
 		return frame_compare(a->frame, b->frame, FRAME_FUNCTION);
-	if (a->kind == BOX_COMM)
-		return compare_comms(a->path->process, b->path->process);
 	if (a->kind == BOX_END)
-		return (x > y) - (x < y);
-	return compare_calls(a->path->row, b->path->row);
+		return compare_u64(a->path->view.end, b->path->view.end);
+	if (a->kind == BOX_SYSCALL)
+		return (int)v->abi - (int)w->abi ?: (v->nr > w->nr) - (v->nr < w->nr);
+	if (!x || !y)
+		return (x != NULL) - (y != NULL);
+	return strncmp(x->comm, y->comm, PROCESS_COMM_SIZE);
 }
 
 static int compare_paths(const void *x, const void *y)
 {
-	const struct path *a = x, *b = y;
+	const struct stack_sample *a = x, *b = y;
 	size_t i = 0;
 	int order = 0;
 
@@ -118,30 +89,18 @@ static int compare_paths(const void *x, const void *y)
 }
 
 static int paths_make(const struct snapshot *snapshot, enum stack_weight weight,
-		      struct path_list *ret)
+		      struct sample_list *ret)
 {
-	size_t most = 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		most += stack_sample_limit(snapshot->rows[i]);
-	ret->paths = calloc(most + 1, sizeof(*ret->paths));
-	if (!ret->paths)
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, ret))
 		return -ENOMEM;
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-		struct path path = {
-			.row = row,
-			.process = snapshot_find_process(snapshot, row->pid, row->boot_ns),
-		};
-
-		for (size_t j = 0; stack_sample_at(snapshot, row, j, &path.sample); j++) {
-			path.weight = weight == STACK_WEIGHT_TIME ? path.sample.count.wall_ns
-								  : path.sample.count.calls;
-			if (path.weight)
-				ret->paths[ret->count++] = path;
-		}
+	for (size_t i = 0; i < ret->count; i++) {
+		if (ret->samples[i].weight)
+			ret->samples[kept++] = ret->samples[i];
 	}
-	qsort(ret->paths, ret->count, sizeof(*ret->paths), compare_paths);
+	ret->count = kept;
+	qsort(ret->samples, ret->count, sizeof(*ret->samples), compare_paths);
 	return 0;
 }
 
@@ -149,24 +108,16 @@ static int paths_make(const struct snapshot *snapshot, enum stack_weight weight,
 
 struct layout {
 	struct flame *flame;
-	const struct path *paths;
-	size_t capacity;
+	const struct stack_sample *paths;
 	uint64_t least; /* lighter boxes are left out */
 };
 
 static int layout_add(struct layout *layout, const struct flame_box *box)
 {
 	struct flame *flame = layout->flame;
-	size_t capacity = layout->capacity ? 2 * layout->capacity : 256;
-	struct flame_box *grown;
 
-	if (flame->nr_boxes == layout->capacity) {
-		grown = reallocarray(flame->boxes, capacity, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		flame->boxes = grown;
-		layout->capacity = capacity;
-	}
+	if (!array_grow(&flame->boxes, flame->nr_boxes, sizeof(*flame->boxes)))
+		return -ENOMEM;
 	flame->boxes[flame->nr_boxes++] = *box;
 	if (flame->depth < box->depth + 1)
 		flame->depth = box->depth + 1;
@@ -190,13 +141,13 @@ static size_t run_length(const struct layout *layout, size_t first, size_t end, 
 
 static struct flame_box box_of(const struct layout *layout, size_t first, size_t count)
 {
-	const struct path *paths = &layout->paths[first];
+	const struct stack_sample *paths = &layout->paths[first];
 	struct flame_box box = { .kind = BOX_ROOT };
 
 	for (size_t i = 0; i < count; i++) {
 		box.weight += paths[i].weight;
-		box.calls += paths[i].sample.count.calls;
-		box.wall_ns += paths[i].sample.count.wall_ns;
+		box.calls += paths[i].count.calls;
+		box.wall_ns += paths[i].count.wall_ns;
 	}
 	return box;
 }
@@ -219,7 +170,7 @@ static int layout_level(struct layout *layout, size_t first, size_t end, size_t 
 		box.start = start;
 		box.frame = step.frame;
 		box.row = step.path->row;
-		box.end = step.path->sample.view.end;
+		box.end = step.path->view.end;
 		start += box.weight;
 		if (box.weight < layout->least)
 			continue;
@@ -237,42 +188,35 @@ struct share {
 	uint64_t weight; /* of all boxes: its area */
 };
 
-static int compare_modules(const void *x, const void *y)
-{
-	const struct share *a = x, *b = y;
-
-	return strcmp(a->module, b->module);
-}
-
 static int compare_shares(const void *x, const void *y)
 {
 	const struct share *a = x, *b = y;
 
-	return (a->weight < b->weight) - (a->weight > b->weight) ?: compare_modules(a, b);
+	return compare_u64(b->weight, a->weight) ?: strcmp(a->module, b->module);
 }
 
 static int flame_choose_modules(struct flame *flame)
 {
 	struct share *shares __cleanup(freep) = calloc(flame->nr_boxes + 1, sizeof(*shares));
-	size_t count = 0, kept = 0;
+	size_t count = 0;
 
 	if (!shares)
 		return -ENOMEM;
 	for (size_t i = 0; i < flame->nr_boxes; i++) {
 		const struct flame_box *box = &flame->boxes[i];
+		const char *module = box->kind == BOX_USER ? frame_module(box->frame) : "";
+		size_t at = 0;
 
-		if (box->kind == BOX_USER && *frame_module(box->frame))
-			shares[count++] = (struct share){ frame_module(box->frame), box->weight };
+		if (!*module)
+			continue;
+		while (at < count && strcmp(shares[at].module, module) != 0)
+			at++;
+		shares[at].module = module;
+		shares[at].weight += box->weight;
+		count += at == count;
 	}
-	qsort(shares, count, sizeof(*shares), compare_modules);
-	for (size_t i = 0; i < count; i++) {
-		if (kept && !compare_modules(&shares[kept - 1], &shares[i]))
-			shares[kept - 1].weight += shares[i].weight;
-		else
-			shares[kept++] = shares[i];
-	}
-	qsort(shares, kept, sizeof(*shares), compare_shares);
-	for (size_t i = 0; i < kept && i < FLAME_MODULES; i++)
+	qsort(shares, count, sizeof(*shares), compare_shares);
+	for (size_t i = 0; i < count && i < FLAME_MODULES; i++)
 		flame->modules[flame->nr_modules++] = shares[i].module;
 	return 0;
 }
@@ -288,7 +232,7 @@ size_t flame_box_module(const struct flame *flame, const struct flame_box *box)
 
 char *flame_box_name(const struct flame *flame, const struct flame_box *box)
 {
-	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 
 	if (box->frame)
 		return frame_label(box->frame, FRAME_NAME);
@@ -304,7 +248,7 @@ char *flame_box_name(const struct flame *flame, const struct flame_box *box)
 int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
 	       struct flame *ret)
 {
-	struct path_list list __cleanup(paths_done) = { .paths = NULL };
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
 	struct flame flame __cleanup(flame_done) = { .snapshot = snapshot, .weight = weight };
 	struct layout layout = { .flame = &flame };
 	struct flame_box root;
@@ -312,7 +256,7 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 
 	if (err)
 		return err;
-	layout.paths = list.paths;
+	layout.paths = list.samples;
 	root = box_of(&layout, 0, list.count);
 	layout.least = root.weight / parts;
 	err = layout_add(&layout, &root);

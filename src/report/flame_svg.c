@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the picture of a flame graph. Without its script it is a picture that can be read; what the
+ * Draws a flame graph. Without its script it is a picture that can be read; what the
  * script needs beyond that is in data-x and data-w of each box, in the unit of the weight. All
  * text has been escaped: nothing that a program chose gets into the script.
  */
@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "report/flame.h"
 #include "report/svg.h"
@@ -58,13 +57,14 @@ static unsigned int char_columns(const unsigned char *at)
 											      : 1;
 }
 
-/* Cuts a text to so many columns, the last one an ellipsis. */
-static void text_fit(char *text, size_t columns)
+/* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. */
+static char *text_fitted(const char *text, size_t columns)
 {
 	size_t used = 0, cut = 0, at = 0;
+	char *copy;
 
 	while (text[at]) {
-		used += char_columns((unsigned char *)text + at);
+		used += char_columns((const unsigned char *)text + at);
 		if (used > columns)
 			break;
 		do
@@ -73,21 +73,9 @@ static void text_fit(char *text, size_t columns)
 		if (used < columns)
 			cut = at;
 	}
-	if (text[at])
-		strcpy(text + cut, "\u2026");
-}
-
-/* As text_fit(), for text whose end may be too short for the ellipsis: a copy to be freed. */
-static char *text_fitted(const char *text, size_t columns)
-{
-	size_t size = strlen(text) + sizeof("\u2026");
-	char *copy = malloc(size);
-
-	if (copy) {
-		memcpy(copy, text, strlen(text) + 1);
-		text_fit(copy, columns);
-	}
-	return copy;
+	if (!text[at])
+		return strdup(text);
+	return asprintf(&copy, "%.*s\u2026", (int)cut, text) < 0 ? NULL : copy;
 }
 
 /* --- boxes --- */
@@ -133,12 +121,9 @@ static void write_tooltip(const struct flame *flame, const struct flame_box *box
 	svg_escape(name, out);
 	fputc('\n', out);
 	if (box->frame) {
-		const char *module = frame_module(box->frame);
-		char *visible __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(strlen(module)));
+		char *module __cleanup(freep) = text_visible(frame_module(box->frame));
 
-		if (visible)
-			text_escape_visible(module, strlen(module), visible);
-		svg_escape(*module && visible ? visible : "in no file", out);
+		svg_escape(module && *module ? module : "in no file", out);
 		fputs(box->frame->inlined ? ", inlined" : "", out);
 	} else {
 		fputs(kind_notes[box->kind] ?: "", out);
@@ -148,8 +133,7 @@ static void write_tooltip(const struct flame *flame, const struct flame_box *box
 		format_age(box->wall_ns, age, sizeof(age));
 		fprintf(out, "%s in ", age);
 	}
-	fprintf(out, "%" PRIu64 " call%s, %.2f%%</title>", box->calls, box->calls == 1 ? "" : "s",
-		pct);
+	fprintf(out, "%" PRIu64 " call%s, %.2f%%</title>", box->calls, plural(box->calls), pct);
 }
 
 static int write_box(const struct flame *flame, const struct flame_box *box, FILE *out)
@@ -158,10 +142,9 @@ static int write_box(const struct flame *flame, const struct flame_box *box, FIL
 	double x = MARGIN + weight_px(flame, box->start), width = weight_px(flame, box->weight);
 	int y = TOP + (int)(flame->depth - 1 - box->depth) * BOX_HEIGHT;
 	int columns = (int)((width - 2 * PADDING) / CHAR_WIDTH);
-	char *label __cleanup(freep) = NULL;
+	char *label __cleanup(freep) =
+		name ? text_fitted(name, columns > 0 ? (size_t)columns : 0) : NULL;
 
-	if (name)
-		label = text_fitted(name, columns > 0 ? (size_t)columns : 0);
 	if (!label)
 		return -ENOMEM;
 	fputs("<g class=\"", out);
@@ -181,36 +164,23 @@ static int write_box(const struct flame *flame, const struct flame_box *box, FIL
 
 /* --- what is around them --- */
 
-/* Of all calls, also those without a time, which have no box in a graph of times. */
-static void count_format(const struct flame *flame, char *buf, size_t size)
+static void write_head(const struct flame *flame, FILE *out)
 {
+	bool by_time = flame->weight == STACK_WEIGHT_TIME;
 	const struct snapshot *snapshot = flame->snapshot;
+	char age[AGE_MAX], count[64];
 	uint64_t calls = 0;
-	char age[AGE_MAX];
 
+	/* All calls, also those without a time, which have no box in a graph of times. */
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		calls += snapshot->rows[i]->calls;
 	format_age(flame->boxes[0].wall_ns, age, sizeof(age));
-	snprintf(buf, size, "%s%s%" PRIu64 " call%s", flame->weight == STACK_WEIGHT_TIME ? age : "",
-		 flame->weight == STACK_WEIGHT_TIME ? " in " : "", calls, calls == 1 ? "" : "s");
-}
-
-static void write_head(const struct flame *flame, FILE *out)
-{
-	const struct snapshot *snapshot = flame->snapshot;
-	char start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[256], count[64], text[512];
-
-	count_format(flame, count, sizeof(count));
-	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
-	format_age(snapshot->elapsed_ns, age, sizeof(age));
-	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
-	svg_text(out, MARGIN, 30, "title",
-		 flame->weight == STACK_WEIGHT_TIME ? "Call stacks of system calls, by time in them"
-						    : "Call stacks of system calls, by number");
-	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s; %s", host, start, age, count,
-		 snapshot_is_exact(snapshot) ? "exact: no call is missing"
-					     : "not exact: the text report says why");
-	svg_text(out, MARGIN, 50, "note", text);
+	snprintf(count, sizeof(count), "%s%s%" PRIu64 " call%s", by_time ? age : "",
+		 by_time ? " in " : "", calls, plural(calls));
+	svg_head(out, MARGIN, 30,
+		 by_time ? "Call stacks of system calls, by time in them"
+			 : "Call stacks of system calls, by number",
+		 snapshot, count);
 }
 
 static bool flame_has(const struct flame *flame, enum box_kind kind, size_t module)
@@ -258,14 +228,9 @@ static int write_legend(const struct flame *flame, FILE *out)
 	struct legend legend = { MARGIN, TOP - 34, out };
 
 	for (size_t i = 0; i < flame->nr_modules; i++) {
-		size_t length = strlen(flame->modules[i]);
-		char *name __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length)), class[24];
-		char *label __cleanup(freep) = NULL;
+		char *name __cleanup(freep) = text_visible(flame->modules[i]), class[24];
+		char *label __cleanup(freep) = name ? text_fitted(name, KEY_CHARS) : NULL;
 
-		if (name) {
-			text_escape_visible(flame->modules[i], length, name);
-			label = text_fitted(name, KEY_CHARS);
-		}
 		if (!label)
 			return -ENOMEM;
 		snprintf(class, sizeof(class), "m%zu", i);
@@ -295,8 +260,7 @@ static void write_foot(const struct flame *flame, FILE *out)
 		 "Below a box is its caller, on top of each stack its system call.");
 	svg_text(out, MARGIN, y, "note moving",
 		 "Below a box is its caller, on top of each stack its system call. Click to zoom "
-		 "in, "
-		 "on a lower box or press Esc to zoom out, press / to search.");
+		 "in, on a lower box or press Esc to zoom out, press / to search.");
 }
 
 static int flame_write(const struct flame *flame, FILE *out)

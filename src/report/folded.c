@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the folded format. Invariant: a line has exactly one blank, before its number, and a
+ * Writes the folded format. Invariant: a line has exactly one blank, before its number, and a
  * semicolon only between names, whatever the names are.
  */
 #include "report/stacks.h"
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/frames.h"
 
 struct folded_line {
 	char *path; /* owned */
@@ -18,6 +17,7 @@ struct folded_line {
 };
 
 struct folded {
+	struct sample_list list;
 	struct folded_line *lines; /* owned */
 	size_t count;
 };
@@ -27,46 +27,29 @@ static void folded_done(struct folded *folded)
 	for (size_t i = 0; i < folded->count; i++)
 		free(folded->lines[i].path);
 	free(folded->lines);
+	samples_done(&folded->list);
 }
 
-/* Everything that some reader splits a line at; control characters are escaped already. */
-static const struct {
-	const char *bytes, *instead;
-} separators[] = {
-	{ ";", ":" },
-	{ " ", "_" },
-	{ "\xc2\xa0", "_" },
-	{ "\xe1\x9a\x80", "_" },
-	{ "\xe2\x80\x80", "_" },
-	{ "\xe2\x80\x81", "_" },
-	{ "\xe2\x80\x82", "_" },
-	{ "\xe2\x80\x83", "_" },
-	{ "\xe2\x80\x84", "_" },
-	{ "\xe2\x80\x85", "_" },
-	{ "\xe2\x80\x86", "_" },
-	{ "\xe2\x80\x87", "_" },
-	{ "\xe2\x80\x88", "_" },
-	{ "\xe2\x80\x89", "_" },
-	{ "\xe2\x80\x8a", "_" },
-	{ "\xe2\x80\xaf", "_" },
-	{ "\xe2\x81\x9f", "_" },
-	{ "\xe3\x80\x80", "_" },
-};
+/* Blanks, at which some reader splits a line. Control characters are escaped already. */
+static bool is_blank(unsigned int code)
+{
+	return code == ' ' || code == 0xa0 || code == 0x1680 ||
+	       (code >= 0x2000 && code <= 0x200a) || code == 0x202f || code == 0x205f ||
+	       code == 0x3000;
+}
 
 static void write_name(const char *name, FILE *out)
 {
-	while (*name) {
-		size_t i = 0;
+	size_t length;
 
-		while (i < ARRAY_SIZE(separators) &&
-		       strncmp(name, separators[i].bytes, strlen(separators[i].bytes)))
-			i++;
-		if (i < ARRAY_SIZE(separators)) {
-			fputs(separators[i].instead, out);
-			name += strlen(separators[i].bytes);
-		} else {
-			fputc(*name++, out);
-		}
+	for (; *name; name += length) {
+		unsigned int code = text_code(name, strnlen(name, 4), &length);
+
+		length = length ?: 1;
+		if (code == ';' || is_blank(code))
+			fputc(code == ';' ? ':' : '_', out);
+		else
+			fwrite(name, 1, length, out);
 	}
 }
 
@@ -86,13 +69,13 @@ static int write_frame(const struct stack_frame *frame, FILE *out)
 	return 0;
 }
 
-static int write_path(const struct snapshot *snapshot, const struct row *row,
-		      const struct stack_view *view, FILE *out)
+static int write_path(const struct snapshot *snapshot, const struct stack_sample *sample, FILE *out)
 {
-	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	const struct stack_view *view = &sample->view;
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 	int err = 0;
 
-	row_comm(snapshot, row, comm);
+	row_comm(snapshot, sample->row, comm);
 	write_name(comm, out);
 	if (view_end_name(view->end)) {
 		fputc(';', out);
@@ -100,59 +83,42 @@ static int write_path(const struct snapshot *snapshot, const struct row *row,
 	}
 	for (size_t i = view->nr_frames; i-- > 0 && !err;)
 		err = write_frame(&view->frames[i], out);
-	row_label(row, call, sizeof(call));
+	row_label(sample->row, call, sizeof(call));
 	fputc(';', out);
 	write_name(call, out);
 	return err;
 }
 
-static int folded_add(struct folded *folded, const struct snapshot *snapshot, const struct row *row,
-		      const struct stack_sample *sample, uint64_t weight)
+static int folded_add(struct folded *folded, const struct snapshot *snapshot,
+		      const struct stack_sample *sample)
 {
-	struct folded_line line = { .weight = weight };
+	struct folded_line *line = &folded->lines[folded->count];
 	size_t size;
-	FILE *out = open_memstream(&line.path, &size);
+	FILE *out = open_memstream(&line->path, &size);
 	int err;
 
 	if (!out)
 		return -ENOMEM;
-	err = write_path(snapshot, row, &sample->view, out);
-	if (fclose(out) || err) {
-		free(line.path);
-		return -ENOMEM;
-	}
-	folded->lines[folded->count++] = line;
-	return 0;
-}
-
-static int folded_add_row(struct folded *folded, const struct snapshot *snapshot,
-			  const struct row *row, enum stack_weight weight)
-{
-	struct stack_sample sample;
-
-	for (size_t i = 0; stack_sample_at(snapshot, row, i, &sample); i++) {
-		uint64_t count =
-			weight == STACK_WEIGHT_TIME ? sample.count.wall_ns : sample.count.calls;
-
-		if (count && folded_add(folded, snapshot, row, &sample, count))
-			return -ENOMEM;
-	}
-	return 0;
+	folded->count++;
+	line->weight = sample->weight;
+	err = write_path(snapshot, sample, out);
+	return fclose(out) ? -ENOMEM : err;
 }
 
 static int folded_make(const struct snapshot *snapshot, enum stack_weight weight,
 		       struct folded *ret)
 {
-	size_t most = 0;
-	int err = 0;
+	int err = samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, &ret->list);
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		most += stack_sample_limit(snapshot->rows[i]);
-	ret->lines = calloc(most + 1, sizeof(*ret->lines));
+	if (err)
+		return err;
+	ret->lines = calloc(ret->list.count + 1, sizeof(*ret->lines));
 	if (!ret->lines)
 		return -ENOMEM;
-	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
-		err = folded_add_row(ret, snapshot, snapshot->rows[i], weight);
+	for (size_t i = 0; i < ret->list.count && !err; i++) {
+		if (ret->list.samples[i].weight)
+			err = folded_add(ret, snapshot, &ret->list.samples[i]);
+	}
 	return err;
 }
 

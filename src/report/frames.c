@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns how stacks are looked up, compared and spelled. Invariant: the samples of a row add up to
+ * Looks stacks up, compares and spells them. Invariant: the samples of a row add up to
  * the row, whatever its list of stacks lacks.
  */
 #include "report/frames.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,11 +23,6 @@ static struct stack_view view_find(const struct snapshot *snapshot, uint64_t id)
 	if (!stack)
 		return (struct stack_view){ .end = STACK_FRAMES_LOST };
 	return (struct stack_view){ stack->frames, stack->nr_frames, stack->end };
-}
-
-static uint64_t above(uint64_t all, uint64_t part)
-{
-	return all > part ? all - part : 0;
 }
 
 /* What the row has in none of its stacks, as rows of calls that found no room do. */
@@ -57,9 +53,41 @@ bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, siz
 	return index < row->nr_stacks || ret->count.calls;
 }
 
-size_t stack_sample_limit(const struct row *row)
+static void samples_add_row(const struct snapshot *snapshot, const struct row *row,
+			    enum stack_weight weight, struct sample_list *list)
 {
-	return row->nr_stacks + 1;
+	struct stack_sample sample = {
+		.row = row,
+		.process = snapshot_find_process(snapshot, row->pid, row->boot_ns),
+	};
+
+	for (size_t i = 0; stack_sample_at(snapshot, row, i, &sample); i++) {
+		sample.weight =
+			weight == STACK_WEIGHT_TIME ? sample.count.wall_ns : sample.count.calls;
+		list->samples[list->count++] = sample;
+	}
+}
+
+int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,
+		 enum stack_weight weight, struct sample_list *ret)
+{
+	struct sample_list list = { .count = 0 };
+	size_t most = 1;
+
+	for (size_t i = 0; i < nr_rows; i++)
+		most += rows[i]->nr_stacks + 1;
+	list.samples = calloc(most, sizeof(*list.samples));
+	if (!list.samples)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr_rows; i++)
+		samples_add_row(snapshot, rows[i], weight, &list);
+	*ret = list;
+	return 0;
+}
+
+void samples_done(struct sample_list *list)
+{
+	free(list->samples);
 }
 
 int stack_view_compare(const struct stack_view *a, const struct stack_view *b)
@@ -115,16 +143,6 @@ int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static char *text_visible(const char *text)
-{
-	size_t length = strlen(text);
-	char *visible = malloc(TEXT_ESCAPED_MAX(length));
-
-	if (visible)
-		text_escape_visible(text, length, visible);
-	return visible;
-}
-
 char *frame_label(const struct stack_frame *frame, enum frame_form form)
 {
 	char *module __cleanup(freep) = text_visible(frame_module(frame));
@@ -142,16 +160,4 @@ char *frame_label(const struct stack_frame *frame, enum frame_form form)
 		     offset, frame->inlined && form == FRAME_EXACT ? " [inlined]" : "") < 0)
 		return NULL;
 	return label;
-}
-
-void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[ROW_COMM_MAX])
-{
-	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-
-	if (!process)
-		strcpy(buf, "[overflow]");
-	else if (*process->comm)
-		process_label(process, buf);
-	else
-		strcpy(buf, "[unnamed]");
 }

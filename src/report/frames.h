@@ -18,10 +18,27 @@ struct stack_view {
 	unsigned int end; /* enum stack_end, or VIEW_OTHERS */
 };
 
+/* By what stacks are ordered, and how wide their boxes are. */
+enum stack_weight {
+	STACK_WEIGHT_CALLS,
+	STACK_WEIGHT_TIME, /* wall time in the calls, asleep or not */
+	NR_STACK_WEIGHT,
+};
+
 /* One stack of one row or group. */
 struct stack_sample {
 	struct stack_view view;
 	struct stack_count count;
+
+	/* Of those in a list only. */
+	const struct row *row;
+	const struct process *process; /* NULL: nobody's */
+	uint64_t weight;
+};
+
+struct sample_list {
+	struct stack_sample *samples; /* owned */
+	size_t count;
 };
 
 /*
@@ -31,8 +48,11 @@ struct stack_sample {
 bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
 		     struct stack_sample *ret);
 
-/* Upper limit of the samples of a row. */
-size_t stack_sample_limit(const struct row *row);
+/* All samples of some rows. Returns 0 or -ENOMEM. */
+int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,
+		 enum stack_weight weight, struct sample_list *ret);
+
+void samples_done(struct sample_list *list);
 
 /* Orders by frames from the inside out, then by end; equal ones are printed alike. */
 int stack_view_compare(const struct stack_view *a, const struct stack_view *b);
@@ -62,10 +82,6 @@ const char *frame_module(const struct stack_frame *frame);
 
 /* The symbol, NULL when unknown. Untrusted bytes. */
 const char *frame_symbol(const struct stack_frame *frame);
-
-/* The name of the process whose row it is, escaped for screens; never empty. */
-#define ROW_COMM_MAX TEXT_ESCAPED_MAX(PROCESS_COMM_SIZE)
-void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[ROW_COMM_MAX]);
 
 /* Orders frames by what is printed; offsets count only in FRAME_EXACT or without a name. */
 int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form);

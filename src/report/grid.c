@@ -1,34 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the alignment of text tables. Invariant: a row has as many cells as there are columns. */
+/* Aligns text tables. Invariant: a row has as many cells as there are columns. */
 #include "report/grid.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/label.h"
+#include "base/text.h"
 
 #define GAP 2
 
 struct grid_column {
-	char *title;
 	bool right, hidden;
-	unsigned int rank;
+	int rank;
+	enum grid_kind kind; /* GRID_TEXT once its numbers are texts */
+	unsigned int group;
+	const char *per;
 	size_t width;
+};
+
+struct grid_cell {
+	char *text; /* NULL: empty, or a number */
+	bool is_number;
+	double number;
 };
 
 /* A row, a rule (neither cells nor line), or a line. */
 struct grid_row {
-	char **cells; /* NULL for an empty one */
+	struct grid_cell *cells;
 	char *line;
 };
 
 struct grid {
 	struct grid_column *columns;
-	struct grid_row *rows;
-	size_t nr_columns, nr_rows, capacity;
+	struct grid_row *rows; /* the titles first */
+	size_t nr_columns, nr_rows;
+	double largest[GRID_GROUPS]; /* number of each group */
 	int err;
 };
 
@@ -42,6 +52,9 @@ int grid_new(size_t nr_columns, struct grid **ret)
 	if (!grid->columns)
 		return -ENOMEM;
 	grid->nr_columns = nr_columns;
+	grid_add_row(grid);
+	if (grid->err)
+		return grid->err;
 	*ret = steal_ptr(&grid);
 	return 0;
 }
@@ -52,12 +65,10 @@ void grid_free(struct grid *grid)
 		return;
 	for (size_t i = 0; i < grid->nr_rows; i++) {
 		for (size_t j = 0; grid->rows[i].cells && j < grid->nr_columns; j++)
-			free(grid->rows[i].cells[j]);
+			free(grid->rows[i].cells[j].text);
 		free(grid->rows[i].cells);
 		free(grid->rows[i].line);
 	}
-	for (size_t i = 0; i < grid->nr_columns; i++)
-		free(grid->columns[i].title);
 	free(grid->rows);
 	free(grid->columns);
 	free(grid);
@@ -71,35 +82,27 @@ static void text_set(struct grid *grid, char **to, const char *text)
 		grid->err = -ENOMEM;
 }
 
-static void column_widen(struct grid_column *column, const char *text)
+void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank)
 {
-	size_t width = text_width(text);
-
-	if (width > column->width)
-		column->width = width;
+	text_set(grid, &grid->rows[0].cells[column].text, title);
+	grid->columns[column].right = right;
+	grid->columns[column].rank = rank;
 }
 
-void grid_set_title(struct grid *grid, size_t column, const char *title, bool right)
+void grid_set_scale(struct grid *grid, size_t column, enum grid_kind kind, unsigned int group,
+		    const char *per)
 {
-	text_set(grid, &grid->columns[column].title, title);
-	grid->columns[column].right = right;
-	column_widen(&grid->columns[column], title);
+	grid->columns[column].kind = kind;
+	grid->columns[column].group = group;
+	grid->columns[column].per = per;
 }
 
 /* A new row, or NULL. */
 static struct grid_row *row_add(struct grid *grid)
 {
-	size_t capacity = grid->capacity ? 2 * grid->capacity : 64;
-	struct grid_row *rows;
-
-	if (grid->nr_rows == grid->capacity) {
-		rows = reallocarray(grid->rows, capacity, sizeof(*rows));
-		if (!rows) {
-			grid->err = -ENOMEM;
-			return NULL;
-		}
-		grid->rows = rows;
-		grid->capacity = capacity;
+	if (!array_grow(&grid->rows, grid->nr_rows, sizeof(*grid->rows))) {
+		grid->err = -ENOMEM;
+		return NULL;
 	}
 	grid->rows[grid->nr_rows] = (struct grid_row){ NULL, NULL };
 	return &grid->rows[grid->nr_rows++];
@@ -118,13 +121,30 @@ void grid_add_row(struct grid *grid)
 
 void grid_set(struct grid *grid, size_t column, const char *text)
 {
-	struct grid_row *row;
+	if (!grid->err)
+		text_set(grid, &grid->rows[grid->nr_rows - 1].cells[column].text, text);
+}
+
+void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
+{
+	char text[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	grid_set(grid, column, text);
+}
+
+void grid_set_number(struct grid *grid, size_t column, double value)
+{
+	double *largest = &grid->largest[grid->columns[column].group];
 
 	if (grid->err)
 		return;
-	row = &grid->rows[grid->nr_rows - 1];
-	text_set(grid, &row->cells[column], text);
-	column_widen(&grid->columns[column], text);
+	grid->rows[grid->nr_rows - 1].cells[column] =
+		(struct grid_cell){ .is_number = true, .number = value };
+	*largest = fmax(*largest, value);
 }
 
 void grid_add_rule(struct grid *grid)
@@ -140,40 +160,87 @@ void grid_add_line(struct grid *grid, const char *text)
 		text_set(grid, &row->line, text);
 }
 
-static size_t grid_width(const struct grid *grid)
-{
-	size_t width = 0;
-
-	for (size_t i = 0; i < grid->nr_columns; i++) {
-		if (!grid->columns[i].hidden)
-			width += (width ? GAP : 0) + grid->columns[i].width;
-	}
-	return width;
-}
-
 void grid_hide(struct grid *grid, size_t column)
 {
 	grid->columns[column].hidden = true;
 }
 
-void grid_set_rank(struct grid *grid, size_t column, unsigned int rank)
+static void rate_format(double largest, double rate, char *buf, size_t size)
 {
-	grid->columns[column].rank = rank;
+	int decimals = largest >= 100000 ? 0 : largest >= 100 ? 1 : 2;
+	double least = pow(10, -decimals);
+
+	if (rate > 0 && rate < least / 2)
+		snprintf(buf, size, "<%.*f", decimals, least);
+	else
+		snprintf(buf, size, "%.*f", decimals, rate);
+}
+
+/* Turns the numbers of a column into texts, now that the largest is known. */
+static void column_finish(struct grid *grid, size_t index)
+{
+	struct grid_column *column = &grid->columns[index];
+	double largest = grid->largest[column->group];
+	const struct time_scale *scale = NULL;
+	char text[128];
+
+	if (column->kind == GRID_SUM)
+		scale = scale_for_sums((uint64_t)largest);
+	else if (column->kind == GRID_LATENCY)
+		scale = scale_for_latencies((uint64_t)largest);
+	if (scale) {
+		snprintf(text, sizeof(text), "%s %s%s", grid->rows[0].cells[index].text ?: "",
+			 scale->unit, column->per);
+		text_set(grid, &grid->rows[0].cells[index].text, text);
+	}
+	column->kind = GRID_TEXT;
+	for (size_t i = 0; i < grid->nr_rows; i++) {
+		struct grid_cell *cell;
+
+		if (!grid->rows[i].cells)
+			continue;
+		cell = &grid->rows[i].cells[index];
+		if (cell->is_number) {
+			cell->is_number = false;
+			if (isnan(cell->number))
+				snprintf(text, sizeof(text), "-");
+			else if (scale)
+				scale_format(scale, (uint64_t)llround(cell->number), text,
+					     sizeof(text));
+			else
+				rate_format(largest, cell->number, text, sizeof(text));
+			text_set(grid, &cell->text, text);
+		}
+		column->width = max_u64(column->width, text_width(cell->text ?: ""));
+	}
+}
+
+/* Width of the whole line, and the highest rank of a column in it. */
+static size_t grid_width(const struct grid *grid, int *ret_rank)
+{
+	size_t width = 0;
+
+	*ret_rank = 0;
+	for (size_t i = 0; i < grid->nr_columns; i++) {
+		const struct grid_column *column = &grid->columns[i];
+
+		if (column->hidden)
+			continue;
+		width += (width ? GAP : 0) + column->width;
+		*ret_rank = column->rank > *ret_rank ? column->rank : *ret_rank;
+	}
+	return width;
 }
 
 void grid_fit(struct grid *grid, int width)
 {
-	unsigned int rank = UINT_MAX, next;
+	int rank;
 
-	for (; width > 0 && grid_width(grid) > (size_t)width && rank; rank = next) {
-		next = 0;
-		for (size_t i = 0; i < grid->nr_columns; i++) {
-			struct grid_column *column = &grid->columns[i];
-
-			column->hidden |= column->rank == rank;
-			if (column->rank < rank && column->rank > next)
-				next = column->rank;
-		}
+	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
+		column_finish(grid, i);
+	while (width > 0 && grid_width(grid, &rank) > (size_t)width && rank) {
+		for (size_t i = 0; i < grid->nr_columns; i++)
+			grid->columns[i].hidden |= grid->columns[i].rank == rank;
 	}
 }
 
@@ -216,7 +283,7 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 
 	for (size_t i = 0; row->cells && i < grid->nr_columns; i++) {
 		if (!grid->columns[i].hidden)
-			print_cell(&grid->columns[i], row->cells[i] ?: "", &owed, out);
+			print_cell(&grid->columns[i], row->cells[i].text ?: "", &owed, out);
 	}
 	if (row->line)
 		fputs(row->line, out);
@@ -225,17 +292,11 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 	fputc('\n', out);
 }
 
-int grid_print(const struct grid *grid, FILE *out)
+int grid_print(struct grid *grid, FILE *out)
 {
-	size_t owed = 0;
-
+	grid_fit(grid, 0);
 	if (grid->err)
 		return grid->err;
-	for (size_t i = 0; i < grid->nr_columns; i++) {
-		if (!grid->columns[i].hidden)
-			print_cell(&grid->columns[i], grid->columns[i].title ?: "", &owed, out);
-	}
-	fputc('\n', out);
 	for (size_t i = 0; i < grid->nr_rows; i++)
 		print_row(grid, &grid->rows[i], out);
 	return ferror(out) ? -EIO : 0;

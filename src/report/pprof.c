@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the profile for pprof, a message Profile of its profile.proto. Things that samples share
+ * Writes the profile for pprof, a message Profile of its profile.proto. Things that samples share
  * are numbered when they first come up, and written at once; only the strings come last.
  * Invariant: string 0 is "", and other numbers begin with 1, as 0 means none.
  */
 #include "report/stacks.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <search.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "report/frames.h"
 #include "report/protobuf.h"
 
 /* Fields of the messages. */
@@ -68,133 +68,124 @@ struct frame_run {
 	size_t count;
 };
 
-/* Something that has a number. */
-struct numbered {
-	union {
-		const char *text;
-		struct frame_run run;
-	} key;
-	uint64_t id;
-	char *owned; /* the text, if it is not the snapshot's */
+/* Things that have numbers. */
+enum numbering {
+	STRINGS,
+	MAPPINGS,
+	FUNCTIONS,
+	LOCATIONS,
+	NR_NUMBERING,
 };
 
-struct numbering {
-	void *tree;
-	uint64_t count;
+struct numbered {
+	const char *text; /* owned of strings, else the snapshot's */
+	struct frame_run run;
+	uint64_t id;
 };
 
 struct pprof {
 	const struct snapshot *snapshot;
 	struct protobuf profile, strings;
-	struct numbering string_ids, mapping_ids, function_ids, location_ids;
+	void *trees[NR_NUMBERING]; /* of struct numbered */
+	uint64_t counts[NR_NUMBERING];
 	struct stack_frame ends[NR_VIEW_END]; /* what incomplete stacks end with */
 	uint64_t *locations;                  /* of a sample; owned */
 };
 
-static void numbered_free(void *node)
+static void string_free(void *node)
 {
-	struct numbered *numbered = node;
-
-	free(numbered->owned);
-	free(numbered);
+	free((char *)((struct numbered *)node)->text);
+	free(node);
 }
 
 static void pprof_done(struct pprof *pprof)
 {
 	protobuf_done(&pprof->profile);
 	protobuf_done(&pprof->strings);
-	tdestroy(pprof->string_ids.tree, numbered_free);
-	tdestroy(pprof->mapping_ids.tree, numbered_free);
-	tdestroy(pprof->function_ids.tree, numbered_free);
-	tdestroy(pprof->location_ids.tree, numbered_free);
+	for (int i = 0; i < NR_NUMBERING; i++)
+		tdestroy(pprof->trees[i], i == STRINGS ? string_free : free);
 	free(pprof->locations);
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_things(const void *a, const void *b)
 {
-	return strcmp(((const struct numbered *)a)->key.text,
-		      ((const struct numbered *)b)->key.text);
-}
+	const struct numbered *x = a, *y = b;
+	int order = compare_u64(x->run.count, y->run.count);
 
-static int compare_runs(const void *a, const void *b)
-{
-	const struct frame_run *x = &((const struct numbered *)a)->key.run;
-	const struct frame_run *y = &((const struct numbered *)b)->key.run;
-	int order = (x->count > y->count) - (x->count < y->count);
-
-	for (size_t i = 0; i < x->count && !order; i++)
-		order = frame_compare(&x->frames[i], &y->frames[i], FRAME_EXACT);
+	if (!order && x->text)
+		return strcmp(x->text, y->text);
+	for (size_t i = 0; i < x->run.count && !order; i++)
+		order = frame_compare(&x->run.frames[i], &y->run.frames[i], FRAME_EXACT);
 	return order;
 }
 
-/* 0 if it is new. */
-static uint64_t numbered_find(const struct numbering *numbering, const struct numbered *key,
-			      int (*compare)(const void *, const void *))
+/* The number of a thing, a new one for a new thing. 0: no memory, as the profile remembers. */
+static uint64_t number_of(struct pprof *pprof, enum numbering which, const struct numbered *thing,
+			  bool *ret_new)
 {
-	struct numbered *const *found = tfind(key, &numbering->tree, compare);
+	struct numbered *const *found = tfind(thing, &pprof->trees[which], compare_things), *copy;
 
-	return found ? (*found)->id : 0;
+	*ret_new = false;
+	if (found)
+		return (*found)->id;
+	copy = malloc(sizeof(*copy));
+	if (copy) {
+		*copy = *thing;
+		copy->text = which == STRINGS ? strdup(thing->text) : thing->text;
+	}
+	if (!copy || (which == STRINGS && !copy->text) ||
+	    !tsearch(copy, &pprof->trees[which], compare_things)) {
+		if (copy && which == STRINGS)
+			free((char *)copy->text);
+		free(copy);
+		pprof->profile.err = -ENOMEM;
+		return 0;
+	}
+	*ret_new = true;
+	return copy->id = ++pprof->counts[which];
 }
 
-/* Numbers a new one; what it owns is freed in any case. 0: no memory, as the profile remembers. */
-static uint64_t numbered_add(struct pprof *pprof, struct numbering *numbering,
-			     const struct numbered *key, int (*compare)(const void *, const void *))
+static uint64_t text_number(struct pprof *pprof, enum numbering which, const char *text,
+			    bool *ret_new)
 {
-	struct numbered *copy = malloc(sizeof(*copy));
+	const struct numbered thing = { .text = text };
 
-	if (copy)
-		*copy = *key;
-	if (copy && tsearch(copy, &numbering->tree, compare))
-		return copy->id = ++numbering->count;
-	free(key->owned);
-	free(copy);
-	pprof->profile.err = -ENOMEM;
-	return 0;
+	*ret_new = false;
+	return *text ? number_of(pprof, which, &thing, ret_new) : 0;
 }
 
 /* --- what samples refer to --- */
 
 static uint64_t string_id(struct pprof *pprof, const char *text)
 {
-	struct numbered string = { .key.text = text };
-	uint64_t id = numbered_find(&pprof->string_ids, &string, compare_texts);
+	bool is_new;
+	uint64_t id = text_number(pprof, STRINGS, text, &is_new);
 
-	if (id || !*text)
-		return id;
-	string.owned = strdup(text);
-	if (!string.owned) {
-		pprof->profile.err = -ENOMEM;
-		return 0;
-	}
-	string.key.text = string.owned;
-	protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, text, strlen(text));
-	return numbered_add(pprof, &pprof->string_ids, &string, compare_texts);
+	if (is_new)
+		protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, text, strlen(text));
+	return id;
 }
 
 /* Strings of the format are valid UTF-8, and its readers print them as they are. */
 static uint64_t untrusted_id(struct pprof *pprof, const char *text)
 {
-	size_t length = strlen(text);
-	char *visible __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(length));
+	char *visible __cleanup(freep) = text_visible(text);
 
-	if (!visible) {
-		pprof->profile.err = -ENOMEM;
-		return 0;
-	}
-	text_escape_visible(text, length, visible);
-	return string_id(pprof, visible);
+	if (visible)
+		return string_id(pprof, visible);
+	pprof->profile.err = -ENOMEM;
+	return 0;
 }
 
 /* Names are there already: without that mark readers would look for the file. */
 static uint64_t mapping_id(struct pprof *pprof, const char *module)
 {
 	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered key = { .key.text = module };
-	uint64_t id = numbered_find(&pprof->mapping_ids, &key, compare_texts);
+	bool is_new;
+	uint64_t id = text_number(pprof, MAPPINGS, module, &is_new);
 
-	if (id || !*module)
+	if (!is_new)
 		return id;
-	id = numbered_add(pprof, &pprof->mapping_ids, &key, compare_texts);
 	protobuf_add_uint(&mapping, MAPPING_ID, id);
 	protobuf_add_uint(&mapping, MAPPING_FILENAME, untrusted_id(pprof, module));
 	protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
@@ -205,12 +196,12 @@ static uint64_t mapping_id(struct pprof *pprof, const char *module)
 static uint64_t function_id(struct pprof *pprof, const char *symbol)
 {
 	struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered key = { .key.text = symbol };
-	uint64_t id = numbered_find(&pprof->function_ids, &key, compare_texts);
+	const struct numbered thing = { .text = symbol };
+	bool is_new;
+	uint64_t id = number_of(pprof, FUNCTIONS, &thing, &is_new);
 
-	if (id)
+	if (!is_new)
 		return id;
-	id = numbered_add(pprof, &pprof->function_ids, &key, compare_texts);
 	protobuf_add_uint(&function, FUNCTION_ID, id);
 	protobuf_add_uint(&function, FUNCTION_NAME, untrusted_id(pprof, symbol));
 	protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, untrusted_id(pprof, symbol));
@@ -225,13 +216,13 @@ static uint64_t function_id(struct pprof *pprof, const char *symbol)
 static uint64_t location_id(struct pprof *pprof, struct frame_run run)
 {
 	struct protobuf location __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered key = { .key.run = run };
+	const struct numbered thing = { .run = run };
 	const struct stack_frame *outermost = &run.frames[run.count - 1];
-	uint64_t id = numbered_find(&pprof->location_ids, &key, compare_runs);
+	bool is_new;
+	uint64_t id = number_of(pprof, LOCATIONS, &thing, &is_new);
 
-	if (id)
+	if (!is_new)
 		return id;
-	id = numbered_add(pprof, &pprof->location_ids, &key, compare_runs);
 	protobuf_add_uint(&location, LOCATION_ID, id);
 	protobuf_add_uint(&location, LOCATION_MAPPING_ID,
 			  mapping_id(pprof, frame_module(outermost)));
@@ -280,9 +271,9 @@ static void sample_label(struct pprof *pprof, struct protobuf *sample, const cha
 	protobuf_add_message(sample, SAMPLE_LABEL, &label);
 }
 
-static void pprof_add_sample(struct pprof *pprof, const struct row *row,
-			     const struct stack_sample *from)
+static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *from)
 {
+	const struct row *row = from->row;
 	const uint64_t values[NR_SAMPLE_TYPE] = {
 		[SAMPLE_CALLS] = from->count.calls,
 		[SAMPLE_WALL] = from->count.wall_ns,
@@ -290,7 +281,7 @@ static void pprof_add_sample(struct pprof *pprof, const struct row *row,
 		[SAMPLE_ERRORS] = from->count.errors,
 	};
 	struct protobuf sample __cleanup(protobuf_done) = { .size = 0 };
-	char comm[ROW_COMM_MAX], call[ROW_LABEL_MAX];
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 	size_t depth = locations_fill(pprof, &from->view);
 
 	row_comm(pprof->snapshot, row, comm);
@@ -304,19 +295,21 @@ static void pprof_add_sample(struct pprof *pprof, const struct row *row,
 	protobuf_add_message(&pprof->profile, PROFILE_SAMPLE, &sample);
 }
 
-static int pprof_add_row(struct pprof *pprof, const struct row *row)
+static int pprof_add_samples(struct pprof *pprof)
 {
-	struct stack_sample sample;
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
+	const struct snapshot *snapshot = pprof->snapshot;
+	size_t deepest = 0;
 
-	for (size_t i = 0; stack_sample_at(pprof->snapshot, row, i, &sample); i++) {
-		uint64_t *grown =
-			reallocarray(pprof->locations, sample.view.nr_frames + 1, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		pprof->locations = grown;
-		pprof_add_sample(pprof, row, &sample);
-	}
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, STACK_WEIGHT_CALLS, &list))
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count; i++)
+		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
+	pprof->locations = calloc(deepest + 1, sizeof(*pprof->locations));
+	if (!pprof->locations)
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count && !pprof->profile.err; i++)
+		pprof_add_sample(pprof, &list.samples[i]);
 	return pprof->profile.err;
 }
 
@@ -345,61 +338,49 @@ static void pprof_add_head(struct pprof *pprof)
 	protobuf_add_uint(&pprof->profile, PROFILE_DURATION_NANOS, pprof->snapshot->elapsed_ns);
 }
 
-#define WINDOW_GZIP (15 + 16) /* the largest window, and zlib's way to ask for gzip's header */
-#define MEMORY      8
-
 static void deflate_done(z_stream *stream)
 {
 	deflateEnd(stream);
 }
 
-/* As gzip(1) does. */
-static int write_gzipped(const struct protobuf *message, FILE *out)
+#define WINDOW_GZIP (15 + 16) /* the largest window, and zlib's way to ask for gzip's header */
+#define MEMORY      8
+
+/* Writes a whole file in the format of gzip(1), without name and time in its header. */
+static int gzip_write(const struct protobuf *message, FILE *out)
 {
 	z_stream stream __cleanup(deflate_done) = { .zalloc = Z_NULL };
 	unsigned char *buffer __cleanup(freep) = NULL;
-	size_t bound;
 
 	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, MEMORY,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
-	bound = deflateBound(&stream, message->size);
 	/* zlib counts in 32 bits. */
-	if (bound > UINT32_MAX)
+	if (deflateBound(&stream, message->size) > UINT_MAX)
 		return -EFBIG;
-	buffer = malloc(bound);
-	if (!buffer)
-		return -ENOMEM;
 	stream.next_in = message->bytes;
 	stream.avail_in = (uInt)message->size;
-	stream.next_out = buffer;
-	stream.avail_out = (uInt)bound;
-	if (deflate(&stream, Z_FINISH) != Z_STREAM_END)
+	stream.avail_out = (uInt)deflateBound(&stream, message->size);
+	stream.next_out = buffer = malloc(stream.avail_out);
+	if (!buffer)
+		return -ENOMEM;
+	if (deflate(&stream, Z_FINISH) != Z_STREAM_END ||
+	    fwrite(buffer, 1, stream.total_out, out) != stream.total_out)
 		return -EIO;
-	return fwrite(buffer, 1, stream.total_out, out) == stream.total_out ? 0 : -EIO;
-}
-
-static int pprof_write(struct pprof *pprof, FILE *out)
-{
-	struct protobuf *profile = &pprof->profile;
-
-	protobuf_append(profile, &pprof->strings);
-	if (profile->err)
-		return profile->err;
-	return write_gzipped(profile, out);
+	return 0;
 }
 
 int report_pprof(const struct snapshot *snapshot, FILE *out)
 {
 	struct pprof pprof __cleanup(pprof_done) = { .snapshot = snapshot };
-	int err = 0;
+	int err;
 
 	for (unsigned int end = 0; end < NR_VIEW_END; end++)
 		pprof.ends[end].symbol = view_end_name(end);
 	pprof_add_head(&pprof);
-	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
-		err = pprof_add_row(&pprof, snapshot->rows[i]);
-	err = err ?: pprof_write(&pprof, out);
+	err = pprof_add_samples(&pprof);
+	protobuf_append(&pprof.profile, &pprof.strings);
+	err = err ?: pprof.profile.err ?: gzip_write(&pprof.profile, out);
 	if (err)
 		return err;
 	return ferror(out) ? -EIO : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the encoding of protocol buffers. Invariant: after a failure nothing is added any more. */
+/* Encodes protocol buffers. Invariant: after a failure nothing is added any more. */
 #include "report/protobuf.h"
 
 #include <errno.h>

@@ -101,6 +101,12 @@ int report_strace(const struct snapshot *snapshot, FILE *out);
  */
 int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
 
+/*
+ * A histogram of latencies as bars: a line a bucket, from the first to the last that is not empty;
+ * longer gaps become "...".
+ */
+void bars_print(const struct hist *hist, FILE *out);
+
 /* One line: "exact", or what is missing and why. */
 void print_exactness(const struct snapshot *snapshot, FILE *out);
 

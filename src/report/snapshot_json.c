@@ -87,7 +87,7 @@ static void put_identity(struct json_writer *to, const struct row *row,
 {
 	char name[SYSCALL_NAME_MAX];
 
-	row_name(row, name);
+	row_call_name(row, name, sizeof(name));
 	json_put_number_if(to, "pid", row->pid != 0, row->pid);
 	if (process)
 		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);

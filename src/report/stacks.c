@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the section of call stacks below a table. Invariant: what is printed for a group, with what
- * it says it left out, adds up to that group's row of the table.
+ * Writes the section of call stacks below a table. Invariant: what is printed for a group, with
+ * what it says it left out, adds up to that group's row of the table.
  */
 #include "report/stacks.h"
 
@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/frames.h"
-#include "report/label.h"
 
 #define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
 #define COUNT_WIDTH  17
@@ -25,26 +23,10 @@ struct section {
 	FILE *out;
 };
 
-/* The stacks of one group. */
-struct sample_list {
-	struct stack_sample *samples; /* owned */
-	size_t count;
-};
-
 static void section_done(struct section *section)
 {
 	for (int i = 0; i < NR_TABLE_HALF; i++)
 		table_part_done(&section->parts[i]);
-}
-
-static void samples_done(struct sample_list *list)
-{
-	free(list->samples);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 /* --- the stacks of a group, merged and in order --- */
@@ -56,48 +38,32 @@ static int compare_views(const void *x, const void *y)
 	return stack_view_compare(&a->view, &b->view);
 }
 
-static uint64_t sample_weight(const struct stack_sample *sample, enum stack_weight weight)
-{
-	return weight == STACK_WEIGHT_TIME ? sample->count.wall_ns : sample->count.calls;
-}
-
 /* The lightest first; equal ones by what they look like, so that a report is always the same. */
-static int compare_weights(const void *x, const void *y, void *closure)
+static int compare_weights(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
-	enum stack_weight weight = *(const enum stack_weight *)closure;
-	uint64_t u = sample_weight(a, weight), v = sample_weight(b, weight);
 
-	return (u > v) - (u < v) ?: stack_view_compare(&a->view, &b->view);
+	return compare_u64(a->weight, b->weight) ?: stack_view_compare(&a->view, &b->view);
 }
 
+/* Merges equal stacks, and puts them in order. */
 static void samples_merge(struct sample_list *list)
 {
 	size_t kept = 0;
 
 	qsort(list->samples, list->count, sizeof(*list->samples), compare_views);
 	for (size_t i = 0; i < list->count; i++) {
-		if (kept && !compare_views(&list->samples[kept - 1], &list->samples[i]))
-			stack_count_add(&list->samples[kept - 1].count, &list->samples[i].count);
-		else
+		struct stack_sample *last = kept ? &list->samples[kept - 1] : NULL;
+
+		if (last && !compare_views(last, &list->samples[i])) {
+			stack_count_add(&last->count, &list->samples[i].count);
+			last->weight += list->samples[i].weight;
+		} else {
 			list->samples[kept++] = list->samples[i];
+		}
 	}
 	list->count = kept;
-}
-
-static int samples_make(const struct section *section, const struct row *row,
-			struct sample_list *ret)
-{
-	enum stack_weight weight = section->options->weight;
-
-	ret->samples = calloc(stack_sample_limit(row), sizeof(*ret->samples));
-	if (!ret->samples)
-		return -ENOMEM;
-	while (stack_sample_at(section->snapshot, row, ret->count, &ret->samples[ret->count]))
-		ret->count++;
-	samples_merge(ret);
-	qsort_r(ret->samples, ret->count, sizeof(*ret->samples), compare_weights, &weight);
-	return 0;
+	qsort(list->samples, list->count, sizeof(*list->samples), compare_weights);
 }
 
 /* --- printing --- */
@@ -186,10 +152,12 @@ static int print_group(struct section *section, const struct table_part *part,
 {
 	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
 	size_t top = section->options->top, left_out = 0;
-	int err = samples_make(section, &group->sum, &list);
+	struct row *row = (struct row *)&group->sum;
+	int err = samples_list(section->snapshot, &row, 1, section->options->weight, &list);
 
 	if (err)
 		return err;
+	samples_merge(&list);
 	if (top && list.count > top)
 		left_out = list.count - top;
 	print_heading(section, part, group, list.count);
@@ -239,21 +207,6 @@ static void print_completeness(const struct section *section)
 	fputc('\n', section->out);
 }
 
-/* One unit for the whole section, that of its longest time. */
-static void section_choose_scale(struct section *section)
-{
-	uint64_t most = 0;
-
-	for (int i = 0; i < NR_TABLE_HALF; i++) {
-		for (size_t j = 0; j < section->parts[i].list.nr_groups; j++) {
-			uint64_t ns = section->parts[i].list.groups[j].sum.wall_ns;
-
-			most = ns > most ? ns : most;
-		}
-	}
-	section->scale = scale_for_sums(most);
-}
-
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out)
 {
@@ -262,12 +215,18 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 		.options = stack_options,
 		.out = out,
 	};
+	uint64_t most = 0;
 	int err;
 
 	if (!snapshot->stacks)
 		return 0;
 	err = table_halves_make(snapshot, options, section.parts);
-	section_choose_scale(&section);
+	/* One unit for the whole section, that of its longest time. */
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
+		for (size_t j = 0; j < section.parts[i].list.nr_groups; j++)
+			most = max_u64(most, section.parts[i].list.groups[j].sum.wall_ns);
+	}
+	section.scale = scale_for_sums(most);
 	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
 		err = print_part(&section, i);
 	if (err)

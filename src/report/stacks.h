@@ -9,15 +9,8 @@
 
 #include <stdio.h>
 
-#include "model/snapshot.h"
+#include "report/frames.h"
 #include "report/table.h"
-
-/* By what stacks are ordered, and how wide their boxes are. */
-enum stack_weight {
-	STACK_WEIGHT_CALLS,
-	STACK_WEIGHT_TIME, /* wall time in the calls, asleep or not */
-	NR_STACK_WEIGHT,
-};
 
 /* All zero is what a user gets who asks for nothing. */
 struct stack_options {

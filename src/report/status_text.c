@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns how people read a daemon's status and its baselines. What they are made of came over a
- * socket: a key that is absent or of another type reads as nothing, 0 or "".
+ * Shows a daemon's status and its baselines to people. What they are made of came over a socket: a
+ * key that is absent or of another type reads as nothing, 0 or "".
  */
 #include "report/status.h"
 
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "report/json_read.h"
-#include "report/label.h"
+#include "base/text.h"
 
 static uint64_t number(const json_t *from, const char *key)
 {
@@ -32,52 +32,52 @@ static double real(const json_t *from, const char *key)
 	return json_number_value(json_object_get(from, key));
 }
 
-/* From RFC 3339 in UTC to the local time zone, up to a second. */
-static void print_time(const json_t *from, const char *key, FILE *out)
+static const char *text_of(const json_t *from, const char *key)
 {
-	const char *text = json_string_value(json_object_get(from, key)) ?: "";
-	char local[CLOCK_LOCAL_SIZE];
-	struct tm utc = { 0 };
-
-	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &utc)) {
-		fputc('-', out);
-		return;
-	}
-	clock_local((int64_t)timegm(&utc) * (int64_t)NS_PER_SEC, local, sizeof(local));
-	fputs(local, out);
-}
-
-/* With blanks up to a width. */
-static void print_padded(const json_t *from, const char *key, size_t width, FILE *out)
-{
-	const char *text = json_string_value(json_object_get(from, key)) ?: "";
-	char *visible __cleanup(freep) = malloc(TEXT_ESCAPED_MAX(strlen(text)));
-	size_t used = 0;
-
-	if (visible) {
-		text_escape_visible(text, strlen(text), visible);
-		fputs(visible, out);
-		used = text_width(visible);
-	}
-	fprintf(out, "%*s", used < width ? (int)(width - used) : 0, "");
+	return json_string_value(json_object_get(from, key)) ?: "";
 }
 
 static void print_text(const json_t *from, const char *key, FILE *out)
 {
-	print_padded(from, key, 0, out);
+	char *visible __cleanup(freep) = text_visible(text_of(from, key));
+
+	fputs(visible ?: "", out);
 }
 
-static void print_bytes(uint64_t bytes, FILE *out)
+static void print_number(const json_t *from, const char *key, FILE *out)
 {
+	fprintf(out, "%" PRIu64, number(from, key));
+}
+
+static void print_percent(const json_t *from, const char *key, FILE *out)
+{
+	fprintf(out, "%.2f%%", real(from, key));
+}
+
+/* From RFC 3339 in UTC to the local time zone, up to a second. */
+static void print_time(const json_t *from, const char *key, FILE *out)
+{
+	char local[CLOCK_LOCAL_SIZE] = "-";
+	struct tm utc = { 0 };
+
+	if (strptime(text_of(from, key), "%Y-%m-%dT%H:%M:%S", &utc))
+		clock_local((int64_t)timegm(&utc) * (int64_t)NS_PER_SEC, local, sizeof(local));
+	fputs(local, out);
+}
+
+static void print_bytes(const json_t *from, const char *key, FILE *out)
+{
+	uint64_t bytes = number(from, key);
+
 	if (bytes < 10 << 20)
 		fprintf(out, "%.1f KiB", (double)bytes / 0x1p10);
 	else
 		fprintf(out, "%.1f MiB", (double)bytes / 0x1p20);
 }
 
-static void print_span(uint64_t ns, FILE *out)
+static void print_span(const json_t *from, const char *key, FILE *out)
 {
-	uint64_t seconds = ns / 1000000000;
+	uint64_t seconds = number(from, key) / NS_PER_SEC;
 
 	if (seconds >= 86400)
 		fprintf(out, "%" PRIu64 " d ", seconds / 86400);
@@ -88,15 +88,49 @@ static void print_span(uint64_t ns, FILE *out)
 	fprintf(out, "%" PRIu64 " s", seconds % 60);
 }
 
-static void print_counting(const json_t *status, FILE *out)
+/* Prints a text in which {n:key} stands for a value: the letter says in which form. */
+static void print(const json_t *from, const char *text, FILE *out)
 {
-	json_t *counting = json_object_get(status, "counting");
+	static void (*const forms[])(const json_t *from, const char *key, FILE *out) = {
+		['b'] = print_bytes, ['n'] = print_number, ['p'] = print_percent,
+		['s'] = print_span,  ['t'] = print_text,   ['w'] = print_time,
+	};
+	char key[32];
 
-	fputs("counting  ", out);
-	print_text(counting, "targets", out);
-	fprintf(out, ": %" PRIu64 " processes, %" PRIu64 " threads now; %" PRIu64 " rows\n",
-		number(counting, "processes"), number(counting, "threads"),
-		number(counting, "rows"));
+	for (; *text; text++) {
+		if (*text != '{') {
+			fputc(*text, out);
+			continue;
+		}
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, "}") - 3, text + 3);
+		forms[(unsigned char)text[1]](from, key, out);
+		text = strchr(text, '}');
+	}
+}
+
+/* What may be said of a thing: the text is for a value that is known, and large enough. */
+struct remark {
+	const char *key, *text;
+	double least;
+	const char *joint; /* in front of it, if another one stands there; NULL: as for all */
+};
+
+/* Prints those that hold, with something before the first and between them; whether any does. */
+static bool print_remarks(const json_t *from, const struct remark *remarks, size_t count,
+			  const char *before, const char *between, FILE *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct remark *remark = &remarks[i];
+
+		if (!known(from, remark->key) || real(from, remark->key) < remark->least)
+			continue;
+		fputs(any ? remark->joint ?: between : before, out);
+		print(from, remark->text, out);
+		any = true;
+	}
+	return any;
 }
 
 static void print_losses(const json_t *status, FILE *out)
@@ -117,143 +151,81 @@ static void print_losses(const json_t *status, FILE *out)
 		fputs("exact     yes, nothing was missed\n", out);
 }
 
-static void print_tables(const json_t *status, FILE *out)
+static void print_tables(const json_t *counting, FILE *out)
 {
-	json_t *counting = json_object_get(status, "counting"), *table;
 	const char *name, *before = "tables    ";
+	json_t *table;
 
 	json_object_foreach(json_object_get(counting, "tables"), name, table)
 	{
 		uint64_t used = number(table, "used"), capacity = number(table, "capacity");
-		char visible[64];
 
-		snprintf(visible, sizeof(visible), "%.*s",
-			 (int)strspn(name, "abcdefghijklmnopqrstuvwxyz_"), name);
-		fprintf(out, "%s%s %" PRIu64 " of %" PRIu64 " (%" PRIu64 "%%", before, visible,
-			used, capacity, capacity ? used * 100 / capacity : 0);
-		if (number(table, "peak") > used)
-			fprintf(out, ", peak %" PRIu64, number(table, "peak"));
-		fputc(')', out);
+		fprintf(out, "%s%.*s ", before, (int)strspn(name, "abcdefghijklmnopqrstuvwxyz_"),
+			name);
+		print(table, "{n:used} of {n:capacity}", out);
+		fprintf(out, " (%" PRIu64 "%%", capacity ? used * 100 / capacity : 0);
+		print(table, number(table, "peak") > used ? ", peak {n:peak})" : ")", out);
 		before = ", ";
 	}
 	if (known(counting, "kernel_bytes")) {
-		fprintf(out, "%s", *before == ',' ? "; " : before);
-		print_bytes(number(counting, "kernel_bytes"), out);
-		fputs(" in the kernel", out);
+		fputs(*before == ',' ? "; " : before, out);
+		print(counting, "{b:kernel_bytes} in the kernel", out);
 		before = ", ";
 	}
-	if (number(counting, "max_table_bytes")) {
-		fputs("; at most ", out);
-		print_bytes(number(counting, "max_table_bytes"), out);
-		fputs(" for tables", out);
-	}
+	if (number(counting, "max_table_bytes"))
+		print(counting, "; at most {b:max_table_bytes} for tables", out);
 	fputs(*before == ',' ? "\n" : "", out);
 }
 
 /* Places in code that are on stacks. */
-static void print_names(const json_t *status, FILE *out)
+static void print_names(const json_t *names, FILE *out)
 {
-	static const struct {
-		const char *key, *what;
-	} parts[] = {
-		{ "waiting", "wait to be named" },
-		{ "failed", "could not be named" },
-		{ "refused", "found no room" },
+	static const struct remark parts[] = {
+		{ "waiting", "{n:waiting} wait to be named", 1, NULL },
+		{ "failed", "{n:failed} could not be named", 1, NULL },
+		{ "refused", "{n:refused} found no room", 1, NULL },
 	};
-	json_t *names = json_object_get(status, "names");
-	const char *before = "; ";
 
 	if (!json_is_object(names))
 		return;
-	fprintf(out, "names     %" PRIu64 " places in code, ", number(names, "places"));
-	print_bytes(number(names, "bytes"), out);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!number(names, parts[i].key))
-			continue;
-		fprintf(out, "%s%" PRIu64 " %s", before, number(names, parts[i].key),
-			parts[i].what);
-		before = ", ";
-	}
+	print(names, "names     {n:places} places in code, {b:bytes}", out);
+	print_remarks(names, parts, ARRAY_SIZE(parts), "; ", ", ", out);
 	fputc('\n', out);
 }
 
-static void print_step(const json_t *cost, FILE *out)
+static void print_cost(const json_t *cost, FILE *out)
 {
-	const char *step = json_string_value(json_object_get(cost, "step")) ?: "";
+	static const struct remark parts[] = {
+		{ "call_ns", "{n:call_ns} ns in our programs for each traced call", 0, NULL },
+		{ "used_percent", "{p:used_percent} of a CPU with them, {p:own_percent} without", 0,
+		  NULL },
+		{ "answers_percent", "{p:answers_percent} for answers", 0.005, ", " },
+		{ "budget_percent", "budget {p:budget_percent}", 0, NULL },
+	};
+	const char *step = text_of(cost, "step");
 
+	if (print_remarks(cost, parts, ARRAY_SIZE(parts), "cost      ", "; ", out))
+		fputc('\n', out);
 	if (!strcmp(step, "no_stacks"))
 		fputs("          over its budget: call stacks are not taken now\n", out);
 	if (!strcmp(step, "no_errnos"))
 		fputs("          over its budget: neither call stacks nor errnos are kept now\n",
 		      out);
+	print(cost, "memory    {b:resident_bytes} resident\n", out);
 }
 
-static void print_cost(const json_t *status, FILE *out)
+static void print_history(const json_t *history, FILE *out)
 {
-	json_t *cost = json_object_get(status, "cost");
-	const char *before = "cost      ";
-
-	if (known(cost, "call_ns")) {
-		fprintf(out, "%s%" PRIu64 " ns in our programs for each traced call", before,
-			number(cost, "call_ns"));
-		before = "; ";
-	}
-	if (known(cost, "used_percent")) {
-		fprintf(out, "%s%.2f%% of a CPU with them, %.2f%% without", before,
-			real(cost, "used_percent"), real(cost, "own_percent"));
-		if (real(cost, "answers_percent") >= 0.005)
-			fprintf(out, ", %.2f%% for answers", real(cost, "answers_percent"));
-		before = "; ";
-	}
-	if (known(cost, "budget_percent")) {
-		fprintf(out, "%sbudget %.2f%%", before, real(cost, "budget_percent"));
-		before = "; ";
-	}
-	fputs(*before == ';' ? "\n" : "", out);
-	print_step(cost, out);
-	fputs("memory    ", out);
-	print_bytes(number(cost, "resident_bytes"), out);
-	fputs(" resident\n", out);
-}
-
-static void print_history(const json_t *status, FILE *out)
-{
-	json_t *history = json_object_get(status, "history");
-
-	fputs("history   ", out);
 	if (!json_is_object(history)) {
-		fputs("none is kept\n", out);
+		fputs("history   none is kept\n", out);
 		return;
 	}
-	fprintf(out, "%" PRIu64 " intervals", number(history, "intervals"));
-	if (json_is_string(json_object_get(history, "first"))) {
-		fputs(" since ", out);
-		print_time(history, "first", out);
-	}
-	fputs(", ", out);
-	print_bytes(number(history, "bytes"), out);
-	fputc('\n', out);
-	if (json_is_string(json_object_get(history, "trouble"))) {
-		fputs("          the last interval is not in it: ", out);
-		print_text(history, "trouble", out);
-		fputc('\n', out);
-	}
-}
-
-static void print_rest(const json_t *status, FILE *out)
-{
-	json_t *recent = json_object_get(status, "recent");
-	json_t *clients = json_object_get(status, "clients");
-
-	fputs("recent    each process back to ", out);
-	print_time(recent, "first", out);
-	fputs(", ", out);
-	print_bytes(number(recent, "bytes"), out);
-	fprintf(out,
-		"\nclients   %" PRIu64 " connected; %" PRIu64 " requests, %" PRIu64
-		" refused, %" PRIu64 " malformed\n",
-		number(clients, "connected"), number(clients, "requests"),
-		number(clients, "refused"), number(clients, "malformed"));
+	print(history, "history   {n:intervals} intervals", out);
+	if (*text_of(history, "first"))
+		print(history, " since {w:first}", out);
+	print(history, ", {b:bytes}\n", out);
+	if (*text_of(history, "trouble"))
+		print(history, "          the last interval is not in it: {t:trouble}\n", out);
 }
 
 static int parse(const char *text, size_t size, struct json_document *document, struct diag *d)
@@ -269,27 +241,28 @@ static int parse(const char *text, size_t size, struct json_document *document, 
 int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 {
 	struct json_document document __cleanup(json_close);
-	const json_t *status;
+	const json_t *status, *counting;
 
 	if (parse(text, size, &document, d))
 		return -EINVAL;
 	status = document.root;
-	fputs("bpftruss  ", out);
-	print_text(status, "version", out);
-	fputs(" on ", out);
-	print_text(status, "host", out);
-	fputs(", since ", out);
-	print_time(status, "start", out);
-	fputs(" (", out);
-	print_span(number(status, "uptime_ns"), out);
-	fputs(")\n", out);
-	print_counting(status, out);
+	counting = json_object_get(status, "counting");
+	print(status, "bpftruss  {t:version} on {t:host}, since {w:start} ({s:uptime_ns})\n", out);
+	print(counting,
+	      "counting  {t:targets}: {n:processes} processes, {n:threads} threads now; {n:rows} "
+	      "rows\n",
+	      out);
 	print_losses(status, out);
-	print_tables(status, out);
-	print_names(status, out);
-	print_cost(status, out);
-	print_history(status, out);
-	print_rest(status, out);
+	print_tables(counting, out);
+	print_names(json_object_get(status, "names"), out);
+	print_cost(json_object_get(status, "cost"), out);
+	print_history(json_object_get(status, "history"), out);
+	print(json_object_get(status, "recent"),
+	      "recent    each process back to {w:first}, {b:bytes}\n", out);
+	print(json_object_get(status, "clients"),
+	      "clients   {n:connected} connected; {n:requests} requests, {n:refused} refused, "
+	      "{n:malformed} malformed\n",
+	      out);
 	return 0;
 }
 
@@ -309,11 +282,10 @@ int report_baselines_text(const char *text, size_t size, FILE *out, struct diag 
 	fprintf(out, "%-24s  %-19s  %-19s  %12s\n", "name", "from", "to", "counted");
 	json_array_foreach(list, i, baseline)
 	{
-		print_padded(baseline, "name", 24, out);
-		fputs("  ", out);
-		print_time(baseline, "start", out);
-		fputs("  ", out);
-		print_time(baseline, "end", out);
+		char *name __cleanup(freep) = text_visible(text_of(baseline, "name"));
+
+		fprintf(out, "%s%*s", name ?: "", (int)above(24, text_width(name ?: "")), "");
+		print(baseline, "  {w:start}  {w:end}", out);
 		fprintf(out, "  %10.0f s\n", (double)number(baseline, "covered_ns") / 1e9);
 	}
 	return 0;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the writing of SVG elements. */
+/* Writes elements of SVG. */
 #include "report/svg.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 void svg_escape(const char *text, FILE *out)
 {
@@ -17,15 +19,31 @@ void svg_escape(const char *text, FILE *out)
 	};
 
 	for (; *text; text++) {
-		const char *entity = NULL;
+		size_t i = 0;
 
-		for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
-			entity = entities[i].byte == *text ? entities[i].entity : entity;
-		if (entity)
-			fputs(entity, out);
+		while (i < ARRAY_SIZE(entities) && entities[i].byte != *text)
+			i++;
+		if (i < ARRAY_SIZE(entities))
+			fputs(entities[i].entity, out);
 		else
 			fputc(*text, out);
 	}
+}
+
+void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot *snapshot,
+	      const char *remark)
+{
+	char text[512], start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[256];
+
+	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
+	format_age(snapshot->elapsed_ns, age, sizeof(age));
+	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
+	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s%s%s", host, start, age, remark,
+		 *remark ? "; " : "",
+		 snapshot_is_exact(snapshot) ? "exact: no call is missing"
+					     : "not exact: the text report says why");
+	svg_text(out, x, y, "title", title);
+	svg_text(out, x, y + 20, "note", text);
 }
 
 void svg_text(FILE *out, int x, int y, const char *class, const char *text)

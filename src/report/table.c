@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the way from options to groups. */
+/* Goes the way from options to groups, and from groups to cells. */
 #include "report/table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "model/select.h"
 #include "syscalls/waiting.h"
 
 bool row_is_waiting(const struct row *row, const void *options)
@@ -18,6 +18,17 @@ bool row_is_waiting(const struct row *row, const void *options)
 bool row_is_working(const struct row *row, const void *options)
 {
 	return !row_is_waiting(row, options);
+}
+
+const char *const table_half_names[NR_TABLE_HALF] = {
+	[TABLE_WORKING] = "working",
+	[TABLE_WAITING] = "waiting",
+};
+
+struct row_test half_test(enum table_half half, const struct table_options *options)
+{
+	return (struct row_test){ half == TABLE_WAITING ? row_is_waiting : row_is_working,
+				  options };
 }
 
 void table_part_done(struct table_part *part)
@@ -72,25 +83,22 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 	return err;
 }
 
-const char *const table_half_names[NR_TABLE_HALF] = { "working", "waiting" };
-
 int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
 		      struct table_part ret[NR_TABLE_HALF])
 {
-	const struct row_test tests[NR_TABLE_HALF] = {
-		[TABLE_WORKING] = { row_is_working, options },
-		[TABLE_WAITING] = { row_is_waiting, options },
-	};
 	int err = 0;
 
-	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
-		err = table_part_make(snapshot, options, &tests[i], &ret[i]);
+	for (enum table_half half = 0; half < NR_TABLE_HALF && !err; half++) {
+		const struct row_test test = half_test(half, options);
+
+		err = table_part_make(snapshot, options, &test, &ret[half]);
+	}
 	return err;
 }
 
 void others_label(const struct group *group, char *buf, size_t size)
 {
-	snprintf(buf, size, "(%zu other%s)", group->nr_merged, group->nr_merged == 1 ? "" : "s");
+	snprintf(buf, size, "(%zu other%s)", group->nr_merged, plural(group->nr_merged));
 }
 
 void table_columns(const struct table_options *options, unsigned int keys, struct column_list *ret)
@@ -110,17 +118,17 @@ void table_columns(const struct table_options *options, unsigned int keys, struc
 
 size_t table_label_column(const struct column_list *columns)
 {
-	size_t found = columns->count;
+	size_t key = columns->count;
 
 	for (size_t i = columns->count; i-- > 0;) {
-		if (columns->columns[i]->kind == COLUMN_TEXT)
-			found = i;
-	}
-	for (size_t i = columns->count; found == columns->count && i-- > 0;) {
 		if (column_is_key(columns->columns[i]))
-			found = i;
+			key = i;
 	}
-	return found;
+	for (size_t i = 0; i < columns->count; i++) {
+		if (columns->columns[i]->kind == COLUMN_TEXT)
+			return i;
+	}
+	return key;
 }
 
 void table_group_title(const struct table_part *part, const struct group *group,
@@ -142,4 +150,56 @@ void table_group_title(const struct table_part *part, const struct group *group,
 		used += (size_t)snprintf(buf + used, COLUMN_TEXT_MAX - used, "%s%s", i ? " " : "",
 					 cell);
 	}
+}
+
+void table_set_titles(struct grid *grid, const struct column_list *columns)
+{
+	for (size_t i = 0; i < columns->count; i++) {
+		if (column_is_key(columns->columns[i]))
+			grid_set_title(grid, i, columns->columns[i]->name,
+				       columns->columns[i]->kind != COLUMN_TEXT, 0);
+	}
+}
+
+void table_set_keys(struct grid *grid, const struct column_list *columns,
+		    const struct column_scope *scope, const struct group *group, const char *label,
+		    size_t text_max)
+{
+	size_t label_column = table_label_column(columns);
+	char cell[COLUMN_TEXT_MAX];
+
+	for (size_t i = 0; i < columns->count; i++) {
+		if (!column_is_key(columns->columns[i]))
+			continue;
+		if (label)
+			snprintf(cell, sizeof(cell), "%s", i == label_column ? label : "");
+		else if (column_text(columns->columns[i], scope, group, cell))
+			text_cut(cell, text_max);
+		else
+			strcpy(cell, "-");
+		grid_set(grid, i, cell);
+	}
+}
+
+size_t table_text_max(int width)
+{
+	return width ? 28 + (size_t)width / 20 : SIZE_MAX;
+}
+
+void column_set_scale(struct grid *grid, size_t index, const struct column *column, const char *per)
+{
+	if (column->kind == COLUMN_SUM)
+		grid_set_scale(grid, index, GRID_SUM, 1, per);
+	else if (column->kind == COLUMN_LATENCY)
+		grid_set_scale(grid, index, GRID_LATENCY, 2, "");
+}
+
+void column_set_number(struct grid *grid, size_t index, const struct column *column, uint64_t value)
+{
+	if (column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY)
+		grid_set_number(grid, index, (double)value);
+	else if (column->kind == COLUMN_PERCENT)
+		grid_set_format(grid, index, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+	else
+		grid_set_format(grid, index, "%" PRIu64, value);
 }

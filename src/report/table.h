@@ -3,8 +3,10 @@
 #ifndef BPFTRUSS_TABLE_H
 #define BPFTRUSS_TABLE_H
 
+#include "base/text.h"
 #include "model/group.h"
 #include "report/columns.h"
+#include "report/grid.h"
 #include "syscalls/syscall_set.h"
 
 /* All zero is what a user gets who asks for nothing. Nothing is owned. */
@@ -36,14 +38,6 @@ void table_part_done(struct table_part *part);
 /* "(12 others)", for a group with nr_merged. */
 void others_label(const struct group *group, char *buf, size_t size);
 
-/* Calls that wait for work stand apart from the others. */
-enum table_half { TABLE_WORKING, TABLE_WAITING, NR_TABLE_HALF };
-extern const char *const table_half_names[NR_TABLE_HALF];
-
-/* Returns 0 or -ENOMEM; table_part_done() is due for each half in both cases, if all began as zero. */
-int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
-		      struct table_part ret[NR_TABLE_HALF]);
-
 /* The calls that a test has (NULL: all), as the options ask for. Returns 0 or -ENOMEM. */
 int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
 		    const struct row_test *test, struct table_part *ret);
@@ -64,5 +58,39 @@ void table_group_title(const struct table_part *part, const struct group *group,
 /* Tests of row_test; closure is the options. [other], of unknown number, is taken for working. */
 bool row_is_working(const struct row *row, const void *options);
 bool row_is_waiting(const struct row *row, const void *options);
+
+/* Tables show calls that wait for work below the others. */
+enum table_half { TABLE_WORKING, TABLE_WAITING, NR_TABLE_HALF };
+
+/* What the sum of a half is called: working, waiting. */
+extern const char *const table_half_names[NR_TABLE_HALF];
+
+struct row_test half_test(enum table_half half, const struct table_options *options);
+
+/* Makes both parts, which are to be ended in any case. Returns 0 or -ENOMEM. */
+int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
+		      struct table_part ret[NR_TABLE_HALF]);
+
+/* Sets the titles of the keys among columns, which are those of a grid in that order. */
+void table_set_titles(struct grid *grid, const struct column_list *columns);
+
+/*
+ * Fills the keys in the last row of such a grid, each cut to a width. A label, if any, stands in
+ * their place.
+ */
+void table_set_keys(struct grid *grid, const struct column_list *columns,
+		    const struct column_scope *scope, const struct group *group, const char *label,
+		    size_t text_max);
+
+/* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
+size_t table_text_max(int width);
+
+/* Sets the scale of a column of times: all sums have one unit, all latencies another. */
+void column_set_scale(struct grid *grid, size_t index, const struct column *column,
+		      const char *per);
+
+/* Sets a number of a column that has its scale. */
+void column_set_number(struct grid *grid, size_t index, const struct column *column,
+		       uint64_t value);
 
 #endif

@@ -1,47 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the table of a timeline. Invariant: a step without a line is one of which nothing is known
+ * Writes the table of a timeline. Invariant: a step without a line is one of which nothing is known
  * and that meets a gap, and every gap has a line.
  */
 #include "report/timeline.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "report/grid.h"
 #include "report/report.h"
-#include "report/label.h"
-
-enum cell_kind {
-	CELL_START,
-	CELL_SECONDS, /* that were counted */
-	CELL_PLAIN,   /* as the column has it */
-	CELL_RATE,    /* a second */
-	CELL_SUM,     /* time, a second */
-	CELL_LATENCY,
-	NR_CELL_KIND,
-};
 
 static const struct {
 	const char *title;
 	const char *column; /* its source; NULL: the step itself */
-	enum cell_kind kind;
-	unsigned int rank; /* what ranks higher is hidden first; 0: never */
+	bool is_rate;       /* a second */
+	int rank;           /* what ranks higher is hidden first; 0: never */
 } cells[] = {
-	{ "start", NULL, CELL_START, 0 },       { "counted s", NULL, CELL_SECONDS, 5 },
-	{ "calls", "calls", CELL_PLAIN, 7 },    { "calls/s", "calls", CELL_RATE, 0 },
-	{ "errors", "errors", CELL_PLAIN, 10 }, { "err%", "err%", CELL_PLAIN, 2 },
-	{ "cpu", "cpu", CELL_SUM, 3 },          { "runq", "runq", CELL_SUM, 6 },
-	{ "sleep", "sleep", CELL_SUM, 4 },      { "p50", "p50", CELL_LATENCY, 8 },
-	{ "p99", "p99", CELL_LATENCY, 0 },      { "max", "max", CELL_LATENCY, 1 },
-	{ "bytes", "bytes", CELL_PLAIN, 9 },
+	{ "start", NULL, false, 0 },       { "counted s", NULL, false, 5 },
+	{ "calls", "calls", false, 7 },    { "calls/s", "calls", true, 0 },
+	{ "errors", "errors", false, 10 }, { "err%", "err%", false, 2 },
+	{ "cpu", "cpu", true, 3 },         { "runq", "runq", true, 6 },
+	{ "sleep", "sleep", true, 4 },     { "p50", "p50", false, 8 },
+	{ "p99", "p99", false, 0 },        { "max", "max", false, 1 },
+	{ "bytes", "bytes", false, 9 },
 };
 
 #define NR_CELLS ARRAY_SIZE(cells)
-#define CELL_MAX 48
 
 /* Of a time of day: where the date ends, with the blank. */
 #define DATE_LENGTH 11
@@ -55,11 +43,9 @@ static const char *const gap_texts[NR_GAP_REASON] = {
 
 /* A step, or the sum of all. */
 struct line {
-	struct column_scope scope;
-	struct group sum; /* owned */
+	const struct snapshot *snapshot; /* NULL: nothing is known */
+	struct group sum;                /* owned */
 	uint64_t covered_ns;
-	int64_t start_ns;
-	bool is_counted;
 };
 
 struct sheet {
@@ -67,7 +53,6 @@ struct sheet {
 	size_t nr_steps;
 	uint64_t waiting; /* calls that are left out */
 	const struct column *columns[NR_CELLS];
-	const struct time_scale *scales[NR_CELL_KIND];
 	struct grid *grid;
 	char date[DATE_LENGTH + 1]; /* of the last step shown */
 };
@@ -80,58 +65,33 @@ static void sheet_done(struct sheet *sheet)
 	grid_free(sheet->grid);
 }
 
-static int sum_make(const struct snapshot *snapshot, const struct row_test *test, struct group *ret)
+/* Adds the calls of a step that are shown to its line, and counts the others. */
+static int line_add(struct sheet *sheet, struct line *line, const struct timeline_step *step,
+		    const struct table_options *options)
 {
+	const struct row_test test = half_test(TABLE_WORKING, options);
 	struct group_list list;
-	int err = snapshot_group_some(snapshot, 0, test, &list);
-
-	if (err)
-		return err;
-	err = group_list_sum(&list, ret);
-	group_list_done(&list);
-	return err;
-}
-
-/* Calls of a step that are left out. */
-static uint64_t waiting_count(const struct snapshot *snapshot, const struct table_options *options)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (row_is_waiting(snapshot->rows[i], options))
-			count += snapshot->rows[i]->calls;
-	}
-	return count;
-}
-
-static int line_fill(struct sheet *sheet, struct line *line, const struct timeline_step *step,
-		     const struct table_options *options)
-{
-	const struct row_test working = { row_is_working, options };
-	struct line *all = &sheet->lines[sheet->nr_steps];
-	struct group sum;
 	int err;
 
-	line->start_ns = step->start_ns;
-	if (!step->sum)
-		return 0;
-	err = sum_make(step->sum, &working, &sum);
+	line->snapshot = line->snapshot ?: step->sum;
+	line->covered_ns += step->covered_ns;
+	err = snapshot_group_some(step->sum, 0, &test, &list);
 	if (err)
 		return err;
-	sheet->waiting += waiting_count(step->sum, options);
-	line->sum = sum;
-	line->scope.snapshot = step->sum;
-	line->covered_ns = step->covered_ns;
-	line->is_counted = true;
-	all->scope.snapshot = all->scope.snapshot ?: step->sum;
-	all->covered_ns += step->covered_ns;
-	all->is_counted = true;
-	return group_merge(&all->sum, &line->sum);
+	for (size_t i = 0; i < list.nr_groups && !err; i++)
+		err = group_merge(&line->sum, &list.groups[i]);
+	group_list_done(&list);
+	for (size_t i = 0; i < step->sum->nr_rows; i++) {
+		if (row_is_waiting(step->sum->rows[i], options))
+			sheet->waiting += step->sum->rows[i]->calls;
+	}
+	return err;
 }
 
 static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 		      const struct table_options *options)
 {
+	struct line *all;
 	int err = 0;
 
 	sheet->nr_steps = timeline->nr_steps;
@@ -140,95 +100,64 @@ static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 		return -ENOMEM;
 	for (size_t i = 0; i <= sheet->nr_steps; i++)
 		row_init(&sheet->lines[i].sum.sum);
-	for (size_t i = 0; i < sheet->nr_steps && !err; i++)
-		err = line_fill(sheet, &sheet->lines[i], &timeline->steps[i], options);
-	return err;
-}
+	all = &sheet->lines[sheet->nr_steps];
+	for (size_t i = 0; i < sheet->nr_steps && !err; i++) {
+		struct line *line = &sheet->lines[i];
 
-/* Whether it is known; of rates, the number that came in the time counted. */
-static bool cell_number(const struct sheet *sheet, const struct line *line, size_t cell,
-			uint64_t *ret)
-{
-	const struct column *column = sheet->columns[cell];
-	uint64_t value = line->covered_ns;
-
-	if (!line->is_counted ||
-	    (column && !column_number(column, &line->scope, &line->sum, &value)))
-		return false;
-	if (cells[cell].kind == CELL_SUM && line->covered_ns)
-		value = (uint64_t)((double)value * (double)NS_PER_SEC / (double)line->covered_ns);
-	*ret = value;
-	return cells[cell].kind < CELL_RATE || cells[cell].kind > CELL_SUM || line->covered_ns;
-}
-
-static uint64_t sheet_largest(const struct sheet *sheet, enum cell_kind kind)
-{
-	uint64_t most = 0, value;
-
-	for (size_t i = 0; i <= sheet->nr_steps; i++) {
-		for (size_t j = 0; j < NR_CELLS; j++) {
-			if (cells[j].kind == kind &&
-			    cell_number(sheet, &sheet->lines[i], j, &value) && value > most)
-				most = value;
-		}
+		if (!timeline->steps[i].sum)
+			continue;
+		err = line_add(sheet, line, &timeline->steps[i], options);
+		err = err ?: group_merge(&all->sum, &line->sum);
+		all->snapshot = all->snapshot ?: line->snapshot;
+		all->covered_ns += line->covered_ns;
 	}
-	return most;
+	return err;
 }
 
 static int sheet_begin(struct sheet *sheet)
 {
-	char title[CELL_MAX];
-
-	for (size_t i = 0; i < NR_CELLS; i++) {
-		if (cells[i].column && column_find("", cells[i].column, &sheet->columns[i], NULL))
-			return -EINVAL;
-	}
-	sheet->scales[CELL_SUM] = scale_for_sums(sheet_largest(sheet, CELL_SUM));
-	sheet->scales[CELL_LATENCY] = scale_for_latencies(sheet_largest(sheet, CELL_LATENCY));
 	if (grid_new(NR_CELLS, &sheet->grid))
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_CELLS; i++) {
-		const struct time_scale *scale = sheet->scales[cells[i].kind];
-
-		snprintf(title, sizeof(title), "%s%s%s%s", cells[i].title, scale ? " " : "",
-			 scale ? scale->unit : "", cells[i].kind == CELL_SUM ? "/s" : "");
-		grid_set_title(sheet->grid, i, title, true);
-		grid_set_rank(sheet->grid, i, cells[i].rank);
+		grid_set_title(sheet->grid, i, cells[i].title, true, cells[i].rank);
+		if (!cells[i].column)
+			continue;
+		if (column_find("", cells[i].column, &sheet->columns[i], NULL))
+			return -EINVAL;
+		column_set_scale(sheet->grid, i, sheet->columns[i], "/s");
 	}
 	return 0;
 }
 
-static void cell_format(const struct sheet *sheet, const struct line *line, size_t cell,
-			char buf[CELL_MAX])
+static void sheet_set_cell(const struct sheet *sheet, const struct line *line, size_t cell)
 {
+	const struct column_scope scope = { .snapshot = line->snapshot };
 	const struct column *column = sheet->columns[cell];
-	uint64_t value;
+	double covered_ns = (double)line->covered_ns;
+	uint64_t value = 0;
+	bool known = line->snapshot && (line->covered_ns || !cells[cell].is_rate) &&
+		     (!column || column_number(column, &scope, &line->sum, &value));
 
-	if (!cell_number(sheet, line, cell, &value))
-		strcpy(buf, "-");
-	else if (sheet->scales[cells[cell].kind])
-		scale_format(sheet->scales[cells[cell].kind], value, buf, CELL_MAX);
-	else if (cells[cell].kind == CELL_RATE)
-		snprintf(buf, CELL_MAX, "%.1f",
-			 (double)value * (double)NS_PER_SEC / (double)line->covered_ns);
-	else if (cells[cell].kind == CELL_SECONDS)
-		snprintf(buf, CELL_MAX, "%.1f", (double)value / (double)NS_PER_SEC);
-	else if (column->kind == COLUMN_PERCENT)
-		snprintf(buf, CELL_MAX, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+	if (!known)
+		grid_set(sheet->grid, cell, "-");
+	else if (!column)
+		grid_set_format(sheet->grid, cell, "%.1f", covered_ns / (double)NS_PER_SEC);
+	else if (!cells[cell].is_rate)
+		column_set_number(sheet->grid, cell, column, value);
+	else if (column->kind == COLUMN_SUM)
+		grid_set_number(sheet->grid, cell,
+				floor((double)value * (double)NS_PER_SEC / covered_ns));
 	else
-		snprintf(buf, CELL_MAX, "%" PRIu64, value);
+		grid_set_format(sheet->grid, cell, "%.1f",
+				(double)value * (double)NS_PER_SEC / covered_ns);
 }
 
 static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)
 {
-	char buf[CELL_MAX];
-
 	grid_add_row(sheet->grid);
 	grid_set(sheet->grid, 0, label);
-	for (size_t i = 1; i < NR_CELLS; i++) {
-		cell_format(sheet, line, i, buf);
-		grid_set(sheet->grid, i, buf);
-	}
+	for (size_t i = 1; i < NR_CELLS; i++)
+		sheet_set_cell(sheet, line, i);
 }
 
 /* The time of day, after the date where that is another than the last step's. */
@@ -236,14 +165,6 @@ static const char *moment_label(const char *date, int64_t ns, char buf[CLOCK_LOC
 {
 	clock_local(ns, buf, CLOCK_LOCAL_SIZE);
 	return strncmp(date, buf, DATE_LENGTH) ? buf : buf + DATE_LENGTH;
-}
-
-static void sheet_add_step(struct sheet *sheet, const struct line *line)
-{
-	char buf[CLOCK_LOCAL_SIZE];
-
-	sheet_add_line(sheet, line, moment_label(sheet->date, line->start_ns, buf));
-	snprintf(sheet->date, sizeof(sheet->date), "%.*s", DATE_LENGTH, buf);
 }
 
 static void sheet_add_gap(struct sheet *sheet, const struct timeline_gap *gap)
@@ -270,6 +191,7 @@ static bool is_explained(const struct timeline *timeline, const struct timeline_
 
 static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 {
+	char buf[CLOCK_LOCAL_SIZE];
 	size_t gap = 0;
 
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
@@ -277,8 +199,11 @@ static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 
 		while (gap < timeline->nr_gaps && timeline->gaps[gap].start_ns <= step->start_ns)
 			sheet_add_gap(sheet, &timeline->gaps[gap++]);
-		if (!is_explained(timeline, step))
-			sheet_add_step(sheet, &sheet->lines[i]);
+		if (is_explained(timeline, step))
+			continue;
+		sheet_add_line(sheet, &sheet->lines[i],
+			       moment_label(sheet->date, step->start_ns, buf));
+		snprintf(sheet->date, sizeof(sheet->date), "%.*s", DATE_LENGTH, buf);
 	}
 	while (gap < timeline->nr_gaps)
 		sheet_add_gap(sheet, &timeline->gaps[gap++]);

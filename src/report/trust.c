@@ -9,41 +9,16 @@
 #include "report/label.h"
 #include "report/report.h"
 
-static void print_losses(const struct losses *losses, FILE *out)
-{
-	const char *separator = "not exact: ";
-
-	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		if (!losses->count[i])
-			continue;
-		fprintf(out, "%s%" PRIu64 " %s (%s)", separator, losses->count[i],
-			loss_texts[i].what, loss_texts[i].why);
-		separator = "; ";
-	}
-	fputc('\n', out);
-}
-
-/* name N (age): a call begun before counting is at least that old. */
-static void print_in_flight(const struct snapshot *snapshot, const struct row *row,
-			    const char *separator, FILE *out)
-{
-	char label[ROW_LABEL_MAX], age[AGE_MAX];
-
-	row_label(row, label, sizeof(label));
-	format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
-	fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
-		row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "", age);
-}
-
 void print_exactness(const struct snapshot *snapshot, FILE *out)
 {
-	if (snapshot_is_exact(snapshot))
-		fputs("exact: no call is missing\n", out);
-	else if (losses_none(&snapshot->losses))
-		fprintf(out, "not exact: %" PRIu64 " errors counted without their errno\n",
-			snapshot_errors_unnamed(snapshot));
-	else
-		print_losses(&snapshot->losses, out);
+	char text[LOSSES_TEXT_MAX];
+
+	losses_text(&snapshot->losses, text, sizeof(text));
+	if (losses_none(&snapshot->losses) && !snapshot_is_exact(snapshot))
+		snprintf(text, sizeof(text),
+			 "not exact: %" PRIu64 " errors counted without their errno",
+			 snapshot_errors_unnamed(snapshot));
+	fprintf(out, "%s\n", text);
 }
 
 /* More of them are not named. */
@@ -94,22 +69,29 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 {
 	struct row_list rows __cleanup(row_list_done) = { 0 };
 	const char *separator = "in flight: ";
-	char least[AGE_MAX];
+	char label[ROW_LABEL_MAX], age[AGE_MAX];
 
 	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
 		return -ENOMEM;
 	print_exactness(snapshot, out);
 	for (size_t i = 0; i < rows.nr_rows; i++) {
-		if (!rows.rows[i]->in_flight)
+		const struct row *row = rows.rows[i];
+
+		if (!row->in_flight)
 			continue;
-		print_in_flight(snapshot, rows.rows[i], separator, out);
+		row_label(row, label, sizeof(label));
+		format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
+		/* A call begun before counting is at least that old. */
+		fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
+			row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "",
+			age);
 		separator = ", ";
 	}
 	if (*separator == ',')
 		fputc('\n', out);
 	if (snapshot->slower_than_ns) {
-		format_age(snapshot->slower_than_ns, least, sizeof(least));
-		fprintf(out, "only calls that took at least %s\n", least);
+		format_age(snapshot->slower_than_ns, age, sizeof(age));
+		fprintf(out, "only calls that took at least %s\n", age);
 	}
 	if (snapshot->caller_pidns)
 		fputs("pids are those of this pid namespace\n", out);
@@ -117,7 +99,7 @@ int report_trust(const struct snapshot *snapshot, FILE *out)
 		fprintf(out,
 			"not known: whether %" PRIu64 " thread%s that ran all the time %s in a "
 			"call; its CPU time is not counted\n",
-			snapshot->threads_unknown, snapshot->threads_unknown == 1 ? "" : "s",
+			snapshot->threads_unknown, plural(snapshot->threads_unknown),
 			snapshot->threads_unknown == 1 ? "is" : "are");
 	return ferror(out) ? -EIO : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the wide table. Calls that wait for work stand below the others, in the same columns, and
+ * Writes the wide table. Calls that wait for work stand below the others, in the same columns, and
  * each half has its sum. A column of times has one unit for the whole table.
  */
 #include <errno.h>
@@ -9,15 +9,12 @@
 
 #include "base/mem.h"
 #include "model/microstates.h"
-#include "report/grid.h"
-#include "report/label.h"
 #include "report/report.h"
-#include "report/table.h"
 
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
 static const struct {
 	const char *name;
-	unsigned int rank;
+	int rank;
 } defaults[] = {
 	{ "calls", 1 }, { "in_flight", 8 }, { "errors", 5 }, { "total", 2 },  { "cpu", 3 },
 	{ "runq", 11 }, { "sleep", 4 },     { "min", 12 },   { "avg", 9 },    { "p50", 10 },
@@ -27,10 +24,8 @@ static const struct {
 struct wide {
 	struct table_part parts[NR_TABLE_HALF];
 	struct column_list columns;
-	unsigned int ranks[COLUMNS_MAX];
-	const struct time_scale *scales[NR_COLUMN_KIND]; /* NULL unless of times */
-	size_t label_column;                             /* where sums and others are named */
-	size_t text_max;                                 /* longer texts are cut */
+	int ranks[COLUMNS_MAX]; /* 0: never hidden */
+	size_t text_max;        /* longer texts are cut */
 	struct grid *grid;
 };
 
@@ -41,7 +36,7 @@ static void wide_done(struct wide *wide)
 	grid_free(wide->grid);
 }
 
-static void wide_add_column(struct wide *wide, const struct column *column, unsigned int rank)
+static void wide_add_column(struct wide *wide, const struct column *column, int rank)
 {
 	if (column_list_has(&wide->columns, column))
 		return;
@@ -57,7 +52,6 @@ static void wide_choose_columns(struct wide *wide, const struct table_options *o
 	const struct column *column;
 
 	table_columns(options, parts[TABLE_WORKING].scope.keys, &wide->columns);
-	wide->label_column = table_label_column(&wide->columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
 		if (column_find("", defaults[i].name, &column, NULL) ||
 		    (!flying && !strcmp(column->name, "in_flight")))
@@ -68,91 +62,43 @@ static void wide_choose_columns(struct wide *wide, const struct table_options *o
 		wide_add_column(wide, options->sort, 0);
 }
 
-static uint64_t part_largest(const struct table_part *part, const struct column *column)
-{
-	uint64_t most = 0, value;
-
-	if (!column_number(column, &part->scope, &part->sum, &most))
-		most = 0;
-	for (size_t i = 0; i < part->list.nr_groups; i++) {
-		if (column_number(column, &part->scope, &part->list.groups[i], &value) &&
-		    value > most)
-			most = value;
-	}
-	return most;
-}
-
-static uint64_t wide_largest(const struct wide *wide, enum column_kind kind)
-{
-	uint64_t most = 0, value;
-
-	for (size_t i = 0; i < wide->columns.count; i++) {
-		for (int j = 0; wide->columns.columns[i]->kind == kind && j < NR_TABLE_HALF; j++) {
-			value = part_largest(&wide->parts[j], wide->columns.columns[i]);
-			most = value > most ? value : most;
-		}
-	}
-	return most;
-}
-
 static int wide_make_grid(struct wide *wide)
 {
-	char title[64];
-
-	wide->scales[COLUMN_SUM] = scale_for_sums(wide_largest(wide, COLUMN_SUM));
-	wide->scales[COLUMN_LATENCY] = scale_for_latencies(wide_largest(wide, COLUMN_LATENCY));
 	if (grid_new(wide->columns.count, &wide->grid))
 		return -ENOMEM;
+	table_set_titles(wide->grid, &wide->columns);
 	for (size_t i = 0; i < wide->columns.count; i++) {
 		const struct column *column = wide->columns.columns[i];
-		const struct time_scale *scale = wide->scales[column->kind];
 
-		snprintf(title, sizeof(title), "%s%s%s", column->name, scale ? " " : "",
-			 scale ? scale->unit : "");
-		grid_set_title(wide->grid, i, title, column->kind != COLUMN_TEXT);
-		grid_set_rank(wide->grid, i, wide->ranks[i]);
+		if (column_is_key(column))
+			continue;
+		grid_set_title(wide->grid, i, column->name, true, wide->ranks[i]);
+		column_set_scale(wide->grid, i, column, "");
 	}
 	return 0;
-}
-
-static void number_format(const struct wide *wide, const struct column *column, uint64_t value,
-			  char *buf, size_t size)
-{
-	if (wide->scales[column->kind])
-		scale_format(wide->scales[column->kind], value, buf, size);
-	else if (column->kind == COLUMN_PERCENT)
-		snprintf(buf, size, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
-	else
-		snprintf(buf, size, "%" PRIu64, value);
 }
 
 /* A row of the table; label, if any, stands in place of the keys. */
 static void wide_add_row(struct wide *wide, const struct table_part *part,
 			 const struct group *group, const char *label)
 {
-	char cell[COLUMN_TEXT_MAX];
 	uint64_t value;
 
 	grid_add_row(wide->grid);
+	table_set_keys(wide->grid, &wide->columns, &part->scope, group, label, wide->text_max);
 	for (size_t i = 0; i < wide->columns.count; i++) {
 		const struct column *column = wide->columns.columns[i];
 
-		if (label && column_is_key(column)) {
-			grid_set(wide->grid, i, i == wide->label_column ? label : "");
+		if (column_is_key(column))
 			continue;
-		}
-		if (column_is_key(column) && column_text(column, &part->scope, group, cell))
-			text_cut(cell, wide->text_max);
-		else if (!column_is_key(column) &&
-			 column_number(column, &part->scope, group, &value))
-			number_format(wide, column, value, cell, sizeof(cell));
+		if (column_number(column, &part->scope, group, &value))
+			column_set_number(wide->grid, i, column, value);
 		else
-			strcpy(cell, "-");
-		grid_set(wide->grid, i, cell);
+			grid_set(wide->grid, i, "-");
 	}
 }
 
-static void wide_add_part(struct wide *wide, int which)
+static void wide_add_part(struct wide *wide, enum table_half which)
 {
 	const struct table_part *part = &wide->parts[which];
 	char label[TABLE_LABEL_MAX];
@@ -173,6 +119,46 @@ static void wide_add_part(struct wide *wide, int which)
 	wide_add_row(wide, part, &part->sum, table_half_names[which]);
 }
 
+#define GAP_MAX 2 /* empty buckets in a row that are still drawn */
+
+static void print_bucket(const struct hist *hist, unsigned int i, uint64_t most, FILE *out)
+{
+	static const char bar[] = "########################################";
+	uint64_t count = hist_count(hist, i);
+	/* The least count is still seen. */
+	int length =
+		count ? (int)((double)count / (double)most * (double)(sizeof(bar) - 2)) + 1 : 0;
+	char low[AGE_MAX], high[AGE_MAX] = "more";
+
+	format_age(hist_bucket_low(i), low, sizeof(low));
+	if (i + 1 < HIST_BUCKETS)
+		format_age(hist_bucket_low(i + 1), high, sizeof(high));
+	fprintf(out, "%11s .. %11s %9" PRIu64 " |%.*s\n", low, high, count, length, bar);
+}
+
+void bars_print(const struct hist *hist, FILE *out)
+{
+	unsigned int first, end, empty = 0;
+	uint64_t most = 0;
+
+	hist_range(hist, &first, &end);
+	for (unsigned int i = first; i < end; i++)
+		most = max_u64(most, hist_count(hist, i));
+	for (unsigned int i = first; i < end; i++) {
+		if (!hist_count(hist, i)) {
+			empty++;
+			continue;
+		}
+		if (empty > GAP_MAX)
+			fprintf(out, "%11s\n", "...");
+		else
+			for (unsigned int j = i - empty; j < i; j++)
+				print_bucket(hist, j, most, out);
+		empty = 0;
+		print_bucket(hist, i, most, out);
+	}
+}
+
 static void wide_print_bars(const struct wide *wide, FILE *out)
 {
 	char title[COLUMN_TEXT_MAX];
@@ -188,7 +174,7 @@ static void wide_print_bars(const struct wide *wide, FILE *out)
 				continue;
 			table_group_title(part, group, title);
 			fprintf(out, "\n%s: %" PRIu64 " call%s by duration\n", title, timed,
-				timed == 1 ? "" : "s");
+				plural(timed));
 			bars_print(&group->sum.hist, out);
 		}
 	}
@@ -223,16 +209,25 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 		sum.usage.involuntary_switches);
 }
 
-static int wide_print(struct wide *wide, const struct snapshot *snapshot,
-		      const struct table_options *options, FILE *out)
+int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
-	int err;
+	struct wide wide __cleanup(wide_done) = { .text_max = table_text_max(options->width) };
+	int err = table_halves_make(snapshot, options, wide.parts);
 
-	err = grid_print(wide->grid, out);
+	if (err)
+		return err;
+	wide_choose_columns(&wide, options);
+	err = wide_make_grid(&wide);
+	if (err)
+		return err;
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
+		wide_add_part(&wide, half);
+	grid_fit(wide.grid, options->width);
+	err = grid_print(wide.grid, out);
 	if (err)
 		return err;
 	if (options->hist)
-		wide_print_bars(wide, out);
+		wide_print_bars(&wide, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
 	/* A user who picks columns wants no more than those. */
@@ -240,24 +235,4 @@ static int wide_print(struct wide *wide, const struct snapshot *snapshot,
 		wide_print_microstates(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);
-}
-
-int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
-{
-	struct wide wide __cleanup(wide_done) = { .grid = NULL };
-	int err;
-
-	err = table_halves_make(snapshot, options, wide.parts);
-	if (err)
-		return err;
-	wide_choose_columns(&wide, options);
-	/* At least the longest name of a call. */
-	wide.text_max = options->width ? 28 + (size_t)options->width / 20 : SIZE_MAX;
-	err = wide_make_grid(&wide);
-	if (err)
-		return err;
-	for (int i = 0; i < NR_TABLE_HALF; i++)
-		wide_add_part(&wide, i);
-	grid_fit(wide.grid, options->width);
-	return wide_print(&wide, snapshot, options, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the membership table of classes and traits; see classes.h. */
+/* Knows which calls are in which class, and their traits; see classes.h. */
 #include "syscalls/classes.h"
 
 #include <stdlib.h>

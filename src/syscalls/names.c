@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the tables of system call names, generated from the kernel's by scripts/gen-syscalls. */
+/* Finds system calls by name and number, in tables that scripts/gen-syscalls makes. */
 #include "syscalls/names.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the parsing and matching of -t lists. Invariant: a set has at least one term. */
+/* Parses -t lists and matches calls with them. Invariant: a set has at least one term. */
 #include "syscalls/syscall_set.h"
 
 #include <errno.h>
@@ -28,7 +28,6 @@ struct syscall_set {
 	char *text; /* owned; as it was parsed */
 	bool is_inverted;
 	size_t count;
-	size_t capacity;
 	struct set_term *terms;
 };
 
@@ -125,21 +124,6 @@ static int lone_bang_error(struct diag *d)
 	return diag_set(d, DIAG_USAGE, EINVAL, "a \"!\" needs a system call right after it");
 }
 
-static int set_reserve(struct syscall_set *set, struct diag *d)
-{
-	size_t capacity = set->capacity ? 2 * set->capacity : 8;
-	struct set_term *terms;
-
-	if (set->count < set->capacity)
-		return 0;
-	terms = reallocarray(set->terms, capacity, sizeof(*terms));
-	if (!terms)
-		return diag_oom(d);
-	set->terms = terms;
-	set->capacity = capacity;
-	return 0;
-}
-
 /* Adds the term of that length, its own "!" included. */
 static int set_add(struct syscall_set *set, const char *text, size_t length, struct diag *d)
 {
@@ -160,11 +144,12 @@ static int set_add(struct syscall_set *set, const char *text, size_t length, str
 	memcpy(term, text, length);
 	term[length] = '\0';
 	err = term_parse(term, &parsed, d);
-	if (!err)
-		err = set_reserve(set, d);
-	if (!err)
-		set->terms[set->count++] = parsed;
-	return err;
+	if (err)
+		return err;
+	if (!array_grow(&set->terms, set->count, sizeof(*set->terms)))
+		return diag_oom(d);
+	set->terms[set->count++] = parsed;
+	return 0;
 }
 
 static int empty_term_error(const char *list, struct diag *d)

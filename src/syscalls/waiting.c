@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the list of waiting calls; see waiting.h. */
+/* Lists the calls that wait for work; see waiting.h. */
 #include "syscalls/waiting.h"
 
 #include <stdlib.h>

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the layout. Whatever the size, every write is clipped to the grid. */
+/* Lays a frame out. Whatever the size, every write is clipped to the grid. */
 #include "tui/screen.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tui/top_columns.h"
-
-/* Below this height there is no room for more than totals and table. */
-#define ROOMY_HEIGHT 10
+#include "base/text.h"
 
 static const char *const help_lines[] = {
 	"Up Down PgUp PgDn Home End   move        Enter   calls of this line",
@@ -34,11 +32,10 @@ void screen_done(struct screen *screen)
 	screen->cells = NULL;
 }
 
-/* Returns where the text ends. */
-static int put(struct screen *screen, int x, int y, int width, enum cell_style style,
-	       const char *text)
+/* Returns where the text ends. What is beyond the screen is left out. */
+static int put(struct screen *screen, int x, int y, enum cell_style style, const char *text)
 {
-	for (; *text && width > 0; text++, x++, width--) {
+	for (; *text; text++, x++) {
 		if (x < 0 || y < 0 || x >= screen->width || y >= screen->height)
 			continue;
 		/* Texts were made safe where they were made; this is the last wall. */
@@ -50,13 +47,38 @@ static int put(struct screen *screen, int x, int y, int width, enum cell_style s
 	return x;
 }
 
+__attribute__((format(printf, 5, 6))) static int
+put_format(struct screen *screen, int x, int y, enum cell_style style, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return put(screen, x, y, style, text);
+}
+
 static void put_right(struct screen *screen, int y, int from, enum cell_style style,
 		      const char *text)
 {
 	int x = screen->width - (int)strlen(text);
 
 	if (x > from + 1)
-		put(screen, x, y, screen->width, style, text);
+		put(screen, x, y, style, text);
+}
+
+/* Texts side by side, as many as fit whole. Returns where the last one ends. */
+static int put_list(struct screen *screen, int y, enum cell_style style, int gap,
+		    const char *const *texts, size_t count)
+{
+	int x = 0, end = 0;
+
+	for (size_t i = 0; i < count && x + (int)strlen(texts[i]) <= screen->width; i++) {
+		end = put(screen, x, y, style, texts[i]);
+		x = end + gap;
+	}
+	return end;
 }
 
 static void fill(struct screen *screen, int y, enum cell_style style)
@@ -65,37 +87,20 @@ static void fill(struct screen *screen, int y, enum cell_style style)
 		screen->cells[y * screen->width + x].style = (unsigned char)style;
 }
 
-static bool is_roomy(const struct top *top)
-{
-	return !top->height || top->height >= ROOMY_HEIGHT;
-}
-
-int screen_head_lines(const struct top *top)
-{
-	/* Title, totals, trust; whose calls; heads of the columns. */
-	return (is_roomy(top) ? 3 + top->opened : 1) + 1;
-}
-
-int screen_foot_lines(const struct top *top)
-{
-	return (top->height && is_roomy(top)) || top->prompt != PROMPT_NONE || top->message;
-}
-
 /* --- above the table -------------------------------------------------------------------------- */
 
 static void draw_title(struct screen *screen, const struct top *top)
 {
-	char text[256], host[96], kernel[96], state[64];
+	char host[96], kernel[96], state[64];
 	const struct snapshot *diff = top->rates ? top->rates->diff : NULL;
 	unsigned int s = top->rates ? (unsigned int)(top->rates->counting_ns / NS_PER_SEC) : 0;
-	int x = put(screen, 0, 0, screen->width, STYLE_STRONG, "bpftruss top");
+	int x = put(screen, 0, 0, STYLE_STRONG, "bpftruss top");
 
 	if (diff) {
-		column_safe_text(diff->host ?: "", 64, host, sizeof(host));
-		column_safe_text(diff->kernel ?: "", 64, kernel, sizeof(kernel));
-		snprintf(text, sizeof(text), "  %s  %s  counting %u:%02u:%02u", host, kernel,
-			 s / 3600, s / 60 % 60, s % 60);
-		x = put(screen, x, 0, screen->width - x, STYLE_PLAIN, text);
+		text_escape_ascii(diff->host ?: "", 64, host, sizeof(host));
+		text_escape_ascii(diff->kernel ?: "", 64, kernel, sizeof(kernel));
+		x = put_format(screen, x, 0, STYLE_PLAIN, "  %s  %s  counting %u:%02u:%02u", host,
+			       kernel, s / 3600, s / 60 % 60, s % 60);
 	}
 	snprintf(state, sizeof(state), "every %g s", (double)top->delay_ns / 1e9);
 	put_right(screen, 0, x, top->paused ? STYLE_BAD : STYLE_PLAIN,
@@ -107,51 +112,42 @@ static void draw_totals(struct screen *screen, const struct top *top, int y)
 {
 	const struct rates *rates = top->rates;
 	const struct rate *total = &rates->total;
-	char parts[6][48];
-	int x = 0;
+	const struct {
+		const char *name;
+		double value;
+	} totals[] = {
+		{ "calls/s", rates_per_second(rates, total->calls) },
+		{ "errors/s", rates_per_second(rates, total->errors) },
+		{ "processes", (double)total->nr_processes },
+		{ "threads", (double)total->threads },
+		{ "%usr", rates_cpu_pct(rates, total->states.user_ns) },
+		{ "%sys", rates_cpu_pct(rates, total->states.system_ns) },
+	};
+	char parts[ARRAY_SIZE(totals)][48];
+	const char *texts[ARRAY_SIZE(totals)];
+	int x;
 
-	snprintf(parts[0], sizeof(parts[0]), "calls/s %.0f", rates_per_second(rates, total->calls));
-	snprintf(parts[1], sizeof(parts[1]), "errors/s %.0f",
-		 rates_per_second(rates, total->errors));
-	snprintf(parts[2], sizeof(parts[2]), "processes %" PRIu64, total->nr_processes);
-	snprintf(parts[3], sizeof(parts[3]), "threads %" PRIu64, total->threads);
-	snprintf(parts[4], sizeof(parts[4]), "%%usr %.0f",
-		 rates_cpu_pct(rates, total->states.user_ns));
-	snprintf(parts[5], sizeof(parts[5]), "%%sys %.0f",
-		 rates_cpu_pct(rates, total->states.system_ns));
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (x + (int)strlen(parts[i]) > screen->width)
-			break;
-		x = put(screen, x, y, screen->width, STYLE_PLAIN, parts[i]) + 2;
+	for (size_t i = 0; i < ARRAY_SIZE(totals); i++) {
+		snprintf(parts[i], sizeof(parts[i]), "%s %.0f", totals[i].name, totals[i].value);
+		texts[i] = parts[i];
 	}
+	x = put_list(screen, y, STYLE_PLAIN, 2, texts, ARRAY_SIZE(texts));
 	/* Without the title there must be another place for it. */
-	if (top->paused && !is_roomy(top))
-		put_right(screen, y, x - 2, STYLE_BAD, "paused");
-}
-
-static void losses_text(const struct losses *losses, char *text, size_t size)
-{
-	size_t used = 0;
-
-	snprintf(text, size, "exact: no call is missing");
-	for (int i = 0; i < NR_MODEL_LOSS && used < size; i++) {
-		if (losses->count[i])
-			used += (size_t)snprintf(text + used, size - used, "%s%" PRIu64 " %s (%s)",
-						 used ? "; " : "not exact: ", losses->count[i],
-						 loss_texts[i].what, loss_texts[i].why);
-	}
+	if (top->paused && !top_is_roomy(top))
+		put_right(screen, y, x, STYLE_BAD, "paused");
 }
 
 static void draw_trust(struct screen *screen, const struct top *top)
 {
 	bool exact = losses_none(&top->rates->losses);
-	char text[512], order[160];
+	char text[LOSSES_TEXT_MAX], order[160];
 	int x;
 
 	losses_text(&top->rates->losses, text, sizeof(text));
-	x = put(screen, 0, 2, screen->width, exact ? STYLE_PLAIN : STYLE_BAD, text);
+	x = put(screen, 0, 2, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	snprintf(order, sizeof(order), "by %s, sort %s%s%s", rate_by_names[top->by],
-		 columns_sort_head(top), top->filter[0] ? ", filter " : "", top->filter);
+		 columns_sort_head(top->opened ? top->call_sort : top->sort),
+		 top->filter[0] ? ", filter " : "", top->filter);
 	put_right(screen, 2, x, STYLE_PLAIN, order);
 }
 
@@ -159,31 +155,28 @@ static void draw_trust(struct screen *screen, const struct top *top)
 static void draw_opened(struct screen *screen, const struct top *top, int y)
 {
 	const struct rate *line = &top->line;
-	char text[128];
-	int x = put(screen, 0, y, screen->width, STYLE_STRONG, top->title);
+	const struct microstates *states = &line->states;
+	int x = put(screen, 0, y, STYLE_STRONG, top->title);
 
 	if (top->gone) {
-		put(screen, x, y, screen->width - x, STYLE_BAD,
+		put(screen, x, y, STYLE_BAD,
 		    top->who.by == RATE_BY_PID ? " has ended" : ": nothing left");
 		return;
 	}
 	if (line->threads)
-		snprintf(text, sizeof(text), "  threads %" PRIu64, line->threads);
+		x = put_format(screen, x, y, STYLE_PLAIN, "  threads %" PRIu64, line->threads);
 	else
-		snprintf(text, sizeof(text), "  ended");
-	x = put(screen, x, y, screen->width - x, STYLE_PLAIN, text);
-	snprintf(text, sizeof(text), "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
-		 rate_share_pct(line, line->states.user_ns),
-		 rate_share_pct(line, line->states.system_ns),
-		 rate_share_pct(line, line->states.runq_ns),
-		 rate_share_pct(line, line->states.lock_ns),
-		 rate_share_pct(line, line->states.sleep_ns));
-	put(screen, x, y, screen->width - x, STYLE_PLAIN, text);
+		x = put(screen, x, y, STYLE_PLAIN, "  ended");
+	put_format(screen, x, y, STYLE_PLAIN,
+		   "  %%: usr %.1f sys %.1f runq %.1f lock %.1f sleep %.1f",
+		   rate_share_pct(line, states->user_ns), rate_share_pct(line, states->system_ns),
+		   rate_share_pct(line, states->runq_ns), rate_share_pct(line, states->lock_ns),
+		   rate_share_pct(line, states->sleep_ns));
 }
 
 static void draw_head(struct screen *screen, const struct top *top)
 {
-	if (!is_roomy(top)) {
+	if (!top_is_roomy(top)) {
 		if (top->opened)
 			draw_opened(screen, top, 0);
 		else
@@ -204,46 +197,44 @@ static void put_cell(struct screen *screen, const struct column_place *place, in
 {
 	int length = (int)strlen(text);
 	/* A number that does not fit is shown from its head, and so is a name. */
-	int indent = place->left || length > place->width ? 0 : place->width - length;
+	int indent = place->column->left || length > place->width ? 0 : place->width - length;
 
-	put(screen, place->x + indent, y, place->width - indent, style, text);
+	put_format(screen, place->x + indent, y, style, "%.*s", place->width - indent, text);
 }
 
 static enum cell_style line_style(const struct top *top, size_t index)
 {
-	const struct top_place *place = top->opened ? &top->call_list : &top->list;
-	const struct rate *line;
+	const struct rate *line = top_line(top, index);
 
-	if (top->height && place->cursor == index)
+	if (top->height && top_place(top)->cursor == index)
 		return STYLE_CURSOR;
-	if (top->opened)
-		return top->calls.rows[index]->calls ? STYLE_PLAIN : STYLE_DIM;
-	line = &top->rates->lines[top->shown[index]];
-	return line->calls && line->threads ? STYLE_PLAIN : STYLE_DIM;
+	return line->calls && (top->opened || line->threads) ? STYLE_PLAIN : STYLE_DIM;
 }
 
 static void draw_table(struct screen *screen, const struct top *top)
 {
-	const struct top_place *place = top->opened ? &top->call_list : &top->list;
+	size_t count = top_count(top), room = top_room(top), first = top_place(top)->first;
+	struct top_table table = top_table(top);
 	struct column_place columns[MAX_COLUMNS];
-	size_t nr_columns = columns_place(top, columns), count = top_count(top);
-	size_t room = top_room(top);
+	size_t nr_columns = columns_place(&table, columns);
 	char text[RATE_TEXT_MAX];
-	int y = screen_head_lines(top) - 1;
+	int y = top_head_lines(top) - 1;
 
 	fill(screen, y, STYLE_HEAD);
 	for (size_t i = 0; i < nr_columns; i++)
-		put_cell(screen, &columns[i], y, columns[i].sorted ? STYLE_SORTED : STYLE_HEAD,
-			 columns[i].head);
-	for (size_t at = place->first; at < count && at < place->first + room; at++) {
+		put_cell(screen, &columns[i], y,
+			 columns[i].column->key == table.sort ? STYLE_SORTED : STYLE_HEAD,
+			 columns[i].column->head);
+	for (size_t at = first; at < count && at < first + room; at++) {
 		fill(screen, ++y, line_style(top, at));
 		for (size_t i = 0; i < nr_columns; i++) {
-			top_column_text(top, &columns[i], at, text);
+			columns[i].column->write(&table, columns[i].column, top_line(top, at),
+						 text);
 			put_cell(screen, &columns[i], y, line_style(top, at), text);
 		}
 	}
 	if (!count && room)
-		put(screen, 0, y + 1, screen->width, STYLE_DIM,
+		put(screen, 0, y + 1, STYLE_DIM,
 		    top->opened      ? "no calls"
 		    : top->filter[0] ? "nothing passes the filter"
 				     : "no process is counted");
@@ -254,9 +245,8 @@ static void draw_table(struct screen *screen, const struct top *top)
 static void draw_prompt(struct screen *screen, const struct top *top, int y)
 {
 	const char *what = top->prompt == PROMPT_FILTER ? "filter: " : "delay in seconds: ";
-	int x = put(screen, 0, y, screen->width, STYLE_STRONG, what);
+	int x = put(screen, put(screen, 0, y, STYLE_STRONG, what), y, STYLE_PLAIN, top->input);
 
-	x = put(screen, x, y, screen->width - x, STYLE_PLAIN, top->input);
 	screen->cursor_x = x < screen->width ? x : screen->width - 1;
 	screen->cursor_y = y;
 }
@@ -267,15 +257,11 @@ static void draw_keys(struct screen *screen, const struct top *top, int y)
 						 "<> sort", "g group", "p pause",    "d delay" };
 	static const char *const call_keys[] = { "h help", "q back", "<> sort", "p pause",
 						 "d delay" };
-	const char *const *keys = top->opened ? call_keys : list_keys;
-	size_t count = top->opened ? ARRAY_SIZE(call_keys) : ARRAY_SIZE(list_keys);
-	int x = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (x + (int)strlen(keys[i]) > screen->width)
-			break;
-		x = put(screen, x, y, screen->width, STYLE_DIM, keys[i]) + 3;
-	}
+	if (top->opened)
+		put_list(screen, y, STYLE_DIM, 3, call_keys, ARRAY_SIZE(call_keys));
+	else
+		put_list(screen, y, STYLE_DIM, 3, list_keys, ARRAY_SIZE(list_keys));
 }
 
 static void draw_foot(struct screen *screen, const struct top *top)
@@ -285,8 +271,8 @@ static void draw_foot(struct screen *screen, const struct top *top)
 	if (top->prompt != PROMPT_NONE)
 		draw_prompt(screen, top, y);
 	else if (top->message)
-		put(screen, 0, y, screen->width, STYLE_BAD, top->message);
-	else if (screen_foot_lines(top))
+		put(screen, 0, y, STYLE_BAD, top->message);
+	else if (top_foot_lines(top))
 		draw_keys(screen, top, y);
 }
 
@@ -295,12 +281,12 @@ static void draw_help(struct screen *screen)
 	int y = 0;
 
 	if (screen->height >= ROOMY_HEIGHT + 4) {
-		put(screen, 0, y, screen->width, STYLE_STRONG, "bpftruss top: keys and columns");
+		put(screen, 0, y, STYLE_STRONG, "bpftruss top: keys and columns");
 		y = 2;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(help_lines); i++)
-		put(screen, 0, y++, screen->width, STYLE_PLAIN, help_lines[i]);
-	put(screen, 0, y + 1, screen->width, STYLE_DIM, "any key goes back");
+		put(screen, 0, y++, STYLE_PLAIN, help_lines[i]);
+	put(screen, 0, y + 1, STYLE_DIM, "any key goes back");
 }
 
 int screen_draw(const struct top *top, struct screen *ret)
@@ -309,7 +295,7 @@ int screen_draw(const struct top *top, struct screen *ret)
 	size_t count;
 
 	if (!screen.height)
-		screen.height = screen_head_lines(top) + (int)top_count(top);
+		screen.height = top_head_lines(top) + (int)top_count(top);
 	count = (size_t)screen.width * (size_t)screen.height;
 	screen.cells = calloc(count + 1, sizeof(*screen.cells));
 	if (!screen.cells)
@@ -320,7 +306,7 @@ int screen_draw(const struct top *top, struct screen *ret)
 		draw_help(&screen);
 	} else if (!top->rates) {
 		draw_title(&screen, top);
-		put(&screen, 0, screen.height > 2 ? 2 : 1, screen.width, STYLE_DIM,
+		put(&screen, 0, screen.height > 2 ? 2 : 1, STYLE_DIM,
 		    "counting; the first figures come after one interval");
 		draw_foot(&screen, top);
 	} else {

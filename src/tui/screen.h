@@ -34,10 +34,6 @@ void screen_done(struct screen *screen);
 /* Draws what top shows, as large as it says. 0 or -ENOMEM. */
 int screen_draw(const struct top *top, struct screen *ret);
 
-/* Lines above and below the table. */
-int screen_head_lines(const struct top *top);
-int screen_foot_lines(const struct top *top);
-
 /* The text of all lines, without blanks at their ends. Returns 0 or a negative errno. */
 int screen_print(const struct screen *screen, FILE *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns ncurses: its keys, its attributes, and that the terminal is given back. */
+/* Uses ncurses: translates keys and styles, and gives the terminal back as it was. */
 #include "tui/term.h"
 
 #include <errno.h>
@@ -9,12 +9,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "tui/terminfo.h"
 
 struct term {
 	SCREEN *screen;
-	bool started; /* something was drawn, or may have been */
-	bool colors;
 	attr_t styles[NR_CELL_STYLE];
 };
 
@@ -78,7 +75,6 @@ int term_open(struct term **ret, struct diag *d)
 		refuse("ncurses refuses this one", d);
 		return -ENOTTY;
 	}
-	term->started = true;
 	term_set_styles(term);
 	cbreak();
 	noecho();
@@ -95,10 +91,10 @@ void term_close(struct term *term)
 {
 	if (!term)
 		return;
-	if (term->started)
+	if (term->screen) {
 		endwin();
-	if (term->screen)
 		delscreen(term->screen);
+	}
 	free(term);
 }
 

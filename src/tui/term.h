@@ -11,6 +11,12 @@ struct term;
 /* Whether stdin and stdout are a terminal that can move its cursor; fills d when not. */
 bool term_can_be_used(struct diag *d);
 
+/*
+ * NULL if the kind of terminal that TERM names can draw, or why not: part of a sentence. Before any
+ * screen. In a file of its own, as the macros of <term.h> are words of every day.
+ */
+const char *terminfo_lack(void);
+
 /* Takes over the terminal of stdin and stdout. Fails when it cannot be used. */
 int term_open(struct term **ret, struct diag *d);
 

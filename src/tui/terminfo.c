@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns <term.h>. Invariant: no terminal is left over from a question. */
-#include "tui/terminfo.h"
+/* Asks <term.h> about a kind of terminal. No terminal is left over from a question. */
+#include "tui/term.h"
 
 #include <curses.h>
 #include <stdlib.h>

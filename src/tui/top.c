@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns what the keys do, and which lines are chosen. */
+/* Does what the keys say, and chooses which lines are shown. */
 #include "tui/top.h"
 
 #include <errno.h>
@@ -9,14 +9,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "tui/top_columns.h"
-#include "tui/screen.h"
 
 void top_init(struct top *top, uint64_t delay_ns)
 {
 	memset(top, 0, sizeof(*top));
 	top->sort = RATE_CALLS;
-	top->call_sort = CALL_CALLS;
+	top->call_sort = RATE_CALLS;
 	top->delay_ns = delay_ns;
 	top->width = 80;
 }
@@ -24,50 +22,72 @@ void top_init(struct top *top, uint64_t delay_ns)
 void top_done(struct top *top)
 {
 	rates_free(top->rates);
-	row_list_done(&top->calls);
+	free(top->calls);
 	free(top->shown);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static bool line_passes(const struct rate *line, const char *filter)
-{
-	char texts[4][RATE_TEXT_MAX];
-
-	column_name(line, texts[0]);
-	column_unit(line, texts[1]);
-	column_user(line, texts[2]);
-	snprintf(texts[3], sizeof(texts[3]), "%u", line->pid);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (strcasestr(texts[i], filter))
-			return true;
-	}
-	return false;
-}
-
-static struct top_place *top_place(struct top *top)
+const struct top_place *top_place(const struct top *top)
 {
 	return top->opened ? &top->call_list : &top->list;
 }
 
+const struct rate *top_line(const struct top *top, size_t index)
+{
+	return top->opened ? &top->calls[index] : &top->rates->lines[top->shown[index]];
+}
+
+struct top_table top_table(const struct top *top)
+{
+	return (struct top_table){
+		.rates = top->rates,
+		.whole = top->opened ? &top->line : NULL,
+		.by = top->by,
+		.sort = top->opened ? top->call_sort : top->sort,
+		.width = top->width,
+	};
+}
+
+bool top_is_roomy(const struct top *top)
+{
+	return !top->height || top->height >= ROOMY_HEIGHT;
+}
+
+int top_head_lines(const struct top *top)
+{
+	/* Title, totals, trust; whose calls; heads of the columns. */
+	return (top_is_roomy(top) ? 3 + top->opened : 1) + 1;
+}
+
+int top_foot_lines(const struct top *top)
+{
+	return (top->height && top_is_roomy(top)) || top->prompt != PROMPT_NONE || top->message;
+}
+
 size_t top_count(const struct top *top)
 {
-	return top->opened ? top->calls.nr_rows : top->nr_shown;
+	return top->opened ? top->nr_calls : top->nr_shown;
 }
 
 size_t top_room(const struct top *top)
 {
-	int taken = screen_head_lines(top) + screen_foot_lines(top);
+	int taken = top_head_lines(top) + top_foot_lines(top);
 
 	if (!top->height)
 		return top_count(top);
 	return top->height > taken ? (size_t)(top->height - taken) : 0;
 }
 
+static struct top_place *top_moved(struct top *top)
+{
+	return top->opened ? &top->call_list : &top->list;
+}
+
 /* Keeps the cursor on a line and the line on the screen. */
 static void top_settle(struct top *top)
 {
-	struct top_place *place = top_place(top);
+	struct top_place *place = top_moved(top);
 	size_t count = top_count(top), room = top_room(top);
 
 	if (place->cursor >= count)
@@ -110,11 +130,12 @@ static int top_arrange(struct top *top)
 	for (size_t i = 0; i < top->rates->nr_lines; i++) {
 		if (top->limit && top->nr_shown == top->limit)
 			break;
-		if (line_passes(&top->rates->lines[i], top->filter))
+		if (columns_contain(&top->rates->lines[i], top->filter))
 			shown[top->nr_shown++] = i;
 	}
 	top_follow(top);
-	columns_sort_calls(top);
+	if (top->opened && top->calls)
+		columns_sort_calls(top->calls, top->nr_calls, top->call_sort);
 	top_settle(top);
 	return 0;
 }
@@ -123,23 +144,22 @@ static int top_arrange(struct top *top)
 static int top_find_opened(struct top *top)
 {
 	const struct rate *found;
-	struct row_list calls;
+	struct rate *calls = NULL;
+	size_t nr_calls = 0;
 
 	if (!top->opened)
 		return 0;
 	found = rates_find(top->rates, &top->who);
 	top->gone = !found;
-	if (!found) {
-		/* What its pointers led to is gone with the interval. */
-		top->line = (struct rate){ .pid = top->line.pid, .unit = "-", .unit_length = 1 };
-		row_list_done(&top->calls);
-		return 0;
-	}
-	if (rates_calls(top->rates, found, &calls))
+	if (found && rates_calls(top->rates, found, &calls, &nr_calls))
 		return -ENOMEM;
-	row_list_done(&top->calls);
+	free(top->calls);
 	top->calls = calls;
-	top->line = *found;
+	top->nr_calls = nr_calls;
+	if (found)
+		top->line = *found;
+	else /* What its pointers led to is gone with the interval. */
+		top->line = (struct rate){ .pid = top->line.pid, .unit = "-", .unit_length = 1 };
 	return 0;
 }
 
@@ -172,9 +192,9 @@ static int key_open(struct top *top)
 
 	if (top->opened || !top->nr_shown)
 		return 0;
-	line = &top->rates->lines[top->shown[top->list.cursor]];
+	line = top_line(top, top->list.cursor);
 	rate_identify(top->rates, line, &top->who);
-	top_column_title(top->rates, line, top->title, sizeof(top->title));
+	columns_title(top->rates, line, top->title, sizeof(top->title));
 	top->follows = true;
 	top->followed = top->who;
 	top->opened = true;
@@ -184,15 +204,13 @@ static int key_open(struct top *top)
 	return top_arrange(top);
 }
 
-static int key_back(struct top *top, bool *quit)
+/* From the calls of a line to the list, from a filter to all, from all or at once to the shell. */
+static int key_back(struct top *top, bool at_once, bool *quit)
 {
-	if (top->help) {
-		top->help = false;
-	} else if (top->opened) {
+	if (top->opened) {
 		top->opened = false;
-		row_list_done(&top->calls);
 		top_settle(top);
-	} else if (top->filter[0]) {
+	} else if (top->filter[0] && !at_once) {
 		top->filter[0] = 0;
 		return top_arrange(top);
 	} else {
@@ -201,23 +219,14 @@ static int key_back(struct top *top, bool *quit)
 	return 0;
 }
 
-static int key_quit(struct top *top, bool *quit)
-{
-	if (top->help || top->opened)
-		return key_back(top, quit);
-	*quit = true;
-	return 0;
-}
-
 static int key_sort(struct top *top, int step)
 {
-	if (top->opened)
-		top->call_sort = columns_next_call_key(top, step);
-	else
-		top->sort = columns_next_rate_key(top, step);
+	struct top_table table = top_table(top);
+
+	*(top->opened ? &top->call_sort : &top->sort) = columns_next_key(&table, step);
 	/* The order is what the user wants to see now: its head. */
 	top->follows = false;
-	*top_place(top) = (struct top_place){ 0 };
+	*top_moved(top) = (struct top_place){ 0 };
 	return top_arrange(top);
 }
 
@@ -246,10 +255,10 @@ static void key_prompt(struct top *top, enum top_prompt prompt)
 		memcpy(top->input, top->filter, sizeof(top->input));
 }
 
-/* Returns whether the key moves the cursor. */
-static bool key_move(struct top *top, int key)
+/* Moves the cursor, if that is what the key does. */
+static void key_move(struct top *top, int key)
 {
-	struct top_place *place = top_place(top);
+	struct top_place *place = top_moved(top);
 	size_t count = top_count(top), page = top_room(top) ?: 1;
 	size_t last = count ? count - 1 : 0;
 	size_t at = place->cursor;
@@ -267,16 +276,13 @@ static bool key_move(struct top *top, int key)
 	else if (key == TOP_KEY_END)
 		at = last;
 	else
-		return false;
+		return;
 	place->cursor = at < last ? at : last;
 	if (!top->opened && count) {
 		/* At the head it stays there, to show whoever is first. */
 		top->follows = place->cursor > 0;
-		rate_identify(top->rates, &top->rates->lines[top->shown[place->cursor]],
-			      &top->followed);
+		rate_identify(top->rates, top_line(top, place->cursor), &top->followed);
 	}
-	top_settle(top);
-	return true;
 }
 
 static void prompt_set_delay(struct top *top)
@@ -318,9 +324,9 @@ static int press_in_table(struct top *top, int key, bool *quit)
 {
 	switch (key) {
 	case 'q':
-		return key_quit(top, quit);
+		return key_back(top, true, quit);
 	case TOP_KEY_ESC:
-		return key_back(top, quit);
+		return key_back(top, false, quit);
 	case TOP_KEY_ENTER:
 		return key_open(top);
 	case 's':

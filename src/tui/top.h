@@ -6,7 +6,7 @@
 #ifndef BPFTRUSS_TOP_H
 #define BPFTRUSS_TOP_H
 
-#include "model/rates.h"
+#include "tui/top_columns.h"
 
 /* A key: an ASCII character or one of these. */
 enum top_key {
@@ -23,21 +23,6 @@ enum top_key {
 	TOP_KEY_HOME,
 	TOP_KEY_END,
 	TOP_KEY_RESIZE, /* the terminal has another size: top_resize() is due */
-};
-
-/* Columns of the table of one process's calls. */
-enum call_key {
-	CALL_NAME,
-	CALL_CALLS,
-	CALL_ERRORS,
-	CALL_SYS,
-	CALL_SLEEP,
-	CALL_P50,
-	CALL_P99,
-	CALL_MAX,
-	CALL_OPEN,
-	CALL_OLDEST,
-	NR_CALL_KEY,
 };
 
 enum top_prompt {
@@ -75,8 +60,9 @@ struct top {
 	struct rate line;         /* its last figures; pointers are valid only if it is there */
 	bool gone;                /* it was not in the last interval */
 	char title[TOP_TEXT_MAX]; /* what it is called, safe to show */
-	struct row_list calls;    /* of the last interval in which it was */
-	enum call_key call_sort;
+	struct rate *calls;       /* owned: those of the last interval in which it was */
+	size_t nr_calls;
+	enum rate_key call_sort;
 	struct top_place call_list;
 
 	enum top_prompt prompt;
@@ -99,8 +85,21 @@ void top_resize(struct top *top, int width, int height);
 /* Returns 0 or -ENOMEM; sets *quit when the user has had enough. */
 int top_press(struct top *top, int key, bool *quit);
 
-/* Of how many lines the table that is shown has room for, and of how many it consists. */
+/* Below this height of the screen there is no room for more than totals and table. */
+#define ROOMY_HEIGHT 10
+bool top_is_roomy(const struct top *top);
+
+/* Lines of the screen above the rows of the table that is shown, and below them. */
+int top_head_lines(const struct top *top);
+int top_foot_lines(const struct top *top);
+
+/* How many lines that table has room for, and how many it has. */
 size_t top_room(const struct top *top);
 size_t top_count(const struct top *top);
+
+/* That table, where the user stands in it, and one of its lines. */
+struct top_table top_table(const struct top *top);
+const struct top_place *top_place(const struct top *top);
+const struct rate *top_line(const struct top *top, size_t index);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What fails is tried again, and the more seldom the longer it has failed. */
+#include "test.h"
 #include "fixture.h"
 
 #include "base/backoff.h"
 
-static void test_waits_double(void **state)
+TEST(test_waits_double)
 {
 	static const unsigned int expected[] = { 0, 1, 2, 4, 8, 16, 32, 32, 32 };
 	struct backoff backoff = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		unsigned int waited = 0;
 
@@ -21,13 +21,4 @@ static void test_waits_double(void **state)
 	backoff_failed(&backoff);
 	backoff_done(&backoff);
 	assert_false(backoff_waits(&backoff));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waits_double),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Histograms as text: which buckets are drawn, how long the bars are. */
+#include "test.h"
 #include "fixture.h"
 
-#include "report/label.h"
+#include "report/report.h"
 
 static char *bars_render(const struct hist *hist)
 {
@@ -24,12 +25,11 @@ static void bars_check(const struct hist *hist, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
 	static const struct hist none = { 0 };
 	__cleanup(hist_done) struct hist hist = { 0 };
 
-	(void)state;
 	bars_check(&none, "");
 	bars_add(&hist, 0, 1);
 	bars_check(
@@ -53,11 +53,10 @@ static void test_by_hand(void **state)
 }
 
 /* The last bucket has no end. */
-static void test_last(void **state)
+TEST(test_last)
 {
 	__cleanup(hist_done) struct hist hist = { 0 };
 
-	(void)state;
 	bars_add(&hist, HIST_BUCKETS - 1, 7);
 	bars_check(
 		&hist,
@@ -65,11 +64,10 @@ static void test_last(void **state)
 }
 
 /* Whatever the counts, a bar has 0 to 40 columns, 0 only for no call. */
-static void test_lengths(void **state)
+TEST(test_lengths)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int round = 0; round < 100; round++) {
 		__cleanup(freep) char *text = NULL;
 		__cleanup(hist_done) struct hist hist = { 0 };
@@ -88,15 +86,4 @@ static void test_lengths(void **state)
 		}
 		assert_int_equal(longest, 40);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_last),
-		cmocka_unit_test(test_lengths),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

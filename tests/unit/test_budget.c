@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the daemon gives up when it costs too much, and when it takes that up again. */
+#include "test.h"
 #include "fixture.h"
 
 #include "base/clock.h"
@@ -39,11 +40,10 @@ static struct budget budget_of(double limit_percent, bool has_stacks)
 	return budget;
 }
 
-static void test_gives_up_after_three_spans(void **state)
+TEST(test_gives_up_after_three_spans)
 {
 	struct budget budget = budget_of(10, true);
 
-	(void)state;
 	assert_int_equal(spans(&budget, 2, 11), STEP_NORMAL);
 	/* What does not last is no reason. */
 	assert_int_equal(spans(&budget, 1, 9), STEP_NORMAL);
@@ -53,28 +53,25 @@ static void test_gives_up_after_three_spans(void **state)
 	assert_int_equal(spans(&budget, 100, 11), STEP_NO_ERRNOS);
 }
 
-static void test_without_stacks_it_begins_with_errnos(void **state)
+TEST(test_without_stacks_it_begins_with_errnos)
 {
 	struct budget budget = budget_of(10, false);
 
-	(void)state;
 	assert_int_equal(spans(&budget, 3, 11), STEP_NO_ERRNOS);
 	assert_int_equal(spans(&budget, BUDGET_CALM_SPANS, 1), STEP_NORMAL);
 }
 
-static void test_without_a_limit_nothing_is_given_up(void **state)
+TEST(test_without_a_limit_nothing_is_given_up)
 {
 	struct budget budget = budget_of(0, true);
 
-	(void)state;
 	assert_int_equal(spans(&budget, 100, 1000), STEP_NORMAL);
 }
 
-static void test_takes_up_again_a_step_at_a_time(void **state)
+TEST(test_takes_up_again_a_step_at_a_time)
 {
 	struct budget budget = budget_of(10, true);
 
-	(void)state;
 	spans(&budget, 6, 11);
 	assert_int_equal(spans(&budget, BUDGET_CALM_SPANS - 1, 4), STEP_NO_ERRNOS);
 	/* Below the limit, but not by far: what was given up would not fit. */
@@ -101,12 +98,11 @@ static unsigned int wait_for_stacks(struct budget *budget)
 }
 
 /* What costs too much as soon as it is taken up is not tried all day long. */
-static void test_waits_longer_each_time(void **state)
+TEST(test_waits_longer_each_time)
 {
 	struct budget budget = budget_of(10, true);
 	unsigned int before = wait_for_stacks(&budget), waited;
 
-	(void)state;
 	assert_int_equal(before, BUDGET_CALM_SPANS);
 	for (int i = 0; i < 20; i++) {
 		waited = wait_for_stacks(&budget);
@@ -120,12 +116,11 @@ static void test_waits_longer_each_time(void **state)
 }
 
 /* Whoever asks all the time takes CPU time, but giving up errnos would make it no less. */
-static void test_answers_are_not_in_the_budget(void **state)
+TEST(test_answers_are_not_in_the_budget)
 {
 	struct budget budget = budget_of(10, true);
 	uint64_t begun = clock_mono_ns();
 
-	(void)state;
 	while (clock_mono_ns() - begun < 20 * NS_PER_MS)
 		continue;
 	budget_answered(&budget, UINT64_MAX / 2);
@@ -137,18 +132,4 @@ static void test_answers_are_not_in_the_budget(void **state)
 		assert_true(budget.answers_percent <= budget.own_percent);
 	}
 	assert_int_equal(budget.step, STEP_NORMAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gives_up_after_three_spans),
-		cmocka_unit_test(test_without_stacks_it_begins_with_errnos),
-		cmocka_unit_test(test_without_a_limit_nothing_is_given_up),
-		cmocka_unit_test(test_takes_up_again_a_step_at_a_time),
-		cmocka_unit_test(test_waits_longer_each_time),
-		cmocka_unit_test(test_answers_are_not_in_the_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

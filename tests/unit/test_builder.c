@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Adding up rows and processes in any order. */
+#include "test.h"
 #include "fixture.h"
 
 #include "model/builder.h"
@@ -50,13 +51,12 @@ static void row_sum(const struct row *rows, size_t count, const struct row *iden
 	}
 }
 
-static void test_any_order(void **state)
+TEST(test_any_order)
 {
 	static struct row rows[NR_ROWS];
 	__cleanup(snapshot_freep) struct snapshot *first = NULL;
 	uint64_t seed = 11, calls = 0, sum = 0;
 
-	(void)state;
 	for (size_t i = 0; i < NR_ROWS; i++) {
 		row_init_random(&rows[i], &seed);
 		calls += rows[i].calls;
@@ -83,14 +83,13 @@ static void test_any_order(void **state)
 	rows_done(rows, NR_ROWS);
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
 	static struct row rows[NR_ROWS];
 	__cleanup(snapshot_freep) struct snapshot *expected = NULL, *got = NULL, *rest = NULL;
 	struct builder *a = builder_make(), *b = builder_make();
 	uint64_t seed = 12;
 
-	(void)state;
 	for (size_t i = 0; i < NR_ROWS; i++) {
 		row_init_random(&rows[i], &seed);
 		assert_int_equal(builder_add_row(i % 3 ? a : b, &rows[i]), 0);
@@ -117,13 +116,12 @@ static void test_merge(void **state)
 	rows_done(rows, NR_ROWS);
 }
 
-static void test_merge_of_nothing(void **state)
+TEST(test_merge_of_nothing)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *a = builder_make(), *b = builder_make();
 	struct row row;
 
-	(void)state;
 	assert_int_equal(builder_merge(a, b), 0);
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	row_add_calls(&row, 1, 100, 0, 0);
@@ -136,14 +134,13 @@ static void test_merge_of_nothing(void **state)
 	row_done(&row);
 }
 
-static void test_many_rows(void **state)
+TEST(test_many_rows)
 {
 	enum { PROCESSES = 100, CALLS = 100 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	/* 7919 is prime to 10000: every row once, far from in order. */
 	for (uint32_t i = 0; i < 2 * PROCESSES * CALLS; i++) {
 		uint32_t at = i * 7919 % (PROCESSES * CALLS);
@@ -182,12 +179,11 @@ static void process_add(struct builder *builder, uint32_t pid, uint64_t boot_ns,
 	assert_int_equal(builder_add_process(builder, &process, rename), 0);
 }
 
-static void test_process_names(void **state)
+TEST(test_process_names)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 
-	(void)state;
 	/* A thread's name gives way to its process's, whichever is first. */
 	process_add(builder, 1, 10, "thread", false);
 	process_add(builder, 1, 10, "main", true);
@@ -223,7 +219,7 @@ static void test_process_names(void **state)
 	assert_memory_equal(snapshot->processes[7].comm, "short\0\0\0\0\0\0\0\0\0\0", 16);
 }
 
-static void test_finish_empties(void **state)
+TEST(test_finish_empties)
 {
 	__cleanup(snapshot_freep) struct snapshot *first = snapshot_make();
 	__cleanup(snapshot_freep) struct snapshot *second = snapshot_make();
@@ -231,7 +227,6 @@ static void test_finish_empties(void **state)
 	__cleanup(builder_freep) struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	assert_int_equal(builder_finish(builder, first), 0);
 	assert_int_equal(first->nr_rows, 0);
 	assert_int_equal(first->nr_processes, 0);
@@ -249,13 +244,12 @@ static void test_finish_empties(void **state)
 }
 
 /* The caller's row stays the caller's. */
-static void test_rows_are_copied(void **state)
+TEST(test_rows_are_copied)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	row_add_calls(&row, 1, 100, 0, 0);
 	row_add_errors(&row, EPERM, 1);
@@ -269,13 +263,12 @@ static void test_rows_are_copied(void **state)
 }
 
 /* A row that is moved leaves an empty one behind. */
-static void test_rows_are_moved(void **state)
+TEST(test_rows_are_moved)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	for (uint64_t i = 0; i < 200; i++) {
 		row_init_for(&row, 1, ABI_X86_64, (int)(i % 2));
 		row_add_calls(&row, 1, 100 << (i % 7), 0, 0);
@@ -297,13 +290,12 @@ static void test_rows_are_moved(void **state)
 }
 
 /* A row that others share stays theirs when a builder adds to it. */
-static void test_rows_are_shared(void **state)
+TEST(test_rows_are_shared)
 {
 	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;
 	struct builder *lasting = builder_make(), *reading = builder_make();
 	struct row row;
 
-	(void)state;
 	for (int nr = 0; nr < 2; nr++) {
 		row_init_for(&row, 1, ABI_X86_64, nr);
 		row_add_calls(&row, 1, 100, 0, 0);
@@ -323,12 +315,11 @@ static void test_rows_are_shared(void **state)
 	assert_ptr_equal(before->rows[1], after->rows[1]);
 }
 
-static void test_freeing(void **state)
+TEST(test_freeing)
 {
 	struct builder *none = NULL, *full = builder_make();
 	struct row row;
 
-	(void)state;
 	builder_free(NULL);
 	builder_freep(&none);
 	row_init_for(&row, 1, ABI_X86_64, 0);
@@ -336,17 +327,4 @@ static void test_freeing(void **state)
 	builder_take_row(full, &row);
 	builder_take_process(full, 1, "one", 3, 1);
 	builder_free(full);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_order),        cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_merge_of_nothing), cmocka_unit_test(test_many_rows),
-		cmocka_unit_test(test_process_names),    cmocka_unit_test(test_finish_empties),
-		cmocka_unit_test(test_rows_are_copied),  cmocka_unit_test(test_rows_are_moved),
-		cmocka_unit_test(test_rows_are_shared),  cmocka_unit_test(test_freeing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is remembered of cgroups that come and go. None of these ids exists on the host. */
+#include "test.h"
 #include "fixture.h"
 
 #include <sys/resource.h>
@@ -22,11 +23,10 @@ static const char *find(struct cgroup_names *names, uint64_t number)
 	return cgroup_names_find(names, NO_SUCH_ID + number);
 }
 
-static void test_made(void **state)
+TEST(test_made)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
 
-	(void)state;
 	for (uint64_t i = 7; i > 0; i--)
 		make(&names, i);
 	for (uint64_t i = 1; i <= 7; i += 2)
@@ -37,24 +37,22 @@ static void test_made(void **state)
 }
 
 /* What is gone for good has an empty path, unless somebody hears of it after all. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
 
-	(void)state;
 	assert_string_equal(find(&names, 1), "");
 	make(&names, 1);
 	assert_string_equal(find(&names, 1), "/number-1");
 }
 
 /* Without a descriptor for the tree nobody knows whether there is such a cgroup: the next round does. */
-static void test_tree_cannot_be_opened(void **state)
+TEST(test_tree_cannot_be_opened)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
 	struct rlimit limit, none;
 	uint64_t root;
 
-	(void)state;
 	if (cgroup_find_path("/", &root))
 		skip(); /* no version 2 tree */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -68,11 +66,10 @@ static void test_tree_cannot_be_opened(void **state)
 	assert_string_equal(cgroup_names_find(&names, root), "/");
 }
 
-static void test_ring_is_bounded(void **state)
+TEST(test_ring_is_bounded)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
 
-	(void)state;
 	for (uint64_t i = 0; i < RECENT_CGROUPS + 5; i++)
 		make(&names, i);
 	assert_string_equal(find(&names, 4), "");
@@ -80,12 +77,11 @@ static void test_ring_is_bounded(void **state)
 	assert_string_equal(find(&names, RECENT_CGROUPS + 4), "/number-4100");
 }
 
-static void test_prune(void **state)
+TEST(test_prune)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
 	uint64_t in_use[] = { NO_SUCH_ID + 4, 17, NO_SUCH_ID + 2 };
 
-	(void)state;
 	for (uint64_t i = 0; i < 6; i++)
 		make(&names, i);
 	for (uint64_t i = 0; i < 6; i++)
@@ -94,17 +90,4 @@ static void test_prune(void **state)
 	assert_int_equal(names.nr_known, 2);
 	assert_string_equal(find(&names, 2), "/number-2");
 	assert_string_equal(find(&names, 3), "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_made),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_tree_cannot_be_opened),
-		cmocka_unit_test(test_ring_is_bounded),
-		cmocka_unit_test(test_prune),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The picture: golden files, well-formed XML whatever the names, nothing active, all inside. */
+#include "test.h"
 #include "pictures.h"
 #include "tables.h"
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -14,17 +15,15 @@ static void test_golden(void **state)
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		table_check(cases[i].golden, report_chart, snapshot, &cases[i].options);
 }
 
-static void test_scenarios_golden(void **state)
+TEST(test_scenarios_golden)
 {
 	static const char *const names[] = { "ordinary", "empty", "hostile", "big" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		table_check_scenario("chart", names[i], report_chart, &options);
 }
@@ -57,11 +56,10 @@ static void bounds_check(const char *text)
 	}
 }
 
-static void test_sound(void **state)
+TEST(test_sound)
 {
 	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM | GROUP_SYSCALL, GROUP_UNIT };
 
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
@@ -79,7 +77,7 @@ static void test_sound(void **state)
 }
 
 /* At most 20 rows; what is left out is said. */
-static void test_many_rows(void **state)
+TEST(test_many_rows)
 {
 	const struct table_options options = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -87,7 +85,6 @@ static void test_many_rows(void **state)
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	for (int nr = 0; nr < 50; nr++) {
 		row_init_for(&row, 1, ABI_I386, nr);
 		row_add_calls(&row, 1 + (uint64_t)nr, 1ULL << (nr / 2), 0, 0);
@@ -103,12 +100,11 @@ static void test_many_rows(void **state)
 }
 
 /* Every time from 0 to the largest finds a place. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
 	static const uint64_t times[] = { 0, 1, 9, 10, 999999999, 1ULL << 42, UINT64_MAX / 4 };
 	const struct table_options options = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
@@ -129,19 +125,7 @@ static void test_extremes(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	table_check_stream(report_chart);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),   cmocka_unit_test(test_scenarios_golden),
-		cmocka_unit_test(test_sound),    cmocka_unit_test(test_many_rows),
-		cmocka_unit_test(test_extremes), cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Membership of system calls in classes and traits. */
+#include "test.h"
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,9 +32,8 @@ static bool name_exists(const char *name)
 }
 
 /* A misspelt row would never match, an unsorted one not be found. */
-static void test_rows_are_sound(void **state)
+TEST(test_rows_are_sound)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!name_exists(rows[i].name))
 			fail_msg("%s is in no table", rows[i].name);
@@ -53,12 +53,11 @@ static size_t class_size(unsigned int trait)
 	return size;
 }
 
-static void test_classes_have_members(void **state)
+TEST(test_classes_have_members)
 {
 	unsigned int seen = 0;
 	size_t i;
 
-	(void)state;
 	for (i = 0; class_name(i); i++) {
 		unsigned int trait = class_find(class_name(i));
 
@@ -75,16 +74,15 @@ static void test_classes_have_members(void **state)
 	assert_int_equal(seen & (TRAIT_MOVES_DATA | TRAIT_NO_RETURN), 0);
 }
 
-static void test_unknown_classes(void **state)
+TEST(test_unknown_classes)
 {
-	(void)state;
 	assert_int_equal(class_find(""), 0);
 	assert_int_equal(class_find("%file"), 0);
 	assert_int_equal(class_find("File"), 0);
 	assert_int_equal(class_find("read"), 0);
 }
 
-static void test_spot_members(void **state)
+TEST(test_spot_members)
 {
 	static const struct {
 		const char *name;
@@ -115,7 +113,6 @@ static void test_spot_members(void **state)
 		{ "zzz", 0, ~0U },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(spots); i++) {
 		unsigned int traits = syscall_name_traits(spots[i].name);
 
@@ -125,7 +122,7 @@ static void test_spot_members(void **state)
 }
 
 /* A wrong row here would print a sum of something else as bytes. */
-static void test_moves_data(void **state)
+TEST(test_moves_data)
 {
 	static const char *const yes[] = {
 		"read",
@@ -165,7 +162,6 @@ static void test_moves_data(void **state)
 		"poll",     "open",     "mmap",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
 		assert_true(syscall_name_traits(yes[i]) & TRAIT_MOVES_DATA);
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
@@ -175,9 +171,8 @@ static void test_moves_data(void **state)
 }
 
 /* 60 is exit in one ABI and umask in another. */
-static void test_traits_by_number(void **state)
+TEST(test_traits_by_number)
 {
-	(void)state;
 	assert_true(syscall_has_trait(ABI_X86_64, 60, TRAIT_NO_RETURN));
 	assert_true(syscall_has_trait(ABI_X86_64, 231, TRAIT_NO_RETURN));
 	assert_false(syscall_has_trait(ABI_I386, 60, TRAIT_NO_RETURN));
@@ -191,15 +186,4 @@ static void test_traits_by_number(void **state)
 	assert_int_equal(syscall_traits(ABI_X86_64, -1), 0);
 	assert_int_equal(syscall_traits(ABI_X86_64, INT_MAX), 0);
 	assert_int_equal(syscall_traits(NR_SYSCALL_ABI, 0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_are_sound),  cmocka_unit_test(test_classes_have_members),
-		cmocka_unit_test(test_unknown_classes), cmocka_unit_test(test_spot_members),
-		cmocka_unit_test(test_moves_data),      cmocka_unit_test(test_traits_by_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading and printing clocks. */
+#include "test.h"
 #include "fixture.h"
 
 #include <time.h>
@@ -30,9 +31,8 @@ static const struct {
 	{ 9223372036, 854775807, "2262-04-11T23:47:16.854775807Z" },
 };
 
-static void test_rfc3339(void **state)
+TEST(test_rfc3339)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(instants); i++) {
 		char text[CLOCK_RFC3339_SIZE];
 
@@ -44,11 +44,10 @@ static void test_rfc3339(void **state)
 }
 
 /* It is UTC, wherever the machine stands. */
-static void test_rfc3339_is_utc(void **state)
+TEST(test_rfc3339_is_utc)
 {
 	char text[CLOCK_RFC3339_SIZE];
 
-	(void)state;
 	assert_int_equal(setenv("TZ", "EST+5EDT", 1), 0);
 	tzset();
 	clock_rfc3339(1709210096000000000, text, sizeof(text));
@@ -57,12 +56,11 @@ static void test_rfc3339_is_utc(void **state)
 	assert_string_equal(text, "2024-02-29T12:34:56.000000000Z");
 }
 
-static void test_monotonic(void **state)
+TEST(test_monotonic)
 {
 	struct timespec before, after;
 	uint64_t ns, later;
 
-	(void)state;
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	ns = clock_mono_ns();
 	later = clock_mono_ns();
@@ -73,33 +71,20 @@ static void test_monotonic(void **state)
 }
 
 /* Somebody may set the clock meanwhile, but not by an hour. */
-static void test_real(void **state)
+TEST(test_real)
 {
 	time_t now = time(NULL);
 	int64_t seconds = clock_real_ns() / 1000000000;
 
-	(void)state;
 	assert_in_range(seconds, now - 3600, now + 3600);
 }
 
-static void test_sooner(void **state)
+TEST(test_sooner)
 {
-	(void)state;
 	assert_int_equal(sooner_ms(-1, -1), -1);
 	assert_int_equal(sooner_ms(-1, 7), 7);
 	assert_int_equal(sooner_ms(7, -1), 7);
 	assert_int_equal(sooner_ms(0, -1), 0);
 	assert_int_equal(sooner_ms(3, 7), 3);
 	assert_int_equal(sooner_ms(7, 3), 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sooner),         cmocka_unit_test(test_rfc3339),
-		cmocka_unit_test(test_rfc3339_is_utc), cmocka_unit_test(test_monotonic),
-		cmocka_unit_test(test_real),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

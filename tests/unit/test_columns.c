@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Columns: names, parsing, cells, order; and the units that a column of times gets. */
+#include "test.h"
 #include "tables.h"
 
 #include "report/label.h"
 
-static void test_names_differ(void **state)
+TEST(test_names_differ)
 {
 	size_t count = 0;
 
-	(void)state;
 	for (; column_at(count); count++) {
 		const struct column *column = column_at(count);
 
@@ -32,9 +32,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* In files, times say that they are nanoseconds. */
-static void test_fields_have_units(void **state)
+TEST(test_fields_have_units)
 {
-	(void)state;
 	for (size_t i = 0; column_at(i); i++) {
 		const struct column *column = column_at(i);
 		bool is_time = column->kind == COLUMN_SUM || column->kind == COLUMN_LATENCY;
@@ -44,11 +43,10 @@ static void test_fields_have_units(void **state)
 	}
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
 	struct column_list list;
 
-	(void)state;
 	assert_int_equal(columns_parse("p99", &list, NULL), 0);
 	assert_int_equal(list.count, 1);
 	assert_int_equal(columns_parse("calls,err%,calls,max", &list, NULL), 0);
@@ -58,7 +56,7 @@ static void test_parse(void **state)
 	assert_ptr_equal(list.columns[2], column_named("max"));
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const lists[] = { "",          ",",          "calls,", ",calls", "call",
 					     "calls;max", "calls, max", "CALLS",  "p999" };
@@ -66,7 +64,6 @@ static void test_refused(void **state)
 	struct column_list list;
 	struct diag d;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		assert_int_equal(columns_parse(lists[i], &list, &d), -EINVAL);
 		assert_int_equal(d.kind, DIAG_USAGE);
@@ -92,9 +89,8 @@ static void keys_check(unsigned int keys, const char *expected)
 	assert_string_equal(names, expected);
 }
 
-static void test_keys(void **state)
+TEST(test_keys)
 {
-	(void)state;
 	keys_check(0, "");
 	keys_check(GROUP_SYSCALL, "syscall");
 	keys_check(GROUP_PID, "pid,comm");
@@ -141,7 +137,7 @@ static void cells_check(const struct snapshot *snapshot, unsigned int keys, size
 }
 
 /* Every column by hand, for one row. */
-static void test_cells(void **state)
+TEST(test_cells)
 {
 	static const struct cell cells[] = {
 		{ "pid", "100", 0 },
@@ -176,14 +172,13 @@ static void test_cells(void **state)
 	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
 	size_t at = 2;
 
-	(void)state;
 	memcpy(known, cells, sizeof(cells));
 	known[6].text = abi_name(ABI_OF_TESTS);
 	cells_check(snapshot, keys, at, known, ARRAY_SIZE(known));
 }
 
 /* What a grouping does not tell, what was not timed, what the kernel does not know. */
-static void test_unknown_cells(void **state)
+TEST(test_unknown_cells)
 {
 	static const struct cell by_unit[] = {
 		{ "pid", NULL, 0 },          { "comm", NULL, 0 },    { "unit", "nginx.service", 0 },
@@ -206,14 +201,13 @@ static void test_unknown_cells(void **state)
 	__cleanup(snapshot_freep) struct snapshot *overflow = scenario_overflow(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
 
-	(void)state;
 	cells_check(web, GROUP_UNIT, 0, by_unit, ARRAY_SIZE(by_unit));
 	cells_check(overflow, GROUP_PID | GROUP_SYSCALL, 0, untimed, ARRAY_SIZE(untimed));
 	cells_check(without, GROUP_PID | GROUP_SYSCALL, 0, no_runq, ARRAY_SIZE(no_runq));
 }
 
 /* Folded processes have a name but no pid, unnamed users their number. */
-static void test_folded_process(void **state)
+TEST(test_folded_process)
 {
 	static const struct cell cells[] = {
 		{ "pid", "exited", 0 },
@@ -225,7 +219,6 @@ static void test_folded_process(void **state)
 	struct process process = { .boot_ns = 1, .uid = 12, .nr_folded = 3, .comm = "sh\x1b[2J" };
 	struct row row;
 
-	(void)state;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
 	row_init_named(&row, 0, ABI_OF_TESTS, "read");
 	row.boot_ns = 1;
@@ -253,9 +246,8 @@ static void order_check(const char *name, unsigned int keys, const char *shown,
 	assert_string_equal(order, expected);
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
-	(void)state;
 	order_check("calls", GROUP_SYSCALL, "syscall", "read,openat,epoll_pwait,futex,ioctl,wait4");
 	order_check("max", GROUP_SYSCALL, "syscall", "wait4,epoll_pwait,futex,read,openat,ioctl");
 	order_check("syscall", GROUP_SYSCALL, "syscall",
@@ -279,9 +271,8 @@ static void scale_check(const struct time_scale *scale, uint64_t ns, const char 
 	assert_string_equal(buf, text);
 }
 
-static void test_scales(void **state)
+TEST(test_scales)
 {
-	(void)state;
 	scale_check(scale_for_latencies(0), 0, "us", "0.000");
 	scale_check(scale_for_latencies(9999999), 80, "us", "0.080");
 	scale_check(scale_for_latencies(9999999), 9999999, "us", "9999.999");
@@ -296,17 +287,4 @@ static void test_scales(void **state)
 	scale_check(scale_for_sums(9999999999), 1234567, "ms", "1.235");
 	scale_check(scale_for_sums(10000000000), 1234567, "s", "0.001");
 	scale_check(scale_for_sums(UINT64_MAX), UINT64_MAX, "s", "18446744073.710");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_differ),  cmocka_unit_test(test_fields_have_units),
-		cmocka_unit_test(test_parse),         cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_keys),          cmocka_unit_test(test_cells),
-		cmocka_unit_test(test_unknown_cells), cmocka_unit_test(test_folded_process),
-		cmocka_unit_test(test_order),         cmocka_unit_test(test_scales),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

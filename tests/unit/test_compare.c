@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two snapshots side by side: matching across hosts, figures, order, regressions. */
+#include "test.h"
 #include "tables.h"
 
 #include <math.h>
 
 #include "model/compare.h"
-#include "model/regression.h"
 #include "syscalls/waiting.h"
 
 static void take_calls(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
@@ -64,14 +64,13 @@ static void assert_near(double value, double expected)
 	assert_true(fabs(value - expected) <= 1e-9 * fabs(expected));
 }
 
-static void test_figures(void **state)
+TEST(test_figures)
 {
 	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct comparison *item;
 
-	(void)state;
 	take_calls(builder, 1, "read", 1000, 2 * MSEC);
 	take_errors(builder, 1, "openat", 50);
 	take_calls(builder, 1, "write", 5, 1000);
@@ -108,14 +107,13 @@ static void test_figures(void **state)
 }
 
 /* The same change of time: the larger change of calls comes first, then the order of keys. */
-static void test_order(void **state)
+TEST(test_order)
 {
 	static const char *const expected[] = { "getrandom", "fstat", "read", "write" };
 	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	(void)state;
 	a = take_seconds(builder, 1);
 	builder = builder_make();
 	take_calls(builder, 2, "read", 10, 100);
@@ -148,7 +146,7 @@ static struct snapshot *host_make(uint32_t pid, uint32_t uid, uint64_t cgroup_id
 }
 
 /* pids, uids and cgroups all differ, and on each host two of them have one name. */
-static void test_matches_by_text(void **state)
+TEST(test_matches_by_text)
 {
 	static const unsigned int keys[] = { GROUP_UNIT, GROUP_USER, GROUP_COMM,
 					     GROUP_UNIT | GROUP_USER | GROUP_COMM | GROUP_SYSCALL };
@@ -157,7 +155,6 @@ static void test_matches_by_text(void **state)
 	__cleanup(snapshot_freep) struct snapshot *b =
 		host_make(900, 48, 70, "/other.slice/nginx.service/worker");
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		__cleanup(comparison_list_done) struct comparison_list list =
 			compare(a, b, keys[i]);
@@ -169,7 +166,7 @@ static void test_matches_by_text(void **state)
 }
 
 /* Nothing is matched that has another name, nor a nameless user with another's number. */
-static void test_keeps_apart(void **state)
+TEST(test_keeps_apart)
 {
 	__cleanup(snapshot_freep) struct snapshot *a =
 		host_make(100, 33, 7, "/system.slice/nginx.service");
@@ -177,7 +174,6 @@ static void test_keeps_apart(void **state)
 		host_make(100, 33, 7, "/system.slice/apache2.service");
 	__cleanup(comparison_list_done) struct comparison_list units = compare(a, b, GROUP_UNIT);
 
-	(void)state;
 	assert_int_equal(units.count, 2);
 	strcpy(b->users[0].name, "daemon");
 	{
@@ -189,11 +185,10 @@ static void test_keeps_apart(void **state)
 }
 
 /* Whom a host has no name for is told apart by number, within a snapshot and between two. */
-static void test_nameless_users(void **state)
+TEST(test_nameless_users)
 {
 	struct snapshot *snapshots[2];
 
-	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
 		struct builder *builder = builder_make();
 
@@ -218,13 +213,12 @@ static void test_nameless_users(void **state)
 }
 
 /* After a NUL, a name has what an earlier one left. */
-static void test_stale_bytes(void **state)
+TEST(test_stale_bytes)
 {
 	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	(void)state;
 	builder_take_process(builder, 1, "sh\0old", 6, 0);
 	take_calls(builder, 1, "read", 1, 100);
 	a = snapshot_take(builder);
@@ -236,7 +230,7 @@ static void test_stale_bytes(void **state)
 	assert_int_equal(list.count, 1);
 }
 
-static void test_unknown_time(void **state)
+TEST(test_unknown_time)
 {
 	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
@@ -244,7 +238,6 @@ static void test_unknown_time(void **state)
 	const struct regression_rule rule = { .limit = 0.1 };
 	struct regressions found;
 
-	(void)state;
 	take_calls(builder, 1, "read", 100, 1000);
 	take_calls(builder, 1, "write", 100, 1000);
 	a = take_seconds(builder, 0);
@@ -282,7 +275,7 @@ static void make_regressed(struct snapshot **a, struct snapshot **b)
 	*b = take_seconds(builder, 10);
 }
 
-static void test_regressions(void **state)
+TEST(test_regressions)
 {
 	static const struct {
 		const char *name;
@@ -299,7 +292,6 @@ static void test_regressions(void **state)
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	(void)state;
 	make_regressed(&a, &b);
 	assert_int_equal(snapshot_compare(a, b, GROUP_SYSCALL, &working, &list), 0);
 	assert_int_equal(list.count, ARRAY_SIZE(cases));
@@ -331,7 +323,7 @@ static void test_regressions(void **state)
 }
 
 /* Nine calls of a thousand take a hundred times as long: alike below p99, but not in time. */
-static void test_time_regression(void **state)
+TEST(test_time_regression)
 {
 	const struct regression_rule rule = { .limit = 0.2 };
 	struct builder *builder = builder_make();
@@ -339,7 +331,6 @@ static void test_time_regression(void **state)
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	struct regressions found;
 
-	(void)state;
 	take_calls(builder, 1, "read", 100000, 2 * USEC);
 	a = take_seconds(builder, 5);
 	builder = builder_make();
@@ -355,7 +346,7 @@ static void test_time_regression(void **state)
 }
 
 /* Calls that wait are judged by their number only. */
-static void test_waiting_regression(void **state)
+TEST(test_waiting_regression)
 {
 	const struct row_test waiting = { row_is_waiting, &(struct table_options){ 0 } };
 	const struct regression_rule rule = { .limit = 0.2, .waiting = true };
@@ -363,7 +354,6 @@ static void test_waiting_regression(void **state)
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	struct regressions found;
 
-	(void)state;
 	make_regressed(&a, &b);
 	assert_int_equal(snapshot_compare(a, b, GROUP_SYSCALL, &waiting, &list), 0);
 	assert_int_equal(list.count, 1);
@@ -372,12 +362,11 @@ static void test_waiting_regression(void **state)
 }
 
 /* Three calls are no more than one, as far as anybody can tell; 300 are more than 100. */
-static void test_chance_of_rates(void **state)
+TEST(test_chance_of_rates)
 {
 	static const uint64_t counts[][3] = { { 1, 3, 0 }, { 10, 20, 0 }, { 100, 300, 1 } };
 	const struct regression_rule rule = { .limit = 0.2 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		struct builder *builder = builder_make();
 		__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
@@ -393,18 +382,4 @@ static void test_chance_of_rates(void **state)
 		assert_int_equal(comparison_regressions(&list, &list.items[0], &rule, &found),
 				 counts[i][2]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figures),         cmocka_unit_test(test_order),
-		cmocka_unit_test(test_matches_by_text), cmocka_unit_test(test_keeps_apart),
-		cmocka_unit_test(test_nameless_users),  cmocka_unit_test(test_stale_bytes),
-		cmocka_unit_test(test_unknown_time),    cmocka_unit_test(test_regressions),
-		cmocka_unit_test(test_time_regression), cmocka_unit_test(test_waiting_regression),
-		cmocka_unit_test(test_chance_of_rates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report of a comparison: golden files at several widths, JSON, what fails and why. */
+#include "test.h"
 #include "tables.h"
 
 #include <jansson.h>
@@ -112,7 +113,7 @@ static char *render(const struct compare_input *input, const struct table_option
 	return text_close(&stream);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -128,7 +129,6 @@ static void test_golden(void **state)
 	};
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(freep) char *text = NULL;
 
@@ -139,13 +139,12 @@ static void test_golden(void **state)
 }
 
 /* Two hosts, of which one counted slow calls only and lost some. */
-static void test_unlike(void **state)
+TEST(test_unlike)
 {
 	const struct table_options options = { .width = 100 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	free(fixture.b->host);
 	fixture.b->host = strdup("web-2\x1b[2J");
 	fixture.b->slower_than_ns = 10 * MSEC;
@@ -157,13 +156,12 @@ static void test_unlike(void **state)
 }
 
 /* A side is as exact as its own report says. */
-static void test_errors_without_errno(void **state)
+TEST(test_errors_without_errno)
 {
 	const struct table_options options = { .width = 100 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 	__cleanup(freep) char *text = NULL, *json = NULL;
 
-	(void)state;
 	text = render(&fixture.input, &options, false);
 	assert_null(strstr(text, "without their errno"));
 	fixture.b->rows[0]->errors += 2;
@@ -175,24 +173,22 @@ static void test_errors_without_errno(void **state)
 	assert_non_null(strstr(json, "\"exact\":false"));
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	const struct table_options options = { .width = 80 };
 	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
 	const struct compare_input input = { { "a", empty }, { "b", empty }, 0.2 };
 	__cleanup(freep) char *text = render(&input, &options, false);
 
-	(void)state;
 	golden_check("compare_empty", text);
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	const struct table_options options = { .top = 4 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 	__cleanup(freep) char *text = NULL, *masked = NULL;
 
-	(void)state;
 	fixture.input.fail_over = 0.2;
 	text = render(&fixture.input, &options, true);
 	masked = version_mask(text);
@@ -200,7 +196,7 @@ static void test_json(void **state)
 }
 
 /* Every group is in the object, and the sums are those of the groups. */
-static void test_json_sums(void **state)
+TEST(test_json_sums)
 {
 	const struct table_options options = { 0 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
@@ -209,7 +205,6 @@ static void test_json_sums(void **state)
 	json_int_t calls[2] = { 0 }, expected[2];
 	size_t i;
 
-	(void)state;
 	assert_non_null(json);
 	assert_true(json_is_null(json_object_get(json, "fail_over")));
 	json_array_foreach(json_object_get(json, "groups"), i, group)
@@ -233,12 +228,11 @@ static void test_json_sums(void **state)
 }
 
 /* The table is never wider than asked, and wider ones have all columns of narrower ones. */
-static void test_fits(void **state)
+TEST(test_fits)
 {
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 	size_t before = 0;
 
-	(void)state;
 	for (int width = 76; width < 200; width += 4) {
 		const struct table_options options = { .width = width };
 		__cleanup(freep) char *text = render(&fixture.input, &options, false);
@@ -260,14 +254,13 @@ static void test_fits(void **state)
 }
 
 /* What fails does not depend on what is shown. */
-static void test_failed(void **state)
+TEST(test_failed)
 {
 	const struct table_options options = { .top = 1 }, all = { 0 };
 	__cleanup(compare_view_done) struct compare_view cut = { .groups = 0 };
 	__cleanup(compare_view_done) struct compare_view whole = { .groups = 0 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 
-	(void)state;
 	fixture.input.fail_over = 0.2;
 	assert_int_equal(compare_view_make(&fixture.input, &options, &cut), 0);
 	assert_int_equal(compare_view_make(&fixture.input, &all, &whole), 0);
@@ -280,33 +273,14 @@ static void test_failed(void **state)
 	assert_int_equal(whole.failed, 0);
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	const struct table_options options = { 0 };
 	__cleanup(compare_view_done) struct compare_view view = { .groups = 0 };
 	__cleanup(fixture_done) struct fixture fixture = fixture_make();
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(compare_view_make(&fixture.input, &options, &view), 0);
 	assert_int_equal(report_comparison(&fixture.input, &view, &options, full), -EIO);
 	assert_int_equal(report_comparison_json(&fixture.input, &view, full), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_unlike),
-		cmocka_unit_test(test_errors_without_errno),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_json_sums),
-		cmocka_unit_test(test_fits),
-		cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

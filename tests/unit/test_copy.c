@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a copy of this process brings home, or does not. */
+#include "test.h"
 #include "fixture.h"
 
 #include <fcntl.h>
@@ -28,13 +29,12 @@ static int bring_all(void *closure, struct copy_answer *ret)
 	return 0;
 }
 
-static void test_a_copy_brings_what_it_was_sent_for(void **state)
+TEST(test_a_copy_brings_what_it_was_sent_for)
 {
 	__cleanup(copy_answer_done) struct copy_answer answer = { .nr_fds = 0 };
 	struct child copy;
 	char text[4] = "";
 
-	(void)state;
 	assert_int_equal(copy_start(bring_all, "text", NULL, 0, &copy), 0);
 	assert_int_equal(copy_finish(&copy, &answer), 0);
 	assert_string_equal(answer.text, "text");
@@ -69,12 +69,11 @@ static int wait_for_ever(void *closure, struct copy_answer *ret)
 		pause();
 }
 
-static void test_a_copy_that_fails(void **state)
+TEST(test_a_copy_that_fails)
 {
 	struct copy_answer answer;
 	struct child copy;
 
-	(void)state;
 	assert_int_equal(copy_start(bring_nothing, NULL, NULL, 0, &copy), 0);
 	assert_int_equal(copy_finish(&copy, &answer), -ENOENT);
 	assert_int_equal(copy_start(crash, NULL, NULL, 0, &copy), 0);
@@ -103,13 +102,12 @@ static int look(void *closure, struct copy_answer *ret)
 }
 
 /* A descriptor there stays open as long as it takes. */
-static void test_a_copy_has_no_descriptors_but_its_own(void **state)
+TEST(test_a_copy_has_no_descriptors_but_its_own)
 {
 	struct two two = { memfd_create("kept", MFD_CLOEXEC), memfd_create("other", MFD_CLOEXEC) };
 	struct copy_answer answer;
 	struct child copy;
 
-	(void)state;
 	assert_int_equal(copy_start(look, &two, &two.kept, 1, &copy), 0);
 	assert_int_equal(copy_finish(&copy, &answer), 0);
 	assert_int_equal(answer.numbers[0], 1);
@@ -117,15 +115,4 @@ static void test_a_copy_has_no_descriptors_but_its_own(void **state)
 	assert_int_equal(answer.numbers[2], 1);
 	close(two.kept);
 	close(two.other);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_copy_brings_what_it_was_sent_for),
-		cmocka_unit_test(test_a_copy_that_fails),
-		cmocka_unit_test(test_a_copy_has_no_descriptors_but_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

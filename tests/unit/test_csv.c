@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The CSV form: golden files, one header for many intervals, names that want to be formulas. */
+#include "test.h"
 #include "tables.h"
 
 static int csv_with_header(const struct snapshot *snapshot, const struct table_options *options,
@@ -15,7 +16,7 @@ static int csv_two_intervals(const struct snapshot *snapshot, const struct table
 		       ?: report_csv(snapshot, options, false, out);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -30,31 +31,28 @@ static void test_golden(void **state)
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		table_check(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
 }
 
-static void test_scenarios_golden(void **state)
+TEST(test_scenarios_golden)
 {
 	static const char *const names[] = { "ordinary", "empty",   "overflow", "hostile",
 					     "big",      "no_runq", "untimed" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		table_check_scenario("csv", names[i], csv_with_header, &options);
 }
 
 /* Columns of the user's choice, with the unit in the header and the keys in front. */
-static void test_columns(void **state)
+TEST(test_columns)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	const struct table_options options = { .columns = &columns, .top = 1 };
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	assert_int_equal(columns_parse("err%,max,calls", &columns, NULL), 0);
 	text = table_render(csv_with_header, snapshot, &options);
 	assert_string_equal(
@@ -67,7 +65,7 @@ static void test_columns(void **state)
 }
 
 /* No interval is missing because nothing happened in it; what took no time is none. */
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
 	const struct snapshot moment = { .host = NULL };
@@ -76,7 +74,6 @@ static void test_nothing(void **state)
 					       .columns = &columns };
 	__cleanup(freep) char *text = NULL, *none = NULL;
 
-	(void)state;
 	assert_int_equal(columns_parse("calls,err%,oldest,p50,bytes", &columns, NULL), 0);
 	text = table_render(csv_two_intervals, empty, &options);
 	assert_string_equal(
@@ -87,7 +84,7 @@ static void test_nothing(void **state)
 	assert_string_equal(strchr(none, '\n'), "\n");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const struct {
 		const char *comm, *cell;
@@ -117,7 +114,6 @@ static void test_names(void **state)
 	};
 	const struct table_options options = { .keys = GROUP_COMM };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
@@ -135,19 +131,7 @@ static void test_names(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	table_check_stream(csv_with_header);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),  cmocka_unit_test(test_scenarios_golden),
-		cmocka_unit_test(test_columns), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What was counted between two snapshots. */
+#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -36,13 +37,12 @@ static void builder_fill(struct builder *builder, uint64_t *seed)
 		builder_take_process(builder, pid, "random", 6, random_ns(seed, 30));
 }
 
-static void test_of_itself(void **state)
+TEST(test_of_itself)
 {
 	__cleanup(snapshot_freep) struct snapshot *one = NULL, *diff = NULL;
 	struct builder *builder = builder_make();
 	uint64_t seed = 13;
 
-	(void)state;
 	builder_fill(builder, &seed);
 	one = snapshot_take(builder);
 	one->losses.count[LOSS_TASK_UNTRACKED] = 5;
@@ -54,11 +54,10 @@ static void test_of_itself(void **state)
 	assert_true(losses_none(&diff->losses));
 }
 
-static void test_undoes_merge(void **state)
+TEST(test_undoes_merge)
 {
 	uint64_t seed = 14;
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL, *sum = NULL;
 		__cleanup(snapshot_freep) struct snapshot *diff = NULL;
@@ -85,14 +84,13 @@ static void test_undoes_merge(void **state)
 	}
 }
 
-static void test_of_nothing_before(void **state)
+TEST(test_of_nothing_before)
 {
 	__cleanup(snapshot_freep) struct snapshot *none = snapshot_make(), *later = NULL;
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 	struct builder *builder = builder_make();
 	uint64_t seed = 15;
 
-	(void)state;
 	builder_fill(builder, &seed);
 	later = snapshot_take(builder);
 	diff = diff_make(none, later);
@@ -146,12 +144,11 @@ static void take_thread(struct builder *builder, uint32_t tid, uint64_t tid_ns, 
 }
 
 /* New ones are there in full; unchanged ones leave no row. */
-static void test_new_and_unchanged(void **state)
+TEST(test_new_and_unchanged)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	take_calls(before, 1, 0, 10);
 	take_calls(before, 1, 1, 10);
 	builder_take_process(before, 1, "stays", 5, 100);
@@ -180,14 +177,13 @@ static void test_new_and_unchanged(void **state)
 }
 
 /* What was folded in between is subtracted from the group that it is in now. */
-static void test_folded(void **state)
+TEST(test_folded)
 {
 	const struct process other = folded_make(1, "other", 50);
 	const struct process goes = folded_make(2, "goes", 130);
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	take_calls(before, 2, 0, 10);
 	builder_take_process(before, 2, "goes", 4, 100);
 	take_folded(before, &other, 7);
@@ -208,14 +204,13 @@ static void test_folded(void **state)
 }
 
 /* One whose kind has no group of its own is in that of all other kinds. */
-static void test_folded_into_others(void **state)
+TEST(test_folded_into_others)
 {
 	const struct process kept = folded_make(1, "kept", 50);
 	struct process others = process_of_other_kinds();
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	take_calls(before, 2, 0, 10);
 	builder_take_process(before, 2, "goes", 4, 100);
 	take_folded(after, &kept, 7);
@@ -232,12 +227,11 @@ static void test_folded_into_others(void **state)
 }
 
 /* Another thread of the same tid is another row: the first one's is in that of ended threads. */
-static void test_tid_used_again(void **state)
+TEST(test_tid_used_again)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	take_thread(before, 12, 1000, 10);
 	builder_take_process(before, 1, "threads", 7, 100);
 	take_thread(after, 0, 0, 11);
@@ -252,12 +246,11 @@ static void test_tid_used_again(void **state)
 }
 
 /* The row of a thread that has ended is now in that of all ended threads. */
-static void test_ended_thread(void **state)
+TEST(test_ended_thread)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	take_thread(before, 12, 0, 10);
 	builder_take_process(before, 1, "threads", 7, 100);
 	take_thread(after, 0, 0, 17);
@@ -269,12 +262,11 @@ static void test_ended_thread(void **state)
 }
 
 /* Counters only grow: rows that are nowhere were of another counting. */
-static void test_vanished(void **state)
+TEST(test_vanished)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 	struct builder *builder = builder_make();
 
-	(void)state;
 	take_calls(builder, 2, 0, 10);
 	builder_take_process(builder, 2, "goes", 4, 100);
 	earlier = snapshot_take(builder);
@@ -284,12 +276,11 @@ static void test_vanished(void **state)
 }
 
 /* As many calls as before, but fewer errors: no later reading, though nothing would be left. */
-static void test_shrunk(void **state)
+TEST(test_shrunk)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 	struct builder *before = builder_make(), *after = builder_make();
 
-	(void)state;
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "one", 3, 100);
 	earlier = snapshot_take(before);
@@ -302,13 +293,12 @@ static void test_shrunk(void **state)
 }
 
 /* A number used again is another process: nothing is subtracted from it. */
-static void test_pid_used_again(void **state)
+TEST(test_pid_used_again)
 {
 	const struct process second = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "first", 5, 100);
 	take_calls(after, 1, 0, 10);
@@ -322,12 +312,11 @@ static void test_pid_used_again(void **state)
 	assert_int_equal(diff->processes[0].user_ns, 5);
 }
 
-static void test_in_flight_is_of_later(void **state)
+TEST(test_in_flight_is_of_later)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	(void)state;
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 3, 0, 100);
 	builder_take_in_flight(before, 1, ABI_X86_64, "write", 1, 0, 100);
 	builder_take_in_flight(after, 1, ABI_X86_64, "read", 2, 1, 200);
@@ -343,12 +332,11 @@ static void test_in_flight_is_of_later(void **state)
 }
 
 /* Calls from before the counting: nothing is known of them that grows. */
-static void test_shared_row_in_flight(void **state)
+TEST(test_shared_row_in_flight)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 	struct builder *before = builder_make(), *after = builder_make();
 
-	(void)state;
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 1, 1, 5);
 	builder_take_process(before, 1, "sleeps", 6, 0);
 	earlier = snapshot_take(before);
@@ -361,12 +349,11 @@ static void test_shared_row_in_flight(void **state)
 	assert_int_equal(diff->rows[0]->in_flight_early, 1);
 }
 
-static void test_description(void **state)
+TEST(test_description)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_make();
 	__cleanup(snapshot_freep) struct snapshot *later = snapshot_make(), *diff = NULL;
 
-	(void)state;
 	later->end_ns += 7000000000;
 	later->elapsed_ns += 7000000001;
 	later->end_mono_ns += 7000000001;
@@ -389,25 +376,23 @@ static void test_description(void **state)
 	}
 }
 
-static void test_other_boot(void **state)
+TEST(test_other_boot)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = snapshot_make();
 	__cleanup(snapshot_freep) struct snapshot *later = snapshot_make();
 	struct snapshot *diff = (void *)1;
 
-	(void)state;
 	later->boot_id[0] ^= 1;
 	assert_int_equal(snapshot_diff(earlier, later, &diff), -EINVAL);
 	assert_ptr_equal(diff, (void *)1);
 }
 
 /* Neither side changes, and the result is its own. */
-static void test_leaves_both_alone(void **state)
+TEST(test_leaves_both_alone)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 	struct builder *before = builder_make(), *after = builder_make();
 
-	(void)state;
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "one", 3, 100);
 	earlier = snapshot_take(before);
@@ -423,28 +408,4 @@ static void test_leaves_both_alone(void **state)
 	assert_int_equal(later->processes[0].user_ns, 300);
 	assert_ptr_not_equal(diff->rows[0]->errnos, later->rows[0]->errnos);
 	assert_int_equal(diff->rows[0]->errnos[0].count, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_of_itself),
-		cmocka_unit_test(test_undoes_merge),
-		cmocka_unit_test(test_of_nothing_before),
-		cmocka_unit_test(test_new_and_unchanged),
-		cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_folded_into_others),
-		cmocka_unit_test(test_tid_used_again),
-		cmocka_unit_test(test_ended_thread),
-		cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_shrunk),
-		cmocka_unit_test(test_pid_used_again),
-		cmocka_unit_test(test_in_flight_is_of_later),
-		cmocka_unit_test(test_shared_row_in_flight),
-		cmocka_unit_test(test_description),
-		cmocka_unit_test(test_other_boot),
-		cmocka_unit_test(test_leaves_both_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How doctor's findings look. */
+#include "test.h"
 #include "fixture.h"
 
 #include <jansson.h>
@@ -29,23 +30,21 @@ static char *render_json(size_t count)
 	return text_close(&stream);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	__cleanup(freep) char *text = render_text(ARRAY_SIZE(findings));
 	__cleanup(freep) char *nothing = render_text(0);
 
-	(void)state;
 	golden_check("doctor_text", text);
 	assert_string_equal(nothing, "");
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	static const char *const keys[] = { "ok", "absent", "ok", "missing" };
 	__cleanup(freep) char *text = render_json(ARRAY_SIZE(findings));
 	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *list;
 
-	(void)state;
 	assert_non_null(json);
 	assert_int_equal(strchr(text, '\n') - text, strlen(text) - 1);
 	assert_int_equal(json_integer_value(json_object_get(json, "schema")), 1);
@@ -67,11 +66,10 @@ static void test_json(void **state)
 }
 
 /* What is absent does no harm, what is missing does. */
-static void test_works(void **state)
+TEST(test_works)
 {
 	static const bool works[] = { true, true, true, true, false };
 
-	(void)state;
 	for (size_t count = 0; count < ARRAY_SIZE(works); count++) {
 		__cleanup(freep) char *text = render_json(count);
 		json_t *json = json_loads(text, 0, NULL);
@@ -83,22 +81,9 @@ static void test_works(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(report_findings_json(findings, ARRAY_SIZE(findings), full), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_works),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

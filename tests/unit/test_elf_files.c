@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Debug files and perf maps below a root that somebody else has arranged. */
+#include "test.h"
 #include "elf_fixture.h"
 
 #include "base/regular_file.h"
@@ -123,12 +124,11 @@ static int chosen(const struct root *root, const char *path, uid_t owner,
 	return candidate(root, path, owner, identity, number);
 }
 
-static void test_build_id(void **state)
+TEST(test_build_id)
 {
 	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
 	__cleanup(root_done) struct root root;
 
-	(void)state;
 	root_init(&root);
 	assert_int_equal(candidate(&root, "/app/x", getuid(), &identity, 0), -1);
 	root_write(&root, BUILD_ID_PATH, "by id");
@@ -148,13 +148,12 @@ static void test_build_id(void **state)
 	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
 }
 
-static void test_no_regular_file(void **state)
+TEST(test_no_regular_file)
 {
 	const struct elf_identity identity = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
 	__cleanup(root_done) struct root root;
 	struct stat status;
 
-	(void)state;
 	root_init(&root);
 	assert_int_equal(mkfifo(root_path(&root, BUILD_ID_PATH), 0644), 0);
 	assert_int_equal(candidate(&root, NULL, getuid(), &identity, 0), -1);
@@ -166,7 +165,7 @@ static void test_no_regular_file(void **state)
 	assert_text(regular_file_find(root.fd, "/app/long", 0, 5, &status), "12345");
 }
 
-static void test_debuglink(void **state)
+TEST(test_debuglink)
 {
 	static const char *const places[] = {
 		"/app/x.debug",
@@ -177,7 +176,6 @@ static void test_debuglink(void **state)
 	struct elf_identity identity = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
 	__cleanup(root_done) struct root root;
 
-	(void)state;
 	root_init(&root);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		assert_int_equal(chosen(&root, "/app/x", getuid(), &identity), -1);
@@ -193,14 +191,13 @@ static void test_debuglink(void **state)
 }
 
 /* A build id is proof enough, and its lack is none; a checksum costs a look at each byte. */
-static void test_which_debug_file_is_chosen(void **state)
+TEST(test_which_debug_file_is_chosen)
 {
 	int plain __cleanup(closep) = fixture_open("plain"), lean __cleanup(closep) = -1;
 	int text __cleanup(closep) = memory_file("123456789", 9);
 	struct debug_files files = { .fds = { text, plain }, .nr = 2 };
 	struct elf_identity identity;
 
-	(void)state;
 	lean = fixture_open("lean");
 	assert_int_equal(elf_identity_of_file(lean, &identity), 0);
 	assert_int_equal(debug_files_choose(&files, &identity), DEBUG_FILE_NONE);
@@ -214,13 +211,12 @@ static void test_which_debug_file_is_chosen(void **state)
 	assert_int_equal(debug_files_choose(&files, &identity), DEBUG_FILE_NONE);
 }
 
-static void test_debug_file_of_another(void **state)
+TEST(test_debug_file_of_another)
 {
 	const struct elf_identity by_id = { .build_id = { 0xab, 0xcd, 0xef }, .nr_build_id = 3 };
 	const struct elf_identity by_link = { .debuglink = "x.debug", .debuglink_crc = 0xcbf43926 };
 	__cleanup(root_done) struct root root;
 
-	(void)state;
 	if (getuid())
 		skip(); /* files of several users are needed */
 	root_init(&root);
@@ -239,11 +235,10 @@ static void test_debug_file_of_another(void **state)
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
-static void test_perf_map_open(void **state)
+TEST(test_perf_map_open)
 {
 	__cleanup(root_done) struct root root;
 
-	(void)state;
 	root_init(&root);
 	assert_int_equal(perf_map_open(root.fd, 7, getuid()), -ENOENT);
 	root_write(&root, "/tmp/perf-7.map", "map");
@@ -265,18 +260,4 @@ static void test_perf_map_open(void **state)
 	root_write(&root, "/app/secret", "secret");
 	assert_int_equal(symlink("/app/secret", root_path(&root, "/tmp/perf-7.map")), 0);
 	assert_true(perf_map_open(root.fd, 7, getuid()) < 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_no_regular_file),
-		cmocka_unit_test(test_debuglink),
-		cmocka_unit_test(test_debug_file_of_another),
-		cmocka_unit_test(test_perf_map_open),
-		cmocka_unit_test(test_which_debug_file_is_chosen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a worker that has been taken over might answer, or be asked: none of it is believed. */
+#include "test.h"
 #include "elf_fixture.h"
 
 #include "elf/wire.h"
@@ -36,12 +37,11 @@ static int unwind_send(struct unwind_lie *lie, struct elf_unwind **ret)
 	return wire_read_unwind(fd, ret);
 }
 
-static void test_unwind_truth(void **state)
+TEST(test_unwind_truth)
 {
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
 	struct unwind_lie lie = unwind_truth();
 
-	(void)state;
 	assert_int_equal(unwind_send(&lie, &unwind), 0);
 	assert_int_equal(unwind->nr_rows, 4);
 	assert_memory_equal(unwind->rows, lie.rows, sizeof(lie.rows));
@@ -108,14 +108,13 @@ static void lie_empty(struct unwind_lie *lie)
 	lie->more = -(int)(sizeof(lie->rows) + sizeof(uint64_t));
 }
 
-static void test_unwind_lies(void **state)
+TEST(test_unwind_lies)
 {
 	static void (*const lies[])(struct unwind_lie *lie) = {
 		lie_start, lie_first, lie_end, lie_backwards, lie_length,  lie_address,
 		lie_order, lie_cfa,   lie_rbp, lie_longer,    lie_shorter, lie_empty,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct unwind_lie lie = unwind_truth();
 		struct elf_unwind *unwind = NULL;
@@ -158,7 +157,7 @@ static int functions_send(const struct functions_lie *lie, const struct elf_iden
 	return wire_read_functions(fd, ret);
 }
 
-static void test_functions(void **state)
+TEST(test_functions)
 {
 	static const struct functions_lie cases[] = {
 		/* The truth. */
@@ -187,7 +186,6 @@ static void test_functions(void **state)
 	const struct elf_identity identity = { .nr_build_id = MAX_BUILD_ID,
 					       .debuglink = "..debug" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(elf_functions_freep) struct elf_functions *functions = NULL;
 		const struct elf_function *two;
@@ -205,7 +203,7 @@ static void test_functions(void **state)
 	}
 }
 
-static void test_identities(void **state)
+TEST(test_identities)
 {
 	static const struct functions_lie truth = {
 		{ { 1, 0, 0, 2 }, { 5, 5, 2, 1 } }, { 0, 3, 3 }, sizeof(TEXT), 0
@@ -219,7 +217,6 @@ static void test_identities(void **state)
 		{ .debuglink = "" },
 	};
 
-	(void)state;
 	memset(lies[ARRAY_SIZE(lies) - 1].debuglink, 'x', MAX_DEBUGLINK);
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct elf_functions *functions = NULL;
@@ -231,7 +228,7 @@ static void test_identities(void **state)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static void test_questions(void **state)
+TEST(test_questions)
 {
 	static const struct {
 		uint64_t addresses[3];
@@ -244,7 +241,6 @@ static void test_questions(void **state)
 	};
 	struct elf_addresses many = { NULL, MAX_ADDRESSES + 1 }, read;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int fd __cleanup(closep) = memory_file(cases[i].addresses, cases[i].bytes);
 
@@ -260,12 +256,11 @@ static void test_questions(void **state)
 /* --- counts ----------------------------------------------------------------------------------- */
 
 /* Counts that no memory holds, or whose bytes wrap around. */
-static void test_counts(void **state)
+TEST(test_counts)
 {
 	static const uint64_t counts[] = { UINT64_MAX, 1ULL << 60, MAX_UNWIND_ROWS + 1ULL, 1000000,
 					   1 };
 
-	(void)state;
 	for (size_t i = 0; i < 4 * ARRAY_SIZE(counts); i++) {
 		uint64_t header[128] = { 0 };
 		struct elf_functions *functions = NULL;
@@ -277,15 +272,4 @@ static void test_counts(void **state)
 		assert_int_equal(wire_read_unwind(fd, &unwind), -EPROTO);
 		assert_int_equal(wire_read_functions(fd, &functions), -EPROTO);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unwind_truth), cmocka_unit_test(test_unwind_lies),
-		cmocka_unit_test(test_functions),    cmocka_unit_test(test_identities),
-		cmocka_unit_test(test_questions),    cmocka_unit_test(test_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ended processes keep to their memory: some keep rows, others are folded, some are not taken in. */
+#include "test.h"
 #include "fixture.h"
 
 #include <unistd.h>
@@ -106,12 +107,11 @@ static uint64_t calls_in(const struct snapshot *snapshot)
 }
 
 /* However many end, they never are a reason to take no more in. */
-static void test_processes_that_are_gone(void **unused)
+TEST(test_processes_that_are_gone)
 {
 	static struct state state;
 	__cleanup(snapshot_freep) struct snapshot *all = NULL;
 
-	(void)unused;
 	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 5000; i++) {
 		add_ended(&state, i % 2 ? "odd" : "even", 1, 28);
@@ -125,12 +125,11 @@ static void test_processes_that_are_gone(void **unused)
 	done(&state);
 }
 
-static void test_small_ones_keep_their_pids(void **unused)
+TEST(test_small_ones_keep_their_pids)
 {
 	static struct state state;
 	__cleanup(snapshot_freep) struct snapshot *all = NULL;
 
-	(void)unused;
 	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 2500; i++)
 		add_ended(&state, "small", 1, 2);
@@ -140,14 +139,13 @@ static void test_small_ones_keep_their_pids(void **unused)
 }
 
 /* Threads that end leave to their process what cannot be folded: in the end no more is taken. */
-static void test_processes_that_stay(void **unused)
+TEST(test_processes_that_stay)
 {
 	static struct state state;
 	struct process own = process_make((uint32_t)getpid(), "stays", 5);
 	const struct task_record its = { .pid = own.pid }, of_another = { .pid = FIRST_PID };
 	int nr = 0;
 
-	(void)unused;
 	start(&state, 64 * KIB, 256 * KIB);
 	while (!state.collector.ended_is_full && nr < 10000) {
 		assert_true(ended_takes(&state.collector, &its));
@@ -167,12 +165,11 @@ static void test_processes_that_stay(void **unused)
 }
 
 /* A timer's unit is a new cgroup each time: there is room for the next one after each reading. */
-static void test_new_kinds_find_room_after_a_reading(void **unused)
+TEST(test_new_kinds_find_room_after_a_reading)
 {
 	static struct state state;
 	uint64_t cgroup = 1;
 
-	(void)unused;
 	start(&state, 512 * KIB, 4096 * KIB);
 	for (int reading = 0; reading < 100; reading++) {
 		__cleanup(snapshot_freep) struct snapshot *before = read_ended(&state);
@@ -188,16 +185,4 @@ static void test_new_kinds_find_room_after_a_reading(void **unused)
 		assert_true(losses_none(&diff->losses));
 	}
 	done(&state);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_processes_that_are_gone),
-		cmocka_unit_test(test_small_ones_keep_their_pids),
-		cmocka_unit_test(test_processes_that_stay),
-		cmocka_unit_test(test_new_kinds_find_room_after_a_reading),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

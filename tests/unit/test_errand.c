@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of errands: whose turn it is, and how each of them ends. */
+#include "test.h"
 #include "fixture.h"
 
 #include <poll.h>
@@ -80,13 +81,12 @@ static size_t count_running(const struct wait *waits, size_t nr)
 	return count;
 }
 
-static void test_users_take_turns(void **state)
+TEST(test_users_take_turns)
 {
 	struct errands *errands;
 	struct wait waits[8];
 	static const unsigned int order[] = { 1, 3, 5, 6, 2, 4 };
 
-	(void)state;
 	begun = 0;
 	assert_int_equal(errands_new(&errands), 0);
 	/* Four of one user come before two of another: one at a time, as each has its end. */
@@ -122,12 +122,11 @@ static void test_users_take_turns(void **state)
 }
 
 /* Whoever has many errands leaves room for others, and so does one kind of errand for all others. */
-static void test_nobody_takes_all(void **state)
+TEST(test_nobody_takes_all)
 {
 	struct errands *errands;
 	struct wait waits[14];
 
-	(void)state;
 	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < 12; i++) {
 		wait_init(&waits[i], ERRAND_OPEN, 1000);
@@ -155,13 +154,12 @@ static void test_nobody_takes_all(void **state)
 	errands_free(errands);
 }
 
-static void test_a_queue_that_has_an_end(void **state)
+TEST(test_a_queue_that_has_an_end)
 {
 	struct errands *errands;
 	struct wait waits[64];
 	size_t nr = 0;
 
-	(void)state;
 	assert_int_equal(errands_new(&errands), 0);
 	while (errands_have_room(errands, ERRAND_FETCH, 1000)) {
 		wait_init(&waits[nr], ERRAND_FETCH, 1000);
@@ -177,12 +175,11 @@ static void test_a_queue_that_has_an_end(void **state)
 }
 
 /* One that is overdue is killed, and nobody has waited for it. */
-static void test_a_deadline(void **state)
+TEST(test_a_deadline)
 {
 	struct errands *errands;
 	struct wait wait;
 
-	(void)state;
 	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
@@ -202,13 +199,12 @@ static void test_a_deadline(void **state)
 }
 
 /* A child is gone with its errand. */
-static void test_cancelled(void **state)
+TEST(test_cancelled)
 {
 	struct errands *errands;
 	struct wait wait;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
@@ -226,12 +222,11 @@ static void test_cancelled(void **state)
 }
 
 /* Another turn comes when it is due, and may be of another kind. */
-static void test_again(void **state)
+TEST(test_again)
 {
 	struct errands *errands;
 	struct wait wait;
 
-	(void)state;
 	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_NAMES, 0);
 	wait.wanted = 2;
@@ -252,30 +247,14 @@ static void test_again(void **state)
 	errands_free(errands);
 }
 
-static void test_back_off(void **state)
+TEST(test_back_off)
 {
 	static const uint64_t seconds[] = { 4, 16, 64, 256, 600, 600 };
 
-	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(seconds); i++) {
 		uint64_t before_ns = clock_mono_ns(), retry_ns = errand_retry_ns(i + 1);
 
 		assert_in_range(retry_ns, before_ns + seconds[i] * NS_PER_SEC,
 				clock_mono_ns() + seconds[i] * NS_PER_SEC);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_users_take_turns),
-		cmocka_unit_test(test_nobody_takes_all),
-		cmocka_unit_test(test_a_queue_that_has_an_end),
-		cmocka_unit_test(test_a_deadline),
-		cmocka_unit_test(test_cancelled),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_back_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

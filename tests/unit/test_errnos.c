@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of error numbers, held against this machine's macros. */
+#include "test.h"
+
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "syscalls/errnos.h"
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const struct {
 		int err;
@@ -48,16 +44,14 @@ static void test_names(void **state)
 		{ 531, "ENOGRACE" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		assert_non_null(errno_name(known[i].err));
 		assert_string_equal(errno_name(known[i].err), known[i].name);
 	}
 }
 
-static void test_every_number(void **state)
+TEST(test_every_number)
 {
-	(void)state;
 	for (int err = 1; err <= 133; err++) {
 		/* Free since Linux gave them up: EWOULDBLOCK and EDEADLOCK are aliases now. */
 		if (err == 41 || err == 58)
@@ -67,20 +61,18 @@ static void test_every_number(void **state)
 	}
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	static const int unknown[] = { 0, -1, 134, 511, 520, 532, 4095, 4096, INT_MAX, INT_MIN };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		assert_null(errno_name(unknown[i]));
 }
 
-static void test_labels(void **state)
+TEST(test_labels)
 {
 	char buf[ERRNO_LABEL_MAX];
 
-	(void)state;
 	errno_label(ENOENT, buf, sizeof(buf));
 	assert_string_equal(buf, "ENOENT");
 	errno_label(516, buf, sizeof(buf));
@@ -89,16 +81,4 @@ static void test_labels(void **state)
 	assert_string_equal(buf, "errno_123456");
 	errno_label(INT_MIN, buf, sizeof(buf));
 	assert_string_equal(buf, "errno_-2147483648");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_every_number),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of errors: golden files, order, shares, what is left out. */
+#include "test.h"
 #include "tables.h"
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -16,25 +17,22 @@ static void test_golden(void **state)
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		table_check(cases[i].golden, report_errors, snapshot, &cases[i].options);
 }
 
-static void test_scenarios_golden(void **state)
+TEST(test_scenarios_golden)
 {
 	static const char *const names[] = { "ordinary", "empty", "overflow", "foreign", "mixed" };
 	const struct table_options options = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		table_check_scenario("errors", names[i], report_errors, &options);
 }
 
 /* Whatever is shown, the last line has every error. */
-static void test_all_errors(void **state)
+TEST(test_all_errors)
 {
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
@@ -51,20 +49,7 @@ static void test_all_errors(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	table_check_stream(report_errors);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_scenarios_golden),
-		cmocka_unit_test(test_all_errors),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes of a snapshot a filter has, and what is left of the snapshot. */
+#include "test.h"
 #include "tables.h"
 
 #include <fnmatch.h>
@@ -79,9 +80,8 @@ static void assert_selected(enum selector_kind kind, const char *text, const cha
 	assert_left(&filter, expected);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_selected(SELECT_COMM, "nginx", "0,100,200,");
 	assert_selected(SELECT_COMM, "ngin", "");
 	assert_selected(SELECT_COMM, "n*", "0,100,200,");
@@ -90,9 +90,8 @@ static void test_names(void **state)
 	assert_selected(SELECT_COMM, "", "");
 }
 
-static void test_cgroups(void **state)
+TEST(test_cgroups)
 {
-	(void)state;
 	assert_selected(SELECT_CGROUP, "/system.slice", "0,100,200,");
 	assert_selected(SELECT_CGROUP, "system.slice/nginx.service/", "0,100,200,");
 	assert_selected(SELECT_CGROUP, "/sys/fs/cgroup//user.slice/user-0.slice", "300,");
@@ -105,9 +104,8 @@ static void test_cgroups(void **state)
 	assert_selected(SELECT_CGROUP, "/sys/fs/cgroups/user.slice", "");
 }
 
-static void test_units(void **state)
+TEST(test_units)
 {
-	(void)state;
 	assert_selected(SELECT_UNIT, "nginx.service", "0,100,200,");
 	assert_selected(SELECT_UNIT, "nginx", "0,100,200,");
 	assert_selected(SELECT_UNIT, "session-1.scope", "300,");
@@ -118,9 +116,8 @@ static void test_units(void **state)
 	assert_selected(SELECT_UNIT, "", "");
 }
 
-static void test_users(void **state)
+TEST(test_users)
 {
-	(void)state;
 	assert_selected(SELECT_USER, "www-data", "0,100,200,");
 	assert_selected(SELECT_USER, "33", "0,100,200,");
 	assert_selected(SELECT_USER, "1000", "300,");
@@ -132,14 +129,13 @@ static void test_users(void **state)
 }
 
 /* Any of them is enough. */
-static void test_together(void **state)
+TEST(test_together)
 {
 	static const pid_t pids[] = { 200, 400, 0, -1 };
 	static const struct target_selector selectors[] = { { SELECT_COMM, "bash" },
 							    { SELECT_USER, "nobody-here" } };
 	struct process_filter filter = { .pids = pids, .nr_pids = ARRAY_SIZE(pids) };
 
-	(void)state;
 	assert_left(&filter, "200,400,");
 	filter.selectors = selectors;
 	filter.nr_selectors = ARRAY_SIZE(selectors);
@@ -147,7 +143,7 @@ static void test_together(void **state)
 }
 
 /* With all come the calls that belong to nobody; a filter never changes what is said of the whole. */
-static void test_all(void **state)
+TEST(test_all)
 {
 	static const struct target_selector all = { SELECT_ALL, "" };
 	static const pid_t pid = 100;
@@ -158,7 +154,6 @@ static void test_all(void **state)
 	const struct process_filter one = { .pids = &pid, .nr_pids = 1 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_many(), *left = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
 		__cleanup(snapshot_freep) struct snapshot *same = NULL;
 
@@ -184,13 +179,12 @@ static void random_text(uint64_t *seed, const char *set, size_t limit, char *tex
 }
 
 /* The globs of the shell, as the C library has them. */
-static void test_globs(void **state)
+TEST(test_globs)
 {
 	char glob[12], name[PROCESS_COMM_SIZE];
 	uint64_t seed = 3;
 	int matches = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		struct selector selector = { .kind = SELECT_COMM };
 
@@ -206,7 +200,7 @@ static void test_globs(void **state)
 }
 
 /* The kernel keeps 15 bytes of a name: a longer one is cut there, unless a * may stand for the rest. */
-static void test_long_names(void **state)
+TEST(test_long_names)
 {
 	static const struct {
 		const char *glob, *name;
@@ -222,7 +216,6 @@ static void test_long_names(void **state)
 		{ "fif*-letters-and-more", "fifteen-letters", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct selector selector = { .kind = SELECT_COMM };
 		char name[PROCESS_COMM_SIZE] = "";
@@ -232,16 +225,4 @@ static void test_long_names(void **state)
 		if (glob_matches(&selector, name, sizeof(name)) != cases[i].matches)
 			fail_msg("%s, %s", cases[i].glob, name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),    cmocka_unit_test(test_cgroups),
-		cmocka_unit_test(test_units),    cmocka_unit_test(test_users),
-		cmocka_unit_test(test_together), cmocka_unit_test(test_all),
-		cmocka_unit_test(test_globs),    cmocka_unit_test(test_long_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * The flame graph: golden files, boxes within boxes, well-formed XML whatever the names, nothing
  * from outside. What the script does is tested in tests/readers.
  */
+#include "test.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
 
@@ -41,25 +42,23 @@ static void flame_check(const struct snapshot *snapshot, enum stack_weight weigh
 	xml_check(picture);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 
-	(void)state;
 	flame_check(stacked.snapshot, STACK_WEIGHT_CALLS, "flame_calls");
 	flame_check(stacked.snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
 }
 
 /* Nothing that a program chose gets into the script or out of its text. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	__cleanup(stacked_done) struct stacked hostile = scenario_stacks_hostile();
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 	__cleanup(freep) char *text = NULL, *other = NULL;
 
-	(void)state;
 	flame_check(hostile.snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
 	text = weight_render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
 	other = weight_render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
@@ -69,7 +68,7 @@ static void test_hostile(void **state)
 }
 
 /* Nothing is loaded; the names of two formats are the only addresses. */
-static void test_self_contained(void **state)
+TEST(test_self_contained)
 {
 	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
@@ -78,7 +77,6 @@ static void test_self_contained(void **state)
 	__cleanup(freep) char *text =
 		weight_render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
 		assert_null(strstr(text, loading[i]));
 	assert_int_equal(count_of(text, "://"), 3);
@@ -129,13 +127,12 @@ static uint64_t weight_sum(const struct snapshot *snapshot, enum stack_weight we
 }
 
 /* Processes at the bottom and system calls at the top each have all. */
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	struct stacked (*const scenarios[])(void) = { scenario_stacks, scenario_stacks_many,
 						      scenario_stacks_hostile,
 						      scenario_stacks_empty };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios) * NR_STACK_WEIGHT; i++) {
 		enum stack_weight weight = (enum stack_weight)(i % NR_STACK_WEIGHT);
 		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
@@ -151,12 +148,11 @@ static void test_sums(void **state)
 }
 
 /* What is too narrow is left out, and still counted below. */
-static void test_narrow(void **state)
+TEST(test_narrow)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
 	__cleanup(flame_done) struct flame all = { .boxes = NULL }, wide = { .boxes = NULL };
 
-	(void)state;
 	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &all), 0);
 	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, 50, &wide), 0);
 	boxes_check(&wide);
@@ -169,13 +165,12 @@ static void test_narrow(void **state)
 }
 
 /* As many modules as there are colours, the largest first. */
-static void test_modules(void **state)
+TEST(test_modules)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
 	__cleanup(flame_done) struct flame flame = { .boxes = NULL };
 	size_t others = 0;
 
-	(void)state;
 	assert_int_equal(flame_make(stacked.snapshot, STACK_WEIGHT_CALLS, UINT64_MAX, &flame), 0);
 	assert_int_equal(flame.nr_modules, FLAME_MODULES);
 	for (size_t i = 0; i < flame.nr_boxes; i++) {
@@ -190,7 +185,7 @@ static void test_modules(void **state)
 }
 
 /* A picture of many stacks, for the readers; well-formed, too. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_many();
 	__cleanup(freep) char *calls =
@@ -199,28 +194,14 @@ static void test_many(void **state)
 		flame_render(stacked.snapshot, STACK_WEIGHT_TIME, "flame_many_time");
 	__cleanup(freep) char *picture = picture_of(calls);
 
-	(void)state;
 	xml_check(picture);
 	assert_string_not_equal(calls, time);
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(report_flame(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_self_contained), cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_narrow),         cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_many),           cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ended processes that are added up: within a budget, for good, and so that nothing is lost. */
+#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -162,13 +163,12 @@ static void fold_changes_nothing(struct state *state)
 	must_differ_by(state, before, 0, 0);
 }
 
-static void test_kinds_are_added_up(void **unused)
+TEST(test_kinds_are_added_up)
 {
 	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 
-	(void)unused;
 	for (int i = 0; i < 50; i++) {
 		add_process(&state, "one", 0, 0, 4);
 		add_process(&state, "two", 0, 2, 4);
@@ -186,14 +186,13 @@ static void test_kinds_are_added_up(void **unused)
 }
 
 /* A user who makes up names takes half of the room; others find the other half. */
-static void test_a_user_takes_half_of_the_room(void **unused)
+TEST(test_a_user_takes_half_of_the_room)
 {
 	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 	char comm[PROCESS_COMM_SIZE];
 
-	(void)unused;
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < 100; i++) {
 			snprintf(comm, sizeof(comm), "n%d-%d", round, i);
@@ -215,13 +214,12 @@ static void test_a_user_takes_half_of_the_room(void **unused)
 }
 
 /* Groups that are there when the room is spent take new numbers as none. */
-static void test_rows_of_groups_keep_to_the_room(void **unused)
+TEST(test_rows_of_groups_keep_to_the_room)
 {
 	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 
-	(void)unused;
 	for (uint32_t uid = 0; uid < 10; uid++)
 		add_process(&state, "grows", uid, 0, 3);
 	fold_changes_nothing(&state);
@@ -240,12 +238,11 @@ static void test_rows_of_groups_keep_to_the_room(void **unused)
 }
 
 /* Any order of names, users and numbers, and budgets that are spent somewhere in between. */
-static void test_any_order(void **unused)
+TEST(test_any_order)
 {
 	char comm[PROCESS_COMM_SIZE];
 	uint64_t random = 1;
 
-	(void)unused;
 	for (size_t budget = 1; budget < 1 << 20; budget *= 8) {
 		struct state state = state_make(budget);
 
@@ -271,13 +268,12 @@ static void test_any_order(void **unused)
 }
 
 /* There is room again for kinds that come later, and what was retired has no name any more. */
-static void test_retired_groups_make_room(void **unused)
+TEST(test_retired_groups_make_room)
 {
 	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;
 	char comm[PROCESS_COMM_SIZE];
 
-	(void)unused;
 	for (int i = 0; i < 400; i++) {
 		snprintf(comm, sizeof(comm), "n%d", i);
 		add_process(&state, comm, 1000, 0, 7);
@@ -298,14 +294,13 @@ static void test_retired_groups_make_room(void **unused)
 }
 
 /* Rows of nobody have no process, and stay. */
-static void test_nobody(void **unused)
+TEST(test_nobody)
 {
 	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 	struct row row;
 
-	(void)unused;
 	row_init_for(&row, 0, ABI_X86_64, ROW_NR_OTHER);
 	row_forget_owner(&row);
 	row_add_calls(&row, 7, 100, 0, 0);
@@ -321,18 +316,4 @@ static void test_nobody(void **unused)
 	snapshot_count_folded(after, &losses);
 	assert_true(losses_none(&losses));
 	done(&state);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds_are_added_up),
-		cmocka_unit_test(test_a_user_takes_half_of_the_room),
-		cmocka_unit_test(test_rows_of_groups_keep_to_the_room),
-		cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_retired_groups_make_room),
-		cmocka_unit_test(test_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Folded stacks: golden files, and lines that every reader splits at the same places. */
+#include "test.h"
 #include "stack_scenarios.h"
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(freep) char *calls =
@@ -10,7 +11,6 @@ static void test_golden(void **state)
 	__cleanup(freep) char *time =
 		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_TIME);
 
-	(void)state;
 	sample_write("stacks.folded", calls, strlen(calls));
 	golden_check("folded_calls", calls);
 	golden_check("folded_time", time);
@@ -58,24 +58,22 @@ static void sums_check(const struct snapshot *snapshot)
 	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), wall_ns);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 
-	(void)state;
 	sums_check(stacked.snapshot);
 	/* Without any stack all calls are of others. */
 	stacked.snapshot->stacks = NULL;
 	sums_check(stacked.snapshot);
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	__cleanup(freep) char *text =
 		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
-	(void)state;
 	sums_check(stacked.snapshot);
 	sample_write("hostile.folded", text, strlen(text));
 	golden_check("folded_hostile", text);
@@ -85,32 +83,19 @@ static void test_hostile(void **state)
 	assert_non_null(strstr(text, "nb_sp_x_y"));
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
 	__cleanup(freep) char *text =
 		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
-	(void)state;
 	assert_string_equal(text, "");
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(report_folded(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_hostile),        cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Groups: keys, sums that hold for every grouping, selection, and calls that wait. */
+#include "test.h"
 #include "tables.h"
 
-#include "model/select.h"
 #include "syscalls/classes.h"
 #include "syscalls/waiting.h"
 
-static void test_keys(void **state)
+TEST(test_keys)
 {
 	static const struct {
 		const char *list;
@@ -25,7 +25,6 @@ static void test_keys(void **state)
 	unsigned int keys;
 	struct diag d;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		assert_int_equal(group_keys_parse("--by", lists[i].list, &keys, &d), 0);
 		assert_int_equal(keys, lists[i].keys);
@@ -81,13 +80,12 @@ static uint64_t moved_bytes(const struct snapshot *snapshot)
 }
 
 /* For every mask of keys: all groups differ, and together they are all rows. */
-static void test_sums_hold(void **state)
+TEST(test_sums_hold)
 {
 	uint64_t seed = 1;
 	__cleanup(snapshot_freep) struct snapshot *snapshot = random_snapshot(&seed);
 	struct row all;
 
-	(void)state;
 	row_init(&all);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		assert_int_equal(row_merge(&all, snapshot->rows[i]), 0);
@@ -113,12 +111,11 @@ static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)
 	return list.nr_groups;
 }
 
-static void test_counts_by_hand(void **state)
+TEST(test_counts_by_hand)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
 
-	(void)state;
 	assert_int_equal(count_groups(snapshot, 0), 1);
 	assert_int_equal(count_groups(snapshot, GROUP_PID), 3);
 	assert_int_equal(count_groups(snapshot, GROUP_PID | GROUP_TID), 5);
@@ -170,7 +167,7 @@ static void select_check(const struct snapshot *snapshot, const struct group_fil
 	row_done(&after.sum);
 }
 
-static void test_select(void **state)
+TEST(test_select)
 {
 	static const struct group_filter filters[] = {
 		{ 0 },
@@ -185,7 +182,6 @@ static void test_select(void **state)
 	};
 	uint64_t seed = 2;
 
-	(void)state;
 	for (int round = 0; round < 10; round++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot = random_snapshot(&seed);
 
@@ -195,7 +191,7 @@ static void test_select(void **state)
 }
 
 /* Groups without calls vanish, those in flight do not. */
-static void test_select_drops_nothing_but_nothing(void **state)
+TEST(test_select_drops_nothing_but_nothing)
 {
 	const struct group_filter all = { 0 }, none = { .min_calls = 1 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -203,7 +199,6 @@ static void test_select_drops_nothing_but_nothing(void **state)
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		row_init_for(&row, 1, ABI_OF_TESTS, i);
 		row.in_flight = i == 1;
@@ -228,7 +223,7 @@ static int all_equal(const struct group *a, const struct group *b, const void *c
 	return 0;
 }
 
-static void test_select_is_stable(void **state)
+TEST(test_select_is_stable)
 {
 	const struct group_filter filter = { .compare = all_equal };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -236,7 +231,6 @@ static void test_select_is_stable(void **state)
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		row_init_for(&row, 1, ABI_OF_TESTS, i);
 		row_add_calls(&row, 1, 1, 0, 0);
@@ -250,13 +244,12 @@ static void test_select_is_stable(void **state)
 }
 
 /* What follows the NUL of a name is not part of it. */
-static void test_comm_ends_at_nul(void **state)
+TEST(test_comm_ends_at_nul)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	builder_take_process(builder, 1, "sh\0old name", 11, 0);
 	builder_take_process(builder, 2, "sh", 2, 0);
 	for (uint32_t pid = 1; pid < 3; pid++) {
@@ -268,9 +261,8 @@ static void test_comm_ends_at_nul(void **state)
 	assert_int_equal(count_groups(snapshot, GROUP_COMM), 1);
 }
 
-static void test_waiting_list(void **state)
+TEST(test_waiting_list)
 {
-	(void)state;
 	for (size_t i = 0; waiting_name(i); i++) {
 		bool known = false;
 
@@ -290,32 +282,14 @@ static void test_waiting_list(void **state)
 	assert_null(waiting_name(SIZE_MAX));
 }
 
-static void test_waiting_override(void **state)
+TEST(test_waiting_override)
 {
 	__cleanup(syscall_set_freep) struct syscall_set *set = NULL, *none = NULL;
 	int read = syscall_find(ABI_OF_TESTS, "read"), futex = syscall_find(ABI_OF_TESTS, "futex");
 
-	(void)state;
 	assert_int_equal(syscall_set_parse("read", &set, NULL), 0);
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
 	assert_true(syscall_waits(set, ABI_OF_TESTS, read));
 	assert_false(syscall_waits(set, ABI_OF_TESTS, futex));
 	assert_false(syscall_waits(none, ABI_OF_TESTS, futex));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_sums_hold),
-		cmocka_unit_test(test_counts_by_hand),
-		cmocka_unit_test(test_select),
-		cmocka_unit_test(test_select_drops_nothing_but_nothing),
-		cmocka_unit_test(test_select_is_stable),
-		cmocka_unit_test(test_comm_ends_at_nul),
-		cmocka_unit_test(test_waiting_list),
-		cmocka_unit_test(test_waiting_override),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whole histograms: sums, differences, and quantiles held against sorted arrays. */
+#include "test.h"
 #include "fixture.h"
 
 #include "hist/hist.h"
@@ -76,11 +77,10 @@ static void assert_hist_is(const struct hist *hist, const struct plain *plain)
 }
 
 /* In any order: the range grows at both ends. */
-static void test_add(void **state)
+TEST(test_add)
 {
 	uint64_t seed = 2;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		__cleanup(hist_done) struct hist hist = { 0 };
 		struct plain plain = { { 0 } };
@@ -97,11 +97,10 @@ static void test_add(void **state)
 }
 
 /* A bucket that is none may stand in a file. */
-static void test_add_to_no_bucket(void **state)
+TEST(test_add_to_no_bucket)
 {
 	__cleanup(hist_done) struct hist hist = { 0 };
 
-	(void)state;
 	assert_int_equal(hist_add(&hist, HIST_BUCKETS, 1), -EINVAL);
 	assert_int_equal(hist_add(&hist, UINT_MAX, 1), -EINVAL);
 	assert_int_equal(hist_total(&hist), 0);
@@ -110,11 +109,10 @@ static void test_add_to_no_bucket(void **state)
 	assert_int_equal(hist_total(&hist), 1);
 }
 
-static void test_add_all(void **state)
+TEST(test_add_all)
 {
 	uint64_t seed = 15;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		__cleanup(hist_done) struct hist hist = { 0 };
 		uint32_t counts[HIST_BUCKETS] = { 0 };
@@ -132,11 +130,10 @@ static void test_add_all(void **state)
 	}
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		__cleanup(hist_done) struct hist a = { 0 }, b = { 0 };
 		struct plain sum = { { 0 } }, before = { { 0 } };
@@ -152,13 +149,12 @@ static void test_merge(void **state)
 	}
 }
 
-static void test_copy_is_independent(void **state)
+TEST(test_copy_is_independent)
 {
 	__cleanup(hist_done) struct hist a = { 0 }, b = { 0 }, none = { 0 };
 	struct plain plain = { { 0 } };
 	uint64_t seed = 16;
 
-	(void)state;
 	hist_add_random(&a, &seed);
 	plain_add(&plain, &a);
 	assert_int_equal(hist_copy(&b, &a), 0);
@@ -171,11 +167,10 @@ static void test_copy_is_independent(void **state)
 	assert_int_equal(hist_total(&none), 0);
 }
 
-static void test_subtract_undoes_merge(void **state)
+TEST(test_subtract_undoes_merge)
 {
 	uint64_t seed = 4;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		__cleanup(hist_done) struct hist a = { 0 }, b = { 0 }, sum = { 0 }, nothing = { 0 };
 		struct plain plain = { { 0 } }, none = { { 0 } };
@@ -198,12 +193,11 @@ static void test_subtract_undoes_merge(void **state)
 }
 
 /* What is no earlier state takes away what is there, and nothing beside it. */
-static void test_subtract_too_much(void **state)
+TEST(test_subtract_too_much)
 {
 	__cleanup(hist_done) struct hist a = { 0 }, b = { 0 };
 	struct plain plain = { { 0 } };
 
-	(void)state;
 	assert_int_equal(hist_add(&a, 10, 5), 0);
 	assert_int_equal(hist_add(&a, 12, 5), 0);
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
@@ -213,11 +207,10 @@ static void test_subtract_too_much(void **state)
 	assert_hist_is(&a, &plain);
 }
 
-static void test_total(void **state)
+TEST(test_total)
 {
 	__cleanup(hist_done) struct hist hist = { 0 };
 
-	(void)state;
 	assert_int_equal(hist_total(&hist), 0);
 	assert_int_equal(hist_add(&hist, 0, 1), 0);
 	assert_int_equal(hist_total(&hist), 1);
@@ -229,18 +222,17 @@ static void test_total(void **state)
 	assert_int_equal(hist_total(&hist), HIST_BUCKETS);
 }
 
-static void test_quantile_of_nothing(void **state)
+TEST(test_quantile_of_nothing)
 {
 	struct hist hist = { 0 };
 
-	(void)state;
 	assert_int_equal(hist_quantile_ns(&hist, 0.0, UINT64_MAX, 0), 0);
 	assert_int_equal(hist_quantile_ns(&hist, 0.5, UINT64_MAX, 0), 0);
 	assert_int_equal(hist_quantile_ns(&hist, 1.0, 5, 7), 0);
 }
 
 /* One value is known exactly, wherever it lies. */
-static void test_quantile_of_one(void **state)
+TEST(test_quantile_of_one)
 {
 	static const uint64_t values[] = {
 		0,
@@ -259,7 +251,6 @@ static void test_quantile_of_one(void **state)
 		UINT64_MAX,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		__cleanup(sample_done) struct sample sample = { .count = 0 };
 
@@ -270,11 +261,10 @@ static void test_quantile_of_one(void **state)
 }
 
 /* Placed evenly, as the contract says. */
-static void test_quantile_in_one_bucket(void **state)
+TEST(test_quantile_in_one_bucket)
 {
 	__cleanup(sample_done) struct sample sample = { .count = 0 };
 
-	(void)state;
 	sample_add(&sample, 64);
 	sample_add(&sample, 66);
 	sample_add(&sample, 70);
@@ -290,11 +280,10 @@ static void test_quantile_in_one_bucket(void **state)
 	assert_int_equal(hist_quantile_ns(&sample.hist, 1, 0, UINT64_MAX), 80);
 }
 
-static void test_quantile_stays_between_extremes(void **state)
+TEST(test_quantile_stays_between_extremes)
 {
 	static const uint64_t lows[] = { 0, 64, 112, 4096, 1ULL << 30, 1ULL << 42 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lows); i++) {
 		__cleanup(sample_done) struct sample sample = { .count = 0 };
 
@@ -308,11 +297,10 @@ static void test_quantile_stays_between_extremes(void **state)
 	}
 }
 
-static void test_quantile_of_two_modes(void **state)
+TEST(test_quantile_of_two_modes)
 {
 	__cleanup(sample_done) struct sample sample = { .count = 0 };
 
-	(void)state;
 	for (int i = 0; i < 50; i++)
 		sample_add(&sample, 1000);
 	for (int i = 0; i < 50; i++)
@@ -327,11 +315,10 @@ static void test_quantile_of_two_modes(void **state)
 }
 
 /* A slow call in a hundred is what p99 hides and the maximum shows. */
-static void test_quantile_ranks(void **state)
+TEST(test_quantile_ranks)
 {
 	__cleanup(sample_done) struct sample sample = { .count = 0 };
 
-	(void)state;
 	for (int i = 0; i < 99; i++)
 		sample_add(&sample, 100);
 	sample_add(&sample, 50000000);
@@ -368,11 +355,10 @@ static void sample_check(struct sample *sample, double q)
 		assert_true((got > truth ? got - truth : truth - got) * 4 <= truth);
 }
 
-static void test_quantile_of_random_data(void **state)
+TEST(test_quantile_of_random_data)
 {
 	uint64_t seed = 5;
 
-	(void)state;
 	for (size_t count = 1; count < ARRAY_SIZE(((struct sample *)0)->values); count += 37) {
 		__cleanup(sample_done) struct sample sample = { .count = 0 };
 
@@ -386,11 +372,10 @@ static void test_quantile_of_random_data(void **state)
 	}
 }
 
-static void test_quantile_is_monotone(void **state)
+TEST(test_quantile_is_monotone)
 {
 	uint64_t seed = 6;
 
-	(void)state;
 	for (int round = 0; round < 50; round++) {
 		__cleanup(sample_done) struct sample sample = { .count = 0 };
 		uint64_t last = 0;
@@ -405,28 +390,4 @@ static void test_quantile_is_monotone(void **state)
 		}
 		assert_int_equal(last, sample.max_ns);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_add_to_no_bucket),
-		cmocka_unit_test(test_add_all),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_copy_is_independent),
-		cmocka_unit_test(test_subtract_undoes_merge),
-		cmocka_unit_test(test_subtract_too_much),
-		cmocka_unit_test(test_total),
-		cmocka_unit_test(test_quantile_of_nothing),
-		cmocka_unit_test(test_quantile_of_one),
-		cmocka_unit_test(test_quantile_in_one_bucket),
-		cmocka_unit_test(test_quantile_stays_between_extremes),
-		cmocka_unit_test(test_quantile_of_two_modes),
-		cmocka_unit_test(test_quantile_ranks),
-		cmocka_unit_test(test_quantile_of_random_data),
-		cmocka_unit_test(test_quantile_is_monotone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

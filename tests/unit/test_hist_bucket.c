@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mapping of latencies to buckets: the header is the very one that the BPF side compiles. */
+#include "test.h"
 #include "fixture.h"
 
 #include "bpftruss/hist_bucket.h"
@@ -19,9 +20,8 @@ static uint64_t bucket_low_by_steps(unsigned int bucket)
 	return low;
 }
 
-static void test_shape(void **state)
+TEST(test_shape)
 {
-	(void)state;
 	assert_int_equal(HIST_BUCKETS, 146);
 	assert_int_equal(hist_bucket_low(0), 0);
 	assert_int_equal(hist_bucket_low(1), 64);
@@ -38,9 +38,8 @@ static void test_shape(void **state)
 		assert_int_equal(hist_bucket_low(i), bucket_low_by_steps(i));
 }
 
-static void test_edges(void **state)
+TEST(test_edges)
 {
-	(void)state;
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
 		uint64_t low = hist_bucket_low(i), high = hist_bucket_low(i + 1);
 
@@ -53,9 +52,8 @@ static void test_edges(void **state)
 	}
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-	(void)state;
 	assert_int_equal(hist_bucket(0), 0);
 	assert_int_equal(hist_bucket(1), 0);
 	assert_int_equal(hist_bucket(63), 0);
@@ -68,9 +66,8 @@ static void test_ends(void **state)
 }
 
 /* Bounds grow, so buckets are contiguous and none is empty; a quarter of the low bound is wide. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
-	(void)state;
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
 		assert_true(hist_bucket_low(i) < hist_bucket_low(i + 1));
 	for (unsigned int i = 1; i < HIST_BUCKETS - 1; i++) {
@@ -81,11 +78,10 @@ static void test_bounds(void **state)
 	}
 }
 
-static void test_every_small_value(void **state)
+TEST(test_every_small_value)
 {
 	unsigned int last = 0;
 
-	(void)state;
 	for (uint64_t ns = 0; ns < 1 << 20; ns++) {
 		unsigned int bucket = hist_bucket(ns);
 
@@ -97,11 +93,10 @@ static void test_every_small_value(void **state)
 	}
 }
 
-static void test_random_values(void **state)
+TEST(test_random_values)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 200000; i++) {
 		uint64_t a = random_ns(&seed, 64), b = random_ns(&seed, 64);
 		unsigned int bucket = hist_bucket(a);
@@ -119,11 +114,10 @@ static void assert_log2(uint64_t value)
 		fail_msg("log2 of %" PRIx64 " is not %u", value, hist_log2(value));
 }
 
-static void test_log2(void **state)
+TEST(test_log2)
 {
 	uint64_t seed = 2;
 
-	(void)state;
 	for (uint64_t value = 1; value < 1 << 18; value++)
 		assert_log2(value);
 	for (int bit = 0; bit < 64; bit++) {
@@ -138,19 +132,4 @@ static void test_log2(void **state)
 	}
 	for (int i = 0; i < 100000; i++)
 		assert_log2(random_ns(&seed, 64) | 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shape),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_every_small_value),
-		cmocka_unit_test(test_random_values),
-		cmocka_unit_test(test_log2),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

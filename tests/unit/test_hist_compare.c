@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether histograms differ: rate of false alarms, shifts that are found, what does not matter. */
+#include "test.h"
 #include "fixture.h"
 
 #include <math.h>
@@ -85,7 +86,7 @@ static void draws_take(struct draws *draws, enum shape shape, size_t count, doub
 #define PAIRS 600
 
 /* Of equal distributions, a probability below p comes up in a share p of the pairs at most. */
-static void test_false_alarms(void **state)
+TEST(test_false_alarms)
 {
 	static const size_t sizes[][2] = { { 20, 20 }, { 300, 300 }, { 2000, 150 }, { 50, 1500 } };
 	static const double limits[] = { 0.5, 0.2, 0.05, HIST_CHANCE };
@@ -94,7 +95,6 @@ static void test_false_alarms(void **state)
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 	uint64_t seed = 11;
 
-	(void)state;
 	for (size_t i = 0; i < PAIRS * NR_SHAPE * ARRAY_SIZE(sizes); i++, pairs++) {
 		const size_t *size = sizes[i % ARRAY_SIZE(sizes)];
 		enum shape shape = (enum shape)(i / ARRAY_SIZE(sizes) % NR_SHAPE);
@@ -125,11 +125,10 @@ static enum hist_word word_of_factor(enum shape shape, size_t count, double fact
 }
 
 /* A third more or less is found from 1000 calls on, and most often from 300 on. */
-static void test_power(void **state)
+TEST(test_power)
 {
 	size_t found = 0;
 
-	(void)state;
 	for (int shape = 0; shape < NR_SHAPE; shape++) {
 		for (uint64_t seed = 0; seed < 50; seed++) {
 			assert_int_equal(word_of_factor(shape, 1000, 1.3, seed), HIST_SLOWER);
@@ -141,12 +140,11 @@ static void test_power(void **state)
 }
 
 /* With a million calls everything is significant; a shift within a bucket does not matter. */
-static void test_matters(void **state)
+TEST(test_matters)
 {
 	struct hist_difference difference;
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
-	(void)state;
 	draws_add(&a, 1000000, 1270);
 	draws_add(&b, 1000000, 1290);
 	difference = draws_compare(&a, &b);
@@ -163,12 +161,11 @@ static void test_matters(void **state)
 }
 
 /* Nor does a part of the calls below a twentieth, where it moves the median and the mean. */
-static void test_part_matters(void **state)
+TEST(test_part_matters)
 {
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 	struct hist_difference difference;
 
-	(void)state;
 	draws_add(&a, 510000, 1270);
 	draws_add(&a, 490000, 1290);
 	draws_add(&b, 480000, 1270);
@@ -186,12 +183,11 @@ static void test_part_matters(void **state)
 }
 
 /* The whole looks the same, the p99 is another. */
-static void test_tail(void **state)
+TEST(test_tail)
 {
 	struct hist_difference difference;
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
-	(void)state;
 	draws_add(&a, 1000, 1500);
 	draws_add(&b, 980, 1500);
 	draws_add(&b, 20, 900000);
@@ -212,12 +208,11 @@ static void test_tail(void **state)
 	assert_int_equal(difference.word, HIST_NO_CHANGE);
 }
 
-static void test_differs(void **state)
+TEST(test_differs)
 {
 	struct hist_difference difference;
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
-	(void)state;
 	draws_add(&a, 1000, 10000);
 	draws_add(&b, 600, 3000);
 	draws_add(&b, 400, 40000);
@@ -232,12 +227,11 @@ static void test_differs(void **state)
 	assert_int_equal(difference.word, HIST_DIFFERS);
 }
 
-static void test_too_few(void **state)
+TEST(test_too_few)
 {
 	struct hist_difference difference;
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
-	(void)state;
 	difference = draws_compare(&a, &b);
 	assert_int_equal(difference.word, HIST_TOO_FEW);
 	draws_add(&a, 1000000, 100);
@@ -255,12 +249,11 @@ static void test_too_few(void **state)
 }
 
 /* Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two questions. */
-static void test_probability(void **state)
+TEST(test_probability)
 {
 	struct hist_difference difference;
 	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
 
-	(void)state;
 	/* 20000 a side: x = distance * 100. In the middle, where the tail has nothing to say. */
 	draws_add(&a, 10000, 1500);
 	draws_add(&a, 10000, 3000);
@@ -276,9 +269,8 @@ static void test_probability(void **state)
 }
 
 /* The bound is one: never below the binomial tail, and no event is no surprise. */
-static void test_chance_of_count(void **state)
+TEST(test_chance_of_count)
 {
-	(void)state;
 	assert_true(chance_of_count(0, 0, 0.5) == 1);
 	assert_true(chance_of_count(5, 10, 0.5) == 1);
 	/* All of ten heads: exactly 2^-10. */
@@ -287,21 +279,4 @@ static void test_chance_of_count(void **state)
 	assert_true(chance_of_count(9, 10, 0.5) > 11.0 / 1024);
 	assert_true(chance_of_count(9, 10, 0.5) < 0.03);
 	assert_true(chance_of_count(0, 100, 0.5) < 1e-30);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_false_alarms),
-		cmocka_unit_test(test_power),
-		cmocka_unit_test(test_matters),
-		cmocka_unit_test(test_part_matters),
-		cmocka_unit_test(test_tail),
-		cmocka_unit_test(test_differs),
-		cmocka_unit_test(test_too_few),
-		cmocka_unit_test(test_probability),
-		cmocka_unit_test(test_chance_of_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

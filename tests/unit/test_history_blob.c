@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Blobs of cells: what is written is read, in few bytes, and what nobody wrote is refused. */
+#include "test.h"
 #include "fixture.h"
 
 #include "store/blob.h"
 
-static void test_histogram(void **state)
+TEST(test_histogram)
 {
 	struct blob blob __cleanup(blob_done) = { 0 };
 	uint64_t seed = 31;
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		struct hist hist __cleanup(hist_done) = { 0 }, copy __cleanup(hist_done) = { 0 };
 		size_t nr = random_below(&seed, 20);
@@ -36,13 +36,12 @@ static void test_histogram(void **state)
 }
 
 /* The format is part of the schema. */
-static void test_histogram_bytes(void **state)
+TEST(test_histogram_bytes)
 {
 	static const uint8_t expected[] = { 1 << 2 | 0, 2 << 2 | 2, 0x93, 0x03, 6 };
 	struct blob blob __cleanup(blob_done) = { 0 };
 	struct hist hist __cleanup(hist_done) = { 0 };
 
-	(void)state;
 	hist_add(&hist, 0, 1);
 	hist_add(&hist, 3, 2);
 	hist_add(&hist, 13, 100);
@@ -51,7 +50,7 @@ static void test_histogram_bytes(void **state)
 	assert_memory_equal(blob.bytes, expected, sizeof(expected));
 }
 
-static void test_errnos(void **state)
+TEST(test_errnos)
 {
 	static const struct errno_count errnos[] = { { 2, 1 }, { 11, 300 }, { 4095, UINT64_MAX } };
 	static const uint8_t expected[] = { 2,    1,    9,    0xac, 0x02, 0xf4, 0x1f, 0xff, 0xff,
@@ -59,7 +58,6 @@ static void test_errnos(void **state)
 	struct blob blob __cleanup(blob_done) = { 0 };
 	struct row row;
 
-	(void)state;
 	row_init(&row);
 	assert_int_equal(blob_from_errnos(&blob, errnos, ARRAY_SIZE(errnos)), 0);
 	assert_int_equal(blob.size, sizeof(expected));
@@ -73,7 +71,7 @@ static void test_errnos(void **state)
 	row_done(&row);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const struct {
 		uint8_t bytes[12];
@@ -91,7 +89,6 @@ static void test_refused(void **state)
 		{ { 0xff, 0xff, 0xff, 0xff, 7, 1, 1, 1 }, 8 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(histograms); i++) {
 		struct hist hist __cleanup(hist_done) = { 0 };
 
@@ -105,16 +102,4 @@ static void test_refused(void **state)
 		assert_int_equal(blob_to_errnos(errnos[i].bytes, errnos[i].size, &row), -EBADMSG);
 		row_done(&row);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_histogram),
-		cmocka_unit_test(test_histogram_bytes),
-		cmocka_unit_test(test_errnos),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

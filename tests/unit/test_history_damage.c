@@ -3,6 +3,7 @@
  * Files cut off anywhere, flipped bits, writers that are killed, full disks: a damaged file is put
  * aside whole, its time is a gap, and what is counted after that is right.
  */
+#include "test.h"
 #include "history_fixture.h"
 
 #include <sched.h>
@@ -159,11 +160,10 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	return aside || later_aside;
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
 	struct sample sample;
 
-	(void)state;
 	sample_init(&sample, 21);
 	assert_false(check_bytes(&sample, sample.bytes, sample.size));
 	/* An empty file is a new one. */
@@ -173,13 +173,12 @@ static void test_truncated(void **state)
 }
 
 /* What SQLite does not see changes a number at most; what it does see is put aside. */
-static void test_flipped_bits(void **state)
+TEST(test_flipped_bits)
 {
 	struct sample sample;
 	uint64_t seed = 22;
 	size_t asides = 0;
 
-	(void)state;
 	sample_init(&sample, 22);
 	for (size_t i = 0; i < 70; i++) {
 		size_t at = random_below(&seed, i % 2 ? sample.size : 4096);
@@ -194,7 +193,7 @@ static void test_flipped_bits(void **state)
 }
 
 /* Damage that appears while a file is open that is larger than what is in memory of it. */
-static void test_damaged_while_open(void **state)
+TEST(test_damaged_while_open)
 {
 	const struct history_question minutes = { .step_ns = MINUTE, .by_call = true };
 	struct sample sample = { .host = host_make(23) };
@@ -204,7 +203,6 @@ static void test_damaged_while_open(void **state)
 	struct timeline timeline;
 	struct diag d;
 
-	(void)state;
 	place_init(&sample.place);
 	history = open_default(&sample.place);
 	host_begin(&sample.host, history);
@@ -292,11 +290,10 @@ static void kill_one(uint64_t *seed)
 	place_done(&sample.place);
 }
 
-static void test_killed_writer(void **state)
+TEST(test_killed_writer)
 {
 	uint64_t seed = 25;
 
-	(void)state;
 	for (int i = 0; i < 25; i++)
 		kill_one(&seed);
 }
@@ -429,25 +426,12 @@ static void in_child(void (*run)(const struct place *place), const char *name)
 	assert_int_equal(WEXITSTATUS(status), CHILD_FINE);
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
-	(void)state;
 	in_child(live_with_full_disk, "test_full_disk");
 }
 
-static void test_read_only_disk(void **state)
+TEST(test_read_only_disk)
 {
-	(void)state;
 	in_child(refuse_read_only_disk, "test_read_only_disk");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_truncated),          cmocka_unit_test(test_flipped_bits),
-		cmocka_unit_test(test_damaged_while_open), cmocka_unit_test(test_killed_writer),
-		cmocka_unit_test(test_full_disk),          cmocka_unit_test(test_read_only_disk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

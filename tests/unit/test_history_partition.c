@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* However a span is cut, its parts add up to the whole: random intervals, holes, runs, clocks. */
+#include "test.h"
 #include "history_fixture.h"
 
 #define NR_INTERVALS 220
@@ -167,31 +168,19 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	place_done(&place);
 }
 
-static void test_partitions(void **state)
+TEST(test_partitions)
 {
 	const struct history_options options = { .keep_ns = { 400 * DAY, 400 * DAY, 400 * DAY } };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++)
 		check_one(seed, &options, true);
 }
 
 /* Where minutes have gone already, what they became stands for them. */
-static void test_partitions_of_rollups(void **state)
+TEST(test_partitions_of_rollups)
 {
 	const struct history_options options = { .keep_ns = { 30 * MINUTE, 3 * HOUR, 400 * DAY } };
 
-	(void)state;
 	for (uint64_t seed = 11; seed <= 16; seed++)
 		check_one(seed, &options, false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_partitions),
-		cmocka_unit_test(test_partitions_of_rollups),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * Readings that take sleeping threads from what is kept, next to readings that take every thread anew:
  * threads wake up, make calls, change, end, and give their records to others, in any order.
  */
+#include "test.h"
 #include "fixture.h"
 
 #include "collect/idle.h"
@@ -268,11 +269,10 @@ static void world_run(struct world *world, int rounds)
 	snapshot_free(last_anew);
 }
 
-static void test_readings_are_as_if_all_threads_were_read(void **state)
+TEST(test_readings_are_as_if_all_threads_were_read)
 {
 	static struct world world;
 
-	(void)state;
 	world_init(&world, 7, SIZE_MAX);
 	world_run(&world, ROUNDS);
 	assert_true(world.kept > world.read);
@@ -280,11 +280,10 @@ static void test_readings_are_as_if_all_threads_were_read(void **state)
 }
 
 /* No rows of threads that have ended are added to theirs, so readings share some. */
-static void test_threads_of_one_process_that_stay(void **state)
+TEST(test_threads_of_one_process_that_stay)
 {
 	static struct world world;
 
-	(void)state;
 	world_init(&world, 1, SIZE_MAX);
 	world.immortal = true;
 	world_run(&world, ROUNDS);
@@ -292,11 +291,10 @@ static void test_threads_of_one_process_that_stay(void **state)
 	world_done(&world);
 }
 
-static void test_what_has_no_room_is_read_each_time(void **state)
+TEST(test_what_has_no_room_is_read_each_time)
 {
 	static struct world world;
 
-	(void)state;
 	world_init(&world, 7, 40000);
 	world_run(&world, ROUNDS / 4);
 	assert_true(world.kept > 0);
@@ -305,12 +303,11 @@ static void test_what_has_no_room_is_read_each_time(void **state)
 }
 
 /* They wake up all together, and sleep again. */
-static void test_a_user_leaves_room(void **state)
+TEST(test_a_user_leaves_room)
 {
 	static struct world world;
 	size_t kept[2];
 
-	(void)state;
 	world_init(&world, 1, 100000);
 	for (int i = 0; i < 2; i++) {
 		for (size_t j = 0; j < NR_THREADS; j++) {
@@ -329,12 +326,11 @@ static void test_a_user_leaves_room(void **state)
 	world_done(&world);
 }
 
-static void test_threads_that_nobody_knows_about_are_counted(void **state)
+TEST(test_threads_that_nobody_knows_about_are_counted)
 {
 	static struct world world;
 	uint64_t expected = 0;
 
-	(void)state;
 	world_init(&world, 7, SIZE_MAX);
 	for (size_t i = 0; i < NR_THREADS; i++) {
 		thread_run(&world, &world.threads[i]);
@@ -352,12 +348,11 @@ static void test_threads_that_nobody_knows_about_are_counted(void **state)
 }
 
 /* Between the look and the reading: its rows may be of either moment. */
-static void test_a_thread_that_wakes_up_while_it_is_read_is_not_kept(void **state)
+TEST(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept)
 {
 	static struct world world;
 	struct thread *thread = &world.threads[0];
 
-	(void)state;
 	world_init(&world, 7, SIZE_MAX);
 	thread_run(&world, thread);
 	thread->record.clock |= CLOCK_STOPPED;
@@ -368,18 +363,4 @@ static void test_a_thread_that_wakes_up_while_it_is_read_is_not_kept(void **stat
 	thread->record.flags = RECORD_AWAIT_EXEC;
 	assert_int_equal(idle_look(world.idle, 0, &thread->record), IDLE_AWAKE);
 	world_done(&world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_readings_are_as_if_all_threads_were_read),
-		cmocka_unit_test(test_threads_of_one_process_that_stay),
-		cmocka_unit_test(test_what_has_no_room_is_read_each_time),
-		cmocka_unit_test(test_a_user_leaves_room),
-		cmocka_unit_test(test_threads_that_nobody_knows_about_are_counted),
-		cmocka_unit_test(test_a_thread_that_wakes_up_while_it_is_read_is_not_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Consecutive differences, added up again. */
+#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -88,11 +89,10 @@ static void assert_same_counts(const struct snapshot *a, const struct snapshot *
 }
 
 /* Any span, cut anywhere, is the difference of the readings at its ends. */
-static void test_any_span(void **state)
+TEST(test_any_span)
 {
 	struct readings readings = { 0 };
 
-	(void)state;
 	readings_make(&readings, 31);
 	for (int first = 0; first < NR_READINGS; first++) {
 		for (int last = first + 1; last < NR_READINGS; last++) {
@@ -109,14 +109,13 @@ static void test_any_span(void **state)
 }
 
 /* A join of joins is a join, also of parts without what is true at one moment only. */
-static void test_of_joins(void **state)
+TEST(test_of_joins)
 {
 	__cleanup(snapshot_freep) struct snapshot *front = NULL, *back = NULL, *joined = NULL,
 						  *whole = NULL;
 	struct readings readings = { 0 };
 	const struct snapshot *both[2];
 
-	(void)state;
 	readings_make(&readings, 32);
 	whole = join(&readings, 0, NR_READINGS - 1);
 	front = join(&readings, 0, 3);
@@ -131,14 +130,13 @@ static void test_of_joins(void **state)
 }
 
 /* Two readings: a call is in flight in both, another only in the first. */
-static void test_in_flight(void **state)
+TEST(test_in_flight)
 {
 	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL, *part = NULL,
 						  *joined = NULL;
 	struct builder *first = builder_make(), *second = builder_make();
 	const struct snapshot *parts[1];
 
-	(void)state;
 	builder_take_process(first, 7, "waits", 5, 10);
 	builder_take_process(second, 7, "waits", 5, 10);
 	builder_take_in_flight(first, 7, ABI_X86_64, "read", 1, 0, 100);
@@ -159,27 +157,14 @@ static void test_in_flight(void **state)
 	assert_int_equal(joined->processes[0].user_ns, 0);
 }
 
-static void test_of_nothing(void **state)
+TEST(test_of_nothing)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = NULL, *joined = NULL;
 
-	(void)state;
 	now = snapshot_take(builder_make());
 	now->losses.count[LOSS_EXIT_MISSED] = 3;
 	assert_int_equal(snapshot_join(NULL, 0, now, &joined), 0);
 	assert_int_equal(joined->elapsed_ns, 0);
 	assert_int_equal(joined->start_ns, now->end_ns);
 	assert_true(losses_none(&joined->losses));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_span),
-		cmocka_unit_test(test_of_joins),
-		cmocka_unit_test(test_in_flight),
-		cmocka_unit_test(test_of_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

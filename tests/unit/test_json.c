@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON contract: golden files, and what a reader gets out of it. */
+#include "test.h"
 #include "scenarios.h"
 
 #include <jansson.h>
@@ -62,9 +63,8 @@ static void assert_is_null(const json_t *object, const char *key)
 		fail_msg("%s is not null", key);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
@@ -100,9 +100,8 @@ static void assert_keys(json_t *row, json_t *first)
 }
 
 /* One object on one line of printable ASCII, whatever is in it; every row has the same keys in the same order. */
-static void test_form(void **state)
+TEST(test_form)
 {
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
@@ -121,12 +120,11 @@ static void test_form(void **state)
 	}
 }
 
-static void test_head(void **state)
+TEST(test_head)
 {
 	json_t *json = scenario_json("ordinary");
 	const json_t *target = json_array_get(json_object_get(json, "targets"), 0);
 
-	(void)state;
 	assert_int_equal(integer(json, "schema"), 1);
 	assert_string_equal(string(json, "version"), BPFTRUSS_VERSION);
 	assert_string_equal(string(json, "host"), "web-1");
@@ -144,12 +142,11 @@ static void test_head(void **state)
 }
 
 /* Each number of one row under its own key. */
-static void test_row(void **state)
+TEST(test_row)
 {
 	json_t *json = scenario_json("ordinary"), *bucket;
 	const json_t *row = row_at(json, 0), *histogram = json_object_get(row, "histogram");
 
-	(void)state;
 	assert_int_equal(integer(row, "pid"), 1234);
 	assert_string_equal(string(row, "comm"), "worker");
 	assert_string_equal(string(row, "abi"), "x86_64");
@@ -191,7 +188,7 @@ static void test_row(void **state)
 }
 
 /* Counts that tell where the calls without a time went: each is its own. */
-static void test_untimed_counts(void **state)
+TEST(test_untimed_counts)
 {
 	struct builder *builder = builder_make();
 	struct snapshot *snapshot;
@@ -199,7 +196,6 @@ static void test_untimed_counts(void **state)
 	char *text;
 	json_t *json;
 
-	(void)state;
 	row_init_named(&row, 1, ABI_OF_JSON, "getpid");
 	row_add_calls(&row, 10, 100, 0, 0);
 	row.calls += 11 + 12;
@@ -236,11 +232,10 @@ static void assert_no_times(const json_t *row)
 	assert_int_equal(json_array_size(json_object_get(row, "histogram")), 0);
 }
 
-static void test_untimed(void **state)
+TEST(test_untimed)
 {
 	json_t *json = scenario_json("untimed");
 
-	(void)state;
 	assert_no_times(row_at(json, 0));
 	assert_int_equal(integer(row_at(json, 0), "calls"), 3);
 	assert_int_equal(integer(row_at(json, 0), "untimed"), 3);
@@ -252,11 +247,10 @@ static void test_untimed(void **state)
 	json_decref(json);
 }
 
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
 	json_t *json = scenario_json("overflow");
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		assert_is_null(row_at(json, i), "pid");
 		assert_string_equal(string(row_at(json, i), "comm"), "[overflow]");
@@ -274,12 +268,11 @@ static void test_overflow(void **state)
 	json_decref(json);
 }
 
-static void test_losses(void **state)
+TEST(test_losses)
 {
 	json_t *json = scenario_json("losses");
 	const json_t *losses = json_object_get(json, "losses");
 
-	(void)state;
 	assert_true(json_is_false(json_object_get(json, "exact")));
 	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
@@ -294,13 +287,12 @@ static void test_losses(void **state)
 }
 
 /* Whatever a process calls itself, a reader gets that and the report stays a report. */
-static void test_hostile_names(void **state)
+TEST(test_hostile_names)
 {
 	json_t *json = scenario_json("hostile"), *targets = json_object_get(json, "targets");
 	const struct hostile_name *names;
 	size_t count;
 
-	(void)state;
 	names = scenario_hostile_names(&count);
 	assert_int_equal(json_array_size(targets), count);
 	for (size_t i = 0; i < count; i++) {
@@ -312,11 +304,10 @@ static void test_hostile_names(void **state)
 }
 
 /* No sequence of bytes makes the report fail. */
-static void test_random_names(void **state)
+TEST(test_random_names)
 {
 	uint64_t seed = 16;
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct builder *builder = builder_make();
 		struct snapshot *snapshot;
@@ -339,22 +330,7 @@ static void test_random_names(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	scenario_check_stream(report_json);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_form),
-		cmocka_unit_test(test_head),           cmocka_unit_test(test_row),
-		cmocka_unit_test(test_untimed_counts), cmocka_unit_test(test_untimed),
-		cmocka_unit_test(test_overflow),       cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_hostile_names),  cmocka_unit_test(test_random_names),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON reports read back: nothing is lost in them. */
+#include "test.h"
 #include "json_read_fixture.h"
 
 #include "model/diff.h"
@@ -88,9 +89,8 @@ static void check_round_trip(const struct snapshot *snapshot)
 	assert_same_reports(snapshot, back.snapshot);
 }
 
-static void test_scenarios(void **state)
+TEST(test_scenarios)
 {
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
@@ -99,20 +99,18 @@ static void test_scenarios(void **state)
 	}
 }
 
-static void test_web(void **state)
+TEST(test_web)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
-	(void)state;
 	check_round_trip(snapshot);
 }
 
-static void test_stacks(void **state)
+TEST(test_stacks)
 {
 	struct stacked stacked[] = { scenario_stacks(), scenario_stacks_empty(),
 				     scenario_stacks_hostile(), scenario_stacks_many() };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(stacked); i++) {
 		check_round_trip(stacked[i].snapshot);
 		stacked_done(&stacked[i]);
@@ -120,11 +118,10 @@ static void test_stacks(void **state)
 }
 
 /* Errnos that are not those of all errors: too few without a loss, too many in a torn read. */
-static void test_errnos_unlike_errors(void **state)
+TEST(test_errnos_unlike_errors)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
 
-	(void)state;
 	assert_int_equal(snapshot_errors_unnamed(snapshot), 2);
 	check_round_trip(snapshot);
 	snapshot->rows[0]->errors = 2;
@@ -133,12 +130,11 @@ static void test_errnos_unlike_errors(void **state)
 }
 
 /* What follows a torn read is told of it, too. */
-static void test_between_torn_reads(void **state)
+TEST(test_between_torn_reads)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
 	struct snapshot **readings[] = { &earlier, &later };
 
-	(void)state;
 	for (uint64_t i = 0; i < ARRAY_SIZE(readings); i++) {
 		struct builder *builder = builder_make();
 		struct row row;
@@ -156,13 +152,12 @@ static void test_between_torn_reads(void **state)
 	check_round_trip(diff);
 }
 
-static void test_all_fields(void **state)
+TEST(test_all_fields)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
 	__cleanup(freep) char *text = report_render(report_json, snapshot);
 	__cleanup(read_back_done) struct read_back back = read_right(text);
 
-	(void)state;
 	assert_same_reports(snapshot, back.snapshot);
 	assert_same_rest(snapshot, back.snapshot);
 	assert_int_equal(back.snapshot->start_ns, -1500000000);
@@ -181,7 +176,7 @@ static char *rates_text(const struct snapshot *earlier, const struct snapshot *l
 }
 
 /* Two that were read back tell of the interval between them what the originals do. */
-static void test_rates(void **state)
+TEST(test_rates)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = scenario_empty(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of_all_fields();
@@ -190,7 +185,6 @@ static void test_rates(void **state)
 	__cleanup(read_back_done) struct read_back earlier_back = read_right(earlier_text);
 	__cleanup(read_back_done) struct read_back later_back = { NULL, NULL };
 
-	(void)state;
 	later->end_mono_ns += SEC;
 	later_text = report_render(report_json, later);
 	later_back = read_right(later_text);
@@ -200,13 +194,12 @@ static void test_rates(void **state)
 }
 
 /* No sequence of bytes is changed, but for bytes behind a NUL. */
-static void test_random_names(void **state)
+TEST(test_random_names)
 {
 	static const char *const parts[] = { "\\xc2", "\\x9b", "\\xff", "\\x41", "\\", "x",
 					     "\xc2",  "\x9b",  "\xff",  "\\xC2", "a",  "\x7f" };
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		struct builder *builder = builder_make();
 		char comm[PROCESS_COMM_SIZE] = "";
@@ -232,20 +225,4 @@ static void test_random_names(void **state)
 		}
 		snapshot_free(snapshot);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scenarios),
-		cmocka_unit_test(test_web),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_errnos_unlike_errors),
-		cmocka_unit_test(test_between_torn_reads),
-		cmocka_unit_test(test_all_fields),
-		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_random_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON reports that are damaged: nothing of a wrong type or out of range gets in. */
+#include "test.h"
 #include "json_read_fixture.h"
 
 /* Exactly so many bytes, so that one read beyond is found. */
@@ -19,12 +20,11 @@ static void assert_refused(const char *text, size_t size)
 	assert_null(strchr(d.text, '\n'));
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_untimed(ABI_OF_TESTS);
 	__cleanup(freep) char *text = report_render(report_json, snapshot);
 
-	(void)state;
 	/* All but the line end, which nothing needs. */
 	for (size_t size = 0; size + 1 < strlen(text); size++)
 		assert_refused(text, size);
@@ -135,14 +135,13 @@ static void check_damage(const struct snapshot *snapshot)
 	json_decref(json);
 }
 
-static void test_damage(void **state)
+TEST(test_damage)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
 	struct stack_table *table = stack_table_make();
 	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
 
-	(void)state;
 	STACK_TAKE(table, 9, STACK_TRUNCATED, KERNEL("ksys_read", 1), FRAME("m", "s", 2));
 	assert_int_equal(row_add_stack(row, &count), 0);
 	snapshot->stacks = table;
@@ -186,7 +185,7 @@ static void check_changes(const struct snapshot *snapshot, const struct change *
 	}
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
 	static const struct change list[] = {
 		{ "\"schema\":1", "\"schema\":2", "schema is not 1" },
@@ -225,11 +224,10 @@ static void test_values(void **state)
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
 
-	(void)state;
 	check_changes(snapshot, list, ARRAY_SIZE(list));
 }
 
-static void test_stack_values(void **state)
+TEST(test_stack_values)
 {
 	static const struct change list[] = {
 		{ "\"end\":\"complete\"", "\"end\":\"done\"", "end is none" },
@@ -238,29 +236,16 @@ static void test_stack_values(void **state)
 	};
 	struct stacked stacked = scenario_stacks();
 
-	(void)state;
 	check_changes(stacked.snapshot, list, ARRAY_SIZE(list));
 	stacked_done(&stacked);
 }
 
-static void test_not_json(void **state)
+TEST(test_not_json)
 {
 	static const char *const texts[] = { "",           "\0", "null",           "[]",
 					     "{}",         "1",  "{\"schema\":1}", "\xff\xfe",
 					     "{} trailing" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_refused(texts[i], strlen(texts[i]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_truncated), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_values),    cmocka_unit_test(test_stack_values),
-		cmocka_unit_test(test_not_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON is spelled as jansson spells it, whatever bytes are in it. */
+#include "test.h"
 #include "fixture.h"
 
 #include <jansson.h>
@@ -26,12 +27,11 @@ static void assert_written(struct json_writer *stream, struct text_stream *text,
 }
 
 /* Commas and brackets at every depth. */
-static void test_nesting(void **state)
+TEST(test_nesting)
 {
 	struct text_stream text;
 	struct json_writer to;
 
-	(void)state;
 	json_begin(&to, text_open(&text));
 	json_put_object(&to, NULL);
 	json_put_list(&to, "empty");
@@ -61,13 +61,12 @@ static void test_nesting(void **state)
 }
 
 /* Around each power of ten and of two, more than a buffer of them. */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	json_t *json = json_array();
 	struct text_stream text;
 	struct json_writer to;
 
-	(void)state;
 	json_begin(&to, text_open(&text));
 	json_put_list(&to, NULL);
 	for (uint64_t ten = 1; ten && ten <= 10000000000000000000U; ten *= 10) {
@@ -89,7 +88,7 @@ static void test_numbers(void **state)
 }
 
 /* Texts of all sorts of characters and of none, which fill many buffers. */
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	static const struct {
 		const char *bytes, *text;
@@ -115,7 +114,6 @@ static void test_texts(void **state)
 	struct json_writer to;
 	uint64_t seed = 11;
 
-	(void)state;
 	json_begin(&to, text_open(&text));
 	json_put_list(&to, NULL);
 	for (int i = 0; i < 3000; i++) {
@@ -135,7 +133,7 @@ static void test_texts(void **state)
 }
 
 /* A text of several buffers in one piece; bytes behind a size or a NUL are not looked at. */
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	const size_t length = 3 * JSON_BUFFER + 5;
 	char *bytes = malloc(length + 1);
@@ -143,7 +141,6 @@ static void test_sizes(void **state)
 	struct text_stream text;
 	struct json_writer to;
 
-	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'x', length);
 	bytes[length] = '\0';
@@ -164,25 +161,23 @@ static void test_sizes(void **state)
 	free(bytes);
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	__cleanup(fclosep) FILE *full = full_open();
 	struct json_writer to;
 
-	(void)state;
 	json_begin(&to, full);
 	json_put_null(&to, NULL);
 	assert_int_equal(json_end(&to), -EIO);
 }
 
 /* With a dot or an exponent; what is no number is null. */
-static void test_reals(void **state)
+TEST(test_reals)
 {
 	struct text_stream text;
 	struct json_writer to;
 	char *got;
 
-	(void)state;
 	json_begin(&to, text_open(&text));
 	json_put_list(&to, NULL);
 	json_put_real(&to, NULL, 0);
@@ -232,9 +227,8 @@ static void escape_check(const char *bytes, size_t size, const char *expected)
 	assert_string_equal(out, expected);
 }
 
-static void test_escape_plain(void **state)
+TEST(test_escape_plain)
 {
-	(void)state;
 	escape_check("", 0, "");
 	escape_check("abc", 3, "abc");
 	escape_check("abc", 2, "ab");
@@ -246,7 +240,7 @@ static void test_escape_plain(void **state)
 }
 
 /* Ends of each form of valid UTF-8: they stay. */
-static void test_escape_valid(void **state)
+TEST(test_escape_valid)
 {
 	static const char *const valid[] = {
 		"~",
@@ -271,7 +265,6 @@ static void test_escape_valid(void **state)
 		"\xe2\x82\xac",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(valid); i++) {
 		char framed[16];
 
@@ -334,17 +327,15 @@ static const struct {
 	{ "\xf1\x80\xc0\x80", "\\xf1\\x80\\xc0\\x80" },
 };
 
-static void test_escape_invalid(void **state)
+TEST(test_escape_invalid)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(invalid); i++)
 		escape_check(invalid[i].bytes, strlen(invalid[i].bytes), invalid[i].text);
 }
 
 /* The size cuts a sequence, the bytes behind it do not count. */
-static void test_escape_cut_by_size(void **state)
+TEST(test_escape_cut_by_size)
 {
-	(void)state;
 	escape_check("\xc3\xa9", 1, "\\xc3");
 	escape_check("\xe2\x82\xac", 2, "\\xe2\\x82");
 	escape_check("\xe2\x82\xac", 1, "\\xe2");
@@ -354,12 +345,11 @@ static void test_escape_cut_by_size(void **state)
 	escape_check("\xe2\x82\0\xac", 4, "\\xe2\\x82");
 }
 
-static void test_escape_longest(void **state)
+TEST(test_escape_longest)
 {
 	__cleanup(freep) char *text = NULL;
 	char bytes[PROCESS_COMM_SIZE];
 
-	(void)state;
 	memset(bytes, 0xff, sizeof(bytes));
 	text = text_read_back(bytes, sizeof(bytes));
 	assert_int_equal(strlen(text), 4 * sizeof(bytes));
@@ -392,9 +382,8 @@ static size_t utf8_decoded_length(const unsigned char *s, size_t left)
 }
 
 /* Every two bytes, and the start of each longer sequence with every second byte. */
-static void test_escape_all_starts(void **state)
+TEST(test_escape_all_starts)
 {
-	(void)state;
 	for (unsigned int pair = 0x0101; pair <= 0xffff; pair++) {
 		unsigned char in[4] = { (unsigned char)(pair >> 8), (unsigned char)pair, 0x80,
 					0xbf };
@@ -419,7 +408,7 @@ static void test_escape_all_starts(void **state)
 }
 
 /* What one byte can be, next to others, comes back; and escaping it again gives the same text. */
-static void test_unescape(void **state)
+TEST(test_unescape)
 {
 	static const struct {
 		const char *text, *bytes;
@@ -437,7 +426,6 @@ static void test_unescape(void **state)
 		{ "", "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		__cleanup(freep) char *again = NULL;
 		char bytes[64];
@@ -448,19 +436,4 @@ static void test_unescape(void **state)
 		again = text_read_back(bytes, strlen(bytes));
 		assert_string_equal(again, texts[i].text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nesting),        cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_texts),          cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_failing_stream), cmocka_unit_test(test_reals),
-		cmocka_unit_test(test_escape_plain),   cmocka_unit_test(test_escape_valid),
-		cmocka_unit_test(test_escape_invalid), cmocka_unit_test(test_escape_cut_by_size),
-		cmocka_unit_test(test_escape_longest), cmocka_unit_test(test_escape_all_starts),
-		cmocka_unit_test(test_unescape),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The spelling of rows, ages and untrusted bytes. */
+#include "test.h"
 #include "scenarios.h"
 
 #include "report/label.h"
@@ -14,11 +15,10 @@ static void label_check(enum syscall_abi abi, int64_t nr, const char *expected)
 	assert_string_equal(label, expected);
 }
 
-static void test_row_label(void **state)
+TEST(test_row_label)
 {
 	int native_read = syscall_find(ABI_OF_TESTS, "read");
 
-	(void)state;
 	label_check(ABI_OF_TESTS, native_read, "read");
 	label_check(ABI_I386, 3, "read/i386");
 	label_check(ABI_X32, 0, "read/x32");
@@ -37,9 +37,8 @@ static void test_row_label(void **state)
 }
 
 /* No label of any call is cut. */
-static void test_row_label_fits(void **state)
+TEST(test_row_label_fits)
 {
-	(void)state;
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
 			const char *name = syscall_find_name(abi, nr);
@@ -59,7 +58,7 @@ static void test_row_label_fits(void **state)
 	}
 }
 
-static void test_age(void **state)
+TEST(test_age)
 {
 	static const struct {
 		uint64_t ns;
@@ -84,7 +83,6 @@ static void test_age(void **state)
 		{ UINT64_MAX, "18446744073.710 s" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
 		char text[AGE_MAX];
 
@@ -94,7 +92,7 @@ static void test_age(void **state)
 }
 
 /* What acts on a screen is escaped, byte for byte; the rest stays. */
-static void test_escape_visible(void **state)
+TEST(test_escape_visible)
 {
 	static const struct {
 		const char *bytes;
@@ -127,7 +125,6 @@ static void test_escape_visible(void **state)
 		{ "\xff", "\\xff" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char out[TEXT_ESCAPED_MAX(8)];
 
@@ -137,7 +134,7 @@ static void test_escape_visible(void **state)
 }
 
 /* The name of a program never looks like a row of ours. */
-static void test_escape_name(void **state)
+TEST(test_escape_name)
 {
 	static const struct {
 		const char *bytes;
@@ -154,7 +151,6 @@ static void test_escape_name(void **state)
 	};
 	char out[TEXT_ESCAPED_MAX(16)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		text_escape_name(cases[i].bytes, strlen(cases[i].bytes), out);
 		assert_string_equal(out, cases[i].text);
@@ -163,22 +159,10 @@ static void test_escape_name(void **state)
 	assert_string_equal(out, "");
 }
 
-static void test_text_width(void **state)
+TEST(test_text_width)
 {
-	(void)state;
 	assert_int_equal(text_width(""), 0);
 	assert_int_equal(text_width("read"), 4);
 	assert_int_equal(text_width("\xc3\xa9t\xc3\xa9"), 3);
 	assert_int_equal(text_width("\xe2\x82\xac\xf0\x9f\x98\x80"), 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_row_label),   cmocka_unit_test(test_row_label_fits),
-		cmocka_unit_test(test_age),         cmocka_unit_test(test_escape_visible),
-		cmocka_unit_test(test_escape_name), cmocka_unit_test(test_text_width),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

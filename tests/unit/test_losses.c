@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The reasons why a snapshot may not be exact. */
+#include "test.h"
 #include "fixture.h"
 
 #include "model/losses.h"
@@ -14,9 +15,8 @@ static const char *const keys[] = {
 	"switch_missed",      "lifecycle_missed", "change_missed",   "torn_reads",
 };
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-	(void)state;
 	assert_int_equal(NR_MODEL_LOSS, ARRAY_SIZE(keys));
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
 		assert_non_null(loss_texts[i].name);
@@ -27,9 +27,8 @@ static void test_texts(void **state)
 	}
 }
 
-static void test_calls_missing(void **state)
+TEST(test_calls_missing)
 {
-	(void)state;
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
 		bool missing = i == LOSS_TASK_UNTRACKED || i == LOSS_THREAD_LATE ||
 			       i == LOSS_ENTER_MISSED || i == LOSS_LEAVE_MISSED ||
@@ -39,11 +38,10 @@ static void test_calls_missing(void **state)
 	}
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	struct losses losses = { 0 };
 
-	(void)state;
 	assert_true(losses_none(&losses));
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
 		losses.count[i] = 1ULL << 40;
@@ -53,11 +51,10 @@ static void test_none(void **state)
 	assert_true(losses_none(&losses));
 }
 
-static void test_merge_and_subtract(void **state)
+TEST(test_merge_and_subtract)
 {
 	struct losses a, b, sum;
 
-	(void)state;
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
 		a.count[i] = 1000 * (uint64_t)i;
 		b.count[i] = (1ULL << 33) + (uint64_t)i;
@@ -73,28 +70,14 @@ static void test_merge_and_subtract(void **state)
 	assert_true(losses_none(&sum));
 }
 
-static void test_what_is_between_two_readings_is_torn_by_either(void **state)
+TEST(test_what_is_between_two_readings_is_torn_by_either)
 {
 	struct losses earlier = { 0 }, later = { 0 };
 
-	(void)state;
 	earlier.count[LOSS_TORN_READ] = 2;
 	losses_subtract(&later, &earlier);
 	assert_int_equal(later.count[LOSS_TORN_READ], 2);
 	later.count[LOSS_TORN_READ] = 5;
 	losses_subtract(&later, &earlier);
 	assert_int_equal(later.count[LOSS_TORN_READ], 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_calls_missing),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_merge_and_subtract),
-		cmocka_unit_test(test_what_is_between_two_readings_is_torn_by_either),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

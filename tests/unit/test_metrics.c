@@ -3,6 +3,7 @@
  * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
  * calls, over random histories.
  */
+#include "test.h"
 #include "metrics_fixture.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
@@ -29,14 +30,13 @@ static void golden_metrics(const char *name, struct snapshot *interval,
 	sample_write(file, text, strlen(text));
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	const struct metrics_options units = { .histograms = true };
 	const struct metrics_options processes = { .group = METRICS_BY_PID };
 	const struct metrics_options names = { .group = METRICS_BY_COMM, .top = 100 };
 	const struct metrics_options cgroups = { .group = METRICS_BY_CGROUP };
 
-	(void)state;
 	golden_metrics("web", scenario_web(), &units);
 	golden_metrics("web_pid", scenario_web(), &processes);
 	golden_metrics("web_cgroup", scenario_web(), &cgroups);
@@ -47,7 +47,7 @@ static void test_golden(void **state)
 
 /* --- values --- */
 
-static void test_histogram(void **state)
+TEST(test_histogram)
 {
 	const struct metrics_options options = { .histograms = true };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
@@ -55,7 +55,6 @@ static void test_histogram(void **state)
 	__cleanup(freep) char *text = NULL;
 	struct row row;
 
-	(void)state;
 	web_process(builder, 100, "nginx", 33, 7, 0);
 	row_init_named(&row, 100, ABI_OF_TESTS, "read");
 	row_add_calls(&row, 1, 1023, 0, 0);
@@ -82,14 +81,13 @@ static void test_histogram(void **state)
 }
 
 /* Each bound is one of the buckets' own, and its text is that number and no other. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
 	__cleanup(metrics_freep) struct metrics *metrics = NULL;
 	const struct metrics_options options = { .histograms = true };
 	__cleanup(freep) char *text = NULL;
 	unsigned int shift = 10;
 
-	(void)state;
 	metrics = metrics_make(&options);
 	metrics_take(metrics, scenario_ordinary(ABI_OF_TESTS));
 	text = metrics_render(metrics, METRICS_OPENMETRICS);
@@ -103,13 +101,12 @@ static void test_bounds(void **state)
 }
 
 /* A process that moves takes nothing along: what it did before stays where it was. */
-static void test_moving_process(void **state)
+TEST(test_moving_process)
 {
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	for (uint64_t cgroup = 7; cgroup <= 8; cgroup++) {
 		struct builder *builder = builder_make();
 		struct snapshot *interval;
@@ -139,14 +136,13 @@ static void test_moving_process(void **state)
 }
 
 /* A program that waits for work is not stuck. */
-static void test_oldest(void **state)
+TEST(test_oldest)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL, *later = NULL;
 
-	(void)state;
 	scenario_two_processes(builder);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "epoll_pwait", 1, 0, 1 * SEC);
 	builder_take_in_flight(builder, 5678, ABI_OF_TESTS, "write", 2, 0, 987 * SEC + 1);
@@ -296,11 +292,10 @@ static uint64_t history_run(const struct metrics_options *options, uint64_t most
 	return retired;
 }
 
-static void test_histories(void **state)
+TEST(test_histories)
 {
 	static const unsigned int tops[] = { 1, 3, 100 }, limits[] = { 64, 300, 100000 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(tops) * ARRAY_SIZE(limits); i++) {
 		const struct metrics_options options = {
 			.group = METRICS_BY_COMM,
@@ -318,7 +313,7 @@ static void test_histories(void **state)
 
 /* --- the rest --- */
 
-static void test_negotiate(void **state)
+TEST(test_negotiate)
 {
 	static const struct {
 		const char *accept;
@@ -342,7 +337,6 @@ static void test_negotiate(void **state)
 		{ ",,;;=,;q,\xff", METRICS_PROMETHEUS_TEXT },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (metrics_negotiate(cases[i].accept) != cases[i].format)
 			fail_msg("%s", cases[i].accept);
@@ -353,7 +347,7 @@ static void test_negotiate(void **state)
 			    "text/plain; version=0.0.4; charset=utf-8");
 }
 
-static void test_absent_numbers(void **state)
+TEST(test_absent_numbers)
 {
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
@@ -361,7 +355,6 @@ static void test_absent_numbers(void **state)
 	struct text_stream stream;
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	assert_int_equal(metrics_write(metrics, &self, METRICS_PROMETHEUS_TEXT, text_open(&stream)),
 			 0);
 	text = text_close(&stream);
@@ -372,25 +365,11 @@ static void test_absent_numbers(void **state)
 	assert_int_equal(series_value(text, "bpftruss_attached"), 1);
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(metrics_write(metrics, &self_of_tests, METRICS_OPENMETRICS, full), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_histogram),
-		cmocka_unit_test(test_bounds),         cmocka_unit_test(test_moving_process),
-		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_histories),
-		cmocka_unit_test(test_absent_numbers),
-		cmocka_unit_test(test_failing_stream), cmocka_unit_test(test_negotiate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes have series of their own in /metrics: limits, names, and pids that come again. */
+#include "test.h"
 #include "metrics_fixture.h"
 #include "pictures.h"
 
@@ -45,14 +46,13 @@ static void scrape_check(const struct metrics *metrics, const char *const *comms
 }
 
 /* Who comes first keeps its place; who follows has series only of what it does from then on. */
-static void test_places(void **state)
+TEST(test_places)
 {
 	static const char *const comms[] = { "busy", "idle", "late", "other" };
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .top = 2 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	struct builder *builder = builder_make();
 
-	(void)state;
 	program_add(builder, 1, "idle", 10);
 	program_add(builder, 2, "late", 9);
 	program_add(builder, 3, "busy", 50);
@@ -75,13 +75,12 @@ static void test_places(void **state)
 }
 
 /* A living process keeps the place of its group, whether it makes calls or not. */
-static void test_quiet_process(void **state)
+TEST(test_quiet_process)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	static const char *const comms[] = { "quiet" };
 
-	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
 		struct builder *builder = builder_make();
 
@@ -95,7 +94,7 @@ static void test_quiet_process(void **state)
 }
 
 /* One that tries many calls and errors uses up its share, not that of the others. */
-static void test_cap(void **state)
+TEST(test_cap)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
@@ -105,7 +104,6 @@ static void test_cap(void **state)
 	uint64_t calls = 0;
 	struct row row;
 
-	(void)state;
 	builder_take_process(builder, 1, "greedy", 6, 0);
 	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
 		row_init_for(&row, 1, ABI_OF_TESTS, nr);
@@ -139,7 +137,7 @@ static void test_cap(void **state)
 
 /* --- names --- */
 
-static void test_reserved_names(void **state)
+TEST(test_reserved_names)
 {
 	static const char *const names[] = { "other", "total", "unattributed", "" };
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
@@ -147,7 +145,6 @@ static void test_reserved_names(void **state)
 	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
 		program_add(builder, i + 1, names[i], 1ULL << i);
 	metrics_take(metrics, snapshot_take(builder));
@@ -157,14 +154,13 @@ static void test_reserved_names(void **state)
 }
 
 /* Names that are told apart by bytes but look alike in a label share its series. */
-static void test_equal_labels(void **state)
+TEST(test_equal_labels)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	program_add(builder, 1, "\xff", 1);
 	program_add(builder, 2, "\\xff", 2);
 	metrics_take(metrics, snapshot_take(builder));
@@ -174,14 +170,13 @@ static void test_equal_labels(void **state)
 }
 
 /* Numbers that no kernel knows, and errors that none has, make no series each. */
-static void test_made_up_numbers(void **state)
+TEST(test_made_up_numbers)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	builder_take_process(builder, 1, "odd", 3, 0);
 	for (int nr = 5000; nr < 5100; nr++) {
 		struct row row;
@@ -239,13 +234,12 @@ static void pid_check(const char *text, uint64_t calls, uint64_t all_calls, cons
 static const struct metrics_options by_pid = { .group = METRICS_BY_PID };
 
 /* A number that comes again is another process: it begins anew. */
-static void test_pid_again(void **state)
+TEST(test_pid_again)
 {
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
 	struct builder *first = builder_make(), *second = builder_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	pid_add(first, 1, 100, false);
 	pid_add(second, 2, 3, false);
 	text = pid_scrape(metrics, first, second);
@@ -253,13 +247,12 @@ static void test_pid_again(void **state)
 }
 
 /* A process that stays is one target, however often it is read. */
-static void test_pid_goes_on(void **state)
+TEST(test_pid_goes_on)
 {
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
 	struct builder *first = builder_make(), *second = builder_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	pid_add(first, 1, 100, false);
 	pid_add(second, 1, 3, false);
 	text = pid_scrape(metrics, first, second);
@@ -267,13 +260,12 @@ static void test_pid_goes_on(void **state)
 }
 
 /* Two of one pid in one interval: the series are of the later one, which may go on. */
-static void test_pid_twice(void **state)
+TEST(test_pid_twice)
 {
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&by_pid);
 	struct builder *first = builder_make(), *second = builder_make();
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	pid_add(first, 1, 100, true);
 	pid_add(first, 2, 3, false);
 	pid_add(second, 2, 3, false);
@@ -282,17 +274,4 @@ static void test_pid_twice(void **state)
 			 6);
 	assert_int_equal(series_value(text, INFO_NEW), 1);
 	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), 106);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),       cmocka_unit_test(test_quiet_process),
-		cmocka_unit_test(test_cap),          cmocka_unit_test(test_reserved_names),
-		cmocka_unit_test(test_equal_labels), cmocka_unit_test(test_made_up_numbers),
-		cmocka_unit_test(test_pid_again),    cmocka_unit_test(test_pid_goes_on),
-		cmocka_unit_test(test_pid_twice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

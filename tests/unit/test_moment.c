@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Times as people write them, in zones with and without summer time. */
+#include "test.h"
 #include "fixture.h"
 
 #include <time.h>
@@ -32,7 +33,7 @@ static int64_t parse_at(const char *text, int64_t now_seconds)
 }
 
 /* Seconds as date(1) gives them. */
-static void test_forms(void **state)
+TEST(test_forms)
 {
 	static const struct {
 		const char *text;
@@ -62,13 +63,12 @@ static void test_forms(void **state)
 		{ "@0", 0 },
 	};
 
-	(void)state;
 	zone_set("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		assert_int_equal(parse_at(forms[i].text, NOW), forms[i].seconds);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -114,7 +114,6 @@ static void test_refused(void **state)
 	int64_t ns = 77;
 	struct diag d;
 
-	(void)state;
 	zone_set("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (!moment_parse("--from", texts[i], NOW * 1000000000, &ns, &d))
@@ -125,11 +124,10 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_fractions(void **state)
+TEST(test_fractions)
 {
 	int64_t ns;
 
-	(void)state;
 	zone_set(BERLIN);
 	assert_int_equal(moment_parse("", "2026-01-31T23:59:59.000000007Z", 0, &ns, NULL), 0);
 	assert_int_equal(ns, 1769903999000000007);
@@ -147,7 +145,7 @@ static void test_fractions(void **state)
 }
 
 /* On 2026-03-29 clocks went from 2:00 to 3:00, on 2026-10-25 back, both at 01:00 UTC. */
-static void test_summer_time(void **state)
+TEST(test_summer_time)
 {
 	static const struct {
 		const char *text;
@@ -163,7 +161,6 @@ static void test_summer_time(void **state)
 		{ "2026-01-01 12:00", 1767265200 },
 	};
 
-	(void)state;
 	zone_set(BERLIN);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		assert_int_equal(parse_at(times[i].text, NOW), times[i].seconds);
@@ -176,9 +173,8 @@ static void test_summer_time(void **state)
 }
 
 /* Days of 23 and 25 hours. */
-static void test_days(void **state)
+TEST(test_days)
 {
-	(void)state;
 	zone_set(BERLIN);
 	/* 2026-03-29 12:00 local, on the day clocks went forward. */
 	assert_int_equal(parse_at("today", 1774778400), 1774738800);
@@ -195,7 +191,7 @@ static void test_days(void **state)
 	assert_int_equal(parse_at("23:00", 1767223800), 1767218400);
 }
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
 	static const char *const refused[] = {
 		"", "5", "m", "5m ", "1h1h", "0s", "1.5h", "5m ago"
@@ -203,7 +199,6 @@ static void test_durations(void **state)
 	uint64_t ns = 7;
 	struct diag d;
 
-	(void)state;
 	assert_int_equal(duration_parse("--step", "1h30m", &ns, &d), 0);
 	assert_int_equal(ns, 5400 * NS_PER_SEC);
 	assert_int_equal(duration_parse("--step", "36600d", &ns, &d), 0);
@@ -213,7 +208,7 @@ static void test_durations(void **state)
 	}
 }
 
-static void test_spans(void **state)
+TEST(test_spans)
 {
 	static const char *const refused[] = {
 		"..",       "..now",         "now",       "now..10m",
@@ -223,7 +218,6 @@ static void test_spans(void **state)
 	int64_t from_ns = 1, to_ns = 2;
 	struct diag d;
 
-	(void)state;
 	zone_set("UTC");
 	assert_true(span_is("yesterday..today"));
 	assert_false(span_is("monday"));
@@ -239,16 +233,4 @@ static void test_spans(void **state)
 			fail_msg("\"%s\" was taken", refused[i]);
 		assert_memory_equal(d.text, "compare: ", 9);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),     cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_fractions), cmocka_unit_test(test_summer_time),
-		cmocka_unit_test(test_days),      cmocka_unit_test(test_durations),
-		cmocka_unit_test(test_spans),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

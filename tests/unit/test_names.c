@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* System call names and numbers; the expected values are those of the system's own headers. */
+#include "test.h"
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -94,9 +95,8 @@ static const struct {
 	{ NR_SYSCALL_ABI, 0 },    { (enum syscall_abi)0xffff, 0 },
 };
 
-static void test_known_both_ways(void **state)
+TEST(test_known_both_ways)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		char buf[SYSCALL_NAME_MAX];
 
@@ -108,9 +108,8 @@ static void test_known_both_ways(void **state)
 	}
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
 		const char *name = syscall_find_name(unknown[i].abi, unknown[i].nr);
 
@@ -119,9 +118,8 @@ static void test_unknown(void **state)
 	}
 }
 
-static void test_names_only_some_have(void **state)
+TEST(test_names_only_some_have)
 {
-	(void)state;
 	assert_int_equal(syscall_find(ABI_ARM64, "open"), -ENOENT);
 	assert_int_equal(syscall_find(ABI_X86_64, "waitpid"), -ENOENT);
 	assert_int_equal(syscall_find(ABI_X86_64, "cacheflush"), -ENOENT);
@@ -134,12 +132,11 @@ static void test_names_only_some_have(void **state)
 	assert_int_equal(syscall_find(NR_SYSCALL_ABI, "read"), -ENOENT);
 }
 
-static void test_fallback(void **state)
+TEST(test_fallback)
 {
 	char buf[SYSCALL_NAME_MAX];
 	char small[8];
 
-	(void)state;
 	syscall_name(ABI_X86_64, 1000, buf, sizeof(buf));
 	assert_string_equal(buf, "syscall_0x3e8");
 	syscall_name(ABI_X86_64, -1, buf, sizeof(buf));
@@ -152,9 +149,8 @@ static void test_fallback(void **state)
 	assert_string_equal(small, "exit_gr");
 }
 
-static void test_abi_names(void **state)
+TEST(test_abi_names)
 {
-	(void)state;
 	assert_string_equal(abi_name(ABI_X86_64), "x86_64");
 	assert_string_equal(abi_name(ABI_I386), "i386");
 	assert_string_equal(abi_name(ABI_X32), "x32");
@@ -164,9 +160,8 @@ static void test_abi_names(void **state)
 }
 
 /* Going through an ABI meets every call once, in order, and each leads back to itself. */
-static void test_next_is_complete(void **state)
+TEST(test_next_is_complete)
 {
-	(void)state;
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		int met = 0, counted = 0, last = -1;
 
@@ -187,9 +182,8 @@ static void test_next_is_complete(void **state)
 	}
 }
 
-static void test_next_at_the_edges(void **state)
+TEST(test_next_at_the_edges)
 {
-	(void)state;
 	assert_int_equal(syscall_next(ABI_X86_64, INT_MIN), 0);
 	assert_int_equal(syscall_next(ABI_X86_64, INT_MAX), -1);
 	assert_int_equal(syscall_next(ABI_X86_64, 100000), -1);
@@ -200,7 +194,7 @@ static void test_next_at_the_edges(void **state)
 	assert_int_equal(syscall_next(NR_SYSCALL_ABI, -1), -1);
 }
 
-static void test_near(void **state)
+TEST(test_near)
 {
 	static const char *const pairs[][2] = {
 		{ "opnat", "openat" },
@@ -214,7 +208,6 @@ static void test_near(void **state)
 		{ "flcok", "flock" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
 		const char *near = syscall_find_near(pairs[i][0]);
 
@@ -226,20 +219,4 @@ static void test_near(void **state)
 	assert_null(syscall_find_near("qq"));
 	assert_null(syscall_find_near("frobnicate_everything"));
 	assert_null(syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_both_ways),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_names_only_some_have),
-		cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_abi_names),
-		cmocka_unit_test(test_next_is_complete),
-		cmocka_unit_test(test_next_at_the_edges),
-		cmocka_unit_test(test_near),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the service manager and the journal hear of the daemon. */
+#include "test.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,12 +36,11 @@ static int manager_open(char *name, size_t size)
 	return fd;
 }
 
-static void test_notify(void **state)
+TEST(test_notify)
 {
 	char name[64], text[64] = "";
 	int fd __cleanup(closep) = manager_open(name, sizeof(name));
 
-	(void)state;
 	setenv("NOTIFY_SOCKET", name, 1);
 	notify_send("READY=%d", 1);
 	assert_int_equal(recv(fd, text, sizeof(text) - 1, 0), strlen("READY=1"));
@@ -53,11 +53,10 @@ static void test_notify(void **state)
 	assert_int_equal(recv(fd, text, sizeof(text), 0), -1);
 }
 
-static void test_watchdog(void **state)
+TEST(test_watchdog)
 {
 	char pid[16];
 
-	(void)state;
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
 	assert_int_equal(notify_watchdog_ns(), 0);
@@ -95,11 +94,10 @@ static void logged(const char *text, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-static void test_log(void **state)
+TEST(test_log)
 {
 	char line[8192], text[2000];
 
-	(void)state;
 	unsetenv("JOURNAL_STREAM");
 	logged("one\ntwo \x1b[2J\x7f", line, sizeof(line));
 	assert_string_equal(line, "bpftruss: one\\x0atwo \\x1b[2J\\x7f\n");
@@ -110,25 +108,12 @@ static void test_log(void **state)
 	assert_int_equal(strlen(line), strlen("bpftruss: ") + 1023 * 4 + 1);
 }
 
-static void test_log_for_journal(void **state)
+TEST(test_log_for_journal)
 {
 	char line[256];
 
-	(void)state;
 	setenv("JOURNAL_STREAM", "", 1);
 	logged("text", line, sizeof(line));
 	assert_string_equal(line, "<4>text\n");
 	unsetenv("JOURNAL_STREAM");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_notify),
-		cmocka_unit_test(test_watchdog),
-		cmocka_unit_test(test_log),
-		cmocka_unit_test(test_log_for_journal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers and errnos that programs make up: the first ones are kept, and for good. */
+#include "test.h"
 #include "fixture.h"
 
 #include "collect/odd_values.h"
@@ -24,11 +25,10 @@ static int64_t number_after(struct odd_values *odd, enum syscall_abi abi, int64_
 	return number_of(odd, USER, abi, nr);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	struct odd_values odd = { 0 };
 
-	(void)state;
 	for (int nr = 0; nr < HALF; nr++)
 		assert_int_equal(number_after(&odd, ABI_X86_64, 5000 + nr), 5000 + nr);
 	assert_int_equal(number_after(&odd, ABI_X86_64, 6000), ROW_NR_OTHER);
@@ -42,11 +42,10 @@ static void test_numbers(void **state)
 }
 
 /* Whoever comes later has half of what is left. */
-static void test_users_leave_room(void **state)
+TEST(test_users_leave_room)
 {
 	struct odd_values odd = { 0 };
 
-	(void)state;
 	for (int nr = 0; nr < 1000; nr++)
 		number_after(&odd, ABI_X86_64, 5000 + nr);
 	assert_int_equal(odd.nr_calls, HALF);
@@ -59,11 +58,10 @@ static void test_users_leave_room(void **state)
 }
 
 /* A row of a later reading lacks no number that it had, nor has it one more. */
-static void test_no_is_for_good(void **state)
+TEST(test_no_is_for_good)
 {
 	struct odd_values odd = { 0 };
 
-	(void)state;
 	for (int nr = 0; nr < HALF; nr++)
 		number_after(&odd, ABI_X86_64, 5000 + nr);
 	assert_int_equal(number_after(&odd, ABI_X86_64, 9999), ROW_NR_OTHER);
@@ -72,22 +70,20 @@ static void test_no_is_for_good(void **state)
 }
 
 /* Numbers that a table has no room for are 64: a number that is known takes none of it. */
-static void test_known_numbers_take_no_room(void **state)
+TEST(test_known_numbers_take_no_room)
 {
 	struct odd_values odd = { 0 };
 
-	(void)state;
 	for (int nr = 0; nr < CALLS_INDEXED; nr++)
 		assert_int_equal(number_after(&odd, ABI_X86_64, nr), nr);
 	assert_int_equal(number_after(&odd, ABI_X86_64, 5000), 5000);
 }
 
-static void test_errnos(void **state)
+TEST(test_errnos)
 {
 	struct odd_values odd = { 0 };
 	struct row row;
 
-	(void)state;
 	row_init_for(&row, 100, ABI_X86_64, 1);
 	row.errors = row.calls = 1000;
 	for (int err = 1000; err < 1000 + HALF + 10; err++)
@@ -99,17 +95,4 @@ static void test_errnos(void **state)
 	assert_int_equal(row.errnos[HALF].err, 1000 + HALF - 1);
 	assert_int_equal(row_errors_unnamed(&row), 1000 - 2 * (HALF + 1));
 	row_done(&row);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_users_leave_room),
-		cmocka_unit_test(test_no_is_for_good),
-		cmocka_unit_test(test_known_numbers_take_no_room),
-		cmocka_unit_test(test_errnos),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * whether all numbers refer to something. tests/readers lets other programs read what is written
  * here to SAMPLES_DIR.
  */
+#include "test.h"
 #include "stack_scenarios.h"
 
 #include <zlib.h>
@@ -283,42 +284,38 @@ static void profile_check(const struct snapshot *snapshot, const char *name)
 	assert_int_equal(profile.sums[3], errors);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 
-	(void)state;
 	profile_check(stacked.snapshot, "pprof_stacks");
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 
-	(void)state;
 	profile_check(stacked.snapshot, "pprof_hostile");
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
 
-	(void)state;
 	profile_check(stacked.snapshot, "pprof_empty");
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(report_pprof(stacked.snapshot, full), -EIO);
 }
 
 /* --- the encoder --- */
 
-static void test_varints(void **state)
+TEST(test_varints)
 {
 	static const struct {
 		uint64_t value;
@@ -333,7 +330,6 @@ static void test_varints(void **state)
 		{ 0, "", 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(protobuf_done) struct protobuf message = { .size = 0 };
 
@@ -345,12 +341,11 @@ static void test_varints(void **state)
 	}
 }
 
-static void test_nesting(void **state)
+TEST(test_nesting)
 {
 	static const uint64_t values[] = { 0, 1, 300 };
 	__cleanup(protobuf_done) struct protobuf inner = { .size = 0 }, outer = { .size = 0 };
 
-	(void)state;
 	protobuf_add_bytes(&inner, 20, "hi", 2);
 	protobuf_add_packed(&inner, 2, values, ARRAY_SIZE(values));
 	protobuf_add_packed(&inner, 3, values, 0);
@@ -364,15 +359,4 @@ static void test_nesting(void **state)
 	inner.err = -ENOMEM;
 	protobuf_add_message(&outer, 1, &inner);
 	assert_int_equal(outer.err, -ENOMEM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),  cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_empty),   cmocka_unit_test(test_failing_stream),
-		cmocka_unit_test(test_varints), cmocka_unit_test(test_nesting),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A process has ended when its last thread has, and not before. */
+#include "test.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,11 +15,10 @@
 
 #include "collect/process_end.h"
 
-static void test_a_living_process_has_not_ended(void **state)
+TEST(test_a_living_process_has_not_ended)
 {
 	pid_t child = fork();
 
-	(void)state;
 	if (!child) {
 		pause();
 		_exit(0);
@@ -32,12 +32,11 @@ static void test_a_living_process_has_not_ended(void **state)
 	waitpid(child, NULL, 0);
 }
 
-static void test_a_zombie_has_ended_and_so_has_one_that_is_gone(void **state)
+TEST(test_a_zombie_has_ended_and_so_has_one_that_is_gone)
 {
 	pid_t child = fork();
 	siginfo_t info;
 
-	(void)state;
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
@@ -54,14 +53,13 @@ static void *live_on(void *end)
 }
 
 /* Its first thread is a zombie then. */
-static void test_a_process_whose_first_thread_has_ended_has_not(void **state)
+TEST(test_a_process_whose_first_thread_has_ended_has_not)
 {
 	int ends[2];
 	pthread_t thread;
 	pid_t child;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	if (!child) {
@@ -76,22 +74,9 @@ static void test_a_process_whose_first_thread_has_ended_has_not(void **state)
 	close(ends[1]);
 }
 
-static void test_no_process_at_all_is_an_open_question(void **state)
+TEST(test_no_process_at_all_is_an_open_question)
 {
-	(void)state;
 	/* The kernel says EINVAL, not that it is gone. */
 	assert_false(process_has_ended(0));
 	assert_false(process_has_ended(-1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_living_process_has_not_ended),
-		cmocka_unit_test(test_a_zombie_has_ended_and_so_has_one_that_is_gone),
-		cmocka_unit_test(test_a_process_whose_first_thread_has_ended_has_not),
-		cmocka_unit_test(test_no_process_at_all_is_an_open_question),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Selecting and grouping the rows of a snapshot. */
+#include "test.h"
 #include "scenarios.h"
 
 #include "model/query.h"
@@ -40,12 +41,11 @@ static struct snapshot *snapshot_two_by_three(void)
 	return snapshot_take(builder);
 }
 
-static void test_select_all(void **state)
+TEST(test_select_all)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(snapshot_freep) struct snapshot *all = select_make(snapshot, NULL);
 
-	(void)state;
 	assert_snapshot_equal(snapshot, all);
 	assert_ptr_not_equal(snapshot->rows, all->rows);
 	assert_ptr_equal(snapshot->rows[0], all->rows[0]);
@@ -54,14 +54,13 @@ static void test_select_all(void **state)
 }
 
 /* A name counts in every ABI; processes stay, for their user time. */
-static void test_select_by_set(void **state)
+TEST(test_select_by_set)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(snapshot_freep) struct snapshot *reads = select_make(snapshot, "read");
 	__cleanup(snapshot_freep) struct snapshot *writes = select_make(snapshot, "write");
 	__cleanup(snapshot_freep) struct snapshot *none = select_make(snapshot, "!all");
 
-	(void)state;
 	assert_int_equal(reads->nr_rows, 4);
 	assert_row_equal(reads->rows[0], snapshot->rows[0]);
 	assert_row_equal(reads->rows[1], snapshot->rows[2]);
@@ -80,12 +79,11 @@ static void test_select_by_set(void **state)
 	assert_int_equal(snapshot->nr_rows, 6);
 }
 
-static void test_sum_by_syscall(void **state)
+TEST(test_sum_by_syscall)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(row_list_done) struct row_list sums = { 0 };
 
-	(void)state;
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 3);
 	for (size_t i = 0; i < sums.nr_rows; i++) {
@@ -120,14 +118,13 @@ static void test_sum_by_syscall(void **state)
 }
 
 /* The same number under two ABIs is two calls. */
-static void test_sum_keeps_abis_apart(void **state)
+TEST(test_sum_keeps_abis_apart)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(row_list_done) struct row_list sums = { 0 };
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		row_init_for(&row, 1, (enum syscall_abi)abi, 3);
 		row_add_calls(&row, 1 + (uint64_t)abi, 100, 0, 0);
@@ -148,12 +145,11 @@ static void test_sum_keeps_abis_apart(void **state)
 	}
 }
 
-static void test_sum_of_nothing(void **state)
+TEST(test_sum_of_nothing)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
 	struct row_list sums = { 0 };
 
-	(void)state;
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 0);
 	row_list_done(&sums);
@@ -162,14 +158,13 @@ static void test_sum_of_nothing(void **state)
 }
 
 /* Threads and first arguments do not keep rows of one call apart. */
-static void test_sum_ignores_thread_and_argument(void **state)
+TEST(test_sum_ignores_thread_and_argument)
 {
 	__cleanup(row_list_done) struct row_list list = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
 		row_init_for(&row, 1 + i / 2, ABI_X86_64, 0);
 		row.tid = 10 + i;
@@ -185,18 +180,4 @@ static void test_sum_ignores_thread_and_argument(void **state)
 	assert_int_equal(list.rows[0]->calls, 10);
 	assert_int_equal(list.rows[0]->tid, 0);
 	assert_false(list.rows[0]->has_arg0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_select_all),
-		cmocka_unit_test(test_select_by_set),
-		cmocka_unit_test(test_sum_by_syscall),
-		cmocka_unit_test(test_sum_keeps_abis_apart),
-		cmocka_unit_test(test_sum_of_nothing),
-		cmocka_unit_test(test_sum_ignores_thread_and_argument),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an interval of `bpftruss top` says: where the time of each process went. */
+#include "test.h"
 #include "scenarios.h"
 
 #include "model/rates.h"
@@ -122,13 +123,12 @@ static void assert_states(const struct rate *line, uint64_t user_ns, uint64_t sy
  * Two threads for 2 s: 1 s of CPU time, three of four ticks in the program; they add up to 4 s
  * whatever calls tell.
  */
-static void test_microstates(void **state)
+TEST(test_microstates)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
-	(void)state;
 	take_used(before, 7, "two", 2,
 		  &(struct usage){ .threads_ns = 9 * SEC, .cpu_ns = 5 * SEC, .utime_ns = SEC });
 	take_used(after, 7, "two", 2,
@@ -156,12 +156,11 @@ static void test_microstates(void **state)
 }
 
 /* More than there is time for is cut, in this order: run queue, lock; sleep has the rest. */
-static void test_microstates_cut(void **state)
+TEST(test_microstates_cut)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
-	(void)state;
 	take_used(after, 7, "one", 1,
 		  &(struct usage){ .threads_ns = SEC, .cpu_ns = 900 * MSEC, .runq_ns = 60 * MSEC });
 	take_ended(after, 7, "futex", 1, SEC, SEC, 0);
@@ -170,12 +169,11 @@ static void test_microstates_cut(void **state)
 }
 
 /* A clock that went back takes nothing away, and is told. */
-static void test_shrunk(void **state)
+TEST(test_shrunk)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
-	(void)state;
 	take_process(before, 7, "back", 1, SEC);
 	take_process(after, 7, "back", 1, SEC - MSEC);
 	take_ended(after, 7, "read", 1, MSEC, 0, 0);
@@ -186,13 +184,12 @@ static void test_shrunk(void **state)
 }
 
 /* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */
-static void test_ended_calls(void **state)
+TEST(test_ended_calls)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
-	(void)state;
 	take_process(before, 7, "one", 1, SEC);
 	take_ended(before, 7, "read", 100, 20 * MSEC, 6 * MSEC, MSEC);
 	take_process(after, 7, "one", 1, SEC + 300 * MSEC);
@@ -209,13 +206,12 @@ static void test_ended_calls(void **state)
 }
 
 /* No call ends, and yet it is known where the time went. */
-static void test_open_all_interval(void **state)
+TEST(test_open_all_interval)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
-	(void)state;
 	take_process(before, 7, "waiter", 1, 0);
 	take_open(before, 7, "epoll_pwait", -5 * (int64_t)SEC, 0, 5 * SEC);
 	take_process(after, 7, "waiter", 1, 0);
@@ -237,13 +233,12 @@ static void test_open_all_interval(void **state)
 }
 
 /* A call of 10 s that ends 1 s into the interval belongs to it by that second only. */
-static void test_long_call_ends(void **state)
+TEST(test_long_call_ends)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
-	(void)state;
 	take_process(before, 7, "long", 1, 0);
 	take_open(before, 7, "read", -9 * (int64_t)SEC, 0, 9 * SEC);
 	take_process(after, 7, "long", 1, 900 * MSEC);
@@ -255,12 +250,11 @@ static void test_long_call_ends(void **state)
 }
 
 /* A call that began in the interval, on the CPU half of the time; its process is new. */
-static void test_open_and_new(void **state)
+TEST(test_open_and_new)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
-	(void)state;
 	take_process(after, 9, "new", 1, 250 * MSEC);
 	take_open(after, 9, "write", SEC, 2 * SEC, SEC / 2);
 	rates = rates_make(before, after, RATE_BY_PID);
@@ -268,13 +262,12 @@ static void test_open_and_new(void **state)
 }
 
 /* Calls whose end told no time must not make any number negative. */
-static void test_ends_without_time(void **state)
+TEST(test_ends_without_time)
 {
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	struct row row;
 
-	(void)state;
 	take_process(before, 7, "killed", 2, 0);
 	take_open(before, 7, "read", -9 * (int64_t)SEC, 0, 9 * SEC);
 	take_early(before, 7, "futex", 1);
@@ -312,11 +305,10 @@ static struct rates *rates_of_many(enum rate_by by)
 	return rates_make(before, after, by);
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_PID);
 
-	(void)state;
 	assert_int_equal(rates->nr_lines, 5);
 	assert_null(rates->lines[0].process);
 	assert_int_equal(rates->lines[0].calls, 7);
@@ -336,12 +328,11 @@ static void test_lines(void **state)
 	assert_int_equal(rates->lines[1].pid, 1);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_COMM);
 	struct rate_identity identity;
 
-	(void)state;
 	assert_int_equal(rates->nr_lines, 3);
 	rates_sort(rates, RATE_CALLS);
 	assert_memory_equal(rates->lines[0].process->comm, "httpd", 6);
@@ -360,42 +351,21 @@ static void test_groups(void **state)
 	assert_int_equal(rates->nr_lines, 5);
 }
 
-static void test_calls_of_a_line(void **state)
+TEST(test_calls_of_a_line)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_of_many(RATE_BY_PID);
-	struct row_list calls __cleanup(row_list_done) = { 0 };
-	struct row_list nobody __cleanup(row_list_done) = { 0 };
-	struct row_list group __cleanup(row_list_done) = { 0 };
+	__cleanup(freep) struct rate *calls = NULL, *nobody = NULL, *group = NULL;
+	size_t count;
 
-	(void)state;
-	assert_int_equal(rates_calls(rates, line_of(rates, 3), &calls), 0);
-	assert_int_equal(calls.nr_rows, 2);
-	assert_int_equal(calls.rows[0]->calls + calls.rows[1]->calls, 31);
-	assert_int_equal(rates_calls(rates, &rates->lines[0], &nobody), 0);
-	assert_int_equal(nobody.nr_rows, 1);
-	assert_int_equal(nobody.rows[0]->calls, 7);
+	assert_int_equal(rates_calls(rates, line_of(rates, 3), &calls, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(calls[0].calls + calls[1].calls, 31);
+	assert_int_equal(rates_calls(rates, &rates->lines[0], &nobody, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(nobody[0].calls, 7);
 	assert_int_equal(rates_group(rates, RATE_BY_COMM), 0);
 	rates_sort(rates, RATE_CALLS);
-	assert_int_equal(rates_calls(rates, &rates->lines[0], &group), 0);
-	assert_int_equal(group.nr_rows, 2);
-	assert_int_equal(group.rows[0]->calls + group.rows[1]->calls, 63);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_microstates),
-		cmocka_unit_test(test_microstates_cut),
-		cmocka_unit_test(test_shrunk),
-		cmocka_unit_test(test_ended_calls),
-		cmocka_unit_test(test_open_all_interval),
-		cmocka_unit_test(test_long_call_ends),
-		cmocka_unit_test(test_open_and_new),
-		cmocka_unit_test(test_ends_without_time),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_calls_of_a_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_int_equal(rates_calls(rates, &rates->lines[0], &group, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(group[0].calls + group[1].calls, 63);
 }

@@ -3,6 +3,7 @@
  * How the arrays of the kernel's side are read while a task writes them, as bpf/account.bpf.h does.
  * The reader is compiled in here, above a collector that consists of nothing but arrays.
  */
+#include "test.h"
 #include "scenarios.h"
 
 #include <pthread.h>
@@ -145,14 +146,13 @@ static struct snapshot *task_read(const struct collector *collector)
 }
 
 /* A call that began at i is in flight only while exactly those before it have ended. */
-static void test_never_in_flight_and_ended(void **state)
+TEST(test_never_in_flight_and_ended)
 {
 	struct collector collector = { .skel = NULL };
 	uint64_t flying = 0, wrong = 0;
 	struct task task;
 	pthread_t thread;
 
-	(void)state;
 	task_make(&task);
 	slots[1].lines[0] = 1;
 	collector.tables.arrays[TABLE_LINES] = (struct map_array *)lines;
@@ -178,14 +178,13 @@ static void test_never_in_flight_and_ended(void **state)
 }
 
 /* One set for each of 1,024 CPUs, and those of another ABI behind them: all are in the sums, and once. */
-static void test_overflow_rows_of_all_cpus(void **state)
+TEST(test_overflow_rows_of_all_cpus)
 {
 	const struct overflow_sets native = { .first = 0, .mask = 1023 };
 	const struct overflow_sets other = { .first = 1024, .mask = 15 };
 	struct overflow_row sums[OVERFLOW_ROWS],
 		*rows = calloc(1040 * OVERFLOW_ROWS, sizeof(*rows));
 
-	(void)state;
 	assert_non_null(rows);
 	for (uint64_t set = 0; set < 1040; set++) {
 		rows[set * OVERFLOW_ROWS] =
@@ -200,14 +199,4 @@ static void test_overflow_rows_of_all_cpus(void **state)
 	assert_int_equal(sums[0].calls, 1040 * 1041 / 2 - 1024 * 1025 / 2);
 	assert_int_equal(sums[1].calls, 0);
 	free(rows);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_never_in_flight_and_ended),
-		cmocka_unit_test(test_overflow_rows_of_all_cpus),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Recent differences: which marks are known, what spans add up to, and how much memory they take. */
+#include "test.h"
 #include "fixture.h"
 
 #include <malloc.h>
@@ -58,11 +59,10 @@ static bool knows(const struct recent *recent, unsigned int mark)
 	return recent_find(recent, mark * NS_A_PART, &first);
 }
 
-static void test_spans_add_up(void **state)
+TEST(test_spans_add_up)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 1 << 20);
 	for (unsigned int i = 1; i <= 10; i++)
 		add(&recent, i, i, i % 3 ? MARK_GIVEN : MARK_TICK);
@@ -73,11 +73,10 @@ static void test_spans_add_up(void **state)
 	recent_done(&recent);
 }
 
-static void test_passing_marks_leave_no_trace(void **state)
+TEST(test_passing_marks_leave_no_trace)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 1 << 20);
 	add(&recent, 1, 1, MARK_GIVEN);
 	for (unsigned int i = 2; i <= 200; i++)
@@ -89,11 +88,10 @@ static void test_passing_marks_leave_no_trace(void **state)
 	recent_done(&recent);
 }
 
-static void test_oldest_marks_of_clients_go(void **state)
+TEST(test_oldest_marks_of_clients_go)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 1 << 24);
 	add(&recent, 1, 1, MARK_TICK);
 	for (unsigned int i = 2; i <= 101; i++)
@@ -106,11 +104,10 @@ static void test_oldest_marks_of_clients_go(void **state)
 }
 
 /* However little memory there is: the last mark is good for one question. */
-static void test_last_mark_is_known_to_the_next_question(void **state)
+TEST(test_last_mark_is_known_to_the_next_question)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 1);
 	for (unsigned int i = 1; i <= 20; i++) {
 		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_GIVEN), 0);
@@ -125,11 +122,10 @@ static void test_last_mark_is_known_to_the_next_question(void **state)
 	recent_done(&recent);
 }
 
-static void test_ticks_beyond_memory_go(void **state)
+TEST(test_ticks_beyond_memory_go)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 100000);
 	for (unsigned int i = 1; i <= 100; i++)
 		add(&recent, i, 50, MARK_TICK);
@@ -139,11 +135,10 @@ static void test_ticks_beyond_memory_go(void **state)
 	recent_done(&recent);
 }
 
-static void test_forgets_all_when_told(void **state)
+TEST(test_forgets_all_when_told)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 1 << 20);
 	add(&recent, 1, 1, MARK_TICK);
 	recent_clear(&recent);
@@ -153,11 +148,10 @@ static void test_forgets_all_when_told(void **state)
 }
 
 /* A host on which little happens: many processes and names in each reading, few of them active. */
-static void test_idle_processes_take_no_memory(void **state)
+TEST(test_idle_processes_take_no_memory)
 {
 	struct recent recent;
 
-	(void)state;
 	recent_init(&recent, 8 << 20);
 	for (unsigned int i = 1; i <= 50; i++) {
 		struct snapshot *difference = difference_make(i, 2);
@@ -213,12 +207,11 @@ static struct snapshot *ended_make(unsigned int mark, unsigned int nr_processes)
 }
 
 /* Before the first interval ends nothing may be dropped, so processes are added up. */
-static void test_what_has_to_stay_is_added_up(void **state)
+TEST(test_what_has_to_stay_is_added_up)
 {
 	struct recent recent;
 	struct snapshot *counts;
 
-	(void)state;
 	recent_init(&recent, 100000);
 	for (unsigned int i = 1; i <= 50; i++) {
 		assert_int_equal(recent_add(&recent, ended_make(i, 200), MARK_PASSING), 0);
@@ -233,20 +226,4 @@ static void test_what_has_to_stay_is_added_up(void **state)
 	assert_string_equal(counts->processes[0].comm, "short");
 	assert_true(losses_none(&counts->losses));
 	recent_done(&recent);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spans_add_up),
-		cmocka_unit_test(test_passing_marks_leave_no_trace),
-		cmocka_unit_test(test_oldest_marks_of_clients_go),
-		cmocka_unit_test(test_last_mark_is_known_to_the_next_question),
-		cmocka_unit_test(test_ticks_beyond_memory_go),
-		cmocka_unit_test(test_forgets_all_when_told),
-		cmocka_unit_test(test_idle_processes_take_no_memory),
-		cmocka_unit_test(test_what_has_to_stay_is_added_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reports that a daemon writes: what a question asks for, and what of the text arrives. */
+#include "test.h"
 #include "scenarios.h"
 #include "tables.h"
 
@@ -15,9 +16,8 @@ static char *text_of_report(const struct snapshot *snapshot, const struct report
 }
 
 /* Whatever is in a report, the text that arrives is the text that was written. */
-static void test_arrives(void **state)
+TEST(test_arrives)
 {
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
@@ -50,7 +50,7 @@ static void test_arrives(void **state)
 	"{\"schema\":1,\"start\":" TIME ",\"end\":" TIME ",\"elapsed_ns\":1,\"report\":" text "}"
 
 /* A screen is not at the mercy of who answers. */
-static void test_foreign_text(void **state)
+TEST(test_foreign_text)
 {
 	static const char *const refused[] = { "",
 					       "{}",
@@ -62,7 +62,6 @@ static void test_foreign_text(void **state)
 	struct report_text report = { .text = NULL };
 	struct diag d;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		assert_int_equal(report_text_json_read(refused[i], strlen(refused[i]), &report, &d),
 				 -EINVAL);
@@ -72,13 +71,12 @@ static void test_foreign_text(void **state)
 }
 
 /* Options as text mean the same when they are read again. */
-static void test_options_as_text(void **state)
+TEST(test_options_as_text)
 {
 	struct syscall_set *set = NULL, *again = NULL;
 	struct column_list columns, columns_again;
 	char text[COLUMNS_TEXT_MAX];
 
-	(void)state;
 	for (unsigned int keys = 1; keys < 256; keys++) {
 		unsigned int parsed = 0, implied = keys;
 
@@ -117,7 +115,7 @@ static struct ipc_request request_of(const char *const *words)
 	return request;
 }
 
-static void test_question(void **state)
+TEST(test_question)
 {
 	static const char *const words[] = {
 		"format", "csv",     "by",     "comm,unit",  "sort",  "p99",      "columns",
@@ -132,7 +130,6 @@ static void test_question(void **state)
 	struct diag d = { .text = "" };
 	const struct question question = { &request, &d };
 
-	(void)state;
 	if (question_report(&question, &asked) || question_calls(&question, &calls))
 		fail_msg("%s", d.text);
 	assert_int_equal(asked.options.format, FORMAT_CSV);
@@ -153,7 +150,7 @@ static void test_question(void **state)
 	syscall_set_free(calls);
 }
 
-static void test_plain_question(void **state)
+TEST(test_plain_question)
 {
 	static const char *const none[] = { NULL };
 	const struct ipc_request request = request_of(none);
@@ -161,7 +158,6 @@ static void test_plain_question(void **state)
 	struct asked_report asked;
 	struct syscall_set *calls;
 
-	(void)state;
 	assert_int_equal(question_report(&question, &asked), 0);
 	assert_int_equal(question_calls(&question, &calls), 0);
 	assert_null(calls);
@@ -172,7 +168,7 @@ static void test_plain_question(void **state)
 	asked_report_done(&asked);
 }
 
-static void test_refused_questions(void **state)
+TEST(test_refused_questions)
 {
 	static const char *const wrong[][3] = {
 		{ "format", "json" }, { "format", "x" },        { "by", "x" },
@@ -182,7 +178,6 @@ static void test_refused_questions(void **state)
 		{ "trace", "x" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		const struct ipc_request request = request_of(wrong[i]);
 		struct asked_report asked;
@@ -196,15 +191,4 @@ static void test_refused_questions(void **state)
 		assert_int_not_equal(strlen(d.text), 0);
 		asked_report_done(&asked);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arrives),         cmocka_unit_test(test_foreign_text),
-		cmocka_unit_test(test_options_as_text), cmocka_unit_test(test_question),
-		cmocka_unit_test(test_plain_question),  cmocka_unit_test(test_refused_questions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The arithmetic of rows. */
+#include "test.h"
 #include "fixture.h"
 
 #include "model/row.h"
 
-static void test_init(void **state)
+TEST(test_init)
 {
 	struct row row;
 
-	(void)state;
 	memset(&row, 0xa5, sizeof(row));
 	row_init(&row);
 	assert_int_equal(row.pid, 0);
@@ -24,11 +24,10 @@ static void test_init(void **state)
 	row_done(&row);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
 	struct row row;
 
-	(void)state;
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	row_add_calls(&row, 10, 1000, 300, 100);
 	row.calls += 5;
@@ -58,11 +57,10 @@ static void row_init_counts(struct row *row, uint32_t pid, uint64_t n)
 	row->in_flight_early = 7 * n;
 }
 
-static void test_merge_adds_every_field(void **state)
+TEST(test_merge_adds_every_field)
 {
 	struct row a, b;
 
-	(void)state;
 	row_init_counts(&a, 1, 1);
 	row_init_counts(&b, 2, 10);
 	row_add_calls(&a, 1, 100, 50, 20);
@@ -109,11 +107,10 @@ static void test_merge_adds_every_field(void **state)
 	row_done(&b);
 }
 
-static void test_merge_keeps_extremes_either_way(void **state)
+TEST(test_merge_keeps_extremes_either_way)
 {
 	struct row low, high, none, sum;
 
-	(void)state;
 	row_init_for(&low, 1, ABI_X86_64, 0);
 	row_init_for(&high, 1, ABI_X86_64, 0);
 	row_init_for(&none, 1, ABI_X86_64, 0);
@@ -144,13 +141,12 @@ static void test_merge_keeps_extremes_either_way(void **state)
 	row_done(&sum);
 }
 
-static void test_errnos_are_sorted(void **state)
+TEST(test_errnos_are_sorted)
 {
 	uint64_t counts[600] = { 0 }, seed = 7;
 	struct row row;
 	size_t kinds = 0;
 
-	(void)state;
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	for (int i = 0; i < 3000; i++) {
 		int err = 1 + (int)random_below(&seed, ARRAY_SIZE(counts) - 1);
@@ -171,11 +167,10 @@ static void test_errnos_are_sorted(void **state)
 	assert_int_equal(row.nr_errnos, 0);
 }
 
-static void test_subtract_undoes_merge(void **state)
+TEST(test_subtract_undoes_merge)
 {
 	uint64_t seed = 8;
 
-	(void)state;
 	for (int i = 0; i < 500; i++) {
 		struct row a, b, sum;
 
@@ -200,11 +195,10 @@ static void test_subtract_undoes_merge(void **state)
 	}
 }
 
-static void test_subtract_bounds(void **state)
+TEST(test_subtract_bounds)
 {
 	struct row earlier, later;
 
-	(void)state;
 	row_init_for(&earlier, 1, ABI_X86_64, 0);
 	row_add_calls(&earlier, 1, 70, 0, 0);
 	row_add_calls(&earlier, 1, 5000, 0, 0);
@@ -244,12 +238,11 @@ static void test_subtract_bounds(void **state)
 	row_done(&earlier);
 }
 
-static void test_subtract_all(void **state)
+TEST(test_subtract_all)
 {
 	struct row a, b;
 	uint64_t seed = 9;
 
-	(void)state;
 	row_init_random(&a, &seed);
 	assert_int_equal(row_copy(&b, &a), 0);
 	assert_int_equal(row_subtract(&a, &b), 0);
@@ -264,7 +257,7 @@ static void test_subtract_all(void **state)
 }
 
 /* Every counter only grows: when a single one does not, this is no later row. */
-static void test_is_after(void **state)
+TEST(test_is_after)
 {
 	static const size_t counters[] = {
 		offsetof(struct row, calls),       offsetof(struct row, errors),
@@ -274,7 +267,6 @@ static void test_is_after(void **state)
 		offsetof(struct row, runq_ns),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		struct row earlier, later;
 		uint64_t *counter = (void *)((char *)&earlier + counters[i]);
@@ -294,11 +286,10 @@ static void test_is_after(void **state)
 }
 
 /* An errno that did not come again is left out, the rest stay in order. */
-static void test_subtract_errnos(void **state)
+TEST(test_subtract_errnos)
 {
 	struct row earlier, later;
 
-	(void)state;
 	row_init_for(&earlier, 1, ABI_X86_64, 0);
 	row_add_errors(&earlier, EPERM, 5);
 	row_add_errors(&earlier, EINTR, 2);
@@ -320,12 +311,11 @@ static void test_subtract_errnos(void **state)
 	row_done(&later);
 }
 
-static void test_copy_is_independent(void **state)
+TEST(test_copy_is_independent)
 {
 	struct row a, b, bare;
 	uint64_t seed = 10;
 
-	(void)state;
 	row_init_random(&a, &seed);
 	assert_int_equal(row_copy(&b, &a), 0);
 	assert_row_equal(&a, &b);
@@ -346,7 +336,7 @@ static void test_copy_is_independent(void **state)
 }
 
 /* Sorted by pid, start, ABI, number; each of them at its extremes. */
-static void test_order(void **state)
+TEST(test_order)
 {
 	static const struct {
 		uint32_t pid;
@@ -370,7 +360,6 @@ static void test_order(void **state)
 		{ UINT32_MAX, 0, ABI_X86_64, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
 			struct row a, b;
@@ -387,11 +376,10 @@ static void test_order(void **state)
 }
 
 /* What is no earlier reading of the same row changes nothing. */
-static void test_subtract_refuses(void **state)
+TEST(test_subtract_refuses)
 {
 	struct row earlier, later, before;
 
-	(void)state;
 	row_init_for(&earlier, 1, ABI_X86_64, 0);
 	row_init_for(&later, 1, ABI_X86_64, 0);
 	row_add_calls(&earlier, 5, 100, 0, 0);
@@ -404,25 +392,4 @@ static void test_subtract_refuses(void **state)
 	assert_int_equal(later.calls, 0);
 	row_done(&earlier);
 	row_done(&later);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_init),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_merge_adds_every_field),
-		cmocka_unit_test(test_merge_keeps_extremes_either_way),
-		cmocka_unit_test(test_errnos_are_sorted),
-		cmocka_unit_test(test_subtract_undoes_merge),
-		cmocka_unit_test(test_subtract_bounds),
-		cmocka_unit_test(test_subtract_all),
-		cmocka_unit_test(test_is_after),
-		cmocka_unit_test(test_subtract_errnos),
-		cmocka_unit_test(test_subtract_refuses),
-		cmocka_unit_test(test_copy_is_independent),
-		cmocka_unit_test(test_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The frames of `bpftruss top`, at every size, and what its keys do. */
+#include "test.h"
 #include "scenarios.h"
 
 #include "report/report.h"
@@ -151,7 +152,7 @@ static void check(const struct top *top, const char *name)
 	golden_check(name, text);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	static const struct {
 		int width, height;
@@ -163,7 +164,6 @@ static void test_sizes(void **state)
 		{ 40, 5, "top_tiny" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct top top __cleanup(top_done);
 
@@ -173,11 +173,10 @@ static void test_sizes(void **state)
 }
 
 /* No size and no state may write beyond the grid: the sanitizers watch. */
-static void test_every_size(void **state)
+TEST(test_every_size)
 {
 	static const char *const states[] = { "", "E", "h", "/ngi", "d", "d9E", "gg", "/nothing" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
 		struct top top __cleanup(top_done);
 
@@ -192,11 +191,10 @@ static void test_every_size(void **state)
 	}
 }
 
-static void test_states(void **state)
+TEST(test_states)
 {
 	struct top top __cleanup(top_done);
 
-	(void)state;
 	top_init(&top, SEC / 2);
 	top_resize(&top, 80, 12);
 	check(&top, "top_first");
@@ -215,16 +213,15 @@ static void test_states(void **state)
 	check(&top, "top_by_unit");
 }
 
-static void test_process_ends(void **state)
+TEST(test_process_ends)
 {
 	struct top top __cleanup(top_done);
 
-	(void)state;
 	top_make(&top, 80, 12);
 	press(&top, "/sleepEE");
 	assert_true(top.opened);
 	assert_string_equal(top.title, "process 17 (sleep)");
-	assert_int_equal(top.calls.nr_rows, 2);
+	assert_int_equal(top.nr_calls, 2);
 	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
 	assert_true(top.gone);
 	check(&top, "top_gone");
@@ -236,11 +233,10 @@ static void test_process_ends(void **state)
 	assert_false(top.opened);
 }
 
-static void test_move(void **state)
+TEST(test_move)
 {
 	struct top top __cleanup(top_done);
 
-	(void)state;
 	top_make(&top, 80, 7);
 	assert_int_equal(top.nr_shown, 5);
 	assert_int_equal(top_room(&top), 5);
@@ -263,12 +259,11 @@ static void test_move(void **state)
 }
 
 /* The cursor stays on its process while the order changes around it. */
-static void test_follow(void **state)
+TEST(test_follow)
 {
 	struct top top __cleanup(top_done);
 	uint32_t pid;
 
-	(void)state;
 	top_make(&top, 80, 24);
 	press(&top, "Z");
 	pid = top.rates->lines[top.shown[top.list.cursor]].pid;
@@ -277,11 +272,10 @@ static void test_follow(void **state)
 	assert_int_equal(top.rates->lines[top.shown[top.list.cursor]].pid, pid);
 }
 
-static void test_sort_keys(void **state)
+TEST(test_sort_keys)
 {
 	struct top top __cleanup(top_done);
 
-	(void)state;
 	top_make(&top, 80, 24);
 	press(&top, "s");
 	assert_int_equal(top.sort, RATE_ERRORS);
@@ -290,14 +284,13 @@ static void test_sort_keys(void **state)
 	press(&top, "<<");
 	assert_int_equal(top.sort, RATE_OLDEST);
 	press(&top, "E>");
-	assert_int_equal(top.call_sort, CALL_ERRORS);
+	assert_int_equal(top.call_sort, RATE_ERRORS);
 }
 
-static void test_prompts(void **state)
+TEST(test_prompts)
 {
 	struct top top __cleanup(top_done);
 
-	(void)state;
 	top_make(&top, 80, 24);
 	press(&top, "/nginy");
 	assert_int_equal(top.nr_shown, 0);
@@ -325,11 +318,10 @@ static void test_prompts(void **state)
 	assert_int_equal(strlen(top.filter), TOP_TEXT_MAX - 1);
 }
 
-static void test_quit(void **state)
+TEST(test_quit)
 {
 	struct top top __cleanup(top_done);
 
-	(void)state;
 	top_make(&top, 80, 24);
 	assert_false(press(&top, "hq"));
 	assert_false(press(&top, "Eq"));
@@ -344,29 +336,15 @@ static void test_quit(void **state)
 	assert_true(press(&top, "q") || press(&top, "Xq"));
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_ordinary(false);
 	__cleanup(freep) char *text = NULL, *masked = NULL;
 	struct text_stream stream;
 
-	(void)state;
 	rates_sort(rates, RATE_CALLS);
 	assert_int_equal(report_rates_json(rates, 3, text_open(&stream)), 0);
 	text = text_close(&stream);
 	masked = version_mask(text);
 	golden_check("top_json", masked);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),     cmocka_unit_test(test_every_size),
-		cmocka_unit_test(test_states),    cmocka_unit_test(test_process_ends),
-		cmocka_unit_test(test_move),      cmocka_unit_test(test_follow),
-		cmocka_unit_test(test_sort_keys), cmocka_unit_test(test_prompts),
-		cmocka_unit_test(test_quit),      cmocka_unit_test(test_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

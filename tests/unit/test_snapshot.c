@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Snapshots as values: copies, look-ups and sums. */
+#include "test.h"
 #include "fixture.h"
 
-static void test_new_like(void **state)
+TEST(test_new_like)
 {
 	__cleanup(snapshot_freep) struct snapshot *one = snapshot_make();
 	__cleanup(snapshot_freep) struct snapshot *like = NULL;
 	struct row row;
 
-	(void)state;
 	one->targets[0] = (struct process){ .pid = 7, .boot_ns = 8, .comm = "target" };
 	one->nr_targets = 1;
 	one->losses.count[LOSS_TORN_READ] = 9;
@@ -41,13 +41,12 @@ static void test_new_like(void **state)
 	assert_null(like->processes);
 }
 
-static void test_new_like_blank(void **state)
+TEST(test_new_like_blank)
 {
 	const struct snapshot blank = { .nr_rows = 0 };
 	__cleanup(snapshot_freep) struct snapshot *like = NULL;
 	struct snapshot *none = NULL;
 
-	(void)state;
 	assert_int_equal(snapshot_new_like(&blank, &like), 0);
 	assert_string_equal(like->host, "");
 	assert_string_equal(like->boot_id, "");
@@ -57,7 +56,7 @@ static void test_new_like_blank(void **state)
 	snapshot_freep(&none);
 }
 
-static void test_find_process(void **state)
+TEST(test_find_process)
 {
 	static const struct {
 		uint32_t pid;
@@ -71,7 +70,6 @@ static void test_find_process(void **state)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		struct process process = { .pid = known[i].pid, .boot_ns = known[i].boot_ns };
 
@@ -86,14 +84,13 @@ static void test_find_process(void **state)
 	assert_null(snapshot_find_process(empty, 1, 10));
 }
 
-static void test_find_row(void **state)
+TEST(test_find_row)
 {
 	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 	struct row row;
 
-	(void)state;
 	for (uint32_t pid = 0; pid < 3; pid++) {
 		for (int nr = 0; nr < 6; nr += 2) {
 			row_init_for(&row, pid, nr & 2 ? ABI_I386 : ABI_X86_64, nr);
@@ -120,13 +117,12 @@ static void test_find_row(void **state)
 	assert_null(snapshot_find_row(empty, &row));
 }
 
-static void test_user_time(void **state)
+TEST(test_user_time)
 {
 	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
-	(void)state;
 	builder_take_process(builder, 1, "one", 3, 1);
 	builder_take_process(builder, 2, "two", 3, 20);
 	builder_take_process(builder, 3, "three", 5, 5000000000);
@@ -135,12 +131,11 @@ static void test_user_time(void **state)
 	assert_int_equal(snapshot_user_ns(empty), 0);
 }
 
-static void test_oldest(void **state)
+TEST(test_oldest)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
 	struct row row;
 
-	(void)state;
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
 	row.in_flight = 1;
@@ -157,7 +152,7 @@ static void test_oldest(void **state)
 	assert_int_equal(snapshot_oldest_ns(snapshot, &row), 0);
 }
 
-static void test_process_order(void **state)
+TEST(test_process_order)
 {
 	static const struct process sorted[] = {
 		{ .pid = 0, .boot_ns = 0 },          { .pid = 0, .boot_ns = UINT64_MAX },
@@ -165,7 +160,6 @@ static void test_process_order(void **state)
 		{ .pid = 0x80000000, .boot_ns = 0 }, { .pid = UINT32_MAX, .boot_ns = 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
 			int order = process_compare(&sorted[i], &sorted[j]);
@@ -176,13 +170,12 @@ static void test_process_order(void **state)
 }
 
 /* Neither a loss nor an error without its errno is to be read as nothing missing. */
-static void test_exact(void **state)
+TEST(test_exact)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
 	struct row row;
 
-	(void)state;
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	row_add_calls(&row, 10, 100, 0, 0);
 	row_add_errors(&row, ENOENT, 3);
@@ -201,16 +194,4 @@ static void test_exact(void **state)
 	/* Errnos that were read a moment later than the sum. */
 	snapshot->rows[0]->errors -= 3;
 	assert_int_equal(row_errors_unnamed(snapshot->rows[0]), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),          cmocka_unit_test(test_new_like),
-		cmocka_unit_test(test_new_like_blank), cmocka_unit_test(test_find_process),
-		cmocka_unit_test(test_find_row),       cmocka_unit_test(test_user_time),
-		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_process_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of stacks, and the counts of stacks in rows. */
+#include "test.h"
 #include "stack_scenarios.h"
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 
-	(void)state;
 	assert_int_equal(stack_table_count(table), 0);
 	assert_null(stack_table_find(table, 1));
 	stack_table_free(NULL);
 }
 
 /* Names are copied; equal ones are one. */
-static void test_add(void **state)
+TEST(test_add)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 	char module[] = "libc.so.6", symbol[] = "read";
 	const struct stack *one, *two;
 
-	(void)state;
 	STACK_TAKE(table, 7, STACK_COMPLETE, FRAME(module, symbol, 0x1d), FRAME(module, NULL, 1));
 	STACK_TAKE(table, 8, STACK_PAGED_OUT, INLINED(module, symbol, 2), KERNEL(symbol, 3));
 	memset(module, 'x', sizeof(module) - 1);
@@ -42,12 +41,11 @@ static void test_add(void **state)
 }
 
 /* The first of an id stays, where it is. */
-static void test_add_again(void **state)
+TEST(test_add_again)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 	const struct stack *first;
 
-	(void)state;
 	STACK_TAKE(table, 7, STACK_COMPLETE, FRAME("a", "b", 1));
 	first = stack_table_find(table, 7);
 	STACK_TAKE(table, 7, STACK_TRUNCATED, FRAME("c", "d", 2));
@@ -57,23 +55,21 @@ static void test_add_again(void **state)
 	assert_int_equal(first->end, STACK_COMPLETE);
 }
 
-static void test_no_frames(void **state)
+TEST(test_no_frames)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 
-	(void)state;
 	stack_take(table, UINT64_MAX, STACK_32_BIT, NULL, 0);
 	assert_int_equal(stack_table_find(table, UINT64_MAX)->nr_frames, 0);
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 	const struct stack *first = NULL;
 	uint64_t seed = 21, ids[2000];
 	char symbol[32];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		ids[i] = random_u64(&seed);
 		snprintf(symbol, sizeof(symbol), "f%zu", i);
@@ -88,9 +84,8 @@ static void test_many(void **state)
 	}
 }
 
-static void test_end_names(void **state)
+TEST(test_end_names)
 {
-	(void)state;
 	assert_null(stack_end_name(STACK_COMPLETE));
 	for (int end = STACK_COMPLETE + 1; end < NR_STACK_END; end++) {
 		const char *name = stack_end_name((enum stack_end)end);
@@ -104,13 +99,12 @@ static void test_end_names(void **state)
 
 /* --- in rows --- */
 
-static void test_row_add(void **state)
+TEST(test_row_add)
 {
 	const struct stack_count count = { 5, 1, 2, 30, 20, 10, 7 };
 	const struct stack_count again = { 5, 10, 20, 300, 200, 100, 6 };
 	struct row row;
 
-	(void)state;
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	assert_int_equal(row_add_stack(&row, &count), 0);
 	assert_int_equal(row_add_stack(&row, &again), 0);
@@ -173,11 +167,10 @@ static void assert_stacks_equal(const struct row *a, const struct row *b)
 	}
 }
 
-static void test_row_merge_subtract(void **state)
+TEST(test_row_merge_subtract)
 {
 	uint64_t seed = 22;
 
-	(void)state;
 	for (int i = 0; i < 200; i++) {
 		struct row a, b, sum;
 
@@ -197,12 +190,11 @@ static void test_row_merge_subtract(void **state)
 	}
 }
 
-static void test_row_copy(void **state)
+TEST(test_row_copy)
 {
 	uint64_t seed = 23, calls;
 	struct row a, b;
 
-	(void)state;
 	row_init_stacks(&a, &seed);
 	assert_int_equal(row_copy(&b, &a), 0);
 	assert_ptr_not_equal(a.stacks, b.stacks);
@@ -215,13 +207,12 @@ static void test_row_copy(void **state)
 }
 
 /* On their way through builder, groups and snapshot nothing is lost. */
-static void test_grouped(void **state)
+TEST(test_grouped)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	uint64_t calls = 0, of_stacks = 0;
 
-	(void)state;
 	assert_int_equal(snapshot_group(stacked.snapshot, GROUP_SYSCALL, &list), 0);
 	for (size_t i = 0; i < list.nr_groups; i++) {
 		calls += list.groups[i].sum.calls;
@@ -234,7 +225,7 @@ static void test_grouped(void **state)
 }
 
 /* A name that is found later is shown in place of the address. */
-static void test_put(void **state)
+TEST(test_put)
 {
 	struct stack_table *table __cleanup(stack_table_freep) = NULL;
 	struct stack_frame frames[] = { { .module = "a", .offset = 7 },
@@ -244,7 +235,6 @@ static void test_put(void **state)
 	const struct stack *found;
 	char inner[] = "inner";
 
-	(void)state;
 	assert_int_equal(stack_table_new(&table), 0);
 	assert_null(stack_table_string(table, inner));
 	assert_int_equal(stack_table_intern(table, "a", &frames[0].module), 0);
@@ -272,18 +262,4 @@ static void test_put(void **state)
 	stack.nr_frames = 1;
 	assert_int_equal(stack_table_add(table, &stack), 0);
 	assert_int_equal(found->nr_frames, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),     cmocka_unit_test(test_add),
-		cmocka_unit_test(test_add_again), cmocka_unit_test(test_no_frames),
-		cmocka_unit_test(test_many),      cmocka_unit_test(test_end_names),
-		cmocka_unit_test(test_row_add),   cmocka_unit_test(test_row_merge_subtract),
-		cmocka_unit_test(test_row_copy),  cmocka_unit_test(test_grouped),
-		cmocka_unit_test(test_put),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The section of call stacks below a table, and the stacks in JSON. */
+#include "test.h"
 #include "stack_scenarios.h"
 
 #include <jansson.h>
@@ -7,18 +8,13 @@
 static char *stacks_render(const struct snapshot *snapshot, const struct table_options *options,
 			   const struct stack_options *stack_options)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
+	struct text_stream stream;
 
-	assert_non_null(out);
-	assert_int_equal(report_stacks(snapshot, options, stack_options, out), 0);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(strlen(text), size);
-	return text;
+	assert_int_equal(report_stacks(snapshot, options, stack_options, text_open(&stream)), 0);
+	return text_close(&stream);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -33,7 +29,6 @@ static void test_golden(void **state)
 	};
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(freep) char *text =
 			stacks_render(stacked.snapshot, &cases[i].options, &cases[i].stacks);
@@ -43,27 +38,25 @@ static void test_golden(void **state)
 }
 
 /* Names cannot act on the screen, nor begin a line. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	const struct table_options options = { .keys = GROUP_COMM };
 	const struct stack_options stack_options = { 0 };
 	__cleanup(freep) char *text = stacks_render(stacked.snapshot, &options, &stack_options);
 
-	(void)state;
 	golden_check("stacks_hostile", text);
 	for (const char *at = text; *at; at++)
 		assert_true((unsigned char)*at >= ' ' || *at == '\n');
 }
 
-static void test_no_runq(void **state)
+TEST(test_no_runq)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { .weight = STACK_WEIGHT_TIME };
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	stacked.snapshot->has_runq = false;
 	text = stacks_render(stacked.snapshot, &options, &stack_options);
 	assert_null(strstr(text, "sleep"));
@@ -71,7 +64,7 @@ static void test_no_runq(void **state)
 				     "cpu 2.000 ms\n"));
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
@@ -80,7 +73,6 @@ static void test_nothing(void **state)
 	__cleanup(freep) char *text = stacks_render(empty.snapshot, &options, &stack_options);
 	__cleanup(freep) char *untaken = NULL;
 
-	(void)state;
 	assert_string_equal(text, "");
 	stacked.snapshot->stacks = NULL;
 	untaken = stacks_render(stacked.snapshot, &options, &stack_options);
@@ -104,13 +96,12 @@ static uint64_t counts_sum(const char *text)
 }
 
 /* Whatever is cut, the counts add up to those of the table. */
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM, GROUP_PID | GROUP_SYSCALL };
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	uint64_t calls = 0;
 
-	(void)state;
 	for (size_t i = 0; i < stacked.snapshot->nr_rows; i++)
 		calls += stacked.snapshot->rows[i]->calls;
 	for (size_t top = 0; top < 6; top++) {
@@ -125,14 +116,13 @@ static void test_sums(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(fclosep) FILE *full = full_open();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
 
-	(void)state;
 	assert_int_equal(report_stacks(stacked.snapshot, &options, &stack_options, full), -EIO);
 }
 
@@ -156,14 +146,13 @@ static uint64_t integer(const json_t *object, const char *key)
 }
 
 /* Each row's stacks add up to the row, in every number. */
-static void test_json_sums(void **state)
+TEST(test_json_sums)
 {
 	static const char *const keys[] = { "calls", "errors", "wall_ns", "cpu_ns", "sleep_ns" };
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	json_t *json = stacks_json(stacked.snapshot), *row, *stack;
 	size_t i, j;
 
-	(void)state;
 	json_array_foreach(json_object_get(json, "rows"), i, row)
 	{
 		bool timed = !json_is_null(json_object_get(row, "wall_ns"));
@@ -196,13 +185,12 @@ static const json_t *stack_ending(const json_t *json, const char *end)
 	return NULL;
 }
 
-static void test_json_stack(void **state)
+TEST(test_json_stack)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	json_t *json = stacks_json(stacked.snapshot);
 	const json_t *stack = stack_ending(json, "no_frame_pointer"), *frame;
 
-	(void)state;
 	frame = json_array_get(json_object_get(stack, "frames"), 0);
 	assert_true(json_is_null(json_object_get(frame, "module")));
 	assert_string_equal(json_string_value(json_object_get(frame, "symbol")),
@@ -226,7 +214,7 @@ static void test_json_stack(void **state)
 	json_decref(json);
 }
 
-static void test_json_hostile(void **state)
+TEST(test_json_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	json_t *json = stacks_json(stacked.snapshot);
@@ -239,20 +227,6 @@ static void test_json_hostile(void **state)
 			"frames"),
 		0);
 
-	(void)state;
 	assert_string_equal(json_string_value(json_object_get(frame, "symbol")), "one\ntwo 7\r\n8");
 	json_decref(json);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),       cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_no_runq),      cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_sums),         cmocka_unit_test(test_failing_stream),
-		cmocka_unit_test(test_json_sums),    cmocka_unit_test(test_json_stack),
-		cmocka_unit_test(test_json_hostile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The look-alike of strace -c: golden files, one table by hand, one mode a table. */
+#include "test.h"
 #include "tables.h"
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const char *const names[] = {
 		"ordinary", "empty", "long_names", "mixed",   "foreign",
 		"unknown",  "big",   "overflow",   "untimed",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		scenario_check("strace", names[i], report_strace);
 }
@@ -28,7 +28,7 @@ static void take_calls(struct builder *builder, const char *name, uint64_t calls
 }
 
 /* What strace 6.1 wrote for these numbers, but for the names. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
 	static const char *const expected =
 		"% time     seconds  usecs/call     calls    errors syscall\n"
@@ -42,7 +42,6 @@ static void test_by_hand(void **state)
 	__cleanup(freep) char *text = NULL;
 	struct builder *builder = builder_make();
 
-	(void)state;
 	take_calls(builder, "openat", 39, 19000, 19);
 	take_calls(builder, "write", 4, 11000, 0);
 	take_calls(builder, "close", 22, 5000, 0);
@@ -52,7 +51,7 @@ static void test_by_hand(void **state)
 }
 
 /* The last rule is one longer than the longest name, from 16 characters on. */
-static void test_name_column(void **state)
+TEST(test_name_column)
 {
 	static const struct {
 		const char *name;
@@ -65,7 +64,6 @@ static void test_name_column(void **state)
 		{ "landlock_create_ruleset", " ------------------------\n" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
@@ -79,30 +77,17 @@ static void test_name_column(void **state)
 }
 
 /* Only CPU time counts, and threads are added up. */
-static void test_time_is_cpu_time(void **state)
+TEST(test_time_is_cpu_time)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	__cleanup(freep) char *text = report_render(report_strace, snapshot);
 
-	(void)state;
 	assert_non_null(strstr(text, "    0.045400          11      4000       160 read\n"));
 	assert_non_null(strstr(text, "    0.008000         100        80           epoll_pwait\n"));
 	assert_non_null(strstr(text, "          10      6118      1764 total\n"));
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	scenario_check_stream(report_strace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_name_column),    cmocka_unit_test(test_time_is_cpu_time),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

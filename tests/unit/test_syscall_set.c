@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parsing and matching of -t lists, sane and hostile. */
+#include "test.h"
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -85,9 +86,8 @@ static const struct {
 	{ "!syscall_0x3e8", "rwospREAfy" },
 };
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
 		char buf[ARRAY_SIZE(probes) + 1];
@@ -102,9 +102,8 @@ static void test_lists(void **state)
 }
 
 /* What a report prints for any call, a user can give back to -t. */
-static void test_printed_names_parse(void **state)
+TEST(test_printed_names_parse)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {
 		__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
 		char name[SYSCALL_NAME_MAX];
@@ -146,9 +145,8 @@ static const struct {
 	{ "read, ,write", "a comma needs a system call on both sides" },
 };
 
-static void test_messages(void **state)
+TEST(test_messages)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_lists); i++) {
 		struct syscall_set *set = (void *)1;
 		struct diag d = { .text = "" };
@@ -160,7 +158,7 @@ static void test_messages(void **state)
 	}
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const refused[] = {
 		"%",
@@ -189,7 +187,6 @@ static void test_refused(void **state)
 		"read\v",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		struct syscall_set *set = NULL;
 		struct diag d = { .text = "" };
@@ -204,7 +201,7 @@ static void test_refused(void **state)
 }
 
 /* Name lengths around the limit, and far beyond any buffer. */
-static void test_long_terms(void **state)
+TEST(test_long_terms)
 {
 	static const size_t lengths[] = {
 		SYSCALL_NAME_MAX - 2,
@@ -216,7 +213,6 @@ static void test_long_terms(void **state)
 		100000,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		__cleanup(freep) char *list = calloc(1, lengths[i] + 1);
 		struct syscall_set *set = NULL;
@@ -235,14 +231,13 @@ static void test_long_terms(void **state)
 	}
 }
 
-static void test_many_terms(void **state)
+TEST(test_many_terms)
 {
 	enum { TERMS = 20000 };
 	__cleanup(freep) char *list = malloc(TERMS * strlen("read,") + strlen("write") + 1);
 	__cleanup(syscall_set_freep) struct syscall_set *set = NULL;
 	char buf[ARRAY_SIZE(probes) + 1];
 
-	(void)state;
 	assert_non_null(list);
 	for (size_t i = 0; i < TERMS; i++)
 		memcpy(list + i * strlen("read,"), "read,", strlen("read,"));
@@ -252,26 +247,13 @@ static void test_many_terms(void **state)
 	assert_string_equal(buf, "rwRA");
 }
 
-static void test_no_set_has_all(void **state)
+TEST(test_no_set_has_all)
 {
 	struct syscall_set *none = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++)
 		assert_true(syscall_set_has(NULL, probes[i].abi, probes[i].nr));
 	assert_true(syscall_set_has(NULL, NR_SYSCALL_ABI, 0));
 	syscall_set_free(NULL);
 	syscall_set_freep(&none);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),          cmocka_unit_test(test_printed_names_parse),
-		cmocka_unit_test(test_messages),       cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_long_terms),     cmocka_unit_test(test_many_terms),
-		cmocka_unit_test(test_no_set_has_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables are sized by threads and memory. */
+#include "test.h"
 #include "fixture.h"
 
 #include "bpftruss/abi.h"
@@ -17,24 +18,22 @@ static struct table_sizes choose(const struct collector_options *options, uint32
 	return sizes;
 }
 
-static void test_least(void **state)
+TEST(test_least)
 {
 	const struct collector_options options = { 0 };
 	struct table_sizes sizes = choose(&options, 0, 1, 1 << 20);
 
-	(void)state;
 	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
 	assert_in_range(sizes.elements[TABLE_SLOTS], 40000, 40001);
 	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
 	assert_true(sizes.bytes < 15 * MIB);
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	const struct collector_options options = { 0 };
 	struct table_sizes sizes = choose(&options, 20000, 482, 1 << 20);
 
-	(void)state;
 	assert_in_range(sizes.elements[TABLE_TASKS], 30000, 30001);
 	assert_in_range(sizes.elements[TABLE_SLOTS], 480000, 480001);
 	assert_in_range(sizes.elements[TABLE_TALLIES], 120000, 120001);
@@ -42,11 +41,10 @@ static void test_threads(void **state)
 }
 
 /* Each gives up the same share; with stacks as without, whose tallies count as well. */
-static void test_memory_of_host(void **state)
+TEST(test_memory_of_host)
 {
 	const struct collector_options all[] = { { 0 }, { .stacks = true, .by_arg0 = true } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		struct table_sizes sizes = choose(&all[i], 200000, 200, 1 << 20);
 
@@ -56,24 +54,22 @@ static void test_memory_of_host(void **state)
 }
 
 /* A size that the user gave is obeyed, and no other table is smaller for it. */
-static void test_said(void **state)
+TEST(test_said)
 {
 	const struct collector_options options = { .max_rows = 1000000 };
 	struct table_sizes sizes = choose(&options, 300, 160, 1 << 20);
 
-	(void)state;
 	assert_int_equal(sizes.elements[TABLE_SLOTS], 1000000);
 	assert_in_range(sizes.elements[TABLE_TASKS], 1536, 1537);
 	assert_in_range(sizes.elements[TABLE_TALLIES], 12288, 12289);
 }
 
 /* Where a user may have half, one alone finds as much room as where nobody else is. */
-static void test_shared(void **state)
+TEST(test_shared)
 {
 	const struct collector_options options = { 0 };
 	const uint32_t threads[] = { 0, 20000 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
 		const struct table_needs needs = { threads[i], 4096 * MIB, 4096 * MIB, true };
 		struct table_sizes alone = choose(&options, threads[i], 4096, 4096), shared;
@@ -85,12 +81,11 @@ static void test_shared(void **state)
 	}
 }
 
-static void test_memory_of_cgroup(void **state)
+TEST(test_memory_of_cgroup)
 {
 	const struct collector_options options = { 0 };
 	struct table_sizes sizes = choose(&options, 20000, 482, 8);
 
-	(void)state;
 	assert_true(sizes.bytes <= 8 * MIB + 4096 && sizes.bytes > 7 * MIB);
 	assert_true(sizes.elements[TABLE_TASKS] > 700);
 }
@@ -106,12 +101,11 @@ static uint32_t grow(const struct collector_options *options, const struct table
 }
 
 /* Whichever is full is twice as large the next time. */
-static void test_tables_grow(void **state)
+TEST(test_tables_grow)
 {
 	const struct collector_options options = { 0 };
 	struct table_sizes sizes = choose(&options, 0, 1, 1 << 20), larger;
 
-	(void)state;
 	for (int i = 0; i < NR_TABLE; i++) {
 		larger = choose(&options, grow(&options, &sizes, 4096, i), 4096, 1 << 20);
 		assert_in_range(larger.elements[i], 2 * sizes.elements[i],
@@ -119,14 +113,13 @@ static void test_tables_grow(void **state)
 	}
 }
 
-static void test_nothing_grows(void **state)
+TEST(test_nothing_grows)
 {
 	const struct collector_options none = { 0 }, said = { .max_rows = 40000 };
 	struct table_sizes sizes = choose(&none, 20000, 4096, 1 << 20);
 	const struct table_needs needs = { 100, 4096 * MIB, (1 << 20) * MIB, false };
 	const bool full[NR_TABLE] = { 0 };
 
-	(void)state;
 	assert_int_equal(table_sizes_grow(&none, &needs, &sizes, full), 0);
 	/* There is no memory for more. */
 	assert_int_equal(grow(&none, &sizes, sizes.bytes / MIB, TABLE_TASKS), 0);
@@ -148,13 +141,12 @@ static uint32_t set_of(const struct overflow_sets *sets, uint32_t cpu)
 }
 
 /* Of 1,024 CPUs none shares its set of native calls, and no set is of two ABIs. */
-static void test_cpus_have_sets_of_their_own(void **state)
+TEST(test_cpus_have_sets_of_their_own)
 {
 	static const uint32_t cpus[] = { 1, 2, 3, 64, 255, 256, 1000, 1024 };
 	struct overflow_sets sets[NR_SYSCALL_ABI];
 	static int owner[MAX_NATIVE_SETS * NR_SYSCALL_ABI];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
 		uint32_t sum = share_sets(sets, cpus[i]);
 
@@ -174,21 +166,4 @@ static void test_cpus_have_sets_of_their_own(void **state)
 	/* Other ABIs have few, as each set takes 12 KB. */
 	assert_int_equal(share_sets(sets, 1024), 1024 + 16 * (NR_SYSCALL_ABI - 1));
 	assert_int_equal(share_sets(sets, 2), 2 * NR_SYSCALL_ABI);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_memory_of_host),
-		cmocka_unit_test(test_said),
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_memory_of_cgroup),
-		cmocka_unit_test(test_tables_grow),
-		cmocka_unit_test(test_nothing_grows),
-		cmocka_unit_test(test_cpus_have_sets_of_their_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

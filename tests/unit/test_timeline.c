@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The reports of a timeline: golden files, gaps in their places, sums that hold. */
+#include "test.h"
 #include "timelines.h"
 
 #include <jansson.h>
@@ -12,7 +13,7 @@ static char *render(const struct timeline *timeline, const struct table_options 
 	return text_close(&stream);
 }
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -24,7 +25,6 @@ static void test_golden(void **state)
 	};
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(freep) char *text = render(&timeline, &cases[i].options);
 
@@ -32,21 +32,20 @@ static void test_golden(void **state)
 	}
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	const struct table_options options = { .width = 80 };
 	__cleanup(timeline_done) struct timeline nothing = { 0 };
 	__cleanup(freep) char *text = render(&nothing, &options);
 	__cleanup(freep) char *json = timeline_render_json(&nothing), *masked = version_mask(json);
 
-	(void)state;
 	golden_check("timeline_empty", text);
 	assert_string_equal(masked,
 			    "{\"schema\":1,\"version\":\"VERSION\",\"steps\":[],\"gaps\":[]}\n");
 }
 
 /* Every gap has its line, before the first step that begins after it. */
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
 	static const char *const order[] = {
 		"2026-11-19 23:45:00 - 23:50:00  not counted: longer ago",
@@ -63,7 +62,6 @@ static void test_gaps(void **state)
 	__cleanup(freep) char *text = render(&timeline, &options);
 	const char *at = text;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		at = strstr(at, order[i]);
 		if (!at)
@@ -74,12 +72,11 @@ static void test_gaps(void **state)
 	assert_null(strstr(text, "00:10:00"));
 }
 
-static void test_fits(void **state)
+TEST(test_fits)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 	size_t before = 0;
 
-	(void)state;
 	for (int width = 70; width < 200; width += 5) {
 		const struct table_options options = { .width = width };
 		__cleanup(freep) char *text = render(&timeline, &options);
@@ -102,7 +99,7 @@ static void test_fits(void **state)
 }
 
 /* The object of each step is that of report_json(), byte for byte. */
-static void test_json(void **state)
+TEST(test_json)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 	__cleanup(freep) char *text = timeline_render_json(&timeline);
@@ -110,7 +107,6 @@ static void test_json(void **state)
 	const char *at = text;
 	size_t i;
 
-	(void)state;
 	assert_non_null(json);
 	json_array_foreach(json_object_get(json, "steps"), i, step)
 	{
@@ -138,40 +134,25 @@ static void test_json(void **state)
 	json_decref(json);
 }
 
-static void test_csv(void **state)
+TEST(test_csv)
 {
 	const struct table_options options = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 	struct text_stream stream;
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	assert_int_equal(report_timeline_csv(&timeline, &options, text_open(&stream)), 0);
 	text = text_close(&stream);
 	golden_check("timeline_csv", text);
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
 	const struct table_options options = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make();
 	__cleanup(fclosep) FILE *full = full_open();
 
-	(void)state;
 	assert_int_equal(report_timeline(&timeline, &options, full), -EIO);
 	assert_int_equal(report_timeline_json(&timeline, full), -EIO);
 	assert_int_equal(report_timeline_csv(&timeline, &options, full), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),         cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_gaps),           cmocka_unit_test(test_fits),
-		cmocka_unit_test(test_json),           cmocka_unit_test(test_csv),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

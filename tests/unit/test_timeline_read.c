@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Timelines read back from JSON: nothing is lost in them, and nothing that is wrong gets in. */
+#include "test.h"
 #include "timelines.h"
 
 #include <jansson.h>
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	const struct table_options options = { .width = 160 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
@@ -12,7 +13,6 @@ static void test_round_trip(void **state)
 	struct text_stream stream;
 	struct diag d = { .text = "" };
 
-	(void)state;
 	if (report_timeline_json_read(text, strlen(text), &back, &d))
 		fail_msg("%s", d.text);
 	again = timeline_render_json(&back);
@@ -23,12 +23,11 @@ static void test_round_trip(void **state)
 	golden_check("timeline_160", again);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	static const char text[] = "{\"schema\":1,\"steps\":[],\"gaps\":[]}";
 	__cleanup(timeline_done) struct timeline back = { 0 };
 
-	(void)state;
 	assert_int_equal(report_timeline_json_read(text, strlen(text), &back, NULL), 0);
 	assert_int_equal(back.nr_steps, 0);
 	assert_int_equal(back.nr_gaps, 0);
@@ -40,7 +39,7 @@ static void test_empty(void **state)
 #define WHOLE(steps, gaps)     "{\"schema\":1,\"steps\":[" steps "],\"gaps\":[" gaps "]}"
 #define NOTHING                ",\"covered_ns\":0,\"snapshot\":null"
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const texts[] = {
 		"",
@@ -67,7 +66,6 @@ static void test_refused(void **state)
 	__cleanup(timeline_done) struct timeline back = { 0 };
 	struct diag d;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		d = (struct diag){ .text = "" };
 		if (report_timeline_json_read(texts[i], strlen(texts[i]), &back, &d) != -EINVAL)
@@ -82,21 +80,20 @@ static void test_refused(void **state)
 }
 
 /* Cut off anywhere, it is no timeline. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
 	__cleanup(freep) char *text = timeline_render_json(&timeline);
 	size_t size = strlen(text) - 1;
 	struct diag d;
 
-	(void)state;
 	for (size_t cut = 0; cut < size; cut += 97)
 		assert_int_equal(report_timeline_json_read(text, cut, &back, &d), -EINVAL);
 	assert_int_equal(report_timeline_json_read(text, size - 1, &back, &d), -EINVAL);
 	assert_int_equal(report_timeline_json_read(text, size, &back, &d), 0);
 }
 
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
 	struct text_stream stream;
 	FILE *out = text_open(&stream);
@@ -104,23 +101,10 @@ static void test_too_many(void **state)
 	__cleanup(timeline_done) struct timeline back = { 0 };
 	struct diag d;
 
-	(void)state;
 	fputs("{\"schema\":1,\"gaps\":[],\"steps\":[", out);
 	for (int i = 0; i <= TIMELINE_MAX_STEPS; i++)
 		fprintf(out, "%s" STEP(T0, T1, NOTHING), i ? "," : "");
 	fputs("]}", out);
 	text = text_close(&stream);
 	assert_int_equal(report_timeline_json_read(text, strlen(text), &back, &d), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_refused),    cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_too_many),
-	};
-
-	setenv("TZ", "UTC", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,47 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of truss -c and the trust lines below it: golden files, and the layout of illumos. */
+#include "test.h"
 #include "scenarios.h"
 
 #include "model/query.h"
 #include "report/label.h"
 #include "report/report.h"
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const char *const names[] = {
 		"ordinary", "empty",  "long_names", "foreign", "mixed", "unknown",
 		"overflow", "losses", "in_flight",  "untimed", "big",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		scenario_check("truss", names[i], report_truss);
 }
 
-static void test_trust_golden(void **state)
+TEST(test_trust_golden)
 {
 	static const char *const names[] = { "ordinary", "losses", "in_flight", "overflow" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		scenario_check("trust", names[i], report_trust);
 }
 
 /* Rows of an interval may show what the losses of the one before tell of. */
-static void test_trust_of_errors_without_errno(void **state)
+TEST(test_trust_of_errors_without_errno)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
 	__cleanup(freep) char *trust = NULL;
 
-	(void)state;
 	trust = report_render(report_trust, snapshot);
 	assert_string_equal(trust, "not exact: 2 errors counted without their errno\n");
 }
 
 /* Every table ends with the trust lines, and with a newline. */
-static void test_trust_is_in_every_table(void **state)
+TEST(test_trust_is_in_every_table)
 {
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
@@ -112,14 +109,13 @@ static int report_as_illumos(const struct snapshot *snapshot, FILE *out)
 	return report_trust(snapshot, out);
 }
 
-static void test_layout_is_that_of_illumos(void **state)
+TEST(test_layout_is_that_of_illumos)
 {
 	static const char *const names[] = {
 		"ordinary", "empty",     "foreign", "unknown", "overflow",
 		"losses",   "in_flight", "untimed", "big",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct scenario *scenario = scenario_find(names[i]);
 		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
@@ -131,7 +127,7 @@ static void test_layout_is_that_of_illumos(void **state)
 }
 
 /* One table by hand, so that no code is needed to know what is right. */
-static void test_by_hand(void **state)
+TEST(test_by_hand)
 {
 	static const char *const expected = "\n"
 					    "syscall               seconds   calls  errors\n"
@@ -149,19 +145,17 @@ static void test_by_hand(void **state)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
 	__cleanup(freep) char *text = report_render(report_truss, snapshot);
 
-	(void)state;
 	assert_string_equal(text, expected);
 }
 
 /* Without run-queue time the CPU time is the same. */
-static void test_runq_is_not_shown(void **state)
+TEST(test_runq_is_not_shown)
 {
 	__cleanup(snapshot_freep) struct snapshot *with = scenario_ordinary(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
 	__cleanup(freep) char *a = report_render(report_truss, with);
 	__cleanup(freep) char *b = report_render(report_truss, without);
 
-	(void)state;
 	assert_string_equal(a, b);
 }
 
@@ -179,7 +173,7 @@ static char *render_one(enum syscall_abi abi, const char *name, uint64_t wall_ns
 }
 
 /* The column is 19 wide up to 19 characters, then exactly as wide as the longest name. */
-static void test_name_column(void **state)
+TEST(test_name_column)
 {
 	static const struct {
 		enum syscall_abi abi;
@@ -193,7 +187,6 @@ static void test_name_column(void **state)
 		{ ABI_I386, "landlock_create_ruleset", 28 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		__cleanup(freep) char *text = render_one(names[i].abi, names[i].name, 0);
 		int width = names[i].width;
@@ -210,7 +203,7 @@ static void test_name_column(void **state)
 }
 
 /* Times are cut, not rounded, and have no leading zero. */
-static void test_seconds(void **state)
+TEST(test_seconds)
 {
 	static const struct {
 		uint64_t ns;
@@ -226,7 +219,6 @@ static void test_seconds(void **state)
 		{ 100000000000000, "\nread                100000.000       1\n" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
 		__cleanup(freep) char *text = render_one(ABI_OF_TESTS, "read", times[i].ns);
 
@@ -235,27 +227,8 @@ static void test_seconds(void **state)
 	}
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	scenario_check_stream(report_truss);
 	scenario_check_stream(report_trust);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_trust_golden),
-		cmocka_unit_test(test_trust_of_errors_without_errno),
-		cmocka_unit_test(test_trust_is_in_every_table),
-		cmocka_unit_test(test_layout_is_that_of_illumos),
-		cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_runq_is_not_shown),
-		cmocka_unit_test(test_name_column),
-		cmocka_unit_test(test_seconds),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

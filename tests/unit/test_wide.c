@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The wide table: golden files, columns by width, sums that hold, units that do not mix. */
+#include "test.h"
 #include "tables.h"
 
 #include "syscalls/waiting.h"
 
-static void test_golden(void **state)
+TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -24,29 +25,26 @@ static void test_golden(void **state)
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		table_check(cases[i].golden, report_wide, snapshot, &cases[i].options);
 }
 
-static void test_scenarios_golden(void **state)
+TEST(test_scenarios_golden)
 {
 	static const char *const names[] = { "ordinary", "empty",     "foreign", "overflow",
 					     "losses",   "in_flight", "untimed", "no_runq",
 					     "big",      "long_names" };
 	const struct table_options options = { .width = 80 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		table_check_scenario("wide", names[i], report_wide, &options);
 }
 
 /* No line of the table is wider than asked; trust lines are prose and may be. */
-static void test_fits(void **state)
+TEST(test_fits)
 {
 	static const int widths[] = { 60, 80, 100, 132, 200 };
 
-	(void)state;
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
@@ -67,12 +65,11 @@ static void test_fits(void **state)
 }
 
 /* Wider screens have all columns of narrower ones. */
-static void test_widens(void **state)
+TEST(test_widens)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	size_t before = 0;
 
-	(void)state;
 	for (int width = 20; width < 200; width += 5) {
 		const struct table_options options = { .width = width };
 		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
@@ -86,14 +83,13 @@ static void test_widens(void **state)
 	}
 }
 
-static void test_chosen_columns(void **state)
+TEST(test_chosen_columns)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	struct table_options options = { .width = 20, .columns = &columns };
 	__cleanup(freep) char *text = NULL, *chosen = NULL;
 
-	(void)state;
 	/* The user's choice is never hidden. */
 	assert_int_equal(columns_parse("calls,syscall,err%,max,time%", &columns, NULL), 0);
 	text = table_render(report_wide, snapshot, &options);
@@ -105,12 +101,11 @@ static void test_chosen_columns(void **state)
 }
 
 /* The column of --sort is always there. */
-static void test_sort(void **state)
+TEST(test_sort)
 {
 	static const char *const names[] = { "bytes", "err%", "oldest", "min", "calls" };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct table_options options = { .width = 80,
 						       .sort = column_named(names[i]) };
@@ -121,14 +116,13 @@ static void test_sort(void **state)
 	}
 }
 
-static void test_waiting_override(void **state)
+TEST(test_waiting_override)
 {
 	__cleanup(syscall_set_freep) struct syscall_set *none = NULL, *all = NULL;
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct table_options options = { .width = 80 };
 	__cleanup(freep) char *working = NULL, *waiting = NULL;
 
-	(void)state;
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
 	assert_int_equal(syscall_set_parse("all", &all, NULL), 0);
 	options.waiting = none;
@@ -142,37 +136,18 @@ static void test_waiting_override(void **state)
 }
 
 /* Names that other users chose reach a screen only as printable text. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_hostile(ABI_OF_TESTS);
 	const struct table_options options = { .width = 80, .keys = GROUP_PID };
 	__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
 
-	(void)state;
 	golden_check("wide_hostile", text);
 	for (const char *at = text; *at; at++)
 		assert_true((unsigned char)*at >= ' ' || *at == '\n');
 }
 
-static void test_failing_stream(void **state)
+TEST(test_failing_stream)
 {
-	(void)state;
 	table_check_stream(report_wide);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_scenarios_golden),
-		cmocka_unit_test(test_fits),
-		cmocka_unit_test(test_widens),
-		cmocka_unit_test(test_chosen_columns),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_waiting_override),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_failing_stream),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
