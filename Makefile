@@ -360,14 +360,15 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
 	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
 
-# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md.
+# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md; CPUS=64
+# boots them with so many processors, and runs what that is for.
 KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
 	$(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))
 
 kernels-need: $(KERNELS_NEED)
 
 test-kernels: $(KERNELS_NEED) ## live tests on other kernels, in an emulator
-	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(KERNELS)
+	$(Q)O="$(ABS_O)" BPFTOOL=$(BPFTOOL) scripts/test-kernels $(if $(TABLE),--table) $(if $(CPUS),--cpus $(CPUS)) $(KERNELS)
 
 # GATE=oldest or GATE=newest takes only that.
 check-kernels: $(KERNELS_NEED) ## some live tests on Debian's oldest and newest kernel, in an emulator

@@ -12,19 +12,19 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, NR_LOSS);
+	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, u64);
+	__type(value, struct loss_counts);
 } losses SEC(".maps");
 
 /* Atomic all the same: where a program can be preempted, another may run on its CPU. */
 static __always_inline void loss_add(enum loss reason)
 {
-	u32 key = reason;
-	u64 *count = bpf_map_lookup_elem(&losses, &key);
+	u32 zero = 0;
+	struct loss_counts *losses_here = bpf_map_lookup_elem(&losses, &zero);
 
-	if (count)
-		__sync_fetch_and_add(count, 1);
+	if (losses_here && (u32)reason < NR_LOSS)
+		__sync_fetch_and_add(&losses_here->count[reason], 1);
 }
 
 #endif

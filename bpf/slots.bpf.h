@@ -14,8 +14,10 @@
 #include "pool.bpf.h"
 #include "records.bpf.h"
 
-/* Sets of overflow rows, minus one. */
-const volatile __u32 overflow_set_mask = 0;
+/* User space leaves no more than there are CPUs; it sets the masks that are not set here. */
+const volatile struct overflow_sets overflow_sets[NR_SYSCALL_ABI] = {
+	[NATIVE_ABI] = { .mask = MAX_NATIVE_SETS - 1 },
+};
 
 /* Rows of the calls marked here are split by the value of the first argument. */
 const volatile bool by_arg0 = false;
@@ -374,13 +376,17 @@ static __always_inline enum loss call_slot_loss(const struct task_record *record
 	return indexed ? LOSS_SLOT_TABLE_FULL : LOSS_FOREIGN_TABLE_FULL;
 }
 
-/* The overflow row of a call: of all tasks on this CPU and some others. */
-static __always_inline struct overflow_row *overflow_row_find(u16 abi, s32 nr)
+/* The overflow row of a call: of all tasks on this CPU, and on those that share its set. */
+static __always_inline struct overflow_row *overflow_row_find(u32 abi, s32 nr)
 {
 	u32 column = (u32)nr < CALLS_INDEXED ? (u32)nr : CALLS_INDEXED;
-	u32 set = bpf_get_smp_processor_id() & overflow_set_mask;
-	u32 key = set * OVERFLOW_ROWS + abi * OVERFLOW_ROWS_PER_ABI + column;
+	const volatile struct overflow_sets *sets;
+	u32 key;
 
+	if (abi >= NR_SYSCALL_ABI)
+		return NULL;
+	sets = &overflow_sets[abi];
+	key = (sets->first + (bpf_get_smp_processor_id() & sets->mask)) * OVERFLOW_ROWS + column;
 	return bpf_map_lookup_elem(&overflow, &key);
 }
 

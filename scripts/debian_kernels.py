@@ -271,24 +271,36 @@ def sysroot(suite):
 # --- emulator ------------------------------------------------------------------------------------
 
 
-# How to have a machine of an architecture: its devices, where the kernel writes, where results go.
-Machine = collections.namedtuple("Machine", "triple emulator devices console results")
+# How to have a machine of an architecture: its devices, where the kernel writes, where results go,
+# how many processors there may be, and what it takes to have more.
+FIELDS = "triple emulator devices console results cpus more_cpus"
+Machine = collections.namedtuple("Machine", FIELDS)
+# Since 9.0 the emulator has what this needs without help from the host's kernel.
+MORE_OF_X86 = ("-machine", "q35", "-device", "intel-iommu,intremap=on,eim=on")
+MORE_OF_ARM = ("-machine", "gic-version=3")
 TWO_LINES = ("-serial", "file:{}", "-serial", "file:{}")
 ONE_LINE = ("-serial", "file:{}", "-chardev", "file,id=results,path={}")
 MACHINES = {
-    "amd64": Machine("x86_64-linux-gnu", EMULATOR, ("-cpu", "max") + TWO_LINES, "ttyS0", "ttyS1"),
+    "amd64": Machine(
+        "x86_64-linux-gnu", EMULATOR, ("-cpu", "max") + TWO_LINES, "ttyS0", "ttyS1",
+        255, MORE_OF_X86,
+    ),
     # Its pointers would be signed by a cipher that takes an emulator as long as all the rest.
     "arm64": Machine(
         "aarch64-linux-gnu", "qemu-system-aarch64",
         ("-machine", "virt", "-cpu", "max,pauth-impdef=on") + ONE_LINE
         + ("-device", "pci-serial,chardev=results"),
         "ttyAMA0", "ttyS0",
+        8, MORE_OF_ARM,
     ),
 }  # fmt: skip
 
 
-class Kernel(collections.namedtuple("Kernel", "image suite expected emulator words")):
-    """A row of tests/kernels/kernels, without its name."""
+COLUMNS = "image suite expected emulator words"
+
+
+class Kernel(collections.namedtuple("Kernel", COLUMNS + " cpus", defaults=(2,))):
+    """A row of tests/kernels/kernels, without its name; and how many processors it is to have."""
 
     @property
     def version(self):
@@ -306,7 +318,7 @@ def read_kernels():
     found = {}
     for row in rows:
         # The last column is the rest of the line.
-        name, *columns = row.split(maxsplit=len(Kernel._fields))
+        name, *columns = row.split(maxsplit=len(COLUMNS.split()))
         columns[-1] = "" if columns[-1].strip() == "-" else columns[-1].strip()
         found[name] = Kernel(*columns)
     return found
@@ -327,11 +339,14 @@ def archive_make(folder, archive):
 def boot(image, archive, kernel, memory_mib, serial, words, limit_s):
     """Runs a machine until it switches itself off, or for so long; two serial lines go to files."""
     machine, lines = MACHINES[kernel.arch], iter(serial)
-    argv = [machine.emulator, "-accel", kernel.emulator, "-smp", "2", "-m", str(memory_mib)]
+    argv = [machine.emulator, "-accel", kernel.emulator, "-smp", str(kernel.cpus)]
+    argv += ["-m", str(memory_mib)]
     argv += ["-kernel", image, "-initrd", archive, "-no-reboot", "-display", "none"]
     argv += ["-monitor", "none", "-nic", "none"]
     argv += ["-append", f"console={machine.console} panic=-1 {words}"]
     argv += [word.format(next(lines)) if "{}" in word else word for word in machine.devices]
+    if kernel.cpus > machine.cpus:
+        argv += machine.more_cpus
     for path in serial:
         if os.path.exists(path):
             os.remove(path)

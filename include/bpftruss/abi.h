@@ -68,6 +68,11 @@ enum loss {
 	NR_LOSS = 16,
 };
 
+/* What one CPU has lost: user space reads all of it at once. */
+struct loss_counts {
+	__u64 count[NR_LOSS];
+};
+
 /* The programs whose runs are sampled, of tasks that have a record. */
 enum cost_kind {
 	COST_ENTER = 0,  /* of sys_enter */
@@ -242,19 +247,27 @@ struct tally {
 #define TALLY_NO_STACK   0x20002 /* calls whose stack found no room */
 #define TALLIES_PER_SLOT 64
 
-/* Calls of one (abi, nr) that found no room in the tables; shared by the tasks of some CPUs, atomic. */
+/* Calls of one (abi, nr) that found no room in the tables; shared by the tasks of a CPU, atomic. */
 struct overflow_row {
 	__u64 calls;
 	__u64 errors;
 	__u64 interrupted;
 };
 
-/* One row a known number, and a last one for all numbers beyond, in each ABI. */
-#define OVERFLOW_ROWS_PER_ABI (CALLS_INDEXED + 1)
-#define OVERFLOW_ROWS         (NR_SYSCALL_ABI * OVERFLOW_ROWS_PER_ABI)
+/* One row a known number, and a last one for all numbers beyond. */
+#define OVERFLOW_ROWS (CALLS_INDEXED + 1)
 
-/* There are so many sets of overflow rows at most, and as many as CPUs if that is less; a power of 2. */
-#define MAX_OVERFLOW_SETS 16
+/*
+ * The sets of overflow rows that an ABI has: of native calls one for each CPU, so that no CPU waits for
+ * another; of other ABIs, which are rare, less. Their number is mask + 1, a power of 2.
+ */
+struct overflow_sets {
+	__u32 first;
+	__u32 mask;
+};
+
+#define MAX_NATIVE_SETS  1024
+#define MAX_FOREIGN_SETS 16
 
 /* Key of the hash that finds slots of other ABIs, unknown numbers, and first arguments. */
 struct foreign_key {

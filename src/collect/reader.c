@@ -485,36 +485,37 @@ static int record_read_if_awake(const struct collector *c, uint32_t index, struc
 /* Adds up what the programs have lost on each CPU. 0 or -errno. */
 static int kernel_losses_read(const struct collector *c, struct losses *losses)
 {
-	int nr_cpus = libbpf_num_possible_cpus(), err = 0;
-	uint64_t *counts __cleanup(freep) = NULL;
+	int nr_cpus = libbpf_num_possible_cpus(), err;
+	struct loss_counts *counts __cleanup(freep) = NULL;
+	uint32_t zero = 0;
 
 	if (nr_cpus < 0)
 		return nr_cpus;
 	counts = calloc((size_t)nr_cpus, sizeof(*counts));
 	if (!counts)
 		return -ENOMEM;
-	for (uint32_t loss = 0; loss < NR_LOSS && !err; loss++) {
-		err = bpf_map__lookup_elem(c->skel->maps.losses, &loss, sizeof(loss), counts,
-					   (size_t)nr_cpus * sizeof(*counts), 0);
-		for (int cpu = 0; cpu < nr_cpus && !err; cpu++)
-			losses->count[loss] += counts[cpu];
+	err = bpf_map__lookup_elem(c->skel->maps.losses, &zero, sizeof(zero), counts,
+				   (size_t)nr_cpus * sizeof(*counts), 0);
+	for (int cpu = 0; cpu < nr_cpus && !err; cpu++) {
+		for (int loss = 0; loss < NR_LOSS; loss++)
+			losses->count[loss] += counts[cpu].count[loss];
 	}
 	return err;
 }
 
-/* Adds up the overflow rows of one call. */
-static struct overflow_row overflow_sum(const struct collector *c, uint32_t index)
+/* Adds up the sets of an ABI, each from its first row to its last: a CPU may have one. */
+static void overflow_sum(const struct overflow_row *rows, const struct overflow_sets *sets,
+			 struct overflow_row sums[OVERFLOW_ROWS])
 {
-	struct overflow_row sum = { 0 };
-
-	for (uint32_t set = 0; set <= c->skel->rodata->overflow_set_mask; set++) {
-		const struct overflow_row *row = &c->tables.overflow[set * OVERFLOW_ROWS + index];
-
-		sum.calls += row->calls;
-		sum.errors += row->errors;
-		sum.interrupted += row->interrupted;
+	memset(sums, 0, OVERFLOW_ROWS * sizeof(*sums));
+	rows += (size_t)sets->first * OVERFLOW_ROWS;
+	for (uint32_t set = 0; set <= sets->mask; set++, rows += OVERFLOW_ROWS) {
+		for (int i = 0; i < OVERFLOW_ROWS; i++) {
+			sums[i].calls += rows[i].calls;
+			sums[i].errors += rows[i].errors;
+			sums[i].interrupted += rows[i].interrupted;
+		}
 	}
-	return sum;
 }
 
 /* Whether any call was ever counted there. */
@@ -526,28 +527,35 @@ static bool overflow_is_used(const struct collector *c)
 	       losses.count[LOSS_SLOT_TABLE_FULL] || losses.count[LOSS_FOREIGN_TABLE_FULL];
 }
 
+static int overflow_add(struct builder *builder, uint32_t abi, int nr,
+			const struct overflow_row *from)
+{
+	struct row row;
+
+	if (!from->calls)
+		return 0;
+	row_init(&row);
+	row.abi = abi;
+	row.nr = nr < CALLS_INDEXED ? nr : ROW_NR_OTHER;
+	row.calls = row.untimed = from->calls;
+	row.errors = from->errors;
+	row.interrupted = from->interrupted;
+	return builder_add_row(builder, &row) ? -ENOMEM : 0;
+}
+
 int overflow_read(const struct collector *c, struct builder *builder)
 {
+	struct overflow_row sums[OVERFLOW_ROWS];
+	int err = 0;
+
 	if (!overflow_is_used(c))
 		return 0;
-	for (uint32_t i = 0; i < OVERFLOW_ROWS; i++) {
-		struct overflow_row from = overflow_sum(c, i);
-		struct row row;
-
-		if (!from.calls)
-			continue;
-		row_init(&row);
-		row.abi = i / OVERFLOW_ROWS_PER_ABI;
-		row.nr = i % OVERFLOW_ROWS_PER_ABI;
-		if (row.nr == CALLS_INDEXED)
-			row.nr = ROW_NR_OTHER;
-		row.calls = row.untimed = from.calls;
-		row.errors = from.errors;
-		row.interrupted = from.interrupted;
-		if (builder_add_row(builder, &row))
-			return -ENOMEM;
+	for (uint32_t abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		overflow_sum(c->tables.overflow, &c->skel->rodata->overflow_sets[abi], sums);
+		for (int i = 0; i < OVERFLOW_ROWS && !err; i++)
+			err = overflow_add(builder, abi, i, &sums[i]);
 	}
-	return 0;
+	return err;
 }
 
 static char *read_boot_id(void)

@@ -113,3 +113,19 @@ uint32_t table_sizes_grow(const struct collector_options *options, const struct 
 	}
 	return 0;
 }
+
+uint32_t overflow_sets_share(struct overflow_sets sets[NR_SYSCALL_ABI], uint32_t nr_cpus)
+{
+	uint32_t sum = 0;
+
+	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+		uint32_t most = sets[abi].mask ? sets[abi].mask + 1 : MAX_FOREIGN_SETS;
+		uint32_t count = 1;
+
+		while (count < most && count < nr_cpus)
+			count *= 2;
+		sets[abi] = (struct overflow_sets){ .first = sum, .mask = count - 1 };
+		sum += count;
+	}
+	return sum;
+}

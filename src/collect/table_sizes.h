@@ -42,4 +42,10 @@ void table_sizes_choose(const struct collector_options *options, const struct ta
 uint32_t table_sizes_grow(const struct collector_options *options, const struct table_needs *needs,
 			  const struct table_sizes *now, const bool full[NR_TABLE]);
 
+/*
+ * Gives each ABI its sets of overflow rows, as many as there are CPUs if its mask allows that,
+ * and returns their sum. An ABI without a mask is not the native one.
+ */
+uint32_t overflow_sets_share(struct overflow_sets sets[NR_SYSCALL_ABI], uint32_t nr_cpus);
+
 #endif

@@ -134,11 +134,11 @@ uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel
 static int size_overflow(struct truss_bpf *skel)
 {
 	int nr_cpus = libbpf_num_possible_cpus();
-	uint32_t sets = 1;
+	uint32_t sets;
 
-	while (sets < MAX_OVERFLOW_SETS && nr_cpus > 0 && sets < (uint32_t)nr_cpus)
-		sets *= 2;
-	skel->rodata->overflow_set_mask = sets - 1;
+	if (nr_cpus < 0)
+		return nr_cpus;
+	sets = overflow_sets_share(skel->rodata->overflow_sets, (uint32_t)nr_cpus);
 	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
 }
 

@@ -2,11 +2,13 @@
 /*
  * A collector that is told what to do: what the command line has no words for, for the live tests.
  *
- * usage: steer PID [stacks]. Counts that process; prints "counting", and then a line for each line
- * of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok", "report" by the
- * JSON report, "cost" by what counting costs, as JSON. Also answered "ok": after "blind" no context
- * switch is seen, until "seeing"; "brim" makes it as if so many calls had ended that two more wrap any
- * bucket in use; the process must sleep.
+ * usage: steer PID [stacks | RECORDS]. Counts that process; prints "counting", and then a line
+ * for each line of stdin: "normal", "no_stacks", "no_errnos" take a step and are answered "ok",
+ * "report" by the JSON report, "cost" by what counting costs, as JSON. "hints" is answered by
+ * the thread of the record that each CPU used last, 0 for none, and "sets" by how many calls
+ * without room each CPU has counted in its set of overflow rows, both as JSON. Also answered
+ * "ok": after "blind" no context switch is seen, until "seeing"; "brim" makes it as if so many
+ * calls had ended that two more wrap any bucket in use; the process must sleep.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 
 #include "base/mem.h"
 #include "collect/collector_private.h"
+#include "report/label.h"
 #include "report/report.h"
 
 static const char *const steps[NR_STEP] = {
@@ -54,6 +57,44 @@ static int print_report(struct collector *collector, struct diag *d)
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 
 	return collector_read(collector, &snapshot, d) ?: report_json(snapshot, stdout);
+}
+
+static uint32_t hint_tid(struct collector *collector, int cpu)
+{
+	uint32_t index = collector->skel->data_hints->hints[cpu].record;
+
+	return index ? record_at(collector, index)->tid : 0;
+}
+
+static uint64_t set_calls(const struct collector *collector, uint32_t set)
+{
+	const struct overflow_row *rows = collector->tables.overflow + (size_t)set * OVERFLOW_ROWS;
+	uint64_t calls = 0;
+
+	for (int i = 0; i < OVERFLOW_ROWS; i++)
+		calls += rows[i].calls;
+	return calls;
+}
+
+static int print_hints(struct collector *collector)
+{
+	printf("[%" PRIu32, hint_tid(collector, 0));
+	for (int cpu = 1; cpu < libbpf_num_possible_cpus(); cpu++)
+		printf(",%" PRIu32, hint_tid(collector, cpu));
+	puts("]");
+	return 0;
+}
+
+static int print_sets(struct collector *collector)
+{
+	const struct overflow_sets *sets =
+		&collector->skel->rodata->overflow_sets[LABEL_NATIVE_ABI];
+
+	printf("[%" PRIu64, set_calls(collector, sets->first));
+	for (uint32_t set = 1; set <= sets->mask; set++)
+		printf(",%" PRIu64, set_calls(collector, sets->first + set));
+	puts("]");
+	return 0;
 }
 
 static int be_blind(struct collector *collector)
@@ -108,7 +149,8 @@ static int fill_to_the_brim(struct collector *collector)
 static const struct order {
 	const char *word;
 	int (*obey)(struct collector *collector);
-} orders[] = { { "blind", be_blind }, { "seeing", see }, { "brim", fill_to_the_brim } };
+} orders[] = { { "blind", be_blind }, { "seeing", see }, { "brim", fill_to_the_brim } },
+  questions[] = { { "hints", print_hints }, { "sets", print_sets } };
 
 static int obey(struct collector *collector, const char *word, struct diag *d)
 {
@@ -119,6 +161,10 @@ static int obey(struct collector *collector, const char *word, struct diag *d)
 			return -1;
 		puts("ok");
 		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+		if (!strcmp(word, questions[i].word))
+			return questions[i].obey(collector);
 	}
 	if (!strcmp(word, "cost"))
 		return collector_reclaim(collector) ?: print_cost(collector);
@@ -157,11 +203,14 @@ static int steer(pid_t pid, const struct collector_options *options, struct diag
 
 int main(int argc, char **argv)
 {
-	struct collector_options options = { .stacks = argc > 2 };
+	struct collector_options options = { 0 };
 	struct diag d = { 0 };
 
-	if (argc < 2 || (argc > 2 && strcmp(argv[2], "stacks"))) {
-		fprintf(stderr, "usage: steer PID [stacks]\n");
+	if (argc > 2)
+		options.max_tasks = (uint32_t)atoi(argv[2]);
+	options.stacks = argc > 2 && !options.max_tasks;
+	if (argc < 2 || (options.stacks && strcmp(argv[2], "stacks"))) {
+		fprintf(stderr, "usage: steer PID [stacks | RECORDS]\n");
 		return 2;
 	}
 	if (steer(atoi(argv[1]), &options, &d)) {

@@ -177,10 +177,36 @@ static void test_never_in_flight_and_ended(void **state)
 	assert_true(flying > READINGS / 10);
 }
 
+/* One set for each of 1,024 CPUs, and those of another ABI behind them: all are in the sums, and once. */
+static void test_overflow_rows_of_all_cpus(void **state)
+{
+	const struct overflow_sets native = { .first = 0, .mask = 1023 };
+	const struct overflow_sets other = { .first = 1024, .mask = 15 };
+	struct overflow_row sums[OVERFLOW_ROWS],
+		*rows = calloc(1040 * OVERFLOW_ROWS, sizeof(*rows));
+
+	(void)state;
+	assert_non_null(rows);
+	for (uint64_t set = 0; set < 1040; set++) {
+		rows[set * OVERFLOW_ROWS] =
+			(struct overflow_row){ .calls = set + 1, .errors = set };
+		rows[set * OVERFLOW_ROWS + CALLS_INDEXED].interrupted = 2;
+	}
+	overflow_sum(rows, &native, sums);
+	assert_int_equal(sums[0].calls, 1024 * 1025 / 2);
+	assert_int_equal(sums[0].errors, 1023 * 1024 / 2);
+	assert_int_equal(sums[CALLS_INDEXED].interrupted, 2 * 1024);
+	overflow_sum(rows, &other, sums);
+	assert_int_equal(sums[0].calls, 1040 * 1041 / 2 - 1024 * 1025 / 2);
+	assert_int_equal(sums[1].calls, 0);
+	free(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_never_in_flight_and_ended),
+		cmocka_unit_test(test_overflow_rows_of_all_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,13 +135,59 @@ static void test_nothing_grows(void **state)
 	assert_int_equal(grow(&said, &sizes, 4096, TABLE_SLOTS), 0);
 }
 
+static uint32_t share_sets(struct overflow_sets sets[NR_SYSCALL_ABI], uint32_t nr_cpus)
+{
+	memset(sets, 0, NR_SYSCALL_ABI * sizeof(*sets));
+	sets[ABI_X32].mask = MAX_NATIVE_SETS - 1;
+	return overflow_sets_share(sets, nr_cpus);
+}
+
+static uint32_t set_of(const struct overflow_sets *sets, uint32_t cpu)
+{
+	return sets->first + (cpu & sets->mask);
+}
+
+/* Of 1,024 CPUs none shares its set of native calls, and no set is of two ABIs. */
+static void test_cpus_have_sets_of_their_own(void **state)
+{
+	static const uint32_t cpus[] = { 1, 2, 3, 64, 255, 256, 1000, 1024 };
+	struct overflow_sets sets[NR_SYSCALL_ABI];
+	static int owner[MAX_NATIVE_SETS * NR_SYSCALL_ABI];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cpus) / sizeof(*cpus); i++) {
+		uint32_t sum = share_sets(sets, cpus[i]);
+
+		memset(owner, 0, sizeof(owner));
+		for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
+			for (uint32_t cpu = 0; cpu < cpus[i]; cpu++) {
+				uint32_t set = set_of(&sets[abi], cpu);
+
+				assert_true(set < sum);
+				if (abi == ABI_X32)
+					assert_int_equal(owner[set], 0);
+				assert_true(!owner[set] || owner[set] == abi + 1);
+				owner[set] = abi + 1;
+			}
+		}
+	}
+	/* Other ABIs have few, as each set takes 12 KB. */
+	assert_int_equal(share_sets(sets, 1024), 1024 + 16 * (NR_SYSCALL_ABI - 1));
+	assert_int_equal(share_sets(sets, 2), 2 * NR_SYSCALL_ABI);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_least),          cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_memory_of_host), cmocka_unit_test(test_said),
-		cmocka_unit_test(test_shared),         cmocka_unit_test(test_memory_of_cgroup),
-		cmocka_unit_test(test_tables_grow),    cmocka_unit_test(test_nothing_grows),
+		cmocka_unit_test(test_least),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_memory_of_host),
+		cmocka_unit_test(test_said),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_memory_of_cgroup),
+		cmocka_unit_test(test_tables_grow),
+		cmocka_unit_test(test_nothing_grows),
+		cmocka_unit_test(test_cpus_have_sets_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
