@@ -73,7 +73,7 @@ static int write_format(const struct output *output, const struct report_options
 	return report_wide(snapshot, &table, output->stream);
 }
 
-/* What is in a file beside the report is of the last one. */
+/* Writes a file beside the report: each report replaces what the last one wrote. */
 static int write_side_file(const struct report_options *r, enum side_file which,
 			   const struct snapshot *snapshot, FILE *out)
 {

@@ -24,7 +24,7 @@ int output_report(struct output *output, const struct options *o, const struct s
 
 void output_done(struct output *output);
 
-/* As wide as the terminal; what goes elsewhere is as wide as COLUMNS says, else 80 columns. */
+/* Returns the width of the terminal; for other streams what COLUMNS says, else 80. */
 int output_width(FILE *stream);
 
 #endif

@@ -252,7 +252,7 @@ static void servers_were_slow(struct debuginfod *debuginfod)
 
 void debuginfod_job_stop(struct debuginfod_job *job)
 {
-	/* All that it may have started is of its session. */
+	/* Its session has all that it may have started. */
 	if (job->pid)
 		kill(-job->pid, SIGKILL);
 	if (!job->is_stopped)
