@@ -348,7 +348,7 @@ int list_code(struct bpf_iter__task_vma *ctx)
 	return 0;
 }
 
-/* What user space gives back by the next run of take_back. */
+/* Lists the elements that the next run of take_back takes back. */
 struct given given SEC(".data.given");
 
 LOOKED_AT_ONCE int given_take_back(u32 i)

@@ -58,7 +58,7 @@ _bpftruss_read()
 	done < <(_bpftruss_ask "$verb")
 }
 
-# What is no option of $verb: a command, two sides to compare, a baseline.
+# Completes what is no option of $verb: a command, two sides to compare, a baseline.
 _bpftruss_word()
 {
 	case "$verb" in

@@ -271,7 +271,7 @@ def sysroot(suite):
 # --- emulator ------------------------------------------------------------------------------------
 
 
-# How to have a machine of an architecture: its devices, where the kernel writes, where results go,
+# A machine of an architecture has these: its devices, where the kernel writes, where results go,
 # how many processors there may be, and what it takes to have more.
 FIELDS = "triple emulator devices console results cpus more_cpus"
 Machine = collections.namedtuple("Machine", FIELDS)

@@ -68,7 +68,7 @@ enum loss {
 	NR_LOSS = 16,
 };
 
-/* What one CPU has lost: user space reads all of it at once. */
+/* Counts the losses of one CPU: user space reads all of them at once. */
 struct loss_counts {
 	__u64 count[NR_LOSS];
 };
@@ -254,7 +254,7 @@ struct overflow_row {
 	__u64 interrupted;
 };
 
-/* One row a known number, and a last one for all numbers beyond. */
+/* A set has a row for each known number, and a last one for all numbers beyond. */
 #define OVERFLOW_ROWS (CALLS_INDEXED + 1)
 
 /*
@@ -306,7 +306,7 @@ struct user_share {
 	__u32 used[8]; /* by enum pool_kind */
 };
 
-/* As many elements as user space gives back at once; a power of 2. */
+/* User space gives back this many elements at once; a power of 2. */
 #define MAX_GIVEN 256
 
 struct given {

@@ -167,7 +167,7 @@ struct inode_key {
 /* The length of a file's name in its folder, with its NUL. */
 #define FILE_NAME_SIZE 256
 
-/* So many may ask at a time which file is mapped somewhere: a power of two. */
+/* This many may ask at a time which file is mapped somewhere: a power of two. */
 #define FILE_ASKERS 16
 
 /* The number of a file, given when its code is first seen. */

@@ -16,7 +16,7 @@ void ask_add_targets(struct ipc_url *url, const struct options *options);
 void ask_add_number(struct ipc_url *url, const char *name, int64_t value);
 
 /*
- * What --from and --to say, at a moment; what is absent stays as it was, and 0 is no begin. A usage
+ * Reads --from and --to as of a moment; what is absent stays as it was, and 0 is no begin. A usage
  * error if the end is not behind the begin.
  */
 int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,

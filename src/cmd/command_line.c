@@ -12,7 +12,7 @@
 #define MAX_OPTIONS     80 /* of one verb */
 #define FIRST_LONG_ONLY 256
 
-/* What getopt returns for an option. */
+/* Returns the value by which getopt names an option. */
 static int option_key(size_t index)
 {
 	return option_defs[index].letter ?: FIRST_LONG_ONLY + (int)index;
@@ -46,7 +46,7 @@ static int option_unknown(const struct verb *verb, const char *word, struct diag
 			*verb->name ? " " : "");
 }
 
-/* What getopt has found. */
+/* Sets the option that getopt has found. */
 static int option_take(struct options *o, int key, struct diag *d)
 {
 	char called[32];

@@ -14,7 +14,7 @@
 
 #define CONFIG_DIR "/etc/bpftruss/conf.d"
 
-/* One file being read. */
+/* Carries a file through its reading. */
 struct parse {
 	struct options *options;
 	const char *path;
@@ -58,7 +58,7 @@ static char *next_line(char *buf, int size, void *stream)
 	return line_skipped(parse, buf, "the line is too long");
 }
 
-/* A copy that lives as long as the options. */
+/* Copies a value, to live as long as the options. */
 static const char *value_keep(struct options *o, const char *value)
 {
 	char **grown = reallocarray(o->kept, o->nr_kept + 1, sizeof(*grown));

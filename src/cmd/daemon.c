@@ -80,7 +80,7 @@ static int config_complete(struct options *o, struct diag *d)
 	return 0;
 }
 
-/* What the files say, and then the flags; targets of flags replace those of the files. */
+/* Reads the files, and then the flags; targets of flags replace those of the files. */
 static int configure(const struct options *flags, struct options **ret, struct diag *d)
 {
 	struct options *o __cleanup(options_freep) = malloc(sizeof(*o));

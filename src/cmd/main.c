@@ -11,13 +11,13 @@
 #include "elf/debuginfod.h"
 #include "elf/worker.h"
 
-/* In the order of --help; the first is that of the truss face, which has no name. */
+/* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {
 	&count_verb,  &top_verb,     &doctor_verb,   &daemon_verb,  &snapshot_verb,
 	&status_verb, &history_verb, &baseline_verb, &compare_verb,
 };
 
-/* What the completion of a shell asks for. */
+/* The completion of a shell asks for this. */
 #define COMPLETE_ARGUMENT "--complete"
 
 /* A report must not land in a file that took the number of a closed stdout or stderr. */
@@ -67,7 +67,7 @@ static int print_help(const struct verb *verb)
 	return STATUS_OK;
 }
 
-/* One line on stderr. The text may quote what the user, or another process, chose. */
+/* Prints one line on stderr. The text may quote what the user, or another process, chose. */
 static int fail(const struct diag *d)
 {
 	fputs("bpftruss: ", stderr);
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 		print_completion(argv[2]);
 	else
 		status = run(argc, argv, &d);
-	/* What was printed through stdio must have arrived. */
+	/* Output through stdio fails only when it is flushed. */
 	if (status == STATUS_OK && (fflush(stdout) || ferror(stdout)))
 		status = diag_set(&d, DIAG_FAILED, errno ?: EIO, "cannot write to stdout: %s",
 				  strerror(errno));

@@ -39,7 +39,7 @@ static const char *const metrics_words[] = { [METRICS_BY_UNIT] = "unit",
 static const char *const since_words[] = { "10m", "1h", "BOOT" };
 static const char *const step_words[] = { "1m", "10m", "1h", "1d", "all" };
 
-/* Who has not counted threads and first arguments apart knows only of the rest. */
+/* Only a verb that counts can tell threads and first arguments apart. */
 static const char *const key_words[] = { "pid",     "comm", "unit", "user",
 					 "syscall", "abi",  "tid",  "arg0" };
 
@@ -79,7 +79,7 @@ const struct option_def option_defs[] = {
 	{ "json", 0, OPTION_VALUE, VERB_TOP, TO(report.format),
 	  "one JSON object an interval, a line each", .value = FORMAT_JSON },
 
-	/* Where the daemon is, and what it may cost. */
+	/* The daemon: its place and its cost. */
 	{ "socket", 0, OPTION_PATH, VERB_DAEMON, TO(daemon.socket),
 	  "where clients ask (default " DEFAULT_SOCKET ")", "daemon" },
 	{ "state-dir", 0, OPTION_PATH, VERB_DAEMON, TO(daemon.state_dir),
@@ -94,7 +94,7 @@ const struct option_def option_defs[] = {
 	  "10% of each CPU unless given",
 	  "daemon", .value = true },
 
-	/* Whose calls. */
+	/* Targets. */
 	{ "pid", 'p', OPTION_PIDS, WITH_TARGET, TO(targets),
 	  "processes by number (may be repeated)", "targets" },
 	{ "name", 'n', OPTION_SELECTOR, WITH_TARGET, TO(targets),
@@ -114,7 +114,7 @@ const struct option_def option_defs[] = {
 	{ "follow", 'f', OPTION_FLAG, VERB_TOP | VERB_DAEMON, TO(follow),
 	  "with -p: child processes too", "targets" },
 
-	/* For how long, and which of their calls. */
+	/* Time, and kinds of calls. */
 	{ "duration", 'd', OPTION_SECONDS, VERB_COUNT, TO(duration_ns), "stop after this time" },
 	{ "interval", 'i', OPTION_SECONDS, VERB_COUNT, TO(interval_ns),
 	  "report each interval by itself" },
@@ -125,7 +125,7 @@ const struct option_def option_defs[] = {
 	{ "trace", 't', OPTION_CALLS, WITH_CALLS, TO(report.only),
 	  "report only (or, with !, all but) these calls and %classes" },
 
-	/* What a report is like. */
+	/* Reports. */
 	{ "output", 'o', OPTION_FILE, REPORTING, TO(report.output), "write the report to FILE" },
 	{ "wide", 'w', OPTION_VALUE, REPORTING, TO(report.format),
 	  "a wide table: times, tails, waiting calls apart", .value = FORMAT_WIDE },

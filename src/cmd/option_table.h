@@ -13,7 +13,7 @@
 #include "base/diag.h"
 #include "cmd/options.h"
 
-/* How an argument is read, and what its member is. */
+/* Tells how an argument is read, and what its member is. */
 enum option_kind {
 	OPTION_FLAG,     /* bool; yes or no in files */
 	OPTION_VALUE,    /* no argument: an enum becomes value */
@@ -62,14 +62,14 @@ extern const size_t nr_option_defs;
 /* The option of a verb by its long name; NULL when absent. */
 const struct option_def *option_find(enum verb_bit verb, const char *name);
 
-/* What stands for its argument in --help; NULL: it takes none. */
+/* Returns what stands for its argument in --help; NULL: it takes none. */
 const char *option_argument(const struct option_def *def);
 
 /* no_argument, required_argument or optional_argument, of getopt.h. */
 int option_wants(const struct option_def *def);
 
 /*
- * What completes its argument: "word" (one of the words), "list" (some of them, with commas),
+ * Returns what completes its argument: "word" (one of the words), "list" (some of them, with commas),
  * "file" (or one of the words), "name" (of what the option is called); NULL: nothing.
  */
 const char *option_hint(const struct option_def *def);

@@ -45,7 +45,7 @@ static void report_complete(struct options *o)
 
 	r->table.columns = r->columns.count ? &r->columns : NULL;
 	r->table.waiting = r->waiting;
-	/* With stacks it is these that are many. */
+	/* Where stacks are shown, --top limits them and not the table. */
 	if (r->show_stacks) {
 		r->stacks.top = r->table.top;
 		r->table.top = 0;
@@ -216,7 +216,7 @@ static int count_check(const struct options *o, struct diag *d)
 	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
 }
 
-/* Of a verb that asks the daemon. */
+/* Refuses what a verb that asks the daemon cannot do. */
 static int ask_check(const struct options *o, struct diag *d)
 {
 	const char *sentence = o->verb->bit == VERB_SNAPSHOT

@@ -66,7 +66,7 @@ enum side_file {
 	NR_SIDE_FILE,
 };
 
-/* Whose calls are counted or reported. */
+/* Names the processes whose calls are counted or reported. */
 struct targets {
 	pid_t *pids; /* owned */
 	size_t nr_pids;
@@ -123,7 +123,7 @@ struct options {
 	double fail_over_percent; /* 0: nothing fails */
 };
 
-/* What nobody said: to be called first; options_done() is due whatever happens then. */
+/* Sets the defaults: to be called first; options_done() is due whatever happens then. */
 void options_init(struct options *options, const struct verb *verb);
 
 /* Reads the command line, whose first word is skipped. 0, or -errno with d filled. */
@@ -149,7 +149,7 @@ int config_read(struct options *options, const char *path, struct diag *d);
 void options_print_help(const struct verb *verb);
 
 /*
- * What completion in a shell has to know, a line an option: its names; if it takes an argument,
+ * Prints what completion in a shell has to know, a line an option: its names; if it takes an argument,
  * behind a tab what completes that (option_hint()), and behind another one words.
  */
 void options_print_completion(const struct verb *verb);

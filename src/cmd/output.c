@@ -51,7 +51,7 @@ int output_width(FILE *stream)
 	return width > 0 && width < 1000 ? width : 80;
 }
 
-/* What is in a file beside the report is of the last one. */
+/* Writes a file beside the report: each report replaces what the last one wrote. */
 static int write_side_file(const struct output_options *r, enum side_file which,
 			   const struct snapshot *snapshot, FILE *out)
 {

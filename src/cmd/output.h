@@ -31,7 +31,7 @@ bool output_has_side_files(const struct options *o);
 
 void output_done(struct output *output);
 
-/* As wide as the terminal; what goes elsewhere is as wide as COLUMNS says, else 80 columns. */
+/* Returns the width of the terminal; for other streams what COLUMNS says, else 80. */
 int output_width(FILE *stream);
 
 #endif

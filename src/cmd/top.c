@@ -103,7 +103,7 @@ static int write_interval(struct run *run, struct diag *d)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* As large as the terminal; the prompt and the message take room from the table. */
+/* Fits the screen to the terminal; the prompt and the message take room from the table. */
 static void fit(struct run *run)
 {
 	int width, height;

@@ -18,7 +18,7 @@
 
 #include "base/mem.h"
 
-/* All of a record but the index of its slots. */
+/* The head of a record is all of it but the index of its slots. */
 #define HEAD_BYTES offsetof(struct task_record, ordinal_of)
 
 struct idle_thread {
@@ -42,13 +42,13 @@ struct idle_process {
 	bool oldest_left; /* some row has OLDEST_LEFT */
 };
 
-/* Instead of the start of a row's oldest call, once that has left. */
+/* Stands for the start of a row's oldest call once that has left. */
 #define OLDEST_LEFT 0
 
 /* A node of a tree, with what malloc() adds. */
 #define NODE_BYTES ((size_t)48)
 
-/* What is known of each record. */
+/* Tells what is known of a record. */
 struct place {
 	struct idle_thread *thread; /* NULL: it is not kept */
 	uint64_t clock, switch_ns;  /* as of the last look */

@@ -14,7 +14,7 @@
 struct idle;
 
 /*
- * All that it keeps takes some max_bytes, of which no user has more than is left; the other threads are
+ * Makes one that keeps some max_bytes at most, of which no user has more than is left; the other threads are
  * read each time. 0 or -ENOMEM.
  */
 int idle_new(struct idle **ret, size_t max_bytes);
@@ -42,7 +42,7 @@ int idle_add(struct idle *idle, uint32_t index, const struct task_record *record
 /* Adds all that it keeps to a builder, as of now_ns. Returns 0 or -ENOMEM. */
 int idle_read(struct idle *idle, uint64_t now_ns, struct builder *builder);
 
-/* Number of its threads of which nobody can tell whether they are in a call. */
+/* Counts its threads of which nobody can tell whether they are in a call. */
 uint64_t idle_threads_unknown(const struct idle *idle);
 
 #endif

@@ -607,7 +607,7 @@ static int snapshot_read_losses(const struct collector *c, struct losses *losses
 	return err;
 }
 
-/* Three parts, of which only that of threads that are awake is not in order: ended, awake, asleep. */
+/* Reads what has ended, who is awake and who sleeps: only those that are awake have to be sorted. */
 static int records_read(const struct collector *c, struct reading *reading)
 {
 	struct builder *builder = reading->builder;

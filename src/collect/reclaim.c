@@ -8,7 +8,7 @@
 
 #include "collect/collector_private.h"
 
-/* Until then nobody else gets these elements. If it failed the tables would fill up, which is said. */
+/* Lets others have these elements. If that failed the tables would fill up, which is said. */
 static void give_back_all(struct collector *c)
 {
 	struct truss_bpf__data_given *data = c->skel->data_given;
@@ -193,7 +193,7 @@ static int record_reclaim(struct collector *c, uint32_t index)
 		return -ENOMEM;
 	if (record_state(record) != RECORD_ENDED || !ended_takes(c, record))
 		return 0;
-	/* What is added in part cannot be taken out again. */
+	/* Nobody can take out again what is added in part. */
 	c->is_broken = true;
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;

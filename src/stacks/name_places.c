@@ -15,7 +15,7 @@
 
 #define NR_BUCKETS 16384
 
-/* So much memory malloc() adds to each. */
+/* malloc() adds this much to each. */
 #define PIECE_BYTES 16
 #define NODE_BYTES  48
 

@@ -22,7 +22,7 @@ DEADLINE_S = 120
 
 
 def controller(name):
-    """Where a controller's tree is, and whether it is of version 2; None: nowhere."""
+    """Finds where a controller's tree is, and whether it is of version 2; None: nowhere."""
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
         lines = [line.split() for line in mounts]
     for _, path, kind, options, *_ in lines:

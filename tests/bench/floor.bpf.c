@@ -36,7 +36,7 @@ int BPF_PROG(timestamp_exit, struct pt_regs *regs, long result)
 	return 0;
 }
 
-/* As little as tells calls, errors and latencies by thread and system call: all of it in one place. */
+/* Holds the least that tells calls, errors and latencies by thread and system call, in one place. */
 #define CALLS   64
 #define BUCKETS 64
 

@@ -153,7 +153,7 @@ def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
 
 
 def test_intervals_add_up_while_threads_sleep_through_some(live):
-    """What a thread did before it slept is read once, and taken from there until it wakes up."""
+    """A reading takes what a sleeping thread has done from the one before, until it wakes up."""
     target, keeper = live.workload("naps", 100, 40), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", "0.02")
     long = live.attach(target.pid, "-f")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bash makes of completion/bpftruss.bash, for the program that was built."""
+"""Asks bash what it makes of completion/bpftruss.bash, for the program that was built."""
 import os
 import shlex
 import subprocess

@@ -34,7 +34,7 @@ static void thread_begin(struct world *world, struct thread *thread)
 {
 	uint32_t pid = 1 + (uint32_t)random_below(&world->seed, world->nr_processes);
 	uint32_t index = (uint32_t)(thread - world->threads);
-	/* In the other processes the first thread is not counted. */
+	/* Nobody counts the first thread of the other processes. */
 	bool is_first = index > 0 && index <= world->nr_processes / 2;
 
 	if (is_first)
@@ -114,7 +114,7 @@ static void thread_add_call(const struct world *world, const struct thread *thre
 	builder_take_row(builder, &row);
 }
 
-/* As the reader of records does. */
+/* Reads a thread as the reader of records does. */
 static void thread_read(const struct world *world, const struct thread *thread,
 			struct builder *builder)
 {
@@ -236,7 +236,7 @@ static void world_done(struct world *world)
 	idle_free(world->idle);
 }
 
-/* What came between two readings, in both ways to read. */
+/* Compares what came between two readings, in both ways to read. */
 static void assert_differences_equal(const struct snapshot *a, const struct snapshot *b,
 				     const struct snapshot *c, const struct snapshot *d)
 {

@@ -7,7 +7,7 @@
 
 #define USER 1000
 
-/* So many a user may have alone. */
+/* A user may have this many alone. */
 #define HALF (MAX_ODD_VALUES / 2)
 
 static int64_t number_of(struct odd_values *odd, uint32_t uid, enum syscall_abi abi, int64_t nr)

@@ -75,7 +75,7 @@ static void test_table(void **state)
 
 #define MAX_WORDS 48
 
-/* What read_line() has read last: words with blanks between them, which options borrow. */
+/* Keeps what read_line() has read last: words with blanks between them, which options borrow. */
 static struct {
 	struct options options;
 	char text[512];
@@ -155,7 +155,7 @@ static void test_command(void **state)
 	assert_string_equal(o->command[2], "--wide");
 }
 
-/* Of several formats the last one counts; --top is about what there are many of. */
+/* The last of several formats counts; --top is about what there are many of. */
 static void test_reports(void **state)
 {
 	const struct options *o = taken(&count_face, "-c -a --json --hist --columns calls,p99");
@@ -292,7 +292,7 @@ static void test_combinations(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
 		taken(&count_face, fine[i]);
-	/* Who asks for help gets it. */
+	/* Anybody who asks for help gets it. */
 	assert_true(taken(&count_face, "--help")->help);
 }
 

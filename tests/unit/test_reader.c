@@ -177,7 +177,7 @@ TEST(test_never_in_flight_and_ended)
 	assert_true(flying > READINGS / 10);
 }
 
-/* One set for each of 1,024 CPUs, and those of another ABI behind them: all are in the sums, and once. */
+/* 1,024 CPUs have a set each, and those of another ABI are behind them: all are in the sums, and once. */
 TEST(test_overflow_rows_of_all_cpus)
 {
 	const struct overflow_sets native = { .first = 0, .mask = 1023 };

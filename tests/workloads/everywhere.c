@@ -15,7 +15,7 @@
 
 static struct thread threads[MAX_CPUS];
 static int cpus[MAX_CPUS], nr_cpus;
-/* Of a pipe that is used twice, who is quick would read what is for another. */
+/* A quick child would read from a pipe that is used twice what is for another. */
 static int start_pipes[ROUNDS][2], done_pipe[2], end_pipe[2];
 static int calls;
 
