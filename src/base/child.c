@@ -49,6 +49,19 @@ int child_spawn(struct child *child, char *const *argv, char *const *environment
 	return err ? err : child_adopt(child, pid, seconds);
 }
 
+void child_become(char *const *argv)
+{
+	char *const environment[] = { NULL };
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	execve("/proc/self/exe", argv, environment);
+}
+
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds)
 {
 	child->pid = pid;

@@ -28,7 +28,10 @@ struct child {
 int child_spawn(struct child *child, char *const *argv, char *const *environment,
 		const posix_spawn_file_actions_t *actions, uint64_t seconds);
 
-/* The same for a process that fork() has made. */
+/* In a process that fork() has made: becomes such a program, without environment. Returns if that fails. */
+void child_become(char *const *argv);
+
+/* Makes a child of a process that fork() has made. */
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds);
 
 /* Returns how long the child still has, in milliseconds; 0: it is overdue, stop it. */

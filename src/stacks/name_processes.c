@@ -233,9 +233,13 @@ static int jit_read(struct name_process *process)
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
 	int err = copy_finish(&process->map_errand.child, &answer);
 
+	if (!err && !answer.nr_fds)
+		err = -EPROTO;
 	if (!err)
-		err = place_list_ask(&process->batch, 0, ELF_PERF_MAP, answer.fds[0], NULL,
-				     &process->map_errand.child);
+		err = place_list_ask(
+			&process->batch, 0,
+			&(struct elf_question){ .kind = ELF_PERF_MAP, .fd = answer.fds[0] },
+			&process->map_errand.child);
 	if (!err)
 		process->map_bytes = answer.numbers[0] + 1;
 	return err;
