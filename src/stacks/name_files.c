@@ -145,10 +145,10 @@ static int own_finish(struct name_task *task)
 	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
 	int err = elf_worker_functions(&task->file->errand.child, &functions);
 
-	/* Others may have it still. */
+	/* It is opened anew, by whoever has it still. */
 	if (err == -ESTALE) {
 		source->drop(source->closure, task->file->number);
-		return -ESRCH;
+		return -EAGAIN;
 	}
 	/* The names read may be what somebody has just written there. */
 	if (!opened_code_is_unchanged(&task->opened))
