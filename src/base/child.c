@@ -65,7 +65,7 @@ void child_become(char *const *argv)
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds)
 {
 	child->pid = pid;
-	child->is_stopped = false;
+	child->is_stopped = child->is_left = false;
 	child->deadline_ns = clock_mono_ns() + seconds * NS_PER_SEC;
 	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return child->pidfd < 0 ? -errno : 0;
@@ -79,20 +79,42 @@ int child_timeout_ms(const struct child *child)
 void child_stop(struct child *child)
 {
 	child->is_stopped = true;
-	if (!child->pid)
+	if (!child->pid || child->is_left)
 		return;
 	kill(child->pid, SIGKILL);
 	kill(-child->pid, SIGKILL);
 }
 
-/* True when it has ended. Without a pidfd it is so young that it waits for no disk. */
+pid_t child_leave(struct child *child)
+{
+	child->is_left = true;
+	return child->pid;
+}
+
+/* The same as child_wait(): where there was no descriptor left for a pidfd, it is asked for its end. */
+static bool pid_wait(pid_t pid, uint64_t until_ns)
+{
+	static const struct timespec pause = { .tv_nsec = NS_PER_MS };
+	siginfo_t end;
+
+	for (;;) {
+		end.si_pid = 0;
+		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid)
+			return true;
+		if (clock_mono_ns() >= until_ns)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* True when it has ended. */
 static bool child_wait(const struct child *child, uint64_t until_ns)
 {
 	struct pollfd pollfd = { .fd = child->pidfd, .events = POLLIN };
 	int left_ms, count;
 
 	if (child->pidfd < 0)
-		return true;
+		return pid_wait(child->pid, until_ns);
 	do {
 		left_ms = clock_until_ms(until_ns);
 		count = poll(&pollfd, 1, left_ms);
@@ -107,7 +129,8 @@ int child_reap(struct child *child)
 
 	if (!child->is_stopped && !child_wait(child, child->deadline_ns))
 		child_stop(child);
-	if (child->is_stopped && !child_wait(child, clock_mono_ns() + KILLED_WAIT_NS)) {
+	if (child->is_left ||
+	    (child->is_stopped && !child_wait(child, clock_mono_ns() + KILLED_WAIT_NS))) {
 		child->pid = 0;
 		return -ETIMEDOUT;
 	}

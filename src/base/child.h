@@ -16,6 +16,7 @@ struct child {
 	int pidfd;       /* readable when it has ended */
 	int output;      /* whoever starts it reads its answer there; -1: nowhere */
 	bool is_stopped; /* child_stop() was called */
+	bool is_left;    /* and child_leave() */
 	uint64_t deadline_ns;
 };
 
@@ -39,6 +40,12 @@ int child_timeout_ms(const struct child *child);
 
 /* Kills it, with all that it has started, and does not wait for its end. */
 void child_stop(struct child *child);
+
+/*
+ * Nobody waits any longer for one that was stopped but has not ended: it counts as overdue. Returns its
+ * pid, which is the caller's to reap.
+ */
+pid_t child_leave(struct child *child);
 
 /*
  * Waits for its end, as long as it has time, and reaps it. Returns its exit status, or -ETIMEDOUT (it

@@ -560,7 +560,7 @@ void name_file_met(struct name_file *file, const struct process_id *process, uin
 		return;
 	file->is_lost = false;
 	file->failures = 0;
-	errand->due_ns = 0;
+	errands_set_due(file->files->errands, errand, 0);
 }
 
 static bool file_is_barren(const struct name_file *file)
