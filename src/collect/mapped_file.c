@@ -67,12 +67,12 @@ static int mapping_find(int process, uint64_t start, uint64_t end)
 	return fd < 0 ? -errno : fd;
 }
 
-/* All that can be said of what cannot be opened: a FUSE of another user answers no more. */
+/* All that can be said of what cannot be opened: a FUSE of another user tells its device, and no inode. */
 static int device_read(int found, struct inode_key *ret)
 {
 	struct statx status;
 
-	if (statx(found, "", AT_EMPTY_PATH, STATX_INO, &status))
+	if (statx(found, "", AT_EMPTY_PATH, 0, &status))
 		return -errno;
 	*ret = (struct inode_key){
 		.dev = status.stx_dev_major << 20 | status.stx_dev_minor,
