@@ -122,12 +122,13 @@ static int reads_limit(scmp_filter_ctx filter, bool may_read_file)
 			bool may = fd != WORKER_FD_FILE || may_read_file;
 
 			err = seccomp_rule_add(filter, may ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EIO),
-					       calls[i], 1, SCMP_A0(SCMP_CMP_EQ, fd));
+					       calls[i], 1,
+					       SCMP_A0(SCMP_CMP_EQ, (unsigned int)fd, 0));
 		}
 		/* Libraries duplicate it. */
 		if (!err)
 			err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EIO), calls[i], 1,
-					       SCMP_A0(SCMP_CMP_GE, NR_WORKER_FD));
+					       SCMP_A0(SCMP_CMP_GE, NR_WORKER_FD, 0));
 	}
 	return err;
 }
