@@ -168,7 +168,7 @@ struct inode_key {
 #define FILE_NAME_SIZE 256
 
 /* This many may ask at a time which file is mapped somewhere: a power of two. */
-#define FILE_ASKERS 16
+#define FILE_ASKERS 32
 
 /* The number of a file, given when its code is first seen. */
 struct inode_file {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -49,10 +50,23 @@ int child_spawn(struct child *child, char *const *argv, char *const *environment
 	return err ? err : child_adopt(child, pid, seconds);
 }
 
+void child_become(char *const *argv)
+{
+	char *const environment[] = { NULL };
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	execve("/proc/self/exe", argv, environment);
+}
+
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds)
 {
 	child->pid = pid;
-	child->is_stopped = false;
+	child->is_stopped = child->is_left = false;
 	child->deadline_ns = clock_mono_ns() + seconds * NS_PER_SEC;
 	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return child->pidfd < 0 ? -errno : 0;
@@ -66,20 +80,42 @@ int child_timeout_ms(const struct child *child)
 void child_stop(struct child *child)
 {
 	child->is_stopped = true;
-	if (!child->pid)
+	if (!child->pid || child->is_left)
 		return;
 	kill(child->pid, SIGKILL);
 	kill(-child->pid, SIGKILL);
 }
 
-/* True when it has ended. Without a pidfd it is so young that it waits for no disk. */
+pid_t child_leave(struct child *child)
+{
+	child->is_left = true;
+	return child->pid;
+}
+
+/* The same as child_wait(): where there was no descriptor left for a pidfd, it is asked for its end. */
+static bool pid_wait(pid_t pid, uint64_t until_ns)
+{
+	static const struct timespec pause = { .tv_nsec = NS_PER_MS };
+	siginfo_t end;
+
+	for (;;) {
+		end.si_pid = 0;
+		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid)
+			return true;
+		if (clock_mono_ns() >= until_ns)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* True when it has ended. */
 static bool child_wait(const struct child *child, uint64_t until_ns)
 {
 	struct pollfd pollfd = { .fd = child->pidfd, .events = POLLIN };
 	int left_ms, count;
 
 	if (child->pidfd < 0)
-		return true;
+		return pid_wait(child->pid, until_ns);
 	do {
 		left_ms = clock_until_ms(until_ns);
 		count = poll(&pollfd, 1, left_ms);
@@ -94,7 +130,8 @@ int child_reap(struct child *child)
 
 	if (!child->is_stopped && !child_wait(child, child->deadline_ns))
 		child_stop(child);
-	if (child->is_stopped && !child_wait(child, clock_mono_ns() + KILLED_WAIT_NS)) {
+	if (child->is_left ||
+	    (child->is_stopped && !child_wait(child, clock_mono_ns() + KILLED_WAIT_NS))) {
 		child->pid = 0;
 		return -ETIMEDOUT;
 	}

@@ -16,6 +16,7 @@ struct child {
 	int pidfd;       /* readable when it has ended */
 	int output;      /* whoever starts it reads its answer there; -1: nowhere */
 	bool is_stopped; /* child_stop() was called */
+	bool is_left;    /* and child_leave() */
 	uint64_t deadline_ns;
 };
 
@@ -28,7 +29,10 @@ struct child {
 int child_spawn(struct child *child, char *const *argv, char *const *environment,
 		const posix_spawn_file_actions_t *actions, uint64_t seconds);
 
-/* The same for a process that fork() has made. */
+/* In a process that fork() has made: becomes such a program, without environment. Returns if that fails. */
+void child_become(char *const *argv);
+
+/* Makes a child of a process that fork() has made. */
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds);
 
 /* Returns how long the child still has, in milliseconds; 0: it is overdue, stop it. */
@@ -36,6 +40,12 @@ int child_timeout_ms(const struct child *child);
 
 /* Kills it, with all that it has started, and does not wait for its end. */
 void child_stop(struct child *child);
+
+/*
+ * Nobody waits any longer for one that was stopped but has not ended: it counts as overdue. Returns its
+ * pid, which is the caller's to reap.
+ */
+pid_t child_leave(struct child *child);
 
 /*
  * Waits for its end, as long as it has time, and reaps it. Returns its exit status, or -ETIMEDOUT (it

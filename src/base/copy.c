@@ -122,15 +122,23 @@ int copy_start(copy_function function, void *closure, const int *fds, size_t nr_
 	return err;
 }
 
-static void answer_take_fds(struct msghdr *header, struct copy_answer *ret)
+/* Takes the descriptors that came, and closes them unless all came: some are lost at our limit. */
+static int answer_take_fds(struct msghdr *header, struct copy_answer *ret)
 {
 	struct cmsghdr *control = CMSG_FIRSTHDR(header);
+	size_t nr_sent = ret->nr_fds;
 
 	ret->nr_fds = 0;
-	if (!control || control->cmsg_type != SCM_RIGHTS)
-		return;
-	ret->nr_fds = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(ret->fds, CMSG_DATA(control), ret->nr_fds * sizeof(int));
+	for (size_t i = 0; i < MAX_COPY_FDS; i++)
+		ret->fds[i] = -1;
+	if (control && control->cmsg_type == SCM_RIGHTS) {
+		ret->nr_fds = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(ret->fds, CMSG_DATA(control), ret->nr_fds * sizeof(int));
+	}
+	if (ret->nr_fds == nr_sent && !(header->msg_flags & MSG_CTRUNC))
+		return 0;
+	copy_answer_done(ret);
+	return -EMFILE;
 }
 
 static int answer_take(int socket, struct copy_answer *ret)
@@ -145,9 +153,10 @@ static int answer_take(int socket, struct copy_answer *ret)
 
 	if (recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(message))
 		return -EPROTO;
+	if (message.err)
+		return message.err;
 	*ret = message.answer;
-	answer_take_fds(&header, ret);
-	return message.err;
+	return answer_take_fds(&header, ret);
 }
 
 int copy_finish(struct child *copy, struct copy_answer *ret)

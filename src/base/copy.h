@@ -39,8 +39,9 @@ int copy_start(copy_function function, void *closure, const int *fds, size_t nr_
 	       struct child *ret);
 
 /*
- * Takes the answer; the child is done then. Returns what the function has returned, or -ETIMEDOUT or
- * -EPROTO: it did not get so far.
+ * Takes the answer, all of it or nothing; the child is done then. Returns what the function has
+ * returned, -ETIMEDOUT or -EPROTO (it did not get so far), or -EMFILE: there was no room here for its
+ * descriptors.
  */
 int copy_finish(struct child *copy, struct copy_answer *ret);
 

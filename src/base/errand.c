@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -20,8 +21,12 @@
 #define FIRST_RETRY_NS (4 * NS_PER_SEC)
 #define LAST_RETRY_NS  (600 * NS_PER_SEC)
 
-/* A child that was stopped is waited for by its descriptor. */
+/*
+ * A child that was stopped ends at once, unless the kernel keeps it waiting for a server: after a while
+ * nobody waits for it any more. So many of these may be there, and half as many of one user.
+ */
 #define STOPPED_MS 1000
+#define MAX_LEFT   32
 
 /* Users whose ids have the same hash share their turn. */
 #define NR_TURNS 256
@@ -37,9 +42,20 @@ static const struct {
 	[ERRAND_PROCESS] = { 3, 2, UINT32_MAX },
 };
 
+/* A child that was stopped and has not ended. */
+struct left_child {
+	pid_t pid;
+	uint32_t user;
+};
+
+TAILQ_HEAD(errand_queue, errand);
+
 struct errands {
 	int epoll;
-	TAILQ_HEAD(, errand) waiting; /* in the order in which they came */
+	/* Of each kind, the soonest first; of those that are due together, who came first. */
+	struct errand_queue waiting[NR_ERRAND_KIND];
+	struct left_child left[MAX_LEFT];
+	size_t nr_left;
 	struct errand *running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS]; /* by number */
 	bool is_paused[NR_ERRAND_KIND];
 	uint64_t turn, turns[NR_TURNS]; /* when users had one last */
@@ -56,7 +72,8 @@ int errands_new(struct errands **ret)
 		free(errands);
 		return -errno;
 	}
-	TAILQ_INIT(&errands->waiting);
+	for (int kind = 0; kind < NR_ERRAND_KIND; kind++)
+		TAILQ_INIT(&errands->waiting[kind]);
 	*ret = errands;
 	return 0;
 }
@@ -81,16 +98,38 @@ void errand_init(struct errand *errand, enum errand_kind kind,
 
 void errands_add(struct errands *errands, struct errand *errand)
 {
+	struct errand_queue *waiting = &errands->waiting[errand->kind];
+	struct errand *before;
+
 	if (errand_is_busy(errand))
 		return;
 	errand->is_waiting = true;
-	TAILQ_INSERT_TAIL(&errands->waiting, errand, queue);
+	TAILQ_FOREACH_REVERSE(before, waiting, errand_queue, queue)
+	{
+		if (before->due_ns <= errand->due_ns)
+			break;
+	}
+	if (before)
+		TAILQ_INSERT_AFTER(waiting, before, errand, queue);
+	else
+		TAILQ_INSERT_HEAD(waiting, errand, queue);
 }
 
 static void queue_remove(struct errands *errands, struct errand *errand)
 {
-	TAILQ_REMOVE(&errands->waiting, errand, queue);
+	TAILQ_REMOVE(&errands->waiting[errand->kind], errand, queue);
 	errand->is_waiting = false;
+}
+
+void errands_set_due(struct errands *errands, struct errand *errand, uint64_t due_ns)
+{
+	bool is_waiting = errand->is_waiting;
+
+	if (is_waiting)
+		queue_remove(errands, errand);
+	errand->due_ns = due_ns;
+	if (is_waiting)
+		errands_add(errands, errand);
 }
 
 void errands_remove(struct errands *errands, struct errand *errand)
@@ -133,9 +172,9 @@ bool errands_have_room(const struct errands *errands, enum errand_kind kind, uin
 	unsigned int count = 0, of_user = 0;
 	const struct errand *errand;
 
-	TAILQ_FOREACH (errand, &errands->waiting, queue) {
-		count += errand->kind == kind;
-		of_user += errand->kind == kind && errand->user == user;
+	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
+		count++;
+		of_user += errand->user == user;
 	}
 	return count < limits[kind].max_waiting && of_user < limits[kind].max_waiting / 2;
 }
@@ -157,22 +196,33 @@ bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32
 	return errands->turns[turn_index(user)] < errands->turns[turn_index(other)];
 }
 
-static bool errand_may_begin(const struct errands *errands, const struct errand *errand)
+static bool kind_has_room(const struct errands *errands, enum errand_kind kind)
 {
-	unsigned int of_user, count = count_running(errands, errand->kind, errand->user, &of_user);
+	unsigned int of_user;
 
-	return !errands->is_paused[errand->kind] && count < limits[errand->kind].max &&
-	       of_user < limits[errand->kind].max_of_user;
+	return !errands->is_paused[kind] &&
+	       count_running(errands, kind, 0, &of_user) < limits[kind].max;
 }
 
-static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind)
+static bool user_has_room(const struct errands *errands, const struct errand *errand)
 {
-	uint64_t now_ns = clock_mono_ns();
+	unsigned int of_user;
+
+	count_running(errands, errand->kind, errand->user, &of_user);
+	return of_user < limits[errand->kind].max_of_user;
+}
+
+static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind,
+				    uint64_t now_ns)
+{
 	struct errand *best = NULL, *errand;
 
-	TAILQ_FOREACH (errand, &errands->waiting, queue) {
-		if (errand->kind != kind || errand->due_ns > now_ns ||
-		    (best && best->user == errand->user) || !errand_may_begin(errands, errand))
+	if (!kind_has_room(errands, kind))
+		return NULL;
+	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
+		if (errand->due_ns > now_ns)
+			break;
+		if ((best && best->user == errand->user) || !user_has_room(errands, errand))
 			continue;
 		if (!best || errands_prefer(errands, kind, errand->user, best->user))
 			best = errand;
@@ -212,6 +262,32 @@ static void errand_begin(struct errands *errands, struct errand *errand)
 	errand_go_on(errands, errand);
 }
 
+static void left_reap(struct errands *errands)
+{
+	for (size_t i = errands->nr_left; i-- > 0;) {
+		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
+			errands->left[i] = errands->left[--errands->nr_left];
+	}
+}
+
+static bool errand_may_leave(const struct errands *errands, const struct errand *errand)
+{
+	size_t of_user = 0;
+
+	for (size_t i = 0; i < errands->nr_left; i++)
+		of_user += errands->left[i].user == errand->user;
+	return errands->nr_left < MAX_LEFT && of_user < MAX_LEFT / 2;
+}
+
+/* The errand goes on without a child that does not end although it was killed. */
+static void errand_leave(struct errands *errands, struct errand *errand)
+{
+	errands->left[errands->nr_left++] =
+		(struct left_child){ child_leave(&errand->child), errand->user };
+	epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
+	errand_go_on(errands, errand);
+}
+
 static void errand_look(struct errands *errands, struct errand *errand)
 {
 	struct pollfd end = { .fd = errand->child.pidfd, .events = POLLIN };
@@ -219,22 +295,29 @@ static void errand_look(struct errands *errands, struct errand *errand)
 	if (poll(&end, 1, 0) > 0) {
 		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
 		errand_go_on(errands, errand);
-	} else if (!child_timeout_ms(&errand->child)) {
+	} else if (child_timeout_ms(&errand->child)) {
+		return;
+	} else if (!errand->child.is_stopped) {
 		child_stop(&errand->child);
+		errand->child.deadline_ns = clock_mono_ns() + STOPPED_MS * NS_PER_MS;
+	} else if (errand_may_leave(errands, errand)) {
+		errand_leave(errands, errand);
 	}
 }
 
 void errands_run(struct errands *errands)
 {
+	uint64_t now_ns = clock_mono_ns();
 	struct errand *errand;
 
+	left_reap(errands);
 	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
 		errand = errands->running[i];
 		if (errand)
 			errand_look(errands, errand);
 	}
 	for (int i = 0; i < NR_ERRAND_KIND * MAX_STARTS; i++) {
-		errand = errand_choose(errands, i / MAX_STARTS);
+		errand = errand_choose(errands, i / MAX_STARTS, now_ns);
 		if (errand)
 			errand_begin(errands, errand);
 	}
@@ -243,6 +326,20 @@ void errands_run(struct errands *errands)
 int errands_fd(const struct errands *errands)
 {
 	return errands->epoll;
+}
+
+/* When the next of a kind may begin, as poll() takes it. */
+static int kind_patience_ms(const struct errands *errands, enum errand_kind kind)
+{
+	const struct errand *errand;
+
+	if (!kind_has_room(errands, kind))
+		return -1;
+	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
+		if (user_has_room(errands, errand))
+			return clock_until_ms(errand->due_ns);
+	}
+	return -1;
 }
 
 int errands_patience_ms(const struct errands *errands)
@@ -256,23 +353,17 @@ int errands_patience_ms(const struct errands *errands)
 			patience =
 				sooner_ms(patience, child_timeout_ms(&errand->child) ?: STOPPED_MS);
 	}
-	TAILQ_FOREACH (errand, &errands->waiting, queue) {
-		if (patience && errand_may_begin(errands, errand))
-			patience = sooner_ms(patience, clock_until_ms(errand->due_ns));
-	}
+	for (int kind = 0; kind < NR_ERRAND_KIND; kind++)
+		patience = sooner_ms(patience, kind_patience_ms(errands, kind));
 	return patience;
 }
 
 bool errands_are_idle(const struct errands *errands, enum errand_kind kind, uint64_t until_ns)
 {
-	const struct errand *errand;
+	const struct errand *first = TAILQ_FIRST(&errands->waiting[kind]);
 	unsigned int of_user;
 
-	TAILQ_FOREACH (errand, &errands->waiting, queue) {
-		if (errand->kind == kind && errand->due_ns < until_ns)
-			return false;
-	}
-	return !count_running(errands, kind, 0, &of_user);
+	return !(first && first->due_ns < until_ns) && !count_running(errands, kind, 0, &of_user);
 }
 
 uint64_t errand_retry_ns(unsigned int failures)

@@ -40,7 +40,7 @@ enum errand_turn {
 struct errand {
 	enum errand_kind kind;
 	uint32_t user;      /* who has caused it */
-	uint64_t due_ns;    /* it has no turn before */
+	uint64_t due_ns;    /* it has no turn before: see errands_set_due() */
 	struct child child; /* that it waits for; without a pid: none */
 	/* Called at its turn, and whenever its child has ended. */
 	enum errand_turn (*step)(void *closure);
@@ -64,6 +64,9 @@ void errand_init(struct errand *errand, enum errand_kind kind,
 
 /* Adds it; one that waits or runs is left as it is. */
 void errands_add(struct errands *errands, struct errand *errand);
+
+/* Says when it has its turn at the soonest: the member is not to be changed while it waits. */
+void errands_set_due(struct errands *errands, struct errand *errand, uint64_t due_ns);
 
 /* Takes it off the list; its child is killed. */
 void errands_remove(struct errands *errands, struct errand *errand);

@@ -24,6 +24,9 @@
 #define MAX_TRIES 16
 #define RETRY_S   1
 
+/* That pause becomes twice as long so often: 16 s. */
+#define MAX_DOUBLINGS 4
+
 /* Its file system may have no server any more. */
 #define TIMEOUT_RETRY_S 60
 
@@ -87,8 +90,10 @@ struct code_files {
 	uint32_t count;          /* one past the highest number that was opened */
 };
 
-/* Whoever opens a file asks which one it is by the number of his errand. */
-_Static_assert(ERRAND_OPEN == 0 && ERRAND_NAMES == 1 && 2 * MAX_RUNNING_ERRANDS <= FILE_ASKERS, "");
+/* Whoever opens a file, or reads it, asks which one it is by the number of his errand. */
+_Static_assert(ERRAND_OPEN == 0 && ERRAND_NAMES == 1 && ERRAND_TABLE == 2 &&
+		       3 * MAX_RUNNING_ERRANDS <= FILE_ASKERS,
+	       "");
 
 static enum errand_turn file_step(void *closure);
 
@@ -135,7 +140,7 @@ static int vdso_learn(struct code_files *files)
 	file->fd = vdso_open();
 	if (!file->module)
 		return -ENOMEM;
-	if (file->fd >= 0 && !code_table_start(file->fd, &file->errand.child))
+	if (file->fd >= 0 && !code_table_start(file->fd, NULL, &file->errand.child))
 		code_table_finish(&file->errand.child, &unwind);
 	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
 	return 0;
@@ -239,10 +244,19 @@ static bool file_check(struct code_file *file, struct opened_code *opened)
 		file_take(file, opened);
 	} else if (opened->fd < 0) {
 		/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
-		is_it = opened->key.dev == file->key.dev;
+		is_it = opened->key.dev == file->key.dev &&
+			(!opened->key.ino || opened->key.ino == file->key.ino);
 		file->is_found |= is_it;
 	}
 	return is_it;
+}
+
+static void file_publish(struct code_file *file, const struct elf_unwind *unwind)
+{
+	file->learned = true;
+	file->load_offset = unwind ? unwind->load_offset : 0;
+	file->used_ns = clock_mono_ns();
+	unwind_tables_publish(file->files->tables, file_number(file), file->owner, unwind);
 }
 
 static void file_ask_again(struct code_file *file, uint32_t pause_s)
@@ -275,6 +289,14 @@ static enum errand_turn open_begin(struct code_file *file)
 	return ERRAND_AGAIN;
 }
 
+/* The more often it has failed, the longer: at first whoever has it mapped is asked at once. */
+static uint32_t pause_s(struct code_file *file)
+{
+	int late = file->tries++ - MAX_TRIES;
+
+	return late < 0 ? 0 : RETRY_S << (late < MAX_DOUBLINGS ? late : MAX_DOUBLINGS);
+}
+
 /* Its process may have ended meanwhile: the next one that has it mapped will do as well. */
 static enum errand_turn open_finish(struct code_file *file)
 {
@@ -288,33 +310,28 @@ static enum errand_turn open_finish(struct code_file *file)
 	is_it = !err && file_check(file, &opened);
 	if (file_number(file) >= MAX_UNWIND_FILES)
 		return ERRAND_OVER;
+	if (is_it && file->fd < 0) {
+		file_publish(file, NULL);
+		return ERRAND_OVER;
+	}
 	if (is_it) {
 		file->errand.kind = ERRAND_TABLE;
-		file->errand.user = file->owner;
 		return ERRAND_AGAIN;
 	}
 	/* Whoever does not answer is not asked again soon. */
 	if (err == -ETIMEDOUT)
 		file_ask_again(file, TIMEOUT_RETRY_S);
 	else
-		file_ask_again(file, file->tries++ < MAX_TRIES ? 0 : RETRY_S);
+		file_ask_again(file, pause_s(file));
 	return ERRAND_OVER;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void file_publish(struct code_file *file, const struct elf_unwind *unwind)
-{
-	file->learned = true;
-	file->load_offset = unwind ? unwind->load_offset : 0;
-	file->used_ns = clock_mono_ns();
-	unwind_tables_publish(file->files->tables, file_number(file), file->owner, unwind);
-}
-
 /* Tells whether a failure may pass: whoever parses a file must not have been short of anything. */
 static bool failure_may_pass(int err)
 {
-	static const int passing[] = { -EMFILE, -ENFILE, -EAGAIN, -ENOMEM, -EPROTO, -ETIMEDOUT };
+	static const int passing[] = { -EMFILE, -ENFILE, -ENOMEM, -EPROTO, -ETIMEDOUT };
 
 	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
 		if (err == passing[i])
@@ -323,20 +340,55 @@ static bool failure_may_pass(int err)
 	return false;
 }
 
-/* The programs ask again later for a file that was put off, unless it has failed too often. */
+/*
+ * The programs ask again later for a file that was put off, unless it has failed too often. One that could
+ * not be opened, or that another one has taken the place of, is opened anew, whoever has it then.
+ */
 static enum errand_turn table_end(struct code_file *file, int err, const struct elf_unwind *unwind)
 {
-	if (failure_may_pass(err) && ++file->put_offs < MAX_PUT_OFFS)
+	if (err == -EAGAIN || err == -ESTALE) {
+		file_close(file);
+		file_ask_again(file, pause_s(file));
+	} else if (failure_may_pass(err) && ++file->put_offs < MAX_PUT_OFFS) {
 		file_ask_again(file, RETRY_S);
-	else
+	} else {
 		file_publish(file, unwind);
+	}
 	return ERRAND_OVER;
 }
 
+/* In a copy of this process. */
+static int source_is_it(const struct elf_proof *proof, int fd)
+{
+	const struct code_files *files = proof->closure;
+	struct code_identity identity = files->identity;
+	struct file_identity found = { .name = "" };
+	int err;
+
+	identity.asker = proof->number;
+	err = code_identity_read(&identity, fd, &found);
+	if (err)
+		return err == -ESTALE ? -EAGAIN : err;
+	return memcmp(&found.key, &proof->key, sizeof(found.key)) ? -ESTALE : 0;
+}
+
+/* It may have been closed while it waited: then it is opened again. */
 static enum errand_turn table_begin(struct code_file *file)
 {
-	int err = file->fd < 0 ? -EBADF : code_table_start(file->fd, &file->errand.child);
+	const struct elf_proof proof = {
+		.is_it = source_is_it,
+		.closure = file->files,
+		.fd = file->files->identity.program,
+		.number = file->errand.number,
+		.key = file->key,
+	};
+	int err;
 
+	if (file->fd < 0) {
+		file->errand.kind = ERRAND_OPEN;
+		return ERRAND_AGAIN;
+	}
+	err = code_table_start(file->fd, &proof, &file->errand.child);
 	if (err)
 		return table_end(file, err, NULL);
 	file->errand.child.deadline_ns = clock_mono_ns() + LEARN_NS;
@@ -397,7 +449,9 @@ static void file_learn(struct code_files *files, const struct pending_event *map
 		return;
 	}
 	/* One that was put off may be open still. */
+	file->place = place;
 	file->errand.kind = ERRAND_TABLE;
+	file->errand.user = place_user(&place);
 	file->errand.due_ns = 0;
 	errands_add(files->errands, &file->errand);
 }
@@ -455,7 +509,21 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 	if (ret->fd < 0)
 		return -errno;
 	file->used_ns = clock_mono_ns();
-	return opened_code_is_unchanged(ret) ? 0 : -EBADMSG;
+	if (opened_code_is_unchanged(ret))
+		return 0;
+	/* Who has it mapped may know the one that was meant. */
+	opened_code_close(ret);
+	file_close(file);
+	return -ESRCH;
+}
+
+static void source_drop(void *closure, uint32_t number)
+{
+	struct code_files *files = closure;
+
+	if (number < files->count && number != FILE_VDSO &&
+	    !errand_is_busy(&files->files[number].errand))
+		file_close(&files->files[number]);
 }
 
 /* At its path, if it is there for us, too: most files are. */
@@ -578,7 +646,9 @@ struct code_source code_files_source(struct code_files *files)
 		.search = source_search,
 		.key = source_key,
 		.layout = source_layout,
+		.is_it = source_is_it,
 		.open = source_open,
+		.drop = source_drop,
 		.find = source_find,
 		.module = source_module,
 		.address = source_address,
@@ -594,7 +664,8 @@ void code_files_tidy(struct code_files *files)
 		return;
 	files->tidied_ns = now_ns;
 	for (uint32_t i = FILE_VDSO + 1; i < files->count; i++) {
-		if (!errand_is_busy(&files->files[i].errand) &&
+		/* One that waits for its turn is opened again then. */
+		if (!files->files[i].errand.is_running &&
 		    now_ns - files->files[i].used_ns >= files->keep_ns)
 			file_close(&files->files[i]);
 	}

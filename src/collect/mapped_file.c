@@ -67,15 +67,24 @@ static int mapping_find(int process, uint64_t start, uint64_t end)
 	return fd < 0 ? -errno : fd;
 }
 
-/* All that can be said of what cannot be opened: a FUSE of another user answers no more. */
+/* All that can be said of what cannot be opened: a FUSE of another user tells its device, and no inode. */
 static int device_read(int found, struct inode_key *ret)
 {
 	struct statx status;
 
 	if (statx(found, "", AT_EMPTY_PATH, 0, &status))
 		return -errno;
-	*ret = (struct inode_key){ .dev = status.stx_dev_major << 20 | status.stx_dev_minor };
+	*ret = (struct inode_key){
+		.dev = status.stx_dev_major << 20 | status.stx_dev_minor,
+		.ino = status.stx_mask & STATX_INO ? status.stx_ino : 0,
+	};
 	return 0;
+}
+
+/* Whether such a failure says that a file must not be read, or is none: any other one may pass. */
+static bool failure_lasts(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -EINVAL;
 }
 
 /* The descriptor for reading is not kept: who closes one may have to wait for a server. */
@@ -103,7 +112,7 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	if (found < 0)
 		return found;
 	fd = regular_file_reopen(found, UINT64_MAX, &status);
-	if (fd == -EMFILE || fd == -ENFILE)
+	if (fd < 0 && !failure_lasts(fd))
 		return fd;
 	if (fd < 0) {
 		err = device_read(found, &file.key);

@@ -40,6 +40,7 @@ struct elf_function {
 struct elf_functions {
 	struct elf_identity identity; /* of a file of symbols; else all zero */
 	uint64_t debug;               /* which debug file is that file's; DEBUG_FILE_NONE: none */
+	uint64_t map_bytes;           /* of a perf map, all that was read; else 0 */
 	struct elf_function *list;    /* no entry for addresses of which nothing is known */
 	size_t nr;
 	uint32_t *names; /* offsets in text */

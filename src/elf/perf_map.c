@@ -118,5 +118,8 @@ int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_func
 	if (err)
 		return err;
 	lines_choose(text, addresses, best);
-	return functions_make(addresses, best, NULL, ret);
+	err = functions_make(addresses, best, NULL, ret);
+	if (!err)
+		(*ret)->map_bytes = len;
+	return err;
 }

@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,7 +39,6 @@ static const int allowed_calls[] = {
 	SCMP_SYS(futex),        SCMP_SYS(getrandom),
 	SCMP_SYS(lseek),        SCMP_SYS(madvise),
 	SCMP_SYS(mremap),       SCMP_SYS(munmap),
-	SCMP_SYS(pread64),      SCMP_SYS(read),
 	SCMP_SYS(rt_sigreturn), SCMP_SYS(sysinfo), /* qsort() asks for the size of memory */
 	SCMP_SYS(write),
 #ifdef WITH_ASAN
@@ -108,12 +108,43 @@ static int fstat_limit(scmp_filter_ctx filter)
 				SCMP_CMP(3, SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
 }
 
-static int calls_limit(scmp_filter_ctx filter)
+/*
+ * Once a file of an overlay has been written to, reading from a descriptor opened before gives what was
+ * written. A mapping does not: so the file that was proved is mapped, and cannot be read in any other way.
+ */
+static bool may_be_read(int fd, unsigned int extras)
+{
+	if (fd == WORKER_FD_FILE)
+		return extras & WORKER_READS_FILE;
+	return fd < WORKER_FD_DEBUG || extras & WORKER_EXTRA(fd);
+}
+
+static int reads_limit(scmp_filter_ctx filter, unsigned int extras)
+{
+	static const int calls[] = { SCMP_SYS(read), SCMP_SYS(pread64) };
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls) && !err; i++) {
+		for (unsigned int fd = 0; fd < NR_WORKER_FD && !err; fd++) {
+			bool may = may_be_read((int)fd, extras);
+
+			err = seccomp_rule_add(filter, may ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EIO),
+					       calls[i], 1, SCMP_A0(SCMP_CMP_EQ, fd, 0));
+		}
+		/* Libraries duplicate it. */
+		if (!err)
+			err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EIO), calls[i], 1,
+					       SCMP_A0(SCMP_CMP_GE, NR_WORKER_FD, 0));
+	}
+	return err;
+}
+
+static int calls_limit(scmp_filter_ctx filter, unsigned int extras)
 {
 	int err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
 	err = err ?: fstat_limit(filter);
-
+	err = err ?: reads_limit(filter, extras);
 	for (size_t i = 0; i < ARRAY_SIZE(failing_calls) && !err; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), failing_calls[i], 0);
 	for (size_t i = 0; i < ARRAY_SIZE(allowed_calls) && !err; i++)
@@ -126,14 +157,14 @@ static int calls_limit(scmp_filter_ctx filter)
 	return err ? err : seccomp_load(filter);
 }
 
-static int calls_limit_all(void)
+static int calls_limit_all(unsigned int extras)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int err;
 
 	if (!filter)
 		return -ENOMEM;
-	err = calls_limit(filter);
+	err = calls_limit(filter, extras);
 	seccomp_release(filter);
 	return err;
 }
@@ -231,5 +262,5 @@ int sandbox_enter(unsigned int extras)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return calls_limit_all();
+	return calls_limit_all(extras);
 }

@@ -23,10 +23,13 @@ enum worker_fd {
 };
 
 #define WORKER_EXTRA(fd)    (1U << ((fd) - WORKER_FD_DEBUG))
-#define WORKER_EXTRAS_LIMIT WORKER_EXTRA(NR_WORKER_FD)
+#define WORKER_READS_FILE   WORKER_EXTRA(NR_WORKER_FD) /* else it may map its file, no more */
+#define WORKER_EXTRAS_LIMIT WORKER_EXTRA(NR_WORKER_FD + 1)
 
-/* Exit status: 0, the errno of a parser, or this: it would not work without its cage. */
-#define WORKER_NO_CAGE 200
+/* Exit status: 0, the errno of a parser, or one of these. */
+#define WORKER_NO_CAGE    200 /* it would not work without its cage */
+#define WORKER_NOT_OPENED 201 /* a file could not be opened */
+#define WORKER_OTHER_FILE 202 /* it is not the file that is meant */
 
 #define WORKER_SECONDS     30
 #define WORKER_CPU_SECONDS 10

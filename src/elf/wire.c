@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "elf/symbols.h"
 
 #define MAX_NAMES ((size_t)MAX_ADDRESSES * MAX_INLINE_DEPTH)
 
@@ -27,6 +28,7 @@ struct wire_functions {
 	uint64_t nr_names;
 	uint64_t text_bytes;
 	uint64_t debug;
+	uint64_t map_bytes;
 	struct elf_identity identity;
 };
 
@@ -196,6 +198,7 @@ int wire_write_functions(int fd, const struct elf_functions *functions)
 	header.nr_names = functions->nr_names;
 	header.text_bytes = functions->text_bytes;
 	header.debug = functions->debug;
+	header.map_bytes = functions->map_bytes;
 	header.identity = functions->identity;
 	bytes_write(&wire, &header, sizeof(header));
 	bytes_write(&wire, functions->list, functions->nr * sizeof(*functions->list));
@@ -244,6 +247,7 @@ static bool header_is_valid(int fd, const struct wire_functions *header)
 {
 	return header->nr <= MAX_ADDRESSES && header->nr_names <= MAX_NAMES &&
 	       header->text_bytes <= MAX_NAME_BYTES && header->debug <= DEBUG_FILE_NONE &&
+	       header->map_bytes <= MAX_PERF_MAP_BYTES &&
 	       file_bytes(fd) == sizeof(*header) + header->nr * sizeof(struct elf_function) +
 					 header->nr_names * sizeof(uint32_t) + header->text_bytes;
 }
@@ -264,6 +268,7 @@ int wire_read_functions(int fd, struct elf_functions **ret)
 	functions->nr_names = header.nr_names;
 	functions->text_bytes = header.text_bytes;
 	functions->debug = header.debug;
+	functions->map_bytes = header.map_bytes;
 	functions->identity = header.identity;
 	functions->list = array_read(&wire, header.nr, sizeof(*functions->list));
 	functions->names = array_read(&wire, header.nr_names, sizeof(*functions->names));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs workers. The first part starts one and takes its answer, the second is the worker's own life: into
- * the cage, then one file, then the end. It looks at no byte of the file before the cage is shut.
+ * Runs workers. A copy of this process opens the files, proves that they are those that are meant, and
+ * becomes the worker: into the cage, then one file, then the end. No byte of the file is looked at before
+ * the cage is shut.
  */
 #include "elf/worker.h"
 
@@ -13,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/copy.h"
 #include "base/mem.h"
 #include "base/regular_file.h"
 #include "elf/sandbox.h"
@@ -45,43 +48,6 @@ static int file_check(int fd, uint64_t max_bytes)
 	if (!S_ISREG(status.stx_mode))
 		return -EINVAL;
 	return status.stx_size > max_bytes ? -EFBIG : 0;
-}
-
-/* Puts the descriptors in their places. None of them is in another's way, being numbers beyond. */
-static int actions_fill(posix_spawn_file_actions_t *actions, const int *fds)
-{
-	int err = 0;
-
-	for (int fd = 0; fd < WORKER_FD_FILE && !err; fd++)
-		err = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
-	for (int fd = WORKER_FD_FILE; fd < NR_WORKER_FD && !err; fd++) {
-		if (fds[fd] >= 0)
-			err = posix_spawn_file_actions_adddup2(actions, fds[fd], fd);
-	}
-	return -err;
-}
-
-static int program_spawn(const struct elf_question *question, const int *fds, struct child *ret)
-{
-	uint64_t seconds = question->kind == ELF_INLINES ? WORKER_INLINES_SECONDS : WORKER_SECONDS;
-	char kind[16], extras[16];
-	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extras, kind, NULL };
-	char *const environment[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	unsigned int extra = 0;
-	int err = -posix_spawn_file_actions_init(&actions);
-
-	if (err)
-		return err;
-	for (int fd = WORKER_FD_DEBUG; fd < NR_WORKER_FD; fd++)
-		extra |= fds[fd] >= 0 ? WORKER_EXTRA(fd) : 0;
-	snprintf(kind, sizeof(kind), "%d", question->kind);
-	snprintf(extras, sizeof(extras), "%u", extra);
-	err = actions_fill(&actions, fds);
-	if (!err)
-		err = child_spawn(ret, argv, environment, &actions, seconds);
-	posix_spawn_file_actions_destroy(&actions);
-	return err;
 }
 
 static void fds_done(int (*fds)[NR_WORKER_FD])
@@ -120,11 +86,111 @@ static int files_add(int *fds, const struct elf_question *question)
 	return err;
 }
 
+/* --- the copy that becomes a worker ----------------------------------------------------------- */
+
+struct worker_start {
+	const struct elf_question *question;
+	int *fds; /* each in its place, by numbers beyond all places; -1: none */
+};
+
+/*
+ * Opens the files for reading. Nobody else has them open but by O_PATH: even to close a file may be a
+ * question to its server.
+ */
+static int files_open(int *fds)
+{
+	struct stat status;
+	int err = 0;
+
+	for (int place = WORKER_FD_FILE; place < WORKER_FD_QUESTION && !err; place++) {
+		int opened __cleanup(closep) = -1;
+
+		if (place == WORKER_FD_OUTPUT || fds[place] < 0)
+			continue;
+		opened = regular_file_reopen(fds[place], UINT64_MAX, &status);
+		err = opened < 0 ? opened : fd_add(fds, place, opened);
+	}
+	return err;
+}
+
+/* None of them is in another's way, being numbers beyond. Returns which extras there are, or -errno. */
+static int places_fill(const int *fds)
+{
+	int nothing = open("/dev/null", O_RDWR), extras = 0;
+
+	if (nothing < 0)
+		return -errno;
+	for (int place = 0; place < NR_WORKER_FD; place++) {
+		int fd = place < WORKER_FD_FILE ? nothing : fds[place];
+
+		if (fd < 0)
+			continue;
+		if (fd != place && dup2(fd, place) < 0)
+			return -errno;
+		if (place >= WORKER_FD_DEBUG)
+			extras |= WORKER_EXTRA(place);
+	}
+	return extras;
+}
+
+/*
+ * Runs in the copy. What is proved is what is parsed: on some file systems a file that is opened a second
+ * time may be another one.
+ */
+static int worker_become(void *closure, struct copy_answer *ret)
+{
+	const struct worker_start *start = closure;
+	const struct elf_question *question = start->question;
+	char kind[16], extra[16];
+	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extra, kind, NULL };
+	int extras, err = 0;
+
+	(void)ret;
+	if (files_open(start->fds))
+		_exit(WORKER_NOT_OPENED);
+	if (question->proof)
+		err = question->proof->is_it(question->proof, start->fds[WORKER_FD_FILE]);
+	if (err)
+		_exit(err == -ESTALE ? WORKER_OTHER_FILE : WORKER_NOT_OPENED);
+	extras = places_fill(start->fds);
+	if (extras < 0)
+		_exit(WORKER_NOT_OPENED);
+	if (question->kind == ELF_PERF_MAP)
+		extras |= WORKER_READS_FILE;
+	snprintf(kind, sizeof(kind), "%d", question->kind);
+	snprintf(extra, sizeof(extra), "%d", extras);
+	child_become(argv);
+	_exit(WORKER_NOT_OPENED);
+}
+
+/* Its socket is closed when it becomes the worker, which answers by a file in memory. */
+static int program_start(const struct elf_question *question, int *fds, int output,
+			 struct child *ret)
+{
+	uint64_t seconds = question->kind == ELF_INLINES ? WORKER_INLINES_SECONDS : WORKER_SECONDS;
+	struct worker_start start = { question, fds };
+	int needed[NR_WORKER_FD + 1], err;
+	size_t nr = 0;
+
+	for (int place = WORKER_FD_FILE; place < NR_WORKER_FD; place++) {
+		if (fds[place] >= 0)
+			needed[nr++] = fds[place];
+	}
+	if (question->proof && question->proof->fd >= 0)
+		needed[nr++] = question->proof->fd;
+	err = copy_start(worker_become, &start, needed, nr, ret);
+	if (err)
+		return err;
+	close(ret->output);
+	ret->output = output;
+	ret->deadline_ns = clock_mono_ns() + seconds * NS_PER_SEC;
+	return 0;
+}
+
 int elf_worker_start(const struct elf_question *question, struct child *ret)
 {
 	int fds[NR_WORKER_FD] __cleanup(fds_done);
-	struct child child = NO_CHILD;
-	int err;
+	int output __cleanup(closep) = -1, err;
 
 	for (int fd = 0; fd < NR_WORKER_FD; fd++)
 		fds[fd] = -1;
@@ -133,29 +199,38 @@ int elf_worker_start(const struct elf_question *question, struct child *ret)
 		err = question_add(fds, question->addresses);
 	if (err)
 		return err;
-	child.output = memory_file_create();
-	err = child.output < 0 ? child.output : fd_add(fds, WORKER_FD_OUTPUT, child.output);
+	output = memory_file_create();
+	err = output < 0 ? output : fd_add(fds, WORKER_FD_OUTPUT, output);
 	if (!err)
-		err = program_spawn(question, fds, &child);
-	if (err)
-		child_done(&child);
-	else
-		*ret = child;
+		err = program_start(question, fds, output, ret);
+	if (!err)
+		output = -1;
 	return err;
 }
+
+/* --- its answer ------------------------------------------------------------------------------- */
 
 /* Whatever else a worker may say is no answer. */
 static int status_error(int status)
 {
 	static const int errors[] = { 0, ENOMEM, EBADMSG, ENOTSUP, E2BIG };
+	static const struct {
+		int status, err;
+	} own[] = {
+		{ WORKER_NO_CAGE, -ENOSYS },
+		{ WORKER_NOT_OPENED, -EAGAIN },
+		{ WORKER_OTHER_FILE, -ESTALE },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		if (status == errors[i])
 			return -errors[i];
 	}
-	if (status < 0)
-		return status;
-	return status == WORKER_NO_CAGE ? -ENOSYS : -EPROTO;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		if (status == own[i].status)
+			return own[i].err;
+	}
+	return status < 0 ? status : -EPROTO;
 }
 
 int elf_worker_unwind(struct child *worker, struct elf_unwind **ret)
@@ -231,26 +306,6 @@ static int (*const works[NR_ELF_QUESTION])(const struct work *work) = {
 	[ELF_INLINES] = inlines_work,
 };
 
-/*
- * Opens its files for reading. Nobody else has them open but by O_PATH: even to close a file may be a
- * question to its server.
- */
-static int files_open(unsigned long extras)
-{
-	struct stat status;
-	int err = 0, opened;
-
-	for (int fd = WORKER_FD_FILE; fd < WORKER_FD_QUESTION && !err; fd++) {
-		if (fd == WORKER_FD_OUTPUT ||
-		    (fd >= WORKER_FD_DEBUG && !(extras & WORKER_EXTRA(fd))))
-			continue;
-		opened = regular_file_reopen(fd, UINT64_MAX, &status);
-		err = opened < 0 || dup2(opened, fd) < 0 ? -EIO : 0;
-		closep(&opened);
-	}
-	return err;
-}
-
 /* Nothing is given back: the process ends, and its exit handlers know calls that are not allowed. */
 void elf_worker_main(int argc, char **argv)
 {
@@ -266,8 +321,6 @@ void elf_worker_main(int argc, char **argv)
 		_exit(WORKER_NO_CAGE);
 	/* Should the other side not be there any more to end it. */
 	alarm(WORKER_SECONDS + 1);
-	if (files_open(extras))
-		_exit(EIO);
 	if (sandbox_enter((unsigned int)extras))
 		_exit(WORKER_NO_CAGE);
 	for (int i = 0; i < MAX_DEBUG_FILES && extras & WORKER_EXTRA(WORKER_FD_DEBUG + i); i++)

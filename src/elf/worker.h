@@ -11,6 +11,7 @@
 #ifndef BPFTRUSS_WORKER_H
 #define BPFTRUSS_WORKER_H
 
+#include "bpftruss/stack_abi.h"
 #include "base/child.h"
 #include "elf/functions.h"
 #include "elf/unwind_rows.h"
@@ -26,23 +27,36 @@ enum elf_question_kind {
 	NR_ELF_QUESTION,
 };
 
+/* Proves that an open file is the one that is meant. */
+struct elf_proof {
+	/* In a copy of this process (base/copy.h); the file is open for reading. 0, -ESTALE or -errno. */
+	int (*is_it)(const struct elf_proof *proof, int fd);
+	const void *closure;
+	int fd;              /* that it needs besides; -1: none */
+	unsigned int number; /* no other one that runs has it */
+	struct inode_key key;
+};
+
 struct elf_question {
 	enum elf_question_kind kind;
 	int fd;                                /* of a regular file; O_PATH will do */
 	const struct debug_files *debug;       /* that may be its debug file; NULL: none */
 	const struct elf_addresses *addresses; /* NULL: of an unwind table, there are none */
+	const struct elf_proof *proof;         /* of the file; NULL: nobody asks for one */
 };
 
 /*
  * Starts a worker, which is to be watched, and stopped when it is overdue. Descriptors stay the caller's
- * and may be closed at once; the worker opens the files for itself, as their servers may keep it waiting. -EINVAL: no regular file, -EFBIG: too large, or another negative errno.
+ * and may be closed at once; the worker opens the files for itself, as their servers may keep it waiting.
+ * -EINVAL: no regular file, -EFBIG: too large, or another negative errno.
  */
 int elf_worker_start(const struct elf_question *question, struct child *ret);
 
 /*
  * Take the answer of a worker, for whose end they wait if they have to; the child is done then. Besides
  * what the parsers return: -ETIMEDOUT, -EPROTO (it crashed, or its answer made no sense), -ENOSYS (no
- * file can be read here, as the kernel offers no sandbox).
+ * file can be read here, as the kernel offers no sandbox), -EAGAIN (a file could not be opened now),
+ * -ESTALE (it is another file than the one that is meant).
  */
 int elf_worker_unwind(struct child *worker, struct elf_unwind **ret);
 int elf_worker_functions(struct child *worker, struct elf_functions **ret);

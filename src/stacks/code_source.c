@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "elf/worker.h"
 
 void opened_code_close(struct opened_code *code)
 {
@@ -58,9 +57,11 @@ void opened_code_unpack(struct copy_answer *answer, struct opened_code *ret)
 	answer->nr_fds = 0;
 }
 
-int code_table_start(int fd, struct child *ret)
+int code_table_start(int fd, const struct elf_proof *proof, struct child *ret)
 {
-	return elf_worker_start(&(struct elf_question){ .kind = ELF_UNWIND, .fd = fd }, ret);
+	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd, .proof = proof };
+
+	return elf_worker_start(&question, ret);
 }
 
 int code_table_finish(struct child *worker, struct elf_unwind **ret)

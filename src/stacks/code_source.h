@@ -10,6 +10,7 @@
 
 #include "base/copy.h"
 #include "elf/unwind_rows.h"
+#include "elf/worker.h"
 #include "base/process.h"
 
 /* A file of code. Descriptors and names are whoever opened it. */
@@ -34,7 +35,7 @@ void opened_code_pack(struct opened_code *code, struct copy_answer *ret);
 void opened_code_unpack(struct copy_answer *answer, struct opened_code *ret);
 
 /* Starts a worker for the unwind table of a file, and takes its answer: see elf/worker.h. */
-int code_table_start(int fd, struct child *ret);
+int code_table_start(int fd, const struct elf_proof *proof, struct child *ret);
 int code_table_finish(struct child *worker, struct elf_unwind **ret);
 
 /* A search for a file that is not open any more. */
@@ -57,9 +58,14 @@ struct code_source {
 	/* Asks the kernel for the layout of a process now; 0: unknown. */
 	uint32_t (*layout)(void *closure, const struct process_id *process);
 
+	/* In a copy, too: whether an open file has the key (elf/worker.h); the closure is the source's. */
+	int (*is_it)(const struct elf_proof *proof, int fd);
+
 	/* Here, at once. */
 	/* A file that is open still. 0, -ESRCH (it is not), -EAGAIN (not known yet) or -errno. */
 	int (*open)(void *closure, uint32_t file, struct opened_code *ret);
+	/* It is another file by now: it is not open any more. */
+	void (*drop)(void *closure, uint32_t file);
 	/* The number of what a process has mapped; its name, NULL if that is unknown. */
 	uint32_t (*find)(void *closure, uint32_t pid, const struct code_mapping *mapping,
 			 const struct inode_key *key, const char *name);

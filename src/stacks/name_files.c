@@ -72,7 +72,20 @@ static bool debug_is_wanted(const struct name_task *task)
 static int worker_ask(struct name_task *task, enum elf_question_kind kind, int fd,
 		      const struct debug_files *debug, uint64_t add)
 {
-	return place_list_ask(&task->batch, add, kind, fd, debug, &task->file->errand.child);
+	const struct code_source *source = &task->files->source;
+	const struct elf_proof proof = {
+		.is_it = source->is_it,
+		.closure = source->closure,
+		.fd = source->fds[0],
+		.number = task->file->errand.number,
+		.key = task->opened.key,
+	};
+	bool has_key = fd == task->opened.fd && task->opened.key.ino;
+	struct elf_question question = {
+		.kind = kind, .fd = fd, .debug = debug, .proof = has_key ? &proof : NULL
+	};
+
+	return place_list_ask(&task->batch, add, &question, &task->file->errand.child);
 }
 
 static int open_begin(struct name_task *task)
@@ -128,9 +141,15 @@ static int own_begin(struct name_task *task)
 
 static int own_finish(struct name_task *task)
 {
+	const struct code_source *source = &task->files->source;
 	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
 	int err = elf_worker_functions(&task->file->errand.child, &functions);
 
+	/* It is opened anew, by whoever has it still. */
+	if (err == -ESTALE) {
+		source->drop(source->closure, task->file->number);
+		return -EAGAIN;
+	}
 	/* The names read may be what somebody has just written there. */
 	if (!opened_code_is_unchanged(&task->opened))
 		return -EBADMSG;
@@ -541,7 +560,7 @@ void name_file_met(struct name_file *file, const struct process_id *process, uin
 		return;
 	file->is_lost = false;
 	file->failures = 0;
-	errand->due_ns = 0;
+	errands_set_due(file->files->errands, errand, 0);
 }
 
 static bool file_is_barren(const struct name_file *file)

@@ -58,12 +58,12 @@ static int compare_at(const void *a, const void *b)
 }
 
 /* The worker wants them in order, each once. */
-int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind kind, int fd,
-		   const struct debug_files *debug, struct child *ret)
+int place_list_ask(struct place_list *list, uint64_t add, struct elf_question *question,
+		   struct child *ret)
 {
 	uint64_t *numbers __cleanup(freep) = calloc(list->nr + 1, sizeof(*numbers));
 	struct elf_addresses addresses = { numbers, 0 };
-	const struct elf_question question = { kind, fd, debug, &addresses };
+	int err;
 
 	if (!numbers)
 		return -ENOMEM;
@@ -75,7 +75,10 @@ int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind
 		if (!addresses.nr || address > numbers[addresses.nr - 1])
 			numbers[addresses.nr++] = address;
 	}
-	return elf_worker_start(&question, ret);
+	question->addresses = &addresses;
+	err = elf_worker_start(question, ret);
+	question->addresses = NULL;
+	return err;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

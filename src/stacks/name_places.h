@@ -67,10 +67,10 @@ int place_list_add(struct place_list *list, struct name_place *place);
 
 /*
  * Starts a worker that is asked about all places of a list, at their offsets plus a number: see
- * elf/worker.h.
+ * elf/worker.h. The question lacks only its addresses, which are none when this returns.
  */
-int place_list_ask(struct place_list *list, uint64_t add, enum elf_question_kind kind, int fd,
-		   const struct debug_files *debug, struct child *ret);
+int place_list_ask(struct place_list *list, uint64_t add, struct elf_question *question,
+		   struct child *ret);
 
 struct name_places;
 

@@ -60,7 +60,8 @@ struct name_process {
 
 	struct errand map_errand; /* reads its perf map, for the batch */
 	struct place_list wanted, batch;
-	uint64_t map_bytes; /* of the one that a worker reads; 0: none */
+	bool is_read;       /* a worker reads it */
+	uint64_t map_bytes; /* that one has read */
 };
 
 struct name_processes {
@@ -201,7 +202,6 @@ static int jit_open(void *closure, struct copy_answer *ret)
 {
 	const struct name_process *process = closure;
 	int root __cleanup(closep) = -1;
-	struct stat status;
 	pid_t own_pid = 0;
 	uid_t user = 0;
 	int fd;
@@ -215,7 +215,6 @@ static int jit_open(void *closure, struct copy_answer *ret)
 	if (fd < 0)
 		return fd;
 	ret->fds[ret->nr_fds++] = fd;
-	ret->numbers[0] = fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
 	return 0;
 }
 
@@ -233,11 +232,14 @@ static int jit_read(struct name_process *process)
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
 	int err = copy_finish(&process->map_errand.child, &answer);
 
+	if (!err && !answer.nr_fds)
+		err = -EPROTO;
 	if (!err)
-		err = place_list_ask(&process->batch, 0, ELF_PERF_MAP, answer.fds[0], NULL,
-				     &process->map_errand.child);
-	if (!err)
-		process->map_bytes = answer.numbers[0] + 1;
+		err = place_list_ask(
+			&process->batch, 0,
+			&(struct elf_question){ .kind = ELF_PERF_MAP, .fd = answer.fds[0] },
+			&process->map_errand.child);
+	process->is_read = !err;
 	return err;
 }
 
@@ -247,6 +249,8 @@ static int jit_take(struct name_process *process)
 	struct name_places *places = process->processes->places;
 	int err = elf_worker_functions(&process->map_errand.child, &functions);
 
+	/* Its size is that of what was read: it may have grown meanwhile. */
+	process->map_bytes = err ? MAX_PERF_MAP_BYTES : functions->map_bytes;
 	if (err || process_has_executed(process->folder, &process->id))
 		return err;
 	for (size_t i = 0; i < process->batch.nr; i++) {
@@ -268,6 +272,7 @@ static enum errand_turn jit_end(struct name_process *process, int err)
 {
 	process->map_errand.due_ns = clock_mono_ns() + process->map_bytes * PAUSE_NS_PER_BYTE;
 	process->map_bytes = 0;
+	process->is_read = false;
 	name_places_settle(process->processes->places, &process->batch, err && err != -ENOENT);
 	return process->wanted.nr ? ERRAND_AGAIN : ERRAND_OVER;
 }
@@ -277,7 +282,7 @@ static enum errand_turn jit_step(void *closure)
 	struct name_process *process = closure;
 	int err;
 
-	if (process->map_bytes)
+	if (process->is_read)
 		return jit_end(process, jit_take(process));
 	if (process->map_errand.child.pid)
 		err = jit_read(process);

@@ -138,6 +138,74 @@ def test_a_mapping_that_was_swapped_names_nothing(folder, live, loads):
     must_be_of_alpha(attack(live, loads, victim, evil))
 
 
+def mount_layer(top, name):
+    """One of the containers that share a layer."""
+    for folder in ("lower", name, name + ".upper", name + ".work"):
+        os.makedirs(os.path.join(top, folder), exist_ok=True)
+    options = "lowerdir=lower,upperdir=%s.upper,workdir=%s.work" % (name, name)
+    assert sh("cd %s && mount -t overlay none -o %s %s", top, options, name)
+    return os.path.join(top, name)
+
+
+@pytest.fixture
+def layers():
+    """Two folders that share their lower layer, on a file system of their own."""
+    top = tempfile.mkdtemp(prefix="bpftruss-")
+    mount_tmpfs(top)
+    os.mkdir(os.path.join(top, "lower"))
+    copy("alpha.so", os.path.join(top, "lower/victim.so"))
+    yield mount_layer(top, "one"), mount_layer(top, "other")
+    for name in ("one", "other", ""):
+        sh("umount -l %s", os.path.join(top, name))
+    shutil.rmtree(top)
+
+
+def replace_contents(path, evil):
+    """The file is copied to the upper layer, and looks as old as before."""
+    before = os.stat(path)
+    with open(evil, "rb") as file, open(path, "r+b") as written:
+        written.truncate(0)
+        written.write(file.read())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert os.stat(path).st_mtime_ns == before.st_mtime_ns
+
+
+def test_what_is_written_in_one_container_names_nothing_in_another(layers, live):
+    """Both have mapped the same file of a layer; one writes to it after bpftruss has opened it."""
+    one, other = [os.path.join(layer, "victim.so") for layer in layers]
+    attacker, target = live.add(Loads), live.add(Loads)
+    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
+    attacker.do("raw %s 4096 10", one)
+    time.sleep(0.5)
+    replace_contents(one, fixture("beta.so"))
+    target.do("raw %s 4096 100", other)
+    time.sleep(0.5)
+    # It lives, so that its file can be found.
+    found = names_below_probe(bpftruss.interrupt(), target.pid)
+    target.finish()
+    attacker.finish()
+    assert found == [("alpha_one", "victim.so", "complete", 100)]
+
+
+def test_what_is_written_before_the_table_is_made_unwinds_nothing_else(layers, live):
+    """The file is held by bpftruss already, or not yet: it is told to stop at any moment of that."""
+    one, other = [os.path.join(layer, "victim.so") for layer in layers]
+    attacker, target = live.add(Loads), live.add(Loads)
+    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
+    attacker.do("raw %s 4096 10", one)
+    bpftruss.signal(signal.SIGSTOP)
+    replace_contents(one, fixture("beta.so"))
+    bpftruss.signal(signal.SIGCONT)
+    time.sleep(0.5)
+    target.do("raw %s 4096 100", other)
+    time.sleep(0.5)
+    target.do("raw %s 4096 10", other)
+    found = names_below_probe(bpftruss.interrupt(), target.pid)
+    target.finish()
+    attacker.finish()
+    must_be_of_alpha(found)
+
+
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
 
 

@@ -56,7 +56,7 @@ static inline int worker_functions(enum elf_question_kind kind, int fd,
 				   const struct elf_addresses *addresses,
 				   struct elf_functions **ret)
 {
-	const struct elf_question question = { kind, fd, debug, addresses };
+	const struct elf_question question = { kind, fd, debug, addresses, NULL };
 	struct child child;
 	int err = elf_worker_start(&question, &child);
 

@@ -32,6 +32,8 @@ struct files {
 	int err;   /* of opening, for so many times */
 	unsigned int errs;
 	unsigned int opened;
+	bool is_other; /* what is opened for reading is another file, until it is dropped */
+	unsigned int dropped;
 };
 
 /* Files that make a worker play a part, as this program is its own. */
@@ -113,6 +115,24 @@ static inline int files_search(void *closure, struct copy_answer *ret)
 	return 0;
 }
 
+static inline int files_is_it(const struct elf_proof *proof, int fd)
+{
+	const struct files *files = proof->closure;
+	struct stat status;
+
+	return files->is_other || fstat(fd, &status) || status.st_ino != proof->key.ino ? -ESTALE
+											: 0;
+}
+
+static inline void files_drop(void *closure, uint32_t file)
+{
+	struct files *files = closure;
+
+	(void)file;
+	files->dropped++;
+	files->is_other = false;
+}
+
 static inline bool files_key(void *closure, int process, const struct code_mapping *mapping,
 			     struct inode_key *ret)
 {
@@ -177,7 +197,9 @@ static inline void service_open(struct service *s, const struct names_options *o
 		.search = files_search,
 		.key = files_key,
 		.layout = files_layout,
+		.is_it = files_is_it,
 		.open = files_open,
+		.drop = files_drop,
 		.find = files_find,
 		.module = files_module,
 		.address = files_address,

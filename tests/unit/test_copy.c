@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/copy.h"
@@ -45,6 +46,33 @@ TEST(test_a_copy_brings_what_it_was_sent_for)
 		assert_int_equal(pread(answer.fds[i], text, 1, 0), 1);
 		assert_int_equal(atoi(text), i);
 		assert_true(fcntl(answer.fds[i], F_GETFD) & FD_CLOEXEC);
+	}
+	assert_no_children();
+}
+
+/* At our limit the kernel leaves out descriptors: the answer is none. */
+TEST(test_an_answer_without_room_for_its_descriptors)
+{
+	struct rlimit before, few;
+	struct child copy;
+	int lowest, opened;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (unsigned int room = 0; room < MAX_COPY_FDS; room++) {
+		struct copy_answer answer = { .nr_fds = 1, .fds = { STDERR_FILENO } };
+
+		assert_int_equal(copy_start(bring_all, "text", NULL, 0, &copy), 0);
+		lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+		close(lowest);
+		few = (struct rlimit){ (rlim_t)lowest + room, before.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		assert_int_equal(copy_finish(&copy, &answer), -EMFILE);
+		assert_int_equal(answer.nr_fds, 0);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		/* Those that came are closed, and so are those of the copy. */
+		opened = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+		close(opened);
+		assert_true(opened <= lowest);
 	}
 	assert_no_children();
 }

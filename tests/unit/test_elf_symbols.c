@@ -293,6 +293,7 @@ static void test_perf_map(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		list[i] = cases[i].address;
 	assert_int_equal(perf_map_read(fd, &addresses, &functions), 0);
+	assert_int_equal(functions->map_bytes, lseek(fd, 0, SEEK_END));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const char *name = name_at(functions, cases[i].address);
 

@@ -47,7 +47,7 @@ static void play_idler(void)
 {
 	char byte;
 
-	if (sandbox_enter(0))
+	if (sandbox_enter(WORKER_READS_FILE))
 		_exit(0);
 	while (pread(WORKER_FD_FILE, &byte, 1, 0) >= 0)
 		;
@@ -100,6 +100,18 @@ static void play_measurer(void)
 	_exit(0);
 }
 
+/* The file that was proved is mapped; to read from it, by whatever descriptor, is another thing. */
+static void play_reader(void)
+{
+	char byte;
+
+	if (sandbox_enter(0) || pread(WORKER_FD_FILE, &byte, 1, 0) >= 0 || errno != EIO ||
+	    read(fcntl(WORKER_FD_FILE, F_DUPFD_CLOEXEC, 0), &byte, 1) >= 0 || errno != EIO ||
+	    mmap(NULL, 1, PROT_READ, MAP_PRIVATE, WORKER_FD_FILE, 0) == MAP_FAILED)
+		_exit(0);
+	_exit(EBADMSG);
+}
+
 /* Those that try to get out end before they can say that all is well. */
 static void play_forker(void)
 {
@@ -125,9 +137,7 @@ static void play_killer(void)
 /* What is open besides its own is not open any more. */
 static void play_heir(void)
 {
-	char byte;
-
-	if (sandbox_enter(0) || pread(WORKER_FD_DEBUG, &byte, 1, 0) >= 0 || errno != EBADF)
+	if (sandbox_enter(0) || fcntl(WORKER_FD_DEBUG, F_GETFD) >= 0 || errno != EBADF)
 		_exit(ENOMEM);
 	_exit(EBADMSG);
 }
@@ -144,6 +154,7 @@ static const struct part {
 	{ "offered", play_offered, -EBADMSG },  { "forker", play_forker, -EPROTO },
 	{ "coder", play_coder, -EPROTO },       { "killer", play_killer, -EPROTO },
 	{ "heir", play_heir, -EBADMSG },        { "idler", play_idler, 0 },
+	{ "reader", play_reader, -EBADMSG },
 };
 
 static const struct part *part_find(int fd)
@@ -256,6 +267,68 @@ static void test_not_regular(void **state)
 	assert_null(functions);
 	close(pipes[0]);
 	close(pipes[1]);
+}
+
+static int fails(const struct elf_proof *proof, int fd)
+{
+	(void)proof, (void)fd;
+	return -ESTALE;
+}
+
+/* Asked of the very descriptor that is parsed: opened for reading, and with the one it needs besides. */
+static int has_inode(const struct elf_proof *proof, int fd)
+{
+	struct stat status;
+
+	if ((fcntl(fd, F_GETFL) & (O_PATH | O_ACCMODE)) != O_RDONLY ||
+	    fcntl(proof->fd, F_GETFD) < 0)
+		return -EINVAL;
+	return fstat(fd, &status) || status.st_ino != proof->key.ino ? -ESTALE : 0;
+}
+
+static void test_a_file_is_proved(void **state)
+{
+	int found __cleanup(closep) = open(FIXTURES "/stripped", O_PATH | O_CLOEXEC);
+	int other __cleanup(closep) = memory_file("", 0);
+	struct elf_proof proof = { .is_it = fails, .fd = other };
+	const struct elf_question question = { .kind = ELF_UNWIND, .fd = found, .proof = &proof };
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
+	struct stat status;
+	struct child child;
+
+	(void)state;
+	assert_int_equal(fstat(found, &status), 0);
+	assert_int_equal(elf_worker_start(&question, &child), 0);
+	assert_int_equal(elf_worker_unwind(&child, &unwind), -ESTALE);
+	proof.is_it = has_inode;
+	proof.key.ino = status.st_ino + 1;
+	assert_int_equal(elf_worker_start(&question, &child), 0);
+	assert_int_equal(elf_worker_unwind(&child, &unwind), -ESTALE);
+	assert_null(unwind);
+	proof.key.ino = status.st_ino;
+	assert_int_equal(elf_worker_start(&question, &child), 0);
+	assert_int_equal(elf_worker_unwind(&child, &unwind), 0);
+	assert_true(unwind->nr_rows > 0);
+}
+
+/* Somebody holds a lease: that may pass, and is nothing about the file. */
+static void test_a_file_that_cannot_be_opened_now(void **state)
+{
+	char path[] = "/tmp/bpftruss-test-XXXXXX";
+	int held __cleanup(closep) = mkostemp(path, O_CLOEXEC);
+	int found __cleanup(closep) = open(path, O_PATH | O_CLOEXEC);
+	struct elf_unwind *unwind = NULL;
+
+	(void)state;
+	assert_true(held >= 0 && found >= 0);
+	unlink(path);
+	/* Whoever holds the lease is told that somebody would like to read. */
+	signal(SIGIO, SIG_IGN);
+	assert_int_equal(fcntl(held, F_SETLEASE, F_WRLCK), 0);
+	assert_int_equal(worker_unwind(found, &unwind), -EAGAIN);
+	assert_int_equal(fcntl(held, F_SETLEASE, F_UNLCK), 0);
+	assert_int_equal(worker_unwind(found, &unwind), -EBADMSG);
+	assert_null(unwind);
 }
 
 static void test_empty(void **state)
@@ -432,10 +505,16 @@ static void test_absurd(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_workers), cmocka_unit_test(test_cage),
-		cmocka_unit_test(test_not_regular), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_same_answer), cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_mutated),     cmocka_unit_test(test_absurd),
+		cmocka_unit_test(test_bad_workers),
+		cmocka_unit_test(test_cage),
+		cmocka_unit_test(test_not_regular),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_a_file_is_proved),
+		cmocka_unit_test(test_a_file_that_cannot_be_opened_now),
+		cmocka_unit_test(test_same_answer),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_mutated),
+		cmocka_unit_test(test_absurd),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {

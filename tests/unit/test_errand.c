@@ -198,6 +198,84 @@ TEST(test_a_deadline)
 	errands_free(errands);
 }
 
+static void child_hide(struct child *child)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	close(child->pidfd);
+	child->pidfd = ends[0];
+	/* Its other end stays open: nothing is ever to be read there. */
+}
+
+/* Nobody's place is kept by children that do not even end when they are killed. */
+TEST(test_a_child_that_does_not_end)
+{
+	struct errands *errands;
+	struct wait waits[5];
+	pid_t pids[3];
+
+	assert_int_equal(errands_new(&errands), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		wait_init(&waits[i], ERRAND_TABLE, 1000);
+		errands_add(errands, &waits[i].errand);
+	}
+	run_all(errands);
+	assert_int_equal(count_running(waits, 5), 3);
+	for (size_t i = 0; i < 3; i++) {
+		child_hide(&waits[i].errand.child);
+		pids[i] = waits[i].errand.child.pid;
+		waits[i].errand.child.deadline_ns = clock_mono_ns();
+	}
+	errands_run(errands);
+	/* It has a while to end in. */
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(waits[i].errand.is_running && waits[i].errand.child.is_stopped);
+		waits[i].errand.child.deadline_ns = clock_mono_ns();
+	}
+	errands_run(errands);
+	run_all(errands);
+	for (size_t i = 0; i < 3; i++) {
+		assert_false(errand_is_busy(&waits[i].errand));
+		assert_int_equal(waits[i].status, -ETIMEDOUT);
+	}
+	assert_true(waits[3].errand.is_running && waits[4].errand.is_running);
+	/* They are reaped when they have ended. */
+	for (size_t i = 0; i < 3; i++) {
+		while (!kill(pids[i], 0)) {
+			usleep(1000);
+			errands_run(errands);
+		}
+	}
+	errands_remove(errands, &waits[3].errand);
+	errands_remove(errands, &waits[4].errand);
+	errands_free(errands);
+}
+
+/* The soonest is the first; of those that are due together it is who came first. */
+TEST(test_in_order_of_what_is_due)
+{
+	static const uint64_t due_ns[] = { 30, 10, UINT64_MAX / 2, 20, 10 };
+	static const unsigned int order[] = { 4, 1, 0, 3, 2 };
+	struct errands *errands;
+	struct wait waits[5];
+
+	begun = 0;
+	assert_int_equal(errands_new(&errands), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		wait_init(&waits[i], ERRAND_OPEN, 1000);
+		waits[i].errand.due_ns = due_ns[i];
+		errands_add(errands, &waits[i].errand);
+	}
+	run_all(errands);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		assert_int_equal(waits[i].turns, order[i] != 0);
+		assert_int_equal(waits[i].order, order[i]);
+		errands_remove(errands, &waits[i].errand);
+	}
+	errands_free(errands);
+}
+
 /* A child is gone with its errand. */
 TEST(test_cancelled)
 {
@@ -240,7 +318,7 @@ TEST(test_again)
 	assert_in_range(errands_patience_ms(errands), 3500000, 3600000);
 	assert_true(errands_are_idle(errands, ERRAND_FETCH, clock_mono_ns()));
 	assert_false(errands_are_idle(errands, ERRAND_FETCH, UINT64_MAX));
-	wait.errand.due_ns = 0;
+	errands_set_due(errands, &wait.errand, 0);
 	errands_run(errands);
 	assert_int_equal(wait.turns, 2);
 	errands_remove(errands, &wait.errand);

@@ -48,6 +48,29 @@ static void test_names_follow(void **state)
 	assert_int_equal(counts_of(&s).places, 3);
 }
 
+/* What is read is not what was meant: it gives no names, and is opened anew. */
+static void test_another_file_is_not_the_file(void **state)
+{
+	__cleanup(service_done) struct service s = SERVICE("plain");
+	uint64_t at = offset_of("plain", NULL, "main");
+	const struct stack *stack;
+
+	(void)state;
+	service_open(&s, &(struct names_options){ 0 });
+	s.files.is_other = true;
+	stack = add_one(&s, frame_of(2, at + 4));
+	names_begin(s.names);
+	while (!s.files.dropped) {
+		assert_null(stack->frames[0].symbol);
+		wait_and_go_on(&s);
+	}
+	assert_int_equal(s.files.opened, 1);
+	settle(&s);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(s.files.dropped, 1);
+	assert_int_equal(s.files.opened, 2);
+}
+
 static void test_names_come_at_once_where_that_is_asked(void **state)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
@@ -249,6 +272,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_follow),
+		cmocka_unit_test(test_another_file_is_not_the_file),
 		cmocka_unit_test(test_names_come_at_once_where_that_is_asked),
 		cmocka_unit_test(test_what_is_no_symbol_stays_a_place),
 		cmocka_unit_test(test_debug_file),
