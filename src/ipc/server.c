@@ -34,11 +34,15 @@
 #define SEND_BUFFER_BYTES (32 << 10)
 /* Two servers may share the descriptors, and all else that is opened needs as many as one of them. */
 #define DESCRIPTOR_SHARE  3
+/* An answer may wait for longer as long as nobody else needs its room. */
+#define HURRY_NS          (2 * NS_PER_SEC)
 
 struct connection {
 	TAILQ_ENTRY(connection) place;
-	int fd; /* the library's */
+	struct MHD_Connection *handle; /* the library's, as fd */
+	int fd;
 	uint64_t end_ns;
+	uint64_t answered_ns; /* 0: has no answer to take, or was cut off */
 	size_t answer_bytes;
 };
 
@@ -67,6 +71,52 @@ static void connections_end_old(struct ipc_server *server)
 	}
 }
 
+/*
+ * The library compares the time of the last byte with now, and so would take our own work for
+ * silence; a limit that is taken away and set anew begins at this moment.
+ */
+static void patience_renew(const struct ipc_server *server, const struct connection *connection)
+{
+	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT,
+				  server->options.patience_s);
+}
+
+/* Holds the time that an answer took against nobody. */
+static void connections_forgive(struct ipc_server *server, const struct connection *asking,
+				uint64_t took_ns)
+{
+	struct connection *connection;
+
+	patience_renew(server, asking);
+	/* What is short is found out in the next run, which reads before it cuts off. */
+	if (took_ns < server->options.patience_s * NS_PER_SEC / 4)
+		return;
+	TAILQ_FOREACH (connection, &server->connections, place) {
+		patience_renew(server, connection);
+		if (connection->end_ns != UINT64_MAX)
+			connection->end_ns += took_ns;
+	}
+}
+
+/* Makes room for others: ends the one that has been taking its answer for longest, and too long. */
+static void connection_end_slowest(struct ipc_server *server)
+{
+	uint64_t first_ns = clock_mono_ns() - HURRY_NS;
+	struct connection *connection, *slowest = NULL;
+
+	TAILQ_FOREACH (connection, &server->connections, place) {
+		if (!connection->answered_ns || connection->answered_ns > first_ns)
+			continue;
+		first_ns = connection->answered_ns;
+		slowest = connection;
+	}
+	if (!slowest)
+		return;
+	shutdown(slowest->fd, SHUT_RDWR);
+	slowest->answered_ns = 0;
+}
+
 static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
 			    void **context)
 {
@@ -77,6 +127,7 @@ static void connection_open(struct ipc_server *server, struct MHD_Connection *ha
 	*context = connection;
 	if (!connection)
 		return;
+	connection->handle = handle;
 	connection->fd =
 		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	connection->end_ns = clock_mono_ns() + server->options.lifetime_s * NS_PER_SEC;
@@ -131,17 +182,24 @@ static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answe
 	return result;
 }
 
-static void request_answer(struct ipc_server *server, struct ipc_request *request,
-			   struct ipc_answer *answer)
+static void request_answer(struct ipc_server *server, const struct connection *asking,
+			   struct ipc_request *request, struct ipc_answer *answer)
 {
 	const struct ipc_server_options *options = &server->options;
+	const bool is_full = server->counts.pending_bytes >= options->max_pending_bytes;
 	const uint64_t start_ns = clock_mono_ns();
+	uint64_t took_ns;
 
-	request->is_crowded = server->counts.pending_bytes >= options->max_pending_bytes ||
-			      server->busy_ns >= options->budget_ms * NS_PER_MS;
+	request->is_crowded = is_full || server->busy_ns >= options->budget_ms * NS_PER_MS;
 	options->handler(options->closure, request, answer);
-	server->busy_ns += clock_mono_ns() - start_ns;
-	server->counts.refused += answer->status == MHD_HTTP_SERVICE_UNAVAILABLE;
+	took_ns = clock_mono_ns() - start_ns;
+	server->busy_ns += took_ns;
+	connections_forgive(server, asking, took_ns);
+	if (answer->status != MHD_HTTP_SERVICE_UNAVAILABLE)
+		return;
+	server->counts.refused++;
+	if (is_full)
+		connection_end_slowest(server);
 }
 
 /* Called with the whole head, and again when no body follows: an answer in between would cut off. */
@@ -173,8 +231,9 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 		server->counts.malformed += refused != MHD_HTTP_FORBIDDEN;
 		ipc_answer_error(&answer, refused, sentence);
 	} else {
-		request_answer(server, &request, &answer);
+		request_answer(server, connection, &request, &answer);
 	}
+	connection->answered_ns = clock_mono_ns();
 	connection->answer_bytes = answer.size;
 	server->counts.pending_bytes += answer.size;
 	return response_send(from, &answer);
