@@ -44,6 +44,7 @@ struct connection {
 	uint64_t end_ns;
 	uint64_t answered_ns; /* 0: has no answer to take, or was cut off */
 	size_t answer_bytes;
+	bool has_nul; /* in what is asked: strings would end there */
 };
 
 struct ipc_server {
@@ -202,14 +203,29 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 		connection_end_slowest(server);
 }
 
+static struct connection *connection_of(struct MHD_Connection *handle)
+{
+	return MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+/* Decodes a path, or a name or a value of a parameter. */
+static size_t part_unescape(void *closure, struct MHD_Connection *from, char *text)
+{
+	struct connection *connection = connection_of(from);
+
+	(void)closure;
+	if (connection && strstr(text, "%00"))
+		connection->has_nul = true;
+	return MHD_http_unescape(text);
+}
+
 /* Called with the whole head, and again when no body follows: an answer in between would cut off. */
 static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from, const char *path,
 				      const char *method, const char *version, const char *upload,
 				      size_t *upload_size, void **context)
 {
 	struct ipc_server *server = closure;
-	struct connection *connection =
-		MHD_get_connection_info(from, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct connection *connection = connection_of(from);
 	struct ipc_answer answer = { .status = MHD_HTTP_INTERNAL_SERVER_ERROR };
 	struct ipc_request request = { 0 };
 	const char *sentence;
@@ -221,6 +237,10 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 		return MHD_NO;
 	socket_peer(connection->fd, server->options.group, &request.peer);
 	refused = request_read(from, method, path, &request, &sentence);
+	if (!refused && connection->has_nul) {
+		refused = MHD_HTTP_BAD_REQUEST;
+		sentence = "%00 stands for nothing that can be asked";
+	}
 	if (!refused && !*context) {
 		*context = connection;
 		return MHD_YES;
@@ -289,7 +309,7 @@ static struct MHD_Daemon *library_start(struct ipc_server *server, int listener)
 		options->patience_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
-		server, MHD_OPTION_END);
+		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
 }
 
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
