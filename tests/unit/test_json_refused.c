@@ -191,6 +191,10 @@ static void test_values(void **state)
 	static const struct change list[] = {
 		{ "\"schema\":1", "\"schema\":2", "schema is not 1" },
 		{ "\"start\":\"2026-01-31", "\"start\":\"2026-13-31", "start is not a time" },
+		{ ".500000000Z", ".5Z", "start is not a time" },
+		{ ".500000000Z", ".500000000", "start is not a time" },
+		{ ".500000000Z", ".500000000Z+", "start is not a time" },
+		{ "\"start\":\"2026-01-31", "\"start\":\"2026-02-31", "start is not a time" },
 		{ "\"elapsed_ns\":2500000000", "\"elapsed_ns\":-1", "elapsed_ns is below 0" },
 		{ "\"pid\":1234,\"start_ns\"", "\"pid\":4294967296,\"start_ns\"",
 		  "pid is below 0 or too large" },
