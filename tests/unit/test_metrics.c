@@ -339,6 +339,11 @@ static void test_negotiate(void **state)
 		  "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
 		  "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
 		  METRICS_OPENMETRICS },
+		{ "application/openmetrics-text;q=0", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text; version=1.0.0; q=0.000, text/plain",
+		  METRICS_PROMETHEUS_TEXT },
+		{ "text/plain;q=0.0,application/openmetrics-text;q=0.01", METRICS_OPENMETRICS },
+		{ "application/openmetrics-text, text/html;q=0", METRICS_OPENMETRICS },
 		{ ",,;;=,;q,\xff", METRICS_PROMETHEUS_TEXT },
 	};
 
@@ -388,8 +393,8 @@ int main(void)
 		cmocka_unit_test(test_golden),         cmocka_unit_test(test_histogram),
 		cmocka_unit_test(test_bounds),         cmocka_unit_test(test_moving_process),
 		cmocka_unit_test(test_oldest),         cmocka_unit_test(test_histories),
-		cmocka_unit_test(test_absent_numbers),
-		cmocka_unit_test(test_failing_stream), cmocka_unit_test(test_negotiate),
+		cmocka_unit_test(test_absent_numbers), cmocka_unit_test(test_failing_stream),
+		cmocka_unit_test(test_negotiate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
