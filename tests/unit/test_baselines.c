@@ -173,6 +173,11 @@ static void test_a_spoilt_file(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("good.json", path), 0);
 	assert_int_equal(baselines_load(&baselines, "bad", &loaded, &d), -ELOOP);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(baselines_load(&baselines, "bad", &loaded, &d), -EBADMSG);
+	assert_non_null(strstr(d.text, "no file of a snapshot"));
+	assert_int_equal(rmdir(path), 0);
 }
 
 /* One that could not be read back is not kept. */
