@@ -33,12 +33,6 @@ static bool stacks_are_shown(const struct output_options *r)
 	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
 }
 
-/* Whether any option is there that only tables obey. */
-static bool table_is_shaped(const struct table_options *t)
-{
-	return t->columns || t->sort || t->top || t->min_calls || t->errors_only || t->waiting;
-}
-
 static void report_complete(struct options *o)
 {
 	struct output_options *r = &o->report;
@@ -50,7 +44,7 @@ static void report_complete(struct options *o)
 		r->stacks.top = r->table.top;
 		r->table.top = 0;
 	}
-	if (r->format == FORMAT_TRUSS && (r->table.keys || table_is_shaped(&r->table)))
+	if (r->format == FORMAT_TRUSS && report_needs_wide(&r->table))
 		r->format = FORMAT_WIDE;
 }
 
@@ -95,49 +89,21 @@ static int rules_check(const struct rule *rules, size_t count, struct diag *d)
 
 static int format_check(const struct options *o, struct diag *d)
 {
-	const enum report_format format = o->report.format;
-	const struct table_options *t = &o->report.table;
-	const unsigned int json_keys = GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL;
-	const bool shaped = table_is_shaped(t);
-	const struct rule rules[] = {
-		{ format == FORMAT_JSON && (shaped || t->keys & ~json_keys),
-		  "--json has all rows, by process and call: of --by it takes tid and arg0; "
-		  "--sort, --top, --columns, --min-calls, --errors-only and --waiting are for "
-		  "tables" },
-		{ format == FORMAT_STRACE && (shaped || t->keys),
-		  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, "
-		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
-		{ format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting),
-		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
-		  "are for the wide table" },
-		{ format == FORMAT_CSV && t->waiting && !o->report.side_files[SIDE_FILE_CHART],
-		  "--csv has all calls in one table: --waiting is for the wide table and "
-		  "--chart" },
-		{ o->report.show_stacks && (format == FORMAT_CSV || format == FORMAT_STRACE),
-		  "--stacks goes with tables and --json; --folded and --pprof write files for "
-		  "other programs" },
-		{ o->collector.kernel_stacks && !o->collector.stacks,
-		  "--kernel-stacks adds to stacks: give --stacks, --folded, --pprof or --flame "
-		  "too" },
-		{ t->hist && format != FORMAT_WIDE,
-		  "--hist draws into the wide table; --json has the histograms as numbers" },
+	const struct output_options *r = &o->report;
+	struct report_options report = {
+		.format = r->format,
+		.table = r->table,
+		.show_stacks = r->show_stacks,
 	};
 
-	return rules_check(rules, ARRAY_SIZE(rules), d);
-}
-
-/* A column by which rows are not told apart is empty in all of them. */
-static const struct column *column_unknown(const struct table_options *t)
-{
-	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
-
-	if (t->sort && !column_is_known(t->sort, keys))
-		return t->sort;
-	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
-		if (!column_is_known(t->columns->columns[i], keys))
-			return t->columns->columns[i];
-	}
-	return NULL;
+	/* The picture obeys it. */
+	if (r->side_files[SIDE_FILE_CHART] && r->format == FORMAT_CSV)
+		report.table.waiting = NULL;
+	if (o->collector.kernel_stacks && !o->collector.stacks)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--kernel-stacks adds to stacks: give --stacks, --folded, --pprof "
+				"or --flame too");
+	return report_options_check(&report, d);
 }
 
 /* The first of the report and its side files that has the path of another; NULL if there is none. */
@@ -157,7 +123,6 @@ static const char *path_given_twice(const struct output_options *r)
 
 static int report_check(const struct options *o, struct diag *d)
 {
-	const struct column *unknown = column_unknown(&o->report.table);
 	const char *twice = path_given_twice(&o->report);
 	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
 	int err = format_check(o, d);
@@ -173,10 +138,6 @@ static int report_check(const struct options *o, struct diag *d)
 	if (twice)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s: one file cannot hold two reports",
 				twice);
-	if (unknown)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--sort, --columns: rows combine several values of %s; add --by %s",
-				unknown->name, unknown->name);
 	return 0;
 }
 

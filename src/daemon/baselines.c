@@ -192,7 +192,13 @@ int baselines_save(const struct baselines *baselines, const char *name,
 	return err ? explain(baselines, "save", name, err, d) : 0;
 }
 
-/* The text of a file in a folder. 0 or -errno. */
+static int no_snapshot(const char *name, const char *why, struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, EBADMSG,
+			"the baseline \"%.64s\" cannot be read: save it again: %.300s", name, why);
+}
+
+/* The text of a file in a folder. 0 or -errno, -EBADMSG for what is no file of a snapshot. */
 static int read_text(int folder, const char *file, char **ret_text, size_t *ret_size)
 {
 	int fd __cleanup(closep) =
@@ -205,14 +211,14 @@ static int read_text(int folder, const char *file, char **ret_text, size_t *ret_
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
 	if (!S_ISREG(status.st_mode) || status.st_size > MAX_FILE_BYTES)
-		return -EINVAL;
+		return -EBADMSG;
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
 		return -ENOMEM;
 	while (size < (size_t)status.st_size) {
 		got = read(fd, text + size, (size_t)status.st_size - size);
 		if (got <= 0)
-			return got ? -errno : -EINVAL;
+			return got ? -errno : -EBADMSG;
 		size += (size_t)got;
 	}
 	*ret_text = steal_ptr(&text);
@@ -246,6 +252,8 @@ int baselines_read(const struct baselines *baselines, const char *name, char **r
 		err = read_text(folder, file_of(name, file), ret_text, ret_size);
 	if (err == -ENOENT)
 		return no_baseline(name, d);
+	if (err == -EBADMSG)
+		return no_snapshot(name, "it is no file of a snapshot", d);
 	return err ? explain(baselines, "read", name, err, d) : 0;
 }
 
@@ -260,10 +268,7 @@ int baselines_load(const struct baselines *baselines, const char *name, struct s
 	if (err)
 		return err;
 	err = parse(text, size, ret, &why);
-	return err ? diag_set(d, DIAG_FAILED, EBADMSG,
-			      "the baseline \"%.64s\" cannot be read: save it again: %.300s", name,
-			      why.text)
-		   : 0;
+	return err ? no_snapshot(name, why.text, d) : 0;
 }
 
 int baselines_remove(const struct baselines *baselines, const char *name, struct diag *d)

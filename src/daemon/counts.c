@@ -401,8 +401,8 @@ int counts_refresh(struct counts *c, struct diag *d)
 int counts_ask(struct counts *c, const struct counts_question *question, struct counts_answer *ret,
 	       struct diag *d)
 {
-	int err = question->since == SINCE_START ? counts_read(c, MARK_GIVEN, d)
-						 : counts_read_all(c, MARK_GIVEN, d);
+	int err = question->since == SINCE_START ? counts_read(c, question->leaves, d)
+						 : counts_read_all(c, question->leaves, d);
 
 	if (err)
 		return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What has been counted: the collector, its last reading, the recent differences and the history.
- * Every reading leaves a mark, so that whoever got one may ask later for what came since, and all
+ * A reading that a client gets leaves a mark, so that it may ask later for what came since, and all
  * answers add up.
  */
 #ifndef BPFTRUSS_COUNTS_H
@@ -47,6 +47,7 @@ struct counts_question {
 	enum since_kind since;
 	uint64_t ns;                  /* ago, or the mark */
 	const char *boot_id;          /* of the mark */
+	enum recent_mark leaves;      /* MARK_GIVEN if the answer tells its mark */
 	struct process_filter filter; /* borrowed */
 };
 

@@ -89,6 +89,31 @@ void asked_report_done(struct asked_report *report)
 	syscall_set_free(report->waiting);
 }
 
+/* Whether a parameter is there, which has to be 1. */
+static int read_flag(const struct question *q, const char *name, bool *ret)
+{
+	const char *text = ipc_parameter(q->request, name);
+
+	*ret = text;
+	if (text && strcmp(text, "1") != 0)
+		return diag_set(q->d, DIAG_USAGE, EINVAL, "%s: \"%.64s\" is not 1", name, text);
+	return 0;
+}
+
+static int read_stacks(const struct question *q, struct report_options *options)
+{
+	const char *weight = ipc_parameter(q->request, "stacks");
+
+	options->show_stacks = weight;
+	if (!weight || !strcmp(weight, "calls"))
+		return 0;
+	options->stacks.weight = STACK_WEIGHT_TIME;
+	if (!strcmp(weight, "time"))
+		return 0;
+	return diag_set(q->d, DIAG_USAGE, EINVAL, "stacks: \"%.64s\" is neither calls nor time",
+			weight);
+}
+
 /* Options that are lists and names, each as the command line takes it. */
 static int read_words(const struct question *q, struct asked_report *report)
 {
@@ -96,7 +121,6 @@ static int read_words(const struct question *q, struct asked_report *report)
 	const char *by = ipc_parameter(q->request, "by"), *sort = ipc_parameter(q->request, "sort");
 	const char *format = ipc_parameter(q->request, "format"),
 		   *columns = ipc_parameter(q->request, "columns");
-	const char *stacks = ipc_parameter(q->request, "stacks");
 	struct diag *d = q->d;
 
 	if ((by && group_keys_parse("by", by, &options->table.keys, d)) ||
@@ -106,10 +130,11 @@ static int read_words(const struct question *q, struct asked_report *report)
 		return -EINVAL;
 	if (options->format == FORMAT_JSON)
 		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
+	if (options->table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"by: the daemon keeps processes, neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;
-	options->show_stacks = stacks != NULL;
-	if (stacks && !strcmp(stacks, "time"))
-		options->stacks.weight = STACK_WEIGHT_TIME;
 	return read_set(q, "waiting", &report->waiting);
 }
 
@@ -124,7 +149,8 @@ int question_report(const struct question *q, struct asked_report *report)
 
 	if (err)
 		return err;
-	if (read_number(q, "top", UINT32_MAX, &top) ||
+	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||
+	    read_flag(q, "hist", &table->hist) || read_number(q, "top", UINT32_MAX, &top) ||
 	    read_number(q, "min_calls", UINT32_MAX, &table->min_calls) ||
 	    read_number(q, "width", INT32_MAX, &width) ||
 	    read_number(q, "top_stacks", UINT32_MAX, &top_stacks))
@@ -132,10 +158,8 @@ int question_report(const struct question *q, struct asked_report *report)
 	table->top = top;
 	table->width = (int)width;
 	table->waiting = report->waiting;
-	table->errors_only = ipc_parameter(q->request, "errors_only") != NULL;
-	table->hist = ipc_parameter(q->request, "hist") != NULL;
 	report->options.stacks.top = top_stacks;
-	return 0;
+	return report_options_check(&report->options, q->d);
 }
 
 int question_span(const struct question *q, struct history_question *ret)

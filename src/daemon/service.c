@@ -24,12 +24,16 @@
 /* A text of /metrics is given again until it is this old. */
 #define SCRAPE_MAX_AGE_NS NS_PER_SEC
 
+/* What a report may take in time and memory of the one thread that also counts. */
+#define MAX_REPORT_LINES 20000
+
 /* A question, and where its answer goes. */
 struct asked {
 	struct service *service;
 	const struct ipc_request *request;
 	struct question question;
 	struct asked_targets targets;
+	enum recent_mark leaves; /* a report does not tell its mark */
 	FILE *body;
 	const char *content_type;
 	struct diag d;
@@ -107,7 +111,9 @@ static int ask_past(struct asked *asked, struct counts_answer *ret)
 /* The processes that were asked for, in the time that was asked for. */
 static int ask_processes(struct asked *asked, struct counts_answer *ret)
 {
-	struct counts_question question = { .since = SINCE_START, .filter = asked->targets.filter };
+	struct counts_question question = { .since = SINCE_START,
+					    .leaves = asked->leaves,
+					    .filter = asked->targets.filter };
 	int err;
 
 	if (ipc_parameter(asked->request, "from") || ipc_parameter(asked->request, "to"))
@@ -136,8 +142,10 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 static int answer_snapshot(struct asked *asked)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	int err = ask_calls(asked, &snapshot);
+	int err;
 
+	asked->leaves = MARK_GIVEN;
+	err = ask_calls(asked, &snapshot);
 	if (err)
 		return err;
 	return written(asked, report_json(snapshot, asked->body));
@@ -169,6 +177,9 @@ static int answer_report(struct asked *asked)
 	if (err)
 		return err;
 	err = ask_calls(asked, &snapshot);
+	if (err)
+		return err;
+	err = report_check_lines(snapshot, &report.options, MAX_REPORT_LINES, &asked->d);
 	if (err)
 		return err;
 	if (report.options.show_stacks && !snapshot->stacks)

@@ -74,6 +74,11 @@ void ipc_url_add(struct ipc_url *url, const char *name, const char *value)
 	url_encode(url, value, "");
 }
 
+bool ipc_url_fits(const struct ipc_url *url)
+{
+	return !url->stream || ftell(url->stream) <= IPC_URL_BYTES;
+}
+
 void ipc_url_done(struct ipc_url *url)
 {
 	fclosep(&url->stream);
@@ -214,12 +219,24 @@ static int daemon_connect(const char *path, unsigned int silence_ms, struct diag
 	return steal_fd(&fd);
 }
 
+/* For stdio: a read that a signal ends, as when we are stopped and go on, is made again. */
+static ssize_t cookie_read(void *cookie, char *buf, size_t size)
+{
+	const int *fd = cookie;
+	ssize_t n;
+
+	do
+		n = read(*fd, buf, size);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 /* One try; 0 with a reply of any status, which is to be freed in any case. */
 static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
 		      struct ipc_reply *ret, struct diag *d)
 {
-	FILE *from __cleanup(fclosep) = NULL;
 	int fd __cleanup(closep) = daemon_connect(path, silence_ms, d);
+	FILE *from __cleanup(fclosep) = NULL;
 
 	if (fd < 0)
 		return fd;
@@ -228,10 +245,9 @@ static int daemon_ask(const char *path, const char *request, unsigned int silenc
 	    errno != ECONNRESET)
 		return diag_set(d, DIAG_FAILED, errno, "cannot ask the daemon: %s",
 				strerror(errno));
-	from = fdopen(fd, "r");
+	from = fopencookie(&fd, "r", (cookie_io_functions_t){ .read = cookie_read });
 	if (!from)
 		return diag_oom(d);
-	steal_fd(&fd);
 	return reply_read(from, silence_ms, ret, d);
 }
 

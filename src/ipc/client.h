@@ -3,6 +3,7 @@
 #ifndef BPFTRUSS_CLIENT_H
 #define BPFTRUSS_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -21,6 +22,10 @@ struct ipc_url {
 void ipc_url_init(struct ipc_url *url, const char *path);
 void ipc_url_add(struct ipc_url *url, const char *name, const char *value);
 void ipc_url_done(struct ipc_url *url);
+
+/* Whether a daemon understands a request of it: such of 8 KiB and less, with its head. */
+#define IPC_URL_BYTES (6 << 10)
+bool ipc_url_fits(const struct ipc_url *url);
 
 struct ipc_reply {
 	unsigned int status;

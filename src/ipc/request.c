@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "ipc/socket.h"
@@ -63,6 +64,32 @@ static enum MHD_Result parameter_take(void *closure, enum MHD_ValueKind kind, co
 	return MHD_YES;
 }
 
+static const char *header_find(struct MHD_Connection *from, const char *name)
+{
+	return MHD_lookup_connection_value(from, MHD_HEADER_KIND, name);
+}
+
+/* Goes on until a Host is none of this machine. */
+static enum MHD_Result host_check(void *closure, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	bool *is_foreign = closure;
+
+	(void)kind;
+	if (!strcasecmp(name, MHD_HTTP_HEADER_HOST) && !socket_host_is_loopback(value ?: ""))
+		*is_foreign = true;
+	return *is_foreign ? MHD_NO : MHD_YES;
+}
+
+/* None is foreign, too. */
+static bool host_is_foreign(struct MHD_Connection *from)
+{
+	bool is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
+
+	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
+	return is_foreign;
+}
+
 /* The library leaves out the body for HEAD. */
 static bool method_parse(const char *name, enum ipc_method *ret)
 {
@@ -72,11 +99,6 @@ static bool method_parse(const char *name, enum ipc_method *ret)
 		if (!strcmp(name, ipc_methods[*ret]))
 			return true;
 	return false;
-}
-
-static const char *header_find(struct MHD_Connection *from, const char *name)
-{
-	return MHD_lookup_connection_value(from, MHD_HEADER_KIND, name);
 }
 
 static bool has_body(struct MHD_Connection *from)
@@ -90,7 +112,6 @@ static bool has_body(struct MHD_Connection *from)
 unsigned int request_read(struct MHD_Connection *from, const char *method, const char *path,
 			  struct ipc_request *ret, const char **ret_sentence)
 {
-	const char *host = header_find(from, MHD_HTTP_HEADER_HOST);
 	int nr_parameters;
 
 	ret->path = path;
@@ -99,7 +120,7 @@ unsigned int request_read(struct MHD_Connection *from, const char *method, const
 	MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, parameter_take, ret);
 	/* A page of a foreign name that resolves to this machine asks with that name. */
 	*ret_sentence = "ask for localhost or an address of it";
-	if (!ret->peer.known && (!host || !socket_host_is_loopback(host)))
+	if (!ret->peer.known && host_is_foreign(from))
 		return MHD_HTTP_FORBIDDEN;
 	*ret_sentence = "a request has no body";
 	if (has_body(from))

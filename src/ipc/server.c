@@ -34,12 +34,17 @@
 #define SEND_BUFFER_BYTES (32 << 10)
 /* Two servers may share the descriptors, and all else that is opened needs as many as one of them. */
 #define DESCRIPTOR_SHARE  3
+/* An answer may wait for longer as long as nobody else needs its room. */
+#define HURRY_NS          (2 * NS_PER_SEC)
 
 struct connection {
 	TAILQ_ENTRY(connection) place;
-	int fd; /* the library's */
+	struct MHD_Connection *handle; /* the library's, as fd */
+	int fd;
 	uint64_t end_ns;
+	uint64_t answered_ns; /* 0: has no answer to take, or was cut off */
 	size_t answer_bytes;
+	bool has_nul; /* in what is asked: strings would end there */
 };
 
 struct ipc_server {
@@ -67,6 +72,52 @@ static void connections_end_old(struct ipc_server *server)
 	}
 }
 
+/*
+ * The library compares the time of the last byte with now, and so would take our own work for
+ * silence; a limit that is taken away and set anew begins at this moment.
+ */
+static void patience_renew(const struct ipc_server *server, const struct connection *connection)
+{
+	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT,
+				  server->options.patience_s);
+}
+
+/* Holds the time that an answer took against nobody. */
+static void connections_forgive(struct ipc_server *server, const struct connection *asking,
+				uint64_t took_ns)
+{
+	struct connection *connection;
+
+	patience_renew(server, asking);
+	/* What is short is found out in the next run, which reads before it cuts off. */
+	if (took_ns < server->options.patience_s * NS_PER_SEC / 4)
+		return;
+	TAILQ_FOREACH (connection, &server->connections, place) {
+		patience_renew(server, connection);
+		if (connection->end_ns != UINT64_MAX)
+			connection->end_ns += took_ns;
+	}
+}
+
+/* Makes room for others: ends the one that has been taking its answer for longest, and too long. */
+static void connection_end_slowest(struct ipc_server *server)
+{
+	uint64_t first_ns = clock_mono_ns() - HURRY_NS;
+	struct connection *connection, *slowest = NULL;
+
+	TAILQ_FOREACH (connection, &server->connections, place) {
+		if (!connection->answered_ns || connection->answered_ns > first_ns)
+			continue;
+		first_ns = connection->answered_ns;
+		slowest = connection;
+	}
+	if (!slowest)
+		return;
+	shutdown(slowest->fd, SHUT_RDWR);
+	slowest->answered_ns = 0;
+}
+
 static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
 			    void **context)
 {
@@ -77,6 +128,7 @@ static void connection_open(struct ipc_server *server, struct MHD_Connection *ha
 	*context = connection;
 	if (!connection)
 		return;
+	connection->handle = handle;
 	connection->fd =
 		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	connection->end_ns = clock_mono_ns() + server->options.lifetime_s * NS_PER_SEC;
@@ -131,17 +183,40 @@ static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answe
 	return result;
 }
 
-static void request_answer(struct ipc_server *server, struct ipc_request *request,
-			   struct ipc_answer *answer)
+static void request_answer(struct ipc_server *server, const struct connection *asking,
+			   struct ipc_request *request, struct ipc_answer *answer)
 {
 	const struct ipc_server_options *options = &server->options;
+	const bool is_full = server->counts.pending_bytes >= options->max_pending_bytes;
 	const uint64_t start_ns = clock_mono_ns();
+	uint64_t took_ns;
 
-	request->is_crowded = server->counts.pending_bytes >= options->max_pending_bytes ||
-			      server->busy_ns >= options->budget_ms * NS_PER_MS;
+	request->is_crowded = is_full || server->busy_ns >= options->budget_ms * NS_PER_MS;
 	options->handler(options->closure, request, answer);
-	server->busy_ns += clock_mono_ns() - start_ns;
-	server->counts.refused += answer->status == MHD_HTTP_SERVICE_UNAVAILABLE;
+	took_ns = clock_mono_ns() - start_ns;
+	server->busy_ns += took_ns;
+	connections_forgive(server, asking, took_ns);
+	if (answer->status != MHD_HTTP_SERVICE_UNAVAILABLE)
+		return;
+	server->counts.refused++;
+	if (is_full)
+		connection_end_slowest(server);
+}
+
+static struct connection *connection_of(struct MHD_Connection *handle)
+{
+	return MHD_get_connection_info(handle, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+/* Decodes a path, or a name or a value of a parameter. */
+static size_t part_unescape(void *closure, struct MHD_Connection *from, char *text)
+{
+	struct connection *connection = connection_of(from);
+
+	(void)closure;
+	if (connection && strstr(text, "%00"))
+		connection->has_nul = true;
+	return MHD_http_unescape(text);
 }
 
 /* Called with the whole head, and again when no body follows: an answer in between would cut off. */
@@ -150,8 +225,7 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 				      size_t *upload_size, void **context)
 {
 	struct ipc_server *server = closure;
-	struct connection *connection =
-		MHD_get_connection_info(from, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct connection *connection = connection_of(from);
 	struct ipc_answer answer = { .status = MHD_HTTP_INTERNAL_SERVER_ERROR };
 	struct ipc_request request = { 0 };
 	const char *sentence;
@@ -163,6 +237,10 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 		return MHD_NO;
 	socket_peer(connection->fd, server->options.group, &request.peer);
 	refused = request_read(from, method, path, &request, &sentence);
+	if (!refused && connection->has_nul) {
+		refused = MHD_HTTP_BAD_REQUEST;
+		sentence = "%00 stands for nothing that can be asked";
+	}
 	if (!refused && !*context) {
 		*context = connection;
 		return MHD_YES;
@@ -173,8 +251,9 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 		server->counts.malformed += refused != MHD_HTTP_FORBIDDEN;
 		ipc_answer_error(&answer, refused, sentence);
 	} else {
-		request_answer(server, &request, &answer);
+		request_answer(server, connection, &request, &answer);
 	}
+	connection->answered_ns = clock_mono_ns();
 	connection->answer_bytes = answer.size;
 	server->counts.pending_bytes += answer.size;
 	return response_send(from, &answer);
@@ -230,7 +309,7 @@ static struct MHD_Daemon *library_start(struct ipc_server *server, int listener)
 		options->patience_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
-		server, MHD_OPTION_END);
+		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
 }
 
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,

@@ -24,13 +24,18 @@ struct ipc_server_options {
 	ipc_handler *handler;
 	void *closure;
 	gid_t group; /* whose members are in_group */
-	/* 0 of the following: the default, in parentheses. */
+	/*
+	 * 0 of the following: the default, in parentheses. The time that the handler takes counts
+	 * towards neither patience nor lifetime.
+	 */
 	unsigned int max_clients; /* connected at once; others wait (1200) */
 	unsigned int patience_s;  /* with a client that neither sends nor takes a byte (10) */
 	unsigned int lifetime_s;  /* of a connection (120) */
 	/*
 	 * The budget for answers: requests are crowded while this much waits to be taken (32 MiB), and
-	 * once the handler has worked for so long in this run (250).
+	 * once the handler has worked for so long in this run (250). Each request that is refused
+	 * with 503 for the former ends the connection whose answer has waited for longest, if that
+	 * is 2 s or more.
 	 */
 	size_t max_pending_bytes;
 	unsigned int budget_ms;

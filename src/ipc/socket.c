@@ -67,6 +67,23 @@ static int name_clear(const struct sockaddr_un *address, struct diag *d)
 	return 0;
 }
 
+/* Lets the group in. Whoever may write to the folder can have put a link in place of the name. */
+static int name_share(const char *path, gid_t group)
+{
+	int fd __cleanup(closep) = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char name[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+	struct stat found;
+
+	if (fd < 0 || fstat(fd, &found))
+		return -errno;
+	if (!S_ISSOCK(found.st_mode))
+		return -EEXIST;
+	if (fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH))
+		return -errno;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return chmod(name, MODE) ? -errno : 0;
+}
+
 /*
  * The name gets the mode of the descriptor at bind(), less the umask, which we leave alone: so it
  * never is open to others. Nor does anybody get in before listen().
@@ -79,10 +96,11 @@ static int name_bind(int fd, const struct sockaddr_un *address, gid_t group)
 	if (fchmod(fd, MODE_AT_BIRTH) ||
 	    bind(fd, (const struct sockaddr *)address, sizeof(*address)))
 		return -errno;
-	if (!lchown(path, (uid_t)-1, group) && !chmod(path, MODE) && !listen(fd, BACKLOG))
-		return 0;
-	err = -errno;
-	unlink(path);
+	err = name_share(path, group);
+	if (!err && listen(fd, BACKLOG))
+		err = -errno;
+	if (err)
+		unlink(path);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -35,10 +36,25 @@ const struct exposition_bound exposition_bounds[NR_EXPOSITION_BOUND] = {
 	{ 34, "17.179869184" },
 };
 
+/* Where a type stands in a list; NULL: nowhere, or with q=0, which means never. */
+static const char *accept_find(const char *accept, const char *type)
+{
+	const char *found = strcasestr(accept, type), *at = found;
+
+	while (at && *(at += strcspn(at, ";,")) == ';') {
+		at += 1 + strspn(at + 1, " \t");
+		if (strncasecmp(at, "q=", 2) != 0)
+			continue;
+		if (strchr(";, \t", at[2 + strspn(at + 2, "0.")]))
+			return NULL;
+	}
+	return found;
+}
+
 enum metrics_format metrics_negotiate(const char *accept)
 {
-	const char *open = strcasestr(accept, "application/openmetrics-text");
-	const char *text = strcasestr(accept, "text/plain");
+	const char *open = accept_find(accept, "application/openmetrics-text");
+	const char *text = accept_find(accept, "text/plain");
 
 	return open && (!text || open < text) ? METRICS_OPENMETRICS : METRICS_PROMETHEUS_TEXT;
 }

@@ -129,6 +129,7 @@ void json_get_bytes(const struct json_place *at, const char *key, void *buf, siz
 int64_t json_get_time(const struct json_place *at, const char *key)
 {
 	const char *text = json_get_word(at, key, 0) ?: "", *rest;
+	char again[CLOCK_RFC3339_SIZE] = "";
 	int64_t seconds, ns = 0;
 	struct tm utc = { 0 };
 
@@ -137,6 +138,9 @@ int64_t json_get_time(const struct json_place *at, const char *key)
 	if (rest && sscanf(rest, ".%9" SCNd64 "Z", &ns) == 1 &&
 	    !__builtin_mul_overflow(seconds, (int64_t)NS_PER_SEC, &seconds) &&
 	    !__builtin_add_overflow(seconds, ns, &ns))
+		clock_rfc3339(ns, again, sizeof(again));
+	/* Nine digits and Z, and a day that there is. */
+	if (*text && !strcmp(again, text))
 		return ns;
 	json_refuse(at, "%s is not a time", key);
 	return 0;

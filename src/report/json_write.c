@@ -3,7 +3,9 @@
 #include "report/json_write.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -130,16 +132,19 @@ void json_put_number_if(struct json_writer *to, const char *key, bool known, uin
 		json_put_null(to, key);
 }
 
-/* Always with a dot or an exponent, so that readers see what it is. */
+/* The shortest text that reads back; with a dot or an exponent, so that readers see what it is. */
 void json_put_real(struct json_writer *to, const char *key, double value)
 {
 	char text[PIECE_MAX];
+	int digits = DBL_DIG;
 
 	if (!isfinite(value)) {
 		json_put_null(to, key);
 		return;
 	}
-	snprintf(text, sizeof(text), "%.6g", value);
+	do
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+	while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
 	if (!strpbrk(text, ".e"))
 		strcat(text, ".0");
 	put_key(to, key);

@@ -50,7 +50,7 @@ void json_put_number(struct json_writer *to, const char *key, uint64_t value);
 /* null when it is not known. */
 void json_put_number_if(struct json_writer *to, const char *key, bool known, uint64_t value);
 
-/* Six digits; null when it is not finite. */
+/* As many digits as it takes to read the same; null when it is not finite. */
 void json_put_real(struct json_writer *to, const char *key, double value);
 
 void json_put_bool(struct json_writer *to, const char *key, bool value);

@@ -28,6 +28,113 @@ int report_format_parse(const char *word, enum report_format *ret, struct diag *
 		word);
 }
 
+/* Whether any option is there that only tables obey. */
+static bool table_is_shaped(const struct table_options *t)
+{
+	return t->columns || t->sort || t->top || t->min_calls || t->errors_only || t->waiting;
+}
+
+bool report_needs_wide(const struct table_options *table)
+{
+	return table->keys || table_is_shaped(table);
+}
+
+/* What the format does not obey; NULL: nothing. */
+static const char *format_refused(const struct report_options *options)
+{
+	const enum report_format format = options->format;
+	const struct table_options *t = &options->table;
+	const unsigned int json_keys = GROUP_TID | GROUP_PID | GROUP_ARG0 | GROUP_SYSCALL;
+	const bool is_shaped = table_is_shaped(t);
+	const struct {
+		bool is_broken;
+		const char *sentence;
+	} rules[] = {
+		{ format == FORMAT_JSON && (is_shaped || t->keys & ~json_keys),
+		  "--json has all rows, by process and call: of --by it takes tid and arg0; "
+		  "--sort, --top, --columns, --min-calls, --errors-only and --waiting are for "
+		  "tables" },
+		{ format == FORMAT_STRACE && (is_shaped || t->keys),
+		  "--format=strace has the rows and columns of strace -c: --by, --sort, --top, "
+		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
+		{ format == FORMAT_TRUSS && (is_shaped || t->keys),
+		  "--format=truss has the rows and columns of truss -c: --by, --sort, --top, "
+		  "--columns, --min-calls, --errors-only and --waiting are for the other tables" },
+		{ format == FORMAT_ERRORS && (t->sort || t->columns || t->waiting),
+		  "--errors has columns and an order of its own: --sort, --columns and --waiting "
+		  "are for the wide table" },
+		{ format == FORMAT_CSV && t->waiting,
+		  "--csv has all calls in one table: --waiting is for the wide table and "
+		  "--chart" },
+		{ options->show_stacks && (format == FORMAT_CSV || format == FORMAT_STRACE),
+		  "--stacks goes with tables and --json; --folded and --pprof write files for "
+		  "other programs" },
+		{ t->hist && format != FORMAT_WIDE,
+		  "--hist draws into the wide table; --json has the histograms as numbers" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].is_broken)
+			return rules[i].sentence;
+	}
+	return NULL;
+}
+
+/* A column by which rows are not told apart is empty in all of them. */
+static const struct column *column_unknown(const struct table_options *t)
+{
+	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
+
+	if (t->sort && !column_is_known(t->sort, keys))
+		return t->sort;
+	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
+		if (!column_is_known(t->columns->columns[i], keys))
+			return t->columns->columns[i];
+	}
+	return NULL;
+}
+
+int report_options_check(const struct report_options *options, struct diag *d)
+{
+	const struct column *unknown = column_unknown(&options->table);
+	const char *sentence = format_refused(options);
+
+	if (sentence)
+		return diag_set(d, DIAG_USAGE, EINVAL, "%s", sentence);
+	if (unknown)
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--sort, --columns: rows combine several values of %s; add --by %s",
+				unknown->name, unknown->name);
+	return 0;
+}
+
+int report_check_lines(const struct snapshot *snapshot, const struct report_options *options,
+		       size_t max, struct diag *d)
+{
+	struct table_part part __cleanup(table_part_done) = { .list = { 0 } };
+	const bool is_of_errors = options->format == FORMAT_ERRORS;
+	struct table_options table = options->table;
+	size_t lines = 0;
+
+	/* Groups are no more than rows, and most snapshots have few. */
+	if ((table.top && table.top <= max) || (!is_of_errors && snapshot->nr_rows <= max))
+		return 0;
+	/* As report_errors() groups, where the others are options of its own lines. */
+	if (is_of_errors)
+		table = (struct table_options){ .keys = (table.keys ?: (unsigned int)GROUP_COMM) |
+							GROUP_SYSCALL };
+	if (table_part_make(snapshot, &table, NULL, &part))
+		return diag_oom(d);
+	for (size_t i = 0; i < part.list.nr_groups; i++)
+		lines += is_of_errors ? part.list.groups[i].sum.nr_errnos : 1;
+	if (lines <= max)
+		return 0;
+	return diag_set(d, DIAG_FAILED, E2BIG,
+			"the report would have %zu lines, more than %zu: ask for the first with "
+			"top, for fewer processes, or by fewer keys; JSON has all",
+			lines, max);
+}
+
 static int report_table(const struct snapshot *snapshot, const struct report_options *options,
 			FILE *out)
 {

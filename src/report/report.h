@@ -37,6 +37,22 @@ struct report_options {
 	struct stack_options stacks;
 };
 
+/* Whether options ask for more of a table than that of truss -c has. */
+bool report_needs_wide(const struct table_options *table);
+
+/*
+ * Refuses options that contradict each other or would change nothing, in the words of the command
+ * line. Returns 0, or -EINVAL with d filled: a usage error.
+ */
+int report_options_check(const struct report_options *options, struct diag *d);
+
+/*
+ * Refuses a report whose tables would have more lines than max: -E2BIG with d filled, which says what
+ * to ask for instead. Returns 0, that, or -ENOMEM with d filled.
+ */
+int report_check_lines(const struct snapshot *snapshot, const struct report_options *options,
+		       size_t max, struct diag *d);
+
 /* Writes a report in one of the forms below. */
 int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out);
 

@@ -2,10 +2,14 @@
 /*
  * Reads snapshots back from what snapshot_json.c wrote. A snapshot comes out whole or not at all, and
  * shows the same in every report as the one that was written. What follows from other values, as
- * percentiles and sums do, is not looked at; what would make a difference of two numbers wrap is
- * refused.
+ * percentiles and sums do, is not looked at, but for what makes a report say that it is exact. What
+ * would make a difference of two numbers wrap is refused.
+ *
+ * Other versions count other things: a counter or a loss that is absent is 0, and keys that are not
+ * known are skipped.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -61,7 +65,8 @@ static void read_losses(struct snapshot *snapshot, const struct json_place *whol
 	const struct json_place states = json_get_object(whole, "microstates", 0);
 
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
-		snapshot->losses.count[i] = json_get_number(&losses, loss_texts[i].name, 0, 0);
+		snapshot->losses.count[i] =
+			json_get_number(&losses, loss_texts[i].name, JSON_OR_ABSENT, 0);
 	/* What is not known of locks is of calls that are in no row. */
 	snapshot->selected =
 		json_get_number(&states, "lock_ns", JSON_OR_NULL, UINT64_MAX) == UINT64_MAX;
@@ -108,7 +113,7 @@ static void read_process(struct snapshot *snapshot, const struct json_place *at,
 	process->ended_ns = json_get_number(at, "ended_ns", JSON_OR_NULL, 0);
 	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
 		*(uint64_t *)((char *)process + process_counts[i].offset) =
-			json_get_number(at, process_counts[i].name, 0, 0);
+			json_get_number(at, process_counts[i].name, JSON_OR_ABSENT, 0);
 	read_name(at, "user", process->uid, &snapshot->users, &snapshot->nr_users);
 	read_name(at, "cgroup", process->cgroup_id, &snapshot->cgroups, &snapshot->nr_cgroups);
 }
@@ -268,10 +273,15 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 	uint64_t age = json_get_number(at, "oldest_in_flight_ns", JSON_OR_NULL, UINT64_MAX);
 
 	for (size_t i = 0; i < NR_ROW_COUNTS; i++)
-		*row_counter(row, i) = json_get_number(at, row_counters[i].name, 0, 0);
-	/* Neither is above INT64_MAX: they can be added. */
+		*row_counter(row, i) = json_get_number(at, row_counters[i].name, JSON_OR_ABSENT, 0);
+	/* None is above INT64_MAX: two can be added. */
 	if (row->untimed + row->no_return > row->calls)
 		json_refuse(at, "more untimed and no_return than calls");
+	if (row->errors > row->calls ||
+	    row->interrupted + row->no_return > row->calls - row->errors)
+		json_refuse(at, "more errors, interrupted and no_return than calls");
+	if (row->denied > row->untimed)
+		json_refuse(at, "denied is more than untimed");
 	if (age != UINT64_MAX && age > now)
 		json_refuse(at, "oldest_in_flight_ns begins before the clock did");
 	if (age != UINT64_MAX)
@@ -296,9 +306,12 @@ static void read_row_times(const struct json_place *at, struct row *row)
 		json_refuse(at, "min_ns is more than max_ns");
 }
 
-static void read_histogram(const struct json_place *at, struct row *row)
+static void read_histogram(const struct reader *reader, const struct json_place *at,
+			   struct row *row)
 {
 	const json_t *list = json_get_list(at, "histogram"), *bucket;
+	const struct losses *losses = &reader->snapshot->losses;
+	json_int_t sum = 0;
 	size_t i;
 
 	json_array_foreach((json_t *)list, i, bucket)
@@ -308,12 +321,18 @@ static void read_histogram(const struct json_place *at, struct row *row)
 
 		if (!json_is_integer(low) || !json_is_integer(count) ||
 		    json_integer_value(count) <= 0 || hist_count(&row->hist, index) ||
+		    __builtin_add_overflow(sum, json_integer_value(count), &sum) ||
 		    hist_bucket_low(index) != (uint64_t)json_integer_value(low)) {
 			json_refuse(at, "histogram has more than buckets: low, high and count");
 			return;
 		}
 		json_check(at, hist_add(&row->hist, index, (uint64_t)json_integer_value(count)));
 	}
+	/* Both are told: carries that were lost, and rows that were read while they changed. */
+	if ((uint64_t)sum != row_timed(row) && !losses->count[LOSS_BUCKET_WRAPPED] &&
+	    !losses->count[LOSS_TORN_READ])
+		json_refuse(at, "histogram has %" PRId64 " calls, but %" PRIu64 " were timed",
+			    (int64_t)sum, row_timed(row));
 }
 
 static int errno_of_label(const char *label)
@@ -329,9 +348,12 @@ static int errno_of_label(const char *label)
 	return strcmp(again, label) ? -1 : err;
 }
 
-static void read_results(const struct json_place *at, struct row *row)
+static void read_results(const struct reader *reader, const struct json_place *at, struct row *row)
 {
 	struct json_place errnos = json_get_object(at, "errnos", 0);
+	/* The errnos of a row that was read while it changed may be of a later moment. */
+	bool is_torn = reader->snapshot->losses.count[LOSS_TORN_READ];
+	uint64_t left = is_torn ? UINT64_MAX : row->errors;
 	const json_t *value;
 	const char *label;
 
@@ -346,8 +368,11 @@ static void read_results(const struct json_place *at, struct row *row)
 
 		if (err < 0 || !count)
 			json_refuse(at, "errnos has a name or a count that is none");
+		else if (count > left)
+			json_refuse(at, "errnos has more errors than errors");
 		else
 			json_check(at, row_add_errno(row, err, count));
+		left -= is_torn ? 0 : count;
 	}
 }
 
@@ -363,14 +388,21 @@ static void read_rows(struct reader *reader, const struct json_place *whole)
 		read_identity(reader, &at, &row);
 		read_counts(reader, &at, &row);
 		read_row_times(&at, &row);
-		read_histogram(&at, &row);
-		read_results(&at, &row);
+		read_histogram(reader, &at, &row);
+		read_results(reader, &at, &row);
 		read_stacks(reader, &at, &row);
 		json_check(&at, builder_move_row(reader->builder, &row));
 	}
 	json_check(whole, builder_finish(reader->builder, reader->snapshot));
 	if (reader->snapshot->nr_rows != json_array_size(list))
 		json_refuse(whole, "rows has one twice");
+}
+
+/* Of a loss that this version does not know it still says that something is missing. */
+static void check_exact(const struct snapshot *snapshot, const struct json_place *whole)
+{
+	if (json_get_bool(whole, "exact", 0) != snapshot_is_exact(snapshot))
+		json_refuse(whole, "exact does not fit the losses that this version knows");
 }
 
 struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_table **ret_stacks)
@@ -389,6 +421,7 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 	read_targets(snapshot, at);
 	read_processes(&reader, at);
 	read_rows(&reader, at);
+	check_exact(snapshot, at);
 	if (at->document->err)
 		return NULL;
 	snapshot->stacks = reader.stacks;

@@ -44,7 +44,7 @@ struct ipc_fixture {
 	unsigned int asked;      /* times that the handler was called */
 	unsigned int crowded;    /* times that it answered 503 for that */
 	struct ipc_request last; /* but for its strings */
-	char text[4 * 1024];     /* the last request in one line */
+	char text[8 * 1024];     /* the last request in one line */
 	size_t answer_bytes;     /* of an answer to /large */
 	unsigned int still_busy; /* times that /busy answers 503 */
 	int work_ms;             /* that /work takes */

@@ -38,7 +38,7 @@ static size_t count_listed(struct baselines *baselines, struct baseline *first)
 	return count;
 }
 
-static void test_a_baseline_is_what_was_saved(void **state)
+TEST(test_a_baseline_is_what_was_saved)
 {
 	__cleanup(baselines_done) struct baselines baselines = {
 		.state_dir = ((struct place *)*state)->dir
@@ -71,7 +71,7 @@ static void test_a_baseline_is_what_was_saved(void **state)
 }
 
 /* The text of the file is what the daemon sends: a report like any other. */
-static void test_a_file_is_a_report(void **state)
+TEST(test_a_file_is_a_report)
 {
 	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
@@ -94,7 +94,7 @@ static void test_a_file_is_a_report(void **state)
 	assert_int_equal(access(path, R_OK), 0);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	/* Another path, or a time. */
 	static const char *const no_names[] = {
@@ -126,7 +126,7 @@ static void test_names(void **state)
 }
 
 /* It is not replaced by accident, and one that cannot be written leaves the old one. */
-static void test_replacing(void **state)
+TEST(test_replacing)
 {
 	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
@@ -149,7 +149,7 @@ static void test_replacing(void **state)
 }
 
 /* One that somebody has spoilt costs itself alone. */
-static void test_a_spoilt_file(void **state)
+TEST(test_a_spoilt_file)
 {
 	const struct place *place = *state;
 	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
@@ -173,10 +173,15 @@ static void test_a_spoilt_file(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("good.json", path), 0);
 	assert_int_equal(baselines_load(&baselines, "bad", &loaded, &d), -ELOOP);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(baselines_load(&baselines, "bad", &loaded, &d), -EBADMSG);
+	assert_non_null(strstr(d.text, "no file of a snapshot"));
+	assert_int_equal(rmdir(path), 0);
 }
 
 /* One that could not be read back is not kept. */
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
 	enum { HOST = 33 << 20 };
 	const struct place *place = *state;
@@ -199,7 +204,7 @@ static void test_too_large(void **state)
 }
 
 /* They count towards the size of the history, and no retention removes them. */
-static void test_size(void **state)
+TEST(test_size)
 {
 	enum { MAX = 1 << 20 };
 	const struct history_options options = { .max_bytes = MAX,
@@ -234,19 +239,4 @@ static void test_size(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	free(steal_ptr(&text));
 	assert_int_equal(baselines_read(&baselines, "monday", &text, &size, &d), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_a_baseline_is_what_was_saved),
-		PLACE_TEST(test_a_file_is_a_report),
-		PLACE_TEST(test_names),
-		PLACE_TEST(test_replacing),
-		PLACE_TEST(test_a_spoilt_file),
-		PLACE_TEST(test_too_large),
-		PLACE_TEST(test_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "ipc_fixture.h"
 
 #include <signal.h>
+#include <sys/time.h>
 
 /* --- with our server -------------------------------------------------------------------------- */
 
@@ -143,6 +144,62 @@ static void test_crowd(void **state)
 		assert_int_equal(status, 0);
 	}
 	child_end(&child);
+}
+
+static void alarm_take(int number)
+{
+	(void)number;
+}
+
+/* A signal while the answer is made, as when we are stopped and go on, is no end of it. */
+static void test_interrupted(void **state)
+{
+	const struct sigaction action = { .sa_handler = alarm_take };
+	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
+	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_fixture *fixture = *state;
+	struct ipc_reply reply = { 0 };
+	struct diag d = { .text = "" };
+	struct sigaction before;
+	struct ipc_child child;
+	int err;
+
+	fixture->work_ms = 300;
+	server_start(fixture, (struct ipc_server_options){ 0 });
+	child = child_start(fixture);
+	ipc_url_init(&url, "/work");
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	err = ipc_call(fixture->path, IPC_GET, &url, NULL, &reply, &d);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	child_end(&child);
+	if (err)
+		fail_msg("%s", d.text);
+	assert_string_equal(reply.body, "GET /work");
+	ipc_reply_done(&reply);
+}
+
+/* A daemon takes what fits. */
+static void test_long_url(void **state)
+{
+	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_fixture *fixture = *state;
+	struct ipc_reply reply = { 0 };
+	struct diag d = { .text = "" };
+	char value[IPC_URL_BYTES];
+
+	memset(value, 'a', sizeof(value));
+	value[sizeof(value) - strlen("/?v=")] = '\0';
+	ipc_url_init(&url, "/");
+	assert_true(ipc_url_fits(&url));
+	ipc_url_add(&url, "v", value);
+	assert_true(ipc_url_fits(&url));
+	if (ask_url(fixture, IPC_GET, &url, &reply, &d))
+		fail_msg("%s", d.text);
+	ipc_reply_done(&reply);
+	ipc_url_add(&url, "v", "");
+	assert_false(ipc_url_fits(&url));
 }
 
 /* What an error says reaches the user, but no byte of it the terminal's other ear. */
@@ -358,6 +415,7 @@ int main(void)
 		cmocka_server_test(test_call),          cmocka_server_test(test_round_trip),
 		cmocka_server_test(test_large),         cmocka_server_test(test_busy_then_not),
 		cmocka_server_test(test_error),         cmocka_folder_test(test_crowd),
+		cmocka_folder_test(test_interrupted),   cmocka_server_test(test_long_url),
 
 		cmocka_folder_test(test_no_daemon),     cmocka_unit_test(test_long_path),
 		cmocka_folder_test(test_lies),          cmocka_folder_test(test_error_lies),

@@ -298,6 +298,52 @@ static void test_budget(void **state)
 	assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
 }
 
+/* Time in which the server works is not held against those who wait for it. */
+static void test_work_is_no_silence(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	int first, second, half;
+
+	fixture->work_ms = 2500;
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
+	half = raw_connect(fixture->path);
+	raw_say(half, "GET /trifle HTTP/1.1\r\n");
+	clients_wait(fixture, 1);
+	first = ask_later(fixture, "/work");
+	second = ask_later(fixture, "/work");
+	while (!fixture->asked)
+		server_step(fixture, -1, 100);
+	raw_say(half, CLOSE);
+	assert_int_equal(status_come(fixture, half), 200);
+	assert_int_equal(status_come(fixture, first), 200);
+	/* Whether it is put off depends on when it was accepted, but it gets an answer. */
+	assert_int_not_equal(status_come(fixture, second), 0);
+}
+
+/* Nor does it count towards the lifetime of those who wait. */
+static void test_work_moves_ends(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	uint64_t start;
+	int half;
+
+	fixture->work_ms = 800;
+	server_start(fixture, (struct ipc_server_options){ .patience_s = 2, .lifetime_s = 2 });
+	start = clock_mono_ns();
+	half = raw_connect(fixture->path);
+	raw_say(half, "GET /trifle HTTP/1.1\r\n");
+	clients_wait(fixture, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
+	if (clock_mono_ns() - start >= 4 * NS_PER_SEC) {
+		close(half);
+		print_message("this machine stood still for too long\n");
+		skip();
+	}
+	raw_say(half, CLOSE);
+	assert_int_equal(status_come(fixture, half), 200);
+}
+
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
 static void test_pending(void **state)
 {
@@ -361,6 +407,30 @@ static void test_slow_goes(void **state)
 	assert_int_equal(raw_status(reply), 200);
 	assert_true(fixture->crowded > 0);
 	crowd_close(slow, 1);
+}
+
+/* Nor for longer than it takes to find out that they do, however patient the server is. */
+static void test_slow_makes_room(void **state)
+{
+	struct ipc_fixture *fixture = *state;
+	const uint64_t start = clock_mono_ns();
+	int slow[2];
+
+	fixture->answer_bytes = 1 << 20;
+	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 2 << 20,
+							   .patience_s = 1000,
+							   .lifetime_s = 1000 });
+	crowd_open(fixture, slow, 2, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	while (fixture->asked < 2)
+		server_step(fixture, -1, 100);
+	while (status_come(fixture, ask_later(fixture, "/work")) == 503) {
+		assert_true(clock_mono_ns() - start < HANG_NS);
+		server_step(fixture, -1, 100);
+	}
+	assert_true(fixture->crowded > 0);
+	/* One was enough; the other may go on. */
+	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
+	crowd_close(slow, 2);
 }
 
 /* They leave at any point of an answer; its body is not kept. */
@@ -485,9 +555,12 @@ int main(void)
 		cmocka_folder_test(test_two_lifetimes),
 		cmocka_folder_test(test_full),
 		cmocka_folder_test(test_budget),
+		cmocka_folder_test(test_work_is_no_silence),
+		cmocka_folder_test(test_work_moves_ends),
 		cmocka_folder_test(test_pending),
 		cmocka_folder_test(test_larger_than_all),
 		cmocka_folder_test(test_slow_goes),
+		cmocka_folder_test(test_slow_makes_room),
 		cmocka_server_test(test_leaving),
 		cmocka_server_test(test_cut_off),
 		cmocka_server_test(test_storm),

@@ -165,6 +165,9 @@ static void test_refused(void **state)
 	} cases[] = {
 		{ "GET http://localhost/ HTTP/1.1\r\n" CLOSE, { 400 } },
 		{ "GET * HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /a%00b HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?pid=1%002 HTTP/1.1\r\n" CLOSE, { 400 } },
+		{ "GET /?pid%00=1 HTTP/1.1\r\n" CLOSE, { 400 } },
 		{ "GET / HTTP/1.1\r\nno colon\r\n" CLOSE, { 400 } },
 		{ "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", { 400 } }, /* no Host */
 		{ "GET / HTTP/1.1\r\nContent-Length: x\r\n" CLOSE, { 400 } },
@@ -305,6 +308,7 @@ static void test_tcp(void **state)
 		{ "GET / HTTP/1.1\r\nHost: 127.0.0.1:9101\r\nConnection: close\r\n\r\n", { 200 } },
 		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", { 403 } },
 		{ "GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n", { 403, 400 } },
+		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", { 403, 400 } },
 		{ "GET / HTTP/1.0\r\n\r\n", { 403 } },
 	};
 	struct ipc_fixture *fixture = *state;
@@ -329,7 +333,7 @@ static void test_tcp(void **state)
 	assert_int_equal(fixture->asked, 2);
 	assert_false(fixture->last.peer.known);
 	assert_false(fixture->last.peer.in_group);
-	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 3);
+	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 4);
 }
 
 int main(void)

@@ -165,6 +165,56 @@ TEST(test_all_fields)
 	assert_string_equal(snapshot_cgroup(back.snapshot, 99), "/a.slice/\x9b.service/in");
 }
 
+/* --- other versions ----------------------------------------------------------------------------- */
+
+static json_t *saved_json(void)
+{
+	__cleanup(freep) char *text = golden_read(GOLDEN_DIR "/saved.json");
+	json_t *json = text ? json_loads(text, 0, NULL) : NULL;
+
+	assert_non_null(json);
+	return json;
+}
+
+static struct read_back read_json(json_t *json)
+{
+	__cleanup(freep) char *text = json_dumps(json, JSON_COMPACT);
+
+	assert_non_null(text);
+	json_decref(json);
+	return read_right(text);
+}
+
+/* A report that was saved once, of every loss, can be read for ever. */
+TEST(test_saved)
+{
+	__cleanup(read_back_done) struct read_back back = read_json(saved_json());
+
+	assert_int_equal(back.snapshot->nr_rows, 7);
+	assert_int_equal(back.snapshot->nr_processes, 2);
+	assert_int_equal(back.snapshot->rows[0]->calls, 1000);
+	assert_false(snapshot_is_exact(back.snapshot));
+}
+
+/* What was not counted yet, and what is not counted any more, is 0; what is new is skipped. */
+TEST(test_other_counters)
+{
+	json_t *json = saved_json(), *losses = json_object_get(json, "losses");
+	json_t *row = json_array_get(json_object_get(json, "rows"), 0);
+	json_t *process = json_array_get(json_object_get(json, "processes"), 0);
+	__cleanup(read_back_done) struct read_back back = { NULL, NULL };
+
+	assert_int_equal(json_object_del(losses, loss_texts[LOSS_EXIT_MISSED].name), 0);
+	assert_int_equal(json_object_del(row, "denied"), 0);
+	assert_int_equal(json_object_del(process, "cgroup_changes"), 0);
+	json_object_set_new(losses, "new_loss", json_integer(7));
+	json_object_set_new(row, "new_count", json_integer(7));
+	back = read_json(json);
+	assert_int_equal(back.snapshot->losses.count[LOSS_EXIT_MISSED], 0);
+	assert_int_equal(back.snapshot->losses.count[LOSS_TORN_READ], 124);
+	assert_int_equal(back.snapshot->rows[0]->denied, 0);
+}
+
 static char *rates_text(const struct snapshot *earlier, const struct snapshot *later)
 {
 	__cleanup(rates_freep) struct rates *rates = NULL;

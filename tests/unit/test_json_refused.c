@@ -57,8 +57,8 @@ static void assert_json_sane(const json_t *whole)
 static bool is_derived(const json_t *at, const char *key)
 {
 	static const char *const keys[] = {
-		"version",  "exact",  "user_cpu_ns", "threads_ns", "usr_ns", "sys_ns", "sleep_ns",
-		"syscall",  "p50_ns", "p90_ns",      "p99_ns",     "unit",
+		"version", "user_cpu_ns", "threads_ns", "usr_ns", "sys_ns", "sleep_ns",
+		"syscall", "p50_ns",      "p90_ns",     "p99_ns", "unit",
 	}, *const of_rows[] = { "comm", "uid", "user", "exited", "pid", "bytes" };
 	bool is_row = json_object_get(at, "histogram"), is_process = json_object_get(at, "cgroup");
 
@@ -190,6 +190,10 @@ TEST(test_values)
 	static const struct change list[] = {
 		{ "\"schema\":1", "\"schema\":2", "schema is not 1" },
 		{ "\"start\":\"2026-01-31", "\"start\":\"2026-13-31", "start is not a time" },
+		{ ".500000000Z", ".5Z", "start is not a time" },
+		{ ".500000000Z", ".500000000", "start is not a time" },
+		{ ".500000000Z", ".500000000Z+", "start is not a time" },
+		{ "\"start\":\"2026-01-31", "\"start\":\"2026-02-31", "start is not a time" },
 		{ "\"elapsed_ns\":2500000000", "\"elapsed_ns\":-1", "elapsed_ns is below 0" },
 		{ "\"pid\":1234,\"start_ns\"", "\"pid\":4294967296,\"start_ns\"",
 		  "pid is below 0 or too large" },
@@ -198,6 +202,10 @@ TEST(test_values)
 		{ "\"calls\":1000", "\"calls\":9223372036854775808", "is not JSON" },
 		{ "\"no_return\":0", "\"no_return\":1001", "more untimed and no_return" },
 		{ "\"untimed\":0", "\"untimed\":1001", "more untimed and no_return" },
+		{ "\"interrupted\":0", "\"interrupted\":989",
+		  "more errors, interrupted and no_return" },
+		{ "\"errors\":12", "\"errors\":1001", "more errors, interrupted" },
+		{ "\"denied\":0", "\"denied\":1", "denied is more than untimed" },
 		{ "\"oldest_in_flight_ns\":null", "\"oldest_in_flight_ns\":1000000000001",
 		  "before the clock did" },
 		{ "\"wall_ns\":1482024000", "\"wall_ns\":null", "cpu_ns is more than wall_ns" },
@@ -208,6 +216,9 @@ TEST(test_values)
 		{ "\"EINTR\":3", "\"errno_4\":3", "errnos has a name" },
 		{ "\"EINTR\":3", "\"errno_4096\":3", "errnos has a name" },
 		{ "\"EINTR\":3", "\"EAGAIN\":3", "is not JSON" },
+		{ "\"EINTR\":3", "\"EINTR\":4", "errnos has more errors" },
+		{ "[1792,2048,12]", "[1792,2048,13]",
+		  "histogram has 1001 calls, but 1000 were timed" },
 		{ "[1792,2048,12]", "[1793,2048,12]", "more than buckets" },
 		{ "[1792,2048,12]", "[-1,2048,12]", "more than buckets" },
 		{ "[1792,2048,12]", "[1792,2048,-12]", "more than buckets" },
@@ -225,6 +236,22 @@ TEST(test_values)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
 
 	check_changes(snapshot, list, ARRAY_SIZE(list));
+}
+
+/* What a later version may find missing is not taken for exact. */
+TEST(test_exact)
+{
+	static const struct change of_exact[] = {
+		{ "\"exact\":true", "\"exact\":false", "exact does not fit" },
+		{ "\"exact\":true", "\"exact\":0", "exact is not true or false" },
+		{ "\"exact\":true,", "", "exact is missing" },
+		{ "\"exit_missed\":0", "\"exit_missed\":1", "exact does not fit" },
+		{ "\"exact\":true,\"losses\":{", "\"exact\":false,\"losses\":{\"new_loss\":7,",
+		  "exact does not fit" },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
+
+	check_changes(snapshot, of_exact, ARRAY_SIZE(of_exact));
 }
 
 TEST(test_stack_values)

@@ -171,7 +171,7 @@ TEST(test_failing_stream)
 	assert_int_equal(json_end(&to), -EIO);
 }
 
-/* With a dot or an exponent; what is no number is null. */
+/* As short as can be read back, with a dot or an exponent; what is no number is null. */
 TEST(test_reals)
 {
 	struct text_stream text;
@@ -184,13 +184,18 @@ TEST(test_reals)
 	json_put_real(&to, NULL, -40);
 	json_put_real(&to, NULL, 0.1);
 	json_put_real(&to, NULL, 83.3333333);
+	json_put_real(&to, NULL, 1.0 / 3);
+	json_put_real(&to, NULL, 123456789.25);
 	json_put_real(&to, NULL, 4.16495e-113);
+	json_put_real(&to, NULL, -1.7976931348623157e308);
 	json_put_real(&to, NULL, NAN);
 	json_put_real(&to, NULL, INFINITY);
 	json_put_end(&to);
 	assert_int_equal(json_end(&to), 0);
 	got = text_close(&text);
-	assert_string_equal(got, "[0.0,-40.0,0.1,83.3333,4.16495e-113,null,null]\n");
+	assert_string_equal(
+		got, "[0.0,-40.0,0.1,83.3333333,0.3333333333333333,123456789.25,4.16495e-113,"
+		     "-1.7976931348623157e+308,null,null]\n");
 	free(got);
 }
 

@@ -334,6 +334,11 @@ TEST(test_negotiate)
 		  "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
 		  "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
 		  METRICS_OPENMETRICS },
+		{ "application/openmetrics-text;q=0", METRICS_PROMETHEUS_TEXT },
+		{ "application/openmetrics-text; version=1.0.0; q=0.000, text/plain",
+		  METRICS_PROMETHEUS_TEXT },
+		{ "text/plain;q=0.0,application/openmetrics-text;q=0.01", METRICS_OPENMETRICS },
+		{ "application/openmetrics-text, text/html;q=0", METRICS_OPENMETRICS },
 		{ ",,;;=,;q,\xff", METRICS_PROMETHEUS_TEXT },
 	};
 

@@ -118,7 +118,7 @@ static struct ipc_request request_of(const char *const *words)
 TEST(test_question)
 {
 	static const char *const words[] = {
-		"format", "csv",     "by",     "comm,unit",  "sort",  "p99",      "columns",
+		"format", "wide",    "by",     "comm,unit",  "sort",  "p99",      "columns",
 		"calls",  "top",     "10",     "min_calls",  "3",     "hist",     "1",
 		"width",  "132",     "stacks", "time",       "trace", "%network", "errors_only",
 		"1",      "waiting", "read",   "top_stacks", "5",     NULL,
@@ -132,7 +132,7 @@ TEST(test_question)
 
 	if (question_report(&question, &asked) || question_calls(&question, &calls))
 		fail_msg("%s", d.text);
-	assert_int_equal(asked.options.format, FORMAT_CSV);
+	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_int_equal(table->keys, GROUP_COMM | GROUP_UNIT);
 	assert_string_equal(table->sort->name, "p99");
 	assert_int_equal(table->columns->count, 1);
@@ -175,7 +175,9 @@ TEST(test_refused_questions)
 		{ "by", "" },         { "sort", "x" },          { "columns", "x" },
 		{ "top", "-1" },      { "top", "99999999999" }, { "width", "x" },
 		{ "min_calls", "" },  { "waiting", "x" },       { "top_stacks", "x" },
-		{ "trace", "x" },
+		{ "trace", "x" },     { "stacks", "x" },        { "stacks", "" },
+		{ "hist", "0" },      { "errors_only", "yes" }, { "by", "tid" },
+		{ "by", "arg0" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -191,4 +193,64 @@ TEST(test_refused_questions)
 		assert_int_not_equal(strlen(d.text), 0);
 		asked_report_done(&asked);
 	}
+}
+
+/* What is said on the command line is said here, too. */
+TEST(test_contradictions)
+{
+	static const char *const wrong[][7] = {
+		{ "format", "csv", "stacks", "calls" },
+		{ "format", "strace", "stacks", "time" },
+		{ "format", "strace", "by", "comm" },
+		{ "format", "strace", "top", "3" },
+		{ "format", "truss", "min_calls", "3" },
+		{ "format", "errors", "sort", "calls" },
+		{ "format", "csv", "waiting", "read" },
+		{ "format", "csv", "hist", "1" },
+		{ "by", "comm", "sort", "pid" },
+		{ "by", "comm", "columns", "calls,unit" },
+		{ "columns", "tid,calls" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		const struct ipc_request request = request_of(wrong[i]);
+		struct asked_report asked;
+		struct diag d = { .text = "" };
+
+		if (question_report(&(struct question){ &request, &d }, &asked) != -EINVAL)
+			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
+		assert_non_null(strstr(d.text, "--"));
+		asked_report_done(&asked);
+	}
+}
+
+/* Lines are those of the table that would be written. */
+TEST(test_lines)
+{
+	static const struct {
+		struct report_options options;
+		size_t lines;
+	} cases[] = {
+		{ { .format = FORMAT_WIDE }, 6 },
+		{ { .format = FORMAT_CSV, .table.keys = GROUP_PID | GROUP_SYSCALL }, 7 },
+		{ { .format = FORMAT_WIDE, .table.keys = GROUP_PID }, 2 },
+		{ { .format = FORMAT_CSV, .table.min_calls = 1000 }, 3 }, /* with the others */
+		{ { .format = FORMAT_ERRORS, .table.keys = GROUP_PID | GROUP_SYSCALL }, 5 },
+	};
+	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct report_options *options = &cases[i].options;
+		struct diag d = { .text = "" };
+
+		assert_int_equal(report_check_lines(snapshot, options, cases[i].lines, &d), 0);
+		assert_int_equal(report_check_lines(snapshot, options, cases[i].lines - 1, &d),
+				 -E2BIG);
+		assert_non_null(strstr(d.text, "top"));
+	}
+	assert_int_equal(report_check_lines(snapshot,
+					    &(struct report_options){ .format = FORMAT_ERRORS,
+								      .table.top = 3 },
+					    3, NULL),
+			 0);
 }
