@@ -178,7 +178,7 @@ static void test_a_spoilt_file(void **state)
 /* One that could not be read back is not kept. */
 static void test_too_large(void **state)
 {
-	enum { HOST = 33 << 20 };
+	enum { HOST = 9 << 20 };
 	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
@@ -196,6 +196,57 @@ static void test_too_large(void **state)
 	assert_int_equal(baselines_save(&baselines, "large", timeline.steps, false, &d), -E2BIG);
 	assert_non_null(strstr(d.text, "shorter"));
 	assert_int_equal(baselines_read(&baselines, "large", &text, &size, &d), -ENOENT);
+}
+
+/* Nor is what is new, once there are many; one that is there may be replaced. */
+static void test_too_many(void **state)
+{
+	struct baselines baselines = { .state_dir = ((struct place *)*state)->dir };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	struct baseline listed;
+	struct diag d = { 0 };
+	char name[32];
+
+	one_minute(*state, &timeline);
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "day-%d", i);
+		save_must(&baselines, name, &timeline);
+	}
+	assert_int_equal(baselines_save(&baselines, "more", timeline.steps, false, &d), -E2BIG);
+	assert_non_null(strstr(d.text, "100 baselines are kept"));
+	assert_non_null(strstr(d.text, "baseline rm"));
+	assert_int_equal(baselines_save(&baselines, name, timeline.steps, false, &d), -EEXIST);
+	assert_int_equal(baselines_save(&baselines, name, timeline.steps, true, &d), 0);
+	assert_int_equal(baselines_remove(&baselines, "day-7", &d), 0);
+	save_must(&baselines, "more", &timeline);
+	assert_int_equal(count_listed(&baselines, &listed), 100);
+	baselines_done(&baselines);
+}
+
+/* A list reads the head of a file, whatever comes behind it, and whatever the host is called. */
+static void test_a_list_reads_heads(void **state)
+{
+	const struct place *place = *state;
+	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
+	struct baseline listed;
+	struct snapshot *sum;
+	struct diag d = { 0 };
+	char path[400];
+
+	one_minute(place, &timeline);
+	sum = timeline.steps[0].sum;
+	free(sum->host);
+	sum->host = strdup("a\",\"targets\":");
+	save_must(&baselines, "monday", &timeline);
+	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/monday.json", place->dir);
+	assert_int_equal(truncate(path, 1000), 0);
+	assert_int_equal(count_listed(&baselines, &listed), 1);
+	assert_int_equal(listed.start_ns, NEW_YEAR);
+	assert_int_equal(listed.end_ns, NEW_YEAR + MINUTE);
+	assert_int_equal(listed.covered_ns, MINUTE);
+	assert_int_equal(baselines_load(&baselines, "monday", &loaded, &d), -EBADMSG);
 }
 
 /* They count towards the size of the history, and no retention removes them. */
@@ -245,6 +296,8 @@ int main(void)
 		PLACE_TEST(test_replacing),
 		PLACE_TEST(test_a_spoilt_file),
 		PLACE_TEST(test_too_large),
+		PLACE_TEST(test_too_many),
+		PLACE_TEST(test_a_list_reads_heads),
 		PLACE_TEST(test_size),
 	};
 
