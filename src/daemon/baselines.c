@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "daemon/log.h"
+#include "report/json_read.h"
 #include "report/report.h"
 #include "store/history.h"
 
@@ -26,8 +27,13 @@
 #define NEW_NAME   ".new" /* no valid name begins with a dot */
 #define FILE_BYTES 128    /* of a name with its suffix */
 
-/* What is larger could not be answered, or read back. */
-#define MAX_FILE_BYTES (32 << 20)
+/* What is larger would take too long to write and to read while the daemon counts. */
+#define MAX_FILE_BYTES (8 << 20)
+
+#define MAX_FILES 100
+
+/* What a list reads of a file: where and when it was counted comes first. */
+#define HEAD_BYTES 4096
 
 /* What a list tells of a file, as long as that is the same file. */
 struct baseline_entry {
@@ -125,25 +131,56 @@ static bool step_has_calls(const struct timeline_step *step)
 	return false;
 }
 
-/* Writes a file of any name in a folder, and waits until the disk has it. */
+/* A file that is being written. */
+struct output {
+	int fd; /* owned */
+	size_t size;
+	int err; /* the first */
+};
+
+/* What fopencookie() calls: it wants 0 for an error. */
+static ssize_t output_write(void *closure, const char *bytes, size_t size)
+{
+	struct output *output = closure;
+	size_t done = 0;
+	ssize_t written;
+
+	if (!output->err && size > MAX_FILE_BYTES - output->size)
+		output->err = -EFBIG;
+	while (!output->err && done < size) {
+		written = write(output->fd, bytes + done, size - done);
+		if (written < 0)
+			output->err = -errno;
+		else
+			done += (size_t)written;
+	}
+	output->size += done;
+	return output->err ? 0 : (ssize_t)size;
+}
+
+static void output_done(struct output *output)
+{
+	closep(&output->fd);
+}
+
+/* Writes the new file in a folder, as far as it may go, and waits until the disk has it. */
 static int write_new(int folder, const struct snapshot *snapshot)
 {
-	int fd = openat(folder, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			0600);
-	FILE *file __cleanup(fclosep) = fd < 0 ? NULL : fdopen(fd, "w");
+	static const cookie_io_functions_t functions = { .write = output_write };
+	struct output output __cleanup(output_done) = {
+		.fd = openat(folder, NEW_NAME,
+			     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600),
+	};
+	FILE *file = output.fd < 0 ? NULL : fopencookie(&output, "w", functions);
 	int err;
 
-	if (!file) {
-		err = -errno;
-		closep(&fd);
-		return err;
-	}
-	err = report_json(snapshot, file);
-	if (err)
-		return err;
-	if (fflush(file) || fsync(fd))
+	if (!file)
 		return -errno;
-	return ftello(file) > MAX_FILE_BYTES ? -EFBIG : 0;
+	err = report_json(snapshot, file);
+	if (fclose(file) && !err)
+		err = -EIO;
+	err = output.err ?: err;
+	return err ?: fsync(output.fd) ? -errno : 0;
 }
 
 static int save(const struct baselines *baselines, const char *file,
@@ -162,6 +199,37 @@ static int save(const struct baselines *baselines, const char *file,
 	return err ?: fsync(folder) ? -errno : 0;
 }
 
+/* The name that a file has as a baseline. */
+static bool name_of(const char *file, char *name, size_t size)
+{
+	size_t length = strlen(file), suffix = strlen(SUFFIX);
+
+	if (length <= suffix || length - suffix >= size || strcmp(file + length - suffix, SUFFIX))
+		return false;
+	memcpy(name, file, length - suffix);
+	name[length - suffix] = 0;
+	return baseline_name_is_valid(name);
+}
+
+/* How many there are. */
+static size_t count_files(const struct baselines *baselines)
+{
+	int folder = folder_open(baselines);
+	DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	char name[FILE_BYTES];
+	struct dirent *file;
+	size_t count = 0;
+
+	if (!dir) {
+		closep(&folder);
+		return 0;
+	}
+	while ((file = readdir(dir)))
+		count += name_of(file->d_name, name, sizeof(name));
+	closedir(dir);
+	return count;
+}
+
 static bool exists(const struct baselines *baselines, const char *file)
 {
 	int folder __cleanup(closep) = folder_open(baselines);
@@ -174,18 +242,24 @@ int baselines_save(const struct baselines *baselines, const char *name,
 {
 	char file[FILE_BYTES];
 	int err = baseline_check_name(name, d);
+	bool is_there;
 
 	if (err)
 		return err;
 	if (!step_has_calls(step))
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"no call was counted in that time: choose another span");
-	if (!replace && exists(baselines, file_of(name, file)))
+	is_there = exists(baselines, file_of(name, file));
+	if (!is_there && count_files(baselines) >= MAX_FILES)
+		return diag_set(d, DIAG_FAILED, E2BIG,
+				"%d baselines are kept, and no more: remove one with baseline rm",
+				MAX_FILES);
+	if (!replace && is_there)
 		return diag_set(d, DIAG_FAILED, EEXIST,
 				"a baseline \"%s\" exists: replace it with --replace, or choose "
 				"another name",
 				name);
-	err = save(baselines, file_of(name, file), step->sum);
+	err = save(baselines, file, step->sum);
 	if (err == -EFBIG)
 		return diag_set(d, DIAG_FAILED, E2BIG,
 				"too much for a baseline: choose a shorter span");
@@ -211,7 +285,7 @@ static int read_text(int folder, const char *file, char **ret_text, size_t *ret_
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
 	if (!S_ISREG(status.st_mode) || status.st_size > MAX_FILE_BYTES)
-		return -EBADMSG;
+		return S_ISREG(status.st_mode) ? -EFBIG : -EINVAL;
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
 		return -ENOMEM;
@@ -301,17 +375,39 @@ static const struct baseline_entry *find_listed(const struct baselines *baseline
 	return NULL;
 }
 
+/* Reads when a baseline was counted from the first bytes of its file. 0, or -errno with d filled. */
+static int read_head(int folder, const char *file, struct baseline *ret, struct diag *d)
+{
+	int fd __cleanup(closep) =
+		openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct json_document document __cleanup(json_close) = { 0 };
+	char head[HEAD_BYTES + 1];
+	ssize_t size = fd < 0 ? -1 : read(fd, head, HEAD_BYTES);
+	struct json_place at;
+	char *rest;
+
+	if (size < 0)
+		return diag_set(d, DIAG_FAILED, errno, "%s", strerror(errno));
+	head[size] = 0;
+	/* In a text, quotes have a backslash in front. */
+	rest = strstr(head, ",\"targets\":");
+	if (!rest)
+		return diag_set(d, DIAG_FAILED, EINVAL, "it is no file of a snapshot");
+	*rest = '}';
+	at = json_open(&document, head, (size_t)(rest + 1 - head), d);
+	ret->start_ns = json_get_time(&at, "start");
+	ret->end_ns = json_get_time(&at, "end");
+	ret->covered_ns = json_get_number(&at, "elapsed_ns", 0, 0);
+	return document.err;
+}
+
 /* Fills an entry, whose name is known, from its file; no file, no entry. */
 static bool entry_fill(const struct baselines *baselines, int folder, const char *file,
 		       struct baseline_entry *entry)
 {
-	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	const char *name = entry->baseline.name;
 	const struct baseline_entry *listed;
-	__cleanup(freep) char *text = NULL;
 	struct stat status;
-	struct diag why = { .text = "it is no file of a snapshot" };
-	size_t size;
+	struct diag why = { 0 };
 
 	if (fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW))
 		return false;
@@ -323,28 +419,11 @@ static bool entry_fill(const struct baselines *baselines, int folder, const char
 		*entry = *listed;
 		return true;
 	}
-	entry->is_read =
-		!read_text(folder, file, &text, &size) && !parse(text, size, &snapshot, &why);
-	if (!entry->is_read) {
-		log_line(LOG_WARNING, "the baseline \"%s\" cannot be read: %s", name, why.text);
-		return true;
-	}
-	entry->baseline.start_ns = snapshot->start_ns;
-	entry->baseline.end_ns = snapshot->end_ns;
-	entry->baseline.covered_ns = snapshot->elapsed_ns;
+	entry->is_read = !read_head(folder, file, &entry->baseline, &why);
+	if (!entry->is_read)
+		log_line(LOG_WARNING, "the baseline \"%s\" cannot be read: %s",
+			 entry->baseline.name, why.text);
 	return true;
-}
-
-/* The name that a file has as a baseline. */
-static bool name_of(const char *file, char *name, size_t size)
-{
-	size_t length = strlen(file), suffix = strlen(SUFFIX);
-
-	if (length <= suffix || length - suffix >= size || strcmp(file + length - suffix, SUFFIX))
-		return false;
-	memcpy(name, file, length - suffix);
-	name[length - suffix] = 0;
-	return baseline_name_is_valid(name);
 }
 
 /* Reads all files in a folder again that are not the same as before. Closes the folder. */

@@ -30,7 +30,7 @@ void baselines_done(struct baselines *baselines);
 
 /*
  * Writes what was counted in a step. 0, or -errno with d filled: -EEXIST unless replace is set,
- * -ENODATA when nothing was counted in it, -E2BIG when it is too much.
+ * -ENODATA when nothing was counted in it, -E2BIG when it is too much, or there are too many.
  */
 int baselines_save(const struct baselines *baselines, const char *name,
 		   const struct timeline_step *step, bool replace, struct diag *d);

@@ -84,14 +84,14 @@ static int cursor_take(struct cursor *cursor, uint64_t *ret)
 		uint8_t byte = cursor->bytes[cursor->at++];
 
 		if (shift == 63 && byte > 1)
-			return -EBADMSG;
+			return -EUCLEAN;
 		number |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80)) {
 			*ret = number;
 			return 0;
 		}
 	}
-	return -EBADMSG;
+	return -EUCLEAN;
 }
 
 int blob_to_hist(const void *bytes, size_t size, struct hist *hist)
@@ -102,15 +102,15 @@ int blob_to_hist(const void *bytes, size_t size, struct hist *hist)
 
 	while (cursor.at < cursor.size) {
 		if (cursor_take(&cursor, &number))
-			return -EBADMSG;
+			return -EUCLEAN;
 		bucket += number & SKIP_MORE;
 		if ((number & SKIP_MORE) == SKIP_MORE) {
 			if (cursor_take(&cursor, &more) || more > HIST_BUCKETS)
-				return -EBADMSG;
+				return -EUCLEAN;
 			bucket += more;
 		}
 		if (bucket >= HIST_BUCKETS || number >> 2 == 0)
-			return -EBADMSG;
+			return -EUCLEAN;
 		err = hist_add(hist, (unsigned int)bucket++, number >> 2);
 		if (err)
 			return err;
@@ -127,7 +127,7 @@ int blob_to_errnos(const void *bytes, size_t size, struct row *row)
 	while (cursor.at < cursor.size) {
 		if (cursor_take(&cursor, &step) || cursor_take(&cursor, &count) || step > INT_MAX ||
 		    last + step > INT_MAX || !count)
-			return -EBADMSG;
+			return -EUCLEAN;
 		last += step;
 		err = row_add_errno(row, (int)last, count);
 		if (err)

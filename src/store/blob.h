@@ -29,7 +29,7 @@ void blob_done(struct blob *blob);
 int blob_from_hist(struct blob *blob, const struct hist *hist);
 int blob_from_errnos(struct blob *blob, const struct errno_count *errnos, size_t count);
 
-/* Add to what the row has. Return 0, -ENOMEM, or -EBADMSG for bytes that were not made above. */
+/* Add to what the row has. Return 0, -ENOMEM, or -EUCLEAN for bytes that were not made above. */
 int blob_to_hist(const void *bytes, size_t size, struct hist *hist);
 int blob_to_errnos(const void *bytes, size_t size, struct row *row);
 

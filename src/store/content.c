@@ -173,7 +173,7 @@ int content_write(struct db *db, int64_t interval, struct sum *sum)
 		       ?: kinds_touch(db, interval);
 }
 
-/* A row of pid 0, to be freed with row_done(). 0, -ENOMEM, or -EBADMSG. */
+/* A row of pid 0, to be freed with row_done(). 0, -ENOMEM, or -EUCLEAN. */
 static int cell_to_row(sqlite3_stmt *columns, struct row *row)
 {
 	int64_t call = sqlite3_column_int64(columns, COLUMN_CALL);
@@ -181,7 +181,7 @@ static int cell_to_row(sqlite3_stmt *columns, struct row *row)
 	row_init(row);
 	/* The remainder of a negative number is not the ABI. */
 	if ((call & (CALL_ABIS - 1)) >= NR_SYSCALL_ABI)
-		return -EBADMSG;
+		return -EUCLEAN;
 	row->abi = (enum syscall_abi)(call & (CALL_ABIS - 1));
 	row->nr = (call - (int64_t)row->abi) / CALL_ABIS;
 	if (row->nr == CALL_NR_OTHER)

@@ -3,6 +3,7 @@
 #include "store/db.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +65,10 @@ int db_errno(int result)
 		{ SQLITE_PERM, -EACCES },
 		{ SQLITE_AUTH, -EACCES },
 		{ SQLITE_CANTOPEN, -ENOENT },
-		{ SQLITE_CONSTRAINT, -EBADMSG },
-		{ SQLITE_SCHEMA, -EBADMSG },
-		{ SQLITE_MISMATCH, -EBADMSG },
-		{ SQLITE_ERROR, -EBADMSG }, /* of statements that are right: the schema is not */
+		{ SQLITE_CONSTRAINT, -EUCLEAN },
+		{ SQLITE_SCHEMA, -EUCLEAN },
+		{ SQLITE_MISMATCH, -EUCLEAN },
+		{ SQLITE_ERROR, -EUCLEAN }, /* of statements that are right: the schema is not */
 	};
 
 	/* Reading fails when the file ends too early, the index of the log when the disk is full. */
@@ -82,15 +83,25 @@ int db_errno(int result)
 	return -EIO;
 }
 
+void db_keep_log(struct db *db, bool keep)
+{
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)keep, NULL);
+}
+
 /* The schema of a file that somebody else made is not to be trusted. */
 static int db_configure(struct db *db, enum db_mode mode)
 {
+	int err;
+
 	sqlite3_extended_result_codes(db->handle, 1);
 	sqlite3_busy_timeout(db->handle, BUSY_MS);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	return db_execute(db, pragmas[mode]);
+	db_keep_log(db, true);
+	err = db_execute(db, pragmas[mode]);
+	/* They read the schema: what SQLite cannot make sense of at all is damaged. */
+	return err == -EUCLEAN ? -EBADMSG : err;
 }
 
 /* The path as a URI: only so can SQLite be told that nobody writes, and it needs no log. */
@@ -139,19 +150,35 @@ void db_close(struct db *db)
 	free(db);
 }
 
-int db_check(struct db *db)
+/* What a word of quick_check means: it tells of pages that could not be read as if they were damaged. */
+static int check_errno(const char *word)
+{
+	static const char code[] = "error code=";
+	const char *at = strstr(word, code);
+
+	if (!strcmp(word, "ok"))
+		return 0;
+	return at ? db_errno(atoi(at + strlen(code))) ?: -EBADMSG : -EBADMSG;
+}
+
+static int check_once(struct db *db)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, "PRAGMA quick_check(1)", DB_NO_NUMBERS, &row);
+	int err = db_query(db, "PRAGMA quick_check(1)", DB_NO_NUMBERS, &row) ?: db_next(row);
 	const char *word;
 
-	if (err)
-		return err;
-	err = db_next(row);
 	if (err < 0)
-		return err;
+		return err == -EUCLEAN ? -EBADMSG : err;
 	word = err ? (const char *)sqlite3_column_text(row, 0) : NULL;
-	return word && !strcmp(word, "ok") ? 0 : -EBADMSG;
+	return check_errno(word ?: "");
+}
+
+/* Of some pages it does not tell why they are wrong: what is damaged is so when it is read again. */
+int db_check(struct db *db)
+{
+	int err = check_once(db);
+
+	return err == -EBADMSG ? check_once(db) : err;
 }
 
 int db_execute(struct db *db, const char *sql)
@@ -257,7 +284,7 @@ int db_column_text(sqlite3_stmt *statement, int column, char **ret)
 	if (size && !bytes)
 		return -ENOMEM;
 	if (size && memchr(bytes, 0, size))
-		return -EBADMSG;
+		return -EUCLEAN;
 	copy = size ? strndup(bytes, size) : strdup("");
 	if (!copy)
 		return -ENOMEM;
@@ -275,7 +302,7 @@ int db_text(struct db *db, const char *sql, int64_t number, char **ret)
 	more = db_next(row);
 	if (more == 1)
 		return db_column_text(row, 0, ret);
-	return more ?: -EBADMSG;
+	return more ?: -EUCLEAN;
 }
 
 void db_rollback(struct db *db)
@@ -285,7 +312,19 @@ void db_rollback(struct db *db)
 		db_execute(db, "ROLLBACK");
 }
 
-int db_check_schema(struct db *db, bool make)
+/* Makes the tables of an empty file: the schema begins a transaction. */
+static int make_schema(struct db *db, int64_t damaged_ns)
+{
+	int err = db_execute(db, schema);
+
+	if (!err && damaged_ns)
+		err = db_meta_write(db, "damaged_start_ns", damaged_ns);
+	err = err ?: db_execute(db, "COMMIT");
+	db_rollback(db);
+	return err;
+}
+
+int db_check_schema(struct db *db, bool make, int64_t damaged_ns)
 {
 	int64_t application = 0, version = 0, tables = 0;
 	int err = db_number(db, "PRAGMA application_id", DB_NO_NUMBERS, &application)
@@ -295,11 +334,8 @@ int db_check_schema(struct db *db, bool make)
 
 	if (err)
 		return err;
-	if (make && !tables && !application && !version) {
-		err = db_execute(db, schema);
-		db_rollback(db);
-		return err;
-	}
+	if (make && !tables && !application && !version)
+		return make_schema(db, damaged_ns);
 	if (application != APPLICATION_ID || version < SCHEMA_VERSION)
 		return -EBADMSG;
 	return version > SCHEMA_VERSION ? -ENOTSUP : 0;

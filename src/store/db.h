@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One open database, its statements and its schema (schema.sql). All functions that return int return 0 or -errno: -EBADMSG
- * means that the file is damaged, -ENOSPC that the disk is full.
+ * One open database, its statements and its schema (schema.sql). All functions that return int
+ * return 0 or -errno: -EBADMSG means that SQLite finds the file damaged, -EUCLEAN that something in it
+ * is not as we write it (the file may be whole), -ENOSPC that the disk is full.
  */
 #ifndef BPFTRUSS_STORE_DB_H
 #define BPFTRUSS_STORE_DB_H
@@ -29,13 +30,19 @@ struct db {
 	size_t nr_statements;
 };
 
-/* Opens a file that exists, without a look at what is in it. */
+/*
+ * Opens a file that exists, without a look at what is in it. When it is closed it stays as it is, and
+ * so does its log, unless db_keep_log() has said otherwise.
+ */
 int db_open(const char *path, enum db_mode mode, struct db **ret);
+
+/* Whether closing leaves the log alone; else what is in it goes into the file. */
+void db_keep_log(struct db *db, bool keep);
 
 /* NULL is fine. */
 void db_close(struct db *db);
 
-/* Whether SQLite finds the file in order: 0, or -EBADMSG. */
+/* Whether SQLite finds the file in order: 0, -EBADMSG, or -EIO when it could not be read. */
 int db_check(struct db *db);
 
 /* What an SQLite result code is as a negative errno; 0 for success. */
@@ -74,24 +81,25 @@ int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 /* Reads the first column of the first row; without a row *ret stays as it is. */
 int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret);
 
-/* A copy of the text in the first column of the first row, to be freed. -EBADMSG: there is none. */
+/* A copy of the text in the first column of the first row, to be freed. -EUCLEAN: there is none. */
 int db_text(struct db *db, const char *sql, int64_t number, char **ret);
 
 /* NULL text is NULL, and bytes without a size are. They must live until the statement is run. */
 int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
 int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 
-/* A copy of a column, to be freed; NULL for NULL. -ENOMEM, or -EBADMSG if it holds a NUL. */
+/* A copy of a column, to be freed; NULL for NULL. -ENOMEM, or -EUCLEAN if it holds a NUL. */
 int db_column_text(sqlite3_stmt *statement, int column, char **ret);
 
 #define SCHEMA_VERSION 1
 
 /*
  * Says whether a file is a history of this version, and makes the tables of an empty one if that is
- * asked for. 0, -ENOTSUP for one of a newer version, or -errno; -EBADMSG also for the file of another
- * program.
+ * asked for, in one transaction with a note of damaged_ns: since when a damaged file before it told of
+ * something; 0: there was none. Returns 0, -ENOTSUP for one of a newer version, or -errno; -EBADMSG
+ * also for the file of another program.
  */
-int db_check_schema(struct db *db, bool make);
+int db_check_schema(struct db *db, bool make, int64_t damaged_ns);
 
 /* Numbers of the whole file, by name; without one, *ret stays as it is. */
 int db_meta_read(struct db *db, const char *name, int64_t *ret);

@@ -37,6 +37,9 @@ void history_set_options(struct history *history, const struct history_options *
 	options_default(&history->options);
 }
 
+/* Changes in a row that may fail for what is in the file: after so many it cannot go on with it. */
+#define ODD_MAX 3
+
 /* Says in d what an error of db.h means for somebody who did something to the history. */
 static int explain(const struct history *history, int err, const char *what, struct diag *d)
 {
@@ -48,6 +51,7 @@ static int explain(const struct history *history, int err, const char *what, str
 		{ -EROFS, "it is on a read-only file system: mount it writable" },
 		{ -EBUSY, "another program has it locked: end that program" },
 		{ -EBADMSG, "it is damaged: the daemon sets it aside when it starts" },
+		{ -EUCLEAN, "not all in it is as bpftruss writes it: ask for another span" },
 		{ -ENOTSUP, "it was written by a newer bpftruss: use that one" },
 		{ -ENOENT, "it cannot be opened: start the daemon, which makes it" },
 		{ -ENOMEM, "out of memory" },
@@ -68,12 +72,17 @@ static int open_file(struct history *history)
 	bool read_only = history->options.read_only;
 	enum db_mode mode = !read_only ? DB_WRITE : place_is_frozen(history) ? DB_FROZEN : DB_READ;
 	int err = db_open(history->path, mode, &history->db)
-			  ?: db_check_schema(history->db, !read_only);
+			  ?: db_check_schema(history->db, !read_only, history->damaged_ns);
 
 	if (err || read_only)
 		return err;
 	/* A file that is damaged must stay as it was. */
-	return db_check(history->db) ?: db_execute(history->db, "PRAGMA journal_mode = WAL");
+	err = db_check(history->db) ?: db_execute(history->db, "PRAGMA journal_mode = WAL");
+	if (err)
+		return err;
+	db_keep_log(history->db, false);
+	history->damaged_ns = 0;
+	return 0;
 }
 
 /* Since when a damaged file has told of something, as far as it can be asked. */
@@ -97,10 +106,13 @@ static int64_t damaged_since(struct history *history)
 /* Puts the file aside and begins a new one, in which what is lost is a gap. */
 static int replace_file(struct history *history, struct diag *d)
 {
-	int64_t since_ns = damaged_since(history);
 	char *aside;
 	int err;
 
+	if (!history->damaged_ns)
+		history->damaged_ns = damaged_since(history);
+	if (history->db)
+		db_keep_log(history->db, true);
 	db_close(steal_ptr(&history->db));
 	err = place_set_aside(history, &aside);
 	if (err)
@@ -118,7 +130,7 @@ static int replace_file(struct history *history, struct diag *d)
 	err = place_make_file(history, d);
 	if (err)
 		return err;
-	err = open_file(history) ?: db_meta_write(history->db, "damaged_start_ns", since_ns);
+	err = open_file(history);
 	return err ? explain(history, err, "open", d) : 0;
 }
 
@@ -154,7 +166,8 @@ int history_open(const char *dir, const struct history_options *options, struct 
 	if (err)
 		return err;
 	err = open_or_replace(history, d);
-	if (err)
+	/* What is known of a file that was set aside must not be lost: the first change tries again. */
+	if (err && !history->set_aside)
 		return err;
 	*ret = steal_ptr(&history);
 	return 0;
@@ -196,7 +209,7 @@ static int transact(struct history *history, history_task *task, void *closure, 
 {
 	int64_t run_id = history->run.id;
 	/* What is rolled back must not need the disk. */
-	int err = db_execute(history->db, commits ? "PRAGMA cache_spill = ON; BEGIN"
+	int err = db_execute(history->db, commits ? "PRAGMA cache_spill = ON; BEGIN IMMEDIATE"
 						  : "PRAGMA cache_spill = OFF; BEGIN")
 			  ?: task(history, closure);
 
@@ -207,6 +220,22 @@ static int transact(struct history *history, history_task *task, void *closure, 
 	db_rollback(history->db);
 	history->run.id = run_id;
 	return err;
+}
+
+/*
+ * A change that fails for what is in the file: SQLite says whether it is damaged. After some in a row a
+ * new file is better than one to which nothing can be written any more.
+ */
+static int judge_odd(struct history *history, int err)
+{
+	if (err != -EUCLEAN) {
+		history->odd = err ? history->odd : 0;
+		return err;
+	}
+	if (++history->odd < ODD_MAX)
+		return db_check(history->db) ?: err;
+	history->odd = 0;
+	return -EBADMSG;
 }
 
 int history_run(struct history *history, history_task *task, void *closure, bool commits,
@@ -225,6 +254,8 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 					  NULL, NULL);
 		err = transact(history, task, closure, commits);
 	}
+	if (commits)
+		err = judge_odd(history, err);
 	if (err == -EBADMSG && !history->options.read_only) {
 		err = mend(history, d);
 		if (err)

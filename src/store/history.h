@@ -43,7 +43,7 @@ int history_check_unused(const char *dir, struct diag *d);
 /*
  * Opens the history in a directory, which must belong to the caller alone (0700, no symbolic
  * link); makes the file unless read_only. A newer version of it is refused, a damaged file set
- * aside. Returns 0 or -errno with d filled.
+ * aside; where no new one can be made then, the first change tries again. Returns 0 or -errno with d filled.
  */
 int history_open(const char *dir, const struct history_options *options, struct history **ret,
 		 struct diag *d);
@@ -57,7 +57,7 @@ static inline void history_closep(struct history **history)
 }
 
 /*
- * A damaged file is renamed, when it is opened or when SQLite meets the damage later, and a new one
+ * A file that SQLite finds damaged, or that fails three changes in a row for what is in it, is renamed, when it is opened or when SQLite meets the damage later, and a new one
  * begins. Returns the new path of one that was renamed since the last call, to be freed; NULL: none
  * was.
  */

@@ -26,6 +26,8 @@ struct history {
 	struct db *db;                 /* NULL: it could not be opened again after damage */
 	struct run run;                /* that is counted; without a boot: nobody counts yet */
 	struct timeline_gap unwritten; /* since the last interval; it ends at 0: none failed */
+	int64_t damaged_ns; /* since when a file set aside told of something, until the new one has it */
+	unsigned int odd; /* changes in a row that failed with -EUCLEAN */
 	uint64_t appended, failed, set_aside;
 	uint64_t appended_before; /* appended, when a file was set aside last */
 	char *aside;              /* owned: where that file is now, until somebody is told */
@@ -84,7 +86,7 @@ int retire_due(struct history *history, const struct run *run, const struct inte
 /*
  * Runs a task in one transaction, which is rolled back unless commits is set. It runs again after a
  * full disk or a damaged file has been dealt with, so what it changes in memory must not matter when
- * it fails. A task that refuses to do something fills d and returns -EINVAL or -E2BIG; for other
+ * it fails. A question that meets something odd in a file that SQLite finds in order just fails. A task that refuses to do something fills d and returns -EINVAL or -E2BIG; for other
  * errors d says what could not be done ("read", "write"). Returns 0 or -errno with d filled.
  */
 typedef int history_task(struct history *history, void *closure);

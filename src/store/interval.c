@@ -19,7 +19,7 @@ static int interval_from_row(sqlite3_stmt *row, struct interval *ret)
 
 	for (size_t i = 0; i < sizeof(*ret) / sizeof(*fields); i++)
 		fields[i] = sqlite3_column_int64(row, (int)i);
-	return ret->level >= 0 && ret->level < NR_HISTORY_LEVEL ? 0 : -EBADMSG;
+	return ret->level >= 0 && ret->level < NR_HISTORY_LEVEL ? 0 : -EUCLEAN;
 }
 
 int intervals_read(sqlite3_stmt *rows, struct interval_list *ret)

@@ -116,7 +116,7 @@ static int kind_from_row(sqlite3_stmt *row, struct snapshot *names, struct proce
 	if (err)
 		return err;
 	if (size > sizeof(ret->comm) || (size && !comm))
-		return -EBADMSG;
+		return -EUCLEAN;
 	*ret = (struct process){ .uid = uid, .boot_ns = serial, .cgroup_id = cgroup ? serial : 0 };
 	if (size)
 		memcpy(ret->comm, comm, size);
@@ -136,7 +136,7 @@ int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process 
 	if (err)
 		return err;
 	err = db_next(row);
-	return err == 1 ? kind_from_row(row, names, ret) : err ?: -EBADMSG;
+	return err == 1 ? kind_from_row(row, names, ret) : err ?: -EUCLEAN;
 }
 
 /* A kind by itself, for the filter to look at: 1, 0 or -errno. */

@@ -187,7 +187,10 @@ static void name_aside(const struct history *history, char *name, size_t size)
 		snprintf(name, size, FILE_NAME ".damaged-%s-%d", stamp, i);
 }
 
-/* The log first: with it gone, the new file cannot be taken for the one that it belongs to. */
+/*
+ * The log first: with it gone, the new file cannot be taken for the one that it belongs to. An empty
+ * one tells nothing.
+ */
 int place_set_aside(const struct history *history, char **ret)
 {
 	char name[128], log_name[160];
@@ -195,7 +198,9 @@ int place_set_aside(const struct history *history, char **ret)
 
 	name_aside(history, name, sizeof(name));
 	snprintf(log_name, sizeof(log_name), "%s-wal", name);
-	if (renameat(dir, LOG_NAME, dir, log_name) && errno != ENOENT)
+	if (!size_of(history, LOG_NAME))
+		unlinkat(dir, LOG_NAME, 0);
+	else if (renameat(dir, LOG_NAME, dir, log_name))
 		return -errno;
 	unlinkat(dir, INDEX_NAME, 0);
 	if (renameat(dir, FILE_NAME, dir, name))

@@ -4,6 +4,7 @@
 
 PRAGMA page_size = 4096;
 PRAGMA auto_vacuum = INCREMENTAL;
+-- The program ends the transaction.
 BEGIN IMMEDIATE;
 
 CREATE TABLE meta (
@@ -28,7 +29,7 @@ CREATE TABLE kind (
 	user TEXT,
 	cgroup TEXT
 ) STRICT;
-CREATE INDEX kind_by_value ON kind (comm, uid);
+CREATE INDEX kind_by_value ON kind (comm, uid, cgroup, user);
 
 -- KIND_NOBODY and KIND_OTHERS.
 INSERT INTO kind (id, uid, seen, comm) VALUES (1, 4294967295, 0, ''), (2, 4294967295, 0, '[others]');
@@ -133,4 +134,3 @@ JOIN run r ON r.id = i.run;
 
 PRAGMA application_id = 0x62707472;
 PRAGMA user_version = 1;
-COMMIT;

@@ -256,8 +256,8 @@ static inline const char *raw_body(const char *reply)
 #define HOST  "Host: localhost\r\n"
 #define CLOSE HOST "Connection: close\r\n\r\n"
 
-#define cmocka_server_test(f) cmocka_unit_test_setup_teardown(f, server_setup, folder_teardown)
-#define cmocka_folder_test(f) cmocka_unit_test_setup_teardown(f, folder_setup, folder_teardown)
+#define SERVER_TEST(name) TEST_WITH(name, server_setup, folder_teardown)
+#define FOLDER_TEST(name) TEST_WITH(name, folder_setup, folder_teardown)
 
 /* --- a server in another process -------------------------------------------------------------- */
 

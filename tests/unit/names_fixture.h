@@ -341,8 +341,8 @@ static inline void remove_root(const char *root)
 	assert_int_equal(system(command), 0);
 }
 
-/* Of a test that may be started as one of its own processes. */
-static inline void names_test_begin(int argc, char **argv)
+/* A test may be started as one of its own processes. */
+void test_begin(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
 		debuginfod_client_main(argc, argv);

@@ -16,25 +16,40 @@ static struct {
 	size_t count;
 } unit_tests;
 
-static void unit_test_add(const char *name, CMUnitTestFunction run)
+static void unit_test_add(struct CMUnitTest test)
 {
 	assert_true(unit_tests.count < sizeof(unit_tests.list) / sizeof(unit_tests.list[0]));
-	unit_tests.list[unit_tests.count++] = (struct CMUnitTest){ .name = name, .test_func = run };
+	unit_tests.list[unit_tests.count++] = test;
 }
 
+/* Begins a function that is a test, with `state` as set_up() leaves it; NULL: nothing to do. */
+#define TEST_WITH(name, set_up, tear_down)                                                     \
+	static void name(void **state);                                                        \
+	__attribute__((constructor)) static void name##_add(void)                              \
+	{                                                                                      \
+		unit_test_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, set_up, \
+										 tear_down));  \
+	}                                                                                      \
+	static void name(__attribute__((unused)) void **state)
+
 /* Begins a function that is a test. */
-#define TEST(name)                                                \
-	static void name(void **unused);                          \
-	__attribute__((constructor)) static void name##_add(void) \
-	{                                                         \
-		unit_test_add(#name, name);                       \
-	}                                                         \
+#define TEST(name)                                                        \
+	static void name(void **unused);                                  \
+	__attribute__((constructor)) static void name##_add(void)         \
+	{                                                                 \
+		unit_test_add((struct CMUnitTest)cmocka_unit_test(name)); \
+	}                                                                 \
 	static void name(__attribute__((unused)) void **unused)
 
-int main(void)
+/* What a test defines that is started as one of its own processes, or has to prepare something. */
+__attribute__((weak)) void test_begin(int argc, char **argv);
+
+int main(int argc, char **argv)
 {
 	/* Golden files have local times. */
 	setenv("TZ", "UTC", 1);
+	if (test_begin)
+		test_begin(argc, argv);
 	return _cmocka_run_group_tests("tests", unit_tests.list, unit_tests.count, NULL, NULL);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Baselines as files: saved whole, listed, read back as they were, and never touched by retention. */
+#include "test.h"
+
 #include "history_fixture.h"
 
 #include "daemon/baselines.h"
@@ -38,7 +40,7 @@ static size_t count_listed(struct baselines *baselines, struct baseline *first)
 	return count;
 }
 
-TEST(test_a_baseline_is_what_was_saved)
+PLACE_TEST(test_a_baseline_is_what_was_saved)
 {
 	__cleanup(baselines_done) struct baselines baselines = {
 		.state_dir = ((struct place *)*state)->dir
@@ -71,7 +73,7 @@ TEST(test_a_baseline_is_what_was_saved)
 }
 
 /* The text of the file is what the daemon sends: a report like any other. */
-TEST(test_a_file_is_a_report)
+PLACE_TEST(test_a_file_is_a_report)
 {
 	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
@@ -94,7 +96,7 @@ TEST(test_a_file_is_a_report)
 	assert_int_equal(access(path, R_OK), 0);
 }
 
-TEST(test_names)
+PLACE_TEST(test_names)
 {
 	/* Another path, or a time. */
 	static const char *const no_names[] = {
@@ -126,7 +128,7 @@ TEST(test_names)
 }
 
 /* It is not replaced by accident, and one that cannot be written leaves the old one. */
-TEST(test_replacing)
+PLACE_TEST(test_replacing)
 {
 	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
@@ -149,7 +151,7 @@ TEST(test_replacing)
 }
 
 /* One that somebody has spoilt costs itself alone. */
-TEST(test_a_spoilt_file)
+PLACE_TEST(test_a_spoilt_file)
 {
 	const struct place *place = *state;
 	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
@@ -181,9 +183,9 @@ TEST(test_a_spoilt_file)
 }
 
 /* One that could not be read back is not kept. */
-TEST(test_too_large)
+PLACE_TEST(test_too_large)
 {
-	enum { HOST = 33 << 20 };
+	enum { HOST = 9 << 20 };
 	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
@@ -203,8 +205,59 @@ TEST(test_too_large)
 	assert_int_equal(baselines_read(&baselines, "large", &text, &size, &d), -ENOENT);
 }
 
+/* Nor is what is new, once there are many; one that is there may be replaced. */
+PLACE_TEST(test_too_many)
+{
+	struct baselines baselines = { .state_dir = ((struct place *)*state)->dir };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	struct baseline listed;
+	struct diag d = { 0 };
+	char name[32];
+
+	one_minute(*state, &timeline);
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "day-%d", i);
+		save_must(&baselines, name, &timeline);
+	}
+	assert_int_equal(baselines_save(&baselines, "more", timeline.steps, false, &d), -E2BIG);
+	assert_non_null(strstr(d.text, "100 baselines are kept"));
+	assert_non_null(strstr(d.text, "baseline rm"));
+	assert_int_equal(baselines_save(&baselines, name, timeline.steps, false, &d), -EEXIST);
+	assert_int_equal(baselines_save(&baselines, name, timeline.steps, true, &d), 0);
+	assert_int_equal(baselines_remove(&baselines, "day-7", &d), 0);
+	save_must(&baselines, "more", &timeline);
+	assert_int_equal(count_listed(&baselines, &listed), 100);
+	baselines_done(&baselines);
+}
+
+/* A list reads the head of a file, whatever comes behind it, and whatever the host is called. */
+PLACE_TEST(test_a_list_reads_heads)
+{
+	const struct place *place = *state;
+	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
+	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
+	struct baseline listed;
+	struct snapshot *sum;
+	struct diag d = { 0 };
+	char path[400];
+
+	one_minute(place, &timeline);
+	sum = timeline.steps[0].sum;
+	free(sum->host);
+	sum->host = strdup("a\",\"targets\":");
+	save_must(&baselines, "monday", &timeline);
+	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/monday.json", place->dir);
+	assert_int_equal(truncate(path, 1000), 0);
+	assert_int_equal(count_listed(&baselines, &listed), 1);
+	assert_int_equal(listed.start_ns, NEW_YEAR);
+	assert_int_equal(listed.end_ns, NEW_YEAR + MINUTE);
+	assert_int_equal(listed.covered_ns, MINUTE);
+	assert_int_equal(baselines_load(&baselines, "monday", &loaded, &d), -EBADMSG);
+}
+
 /* They count towards the size of the history, and no retention removes them. */
-TEST(test_size)
+PLACE_TEST(test_size)
 {
 	enum { MAX = 1 << 20 };
 	const struct history_options options = { .max_bytes = MAX,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Servers of debug files that are too slow. This program is its own client. */
+#include "test.h"
+
 #include "fixture.h"
 
 #include <errno.h>
@@ -37,14 +39,13 @@ static void be_too_slow(struct debuginfod *debuginfod)
 }
 
 /* One file that takes long is no reason to ask for no other. */
-static void test_servers_are_left_alone_after_several(void **state)
+TEST(test_servers_are_left_alone_after_several)
 {
 	char folder[] = "/tmp/bpftruss-test-XXXXXX", path[PATH_MAX], command[PATH_MAX];
 	struct debuginfod *debuginfod __cleanup(debuginfod_freep) = NULL;
 	struct debuginfod_folder own;
 	struct child client;
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(chmod(folder, 0777), 0);
 	snprintf(path, sizeof(path), "%s:%s", folder, getenv("PATH"));
@@ -66,13 +67,8 @@ static void test_servers_are_left_alone_after_several(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-int main(int argc, char **argv)
+void test_begin(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_servers_are_left_alone_after_several),
-	};
-
 	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
 		debuginfod_client_main(argc, argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inlined functions: what another reader of DWARF says, and what nobody is to believe. */
+#include "test.h"
+
 #include "elf_fixture.h"
 
 #include "elf/elf_handle.h"
@@ -82,7 +84,7 @@ static struct judge file_judge(const char *file, const struct elf_functions *inl
 	return judge;
 }
 
-static void test_as_addr2line(void **state)
+TEST(test_as_addr2line)
 {
 	static const struct {
 		const char *file, *debug, *judge;
@@ -93,7 +95,6 @@ static void test_as_addr2line(void **state)
 		{ "bare", "bare.debug", "inlines", 3 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(addresses_done) struct elf_addresses all = all_addresses(cases[i].file);
 		__cleanup(elf_functions_freep) struct elf_functions *inlines = NULL;
@@ -109,13 +110,12 @@ static void test_as_addr2line(void **state)
 
 /* --- files without ---------------------------------------------------------------------------- */
 
-static void test_without(void **state)
+TEST(test_without)
 {
 	static const char *const files[] = { "bare", "mini", "cxx" };
 	uint64_t address = 0x1000;
 	struct elf_addresses one = { &address, 1 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		int fd __cleanup(closep) = fixture_open(files[i]);
 		struct elf_functions *inlines = NULL;
@@ -125,7 +125,7 @@ static void test_without(void **state)
 	}
 }
 
-static void test_identity(void **state)
+TEST(test_identity)
 {
 	static const struct {
 		const char *file;
@@ -137,7 +137,6 @@ static void test_identity(void **state)
 		{ "mini", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int fd __cleanup(closep) = fixture_open(cases[i].file);
 		struct elf_identity identity;
@@ -152,7 +151,7 @@ static void test_identity(void **state)
 #define MUTATIONS 400
 
 /* Bytes of debug sections and headers at random: any answer will do that passes the check. */
-static void test_mutated(void **state)
+TEST(test_mutated)
 {
 	__cleanup(addresses_done) struct elf_addresses all = all_addresses("inlines_cxx");
 	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("inlines_cxx");
@@ -160,7 +159,6 @@ static void test_mutated(void **state)
 	size_t good = 0, crashed = 0;
 	uint64_t seed = 23;
 
-	(void)state;
 	for (int i = 0; i < MUTATIONS; i++) {
 		__cleanup(elf_functions_freep) struct elf_functions *inlines = NULL;
 		int fd __cleanup(closep) = -1, err;
@@ -180,16 +178,8 @@ static void test_mutated(void **state)
 	assert_true(crashed < MUTATIONS / 20);
 }
 
-int main(int argc, char **argv)
+void test_begin(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_addr2line),
-		cmocka_unit_test(test_without),
-		cmocka_unit_test(test_identity),
-		cmocka_unit_test(test_mutated),
-	};
-
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

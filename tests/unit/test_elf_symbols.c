@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols: where each fixture has them, whom an address belongs to, and what names look like. */
+#include "test.h"
+
 #include "elf_fixture.h"
 
 #include "elf/elf_handle.h"
@@ -61,7 +63,7 @@ static void assert_function(const char *fixture, const char *debug, const char *
 		    strcmp(name_at(functions, addr + size), function));
 }
 
-static void test_where_symbols_are(void **state)
+TEST(test_where_symbols_are)
 {
 	static const struct {
 		const char *file, *debug;
@@ -73,7 +75,6 @@ static void test_where_symbols_are(void **state)
 		{ "lean", "plain", "lean" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		/* Its aliases are weak, or less plain. */
 		assert_function(cases[i].file, cases[i].debug, cases[i].judge, "main");
@@ -82,26 +83,24 @@ static void test_where_symbols_are(void **state)
 	}
 }
 
-static void test_stripped(void **state)
+TEST(test_stripped)
 {
 	__cleanup(elf_functions_freep) struct elf_functions *alone = symbols_of("stripped", NULL);
 	/* Another build has other addresses. */
 	__cleanup(elf_functions_freep) struct elf_functions *wrong =
 		symbols_of("stripped", "plain");
 
-	(void)state;
 	assert_int_equal(alone->nr, 0);
 	assert_int_equal(wrong->nr, 0);
 }
 
-static void test_identity(void **state)
+TEST(test_identity)
 {
 	__cleanup(elf_functions_freep) struct elf_functions *stripped =
 		symbols_of("stripped", NULL);
 	__cleanup(elf_functions_freep) struct elf_functions *lean = symbols_of("lean", NULL);
 	const struct elf_identity *identity = &stripped->identity;
 
-	(void)state;
 	assert_int_equal(identity->nr_build_id, 20);
 	assert_memory_equal(identity->build_id, lean->identity.build_id, 20);
 	assert_string_equal(identity->debuglink, "stripped.debug");
@@ -111,12 +110,11 @@ static void test_identity(void **state)
 }
 
 #ifdef __x86_64__
-static void test_unsized(void **state)
+TEST(test_unsized)
 {
 	__cleanup(elf_functions_freep) struct elf_functions *symbols = symbols_of("frames", NULL);
 	uint64_t addr, size;
 
-	(void)state;
 	assert_true(nm_find("frames", "without_rule", &addr, &size));
 	assert_string_equal(name_at(symbols, addr + size - 1), "without_rule");
 	/* Nobody says whose the padding is. */
@@ -142,19 +140,18 @@ static bool has_name(const struct elf_functions *functions, const char *name)
 	return false;
 }
 
-static void test_names_are_untouched(void **state)
+TEST(test_names_are_untouched)
 {
 	__cleanup(elf_functions_freep) struct elf_functions *lean = symbols_of("lean", NULL);
 	__cleanup(elf_functions_freep) struct elf_functions *cxx = symbols_of("cxx", NULL);
 
-	(void)state;
 	assert_true(has_name(lean, "\033[31mred\nname"));
 	assert_true(has_name(cxx, "shop::Basket<double>::total"));
 }
 
 /* --- demangling ------------------------------------------------------------------------------- */
 
-static void test_demangle(void **state)
+TEST(test_demangle)
 {
 	static const struct {
 		const char *name, *demangled;
@@ -173,7 +170,6 @@ static void test_demangle(void **state)
 	};
 	char buf[DEMANGLED_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool demangled = symbol_demangle(cases[i].name, buf);
 
@@ -184,12 +180,11 @@ static void test_demangle(void **state)
 }
 
 /* Each pair names the one before it twice: 2^40 words. */
-static void test_demangle_bomb(void **state)
+TEST(test_demangle_bomb)
 {
 	static const char pairs[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char name[1024] = "_Z1f1gIiiES_IS0_S0_E", buf[DEMANGLED_SIZE];
 
-	(void)state;
 	for (size_t i = 1; pairs[i]; i++) {
 		char *end = name + strlen(name);
 
@@ -202,7 +197,7 @@ static void test_demangle_bomb(void **state)
 /* --- of some addresses ------------------------------------------------------------------------- */
 
 /* Whoever is asked about some addresses says of them what he would say of all, and nothing else. */
-static void test_some_as_all(void **state)
+TEST(test_some_as_all)
 {
 	static const struct {
 		const char *name, *debug;
@@ -214,7 +209,6 @@ static void test_some_as_all(void **state)
 #endif
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		__cleanup(elf_functions_freep) struct elf_functions *all =
 			symbols_of(files[i].name, files[i].debug);
@@ -237,14 +231,13 @@ static void test_some_as_all(void **state)
 	}
 }
 
-static void test_none_are_asked(void **state)
+TEST(test_none_are_asked)
 {
 	int fd __cleanup(closep) = fixture_open("plain");
 	__cleanup(elf_functions_freep) struct elf_functions *none = NULL, *far = NULL;
 	uint64_t beyond[] = { UINT64_MAX - 1, UINT64_MAX };
 	const struct elf_addresses no_offsets = { NULL, 0 }, far_offsets = { beyond, 2 };
 
-	(void)state;
 	assert_int_equal(elf_symbols_read(fd, NULL, &no_offsets, &none), 0);
 	assert_int_equal(none->nr, 0);
 	assert_true(none->identity.has_symtab);
@@ -254,7 +247,7 @@ static void test_none_are_asked(void **state)
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
-static void test_perf_map(void **state)
+TEST(test_perf_map)
 {
 	static const char text[] = "7f0000001000 100 LazyCompile:*run /app.js:3\n"
 				   "0x7f0000002000 0x40 Function::call\n"
@@ -289,7 +282,6 @@ static void test_perf_map(void **state)
 	uint64_t list[ARRAY_SIZE(cases)];
 	const struct elf_addresses addresses = { list, ARRAY_SIZE(cases) };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		list[i] = cases[i].address;
 	assert_int_equal(perf_map_read(fd, &addresses, &functions), 0);
@@ -305,7 +297,7 @@ static void test_perf_map(void **state)
 }
 
 /* The last line that has an address names it. */
-static void test_lines_that_overlap(void **state)
+TEST(test_lines_that_overlap)
 {
 	static const char text[] = "1000 100 outer\n"
 				   "1080 10 inner\n"
@@ -319,7 +311,6 @@ static void test_lines_that_overlap(void **state)
 			    0x108f, 0x1090, 0x10ff, 0x1100, 0x200f };
 	const struct elf_addresses addresses = { list, ARRAY_SIZE(list) };
 
-	(void)state;
 	assert_int_equal(perf_map_read(fd, &addresses, &functions), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		const char *name = name_at(functions, list[i]);
@@ -329,25 +320,4 @@ static void test_lines_that_overlap(void **state)
 			assert_string_equal(name, expected[i]);
 	}
 	assert_null(name_at(functions, 0x1001));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_where_symbols_are),
-		cmocka_unit_test(test_stripped),
-		cmocka_unit_test(test_identity),
-#ifdef __x86_64__
-		cmocka_unit_test(test_unsized),
-#endif
-		cmocka_unit_test(test_names_are_untouched),
-		cmocka_unit_test(test_demangle),
-		cmocka_unit_test(test_demangle_bomb),
-		cmocka_unit_test(test_some_as_all),
-		cmocka_unit_test(test_none_are_asked),
-		cmocka_unit_test(test_perf_map),
-		cmocka_unit_test(test_lines_that_overlap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

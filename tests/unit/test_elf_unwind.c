@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Unwind rows: what the rules of each fixture are, and whether readelf reads the same. */
+#include "test.h"
+
 #include "elf_fixture.h"
 
 #include <sys/auxv.h>
@@ -31,7 +33,7 @@ static void assert_in_order(const struct elf_unwind *unwind)
 
 /* --- every rule ------------------------------------------------------------------------------- */
 
-static void test_rules(void **state)
+TEST(test_rules)
 {
 	static const struct {
 		const char *function;
@@ -66,7 +68,6 @@ static void test_rules(void **state)
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of("frames");
 	__cleanup(elf_functions_freep) struct elf_functions *symbols = symbols_of("frames", NULL);
 
-	(void)state;
 	assert_in_order(unwind);
 	assert_int_equal(unwind->text_start, 0x401000);
 	assert_int_equal(unwind->load_offset, 0x400000);
@@ -202,23 +203,21 @@ static void readelf_compare(const char *name)
 	assert_true(nr > 0);
 }
 
-static void test_readelf_agrees(void **state)
+TEST(test_readelf_agrees)
 {
 	static const char *const names[] = { "plain", "lean",     "static", "fixed",
 					     "mini",  "stripped", "cxx",    "frames" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		readelf_compare(names[i]);
 }
 
 /* --- files without rows ----------------------------------------------------------------------- */
 
-static void test_no_table(void **state)
+TEST(test_no_table)
 {
 	static const char *const names[] = { "i386", "nocfi", "stripped.debug" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		__cleanup(elf_unwind_freep) struct elf_unwind *unwind = unwind_of(names[i]);
 
@@ -227,11 +226,10 @@ static void test_no_table(void **state)
 	}
 }
 
-static void test_no_elf(void **state)
+TEST(test_no_elf)
 {
 	static const char *const texts[] = { "", "\177ELF", "#!/bin/sh\n", "!<arch>\n" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		int fd __cleanup(closep) = memory_file(texts[i], strlen(texts[i]));
 		struct elf_unwind *unwind = NULL;
@@ -241,13 +239,12 @@ static void test_no_elf(void **state)
 	}
 }
 
-static void test_vdso(void **state)
+TEST(test_vdso)
 {
 	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
 	void *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
 	int fd __cleanup(closep) = -1;
 
-	(void)state;
 	if (!vdso)
 		skip();
 	/* Two pages at least, on all kernels there are. */
@@ -258,13 +255,12 @@ static void test_vdso(void **state)
 
 /* --- the way without section headers ---------------------------------------------------------- */
 
-static void test_no_sections(void **state)
+TEST(test_no_sections)
 {
 	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("lean");
 	__cleanup(elf_unwind_freep) struct elf_unwind *with = unwind_of("lean"), *without = NULL;
 	int fd __cleanup(closep) = -1;
 
-	(void)state;
 	/* e_shoff, e_shnum and e_shstrndx of the header. */
 	memset(bytes.data + 40, 0, 8);
 	memset(bytes.data + 60, 0, 4);
@@ -274,16 +270,10 @@ static void test_no_sections(void **state)
 	assert_memory_equal(with->rows, without->rows, with->nr_rows * sizeof(*with->rows));
 }
 
-int main(void)
+void test_begin(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),    cmocka_unit_test(test_readelf_agrees),
-		cmocka_unit_test(test_no_table), cmocka_unit_test(test_no_elf),
-		cmocka_unit_test(test_vdso),     cmocka_unit_test(test_no_sections),
-	};
-
+	(void)argc, (void)argv;
 #ifndef __x86_64__
-	return 0;
+	exit(0);
 #endif
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  * Workers against files that mean harm. This program is its own worker; a file that begins with the
  * name of a part makes it play that part instead: one that foreign bytes have taken over.
  */
+#include "test.h"
+
 #include "elf_fixture.h"
 
 #include <signal.h>
@@ -175,12 +177,11 @@ static int part_open(const char *name)
 	return memory_file(name, strlen(name) + 1);
 }
 
-static void test_bad_workers(void **state)
+TEST(test_bad_workers)
 {
 	uint64_t address = 1;
 	const struct elf_addresses one = { &address, 1 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		int fd __cleanup(closep) = part_open(parts[i].name);
 		struct elf_unwind *unwind = NULL;
@@ -218,14 +219,13 @@ static void status_read(pid_t pid, const char *key, char *value, size_t size)
 }
 
 /* What a worker is allowed, once it is at work; and that nobody has to wait for it to end. */
-static void test_cage(void **state)
+TEST(test_cage)
 {
 	int fd __cleanup(closep) = part_open("idler");
 	const struct elf_question question = { .kind = ELF_UNWIND, .fd = fd };
 	__cleanup(child_done) struct child child = NO_CHILD;
 	char value[64];
 
-	(void)state;
 	assert_int_equal(elf_worker_start(&question, &child), 0);
 	for (int i = 0; i < 500; i++) {
 		status_read(child.pid, "Seccomp:", value, sizeof(value));
@@ -251,13 +251,12 @@ static void test_cage(void **state)
 
 /* --- files that are none ---------------------------------------------------------------------- */
 
-static void test_not_regular(void **state)
+TEST(test_not_regular)
 {
 	const struct elf_addresses none = { NULL, 0 };
 	struct elf_functions *functions = NULL;
 	int pipes[2], folder __cleanup(closep) = open("/", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
 	assert_int_equal(worker_functions(ELF_SYMBOLS, folder, NULL, &none, &functions), -EINVAL);
 	assert_int_equal(worker_functions(ELF_SYMBOLS, pipes[0], NULL, &none, &functions), -EINVAL);
@@ -286,7 +285,7 @@ static int has_inode(const struct elf_proof *proof, int fd)
 	return fstat(fd, &status) || status.st_ino != proof->key.ino ? -ESTALE : 0;
 }
 
-static void test_a_file_is_proved(void **state)
+TEST(test_a_file_is_proved)
 {
 	int found __cleanup(closep) = open(FIXTURES "/stripped", O_PATH | O_CLOEXEC);
 	int other __cleanup(closep) = memory_file("", 0);
@@ -296,7 +295,6 @@ static void test_a_file_is_proved(void **state)
 	struct stat status;
 	struct child child;
 
-	(void)state;
 	assert_int_equal(fstat(found, &status), 0);
 	assert_int_equal(elf_worker_start(&question, &child), 0);
 	assert_int_equal(elf_worker_unwind(&child, &unwind), -ESTALE);
@@ -312,14 +310,13 @@ static void test_a_file_is_proved(void **state)
 }
 
 /* Somebody holds a lease: that may pass, and is nothing about the file. */
-static void test_a_file_that_cannot_be_opened_now(void **state)
+TEST(test_a_file_that_cannot_be_opened_now)
 {
 	char path[] = "/tmp/bpftruss-test-XXXXXX";
 	int held __cleanup(closep) = mkostemp(path, O_CLOEXEC);
 	int found __cleanup(closep) = open(path, O_PATH | O_CLOEXEC);
 	struct elf_unwind *unwind = NULL;
 
-	(void)state;
 	assert_true(held >= 0 && found >= 0);
 	unlink(path);
 	/* Whoever holds the lease is told that somebody would like to read. */
@@ -331,7 +328,7 @@ static void test_a_file_that_cannot_be_opened_now(void **state)
 	assert_null(unwind);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	const struct elf_addresses none = { NULL, 0 };
 	int fd __cleanup(closep) = memory_file("", 0);
@@ -339,7 +336,6 @@ static void test_empty(void **state)
 	struct elf_unwind *unwind = NULL;
 	struct elf_functions *functions = NULL;
 
-	(void)state;
 	assert_int_equal(worker_unwind(fd, &unwind), -EBADMSG);
 	assert_int_equal(worker_functions(ELF_SYMBOLS, fd, NULL, &none, &functions), -EBADMSG);
 	/* A perf map with nothing in it yet. */
@@ -349,7 +345,7 @@ static void test_empty(void **state)
 
 /* --- the same as in this process -------------------------------------------------------------- */
 
-static void test_same_answer(void **state)
+TEST(test_same_answer)
 {
 	int fd __cleanup(closep) = fixture_open("stripped");
 	int found __cleanup(closep) = open(FIXTURES "/stripped", O_PATH | O_CLOEXEC);
@@ -359,7 +355,6 @@ static void test_same_answer(void **state)
 	__cleanup(elf_functions_freep) struct elf_functions *there = NULL, *here = NULL;
 	__cleanup(elf_unwind_freep) struct elf_unwind *far = NULL, *near = NULL;
 
-	(void)state;
 	/* A worker opens its files for itself. */
 	assert_int_equal(worker_unwind(found, &far), 0);
 	assert_int_equal(elf_unwind_read(fd, &near), 0);
@@ -430,13 +425,12 @@ static void crowd_end(struct crowd *crowd)
 	}
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
 	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("lean");
 	struct crowd crowd = { 0 };
 	size_t size = bytes.size;
 
-	(void)state;
 	for (size_t i = 0; i < size; i += 64) {
 		bytes.size = i;
 		/* Both kinds, as the places take turns. */
@@ -450,13 +444,12 @@ static void test_truncated(void **state)
 
 #define MUTATIONS 3000
 
-static void test_mutated(void **state)
+TEST(test_mutated)
 {
 	static const char *const names[] = { "lean", "mini", "cxx" };
 	struct crowd crowd = { 0 };
 	uint64_t seed = 11;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		__cleanup(bytes_done) struct bytes bytes = fixture_bytes(names[i]);
 		__cleanup(bytes_done) struct bytes copy = fixture_bytes(names[i]);
@@ -479,13 +472,12 @@ static void test_mutated(void **state)
 }
 
 /* Every word of the header and of the tables that it names, as large as it can be. */
-static void test_absurd(void **state)
+TEST(test_absurd)
 {
 	__cleanup(bytes_done) struct bytes bytes = fixture_bytes("lean");
 	struct crowd crowd = { 0 };
 	uint64_t sections;
 
-	(void)state;
 	memcpy(&sections, bytes.data + 40, sizeof(sections));
 	for (size_t at = 16; at + 8 <= bytes.size; at += 8) {
 		uint64_t saved;
@@ -502,27 +494,12 @@ static void test_absurd(void **state)
 	assert_true(crowd.good > 0);
 }
 
-int main(int argc, char **argv)
+void test_begin(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_workers),
-		cmocka_unit_test(test_cage),
-		cmocka_unit_test(test_not_regular),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_a_file_is_proved),
-		cmocka_unit_test(test_a_file_that_cannot_be_opened_now),
-		cmocka_unit_test(test_same_answer),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_mutated),
-		cmocka_unit_test(test_absurd),
-	};
-
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
 		const struct part *part = part_find(WORKER_FD_FILE);
-
 		if (part)
 			part->play();
 		elf_worker_main(argc, argv);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The history gives back what it was given: whole, in steps and over restarts. */
+#include "test.h"
+
 #include "history_fixture.h"
 
 #include "store/history_private.h"
 #include "store/kind.h"
 
-static void test_round_trip(void **state)
+PLACE_TEST(test_round_trip)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(1);
@@ -31,7 +33,7 @@ static void test_round_trip(void **state)
 }
 
 /* Names and users come back by the ids in the snapshot; nobody's rows have no process. */
-static void test_names(void **state)
+PLACE_TEST(test_names)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(2);
@@ -79,7 +81,7 @@ static void add_process_with_call(struct builder *builder, struct process proces
 }
 
 /* Bytes that are no text, the kinds that stand for others, calls without a number. */
-static void test_unusual_kinds(void **state)
+PLACE_TEST(test_unusual_kinds)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(3);
@@ -133,7 +135,7 @@ static void test_unusual_kinds(void **state)
 }
 
 /* Programs choose their names: of too many, the further ones are added up, and no call is lost. */
-static void test_too_many_kinds(void **state)
+PLACE_TEST(test_too_many_kinds)
 {
 	enum { EACH = 7000, INTERVALS = 3 };
 	__cleanup(history_closep) struct history *history = open_default(*state);
@@ -175,7 +177,7 @@ static int64_t count_kinds(struct history *history, const char *sql)
 }
 
 /* Kinds go some time after all that has them, and not while something has them. */
-static void test_kinds_retire(void **state)
+PLACE_TEST(test_kinds_retire)
 {
 	const struct history_options options = { .keep_ns = { DAY, DAY, DAY } };
 	__cleanup(history_closep) struct history *history = open_with(*state, &options);
@@ -207,7 +209,7 @@ static void merge_all(const struct snapshot *snapshot, struct row *sum)
 		assert_int_equal(row_merge(sum, snapshot->rows[i]), 0);
 }
 
-static void test_percentiles(void **state)
+PLACE_TEST(test_percentiles)
 {
 	static const double shares[] = { 0.01, 0.5, 0.9, 0.99, 0.999 };
 	__cleanup(history_closep) struct history *history = open_default(*state);
@@ -235,7 +237,7 @@ static void test_percentiles(void **state)
 }
 
 /* Roll-ups are there, a question takes each moment once, and what is old goes without a loss. */
-static void test_rollups_and_retention(void **state)
+PLACE_TEST(test_rollups_and_retention)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
 	__cleanup(history_closep) struct history *history = open_with(*state, &options);
@@ -277,7 +279,7 @@ static void test_rollups_and_retention(void **state)
 	timeline_done(&timeline);
 }
 
-static void test_retired_is_a_gap(void **state)
+PLACE_TEST(test_retired_is_a_gap)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
 	__cleanup(history_closep) struct history *history = open_with(*state, &options);
@@ -295,7 +297,7 @@ static void test_retired_is_a_gap(void **state)
 	timeline_done(&timeline);
 }
 
-static void test_size_is_bounded(void **state)
+PLACE_TEST(test_size_is_bounded)
 {
 	enum { MAX = 1 << 20 };
 	const struct history_options options = { .max_bytes = MAX };
@@ -317,7 +319,7 @@ static void test_size_is_bounded(void **state)
 }
 
 /* A stop, a crash or a boot leaves a gap, and what was counted before stays. */
-static void test_runs_and_boots(void **state)
+PLACE_TEST(test_runs_and_boots)
 {
 	struct host host = host_make(8);
 	struct expected expected = expected_make();
@@ -353,7 +355,7 @@ static void test_runs_and_boots(void **state)
 	timeline_done(&timeline);
 }
 
-static void test_of_one_boot(void **state)
+PLACE_TEST(test_of_one_boot)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	const struct history_question question = { .boot_id = "boot-2" };
@@ -378,7 +380,7 @@ static void test_of_one_boot(void **state)
 }
 
 /* A clock that is set loses nothing and makes nothing negative. */
-static void test_clock_steps(void **state)
+PLACE_TEST(test_clock_steps)
 {
 	static const int64_t jumps[] = { DAY, -DAY, -DAY, DAY };
 	__cleanup(history_closep) struct history *history = open_default(*state);
@@ -412,7 +414,7 @@ static void test_clock_steps(void **state)
 }
 
 /* An interval is as long as it was, whichever way its clock was set meanwhile. */
-static void test_clock_set_inside(void **state)
+PLACE_TEST(test_clock_set_inside)
 {
 	static const int64_t jumps[] = { DAY, -DAY };
 
@@ -471,7 +473,7 @@ static void check_clock_and_retention(const struct place *place, int64_t jump)
 	timeline_done(&timeline);
 }
 
-static void test_clock_and_retention(void **state)
+PLACE_TEST(test_clock_and_retention)
 {
 	check_clock_and_retention(*state, 30 * DAY);
 	place_empty(*state);
@@ -479,7 +481,7 @@ static void test_clock_and_retention(void **state)
 }
 
 /* Intervals that alone fill what they were rolled up into are as old as others. */
-static void test_lone_intervals_retire(void **state)
+PLACE_TEST(test_lone_intervals_retire)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
 	__cleanup(history_closep) struct history *history = open_with(*state, &options);
@@ -499,7 +501,7 @@ static void test_lone_intervals_retire(void **state)
 }
 
 /* The sum of two intervals does not know what one of them does not. */
-static void test_unknown_runq(void **state)
+PLACE_TEST(test_unknown_runq)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(21);
@@ -517,7 +519,7 @@ static void test_unknown_runq(void **state)
 	timeline_done(&timeline);
 }
 
-static void test_hole_in_a_run(void **state)
+PLACE_TEST(test_hole_in_a_run)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(11);
@@ -541,7 +543,7 @@ static void test_hole_in_a_run(void **state)
 	timeline_done(&timeline);
 }
 
-static void test_filter(void **state)
+PLACE_TEST(test_filter)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
@@ -567,7 +569,7 @@ static void test_filter(void **state)
 	assert_non_null(strstr(d.text, "not pids"));
 }
 
-static void test_questions_without_answer(void **state)
+PLACE_TEST(test_questions_without_answer)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct history_question question = { .step_ns = 1 };
@@ -595,31 +597,4 @@ static void test_questions_without_answer(void **state)
 	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR + DAY);
 	assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + 2 * DAY);
 	timeline_done(&timeline);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_round_trip),
-		PLACE_TEST(test_names),
-		PLACE_TEST(test_unusual_kinds),
-		PLACE_TEST(test_too_many_kinds),
-		PLACE_TEST(test_kinds_retire),
-		PLACE_TEST(test_percentiles),
-		PLACE_TEST(test_rollups_and_retention),
-		PLACE_TEST(test_retired_is_a_gap),
-		PLACE_TEST(test_size_is_bounded),
-		PLACE_TEST(test_runs_and_boots),
-		PLACE_TEST(test_of_one_boot),
-		PLACE_TEST(test_clock_steps),
-		PLACE_TEST(test_clock_set_inside),
-		PLACE_TEST(test_clock_and_retention),
-		PLACE_TEST(test_lone_intervals_retire),
-		PLACE_TEST(test_unknown_runq),
-		PLACE_TEST(test_hole_in_a_run),
-		PLACE_TEST(test_filter),
-		PLACE_TEST(test_questions_without_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

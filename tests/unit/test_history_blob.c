@@ -93,13 +93,13 @@ TEST(test_refused)
 		struct hist hist __cleanup(hist_done) = { 0 };
 
 		assert_int_equal(blob_to_hist(histograms[i].bytes, histograms[i].size, &hist),
-				 -EBADMSG);
+				 -EUCLEAN);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++) {
 		struct row row;
 
 		row_init(&row);
-		assert_int_equal(blob_to_errnos(errnos[i].bytes, errnos[i].size, &row), -EBADMSG);
+		assert_int_equal(blob_to_errnos(errnos[i].bytes, errnos[i].size, &row), -EUCLEAN);
 		row_done(&row);
 	}
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The file of the history: who may open it, and which versions of it. */
+#include "test.h"
+
 #include "history_fixture.h"
 
 #include <sqlite3.h>
 
 #include "store/db.h"
 
-static void test_reader_and_writer(void **state)
+PLACE_TEST(test_reader_and_writer)
 {
 	const struct history_options read_only = { .read_only = true };
 	__cleanup(history_closep) struct history *writer = open_default(*state);
@@ -42,7 +44,7 @@ static void assert_refused(const char *dir, int err)
 	assert_true(strlen(d.text) > 0);
 }
 
-static void test_directory(void **state)
+PLACE_TEST(test_directory)
 {
 	const struct place *place = *state;
 	char path[300];
@@ -74,7 +76,7 @@ static void set_version(const struct place *place, int version)
 }
 
 /* One that a newer program wrote is left alone, by who writes and by who reads. */
-static void test_newer_version(void **state)
+PLACE_TEST(test_newer_version)
 {
 	const struct history_options read_only = { .read_only = true };
 	const struct place *place = *state;
@@ -95,7 +97,7 @@ static void test_newer_version(void **state)
 }
 
 /* The file of another program is not written to, but put aside. */
-static void test_foreign_database(void **state)
+PLACE_TEST(test_foreign_database)
 {
 	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = NULL;
@@ -128,7 +130,7 @@ static uint64_t number_of(const struct place *place, const char *sql)
 }
 
 /* What people ask in SQL is what the history answers, whatever levels are left of a moment. */
-static void test_views(void **state)
+PLACE_TEST(test_views)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
 	const struct place *place = *state;
@@ -154,17 +156,4 @@ static void test_views(void **state)
 			 5 * 3600);
 	assert_int_equal(number_of(place, "SELECT count(*) FROM intervals WHERE host = 'web-1'"),
 			 number_of(place, "SELECT count(*) FROM interval"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_reader_and_writer),
-		PLACE_TEST(test_directory),
-		PLACE_TEST(test_newer_version),
-		PLACE_TEST(test_foreign_database),
-		PLACE_TEST(test_views),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

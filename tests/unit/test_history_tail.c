@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is answered before it is written: as if it were, and without a trace. Sums by call. */
+#include "test.h"
+
 #include "history_fixture.h"
 
 #include "report/timeline.h"
@@ -153,15 +155,14 @@ static void check_sequence(uint64_t seed)
 	place_done(&place);
 }
 
-static void test_tail_is_as_if_appended(void **state)
+TEST(test_tail_is_as_if_appended)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++)
 		check_sequence(seed);
 }
 
 /* Nothing has ever been written: the tail is all there is. */
-static void test_tail_alone(void **state)
+PLACE_TEST(test_tail_alone)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(41);
@@ -185,7 +186,7 @@ static void test_tail_alone(void **state)
 }
 
 /* What an append would refuse would be counted twice. */
-static void test_tail_that_overlaps(void **state)
+PLACE_TEST(test_tail_that_overlaps)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(42);
@@ -248,7 +249,7 @@ static void check_by_call(struct history *history, struct history_question quest
 	timeline_done(&calls);
 }
 
-static void test_by_call(void **state)
+PLACE_TEST(test_by_call)
 {
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	struct history_question question = { .step_ns = 20 * MINUTE };
@@ -266,7 +267,7 @@ static void test_by_call(void **state)
 }
 
 /* An answer that would take too much memory is refused, and says how to ask; by call it is small. */
-static void test_too_much(void **state)
+PLACE_TEST(test_too_much)
 {
 	struct history_question question = { .step_ns = MINUTE };
 	__cleanup(history_closep) struct history *history = open_default(*state);
@@ -295,7 +296,7 @@ static void test_too_much(void **state)
 }
 
 /* Before the first interval there is nothing to tell, but for what has gone. */
-static void test_steps_before_the_first(void **state)
+PLACE_TEST(test_steps_before_the_first)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
 	__cleanup(history_closep) struct history *history = open_with(*state, &options);
@@ -328,7 +329,7 @@ static void test_steps_before_the_first(void **state)
 }
 
 /* A step of a moment is none, unless its end was asked for. */
-static void test_short_rest(void **state)
+PLACE_TEST(test_short_rest)
 {
 	__cleanup(history_closep) struct history *history = open_default(*state);
 	struct host host = host_make(46);
@@ -356,7 +357,7 @@ static void test_short_rest(void **state)
 }
 
 /* New limits take what is too much by them; the run goes on. */
-static void test_new_limits(void **state)
+PLACE_TEST(test_new_limits)
 {
 	const struct history_options less = { .keep_ns = { 20 * MINUTE, DAY, DAY } };
 	__cleanup(history_closep) struct history *history = open_default(*state);
@@ -382,20 +383,4 @@ static void test_new_limits(void **state)
 	assert_int_equal(timeline.nr_gaps, 0);
 	assert_int_equal(timeline.steps[0].covered_ns, 200 * MINUTE);
 	timeline_done(&timeline);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tail_is_as_if_appended),
-		PLACE_TEST(test_tail_alone),
-		PLACE_TEST(test_tail_that_overlaps),
-		PLACE_TEST(test_by_call),
-		PLACE_TEST(test_too_much),
-		PLACE_TEST(test_steps_before_the_first),
-		PLACE_TEST(test_short_rest),
-		PLACE_TEST(test_new_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The client with our server, and with servers that mean it no good. */
+#include "test.h"
+
 #include "ipc_fixture.h"
 
 #include <signal.h>
@@ -36,7 +38,7 @@ static int ask(struct ipc_fixture *fixture, enum ipc_method method, const char *
 	return ask_url(fixture, method, &url, reply, d);
 }
 
-static void test_call(void **state)
+SERVER_TEST(test_call)
 {
 	static const char *const texts[NR_IPC_METHOD] = { "GET /a", "PUT /a", "DELETE /a" };
 
@@ -52,7 +54,7 @@ static void test_call(void **state)
 }
 
 /* Bytes that mean something to HTTP, to a shell or to nobody come back as they were. */
-static void test_round_trip(void **state)
+SERVER_TEST(test_round_trip)
 {
 	static const char *const hostile[] = {
 		"",
@@ -81,7 +83,7 @@ static void test_round_trip(void **state)
 	assert_string_equal(reply.body, expected);
 }
 
-static void test_large(void **state)
+SERVER_TEST(test_large)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	struct ipc_fixture *fixture = *state;
@@ -96,7 +98,7 @@ static void test_large(void **state)
 	assert_int_equal(reply.body[reply.size], '\0');
 }
 
-static void test_busy_then_not(void **state)
+SERVER_TEST(test_busy_then_not)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	struct ipc_fixture *fixture = *state;
@@ -125,7 +127,7 @@ static pid_t customer_start(const struct ipc_fixture *fixture)
 }
 
 /* There is room for one answer at a time, but all get theirs in the end. */
-static void test_crowd(void **state)
+FOLDER_TEST(test_crowd)
 {
 	struct ipc_fixture *fixture = *state;
 	struct ipc_child child;
@@ -152,7 +154,7 @@ static void alarm_take(int number)
 }
 
 /* A signal while the answer is made, as when we are stopped and go on, is no end of it. */
-static void test_interrupted(void **state)
+FOLDER_TEST(test_interrupted)
 {
 	const struct sigaction action = { .sa_handler = alarm_take };
 	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
@@ -181,7 +183,7 @@ static void test_interrupted(void **state)
 }
 
 /* A daemon takes what fits. */
-static void test_long_url(void **state)
+SERVER_TEST(test_long_url)
 {
 	__cleanup(ipc_url_done) struct ipc_url url;
 	struct ipc_fixture *fixture = *state;
@@ -203,7 +205,7 @@ static void test_long_url(void **state)
 }
 
 /* What an error says reaches the user, but no byte of it the terminal's other ear. */
-static void test_error(void **state)
+SERVER_TEST(test_error)
 {
 	__cleanup(ipc_url_done) struct ipc_url url;
 	struct ipc_reply reply = { 0 };
@@ -232,7 +234,7 @@ static void assert_start_it(const struct ipc_fixture *fixture, int err)
 	assert_string_equal(d.text, expected);
 }
 
-static void test_no_daemon(void **state)
+FOLDER_TEST(test_no_daemon)
 {
 	struct ipc_fixture *fixture = *state;
 	struct diag d;
@@ -245,13 +247,12 @@ static void test_no_daemon(void **state)
 	assert_start_it(fixture, ECONNREFUSED);
 }
 
-static void test_long_path(void **state)
+TEST(test_long_path)
 {
 	char path[200];
 	struct ipc_reply reply;
 	struct diag d;
 
-	(void)state;
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	assert_int_equal(ask_path(path, NULL, &reply, &d), -ENAMETOOLONG);
@@ -308,7 +309,7 @@ static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
 #define OK     "HTTP/1.1 200 OK\r\n"
 #define BROKEN "the daemon broke off its answer: ask again, or see its log"
 
-static void test_lies(void **state)
+FOLDER_TEST(test_lies)
 {
 	static const struct lie lies[] = {
 		{ OK "\r\nall", EPROTO, NULL },
@@ -347,7 +348,7 @@ static void error_check(struct ipc_fixture *fixture, unsigned int status, const 
 	lie_check(fixture, &(struct lie){ reply, lie->err, lie->sentence });
 }
 
-static void test_error_lies(void **state)
+FOLDER_TEST(test_error_lies)
 {
 	static const struct lie lies[] = {
 		{ "{\"error\": \"\\u001b]0;x\\u0007\\u2028 \\n\"}", EREMOTEIO,
@@ -375,7 +376,7 @@ static void test_error_lies(void **state)
 }
 
 /* A sentence of any length fits. */
-static void test_long_sentence(void **state)
+FOLDER_TEST(test_long_sentence)
 {
 	char bytes[4 * sizeof(((struct diag *)NULL)->text)] = "";
 
@@ -384,7 +385,7 @@ static void test_long_sentence(void **state)
 }
 
 /* A daemon that has said something, and then no more. */
-static void test_silence(void **state)
+FOLDER_TEST(test_silence)
 {
 	static const char *const texts[] = { "", OK, OK "Content-Length: 9\r\n\r\n12345678" };
 	const struct ipc_patience patience = { .silence_ms = 20 };
@@ -407,20 +408,4 @@ static void test_silence(void **state)
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 		unlink(fixture->path);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_server_test(test_call),          cmocka_server_test(test_round_trip),
-		cmocka_server_test(test_large),         cmocka_server_test(test_busy_then_not),
-		cmocka_server_test(test_error),         cmocka_folder_test(test_crowd),
-		cmocka_folder_test(test_interrupted),   cmocka_server_test(test_long_url),
-
-		cmocka_folder_test(test_no_daemon),     cmocka_unit_test(test_long_path),
-		cmocka_folder_test(test_lies),          cmocka_folder_test(test_error_lies),
-		cmocka_folder_test(test_long_sentence), cmocka_folder_test(test_silence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

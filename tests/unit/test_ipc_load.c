@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What many, slow and hostile clients can make the server hold, and whether others are served. */
+#include "test.h"
+
 #include "ipc_fixture.h"
 
 #include <sys/mman.h>
@@ -57,7 +59,7 @@ static void crowd_close(int *fds, size_t nr)
 		close(fds[i]);
 }
 
-static void test_half_requests(void **state)
+SERVER_TEST(test_half_requests)
 {
 	static const char *const halves[] = { "", "G", "GET /", "GET / HTTP/1.1\r\nHos",
 					      "GET / HTTP/1.1\r\nHost: localhost\r\n" };
@@ -76,7 +78,7 @@ static void test_half_requests(void **state)
 }
 
 /* In a child, whose limits are its own. */
-static void test_limit_raised(void **state)
+FOLDER_TEST(test_limit_raised)
 {
 	struct ipc_fixture *fixture = *state;
 	const pid_t pid = fork();
@@ -98,7 +100,7 @@ static void test_limit_raised(void **state)
 }
 
 /* Two servers take a third each, so that as much is left for all else. */
-static void test_share_of_descriptors(void **state)
+FOLDER_TEST(test_share_of_descriptors)
 {
 	const struct rlimit few = { 300, 300 };
 	struct ipc_fixture *fixture = *state;
@@ -123,21 +125,20 @@ static void test_share_of_descriptors(void **state)
 }
 
 /* What it was given is closed, as it says. */
-static void test_no_listener(void **state)
+TEST(test_no_listener)
 {
 	const struct ipc_server_options options = { 0 };
 	struct ipc_server *server;
 	struct diag d;
 	int fd = memfd_create("no socket", MFD_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(ipc_server_new(fd, &options, &server, &d), -EIO);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
 /* They ask for more than the kernel holds for them, and do not read. */
-static void test_slow_readers(void **state)
+FOLDER_TEST(test_slow_readers)
 {
 	struct ipc_fixture *fixture = *state;
 	int fds[CROWD];
@@ -159,7 +160,7 @@ static void test_slow_readers(void **state)
 }
 
 /* Neither half a request nor half an answer is waited for longer than that. */
-static void test_patience(void **state)
+FOLDER_TEST(test_patience)
 {
 	static const char *const texts[] = { "", "GET / HT",
 					     "GET /large HTTP/1.1\r\n" HOST "\r\n" };
@@ -184,7 +185,7 @@ static void test_patience(void **state)
 }
 
 /* Who always makes a little progress does not keep an answer for ever. */
-static void test_lifetime(void **state)
+FOLDER_TEST(test_lifetime)
 {
 	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
@@ -213,7 +214,7 @@ static void test_lifetime(void **state)
 }
 
 /* After the first has been cut off, the next look is at the deadline of the second. */
-static void test_two_lifetimes(void **state)
+FOLDER_TEST(test_two_lifetimes)
 {
 	struct ipc_fixture *fixture = *state;
 	int first __cleanup(closep) = -1, second __cleanup(closep) = -1;
@@ -238,7 +239,7 @@ static void test_two_lifetimes(void **state)
 }
 
 /* A server that is full lets others wait, and takes them as soon as one has left. */
-static void test_full(void **state)
+FOLDER_TEST(test_full)
 {
 	struct ipc_fixture *fixture = *state;
 	int fds[4], waiting __cleanup(closep) = -1;
@@ -278,7 +279,7 @@ static unsigned int status_come(struct ipc_fixture *fixture, int fd)
 }
 
 /* Who asks when others have had their time is told to come again, unless it is a trifle. */
-static void test_budget(void **state)
+FOLDER_TEST(test_budget)
 {
 	struct ipc_fixture *fixture = *state;
 	int works[3], trifle;
@@ -299,7 +300,7 @@ static void test_budget(void **state)
 }
 
 /* Time in which the server works is not held against those who wait for it. */
-static void test_work_is_no_silence(void **state)
+FOLDER_TEST(test_work_is_no_silence)
 {
 	struct ipc_fixture *fixture = *state;
 	int first, second, half;
@@ -321,7 +322,7 @@ static void test_work_is_no_silence(void **state)
 }
 
 /* Nor does it count towards the lifetime of those who wait. */
-static void test_work_moves_ends(void **state)
+FOLDER_TEST(test_work_moves_ends)
 {
 	struct ipc_fixture *fixture = *state;
 	uint64_t start;
@@ -345,7 +346,7 @@ static void test_work_moves_ends(void **state)
 }
 
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
-static void test_pending(void **state)
+FOLDER_TEST(test_pending)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -373,7 +374,7 @@ static void test_pending(void **state)
 }
 
 /* Later would be no better for it. */
-static void test_larger_than_all(void **state)
+FOLDER_TEST(test_larger_than_all)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -387,7 +388,7 @@ static void test_larger_than_all(void **state)
 }
 
 /* Who takes nothing holds up those who ask for as much, but not for ever. */
-static void test_slow_goes(void **state)
+FOLDER_TEST(test_slow_goes)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -410,7 +411,7 @@ static void test_slow_goes(void **state)
 }
 
 /* Nor for longer than it takes to find out that they do, however patient the server is. */
-static void test_slow_makes_room(void **state)
+FOLDER_TEST(test_slow_makes_room)
 {
 	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
@@ -434,7 +435,7 @@ static void test_slow_makes_room(void **state)
 }
 
 /* They leave at any point of an answer; its body is not kept. */
-static void test_leaving(void **state)
+SERVER_TEST(test_leaving)
 {
 	struct ipc_fixture *fixture = *state;
 	const size_t read_bytes[] = { 0, 1, 200, 100000, 900000 };
@@ -457,7 +458,7 @@ static void test_leaving(void **state)
 }
 
 /* The server ends while an answer is under way. */
-static void test_cut_off(void **state)
+SERVER_TEST(test_cut_off)
 {
 	struct ipc_fixture *fixture = *state;
 	int fd __cleanup(closep) = raw_connect(fixture->path);
@@ -517,7 +518,7 @@ static void storm_read(struct ipc_fixture *fixture, int fd, char *reply, size_t 
 }
 
 /* STORM_REQUESTS of the environment, or a few thousand. */
-static void test_storm(void **state)
+SERVER_TEST(test_storm)
 {
 	const char *wanted = getenv("STORM_REQUESTS");
 	const int nr = wanted ? atoi(wanted) : 3000;
@@ -540,31 +541,4 @@ static void test_storm(void **state)
 	/* Both kinds were there, or nothing was tested. */
 	assert_in_range(good, nr / 100, nr / 2);
 	assert_true(counts_of(fixture).malformed > (uint64_t)nr / 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_server_test(test_half_requests),
-		cmocka_folder_test(test_limit_raised),
-		cmocka_folder_test(test_share_of_descriptors),
-		cmocka_unit_test(test_no_listener),
-		cmocka_folder_test(test_slow_readers),
-		cmocka_folder_test(test_patience),
-		cmocka_folder_test(test_lifetime),
-		cmocka_folder_test(test_two_lifetimes),
-		cmocka_folder_test(test_full),
-		cmocka_folder_test(test_budget),
-		cmocka_folder_test(test_work_is_no_silence),
-		cmocka_folder_test(test_work_moves_ends),
-		cmocka_folder_test(test_pending),
-		cmocka_folder_test(test_larger_than_all),
-		cmocka_folder_test(test_slow_goes),
-		cmocka_folder_test(test_slow_makes_room),
-		cmocka_server_test(test_leaving),
-		cmocka_server_test(test_cut_off),
-		cmocka_server_test(test_storm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

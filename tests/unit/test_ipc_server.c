@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the HTTP server answers, refuses and counts, byte by byte. */
+#include "test.h"
+
 #include "ipc_fixture.h"
 
 #include <arpa/inet.h>
@@ -7,7 +9,7 @@
 
 /* --- what is answered ------------------------------------------------------------------------- */
 
-static void test_answer(void **state)
+SERVER_TEST(test_answer)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -26,7 +28,7 @@ static void test_answer(void **state)
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
 
-static void test_methods(void **state)
+SERVER_TEST(test_methods)
 {
 	static const struct {
 		const char *request, *body;
@@ -61,7 +63,7 @@ static void test_methods(void **state)
 }
 
 /* As long as the answer to GET would be, without a byte of it. */
-static void test_head(void **state)
+SERVER_TEST(test_head)
 {
 	static const char request[] = "HEAD /length HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -74,7 +76,7 @@ static void test_head(void **state)
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
 
-static void test_parameters(void **state)
+SERVER_TEST(test_parameters)
 {
 	static const char request[] = "GET /v1/x%20y?pid=1&pid=2&empty=&bare&n%61me=a%26b+c%C3%A9 "
 				      "HTTP/1.1\r\n" CLOSE;
@@ -87,20 +89,19 @@ static void test_parameters(void **state)
 	assert_int_equal(fixture->last.nr_parameters, 5);
 }
 
-static void test_parameter_lookup(void **state)
+TEST(test_parameter_lookup)
 {
 	const struct ipc_request request = {
 		.parameters = { { "pid", "1" }, { "pid", "2" }, { "top", "" } },
 		.nr_parameters = 3,
 	};
 
-	(void)state;
 	assert_string_equal(ipc_parameter(&request, "pid"), "1");
 	assert_string_equal(ipc_parameter(&request, "top"), "");
 	assert_null(ipc_parameter(&request, "to"));
 }
 
-static void test_parameter_limit(void **state)
+SERVER_TEST(test_parameter_limit)
 {
 	struct ipc_fixture *fixture = *state;
 
@@ -118,7 +119,7 @@ static void test_parameter_limit(void **state)
 }
 
 /* What follows a request on its connection is nobody's. */
-static void test_one_request(void **state)
+SERVER_TEST(test_one_request)
 {
 	static const char requests[] = "GET /one HTTP/1.1\r\n" HOST "\r\n"
 				       "PUT /two HTTP/1.1\r\n" HOST "\r\n";
@@ -132,7 +133,7 @@ static void test_one_request(void **state)
 }
 
 /* A bad request says nothing of the next. */
-static void test_malformed_then_good(void **state)
+SERVER_TEST(test_malformed_then_good)
 {
 	static const char bad[] = "GET http://a/ HTTP/1.1\r\n" HOST "\r\n";
 	struct ipc_fixture *fixture = *state;
@@ -157,7 +158,7 @@ static bool status_is(const char *reply, const unsigned int status[2])
 	return sscanf(reply, "HTTP/1.%*u %u", &got) == 1 && (got == status[0] || got == status[1]);
 }
 
-static void test_refused(void **state)
+SERVER_TEST(test_refused)
 {
 	static const struct {
 		const char *request;
@@ -191,7 +192,7 @@ static void test_refused(void **state)
 }
 
 /* A NUL ends the path, where the library does not close the connection without a word. */
-static void test_raw_nul(void **state)
+SERVER_TEST(test_raw_nul)
 {
 	static const char request[] = "GET /a\0b HTTP/1.1\r\n" CLOSE;
 	struct ipc_fixture *fixture = *state;
@@ -205,7 +206,7 @@ static void test_raw_nul(void **state)
 }
 
 /* What is longer than a request may be: in its first line, in a header, in many of them. */
-static void test_too_long(void **state)
+SERVER_TEST(test_too_long)
 {
 	struct ipc_fixture *fixture = *state;
 	static const struct {
@@ -237,13 +238,12 @@ static void test_too_long(void **state)
 }
 
 /* Errors are JSON whatever bytes are in their sentence. */
-static void test_error_escapes(void **state)
+TEST(test_error_escapes)
 {
 	struct ipc_answer answer;
 	static const char expected[] = "{\"error\": \"no \\\"x\\\\y\\\"\\\\x0a\\\\x1b[1m"
 				       "\\\\x7f\\\\xff\"}\n";
 
-	(void)state;
 	ipc_answer_error(&answer, 404, "no \"x\\y\"\n\x1b[1m\x7f\xff");
 	assert_int_equal(answer.status, 404);
 	assert_string_equal(answer.content_type, "application/json");
@@ -254,7 +254,7 @@ static void test_error_escapes(void **state)
 
 /* --- TCP -------------------------------------------------------------------------------------- */
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
 	static const char *const ours[] = {
 		"localhost",     "LocalHost:80", "127.0.0.1", "127.0.0.1:9101",
@@ -282,7 +282,6 @@ static void test_hosts(void **state)
 		"127.0000000000000000000000000000000000000000001",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		assert_true(socket_host_is_loopback(ours[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
@@ -298,7 +297,7 @@ static int tcp_connect(const struct sockaddr_in *address)
 	return fd;
 }
 
-static void test_tcp(void **state)
+FOLDER_TEST(test_tcp)
 {
 	static const struct {
 		const char *request;
@@ -334,26 +333,4 @@ static void test_tcp(void **state)
 	assert_false(fixture->last.peer.known);
 	assert_false(fixture->last.peer.in_group);
 	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_server_test(test_answer),
-		cmocka_server_test(test_methods),
-		cmocka_server_test(test_head),
-		cmocka_server_test(test_parameters),
-		cmocka_unit_test(test_parameter_lookup),
-		cmocka_server_test(test_parameter_limit),
-		cmocka_server_test(test_one_request),
-		cmocka_server_test(test_malformed_then_good),
-		cmocka_server_test(test_refused),
-		cmocka_server_test(test_raw_nul),
-		cmocka_server_test(test_too_long),
-		cmocka_unit_test(test_error_escapes),
-		cmocka_unit_test(test_hosts),
-		cmocka_folder_test(test_tcp),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names in the file system, what systemd hands over, and who is at the other end. */
+#include "test.h"
+
 #include "ipc_fixture.h"
 
 #include <grp.h>
@@ -13,7 +15,7 @@ static int listen_on(const char *path, struct diag *d)
 }
 
 /* Whatever the umask is. */
-static void test_mode(void **state)
+FOLDER_TEST(test_mode)
 {
 	static const mode_t umasks[] = { 0, 022, 0777 };
 	struct ipc_fixture *fixture = *state;
@@ -35,7 +37,7 @@ static void test_mode(void **state)
 }
 
 /* What socket_listen_unix() relies on: the name is born with the mode of the descriptor. */
-static void test_mode_at_birth(void **state)
+FOLDER_TEST(test_mode_at_birth)
 {
 	struct ipc_fixture *fixture = *state;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -51,7 +53,7 @@ static void test_mode_at_birth(void **state)
 	assert_int_equal(found.st_mode, S_IFSOCK | 0600);
 }
 
-static void test_group(void **state)
+FOLDER_TEST(test_group)
 {
 	struct ipc_fixture *fixture = *state;
 	struct stat found;
@@ -69,7 +71,7 @@ static void test_group(void **state)
 	assert_int_equal(found.st_uid, 0);
 }
 
-static void test_dead_replaced(void **state)
+FOLDER_TEST(test_dead_replaced)
 {
 	struct ipc_fixture *fixture = *state;
 	struct diag d;
@@ -84,7 +86,7 @@ static void test_dead_replaced(void **state)
 	close(fd);
 }
 
-static void test_live_kept(void **state)
+FOLDER_TEST(test_live_kept)
 {
 	struct ipc_fixture *fixture = *state;
 	struct diag d;
@@ -101,7 +103,7 @@ static void test_live_kept(void **state)
 }
 
 /* A live socket that has no room for one more client is alive, too. */
-static void test_full_kept(void **state)
+FOLDER_TEST(test_full_kept)
 {
 	struct ipc_fixture *fixture = *state;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -115,7 +117,7 @@ static void test_full_kept(void **state)
 	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
 }
 
-static void test_file_kept(void **state)
+FOLDER_TEST(test_file_kept)
 {
 	struct ipc_fixture *fixture = *state;
 	struct diag d;
@@ -127,7 +129,7 @@ static void test_file_kept(void **state)
 }
 
 /* Neither where it leads nor the link itself is touched; nor where a dangling one leads. */
-static void test_link_kept(void **state)
+FOLDER_TEST(test_link_kept)
 {
 	struct ipc_fixture *fixture = *state;
 	char other[64];
@@ -151,12 +153,11 @@ static void test_link_kept(void **state)
 	}
 }
 
-static void test_bad_paths(void **state)
+TEST(test_bad_paths)
 {
 	char path[200];
 	struct diag d;
 
-	(void)state;
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	assert_int_equal(listen_on(path, &d), -ENAMETOOLONG);
@@ -165,7 +166,7 @@ static void test_bad_paths(void **state)
 	assert_non_null(strstr(d.text, "/nonexistent"));
 }
 
-static void test_unlink(void **state)
+FOLDER_TEST(test_unlink)
 {
 	struct ipc_fixture *fixture = *state;
 	struct diag d;
@@ -184,7 +185,7 @@ static void test_unlink(void **state)
 	assert_int_equal(access(fixture->path, F_OK), 0);
 }
 
-static void test_tcp_addresses(void **state)
+TEST(test_tcp_addresses)
 {
 	static const struct {
 		const char *address;
@@ -210,7 +211,6 @@ static void test_tcp_addresses(void **state)
 		{ "", EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct diag d = { .text = "" };
 		int fd __cleanup(closep) = socket_listen_tcp(cases[i].address, &d);
@@ -288,7 +288,7 @@ static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr
 	_exit(0);
 }
 
-static void test_inherited(void **state)
+FOLDER_TEST(test_inherited)
 {
 	static const int expected[NR_HANDED] = { 3, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK };
 
@@ -296,7 +296,7 @@ static void test_inherited(void **state)
 		assert_int_equal(inherit(*state, (enum handed)what, "1", 0, expected[what]), 0);
 }
 
-static void test_not_inherited(void **state)
+FOLDER_TEST(test_not_inherited)
 {
 	static const char *const numbers[] = { "", "0", "-1", "1x", " 1", "99999999999999999999" };
 
@@ -323,7 +323,7 @@ static struct ipc_peer peer_of(struct ipc_fixture *fixture, int fd)
 	return fixture->last.peer;
 }
 
-static void test_own_peer(void **state)
+SERVER_TEST(test_own_peer)
 {
 	struct ipc_fixture *fixture = *state;
 	int fd __cleanup(closep) = raw_connect(fixture->path);
@@ -358,7 +358,7 @@ static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *group
 	return fd;
 }
 
-static void test_peers(void **state)
+FOLDER_TEST(test_peers)
 {
 	struct ipc_fixture *fixture = *state;
 	gid_t many[1000];
@@ -402,7 +402,7 @@ static void test_peers(void **state)
 }
 
 /* Those who may not use it are told so. */
-static void test_not_allowed(void **state)
+SERVER_TEST(test_not_allowed)
 {
 	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply;
@@ -446,7 +446,7 @@ static void name_check(const struct sockaddr_un *address, socklen_t size, const 
 }
 
 /* A path may fill sun_path without a NUL; an abstract name has no end but its length. */
-static void test_name(void **state)
+FOLDER_TEST(test_name)
 {
 	const size_t before = offsetof(struct sockaddr_un, sun_path);
 	struct ipc_fixture *fixture = *state;
@@ -471,21 +471,4 @@ static void test_name(void **state)
 	address.sun_path[0] = '\0';
 	snprintf(name, sizeof(name), "@bpftruss-test-%d", getpid());
 	name_check(&address, (socklen_t)(before + strlen(name)), name);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_folder_test(test_name),          cmocka_folder_test(test_mode),
-		cmocka_folder_test(test_mode_at_birth), cmocka_folder_test(test_group),
-		cmocka_folder_test(test_dead_replaced), cmocka_folder_test(test_live_kept),
-		cmocka_folder_test(test_full_kept),     cmocka_folder_test(test_file_kept),
-		cmocka_folder_test(test_link_kept),     cmocka_unit_test(test_bad_paths),
-		cmocka_folder_test(test_unlink),        cmocka_unit_test(test_tcp_addresses),
-		cmocka_folder_test(test_inherited),     cmocka_folder_test(test_not_inherited),
-		cmocka_server_test(test_own_peer),      cmocka_folder_test(test_peers),
-		cmocka_server_test(test_not_allowed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

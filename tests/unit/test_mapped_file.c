@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is said of a mapping's file that cannot be opened: of this process's own mappings. */
+#include "test.h"
+
 #include "fixture.h"
 
 #include <fcntl.h>
@@ -35,7 +37,7 @@ static int mapping_open(const void *place, struct opened_code *ret)
 }
 
 /* Somebody holds a lease, as anybody may of a file of his: that says nothing about any file. */
-static void test_a_file_that_cannot_be_opened_now(void **state)
+TEST(test_a_file_that_cannot_be_opened_now)
 {
 	__cleanup(opened_code_close) struct opened_code opened = NO_CODE;
 	char path[] = "/tmp/bpftruss-test-XXXXXX";
@@ -43,7 +45,6 @@ static void test_a_file_that_cannot_be_opened_now(void **state)
 	struct stat status;
 	void *place;
 
-	(void)state;
 	/* Only root may open what is mapped. */
 	if (getuid())
 		skip();
@@ -63,14 +64,13 @@ static void test_a_file_that_cannot_be_opened_now(void **state)
 }
 
 /* What is no regular file is known by its device and inode, and by no more. */
-static void test_no_regular_file(void **state)
+TEST(test_no_regular_file)
 {
 	__cleanup(opened_code_close) struct opened_code opened = NO_CODE;
 	int device __cleanup(closep) = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	struct stat status;
 	void *place;
 
-	(void)state;
 	if (getuid())
 		skip();
 	place = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, device, 0);
@@ -81,14 +81,4 @@ static void test_no_regular_file(void **state)
 	assert_int_equal(opened.key.ino, status.st_ino);
 	assert_int_equal(opened.key.mtime_s, 0);
 	munmap(place, 4096);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_file_that_cannot_be_opened_now),
-		cmocka_unit_test(test_no_regular_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options of all verbs: the table, command lines, what contradicts what, configuration files. */
+#include "test.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -53,9 +48,8 @@ static void assert_fits(const struct option_def *def)
 	assert_true(*def->help && def->verbs);
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
-	(void)state;
 	for (size_t i = 0; i < nr_option_defs; i++) {
 		const struct option_def *a = &option_defs[i];
 
@@ -83,12 +77,10 @@ static struct {
 	struct diag d;
 } line;
 
-static int forget(void **state)
+static void forget(void)
 {
-	(void)state;
 	options_done(&line.options);
 	memset(&line, 0, sizeof(line));
-	return 0;
 }
 
 static int read_line(const struct verb *verb, const char *text)
@@ -96,7 +88,7 @@ static int read_line(const struct verb *verb, const char *text)
 	char *rest = line.text;
 	int count = 1, err;
 
-	forget(NULL);
+	forget();
 	snprintf(line.text, sizeof(line.text), "%s", text);
 	line.words[0] = "bpftruss";
 	while (count < MAX_WORDS && (line.words[count] = strsep(&rest, " ")))
@@ -122,13 +114,12 @@ static void assert_refused(const struct verb *verb, const char *text, const char
 		fail_msg("%s: %s", text, line.d.text);
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
 	const struct options *o =
 		taken(&count_face, "-cfp 17,18 -p 19 -d 0.25 -i1e1 -N 3 --slower-than 1.5ms "
 				   "--max-t=7 --min-calls 5 --top 2 --by pid,arg0 -t !read -o x");
 
-	(void)state;
 	assert_true(o->count && o->follow && !o->wait && !o->command);
 	assert_int_equal(o->targets.nr_pids, 3);
 	assert_int_equal(o->targets.pids[2], 19);
@@ -145,22 +136,20 @@ static void test_count(void **state)
 	assert_string_equal(o->report.output, "x");
 }
 
-static void test_command(void **state)
+TEST(test_command)
 {
 	const struct options *o = taken(&count_face, "-c --json make -c --wide");
 
-	(void)state;
 	assert_int_equal(o->report.format, FORMAT_JSON);
 	assert_int_equal(o->nr_words, 3);
 	assert_string_equal(o->command[2], "--wide");
 }
 
 /* The last of several formats counts; --top is about what there are many of. */
-static void test_reports(void **state)
+TEST(test_reports)
 {
 	const struct options *o = taken(&count_face, "-c -a --json --hist --columns calls,p99");
 
-	(void)state;
 	assert_int_equal(o->report.format, FORMAT_WIDE);
 	assert_true(o->report.table.hist);
 	assert_int_equal(o->report.table.columns->count, 2);
@@ -174,11 +163,10 @@ static void test_reports(void **state)
 	assert_int_equal(o->report.format, FORMAT_ERRORS);
 }
 
-static void test_targets(void **state)
+TEST(test_targets)
 {
 	const struct options *o = taken(&top_face, "-v");
 
-	(void)state;
 	assert_int_equal(o->collector.nr_selectors, 1);
 	assert_int_equal(o->collector.selectors[0].kind, SELECT_ALL);
 	o = taken(&top_face, "-n a -u b -U c -g d --sort oldest");
@@ -191,13 +179,12 @@ static void test_targets(void **state)
 	assert_int_equal(o->collector.nr_pids, 1);
 }
 
-static void test_daemon(void **state)
+TEST(test_daemon)
 {
 	const struct options *o =
 		taken(&daemon_face, "-i 1h30m --recent 1.5M --budget none --keep 2d "
 				    "--metrics-by comm --listen [::1]:9 --stacks -v");
 
-	(void)state;
 	assert_int_equal(o->daemon.interval_ns, 5400 * NS_PER_SEC);
 	assert_int_equal(o->daemon.recent_bytes, 3 << 19);
 	assert_true(o->daemon.budget_percent == 0);
@@ -209,7 +196,7 @@ static void test_daemon(void **state)
 }
 
 /* Words that are not understood, and those that make no sense together. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const struct {
 		const struct verb *verb;
@@ -273,12 +260,11 @@ static void test_refused(void **state)
 		{ &compare_face, "a b --by arg0", "--by: threads and first arguments" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_refused(cases[i].verb, cases[i].text, cases[i].sentence);
 }
 
-static void test_combinations(void **state)
+TEST(test_combinations)
 {
 	static const char *const fine[] = {
 		"-c -a --json --by tid",
@@ -289,18 +275,16 @@ static void test_combinations(void **state)
 		"-c -a --stacks --json --flame x",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
 		taken(&count_face, fine[i]);
 	/* Anybody who asks for help gets it. */
 	assert_true(taken(&count_face, "--help")->help);
 }
 
-static void test_many_selectors(void **state)
+TEST(test_many_selectors)
 {
 	char text[512] = "-n a";
 
-	(void)state;
 	for (int i = 1; i < MAX_SELECTORS; i++)
 		strcat(text, " -na");
 	assert_int_equal(taken(&top_face, text)->collector.nr_selectors, MAX_SELECTORS);
@@ -318,7 +302,7 @@ static int read_file(const char *text)
 	int before = dup(STDERR_FILENO), err;
 	char path[64];
 
-	forget(NULL);
+	forget();
 	options_init(&line.options, &daemon_face);
 	assert_true(file >= 0 && printed >= 0 && before >= 0);
 	assert_int_equal(write(file, text, strlen(text)), strlen(text));
@@ -333,7 +317,7 @@ static int read_file(const char *text)
 	return err;
 }
 
-static void test_switches(void **state)
+TEST(test_switches)
 {
 	static const struct {
 		const char *value;
@@ -343,7 +327,6 @@ static void test_switches(void **state)
 		{ "FALSE", false }, { "On", true },  { "0", false },   { "off", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[64];
 
@@ -354,11 +337,10 @@ static void test_switches(void **state)
 }
 
 /* The last one wins, targets add up, and texts outlive the file. */
-static void test_file(void **state)
+TEST(test_file)
 {
 	const struct options *o = &line.options;
 
-	(void)state;
 	assert_int_equal(read_file("# c\n[daemon]\nsocket = /a\nsocket = /b c\nverbose = yes\n"
 				   "[targets]\nname = x\npid = 1,2\nall = yes\nall = no\n"
 				   "[daemon]\nverbose = no\n[history]\ninterval = 5m\n"),
@@ -370,7 +352,7 @@ static void test_file(void **state)
 	assert_int_equal(o->daemon.interval_ns, 300 * NS_PER_SEC);
 }
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
 	static const struct {
 		const char *text, *complaint;
@@ -389,7 +371,6 @@ static void test_faults(void **state)
 		{ "[daemon]\nnothing\n", ":2: this is neither" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(read_file(cases[i].text), -EINVAL);
 		assert_string_equal(line.d.text, "1 error in the configuration");
@@ -397,18 +378,4 @@ static void test_faults(void **state)
 			fail_msg("%s: %s", cases[i].text, line.text);
 	}
 	assert_int_equal(config_read(&line.options, "/nonexistent/file", &line.d), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),        cmocka_unit_test(test_count),
-		cmocka_unit_test(test_command),      cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_targets),      cmocka_unit_test(test_daemon),
-		cmocka_unit_test(test_refused),      cmocka_unit_test(test_many_selectors),
-		cmocka_unit_test(test_combinations), cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_file),         cmocka_unit_test(test_faults),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, forget);
 }

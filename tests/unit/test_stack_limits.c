@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of stacks: what fails, what takes too long, what finds no room, and who has his turn. */
+#include "test.h"
+
 #include "names_fixture.h"
 
-static void test_a_file_that_nobody_has(void **state)
+TEST(test_a_file_that_nobody_has)
 {
 	__cleanup(service_done) struct service s = SERVICE(NULL);
 	uint64_t frame = frame_of(2, offset_of("plain", NULL, "main") + 4);
 	const struct stack *stack, *later;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_one(&s, frame);
 	settle(&s);
@@ -34,12 +35,11 @@ static void settle_patiently(struct service *s)
 }
 
 /* Nothing has failed for good: what comes late, comes. */
-static void test_failures_are_forgiven(void **state)
+TEST(test_failures_are_forgiven)
 {
 	__cleanup(service_done) struct service s = SERVICE("crash");
 	const struct stack *stack;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
 	settle(&s);
@@ -50,12 +50,11 @@ static void test_failures_are_forgiven(void **state)
 }
 
 /* Nor is it a failure that a file is not known yet. */
-static void test_what_is_not_known_yet(void **state)
+TEST(test_what_is_not_known_yet)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct stack *stack;
 
-	(void)state;
 	s.files.err = -EAGAIN;
 	s.files.errs = MAX_NAME_TRIES + 1;
 	service_open(&s, &(struct names_options){ 0 });
@@ -66,11 +65,10 @@ static void test_what_is_not_known_yet(void **state)
 }
 
 /* However many files there are, others have their turn in between. */
-static void test_a_turn_is_short(void **state)
+TEST(test_a_turn_is_short)
 {
 	__cleanup(service_done) struct service s = SERVICE(NULL);
 
-	(void)state;
 	s.files.err = -EBADMSG;
 	s.files.errs = NR_FILES;
 	service_open(&s, &(struct names_options){ 0 });
@@ -101,12 +99,11 @@ static const struct stack *name_two_others(struct service *s)
 }
 
 /* Files are opened where nobody waits for it, and users share who does that. */
-static void test_a_search_that_does_not_end(void **state)
+TEST(test_a_search_that_does_not_end)
 {
 	struct service s = SERVICE("plain", "plain", "lean");
 	const struct stack *stack;
 
-	(void)state;
 	s.files.closed = s.files.hang = true;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = name_two_others(&s);
@@ -116,14 +113,13 @@ static void test_a_search_that_does_not_end(void **state)
 }
 
 /* A file that somebody writes while it is read gives no names. */
-static void test_a_file_that_changes(void **state)
+TEST(test_a_file_that_changes)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
 	char path[] = "/tmp/bpftruss-test-XXXXXX", command[PATH_MAX];
 	const struct stack *stack;
 
-	(void)state;
 	close(mkstemp(path));
 	snprintf(command, sizeof(command), "cp %s/plain %s", FIXTURES, path);
 	assert_int_equal(system(command), 0);
@@ -140,13 +136,12 @@ static void test_a_file_that_changes(void **state)
 }
 
 /* Whoever kills workers is left alone for a while, and whoever has been named stays so. */
-static void test_a_file_that_kills_workers(void **state)
+TEST(test_a_file_that_kills_workers)
 {
 	__cleanup(service_done) struct service s = SERVICE("crash", "plain");
 	uint64_t at = offset_of("plain", NULL, "main");
 	const struct stack *stack, *good;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_one(&s, frame_of(2, 0x10));
 	good = add_one(&s, frame_of(3, at + 1));
@@ -165,11 +160,10 @@ static void test_a_file_that_kills_workers(void **state)
 }
 
 /* Nor does anybody wait for a worker that does not end. */
-static void test_a_worker_that_does_not_end(void **state)
+TEST(test_a_worker_that_does_not_end)
 {
 	struct service s = SERVICE("idle", "plain", "lean");
 
-	(void)state;
 	service_open(&s, &(struct names_options){ .at_once = true });
 	name_two_others(&s);
 	assert_false(names_are_done(s.names));
@@ -192,12 +186,11 @@ static const struct stack *add_places(struct service *s, uint32_t file, uint64_t
 }
 
 /* Whatever comes, no more is kept than there is room for; what is left out is counted. */
-static void test_places_are_bounded(void **state)
+TEST(test_places_are_bounded)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
 	const struct stack *stack = NULL;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_places(&s, 2, 1, MAX_PLACES);
 	/* Half of it is for others. */
@@ -214,13 +207,12 @@ static void test_places_are_bounded(void **state)
 }
 
 /* A place that nobody waits for makes room, the oldest first, and first what the same user has. */
-static void test_places_make_room(void **state)
+TEST(test_places_make_room)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
 	uint64_t main_at = offset_of("plain", NULL, "main"), refused;
 	const struct stack *stack;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	add_places(&s, 2, 1 << 20, MAX_PLACES / 2);
 	settle(&s);
@@ -244,7 +236,7 @@ static void test_places_make_room(void **state)
 }
 
 /* A name that nobody can tell is not waited for for ever: it would take the room of all others. */
-static void test_waiting_has_an_end(void **state)
+TEST(test_waiting_has_an_end)
 {
 	struct stack_table *table __cleanup(stack_table_freep) = NULL;
 	const struct process_id process = { .pid = 1 };
@@ -257,7 +249,6 @@ static void test_waiting_has_an_end(void **state)
 	struct name_place *place;
 	struct name_file *file;
 
-	(void)state;
 	assert_int_equal(stack_table_new(&table), 0);
 	assert_int_equal(errands_new(&errands), 0);
 	assert_int_equal(name_places_new(table, &places), 0);
@@ -281,24 +272,4 @@ static void test_waiting_has_an_end(void **state)
 	name_files_free(files);
 	errands_free(errands);
 	name_places_free(places);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_file_that_nobody_has),
-		cmocka_unit_test(test_failures_are_forgiven),
-		cmocka_unit_test(test_what_is_not_known_yet),
-		cmocka_unit_test(test_a_turn_is_short),
-		cmocka_unit_test(test_a_search_that_does_not_end),
-		cmocka_unit_test(test_a_file_that_changes),
-		cmocka_unit_test(test_a_file_that_kills_workers),
-		cmocka_unit_test(test_a_worker_that_does_not_end),
-		cmocka_unit_test(test_places_are_bounded),
-		cmocka_unit_test(test_places_make_room),
-		cmocka_unit_test(test_waiting_has_an_end),
-	};
-
-	names_test_begin(argc, argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of stacks: they come while nobody waits. */
+#include "test.h"
+
 #include "names_fixture.h"
 
 #include <glob.h>
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static void test_names_follow(void **state)
+TEST(test_names_follow)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain", "cxx");
 	uint64_t at = offset_of("plain", NULL, "main");
@@ -17,7 +19,6 @@ static void test_names_follow(void **state)
 	};
 	const struct stack *stack, *next;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	/* It is there at once, as places in a file. */
 	stack = add(&s, frames, ARRAY_SIZE(frames));
@@ -49,13 +50,12 @@ static void test_names_follow(void **state)
 }
 
 /* What is read is not what was meant: it gives no names, and is opened anew. */
-static void test_another_file_is_not_the_file(void **state)
+TEST(test_another_file_is_not_the_file)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
 	uint64_t at = offset_of("plain", NULL, "main");
 	const struct stack *stack;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	s.files.is_other = true;
 	stack = add_one(&s, frame_of(2, at + 4));
@@ -71,12 +71,11 @@ static void test_another_file_is_not_the_file(void **state)
 	assert_int_equal(s.files.opened, 2);
 }
 
-static void test_names_come_at_once_where_that_is_asked(void **state)
+TEST(test_names_come_at_once_where_that_is_asked)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct stack *stack;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ .at_once = true });
 	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 1));
 	while (!stack->frames[0].symbol) {
@@ -87,13 +86,12 @@ static void test_names_come_at_once_where_that_is_asked(void **state)
 	assert_int_equal(patience_of(&s), -1);
 }
 
-static void test_what_is_no_symbol_stays_a_place(void **state)
+TEST(test_what_is_no_symbol_stays_a_place)
 {
 	__cleanup(service_done) struct service s = SERVICE("stripped");
 	uint64_t at = offset_of("stripped", "stripped.debug", "main");
 	const struct stack *stack;
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	stack = add_one(&s, frame_of(2, at + 4));
 	settle(&s);
@@ -107,13 +105,12 @@ static void test_what_is_no_symbol_stays_a_place(void **state)
 	assert_int_equal(s.files.opened, 1);
 }
 
-static void test_debug_file(void **state)
+TEST(test_debug_file)
 {
 	__cleanup(service_done) struct service s = SERVICE("stripped");
 	char root[64];
 	const struct stack *stack;
 
-	(void)state;
 	make_root(root, "stripped", "stripped.debug");
 	s.files.root = root;
 	service_open(&s, &(struct names_options){ 0 });
@@ -124,13 +121,12 @@ static void test_debug_file(void **state)
 }
 
 /* Whoever dies of a debug file is missed, and not sent there again at once. */
-static void test_debug_file_that_kills_workers(void **state)
+TEST(test_debug_file_that_kills_workers)
 {
 	__cleanup(service_done) struct service s = SERVICE("stripped");
 	char root[64], command[PATH_MAX];
 	const struct stack *stack;
 
-	(void)state;
 	make_root(root, "stripped", "stripped.debug");
 	snprintf(command, sizeof(command),
 		 "for f in $(find %s -name '*.debug' -type f); do printf crash >$f; done", root);
@@ -175,14 +171,13 @@ static void make_client(char *folder)
 }
 
 /* Servers are asked for each file, once, and a few at a time. */
-static void test_servers_are_asked_for_each_file(void **state)
+TEST(test_servers_are_asked_for_each_file)
 {
 	__cleanup(service_done) struct service s =
 		SERVICE("stripped", "stripped", "stripped", "stripped", "stripped", "stripped");
 	char folder[64], pattern[80], *before = strdup(getenv("PATH"));
 	glob_t found = { 0 };
 
-	(void)state;
 	make_client(folder);
 	service_open(&s, &(struct names_options){ .debuginfod = true });
 	for (uint32_t file = 2; file < 2 + NR_FETCHED; file++)
@@ -201,7 +196,7 @@ static void test_servers_are_asked_for_each_file(void **state)
 }
 
 /* The functions that were inlined stand in front. */
-static void test_inlined(void **state)
+TEST(test_inlined)
 {
 	__cleanup(service_done) struct service s = SERVICE("inlines", "bare");
 	uint64_t first = offset_of("inlines", NULL, "physical");
@@ -209,7 +204,6 @@ static void test_inlined(void **state)
 	size_t longest = 0;
 	char root[64];
 
-	(void)state;
 	make_root(root, "bare", "bare.debug");
 	s.files.root = root;
 	service_open(&s, &(struct names_options){ .inlines = true });
@@ -236,11 +230,10 @@ static void test_inlined(void **state)
 	assert_int_equal(s.files.opened, 2);
 }
 
-static void test_what_is_no_file_of_code(void **state)
+TEST(test_what_is_no_file_of_code)
 {
 	__cleanup(service_done) struct service s = SERVICE("../gen/truss.skel.h");
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	for (uint64_t at = 16; at < 64; at += 16) {
 		const struct stack *stack = add_one(&s, frame_of(2, at));
@@ -254,11 +247,10 @@ static void test_what_is_no_file_of_code(void **state)
 }
 
 /* Who is not asked any more has no worker left. */
-static void test_ends_while_workers_are_at_it(void **state)
+TEST(test_ends_while_workers_are_at_it)
 {
 	struct service s = SERVICE("plain", "cxx", "lean", "fixed", "static");
 
-	(void)state;
 	service_open(&s, &(struct names_options){ .inlines = true });
 	for (uint32_t file = 2; file < 7; file++)
 		add_one(&s, frame_of(file, 0x1200));
@@ -266,23 +258,4 @@ static void test_ends_while_workers_are_at_it(void **state)
 	go_on(&s);
 	assert_false(names_are_done(s.names));
 	service_done(&s);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_follow),
-		cmocka_unit_test(test_another_file_is_not_the_file),
-		cmocka_unit_test(test_names_come_at_once_where_that_is_asked),
-		cmocka_unit_test(test_what_is_no_symbol_stays_a_place),
-		cmocka_unit_test(test_debug_file),
-		cmocka_unit_test(test_debug_file_that_kills_workers),
-		cmocka_unit_test(test_servers_are_asked_for_each_file),
-		cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_what_is_no_file_of_code),
-		cmocka_unit_test(test_ends_while_workers_are_at_it),
-	};
-
-	names_test_begin(argc, argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

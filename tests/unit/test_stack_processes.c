@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of code of no file, and of code of which only its address in a process is known. */
+#include "test.h"
+
 #include "names_fixture.h"
 
 /* --- code of no file -------------------------------------------------------------------------- */
@@ -45,7 +47,7 @@ static void remove_map(void)
 	unlink(path);
 }
 
-static void test_jit(void **state)
+TEST(test_jit)
 {
 	__cleanup(service_done) struct service s = SERVICE(NULL);
 	const struct process_id self = own_id();
@@ -55,7 +57,6 @@ static void test_jit(void **state)
 			      FRAME_RAW | 0x10 };
 	const struct stack *stack, *later, *of_other;
 
-	(void)state;
 	other.started_ns += NS_PER_SEC;
 	service_open(&s, &(struct names_options){ 0 });
 	write_map("w", "%lx 100 first\n", (unsigned long)(uintptr_t)code);
@@ -94,7 +95,7 @@ static uint32_t own_exec_pages(void)
 }
 
 /* Code of a file that no table tells of is named by the file. */
-static void test_raw_address_in_a_file(void **state)
+TEST(test_raw_address_in_a_file)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct process_id self = own_id();
@@ -104,7 +105,6 @@ static void test_raw_address_in_a_file(void **state)
 	uint64_t frame = FRAME_RAW | ((uintptr_t)code + offset - page + 3);
 	const struct stack *stack;
 
-	(void)state;
 	assert_true(code != MAP_FAILED);
 	s.files.found = 2;
 	s.layout = s.files.layout = 7;
@@ -117,7 +117,7 @@ static void test_raw_address_in_a_file(void **state)
 }
 
 /* A mapping of now gives no name to one of the time when the stack was taken. */
-static void test_raw_address_of_what_was_mapped_before(void **state)
+TEST(test_raw_address_of_what_was_mapped_before)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain", "lean");
 	const struct process_id self = own_id();
@@ -128,7 +128,6 @@ static void test_raw_address_of_what_was_mapped_before(void **state)
 	uint64_t frame = FRAME_RAW | ((uintptr_t)code + offset - page + 3);
 	const struct stack *first, *early, *late, *after;
 
-	(void)state;
 	lean = fixture_open("lean");
 	s.exec_pages = own_exec_pages();
 	s.files.found = 2;
@@ -160,7 +159,7 @@ static void test_raw_address_of_what_was_mapped_before(void **state)
 }
 
 /* Nor when the layout is the same, as whoever shares the memory may have mapped it. */
-static void test_raw_address_with_other_code_around(void **state)
+TEST(test_raw_address_with_other_code_around)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct process_id self = own_id();
@@ -169,7 +168,6 @@ static void test_raw_address_with_other_code_around(void **state)
 	uint64_t frame = FRAME_RAW | ((uintptr_t)code + 3);
 	const struct stack *stack, *unknown;
 
-	(void)state;
 	s.files.found = 2;
 	s.layout = s.files.layout = 7;
 	s.exec_pages = own_exec_pages() + 1;
@@ -186,14 +184,13 @@ static void test_raw_address_with_other_code_around(void **state)
 }
 
 /* What a process has mapped is asked for where nobody waits for the answer. */
-static void test_mappings_that_do_not_come(void **state)
+TEST(test_mappings_that_do_not_come)
 {
 	struct service s = SERVICE("plain");
 	const struct process_id self = own_id();
 	uint64_t frame = FRAME_RAW | 0x1000;
 	const struct stack *stack, *other;
 
-	(void)state;
 	s.files.hang = true;
 	s.layout = 7;
 	service_open(&s, &(struct names_options){ 0 });
@@ -208,7 +205,7 @@ static void test_mappings_that_do_not_come(void **state)
 }
 
 /* A map that is too large names nothing, and is not read for it. */
-static void test_a_large_map(void **state)
+TEST(test_a_large_map)
 {
 	__cleanup(service_done) struct service s = SERVICE(NULL);
 	const struct process_id self = own_id();
@@ -217,7 +214,6 @@ static void test_a_large_map(void **state)
 	const struct stack *stack;
 	char path[64];
 
-	(void)state;
 	service_open(&s, &(struct names_options){ 0 });
 	write_map("w", "%lx 100 first\n", (unsigned long)(uintptr_t)code);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
@@ -228,19 +224,4 @@ static void test_a_large_map(void **state)
 	assert_frame(&stack->frames[0], NULL, NULL, (uintptr_t)code + 0x20);
 	assert_int_equal(counts_of(&s).failed, 1);
 	munmap(code, 4096);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_raw_address_in_a_file),
-		cmocka_unit_test(test_raw_address_of_what_was_mapped_before),
-		cmocka_unit_test(test_raw_address_with_other_code_around),
-		cmocka_unit_test(test_mappings_that_do_not_come),
-		cmocka_unit_test(test_a_large_map),
-	};
-
-	names_test_begin(argc, argv);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

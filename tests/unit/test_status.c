@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A daemon's status and its baselines, as JSON and as what people read. */
+#include "test.h"
+
 #include "fixture.h"
 
 #include <errno.h>
@@ -108,27 +110,25 @@ static void version_check(const char *name, const char *text)
 	golden_check(name, masked);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
 	const struct losses losses = { .count = { [0] = 7, [NR_MODEL_LOSS - 1] = 1 } };
 	const struct daemon_status status = full(&losses);
 	__cleanup(freep) char *text = status_text(&status);
 
-	(void)state;
 	version_check("status_full", text);
 }
 
-static void test_smallest(void **state)
+TEST(test_smallest)
 {
 	const struct daemon_status status = smallest();
 	__cleanup(freep) char *text = status_text(&status);
 
-	(void)state;
 	version_check("status_smallest", text);
 }
 
 /* Any part of the cost may be known before the others; each line is a line. */
-static void test_cost(void **state)
+TEST(test_cost)
 {
 	static const struct {
 		bool has_call_ns, has_percent;
@@ -143,7 +143,6 @@ static void test_cost(void **state)
 		  "\ncost      2.00% of a CPU with them, 1.00% without\nmemory    " },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct daemon_status status = smallest();
 		__cleanup(freep) char *text = NULL;
@@ -170,13 +169,12 @@ static void hostile_check(const char *text)
 	}
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	static const char bytes[] = "\x1b]0;x\x07\xc2\x90\xc2\x9b\xff\xe2\x80\xae\r\n\xc3";
 	struct daemon_status status = full(&no_losses);
 	__cleanup(freep) char *text = NULL;
 
-	(void)state;
 	status.host = status.targets = status.history_trouble = bytes;
 	text = status_text(&status);
 	hostile_check(text);
@@ -184,7 +182,7 @@ static void test_hostile(void **state)
 }
 
 /* Every key as every type: nothing is more than a wrong number. */
-static void test_wrong_types(void **state)
+TEST(test_wrong_types)
 {
 	static const char *const values[] = { "null",  "true",     "-1",
 					      "1e300", "\"text\"", "[]",
@@ -194,7 +192,6 @@ static void test_wrong_types(void **state)
 	json_t *whole = json_loads(good, 0, NULL), *value, *inner;
 	const char *key, *inner_key;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
 		json_t *wrong = json_loads(values[i], JSON_DECODE_ANY, NULL);
 
@@ -217,13 +214,12 @@ static void test_wrong_types(void **state)
 	json_decref(whole);
 }
 
-static void test_foreign(void **state)
+TEST(test_foreign)
 {
 	static const char *const texts[] = {
 		"", "null", "[]", "{}", "{\"schema\": 99}", "{\"schema\": \"1\"}", "{\"sch"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct text_stream stream;
 		struct diag d = { .text = "" };
@@ -249,7 +245,7 @@ static char *baselines_json(const struct baseline *list, size_t count)
 	return text_close(&stream);
 }
 
-static void test_baselines(void **state)
+TEST(test_baselines)
 {
 	static const struct baseline list[] = {
 		{ .name = "monday",
@@ -266,40 +262,19 @@ static void test_baselines(void **state)
 	__cleanup(freep) char *none_json = baselines_json(list, 0);
 	__cleanup(freep) char *none = text_of(report_baselines_text, none_json);
 
-	(void)state;
 	golden_check("baselines", text);
 	assert_string_equal(none, "no baselines; 'bpftruss baseline save NAME' makes one\n");
 }
 
 /* Names come over a socket; wide ones keep the columns. */
-static void test_baselines_hostile(void **state)
+TEST(test_baselines_hostile)
 {
 	static const char json[] =
 		"{\"schema\": 1, \"baselines\": [{\"name\": \"\\u0007\\u0090\\u009b\\u001b[2J\"}, "
 		"{\"name\": \"caf\xc3\xa9\"}, {\"name\": 7}, 7, null]}";
 	__cleanup(freep) char *text = text_of(report_baselines_text, json);
 
-	(void)state;
 	hostile_check(text);
 	assert_non_null(strstr(text, "\\x07\\xc2\\x90\\xc2\\x9b\\x1b[2J  -  -  "));
 	assert_non_null(strstr(text, "\ncaf\xc3\xa9                      -  -  "));
-}
-
-static int utc(void **state)
-{
-	(void)state;
-	setenv("TZ", "UTC", 1);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full),        cmocka_unit_test(test_smallest),
-		cmocka_unit_test(test_cost),        cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_wrong_types), cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_baselines),   cmocka_unit_test(test_baselines_hostile),
-	};
-
-	return cmocka_run_group_tests(tests, utc, NULL);
 }

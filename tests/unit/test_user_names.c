@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How often the user database is asked, and what is kept of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "in_range.h"
 
@@ -34,18 +30,16 @@ static struct passwd *ask(uid_t uid)
 
 static int setup(void **state)
 {
-	(void)state;
 	asked = 0;
 	prefix = "user";
 	return 0;
 }
 
-static void test_asked_once(void **state)
+TEST_WITH(test_asked_once, setup, NULL)
 {
 	static const uint32_t uids[] = { 8, 2, UINT32_MAX - 1, 0, 4 };
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 
-	(void)state;
 	for (int round = 0; round < 3; round++)
 		for (size_t i = 0; i < ARRAY_SIZE(uids); i++) {
 			char expected[32];
@@ -57,23 +51,21 @@ static void test_asked_once(void **state)
 }
 
 /* Those without a name are dear, too. */
-static void test_absent(void **state)
+TEST_WITH(test_absent, setup, NULL)
 {
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 
-	(void)state;
 	for (int round = 0; round < 3; round++)
 		assert_null(user_names_find(&names, 7, 1));
 	assert_int_equal(asked, 1);
 }
 
 /* Nobody is remembered for ever. */
-static void test_expiry(void **state)
+TEST_WITH(test_expiry, setup, NULL)
 {
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 	const uint64_t minute = 60 * NS_PER_SEC;
 
-	(void)state;
 	assert_string_equal(user_names_find(&names, 2, minute), "user2");
 	prefix = "renamed";
 	assert_string_equal(user_names_find(&names, 2, 2 * minute), "user2");
@@ -82,11 +74,10 @@ static void test_expiry(void **state)
 }
 
 /* However many there are: memory is bounded, and answers stay right. */
-static void test_many(void **state)
+TEST_WITH(test_many, setup, NULL)
 {
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 
-	(void)state;
 	for (uint32_t uid = 0; uid < 20000; uid += 2) {
 		char expected[32];
 
@@ -94,16 +85,4 @@ static void test_many(void **state)
 		assert_string_equal(user_names_find(&names, uid, 1), expected);
 		assert_in_range(names.count, 1, 4096);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_asked_once, setup),
-		cmocka_unit_test_setup(test_absent, setup),
-		cmocka_unit_test_setup(test_expiry, setup),
-		cmocka_unit_test_setup(test_many, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
