@@ -139,6 +139,25 @@ static void test_ticks_beyond_memory_go(void **state)
 	recent_done(&recent);
 }
 
+/* While nobody makes room, adding does, before there is twice as much as there may be. */
+static void test_memory_is_bounded_between_questions(void **state)
+{
+	struct recent recent;
+	size_t part;
+
+	(void)state;
+	recent_init(&recent, 1 << 20);
+	add(&recent, 1, 50, MARK_TICK);
+	part = recent.bytes;
+	recent_done(&recent);
+	recent_init(&recent, part * 5 / 4);
+	for (unsigned int i = 1; i <= 50; i++) {
+		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_TICK), 0);
+		assert_true(recent.bytes <= 2 * recent.max_bytes);
+	}
+	recent_done(&recent);
+}
+
 static void test_forgets_all_when_told(void **state)
 {
 	struct recent recent;
@@ -243,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_oldest_marks_of_clients_go),
 		cmocka_unit_test(test_last_mark_is_known_to_the_next_question),
 		cmocka_unit_test(test_ticks_beyond_memory_go),
+		cmocka_unit_test(test_memory_is_bounded_between_questions),
 		cmocka_unit_test(test_forgets_all_when_told),
 		cmocka_unit_test(test_idle_processes_take_no_memory),
 		cmocka_unit_test(test_what_has_to_stay_is_added_up),
