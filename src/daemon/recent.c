@@ -197,23 +197,25 @@ int recent_limit(struct recent *recent)
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)
 {
 	struct recent_part *grown = NULL;
+	size_t bytes;
 
-	if (recent->bytes / 2 <= recent->max_bytes || !recent_limit(recent))
+	snapshot_keep_counts(difference);
+	bytes = snapshot_bytes(difference);
+	if ((recent->bytes + bytes) / 2 <= recent->max_bytes || !recent_limit(recent))
 		grown = reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
 	if (!grown) {
 		snapshot_free(difference);
 		return -ENOMEM;
 	}
 	recent->parts = grown;
-	snapshot_keep_counts(difference);
 	grown[recent->nr_parts++] = (struct recent_part){
 		.counts = difference,
 		.start_mark = difference->end_mono_ns - difference->elapsed_ns,
 		.end_mark = difference->end_mono_ns,
-		.bytes = snapshot_bytes(difference),
+		.bytes = bytes,
 		.mark = mark,
 	};
-	recent->bytes += grown[recent->nr_parts - 1].bytes;
+	recent->bytes += bytes;
 	return recent_join_passing(recent);
 }
 

@@ -49,8 +49,8 @@ void recent_clear(struct recent *recent);
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark);
 
 /*
- * Makes room, as work that nobody has to wait for; without it, recent_add() does so once twice the
- * memory is taken. The end of the last part stays known. Returns 0, or -ENOMEM: then parts may lack
+ * Makes room, as work that nobody has to wait for; without it, recent_add() does so before twice
+ * the memory is taken. The end of the last part stays known. Returns 0, or -ENOMEM: then parts may lack
  * counts, and recent_clear() is due.
  */
 int recent_limit(struct recent *recent);

@@ -85,20 +85,20 @@ void functions_builder_done(struct functions_builder *builder)
 	elf_functions_free(builder->functions);
 }
 
-/* Makes room for some more elements behind nr. */
-static int array_grow(void *array, size_t nr, size_t more, size_t *capacity, size_t size)
+/* Makes room for more bytes of text. */
+static int text_grow(struct functions_builder *builder, size_t more)
 {
-	void **place = array;
-	size_t wanted = 2 * (*capacity + more);
-	void *grown;
+	struct elf_functions *functions = builder->functions;
+	size_t wanted = 2 * (builder->text_capacity + more);
+	char *grown;
 
-	if (nr + more <= *capacity)
+	if (functions->text_bytes + more <= builder->text_capacity)
 		return 0;
-	grown = reallocarray(*place, wanted, size);
+	grown = realloc(functions->text, wanted);
 	if (!grown)
 		return -ENOMEM;
-	*place = grown;
-	*capacity = wanted;
+	functions->text = grown;
+	builder->text_capacity = wanted;
 	return 0;
 }
 
@@ -124,8 +124,7 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 		bytes = DEMANGLED_SIZE;
 	if (functions->text_bytes + bytes > MAX_NAME_BYTES)
 		return -E2BIG;
-	err = array_grow(&functions->text, functions->text_bytes, bytes, &builder->text_capacity,
-			 1);
+	err = text_grow(builder, bytes);
 	if (err)
 		return err;
 	*ret = (uint32_t)functions->text_bytes;
@@ -138,11 +137,9 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 int functions_add(struct functions_builder *builder, uint64_t address, uint64_t start)
 {
 	struct elf_functions *functions = builder->functions;
-	int err = array_grow(&functions->list, functions->nr, 1, &builder->capacity,
-			     sizeof(*functions->list));
 
-	if (err)
-		return err;
+	if (!array_grow(&functions->list, functions->nr, sizeof(*functions->list)))
+		return -ENOMEM;
 	functions->list[functions->nr++] = (struct elf_function){
 		.address = address,
 		.start = start,
@@ -154,11 +151,9 @@ int functions_add(struct functions_builder *builder, uint64_t address, uint64_t 
 int functions_add_name(struct functions_builder *builder, uint32_t text)
 {
 	struct elf_functions *functions = builder->functions;
-	int err = array_grow(&functions->names, functions->nr_names, 1, &builder->names_capacity,
-			     sizeof(*functions->names));
 
-	if (err)
-		return err;
+	if (!array_grow(&functions->names, functions->nr_names, sizeof(*functions->names)))
+		return -ENOMEM;
 	functions->names[functions->nr_names++] = text;
 	functions->list[functions->nr - 1].nr++;
 	return 0;

@@ -84,7 +84,7 @@ int functions_make(const struct elf_addresses *addresses, const struct raw_symbo
 
 struct functions_builder {
 	struct elf_functions *functions;
-	size_t capacity, names_capacity, text_capacity;
+	size_t text_capacity;
 	size_t nr_text;   /* names in the text */
 	bool is_too_slow; /* to demangle */
 };

@@ -87,14 +87,11 @@ def test_threads_of_processes_that_stay(live, tmp_path):
 
 
 def test_differences_of_a_storm_keep_to_their_limit(live, tmp_path):
-    """
-    Each question leaves a mark; none may go before the history has what came since. Twice 8 MB is the
-    most, and what came between two readings, of which 8 MB may have ended.
-    """
+    """Each question leaves a mark; none may go before the history has what came since. Twice 8 MB is the most."""
 
     def ask(daemon):
         assert daemon.request("/v1/snapshot?since=1000000000")[0] in (200, 503)
-        assert daemon.get("/v1/status")["recent"]["bytes"] <= 24 << 20
+        assert daemon.get("/v1/status")["recent"]["bytes"] <= 16 << 20
 
     daemon, made = storm(live, tmp_path, "names", 2500, meanwhile=ask)
     assert daemon.get("/v1/status")["recent"]["bytes"] <= 16 << 20

@@ -135,6 +135,24 @@ TEST(test_ticks_beyond_memory_go)
 	recent_done(&recent);
 }
 
+/* While nobody makes room, adding does, before there is twice as much as there may be. */
+TEST(test_memory_is_bounded_between_questions)
+{
+	struct recent recent;
+	size_t part;
+
+	recent_init(&recent, 1 << 20);
+	add(&recent, 1, 50, MARK_TICK);
+	part = recent.bytes;
+	recent_done(&recent);
+	recent_init(&recent, part * 5 / 4);
+	for (unsigned int i = 1; i <= 50; i++) {
+		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_TICK), 0);
+		assert_true(recent.bytes <= 2 * recent.max_bytes);
+	}
+	recent_done(&recent);
+}
+
 TEST(test_forgets_all_when_told)
 {
 	struct recent recent;
