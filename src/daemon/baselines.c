@@ -285,7 +285,7 @@ static int read_text(int folder, const char *file, char **ret_text, size_t *ret_
 	if (fd < 0 || fstat(fd, &status))
 		return -errno;
 	if (!S_ISREG(status.st_mode) || status.st_size > MAX_FILE_BYTES)
-		return S_ISREG(status.st_mode) ? -EFBIG : -EINVAL;
+		return S_ISREG(status.st_mode) ? -EFBIG : -EBADMSG;
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
 		return -ENOMEM;

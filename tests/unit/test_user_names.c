@@ -30,6 +30,7 @@ static struct passwd *ask(uid_t uid)
 
 static int setup(void **state)
 {
+	(void)state;
 	asked = 0;
 	prefix = "user";
 	return 0;
