@@ -60,10 +60,13 @@ static int print_help(const struct verb *verb)
 	if (verb == verbs[0])
 		putchar('\n');
 	options_print_help(verb);
-	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\nbpftruss(8) has the details.\n",
+	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\n"
+	       "See bpftruss-%s(8) for details.\n",
 	       verb->examples,
-	       verb->bit & (VERBS_COUNTING | VERB_DOCTOR) ? ", 4 kernel or privileges cannot do it"
-							  : "");
+	       verb->bit & (VERBS_COUNTING | VERB_DOCTOR)
+		       ? ", 4 kernel or privileges not sufficient"
+		       : "",
+	       *verb->name ? verb->name : "count");
 	return STATUS_OK;
 }
 

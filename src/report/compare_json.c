@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a comparison as a JSON object: bpftruss(8), Compare. */
+/* Writes a comparison as a JSON object: bpftruss-compare(8). */
 #include <math.h>
 
 #include "report/compare.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes an interval of `bpftruss top` as a JSON object: bpftruss(8), Top. */
+/* Writes an interval of `bpftruss top` as a JSON object: bpftruss-top(8). */
 #include "report/report.h"
 #include "report/snapshot_json.h"
 #include "syscalls/names.h"

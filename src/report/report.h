@@ -72,7 +72,7 @@ int report_text_json_read(const char *json, size_t size, struct report_text *ret
 /* The table of truss -c, column for column, and the trust lines. */
 int report_truss(const struct snapshot *snapshot, FILE *out);
 
-/* One JSON object on one line: the contract in bpftruss(8), JSON. */
+/* One JSON object on one line: bpftruss-json(5) is the contract. */
 int report_json(const struct snapshot *snapshot, FILE *out);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes snapshots as JSON, schema 1: bpftruss(8) has the contract. Whatever a report shows of a
+ * Writes snapshots as JSON, schema 1: bpftruss-json(5) is the contract. Whatever a report shows of a
  * snapshot is in it: snapshot_read.c makes the same snapshot of it again.
  */
 #include "report/snapshot_json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes timelines as JSON, bpftruss(8), History, and reads them back, whole or not at all.
+ * Writes timelines as JSON, see bpftruss-history(8), and reads them back, whole or not at all.
  */
 #include <errno.h>
 #include <string.h>

@@ -12,7 +12,10 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = os.environ.get("O", str(TOP / "build"))
 SYSTEM = {
     "bin/bpftruss": 0o755,
+    "share/man/man5/bpftruss.conf.5": 0o644,
+    "share/man/man7/bpftruss-stacks.7": 0o644,
     "share/man/man8/bpftruss.8": 0o644,
+    "share/man/man8/bpftruss-count.8": 0o644,
     "share/bash-completion/completions/bpftruss": 0o644,
     "share/doc/bpftruss/LICENSE": 0o644,
     "share/doc/bpftruss/stacks.conf": 0o644,
