@@ -365,7 +365,7 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
 	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
 
-# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/KERNELS.md; CPUS=64
+# KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/internals/KERNELS.md; CPUS=64
 # boots them with so many processors, and runs what that is for.
 KERNELS_NEED := all $(WORKLOADS) $(O)/collect/steer $(O)/collect/verifier \
 	$(filter $(STACKS)/chain-clang%,$(STACK_NAMES:%=$(STACKS)/%))

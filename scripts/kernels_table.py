@@ -1,41 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/KERNELS.md: what the tests of each kernel came to. What stands below KEPT is left alone."""
+"""docs/internals/KERNELS.md: what the tests of each kernel came to. What stands below KEPT is left alone."""
 
 import os
 import re
 
 from debian_kernels import TOP, read_kernels
 
-PATH = os.path.join(TOP, "docs", "KERNELS.md")
+PATH = os.path.join(TOP, "docs", "internals", "KERNELS.md")
 KEPT = "## Facts pinned"
 OUTCOMES = ("passed", "skipped", "failed")
 NO_RESULTS = "kernels/none"  # the group of a kernel that came to no end
 
 HEAD = """# Kernels
 
-What the live tests came to on kernels of Debian, and of Ubuntu where Debian has none so old, each
-booted with two processors in an emulator. Written by
+Results of the live tests on kernels of Debian, and of Ubuntu where Debian has none so old, each
+booted with two processors in an emulator. This command writes the tables:
 
     make test-kernels TABLE=1
 
-which runs all of [tests/kernels/kernels](../tests/kernels/kernels), takes an hour, and replaces
-the rows of the kernels that it ran; `KERNELS="6.1 7.2"` chooses some. `make check-kernels` runs less
-of it on Debian's oldest and newest one, and so does every change's test. The running kernel is the
-matter of `make check-live`.
+It runs all kernels in [tests/kernels/kernels](../../tests/kernels/kernels), takes an hour, and
+replaces the rows of the kernels that it ran; `KERNELS="6.1 7.2"` chooses some. `make check-kernels`
+runs fewer tests on Debian's oldest and newest kernel, and so does the test of every change.
+`make check-live` tests the running kernel.
 
 ## Results
 
-Passed / skipped / failed tests of a file below `tests/`; `-`: it is not among those for this kernel.
-How a kernel preempts, it said itself.
+Each cell has the passed / skipped / failed tests of a file below `tests/`; `-` means that the file is
+not run on this kernel. The mode of preemption is what the kernel itself reports.
 """
 # Heading, and the sentence below it.
 NOTES = {
     "failed": ("## Failed", ""),
-    "skipped": ("## Skipped", "A test that finds no ground for itself says so:"),
+    "skipped": ("## Skipped", "Each skipped test and its reason:"),
 }
 LEFT_OUT = """## Left out
 
-Of these files a kernel in an emulator does not run:
+Tests of these files that are not run in an emulator:
 """
 
 
@@ -148,9 +148,10 @@ def left_out(expected):
     found, comment, in_comment = [], [], False
     with open(os.path.join(TOP, "tests/kernels", expected), encoding="utf-8") as lines:
         for line in lines:
-            if line.startswith("#"):
+            is_comment = line.startswith("#") and not line.startswith("# SPDX-")
+            if is_comment:
                 comment = (comment if in_comment else []) + [line[1:].strip()]
-            in_comment = line.startswith("#")
+            in_comment = is_comment
             match = re.match(r"--deselect (\S+)|(-k) \"(.*)\"", line)
             if match:
                 what = match[1] or match[2] + " " + match[3]
@@ -171,10 +172,10 @@ def write(measured):
     """Sets the rows of {kernel: Column}; others stay, but for those that are no row any more."""
     with open(PATH, encoding="utf-8") as file:
         text = file.read()
-    columns, known = parse(text), read_kernels()
+    results, heading, kept = text.partition(KEPT)
+    columns, known = parse(results), read_kernels()
     columns.update(measured)
     columns = {kernel: columns[kernel] for kernel in known if kernel in columns}
-    _, heading, kept = text.partition(KEPT)
     text = HEAD + "\n" + render_results(columns)
     for outcome in NOTES:
         text += render_notes(columns, outcome)

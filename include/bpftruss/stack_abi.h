@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The contract of --stacks between the BPF programs and user space: unwind tables one way, call
- * stacks the other. docs/STACKS.md has the path of one frame.
+ * stacks the other. docs/internals/STACKS.md has the path of one frame.
  */
 #ifndef BPFTRUSS_STACK_ABI_H
 #define BPFTRUSS_STACK_ABI_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Facts about kernels that only a machine of our own shows: docs/KERNELS.md lists them all."""
+"""Facts about kernels that only a machine of our own shows: docs/internals/KERNELS.md lists them all."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What a kernel's verifier looks at, program by program, and the table of it in docs/VERIFIER.md. A
+What a kernel's verifier looks at, program by program, and the table of it in docs/internals/VERIFIER.md. A
 program may grow by a fifth before its row is to be written anew, on purpose.
 """
 

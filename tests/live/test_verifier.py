@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the running kernel's verifier looks at is what docs/VERIFIER.md says, or not much more."""
+"""What the running kernel's verifier looks at is what docs/internals/VERIFIER.md says, or not much more."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(TOP, "tests", "kernels"))
 
 import verifier  # noqa: E402
 
-TABLE = os.path.join(TOP, "docs", "VERIFIER.md")
+TABLE = os.path.join(TOP, "docs", "internals", "VERIFIER.md")
 
 
 @pytest.mark.parametrize("mode", verifier.MODES)
@@ -21,10 +21,10 @@ def test_no_program_has_grown_by_a_fifth(mode):
         columns = verifier.parse(table.read())[mode]
     kernel = verifier.running_kernel()
     if kernel not in columns:
-        pytest.skip("kernel %s is not in docs/VERIFIER.md" % kernel)
+        pytest.skip("kernel %s is not in docs/internals/VERIFIER.md" % kernel)
     compiler = verifier.compiler_of(BUILD)
     if compiler != verifier.COMPILER:
-        pytest.skip("docs/VERIFIER.md is of %s, this build of %s" % (verifier.COMPILER, compiler))
+        pytest.skip("docs/internals/VERIFIER.md is of %s, this build of %s" % (verifier.COMPILER, compiler))
     measured, sentence = verifier.measure(os.path.join(BUILD, "collect", "verifier"), mode)
     assert measured, sentence
     assert verifier.grown(measured, columns[kernel]) == []
