@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What a kernel's verifier looks at, program by program, and the table of it in docs/internals/VERIFIER.md. A
-program may grow by a fifth before its row is to be written anew, on purpose.
+Measures what a kernel's verifier examines, program by program, and reads and writes the table in
+docs/internals/VERIFIER.md. A program may grow by a fifth before its row must be written again, on purpose.
 """
 
 import os
@@ -22,14 +22,14 @@ COMPILER = "clang 19"
 # Below this, a compiler's whim is a fifth.
 SMALL_INSNS = 1000
 
-HEAD = """# What the verifier looks at
+HEAD = """# What the verifier examines
 
-Instructions and states that each kernel's verifier looked at before it took a program, in each way
-in which bpftruss configures its programs; a kernel gives up at 1,000,000 instructions. `make
-veristat` prints this for the running kernel, `scripts/test-kernels --verifier` measures kernels in
-an emulator and writes their columns. Tests fail when a program needs more than a fifth beyond its
-number here: then find out why, or write the table anew. Programs below 1,000 are left alone. All
-numbers are of %s; what another compiler made is not held against them.
+These are the numbers of instructions and states that each kernel's verifier examined before it accepted a
+program, for each configuration in which bpftruss loads its programs. A kernel gives up at 1,000,000
+instructions. `make veristat` prints the numbers for the running kernel; `scripts/test-kernels --verifier`
+measures kernels in an emulator and writes their columns. Tests fail if a program exceeds its number here by
+more than a fifth: then find out why, or write the table again. Programs below 1,000 are not checked. All
+numbers are for %s; programs built by another compiler are not compared with them.
 """ % COMPILER
 
 
