@@ -47,7 +47,7 @@ int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int
 		err = moment_parse("--to", o->to, now_ns, to_ns, d);
 	if (!err && *from_ns && (*to_ns ?: now_ns) <= *from_ns)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
-			       "--from, --to: the end is not after the begin");
+			       "--from, --to: the end is not after the start");
 	return err;
 }
 
@@ -111,7 +111,7 @@ int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct dia
 		return diag_set(d, DIAG_FAILED, errno, "cannot read %.200s: %s", path,
 				strerror(errno));
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > MAX_SAVED_BYTES)
-		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is no saved snapshot", path);
+		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is not a saved snapshot", path);
 	file = fdopen(fd, "r");
 	if (!file)
 		return diag_oom(d);

@@ -78,8 +78,7 @@ static int baseline_run(const struct options *o, struct diag *d)
 		return action->run(o, o->words[1], d);
 	}
 	return diag_set(d, DIAG_USAGE, EINVAL,
-			"baseline: save NAME, list, or rm NAME; 'bpftruss baseline --help' tells "
-			"more");
+			"baseline: save NAME, list, or rm NAME; see 'bpftruss baseline --help'");
 }
 
 const struct verb baseline_verb = {
@@ -87,12 +86,12 @@ const struct verb baseline_verb = {
 	VERB_BASELINE,
 	true,
 	baseline_run,
-	"keep a span of the past for good, to compare with",
+	"keep a span of the history under a name, to compare with",
 	"usage: bpftruss baseline save NAME [options]\n"
 	"       bpftruss baseline list [options]\n"
 	"       bpftruss baseline rm NAME [options]",
-	"Keeps what was counted in a span of the history for good, to compare with. Without\n"
-	"--from, the span is all that the history has.",
+	"Saves what was counted in a span of the history permanently, to compare with. Without\n"
+	"--from, saves the whole history.",
 	"  bpftruss baseline save monday --from \"2026-11-16 09:00\" --to \"2026-11-16 17:00\"\n"
 	"  bpftruss compare monday now",
 };

@@ -69,7 +69,7 @@ static int words_refuse(const struct options *o, struct diag *d)
 {
 	bool has_names = option_find(o->verb->bit, "name");
 
-	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option; %s", o->verb->name,
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is not an option; %s", o->verb->name,
 			o->words[0],
 			has_names ? "-n NAME takes processes of that name" : "see --help");
 }

@@ -38,7 +38,7 @@ static int url_baseline(const char *name, struct ipc_url *url, struct diag *d)
 
 	if (!baseline_name_is_valid(name))
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"compare: \"%.200s\" is neither a file that is there, nor a span, "
+				"compare: \"%.200s\" is neither an existing file, nor a span, "
 				"nor the name of a baseline",
 				name);
 	snprintf(path, sizeof(path), "/v1/baselines/%.200s", name);
@@ -146,7 +146,7 @@ static int compare_run(const struct options *o, struct diag *d)
 	if (o->nr_words != 2)
 		return diag_set(d, DIAG_USAGE, EINVAL,
 				"compare: give two of baseline, saved snapshot, span and now; "
-				"'bpftruss compare --help' tells more");
+				"see 'bpftruss compare --help'");
 	err = side_get(o->words[0], o, &a, d);
 	if (!err)
 		err = side_get(o->words[1], o, &b, d);
@@ -164,9 +164,9 @@ const struct verb compare_verb = {
 	compare_run,
 	"what has changed between two spans, baselines or saved snapshots",
 	"usage: bpftruss compare A B [options]",
-	"Reports what changed from A to B, each of which is a baseline, a snapshot that was saved\n"
-	"with --json, a span (10m: the last ten minutes; FROM..TO), or now: the last minute. What\n"
-	"changed most in time comes first, with a word on whether that is more than chance.",
+	"Prints what changed from A to B, each of which is a baseline, a snapshot saved with\n"
+	"--json, a span (10m: the last ten minutes; FROM..TO), or now (the last minute). The\n"
+	"largest changes in time come first, with a word on whether they are more than chance.",
 	"  bpftruss compare monday now                    is this a normal Monday?\n"
 	"  bpftruss compare before.json after.json        did the new release help?\n"
 	"  bpftruss compare \"yesterday 14:00..yesterday 15:00\" 14:00..15:00 --by unit\n"

@@ -53,8 +53,8 @@ static void print_limits(const struct run *run, const struct options *o)
 		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
 			bytes / 1024);
 	if (collector_lacks_unwinding(run->collector))
-		fputs("bpftruss: stacks by frame pointers only, so most will be short: 'bpftruss "
-		      "doctor' tells why\n",
+		fputs("bpftruss: stacks by frame pointers only, so most will be short; see "
+		      "'bpftruss doctor'\n",
 		      stderr);
 }
 
@@ -102,8 +102,8 @@ static void print_unnamed(struct run *run)
 			(unsigned long long)unnamed);
 	if (counts.refused > run->refused)
 		fprintf(stderr,
-			"bpftruss: %llu times there was no room for a name: so many frames, or "
-			"less, have none\n",
+			"bpftruss: %llu times there was no room for a name: up to that many frames "
+			"have none\n",
 			(unsigned long long)counts.refused);
 	run->unnamed = unnamed;
 	run->refused = counts.refused;
@@ -221,11 +221,11 @@ const struct verb count_verb = {
 	"usage: bpftruss -c [options] -p PID[,PID...]\n"
 	"       bpftruss -c [options] COMMAND [ARG...]\n"
 	"       bpftruss VERB [options]",
-	"Verbs, each of which tells more with --help; the options are for -c:",
-	"The report comes with Ctrl-C, or when the last process has ended: on stdout, or on\n"
-	"stderr when a command is run, whose exit status is passed on.\n\n"
-	"  bpftruss -c -p 1234                    what a running process asks of the kernel\n"
-	"  bpftruss -c -p $(pgrep -d, apache2)    the same of all workers of a server\n"
+	"Verbs (see 'bpftruss VERB --help'); the options below are for -c:",
+	"Ctrl-C or the end of the last process prints the report: on stdout, or on stderr if a\n"
+	"command was run, whose exit status is passed on.\n\n"
+	"  bpftruss -c -p 1234                    the calls of a running process\n"
+	"  bpftruss -c -p $(pgrep -d, apache2)    the same for all workers of a server\n"
 	"  bpftruss -c -f make                    a command and all its children\n"
 	"  bpftruss -c -t open,%network curl URL  only some calls\n"
 	"  bpftruss -c --json -d 10 -p 1234       ten seconds, as JSON with tail latencies",

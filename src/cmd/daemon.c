@@ -73,10 +73,9 @@ static int config_complete(struct options *o, struct diag *d)
 	config->history = !o->no_history;
 	config->metrics.histograms = !o->no_histograms;
 	if (o->follow && !o->targets.nr_pids)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"--follow goes with --pid: the other targets choose each process by "
-			"itself");
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"--follow needs --pid: other targets select each process on its "
+				"own");
 	return 0;
 }
 
@@ -142,12 +141,11 @@ const struct verb daemon_verb = {
 	daemon_verb_run,
 	"count all the time, keep a history, and answer the verbs below",
 	"usage: bpftruss daemon [options]",
-	"Counts the system calls of all processes, or of those that are named, from now on,\n"
-	"and answers 'bpftruss snapshot', 'history' and the like. Each option but the last\n"
-	"three is also a key of the configuration, without its dashes: see bpftruss-daemon(8)\n"
-	"and bpftruss.conf(5).",
+	"Counts the system calls of all processes, or of the given targets, and answers 'bpftruss\n"
+	"snapshot', 'history' and so on. All options except the last three are also keys of the\n"
+	"configuration, without the dashes: see bpftruss.conf(5).",
 	"  systemctl enable --now bpftruss        as a service\n"
-	"  bpftruss daemon --check-config         is the configuration in order?\n"
+	"  bpftruss daemon --check-config         check the configuration\n"
 	"  bpftruss daemon --socket /run/my.sock --state-dir /root/counts -u nginx.service\n"
-	"                                         a private one, beside the system's",
+	"                                         a private daemon beside that of the system",
 };

@@ -77,8 +77,8 @@ const struct verb doctor_verb = {
 	doctor_run,
 	"what works on this machine, what does not, and what to do about it",
 	"usage: bpftruss doctor [options]",
-	"Tells what this kernel and your privileges allow, with a remedy for what is missing,\n"
-	"and measures what attaching costs every process here.",
+	"Prints what this kernel and your privileges allow, with a remedy for what is missing,\n"
+	"and measures what attaching costs every process on this machine.",
 	"  sudo bpftruss doctor                all checks, and the cost\n"
 	"  sudo bpftruss doctor --json         for bug reports",
 };

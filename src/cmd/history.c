@@ -95,7 +95,7 @@ static int history_get(const struct options *o, const struct history_question *q
 	nobody = *d;
 	err = history_from_file(o, question, ret, d);
 	if (!err)
-		fputs("bpftruss: no daemon runs: this is what it has left in its file\n", stderr);
+		fputs("bpftruss: no daemon is running: reading the file of its history\n", stderr);
 	/* Where none ever ran, or is not ours to read, that there is none says more. */
 	else if (!o->state_dir && (err == -ENOENT || err == -EACCES))
 		*d = nobody;
@@ -153,8 +153,8 @@ const struct verb history_verb = {
 	history_run,
 	"what was counted in the past, step by step",
 	"usage: bpftruss history [options]",
-	"Reports what was counted in the past, step by step, and when nobody counted. Without\n"
-	"--from, the last day.",
+	"Prints what was counted in the past, step by step, and when nothing was counted. Without\n"
+	"--from, prints the last day.",
 	"  bpftruss history                              the last day\n"
 	"  bpftruss history --from 09:00 --to 09:30 --step 1m -u nginx.service\n"
 	"  bpftruss history --from 7d --step 1h -t fsync --csv > fsync.csv",

@@ -52,6 +52,16 @@ static void print_completion(const char *name)
 		puts(verbs[i]->name);
 }
 
+/* The exit statuses that not all verbs have. */
+static const char *statuses_of(const struct verb *verb)
+{
+	if (verb->bit == VERB_COMPARE)
+		return ", 3 --fail-over exceeded";
+	if (verb->bit & (VERBS_COUNTING | VERB_DOCTOR))
+		return ", 4 kernel or privileges not sufficient";
+	return "";
+}
+
 static int print_help(const struct verb *verb)
 {
 	printf("%s\n\n%s\n\n", verb->usage, verb->about);
@@ -62,11 +72,7 @@ static int print_help(const struct verb *verb)
 	options_print_help(verb);
 	printf("\n%s\n\nExit status: 0 ok, 1 failure, 2 usage%s.\n"
 	       "See bpftruss-%s(8) for details.\n",
-	       verb->examples,
-	       verb->bit & (VERBS_COUNTING | VERB_DOCTOR)
-		       ? ", 4 kernel or privileges not sufficient"
-		       : "",
-	       *verb->name ? verb->name : "count");
+	       verb->examples, statuses_of(verb), *verb->name ? verb->name : "count");
 	return STATUS_OK;
 }
 

@@ -166,7 +166,7 @@ static int set_text(const struct setting *s)
 static int set_path(const struct setting *s)
 {
 	return *s->arg == '/' ? set_text(s)
-			      : refuse(s, "is no absolute path: it must begin with /");
+			      : refuse(s, "is not an absolute path: it must begin with /");
 }
 
 static int set_group(const struct setting *s)

@@ -101,8 +101,8 @@ static int format_check(const struct options *o, struct diag *d)
 		report.table.waiting = NULL;
 	if (o->collector.kernel_stacks && !o->collector.stacks)
 		return diag_set(d, DIAG_USAGE, EINVAL,
-				"--kernel-stacks adds to stacks: give --stacks, --folded, --pprof "
-				"or --flame too");
+				"--kernel-stacks needs --stacks, --folded, --pprof "
+				"or --flame");
 	return report_options_check(&report, d);
 }
 
@@ -146,28 +146,25 @@ static int count_check(const struct options *o, struct diag *d)
 	const struct collector_options *c = &o->collector;
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	const struct rule rules[] = {
-		{ c->inlines && !c->stacks, "--inline is for call stacks: give --stacks, --folded, "
-					    "--pprof or --flame too" },
+		{ c->inlines && !c->stacks, "--inline needs --stacks, --folded, "
+					    "--pprof or --flame" },
 		{ c->debuginfod && !c->stacks,
-		  "--debuginfod is for call stacks: give --stacks, --folded, --pprof or --flame "
-		  "too" },
+		  "--debuginfod needs --stacks, --folded, --pprof or --flame" },
 		{ c->debuginfod && (!urls || !*urls),
-		  "--debuginfod asks the servers that DEBUGINFOD_URLS names: set it, and see that "
-		  "it passes sudo" },
-		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS too" },
-		{ o->wait && !c->nr_selectors,
-		  "--wait is for processes chosen by -n, -u, -g, -U or -a" },
+		  "--debuginfod needs DEBUGINFOD_URLS: set it, and make sure that "
+		  "sudo passes it on" },
+		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS, too" },
+		{ o->wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
-		  "-f goes with -p or a command: the other targets choose each process by itself" },
+		  "-f needs -p or a command: other targets select each process on its own" },
 		{ !targets_given(&o->targets) && !o->command,
 		  "whose calls? give -p PID for a running process, or a command to run" },
 	};
 	int err;
 
 	if (!o->count)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"nothing to do: -c counts system calls; 'bpftruss --help' tells more");
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"nothing to do: -c counts system calls; see 'bpftruss --help'");
 	err = report_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
@@ -181,8 +178,8 @@ static int count_check(const struct options *o, struct diag *d)
 static int ask_check(const struct options *o, struct diag *d)
 {
 	const char *sentence = o->verb->bit == VERB_SNAPSHOT
-				       ? "the daemon keeps processes, neither threads nor first "
-					 "arguments: bpftruss -c does"
+				       ? "the daemon keeps neither threads nor first "
+					 "arguments; use bpftruss -c"
 				       : "threads and first arguments are not compared";
 
 	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))

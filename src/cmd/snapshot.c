@@ -213,14 +213,14 @@ const struct verb snapshot_verb = {
 	VERB_SNAPSHOT,
 	false,
 	snapshot_run,
-	"what the daemon has counted since it started, or lately",
+	"what the daemon has counted since it started, or since a point in time",
 	"usage: bpftruss snapshot [options]",
-	"Reports what the daemon has counted since it started, or --since. It never resets a\n"
+	"Prints what the daemon has counted since it started, or --since. It never resets a\n"
 	"counter, so several clients can ask independently.",
 	"  bpftruss snapshot                            all processes, since the daemon started\n"
 	"  bpftruss snapshot --since 10m -w --by unit   the last ten minutes, by service\n"
 	"  bpftruss snapshot --json > before            keep one ...\n"
-	"  bpftruss snapshot --since before -p 1234     ... and see what came since",
+	"  bpftruss snapshot --since before -p 1234     ... and see what happened since",
 };
 
 static int status_run(const struct options *o, struct diag *d)
@@ -235,7 +235,7 @@ const struct verb status_verb = {
 	status_run,
 	"how the daemon is doing",
 	"usage: bpftruss status [options]",
-	"Tells how the daemon is doing: what it counts, how full its tables are, whether it is\n"
-	"exact, what it costs, what of the past it knows.",
+	"Prints how the daemon is doing: what it counts, how full its tables are, whether it is\n"
+	"exact, what it costs, and how far back it knows single processes.",
 	"  bpftruss status --json | jq .exact",
 };

@@ -468,7 +468,7 @@ static void route_answer(const struct route *route, struct service *service,
 static void answer_forbidden(struct ipc_answer *answer)
 {
 	ipc_answer_error(answer, 403,
-			 "you may not: ask as root, or to read as a member of the socket's group");
+			 "permission denied: be root, or in the socket's group for reading");
 }
 
 void service_answer(void *closure, const struct ipc_request *request, struct ipc_answer *answer)

@@ -196,8 +196,7 @@ static int path_refused(const char *path, int err, struct diag *d)
 				path);
 	if (err == EACCES || err == EPERM)
 		return diag_set(d, DIAG_FAILED, EACCES,
-				"you may not use %s: ask as root or as a member of its group",
-				path);
+				"permission denied for %s: be root or in its group", path);
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 

@@ -238,7 +238,7 @@ def test_marks_of_another_daemon_are_refused(live, tmp_path, daemon):
         (["--since", "soon"], "neither a span"),
         (["--by", "tid"], "neither threads nor first"),
         (["--stacks"], "takes no call stacks"),
-        (["nonsense"], "is no option"),
+        (["nonsense"], "is not an option"),
         (["--since", "/"], "no saved snapshot"),
     ],
 )

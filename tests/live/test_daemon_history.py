@@ -140,7 +140,7 @@ def test_without_a_daemon_the_file_tells(live, place):
         *("--json", "--step", "all"),
     )
     assert result.returncode == 0, result.stderr
-    assert "no daemon runs" in result.stderr
+    assert "no daemon is running" in result.stderr
     assert of_steps(json.loads(result.stdout)) == wanted
 
 

@@ -66,7 +66,7 @@ def test_separate_debug_file(live, tmp_path):
 def test_inline_is_for_stacks():
     result = run("-c", "--inline", "true")
     assert result.returncode == 2
-    assert "--inline is for call stacks" in result.stderr
+    assert "--inline needs --stacks" in result.stderr
 
 
 # --- debuginfod ----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_debuginfod_needs_servers_and_stacks():
     without = {key: value for key, value in os.environ.items() if key != "DEBUGINFOD_URLS"}
     for options, sentence in (
         (["--stacks", "--debuginfod"], "DEBUGINFOD_URLS"),
-        (["--debuginfod"], "--debuginfod is for call stacks"),
+        (["--debuginfod"], "--debuginfod needs --stacks"),
     ):
         result = run("-c", *options, "true", env=without)
         assert result.returncode == 2

@@ -421,8 +421,7 @@ SERVER_TEST(test_not_allowed)
 		char expected[256];
 
 		snprintf(expected, sizeof(expected),
-			 "you may not use %s: ask as root or as a member of its group",
-			 fixture->path);
+			 "permission denied for %s: be root or in its group", fixture->path);
 		if (setgroups(0, NULL) || setresgid(OTHER, OTHER, OTHER) ||
 		    setresuid(OTHER, OTHER, OTHER))
 			_exit(1);
