@@ -362,7 +362,7 @@ check-live: check-live-programs ## tests against the running kernel; needs root
 		python3 -m pytest -q tests/live/test_pairing.py
 
 # The drills at their full length, which the live tests run for seconds only.
-drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads for a quarter of an hour; needs root
+drills: all $(WORKLOADS) $(O)/collect/reattach ## faults and loads, a quarter of an hour; needs root
 	$(Q)O="$(ABS_O)" DRILLS=full python3 -m pytest -q -s tests/live/test_drills*.py tests/live/test_storms.py
 
 # KERNELS="6.1 6.12" takes only these of tests/kernels/kernels; TABLE=1 writes docs/internals/KERNELS.md; CPUS=64
@@ -382,14 +382,14 @@ check-kernels: $(KERNELS_NEED) ## some live tests on Debian's oldest and newest 
 test-systemd: all ## the service in a booted Debian, in an emulator; needs root
 	$(Q)O="$(ABS_O)" scripts/test-systemd $(KERNEL)
 
-veristat: $(O)/collect/verifier ## what the running kernel's verifier looks at; needs root
+veristat: $(O)/collect/verifier ## what the running kernel's verifier examines; needs root
 	$(Q)O="$(ABS_O)" scripts/veristat
 
 # The unit tests of these leave files for other programs to read.
 SAMPLES := $(O)/samples
 SAMPLERS := $(addprefix $(O)/unit/,test_folded test_pprof test_flame test_metrics)
 
-check-readers: all $(SAMPLERS) ## what pprof, browsers, `make install` make of our files; needs no root
+check-readers: all $(SAMPLERS) ## how pprof, browsers and `make install` handle our files; needs no root
 	$(Q)rm -rf $(SAMPLES) && mkdir -p $(SAMPLES)
 	$(Q)for test in $(SAMPLERS); do SAMPLES_DIR=$(SAMPLES) $$test >/dev/null 2>&1 || exit 1; done
 	$(Q)O="$(ABS_O)" SAMPLES_DIR="$(ABS_O)/samples" python3 -m pytest -q -rs tests/readers
@@ -427,7 +427,7 @@ fuzz: $(FUZZ:%=$(O)/fuzz/fuzz_%) $(O)/fuzz/corpus/elf ## feed parsers with mutat
 		-max_len=32768 -print_final_stats=1 -artifact_prefix=$(O)/fuzz/ \
 		$(O)/fuzz/corpus/$$name tests/fuzz/seeds/$$name || exit 1; done
 
-bench: all $(addprefix $(O)/bench/,floor herd pingpong spawn spin) $(O)/workloads/storm ## measure the cost, next to other tools
+bench: all $(addprefix $(O)/bench/,floor herd pingpong spawn spin) $(O)/workloads/storm ## measure the overhead, compared with other tools
 	$(Q)O="$(ABS_O)" scripts/bench
 	$(Q)O="$(ABS_O)" scripts/bench-daemon
 	$(Q)O="$(ABS_O)" scripts/bench-scale
@@ -438,14 +438,14 @@ $(O)/bench/%: tests/bench/%.c tests/bench/batches.h $(O)/gen/floor.skel.h
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(LIBS) -o $@
 
 # --- quality ------------------------------------------------------------------------------------
-lint: all tidy ## layers, format, shell scripts, documents, units of systemd, faults that clang-tidy sees
+lint: all tidy ## check layers, format, shell scripts, documents, systemd units; run clang-tidy
 	$(Q)for check in layers format docs units; do \
 		O=$(O) scripts/check-$$check || failed=1; done; test -z "$$failed"
 
 # Versions differ in what they find. Only what has changed since is looked at again.
 CLANG_TIDY := $(shell command -v clang-tidy-19 2>/dev/null)
 
-tidy: $(if $(CLANG_TIDY),$(SRC:%.c=$(O)/tidy/%.ok)) ## .clang-tidy says for what to look
+tidy: $(if $(CLANG_TIDY),$(SRC:%.c=$(O)/tidy/%.ok)) ## run clang-tidy
 	$(Q)$(if $(CLANG_TIDY),echo "tidy: in order",echo "skipped: clang-tidy: no version 19 here")
 
 $(O)/tidy/%.ok: %.c $(O)/%.o .clang-tidy
@@ -492,7 +492,7 @@ install: all ## install below DESTDIR and PREFIX
 	test -e "$(DESTDIR)$(CONFIG)" || \
 		install -D -m 644 systemd/bpftruss.conf "$(DESTDIR)$(CONFIG)"
 
-uninstall: ## remove what install put there, but no configuration that was changed
+uninstall: ## remove what install put there, except a changed configuration
 	for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file" || exit 1; done
 	! cmp -s systemd/bpftruss.conf "$(DESTDIR)$(CONFIG)" || rm -f "$(DESTDIR)$(CONFIG)"
 	for folder in $(patsubst %/,%,$(sort $(dir $(INSTALLED) $(CONFIG)))); do \
