@@ -261,6 +261,8 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(daemon, options, sentenc
         ("/v1/snapshot?from=1&since=1", 400),
         ("/v1/snapshot?from=1&step=1", 400),
         ("/v1/snapshot?trace=nothing", 400),
+        ("/v1/snapshot?trace=read&trace=write", 400),
+        ("/v1/snapshot?pid=1&pid=2", 200),
         ("/v1/snapshot?by=comm", 400),
         ("/v1/report?format=json", 400),
         ("/v1/report?by=nothing", 400),
