@@ -169,7 +169,7 @@ static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 		enum diag_kind kind;
 	} meanings[] = {
 		{ 400, EINVAL, DIAG_USAGE },           { 403, EPERM, DIAG_FAILED },
-		{ 404, ENODATA, DIAG_FAILED },         { 413, E2BIG, DIAG_FAILED },
+		{ 404, ENODATA, DIAG_FAILED },         { 413, E2BIG, DIAG_USAGE },
 		{ 501, EOPNOTSUPP, DIAG_UNSUPPORTED }, { STATUS_BUSY, EBUSY, DIAG_FAILED },
 		{ 0, EREMOTEIO, DIAG_FAILED },
 	};
