@@ -54,6 +54,7 @@ static int explain(const struct history *history, int err, const char *what, str
 		{ -EUCLEAN, "not all in it is as bpftruss writes it: ask for another span" },
 		{ -ENOTSUP, "it was written by a newer bpftruss: use that one" },
 		{ -ENOENT, "it cannot be opened: start the daemon, which makes it" },
+		{ -EIO, "a page of it cannot be read or written: check the disk" },
 		{ -ENOMEM, "out of memory" },
 		{ -ERANGE, "a count is impossible: report this as a bug" },
 	};

@@ -90,6 +90,7 @@ TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
 		err = history_open(place->dir, &options, &history, &d);
 		assert_true(err == 0 || err == -EIO);
 		assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+		assert_true(!err || strstr(d.text, "check the disk"));
 		refused += err != 0;
 		if (!err)
 			history_close(history);
