@@ -145,14 +145,14 @@ static int own_finish(struct name_task *task)
 	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
 	int err = elf_worker_functions(&task->file->errand.child, &functions);
 
-	/* It is opened anew, by whoever has it still. */
-	if (err == -ESTALE) {
+	/*
+	 * The names read may be what somebody has just written there, perhaps to his own copy of it in one
+	 * of several containers: it is opened anew, by whoever has it still.
+	 */
+	if (err == -ESTALE || !opened_code_is_unchanged(&task->opened)) {
 		source->drop(source->closure, task->file->number);
 		return -EAGAIN;
 	}
-	/* The names read may be what somebody has just written there. */
-	if (!opened_code_is_unchanged(&task->opened))
-		return -EBADMSG;
 	if (err)
 		return err;
 	task->identity = functions->identity;
