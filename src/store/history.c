@@ -51,6 +51,7 @@ static int explain(const struct history *history, int err, const char *what, str
 		{ -EROFS, "it is on a read-only file system: mount it writable" },
 		{ -EBUSY, "another program has it locked: end that program" },
 		{ -EBADMSG, "it is damaged: the daemon sets it aside when it starts" },
+		{ -ENOMEDIUM, "the damaged file was set aside, and no new one can be made yet" },
 		{ -EUCLEAN, "not all in it is as bpftruss writes it: ask for another span" },
 		{ -ENOTSUP, "it was written by a newer bpftruss: use that one" },
 		{ -ENOENT, "it cannot be opened: start the daemon, which makes it" },
@@ -246,7 +247,8 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 
 	/* Only what writes tries to open it again: anybody may ask. */
 	if (!history->db)
-		err = commits ? open_or_replace(history, d) : explain(history, -EBADMSG, what, d);
+		err = commits ? open_or_replace(history, d)
+			      : explain(history, history->set_aside ? -ENOMEDIUM : -EBADMSG, what, d);
 	if (err)
 		return err;
 	err = transact(history, task, closure, commits);

@@ -110,6 +110,7 @@ TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
 TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
 {
 	const struct timespec times[2] = { { NEW_YEAR / SECOND, 0 }, { NEW_YEAR / SECOND, 0 } };
+	const struct history_question question = { 0 };
 	const struct place *place = *state;
 	struct host host = host_make(62);
 	__cleanup(history_closep) struct history *history = NULL;
@@ -128,6 +129,8 @@ TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
 	aside = history_set_aside(history);
 	assert_non_null(aside);
 	host.real_ns += HOUR;
+	assert_true(history_ask(history, &question, &timeline, &d) < 0);
+	assert_non_null(strstr(d.text, "no new one can be made yet"));
 	lost = host_pass(&host, MINUTE, 5);
 	assert_int_equal(history_append(history, lost, &d), -ENOSPC);
 	assert_non_null(strstr(d.text, "the disk is full"));
