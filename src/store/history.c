@@ -225,8 +225,8 @@ static int transact(struct history *history, history_task *task, void *closure, 
 }
 
 /*
- * A change that fails for what is in the file: SQLite says whether it is damaged. After some in a row a
- * new file is better than one to which nothing can be written any more.
+ * After some changes in a row that failed for what is in the file, a new one is better than one to which
+ * nothing can be written any more. SQLite is not asked: it would read all of the file while others wait.
  */
 static int judge_odd(struct history *history, int err)
 {
@@ -235,7 +235,7 @@ static int judge_odd(struct history *history, int err)
 		return err;
 	}
 	if (++history->odd < ODD_MAX)
-		return db_check(history->db) ?: err;
+		return err;
 	history->odd = 0;
 	return -EBADMSG;
 }
@@ -248,7 +248,8 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 	/* Only what writes tries to open it again: anybody may ask. */
 	if (!history->db)
 		err = commits ? open_or_replace(history, d)
-			      : explain(history, history->set_aside ? -ENOMEDIUM : -EBADMSG, what, d);
+			      : explain(history, history->set_aside ? -ENOMEDIUM : -EBADMSG, what,
+					d);
 	if (err)
 		return err;
 	err = transact(history, task, closure, commits);
