@@ -65,6 +65,8 @@ static int explain(const struct history *history, int err, const char *what, str
 		if (reasons[i].err == err)
 			why = reasons[i].why;
 	}
+	if (err == -EUCLEAN && !strcmp(what, "write"))
+		why = "not all in it is as bpftruss writes it: a new one begins unless that passes";
 	return diag_set(d, DIAG_FAILED, -err, "history: cannot %s %.250s: %s", what, history->path,
 			why);
 }
