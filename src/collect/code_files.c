@@ -385,6 +385,9 @@ static enum errand_turn table_begin(struct code_file *file)
 		return ERRAND_AGAIN;
 	}
 	err = code_table_start(file->fd, &proof, &file->errand.child);
+	/* It stays open: its process may have ended when a child can be started. */
+	if (err == -EAGAIN || err == -ENOMEM)
+		return ERRAND_REFUSED;
 	if (err)
 		return table_end(file, err, NULL);
 	file->errand.child.deadline_ns = clock_mono_ns() + LEARN_NS;
