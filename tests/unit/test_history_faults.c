@@ -290,6 +290,25 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 	free(log.bytes);
 }
 
+/* Where the file cannot be renamed, its log stays beside it: without, it would be read as another one. */
+PLACE_TEST(test_the_log_of_a_file_that_stays)
+{
+	const struct place *place = *state;
+	__cleanup(history_closep) struct history *history = open_default(place);
+	struct host host = host_make(66);
+	char log[400], kept[400], *aside = NULL;
+
+	append_minutes(history, &host, 2, 5);
+	snprintf(log, sizeof(log), "%s-wal", place->file);
+	snprintf(kept, sizeof(kept), "%s-kept", place->file);
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(rename(place->file, kept), 0);
+	assert_int_equal(place_set_aside(history, &aside), -ENOENT);
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+	assert_int_equal(rename(kept, place->file), 0);
+}
+
 /* --- others ------------------------------------------------------------------------------------ */
 
 /* Reads, then writes, while another program tries to write in between. */
