@@ -25,8 +25,8 @@
 #define LAST_RETRY_NS  (600 * NS_PER_SEC)
 
 /*
- * A child that was stopped ends at once, unless the kernel keeps it waiting for a server: after a while
- * nobody waits for it any more. So many of these may be there, and half as many of one user:
+ * A child that was stopped ends at once, unless the kernel keeps it waiting for a server: after a
+ * while nobody waits for it any more. So many of these may be there, and half as many of one user:
  * TasksMax= of bpftruss.service must have room for them besides all that run.
  */
 #define STOPPED_MS 1000

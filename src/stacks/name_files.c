@@ -146,8 +146,8 @@ static int own_finish(struct name_task *task)
 	int err = elf_worker_functions(&task->file->errand.child, &functions);
 
 	/*
-	 * The names read may be what somebody has just written there, perhaps to his own copy of it in one
-	 * of several containers: it is opened anew, by whoever has it still.
+	 * The names read may be what somebody has just written there, perhaps to his own copy of it,
+	 * in one of several containers: it is opened anew, by whoever has it still.
 	 */
 	if (err == -ESTALE || !opened_code_is_unchanged(&task->opened)) {
 		source->drop(source->closure, task->file->number);

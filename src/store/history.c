@@ -227,8 +227,9 @@ static int transact(struct history *history, history_task *task, void *closure, 
 }
 
 /*
- * After some changes in a row that failed for what is in the file, a new one is better than one to which
- * nothing can be written any more. SQLite is not asked: it would read all of the file while others wait.
+ * After some changes in a row that failed for what is in the file, a new one is better than one to
+ * which nothing can be written any more. SQLite is not asked: it would read all of the file while
+ * others wait.
  */
 static int judge_odd(struct history *history, int err)
 {
