@@ -31,7 +31,7 @@ struct ipc_server_options {
 	unsigned int max_clients; /* connected at once; others wait (1200) */
 	/* With a client that neither sends nor takes a byte (10); a quarter more is possible. */
 	unsigned int patience_s;
-	unsigned int lifetime_s;  /* of a connection (120) */
+	unsigned int lifetime_s; /* of a connection (120) */
 	/*
 	 * The budget for answers: requests are crowded while this much waits to be taken (32 MiB), and
 	 * once the handler has worked for so long in this run (250). Each request that is refused
