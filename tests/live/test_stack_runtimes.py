@@ -290,7 +290,7 @@ def postgres_tool(name):
 
 @pytest.fixture
 def postgres(live):
-    """A server of its own: its process, and the folder of its socket."""
+    """A server of its own: its process, and how to ask it."""
     initdb, server = postgres_tool("initdb"), postgres_tool("postgres")
     # Not below the test's own folder, which only root may enter.
     with tempfile.TemporaryDirectory(prefix="bpftruss-pg-") as folder:
@@ -304,20 +304,20 @@ def postgres(live):
         )
         options = ["-c", "listen_addresses=", "-k", folder, "-c", "autovacuum=off"]
         process = live.spawn(*as_postgres(server, "-D", data, *options))
-        until(lambda: os.path.exists(os.path.join(folder, ".s.PGSQL.5432")), "PostgreSQL listens")
-        yield process, folder
+        query = as_postgres("psql", "-h", folder, "-d", "postgres", "-Atc")
+        ready = [*query, "select 1"]
+        until(lambda: subprocess.run(ready, capture_output=True, timeout=60).stdout == b"1\n",
+              "PostgreSQL answers")
+        yield process, query
         process.signal(signal.SIGINT)
         process.wait()
 
 
 def test_every_stack_of_a_postgresql_backend_begins_in_its_main(live, postgres):
-    server, folder = postgres
-    query = ["psql", "-h", folder, "-d", "postgres", "-Atc"]
-    ready = subprocess.run(as_postgres(*query, "select 1"), capture_output=True, timeout=60)
-    assert ready.stdout == b"1\n", ready.stderr
+    server, query = postgres
     bpftruss = live.attach(server.pid, "-f", "--stacks")
     table = "create table t as select generate_series(1, 10000) as n; checkpoint; select sum(n) from t"
-    subprocess.run(as_postgres(*query, table), check=True, capture_output=True, timeout=60)
+    subprocess.run([*query, table], check=True, capture_output=True, timeout=60)
     report = bpftruss.interrupt()
     assert report.total("recvfrom") > 0
     must_be_complete(report.rows)
