@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "collect/code_identity.h"
-#include "collect/collector.h"
 #include "collect/unwind_tables.h"
 #include "stacks/code_source.h"
 #include "base/errand.h"

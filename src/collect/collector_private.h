@@ -10,9 +10,9 @@
 
 #include "collect/call_stacks.h"
 #include "collect/cgroup_names.h"
-#include "collect/collector.h"
 #include "collect/idle.h"
 #include "collect/odd_values.h"
+#include "collect/options.h"
 #include "collect/tables.h"
 #include "collect/user_names.h"
 #include "model/builder.h"

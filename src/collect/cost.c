@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 
 /* Adds up the CPUs. */

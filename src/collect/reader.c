@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "model/fold.h"
 

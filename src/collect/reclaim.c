@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 
 /* Lets others have these elements. If that failed the tables would fill up, which is said. */

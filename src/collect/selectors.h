@@ -5,7 +5,7 @@
 
 #include "base/diag.h"
 #include "bpftruss/abi.h"
-#include "collect/collector.h"
+#include "model/filter.h"
 
 /*
  * Looks up a unit, cgroup or user, or compiles a name pattern. Returns 0, or fills d: bad patterns

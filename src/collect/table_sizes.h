@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bpftruss/abi.h"
-#include "collect/collector.h"
+#include "collect/options.h"
 
 enum table {
 	TABLE_TASKS = POOL_RECORDS,

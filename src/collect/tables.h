@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "collect/collector.h"
+#include "collect/options.h"
 #include "collect/map_array.h"
 #include "collect/table_sizes.h"
 

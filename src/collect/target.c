@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "base/mem.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 
 /* In the flags of /proc/PID/stat. */

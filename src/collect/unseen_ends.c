@@ -6,6 +6,7 @@
  * no id of its own.
  */
 #include "base/clock.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "collect/process_end.h"
 

@@ -17,7 +17,6 @@
 
 #include "base/mem.h"
 #include "base/regular_file.h"
-#include "elf/elf_handle.h"
 
 /* A checksum takes some seconds for so many bytes; a worker has no more time. */
 #define MAX_DEBUGLINK_BYTES (1ULL << 30)

@@ -34,6 +34,11 @@ int elf_handle_open_image(void *image, size_t size, Elf **ret)
 	return elf_handle_check(elf_memory(image, size), ret);
 }
 
+void elf_handle_closep(Elf **elf)
+{
+	elf_end(*elf);
+}
+
 static bool has_section(Elf *elf, GElf_Word type)
 {
 	Elf_Scn *section = NULL;
