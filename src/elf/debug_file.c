@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/mem.h"
 #include "base/regular_file.h"
@@ -99,18 +100,11 @@ void debug_files_close(struct debug_files *files)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* This table of CRC-32 (zlib's) is for half a byte. */
-static const uint32_t crc_steps[16] = {
-	0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-	0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-	0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-};
-
 static int crc_of_file(int fd, uint32_t *ret)
 {
 	__cleanup(freep) uint8_t *buffer = malloc(CRC_BUFFER_BYTES);
 	uint64_t offset = 0;
-	uint32_t crc = ~0U;
+	uLong crc = crc32(0, NULL, 0);
 	ssize_t n;
 
 	if (!buffer)
@@ -118,14 +112,10 @@ static int crc_of_file(int fd, uint32_t *ret)
 	/* It may be growing. */
 	while (offset <= MAX_DEBUGLINK_BYTES &&
 	       (n = pread(fd, buffer, CRC_BUFFER_BYTES, (off_t)offset)) > 0) {
-		for (ssize_t i = 0; i < n; i++) {
-			crc ^= buffer[i];
-			crc = crc >> 4 ^ crc_steps[crc & 15];
-			crc = crc >> 4 ^ crc_steps[crc & 15];
-		}
+		crc = crc32(crc, buffer, (uInt)n);
 		offset += n;
 	}
-	*ret = ~crc;
+	*ret = (uint32_t)crc;
 	return 0;
 }
 

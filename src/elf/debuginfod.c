@@ -212,13 +212,10 @@ static int client_spawn(const struct debuginfod *debuginfod, const struct debugi
 	err = -posix_spawn_file_actions_init(&actions);
 	if (err)
 		return err;
-	err = -posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = -posix_spawn_file_actions_adddup2(&actions, output, 1);
-	if (!err)
-		err = -posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = child_spawn(ret, argv, environment, &actions, FETCH_SECONDS);
+	err = -(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0)
+			?: posix_spawn_file_actions_adddup2(&actions, output, 1)
+			?: posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0));
+	err = err ?: child_spawn(ret, argv, environment, &actions, FETCH_SECONDS);
 	posix_spawn_file_actions_destroy(&actions);
 	return err;
 }

@@ -6,13 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct Elf; /* libelf's */
+struct Elf; /* libelf's, and Elf_Scn */
+struct Elf_Scn;
 
 /* 0, -EBADMSG (no ELF file) or -ENOMEM. The descriptor must outlive the handle. */
 int elf_handle_open(int fd, struct Elf **ret);
 int elf_handle_open_image(void *image, size_t size, struct Elf **ret);
 
 void elf_handle_closep(struct Elf **elf);
+
+/* The first section with contents of a type (0: of any) and name (NULL: any). NULL: there is none. */
+struct Elf_Scn *elf_section_find(struct Elf *elf, unsigned int type, const char *name);
 
 #define MAX_BUILD_ID  64
 #define MAX_DEBUGLINK 256

@@ -12,6 +12,7 @@
 #undef ARRAY_SIZE /* libiberty's own */
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* Names that are made to be hard to demangle lose their readability, not the file its symbols. */
 #define DEMANGLE_CPU_SECONDS 6
@@ -48,7 +49,7 @@ static int compare_functions(const void *a, const void *b)
 {
 	const struct elf_function *x = a, *y = b;
 
-	return (x->address > y->address) - (x->address < y->address);
+	return compare_u64(x->address, y->address);
 }
 
 const struct elf_function *elf_functions_find(const struct elf_functions *functions,
@@ -173,10 +174,8 @@ static int symbols_add(struct functions_builder *builder, const struct elf_addre
 		if (best[i].name != last)
 			err = functions_add_text(builder, best[i].name, &text);
 		last = best[i].name;
-		if (!err)
-			err = functions_add(builder, addresses->addresses[i], best[i].start);
-		if (!err)
-			err = functions_add_name(builder, text);
+		err = err ?: functions_add(builder, addresses->addresses[i], best[i].start);
+		err = err ?: functions_add_name(builder, text);
 	}
 	return err;
 }
@@ -185,10 +184,8 @@ int functions_make(const struct elf_addresses *addresses, const struct raw_symbo
 		   const struct elf_identity *identity, struct elf_functions **ret)
 {
 	struct functions_builder builder __cleanup(functions_builder_done);
-	int err = functions_builder_init(&builder);
+	int err = functions_builder_init(&builder) ?: symbols_add(&builder, addresses, best);
 
-	if (!err)
-		err = symbols_add(&builder, addresses, best);
 	if (err)
 		return err;
 	if (identity)

@@ -36,7 +36,7 @@ struct inline_walk {
 	const struct elf_addresses *addresses;
 	uint32_t *innermost;       /* for each address a node; 0: none */
 	struct inline_node *nodes; /* node 0 is none */
-	size_t nr_nodes, capacity;
+	size_t nr_nodes;
 	struct functions_builder builder;
 	size_t steps;
 	clock_t end; /* of the time that it may take */
@@ -58,16 +58,8 @@ static int node_add(struct inline_walk *walk, const char *name, uint32_t *node)
 
 	if (err)
 		return err;
-	if (walk->nr_nodes >= walk->capacity) {
-		size_t capacity = walk->capacity ? walk->capacity * 2 : 256;
-		struct inline_node *grown =
-			reallocarray(walk->nodes, capacity, sizeof(*walk->nodes));
-
-		if (!grown)
-			return -ENOMEM;
-		walk->nodes = grown;
-		walk->capacity = capacity;
-	}
+	if (!array_grow(&walk->nodes, walk->nr_nodes, sizeof(*walk->nodes)))
+		return -ENOMEM;
 	walk->nodes[walk->nr_nodes] = (struct inline_node){ text, *node, depth };
 	*node = (uint32_t)walk->nr_nodes++;
 	return 0;
@@ -321,16 +313,13 @@ int elf_inlines_read(int fd, const struct elf_addresses *addresses, struct elf_f
 		.nr_nodes = 1,
 		.end = clock() + (clock_t)WALK_SECONDS * CLOCKS_PER_SEC,
 	};
-	int err = dwarf_open(fd, &file);
+	int err = dwarf_open(fd, &file) ?: functions_builder_init(&walk.builder);
 
-	if (!err)
-		err = functions_builder_init(&walk.builder);
 	if (err)
 		return err;
 	walk.innermost = calloc(addresses->nr + 1, sizeof(*walk.innermost));
 	err = walk.innermost ? units_walk(&walk, file.dwarf) : -ENOMEM;
-	if (!err)
-		err = functions_fill(&walk);
+	err = err ?: functions_fill(&walk);
 	if (!err)
 		*ret = steal_ptr(&walk.builder.functions);
 	return err;

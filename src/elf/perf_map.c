@@ -5,6 +5,7 @@
  */
 #include "elf/symbols.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -62,22 +63,13 @@ static int text_read(int fd, char **ret, size_t *len)
 /* Takes a number and the blank behind it. */
 static bool hex_take(const char **at, uint64_t *ret)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char *digit, *start;
-	uint64_t value = 0;
+	char *end;
 
-	if (!strncmp(*at, "0x", 2))
-		*at += 2;
-	start = *at;
-	for (; **at && (digit = strchr(digits, **at | 0x20)); (*at)++) {
-		if (*at - start == 16)
-			return false;
-		value = value << 4 | (digit - digits);
-	}
-	if (*at == start || **at != ' ')
+	errno = 0;
+	*ret = strtoull(*at, &end, 16);
+	if (errno || !isxdigit((unsigned char)**at) || *end != ' ')
 		return false;
-	*at += strspn(*at, " ");
-	*ret = value;
+	*at = end + strspn(end, " ");
 	return true;
 }
 

@@ -154,7 +154,7 @@ static int calls_limit(scmp_filter_ctx filter, unsigned int extras)
 				       SCMP_CMP(allowed_uses[i].argument, SCMP_CMP_MASKED_EQ,
 						allowed_uses[i].mask, allowed_uses[i].value));
 	}
-	return err ? err : seccomp_load(filter);
+	return err ?: seccomp_load(filter);
 }
 
 static int calls_limit_all(unsigned int extras)

@@ -15,6 +15,7 @@
 #include <gelf.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "elf/elf_handle.h"
 
 #define MAX_SYMBOLS 4000000
@@ -107,32 +108,18 @@ static int symbols_each(struct symbol_source *source,
 	return err;
 }
 
-static size_t underscores(const char *name)
-{
-	return strspn(name, "_");
-}
-
 /*
  * Ascending by strength. A symbol with a size is believed before one without; of two functions the
  * inner one; of two names the more public, then the plainer.
  */
 static int strength_compare(const struct raw_symbol *x, const struct raw_symbol *y)
 {
-	size_t length_x, length_y;
-
-	if ((x->rank ^ y->rank) & RANK_SIZED)
-		return x->rank & RANK_SIZED ? 1 : -1;
-	if (x->start != y->start)
-		return x->start > y->start ? 1 : -1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? 1 : -1;
-	if (underscores(x->name) != underscores(y->name))
-		return underscores(x->name) < underscores(y->name) ? 1 : -1;
-	length_x = strlen(x->name);
-	length_y = strlen(y->name);
-	if (length_x != length_y)
-		return length_x < length_y ? 1 : -1;
-	return -strcmp(x->name, y->name);
+	return compare_u64(x->rank & RANK_SIZED, y->rank & RANK_SIZED)
+		       ?: compare_u64(x->start, y->start)
+		       ?: compare_u64(x->rank, y->rank)
+		       ?: compare_u64(strspn(y->name, "_"), strspn(x->name, "_"))
+		       ?: compare_u64(strlen(y->name), strlen(x->name))
+		       ?: strcmp(y->name, x->name);
 }
 
 /* --- the best of them -------------------------------------------------------------------------- */
@@ -177,7 +164,7 @@ static int symbols_choose(struct symbol_source *source)
 		if (source->floors[i] < source->floors[i - 1])
 			source->floors[i] = source->floors[i - 1];
 	}
-	return err ? err : symbols_each(source, best_take);
+	return err ?: symbols_each(source, best_take);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -256,13 +243,10 @@ int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_a
 	if (debug)
 		chosen = debug_files_choose(debug, &identity);
 	debug_fd = chosen == DEBUG_FILE_NONE ? -1 : debug->fds[chosen];
-	err = source_open(&source, fd, &debug_fd);
-	if (!err)
-		err = source_want(&source, offsets, identity.load_offset);
-	if (!err)
-		err = symbols_choose(&source);
-	if (!err)
-		err = functions_make(&source.wanted, source.best, &identity, ret);
+	err = source_open(&source, fd, &debug_fd)
+		      ?: source_want(&source, offsets, identity.load_offset)
+		      ?: symbols_choose(&source)
+		      ?: functions_make(&source.wanted, source.best, &identity, ret);
 	if (!err)
 		(*ret)->debug = chosen;
 	return err;

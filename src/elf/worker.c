@@ -67,7 +67,7 @@ static int question_add(int *fds, const struct elf_addresses *addresses)
 	int fd __cleanup(closep) = memory_file_create();
 	int err = fd < 0 ? fd : wire_write_addresses(fd, addresses);
 
-	return err ? err : fd_add(fds, WORKER_FD_QUESTION, fd);
+	return err ?: fd_add(fds, WORKER_FD_QUESTION, fd);
 }
 
 static int files_add(int *fds, const struct elf_question *question)
@@ -76,13 +76,10 @@ static int files_add(int *fds, const struct elf_question *question)
 	int err = file_check(question->fd, question->kind == ELF_PERF_MAP ? MAX_PERF_MAP_BYTES
 									  : MAX_ELF_FILE_BYTES);
 
-	if (!err)
-		err = fd_add(fds, WORKER_FD_FILE, question->fd);
-	for (size_t i = 0; i < nr_debug && !err; i++) {
-		err = file_check(question->debug->fds[i], MAX_ELF_FILE_BYTES);
-		if (!err)
-			err = fd_add(fds, WORKER_FD_DEBUG + (int)i, question->debug->fds[i]);
-	}
+	err = err ?: fd_add(fds, WORKER_FD_FILE, question->fd);
+	for (size_t i = 0; i < nr_debug && !err; i++)
+		err = file_check(question->debug->fds[i], MAX_ELF_FILE_BYTES)
+			      ?: fd_add(fds, WORKER_FD_DEBUG + (int)i, question->debug->fds[i]);
 	return err;
 }
 
@@ -213,103 +210,69 @@ int elf_worker_start(const struct elf_question *question, struct child *ret)
 /* Whatever else a worker may say is no answer. */
 static int status_error(int status)
 {
-	static const int errors[] = { 0, ENOMEM, EBADMSG, ENOTSUP, E2BIG };
 	static const struct {
 		int status, err;
-	} own[] = {
+	} errors[] = {
+		{ 0, 0 },
+		{ ENOMEM, -ENOMEM },
+		{ EBADMSG, -EBADMSG },
+		{ ENOTSUP, -ENOTSUP },
+		{ E2BIG, -E2BIG },
 		{ WORKER_NO_CAGE, -ENOSYS },
 		{ WORKER_NOT_OPENED, -EAGAIN },
 		{ WORKER_OTHER_FILE, -ESTALE },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
-		if (status == errors[i])
-			return -errors[i];
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		if (status == own[i].status)
-			return own[i].err;
+		if (status == errors[i].status)
+			return errors[i].err;
 	}
 	return status < 0 ? status : -EPROTO;
 }
 
 int elf_worker_unwind(struct child *worker, struct elf_unwind **ret)
 {
-	int err = status_error(child_reap(worker));
+	int err = status_error(child_reap(worker)) ?: wire_read_unwind(worker->output, ret);
 
-	if (!err)
-		err = wire_read_unwind(worker->output, ret);
 	child_done(worker);
 	return err;
 }
 
 int elf_worker_functions(struct child *worker, struct elf_functions **ret)
 {
-	int err = status_error(child_reap(worker));
+	int err = status_error(child_reap(worker)) ?: wire_read_functions(worker->output, ret);
 
-	if (!err)
-		err = wire_read_functions(worker->output, ret);
 	child_done(worker);
 	return err;
 }
 
 /* --- the worker ------------------------------------------------------------------------------- */
 
-/* What it has been given. */
-struct work {
-	struct debug_files debug;
-	struct elf_addresses addresses;
-};
-
-static int functions_answer(int err, const struct elf_functions *functions)
-{
-	return err ? err : wire_write_functions(WORKER_FD_OUTPUT, functions);
-}
-
-static int unwind_work(const struct work *work)
-{
-	struct elf_unwind *unwind;
-	int err = elf_unwind_read(WORKER_FD_FILE, &unwind);
-
-	(void)work;
-	return err ? err : wire_write_unwind(WORKER_FD_OUTPUT, unwind);
-}
-
-static int symbols_work(const struct work *work)
+static int question_answer(enum elf_question_kind kind, const struct debug_files *debug,
+			   const struct elf_addresses *addresses)
 {
 	struct elf_functions *functions = NULL;
-	int err = elf_symbols_read(WORKER_FD_FILE, &work->debug, &work->addresses, &functions);
+	struct elf_unwind *unwind = NULL;
+	int err;
 
-	return functions_answer(err, functions);
+	if (kind == ELF_UNWIND) {
+		err = elf_unwind_read(WORKER_FD_FILE, &unwind);
+		return err ?: wire_write_unwind(WORKER_FD_OUTPUT, unwind);
+	}
+	if (kind == ELF_SYMBOLS)
+		err = elf_symbols_read(WORKER_FD_FILE, debug, addresses, &functions);
+	else if (kind == ELF_PERF_MAP)
+		err = perf_map_read(WORKER_FD_FILE, addresses, &functions);
+	else
+		err = elf_inlines_read(WORKER_FD_FILE, addresses, &functions);
+	return err ?: wire_write_functions(WORKER_FD_OUTPUT, functions);
 }
-
-static int perf_map_work(const struct work *work)
-{
-	struct elf_functions *functions = NULL;
-	int err = perf_map_read(WORKER_FD_FILE, &work->addresses, &functions);
-
-	return functions_answer(err, functions);
-}
-
-static int inlines_work(const struct work *work)
-{
-	struct elf_functions *functions = NULL;
-	int err = elf_inlines_read(WORKER_FD_FILE, &work->addresses, &functions);
-
-	return functions_answer(err, functions);
-}
-
-static int (*const works[NR_ELF_QUESTION])(const struct work *work) = {
-	[ELF_UNWIND] = unwind_work,
-	[ELF_SYMBOLS] = symbols_work,
-	[ELF_PERF_MAP] = perf_map_work,
-	[ELF_INLINES] = inlines_work,
-};
 
 /* Nothing is given back: the process ends, and its exit handlers know calls that are not allowed. */
 void elf_worker_main(int argc, char **argv)
 {
-	struct work work = { .debug = { .nr = 0 } };
+	struct elf_addresses addresses = { .nr = 0 };
+	struct debug_files debug = { .nr = 0 };
 	unsigned long kind, extras;
 	int err = 0;
 
@@ -324,10 +287,8 @@ void elf_worker_main(int argc, char **argv)
 	if (sandbox_enter((unsigned int)extras))
 		_exit(WORKER_NO_CAGE);
 	for (int i = 0; i < MAX_DEBUG_FILES && extras & WORKER_EXTRA(WORKER_FD_DEBUG + i); i++)
-		work.debug.fds[work.debug.nr++] = WORKER_FD_DEBUG + i;
+		debug.fds[debug.nr++] = WORKER_FD_DEBUG + i;
 	if (extras & WORKER_EXTRA(WORKER_FD_QUESTION))
-		err = wire_read_addresses(WORKER_FD_QUESTION, &work.addresses);
-	if (!err)
-		err = works[kind](&work);
-	_exit(-err);
+		err = wire_read_addresses(WORKER_FD_QUESTION, &addresses);
+	_exit(-(err ?: question_answer((enum elf_question_kind)kind, &debug, &addresses)));
 }
