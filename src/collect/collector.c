@@ -18,7 +18,12 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 #include "collect/features.h"
-#include "collect/selectors.h"
+
+/* Says what could not be done, if anything. */
+static int outcome(int err, const char *what, struct diag *d)
+{
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot %s: %s", what, strerror(-err)) : 0;
+}
 
 /* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
@@ -57,6 +62,12 @@ static bool cgroups_are_absolute(void)
 	return !stat("/proc/self/ns/cgroup", &st) && st.st_ino == INITIAL_CGROUPNS;
 }
 
+int object_mark(struct collector *c, int pidfd, const struct task_ref *ref)
+{
+	return bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref, sizeof(*ref),
+				    BPF_ANY);
+}
+
 /*
  * bpftruss itself is never chosen: its own reading would count. Its context switches tell the programs
  * how clocks differ.
@@ -86,13 +97,9 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 		err = bpf_map__update_elem(c->skel->maps.selectors, &i, sizeof(i), &selector,
 					   sizeof(selector), BPF_ANY);
 		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot set a selector: %s",
-					strerror(-err));
+			return outcome(err, "set a selector", d);
 	}
-	err = collector_ignore_self(c);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot mark bpftruss itself: %s",
-			      strerror(-err))
-		   : 0;
+	return outcome(collector_ignore_self(c), "mark bpftruss itself", d);
 }
 
 /* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
@@ -105,10 +112,52 @@ static uint64_t seed_make(void)
 	return seed;
 }
 
+/* Without --stacks none of its maps exists. */
+static void leave_out(const struct truss_bpf *skel)
+{
+	struct bpf_map *const maps[] = {
+		skel->maps.unwind_slabs,  skel->maps.unwind_pages,  skel->maps.unwind_rules,
+		skel->maps.unwind_files,  skel->maps.unwind_inodes, skel->maps.unwind_cache,
+		skel->maps.walks,         skel->maps.stack_events,  skel->maps.stacks_sent,
+		skel->maps.stack_index,   skel->maps.stack_entries, skel->maps.returned_stacks,
+		skel->maps.stacked_calls,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		bpf_map__set_autocreate(maps[i], false);
+}
+
+static void collector_configure_stacks(struct collector *c, const struct collector_options *options)
+{
+	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
+	struct truss_bpf *skel = c->skel;
+	bool tables = options->stacks && !options->frame_pointers && features_have_unwinding();
+
+	bpf_program__set_autoload(skel->progs.list_code, tables);
+	bpf_program__set_autoload(skel->progs.identify_code, tables);
+	if (!options->stacks) {
+		leave_out(skel);
+		return;
+	}
+	skel->rodata->stacks = true;
+	skel->rodata->stacks_of_some = options->calls != NULL;
+	skel->rodata->frame_pointers = options->frame_pointers;
+	skel->rodata->kernel_stacks = options->kernel_stacks;
+	skel->data_pools->pools[POOL_STACKS].limit = count;
+	skel->data_pools->pools[POOL_FILES].limit = MAX_UNWIND_FILES;
+	skel->data_pools->pools[POOL_SENT].limit = count;
+	bpf_map__set_max_entries(skel->maps.stacks_sent, count);
+	bpf_map__set_max_entries(skel->maps.stack_index, count);
+	bpf_map__set_max_entries(skel->maps.stack_entries, count);
+	bpf_map__set_max_entries(skel->maps.returned_stacks, count);
+}
+
 static void collector_configure(struct collector *c, const struct collector_options *options)
 {
 	struct truss_bpf *skel = c->skel;
 
+	skel->rodata->no_task_pt_regs = features_hide_task_regs();
+	skel->rodata->lookups_can_fail = features_lookups_can_fail();
 	tables_size(&c->tables, skel, options);
 	collector_set_pidns(c);
 	if (!options->by_arg0)
@@ -146,10 +195,8 @@ static int mark_calls(struct bpf_map *map, const struct syscall_set *calls)
 
 static int collector_mark_calls(struct collector *c, const struct collector_options *options)
 {
-	int err = 0;
+	int err = options->by_arg0 ? mark_calls(c->skel->maps.arg0_calls, options->calls) : 0;
 
-	if (options->by_arg0)
-		err = mark_calls(c->skel->maps.arg0_calls, options->calls);
 	if (!err && options->stacks && options->calls)
 		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
 	return err;
@@ -170,11 +217,8 @@ static int load_failed(int err, struct diag *d)
 static int collector_open_stacks(struct collector *c, const struct collector_options *options,
 				 struct diag *d)
 {
-	int err = call_stacks_new(c->skel, options, c->events, &c->stacks);
-
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
-			      strerror(-err))
-		   : 0;
+	return outcome(call_stacks_new(c->skel, options, c->events, &c->stacks),
+		       "make the unwind tables", d);
 }
 
 static int collector_load(struct collector *c, const struct collector_options *options,
@@ -182,30 +226,23 @@ static int collector_load(struct collector *c, const struct collector_options *o
 {
 	int err;
 
-	err = object_open(c);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot open the BPF object: %s",
-				strerror(-err));
+	c->skel = truss_bpf__open();
+	if (!c->skel)
+		return outcome(-errno, "open the BPF object", d);
 	collector_configure(c, options);
-	err = truss_bpf__load(c->skel);
-	if (!err)
-		err = collector_mark_calls(c, options);
-	if (!err)
-		err = truss_bpf__attach(c->skel);
+	err = truss_bpf__load(c->skel)
+		      ?: collector_mark_calls(c, options)
+		      ?: truss_bpf__attach(c->skel);
 	if (err)
 		return load_failed(err, d);
-	err = collector_set_selectors(c, options, d);
+	err = collector_set_selectors(c, options, d)
+		      ?: outcome(tables_map(&c->tables, c->skel), "map the kernel's tables", d);
 	if (err)
 		return err;
-	err = tables_map(&c->tables, c->skel);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
-				strerror(-err));
 	c->events =
 		ring_buffer__new(bpf_map__fd(c->skel->maps.events), collector_take_event, c, NULL);
 	if (!c->events)
-		return diag_set(d, DIAG_FAILED, errno, "cannot open the ring buffer: %s",
-				strerror(errno));
+		return outcome(-errno, "open the ring buffer", d);
 	/* Attached before: none is made unseen. */
 	if (cgroup_names_learn(&c->cgroups))
 		return diag_oom(d);
@@ -284,6 +321,20 @@ void collector_free(struct collector *c)
 /* Far more than any number of threads that are being made calls for. */
 #define MAX_PASSES    1000
 #define JOIN_PAUSE_MS 10
+
+int object_pass(const struct bpf_link *link)
+{
+	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(link));
+	char buf[64];
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		got = read(fd, buf, sizeof(buf));
+	} while (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)));
+	return got < 0 ? -errno : 0;
+}
 
 /*
  * One pass, and how many threads it had no room for. Returns 1 if there is to be another: it adopted
@@ -408,8 +459,7 @@ int collector_start(struct collector *c, struct diag *d)
 	if (c->stacks && c->skel->links.list_code)
 		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code, c->hurried);
 	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
-				strerror(-err));
+		return outcome(err, "make the unwind tables", d);
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();
@@ -417,9 +467,7 @@ int collector_start(struct collector *c, struct diag *d)
 	__atomic_store_n(&c->skel->data_control->control.counting, 1, __ATOMIC_SEQ_CST);
 	err = collector_adopt_all(c);
 	__atomic_store_n(&c->skel->data_control->control.starting, 0, __ATOMIC_SEQ_CST);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
-	return 0;
+	return outcome(err, "list the tasks", d);
 }
 
 int collector_set_base(struct collector *c, const struct snapshot *snapshot)

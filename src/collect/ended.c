@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "collect/collector_private.h"
-#include "collect/process_end.h"
 #include "model/fold.h"
 
 /* A full collector looks for room again after this pause. */
@@ -212,10 +212,8 @@ static void ended_set_marks(struct collector *c)
 
 static int choice_make(struct choice *choice)
 {
-	int err = choice_look(choice);
+	int err = choice_look(choice) ?: choice_keep_latest(choice);
 
-	if (!err)
-		err = choice_keep_latest(choice);
 	if (!err && !choice->collector->has_folded)
 		choice_retire(choice);
 	return err;

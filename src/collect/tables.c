@@ -131,48 +131,48 @@ uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel
 /* --- sizes --------------------------------------------------------------------------------------- */
 
 /* Tasks without a record on other CPUs are not to write the same cache lines. */
-static int size_overflow(struct truss_bpf *skel)
+static void size_overflow(struct truss_bpf *skel)
 {
 	int nr_cpus = libbpf_num_possible_cpus();
 	uint32_t sets;
 
 	if (nr_cpus < 0)
-		return nr_cpus;
+		return;
 	sets = overflow_sets_share(skel->rodata->overflow_sets, (uint32_t)nr_cpus);
-	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
+	bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
 }
 
 /* Each row of its own argument is found through the hash. */
-static int size_foreign(struct truss_bpf *skel, const struct collector_options *options,
-			uint32_t rows)
+static void size_foreign(struct truss_bpf *skel, const struct collector_options *options,
+			 uint32_t rows)
 {
 	uint32_t size = rows / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
 
 	skel->data_pools->pools[POOL_FOREIGN].limit = size;
-	return bpf_map__set_max_entries(skel->maps.foreign_slots, size);
+	bpf_map__set_max_entries(skel->maps.foreign_slots, size);
 }
 
-static int size_table(struct truss_bpf *skel, enum table table, uint32_t size)
+static void size_table(struct truss_bpf *skel, enum table table, uint32_t size)
 {
 	struct table_maps maps = table_maps(skel, table);
 
 	/* Index 0 means "none". */
 	table_pool(skel, table)->limit = size + 1;
-	return bpf_map__set_max_entries(maps.map, size + 1)
-		       ?: bpf_map__set_max_entries(maps.returned, size + 1);
+	bpf_map__set_max_entries(maps.map, size + 1);
+	bpf_map__set_max_entries(maps.returned, size + 1);
 }
 
-int tables_size(struct tables *tables, struct truss_bpf *skel,
-		const struct collector_options *options)
+void tables_size(struct tables *tables, struct truss_bpf *skel,
+		 const struct collector_options *options)
 {
 	const uint32_t *sizes = tables->sizes.elements;
-	int err = 0;
 
 	tables_plan(tables, options);
-	for (int i = 0; i < NR_TABLE && !err; i++)
-		err = size_table(skel, i, sizes[i]);
+	for (int i = 0; i < NR_TABLE; i++)
+		size_table(skel, i, sizes[i]);
 	skel->rodata->has_shares = tables->needs.shared;
-	return err ?: size_foreign(skel, options, sizes[TABLE_SLOTS]) ?: size_overflow(skel);
+	size_foreign(skel, options, sizes[TABLE_SLOTS]);
+	size_overflow(skel);
 }
 
 /* --- mapping ------------------------------------------------------------------------------------ */

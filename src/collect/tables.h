@@ -43,9 +43,9 @@ bool tables_are_nearly_full(const struct truss_bpf *skel, enum pool_kind kind);
 uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel,
 			     const struct collector_options *options);
 
-/* Sizes the maps of an object that is not loaded yet. 0 or -errno. */
-int tables_size(struct tables *tables, struct truss_bpf *skel,
-		const struct collector_options *options);
+/* Sizes the maps of an object that is not loaded yet. */
+void tables_size(struct tables *tables, struct truss_bpf *skel,
+		 const struct collector_options *options);
 
 /* Maps them once they are loaded. 0 or -errno; tables_unmap() is due in both cases. */
 int tables_map(struct tables *tables, struct truss_bpf *skel);
