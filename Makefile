@@ -157,7 +157,7 @@ $(O)/unit/%: tests/unit/%.c $(O)/san/unit.a
 		$(LIBS) -lcmocka -o $@
 
 # They have parts of the collector compiled in.
-$(O)/unit/test_ended $(O)/unit/test_reader: | $(SKELETONS)
+$(O)/unit/test_ended $(O)/unit/test_mapped_file $(O)/unit/test_reader: | $(SKELETONS)
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
 # Always of clang: gcc writes no names that are none in C.

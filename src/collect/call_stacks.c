@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/code_files.h"
-#include "collect/kernel_code.h"
 
 /* For tables before counting begins. */
 #define START_NS (10 * NS_PER_SEC)
@@ -25,12 +26,17 @@
 /* A file is learned from one process that has it mapped: if that ends, then from another one. */
 #define START_PASSES 3
 
-/* Grows as events come. */
-struct event_list {
-	struct stack_event **stacks; /* each as long as its frames */
-	size_t nr_stacks;
-	struct pending_event *mappings;
-	size_t nr_mappings;
+struct kernel_symbol {
+	uint64_t address;
+	char *name;
+	char *module; /* NULL: the kernel itself */
+};
+
+/* The kernel's functions, as /proc/kallsyms has them; without privileges there are none. */
+struct kernel_code {
+	struct kernel_symbol *symbols; /* by address */
+	size_t count;
+	bool tried; /* read when it is first asked for */
 };
 
 struct call_stacks {
@@ -40,63 +46,106 @@ struct call_stacks {
 	struct names *names;
 	struct kernel_code kernel;
 	struct stack_table *table;
-	struct event_list fresh;
-	bool failed; /* no memory for an event: its stack has no frames */
+	/* What came last; an event for which there is no memory is lost: its stack has no frames. */
+	struct stack_event *stacks;
+	struct pending_event *mappings;
+	size_t nr_stacks, nr_mappings;
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static int stack_event_add(struct event_list *list, const void *data, size_t size)
+static int pending_event_add(struct call_stacks *stacks, const struct pending_event *event)
 {
-	struct stack_event **grown =
-		reallocarray(list->stacks, list->nr_stacks + 1, sizeof(*grown));
-	void *copy = malloc(sizeof(struct stack_event));
-
-	if (grown)
-		list->stacks = grown;
-	if (!grown || !copy) {
-		free(copy);
+	if (!array_grow(&stacks->mappings, stacks->nr_mappings, sizeof(*event)))
 		return -ENOMEM;
-	}
-	memset(copy, 0, sizeof(struct stack_event));
-	memcpy(copy, data, size < sizeof(struct stack_event) ? size : sizeof(struct stack_event));
-	list->stacks[list->nr_stacks++] = copy;
+	stacks->mappings[stacks->nr_mappings++] = *event;
 	return 0;
 }
 
-static int pending_event_add(struct event_list *list, const struct pending_event *event)
-{
-	struct pending_event *grown =
-		reallocarray(list->mappings, list->nr_mappings + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->mappings = grown;
-	list->mappings[list->nr_mappings++] = *event;
-	return 0;
-}
-
-/* The first word tells the two kinds apart. */
+/* The first word tells the two kinds apart. Of a stack there are no more frames than it has. */
 static int take_event(void *closure, void *data, size_t size)
 {
 	struct call_stacks *stacks = closure;
 	const uint64_t *id = data;
-	int err;
+	struct stack_event *event;
 
-	if (*id)
-		err = stack_event_add(&stacks->fresh, data, size);
-	else
-		err = pending_event_add(&stacks->fresh, data);
-	stacks->failed |= err != 0;
+	if (!*id) {
+		pending_event_add(stacks, data);
+		return 0;
+	}
+	if (!array_grow(&stacks->stacks, stacks->nr_stacks, sizeof(*event)))
+		return 0;
+	event = &stacks->stacks[stacks->nr_stacks++];
+	*event = (struct stack_event){ 0 };
+	memcpy(event, data, size < sizeof(*event) ? size : sizeof(*event));
 	return 0;
 }
 
-static void event_list_clear(struct event_list *list)
+/* --- the kernel's functions ------------------------------------------------------------------- */
+
+/* "ffffffff81000000 t name\t[module]": functions, of which those of modules come last. */
+static bool symbol_read(struct kernel_code *code, const char *line)
 {
-	for (size_t i = 0; i < list->nr_stacks; i++)
-		free(list->stacks[i]);
-	list->nr_stacks = 0;
-	list->nr_mappings = 0;
+	char type, name[256], module[64] = "";
+	struct kernel_symbol *symbol;
+	unsigned long address;
+
+	if (sscanf(line, "%lx %c %255s [%63[^]]", &address, &type, name, module) < 3 ||
+	    !strchr("tTwW", type) || !address)
+		return true;
+	if (!array_grow(&code->symbols, code->count, sizeof(*symbol)))
+		return false;
+	symbol = &code->symbols[code->count++];
+	symbol->address = address;
+	symbol->name = strdup(name);
+	symbol->module = *module ? strdup(module) : NULL;
+	return symbol->name;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a, *y = b;
+
+	return compare_u64(x->address, y->address);
+}
+
+static void symbols_read(struct kernel_code *code)
+{
+	FILE *file __cleanup(fclosep) = fopen("/proc/kallsyms", "re");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file) && symbol_read(code, line))
+		;
+	if (code->count)
+		qsort(code->symbols, code->count, sizeof(*code->symbols), compare_symbols);
+	code->tried = true;
+}
+
+/* The function at an address; NULL when the kernel does not say. */
+static const struct kernel_symbol *kernel_code_find(struct kernel_code *code, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (!code->tried)
+		symbols_read(code);
+	for (high = code->count; low < high;) {
+		size_t middle = (low + high) / 2;
+
+		if (code->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &code->symbols[low - 1] : NULL;
+}
+
+static void kernel_code_done(struct kernel_code *code)
+{
+	for (size_t i = 0; i < code->count; i++) {
+		free(code->symbols[i].name);
+		free(code->symbols[i].module);
+	}
+	free(code->symbols);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -128,10 +177,10 @@ static int watch_errands(struct call_stacks *stacks, struct ring_buffer *events)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	return epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, errands_fd(stacks->errands),
-			 &event)
-		       ? -errno
-		       : 0;
+	if (epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, errands_fd(stacks->errands),
+		      &event))
+		return -errno;
+	return 0;
 }
 
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
@@ -140,17 +189,13 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	struct call_stacks *stacks = calloc(1, sizeof(*stacks));
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
-	if (!err)
-		err = errands_new(&stacks->errands);
-	if (!err)
-		err = unwind_tables_new(skel, &stacks->tables);
-	if (!err)
-		err = open_names(stacks, skel, options);
-	if (!err)
-		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
-				       stacks);
-	if (!err)
-		err = watch_errands(stacks, events);
+	err = err ?: errands_new(&stacks->errands);
+	err = err ?: unwind_tables_new(skel, &stacks->tables);
+	err = err ?: open_names(stacks, skel, options);
+	err = err
+		      ?: ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
+					  stacks);
+	err = err ?: watch_errands(stacks, events);
 	if (err) {
 		call_stacks_free(stacks);
 		return err;
@@ -163,9 +208,8 @@ void call_stacks_free(struct call_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	event_list_clear(&stacks->fresh);
-	free(stacks->fresh.stacks);
-	free(stacks->fresh.mappings);
+	free(stacks->stacks);
+	free(stacks->mappings);
 	names_free(stacks->names);
 	kernel_code_done(&stacks->kernel);
 	code_files_free(stacks->files);
@@ -240,33 +284,25 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	return stack_table_add(stacks->table, &stack);
 }
 
-static int stack_add(struct call_stacks *stacks, const struct stack_event *event)
-{
-	if (event->kernel == event->id)
-		return kernel_stack_name(stacks, event);
-	return names_add_stack(stacks->names, event);
-}
-
 /* In the order in which they came: those of the kernel before those that they stand on. */
-static int add_fresh(struct call_stacks *stacks)
+static int learn_fresh(struct call_stacks *stacks)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < stacks->fresh.nr_stacks; i++) {
-		err = stack_add(stacks, stacks->fresh.stacks[i]) ?: err;
-		free(stacks->fresh.stacks[i]);
+	code_files_learn(stacks->files, stacks->mappings, stacks->nr_mappings);
+	stacks->nr_mappings = 0;
+	for (size_t i = 0; i < stacks->nr_stacks; i++) {
+		const struct stack_event *event = &stacks->stacks[i];
+
+		if (event->kernel == event->id)
+			err = kernel_stack_name(stacks, event) ?: err;
+		else
+			err = names_add_stack(stacks->names, event) ?: err;
 	}
-	stacks->fresh.nr_stacks = 0;
+	/* A crowd of them may have come. */
+	free(steal_ptr(&stacks->stacks));
+	stacks->nr_stacks = 0;
 	return err;
-}
-
-static int learn_fresh(struct call_stacks *stacks)
-{
-	struct event_list *fresh = &stacks->fresh;
-
-	code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings);
-	fresh->nr_mappings = 0;
-	return add_fresh(stacks);
 }
 
 int call_stacks_follow(struct call_stacks *stacks)
@@ -292,7 +328,7 @@ static int list_running(struct call_stacks *stacks, const struct bpf_link *mappi
 	int err = fd < 0 ? -errno : 0;
 
 	while (!err && (got = read(fd, &event, sizeof(event))) == sizeof(event))
-		err = pending_event_add(&stacks->fresh, &event);
+		err = pending_event_add(stacks, &event);
 	return err;
 }
 
@@ -304,7 +340,7 @@ int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link 
 
 	for (int pass = 0; pass < START_PASSES && !err; pass++) {
 		err = list_running(stacks, mappings);
-		if (!stacks->fresh.nr_mappings)
+		if (!stacks->nr_mappings)
 			break;
 		err = err ?: learn_fresh(stacks);
 		if (clock_mono_ns() >= until_ns)

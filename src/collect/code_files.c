@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/mapped_file.h"
 
 /* To open a file whose process is gone each time, or has something else mapped, before a pause. */
 #define MAX_TRIES 16

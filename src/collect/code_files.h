@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "collect/code_identity.h"
+#include "collect/mapped_file.h"
 #include "collect/unwind_tables.h"
 #include "stacks/code_source.h"
 #include "base/errand.h"

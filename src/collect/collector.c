@@ -304,8 +304,7 @@ void collector_free(struct collector *c)
 	if (!c)
 		return;
 	ring_buffer__free(c->events);
-	if (c->skel)
-		tables_unmap(&c->tables, c->skel);
+	tables_unmap(&c->tables);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
 	idle_free(c->idle);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Computes the sizes of the tables in the kernel. */
-#include "collect/table_sizes.h"
-
-#include "bpftruss/abi.h"
+#include "collect/tables.h"
 
 /* Each table has so many elements for a thread, and at the least; and an element so many bytes. */
 static const struct {
