@@ -7,66 +7,49 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/cgroups.h"
 
-/* Where an id is or would have to be. */
-static size_t known_place(const struct cgroup_names *names, uint64_t id)
+static int compare_ids(const void *a, const void *b)
 {
-	size_t low = 0, high = names->nr_known;
+	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (names->known[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+/* NULL: it is not known. */
+static struct id_name *known_find(const struct cgroup_names *names, uint64_t id)
+{
+	return names->nr_known ? bsearch(&id, names->known, names->nr_known, sizeof(*names->known),
+					 compare_ids)
+			       : NULL;
 }
 
 bool cgroup_names_know(const struct cgroup_names *names, uint64_t id)
 {
-	size_t at = known_place(names, id);
-
-	return at < names->nr_known && names->known[at].id == id;
+	return known_find(names, id);
 }
 
-/* Takes over the path. Ids are never used again: what is known stays right, but for "". */
-static int known_add(struct cgroup_names *names, uint64_t id, char *path)
+/* Ids are never used again: what is known stays right, but for "". */
+static int known_add(void *closure, uint64_t id, const char *path)
 {
-	size_t at = known_place(names, id);
-	struct id_name *grown;
+	struct cgroup_names *names = closure;
+	struct id_name *known = known_find(names, id);
+	char *copy;
 
-	if (path && cgroup_names_know(names, id)) {
-		if (*names->known[at].name) {
-			free(path);
-			return 0;
-		}
-		free(names->known[at].name);
-		names->known[at].name = path;
+	if (!known)
+		return id_names_add(&names->known, &names->nr_known, id, path);
+	if (*known->name)
 		return 0;
-	}
-	grown = path ? reallocarray(names->known, names->nr_known + 1, sizeof(*grown)) : NULL;
-	if (!grown) {
-		free(path);
+	copy = strdup(path);
+	if (!copy)
 		return -ENOMEM;
-	}
-	memmove(&grown[at + 1], &grown[at], (names->nr_known - at) * sizeof(*grown));
-	grown[at] = (struct id_name){ id, path };
-	names->known = grown;
-	names->nr_known++;
+	free(known->name);
+	known->name = copy;
 	return 0;
-}
-
-static int visit_known(void *closure, uint64_t id, const char *path)
-{
-	return known_add(closure, id, strdup(path));
 }
 
 int cgroup_names_learn(struct cgroup_names *names)
 {
-	int err = cgroup_walk(visit_known, names);
+	int err = cgroup_walk(known_add, names);
 
 	names->learned = true;
 	names->incomplete = err == -EMFILE || err == -ENFILE;
@@ -88,7 +71,7 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 		return;
 	if (cgroup_names_know(names, id)) {
 		/* Asked for before this was heard of. */
-		known_add(names, id, strdup(path));
+		known_add(names, id, path);
 		return;
 	}
 	slot = &names->recent[names->nr_made++ % RECENT_CGROUPS];
@@ -108,29 +91,27 @@ static char *recent_take(struct cgroup_names *names, uint64_t id)
 
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 {
-	char *path = cgroup_names_know(names, id) ? NULL : recent_take(names, id);
-	int err = path ? known_add(names, id, path) : 0;
+	char *path __cleanup(freep) = NULL;
+	int err = 0;
 
-	if (!err && !cgroup_names_know(names, id) && !names->learned)
+	if (known_find(names, id))
+		return known_find(names, id)->name;
+	path = recent_take(names, id);
+	if (path)
+		err = known_add(names, id, path);
+	else if (!names->learned)
 		err = cgroup_names_learn(names);
+	if (err)
+		return NULL;
 	/* Still unknown: it is gone, unless it was us who could not look. */
-	if (!err && !cgroup_names_know(names, id) && names->incomplete)
+	if (!known_find(names, id) && names->incomplete)
 		return "";
-	if (!err && !cgroup_names_know(names, id))
-		err = known_add(names, id, strdup(""));
-	return err ? NULL : names->known[known_place(names, id)].name;
+	return known_add(names, id, "") ? NULL : known_find(names, id)->name;
 }
 
 bool cgroup_names_are_many(const struct cgroup_names *names)
 {
 	return names->nr_known > (names->prune_at ?: RECENT_CGROUPS);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count)

@@ -16,7 +16,8 @@
 
 #include "base/mem.h"
 
-int cgroup_mount(char *buf, size_t size)
+/* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
+static int cgroup_mount(char *buf, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent *entry;
@@ -134,10 +135,9 @@ static int walk_below(int parent, const char *name, char *path, size_t length,
 		added = snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
 		if (added < 0 || (size_t)added >= PATH_MAX - length)
 			continue;
-		err = walk->visit(walk->closure, entry->d_ino, path);
-		if (!err)
-			err = walk_below(dirfd(dir), entry->d_name, path, length + (size_t)added,
-					 walk);
+		err = walk->visit(walk->closure, entry->d_ino, path)
+			      ?: walk_below(dirfd(dir), entry->d_name, path, length + (size_t)added,
+					    walk);
 	}
 	return err;
 }
@@ -155,21 +155,13 @@ int cgroup_walk(cgroup_visit visit, void *closure)
 	return err ?: walk_below(AT_FDCWD, mount, path, 0, &walk);
 }
 
-struct wanted {
-	const char *name;
-};
-
 static int visit_wanted(void *closure, uint64_t id, const char *path)
 {
-	const struct wanted *wanted = closure;
-
 	(void)id;
-	return !strcmp(strrchr(path, '/') + 1, wanted->name);
+	return !strcmp(strrchr(path, '/') + 1, closure);
 }
 
 bool cgroup_name_exists(const char *name)
 {
-	struct wanted wanted = { name };
-
-	return cgroup_walk(visit_wanted, &wanted) == 1;
+	return cgroup_walk(visit_wanted, (void *)name) == 1;
 }

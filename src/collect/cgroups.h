@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
-int cgroup_mount(char *buf, size_t size);
-
 /* The id (inode) of a cgroup, by its path from the root of the tree or its path on the file system. */
 int cgroup_find_path(const char *path, uint64_t *ret);
 

@@ -309,19 +309,15 @@ static enum errand_turn open_finish(struct code_file *file)
 	is_it = !err && file_check(file, &opened);
 	if (file_number(file) >= MAX_UNWIND_FILES)
 		return ERRAND_OVER;
-	if (is_it && file->fd < 0) {
-		file_publish(file, NULL);
-		return ERRAND_OVER;
-	}
-	if (is_it) {
+	if (is_it && file->fd >= 0) {
 		file->errand.kind = ERRAND_TABLE;
 		return ERRAND_AGAIN;
 	}
 	/* Whoever does not answer is not asked again soon. */
-	if (err == -ETIMEDOUT)
-		file_ask_again(file, TIMEOUT_RETRY_S);
+	if (is_it)
+		file_publish(file, NULL);
 	else
-		file_ask_again(file, pause_s(file));
+		file_ask_again(file, err == -ETIMEDOUT ? TIMEOUT_RETRY_S : pause_s(file));
 	return ERRAND_OVER;
 }
 
@@ -330,13 +326,8 @@ static enum errand_turn open_finish(struct code_file *file)
 /* Tells whether a failure may pass: whoever parses a file must not have been short of anything. */
 static bool failure_may_pass(int err)
 {
-	static const int passing[] = { -EMFILE, -ENFILE, -ENOMEM, -EPROTO, -ETIMEDOUT };
-
-	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
-		if (err == passing[i])
-			return true;
-	}
-	return false;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EPROTO ||
+	       err == -ETIMEDOUT;
 }
 
 /*
@@ -423,10 +414,11 @@ static uid_t place_user(const struct mapped_place *place)
 	return process < 0 || fstat(process, &status) ? 0 : status.st_uid;
 }
 
-static void file_open(struct code_file *file, const struct mapped_place *place)
+/* Opens it, or has its table made: one that was put off may be open still. */
+static void file_ask(struct code_file *file, const struct mapped_place *place)
 {
 	file->place = *place;
-	file->errand.kind = ERRAND_OPEN;
+	file->errand.kind = file->fd < 0 ? ERRAND_OPEN : ERRAND_TABLE;
 	file->errand.user = place_user(place);
 	file->errand.due_ns = 0;
 	errands_add(file->files->errands, &file->errand);
@@ -443,16 +435,7 @@ static void file_learn(struct code_files *files, const struct pending_event *map
 	if (file->learned || errand_is_busy(&file->errand))
 		return;
 	file->key = mapping->key;
-	if (file->fd < 0) {
-		file_open(file, &place);
-		return;
-	}
-	/* One that was put off may be open still. */
-	file->place = place;
-	file->errand.kind = ERRAND_TABLE;
-	file->errand.user = place_user(&place);
-	file->errand.due_ns = 0;
-	errands_add(files->errands, &file->errand);
+	file_ask(file, &place);
 }
 
 void code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
@@ -525,13 +508,6 @@ static void source_drop(void *closure, uint32_t number)
 		file_close(&files->files[number]);
 }
 
-/* At its path, if it is there for us, too: most files are. */
-static int open_at_path(const struct code_identity *identity, const struct code_file *file,
-			struct opened_code *ret)
-{
-	return file->path ? mapped_file_open_path(identity, file->path, ret) : -ESRCH;
-}
-
 /* Through a process that has it mapped. */
 static int open_through(const struct code_identity *identity, const struct code_file *file,
 			const struct process_id *id, struct opened_code *ret)
@@ -566,7 +542,8 @@ static int source_search(void *closure, struct copy_answer *ret)
 	int err;
 
 	identity.asker = search->number;
-	err = open_at_path(&identity, file, &opened);
+	/* Most files are at their path for us, too. */
+	err = file->path ? mapped_file_open_path(&identity, file->path, &opened) : -ESRCH;
 	if (err || !opened_is(&opened, file)) {
 		opened_code_close(&opened);
 		err = open_through(&identity, file, &search->process, &opened);
@@ -612,7 +589,7 @@ static uint32_t source_find(void *closure, uint32_t pid, const struct code_mappi
 	file->is_found = file->learned = true;
 	file->module = name ? strdup(name) : NULL;
 	/* At once: the process may end before its stacks are named. */
-	file_open(file, &place);
+	file_ask(file, &place);
 	return number;
 }
 

@@ -129,6 +129,9 @@ int unseen_ends_patience_ms(const struct collector *collector);
 int selector_resolve(const struct target_selector *chosen, bool wait, struct selector *ret,
 		     struct diag *d);
 
+/* Adds up the 64-bit numbers of which the value of a key consists, over all CPUs. 0 or -errno. */
+int map_add_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sums, size_t count);
+
 /* How often the kernel skipped our programs since they were loaded. */
 void misses_read(const struct collector *collector, struct losses *losses);
 

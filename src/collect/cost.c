@@ -6,33 +6,36 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 
-/* Adds up the CPUs. */
-static int samples_read(const struct collector *c, struct cost_sample sums[NR_COST])
+int map_add_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sums, size_t count)
 {
-	const struct bpf_map *map = c->skel->maps.costs;
 	int nr_cpus = libbpf_num_possible_cpus(), err;
-	struct cost_sample *samples __cleanup(freep) = NULL;
+	uint64_t *numbers __cleanup(freep) = NULL;
 
 	if (nr_cpus < 0)
 		return nr_cpus;
-	samples = calloc((size_t)nr_cpus, sizeof(*samples));
-	if (!samples)
+	numbers = calloc((size_t)nr_cpus * count, sizeof(*numbers));
+	if (!numbers)
 		return -ENOMEM;
-	memset(sums, 0, NR_COST * sizeof(*sums));
-	for (uint32_t kind = 0; kind < NR_COST; kind++) {
-		err = bpf_map__lookup_elem(map, &kind, sizeof(kind), samples,
-					   (size_t)nr_cpus * sizeof(*samples), 0);
-		if (err)
-			return err;
-		for (int i = 0; i < nr_cpus; i++) {
-			sums[kind].ns += samples[i].ns;
-			sums[kind].runs += samples[i].runs;
-		}
-	}
-	return 0;
+	err = bpf_map__lookup_elem(map, &key, sizeof(key), numbers,
+				   (size_t)nr_cpus * count * sizeof(*numbers), 0);
+	for (size_t i = 0; i < (size_t)nr_cpus * count && !err; i++)
+		sums[i % count] += numbers[i];
+	return err;
+}
+
+/* Adds up the runs of all CPUs. */
+static int samples_read(const struct collector *c, struct cost_sample sums[NR_COST])
+{
+	int err = 0;
+
+	for (uint32_t kind = 0; kind < NR_COST && !err; kind++)
+		err = map_add_cpus(c->skel->maps.costs, kind, (uint64_t *)&sums[kind],
+				   sizeof(*sums) / sizeof(uint64_t));
+	return err;
 }
 
 static double sample_mean_ns(const struct cost_sample *sample)
@@ -72,9 +75,7 @@ static struct table_fill table_fill(const struct truss_bpf *skel, enum pool_kind
 
 static int compare_pids(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
+	return compare_u64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* What only a look at all records tells. */
@@ -151,12 +152,10 @@ static void cost_fill_bytes(const struct collector *c, struct collector_cost *co
 
 int collector_cost(const struct collector *c, struct collector_cost *ret)
 {
-	struct cost_sample sums[NR_COST];
+	struct cost_sample sums[NR_COST] = { 0 };
 	struct collector_cost cost = { 0 };
-	int err = samples_read(c, sums);
+	int err = samples_read(c, sums) ?: cost_fill_tables(c, &cost);
 
-	if (!err)
-		err = cost_fill_tables(c, &cost);
 	if (err)
 		return err;
 	cost_fill_bytes(c, &cost);

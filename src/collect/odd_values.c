@@ -2,48 +2,37 @@
 /* Keeps the first numbers and errnos without a name that are seen. */
 #include "collect/odd_values.h"
 
+#include <string.h>
+
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
-/* Whether a user may have one more: with each that anybody has there is less room, so no is for good. */
-static bool has_room(const uint32_t *shares, size_t count, uint32_t share)
+/* With each that anybody has there is less room, so no is for good. */
+static bool value_is_kept(struct odd_list *list, const struct odd_value *value)
 {
 	size_t own = 0;
 
-	for (size_t i = 0; i < count; i++)
-		own += shares[i] == share;
-	return own < MAX_ODD_VALUES - count;
+	for (size_t i = 0; i < list->nr; i++) {
+		if (!memcmp(&list->values[i], value, sizeof(*value)))
+			return true;
+		own += list->values[i].share == value->share;
+	}
+	if (own >= MAX_ODD_VALUES - list->nr)
+		return false;
+	list->values[list->nr++] = *value;
+	return true;
 }
 
 static bool call_is_kept(struct odd_values *odd, uint32_t share, enum syscall_abi abi, int64_t nr)
 {
-	if ((nr >= 0 && nr < CALLS_INDEXED) || syscall_find_name(abi, (int)nr))
-		return true;
-	for (size_t i = 0; i < odd->nr_calls; i++) {
-		if (odd->callers[i] == share && odd->calls[i].abi == abi && odd->calls[i].nr == nr)
-			return true;
-	}
-	if (!has_room(odd->callers, odd->nr_calls, share))
-		return false;
-	odd->callers[odd->nr_calls] = share;
-	odd->calls[odd->nr_calls].abi = abi;
-	odd->calls[odd->nr_calls++].nr = nr;
-	return true;
+	return (nr >= 0 && nr < CALLS_INDEXED) || syscall_find_name(abi, (int)nr) ||
+	       value_is_kept(&odd->calls, &(struct odd_value){ share, abi, nr });
 }
 
 static bool errno_is_kept(struct odd_values *odd, uint32_t share, int err)
 {
-	if (errno_name(err))
-		return true;
-	for (size_t i = 0; i < odd->nr_errnos; i++) {
-		if (odd->failers[i] == share && odd->errnos[i] == err)
-			return true;
-	}
-	if (!has_room(odd->failers, odd->nr_errnos, share))
-		return false;
-	odd->failers[odd->nr_errnos] = share;
-	odd->errnos[odd->nr_errnos++] = err;
-	return true;
+	return errno_name(err) ||
+	       value_is_kept(&odd->errnos, &(struct odd_value){ .share = share, .value = err });
 }
 
 void odd_values_apply(struct odd_values *odd, uint32_t share, struct row *row)

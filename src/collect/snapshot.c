@@ -47,25 +47,10 @@ void misses_read(const struct collector *c, struct losses *losses)
 		losses->count[programs[i].loss] += program_misses(programs[i].program);
 }
 
-/* Adds up what the programs have lost on each CPU. 0 or -errno. */
+/* Adds what the programs have lost on each CPU. 0 or -errno. */
 static int kernel_losses_read(const struct collector *c, struct losses *losses)
 {
-	int nr_cpus = libbpf_num_possible_cpus(), err;
-	struct loss_counts *counts __cleanup(freep) = NULL;
-	uint32_t zero = 0;
-
-	if (nr_cpus < 0)
-		return nr_cpus;
-	counts = calloc((size_t)nr_cpus, sizeof(*counts));
-	if (!counts)
-		return -ENOMEM;
-	err = bpf_map__lookup_elem(c->skel->maps.losses, &zero, sizeof(zero), counts,
-				   (size_t)nr_cpus * sizeof(*counts), 0);
-	for (int cpu = 0; cpu < nr_cpus && !err; cpu++) {
-		for (int loss = 0; loss < NR_LOSS; loss++)
-			losses->count[loss] += counts[cpu].count[loss];
-	}
-	return err;
+	return map_add_cpus(c->skel->maps.losses, 0, losses->count, NR_LOSS);
 }
 
 /* Whether any call was ever counted in an overflow row. */

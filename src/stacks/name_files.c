@@ -381,13 +381,8 @@ static void more_note(struct name_task *task)
 /* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
 static bool failure_lasts(int err)
 {
-	static const int lasting[] = { -EBADMSG, -E2BIG, -EINVAL, -EFBIG, -ENOTSUP, -ENOSYS };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
-		if (err == lasting[i])
-			return true;
-	}
-	return false;
+	return err == -EBADMSG || err == -E2BIG || err == -EINVAL || err == -EFBIG ||
+	       err == -ENOTSUP || err == -ENOSYS;
 }
 
 static void file_failed(struct name_file *file, struct place_list *batch, int err)
