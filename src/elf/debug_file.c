@@ -25,16 +25,9 @@
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* A regular file that may be believed. */
 static int open_trusted(int root_fd, const char *path, uid_t owner)
 {
-	struct stat status;
-	int fd = regular_file_find(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, &status);
-
-	if (fd < 0 || regular_file_is_trusted(&status, owner))
-		return fd;
-	close(fd);
-	return -EPERM;
+	return regular_file_find_trusted(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, owner);
 }
 
 static int open_by_build_id(int root_fd, uid_t owner, const struct elf_identity *identity)

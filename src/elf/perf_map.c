@@ -23,15 +23,9 @@
 int perf_map_open(int root_fd, pid_t pid, uid_t uid)
 {
 	char path[MAP_PATH_SIZE];
-	struct stat status;
-	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	fd = regular_file_find(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, &status);
-	if (fd < 0 || regular_file_is_trusted(&status, uid))
-		return fd;
-	close(fd);
-	return -EPERM;
+	return regular_file_find_trusted(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, uid);
 }
 
 /* The whole file, with a NUL at its end. The JIT may be writing to it: what is there now. */
