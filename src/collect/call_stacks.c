@@ -289,7 +289,8 @@ static int learn_fresh(struct call_stacks *stacks)
 {
 	int err = 0;
 
-	code_files_learn(stacks->files, stacks->mappings, stacks->nr_mappings);
+	for (size_t i = 0; i < stacks->nr_mappings; i++)
+		code_files_learn(stacks->files, &stacks->mappings[i]);
 	stacks->nr_mappings = 0;
 	for (size_t i = 0; i < stacks->nr_stacks; i++) {
 		const struct stack_event *event = &stacks->stacks[i];

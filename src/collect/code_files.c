@@ -385,22 +385,19 @@ static enum errand_turn table_begin(struct code_file *file)
 	return ERRAND_RUNS;
 }
 
-static enum errand_turn table_finish(struct code_file *file)
-{
-	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	int err = code_table_finish(&file->errand.child, &unwind);
-
-	return table_end(file, err, unwind);
-}
-
 static enum errand_turn file_step(void *closure)
 {
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	struct code_file *file = closure;
 	bool has_ended = file->errand.child.pid;
+	int err;
 
 	if (file->errand.kind == ERRAND_OPEN)
 		return has_ended ? open_finish(file) : open_begin(file);
-	return has_ended ? table_finish(file) : table_begin(file);
+	if (!has_ended)
+		return table_begin(file);
+	err = code_table_finish(&file->errand.child, &unwind);
+	return table_end(file, err, unwind);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
@@ -424,7 +421,7 @@ static void file_ask(struct code_file *file, const struct mapped_place *place)
 	errands_add(file->files->errands, &file->errand);
 }
 
-static void file_learn(struct code_files *files, const struct pending_event *mapping)
+void code_files_learn(struct code_files *files, const struct pending_event *mapping)
 {
 	const struct mapped_place place = { mapping->pid, mapping->start, mapping->end };
 	struct code_file *file;
@@ -436,12 +433,6 @@ static void file_learn(struct code_files *files, const struct pending_event *map
 		return;
 	file->key = mapping->key;
 	file_ask(file, &place);
-}
-
-void code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		file_learn(files, &mappings[i]);
 }
 
 /* Our signals are blocked and taken by the event loop, to which this gives way. */

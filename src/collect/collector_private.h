@@ -9,7 +9,7 @@
 #include "truss.skel.h"
 
 #include "collect/call_stacks.h"
-#include "collect/cgroup_names.h"
+#include "collect/cgroups.h"
 #include "collect/idle.h"
 #include "collect/odd_values.h"
 #include "collect/options.h"

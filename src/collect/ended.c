@@ -17,24 +17,26 @@
 /* A full collector looks for room again after this pause. */
 #define FULL_PAUSE_NS (100 * NS_PER_MS)
 
+struct fate {
+	size_t bytes; /* of its rows */
+	bool stays;   /* a process must not be folded */
+	bool retires; /* a group is added to that of other kinds */
+};
+
 /* Says what a fold adds up, and what it leaves alone. */
 struct choice {
 	const struct collector *collector;
 	const struct snapshot *all;
 	struct process *live; /* of records in use, sorted; identities alone */
 	size_t nr_live;
-	size_t *bytes;      /* of the rows of each process */
-	bool *stays;        /* of each process: it must not be folded */
-	bool *retires;      /* of each group: it is added to that of other kinds */
+	struct fate *fates; /* of each process, or group of those that were folded */
 	uint64_t before_ns; /* those that ended earlier are folded */
 };
 
 static void choice_done(struct choice *choice)
 {
 	free(choice->live);
-	free(choice->bytes);
-	free(choice->stays);
-	free(choice->retires);
+	free(choice->fates);
 }
 
 static bool process_is_live(const struct choice *choice, const struct process *process)
@@ -62,8 +64,8 @@ static bool process_folds(const struct process *process, const void *closure)
 	const struct choice *choice = closure;
 	size_t i = (size_t)(process - choice->all->processes);
 
-	return process->pid ? !choice->stays[i] && process->ended_ns < choice->before_ns
-			    : choice->retires[i];
+	return process->pid ? !choice->fates[i].stays && process->ended_ns < choice->before_ns
+			    : choice->fates[i].retires;
 }
 
 static int choice_list_live(struct choice *choice)
@@ -97,7 +99,7 @@ static void choice_add_bytes(struct choice *choice)
 	for (size_t i = 0; i < all->nr_processes; i++) {
 		end = row + snapshot_rows_of(all, row, &all->processes[i]);
 		while (row < end)
-			choice->bytes[i] += row_bytes(all->rows[row++]);
+			choice->fates[i].bytes += row_bytes(all->rows[row++]);
 	}
 }
 
@@ -105,16 +107,14 @@ static int choice_look(struct choice *choice)
 {
 	size_t count = choice->all->nr_processes;
 
-	choice->bytes = calloc(count + 1, sizeof(*choice->bytes));
-	choice->stays = calloc(count + 1, sizeof(*choice->stays));
-	choice->retires = calloc(count + 1, sizeof(*choice->retires));
-	if (!choice->bytes || !choice->stays || !choice->retires || choice_list_live(choice))
+	choice->fates = calloc(count + 1, sizeof(*choice->fates));
+	if (!choice->fates || choice_list_live(choice))
 		return -ENOMEM;
 	choice_add_bytes(choice);
 	for (size_t i = 0; i < count; i++) {
 		const struct process *process = &choice->all->processes[i];
 
-		choice->stays[i] = process->pid && process_stays(choice, process);
+		choice->fates[i].stays = process->pid && process_stays(choice, process);
 	}
 	return 0;
 }
@@ -139,12 +139,12 @@ static int choice_keep_latest(struct choice *choice)
 	if (!ends)
 		return -ENOMEM;
 	for (size_t i = 0; i < all->nr_processes; i++) {
-		if (all->processes[i].pid && !choice->stays[i])
+		if (all->processes[i].pid && !choice->fates[i].stays)
 			ends[count++] = &all->processes[i];
 	}
 	qsort(ends, count, sizeof(*ends), compare_ends);
 	for (size_t i = 0; i < count; i++) {
-		bytes += choice->bytes[ends[i] - all->processes];
+		bytes += choice->fates[ends[i] - all->processes].bytes;
 		if (i == c->keep_exited || bytes > c->keep_bytes / 2)
 			break;
 		choice->before_ns = ends[i]->ended_ns;
@@ -170,8 +170,8 @@ static bool group_retires(const struct choice *choice, size_t group)
 		    processes[i].ended_ns < processes[group].ended_ns)
 			continue;
 		kinds++;
-		all += choice->bytes[i];
-		own += processes[i].uid == processes[group].uid ? choice->bytes[i] : 0;
+		all += choice->fates[i].bytes;
+		own += processes[i].uid == processes[group].uid ? choice->fates[i].bytes : 0;
 	}
 	return all > max / 2 || own > max / 4 || kinds > FOLD_MAX_KINDS / 4;
 }
@@ -186,7 +186,8 @@ static void choice_retire(struct choice *choice)
 	const struct process *processes = choice->all->processes;
 
 	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++)
-		choice->retires[i] = process_is_kind(&processes[i]) && group_retires(choice, i);
+		choice->fates[i].retires =
+			process_is_kind(&processes[i]) && group_retires(choice, i);
 }
 
 /* --- folding ------------------------------------------------------------------------------------ */
@@ -197,7 +198,7 @@ static void ended_measure(struct collector *c, const struct choice *choice)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < choice->all->nr_processes; i++)
-		bytes += choice->stays[i] ? choice->bytes[i] : 0;
+		bytes += choice->fates[i].stays ? choice->fates[i].bytes : 0;
 	c->ended_is_full = bytes > c->max_stay_bytes;
 	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
 }

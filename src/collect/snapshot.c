@@ -120,8 +120,7 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 	int err = builder_new(&builder);
 
 	reading.builder = builder;
-	if (!err)
-		err = records_read(c, &reading);
+	err = err ?: records_read(c, &reading);
 	if (!err && overflow_is_used(c))
 		err = overflow_read(c, builder);
 	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;
@@ -182,17 +181,12 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 
 	int err = snapshot ? collector_reclaim(c) : -ENOMEM;
 
-	if (!err)
-		err = object_pass(c->skel->links.read_usage);
-	if (!err)
-		err = snapshot_describe(c, snapshot);
-	if (!err)
-		err = collector_read_rows(c, snapshot);
+	err = err ?: object_pass(c->skel->links.read_usage);
+	err = err ?: snapshot_describe(c, snapshot);
+	err = err ?: collector_read_rows(c, snapshot);
 	/* After the rows: a loss that they show is counted. */
-	if (!err)
-		err = snapshot_read_losses(c, &snapshot->losses);
-	if (!err)
-		err = snapshot_name_ids(c, snapshot);
+	err = err ?: snapshot_read_losses(c, &snapshot->losses);
+	err = err ?: snapshot_name_ids(c, snapshot);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));

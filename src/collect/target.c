@@ -5,14 +5,12 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "base/mem.h"
-#include "collect/cgroups.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "model/glob.h"
@@ -125,16 +123,15 @@ static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)
 static void target_read_comm(pid_t pid, char comm[PROCESS_COMM_SIZE])
 {
 	char path[64], buf[PROCESS_COMM_SIZE + 1];
-	int fd __cleanup(closep) = -1;
-	ssize_t got;
+	FILE *file __cleanup(fclosep) = NULL;
+	size_t got;
 
-	memset(comm, 0, PROCESS_COMM_SIZE);
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, buf, sizeof(buf));
+	file = fopen(path, "re");
+	got = file ? fread(buf, 1, sizeof(buf), file) : 0;
 	/* The kernel ends it with a newline; one inside the name is the name's own. */
 	if (got > 1)
-		memcpy(comm, buf, (size_t)got - 1);
+		memcpy(comm, buf, got - 1);
 }
 
 static int target_remember(struct collector *c, pid_t pid, struct diag *d)

@@ -235,9 +235,7 @@ static int children_walk(struct inline_walk *walk, Dwarf_Die *parent, struct wal
 	do {
 		struct walk_place inside = { place.node, place.depth + 1 };
 
-		err = walk_step(walk);
-		if (!err)
-			err = die_enter(walk, &child, &inside.node);
+		err = walk_step(walk) ?: die_enter(walk, &child, &inside.node);
 		if (err > 0)
 			err = children_walk(walk, &child, inside);
 	} while (!err && !dwarf_siblingof(&child, &child));

@@ -33,7 +33,7 @@ static int text_read(int fd, char **ret, size_t *len)
 {
 	__cleanup(freep) char *text = NULL;
 	struct stat status;
-	ssize_t done;
+	ssize_t bytes;
 
 	if (fstat(fd, &status))
 		return -EBADMSG;
@@ -42,14 +42,11 @@ static int text_read(int fd, char **ret, size_t *len)
 	text = malloc(status.st_size + 1);
 	if (!text)
 		return -ENOMEM;
-	for (*len = 0; *len < (size_t)status.st_size; *len += done) {
-		done = pread(fd, text + *len, status.st_size - *len, *len);
-		if (done < 0)
-			return -EBADMSG;
-		if (!done)
-			break;
-	}
-	text[*len] = '\0';
+	bytes = pread(fd, text, status.st_size, 0);
+	if (bytes < 0)
+		return -EBADMSG;
+	text[bytes] = '\0';
+	*len = bytes;
 	*ret = steal_ptr(&text);
 	return 0;
 }

@@ -92,8 +92,7 @@ static int rows_of_entries(struct elf_unwind *unwind, Dwarf_CFI *cfi,
 			err = row_add(unwind, at, &gap);
 		else
 			start = at;
-		if (!err)
-			err = rows_of_entry(unwind, cfi, start, end);
+		err = err ?: rows_of_entry(unwind, cfi, start, end);
 		at = end;
 	}
 	if (!err && at < unwind->text_end)

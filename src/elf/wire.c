@@ -32,33 +32,20 @@ struct wire {
 	uint64_t at;
 };
 
+/* Files in memory are written and read at once, if at all. */
 static void bytes_write(struct wire *wire, const void *bytes, size_t size)
 {
-	const char *from = bytes;
-	ssize_t done;
+	ssize_t done = wire->err ? 0 : write(wire->fd, bytes, size);
 
-	for (; size && !wire->err; size -= (size_t)done, from += done) {
-		done = write(wire->fd, from, size);
-		if (done < 0) {
-			wire->err = -errno;
-			return;
-		}
-	}
+	if (!wire->err && done != (ssize_t)size)
+		wire->err = done < 0 ? -errno : -ENOSPC;
 }
 
 static void bytes_read(struct wire *wire, void *bytes, size_t size)
 {
-	char *to = bytes;
-	ssize_t done;
-
-	for (; size && !wire->err; size -= (size_t)done, to += done) {
-		done = pread(wire->fd, to, size, (off_t)wire->at);
-		if (done <= 0) {
-			wire->err = -EPROTO;
-			return;
-		}
-		wire->at += (uint64_t)done;
-	}
+	if (!wire->err && pread(wire->fd, bytes, size, (off_t)wire->at) != (ssize_t)size)
+		wire->err = -EPROTO;
+	wire->at += size;
 }
 
 /* Allocates it, too; NULL after an error. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #define NR_BUCKETS 16384
 
@@ -35,16 +36,8 @@ struct name_places {
 
 int place_list_add(struct place_list *list, struct name_place *place)
 {
-	if (list->nr == list->capacity) {
-		size_t capacity = 2 * list->capacity + 16;
-		struct name_place **grown =
-			reallocarray(list->places, capacity, sizeof(*list->places));
-
-		if (!grown)
-			return -ENOMEM;
-		list->places = grown;
-		list->capacity = capacity;
-	}
+	if (!array_grow(&list->places, list->nr, sizeof(*list->places)))
+		return -ENOMEM;
 	list->places[list->nr++] = place;
 	return 0;
 }
@@ -54,7 +47,7 @@ static int compare_at(const void *a, const void *b)
 	const struct name_place *x = *(struct name_place *const *)a;
 	const struct name_place *y = *(struct name_place *const *)b;
 
-	return (x->at > y->at) - (x->at < y->at);
+	return compare_u64(x->at, y->at);
 }
 
 /* The worker wants them in order, each once. */
@@ -127,7 +120,7 @@ static int compare_users(const void *a, const void *b)
 {
 	const struct name_user *x = a, *y = b;
 
-	return (x->uid > y->uid) - (x->uid < y->uid);
+	return compare_u64(x->uid, y->uid);
 }
 
 struct name_user *name_places_user(struct name_places *places, uint32_t uid)

@@ -77,19 +77,6 @@ int names_require_debuginfod(void)
 	return debuginfod_new(&debuginfod);
 }
 
-static int parts_new(struct names *names)
-{
-	int err = name_places_new(names->table, &names->places);
-
-	if (!err)
-		err = name_files_new(&names->source, &names->options, names->errands, names->places,
-				     &names->files);
-	if (!err)
-		err = name_processes_new(&names->source, names->errands, names->places,
-					 &names->processes);
-	return err;
-}
-
 int names_new(const struct code_source *source, const struct names_options *options,
 	      struct errands *errands, struct stack_table *table, struct names **ret)
 {
@@ -104,7 +91,9 @@ int names_new(const struct code_source *source, const struct names_options *opti
 	names->table = table;
 	TAILQ_INIT(&names->all);
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
-	err = names->frames ? parts_new(names) : -ENOMEM;
+	err = names->frames ? name_places_new(table, &names->places) : -ENOMEM;
+	err = err ?: name_files_new(source, options, errands, names->places, &names->files);
+	err = err ?: name_processes_new(source, errands, names->places, &names->processes);
 	if (err)
 		return err;
 	errands_pause(errands, ERRAND_NAMES, !options->at_once);
