@@ -237,11 +237,6 @@ const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static size_t frame_count(const struct stack_event *event)
-{
-	return event->nr_frames < MAX_FRAMES ? event->nr_frames : MAX_FRAMES;
-}
-
 /* What takes the stack stands on it: the switch, and the tracepoint's own functions. */
 static bool frame_is_of_switch(const struct stack_frame *frame)
 {
@@ -274,7 +269,7 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	struct stack_frame frames[MAX_FRAMES];
 	struct stack stack = { .id = event->id, .frames = frames };
 
-	for (size_t i = 0; i < frame_count(event); i++) {
+	for (size_t i = 0; i < min_u64(event->nr_frames, MAX_FRAMES); i++) {
 		struct stack_frame *frame = &frames[stack.nr_frames];
 
 		kernel_frame_name(stacks, event->frames[i], frame);

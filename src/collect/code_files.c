@@ -63,15 +63,11 @@ struct mapped_place {
 
 struct code_file {
 	struct code_files *files;
-	struct inode_key key;
+	struct opened_code
+		code;     /* as the first process that had it saw it; the key is always known */
 	bool is_found;    /* it was opened, or must not be */
 	bool learned;     /* its table is made, or it has none */
-	char *path;       /* as the first process that had it saw it; NULL: unknown */
-	char *module;     /* its name; NULL: unknown */
-	int fd;           /* -1: not open, or cannot be */
-	int root;         /* of that process, where its debug file lies; -1: unknown */
-	uint64_t used_ns; /* when these were used last */
-	uint32_t owner;   /* who may say how its functions are called, as root may */
+	uint64_t used_ns; /* when its descriptors were used last */
 	int tries;        /* to open it */
 	int put_offs;     /* of reading it */
 	uint64_t load_offset;
@@ -107,7 +103,7 @@ static struct code_file *file_at(struct code_files *files, uint32_t number)
 	for (; files->count <= number; files->count++) {
 		struct code_file *file = &files->files[files->count];
 
-		*file = (struct code_file){ .files = files, .fd = -1, .root = -1 };
+		*file = (struct code_file){ .files = files, .code = NO_CODE };
 		errand_init(&file->errand, ERRAND_OPEN, file_step, file);
 	}
 	return &files->files[number];
@@ -135,11 +131,11 @@ static int vdso_learn(struct code_files *files)
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	struct code_file *file = file_at(files, FILE_VDSO);
 
-	file->module = strdup("[vdso]");
-	file->fd = vdso_open();
-	if (!file->module)
+	file->code.name = strdup("[vdso]");
+	file->code.fd = vdso_open();
+	if (!file->code.name)
 		return -ENOMEM;
-	if (file->fd >= 0 && !code_table_start(file->fd, NULL, &file->errand.child))
+	if (file->code.fd >= 0 && !code_table_start(file->code.fd, NULL, &file->errand.child))
 		code_table_finish(&file->errand.child, &unwind);
 	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
 	return 0;
@@ -182,9 +178,9 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 
 static void file_close(struct code_file *file)
 {
-	closep(&file->fd);
-	closep(&file->root);
-	file->fd = file->root = -1;
+	closep(&file->code.fd);
+	closep(&file->code.root);
+	file->code.fd = file->code.root = -1;
 }
 
 void code_files_free(struct code_files *files)
@@ -195,9 +191,7 @@ void code_files_free(struct code_files *files)
 		struct code_file *file = &files->files[i];
 
 		errands_remove(files->errands, &file->errand);
-		file_close(file);
-		free(file->path);
-		free(file->module);
+		opened_code_close(&file->code);
 	}
 	free(files->files);
 	free(files);
@@ -214,20 +208,15 @@ size_t code_files_count(const struct code_files *files)
 static void file_take(struct code_file *file, struct opened_code *opened)
 {
 	file->is_found = true;
-	free(file->path);
-	free(file->module);
-	file->path = opened->path;
-	file->module = opened->name;
-	file->fd = opened->fd;
-	file->root = opened->root;
-	file->owner = opened->owner;
+	opened_code_close(&file->code);
+	file->code = *opened;
 	file->used_ns = clock_mono_ns();
 	*opened = NO_CODE;
 }
 
 static bool opened_is(const struct opened_code *opened, const struct code_file *file)
 {
-	return opened->fd >= 0 && !memcmp(&opened->key, &file->key, sizeof(file->key));
+	return opened->fd >= 0 && !memcmp(&opened->key, &file->code.key, sizeof(file->code.key));
 }
 
 /*
@@ -243,8 +232,8 @@ static bool file_check(struct code_file *file, struct opened_code *opened)
 		file_take(file, opened);
 	} else if (opened->fd < 0) {
 		/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
-		is_it = opened->key.dev == file->key.dev &&
-			(!opened->key.ino || opened->key.ino == file->key.ino);
+		is_it = opened->key.dev == file->code.key.dev &&
+			(!opened->key.ino || opened->key.ino == file->code.key.ino);
 		file->is_found |= is_it;
 	}
 	return is_it;
@@ -255,12 +244,12 @@ static void file_publish(struct code_file *file, const struct elf_unwind *unwind
 	file->learned = true;
 	file->load_offset = unwind ? unwind->load_offset : 0;
 	file->used_ns = clock_mono_ns();
-	unwind_tables_publish(file->files->tables, file_number(file), file->owner, unwind);
+	unwind_tables_publish(file->files->tables, file_number(file), file->code.owner, unwind);
 }
 
 static void file_ask_again(struct code_file *file, uint32_t pause_s)
 {
-	unwind_tables_ask_again(file->files->tables, &file->key, file_number(file), pause_s);
+	unwind_tables_ask_again(file->files->tables, &file->code.key, file_number(file), pause_s);
 }
 
 /* In the copy of this process. */
@@ -309,7 +298,7 @@ static enum errand_turn open_finish(struct code_file *file)
 	is_it = !err && file_check(file, &opened);
 	if (file_number(file) >= MAX_UNWIND_FILES)
 		return ERRAND_OVER;
-	if (is_it && file->fd >= 0) {
+	if (is_it && file->code.fd >= 0) {
 		file->errand.kind = ERRAND_TABLE;
 		return ERRAND_AGAIN;
 	}
@@ -370,15 +359,15 @@ static enum errand_turn table_begin(struct code_file *file)
 		.closure = file->files,
 		.fd = file->files->identity.program,
 		.number = file->errand.number,
-		.key = file->key,
+		.key = file->code.key,
 	};
 	int err;
 
-	if (file->fd < 0) {
+	if (file->code.fd < 0) {
 		file->errand.kind = ERRAND_OPEN;
 		return ERRAND_AGAIN;
 	}
-	err = code_table_start(file->fd, &proof, &file->errand.child);
+	err = code_table_start(file->code.fd, &proof, &file->errand.child);
 	if (err)
 		return table_end(file, err, NULL);
 	file->errand.child.deadline_ns = clock_mono_ns() + LEARN_NS;
@@ -415,7 +404,7 @@ static uid_t place_user(const struct mapped_place *place)
 static void file_ask(struct code_file *file, const struct mapped_place *place)
 {
 	file->place = *place;
-	file->errand.kind = file->fd < 0 ? ERRAND_OPEN : ERRAND_TABLE;
+	file->errand.kind = file->code.fd < 0 ? ERRAND_OPEN : ERRAND_TABLE;
 	file->errand.user = place_user(place);
 	file->errand.due_ns = 0;
 	errands_add(file->files->errands, &file->errand);
@@ -431,7 +420,7 @@ void code_files_learn(struct code_files *files, const struct pending_event *mapp
 	file = file_at(files, mapping->file);
 	if (file->learned || errand_is_busy(&file->errand))
 		return;
-	file->key = mapping->key;
+	file->code.key = mapping->key;
 	file_ask(file, &place);
 }
 
@@ -470,14 +459,14 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 	/* Its table is not made yet: what file it is will be known then. */
 	if (number != FILE_VDSO && (!file || !file->is_found))
 		return -EAGAIN;
-	if (file->fd < 0)
+	if (file->code.fd < 0)
 		return number == FILE_VDSO ? -EBADMSG : -ESRCH;
 	*ret = (struct opened_code){
-		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
-		.root = file->root < 0 ? -1 : fcntl(file->root, F_DUPFD_CLOEXEC, 0),
-		.path = file->path ? strdup(file->path) : NULL,
-		.key = file->key,
-		.owner = file->owner,
+		.fd = fcntl(file->code.fd, F_DUPFD_CLOEXEC, 0),
+		.root = file->code.root < 0 ? -1 : fcntl(file->code.root, F_DUPFD_CLOEXEC, 0),
+		.path = file->code.path ? strdup(file->code.path) : NULL,
+		.key = file->code.key,
+		.owner = file->code.owner,
 	};
 	if (ret->fd < 0)
 		return -errno;
@@ -534,7 +523,7 @@ static int source_search(void *closure, struct copy_answer *ret)
 
 	identity.asker = search->number;
 	/* Most files are at their path for us, too. */
-	err = file->path ? mapped_file_open_path(&identity, file->path, &opened) : -ESRCH;
+	err = file->code.path ? mapped_file_open_path(&identity, file->code.path, &opened) : -ESRCH;
 	if (err || !opened_is(&opened, file)) {
 		opened_code_close(&opened);
 		err = open_through(&identity, file, &search->process, &opened);
@@ -548,7 +537,7 @@ static int source_search(void *closure, struct copy_answer *ret)
 static uint32_t file_find(const struct code_files *files, const struct inode_key *key)
 {
 	for (uint32_t i = MAX_UNWIND_FILES; i < files->count; i++) {
-		if (!memcmp(&files->files[i].key, key, sizeof(*key)))
+		if (!memcmp(&files->files[i].code.key, key, sizeof(*key)))
 			return i;
 	}
 	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
@@ -576,9 +565,9 @@ static uint32_t source_find(void *closure, uint32_t pid, const struct code_mappi
 	file = file_at(files, number);
 	if (file->is_found)
 		return number;
-	file->key = *key;
+	file->code.key = *key;
 	file->is_found = file->learned = true;
-	file->module = name ? strdup(name) : NULL;
+	file->code.name = name ? strdup(name) : NULL;
 	/* At once: the process may end before its stacks are named. */
 	file_ask(file, &place);
 	return number;
@@ -595,7 +584,7 @@ static const char *source_module(void *closure, uint32_t number)
 {
 	const struct code_files *files = closure;
 
-	return number < files->count ? files->files[number].module : NULL;
+	return number < files->count ? files->files[number].code.name : NULL;
 }
 
 static uint64_t source_address(void *closure, uint32_t number, uint64_t offset)

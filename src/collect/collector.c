@@ -214,13 +214,6 @@ static int load_failed(int err, struct diag *d)
 			strerror(-err));
 }
 
-static int collector_open_stacks(struct collector *c, const struct collector_options *options,
-				 struct diag *d)
-{
-	return outcome(call_stacks_new(c->skel, options, c->events, &c->stacks),
-		       "make the unwind tables", d);
-}
-
 static int collector_load(struct collector *c, const struct collector_options *options,
 			  struct diag *d)
 {
@@ -246,7 +239,9 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	/* Attached before: none is made unseen. */
 	if (cgroup_names_learn(&c->cgroups))
 		return diag_oom(d);
-	return options->stacks ? collector_open_stacks(c, options, d) : 0;
+	return options->stacks ? outcome(call_stacks_new(c->skel, options, c->events, &c->stacks),
+					 "make the unwind tables", d)
+			       : 0;
 }
 
 static int require_debuginfod(struct diag *d)
@@ -293,7 +288,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
 	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
-	if (!c->by_thread && idle_new(&c->idle, c->max_stay_bytes))
+	if (!c->by_thread &&
+	    idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]), c->max_stay_bytes))
 		return diag_oom(d);
 	*ret = steal_ptr(&c);
 	return 0;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "collect/collector_private.h"
 #include "model/fold.h"
 
@@ -125,7 +126,7 @@ static int compare_ends(const void *a, const void *b)
 {
 	const struct process *const *x = a, *const *y = b;
 
-	return ((*x)->ended_ns < (*y)->ended_ns) - ((*x)->ended_ns > (*y)->ended_ns);
+	return compare_u64((*y)->ended_ns, (*x)->ended_ns);
 }
 
 /* Finds when the oldest process that is to be kept ended: the latest, as far as there is room. */
@@ -203,23 +204,6 @@ static void ended_measure(struct collector *c, const struct choice *choice)
 	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
 }
 
-/* Some rows may have had to stay: the next fold waits until as many more have come. */
-static void ended_set_marks(struct collector *c)
-{
-	c->fold_at = builder_processes(c->ended) + c->keep_exited;
-	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;
-	c->settle_at_bytes = 0;
-}
-
-static int choice_make(struct choice *choice)
-{
-	int err = choice_look(choice) ?: choice_keep_latest(choice);
-
-	if (!err && !choice->collector->has_folded)
-		choice_retire(choice);
-	return err;
-}
-
 static int ended_fold_all(struct collector *c, struct snapshot *all)
 {
 	struct choice choice __cleanup(
@@ -228,10 +212,12 @@ static int ended_fold_all(struct collector *c, struct snapshot *all)
 					      .closure = &choice,
 					      .max_bytes = c->keep_bytes / 2,
 					      .serial = &c->fold_serial };
-	int err = choice_make(&choice);
+	int err = choice_look(&choice) ?: choice_keep_latest(&choice);
 
 	if (err)
 		return err;
+	if (!c->has_folded)
+		choice_retire(&choice);
 	ended_measure(c, &choice);
 	c->has_folded = c->nr_base;
 	return snapshot_fold(all, &options, c->ended) ?: builder_settle(c->ended);
@@ -248,7 +234,10 @@ static int ended_fold_now(struct collector *c)
 	if (builder_finish(c->ended, all) || ended_fold_all(c, all))
 		return -ENOMEM;
 	c->is_broken = false;
-	ended_set_marks(c);
+	/* Some rows may have had to stay: the next fold waits until as many more have come. */
+	c->fold_at = builder_processes(c->ended) + c->keep_exited;
+	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;
+	c->settle_at_bytes = 0;
 	return 0;
 }
 

@@ -138,30 +138,18 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 	return found;
 }
 
-/* 0, or with what the kernel refuses a program that uses task storage. */
-static int task_storage_error(void)
+static void check_task_storage(struct feature *f)
 {
 	struct storage_bpf *storage = storage_bpf__open();
 	int err = storage ? storage_bpf__load(storage) : -errno;
+
 	storage_bpf__destroy(storage);
-	return err;
-}
-
-/* An unknown type of map, or a helper that is not for such programs. */
-static bool error_means_absent(int err)
-{
-	return err == -EINVAL || err == -EACCES;
-}
-
-static void check_task_storage(struct feature *f)
-{
-	int err = task_storage_error();
-
 	if (!err) {
 		feature_set(f, FEATURE_OK, "present");
 		return;
 	}
-	if (!error_means_absent(err)) {
+	/* Else an unknown type of map, or a helper that is not for such programs. */
+	if (err != -EINVAL && err != -EACCES) {
 		feature_set(f, FEATURE_MISSING, "cannot be probed: %s", strerror(-err));
 		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
 				  "forbid bpf(2)");

@@ -15,6 +15,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/mem.h"
 
@@ -23,9 +24,9 @@
 
 struct idle_thread {
 	struct idle_process *process;
-	struct idle_thread *next, **link; /* of its process; link is what points to it */
-	struct process counts;            /* without threads_ns */
-	uint64_t start_ns;                /* threads_ns of a reading is its time less this */
+	LIST_ENTRY(idle_thread) link; /* of its process */
+	struct process counts;        /* without threads_ns */
+	uint64_t start_ns;            /* threads_ns of a reading is its time less this */
 	struct row **rows;
 	const struct row *in_flight; /* the one of them that has its open call; NULL: none */
 	size_t nr_rows, bytes;
@@ -38,7 +39,7 @@ struct idle_process {
 	struct process sum; /* of all threads; first, since processes are sorted by it */
 	uint64_t start_ns;  /* of all threads, added up */
 	void *rows;         /* tree of sums */
-	struct idle_thread *threads;
+	LIST_HEAD(, idle_thread) threads;
 	bool oldest_left; /* some row has OLDEST_LEFT */
 };
 
@@ -64,27 +65,29 @@ struct idle {
 	_Alignas(uint64_t) unsigned char candidate[HEAD_BYTES]; /* of the record looked at last */
 };
 
-int idle_new(struct idle **ret, size_t max_bytes)
+int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes)
 {
 	struct idle *idle = calloc(1, sizeof(*idle));
 
 	if (!idle)
 		return -ENOMEM;
+	/* What is never used takes no memory. */
+	idle->places = calloc(nr_records, sizeof(*idle->places));
+	if (!idle->places) {
+		free(idle);
+		return -ENOMEM;
+	}
+	idle->nr_places = nr_records;
 	idle->max_bytes = max_bytes;
 	*ret = idle;
 	return 0;
 }
 
-static void rows_unref(struct row **rows, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		row_unref(rows[i]);
-	free(rows);
-}
-
 static void thread_free(struct idle_thread *thread)
 {
-	rows_unref(thread->rows, thread->nr_rows);
+	for (size_t i = 0; i < thread->nr_rows; i++)
+		row_unref(thread->rows[i]);
+	free(thread->rows);
 	free(thread);
 }
 
@@ -202,12 +205,14 @@ static void sum_forget_oldest(const void *node, VISIT visit, void *unused)
 /* Looks among the threads for the oldest call of each row that has lost it. */
 static void process_find_oldest(struct idle_process *process)
 {
+	const struct idle_thread *thread;
 	struct row *sum;
 
 	if (!process->oldest_left)
 		return;
 	twalk_r(process->rows, sum_forget_oldest, NULL);
-	for (const struct idle_thread *thread = process->threads; thread; thread = thread->next) {
+	LIST_FOREACH(thread, &process->threads, link)
+	{
 		if (!thread->in_flight)
 			continue;
 		sum = *(struct row **)tfind(thread->in_flight, &process->rows, compare_rows);
@@ -233,16 +238,6 @@ static void process_take_name(struct process *sum, const struct process *from)
 
 /* --- threads -------------------------------------------------------------------------------------- */
 
-static void thread_link(struct idle_thread *thread, struct idle_process *process)
-{
-	thread->process = process;
-	thread->next = process->threads;
-	thread->link = &process->threads;
-	if (thread->next)
-		thread->next->link = &thread->next;
-	process->threads = thread;
-}
-
 static int thread_join(struct idle *idle, struct idle_thread *thread)
 {
 	struct idle_process *process = process_get(idle, &thread->counts);
@@ -256,18 +251,12 @@ static int thread_join(struct idle *idle, struct idle_thread *thread)
 	process->sum.threads += thread->counts.threads;
 	process->start_ns += thread->start_ns;
 	process_take_name(&process->sum, &thread->counts);
-	thread_link(thread, process);
+	thread->process = process;
+	LIST_INSERT_HEAD(&process->threads, thread, link);
 	idle->threads_unknown += thread->is_unknown;
 	idle->bytes += thread->bytes;
 	idle->own_bytes[thread->share] += thread->bytes;
 	return 0;
-}
-
-static void thread_unlink(struct idle_thread *thread)
-{
-	*thread->link = thread->next;
-	if (thread->next)
-		thread->next->link = thread->link;
 }
 
 static int thread_leave(struct idle *idle, struct idle_thread *thread)
@@ -282,11 +271,11 @@ static int thread_leave(struct idle *idle, struct idle_thread *thread)
 	process_subtract_counts(&process->sum, &thread->counts);
 	process->sum.threads -= thread->counts.threads;
 	process->start_ns -= thread->start_ns;
-	thread_unlink(thread);
+	LIST_REMOVE(thread, link);
 	idle->threads_unknown -= thread->is_unknown;
 	idle->bytes -= thread->bytes;
 	idle->own_bytes[thread->share] -= thread->bytes;
-	if (!process->threads) {
+	if (LIST_EMPTY(&process->threads)) {
 		tdelete(process, &idle->processes, process_compare);
 		process_free(process);
 	}
@@ -306,22 +295,6 @@ static int place_clear(struct idle *idle, struct place *place)
 
 /* --- looking at records --------------------------------------------------------------------------- */
 
-static int idle_reserve(struct idle *idle, uint32_t index)
-{
-	size_t more = idle->nr_places * 2 > index ? idle->nr_places * 2 : (size_t)index + 1;
-	struct place *grown;
-
-	if (index < idle->nr_places)
-		return 0;
-	grown = reallocarray(idle->places, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(&grown[idle->nr_places], 0, (more - idle->nr_places) * sizeof(*grown));
-	idle->places = grown;
-	idle->nr_places = more;
-	return 0;
-}
-
 /* A user may have no more than is left for the others. */
 static bool idle_has_room(const struct idle *idle, uint32_t share)
 {
@@ -339,13 +312,10 @@ static bool record_sleeps(const struct task_record *record)
 int idle_look(struct idle *idle, uint32_t index, const struct task_record *record)
 {
 	const struct task_record *now = (const struct task_record *)idle->candidate;
-	int err = idle_reserve(idle, index);
-	struct place *place;
+	struct place *place = &idle->places[index];
 	bool is_same;
+	int err = 0;
 
-	if (err)
-		return err;
-	place = &idle->places[index];
 	if (place->thread) {
 		if (!memcmp(place->thread->head, record, HEAD_BYTES))
 			return IDLE_KNOWN;

@@ -100,24 +100,16 @@ bool slot_arg0(const struct collector *c, const struct call_slot *slot, uint64_t
 	return false;
 }
 
-static void slot_key(const struct collector *c, uint32_t record, const struct call_slot *slot,
-		     struct foreign_key *key)
-{
-	uint64_t arg0 = 0;
-
-	*key = (struct foreign_key){ .record = record, .abi = slot->abi, .nr = slot->nr };
-	key->has_arg0 = slot_arg0(c, slot, &arg0);
-	key->arg0 = arg0;
-}
-
 /* A record that is zeroed finds no slot any more, but the hash would. */
 static void slot_forget(struct collector *c, uint32_t record, const struct call_slot *slot)
 {
-	struct foreign_key key;
+	struct foreign_key key = { .record = record, .abi = slot->abi, .nr = slot->nr };
+	uint64_t arg0 = 0;
 
 	if (!record_at(c, record)->foreign_slots)
 		return;
-	slot_key(c, record, slot, &key);
+	key.has_arg0 = slot_arg0(c, slot, &arg0);
+	key.arg0 = arg0;
 	if (bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0))
 		return;
 	__atomic_sub_fetch(&c->skel->data_pools->pools[POOL_FOREIGN].used, 1, __ATOMIC_RELAXED);
@@ -229,30 +221,18 @@ static int reclaim_told(struct collector *c)
 	return err;
 }
 
-static int reclaim_all(struct collector *c)
-{
-	int err = 0;
-
-	for (uint32_t i = 1; i < records_used(c) && !err; i++)
-		err = record_reclaim(c, i);
-	return err;
-}
-
-static bool records_have_ended(const struct collector *c)
-{
-	return __atomic_load_n(&c->skel->data_membership->membership.ended, __ATOMIC_ACQUIRE) !=
-	       c->reclaimed;
-}
-
 static int reclaim_records(struct collector *c)
 {
+	const uint32_t *ended = &c->skel->data_membership->membership.ended;
 	int err;
 
 	/* Looking for a cgroup's name may bring more events: nothing else would wake us for them. */
 	do {
 		err = reclaim_told(c);
-		if (!err && records_have_ended(c) && !ended_pauses(c))
-			err = reclaim_all(c);
+		if (__atomic_load_n(ended, __ATOMIC_ACQUIRE) == c->reclaimed || ended_pauses(c))
+			continue;
+		for (uint32_t i = 1; i < records_used(c) && !err; i++)
+			err = record_reclaim(c, i);
 	} while (!err && c->nr_ended_records);
 	give_back_all(c);
 	return err;

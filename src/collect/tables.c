@@ -16,11 +16,6 @@
 #include "collect/cgroups.h"
 #include "truss.skel.h"
 
-static struct pool *table_pool(struct truss_bpf *skel, enum table table)
-{
-	return (struct pool *)&skel->data_pools->pools[table];
-}
-
 struct table_maps {
 	struct bpf_map *map, *returned;
 };
@@ -142,36 +137,26 @@ static void size_overflow(struct truss_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
 }
 
-/* Each row of its own argument is found through the hash. */
-static void size_foreign(struct truss_bpf *skel, const struct collector_options *options,
-			 uint32_t rows)
-{
-	uint32_t size = rows / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
-
-	skel->data_pools->pools[POOL_FOREIGN].limit = size;
-	bpf_map__set_max_entries(skel->maps.foreign_slots, size);
-}
-
-static void size_table(struct truss_bpf *skel, enum table table, uint32_t size)
-{
-	struct table_maps maps = table_maps(skel, table);
-
-	/* Index 0 means "none". */
-	table_pool(skel, table)->limit = size + 1;
-	bpf_map__set_max_entries(maps.map, size + 1);
-	bpf_map__set_max_entries(maps.returned, size + 1);
-}
-
 void tables_size(struct tables *tables, struct truss_bpf *skel,
 		 const struct collector_options *options)
 {
 	const uint32_t *sizes = tables->sizes.elements;
+	uint32_t foreign;
 
 	tables_plan(tables, options);
-	for (int i = 0; i < NR_TABLE; i++)
-		size_table(skel, i, sizes[i]);
+	for (int i = 0; i < NR_TABLE; i++) {
+		struct table_maps maps = table_maps(skel, i);
+
+		/* Index 0 means "none". */
+		skel->data_pools->pools[i].limit = sizes[i] + 1;
+		bpf_map__set_max_entries(maps.map, sizes[i] + 1);
+		bpf_map__set_max_entries(maps.returned, sizes[i] + 1);
+	}
 	skel->rodata->has_shares = tables->needs.shared;
-	size_foreign(skel, options, sizes[TABLE_SLOTS]);
+	/* Each row of its own argument is found through the hash. */
+	foreign = sizes[TABLE_SLOTS] / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
+	skel->data_pools->pools[POOL_FOREIGN].limit = foreign;
+	bpf_map__set_max_entries(skel->maps.foreign_slots, foreign);
 	size_overflow(skel);
 }
 

@@ -77,12 +77,6 @@ static int rule_add(struct unwind_tables *t, struct owner_share *share,
 	return (int)t->nr_rules++;
 }
 
-/* An owner of files has no more rules than are left for others. */
-static bool rules_have_room(const struct unwind_tables *t, const struct owner_share *share)
-{
-	return (share ? share->nr_rules : 0) < MAX_UNWIND_RULES - t->nr_rules;
-}
-
 /* The number of a rule, made when new; one too many is one that is not supported. Or -errno. */
 static int rule_number(struct unwind_tables *t, struct owner_share *share,
 		       const struct unwind_rule *rule)
@@ -92,7 +86,10 @@ static int rule_number(struct unwind_tables *t, struct owner_share *share,
 
 	if (found)
 		return (int)(*found)->number;
-	return rules_have_room(t, share) ? rule_add(t, share, rule) : RULE_UNSUPPORTED;
+	/* An owner of files has no more rules than are left for others. */
+	if ((share ? share->nr_rules : 0) >= MAX_UNWIND_RULES - t->nr_rules)
+		return RULE_UNSUPPORTED;
+	return rule_add(t, share, rule);
 }
 
 static size_t pages_bytes(void)
@@ -229,11 +226,6 @@ static int page_store(struct unwind_tables *t, const struct page_rows *page)
 	return 0;
 }
 
-static uint64_t pages_of(const struct elf_unwind *unwind)
-{
-	return (unwind->text_end - unwind->text_start + PAGE_BYTES - 1) / PAGE_BYTES;
-}
-
 /* NULL: all may be used. What root owns, users have not made. */
 static struct owner_share *share_of(const struct unwind_tables *t, uint32_t owner)
 {
@@ -256,7 +248,8 @@ static int rows_publish(struct unwind_tables *t, struct owner_share *share,
 {
 	struct page_rows *page __cleanup(freep) = malloc(sizeof(*page));
 	/* A page may begin with a row of the one before. */
-	uint64_t pages = pages_of(unwind), rows = unwind->nr_rows + pages;
+	uint64_t pages = (unwind->text_end - unwind->text_start + PAGE_BYTES - 1) / PAGE_BYTES;
+	uint64_t rows = unwind->nr_rows + pages;
 	size_t at = 0;
 	int err = page ? 0 : -ENOMEM;
 

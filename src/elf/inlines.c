@@ -193,11 +193,6 @@ static int inlined_add(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
 	return err;
 }
 
-static bool die_has_code(Dwarf_Die *die)
-{
-	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
-}
-
 /* -ETIME: enough. */
 static int walk_step(struct inline_walk *walk)
 {
@@ -217,7 +212,8 @@ static int die_enter(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
 	if (role == DIE_SCOPE)
 		return *node == 0;
 	/* Some blocks do not say where they are. */
-	if (role == DIE_BLOCK && !die_has_code(die))
+	if (role == DIE_BLOCK && !dwarf_hasattr(die, DW_AT_low_pc) &&
+	    !dwarf_hasattr(die, DW_AT_ranges))
 		return 1;
 	if (!die_mark(walk, die, 0))
 		return 0;

@@ -71,12 +71,6 @@ struct name_processes {
 	struct name_process *processes[MAX_NAME_PROCESSES];
 };
 
-static bool process_id_equals(const struct process_id *a, const struct process_id *b)
-{
-	return a->pid == b->pid && a->started_ns == b->started_ns &&
-	       a->stack_start == b->stack_start;
-}
-
 /* --- its mappings, in the copy ---------------------------------------------------------------- */
 
 /* Counts the pages of code as the kernel does. */
@@ -359,7 +353,9 @@ static struct name_process *process_find(const struct name_processes *processes,
 	for (size_t i = 0; i < MAX_NAME_PROCESSES; i++) {
 		struct name_process *process = processes->processes[i];
 
-		if (process && process_id_equals(&process->id, id))
+		if (process && process->id.pid == id->pid &&
+		    process->id.started_ns == id->started_ns &&
+		    process->id.stack_start == id->stack_start)
 			return process;
 	}
 	return NULL;
