@@ -139,15 +139,6 @@ static const struct kernel_symbol *kernel_code_find(struct kernel_code *code, ui
 	return low ? &code->symbols[low - 1] : NULL;
 }
 
-static void kernel_code_done(struct kernel_code *code)
-{
-	for (size_t i = 0; i < code->count; i++) {
-		free(code->symbols[i].name);
-		free(code->symbols[i].module);
-	}
-	free(code->symbols);
-}
-
 /* --- life ------------------------------------------------------------------------------------- */
 
 /* Where frames get their names. */
@@ -211,7 +202,11 @@ void call_stacks_free(struct call_stacks *stacks)
 	free(stacks->stacks);
 	free(stacks->mappings);
 	names_free(stacks->names);
-	kernel_code_done(&stacks->kernel);
+	for (size_t i = 0; i < stacks->kernel.count; i++) {
+		free(stacks->kernel.symbols[i].name);
+		free(stacks->kernel.symbols[i].module);
+	}
+	free(stacks->kernel.symbols);
 	code_files_free(stacks->files);
 	errands_free(stacks->errands);
 	unwind_tables_free(stacks->tables);

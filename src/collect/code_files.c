@@ -143,21 +143,11 @@ static int vdso_learn(struct code_files *files)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Each file keeps two descriptors for a while. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
 		   struct errands *errands, bool lasting, struct code_files **ret)
 {
 	struct code_files *files __cleanup(code_files_freep) = calloc(1, sizeof(*files));
+	struct rlimit limit;
 	int err;
 
 	if (!files)
@@ -169,7 +159,11 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 	files->files = calloc(ALL_FILES, sizeof(*files->files));
 	if (!files->files)
 		return -ENOMEM;
-	raise_descriptor_limit();
+	/* Each file keeps two descriptors for a while. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	err = vdso_learn(files);
 	if (!err)
 		*ret = steal_ptr(&files);
@@ -204,16 +198,6 @@ size_t code_files_count(const struct code_files *files)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Keeps what was opened; takes it. */
-static void file_take(struct code_file *file, struct opened_code *opened)
-{
-	file->is_found = true;
-	opened_code_close(&file->code);
-	file->code = *opened;
-	file->used_ns = clock_mono_ns();
-	*opened = NO_CODE;
-}
-
 static bool opened_is(const struct opened_code *opened, const struct code_file *file)
 {
 	return opened->fd >= 0 && !memcmp(&opened->key, &file->code.key, sizeof(file->code.key));
@@ -229,7 +213,11 @@ static bool file_check(struct code_file *file, struct opened_code *opened)
 	bool is_it = opened_is(opened, file);
 
 	if (is_it) {
-		file_take(file, opened);
+		opened_code_close(&file->code);
+		file->code = *opened;
+		*opened = NO_CODE;
+		file->is_found = true;
+		file->used_ns = clock_mono_ns();
 	} else if (opened->fd < 0) {
 		/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
 		is_it = opened->key.dev == file->code.key.dev &&
@@ -312,23 +300,20 @@ static enum errand_turn open_finish(struct code_file *file)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Tells whether a failure may pass: whoever parses a file must not have been short of anything. */
-static bool failure_may_pass(int err)
-{
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EPROTO ||
-	       err == -ETIMEDOUT;
-}
-
 /*
  * The programs ask again later for a file that was put off, unless it has failed too often. One that could
  * not be opened, or that another one has taken the place of, is opened anew, whoever has it then.
  */
 static enum errand_turn table_end(struct code_file *file, int err, const struct elf_unwind *unwind)
 {
+	/* Whoever parses a file must not have been short of anything. */
+	bool may_pass = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EPROTO ||
+			err == -ETIMEDOUT;
+
 	if (err == -EAGAIN || err == -ESTALE) {
 		file_close(file);
 		file_ask_again(file, pause_s(file));
-	} else if (failure_may_pass(err) && ++file->put_offs < MAX_PUT_OFFS) {
+	} else if (may_pass && ++file->put_offs < MAX_PUT_OFFS) {
 		file_ask_again(file, RETRY_S);
 	} else {
 		file_publish(file, unwind);
@@ -391,21 +376,16 @@ static enum errand_turn file_step(void *closure)
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-/* Whoever has mapped it. */
-static uid_t place_user(const struct mapped_place *place)
+/* Opens it, or has its table made: one that was put off may be open still. */
+static void file_ask(struct code_file *file, const struct mapped_place *place)
 {
 	int process __cleanup(closep) = process_open(place->pid);
 	struct stat status;
 
-	return process < 0 || fstat(process, &status) ? 0 : status.st_uid;
-}
-
-/* Opens it, or has its table made: one that was put off may be open still. */
-static void file_ask(struct code_file *file, const struct mapped_place *place)
-{
 	file->place = *place;
 	file->errand.kind = file->code.fd < 0 ? ERRAND_OPEN : ERRAND_TABLE;
-	file->errand.user = place_user(place);
+	/* Whoever has mapped it. */
+	file->errand.user = process < 0 || fstat(process, &status) ? 0 : status.st_uid;
 	file->errand.due_ns = 0;
 	errands_add(file->files->errands, &file->errand);
 }

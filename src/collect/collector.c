@@ -45,15 +45,6 @@ static int collector_take_event(void *closure, void *data, size_t size)
 #define INITIAL_PIDNS    4026531836u
 #define INITIAL_CGROUPNS 4026531835u
 
-static void collector_set_pidns(struct collector *c)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PIDNS)
-		return;
-	c->skel->rodata->pidns_inum = (uint32_t)st.st_ino;
-}
-
 /* In a cgroup namespace of our own the tree begins elsewhere than in the kernel's words. */
 static bool cgroups_are_absolute(void)
 {
@@ -102,16 +93,6 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 	return outcome(collector_ignore_self(c), "mark bpftruss itself", d);
 }
 
-/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
-static uint64_t seed_make(void)
-{
-	uint64_t seed;
-
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;
-	return seed;
-}
-
 /* Without --stacks none of its maps exists. */
 static void leave_out(const struct truss_bpf *skel)
 {
@@ -155,18 +136,24 @@ static void collector_configure_stacks(struct collector *c, const struct collect
 static void collector_configure(struct collector *c, const struct collector_options *options)
 {
 	struct truss_bpf *skel = c->skel;
+	struct stat st;
+	uint64_t seed;
 
 	skel->rodata->no_task_pt_regs = features_hide_task_regs();
 	skel->rodata->lookups_can_fail = features_lookups_can_fail();
 	tables_size(&c->tables, skel, options);
-	collector_set_pidns(c);
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS)
+		skel->rodata->pidns_inum = (uint32_t)st.st_ino;
 	if (!options->by_arg0)
 		bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
 	if (!options->nr_selectors)
 		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
 	skel->rodata->by_arg0 = options->by_arg0;
-	skel->rodata->hash_seed = seed_make();
+	/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;
+	skel->rodata->hash_seed = seed;
 	for (size_t i = 0; i < options->nr_selectors; i++) {
 		if (options->selectors[i].kind == SELECT_USER)
 			skel->rodata->selects_user = true;

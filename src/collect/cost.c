@@ -27,17 +27,6 @@ int map_add_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sums, size_t
 	return err;
 }
 
-/* Adds up the runs of all CPUs. */
-static int samples_read(const struct collector *c, struct cost_sample sums[NR_COST])
-{
-	int err = 0;
-
-	for (uint32_t kind = 0; kind < NR_COST && !err; kind++)
-		err = map_add_cpus(c->skel->maps.costs, kind, (uint64_t *)&sums[kind],
-				   sizeof(*sums) / sizeof(uint64_t));
-	return err;
-}
-
 static double sample_mean_ns(const struct cost_sample *sample)
 {
 	return sample->runs ? (double)sample->ns / (double)sample->runs : 0;
@@ -154,8 +143,11 @@ int collector_cost(const struct collector *c, struct collector_cost *ret)
 {
 	struct cost_sample sums[NR_COST] = { 0 };
 	struct collector_cost cost = { 0 };
-	int err = samples_read(c, sums) ?: cost_fill_tables(c, &cost);
+	int err = cost_fill_tables(c, &cost);
 
+	for (uint32_t kind = 0; kind < NR_COST && !err; kind++)
+		err = map_add_cpus(c->skel->maps.costs, kind, (uint64_t *)&sums[kind],
+				   sizeof(*sums) / sizeof(uint64_t));
 	if (err)
 		return err;
 	cost_fill_bytes(c, &cost);

@@ -40,23 +40,17 @@ static void choice_done(struct choice *choice)
 	free(choice->fates);
 }
 
-static bool process_is_live(const struct choice *choice, const struct process *process)
-{
-	return bsearch(process, choice->live, choice->nr_live, sizeof(*choice->live),
-		       process_compare);
-}
-
-/* Whether the last reading had it by a name that it may have lost since: nobody would find it. */
-static bool process_is_bound(const struct collector *c, const struct process *process)
-{
-	return process->ended_ns >= c->base_ns && c->nr_base &&
-	       bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare);
-}
-
-/* A process that is not counted any more may be counted again, unless it is gone. */
 static bool process_stays(const struct choice *choice, const struct process *process)
 {
-	return process_is_bound(choice->collector, process) || process_is_live(choice, process) ||
+	const struct collector *c = choice->collector;
+
+	/* The last reading had it by a name that it may have lost since: nobody would find it. */
+	if (process->ended_ns >= c->base_ns && c->nr_base &&
+	    bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare))
+		return true;
+	/* One that is not counted any more may be counted again, unless it is gone. */
+	return bsearch(process, choice->live, choice->nr_live, sizeof(*choice->live),
+		       process_compare) ||
 	       !pid_is_free((pid_t)process->pid);
 }
 
@@ -193,17 +187,6 @@ static void choice_retire(struct choice *choice)
 
 /* --- folding ------------------------------------------------------------------------------------ */
 
-/* Rows that cannot be folded may leave no room for more of them. */
-static void ended_measure(struct collector *c, const struct choice *choice)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < choice->all->nr_processes; i++)
-		bytes += choice->fates[i].stays ? choice->fates[i].bytes : 0;
-	c->ended_is_full = bytes > c->max_stay_bytes;
-	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
-}
-
 static int ended_fold_all(struct collector *c, struct snapshot *all)
 {
 	struct choice choice __cleanup(
@@ -212,13 +195,18 @@ static int ended_fold_all(struct collector *c, struct snapshot *all)
 					      .closure = &choice,
 					      .max_bytes = c->keep_bytes / 2,
 					      .serial = &c->fold_serial };
+	size_t bytes = 0;
 	int err = choice_look(&choice) ?: choice_keep_latest(&choice);
 
 	if (err)
 		return err;
 	if (!c->has_folded)
 		choice_retire(&choice);
-	ended_measure(c, &choice);
+	for (size_t i = 0; i < all->nr_processes; i++)
+		bytes += choice.fates[i].stays ? choice.fates[i].bytes : 0;
+	/* Rows that cannot be folded may leave no room for more of them. */
+	c->ended_is_full = bytes > c->max_stay_bytes;
+	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
 	c->has_folded = c->nr_base;
 	return snapshot_fold(all, &options, c->ended) ?: builder_settle(c->ended);
 }

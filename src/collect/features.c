@@ -113,27 +113,20 @@ static void check_btf(struct feature *f)
  * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
  * kernel tells which helpers it has.
  */
-static bool btf_has(const struct btf *btf, uint32_t kind, const char *type, const char *wanted)
-{
-	int id = btf__find_by_name_kind(btf, type, kind);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
-
-	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
-		uint32_t offset = kind == BTF_KIND_ENUM ? btf_enum(t)[i].name_off
-							: btf_members(t)[i].name_off;
-		const char *name = btf__name_by_offset(btf, offset);
-
-		if (name && !strcmp(name, wanted))
-			return true;
-	}
-	return false;
-}
-
 static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf_has(btf, kind, type, wanted);
+	int id = btf ? btf__find_by_name_kind(btf, type, kind) : 0;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
+	bool found = false;
 
+	for (unsigned int i = 0; t && i < btf_vlen(t) && !found; i++) {
+		const char *name = btf__name_by_offset(btf, kind == BTF_KIND_ENUM
+								    ? btf_enum(t)[i].name_off
+								    : btf_members(t)[i].name_off);
+
+		found = name && !strcmp(name, wanted);
+	}
 	btf__free(btf);
 	return found;
 }

@@ -341,23 +341,19 @@ static void row_shift(struct row *row, uint64_t ns)
 	row->open_off_ns = (int64_t)((uint64_t)row->open_off_ns + shift);
 }
 
-static struct idle_thread *thread_new(const struct task_record *record,
-				      const struct process *process, uint64_t now_ns)
+/* Takes the rows of a snapshot of one thread. */
+static struct idle_thread *thread_new(const struct task_record *record, struct snapshot *snapshot,
+				      uint64_t now_ns)
 {
 	struct idle_thread *thread = calloc(1, sizeof(*thread));
 
 	if (!thread)
 		return NULL;
 	memcpy(thread->head, record, HEAD_BYTES);
-	thread->counts = *process;
-	thread->start_ns = now_ns - process->usage.threads_ns;
+	thread->counts = snapshot->processes[0];
+	thread->start_ns = now_ns - thread->counts.usage.threads_ns;
 	thread->counts.usage.threads_ns = 0;
 	thread->share = record->own_share;
-	return thread;
-}
-
-static void thread_take_rows(struct idle_thread *thread, struct snapshot *snapshot, uint64_t now_ns)
-{
 	thread->nr_rows = snapshot->nr_rows;
 	thread->rows = steal_ptr(&snapshot->rows);
 	snapshot->nr_rows = 0;
@@ -368,6 +364,7 @@ static void thread_take_rows(struct idle_thread *thread, struct snapshot *snapsh
 		if (thread->rows[i]->in_flight)
 			thread->in_flight = thread->rows[i];
 	}
+	return thread;
 }
 
 int idle_add(struct idle *idle, uint32_t index, const struct task_record *record,
@@ -380,10 +377,9 @@ int idle_add(struct idle *idle, uint32_t index, const struct task_record *record
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (memcmp(before, record, HEAD_BYTES) || snapshot->nr_processes != 1)
 		return 0;
-	thread = thread_new(before, &snapshot->processes[0], now_ns);
+	thread = thread_new(before, snapshot, now_ns);
 	if (!thread)
 		return -ENOMEM;
-	thread_take_rows(thread, snapshot, now_ns);
 	thread->is_unknown = is_unknown;
 	place->thread = thread;
 	if (!thread_join(idle, thread))
@@ -430,23 +426,19 @@ static void read_sum(const void *node, VISIT visit, void *closure)
 			row_read_sum(*(struct row *const *)node, reading->now_ns, reading->builder);
 }
 
-static void process_read(struct idle_process *process, struct idle_reading *reading)
+static void read_process(const void *node, VISIT visit, void *closure)
 {
+	struct idle_process *process = *(struct idle_process *const *)node;
+	struct idle_reading *reading = closure;
 	struct process now;
 
+	if ((visit != postorder && visit != leaf) || reading->err)
+		return;
 	process_find_oldest(process);
 	now = process->sum;
 	now.usage.threads_ns = now.threads * reading->now_ns - process->start_ns;
 	reading->err = builder_add_process(reading->builder, &now, false);
 	twalk_r(process->rows, read_sum, reading);
-}
-
-static void read_process(const void *node, VISIT visit, void *closure)
-{
-	struct idle_reading *reading = closure;
-
-	if ((visit == postorder || visit == leaf) && !reading->err)
-		process_read(*(struct idle_process *const *)node, reading);
 }
 
 int idle_read(struct idle *idle, uint64_t now_ns, struct builder *builder)

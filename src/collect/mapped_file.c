@@ -166,12 +166,6 @@ static int device_read(int found, struct inode_key *ret)
 	return 0;
 }
 
-/* Whether such a failure says that a file must not be read, or is none: any other one may pass. */
-static bool failure_lasts(int err)
-{
-	return err == -EACCES || err == -EPERM || err == -EINVAL;
-}
-
 /* The descriptor for reading is not kept: who closes one may have to wait for a server. */
 static int file_read(const struct code_identity *identity, int process, int fd,
 		     const struct stat *status, struct opened_code *file)
@@ -197,7 +191,8 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	if (found < 0)
 		return found;
 	fd = regular_file_reopen(found, UINT64_MAX, &status);
-	if (fd < 0 && !failure_lasts(fd))
+	/* Other failures may pass; these say that a file must not be read, or is none. */
+	if (fd < 0 && fd != -EACCES && fd != -EPERM && fd != -EINVAL)
 		return fd;
 	if (fd < 0) {
 		err = device_read(found, &file.key);

@@ -23,26 +23,18 @@ static bool value_is_kept(struct odd_list *list, const struct odd_value *value)
 	return true;
 }
 
-static bool call_is_kept(struct odd_values *odd, uint32_t share, enum syscall_abi abi, int64_t nr)
-{
-	return (nr >= 0 && nr < CALLS_INDEXED) || syscall_find_name(abi, (int)nr) ||
-	       value_is_kept(&odd->calls, &(struct odd_value){ share, abi, nr });
-}
-
-static bool errno_is_kept(struct odd_values *odd, uint32_t share, int err)
-{
-	return errno_name(err) ||
-	       value_is_kept(&odd->errnos, &(struct odd_value){ .share = share, .value = err });
-}
-
 void odd_values_apply(struct odd_values *odd, uint32_t share, struct row *row)
 {
+	const struct odd_value call = { share, row->abi, row->nr };
 	size_t kept = 0;
 
-	if (!call_is_kept(odd, share, row->abi, row->nr))
+	if ((row->nr < 0 || row->nr >= CALLS_INDEXED) &&
+	    !syscall_find_name(row->abi, (int)row->nr) && !value_is_kept(&odd->calls, &call))
 		row_forget_number(row);
 	for (size_t i = 0; i < row->nr_errnos; i++) {
-		if (errno_is_kept(odd, share, row->errnos[i].err))
+		const struct odd_value err = { .share = share, .value = row->errnos[i].err };
+
+		if (errno_name(row->errnos[i].err) || value_is_kept(&odd->errnos, &err))
 			row->errnos[kept++] = row->errnos[i];
 	}
 	row->nr_errnos = kept;

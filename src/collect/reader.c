@@ -220,16 +220,6 @@ static uint64_t record_cpu_clock(const struct task_record *record, uint64_t now_
 	return cpu_ns > record->mark_cpu_ns ? cpu_ns : record->mark_cpu_ns;
 }
 
-/* What an open call has taken so far. Its run-queue time is told only once it ends. */
-static void row_fill_open(struct row *row, const struct task_record *record, uint64_t now_ns)
-{
-	uint64_t cpu_ns = above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
-
-	/* The call may be younger than now_ns. */
-	row->open_wall_ns = (int64_t)above(now_ns, record->enter_ns);
-	row->open_off_ns = (int64_t)above((uint64_t)row->open_wall_ns, cpu_ns);
-}
-
 /* The call a live task is in, as a row of its own. */
 static int in_flight_read(const struct collector *c, const struct task_record *record,
 			  uint64_t now_ns, struct builder *builder)
@@ -242,7 +232,11 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 	row.in_flight = 1;
 	if (record->flags & RECORD_CALL_OPEN) {
 		row.oldest_start_ns = record->enter_ns;
-		row_fill_open(&row, record, now_ns);
+		/* The call may be younger than now_ns. Its run-queue time is told only once it ends. */
+		row.open_wall_ns = (int64_t)above(now_ns, record->enter_ns);
+		row.open_off_ns = (int64_t)above(
+			(uint64_t)row.open_wall_ns,
+			above(record_cpu_clock(record, now_ns), record->mark_cpu_ns));
 	} else {
 		row.in_flight_early = 1;
 		row.oldest_start_ns = record->start_ns;
@@ -504,31 +498,25 @@ static void overflow_sum(const struct overflow_row *rows, const struct overflow_
 	}
 }
 
-static int overflow_add(struct builder *builder, uint32_t abi, int nr,
-			const struct overflow_row *from)
-{
-	struct row row;
-
-	if (!from->calls)
-		return 0;
-	row_init(&row);
-	row.abi = abi;
-	row.nr = nr < CALLS_INDEXED ? nr : ROW_NR_OTHER;
-	row.calls = row.untimed = from->calls;
-	row.errors = from->errors;
-	row.interrupted = from->interrupted;
-	return builder_add_row(builder, &row) ? -ENOMEM : 0;
-}
-
 int overflow_read(const struct collector *c, struct builder *builder)
 {
 	struct overflow_row sums[OVERFLOW_ROWS];
+	struct row row;
 	int err = 0;
 
 	for (uint32_t abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		overflow_sum(c->tables.overflow, &c->skel->rodata->overflow_sets[abi], sums);
-		for (int i = 0; i < OVERFLOW_ROWS && !err; i++)
-			err = overflow_add(builder, abi, i, &sums[i]);
+		for (int i = 0; i < OVERFLOW_ROWS && !err; i++) {
+			if (!sums[i].calls)
+				continue;
+			row_init(&row);
+			row.abi = abi;
+			row.nr = i < CALLS_INDEXED ? i : ROW_NR_OTHER;
+			row.calls = row.untimed = sums[i].calls;
+			row.errors = sums[i].errors;
+			row.interrupted = sums[i].interrupted;
+			err = builder_add_row(builder, &row);
+		}
 	}
 	return err;
 }

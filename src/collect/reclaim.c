@@ -137,16 +137,6 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 	}
 }
 
-static void record_free(struct collector *c, uint32_t index)
-{
-	struct task_record *record = record_at(c, index);
-	uint32_t share = record->own_share;
-
-	slots_free(c, index, record->first_slot);
-	memset(record, 0, sizeof(*record));
-	give_back(c, POOL_RECORDS, share, index);
-}
-
 /* The cgroups of live records and of processes that have ended. */
 struct id_list {
 	uint64_t *ids;
@@ -191,8 +181,9 @@ const char *collector_cgroup(struct collector *c, uint64_t id)
 /* Gives a record back if its task has ended. */
 static int record_reclaim(struct collector *c, uint32_t index)
 {
-	const struct task_record *record = record_at(c, index);
+	struct task_record *record = record_at(c, index);
 	struct reading reading = { .builder = c->ended };
+	uint32_t share;
 
 	if (!record)
 		return -ENOMEM;
@@ -203,7 +194,10 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
 	c->is_broken = false;
-	record_free(c, index);
+	share = record->own_share;
+	slots_free(c, index, record->first_slot);
+	memset(record, 0, sizeof(*record));
+	give_back(c, POOL_RECORDS, share, index);
 	c->reclaimed++;
 	return 0;
 }

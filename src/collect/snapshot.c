@@ -14,17 +14,6 @@
 
 /* --- losses ------------------------------------------------------------------------------------- */
 
-static uint64_t program_misses(const struct bpf_program *program)
-{
-	struct bpf_prog_info info;
-	__u32 size = sizeof(info);
-
-	memset(&info, 0, sizeof(info));
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-		return 0;
-	return info.recursion_misses;
-}
-
 void misses_read(const struct collector *c, struct losses *losses)
 {
 	const struct truss_bpf *skel = c->skel;
@@ -43,23 +32,19 @@ void misses_read(const struct collector *c, struct losses *losses)
 		{ skel->progs.on_cgroup_made, LOSS_CHANGE_MISSED },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		losses->count[programs[i].loss] += program_misses(programs[i].program);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct bpf_prog_info info = { 0 };
+		__u32 size = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(programs[i].program), &info, &size))
+			losses->count[programs[i].loss] += info.recursion_misses;
+	}
 }
 
 /* Adds what the programs have lost on each CPU. 0 or -errno. */
 static int kernel_losses_read(const struct collector *c, struct losses *losses)
 {
 	return map_add_cpus(c->skel->maps.losses, 0, losses->count, NR_LOSS);
-}
-
-/* Whether any call was ever counted in an overflow row. */
-static bool overflow_is_used(const struct collector *c)
-{
-	struct losses losses = { 0 };
-
-	return kernel_losses_read(c, &losses) || losses.count[LOSS_TASK_TABLE_FULL] ||
-	       losses.count[LOSS_SLOT_TABLE_FULL] || losses.count[LOSS_FOREIGN_TABLE_FULL];
 }
 
 /* --- the whole ----------------------------------------------------------------------------------- */
@@ -117,11 +102,14 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 {
 	struct builder *builder __cleanup(builder_freep) = NULL;
 	struct reading reading = { .now_ns = snapshot->end_mono_ns };
+	struct losses lost = { 0 };
 	int err = builder_new(&builder);
 
 	reading.builder = builder;
 	err = err ?: records_read(c, &reading);
-	if (!err && overflow_is_used(c))
+	/* Most often no call was ever counted in an overflow row. */
+	if (!err && (kernel_losses_read(c, &lost) || lost.count[LOSS_TASK_TABLE_FULL] ||
+		     lost.count[LOSS_SLOT_TABLE_FULL] || lost.count[LOSS_FOREIGN_TABLE_FULL]))
 		err = overflow_read(c, builder);
 	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;
 	snapshot->threads_unknown = reading.threads_unknown;
@@ -142,26 +130,18 @@ static void snapshot_name_targets(struct snapshot *snapshot)
 	}
 }
 
-static int name_user(struct collector *c, struct snapshot *s, uint32_t uid)
-{
-	const char *name;
-
-	if (id_names_find(s->users, s->nr_users, uid))
-		return 0;
-	name = user_names_find(&c->users, uid, clock_mono_ns());
-	return name ? id_names_add(&s->users, &s->nr_users, uid, name) : 0;
-}
-
 /* Says what users and cgroups of the processes are called. */
 static int snapshot_name_ids(struct collector *c, struct snapshot *s)
 {
 	for (size_t i = 0; i < s->nr_processes; i++) {
 		const struct process *process = &s->processes[i];
-		const char *path;
+		const char *path, *name = NULL;
 
 		if (process->uid == UID_NONE)
 			continue;
-		if (name_user(c, s, process->uid))
+		if (!id_names_find(s->users, s->nr_users, process->uid))
+			name = user_names_find(&c->users, process->uid, clock_mono_ns());
+		if (name && id_names_add(&s->users, &s->nr_users, process->uid, name))
 			return -ENOMEM;
 		if (id_names_find(s->cgroups, s->nr_cgroups, process->cgroup_id))
 			continue;

@@ -119,31 +119,23 @@ static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)
 	return diag_set(d, DIAG_FAILED, errno, "cannot open process %d: %s", pid, strerror(errno));
 }
 
-/* Reads its name, as far as it can be read. */
-static void target_read_comm(pid_t pid, char comm[PROCESS_COMM_SIZE])
-{
-	char path[64], buf[PROCESS_COMM_SIZE + 1];
-	FILE *file __cleanup(fclosep) = NULL;
-	size_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	got = file ? fread(buf, 1, sizeof(buf), file) : 0;
-	/* The kernel ends it with a newline; one inside the name is the name's own. */
-	if (got > 1)
-		memcpy(comm, buf, got - 1);
-}
-
 static int target_remember(struct collector *c, pid_t pid, struct diag *d)
 {
 	struct process *grown = reallocarray(c->targets, c->nr_targets + 1, sizeof(*c->targets));
+	char path[64], name[PROCESS_COMM_SIZE + 1];
+	FILE *file __cleanup(fclosep) = NULL;
+	size_t got;
 
 	if (!grown)
 		return diag_oom(d);
 	c->targets = grown;
-	memset(&grown[c->nr_targets], 0, sizeof(*grown));
-	grown[c->nr_targets].pid = (uint32_t)pid;
-	target_read_comm(pid, grown[c->nr_targets].comm);
+	grown[c->nr_targets] = (struct process){ .pid = (uint32_t)pid };
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	got = file ? fread(name, 1, sizeof(name), file) : 0;
+	/* The kernel ends it with a newline; one inside the name is the name's own. */
+	if (got > 1)
+		memcpy(grown[c->nr_targets].comm, name, got - 1);
 	c->nr_targets++;
 	return 0;
 }

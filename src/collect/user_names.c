@@ -14,22 +14,6 @@
 /* Beyond, all are forgotten: user namespaces have as many users as anybody likes. */
 #define MAX_USERS 4096
 
-/* The place of a uid in the list, or where it would be. */
-static size_t place_find(const struct user_names *names, uint32_t uid)
-{
-	size_t low = 0, high = names->count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (names->list[middle].uid < uid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Makes room for a uid at its place; NULL: no memory. */
 static struct user_name *name_insert(struct user_names *names, size_t place, uint32_t uid)
 {
@@ -46,12 +30,20 @@ static struct user_name *name_insert(struct user_names *names, size_t place, uin
 
 static struct user_name *name_place(struct user_names *names, uint32_t uid)
 {
-	const size_t place = place_find(names, uid);
+	size_t low = 0, high = names->count;
 
-	if (place < names->count && names->list[place].uid == uid)
-		return &names->list[place];
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (names->list[middle].uid < uid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < names->count && names->list[low].uid == uid)
+		return &names->list[low];
 	if (names->count < MAX_USERS)
-		return name_insert(names, place, uid);
+		return name_insert(names, low, uid);
 	user_names_done(names);
 	return name_insert(names, 0, uid);
 }
