@@ -25,27 +25,11 @@
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int open_trusted(int root_fd, const char *path, uid_t owner)
+/* Adds a regular file that may be believed. */
+static void debug_files_add(struct debug_files *files, int root_fd, const char *path, uid_t owner)
 {
-	return regular_file_find_trusted(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, owner);
-}
+	int fd = regular_file_find_trusted(root_fd, path, 0, MAX_DEBUG_FILE_BYTES, owner);
 
-static int open_by_build_id(int root_fd, uid_t owner, const struct elf_identity *identity)
-{
-	char path[sizeof("/usr/lib/debug/.build-id//.debug") + 2 * MAX_BUILD_ID];
-	int len;
-
-	if (identity->nr_build_id < 2)
-		return -ENOENT;
-	len = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", identity->build_id[0]);
-	for (size_t i = 1; i < identity->nr_build_id; i++)
-		len += snprintf(path + len, sizeof(path) - len, "%02x", identity->build_id[i]);
-	snprintf(path + len, sizeof(path) - len, ".debug");
-	return open_trusted(root_fd, path, owner);
-}
-
-static void debug_files_add(struct debug_files *files, int fd)
-{
 	if (fd >= 0)
 		files->fds[files->nr++] = fd;
 }
@@ -73,15 +57,23 @@ static void add_by_debuglink(struct debug_files *files, int root_fd, const char 
 			       (int)(slash + 1 - path), path, places[i].after, identity->debuglink);
 		/* A file may name itself. */
 		if (len < (int)sizeof(candidate) && strcmp(candidate, path))
-			debug_files_add(files, open_trusted(root_fd, candidate, owner));
+			debug_files_add(files, root_fd, candidate, owner);
 	}
 }
 
 void debug_files_open(int root_fd, const char *path, uid_t owner,
 		      const struct elf_identity *identity, struct debug_files *ret)
 {
+	char by_id[sizeof("/usr/lib/debug/.build-id//.debug") + 2 * MAX_BUILD_ID];
+	int len = snprintf(by_id, sizeof(by_id), "/usr/lib/debug/.build-id/%02x/",
+			   identity->build_id[0]);
+
 	*ret = (struct debug_files){ .nr = 0 };
-	debug_files_add(ret, open_by_build_id(root_fd, owner, identity));
+	for (size_t i = 1; i < identity->nr_build_id; i++)
+		len += snprintf(by_id + len, sizeof(by_id) - len, "%02x", identity->build_id[i]);
+	snprintf(by_id + len, sizeof(by_id) - len, ".debug");
+	if (identity->nr_build_id >= 2)
+		debug_files_add(ret, root_fd, by_id, owner);
 	add_by_debuglink(ret, root_fd, path, owner, identity);
 }
 
@@ -112,25 +104,18 @@ static int crc_of_file(int fd, uint32_t *ret)
 	return 0;
 }
 
-static bool checksum_is(int fd, const struct elf_identity *identity)
-{
-	struct stat status;
-	uint32_t crc = 0;
-
-	if (!identity->debuglink[0] || fstat(fd, &status) ||
-	    (uint64_t)status.st_size > MAX_DEBUGLINK_BYTES)
-		return false;
-	return !crc_of_file(fd, &crc) && crc == identity->debuglink_crc;
-}
-
 static bool debug_file_is(int fd, const struct elf_identity *identity)
 {
 	struct elf_identity other = { .nr_build_id = 0 };
+	struct stat status;
+	uint32_t crc = 0;
 
 	if (identity->nr_build_id && !elf_identity_of_file(fd, &other) && other.nr_build_id)
 		return identity->nr_build_id == other.nr_build_id &&
 		       !memcmp(identity->build_id, other.build_id, other.nr_build_id);
-	return checksum_is(fd, identity);
+	return identity->debuglink[0] && !fstat(fd, &status) &&
+	       (uint64_t)status.st_size <= MAX_DEBUGLINK_BYTES && !crc_of_file(fd, &crc) &&
+	       crc == identity->debuglink_crc;
 }
 
 size_t debug_files_choose(const struct debug_files *files, const struct elf_identity *identity)

@@ -22,6 +22,7 @@
 #include "base/copy.h"
 #include "base/mem.h"
 #include "base/regular_file.h"
+#include "base/text.h"
 #include "elf/sandbox.h"
 
 #define FETCH_SECONDS 60
@@ -267,22 +268,9 @@ static int answer_open(const struct debuginfod_folder *folder, int output)
 				 &status);
 }
 
-static void servers_were_slow(struct debuginfod *debuginfod)
-{
-	uint64_t quiet_ns = debuginfod->quiet_ns ? 2 * debuginfod->quiet_ns : QUIET_NS;
-
-	if (++debuginfod->slow < MAX_SLOW)
-		return;
-	debuginfod->slow = 0;
-	debuginfod->quiet_ns = quiet_ns < MAX_QUIET_NS ? quiet_ns : MAX_QUIET_NS;
-	debuginfod->quiet_until_ns = clock_mono_ns() + debuginfod->quiet_ns;
-}
-
 uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod)
 {
-	uint64_t soon_ns = clock_mono_ns() + NS_PER_SEC;
-
-	return debuginfod->quiet_until_ns > soon_ns ? debuginfod->quiet_until_ns : soon_ns;
+	return max_u64(debuginfod->quiet_until_ns, clock_mono_ns() + NS_PER_SEC);
 }
 
 int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *folder,
@@ -291,8 +279,14 @@ int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *f
 	int status = child_reap(client), err = -ENOENT;
 
 	if (client->is_stopped) {
-		servers_were_slow(debuginfod);
 		err = -ETIMEDOUT;
+		if (++debuginfod->slow == MAX_SLOW) {
+			debuginfod->slow = 0;
+			debuginfod->quiet_ns =
+				debuginfod->quiet_ns ? 2 * debuginfod->quiet_ns : QUIET_NS;
+			debuginfod->quiet_ns = min_u64(debuginfod->quiet_ns, MAX_QUIET_NS);
+			debuginfod->quiet_until_ns = clock_mono_ns() + debuginfod->quiet_ns;
+		}
 	} else {
 		debuginfod->slow = 0;
 		debuginfod->quiet_ns = 0;

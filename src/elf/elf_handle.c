@@ -77,13 +77,20 @@ static int load_offset_read(Elf *elf, uint64_t *ret)
 	return 0;
 }
 
-static int identity_read(Elf *elf, struct elf_identity *ret)
+int elf_identity_of_file(int fd, struct elf_identity *ret)
 {
+	__cleanup(elf_handle_closep) Elf *elf = NULL;
 	const void *build_id = NULL;
 	const char *debuglink;
 	GElf_Word crc = 0;
+	GElf_Ehdr header;
 	ssize_t nr;
+	int err = elf_handle_open(fd, &elf);
 
+	if (err)
+		return err;
+	if (!gelf_getehdr(elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return -EBADMSG;
 	memset(ret, 0, sizeof(*ret));
 	nr = dwelf_elf_gnu_build_id(elf, &build_id);
 	if (nr > 0 && nr <= MAX_BUILD_ID) {
@@ -101,17 +108,4 @@ static int identity_read(Elf *elf, struct elf_identity *ret)
 	ret->has_dwarf =
 		elf_section_find(elf, 0, ".debug_info") || elf_section_find(elf, 0, ".zdebug_info");
 	return load_offset_read(elf, &ret->load_offset);
-}
-
-int elf_identity_of_file(int fd, struct elf_identity *ret)
-{
-	__cleanup(elf_handle_closep) Elf *elf = NULL;
-	GElf_Ehdr header;
-	int err = elf_handle_open(fd, &elf);
-
-	if (err)
-		return err;
-	if (!gelf_getehdr(elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
-		return -EBADMSG;
-	return identity_read(elf, ret);
 }

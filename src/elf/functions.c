@@ -86,38 +86,15 @@ void functions_builder_done(struct functions_builder *builder)
 	elf_functions_free(builder->functions);
 }
 
-/* Makes room for more bytes of text. */
-static int text_grow(struct functions_builder *builder, size_t more)
-{
-	struct elf_functions *functions = builder->functions;
-	size_t wanted = 2 * (builder->text_capacity + more);
-	char *grown;
-
-	if (functions->text_bytes + more <= builder->text_capacity)
-		return 0;
-	grown = realloc(functions->text, wanted);
-	if (!grown)
-		return -ENOMEM;
-	functions->text = grown;
-	builder->text_capacity = wanted;
-	return 0;
-}
-
-static bool demangling_is_allowed(struct functions_builder *builder)
-{
-	if (builder->nr_text++ % CLOCK_EVERY == 0)
-		builder->is_too_slow = clock() >= (clock_t)DEMANGLE_CPU_SECONDS * CLOCKS_PER_SEC;
-	return !builder->is_too_slow;
-}
-
 int functions_add_text(struct functions_builder *builder, const char *name, uint32_t *ret)
 {
 	struct elf_functions *functions = builder->functions;
-	char demangled[DEMANGLED_SIZE];
+	char demangled[DEMANGLED_SIZE], *grown;
 	size_t bytes;
-	int err;
 
-	if (demangling_is_allowed(builder) && symbol_demangle(name, demangled))
+	if (builder->nr_text++ % CLOCK_EVERY == 0)
+		builder->is_too_slow = clock() >= (clock_t)DEMANGLE_CPU_SECONDS * CLOCKS_PER_SEC;
+	if (!builder->is_too_slow && symbol_demangle(name, demangled))
 		name = demangled;
 	/* What follows an @ is the version of a symbol, no part of its name. */
 	bytes = strcspn(name + (*name == '@'), "@") + (*name == '@') + 1;
@@ -125,9 +102,13 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 		bytes = DEMANGLED_SIZE;
 	if (functions->text_bytes + bytes > MAX_NAME_BYTES)
 		return -E2BIG;
-	err = text_grow(builder, bytes);
-	if (err)
-		return err;
+	if (functions->text_bytes + bytes > builder->text_capacity) {
+		builder->text_capacity = 2 * (builder->text_capacity + bytes);
+		grown = realloc(functions->text, builder->text_capacity);
+		if (!grown)
+			return -ENOMEM;
+		functions->text = grown;
+	}
 	*ret = (uint32_t)functions->text_bytes;
 	memcpy(functions->text + functions->text_bytes, name, bytes - 1);
 	functions->text_bytes += bytes;

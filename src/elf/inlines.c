@@ -65,16 +65,6 @@ static int node_add(struct inline_walk *walk, const char *name, uint32_t *node)
 	return 0;
 }
 
-/* Takes back the nodes from this one on. */
-static void nodes_cut(struct inline_walk *walk, size_t first)
-{
-	walk->nr_nodes = first;
-	for (size_t i = 0; i < walk->addresses->nr; i++) {
-		if (walk->innermost[i] >= first)
-			walk->innermost[i] = 0;
-	}
-}
-
 static int functions_fill(struct inline_walk *walk)
 {
 	int err = 0;
@@ -253,9 +243,14 @@ static int units_walk(struct inline_walk *walk, Dwarf *dwarf)
 		err = walk_step(walk);
 		if (!err && die_mark(walk, &die, 0))
 			err = children_walk(walk, &die, top);
-		/* A chain that misses its end would be wrong. */
-		if (err == -ETIME || err == -E2BIG)
-			nodes_cut(walk, nodes);
+		if (err != -ETIME && err != -E2BIG)
+			continue;
+		/* A chain that misses its end would be wrong: the nodes of the unit are taken back. */
+		walk->nr_nodes = nodes;
+		for (size_t i = 0; i < walk->addresses->nr; i++) {
+			if (walk->innermost[i] >= nodes)
+				walk->innermost[i] = 0;
+		}
 	}
 	return err == -ETIME || err == -E2BIG ? 0 : err;
 }

@@ -61,21 +61,11 @@ static int rows_of_entry(struct elf_unwind *unwind, Dwarf_CFI *cfi, uint64_t at,
  */
 #define MAX_STUB_BYTES 64
 
-static struct unwind_rule gap_rule(const struct elf_unwind *unwind, uint64_t start, uint64_t end)
-{
-	struct unwind_rule rule = { .cfa = CFA_NONE };
-
-	if (start > unwind->text_start && end - start <= MAX_STUB_BYTES)
-		rule.cfa = CFA_STUB;
-	return rule;
-}
-
 /* Entries may overlap, or lie outside of text: the linker leaves some for code it has dropped. */
 static int rows_of_entries(struct elf_unwind *unwind, Dwarf_CFI *cfi,
 			   const struct cfi_ranges *ranges)
 {
-	const struct unwind_rule none = { .cfa = CFA_NONE };
-	struct unwind_rule gap;
+	const struct unwind_rule none = { .cfa = CFA_NONE }, stub = { .cfa = CFA_STUB };
 	uint64_t at = unwind->text_start;
 	int err = 0;
 
@@ -87,9 +77,10 @@ static int rows_of_entries(struct elf_unwind *unwind, Dwarf_CFI *cfi,
 			end = unwind->text_end;
 		if (end <= at || start >= end)
 			continue;
-		gap = gap_rule(unwind, at, start);
-		if (start > at)
-			err = row_add(unwind, at, &gap);
+		if (start > at && at > unwind->text_start && start - at <= MAX_STUB_BYTES)
+			err = row_add(unwind, at, &stub);
+		else if (start > at)
+			err = row_add(unwind, at, &none);
 		else
 			start = at;
 		err = err ?: rows_of_entry(unwind, cfi, start, end);
@@ -137,21 +128,15 @@ static int text_find(Elf *elf, struct elf_unwind *unwind)
 	return 1;
 }
 
-static bool is_x86_64(Elf *elf)
-{
-	GElf_Ehdr header;
-
-	return gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
-	       gelf_getclass(elf) == ELFCLASS64;
-}
-
 static int unwind_fill(Elf *elf, struct elf_unwind *unwind)
 {
 	__cleanup(cfi_ranges_done) struct cfi_ranges ranges = { 0 };
+	GElf_Ehdr header;
 	Dwarf_CFI *cfi;
 	int err;
 
-	if (!is_x86_64(elf))
+	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
+	    gelf_getclass(elf) != ELFCLASS64)
 		return 0;
 	err = text_find(elf, unwind);
 	if (err <= 0)

@@ -173,14 +173,6 @@ static bool identity_is_valid(const struct elf_identity *identity)
 	       !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
 }
 
-static bool function_is_valid(const struct elf_functions *functions,
-			      const struct elf_function *function)
-{
-	return function->start <= function->address && function->nr &&
-	       function->nr <= MAX_INLINE_DEPTH && function->first <= functions->nr_names &&
-	       function->nr <= functions->nr_names - function->first;
-}
-
 static bool functions_are_valid(const struct elf_functions *functions)
 {
 	if (!identity_is_valid(&functions->identity))
@@ -192,9 +184,13 @@ static bool functions_are_valid(const struct elf_functions *functions)
 			return false;
 	}
 	for (size_t i = 0; i < functions->nr; i++) {
-		if (i && functions->list[i].address <= functions->list[i - 1].address)
+		const struct elf_function *function = &functions->list[i];
+
+		if (i && function->address <= function[-1].address)
 			return false;
-		if (!function_is_valid(functions, &functions->list[i]))
+		if (function->start > function->address || !function->nr ||
+		    function->nr > MAX_INLINE_DEPTH || function->first > functions->nr_names ||
+		    function->nr > functions->nr_names - function->first)
 			return false;
 	}
 	return true;

@@ -378,20 +378,15 @@ static void more_note(struct name_task *task)
 	}
 }
 
-/* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
-static bool failure_lasts(int err)
-{
-	return err == -EBADMSG || err == -E2BIG || err == -EINVAL || err == -EFBIG ||
-	       err == -ENOTSUP || err == -ENOSYS;
-}
-
 static void file_failed(struct name_file *file, struct place_list *batch, int err)
 {
 	struct name_places *places = file->files->places;
 
 	file->failures++;
 	file->is_lost = err == -ESRCH;
-	file->is_barren = failure_lasts(err);
+	/* It is what it is. Who writes to it later makes another one of it. */
+	file->is_barren = err == -EBADMSG || err == -E2BIG || err == -EINVAL || err == -EFBIG ||
+			  err == -ENOTSUP || err == -ENOSYS;
 	file->is_barren_oddly = err != -EBADMSG;
 	file->errand.due_ns =
 		errand_retry_ns(file->is_barren ? MAX_RETRY_STEP + 1 : file->failures);

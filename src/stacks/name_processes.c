@@ -29,6 +29,8 @@
 /* No process of the kernel's has this much, and vsyscall is no process's. */
 #define END_OF_USER_MEMORY (1ULL << 63)
 
+#define PAGE_BYTES 4096
+
 struct process_mapping {
 	struct code_mapping memory;
 	struct inode_key key; /* of its file; all zero: nobody knows it */
@@ -73,15 +75,6 @@ struct name_processes {
 
 /* --- its mappings, in the copy ---------------------------------------------------------------- */
 
-/* Counts the pages of code as the kernel does. */
-static void mappings_count(struct mappings *mappings, const struct code_mapping *mapping)
-{
-	static const uint64_t page_bytes = 4096;
-
-	if (!mapping->write && mapping->start < END_OF_USER_MEMORY)
-		mappings->exec_pages += (mapping->end - mapping->start) / page_bytes;
-}
-
 /* In a user namespace of a user's own, names are what he has made of them. */
 static int mappings_read(const struct name_process *process, struct mappings *ret)
 {
@@ -96,7 +89,9 @@ static int mappings_read(const struct name_process *process, struct mappings *re
 
 		if (!memory.exec)
 			continue;
-		mappings_count(ret, &memory);
+		/* As the kernel counts them. */
+		if (!memory.write && memory.start < END_OF_USER_MEMORY)
+			ret->exec_pages += (memory.end - memory.start) / PAGE_BYTES;
 		if (ret->nr++ == MAX_MAPPINGS)
 			return -E2BIG;
 		mapping->memory = memory;
@@ -176,17 +171,6 @@ static enum errand_turn mappings_step(void *closure)
 	process->nr_ready = process->nr_asked;
 	process->mappings_errand.due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
 	return process->nr_stacks > process->nr_ready ? ERRAND_AGAIN : ERRAND_OVER;
-}
-
-static struct process_mapping *mapping_find(struct mappings *mappings, uint64_t address)
-{
-	for (size_t i = 0; i < mappings->nr; i++) {
-		struct process_mapping *mapping = &mappings->list[i];
-
-		if (address >= mapping->memory.start && address < mapping->memory.end)
-			return mapping;
-	}
-	return NULL;
 }
 
 /* --- what a JIT says -------------------------------------------------------------------------- */
@@ -426,13 +410,17 @@ bool name_processes_find(struct name_processes *processes, const struct process_
 	struct mappings *mappings = process ? process->mappings : NULL;
 	struct process_mapping *mapping;
 	const char *name;
+	size_t i = 0;
 
 	if (!id->layout || !mappings || mappings->layout != id->layout ||
 	    mappings->exec_pages != exec_pages)
 		return false;
-	mapping = mapping_find(mappings, address);
-	if (!mapping)
+	while (i < mappings->nr && (address < mappings->list[i].memory.start ||
+				    address >= mappings->list[i].memory.end))
+		i++;
+	if (i == mappings->nr)
 		return false;
+	mapping = &mappings->list[i];
 	name = mappings->names + mapping->name;
 	if (mapping->key.ino && mapping->file == FILE_NONE)
 		mapping->file = source->find(source->closure, id->pid, &mapping->memory,

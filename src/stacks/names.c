@@ -254,16 +254,6 @@ static struct name_place *file_place(struct names *names, const struct unnamed_s
 	return place;
 }
 
-static struct name_place *jit_place(struct names *names, const struct unnamed_stack *stack,
-				    uint64_t address)
-{
-	struct name_place *place = name_places_hold(names->places, FILE_NONE, address, stack->user);
-
-	if (place)
-		name_processes_want(names->processes, &stack->process, place);
-	return place;
-}
-
 /* Whether the place of a frame depends on what its process has mapped. */
 static bool frame_is_of_mappings(uint64_t word)
 {
@@ -281,10 +271,13 @@ static void raw_frame_place(struct names *names, const struct unnamed_stack *sta
 	    !name_processes_find(names->processes, &stack->process, stack->exec_pages, address,
 				 &found))
 		return;
-	if (found.file == FILE_NONE)
-		frame->place = jit_place(names, stack, address);
-	else
+	if (found.file != FILE_NONE) {
 		frame->place = file_place(names, stack, found.file, found.offset);
+		return;
+	}
+	frame->place = name_places_hold(names->places, FILE_NONE, address, stack->user);
+	if (frame->place)
+		name_processes_want(names->processes, &stack->process, frame->place);
 }
 
 static void file_frame_place(struct names *names, const struct unnamed_stack *stack,
