@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/collector_private.h"
 #include "collect/features.h"
 
@@ -337,45 +338,28 @@ static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 	       *ret_left_out;
 }
 
-/* What no later pass will find room for is a loss. */
-static void collector_note_left_out(struct collector *c, uint32_t left_out)
-{
-	if (c->left_out < left_out)
-		c->left_out = left_out;
-}
-
 /*
  * Passes until one adopts none. A thread that was made meanwhile without its fork handing on the
- * counting was found by the next pass, or finds out itself at its next call.
- */
-static int collector_adopt_passes(struct collector *c, int limit)
-{
-	uint32_t left_out = 0;
-	int more = 1;
-
-	for (int i = 0; i < limit && more > 0; i++)
-		more = collector_adopt(c, &left_out);
-	collector_note_left_out(c, left_out);
-	return more < 0 ? more : 0;
-}
-
-/*
- * At real-time priority, if we may: whoever runs instead of a pass that is inside task storage
- * cannot get any on that CPU. It takes a fraction of a millisecond a thousand tasks.
+ * counting was found by the next pass, or finds out itself at its next call. At real-time priority, if we
+ * may: whoever runs instead of a pass that is inside task storage cannot get any on that CPU. It takes a
+ * fraction of a millisecond a thousand tasks.
  */
 static int collector_adopt_all(struct collector *c)
 {
 	struct sched_param before = { 0 }, high = { .sched_priority = 1 };
-	int policy = sched_getscheduler(0), err;
+	int policy = sched_getscheduler(0), more = 1;
+	uint32_t left_out = 0;
 	bool raised;
 
 	sched_getparam(0, &before);
 	raised = policy >= 0 && !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
-	err = collector_adopt_passes(c, MAX_PASSES);
+	for (int i = 0; i < MAX_PASSES && more > 0; i++)
+		more = collector_adopt(c, &left_out);
+	c->left_out = (uint32_t)max_u64(c->left_out, left_out);
 	/* Without CAP_SYS_NICE the flag cannot be taken back, and need not be. */
 	if (raised && sched_setscheduler(0, policy, &before))
 		sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &before);
-	return err;
+	return more < 0 ? more : 0;
 }
 
 static bool collector_joins_pending(const struct collector *c)
@@ -427,7 +411,8 @@ int collector_complete_joins(struct collector *c)
 	c->last_join_ns = now_ns;
 	more = collector_adopt(c, &left_out);
 	if (!more) {
-		collector_note_left_out(c, left_out);
+		/* What no later pass will find room for is a loss. */
+		c->left_out = (uint32_t)max_u64(c->left_out, left_out);
 		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
 	}
 	return more < 0 ? more : 0;

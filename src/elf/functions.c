@@ -103,11 +103,11 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 	if (functions->text_bytes + bytes > MAX_NAME_BYTES)
 		return -E2BIG;
 	if (functions->text_bytes + bytes > builder->text_capacity) {
-		builder->text_capacity = 2 * (builder->text_capacity + bytes);
-		grown = realloc(functions->text, builder->text_capacity);
+		grown = realloc(functions->text, 2 * (builder->text_capacity + bytes));
 		if (!grown)
 			return -ENOMEM;
 		functions->text = grown;
+		builder->text_capacity = 2 * (builder->text_capacity + bytes);
 	}
 	*ret = (uint32_t)functions->text_bytes;
 	memcpy(functions->text + functions->text_bytes, name, bytes - 1);

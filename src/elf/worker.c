@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,64 +51,33 @@ static int file_check(int fd, uint64_t max_bytes)
 	return status.stx_size > max_bytes ? -EFBIG : 0;
 }
 
-static void fds_done(int (*fds)[NR_WORKER_FD])
-{
-	for (int fd = 0; fd < NR_WORKER_FD; fd++)
-		closep(&(*fds)[fd]);
-}
-
-static int fd_add(int *fds, int place, int fd)
-{
-	fds[place] = fcntl(fd, F_DUPFD_CLOEXEC, NR_WORKER_FD);
-	return fds[place] < 0 ? -errno : 0;
-}
-
-static int question_add(int *fds, const struct elf_addresses *addresses)
-{
-	int fd __cleanup(closep) = memory_file_create();
-	int err = fd < 0 ? fd : wire_write_addresses(fd, addresses);
-
-	return err ?: fd_add(fds, WORKER_FD_QUESTION, fd);
-}
-
-static int files_add(int *fds, const struct elf_question *question)
-{
-	size_t nr_debug = question->debug ? question->debug->nr : 0;
-	int err = file_check(question->fd, question->kind == ELF_PERF_MAP ? MAX_PERF_MAP_BYTES
-									  : MAX_ELF_FILE_BYTES);
-
-	err = err ?: fd_add(fds, WORKER_FD_FILE, question->fd);
-	for (size_t i = 0; i < nr_debug && !err; i++)
-		err = file_check(question->debug->fds[i], MAX_ELF_FILE_BYTES)
-			      ?: fd_add(fds, WORKER_FD_DEBUG + (int)i, question->debug->fds[i]);
-	return err;
-}
-
 /* --- the copy that becomes a worker ----------------------------------------------------------- */
 
 struct worker_start {
 	const struct elf_question *question;
-	int *fds; /* each in its place, by numbers beyond all places; -1: none */
+	int fds[NR_WORKER_FD]; /* what is to be in each place; -1: nothing */
 };
 
 /*
- * Opens the files for reading. Nobody else has them open but by O_PATH: even to close a file may be a
- * question to its server.
+ * Opens the files for reading, and gives all descriptors numbers beyond all places. Nobody else has the
+ * files open but by O_PATH: even to close one may be a question to its server.
  */
-static int files_open(int *fds)
+static int fds_open(int *fds)
 {
 	struct stat status;
-	int err = 0;
 
-	for (int place = WORKER_FD_FILE; place < WORKER_FD_QUESTION && !err; place++) {
-		int opened __cleanup(closep) = -1;
-
-		if (place == WORKER_FD_OUTPUT || fds[place] < 0)
+	for (int place = WORKER_FD_FILE; place < NR_WORKER_FD; place++) {
+		if (fds[place] < 0)
 			continue;
-		opened = regular_file_reopen(fds[place], UINT64_MAX, &status);
-		err = opened < 0 ? opened : fd_add(fds, place, opened);
+		if (place != WORKER_FD_OUTPUT && place != WORKER_FD_QUESTION)
+			fds[place] = regular_file_reopen(fds[place], UINT64_MAX, &status);
+		if (fds[place] < 0)
+			return fds[place];
+		fds[place] = fcntl(fds[place], F_DUPFD_CLOEXEC, NR_WORKER_FD);
+		if (fds[place] < 0)
+			return -errno;
 	}
-	return err;
+	return 0;
 }
 
 /* None of them is in another's way, being numbers beyond. Returns which extras there are, or -errno. */
@@ -136,7 +106,7 @@ static int places_fill(const int *fds)
  */
 static int worker_become(void *closure, struct copy_answer *ret)
 {
-	const struct worker_start *start = closure;
+	struct worker_start *start = closure;
 	const struct elf_question *question = start->question;
 	char kind[16], extra[16];
 	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extra, kind, NULL };
@@ -144,7 +114,7 @@ static int worker_become(void *closure, struct copy_answer *ret)
 	int extras, err = 0;
 
 	(void)ret;
-	if (files_open(start->fds))
+	if (fds_open(start->fds))
 		_exit(WORKER_NOT_OPENED);
 	if (question->proof)
 		err = question->proof->is_it(question->proof, start->fds[WORKER_FD_FILE]);
@@ -161,49 +131,49 @@ static int worker_become(void *closure, struct copy_answer *ret)
 	_exit(WORKER_NOT_OPENED);
 }
 
-/* Its socket is closed when it becomes the worker, which answers by a file in memory. */
-static int program_start(const struct elf_question *question, int *fds, int output,
-			 struct child *ret)
+static int files_add(int *fds, const struct elf_question *question)
+{
+	size_t nr_debug = question->debug ? question->debug->nr : 0;
+	int err = file_check(question->fd, question->kind == ELF_PERF_MAP ? MAX_PERF_MAP_BYTES
+									  : MAX_ELF_FILE_BYTES);
+
+	fds[WORKER_FD_FILE] = question->fd;
+	for (size_t i = 0; i < nr_debug && !err; i++) {
+		fds[WORKER_FD_DEBUG + i] = question->debug->fds[i];
+		err = file_check(question->debug->fds[i], MAX_ELF_FILE_BYTES);
+	}
+	return err;
+}
+
+/* The socket of the copy is closed when it becomes the worker, which answers by a file in memory. */
+int elf_worker_start(const struct elf_question *question, struct child *ret)
 {
 	uint64_t seconds = question->kind == ELF_INLINES ? WORKER_INLINES_SECONDS : WORKER_SECONDS;
-	struct worker_start start = { question, fds };
-	int needed[NR_WORKER_FD + 1], err;
-	size_t nr = 0;
+	int asked __cleanup(closep) = -1, output __cleanup(closep) = -1, err;
+	struct worker_start start = { .question = question };
 
-	for (int place = WORKER_FD_FILE; place < NR_WORKER_FD; place++) {
-		if (fds[place] >= 0)
-			needed[nr++] = fds[place];
+	memset(start.fds, -1, sizeof(start.fds));
+	err = files_add(start.fds, question);
+	if (err)
+		return err;
+	if (question->addresses) {
+		asked = memory_file_create();
+		err = asked < 0 ? asked : wire_write_addresses(asked, question->addresses);
 	}
-	if (question->proof && question->proof->fd >= 0)
-		needed[nr++] = question->proof->fd;
-	err = copy_start(worker_become, &start, needed, nr, ret);
+	output = memory_file_create();
+	if (err || output < 0)
+		return err ?: output;
+	start.fds[WORKER_FD_QUESTION] = asked;
+	start.fds[WORKER_FD_OUTPUT] = output;
+	/* In the place of stdin is what the proof needs: descriptors that are not there are left out. */
+	start.fds[0] = question->proof ? question->proof->fd : -1;
+	err = copy_start(worker_become, &start, start.fds, NR_WORKER_FD, ret);
 	if (err)
 		return err;
 	close(ret->output);
-	ret->output = output;
+	ret->output = steal_fd(&output);
 	ret->deadline_ns = clock_mono_ns() + seconds * NS_PER_SEC;
 	return 0;
-}
-
-int elf_worker_start(const struct elf_question *question, struct child *ret)
-{
-	int fds[NR_WORKER_FD] __cleanup(fds_done);
-	int output __cleanup(closep) = -1, err;
-
-	for (int fd = 0; fd < NR_WORKER_FD; fd++)
-		fds[fd] = -1;
-	err = files_add(fds, question);
-	if (!err && question->addresses)
-		err = question_add(fds, question->addresses);
-	if (err)
-		return err;
-	output = memory_file_create();
-	err = output < 0 ? output : fd_add(fds, WORKER_FD_OUTPUT, output);
-	if (!err)
-		err = program_start(question, fds, output, ret);
-	if (!err)
-		output = -1;
-	return err;
 }
 
 /* --- its answer ------------------------------------------------------------------------------- */
