@@ -246,18 +246,6 @@ static bool frame_is_of_switch(const struct stack_frame *frame)
 	return !strcmp(frame->symbol, "__schedule") || !strcmp(frame->symbol, "schedule");
 }
 
-static void kernel_frame_name(struct call_stacks *stacks, uint64_t address, struct stack_frame *ret)
-{
-	const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
-
-	*ret = (struct stack_frame){
-		.module = symbol && symbol->module ? symbol->module : "kernel",
-		.symbol = symbol ? symbol->name : NULL,
-		.offset = symbol ? address - symbol->address : address,
-		.kernel = true,
-	};
-}
-
 /* A kernel stack goes into the table, too: user stacks begin with its frames. */
 static int kernel_stack_name(struct call_stacks *stacks, const struct stack_event *event)
 {
@@ -265,9 +253,16 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	struct stack stack = { .id = event->id, .frames = frames };
 
 	for (size_t i = 0; i < min_u64(event->nr_frames, MAX_FRAMES); i++) {
+		uint64_t address = event->frames[i];
+		const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
 		struct stack_frame *frame = &frames[stack.nr_frames];
 
-		kernel_frame_name(stacks, event->frames[i], frame);
+		*frame = (struct stack_frame){
+			.module = symbol && symbol->module ? symbol->module : "kernel",
+			.symbol = symbol ? symbol->name : NULL,
+			.offset = symbol ? address - symbol->address : address,
+			.kernel = true,
+		};
 		if (stack.nr_frames || !frame_is_of_switch(frame))
 			stack.nr_frames++;
 	}

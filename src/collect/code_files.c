@@ -112,27 +112,20 @@ static struct code_file *file_at(struct code_files *files, uint32_t number)
 /* --- the vdso --------------------------------------------------------------------------------- */
 
 /* The kernel has only one: it is the same in all processes as in this one. */
-static int vdso_open(void)
+static int vdso_learn(struct code_files *files)
 {
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
+	struct code_file *file = file_at(files, FILE_VDSO);
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
 	struct code_mapping vdso = { 0 };
 	size_t size = start && process_maps_find_own(start, &vdso) ? vdso.end - vdso.start : 0;
 	int fd = size && size <= MAX_VDSO_BYTES ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
-	if (fd >= 0 && write(fd, (const void *)start, size) != (ssize_t)size) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int vdso_learn(struct code_files *files)
-{
-	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	struct code_file *file = file_at(files, FILE_VDSO);
-
+	if (fd >= 0 && write(fd, (const void *)start, size) != (ssize_t)size)
+		closep(&fd);
+	else
+		file->code.fd = fd;
 	file->code.name = strdup("[vdso]");
-	file->code.fd = vdso_open();
 	if (!file->code.name)
 		return -ENOMEM;
 	if (file->code.fd >= 0 && !code_table_start(file->code.fd, NULL, &file->errand.child))
@@ -513,16 +506,6 @@ static int source_search(void *closure, struct copy_answer *ret)
 	return err;
 }
 
-/* The number of a file of ours that is known; else the next one. */
-static uint32_t file_find(const struct code_files *files, const struct inode_key *key)
-{
-	for (uint32_t i = MAX_UNWIND_FILES; i < files->count; i++) {
-		if (!memcmp(&files->files[i].code.key, key, sizeof(*key)))
-			return i;
-	}
-	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
-}
-
 /* Where the programs cannot ask for mappings, they have not seen all files. */
 static bool source_key(void *closure, int process, const struct code_mapping *mapping,
 		       struct inode_key *ret)
@@ -537,14 +520,17 @@ static uint32_t source_find(void *closure, uint32_t pid, const struct code_mappi
 {
 	const struct mapped_place place = { pid, mapping->start, mapping->end };
 	struct code_files *files = closure;
-	uint32_t number = file_find(files, key);
+	uint32_t number = MAX_UNWIND_FILES;
 	struct code_file *file;
 
+	while (number < files->count &&
+	       memcmp(&files->files[number].code.key, key, sizeof(*key)) != 0)
+		number++;
+	if (number < files->count)
+		return number;
 	if (number == ALL_FILES)
 		return FILE_NONE;
 	file = file_at(files, number);
-	if (file->is_found)
-		return number;
 	file->code.key = *key;
 	file->is_found = file->learned = true;
 	file->code.name = name ? strdup(name) : NULL;

@@ -60,25 +60,12 @@ int object_mark(struct collector *c, int pidfd, const struct task_ref *ref)
 				    BPF_ANY);
 }
 
-/*
- * bpftruss itself is never chosen: its own reading would count. Its context switches tell the programs
- * how clocks differ.
- */
-static int collector_ignore_self(struct collector *c)
-{
-	struct task_ref ref = { .nr = -1, .flags = TASK_IGNORED };
-	int pidfd __cleanup(closep) = (int)syscall(SYS_pidfd_open, getpid(), 0);
-
-	if (pidfd < 0)
-		return -errno;
-	return object_mark(c, pidfd, &ref);
-}
-
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,
 				   struct diag *d)
 {
+	struct task_ref ref = { .nr = -1, .flags = TASK_IGNORED };
+	int pidfd __cleanup(closep) = -1, err;
 	struct selector selector;
-	int err;
 
 	for (uint32_t i = 0; i < options->nr_selectors; i++) {
 		const struct target_selector *chosen = &options->selectors[i];
@@ -91,7 +78,13 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 		if (err)
 			return outcome(err, "set a selector", d);
 	}
-	return outcome(collector_ignore_self(c), "mark bpftruss itself", d);
+	/*
+	 * bpftruss itself is never chosen: its own reading would count. Its context switches tell the
+	 * programs how clocks differ.
+	 */
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	err = pidfd < 0 ? -errno : object_mark(c, pidfd, &ref);
+	return outcome(err, "mark bpftruss itself", d);
 }
 
 /* Without --stacks none of its maps exists. */
@@ -181,15 +174,6 @@ static int mark_calls(struct bpf_map *map, const struct syscall_set *calls)
 	return err;
 }
 
-static int collector_mark_calls(struct collector *c, const struct collector_options *options)
-{
-	int err = options->by_arg0 ? mark_calls(c->skel->maps.arg0_calls, options->calls) : 0;
-
-	if (!err && options->stacks && options->calls)
-		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
-	return err;
-}
-
 static int load_failed(int err, struct diag *d)
 {
 	if (err == -ENOMEM)
@@ -211,9 +195,12 @@ static int collector_load(struct collector *c, const struct collector_options *o
 	if (!c->skel)
 		return outcome(-errno, "open the BPF object", d);
 	collector_configure(c, options);
-	err = truss_bpf__load(c->skel)
-		      ?: collector_mark_calls(c, options)
-		      ?: truss_bpf__attach(c->skel);
+	err = truss_bpf__load(c->skel);
+	if (!err && options->by_arg0)
+		err = mark_calls(c->skel->maps.arg0_calls, options->calls);
+	if (!err && options->stacks && options->calls)
+		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
+	err = err ?: truss_bpf__attach(c->skel);
 	if (err)
 		return load_failed(err, d);
 	err = collector_set_selectors(c, options, d)

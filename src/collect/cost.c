@@ -89,20 +89,6 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 	return 0;
 }
 
-static int cost_fill_tables(const struct collector *c, struct collector_cost *cost)
-{
-	const struct truss_bpf *skel = c->skel;
-
-	cost->records = table_fill(skel, POOL_RECORDS);
-	cost->slots = table_fill(skel, POOL_SLOTS);
-	cost->lines = table_fill(skel, POOL_LINES);
-	cost->tallies = table_fill(skel, POOL_TALLIES);
-	cost->stacks = table_fill(skel, POOL_STACKS);
-	cost->max_table_bytes = tables_most_bytes(&c->tables);
-	cost->foreign = table_fill(skel, POOL_FOREIGN);
-	return cost_fill_records(c, cost);
-}
-
 /* What the kernel says that a map takes. False: it does not let us see. */
 static bool map_add_bytes(const struct bpf_map *map, uint64_t *sum)
 {
@@ -143,13 +129,21 @@ int collector_cost(const struct collector *c, struct collector_cost *ret)
 {
 	struct cost_sample sums[NR_COST] = { 0 };
 	struct collector_cost cost = { 0 };
-	int err = cost_fill_tables(c, &cost);
+	const struct truss_bpf *skel = c->skel;
+	int err = cost_fill_records(c, &cost);
 
 	for (uint32_t kind = 0; kind < NR_COST && !err; kind++)
 		err = map_add_cpus(c->skel->maps.costs, kind, (uint64_t *)&sums[kind],
 				   sizeof(*sums) / sizeof(uint64_t));
 	if (err)
 		return err;
+	cost.records = table_fill(skel, POOL_RECORDS);
+	cost.slots = table_fill(skel, POOL_SLOTS);
+	cost.lines = table_fill(skel, POOL_LINES);
+	cost.tallies = table_fill(skel, POOL_TALLIES);
+	cost.stacks = table_fill(skel, POOL_STACKS);
+	cost.foreign = table_fill(skel, POOL_FOREIGN);
+	cost.max_table_bytes = tables_most_bytes(&c->tables);
 	cost_fill_bytes(c, &cost);
 	cost_fill_programs(sums, &cost);
 	cost.threads = collector_live(c);

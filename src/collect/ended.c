@@ -84,31 +84,21 @@ static int choice_list_live(struct choice *choice)
 	return 0;
 }
 
-/* Rows of nobody are in front, and have no process. */
-static void choice_add_bytes(struct choice *choice)
+static int choice_look(struct choice *choice)
 {
 	const struct snapshot *all = choice->all;
 	const struct process nobody = { 0 };
-	size_t row = snapshot_rows_of(all, 0, &nobody), end;
-
-	for (size_t i = 0; i < all->nr_processes; i++) {
-		end = row + snapshot_rows_of(all, row, &all->processes[i]);
-		while (row < end)
-			choice->fates[i].bytes += row_bytes(all->rows[row++]);
-	}
-}
-
-static int choice_look(struct choice *choice)
-{
-	size_t count = choice->all->nr_processes;
+	size_t count = all->nr_processes, row = snapshot_rows_of(all, 0, &nobody), end;
 
 	choice->fates = calloc(count + 1, sizeof(*choice->fates));
 	if (!choice->fates || choice_list_live(choice))
 		return -ENOMEM;
-	choice_add_bytes(choice);
+	/* Rows of nobody are in front, and have no process. */
 	for (size_t i = 0; i < count; i++) {
-		const struct process *process = &choice->all->processes[i];
+		const struct process *process = &all->processes[i];
 
+		for (end = row + snapshot_rows_of(all, row, process); row < end; row++)
+			choice->fates[i].bytes += row_bytes(all->rows[row]);
 		choice->fates[i].stays = process->pid && process_stays(choice, process);
 	}
 	return 0;

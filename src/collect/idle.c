@@ -295,25 +295,11 @@ static int place_clear(struct idle *idle, struct place *place)
 
 /* --- looking at records --------------------------------------------------------------------------- */
 
-/* A user may have no more than is left for the others. */
-static bool idle_has_room(const struct idle *idle, uint32_t share)
-{
-	return idle->bytes < idle->max_bytes &&
-	       idle->own_bytes[share] < idle->max_bytes - idle->bytes;
-}
-
-/* While its task sleeps, all that a live record has grows with time alone, or not at all. */
-static bool record_sleeps(const struct task_record *record)
-{
-	return record->state == RECORD_LIVE && record->clock & CLOCK_STOPPED &&
-	       !(record->flags & RECORD_AWAIT_EXEC);
-}
-
 int idle_look(struct idle *idle, uint32_t index, const struct task_record *record)
 {
 	const struct task_record *now = (const struct task_record *)idle->candidate;
 	struct place *place = &idle->places[index];
-	bool is_same;
+	bool is_same, sleeps, has_room;
 	int err = 0;
 
 	if (place->thread) {
@@ -327,9 +313,13 @@ int idle_look(struct idle *idle, uint32_t index, const struct task_record *recor
 	place->switch_ns = now->switch_ns;
 	if (err)
 		return err;
-	if (!is_same || !record_sleeps(now) || !idle_has_room(idle, now->own_share))
-		return IDLE_AWAKE;
-	return IDLE_CANDIDATE;
+	/* While its task sleeps, all that a live record has grows with time alone, or not at all. */
+	sleeps = now->state == RECORD_LIVE && now->clock & CLOCK_STOPPED &&
+		 !(now->flags & RECORD_AWAIT_EXEC);
+	/* A user may have no more than is left for the others. */
+	has_room = idle->bytes < idle->max_bytes &&
+		   idle->own_bytes[now->own_share] < idle->max_bytes - idle->bytes;
+	return is_same && sleeps && has_room ? IDLE_CANDIDATE : IDLE_AWAKE;
 }
 
 /* Makes times that grow those of the time 0, or those of another time again. */

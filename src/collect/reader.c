@@ -287,22 +287,17 @@ static struct usage record_usage(const struct task_record *record, uint64_t now_
 	};
 }
 
-/* Whether its task has begun and ended no call, and was not switched, since it was copied. */
-static bool record_is_as(const struct task_record *record, const struct task_record *copy)
-{
-	return __atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == copy->mark_cpu_ns &&
-	       __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
-	       __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags &&
-	       __atomic_load_n(&record->clock, __ATOMIC_RELAXED) == copy->clock;
-}
-
 /* Copies a record, but not its index of slots, while its task may write. */
 static void record_copy(const struct task_record *record, struct task_record *copy)
 {
 	for (int i = 0; i < READ_TRIES; i++) {
 		memcpy(copy, record, offsetof(struct task_record, ordinal_of));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (record_is_as(record, copy))
+		/* Its task has begun and ended no call, and was not switched, meanwhile. */
+		if (__atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == copy->mark_cpu_ns &&
+		    __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
+		    __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags &&
+		    __atomic_load_n(&record->clock, __ATOMIC_RELAXED) == copy->clock)
 			return;
 	}
 }

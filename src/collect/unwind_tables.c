@@ -97,12 +97,16 @@ static size_t pages_bytes(void)
 	return sizeof(struct unwind_page) * MAX_UNWIND_PAGES;
 }
 
-static int tables_open(struct unwind_tables *t, const struct truss_bpf *skel)
+int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret)
 {
+	struct unwind_tables *t __cleanup(unwind_tables_freep) = calloc(1, sizeof(*t));
 	struct unwind_rule none = { .cfa = CFA_NONE }, unsupported = { .cfa = CFA_UNSUPPORTED };
-	void *pages = mmap(NULL, pages_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   bpf_map__fd(skel->maps.unwind_pages), 0);
+	void *pages;
 
+	if (!t)
+		return -ENOMEM;
+	pages = mmap(NULL, pages_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     bpf_map__fd(skel->maps.unwind_pages), 0);
 	if (pages == MAP_FAILED)
 		return -errno;
 	madvise(pages, pages_bytes(), MADV_DONTFORK);
@@ -111,26 +115,14 @@ static int tables_open(struct unwind_tables *t, const struct truss_bpf *skel)
 	t->rules_fd = bpf_map__fd(skel->maps.unwind_rules);
 	t->files_fd = bpf_map__fd(skel->maps.unwind_files);
 	t->inodes_fd = bpf_map__fd(skel->maps.unwind_inodes);
-	if (skel->rodata->has_shares) {
+	t->seed = (uint32_t)skel->rodata->hash_seed;
+	if (skel->rodata->has_shares)
 		t->shares = calloc(OWNER_SHARES, sizeof(*t->shares));
-		t->seed = (uint32_t)skel->rodata->hash_seed;
-		if (!t->shares)
-			return -ENOMEM;
-	}
-	if (rule_add(t, NULL, &none) != RULE_NONE ||
+	if ((skel->rodata->has_shares && !t->shares) || rule_add(t, NULL, &none) != RULE_NONE ||
 	    rule_add(t, NULL, &unsupported) != RULE_UNSUPPORTED)
 		return -ENOMEM;
+	*ret = steal_ptr(&t);
 	return 0;
-}
-
-int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret)
-{
-	struct unwind_tables *tables __cleanup(unwind_tables_freep) = calloc(1, sizeof(*tables));
-	int err = tables ? tables_open(tables, skel) : -ENOMEM;
-
-	if (!err)
-		*ret = steal_ptr(&tables);
-	return err;
 }
 
 void unwind_tables_free(struct unwind_tables *tables)

@@ -52,21 +52,12 @@ static uint8_t binding_rank(unsigned char info)
 	return ranks[GELF_ST_BIND(info)];
 }
 
-/* Where the section of code that a symbol is in ends; 0: it is in none. */
-static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias)
-{
-	Elf_Scn *section = elf_getscn(elf, index);
-	GElf_Shdr header;
-
-	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
-		return 0;
-	return header.sh_addr + bias + header.sh_size;
-}
-
 /* False: it names no code. The end of a symbol without size is that of its section. */
 static bool symbol_read(struct symbol_source *source, int index, struct raw_symbol *ret)
 {
+	Elf_Scn *in;
 	GElf_Word section;
+	GElf_Shdr header;
 	GElf_Addr bias;
 	GElf_Sym sym;
 	Elf *elf;
@@ -87,7 +78,10 @@ static bool symbol_read(struct symbol_source *source, int index, struct raw_symb
 		ret->rank += RANK_SIZED;
 		ret->end = ret->start + sym.st_size;
 	} else {
-		ret->end = section_end(elf, section, bias);
+		in = elf_getscn(elf, section);
+		if (!in || !gelf_getshdr(in, &header) || !(header.sh_flags & SHF_EXECINSTR))
+			return false;
+		ret->end = header.sh_addr + bias + header.sh_size;
 	}
 	return ret->end > ret->start;
 }

@@ -141,12 +141,6 @@ struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 
 /* --- idle ones -------------------------------------------------------------------------------- */
 
-static void idle_add(struct name_places *places, struct name_place *place)
-{
-	TAILQ_INSERT_TAIL(&places->idle, place, queue);
-	TAILQ_INSERT_TAIL(&place->user->idle, place, of_user);
-}
-
 static void idle_remove(struct name_places *places, struct name_place *place)
 {
 	TAILQ_REMOVE(&places->idle, place, queue);
@@ -246,10 +240,12 @@ static void place_rest(struct name_places *places, struct name_place *place)
 {
 	if (!place_is_idle(place))
 		return;
-	if (place->file == FILE_NONE)
+	if (place->file == FILE_NONE) {
 		place_remove(places, place);
-	else
-		idle_add(places, place);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&places->idle, place, queue);
+	TAILQ_INSERT_TAIL(&place->user->idle, place, of_user);
 }
 
 void name_places_let_go(struct name_places *places, struct name_place *place)

@@ -196,15 +196,6 @@ static int jit_open(void *closure, struct copy_answer *ret)
 	return 0;
 }
 
-static int jit_begin(struct name_process *process)
-{
-	process->batch = process->wanted;
-	process->wanted = (struct place_list){ 0 };
-	if (process->folder < 0)
-		return -ESRCH;
-	return copy_start(jit_open, process, &process->folder, 1, &process->map_errand.child);
-}
-
 static int jit_read(struct name_process *process)
 {
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
@@ -262,10 +253,15 @@ static enum errand_turn jit_step(void *closure)
 
 	if (process->is_read)
 		return jit_end(process, jit_take(process));
-	if (process->map_errand.child.pid)
+	if (process->map_errand.child.pid) {
 		err = jit_read(process);
-	else
-		err = jit_begin(process);
+	} else {
+		process->batch = process->wanted;
+		process->wanted = (struct place_list){ 0 };
+		err = process->folder < 0 ? -ESRCH
+					  : copy_start(jit_open, process, &process->folder, 1,
+						       &process->map_errand.child);
+	}
 	return err ? jit_end(process, err) : ERRAND_RUNS;
 }
 

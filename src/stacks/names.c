@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "elf/debuginfod.h"
 #include "stacks/name_processes.h"
 
@@ -334,13 +335,18 @@ static void stack_fill(struct names *names, const struct stack_event *event,
 		frames_place(names, stack, true);
 }
 
-static struct unnamed_stack *stack_new(struct names *names, const struct stack_event *event)
+int names_add_stack(struct names *names, const struct stack_event *event)
 {
-	size_t nr = event->nr_frames < MAX_FRAMES ? event->nr_frames : MAX_FRAMES;
-	struct unnamed_stack *stack = calloc(1, sizeof(*stack) + nr * sizeof(struct unnamed_frame));
+	size_t nr = min_u64(event->nr_frames, MAX_FRAMES);
+	struct name_user *user;
+	struct unnamed_stack *stack;
 
+	if (stack_table_find(names->table, event->id))
+		return 0;
+	user = name_places_user(names->places, event->uid);
+	stack = user ? calloc(1, sizeof(*stack) + nr * sizeof(struct unnamed_frame)) : NULL;
 	if (!stack)
-		return NULL;
+		return -ENOMEM;
 	stack->serial = ++names->serial;
 	stack->id = event->id;
 	stack->kernel = event->kernel;
@@ -348,22 +354,8 @@ static struct unnamed_stack *stack_new(struct names *names, const struct stack_e
 	stack->exec_pages = event->exec_pages;
 	stack->end = event->end < NR_STACK_END ? event->end : STACK_FRAMES_LOST;
 	stack->nr = nr;
-	TAILQ_INSERT_TAIL(&names->all, stack, queue);
-	return stack;
-}
-
-int names_add_stack(struct names *names, const struct stack_event *event)
-{
-	struct name_user *user;
-	struct unnamed_stack *stack;
-
-	if (stack_table_find(names->table, event->id))
-		return 0;
-	user = name_places_user(names->places, event->uid);
-	stack = user ? stack_new(names, event) : NULL;
-	if (!stack)
-		return -ENOMEM;
 	stack->user = user;
+	TAILQ_INSERT_TAIL(&names->all, stack, queue);
 	stack_fill(names, event, stack);
 	return stack_look(names, stack);
 }
