@@ -305,27 +305,20 @@ int call_stacks_patience_ms(const struct call_stacks *stacks)
 	return sooner_ms(names_patience_ms(stacks->names), errands_patience_ms(stacks->errands));
 }
 
-/* Lists what is mapped and not asked for. */
-static int list_running(struct call_stacks *stacks, const struct bpf_link *mappings)
-{
-	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
-	struct pending_event event;
-	ssize_t got;
-	int err = fd < 0 ? -errno : 0;
-
-	while (!err && (got = read(fd, &event, sizeof(event))) == sizeof(event))
-		err = pending_event_add(stacks, &event);
-	return err;
-}
-
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
 			      bool hurried)
 {
 	uint64_t until_ns = clock_mono_ns() + (hurried ? 0 : START_NS);
+	struct pending_event event;
 	int err = 0;
 
 	for (int pass = 0; pass < START_PASSES && !err; pass++) {
-		err = list_running(stacks, mappings);
+		int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
+
+		/* What is mapped and not asked for. */
+		err = fd < 0 ? -errno : 0;
+		while (!err && read(fd, &event, sizeof(event)) == sizeof(event))
+			err = pending_event_add(stacks, &event);
 		if (!stacks->nr_mappings)
 			break;
 		err = err ?: learn_fresh(stacks);

@@ -249,16 +249,6 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 	*slot = (struct id_name){ id, strdup(path) };
 }
 
-/* Takes a name out of the ring. */
-static char *recent_take(struct cgroup_names *names, uint64_t id)
-{
-	for (size_t i = 0; names->recent && i < RECENT_CGROUPS; i++) {
-		if (names->recent[i].id == id && names->recent[i].name)
-			return steal_ptr(&names->recent[i].name);
-	}
-	return NULL;
-}
-
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 {
 	char *path __cleanup(freep) = NULL;
@@ -266,7 +256,10 @@ const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 
 	if (known_find(names, id))
 		return known_find(names, id)->name;
-	path = recent_take(names, id);
+	for (size_t i = 0; names->recent && i < RECENT_CGROUPS && !path; i++) {
+		if (names->recent[i].id == id)
+			path = steal_ptr(&names->recent[i].name);
+	}
 	if (path)
 		err = known_add(names, id, path);
 	else if (!names->learned)

@@ -150,6 +150,8 @@ static bool group_retires(const struct choice *choice, size_t group)
 	const struct process *processes = choice->all->processes;
 	size_t max = choice->collector->keep_bytes / 2, all = 0, own = 0, kinds = 0;
 
+	if (!process_is_kind(&processes[group]))
+		return false;
 	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++) {
 		if (!process_is_kind(&processes[i]) ||
 		    processes[i].ended_ns < processes[group].ended_ns)
@@ -159,20 +161,6 @@ static bool group_retires(const struct choice *choice, size_t group)
 		own += processes[i].uid == processes[group].uid ? choice->fates[i].bytes : 0;
 	}
 	return all > max / 2 || own > max / 4 || kinds > FOLD_MAX_KINDS / 4;
-}
-
-/*
- * Makes room for new kinds: those of which none has ended for the longest time join the group of
- * others. Only in front of all folds between two readings: then whoever was in a group that is gone is
- * there, and whoever is folded later is not.
- */
-static void choice_retire(struct choice *choice)
-{
-	const struct process *processes = choice->all->processes;
-
-	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++)
-		choice->fates[i].retires =
-			process_is_kind(&processes[i]) && group_retires(choice, i);
 }
 
 /* --- folding ------------------------------------------------------------------------------------ */
@@ -190,8 +178,13 @@ static int ended_fold_all(struct collector *c, struct snapshot *all)
 
 	if (err)
 		return err;
-	if (!c->has_folded)
-		choice_retire(&choice);
+	/*
+	 * Makes room for new kinds: those of which none has ended for the longest time join the group of
+	 * others. Only in front of all folds between two readings: then whoever was in a group that is
+	 * gone is there, and whoever is folded later is not.
+	 */
+	for (size_t i = 0; !c->has_folded && i < all->nr_processes && !all->processes[i].pid; i++)
+		choice.fates[i].retires = group_retires(&choice, i);
 	for (size_t i = 0; i < all->nr_processes; i++)
 		bytes += choice.fates[i].stays ? choice.fates[i].bytes : 0;
 	/* Rows that cannot be folded may leave no room for more of them. */

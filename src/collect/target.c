@@ -18,24 +18,11 @@
 
 /* --- selectors ---------------------------------------------------------------------------------- */
 
-static int resolve_all(const char *text, bool wait, struct selector *s, struct diag *d)
-{
-	(void)text, (void)wait, (void)s, (void)d;
-	return 0;
-}
-
-static int resolve_comm(const char *text, bool wait, struct selector *s, struct diag *d)
-{
-	(void)wait;
-	return glob_compile(text, s, d);
-}
-
-static int resolve_cgroup(const char *text, bool wait, struct selector *s, struct diag *d)
+static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
 {
 	uint64_t id;
 	int err = cgroup_find_path(text, &id);
 
-	(void)wait;
 	if (err == -ENOTSUP)
 		return diag_set(d, DIAG_FAILED, ENOTSUP,
 				"-g: no cgroup version 2 file system is mounted here");
@@ -63,13 +50,12 @@ static int resolve_unit(const char *text, bool wait, struct selector *s, struct 
 	return 0;
 }
 
-static int resolve_user(const char *text, bool wait, struct selector *s, struct diag *d)
+static int resolve_user(const char *text, struct selector *s, struct diag *d)
 {
 	struct passwd *entry = getpwnam(text);
 	char *end;
 	unsigned long uid;
 
-	(void)wait;
 	if (entry) {
 		s->uid = entry->pw_uid;
 		return 0;
@@ -82,18 +68,18 @@ static int resolve_user(const char *text, bool wait, struct selector *s, struct 
 	return 0;
 }
 
-static int (*const resolvers[])(const char *text, bool wait, struct selector *s, struct diag *d) = {
-	[SELECT_ALL] = resolve_all,       [SELECT_COMM] = resolve_comm,
-	[SELECT_CGROUP] = resolve_cgroup, [SELECT_UNIT] = resolve_unit,
-	[SELECT_USER] = resolve_user,
-};
-
 int selector_resolve(const struct target_selector *chosen, bool wait, struct selector *ret,
 		     struct diag *d)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = chosen->kind;
-	return resolvers[chosen->kind](chosen->text, wait, ret, d);
+	if (chosen->kind == SELECT_COMM)
+		return glob_compile(chosen->text, ret, d);
+	if (chosen->kind == SELECT_CGROUP)
+		return resolve_cgroup(chosen->text, ret, d);
+	if (chosen->kind == SELECT_UNIT)
+		return resolve_unit(chosen->text, wait, ret, d);
+	return chosen->kind == SELECT_USER ? resolve_user(chosen->text, ret, d) : 0;
 }
 
 /* --- processes by pid ---------------------------------------------------------------------------- */

@@ -207,34 +207,12 @@ static int client_become(void *closure, struct copy_answer *ret)
 	_exit(1);
 }
 
-static int client_run(struct debuginfod *debuginfod, char *build_id,
-		      struct debuginfod_folder *folder, struct child *ret)
-{
-	struct client_start start = { debuginfod->program, folder->path, build_id, -1 };
-	int pipes[2], err = folder_make(folder);
-
-	if (err)
-		return err;
-	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
-		return -errno;
-	start.output = pipes[1];
-	err = copy_start(client_become, &start, &start.output, 1, ret);
-	close(pipes[1]);
-	if (err) {
-		close(pipes[0]);
-		return err;
-	}
-	close(ret->output);
-	ret->output = pipes[0];
-	ret->deadline_ns = clock_mono_ns() + FETCH_SECONDS * NS_PER_SEC;
-	return 0;
-}
-
 int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
 		     struct debuginfod_folder *folder, struct child *ret)
 {
 	char build_id[2 * MAX_BUILD_ID + 1] = "";
-	int err;
+	struct client_start start = { debuginfod->program, folder->path, build_id, -1 };
+	int pipes[2], err;
 
 	if (identity->nr_build_id < 2)
 		return -ENOENT;
@@ -242,10 +220,20 @@ int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *i
 		return -EAGAIN;
 	for (size_t i = 0; i < identity->nr_build_id; i++)
 		snprintf(&build_id[2 * i], 3, "%02x", identity->build_id[i]);
-	err = client_run(debuginfod, build_id, folder, ret);
-	if (err)
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	start.output = pipes[1];
+	err = folder_make(folder) ?: copy_start(client_become, &start, &start.output, 1, ret);
+	close(pipes[1]);
+	if (err) {
+		close(pipes[0]);
 		debuginfod_folder_done(folder);
-	return err;
+		return err;
+	}
+	close(ret->output);
+	ret->output = pipes[0];
+	ret->deadline_ns = clock_mono_ns() + FETCH_SECONDS * NS_PER_SEC;
+	return 0;
 }
 
 /* --- what it answers -------------------------------------------------------------------------- */

@@ -282,22 +282,6 @@ static void process_free(struct name_process *process)
 	free(process);
 }
 
-static struct name_process *process_new(struct name_processes *processes,
-					const struct process_id *id, uint32_t user)
-{
-	struct name_process *process = calloc(1, sizeof(*process));
-
-	if (!process)
-		return NULL;
-	errand_init(&process->mappings_errand, ERRAND_PROCESS, mappings_step, process);
-	errand_init(&process->map_errand, ERRAND_PROCESS, jit_step, process);
-	process->user = process->mappings_errand.user = process->map_errand.user = user;
-	process->processes = processes;
-	process->id = *id;
-	process->folder = process_open(id->pid);
-	return process;
-}
-
 static bool process_is_busy(const struct name_process *process)
 {
 	return process->nr_stacks || errand_is_busy(&process->mappings_errand) ||
@@ -347,17 +331,26 @@ static struct name_process *process_get(struct name_processes *processes,
 {
 	struct name_process *process = process_find(processes, id), **at;
 
-	if (!process) {
-		at = room_find(processes, user);
-		if (!at) {
-			name_places_refuse(processes->places);
-			return NULL;
-		}
-		process_free(*at);
-		process = *at = process_new(processes, id, user);
-	}
-	if (process)
+	if (process) {
 		process->used_ns = clock_mono_ns();
+		return process;
+	}
+	at = room_find(processes, user);
+	if (!at) {
+		name_places_refuse(processes->places);
+		return NULL;
+	}
+	process_free(*at);
+	process = *at = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	errand_init(&process->mappings_errand, ERRAND_PROCESS, mappings_step, process);
+	errand_init(&process->map_errand, ERRAND_PROCESS, jit_step, process);
+	process->user = process->mappings_errand.user = process->map_errand.user = user;
+	process->processes = processes;
+	process->id = *id;
+	process->folder = process_open(id->pid);
+	process->used_ns = clock_mono_ns();
 	return process;
 }
 

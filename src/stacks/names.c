@@ -360,28 +360,6 @@ int names_add_stack(struct names *names, const struct stack_event *event)
 	return stack_look(names, stack);
 }
 
-/*
- * Places what has waited for mappings, which are known now as far as they can be; the rest in another
- * turn.
- */
-static int mapped_place(struct names *names)
-{
-	uint64_t end_ns = clock_mono_ns() + TURN_NS;
-	struct unnamed_stack *stack;
-	int err = 0;
-
-	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
-		stack->waits_for_mappings = false;
-		stack->version = 0;
-		frames_place(names, stack, true);
-		err = stack_look(names, stack) ?: err;
-		if (i % CLOCK_EVERY == 0 && clock_mono_ns() >= end_ns)
-			break;
-	}
-	names->is_late = stack != NULL;
-	return err;
-}
-
 /* --- work ------------------------------------------------------------------------------------- */
 
 /* Whether a stack waits whose names were asked for. */
@@ -419,8 +397,20 @@ bool names_are_done(const struct names *names)
 
 int names_run(struct names *names)
 {
-	int err = mapped_place(names);
+	uint64_t end_ns = clock_mono_ns() + TURN_NS;
+	struct unnamed_stack *stack;
+	int err = 0;
 
+	/* What has waited for mappings, which are known now as far as they can be. */
+	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
+		stack->waits_for_mappings = false;
+		stack->version = 0;
+		frames_place(names, stack, true);
+		err = stack_look(names, stack) ?: err;
+		if (i % CLOCK_EVERY == 0 && clock_mono_ns() >= end_ns)
+			break;
+	}
+	names->is_late = stack != NULL;
 	err = pass_run(names) ?: err;
 	if (!names->options.at_once)
 		errands_pause(names->errands, ERRAND_NAMES, !names_are_asked(names));
