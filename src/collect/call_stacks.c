@@ -163,21 +163,11 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 	return names_new(&source, &how, stacks->errands, stacks->table, &stacks->names);
 }
 
-/* Whoever waits for the rings waits for errands, too. */
-static int watch_errands(struct call_stacks *stacks, struct ring_buffer *events)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	if (epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, errands_fd(stacks->errands),
-		      &event))
-		return -errno;
-	return 0;
-}
-
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret)
 {
 	struct call_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct epoll_event event = { .events = EPOLLIN };
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
 	err = err ?: errands_new(&stacks->errands);
@@ -186,7 +176,10 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	err = err
 		      ?: ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
 					  stacks);
-	err = err ?: watch_errands(stacks, events);
+	/* Whoever waits for the rings waits for errands, too. */
+	if (!err && epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD,
+			      errands_fd(stacks->errands), &event))
+		err = -errno;
 	if (err) {
 		call_stacks_free(stacks);
 		return err;

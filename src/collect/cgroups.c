@@ -78,17 +78,9 @@ static void own_cgroup(char *buf, size_t size)
 	}
 }
 
-static uint64_t read_limit(const char *path)
-{
-	FILE *file __cleanup(fclosep) = fopen(path, "re");
-	uint64_t limit;
-
-	return file && fscanf(file, "%" SCNu64, &limit) == 1 ? limit : UINT64_MAX;
-}
-
 uint64_t cgroup_memory_limit(void)
 {
-	char mount[PATH_MAX], path[PATH_MAX], file[2 * PATH_MAX + 16], *end;
+	char mount[PATH_MAX], path[PATH_MAX], name[2 * PATH_MAX + 16], *end;
 	uint64_t limit, least = UINT64_MAX;
 
 	own_cgroup(path, sizeof(path));
@@ -96,9 +88,12 @@ uint64_t cgroup_memory_limit(void)
 		return least;
 	/* What is the root of a namespace may have a limit, too. */
 	do {
-		snprintf(file, sizeof(file), "%s%s/memory.max", mount, path);
-		limit = read_limit(file);
-		least = limit < least ? limit : least;
+		FILE *file __cleanup(fclosep) = NULL;
+
+		snprintf(name, sizeof(name), "%s%s/memory.max", mount, path);
+		file = fopen(name, "re");
+		if (file && fscanf(file, "%" SCNu64, &limit) == 1)
+			least = min_u64(least, limit);
 		end = strrchr(path, '/');
 		if (end)
 			*end = 0;

@@ -87,9 +87,10 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 	return outcome(err, "mark bpftruss itself", d);
 }
 
-/* Without --stacks none of its maps exists. */
-static void leave_out(const struct truss_bpf *skel)
+static void collector_configure_stacks(struct collector *c, const struct collector_options *options)
 {
+	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
+	struct truss_bpf *skel = c->skel;
 	struct bpf_map *const maps[] = {
 		skel->maps.unwind_slabs,  skel->maps.unwind_pages,  skel->maps.unwind_rules,
 		skel->maps.unwind_files,  skel->maps.unwind_inodes, skel->maps.unwind_cache,
@@ -97,23 +98,14 @@ static void leave_out(const struct truss_bpf *skel)
 		skel->maps.stack_index,   skel->maps.stack_entries, skel->maps.returned_stacks,
 		skel->maps.stacked_calls,
 	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
-		bpf_map__set_autocreate(maps[i], false);
-}
-
-static void collector_configure_stacks(struct collector *c, const struct collector_options *options)
-{
-	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
-	struct truss_bpf *skel = c->skel;
 	bool tables = options->stacks && !options->frame_pointers && features_have_unwinding();
 
 	bpf_program__set_autoload(skel->progs.list_code, tables);
 	bpf_program__set_autoload(skel->progs.identify_code, tables);
-	if (!options->stacks) {
-		leave_out(skel);
+	for (size_t i = 0; i < ARRAY_SIZE(maps) && !options->stacks; i++)
+		bpf_map__set_autocreate(maps[i], false);
+	if (!options->stacks)
 		return;
-	}
 	skel->rodata->stacks = true;
 	skel->rodata->stacks_of_some = options->calls != NULL;
 	skel->rodata->frame_pointers = options->frame_pointers;

@@ -119,29 +119,6 @@ static char *file_path(int fd)
 	return strdup(path);
 }
 
-/*
- * Where it is, and what it is called: as the process sees it. But if that is not as root has arranged
- * it, debug files of root's files are looked for where we see them, and names are those in the file
- * system itself.
- */
-static int place_read(int process, const char *name, struct opened_code *file)
-{
-	bool is_arranged;
-
-	file->path = file_path(file->fd);
-	file->root = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
-	/* In this order: there is no way back from a namespace to ours. */
-	is_arranged = !process_is_of_our_users(process);
-	if (is_arranged && !file->owner && file->root >= 0) {
-		close(file->root);
-		file->root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
-	}
-	if (!is_arranged)
-		name = file->path ? basename(file->path) : "";
-	file->name = *name ? strdup(name) : NULL;
-	return *name && !file->name ? -ENOMEM : 0;
-}
-
 static int mapping_find(int process, uint64_t start, uint64_t end)
 {
 	char link[64];
@@ -166,18 +143,36 @@ static int device_read(int found, struct inode_key *ret)
 	return 0;
 }
 
-/* The descriptor for reading is not kept: who closes one may have to wait for a server. */
+/*
+ * Which file it is, where it is, and what it is called: as the process sees it. But if that is not as
+ * root has arranged it, debug files of root's files are looked for where we see them, and names are those
+ * in the file system itself. The descriptor for reading is not kept: who closes one may have to wait for
+ * a server.
+ */
 static int file_read(const struct code_identity *identity, int process, int fd,
 		     const struct stat *status, struct opened_code *file)
 {
 	struct file_identity found = { .name = "" };
 	int err = code_identity_read(identity, fd, &found);
+	const char *name = found.name;
+	bool is_arranged;
 
 	if (err)
 		return err;
 	file->key = found.key;
 	file->owner = status->st_uid;
-	return place_read(process, found.name, file);
+	file->path = file_path(file->fd);
+	file->root = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	/* In this order: there is no way back from a namespace to ours. */
+	is_arranged = !process_is_of_our_users(process);
+	if (is_arranged && !file->owner && file->root >= 0) {
+		close(file->root);
+		file->root = open("/", O_PATH | O_CLOEXEC | O_DIRECTORY);
+	}
+	if (!is_arranged)
+		name = file->path ? basename(file->path) : "";
+	file->name = *name ? strdup(name) : NULL;
+	return *name && !file->name ? -ENOMEM : 0;
 }
 
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,

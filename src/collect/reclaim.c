@@ -255,19 +255,6 @@ static void record_end_unseen(struct collector *c, struct task_record *record)
 	c->unseen_ends++;
 }
 
-static void record_look(struct collector *c, struct task_record *record)
-{
-	uint32_t pid = record->pid;
-
-	/* 0: of no namespace that is ours. */
-	if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != RECORD_LIVE || !pid ||
-	    !process_has_ended((pid_t)pid))
-		return;
-	/* Its end may have been seen since; after it nothing of the task can. */
-	if (__atomic_load_n(&record->state, __ATOMIC_ACQUIRE) == RECORD_LIVE && record->pid == pid)
-		record_end_unseen(c, record);
-}
-
 /*
  * The safety net below on_exit: where the kernel skipped that program, nobody has ended the record of a
  * task, and we would wait for its end for ever. Once a second, records of processes that are gone are
@@ -276,7 +263,7 @@ static void record_look(struct collector *c, struct task_record *record)
  */
 static void unseen_ends_look(struct collector *c)
 {
-	uint32_t used = records_used(c);
+	uint32_t used = records_used(c), pid;
 	uint64_t now_ns = clock_mono_ns();
 	struct task_record *record;
 
@@ -287,8 +274,13 @@ static void unseen_ends_look(struct collector *c)
 		if (++c->looked_at >= used)
 			c->looked_at = 1;
 		record = record_at(c, c->looked_at);
-		if (record)
-			record_look(c, record);
+		pid = record ? record->pid : 0;
+		/* 0: of no namespace that is ours. */
+		if (!pid || record_state(record) != RECORD_LIVE || !process_has_ended((pid_t)pid))
+			continue;
+		/* Its end may have been seen since; after it nothing of the task can. */
+		if (record_state(record) == RECORD_LIVE && record->pid == pid)
+			record_end_unseen(c, record);
 	}
 }
 

@@ -119,17 +119,6 @@ static int collector_read_rows(const struct collector *c, struct snapshot *snaps
 	return err;
 }
 
-/* A target may have changed its name since it was chosen; a command always has. */
-static void snapshot_name_targets(struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->nr_targets; i++) {
-		for (size_t j = 0; j < snapshot->nr_processes; j++) {
-			if (snapshot->processes[j].pid == snapshot->targets[i].pid)
-				snapshot->targets[i] = snapshot->processes[j];
-		}
-	}
-}
-
 /* Says what users and cgroups of the processes are called. */
 static int snapshot_name_ids(struct collector *c, struct snapshot *s)
 {
@@ -171,7 +160,13 @@ int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
 				strerror(-err));
 	snapshot->stacks = c->stacks ? call_stacks_table(c->stacks) : NULL;
-	snapshot_name_targets(snapshot);
+	/* A target may have changed its name since it was chosen; a command always has. */
+	for (size_t i = 0; i < snapshot->nr_targets; i++) {
+		for (size_t j = 0; j < snapshot->nr_processes; j++) {
+			if (snapshot->processes[j].pid == snapshot->targets[i].pid)
+				snapshot->targets[i] = snapshot->processes[j];
+		}
+	}
 	*ret = steal_ptr(&snapshot);
 	return 0;
 }

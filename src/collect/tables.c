@@ -44,24 +44,17 @@ static uint32_t threads_of_host(void)
 	return threads;
 }
 
-/* 0 for a process that is gone. */
-static uint32_t threads_of(pid_t pid)
+static uint32_t threads_to_count(const struct collector_options *options)
 {
+	uint32_t threads = options->nr_selectors ? threads_of_host() : 0;
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	return stat(path, &st) || st.st_nlink < 2 ? 0 : (uint32_t)st.st_nlink - 2;
-}
-
-static uint32_t threads_to_count(const struct collector_options *options)
-{
-	uint32_t threads = 0;
-
-	if (options->nr_selectors)
-		threads = threads_of_host();
-	for (size_t i = 0; i < options->nr_pids && !options->nr_selectors; i++)
-		threads += threads_of(options->pids[i]);
+	for (size_t i = 0; i < options->nr_pids && !options->nr_selectors; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task", options->pids[i]);
+		if (!stat(path, &st) && st.st_nlink > 2)
+			threads += (uint32_t)st.st_nlink - 2;
+	}
 	return threads > options->threads ? threads : options->threads;
 }
 

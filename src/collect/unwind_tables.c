@@ -77,21 +77,6 @@ static int rule_add(struct unwind_tables *t, struct owner_share *share,
 	return (int)t->nr_rules++;
 }
 
-/* The number of a rule, made when new; one too many is one that is not supported. Or -errno. */
-static int rule_number(struct unwind_tables *t, struct owner_share *share,
-		       const struct unwind_rule *rule)
-{
-	struct known_rule key = { .rule = *rule };
-	struct known_rule *const *found = tfind(&key, &t->rules, compare_rules);
-
-	if (found)
-		return (int)(*found)->number;
-	/* An owner of files has no more rules than are left for others. */
-	if ((share ? share->nr_rules : 0) >= MAX_UNWIND_RULES - t->nr_rules)
-		return RULE_UNSUPPORTED;
-	return rule_add(t, share, rule);
-}
-
 static size_t pages_bytes(void)
 {
 	return sizeof(struct unwind_page) * MAX_UNWIND_PAGES;
@@ -174,8 +159,16 @@ struct page_rows {
 static int page_add_row(struct unwind_tables *t, struct page_rows *page, uint64_t offset,
 			const struct unwind_rule *rule)
 {
-	int number = rule_number(t, page->share, rule);
+	struct known_rule key = { .rule = *rule };
+	struct known_rule *const *found = tfind(&key, &t->rules, compare_rules);
+	uint32_t own = page->share ? page->share->nr_rules : 0;
+	int number = RULE_UNSUPPORTED;
 
+	/* An owner of files has no more rules than are left for others. */
+	if (found)
+		number = (int)(*found)->number;
+	else if (own < MAX_UNWIND_RULES - t->nr_rules)
+		number = rule_add(t, page->share, rule);
 	if (number < 0)
 		return number;
 	if (page->count > PAGE_BYTES)
@@ -216,12 +209,6 @@ static int page_store(struct unwind_tables *t, const struct page_rows *page)
 	};
 	t->nr_slab_rows += page->count;
 	return 0;
-}
-
-/* NULL: all may be used. What root owns, users have not made. */
-static struct owner_share *share_of(const struct unwind_tables *t, uint32_t owner)
-{
-	return t->shares && owner ? &t->shares[(owner ^ t->seed) * 0x9e3779b9u >> 22] : NULL;
 }
 
 static bool share_has_room(const struct unwind_tables *t, const struct owner_share *share,
@@ -268,13 +255,17 @@ int unwind_tables_publish(struct unwind_tables *t, uint32_t number, uint32_t own
 			  const struct elf_unwind *unwind)
 {
 	struct unwind_file file = { .ready = 1 };
+	struct owner_share *share = NULL;
 	int err = 0;
 
 	if (unwind) {
 		file.text_start = unwind->text_start;
 		file.load_offset = unwind->load_offset;
+		/* What root owns, users have not made: all may be used. */
+		if (t->shares && owner)
+			share = &t->shares[(owner ^ t->seed) * 0x9e3779b9u >> 22];
 		if (unwind->nr_rows)
-			err = rows_publish(t, share_of(t, owner), unwind, &file);
+			err = rows_publish(t, share, unwind, &file);
 	}
 	if (bpf_map_update_elem(t->files_fd, &number, &file, BPF_ANY))
 		return -errno;

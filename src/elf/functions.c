@@ -141,32 +141,24 @@ int functions_add_name(struct functions_builder *builder, uint32_t text)
 	return 0;
 }
 
-/* Neighbours that share a symbol share its name. */
-static int symbols_add(struct functions_builder *builder, const struct elf_addresses *addresses,
-		       const struct raw_symbol *best)
-{
-	const char *last = NULL;
-	uint32_t text = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < addresses->nr && !err; i++) {
-		if (!best[i].name)
-			continue;
-		if (best[i].name != last)
-			err = functions_add_text(builder, best[i].name, &text);
-		last = best[i].name;
-		err = err ?: functions_add(builder, addresses->addresses[i], best[i].start);
-		err = err ?: functions_add_name(builder, text);
-	}
-	return err;
-}
-
 int functions_make(const struct elf_addresses *addresses, const struct raw_symbol *best,
 		   const struct elf_identity *identity, struct elf_functions **ret)
 {
 	struct functions_builder builder __cleanup(functions_builder_done);
-	int err = functions_builder_init(&builder) ?: symbols_add(&builder, addresses, best);
+	int err = functions_builder_init(&builder);
+	const char *last = NULL;
+	uint32_t text = 0;
 
+	for (size_t i = 0; i < addresses->nr && !err; i++) {
+		if (!best[i].name)
+			continue;
+		/* Neighbours that share a symbol share its name. */
+		if (best[i].name != last)
+			err = functions_add_text(&builder, best[i].name, &text);
+		last = best[i].name;
+		err = err ?: functions_add(&builder, addresses->addresses[i], best[i].start);
+		err = err ?: functions_add_name(&builder, text);
+	}
 	if (err)
 		return err;
 	if (identity)

@@ -65,22 +65,6 @@ static int node_add(struct inline_walk *walk, const char *name, uint32_t *node)
 	return 0;
 }
 
-static int functions_fill(struct inline_walk *walk)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < walk->addresses->nr && !err; i++) {
-		uint32_t node = walk->innermost[i];
-
-		if (!node)
-			continue;
-		err = functions_add(&walk->builder, walk->addresses->addresses[i], 0);
-		for (; node && !err; node = walk->nodes[node].outer)
-			err = functions_add_name(&walk->builder, walk->nodes[node].text);
-	}
-	return err;
-}
-
 /* --- the way through DWARF -------------------------------------------------------------------- */
 
 /* A place in the tree. */
@@ -308,7 +292,14 @@ int elf_inlines_read(int fd, const struct elf_addresses *addresses, struct elf_f
 		return err;
 	walk.innermost = calloc(addresses->nr + 1, sizeof(*walk.innermost));
 	err = walk.innermost ? units_walk(&walk, file.dwarf) : -ENOMEM;
-	err = err ?: functions_fill(&walk);
+	for (size_t i = 0; i < addresses->nr && !err; i++) {
+		uint32_t node = walk.innermost[i];
+
+		if (node)
+			err = functions_add(&walk.builder, addresses->addresses[i], 0);
+		for (; node && !err; node = walk.nodes[node].outer)
+			err = functions_add_name(&walk.builder, walk.nodes[node].text);
+	}
 	if (!err)
 		*ret = steal_ptr(&walk.builder.functions);
 	return err;

@@ -64,26 +64,20 @@ static bool hex_take(const char **at, uint64_t *ret)
 	return true;
 }
 
-static bool line_parse(const char *line, struct raw_symbol *ret)
-{
-	uint64_t bytes;
-
-	if (!hex_take(&line, &ret->start) || !hex_take(&line, &bytes))
-		return false;
-	ret->end = ret->start + bytes;
-	ret->name = line;
-	return *line && ret->end > ret->start;
-}
-
 /* The last line that has an address names it; the last line of all may be unfinished. */
 static void lines_choose(char *text, const struct elf_addresses *wanted, struct raw_symbol *best)
 {
-	struct raw_symbol found;
-	char *line, *end;
+	struct raw_symbol found = { 0 };
+	uint64_t bytes;
+	char *end;
 
-	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+	for (const char *line = text; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		if (!line_parse(line, &found))
+		if (!hex_take(&line, &found.start) || !hex_take(&line, &bytes) || !*line)
+			continue;
+		found.name = line;
+		found.end = found.start + bytes;
+		if (found.end <= found.start)
 			continue;
 		for (size_t i = elf_addresses_find(wanted, found.start);
 		     i < wanted->nr && wanted->addresses[i] < found.end; i++)

@@ -128,37 +128,28 @@ static int text_find(Elf *elf, struct elf_unwind *unwind)
 	return 1;
 }
 
-static int unwind_fill(Elf *elf, struct elf_unwind *unwind)
-{
-	__cleanup(cfi_ranges_done) struct cfi_ranges ranges = { 0 };
-	GElf_Ehdr header;
-	Dwarf_CFI *cfi;
-	int err;
-
-	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
-	    gelf_getclass(elf) != ELFCLASS64)
-		return 0;
-	err = text_find(elf, unwind);
-	if (err <= 0)
-		return err;
-	err = cfi_ranges_read(elf, &ranges);
-	if (err || !ranges.nr)
-		return err;
-	cfi = dwarf_getcfi_elf(elf);
-	if (!cfi)
-		return 0;
-	err = rows_of_entries(unwind, cfi, &ranges);
-	dwarf_cfi_end(cfi);
-	return err;
-}
-
 int elf_unwind_read(int fd, struct elf_unwind **ret)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = calloc(1, sizeof(*unwind));
+	__cleanup(cfi_ranges_done) struct cfi_ranges ranges = { 0 };
 	Elf *elf __cleanup(elf_handle_closep) = NULL;
 	int err = unwind ? elf_handle_open(fd, &elf) : -ENOMEM;
+	Dwarf_CFI *cfi = NULL;
+	GElf_Ehdr header;
 
-	err = err ?: unwind_fill(elf, unwind);
+	if (err)
+		return err;
+	if (gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
+	    gelf_getclass(elf) == ELFCLASS64)
+		err = text_find(elf, unwind);
+	if (err > 0)
+		err = cfi_ranges_read(elf, &ranges);
+	if (!err && ranges.nr)
+		cfi = dwarf_getcfi_elf(elf);
+	if (cfi) {
+		err = rows_of_entries(unwind, cfi, &ranges);
+		dwarf_cfi_end(cfi);
+	}
 	if (!err)
 		*ret = steal_ptr(&unwind);
 	return err;

@@ -195,15 +195,20 @@ static bool room_make(struct name_places *places, struct name_user *user)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-static struct name_place *place_new(struct name_places *places, uint32_t file, uint64_t at,
+struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
 				    struct name_user *user)
 {
-	struct name_place **bucket = bucket_of(places, file, at);
-	struct name_place *place;
+	struct name_place **bucket = bucket_of(places, file, at), *place = *bucket;
 
-	if (!room_make(places, user))
-		return NULL;
-	place = malloc(sizeof(*place));
+	while (place && (file == FILE_NONE || place->file != file || place->at != at))
+		place = place->next;
+	if (place) {
+		if (place_is_idle(place))
+			idle_remove(places, place);
+		place->nr_holders++;
+		return place;
+	}
+	place = room_make(places, user) ? malloc(sizeof(*place)) : NULL;
 	if (!place)
 		return NULL;
 	*place = (struct name_place){
@@ -212,26 +217,11 @@ static struct name_place *place_new(struct name_places *places, uint32_t file, u
 		.offset = at,
 		.user = user,
 		.next = *bucket,
+		.nr_holders = 1,
 	};
 	*bucket = place;
 	user->nr_places++;
 	places->counts.places++;
-	return place;
-}
-
-struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
-				    struct name_user *user)
-{
-	struct name_place *place = file == FILE_NONE ? NULL : *bucket_of(places, file, at);
-
-	while (place && (place->file != file || place->at != at))
-		place = place->next;
-	if (place && place_is_idle(place))
-		idle_remove(places, place);
-	if (!place)
-		place = place_new(places, file, at, user);
-	if (place)
-		place->nr_holders++;
 	return place;
 }
 

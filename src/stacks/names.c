@@ -127,27 +127,6 @@ static bool is_exact(const struct unnamed_frame *frame)
 	return frame->word & FRAME_INTERRUPTED;
 }
 
-/* Returns how many frames it has become. */
-static size_t frame_show(const struct unnamed_frame *frame, struct stack_frame *ret)
-{
-	const struct name_place *place = frame->place;
-	size_t inlined = place ? place->nr_inlined : 0;
-
-	for (size_t i = 0; i < inlined; i++) {
-		ret[i] = (struct stack_frame){
-			.module = place->module,
-			.symbol = place->inlined[i],
-			.inlined = true,
-		};
-	}
-	ret[inlined] = (struct stack_frame){
-		.module = place ? place->module : frame->module,
-		.symbol = place ? place->symbol : NULL,
-		.offset = place ? place->offset + !is_exact(frame) : frame->address,
-	};
-	return inlined + 1;
-}
-
 static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 {
 	const struct stack *kernel = stack_table_find(names->table, unnamed->kernel);
@@ -156,8 +135,23 @@ static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 	unnamed->version = name_places_version(names->places);
 	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
 		stack.frames[stack.nr_frames++] = kernel->frames[i];
-	for (size_t i = 0; i < unnamed->nr; i++)
-		stack.nr_frames += frame_show(&unnamed->frames[i], &stack.frames[stack.nr_frames]);
+	for (size_t i = 0; i < unnamed->nr; i++) {
+		const struct unnamed_frame *frame = &unnamed->frames[i];
+		const struct name_place *place = frame->place;
+
+		for (size_t j = 0; place && j < place->nr_inlined; j++) {
+			stack.frames[stack.nr_frames++] = (struct stack_frame){
+				.module = place->module,
+				.symbol = place->inlined[j],
+				.inlined = true,
+			};
+		}
+		stack.frames[stack.nr_frames++] = (struct stack_frame){
+			.module = place ? place->module : frame->module,
+			.symbol = place ? place->symbol : NULL,
+			.offset = place ? place->offset + !is_exact(frame) : frame->address,
+		};
+	}
 	return stack_table_put(names->table, &stack);
 }
 
