@@ -32,21 +32,6 @@ static double sample_mean_ns(const struct cost_sample *sample)
 	return sample->runs ? (double)sample->ns / (double)sample->runs : 0;
 }
 
-static void cost_fill_programs(const struct cost_sample sums[NR_COST], struct collector_cost *cost)
-{
-	const struct cost_sample *enter = &sums[COST_ENTER], *leave = &sums[COST_EXIT];
-	uint64_t ns = 0;
-
-	for (int i = 0; i < NR_COST; i++)
-		ns += sums[i].ns;
-	if (enter->runs && leave->runs)
-		cost->call_ns = sample_mean_ns(enter) + sample_mean_ns(leave);
-	cost->call_samples = enter->runs + leave->runs;
-	cost->switch_ns = sample_mean_ns(&sums[COST_SWITCH]);
-	cost->switch_samples = sums[COST_SWITCH].runs;
-	cost->programs_ns = ns << COST_SAMPLE_SHIFT;
-}
-
 /* Index 0 means none. */
 static struct table_fill table_fill(const struct truss_bpf *skel, enum pool_kind kind)
 {
@@ -128,6 +113,7 @@ static void cost_fill_bytes(const struct collector *c, struct collector_cost *co
 int collector_cost(const struct collector *c, struct collector_cost *ret)
 {
 	struct cost_sample sums[NR_COST] = { 0 };
+	const struct cost_sample *enter = &sums[COST_ENTER], *leave = &sums[COST_EXIT];
 	struct collector_cost cost = { 0 };
 	const struct truss_bpf *skel = c->skel;
 	int err = cost_fill_records(c, &cost);
@@ -145,7 +131,13 @@ int collector_cost(const struct collector *c, struct collector_cost *ret)
 	cost.foreign = table_fill(skel, POOL_FOREIGN);
 	cost.max_table_bytes = tables_most_bytes(&c->tables);
 	cost_fill_bytes(c, &cost);
-	cost_fill_programs(sums, &cost);
+	for (int i = 0; i < NR_COST; i++)
+		cost.programs_ns += sums[i].ns << COST_SAMPLE_SHIFT;
+	if (enter->runs && leave->runs)
+		cost.call_ns = sample_mean_ns(enter) + sample_mean_ns(leave);
+	cost.call_samples = enter->runs + leave->runs;
+	cost.switch_ns = sample_mean_ns(&sums[COST_SWITCH]);
+	cost.switch_samples = sums[COST_SWITCH].runs;
 	cost.threads = collector_live(c);
 	*ret = cost;
 	return 0;

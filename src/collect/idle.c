@@ -385,22 +385,6 @@ uint64_t idle_threads_unknown(const struct idle *idle)
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-static int row_read_sum(struct row *sum, uint64_t now_ns, struct builder *builder)
-{
-	struct row copy;
-	int err;
-
-	/* Nothing grows: readings may share it. */
-	if (sum->in_flight == sum->in_flight_early)
-		return builder_share_row(builder, sum);
-	if (row_copy(&copy, sum))
-		return -ENOMEM;
-	row_shift(&copy, now_ns);
-	err = builder_move_row(builder, &copy);
-	row_done(&copy);
-	return err;
-}
-
 struct idle_reading {
 	uint64_t now_ns;
 	struct builder *builder;
@@ -409,11 +393,23 @@ struct idle_reading {
 
 static void read_sum(const void *node, VISIT visit, void *closure)
 {
+	struct row *sum = *(struct row *const *)node;
 	struct idle_reading *reading = closure;
+	struct row copy;
 
-	if ((visit == postorder || visit == leaf) && !reading->err)
-		reading->err =
-			row_read_sum(*(struct row *const *)node, reading->now_ns, reading->builder);
+	if ((visit != postorder && visit != leaf) || reading->err)
+		return;
+	/* Nothing grows: readings may share it. */
+	if (sum->in_flight == sum->in_flight_early) {
+		reading->err = builder_share_row(reading->builder, sum);
+		return;
+	}
+	reading->err = row_copy(&copy, sum);
+	if (reading->err)
+		return;
+	row_shift(&copy, reading->now_ns);
+	reading->err = builder_move_row(reading->builder, &copy);
+	row_done(&copy);
 }
 
 static void read_process(const void *node, VISIT visit, void *closure)

@@ -14,23 +14,11 @@
 /* Beyond, all are forgotten: user namespaces have as many users as anybody likes. */
 #define MAX_USERS 4096
 
-/* Makes room for a uid at its place; NULL: no memory. */
-static struct user_name *name_insert(struct user_names *names, size_t place, uint32_t uid)
-{
-	struct user_name *grown = reallocarray(names->list, names->count + 1, sizeof(*names->list));
-
-	if (!grown)
-		return NULL;
-	names->list = grown;
-	memmove(grown + place + 1, grown + place, (names->count - place) * sizeof(*grown));
-	names->count++;
-	grown[place] = (struct user_name){ .uid = uid };
-	return &grown[place];
-}
-
+/* NULL: no memory. */
 static struct user_name *name_place(struct user_names *names, uint32_t uid)
 {
 	size_t low = 0, high = names->count;
+	struct user_name *grown;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
@@ -42,10 +30,17 @@ static struct user_name *name_place(struct user_names *names, uint32_t uid)
 	}
 	if (low < names->count && names->list[low].uid == uid)
 		return &names->list[low];
-	if (names->count < MAX_USERS)
-		return name_insert(names, low, uid);
-	user_names_done(names);
-	return name_insert(names, 0, uid);
+	if (names->count == MAX_USERS) {
+		user_names_done(names);
+		low = 0;
+	}
+	grown = reallocarray(names->list, names->count + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	names->list = grown;
+	memmove(grown + low + 1, grown + low, (names->count++ - low) * sizeof(*grown));
+	grown[low] = (struct user_name){ .uid = uid };
+	return &grown[low];
 }
 
 const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now_ns)

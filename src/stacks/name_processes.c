@@ -149,27 +149,21 @@ static int mappings_begin(struct name_process *process)
 			  &process->mappings_errand.child);
 }
 
-static void mappings_end(struct name_process *process)
+static enum errand_turn mappings_step(void *closure)
 {
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
+	struct name_process *process = closure;
+	struct errand *errand = &process->mappings_errand;
 
-	if (process->mappings_errand.child.pid &&
-	    !copy_finish(&process->mappings_errand.child, &answer)) {
+	if (!errand->child.pid && !mappings_begin(process))
+		return ERRAND_RUNS;
+	if (errand->child.pid && !copy_finish(&errand->child, &answer)) {
 		mappings_free(process->mappings);
 		process->mappings = steal_ptr(&process->fresh);
 	}
 	mappings_free(steal_ptr(&process->fresh));
-}
-
-static enum errand_turn mappings_step(void *closure)
-{
-	struct name_process *process = closure;
-
-	if (!process->mappings_errand.child.pid && !mappings_begin(process))
-		return ERRAND_RUNS;
-	mappings_end(process);
 	process->nr_ready = process->nr_asked;
-	process->mappings_errand.due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
+	errand->due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
 	return process->nr_stacks > process->nr_ready ? ERRAND_AGAIN : ERRAND_OVER;
 }
 
