@@ -21,10 +21,7 @@ struct child {
 
 #define NO_CHILD (struct child){ .pidfd = -1, .output = -1 }
 
-/*
- * In a process that fork() has made: becomes a program, with neither our signals nor our terminal.
- * Returns if that fails.
- */
+/* In a copy (base/copy.h): becomes a program, without our signals. Returns if that fails. */
 void child_become(const char *program, char *const *argv, char *const *environment);
 
 /* Makes a child of a process that fork() has made. */

@@ -478,7 +478,10 @@ int records_read(const struct collector *c, struct reading *reading)
 	return builder_settle(builder) ?: idle_read(c->idle, reading->now_ns, builder);
 }
 
-/* Adds up the sets of an ABI, each from its first row to its last: a CPU may have one. */
+/*
+ * Adds up the sets of an ABI, each from its first row to its last: a CPU may have one. Programs count
+ * the call first and its outcome then, so outcomes are read first: they are never more than calls.
+ */
 static void overflow_sum(const struct overflow_row *rows, const struct overflow_sets *sets,
 			 struct overflow_row sums[OVERFLOW_ROWS])
 {
@@ -486,9 +489,10 @@ static void overflow_sum(const struct overflow_row *rows, const struct overflow_
 	rows += (size_t)sets->first * OVERFLOW_ROWS;
 	for (uint32_t set = 0; set <= sets->mask; set++, rows += OVERFLOW_ROWS) {
 		for (int i = 0; i < OVERFLOW_ROWS; i++) {
-			sums[i].calls += rows[i].calls;
-			sums[i].errors += rows[i].errors;
-			sums[i].interrupted += rows[i].interrupted;
+			sums[i].errors += __atomic_load_n(&rows[i].errors, __ATOMIC_ACQUIRE);
+			sums[i].interrupted +=
+				__atomic_load_n(&rows[i].interrupted, __ATOMIC_ACQUIRE);
+			sums[i].calls += __atomic_load_n(&rows[i].calls, __ATOMIC_RELAXED);
 		}
 	}
 }
