@@ -245,15 +245,6 @@ static int place_run(void *closure, struct copy_answer *ret)
 	return err;
 }
 
-static enum errand_turn open_begin(struct code_file *file)
-{
-	const int *program = &file->files->identity.program;
-
-	return copy_start(place_run, file, program, *program >= 0, &file->errand.child)
-		       ? ERRAND_REFUSED
-		       : ERRAND_RUNS;
-}
-
 /* The more often it has failed, the longer: at first whoever has it mapped is asked at once. */
 static uint32_t pause_s(struct code_file *file)
 {
@@ -355,11 +346,16 @@ static enum errand_turn file_step(void *closure)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	struct code_file *file = closure;
+	const int *program = &file->files->identity.program;
 	bool has_ended = file->errand.child.pid;
 	int err;
 
+	if (file->errand.kind == ERRAND_OPEN && has_ended)
+		return open_finish(file);
 	if (file->errand.kind == ERRAND_OPEN)
-		return has_ended ? open_finish(file) : open_begin(file);
+		return copy_start(place_run, file, program, *program >= 0, &file->errand.child)
+			       ? ERRAND_REFUSED
+			       : ERRAND_RUNS;
 	if (!has_ended)
 		return table_begin(file);
 	err = code_table_finish(&file->errand.child, &unwind);

@@ -129,20 +129,6 @@ static int mapping_find(int process, uint64_t start, uint64_t end)
 	return fd < 0 ? -errno : fd;
 }
 
-/* All that can be said of what cannot be opened: a FUSE of another user tells its device, and no inode. */
-static int device_read(int found, struct inode_key *ret)
-{
-	struct statx status;
-
-	if (statx(found, "", AT_EMPTY_PATH, 0, &status))
-		return -errno;
-	*ret = (struct inode_key){
-		.dev = status.stx_dev_major << 20 | status.stx_dev_minor,
-		.ino = status.stx_mask & STATX_INO ? status.stx_ino : 0,
-	};
-	return 0;
-}
-
 /*
  * Which file it is, where it is, and what it is called: as the process sees it. But if that is not as
  * root has arranged it, debug files of root's files are looked for where we see them, and names are those
@@ -181,6 +167,7 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	int found __cleanup(closep) = mapping_find(process, start, end);
 	int fd __cleanup(closep) = -1, err;
+	struct statx known;
 	struct stat status;
 
 	if (found < 0)
@@ -190,7 +177,12 @@ int mapped_file_open(const struct code_identity *identity, int process, uint64_t
 	if (fd < 0 && fd != -EACCES && fd != -EPERM && fd != -EINVAL)
 		return fd;
 	if (fd < 0) {
-		err = device_read(found, &file.key);
+		/* A FUSE of another user tells its device, and no inode. */
+		if (statx(found, "", AT_EMPTY_PATH, 0, &known))
+			return -errno;
+		file.key.dev = known.stx_dev_major << 20 | known.stx_dev_minor;
+		file.key.ino = known.stx_mask & STATX_INO ? known.stx_ino : 0;
+		err = 0;
 	} else {
 		file.fd = found;
 		found = -1;

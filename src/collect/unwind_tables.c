@@ -18,7 +18,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
+#define PAGE_BYTES  (1u << UNWIND_PAGE_SHIFT)
+#define PAGES_BYTES (sizeof(struct unwind_page) * MAX_UNWIND_PAGES)
 
 /* Rule numbers that need no looking for. */
 #define RULE_NONE        0
@@ -77,11 +78,6 @@ static int rule_add(struct unwind_tables *t, struct owner_share *share,
 	return (int)t->nr_rules++;
 }
 
-static size_t pages_bytes(void)
-{
-	return sizeof(struct unwind_page) * MAX_UNWIND_PAGES;
-}
-
 int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret)
 {
 	struct unwind_tables *t __cleanup(unwind_tables_freep) = calloc(1, sizeof(*t));
@@ -90,11 +86,11 @@ int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret)
 
 	if (!t)
 		return -ENOMEM;
-	pages = mmap(NULL, pages_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
+	pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 		     bpf_map__fd(skel->maps.unwind_pages), 0);
 	if (pages == MAP_FAILED)
 		return -errno;
-	madvise(pages, pages_bytes(), MADV_DONTFORK);
+	madvise(pages, PAGES_BYTES, MADV_DONTFORK);
 	t->pages = pages;
 	t->slabs_fd = bpf_map__fd(skel->maps.unwind_slabs);
 	t->rules_fd = bpf_map__fd(skel->maps.unwind_rules);
@@ -115,7 +111,7 @@ void unwind_tables_free(struct unwind_tables *tables)
 	if (!tables)
 		return;
 	if (tables->pages)
-		munmap(tables->pages, pages_bytes());
+		munmap(tables->pages, PAGES_BYTES);
 	if (tables->slab)
 		munmap(tables->slab, sizeof(*tables->slab));
 	tdestroy(tables->rules, free);

@@ -104,24 +104,23 @@ static int crc_of_file(int fd, uint32_t *ret)
 	return 0;
 }
 
-static bool debug_file_is(int fd, const struct elf_identity *identity)
-{
-	struct elf_identity other = { .nr_build_id = 0 };
-	struct stat status;
-	uint32_t crc = 0;
-
-	if (identity->nr_build_id && !elf_identity_of_file(fd, &other) && other.nr_build_id)
-		return identity->nr_build_id == other.nr_build_id &&
-		       !memcmp(identity->build_id, other.build_id, other.nr_build_id);
-	return identity->debuglink[0] && !fstat(fd, &status) &&
-	       (uint64_t)status.st_size <= MAX_DEBUGLINK_BYTES && !crc_of_file(fd, &crc) &&
-	       crc == identity->debuglink_crc;
-}
-
 size_t debug_files_choose(const struct debug_files *files, const struct elf_identity *identity)
 {
 	for (size_t i = 0; i < files->nr; i++) {
-		if (debug_file_is(files->fds[i], identity))
+		struct elf_identity other = { .nr_build_id = 0 };
+		int fd = files->fds[i];
+		struct stat status;
+		uint32_t crc = 0;
+		bool is_it;
+
+		if (identity->nr_build_id && !elf_identity_of_file(fd, &other) && other.nr_build_id)
+			is_it = identity->nr_build_id == other.nr_build_id &&
+				!memcmp(identity->build_id, other.build_id, other.nr_build_id);
+		else
+			is_it = identity->debuglink[0] && !fstat(fd, &status) &&
+				(uint64_t)status.st_size <= MAX_DEBUGLINK_BYTES &&
+				!crc_of_file(fd, &crc) && crc == identity->debuglink_crc;
+		if (is_it)
 			return i;
 	}
 	return DEBUG_FILE_NONE;

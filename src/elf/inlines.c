@@ -49,22 +49,6 @@ static void walk_done(struct inline_walk *walk)
 	functions_builder_done(&walk->builder);
 }
 
-/* --- what is found ---------------------------------------------------------------------------- */
-
-static int node_add(struct inline_walk *walk, const char *name, uint32_t *node)
-{
-	uint32_t depth = *node ? walk->nodes[*node].depth + 1 : 1, text = 0;
-	int err = functions_add_text(&walk->builder, name, &text);
-
-	if (err)
-		return err;
-	if (!array_grow(&walk->nodes, walk->nr_nodes, sizeof(*walk->nodes)))
-		return -ENOMEM;
-	walk->nodes[walk->nr_nodes] = (struct inline_node){ text, *node, depth };
-	*node = (uint32_t)walk->nr_nodes++;
-	return 0;
-}
-
 /* --- the way through DWARF -------------------------------------------------------------------- */
 
 /* A place in the tree. */
@@ -156,15 +140,21 @@ static const char *function_name(Dwarf_Die *die)
 /* A function without a name is passed over, but not what was inlined into it. */
 static int inlined_add(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
 {
+	uint32_t depth = *node ? walk->nodes[*node].depth + 1 : 1, text = 0;
 	const char *name = function_name(die);
 	int err;
 
-	if (!name || (*node && walk->nodes[*node].depth == MAX_INLINE_DEPTH))
+	if (!name || depth > MAX_INLINE_DEPTH)
 		return 0;
-	err = node_add(walk, name, node);
-	if (!err)
-		die_mark(walk, die, *node);
-	return err;
+	err = functions_add_text(&walk->builder, name, &text);
+	if (err)
+		return err;
+	if (!array_grow(&walk->nodes, walk->nr_nodes, sizeof(*walk->nodes)))
+		return -ENOMEM;
+	walk->nodes[walk->nr_nodes] = (struct inline_node){ text, *node, depth };
+	*node = (uint32_t)walk->nr_nodes++;
+	die_mark(walk, die, *node);
+	return 0;
 }
 
 /* -ETIME: enough. */

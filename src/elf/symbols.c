@@ -40,18 +40,6 @@ static void source_done(struct symbol_source *source)
 		dwfl_end(source->dwfl);
 }
 
-static uint8_t binding_rank(unsigned char info)
-{
-	static const uint8_t ranks[16] = {
-		[STB_LOCAL] = 0,
-		[STB_WEAK] = 1,
-		[STB_GLOBAL] = 2,
-		[STB_GNU_UNIQUE] = 2,
-	};
-
-	return ranks[GELF_ST_BIND(info)];
-}
-
 /* False: it names no code. The end of a symbol without size is that of its section. */
 static bool symbol_read(struct symbol_source *source, int index, struct raw_symbol *ret)
 {
@@ -61,7 +49,7 @@ static bool symbol_read(struct symbol_source *source, int index, struct raw_symb
 	GElf_Addr bias;
 	GElf_Sym sym;
 	Elf *elf;
-	unsigned int type;
+	unsigned int type, bind;
 	bool is_function;
 
 	ret->name = dwfl_module_getsym_info(source->module, index, &sym, &ret->start, &section,
@@ -73,7 +61,8 @@ static bool symbol_read(struct symbol_source *source, int index, struct raw_symb
 	/* Labels of assembler code have no type; .L and $ mark those within a function. */
 	if (!is_function && (type != STT_NOTYPE || *ret->name == '.' || *ret->name == '$'))
 		return false;
-	ret->rank = binding_rank(sym.st_info);
+	bind = GELF_ST_BIND(sym.st_info);
+	ret->rank = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK;
 	if (is_function && sym.st_size) {
 		ret->rank += RANK_SIZED;
 		ret->end = ret->start + sym.st_size;
