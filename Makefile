@@ -134,7 +134,7 @@ $(O)/bpftruss: $(OBJ)
 # the BPF object, always under the sanitizers.
 UNIT_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_LIB := $(filter-out $(O)/src/cmd/% $(O)/src/collect/% $(O)/src/daemon/%,$(OBJ)) \
-	$(addprefix $(O)/src/collect/,cgroups.o cgroup_names.o idle.o odd_values.o process_end.o user_names.o) \
+	$(addprefix $(O)/src/collect/,cgroups.o idle.o odd_values.o user_names.o) \
 	$(addprefix $(O)/src/daemon/,baselines.o budget.o question.o recent.o log.o) \
 	$(addprefix $(O)/src/cmd/,command_line.o config_file.o option_kinds.o option_table.o options.o)
 UNIT_OBJ := $(UNIT_LIB:$(O)/%=$(O)/san/%)
@@ -157,7 +157,7 @@ $(O)/unit/%: tests/unit/%.c $(O)/san/unit.a
 		$(LIBS) -lcmocka -o $@
 
 # They have parts of the collector compiled in.
-$(O)/unit/test_ended $(O)/unit/test_reader: | $(SKELETONS)
+$(O)/unit/test_ended $(O)/unit/test_mapped_file $(O)/unit/test_reader: | $(SKELETONS)
 
 # --- fixtures: ELF files of every sort, for the tests of src/elf ---------------------------------
 # Always of clang: gcc writes no names that are none in C.

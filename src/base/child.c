@@ -16,43 +16,8 @@
 /* A killed process is gone at once, unless the kernel keeps it waiting for a disk: then we leave it. */
 #define KILLED_WAIT_NS (100 * NS_PER_MS)
 
-/* The child has none of our signals: not those we wait for, nor the terminal's. */
-static int attributes_fill(posix_spawnattr_t *attributes)
+void child_become(const char *program, char *const *argv, char *const *environment)
 {
-	sigset_t all, none;
-	int err;
-
-	sigfillset(&all);
-	sigemptyset(&none);
-	err = posix_spawnattr_setsigdefault(attributes, &all);
-	if (!err)
-		err = posix_spawnattr_setsigmask(attributes, &none);
-	if (!err)
-		err = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
-								   POSIX_SPAWN_SETSIGMASK |
-								   POSIX_SPAWN_SETSID);
-	return -err;
-}
-
-int child_spawn(struct child *child, char *const *argv, char *const *environment,
-		const posix_spawn_file_actions_t *actions, uint64_t seconds)
-{
-	posix_spawnattr_t attributes;
-	int err = -posix_spawnattr_init(&attributes);
-	pid_t pid;
-
-	if (err)
-		return err;
-	err = attributes_fill(&attributes);
-	if (!err)
-		err = -posix_spawn(&pid, "/proc/self/exe", actions, &attributes, argv, environment);
-	posix_spawnattr_destroy(&attributes);
-	return err ? err : child_adopt(child, pid, seconds);
-}
-
-void child_become(char *const *argv)
-{
-	char *const environment[] = { NULL };
 	sigset_t none;
 
 	for (int number = 1; number < NSIG; number++) {
@@ -62,7 +27,7 @@ void child_become(char *const *argv)
 	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	execve("/proc/self/exe", argv, environment);
+	execve(program, argv, environment);
 }
 
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds)

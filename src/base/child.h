@@ -6,7 +6,6 @@
 #ifndef BPFTRUSS_CHILD_H
 #define BPFTRUSS_CHILD_H
 
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,15 +21,8 @@ struct child {
 
 #define NO_CHILD (struct child){ .pidfd = -1, .output = -1 }
 
-/*
- * Starts this program once more, with neither our signals nor our terminal; the actions say which
- * descriptors it has. 0 or a negative errno; child_done() is due in both cases.
- */
-int child_spawn(struct child *child, char *const *argv, char *const *environment,
-		const posix_spawn_file_actions_t *actions, uint64_t seconds);
-
-/* In a copy (base/copy.h): becomes such a program, without environment. Returns if that fails. */
-void child_become(char *const *argv);
+/* In a copy (base/copy.h): becomes a program, without our signals. Returns if that fails. */
+void child_become(const char *program, char *const *argv, char *const *environment);
 
 /* Makes a child of a process that fork() has made. */
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds);

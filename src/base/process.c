@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the files of /proc/PID. Names of processes may hold anything. */
+/* Reads the files of /proc/PID, where names may hold anything, and asks whether a process has ended. */
 #include "base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -150,4 +154,20 @@ bool process_maps_find_own(uint64_t start, struct code_mapping *ret)
 			return true;
 	}
 	return false;
+}
+
+bool process_has_ended(pid_t pid)
+{
+	int fd __cleanup(closep) = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0)
+		return errno == ESRCH;
+	/* Readable once its last thread has ended, although it may be a zombie. */
+	return poll(&poll_fd, 1, 0) == 1;
+}
+
+bool pid_is_free(pid_t pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
 }

@@ -48,4 +48,16 @@ bool process_maps_next(FILE *maps, struct code_mapping *ret, struct code_mapping
 /* The mapping of this process that begins at an address. */
 bool process_maps_find_own(uint64_t start, struct code_mapping *ret);
 
+/* --- whether it has ended: asked of the kernel, and not of /proc, which may be another's --- */
+
+/*
+ * Whether every thread of a process, by its pid in our own namespace, is past its last system call:
+ * it is gone, or waits for its parent. False when that cannot be known, or somebody else has the
+ * pid by now. Descriptors of processes need no right.
+ */
+bool process_has_ended(pid_t pid);
+
+/* Whether nobody has a pid in our own namespace, not even what nobody has waited for. */
+bool pid_is_free(pid_t pid);
+
 #endif

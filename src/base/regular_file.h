@@ -6,7 +6,6 @@
 #ifndef BPFTRUSS_REGULAR_FILE_H
 #define BPFTRUSS_REGULAR_FILE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,9 +27,10 @@ int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_byt
 		      struct stat *status);
 
 /*
- * Whether what a file says may be believed of the code of a user: it is his own, or root's and then
- * no secret. For he may have put any file there that he can see, by a mount of his own.
+ * Finds a file that may be believed of the code of a user, or says -EPERM: it is his own, or root's and
+ * then no secret. For he may have put any file there that he can see, by a mount of his own.
  */
-bool regular_file_is_trusted(const struct stat *status, uid_t user);
+int regular_file_find_trusted(int root_fd, const char *path, int flags, uint64_t max_bytes,
+			      uid_t user);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "cmd/options.h"
-#include "elf/debuginfod.h"
 #include "elf/worker.h"
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
@@ -117,8 +116,6 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT))
 		elf_worker_main(argc, argv);
-	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
-		debuginfod_client_main(argc, argv);
 	occupy_standard_descriptors();
 	if (argc > 1 && !strcmp(argv[1], COMPLETE_ARGUMENT))
 		print_completion(argv[2]);

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/code_files.h"
-#include "collect/kernel_code.h"
 
 /* For tables before counting begins. */
 #define START_NS (10 * NS_PER_SEC)
@@ -25,12 +26,17 @@
 /* A file is learned from one process that has it mapped: if that ends, then from another one. */
 #define START_PASSES 3
 
-/* Grows as events come. */
-struct event_list {
-	struct stack_event **stacks; /* each as long as its frames */
-	size_t nr_stacks;
-	struct pending_event *mappings;
-	size_t nr_mappings;
+struct kernel_symbol {
+	uint64_t address;
+	char *name;
+	char *module; /* NULL: the kernel itself */
+};
+
+/* The kernel's functions, as /proc/kallsyms has them; without privileges there are none. */
+struct kernel_code {
+	struct kernel_symbol *symbols; /* by address */
+	size_t count;
+	bool tried; /* read when it is first asked for */
 };
 
 struct call_stacks {
@@ -40,63 +46,97 @@ struct call_stacks {
 	struct names *names;
 	struct kernel_code kernel;
 	struct stack_table *table;
-	struct event_list fresh;
-	bool failed; /* no memory for an event: its stack has no frames */
+	/* What came last; an event for which there is no memory is lost: its stack has no frames. */
+	struct stack_event *stacks;
+	struct pending_event *mappings;
+	size_t nr_stacks, nr_mappings;
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static int stack_event_add(struct event_list *list, const void *data, size_t size)
+static int pending_event_add(struct call_stacks *stacks, const struct pending_event *event)
 {
-	struct stack_event **grown =
-		reallocarray(list->stacks, list->nr_stacks + 1, sizeof(*grown));
-	void *copy = malloc(sizeof(struct stack_event));
-
-	if (grown)
-		list->stacks = grown;
-	if (!grown || !copy) {
-		free(copy);
+	if (!array_grow(&stacks->mappings, stacks->nr_mappings, sizeof(*event)))
 		return -ENOMEM;
-	}
-	memset(copy, 0, sizeof(struct stack_event));
-	memcpy(copy, data, size < sizeof(struct stack_event) ? size : sizeof(struct stack_event));
-	list->stacks[list->nr_stacks++] = copy;
+	stacks->mappings[stacks->nr_mappings++] = *event;
 	return 0;
 }
 
-static int pending_event_add(struct event_list *list, const struct pending_event *event)
-{
-	struct pending_event *grown =
-		reallocarray(list->mappings, list->nr_mappings + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	list->mappings = grown;
-	list->mappings[list->nr_mappings++] = *event;
-	return 0;
-}
-
-/* The first word tells the two kinds apart. */
+/* The first word tells the two kinds apart. Of a stack there are no more frames than it has. */
 static int take_event(void *closure, void *data, size_t size)
 {
 	struct call_stacks *stacks = closure;
 	const uint64_t *id = data;
-	int err;
+	struct stack_event *event;
 
-	if (*id)
-		err = stack_event_add(&stacks->fresh, data, size);
-	else
-		err = pending_event_add(&stacks->fresh, data);
-	stacks->failed |= err != 0;
+	if (!*id) {
+		pending_event_add(stacks, data);
+		return 0;
+	}
+	if (!array_grow(&stacks->stacks, stacks->nr_stacks, sizeof(*event)))
+		return 0;
+	event = &stacks->stacks[stacks->nr_stacks++];
+	*event = (struct stack_event){ 0 };
+	memcpy(event, data, size < sizeof(*event) ? size : sizeof(*event));
 	return 0;
 }
 
-static void event_list_clear(struct event_list *list)
+/* --- the kernel's functions ------------------------------------------------------------------- */
+
+/* "ffffffff81000000 t name\t[module]": functions, of which those of modules come last. */
+static bool symbol_read(struct kernel_code *code, const char *line)
 {
-	for (size_t i = 0; i < list->nr_stacks; i++)
-		free(list->stacks[i]);
-	list->nr_stacks = 0;
-	list->nr_mappings = 0;
+	char type, name[256], module[64] = "";
+	struct kernel_symbol *symbol;
+	unsigned long address;
+
+	if (sscanf(line, "%lx %c %255s [%63[^]]", &address, &type, name, module) < 3 ||
+	    !strchr("tTwW", type) || !address)
+		return true;
+	if (!array_grow(&code->symbols, code->count, sizeof(*symbol)))
+		return false;
+	symbol = &code->symbols[code->count++];
+	symbol->address = address;
+	symbol->name = strdup(name);
+	symbol->module = *module ? strdup(module) : NULL;
+	return symbol->name;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a, *y = b;
+
+	return compare_u64(x->address, y->address);
+}
+
+static void symbols_read(struct kernel_code *code)
+{
+	FILE *file __cleanup(fclosep) = fopen("/proc/kallsyms", "re");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file) && symbol_read(code, line))
+		;
+	if (code->count)
+		qsort(code->symbols, code->count, sizeof(*code->symbols), compare_symbols);
+	code->tried = true;
+}
+
+/* The function at an address; NULL when the kernel does not say. */
+static const struct kernel_symbol *kernel_code_find(struct kernel_code *code, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (!code->tried)
+		symbols_read(code);
+	for (high = code->count; low < high;) {
+		size_t middle = (low + high) / 2;
+
+		if (code->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &code->symbols[low - 1] : NULL;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -123,34 +163,23 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 	return names_new(&source, &how, stacks->errands, stacks->table, &stacks->names);
 }
 
-/* Whoever waits for the rings waits for errands, too. */
-static int watch_errands(struct call_stacks *stacks, struct ring_buffer *events)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	return epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD, errands_fd(stacks->errands),
-			 &event)
-		       ? -errno
-		       : 0;
-}
-
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret)
 {
 	struct call_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct epoll_event event = { .events = EPOLLIN };
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
-	if (!err)
-		err = errands_new(&stacks->errands);
-	if (!err)
-		err = unwind_tables_new(skel, &stacks->tables);
-	if (!err)
-		err = open_names(stacks, skel, options);
-	if (!err)
-		err = ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
-				       stacks);
-	if (!err)
-		err = watch_errands(stacks, events);
+	err = err ?: errands_new(&stacks->errands);
+	err = err ?: unwind_tables_new(skel, &stacks->tables);
+	err = err ?: open_names(stacks, skel, options);
+	err = err
+		      ?: ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
+					  stacks);
+	/* Whoever waits for the rings waits for errands, too. */
+	if (!err && epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD,
+			      errands_fd(stacks->errands), &event))
+		err = -errno;
 	if (err) {
 		call_stacks_free(stacks);
 		return err;
@@ -163,11 +192,14 @@ void call_stacks_free(struct call_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	event_list_clear(&stacks->fresh);
-	free(stacks->fresh.stacks);
-	free(stacks->fresh.mappings);
+	free(stacks->stacks);
+	free(stacks->mappings);
 	names_free(stacks->names);
-	kernel_code_done(&stacks->kernel);
+	for (size_t i = 0; i < stacks->kernel.count; i++) {
+		free(stacks->kernel.symbols[i].name);
+		free(stacks->kernel.symbols[i].module);
+	}
+	free(stacks->kernel.symbols);
 	code_files_free(stacks->files);
 	errands_free(stacks->errands);
 	unwind_tables_free(stacks->tables);
@@ -193,11 +225,6 @@ const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static size_t frame_count(const struct stack_event *event)
-{
-	return event->nr_frames < MAX_FRAMES ? event->nr_frames : MAX_FRAMES;
-}
-
 /* What takes the stack stands on it: the switch, and the tracepoint's own functions. */
 static bool frame_is_of_switch(const struct stack_frame *frame)
 {
@@ -212,61 +239,49 @@ static bool frame_is_of_switch(const struct stack_frame *frame)
 	return !strcmp(frame->symbol, "__schedule") || !strcmp(frame->symbol, "schedule");
 }
 
-static void kernel_frame_name(struct call_stacks *stacks, uint64_t address, struct stack_frame *ret)
-{
-	const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
-
-	*ret = (struct stack_frame){
-		.module = symbol && symbol->module ? symbol->module : "kernel",
-		.symbol = symbol ? symbol->name : NULL,
-		.offset = symbol ? address - symbol->address : address,
-		.kernel = true,
-	};
-}
-
 /* A kernel stack goes into the table, too: user stacks begin with its frames. */
 static int kernel_stack_name(struct call_stacks *stacks, const struct stack_event *event)
 {
 	struct stack_frame frames[MAX_FRAMES];
 	struct stack stack = { .id = event->id, .frames = frames };
 
-	for (size_t i = 0; i < frame_count(event); i++) {
+	for (size_t i = 0; i < min_u64(event->nr_frames, MAX_FRAMES); i++) {
+		uint64_t address = event->frames[i];
+		const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
 		struct stack_frame *frame = &frames[stack.nr_frames];
 
-		kernel_frame_name(stacks, event->frames[i], frame);
+		*frame = (struct stack_frame){
+			.module = symbol && symbol->module ? symbol->module : "kernel",
+			.symbol = symbol ? symbol->name : NULL,
+			.offset = symbol ? address - symbol->address : address,
+			.kernel = true,
+		};
 		if (stack.nr_frames || !frame_is_of_switch(frame))
 			stack.nr_frames++;
 	}
 	return stack_table_add(stacks->table, &stack);
 }
 
-static int stack_add(struct call_stacks *stacks, const struct stack_event *event)
-{
-	if (event->kernel == event->id)
-		return kernel_stack_name(stacks, event);
-	return names_add_stack(stacks->names, event);
-}
-
 /* In the order in which they came: those of the kernel before those that they stand on. */
-static int add_fresh(struct call_stacks *stacks)
+static int learn_fresh(struct call_stacks *stacks)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < stacks->fresh.nr_stacks; i++) {
-		err = stack_add(stacks, stacks->fresh.stacks[i]) ?: err;
-		free(stacks->fresh.stacks[i]);
+	for (size_t i = 0; i < stacks->nr_mappings; i++)
+		code_files_learn(stacks->files, &stacks->mappings[i]);
+	stacks->nr_mappings = 0;
+	for (size_t i = 0; i < stacks->nr_stacks; i++) {
+		const struct stack_event *event = &stacks->stacks[i];
+
+		if (event->kernel == event->id)
+			err = kernel_stack_name(stacks, event) ?: err;
+		else
+			err = names_add_stack(stacks->names, event) ?: err;
 	}
-	stacks->fresh.nr_stacks = 0;
+	/* A crowd of them may have come. */
+	free(steal_ptr(&stacks->stacks));
+	stacks->nr_stacks = 0;
 	return err;
-}
-
-static int learn_fresh(struct call_stacks *stacks)
-{
-	struct event_list *fresh = &stacks->fresh;
-
-	code_files_learn(stacks->files, fresh->mappings, fresh->nr_mappings);
-	fresh->nr_mappings = 0;
-	return add_fresh(stacks);
 }
 
 int call_stacks_follow(struct call_stacks *stacks)
@@ -283,28 +298,21 @@ int call_stacks_patience_ms(const struct call_stacks *stacks)
 	return sooner_ms(names_patience_ms(stacks->names), errands_patience_ms(stacks->errands));
 }
 
-/* Lists what is mapped and not asked for. */
-static int list_running(struct call_stacks *stacks, const struct bpf_link *mappings)
-{
-	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
-	struct pending_event event;
-	ssize_t got;
-	int err = fd < 0 ? -errno : 0;
-
-	while (!err && (got = read(fd, &event, sizeof(event))) == sizeof(event))
-		err = pending_event_add(&stacks->fresh, &event);
-	return err;
-}
-
 int call_stacks_learn_running(struct call_stacks *stacks, const struct bpf_link *mappings,
 			      bool hurried)
 {
 	uint64_t until_ns = clock_mono_ns() + (hurried ? 0 : START_NS);
+	struct pending_event event;
 	int err = 0;
 
 	for (int pass = 0; pass < START_PASSES && !err; pass++) {
-		err = list_running(stacks, mappings);
-		if (!stacks->fresh.nr_mappings)
+		int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(mappings));
+
+		/* What is mapped and not asked for. */
+		err = fd < 0 ? -errno : 0;
+		while (!err && read(fd, &event, sizeof(event)) == sizeof(event))
+			err = pending_event_add(stacks, &event);
+		if (!stacks->nr_mappings)
 			break;
 		err = err ?: learn_fresh(stacks);
 		if (clock_mono_ns() >= until_ns)

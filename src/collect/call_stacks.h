@@ -8,7 +8,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "collect/collector.h"
+#include "collect/options.h"
 #include "model/stack.h"
 #include "stacks/names.h"
 

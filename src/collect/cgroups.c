@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns looking at the cgroup file system. Reads only. */
+/*
+ * Looks at the cgroup file system, and remembers the names of cgroups. Invariant: known is sorted by id,
+ * and none stands there twice.
+ */
 #include "collect/cgroups.h"
 
 #include <dirent.h>
@@ -10,13 +13,16 @@
 #include <linux/magic.h>
 #include <mntent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
-int cgroup_mount(char *buf, size_t size)
+/* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
+static int cgroup_mount(char *buf, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent *entry;
@@ -72,17 +78,9 @@ static void own_cgroup(char *buf, size_t size)
 	}
 }
 
-static uint64_t read_limit(const char *path)
-{
-	FILE *file __cleanup(fclosep) = fopen(path, "re");
-	uint64_t limit;
-
-	return file && fscanf(file, "%" SCNu64, &limit) == 1 ? limit : UINT64_MAX;
-}
-
 uint64_t cgroup_memory_limit(void)
 {
-	char mount[PATH_MAX], path[PATH_MAX], file[2 * PATH_MAX + 16], *end;
+	char mount[PATH_MAX], path[PATH_MAX], name[2 * PATH_MAX + 16], *end;
 	uint64_t limit, least = UINT64_MAX;
 
 	own_cgroup(path, sizeof(path));
@@ -90,15 +88,21 @@ uint64_t cgroup_memory_limit(void)
 		return least;
 	/* What is the root of a namespace may have a limit, too. */
 	do {
-		snprintf(file, sizeof(file), "%s%s/memory.max", mount, path);
-		limit = read_limit(file);
-		least = limit < least ? limit : least;
+		FILE *file __cleanup(fclosep) = NULL;
+
+		snprintf(name, sizeof(name), "%s%s/memory.max", mount, path);
+		file = fopen(name, "re");
+		if (file && fscanf(file, "%" SCNu64, &limit) == 1)
+			least = min_u64(least, limit);
 		end = strrchr(path, '/');
 		if (end)
 			*end = 0;
 	} while (end);
 	return least;
 }
+
+/* What is to be done with each cgroup; path is from the root of the tree. 0, or what ends the walk. */
+typedef int (*cgroup_visit)(void *closure, uint64_t id, const char *path);
 
 struct walk {
 	cgroup_visit visit;
@@ -134,15 +138,18 @@ static int walk_below(int parent, const char *name, char *path, size_t length,
 		added = snprintf(path + length, PATH_MAX - length, "/%s", entry->d_name);
 		if (added < 0 || (size_t)added >= PATH_MAX - length)
 			continue;
-		err = walk->visit(walk->closure, entry->d_ino, path);
-		if (!err)
-			err = walk_below(dirfd(dir), entry->d_name, path, length + (size_t)added,
-					 walk);
+		err = walk->visit(walk->closure, entry->d_ino, path)
+			      ?: walk_below(dirfd(dir), entry->d_name, path, length + (size_t)added,
+					    walk);
 	}
 	return err;
 }
 
-int cgroup_walk(cgroup_visit visit, void *closure)
+/*
+ * Visits all cgroups that can be looked at. 0 (also when the tree is not mounted), what ended the
+ * walk, or -EMFILE, -ENFILE, -ENOMEM for want of what looking at it takes.
+ */
+static int cgroup_walk(cgroup_visit visit, void *closure)
 {
 	struct walk walk = { visit, closure };
 	char mount[PATH_MAX], path[PATH_MAX] = "";
@@ -155,21 +162,139 @@ int cgroup_walk(cgroup_visit visit, void *closure)
 	return err ?: walk_below(AT_FDCWD, mount, path, 0, &walk);
 }
 
-struct wanted {
-	const char *name;
-};
-
 static int visit_wanted(void *closure, uint64_t id, const char *path)
 {
-	const struct wanted *wanted = closure;
-
 	(void)id;
-	return !strcmp(strrchr(path, '/') + 1, wanted->name);
+	return !strcmp(strrchr(path, '/') + 1, closure);
 }
 
 bool cgroup_name_exists(const char *name)
 {
-	struct wanted wanted = { name };
+	return cgroup_walk(visit_wanted, (void *)name) == 1;
+}
 
-	return cgroup_walk(visit_wanted, &wanted) == 1;
+/* --- names ------------------------------------------------------------------------------------- */
+
+static int compare_ids(const void *a, const void *b)
+{
+	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+/* NULL: it is not known. */
+static struct id_name *known_find(const struct cgroup_names *names, uint64_t id)
+{
+	return names->nr_known ? bsearch(&id, names->known, names->nr_known, sizeof(*names->known),
+					 compare_ids)
+			       : NULL;
+}
+
+bool cgroup_names_know(const struct cgroup_names *names, uint64_t id)
+{
+	return known_find(names, id);
+}
+
+/* Ids are never used again: what is known stays right, but for "". */
+static int known_add(void *closure, uint64_t id, const char *path)
+{
+	struct cgroup_names *names = closure;
+	struct id_name *known = known_find(names, id);
+	char *copy;
+
+	if (!known)
+		return id_names_add(&names->known, &names->nr_known, id, path);
+	if (*known->name)
+		return 0;
+	copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	free(known->name);
+	known->name = copy;
+	return 0;
+}
+
+int cgroup_names_learn(struct cgroup_names *names)
+{
+	int err = cgroup_walk(known_add, names);
+
+	names->learned = true;
+	names->incomplete = err == -EMFILE || err == -ENFILE;
+	return names->incomplete ? 0 : err;
+}
+
+void cgroup_names_begin(struct cgroup_names *names)
+{
+	names->learned = false;
+}
+
+void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path)
+{
+	struct id_name *slot;
+
+	if (!names->recent)
+		names->recent = calloc(RECENT_CGROUPS, sizeof(*names->recent));
+	if (!names->recent)
+		return;
+	if (cgroup_names_know(names, id)) {
+		/* Asked for before this was heard of. */
+		known_add(names, id, path);
+		return;
+	}
+	slot = &names->recent[names->nr_made++ % RECENT_CGROUPS];
+	free(slot->name);
+	*slot = (struct id_name){ id, strdup(path) };
+}
+
+const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
+{
+	char *path __cleanup(freep) = NULL;
+	int err = 0;
+
+	if (known_find(names, id))
+		return known_find(names, id)->name;
+	for (size_t i = 0; names->recent && i < RECENT_CGROUPS && !path; i++) {
+		if (names->recent[i].id == id)
+			path = steal_ptr(&names->recent[i].name);
+	}
+	if (path)
+		err = known_add(names, id, path);
+	else if (!names->learned)
+		err = cgroup_names_learn(names);
+	if (err)
+		return NULL;
+	/* Still unknown: it is gone, unless it was us who could not look. */
+	if (!known_find(names, id) && names->incomplete)
+		return "";
+	return known_add(names, id, "") ? NULL : known_find(names, id)->name;
+}
+
+bool cgroup_names_are_many(const struct cgroup_names *names)
+{
+	return names->nr_known > (names->prune_at ?: RECENT_CGROUPS);
+}
+
+void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(in_use, count, sizeof(*in_use), compare_ids);
+	for (size_t i = 0; i < names->nr_known; i++) {
+		struct id_name *name = &names->known[i];
+
+		if (bsearch(&name->id, in_use, count, sizeof(*in_use), compare_ids))
+			names->known[kept++] = *name;
+		else
+			free(name->name);
+	}
+	names->nr_known = kept;
+	names->prune_at = kept + RECENT_CGROUPS;
+}
+
+void cgroup_names_done(struct cgroup_names *names)
+{
+	for (size_t i = 0; i < names->nr_known; i++)
+		free(names->known[i].name);
+	for (size_t i = 0; names->recent && i < RECENT_CGROUPS; i++)
+		free(names->recent[i].name);
+	free(names->known);
+	free(names->recent);
 }

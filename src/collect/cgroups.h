@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The version 2 cgroup tree: from paths to ids and back. */
+/*
+ * The version 2 cgroup tree: from paths to ids and back. A cgroup may be gone before anybody asks for the
+ * name of a process that was in it: so all that exist are learned at the start, and new ones as they are
+ * made.
+ */
 #ifndef BPFTRUSS_CGROUPS_H
 #define BPFTRUSS_CGROUPS_H
 
@@ -7,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */
-int cgroup_mount(char *buf, size_t size);
+#include "model/snapshot.h"
 
 /* The id (inode) of a cgroup, by its path from the root of the tree or its path on the file system. */
 int cgroup_find_path(const char *path, uint64_t *ret);
@@ -19,13 +22,43 @@ bool cgroup_name_exists(const char *name);
 /* The least memory.max of the cgroup of this process and those above it; UINT64_MAX: none has any. */
 uint64_t cgroup_memory_limit(void);
 
-/* What is to be done with each cgroup; path is from the root of the tree. 0, or what ends the walk. */
-typedef int (*cgroup_visit)(void *closure, uint64_t id, const char *path);
+/* Made since, and not yet asked for: so many at most are remembered. */
+#define RECENT_CGROUPS 4096
+
+struct cgroup_names {
+	struct id_name *known; /* by id */
+	size_t nr_known;
+	struct id_name *recent; /* a ring; NULL until the first */
+	size_t nr_made;         /* so far, also those that the ring has forgotten */
+	bool learned;           /* the tree was looked at, and nothing has been asked since */
+	bool incomplete;        /* not all of the tree could be looked at */
+	size_t prune_at;        /* so many known ones are too many */
+};
+
+/* Learns all that exist now, as far as there are descriptors for it. 0 or -ENOMEM. */
+int cgroup_names_learn(struct cgroup_names *names);
+
+/* One was made; without memory it is looked for later. */
+void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path);
+
+bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);
 
 /*
- * Visits all cgroups that can be looked at. 0 (also when the tree is not mounted), what ended the
- * walk, or -EMFILE, -ENFILE, -ENOMEM for want of what looking at it takes.
+ * The path from the root of the hierarchy, "" when it cannot be known any more, or not in this
+ * round; NULL: no memory.
+ * Looks at the tree at most once a round.
  */
-int cgroup_walk(cgroup_visit visit, void *closure);
+const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);
+
+/* A new round: the tree may have changed. */
+void cgroup_names_begin(struct cgroup_names *names);
+
+/* Whether so many are known that it is time to forget some. */
+bool cgroup_names_are_many(const struct cgroup_names *names);
+
+/* Forgets those that are not among these ids, which it sorts. */
+void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count);
+
+void cgroup_names_done(struct cgroup_names *names);
 
 #endif

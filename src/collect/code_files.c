@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "collect/mapped_file.h"
 
 /* To open a file whose process is gone each time, or has something else mapped, before a pause. */
 #define MAX_TRIES 16
@@ -61,15 +60,11 @@ struct mapped_place {
 
 struct code_file {
 	struct code_files *files;
-	struct inode_key key;
+	struct opened_code
+		code;     /* as the first process that had it saw it; the key is always known */
 	bool is_found;    /* it was opened, or must not be */
 	bool learned;     /* its table is made, or it has none */
-	char *path;       /* as the first process that had it saw it; NULL: unknown */
-	char *module;     /* its name; NULL: unknown */
-	int fd;           /* -1: not open, or cannot be */
-	int root;         /* of that process, where its debug file lies; -1: unknown */
-	uint64_t used_ns; /* when these were used last */
-	uint32_t owner;   /* who may say how its functions are called, as root may */
+	uint64_t used_ns; /* when its descriptors were used last */
 	int tries;        /* to open it */
 	int put_offs;     /* of reading it */
 	uint64_t load_offset;
@@ -105,7 +100,7 @@ static struct code_file *file_at(struct code_files *files, uint32_t number)
 	for (; files->count <= number; files->count++) {
 		struct code_file *file = &files->files[files->count];
 
-		*file = (struct code_file){ .files = files, .fd = -1, .root = -1 };
+		*file = (struct code_file){ .files = files, .code = NO_CODE };
 		errand_init(&file->errand, ERRAND_OPEN, file_step, file);
 	}
 	return &files->files[number];
@@ -114,30 +109,23 @@ static struct code_file *file_at(struct code_files *files, uint32_t number)
 /* --- the vdso --------------------------------------------------------------------------------- */
 
 /* The kernel has only one: it is the same in all processes as in this one. */
-static int vdso_open(void)
+static int vdso_learn(struct code_files *files)
 {
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
+	struct code_file *file = file_at(files, FILE_VDSO);
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
 	struct code_mapping vdso = { 0 };
 	size_t size = start && process_maps_find_own(start, &vdso) ? vdso.end - vdso.start : 0;
 	int fd = size && size <= MAX_VDSO_BYTES ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
-	if (fd >= 0 && write(fd, (const void *)start, size) != (ssize_t)size) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int vdso_learn(struct code_files *files)
-{
-	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	struct code_file *file = file_at(files, FILE_VDSO);
-
-	file->module = strdup("[vdso]");
-	file->fd = vdso_open();
-	if (!file->module)
+	if (fd >= 0 && write(fd, (const void *)start, size) != (ssize_t)size)
+		closep(&fd);
+	else
+		file->code.fd = fd;
+	file->code.name = strdup("[vdso]");
+	if (!file->code.name)
 		return -ENOMEM;
-	if (file->fd >= 0 && !code_table_start(file->fd, NULL, &file->errand.child))
+	if (file->code.fd >= 0 && !code_table_start(file->code.fd, NULL, &file->errand.child))
 		code_table_finish(&file->errand.child, &unwind);
 	unwind_tables_publish(files->tables, FILE_VDSO, 0, unwind);
 	return 0;
@@ -145,21 +133,11 @@ static int vdso_learn(struct code_files *files)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Each file keeps two descriptors for a while. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
 		   struct errands *errands, bool lasting, struct code_files **ret)
 {
 	struct code_files *files __cleanup(code_files_freep) = calloc(1, sizeof(*files));
+	struct rlimit limit;
 	int err;
 
 	if (!files)
@@ -171,7 +149,11 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 	files->files = calloc(ALL_FILES, sizeof(*files->files));
 	if (!files->files)
 		return -ENOMEM;
-	raise_descriptor_limit();
+	/* Each file keeps two descriptors for a while. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 	err = vdso_learn(files);
 	if (!err)
 		*ret = steal_ptr(&files);
@@ -180,9 +162,9 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 
 static void file_close(struct code_file *file)
 {
-	closep(&file->fd);
-	closep(&file->root);
-	file->fd = file->root = -1;
+	closep(&file->code.fd);
+	closep(&file->code.root);
+	file->code.fd = file->code.root = -1;
 }
 
 void code_files_free(struct code_files *files)
@@ -193,9 +175,7 @@ void code_files_free(struct code_files *files)
 		struct code_file *file = &files->files[i];
 
 		errands_remove(files->errands, &file->errand);
-		file_close(file);
-		free(file->path);
-		free(file->module);
+		opened_code_close(&file->code);
 	}
 	free(files->files);
 	free(files);
@@ -208,24 +188,9 @@ size_t code_files_count(const struct code_files *files)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Keeps what was opened; takes it. */
-static void file_take(struct code_file *file, struct opened_code *opened)
-{
-	file->is_found = true;
-	free(file->path);
-	free(file->module);
-	file->path = opened->path;
-	file->module = opened->name;
-	file->fd = opened->fd;
-	file->root = opened->root;
-	file->owner = opened->owner;
-	file->used_ns = clock_mono_ns();
-	*opened = NO_CODE;
-}
-
 static bool opened_is(const struct opened_code *opened, const struct code_file *file)
 {
-	return opened->fd >= 0 && !memcmp(&opened->key, &file->key, sizeof(file->key));
+	return opened->fd >= 0 && !memcmp(&opened->key, &file->code.key, sizeof(file->code.key));
 }
 
 /*
@@ -238,11 +203,15 @@ static bool file_check(struct code_file *file, struct opened_code *opened)
 	bool is_it = opened_is(opened, file);
 
 	if (is_it) {
-		file_take(file, opened);
+		opened_code_close(&file->code);
+		file->code = *opened;
+		*opened = NO_CODE;
+		file->is_found = true;
+		file->used_ns = clock_mono_ns();
 	} else if (opened->fd < 0) {
 		/* Frame pointers, and no name: there is nothing by which it could be known for sure. */
-		is_it = opened->key.dev == file->key.dev &&
-			(!opened->key.ino || opened->key.ino == file->key.ino);
+		is_it = opened->key.dev == file->code.key.dev &&
+			(!opened->key.ino || opened->key.ino == file->code.key.ino);
 		file->is_found |= is_it;
 	}
 	return is_it;
@@ -253,12 +222,12 @@ static void file_publish(struct code_file *file, const struct elf_unwind *unwind
 	file->learned = true;
 	file->load_offset = unwind ? unwind->load_offset : 0;
 	file->used_ns = clock_mono_ns();
-	unwind_tables_publish(file->files->tables, file_number(file), file->owner, unwind);
+	unwind_tables_publish(file->files->tables, file_number(file), file->code.owner, unwind);
 }
 
 static void file_ask_again(struct code_file *file, uint32_t pause_s)
 {
-	unwind_tables_ask_again(file->files->tables, &file->key, file_number(file), pause_s);
+	unwind_tables_ask_again(file->files->tables, &file->code.key, file_number(file), pause_s);
 }
 
 /* In the copy of this process. */
@@ -274,15 +243,6 @@ static int place_run(void *closure, struct copy_answer *ret)
 	if (!err)
 		opened_code_pack(&opened, ret);
 	return err;
-}
-
-static enum errand_turn open_begin(struct code_file *file)
-{
-	const int *program = &file->files->identity.program;
-
-	return copy_start(place_run, file, program, *program >= 0, &file->errand.child)
-		       ? ERRAND_REFUSED
-		       : ERRAND_RUNS;
 }
 
 /* The more often it has failed, the longer: at first whoever has it mapped is asked at once. */
@@ -306,35 +266,19 @@ static enum errand_turn open_finish(struct code_file *file)
 	is_it = !err && file_check(file, &opened);
 	if (file_number(file) >= MAX_UNWIND_FILES)
 		return ERRAND_OVER;
-	if (is_it && file->fd < 0) {
-		file_publish(file, NULL);
-		return ERRAND_OVER;
-	}
-	if (is_it) {
+	if (is_it && file->code.fd >= 0) {
 		file->errand.kind = ERRAND_TABLE;
 		return ERRAND_AGAIN;
 	}
 	/* Whoever does not answer is not asked again soon. */
-	if (err == -ETIMEDOUT)
-		file_ask_again(file, TIMEOUT_RETRY_S);
+	if (is_it)
+		file_publish(file, NULL);
 	else
-		file_ask_again(file, pause_s(file));
+		file_ask_again(file, err == -ETIMEDOUT ? TIMEOUT_RETRY_S : pause_s(file));
 	return ERRAND_OVER;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
-
-/* Tells whether a failure may pass: whoever parses a file must not have been short of anything. */
-static bool failure_may_pass(int err)
-{
-	static const int passing[] = { -EMFILE, -ENFILE, -ENOMEM, -EPROTO, -ETIMEDOUT };
-
-	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
-		if (err == passing[i])
-			return true;
-	}
-	return false;
-}
 
 /*
  * The programs ask again later for a file that was put off, unless it has failed too often. One that could
@@ -342,10 +286,14 @@ static bool failure_may_pass(int err)
  */
 static enum errand_turn table_end(struct code_file *file, int err, const struct elf_unwind *unwind)
 {
+	/* Whoever parses a file must not have been short of anything. */
+	bool may_pass = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EPROTO ||
+			err == -ETIMEDOUT;
+
 	if (err == -EAGAIN || err == -ESTALE) {
 		file_close(file);
 		file_ask_again(file, pause_s(file));
-	} else if (failure_may_pass(err) && ++file->put_offs < MAX_PUT_OFFS) {
+	} else if (may_pass && ++file->put_offs < MAX_PUT_OFFS) {
 		file_ask_again(file, RETRY_S);
 	} else {
 		file_publish(file, unwind);
@@ -376,15 +324,15 @@ static enum errand_turn table_begin(struct code_file *file)
 		.closure = file->files,
 		.fd = file->files->identity.program,
 		.number = file->errand.number,
-		.key = file->key,
+		.key = file->code.key,
 	};
 	int err;
 
-	if (file->fd < 0) {
+	if (file->code.fd < 0) {
 		file->errand.kind = ERRAND_OPEN;
 		return ERRAND_AGAIN;
 	}
-	err = code_table_start(file->fd, &proof, &file->errand.child);
+	err = code_table_start(file->code.fd, &proof, &file->errand.child);
 	/* It stays open: its process may have ended when a child can be started. */
 	if (err == -EAGAIN || err == -ENOMEM)
 		return ERRAND_REFUSED;
@@ -394,45 +342,43 @@ static enum errand_turn table_begin(struct code_file *file)
 	return ERRAND_RUNS;
 }
 
-static enum errand_turn table_finish(struct code_file *file)
-{
-	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
-	int err = code_table_finish(&file->errand.child, &unwind);
-
-	return table_end(file, err, unwind);
-}
-
 static enum errand_turn file_step(void *closure)
 {
+	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = NULL;
 	struct code_file *file = closure;
+	const int *program = &file->files->identity.program;
 	bool has_ended = file->errand.child.pid;
+	int err;
 
+	if (file->errand.kind == ERRAND_OPEN && has_ended)
+		return open_finish(file);
 	if (file->errand.kind == ERRAND_OPEN)
-		return has_ended ? open_finish(file) : open_begin(file);
-	return has_ended ? table_finish(file) : table_begin(file);
+		return copy_start(place_run, file, program, *program >= 0, &file->errand.child)
+			       ? ERRAND_REFUSED
+			       : ERRAND_RUNS;
+	if (!has_ended)
+		return table_begin(file);
+	err = code_table_finish(&file->errand.child, &unwind);
+	return table_end(file, err, unwind);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-/* Whoever has mapped it. */
-static uid_t place_user(const struct mapped_place *place)
+/* Opens it, or has its table made: one that was put off may be open still. */
+static void file_ask(struct code_file *file, const struct mapped_place *place)
 {
 	int process __cleanup(closep) = process_open(place->pid);
 	struct stat status;
 
-	return process < 0 || fstat(process, &status) ? 0 : status.st_uid;
-}
-
-static void file_open(struct code_file *file, const struct mapped_place *place)
-{
 	file->place = *place;
-	file->errand.kind = ERRAND_OPEN;
-	file->errand.user = place_user(place);
+	file->errand.kind = file->code.fd < 0 ? ERRAND_OPEN : ERRAND_TABLE;
+	/* Whoever has mapped it. */
+	file->errand.user = process < 0 || fstat(process, &status) ? 0 : status.st_uid;
 	file->errand.due_ns = 0;
 	errands_add(file->files->errands, &file->errand);
 }
 
-static void file_learn(struct code_files *files, const struct pending_event *mapping)
+void code_files_learn(struct code_files *files, const struct pending_event *mapping)
 {
 	const struct mapped_place place = { mapping->pid, mapping->start, mapping->end };
 	struct code_file *file;
@@ -442,23 +388,8 @@ static void file_learn(struct code_files *files, const struct pending_event *map
 	file = file_at(files, mapping->file);
 	if (file->learned || errand_is_busy(&file->errand))
 		return;
-	file->key = mapping->key;
-	if (file->fd < 0) {
-		file_open(file, &place);
-		return;
-	}
-	/* One that was put off may be open still. */
-	file->place = place;
-	file->errand.kind = ERRAND_TABLE;
-	file->errand.user = place_user(&place);
-	file->errand.due_ns = 0;
-	errands_add(files->errands, &file->errand);
-}
-
-void code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		file_learn(files, &mappings[i]);
+	file->code.key = mapping->key;
+	file_ask(file, &place);
 }
 
 /* Our signals are blocked and taken by the event loop, to which this gives way. */
@@ -496,14 +427,14 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 	/* Its table is not made yet: what file it is will be known then. */
 	if (number != FILE_VDSO && (!file || !file->is_found))
 		return -EAGAIN;
-	if (file->fd < 0)
+	if (file->code.fd < 0)
 		return number == FILE_VDSO ? -EBADMSG : -ESRCH;
 	*ret = (struct opened_code){
-		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
-		.root = file->root < 0 ? -1 : fcntl(file->root, F_DUPFD_CLOEXEC, 0),
-		.path = file->path ? strdup(file->path) : NULL,
-		.key = file->key,
-		.owner = file->owner,
+		.fd = fcntl(file->code.fd, F_DUPFD_CLOEXEC, 0),
+		.root = file->code.root < 0 ? -1 : fcntl(file->code.root, F_DUPFD_CLOEXEC, 0),
+		.path = file->code.path ? strdup(file->code.path) : NULL,
+		.key = file->code.key,
+		.owner = file->code.owner,
 	};
 	if (ret->fd < 0)
 		return -errno;
@@ -523,13 +454,6 @@ static void source_drop(void *closure, uint32_t number)
 	if (number < files->count && number != FILE_VDSO &&
 	    !errand_is_busy(&files->files[number].errand))
 		file_close(&files->files[number]);
-}
-
-/* At its path, if it is there for us, too: most files are. */
-static int open_at_path(const struct code_identity *identity, const struct code_file *file,
-			struct opened_code *ret)
-{
-	return file->path ? mapped_file_open_path(identity, file->path, ret) : -ESRCH;
 }
 
 /* Through a process that has it mapped. */
@@ -566,7 +490,8 @@ static int source_search(void *closure, struct copy_answer *ret)
 	int err;
 
 	identity.asker = search->number;
-	err = open_at_path(&identity, file, &opened);
+	/* Most files are at their path for us, too. */
+	err = file->code.path ? mapped_file_open_path(&identity, file->code.path, &opened) : -ESRCH;
 	if (err || !opened_is(&opened, file)) {
 		opened_code_close(&opened);
 		err = open_through(&identity, file, &search->process, &opened);
@@ -574,16 +499,6 @@ static int source_search(void *closure, struct copy_answer *ret)
 	if (!err)
 		opened_code_pack(&opened, ret);
 	return err;
-}
-
-/* The number of a file of ours that is known; else the next one. */
-static uint32_t file_find(const struct code_files *files, const struct inode_key *key)
-{
-	for (uint32_t i = MAX_UNWIND_FILES; i < files->count; i++) {
-		if (!memcmp(&files->files[i].key, key, sizeof(*key)))
-			return i;
-	}
-	return files->count < MAX_UNWIND_FILES ? MAX_UNWIND_FILES : files->count;
 }
 
 /* Where the programs cannot ask for mappings, they have not seen all files. */
@@ -600,19 +515,22 @@ static uint32_t source_find(void *closure, uint32_t pid, const struct code_mappi
 {
 	const struct mapped_place place = { pid, mapping->start, mapping->end };
 	struct code_files *files = closure;
-	uint32_t number = file_find(files, key);
+	uint32_t number = MAX_UNWIND_FILES;
 	struct code_file *file;
 
+	while (number < files->count &&
+	       memcmp(&files->files[number].code.key, key, sizeof(*key)) != 0)
+		number++;
+	if (number < files->count)
+		return number;
 	if (number == ALL_FILES)
 		return FILE_NONE;
 	file = file_at(files, number);
-	if (file->is_found)
-		return number;
-	file->key = *key;
+	file->code.key = *key;
 	file->is_found = file->learned = true;
-	file->module = name ? strdup(name) : NULL;
+	file->code.name = name ? strdup(name) : NULL;
 	/* At once: the process may end before its stacks are named. */
-	file_open(file, &place);
+	file_ask(file, &place);
 	return number;
 }
 
@@ -627,7 +545,7 @@ static const char *source_module(void *closure, uint32_t number)
 {
 	const struct code_files *files = closure;
 
-	return number < files->count ? files->files[number].module : NULL;
+	return number < files->count ? files->files[number].code.name : NULL;
 }
 
 static uint64_t source_address(void *closure, uint32_t number, uint64_t offset)

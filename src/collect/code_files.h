@@ -8,8 +8,7 @@
 
 #include <stdbool.h>
 
-#include "collect/code_identity.h"
-#include "collect/collector.h"
+#include "collect/mapped_file.h"
 #include "collect/unwind_tables.h"
 #include "stacks/code_source.h"
 #include "base/errand.h"
@@ -32,11 +31,11 @@ static inline void code_files_freep(struct code_files **files)
 }
 
 /*
- * Has the files of mappings opened, and their tables made, by errands; those that are known cost
- * nothing. A file that cannot be parsed has frame pointers only; one that cannot be opened, takes too
- * long or finds no room is asked for again.
+ * Has the file of a mapping opened, and its table made, by an errand; one that is known costs nothing. A
+ * file that cannot be parsed has frame pointers only; one that cannot be opened, takes too long or finds
+ * no room is asked for again.
  */
-void code_files_learn(struct code_files *files, const struct pending_event *mappings, size_t count);
+void code_files_learn(struct code_files *files, const struct pending_event *mapping);
 
 /* Waits until all are read, or some moment, or a signal tells us to end; the rest is read later. */
 void code_files_wait(struct code_files *files, uint64_t until_ns);

@@ -16,9 +16,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/collector_private.h"
 #include "collect/features.h"
-#include "collect/selectors.h"
+
+/* Says what could not be done, if anything. */
+static int outcome(int err, const char *what, struct diag *d)
+{
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot %s: %s", what, strerror(-err)) : 0;
+}
 
 /* What is to be done about tasks is in records and counters; the event wakes us and tells where. */
 static int collector_take_event(void *closure, void *data, size_t size)
@@ -40,15 +46,6 @@ static int collector_take_event(void *closure, void *data, size_t size)
 #define INITIAL_PIDNS    4026531836u
 #define INITIAL_CGROUPNS 4026531835u
 
-static void collector_set_pidns(struct collector *c)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PIDNS)
-		return;
-	c->skel->rodata->pidns_inum = (uint32_t)st.st_ino;
-}
-
 /* In a cgroup namespace of our own the tree begins elsewhere than in the kernel's words. */
 static bool cgroups_are_absolute(void)
 {
@@ -57,25 +54,18 @@ static bool cgroups_are_absolute(void)
 	return !stat("/proc/self/ns/cgroup", &st) && st.st_ino == INITIAL_CGROUPNS;
 }
 
-/*
- * bpftruss itself is never chosen: its own reading would count. Its context switches tell the programs
- * how clocks differ.
- */
-static int collector_ignore_self(struct collector *c)
+int object_mark(struct collector *c, int pidfd, const struct task_ref *ref)
 {
-	struct task_ref ref = { .nr = -1, .flags = TASK_IGNORED };
-	int pidfd __cleanup(closep) = (int)syscall(SYS_pidfd_open, getpid(), 0);
-
-	if (pidfd < 0)
-		return -errno;
-	return object_mark(c, pidfd, &ref);
+	return bpf_map__update_elem(c->skel->maps.tasks, &pidfd, sizeof(pidfd), ref, sizeof(*ref),
+				    BPF_ANY);
 }
 
 static int collector_set_selectors(struct collector *c, const struct collector_options *options,
 				   struct diag *d)
 {
+	struct task_ref ref = { .nr = -1, .flags = TASK_IGNORED };
+	int pidfd __cleanup(closep) = -1, err;
 	struct selector selector;
-	int err;
 
 	for (uint32_t i = 0; i < options->nr_selectors; i++) {
 		const struct target_selector *chosen = &options->selectors[i];
@@ -86,38 +76,70 @@ static int collector_set_selectors(struct collector *c, const struct collector_o
 		err = bpf_map__update_elem(c->skel->maps.selectors, &i, sizeof(i), &selector,
 					   sizeof(selector), BPF_ANY);
 		if (err)
-			return diag_set(d, DIAG_FAILED, -err, "cannot set a selector: %s",
-					strerror(-err));
+			return outcome(err, "set a selector", d);
 	}
-	err = collector_ignore_self(c);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot mark bpftruss itself: %s",
-			      strerror(-err))
-		   : 0;
+	/*
+	 * bpftruss itself is never chosen: its own reading would count. Its context switches tell the
+	 * programs how clocks differ.
+	 */
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	err = pidfd < 0 ? -errno : object_mark(c, pidfd, &ref);
+	return outcome(err, "mark bpftruss itself", d);
 }
 
-/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
-static uint64_t seed_make(void)
+static void collector_configure_stacks(struct collector *c, const struct collector_options *options)
 {
-	uint64_t seed;
+	uint32_t count = (options->max_stacks ?: DEFAULT_MAX_STACKS) + 1;
+	struct truss_bpf *skel = c->skel;
+	struct bpf_map *const maps[] = {
+		skel->maps.unwind_slabs,  skel->maps.unwind_pages,  skel->maps.unwind_rules,
+		skel->maps.unwind_files,  skel->maps.unwind_inodes, skel->maps.unwind_cache,
+		skel->maps.walks,         skel->maps.stack_events,  skel->maps.stacks_sent,
+		skel->maps.stack_index,   skel->maps.stack_entries, skel->maps.returned_stacks,
+		skel->maps.stacked_calls,
+	};
+	bool tables = options->stacks && !options->frame_pointers && features_have_unwinding();
 
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;
-	return seed;
+	bpf_program__set_autoload(skel->progs.list_code, tables);
+	bpf_program__set_autoload(skel->progs.identify_code, tables);
+	for (size_t i = 0; i < ARRAY_SIZE(maps) && !options->stacks; i++)
+		bpf_map__set_autocreate(maps[i], false);
+	if (!options->stacks)
+		return;
+	skel->rodata->stacks = true;
+	skel->rodata->stacks_of_some = options->calls != NULL;
+	skel->rodata->frame_pointers = options->frame_pointers;
+	skel->rodata->kernel_stacks = options->kernel_stacks;
+	skel->data_pools->pools[POOL_STACKS].limit = count;
+	skel->data_pools->pools[POOL_FILES].limit = MAX_UNWIND_FILES;
+	skel->data_pools->pools[POOL_SENT].limit = count;
+	bpf_map__set_max_entries(skel->maps.stacks_sent, count);
+	bpf_map__set_max_entries(skel->maps.stack_index, count);
+	bpf_map__set_max_entries(skel->maps.stack_entries, count);
+	bpf_map__set_max_entries(skel->maps.returned_stacks, count);
 }
 
 static void collector_configure(struct collector *c, const struct collector_options *options)
 {
 	struct truss_bpf *skel = c->skel;
+	struct stat st;
+	uint64_t seed;
 
+	skel->rodata->no_task_pt_regs = features_hide_task_regs();
+	skel->rodata->lookups_can_fail = features_lookups_can_fail();
 	tables_size(&c->tables, skel, options);
-	collector_set_pidns(c);
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS)
+		skel->rodata->pidns_inum = (uint32_t)st.st_ino;
 	if (!options->by_arg0)
 		bpf_map__set_max_entries(skel->maps.arg0_calls, 1);
 	if (!options->nr_selectors)
 		bpf_map__set_max_entries(skel->maps.selectors, 1);
 	skel->rodata->nr_selectors = (uint32_t)options->nr_selectors;
 	skel->rodata->by_arg0 = options->by_arg0;
-	skel->rodata->hash_seed = seed_make();
+	/* Early in a boot there may be nothing random yet, and waiting for it could take minutes. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = clock_mono_ns() * 0x9e3779b97f4a7c15;
+	skel->rodata->hash_seed = seed;
 	for (size_t i = 0; i < options->nr_selectors; i++) {
 		if (options->selectors[i].kind == SELECT_USER)
 			skel->rodata->selects_user = true;
@@ -144,17 +166,6 @@ static int mark_calls(struct bpf_map *map, const struct syscall_set *calls)
 	return err;
 }
 
-static int collector_mark_calls(struct collector *c, const struct collector_options *options)
-{
-	int err = 0;
-
-	if (options->by_arg0)
-		err = mark_calls(c->skel->maps.arg0_calls, options->calls);
-	if (!err && options->stacks && options->calls)
-		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
-	return err;
-}
-
 static int load_failed(int err, struct diag *d)
 {
 	if (err == -ENOMEM)
@@ -167,49 +178,37 @@ static int load_failed(int err, struct diag *d)
 			strerror(-err));
 }
 
-static int collector_open_stacks(struct collector *c, const struct collector_options *options,
-				 struct diag *d)
-{
-	int err = call_stacks_new(c->skel, options, c->events, &c->stacks);
-
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
-			      strerror(-err))
-		   : 0;
-}
-
 static int collector_load(struct collector *c, const struct collector_options *options,
 			  struct diag *d)
 {
 	int err;
 
-	err = object_open(c);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot open the BPF object: %s",
-				strerror(-err));
+	c->skel = truss_bpf__open();
+	if (!c->skel)
+		return outcome(-errno, "open the BPF object", d);
 	collector_configure(c, options);
 	err = truss_bpf__load(c->skel);
-	if (!err)
-		err = collector_mark_calls(c, options);
-	if (!err)
-		err = truss_bpf__attach(c->skel);
+	if (!err && options->by_arg0)
+		err = mark_calls(c->skel->maps.arg0_calls, options->calls);
+	if (!err && options->stacks && options->calls)
+		err = mark_calls(c->skel->maps.stacked_calls, options->calls);
+	err = err ?: truss_bpf__attach(c->skel);
 	if (err)
 		return load_failed(err, d);
-	err = collector_set_selectors(c, options, d);
+	err = collector_set_selectors(c, options, d)
+		      ?: outcome(tables_map(&c->tables, c->skel), "map the kernel's tables", d);
 	if (err)
 		return err;
-	err = tables_map(&c->tables, c->skel);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot map the kernel's tables: %s",
-				strerror(-err));
 	c->events =
 		ring_buffer__new(bpf_map__fd(c->skel->maps.events), collector_take_event, c, NULL);
 	if (!c->events)
-		return diag_set(d, DIAG_FAILED, errno, "cannot open the ring buffer: %s",
-				strerror(errno));
+		return outcome(-errno, "open the ring buffer", d);
 	/* Attached before: none is made unseen. */
 	if (cgroup_names_learn(&c->cgroups))
 		return diag_oom(d);
-	return options->stacks ? collector_open_stacks(c, options, d) : 0;
+	return options->stacks ? outcome(call_stacks_new(c->skel, options, c->events, &c->stacks),
+					 "make the unwind tables", d)
+			       : 0;
 }
 
 static int require_debuginfod(struct diag *d)
@@ -256,7 +255,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
 	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
-	if (!c->by_thread && idle_new(&c->idle, c->max_stay_bytes))
+	if (!c->by_thread &&
+	    idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]), c->max_stay_bytes))
 		return diag_oom(d);
 	*ret = steal_ptr(&c);
 	return 0;
@@ -267,8 +267,7 @@ void collector_free(struct collector *c)
 	if (!c)
 		return;
 	ring_buffer__free(c->events);
-	if (c->skel)
-		tables_unmap(&c->tables, c->skel);
+	tables_unmap(&c->tables);
 	truss_bpf__destroy(c->skel);
 	builder_free(c->ended);
 	idle_free(c->idle);
@@ -284,6 +283,20 @@ void collector_free(struct collector *c)
 /* Far more than any number of threads that are being made calls for. */
 #define MAX_PASSES    1000
 #define JOIN_PAUSE_MS 10
+
+int object_pass(const struct bpf_link *link)
+{
+	int fd __cleanup(closep) = bpf_iter_create(bpf_link__fd(link));
+	char buf[64];
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		got = read(fd, buf, sizeof(buf));
+	} while (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)));
+	return got < 0 ? -errno : 0;
+}
 
 /*
  * One pass, and how many threads it had no room for. Returns 1 if there is to be another: it adopted
@@ -304,45 +317,28 @@ static int collector_adopt(struct collector *c, uint32_t *ret_left_out)
 	       *ret_left_out;
 }
 
-/* What no later pass will find room for is a loss. */
-static void collector_note_left_out(struct collector *c, uint32_t left_out)
-{
-	if (c->left_out < left_out)
-		c->left_out = left_out;
-}
-
 /*
  * Passes until one adopts none. A thread that was made meanwhile without its fork handing on the
- * counting was found by the next pass, or finds out itself at its next call.
- */
-static int collector_adopt_passes(struct collector *c, int limit)
-{
-	uint32_t left_out = 0;
-	int more = 1;
-
-	for (int i = 0; i < limit && more > 0; i++)
-		more = collector_adopt(c, &left_out);
-	collector_note_left_out(c, left_out);
-	return more < 0 ? more : 0;
-}
-
-/*
- * At real-time priority, if we may: whoever runs instead of a pass that is inside task storage
- * cannot get any on that CPU. It takes a fraction of a millisecond a thousand tasks.
+ * counting was found by the next pass, or finds out itself at its next call. At real-time priority, if we
+ * may: whoever runs instead of a pass that is inside task storage cannot get any on that CPU. It takes a
+ * fraction of a millisecond a thousand tasks.
  */
 static int collector_adopt_all(struct collector *c)
 {
 	struct sched_param before = { 0 }, high = { .sched_priority = 1 };
-	int policy = sched_getscheduler(0), err;
+	int policy = sched_getscheduler(0), more = 1;
+	uint32_t left_out = 0;
 	bool raised;
 
 	sched_getparam(0, &before);
 	raised = policy >= 0 && !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &high);
-	err = collector_adopt_passes(c, MAX_PASSES);
+	for (int i = 0; i < MAX_PASSES && more > 0; i++)
+		more = collector_adopt(c, &left_out);
+	c->left_out = (uint32_t)max_u64(c->left_out, left_out);
 	/* Without CAP_SYS_NICE the flag cannot be taken back, and need not be. */
 	if (raised && sched_setscheduler(0, policy, &before))
 		sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &before);
-	return err;
+	return more < 0 ? more : 0;
 }
 
 static bool collector_joins_pending(const struct collector *c)
@@ -394,7 +390,8 @@ int collector_complete_joins(struct collector *c)
 	c->last_join_ns = now_ns;
 	more = collector_adopt(c, &left_out);
 	if (!more) {
-		collector_note_left_out(c, left_out);
+		/* What no later pass will find room for is a loss. */
+		c->left_out = (uint32_t)max_u64(c->left_out, left_out);
 		__atomic_sub_fetch(joins, now, __ATOMIC_RELEASE);
 	}
 	return more < 0 ? more : 0;
@@ -408,8 +405,7 @@ int collector_start(struct collector *c, struct diag *d)
 	if (c->stacks && c->skel->links.list_code)
 		err = call_stacks_learn_running(c->stacks, c->skel->links.list_code, c->hurried);
 	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot make the unwind tables: %s",
-				strerror(-err));
+		return outcome(err, "make the unwind tables", d);
 	misses_read(c, &c->misses_at_start);
 	c->start_real_ns = clock_real_ns();
 	c->start_ns = clock_mono_ns();
@@ -417,9 +413,7 @@ int collector_start(struct collector *c, struct diag *d)
 	__atomic_store_n(&c->skel->data_control->control.counting, 1, __ATOMIC_SEQ_CST);
 	err = collector_adopt_all(c);
 	__atomic_store_n(&c->skel->data_control->control.starting, 0, __ATOMIC_SEQ_CST);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot list the tasks: %s", strerror(-err));
-	return 0;
+	return outcome(err, "list the tasks", d);
 }
 
 int collector_set_base(struct collector *c, const struct snapshot *snapshot)

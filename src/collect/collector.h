@@ -8,51 +8,12 @@
 #ifndef BPFTRUSS_COLLECTOR_H
 #define BPFTRUSS_COLLECTOR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "base/diag.h"
-#include "model/filter.h"
+#include "collect/options.h"
 #include "model/snapshot.h"
 #include "stacks/names.h"
-#include "syscalls/syscall_set.h"
 
 struct collector;
-
-struct collector_options {
-	/* 0: as many as the threads that there are ask for. */
-	uint32_t max_tasks;  /* threads counted at the same time */
-	uint32_t max_rows;   /* (thread, system call) pairs */
-	uint32_t max_errnos; /* (thread, system call, errno) triples */
-	const pid_t *pids;   /* that will be added: tables are made for their threads. Borrowed */
-	size_t nr_pids;
-	uint32_t threads; /* to make tables for, if that is more than there are */
-	bool verbose;     /* libbpf's own messages go to stderr */
-	const struct target_selector *selectors; /* borrowed */
-	size_t nr_selectors;
-	bool wait;            /* units and users need not exist yet */
-	bool by_thread;       /* rows of live threads stand apart; ended ones are added up */
-	uint32_t keep_exited; /* ended processes with rows of their own; 0: the default */
-	size_t keep_bytes;    /* of memory for what has ended; 0: the default */
-	const struct syscall_set *calls; /* those of interest; NULL: all. Borrowed */
-	bool by_arg0;                    /* their rows are split by the first argument */
-	uint64_t slower_than_ns;         /* calls that took less time are not counted */
-	bool stacks;                     /* rows have the user stacks of their calls */
-	bool frame_pointers;             /* only by frame pointers, as on kernels before 5.17 */
-	bool kernel_stacks;              /* with the kernel stack in which a call slept last */
-	uint32_t max_stacks;             /* triples of thread, call and stack; 0: the default */
-	bool inlines;                    /* stacks have the functions that were inlined */
-	bool debuginfod;                 /* servers are asked for debug files */
-	bool hurried;                    /* tables of code are made while it counts, not before */
-	bool lasting; /* for long: stacks are named as they come, and no file is kept open for that */
-};
-
-#define DEFAULT_MAX_STACKS 65536
-
-/* Beyond this many, or this much memory, ended processes are folded by name, user and cgroup. */
-#define DEFAULT_KEEP_EXITED 1000
-#define DEFAULT_KEEP_BYTES  ((size_t)64 << 20)
 
 /* How a target is counted. */
 struct target_options {

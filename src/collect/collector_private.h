@@ -9,10 +9,10 @@
 #include "truss.skel.h"
 
 #include "collect/call_stacks.h"
-#include "collect/cgroup_names.h"
-#include "collect/collector.h"
+#include "collect/cgroups.h"
 #include "collect/idle.h"
 #include "collect/odd_values.h"
+#include "collect/options.h"
 #include "collect/tables.h"
 #include "collect/user_names.h"
 #include "model/builder.h"
@@ -80,17 +80,11 @@ struct reading {
 	uint64_t threads_unknown;
 };
 
-/* Opens the BPF object, for what this kernel has. 0 or -errno. */
-int object_open(struct collector *collector);
-
 /*
  * Notes ref's flags on the first thread of the process that pidfd is of. 0, -ESRCH when it has ended
  * (or the kernel does not show it), or another -errno.
  */
 int object_mark(struct collector *collector, int pidfd, const struct task_ref *ref);
-
-/* Runs a program that is attached nowhere. 0 or -errno. */
-int object_run(const struct bpf_program *program);
 
 /* Runs an iterator over all tasks of the system, dropping what it prints. 0 or -errno. */
 int object_pass(const struct bpf_link *link);
@@ -100,6 +94,12 @@ bool slot_arg0(const struct collector *collector, const struct call_slot *slot, 
 
 /* Reads one record and its rows. 0 or -ENOMEM. */
 int record_read(const struct collector *collector, uint32_t index, struct reading *reading);
+
+/* Reads what has ended, who is awake and who sleeps. 0 or -errno. */
+int records_read(const struct collector *collector, struct reading *reading);
+
+/* Reads the overflow rows into a builder. 0 or -ENOMEM. */
+int overflow_read(const struct collector *collector, struct builder *builder);
 
 /*
  * Bounds the ended processes: when there are twice as many as are to be kept, or they take more
@@ -113,33 +113,24 @@ bool ended_pauses(const struct collector *collector);
 /* Whether a record that has ended can be taken in. */
 bool ended_takes(const struct collector *collector, const struct task_record *record);
 
-/* Fills in what users and cgroups of the snapshot's processes are called. 0 or -ENOMEM. */
-int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot);
-
 /* The path of a cgroup, "" when nobody knows it any more; NULL: no memory. */
 const char *collector_cgroup(struct collector *collector, uint64_t id);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);
 
-/*
- * Once a second, ends records whose process has ended without on_exit having seen it. They are
- * reclaimed as all others, and counted as LOSS_LIFECYCLE_MISSED.
- */
-void unseen_ends_look(struct collector *collector);
-
 /* As collector_patience_ms(), until the next look is due. */
 int unseen_ends_patience_ms(const struct collector *collector);
 
-/* Sizes the maps of --stacks, or leaves them and their programs out. 0 or -errno. */
-int collector_configure_stacks(struct collector *collector,
-			       const struct collector_options *options);
+/*
+ * Looks up a unit, cgroup or user, or compiles a name pattern. Returns 0, or fills d: bad patterns
+ * are usage errors, what does not exist on this host is a failure; with wait, a unit may come later.
+ */
+int selector_resolve(const struct target_selector *chosen, bool wait, struct selector *ret,
+		     struct diag *d);
 
-/* Reads the overflow rows into a builder. 0 or -ENOMEM. */
-int overflow_read(const struct collector *collector, struct builder *builder);
-
-/* The name of a process in our own pid namespace, all NUL when it cannot be read. */
-void target_read_comm(pid_t pid, char comm[PROCESS_COMM_SIZE]);
+/* Adds up the 64-bit numbers of which the value of a key consists, over all CPUs. 0 or -errno. */
+int map_add_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sums, size_t count);
 
 /* How often the kernel skipped our programs since they were loaded. */
 void misses_read(const struct collector *collector, struct losses *losses);

@@ -6,52 +6,30 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 
-/* Adds up the CPUs. */
-static int samples_read(const struct collector *c, struct cost_sample sums[NR_COST])
+int map_add_cpus(const struct bpf_map *map, uint32_t key, uint64_t *sums, size_t count)
 {
-	const struct bpf_map *map = c->skel->maps.costs;
 	int nr_cpus = libbpf_num_possible_cpus(), err;
-	struct cost_sample *samples __cleanup(freep) = NULL;
+	uint64_t *numbers __cleanup(freep) = NULL;
 
 	if (nr_cpus < 0)
 		return nr_cpus;
-	samples = calloc((size_t)nr_cpus, sizeof(*samples));
-	if (!samples)
+	numbers = calloc((size_t)nr_cpus * count, sizeof(*numbers));
+	if (!numbers)
 		return -ENOMEM;
-	memset(sums, 0, NR_COST * sizeof(*sums));
-	for (uint32_t kind = 0; kind < NR_COST; kind++) {
-		err = bpf_map__lookup_elem(map, &kind, sizeof(kind), samples,
-					   (size_t)nr_cpus * sizeof(*samples), 0);
-		if (err)
-			return err;
-		for (int i = 0; i < nr_cpus; i++) {
-			sums[kind].ns += samples[i].ns;
-			sums[kind].runs += samples[i].runs;
-		}
-	}
-	return 0;
+	err = bpf_map__lookup_elem(map, &key, sizeof(key), numbers,
+				   (size_t)nr_cpus * count * sizeof(*numbers), 0);
+	for (size_t i = 0; i < (size_t)nr_cpus * count && !err; i++)
+		sums[i % count] += numbers[i];
+	return err;
 }
 
 static double sample_mean_ns(const struct cost_sample *sample)
 {
 	return sample->runs ? (double)sample->ns / (double)sample->runs : 0;
-}
-
-static void cost_fill_programs(const struct cost_sample sums[NR_COST], struct collector_cost *cost)
-{
-	const struct cost_sample *enter = &sums[COST_ENTER], *leave = &sums[COST_EXIT];
-	uint64_t ns = 0;
-
-	for (int i = 0; i < NR_COST; i++)
-		ns += sums[i].ns;
-	if (enter->runs && leave->runs)
-		cost->call_ns = sample_mean_ns(enter) + sample_mean_ns(leave);
-	cost->call_samples = enter->runs + leave->runs;
-	cost->switch_ns = sample_mean_ns(&sums[COST_SWITCH]);
-	cost->switch_samples = sums[COST_SWITCH].runs;
-	cost->programs_ns = ns << COST_SAMPLE_SHIFT;
 }
 
 /* Index 0 means none. */
@@ -71,9 +49,7 @@ static struct table_fill table_fill(const struct truss_bpf *skel, enum pool_kind
 
 static int compare_pids(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
+	return compare_u64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 /* What only a look at all records tells. */
@@ -96,20 +72,6 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 	for (size_t i = 0; i < count; i++)
 		cost->processes += i == 0 || pids[i] != pids[i - 1];
 	return 0;
-}
-
-static int cost_fill_tables(const struct collector *c, struct collector_cost *cost)
-{
-	const struct truss_bpf *skel = c->skel;
-
-	cost->records = table_fill(skel, POOL_RECORDS);
-	cost->slots = table_fill(skel, POOL_SLOTS);
-	cost->lines = table_fill(skel, POOL_LINES);
-	cost->tallies = table_fill(skel, POOL_TALLIES);
-	cost->stacks = table_fill(skel, POOL_STACKS);
-	cost->max_table_bytes = tables_most_bytes(&c->tables);
-	cost->foreign = table_fill(skel, POOL_FOREIGN);
-	return cost_fill_records(c, cost);
 }
 
 /* What the kernel says that a map takes. False: it does not let us see. */
@@ -150,16 +112,32 @@ static void cost_fill_bytes(const struct collector *c, struct collector_cost *co
 
 int collector_cost(const struct collector *c, struct collector_cost *ret)
 {
-	struct cost_sample sums[NR_COST];
+	struct cost_sample sums[NR_COST] = { 0 };
+	const struct cost_sample *enter = &sums[COST_ENTER], *leave = &sums[COST_EXIT];
 	struct collector_cost cost = { 0 };
-	int err = samples_read(c, sums);
+	const struct truss_bpf *skel = c->skel;
+	int err = cost_fill_records(c, &cost);
 
-	if (!err)
-		err = cost_fill_tables(c, &cost);
+	for (uint32_t kind = 0; kind < NR_COST && !err; kind++)
+		err = map_add_cpus(c->skel->maps.costs, kind, (uint64_t *)&sums[kind],
+				   sizeof(*sums) / sizeof(uint64_t));
 	if (err)
 		return err;
+	cost.records = table_fill(skel, POOL_RECORDS);
+	cost.slots = table_fill(skel, POOL_SLOTS);
+	cost.lines = table_fill(skel, POOL_LINES);
+	cost.tallies = table_fill(skel, POOL_TALLIES);
+	cost.stacks = table_fill(skel, POOL_STACKS);
+	cost.foreign = table_fill(skel, POOL_FOREIGN);
+	cost.max_table_bytes = tables_most_bytes(&c->tables);
 	cost_fill_bytes(c, &cost);
-	cost_fill_programs(sums, &cost);
+	for (int i = 0; i < NR_COST; i++)
+		cost.programs_ns += sums[i].ns << COST_SAMPLE_SHIFT;
+	if (enter->runs && leave->runs)
+		cost.call_ns = sample_mean_ns(enter) + sample_mean_ns(leave);
+	cost.call_samples = enter->runs + leave->runs;
+	cost.switch_ns = sample_mean_ns(&sums[COST_SWITCH]);
+	cost.switch_samples = sums[COST_SWITCH].runs;
 	cost.threads = collector_live(c);
 	*ret = cost;
 	return 0;

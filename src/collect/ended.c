@@ -10,12 +10,19 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "collect/collector_private.h"
-#include "collect/process_end.h"
 #include "model/fold.h"
 
 /* A full collector looks for room again after this pause. */
 #define FULL_PAUSE_NS (100 * NS_PER_MS)
+
+struct fate {
+	size_t bytes; /* of its rows */
+	bool stays;   /* a process must not be folded */
+	bool retires; /* a group is added to that of other kinds */
+};
 
 /* Says what a fold adds up, and what it leaves alone. */
 struct choice {
@@ -23,37 +30,27 @@ struct choice {
 	const struct snapshot *all;
 	struct process *live; /* of records in use, sorted; identities alone */
 	size_t nr_live;
-	size_t *bytes;      /* of the rows of each process */
-	bool *stays;        /* of each process: it must not be folded */
-	bool *retires;      /* of each group: it is added to that of other kinds */
+	struct fate *fates; /* of each process, or group of those that were folded */
 	uint64_t before_ns; /* those that ended earlier are folded */
 };
 
 static void choice_done(struct choice *choice)
 {
 	free(choice->live);
-	free(choice->bytes);
-	free(choice->stays);
-	free(choice->retires);
+	free(choice->fates);
 }
 
-static bool process_is_live(const struct choice *choice, const struct process *process)
-{
-	return bsearch(process, choice->live, choice->nr_live, sizeof(*choice->live),
-		       process_compare);
-}
-
-/* Whether the last reading had it by a name that it may have lost since: nobody would find it. */
-static bool process_is_bound(const struct collector *c, const struct process *process)
-{
-	return process->ended_ns >= c->base_ns && c->nr_base &&
-	       bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare);
-}
-
-/* A process that is not counted any more may be counted again, unless it is gone. */
 static bool process_stays(const struct choice *choice, const struct process *process)
 {
-	return process_is_bound(choice->collector, process) || process_is_live(choice, process) ||
+	const struct collector *c = choice->collector;
+
+	/* The last reading had it by a name that it may have lost since: nobody would find it. */
+	if (process->ended_ns >= c->base_ns && c->nr_base &&
+	    bsearch(process, c->base, c->nr_base, sizeof(*c->base), process_compare))
+		return true;
+	/* One that is not counted any more may be counted again, unless it is gone. */
+	return bsearch(process, choice->live, choice->nr_live, sizeof(*choice->live),
+		       process_compare) ||
 	       !pid_is_free((pid_t)process->pid);
 }
 
@@ -62,8 +59,8 @@ static bool process_folds(const struct process *process, const void *closure)
 	const struct choice *choice = closure;
 	size_t i = (size_t)(process - choice->all->processes);
 
-	return process->pid ? !choice->stays[i] && process->ended_ns < choice->before_ns
-			    : choice->retires[i];
+	return process->pid ? !choice->fates[i].stays && process->ended_ns < choice->before_ns
+			    : choice->fates[i].retires;
 }
 
 static int choice_list_live(struct choice *choice)
@@ -87,34 +84,22 @@ static int choice_list_live(struct choice *choice)
 	return 0;
 }
 
-/* Rows of nobody are in front, and have no process. */
-static void choice_add_bytes(struct choice *choice)
+static int choice_look(struct choice *choice)
 {
 	const struct snapshot *all = choice->all;
 	const struct process nobody = { 0 };
-	size_t row = snapshot_rows_of(all, 0, &nobody), end;
+	size_t count = all->nr_processes, row = snapshot_rows_of(all, 0, &nobody), end;
 
-	for (size_t i = 0; i < all->nr_processes; i++) {
-		end = row + snapshot_rows_of(all, row, &all->processes[i]);
-		while (row < end)
-			choice->bytes[i] += row_bytes(all->rows[row++]);
-	}
-}
-
-static int choice_look(struct choice *choice)
-{
-	size_t count = choice->all->nr_processes;
-
-	choice->bytes = calloc(count + 1, sizeof(*choice->bytes));
-	choice->stays = calloc(count + 1, sizeof(*choice->stays));
-	choice->retires = calloc(count + 1, sizeof(*choice->retires));
-	if (!choice->bytes || !choice->stays || !choice->retires || choice_list_live(choice))
+	choice->fates = calloc(count + 1, sizeof(*choice->fates));
+	if (!choice->fates || choice_list_live(choice))
 		return -ENOMEM;
-	choice_add_bytes(choice);
+	/* Rows of nobody are in front, and have no process. */
 	for (size_t i = 0; i < count; i++) {
-		const struct process *process = &choice->all->processes[i];
+		const struct process *process = &all->processes[i];
 
-		choice->stays[i] = process->pid && process_stays(choice, process);
+		for (end = row + snapshot_rows_of(all, row, process); row < end; row++)
+			choice->fates[i].bytes += row_bytes(all->rows[row]);
+		choice->fates[i].stays = process->pid && process_stays(choice, process);
 	}
 	return 0;
 }
@@ -125,7 +110,7 @@ static int compare_ends(const void *a, const void *b)
 {
 	const struct process *const *x = a, *const *y = b;
 
-	return ((*x)->ended_ns < (*y)->ended_ns) - ((*x)->ended_ns > (*y)->ended_ns);
+	return compare_u64((*y)->ended_ns, (*x)->ended_ns);
 }
 
 /* Finds when the oldest process that is to be kept ended: the latest, as far as there is room. */
@@ -139,12 +124,12 @@ static int choice_keep_latest(struct choice *choice)
 	if (!ends)
 		return -ENOMEM;
 	for (size_t i = 0; i < all->nr_processes; i++) {
-		if (all->processes[i].pid && !choice->stays[i])
+		if (all->processes[i].pid && !choice->fates[i].stays)
 			ends[count++] = &all->processes[i];
 	}
 	qsort(ends, count, sizeof(*ends), compare_ends);
 	for (size_t i = 0; i < count; i++) {
-		bytes += choice->bytes[ends[i] - all->processes];
+		bytes += choice->fates[ends[i] - all->processes].bytes;
 		if (i == c->keep_exited || bytes > c->keep_bytes / 2)
 			break;
 		choice->before_ns = ends[i]->ended_ns;
@@ -165,61 +150,20 @@ static bool group_retires(const struct choice *choice, size_t group)
 	const struct process *processes = choice->all->processes;
 	size_t max = choice->collector->keep_bytes / 2, all = 0, own = 0, kinds = 0;
 
+	if (!process_is_kind(&processes[group]))
+		return false;
 	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++) {
 		if (!process_is_kind(&processes[i]) ||
 		    processes[i].ended_ns < processes[group].ended_ns)
 			continue;
 		kinds++;
-		all += choice->bytes[i];
-		own += processes[i].uid == processes[group].uid ? choice->bytes[i] : 0;
+		all += choice->fates[i].bytes;
+		own += processes[i].uid == processes[group].uid ? choice->fates[i].bytes : 0;
 	}
 	return all > max / 2 || own > max / 4 || kinds > FOLD_MAX_KINDS / 4;
 }
 
-/*
- * Makes room for new kinds: those of which none has ended for the longest time join the group of
- * others. Only in front of all folds between two readings: then whoever was in a group that is gone is
- * there, and whoever is folded later is not.
- */
-static void choice_retire(struct choice *choice)
-{
-	const struct process *processes = choice->all->processes;
-
-	for (size_t i = 0; i < choice->all->nr_processes && !processes[i].pid; i++)
-		choice->retires[i] = process_is_kind(&processes[i]) && group_retires(choice, i);
-}
-
 /* --- folding ------------------------------------------------------------------------------------ */
-
-/* Rows that cannot be folded may leave no room for more of them. */
-static void ended_measure(struct collector *c, const struct choice *choice)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < choice->all->nr_processes; i++)
-		bytes += choice->stays[i] ? choice->bytes[i] : 0;
-	c->ended_is_full = bytes > c->max_stay_bytes;
-	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
-}
-
-/* Some rows may have had to stay: the next fold waits until as many more have come. */
-static void ended_set_marks(struct collector *c)
-{
-	c->fold_at = builder_processes(c->ended) + c->keep_exited;
-	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;
-	c->settle_at_bytes = 0;
-}
-
-static int choice_make(struct choice *choice)
-{
-	int err = choice_look(choice);
-
-	if (!err)
-		err = choice_keep_latest(choice);
-	if (!err && !choice->collector->has_folded)
-		choice_retire(choice);
-	return err;
-}
 
 static int ended_fold_all(struct collector *c, struct snapshot *all)
 {
@@ -229,11 +173,23 @@ static int ended_fold_all(struct collector *c, struct snapshot *all)
 					      .closure = &choice,
 					      .max_bytes = c->keep_bytes / 2,
 					      .serial = &c->fold_serial };
-	int err = choice_make(&choice);
+	size_t bytes = 0;
+	int err = choice_look(&choice) ?: choice_keep_latest(&choice);
 
 	if (err)
 		return err;
-	ended_measure(c, &choice);
+	/*
+	 * Makes room for new kinds: those of which none has ended for the longest time join the group of
+	 * others. Only in front of all folds between two readings: then whoever was in a group that is
+	 * gone is there, and whoever is folded later is not.
+	 */
+	for (size_t i = 0; !c->has_folded && i < all->nr_processes && !all->processes[i].pid; i++)
+		choice.fates[i].retires = group_retires(&choice, i);
+	for (size_t i = 0; i < all->nr_processes; i++)
+		bytes += choice.fates[i].stays ? choice.fates[i].bytes : 0;
+	/* Rows that cannot be folded may leave no room for more of them. */
+	c->ended_is_full = bytes > c->max_stay_bytes;
+	c->full_until_ns = clock_mono_ns() + FULL_PAUSE_NS;
 	c->has_folded = c->nr_base;
 	return snapshot_fold(all, &options, c->ended) ?: builder_settle(c->ended);
 }
@@ -249,7 +205,10 @@ static int ended_fold_now(struct collector *c)
 	if (builder_finish(c->ended, all) || ended_fold_all(c, all))
 		return -ENOMEM;
 	c->is_broken = false;
-	ended_set_marks(c);
+	/* Some rows may have had to stay: the next fold waits until as many more have come. */
+	c->fold_at = builder_processes(c->ended) + c->keep_exited;
+	c->fold_at_bytes = builder_bytes(c->ended) + c->keep_bytes / 2;
+	c->settle_at_bytes = 0;
 	return 0;
 }
 

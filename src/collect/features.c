@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "probe.skel.h"
 #include "storage.skel.h"
@@ -111,55 +113,36 @@ static void check_btf(struct feature *f)
  * Whether a structure has a member or an enumeration a value, as kind says. An enumeration is how the
  * kernel tells which helpers it has.
  */
-static bool btf_has(const struct btf *btf, uint32_t kind, const char *type, const char *wanted)
-{
-	int id = btf__find_by_name_kind(btf, type, kind);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
-
-	for (unsigned int i = 0; t && i < btf_vlen(t); i++) {
-		uint32_t offset = kind == BTF_KIND_ENUM ? btf_enum(t)[i].name_off
-							: btf_members(t)[i].name_off;
-		const char *name = btf__name_by_offset(btf, offset);
-
-		if (name && !strcmp(name, wanted))
-			return true;
-	}
-	return false;
-}
-
 static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool found = btf && btf_has(btf, kind, type, wanted);
+	int id = btf ? btf__find_by_name_kind(btf, type, kind) : 0;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
+	bool found = false;
 
+	for (unsigned int i = 0; t && i < btf_vlen(t) && !found; i++) {
+		const char *name = btf__name_by_offset(btf, kind == BTF_KIND_ENUM
+								    ? btf_enum(t)[i].name_off
+								    : btf_members(t)[i].name_off);
+
+		found = name && !strcmp(name, wanted);
+	}
 	btf__free(btf);
 	return found;
 }
 
-/* 0, or with what the kernel refuses a program that uses task storage. */
-static int task_storage_error(void)
+static void check_task_storage(struct feature *f)
 {
 	struct storage_bpf *storage = storage_bpf__open();
 	int err = storage ? storage_bpf__load(storage) : -errno;
+
 	storage_bpf__destroy(storage);
-	return err;
-}
-
-/* An unknown type of map, or a helper that is not for such programs. */
-static bool error_means_absent(int err)
-{
-	return err == -EINVAL || err == -EACCES;
-}
-
-static void check_task_storage(struct feature *f)
-{
-	int err = task_storage_error();
-
 	if (!err) {
 		feature_set(f, FEATURE_OK, "present");
 		return;
 	}
-	if (!error_means_absent(err)) {
+	/* Else an unknown type of map, or a helper that is not for such programs. */
+	if (err != -EINVAL && err != -EACCES) {
 		feature_set(f, FEATURE_MISSING, "cannot be probed: %s", strerror(-err));
 		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
 				  "forbid bpf(2)");
@@ -200,25 +183,27 @@ bool features_lookups_can_fail(void)
 	return can_fail;
 }
 
+/* Fills in what is optional. */
+static void feature_tell(struct feature *f, bool is_there, const char *there, const char *absent,
+			 const char *remedy)
+{
+	feature_set(f, is_there ? FEATURE_OK : FEATURE_ABSENT, "%s", is_there ? there : absent);
+	if (!is_there)
+		feature_remedy(f, remedy);
+}
+
 static void check_runq(struct feature *f)
 {
-	if (features_have_runq()) {
-		feature_set(f, FEATURE_OK, "sched_info.run_delay");
-		return;
-	}
-	feature_set(f, FEATURE_ABSENT, "no sched_info.run_delay");
-	feature_remedy(f, "run-queue and sleep time are shown as unknown; they need a kernel with "
-			  "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
+	feature_tell(f, features_have_runq(), "sched_info.run_delay", "no sched_info.run_delay",
+		     "run-queue and sleep time are shown as unknown; they need a kernel with "
+		     "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
 }
 
 static void check_cheap_filter(struct feature *f)
 {
-	if (kernel_has(BTF_KIND_STRUCT, "task_struct", "bpf_storage")) {
-		feature_set(f, FEATURE_OK, "task_struct.bpf_storage");
-		return;
-	}
-	feature_set(f, FEATURE_ABSENT, "no task_struct.bpf_storage");
-	feature_remedy(f, "processes that are not traced pay a little more");
+	feature_tell(f, kernel_has(BTF_KIND_STRUCT, "task_struct", "bpf_storage"),
+		     "task_struct.bpf_storage", "no task_struct.bpf_storage",
+		     "processes that are not traced pay a little more");
 }
 
 bool features_hide_task_regs(void)
@@ -236,9 +221,8 @@ static void check_in_flight(struct feature *f)
 #ifdef __x86_64__
 	feature_set(f, FEATURE_OK, "registers on the kernel stack");
 #else
-	feature_set(f, FEATURE_ABSENT, "no bpf_task_pt_regs");
-	feature_remedy(f,
-		       "a call begun before attaching is shown only once it ends (5.15 or newer)");
+	feature_tell(f, false, "", "no bpf_task_pt_regs",
+		     "a call begun before attaching is shown only once it ends (5.15 or newer)");
 #endif
 }
 
@@ -258,27 +242,20 @@ bool features_have_unwinding(void)
 
 static void check_unwinding(struct feature *f)
 {
-	if (features_have_unwinding()) {
-		feature_set(f, FEATURE_OK, "bpf_find_vma, bpf_loop");
-		return;
-	}
-	feature_set(f, FEATURE_ABSENT, "%s",
-		    MACHINE_HAS_TABLES ? "no bpf_find_vma or no bpf_loop" : "not by tables");
-	feature_remedy(f, MACHINE_HAS_TABLES
-				  ? "--stacks can follow frame pointers only, so most stacks are "
-				    "short (5.17 or newer)"
-				  : "--stacks can follow frame pointers only; tables are read on "
-				    "x86-64");
+	feature_tell(
+		f, features_have_unwinding(), "bpf_find_vma, bpf_loop",
+		MACHINE_HAS_TABLES ? "no bpf_find_vma or no bpf_loop" : "not by tables",
+		MACHINE_HAS_TABLES
+			? "--stacks can follow frame pointers only, so most stacks are short "
+			  "(5.17 or newer)"
+			: "--stacks can follow frame pointers only; tables are read on x86-64");
 }
 
 static void check_misses(struct feature *f)
 {
-	if (kernel_has(BTF_KIND_STRUCT, "bpf_prog_stats", "misses")) {
-		feature_set(f, FEATURE_OK, "bpf_prog_info.recursion_misses");
-		return;
-	}
-	feature_set(f, FEATURE_ABSENT, "not counted by this kernel");
-	feature_remedy(f, "calls that the kernel skips the programs for are lost unseen");
+	feature_tell(f, kernel_has(BTF_KIND_STRUCT, "bpf_prog_stats", "misses"),
+		     "bpf_prog_info.recursion_misses", "not counted by this kernel",
+		     "calls that the kernel skips the programs for are lost unseen");
 }
 
 static void check_tables(struct feature *f)
@@ -357,4 +334,46 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 void features_silence_libbpf(bool silent)
 {
 	libbpf_set_print(silent ? NULL : print_libbpf);
+}
+
+/* --- the slow path of calls --------------------------------------------------------------------- */
+
+/*
+ * Any tool on raw_syscalls costs this: while a program is attached, every call of every process takes
+ * the kernel's slow entry path.
+ */
+#define BATCHES     40
+#define BATCH_CALLS 2000
+
+/* The fastest of many short batches: what disturbs a batch only makes it slower. */
+static double getppid_ns(void)
+{
+	uint64_t best = UINT64_MAX, start, took;
+
+	for (int i = 0; i < BATCHES; i++) {
+		start = clock_mono_ns();
+		for (int j = 0; j < BATCH_CALLS; j++)
+			syscall(SYS_getppid);
+		took = clock_mono_ns() - start;
+		best = took < best ? took : best;
+	}
+	return (double)best / BATCH_CALLS;
+}
+
+int features_measure_slow_path(struct slow_path_cost *ret, struct diag *d)
+{
+	struct probe_bpf *probe = probe_bpf__open_and_load();
+	struct slow_path_cost cost;
+	int err;
+
+	cost.bare_ns = getppid_ns();
+	err = probe ? probe_bpf__attach(probe) : -errno;
+	if (!err)
+		cost.attached_ns = getppid_ns();
+	probe_bpf__destroy(probe);
+	if (err)
+		return diag_set(d, DIAG_UNSUPPORTED, -err, "cannot attach empty programs: %s",
+				strerror(-err));
+	*ret = cost;
+	return 0;
 }

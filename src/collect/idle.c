@@ -15,6 +15,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/mem.h"
 
@@ -23,9 +24,9 @@
 
 struct idle_thread {
 	struct idle_process *process;
-	struct idle_thread *next, **link; /* of its process; link is what points to it */
-	struct process counts;            /* without threads_ns */
-	uint64_t start_ns;                /* threads_ns of a reading is its time less this */
+	LIST_ENTRY(idle_thread) link; /* of its process */
+	struct process counts;        /* without threads_ns */
+	uint64_t start_ns;            /* threads_ns of a reading is its time less this */
 	struct row **rows;
 	const struct row *in_flight; /* the one of them that has its open call; NULL: none */
 	size_t nr_rows, bytes;
@@ -38,7 +39,7 @@ struct idle_process {
 	struct process sum; /* of all threads; first, since processes are sorted by it */
 	uint64_t start_ns;  /* of all threads, added up */
 	void *rows;         /* tree of sums */
-	struct idle_thread *threads;
+	LIST_HEAD(, idle_thread) threads;
 	bool oldest_left; /* some row has OLDEST_LEFT */
 };
 
@@ -64,27 +65,29 @@ struct idle {
 	_Alignas(uint64_t) unsigned char candidate[HEAD_BYTES]; /* of the record looked at last */
 };
 
-int idle_new(struct idle **ret, size_t max_bytes)
+int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes)
 {
 	struct idle *idle = calloc(1, sizeof(*idle));
 
 	if (!idle)
 		return -ENOMEM;
+	/* What is never used takes no memory. */
+	idle->places = calloc(nr_records, sizeof(*idle->places));
+	if (!idle->places) {
+		free(idle);
+		return -ENOMEM;
+	}
+	idle->nr_places = nr_records;
 	idle->max_bytes = max_bytes;
 	*ret = idle;
 	return 0;
 }
 
-static void rows_unref(struct row **rows, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		row_unref(rows[i]);
-	free(rows);
-}
-
 static void thread_free(struct idle_thread *thread)
 {
-	rows_unref(thread->rows, thread->nr_rows);
+	for (size_t i = 0; i < thread->nr_rows; i++)
+		row_unref(thread->rows[i]);
+	free(thread->rows);
 	free(thread);
 }
 
@@ -202,12 +205,14 @@ static void sum_forget_oldest(const void *node, VISIT visit, void *unused)
 /* Looks among the threads for the oldest call of each row that has lost it. */
 static void process_find_oldest(struct idle_process *process)
 {
+	const struct idle_thread *thread;
 	struct row *sum;
 
 	if (!process->oldest_left)
 		return;
 	twalk_r(process->rows, sum_forget_oldest, NULL);
-	for (const struct idle_thread *thread = process->threads; thread; thread = thread->next) {
+	LIST_FOREACH(thread, &process->threads, link)
+	{
 		if (!thread->in_flight)
 			continue;
 		sum = *(struct row **)tfind(thread->in_flight, &process->rows, compare_rows);
@@ -233,16 +238,6 @@ static void process_take_name(struct process *sum, const struct process *from)
 
 /* --- threads -------------------------------------------------------------------------------------- */
 
-static void thread_link(struct idle_thread *thread, struct idle_process *process)
-{
-	thread->process = process;
-	thread->next = process->threads;
-	thread->link = &process->threads;
-	if (thread->next)
-		thread->next->link = &thread->next;
-	process->threads = thread;
-}
-
 static int thread_join(struct idle *idle, struct idle_thread *thread)
 {
 	struct idle_process *process = process_get(idle, &thread->counts);
@@ -256,18 +251,12 @@ static int thread_join(struct idle *idle, struct idle_thread *thread)
 	process->sum.threads += thread->counts.threads;
 	process->start_ns += thread->start_ns;
 	process_take_name(&process->sum, &thread->counts);
-	thread_link(thread, process);
+	thread->process = process;
+	LIST_INSERT_HEAD(&process->threads, thread, link);
 	idle->threads_unknown += thread->is_unknown;
 	idle->bytes += thread->bytes;
 	idle->own_bytes[thread->share] += thread->bytes;
 	return 0;
-}
-
-static void thread_unlink(struct idle_thread *thread)
-{
-	*thread->link = thread->next;
-	if (thread->next)
-		thread->next->link = thread->link;
 }
 
 static int thread_leave(struct idle *idle, struct idle_thread *thread)
@@ -282,11 +271,11 @@ static int thread_leave(struct idle *idle, struct idle_thread *thread)
 	process_subtract_counts(&process->sum, &thread->counts);
 	process->sum.threads -= thread->counts.threads;
 	process->start_ns -= thread->start_ns;
-	thread_unlink(thread);
+	LIST_REMOVE(thread, link);
 	idle->threads_unknown -= thread->is_unknown;
 	idle->bytes -= thread->bytes;
 	idle->own_bytes[thread->share] -= thread->bytes;
-	if (!process->threads) {
+	if (LIST_EMPTY(&process->threads)) {
 		tdelete(process, &idle->processes, process_compare);
 		process_free(process);
 	}
@@ -306,46 +295,13 @@ static int place_clear(struct idle *idle, struct place *place)
 
 /* --- looking at records --------------------------------------------------------------------------- */
 
-static int idle_reserve(struct idle *idle, uint32_t index)
-{
-	size_t more = idle->nr_places * 2 > index ? idle->nr_places * 2 : (size_t)index + 1;
-	struct place *grown;
-
-	if (index < idle->nr_places)
-		return 0;
-	grown = reallocarray(idle->places, more, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(&grown[idle->nr_places], 0, (more - idle->nr_places) * sizeof(*grown));
-	idle->places = grown;
-	idle->nr_places = more;
-	return 0;
-}
-
-/* A user may have no more than is left for the others. */
-static bool idle_has_room(const struct idle *idle, uint32_t share)
-{
-	return idle->bytes < idle->max_bytes &&
-	       idle->own_bytes[share] < idle->max_bytes - idle->bytes;
-}
-
-/* While its task sleeps, all that a live record has grows with time alone, or not at all. */
-static bool record_sleeps(const struct task_record *record)
-{
-	return record->state == RECORD_LIVE && record->clock & CLOCK_STOPPED &&
-	       !(record->flags & RECORD_AWAIT_EXEC);
-}
-
 int idle_look(struct idle *idle, uint32_t index, const struct task_record *record)
 {
 	const struct task_record *now = (const struct task_record *)idle->candidate;
-	int err = idle_reserve(idle, index);
-	struct place *place;
-	bool is_same;
+	struct place *place = &idle->places[index];
+	bool is_same, sleeps, has_room;
+	int err = 0;
 
-	if (err)
-		return err;
-	place = &idle->places[index];
 	if (place->thread) {
 		if (!memcmp(place->thread->head, record, HEAD_BYTES))
 			return IDLE_KNOWN;
@@ -357,9 +313,13 @@ int idle_look(struct idle *idle, uint32_t index, const struct task_record *recor
 	place->switch_ns = now->switch_ns;
 	if (err)
 		return err;
-	if (!is_same || !record_sleeps(now) || !idle_has_room(idle, now->own_share))
-		return IDLE_AWAKE;
-	return IDLE_CANDIDATE;
+	/* While its task sleeps, all that a live record has grows with time alone, or not at all. */
+	sleeps = now->state == RECORD_LIVE && now->clock & CLOCK_STOPPED &&
+		 !(now->flags & RECORD_AWAIT_EXEC);
+	/* A user may have no more than is left for the others. */
+	has_room = idle->bytes < idle->max_bytes &&
+		   idle->own_bytes[now->own_share] < idle->max_bytes - idle->bytes;
+	return is_same && sleeps && has_room ? IDLE_CANDIDATE : IDLE_AWAKE;
 }
 
 /* Makes times that grow those of the time 0, or those of another time again. */
@@ -371,23 +331,19 @@ static void row_shift(struct row *row, uint64_t ns)
 	row->open_off_ns = (int64_t)((uint64_t)row->open_off_ns + shift);
 }
 
-static struct idle_thread *thread_new(const struct task_record *record,
-				      const struct process *process, uint64_t now_ns)
+/* Takes the rows of a snapshot of one thread. */
+static struct idle_thread *thread_new(const struct task_record *record, struct snapshot *snapshot,
+				      uint64_t now_ns)
 {
 	struct idle_thread *thread = calloc(1, sizeof(*thread));
 
 	if (!thread)
 		return NULL;
 	memcpy(thread->head, record, HEAD_BYTES);
-	thread->counts = *process;
-	thread->start_ns = now_ns - process->usage.threads_ns;
+	thread->counts = snapshot->processes[0];
+	thread->start_ns = now_ns - thread->counts.usage.threads_ns;
 	thread->counts.usage.threads_ns = 0;
 	thread->share = record->own_share;
-	return thread;
-}
-
-static void thread_take_rows(struct idle_thread *thread, struct snapshot *snapshot, uint64_t now_ns)
-{
 	thread->nr_rows = snapshot->nr_rows;
 	thread->rows = steal_ptr(&snapshot->rows);
 	snapshot->nr_rows = 0;
@@ -398,6 +354,7 @@ static void thread_take_rows(struct idle_thread *thread, struct snapshot *snapsh
 		if (thread->rows[i]->in_flight)
 			thread->in_flight = thread->rows[i];
 	}
+	return thread;
 }
 
 int idle_add(struct idle *idle, uint32_t index, const struct task_record *record,
@@ -410,10 +367,9 @@ int idle_add(struct idle *idle, uint32_t index, const struct task_record *record
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (memcmp(before, record, HEAD_BYTES) || snapshot->nr_processes != 1)
 		return 0;
-	thread = thread_new(before, &snapshot->processes[0], now_ns);
+	thread = thread_new(before, snapshot, now_ns);
 	if (!thread)
 		return -ENOMEM;
-	thread_take_rows(thread, snapshot, now_ns);
 	thread->is_unknown = is_unknown;
 	place->thread = thread;
 	if (!thread_join(idle, thread))
@@ -429,22 +385,6 @@ uint64_t idle_threads_unknown(const struct idle *idle)
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-static int row_read_sum(struct row *sum, uint64_t now_ns, struct builder *builder)
-{
-	struct row copy;
-	int err;
-
-	/* Nothing grows: readings may share it. */
-	if (sum->in_flight == sum->in_flight_early)
-		return builder_share_row(builder, sum);
-	if (row_copy(&copy, sum))
-		return -ENOMEM;
-	row_shift(&copy, now_ns);
-	err = builder_move_row(builder, &copy);
-	row_done(&copy);
-	return err;
-}
-
 struct idle_reading {
 	uint64_t now_ns;
 	struct builder *builder;
@@ -453,30 +393,38 @@ struct idle_reading {
 
 static void read_sum(const void *node, VISIT visit, void *closure)
 {
+	struct row *sum = *(struct row *const *)node;
 	struct idle_reading *reading = closure;
+	struct row copy;
 
-	if ((visit == postorder || visit == leaf) && !reading->err)
-		reading->err =
-			row_read_sum(*(struct row *const *)node, reading->now_ns, reading->builder);
+	if ((visit != postorder && visit != leaf) || reading->err)
+		return;
+	/* Nothing grows: readings may share it. */
+	if (sum->in_flight == sum->in_flight_early) {
+		reading->err = builder_share_row(reading->builder, sum);
+		return;
+	}
+	reading->err = row_copy(&copy, sum);
+	if (reading->err)
+		return;
+	row_shift(&copy, reading->now_ns);
+	reading->err = builder_move_row(reading->builder, &copy);
+	row_done(&copy);
 }
 
-static void process_read(struct idle_process *process, struct idle_reading *reading)
+static void read_process(const void *node, VISIT visit, void *closure)
 {
+	struct idle_process *process = *(struct idle_process *const *)node;
+	struct idle_reading *reading = closure;
 	struct process now;
 
+	if ((visit != postorder && visit != leaf) || reading->err)
+		return;
 	process_find_oldest(process);
 	now = process->sum;
 	now.usage.threads_ns = now.threads * reading->now_ns - process->start_ns;
 	reading->err = builder_add_process(reading->builder, &now, false);
 	twalk_r(process->rows, read_sum, reading);
-}
-
-static void read_process(const void *node, VISIT visit, void *closure)
-{
-	struct idle_reading *reading = closure;
-
-	if ((visit == postorder || visit == leaf) && !reading->err)
-		process_read(*(struct idle_process *const *)node, reading);
 }
 
 int idle_read(struct idle *idle, uint64_t now_ns, struct builder *builder)

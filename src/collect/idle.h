@@ -14,10 +14,10 @@
 struct idle;
 
 /*
- * Makes one that keeps some max_bytes at most, of which no user has more than is left; the other threads are
- * read each time. 0 or -ENOMEM.
+ * Makes one for so many records, that keeps some max_bytes at most, of which no user has more than is
+ * left; the other threads are read each time. 0 or -ENOMEM.
  */
-int idle_new(struct idle **ret, size_t max_bytes);
+int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes);
 
 /* NULL is fine. */
 void idle_free(struct idle *idle);

@@ -5,17 +5,102 @@
  */
 #include "collect/mapped_file.h"
 
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpftruss/abi.h"
+#include "truss.skel.h"
+
 #include "base/mem.h"
-#include "base/regular_file.h"
 #include "base/process.h"
+#include "base/regular_file.h"
+
+/* --- which file it is ------------------------------------------------------------------------- */
+
+void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)
+{
+	identity->program = bpf_program__fd(skel->progs.identify_code);
+	identity->keys = (const void *)skel->data_identified->identified.keys;
+	identity->names = (const void *)skel->data_identified->identified.names;
+	identity->asker = 0;
+	identity->tasks = bpf_map__fd(skel->maps.tasks);
+}
+
+/* The program runs as this process: it looks at the same list of mappings as for all others. */
+static int program_ask(const struct code_identity *identity, const void *place,
+		       struct file_identity *ret)
+{
+	uint64_t question[] = { (uintptr_t)place, identity->asker };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = question, .ctx_size_in = sizeof(question));
+	int err = bpf_prog_test_run_opts(identity->program, &run);
+
+	if (err)
+		return err;
+	if (!run.retval)
+		return -EAGAIN;
+	ret->key = identity->keys[identity->asker];
+	snprintf(ret->name, sizeof(ret->name), "%s", identity->names[identity->asker]);
+	return 0;
+}
+
+static int maps_ask(const struct stat *status, const void *place, struct file_identity *ret)
+{
+	struct code_mapping mapping;
+
+	if (!process_maps_find_own((uintptr_t)place, &mapping))
+		return -ENOENT;
+	ret->name[0] = 0;
+	ret->key = (struct inode_key){
+		.dev = mapping.dev,
+		.ino = mapping.ino,
+		.mtime_s = status->st_mtim.tv_sec,
+		.mtime_ns = status->st_mtim.tv_nsec,
+	};
+	return 0;
+}
+
+uint32_t code_identity_layout(const struct code_identity *identity, uint32_t pid)
+{
+	int process __cleanup(closep) = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct task_ref ref = { 0 };
+
+	if (process < 0 || bpf_map_lookup_elem(identity->tasks, &process, &ref))
+		return 0;
+	return ref.layout;
+}
+
+int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret)
+{
+	struct stat status;
+	size_t bytes;
+	void *place;
+	int err;
+
+	if (fstat(fd, &status))
+		return -errno;
+	/* A block is a huge page where there are no smaller ones. */
+	bytes = (size_t)status.st_blksize;
+	place = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	if (place == MAP_FAILED)
+		return -errno;
+	if (identity->program >= 0)
+		err = program_ask(identity, place, ret);
+	else
+		err = maps_ask(&status, place, ret);
+	munmap(place, bytes);
+	return err;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* Without what the kernel adds to the path of a file that is gone. */
 static char *file_path(int fd)
@@ -34,15 +119,34 @@ static char *file_path(int fd)
 	return strdup(path);
 }
 
-/*
- * Where it is, and what it is called: as the process sees it. But if that is not as root has arranged
- * it, debug files of root's files are looked for where we see them, and names are those in the file
- * system itself.
- */
-static int place_read(int process, const char *name, struct opened_code *file)
+static int mapping_find(int process, uint64_t start, uint64_t end)
 {
+	char link[64];
+	int fd;
+
+	snprintf(link, sizeof(link), "map_files/%lx-%lx", start, end);
+	fd = openat(process, link, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Which file it is, where it is, and what it is called: as the process sees it. But if that is not as
+ * root has arranged it, debug files of root's files are looked for where we see them, and names are those
+ * in the file system itself. The descriptor for reading is not kept: who closes one may have to wait for
+ * a server.
+ */
+static int file_read(const struct code_identity *identity, int process, int fd,
+		     const struct stat *status, struct opened_code *file)
+{
+	struct file_identity found = { .name = "" };
+	int err = code_identity_read(identity, fd, &found);
+	const char *name = found.name;
 	bool is_arranged;
 
+	if (err)
+		return err;
+	file->key = found.key;
+	file->owner = status->st_uid;
 	file->path = file_path(file->fd);
 	file->root = openat(process, "root", O_PATH | O_CLOEXEC | O_DIRECTORY);
 	/* In this order: there is no way back from a namespace to ours. */
@@ -57,65 +161,28 @@ static int place_read(int process, const char *name, struct opened_code *file)
 	return *name && !file->name ? -ENOMEM : 0;
 }
 
-static int mapping_find(int process, uint64_t start, uint64_t end)
-{
-	char link[64];
-	int fd;
-
-	snprintf(link, sizeof(link), "map_files/%lx-%lx", start, end);
-	fd = openat(process, link, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* All that can be said of what cannot be opened: a FUSE of another user tells its device, and no inode. */
-static int device_read(int found, struct inode_key *ret)
-{
-	struct statx status;
-
-	if (statx(found, "", AT_EMPTY_PATH, 0, &status))
-		return -errno;
-	*ret = (struct inode_key){
-		.dev = status.stx_dev_major << 20 | status.stx_dev_minor,
-		.ino = status.stx_mask & STATX_INO ? status.stx_ino : 0,
-	};
-	return 0;
-}
-
-/* Whether such a failure says that a file must not be read, or is none: any other one may pass. */
-static bool failure_lasts(int err)
-{
-	return err == -EACCES || err == -EPERM || err == -EINVAL;
-}
-
-/* The descriptor for reading is not kept: who closes one may have to wait for a server. */
-static int file_read(const struct code_identity *identity, int process, int fd,
-		     const struct stat *status, struct opened_code *file)
-{
-	struct file_identity found = { .name = "" };
-	int err = code_identity_read(identity, fd, &found);
-
-	if (err)
-		return err;
-	file->key = found.key;
-	file->owner = status->st_uid;
-	return place_read(process, found.name, file);
-}
-
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
 		     uint64_t end, struct opened_code *ret)
 {
 	struct opened_code file __cleanup(opened_code_close) = NO_CODE;
 	int found __cleanup(closep) = mapping_find(process, start, end);
 	int fd __cleanup(closep) = -1, err;
+	struct statx known;
 	struct stat status;
 
 	if (found < 0)
 		return found;
 	fd = regular_file_reopen(found, UINT64_MAX, &status);
-	if (fd < 0 && !failure_lasts(fd))
+	/* Other failures may pass; these say that a file must not be read, or is none. */
+	if (fd < 0 && fd != -EACCES && fd != -EPERM && fd != -EINVAL)
 		return fd;
 	if (fd < 0) {
-		err = device_read(found, &file.key);
+		/* A FUSE of another user tells its device, and no inode. */
+		if (statx(found, "", AT_EMPTY_PATH, 0, &known))
+			return -errno;
+		file.key.dev = known.stx_dev_major << 20 | known.stx_dev_minor;
+		file.key.ino = known.stx_mask & STATX_INO ? known.stx_ino : 0;
+		err = 0;
 	} else {
 		file.fd = found;
 		found = -1;

@@ -12,14 +12,17 @@
 
 #define MAX_ODD_VALUES 128
 
+struct odd_list {
+	struct odd_value {
+		uint32_t share; /* whose it is */
+		uint32_t abi;
+		int64_t value;
+	} values[MAX_ODD_VALUES];
+	size_t nr;
+};
+
 struct odd_values {
-	struct {
-		enum syscall_abi abi;
-		int64_t nr;
-	} calls[MAX_ODD_VALUES];
-	int errnos[MAX_ODD_VALUES];
-	uint32_t callers[MAX_ODD_VALUES], failers[MAX_ODD_VALUES]; /* whose they are */
-	size_t nr_calls, nr_errnos;
+	struct odd_list calls, errnos;
 };
 
 /*

@@ -4,16 +4,12 @@
  * is whole; those of threads that sleep are read once.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "collect/collector_private.h"
-#include "model/fold.h"
 
 /*
  * A writer is done within a microsecond unless its CPU was taken away. Trying that often takes some
@@ -224,16 +220,6 @@ static uint64_t record_cpu_clock(const struct task_record *record, uint64_t now_
 	return cpu_ns > record->mark_cpu_ns ? cpu_ns : record->mark_cpu_ns;
 }
 
-/* What an open call has taken so far. Its run-queue time is told only once it ends. */
-static void row_fill_open(struct row *row, const struct task_record *record, uint64_t now_ns)
-{
-	uint64_t cpu_ns = above(record_cpu_clock(record, now_ns), record->mark_cpu_ns);
-
-	/* The call may be younger than now_ns. */
-	row->open_wall_ns = (int64_t)above(now_ns, record->enter_ns);
-	row->open_off_ns = (int64_t)above((uint64_t)row->open_wall_ns, cpu_ns);
-}
-
 /* The call a live task is in, as a row of its own. */
 static int in_flight_read(const struct collector *c, const struct task_record *record,
 			  uint64_t now_ns, struct builder *builder)
@@ -246,7 +232,11 @@ static int in_flight_read(const struct collector *c, const struct task_record *r
 	row.in_flight = 1;
 	if (record->flags & RECORD_CALL_OPEN) {
 		row.oldest_start_ns = record->enter_ns;
-		row_fill_open(&row, record, now_ns);
+		/* The call may be younger than now_ns. Its run-queue time is told only once it ends. */
+		row.open_wall_ns = (int64_t)above(now_ns, record->enter_ns);
+		row.open_off_ns = (int64_t)above(
+			(uint64_t)row.open_wall_ns,
+			above(record_cpu_clock(record, now_ns), record->mark_cpu_ns));
 	} else {
 		row.in_flight_early = 1;
 		row.oldest_start_ns = record->start_ns;
@@ -297,22 +287,17 @@ static struct usage record_usage(const struct task_record *record, uint64_t now_
 	};
 }
 
-/* Whether its task has begun and ended no call, and was not switched, since it was copied. */
-static bool record_is_as(const struct task_record *record, const struct task_record *copy)
-{
-	return __atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == copy->mark_cpu_ns &&
-	       __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
-	       __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags &&
-	       __atomic_load_n(&record->clock, __ATOMIC_RELAXED) == copy->clock;
-}
-
 /* Copies a record, but not its index of slots, while its task may write. */
 static void record_copy(const struct task_record *record, struct task_record *copy)
 {
 	for (int i = 0; i < READ_TRIES; i++) {
 		memcpy(copy, record, offsetof(struct task_record, ordinal_of));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (record_is_as(record, copy))
+		/* Its task has begun and ended no call, and was not switched, meanwhile. */
+		if (__atomic_load_n(&record->mark_cpu_ns, __ATOMIC_RELAXED) == copy->mark_cpu_ns &&
+		    __atomic_load_n(&record->enter_ns, __ATOMIC_RELAXED) == copy->enter_ns &&
+		    __atomic_load_n(&record->flags, __ATOMIC_RELAXED) == copy->flags &&
+		    __atomic_load_n(&record->clock, __ATOMIC_RELAXED) == copy->clock)
 			return;
 	}
 }
@@ -478,25 +463,19 @@ static int record_read_if_awake(const struct collector *c, uint32_t index, struc
 	return record && record_state(record) == RECORD_FREE ? 0 : record_read(c, index, reading);
 }
 
-/* Adds up what the programs have lost on each CPU. 0 or -errno. */
-static int kernel_losses_read(const struct collector *c, struct losses *losses)
+/* Only those that are awake have to be sorted. */
+int records_read(const struct collector *c, struct reading *reading)
 {
-	int nr_cpus = libbpf_num_possible_cpus(), err;
-	struct loss_counts *counts __cleanup(freep) = NULL;
-	uint32_t zero = 0;
+	struct builder *builder = reading->builder;
+	int err = builder_merge(builder, c->ended) ?: builder_settle(builder);
+	uint32_t used = records_used(c);
 
-	if (nr_cpus < 0)
-		return nr_cpus;
-	counts = calloc((size_t)nr_cpus, sizeof(*counts));
-	if (!counts)
-		return -ENOMEM;
-	err = bpf_map__lookup_elem(c->skel->maps.losses, &zero, sizeof(zero), counts,
-				   (size_t)nr_cpus * sizeof(*counts), 0);
-	for (int cpu = 0; cpu < nr_cpus && !err; cpu++) {
-		for (int loss = 0; loss < NR_LOSS; loss++)
-			losses->count[loss] += counts[cpu].count[loss];
-	}
-	return err;
+	for (uint32_t i = 1; i < used && !err; i++)
+		err = record_read_if_awake(c, i, reading);
+	if (err || !c->idle)
+		return err;
+	reading->threads_unknown += idle_threads_unknown(c->idle);
+	return builder_settle(builder) ?: idle_read(c->idle, reading->now_ns, builder);
 }
 
 /*
@@ -518,162 +497,25 @@ static void overflow_sum(const struct overflow_row *rows, const struct overflow_
 	}
 }
 
-/* Whether any call was ever counted there. */
-static bool overflow_is_used(const struct collector *c)
-{
-	struct losses losses = { 0 };
-
-	return kernel_losses_read(c, &losses) || losses.count[LOSS_TASK_TABLE_FULL] ||
-	       losses.count[LOSS_SLOT_TABLE_FULL] || losses.count[LOSS_FOREIGN_TABLE_FULL];
-}
-
-static int overflow_add(struct builder *builder, uint32_t abi, int nr,
-			const struct overflow_row *from)
-{
-	struct row row;
-
-	if (!from->calls)
-		return 0;
-	row_init(&row);
-	row.abi = abi;
-	row.nr = nr < CALLS_INDEXED ? nr : ROW_NR_OTHER;
-	row.calls = row.untimed = from->calls;
-	row.errors = from->errors;
-	row.interrupted = from->interrupted;
-	return builder_add_row(builder, &row) ? -ENOMEM : 0;
-}
-
 int overflow_read(const struct collector *c, struct builder *builder)
 {
 	struct overflow_row sums[OVERFLOW_ROWS];
+	struct row row;
 	int err = 0;
 
-	if (!overflow_is_used(c))
-		return 0;
 	for (uint32_t abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		overflow_sum(c->tables.overflow, &c->skel->rodata->overflow_sets[abi], sums);
-		for (int i = 0; i < OVERFLOW_ROWS && !err; i++)
-			err = overflow_add(builder, abi, i, &sums[i]);
-	}
-	return err;
-}
-
-static char *read_boot_id(void)
-{
-	FILE *file __cleanup(fclosep) = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char id[64] = "";
-
-	if (file && fgets(id, sizeof(id), file))
-		id[strcspn(id, "\n")] = 0;
-	return strdup(id);
-}
-
-static int snapshot_describe(const struct collector *c, struct snapshot *snapshot)
-{
-	struct utsname names;
-
-	uname(&names);
-	snapshot->host = strdup(names.nodename);
-	snapshot->kernel = strdup(names.release);
-	snapshot->boot_id = read_boot_id();
-	snapshot->start_ns = c->start_real_ns;
-	snapshot->end_ns = c->stop_ns ? c->stop_real_ns : clock_real_ns();
-	snapshot->end_mono_ns = c->stop_ns ?: clock_mono_ns();
-	snapshot->elapsed_ns = snapshot->end_mono_ns - c->start_ns;
-	snapshot->has_runq = c->has_runq;
-	snapshot->slower_than_ns = c->skel->rodata->slower_than_ns;
-	snapshot->caller_pidns = c->skel->rodata->pidns_inum != 0;
-	snapshot->targets = calloc(c->nr_targets + 1, sizeof(*snapshot->targets));
-	if (!snapshot->host || !snapshot->kernel || !snapshot->boot_id || !snapshot->targets)
-		return -ENOMEM;
-	if (c->nr_targets)
-		memcpy(snapshot->targets, c->targets, c->nr_targets * sizeof(*c->targets));
-	snapshot->nr_targets = c->nr_targets;
-	return 0;
-}
-
-static int snapshot_read_losses(const struct collector *c, struct losses *losses)
-{
-	struct losses misses = { 0 };
-	int err = kernel_losses_read(c, losses);
-
-	losses->count[LOSS_TASK_UNTRACKED] += c->left_out;
-	misses_read(c, &misses);
-	losses_subtract(&misses, &c->misses_at_start);
-	/* The kernel mostly knows why, and has counted it already. */
-	if (misses.count[LOSS_LIFECYCLE_MISSED] < c->unseen_ends)
-		misses.count[LOSS_LIFECYCLE_MISSED] = c->unseen_ends;
-	losses_merge(losses, &misses);
-	return err;
-}
-
-/* Reads what has ended, who is awake and who sleeps: only those that are awake have to be sorted. */
-static int records_read(const struct collector *c, struct reading *reading)
-{
-	struct builder *builder = reading->builder;
-	int err = builder_merge(builder, c->ended) ?: builder_settle(builder);
-	uint32_t used = records_used(c);
-
-	for (uint32_t i = 1; i < used && !err; i++)
-		err = record_read_if_awake(c, i, reading);
-	if (err || !c->idle)
-		return err;
-	reading->threads_unknown += idle_threads_unknown(c->idle);
-	return builder_settle(builder) ?: idle_read(c->idle, reading->now_ns, builder);
-}
-
-static int collector_read_rows(const struct collector *c, struct snapshot *snapshot)
-{
-	struct builder *builder __cleanup(builder_freep) = NULL;
-	struct reading reading = { .now_ns = snapshot->end_mono_ns };
-	int err = builder_new(&builder);
-
-	reading.builder = builder;
-	if (!err)
-		err = records_read(c, &reading);
-	if (!err)
-		err = overflow_read(c, builder);
-	snapshot->losses.count[LOSS_TORN_READ] = reading.torn_rows;
-	snapshot->threads_unknown = reading.threads_unknown;
-	err = err ?: builder_finish(builder, snapshot);
-	if (!err)
-		snapshot_count_folded(snapshot, &snapshot->losses);
-	return err;
-}
-
-/* A target may have changed its name since it was chosen; a command always has. */
-static void snapshot_name_targets(struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->nr_targets; i++) {
-		for (size_t j = 0; j < snapshot->nr_processes; j++) {
-			if (snapshot->processes[j].pid == snapshot->targets[i].pid)
-				snapshot->targets[i] = snapshot->processes[j];
+		for (int i = 0; i < OVERFLOW_ROWS && !err; i++) {
+			if (!sums[i].calls)
+				continue;
+			row_init(&row);
+			row.abi = abi;
+			row.nr = i < CALLS_INDEXED ? i : ROW_NR_OTHER;
+			row.calls = row.untimed = sums[i].calls;
+			row.errors = sums[i].errors;
+			row.interrupted = sums[i].interrupted;
+			err = builder_add_row(builder, &row);
 		}
 	}
-}
-
-int collector_read(struct collector *c, struct snapshot **ret, struct diag *d)
-{
-	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
-
-	int err = snapshot ? collector_reclaim(c) : -ENOMEM;
-
-	if (!err)
-		err = object_pass(c->skel->links.read_usage);
-	if (!err)
-		err = snapshot_describe(c, snapshot);
-	if (!err)
-		err = collector_read_rows(c, snapshot);
-	/* After the rows: a loss that they show is counted. */
-	if (!err)
-		err = snapshot_read_losses(c, &snapshot->losses);
-	if (!err)
-		err = snapshot_name_ids(c, snapshot);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot read the counters: %s",
-				strerror(-err));
-	snapshot->stacks = c->stacks ? call_stacks_table(c->stacks) : NULL;
-	snapshot_name_targets(snapshot);
-	*ret = steal_ptr(&snapshot);
-	return 0;
+	return err;
 }

@@ -3,18 +3,23 @@
  * Ends records: moves their rows into the totals of what has ended, zeroes their memory and gives it
  * back. A record that is RECORD_ENDED belongs to user space alone.
  */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/process.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 
 /* Lets others have these elements. If that failed the tables would fill up, which is said. */
 static void give_back_all(struct collector *c)
 {
 	struct truss_bpf__data_given *data = c->skel->data_given;
+	LIBBPF_OPTS(bpf_test_run_opts, run);
 
 	if (data->given.count)
-		object_run(c->skel->progs.take_back);
+		bpf_prog_test_run_opts(bpf_program__fd(c->skel->progs.take_back), &run);
 	data->given.count = 0;
 }
 
@@ -95,24 +100,16 @@ bool slot_arg0(const struct collector *c, const struct call_slot *slot, uint64_t
 	return false;
 }
 
-static void slot_key(const struct collector *c, uint32_t record, const struct call_slot *slot,
-		     struct foreign_key *key)
-{
-	uint64_t arg0 = 0;
-
-	*key = (struct foreign_key){ .record = record, .abi = slot->abi, .nr = slot->nr };
-	key->has_arg0 = slot_arg0(c, slot, &arg0);
-	key->arg0 = arg0;
-}
-
 /* A record that is zeroed finds no slot any more, but the hash would. */
 static void slot_forget(struct collector *c, uint32_t record, const struct call_slot *slot)
 {
-	struct foreign_key key;
+	struct foreign_key key = { .record = record, .abi = slot->abi, .nr = slot->nr };
+	uint64_t arg0 = 0;
 
 	if (!record_at(c, record)->foreign_slots)
 		return;
-	slot_key(c, record, slot, &key);
+	key.has_arg0 = slot_arg0(c, slot, &arg0);
+	key.arg0 = arg0;
 	if (bpf_map__delete_elem(c->skel->maps.foreign_slots, &key, sizeof(key), 0))
 		return;
 	__atomic_sub_fetch(&c->skel->data_pools->pools[POOL_FOREIGN].used, 1, __ATOMIC_RELAXED);
@@ -138,16 +135,6 @@ static void slots_free(struct collector *c, uint32_t record, uint32_t index)
 		memset(slot, 0, sizeof(*slot));
 		give_back(c, POOL_SLOTS, share, index);
 	}
-}
-
-static void record_free(struct collector *c, uint32_t index)
-{
-	struct task_record *record = record_at(c, index);
-	uint32_t share = record->own_share;
-
-	slots_free(c, index, record->first_slot);
-	memset(record, 0, sizeof(*record));
-	give_back(c, POOL_RECORDS, share, index);
 }
 
 /* The cgroups of live records and of processes that have ended. */
@@ -183,11 +170,20 @@ static int forget_cgroups(struct collector *c)
 	return 0;
 }
 
+const char *collector_cgroup(struct collector *c, uint64_t id)
+{
+	/* It was made before its first process was: what tells of it is in the ring by now. */
+	if (!cgroup_names_know(&c->cgroups, id))
+		ring_buffer__consume(c->events);
+	return cgroup_names_find(&c->cgroups, id);
+}
+
 /* Gives a record back if its task has ended. */
 static int record_reclaim(struct collector *c, uint32_t index)
 {
-	const struct task_record *record = record_at(c, index);
+	struct task_record *record = record_at(c, index);
 	struct reading reading = { .builder = c->ended };
+	uint32_t share;
 
 	if (!record)
 		return -ENOMEM;
@@ -198,7 +194,10 @@ static int record_reclaim(struct collector *c, uint32_t index)
 	if (record_read(c, index, &reading) || !collector_cgroup(c, record->cgroup_id))
 		return -ENOMEM;
 	c->is_broken = false;
-	record_free(c, index);
+	share = record->own_share;
+	slots_free(c, index, record->first_slot);
+	memset(record, 0, sizeof(*record));
+	give_back(c, POOL_RECORDS, share, index);
 	c->reclaimed++;
 	return 0;
 }
@@ -216,33 +215,78 @@ static int reclaim_told(struct collector *c)
 	return err;
 }
 
-static int reclaim_all(struct collector *c)
-{
-	int err = 0;
-
-	for (uint32_t i = 1; i < records_used(c) && !err; i++)
-		err = record_reclaim(c, i);
-	return err;
-}
-
-static bool records_have_ended(const struct collector *c)
-{
-	return __atomic_load_n(&c->skel->data_membership->membership.ended, __ATOMIC_ACQUIRE) !=
-	       c->reclaimed;
-}
-
 static int reclaim_records(struct collector *c)
 {
+	const uint32_t *ended = &c->skel->data_membership->membership.ended;
 	int err;
 
 	/* Looking for a cgroup's name may bring more events: nothing else would wake us for them. */
 	do {
 		err = reclaim_told(c);
-		if (!err && records_have_ended(c) && !ended_pauses(c))
-			err = reclaim_all(c);
+		if (__atomic_load_n(ended, __ATOMIC_ACQUIRE) == c->reclaimed || ended_pauses(c))
+			continue;
+		for (uint32_t i = 1; i < records_used(c) && !err; i++)
+			err = record_reclaim(c, i);
 	} while (!err && c->nr_ended_records);
 	give_back_all(c);
 	return err;
+}
+
+/* --- ends that nobody saw -------------------------------------------------------------------------- */
+
+/* Looking at one record takes some microseconds. */
+#define LOOK_PAUSE_MS 1000
+#define LOOK_RECORDS  256
+
+/* What record_end() does, but for an open call: whether it ended is not known. */
+static void record_end_unseen(struct collector *c, struct task_record *record)
+{
+	struct truss_bpf__data_membership *data = c->skel->data_membership;
+	uint64_t now_ns = clock_mono_ns();
+
+	/* When it ended nobody knows: its clock stops now. */
+	if (!(record->clock & CLOCK_STOPPED) && record->clock < now_ns)
+		record->clock = (now_ns - record->clock) | CLOCK_STOPPED;
+	record->switch_ns = now_ns;
+	__atomic_store_n(&record->task, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&record->state, RECORD_ENDED, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&data->membership.ended, 1, __ATOMIC_RELEASE);
+	__atomic_sub_fetch(&data->membership.live, 1, __ATOMIC_RELEASE);
+	c->unseen_ends++;
+}
+
+/*
+ * The safety net below on_exit: where the kernel skipped that program, nobody has ended the record of a
+ * task, and we would wait for its end for ever. Once a second, records of processes that are gone are
+ * ended here, and counted as LOSS_LIFECYCLE_MISSED. A thread of a process that lives is not looked for:
+ * one in an exec has, for a while, no id of its own.
+ */
+static void unseen_ends_look(struct collector *c)
+{
+	uint32_t used = records_used(c), pid;
+	uint64_t now_ns = clock_mono_ns();
+	struct task_record *record;
+
+	if (!collector_live(c) || now_ns - c->last_look_ns < LOOK_PAUSE_MS * NS_PER_MS)
+		return;
+	c->last_look_ns = now_ns;
+	for (uint32_t i = 0; i < LOOK_RECORDS && i + 1 < used; i++) {
+		if (++c->looked_at >= used)
+			c->looked_at = 1;
+		record = record_at(c, c->looked_at);
+		pid = record ? record->pid : 0;
+		/* 0: of no namespace that is ours. */
+		if (!pid || record_state(record) != RECORD_LIVE || !process_has_ended((pid_t)pid))
+			continue;
+		/* Its end may have been seen since; after it nothing of the task can. */
+		if (record_state(record) == RECORD_LIVE && record->pid == pid)
+			record_end_unseen(c, record);
+	}
+}
+
+int unseen_ends_patience_ms(const struct collector *c)
+{
+	return collector_live(c) ? LOOK_PAUSE_MS : -1;
 }
 
 int collector_reclaim(struct collector *c)
@@ -260,8 +304,7 @@ int collector_reclaim(struct collector *c)
 		return err;
 	unseen_ends_look(c);
 	err = reclaim_records(c);
-	if (err)
-		return err;
-	err = cgroup_names_are_many(&c->cgroups) ? forget_cgroups(c) : 0;
+	if (!err && cgroup_names_are_many(&c->cgroups))
+		err = forget_cgroups(c);
 	return err ?: ended_fold(c);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Computes the sizes of the tables in the kernel. */
-#include "collect/table_sizes.h"
-
-#include "bpftruss/abi.h"
+#include "collect/tables.h"
 
 /* What an element takes in the list of those that were given back. */
 #define RETURNED_BYTES 4
@@ -35,12 +33,6 @@ static uint32_t said(const struct collector_options *options, enum table table)
 	return sizes[table];
 }
 
-/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
-static uint32_t tallies_of_rows(const struct collector_options *options, uint32_t rows)
-{
-	return rows * (options->by_arg0 ? 1 : 0) + rows * (options->stacks ? 2 : 0);
-}
-
 static uint64_t bytes_of(const struct table_sizes *sizes, const struct collector_options *options,
 			 bool all)
 {
@@ -67,7 +59,9 @@ static void sizes_fill(struct table_sizes *sizes, const struct collector_options
 		sizes->elements[i] =
 			said(options, i) ?: (uint32_t)(wanted > least ? wanted + 1 : least);
 	}
-	sizes->elements[TABLE_TALLIES] += tallies_of_rows(options, sizes->elements[TABLE_SLOTS]);
+	/* An argument takes a tally too, and stacks two: the head of their list, those without room. */
+	sizes->elements[TABLE_TALLIES] += sizes->elements[TABLE_SLOTS] *
+					  ((options->by_arg0 ? 1 : 0) + (options->stacks ? 2 : 0));
 }
 
 void table_sizes_choose(const struct collector_options *options, const struct table_needs *needs,
@@ -91,12 +85,6 @@ void table_sizes_choose(const struct collector_options *options, const struct ta
 	ret->bytes = bytes_of(ret, options, true);
 }
 
-/* The daemon does not begin anew for less than a quarter more. */
-static bool table_grows(uint32_t now, uint32_t larger)
-{
-	return larger / 5 > now / 4;
-}
-
 uint32_t table_sizes_grow(const struct collector_options *options, const struct table_needs *needs,
 			  const struct table_sizes *now, const bool full[NR_TABLE])
 {
@@ -114,8 +102,8 @@ uint32_t table_sizes_grow(const struct collector_options *options, const struct 
 	}
 	table_sizes_choose(options, &more, &larger);
 	for (int i = 0; i < NR_TABLE; i++) {
-		if (full[i] && !said(options, i) &&
-		    table_grows(now->elements[i], larger.elements[i]))
+		/* The daemon does not begin anew for less than a quarter more. */
+		if (full[i] && !said(options, i) && larger.elements[i] / 5 > now->elements[i] / 4)
 			return more.threads;
 	}
 	return 0;

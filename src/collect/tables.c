@@ -16,11 +16,6 @@
 #include "collect/cgroups.h"
 #include "truss.skel.h"
 
-static struct pool *table_pool(struct truss_bpf *skel, enum table table)
-{
-	return (struct pool *)&skel->data_pools->pools[table];
-}
-
 struct table_maps {
 	struct bpf_map *map, *returned;
 };
@@ -49,24 +44,17 @@ static uint32_t threads_of_host(void)
 	return threads;
 }
 
-/* 0 for a process that is gone. */
-static uint32_t threads_of(pid_t pid)
+static uint32_t threads_to_count(const struct collector_options *options)
 {
+	uint32_t threads = options->nr_selectors ? threads_of_host() : 0;
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	return stat(path, &st) || st.st_nlink < 2 ? 0 : (uint32_t)st.st_nlink - 2;
-}
-
-static uint32_t threads_to_count(const struct collector_options *options)
-{
-	uint32_t threads = 0;
-
-	if (options->nr_selectors)
-		threads = threads_of_host();
-	for (size_t i = 0; i < options->nr_pids && !options->nr_selectors; i++)
-		threads += threads_of(options->pids[i]);
+	for (size_t i = 0; i < options->nr_pids && !options->nr_selectors; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task", options->pids[i]);
+		if (!stat(path, &st) && st.st_nlink > 2)
+			threads += (uint32_t)st.st_nlink - 2;
+	}
 	return threads > options->threads ? threads : options->threads;
 }
 
@@ -131,83 +119,144 @@ uint32_t tables_want_threads(const struct tables *tables, struct truss_bpf *skel
 /* --- sizes --------------------------------------------------------------------------------------- */
 
 /* Tasks without a record on other CPUs are not to write the same cache lines. */
-static int size_overflow(struct truss_bpf *skel)
+static void size_overflow(struct truss_bpf *skel)
 {
 	int nr_cpus = libbpf_num_possible_cpus();
 	uint32_t sets;
 
 	if (nr_cpus < 0)
-		return nr_cpus;
+		return;
 	sets = overflow_sets_share(skel->rodata->overflow_sets, (uint32_t)nr_cpus);
-	return bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
+	bpf_map__set_max_entries(skel->maps.overflow, sets * OVERFLOW_ROWS);
 }
 
-/* Each row of its own argument is found through the hash. */
-static int size_foreign(struct truss_bpf *skel, const struct collector_options *options,
-			uint32_t rows)
-{
-	uint32_t size = rows / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
-
-	skel->data_pools->pools[POOL_FOREIGN].limit = size;
-	return bpf_map__set_max_entries(skel->maps.foreign_slots, size);
-}
-
-static int size_table(struct truss_bpf *skel, enum table table, uint32_t size)
-{
-	struct table_maps maps = table_maps(skel, table);
-
-	/* Index 0 means "none". */
-	table_pool(skel, table)->limit = size + 1;
-	return bpf_map__set_max_entries(maps.map, size + 1)
-		       ?: bpf_map__set_max_entries(maps.returned, size + 1);
-}
-
-int tables_size(struct tables *tables, struct truss_bpf *skel,
-		const struct collector_options *options)
+void tables_size(struct tables *tables, struct truss_bpf *skel,
+		 const struct collector_options *options)
 {
 	const uint32_t *sizes = tables->sizes.elements;
-	int err = 0;
+	uint32_t foreign;
 
 	tables_plan(tables, options);
-	for (int i = 0; i < NR_TABLE && !err; i++)
-		err = size_table(skel, i, sizes[i]);
+	for (int i = 0; i < NR_TABLE; i++) {
+		struct table_maps maps = table_maps(skel, i);
+
+		/* Index 0 means "none". */
+		skel->data_pools->pools[i].limit = sizes[i] + 1;
+		bpf_map__set_max_entries(maps.map, sizes[i] + 1);
+		bpf_map__set_max_entries(maps.returned, sizes[i] + 1);
+	}
 	skel->rodata->has_shares = tables->needs.shared;
-	return err ?: size_foreign(skel, options, sizes[TABLE_SLOTS]) ?: size_overflow(skel);
+	/* Each row of its own argument is found through the hash. */
+	foreign = sizes[TABLE_SLOTS] / (options->by_arg0 ? 1 : ROWS_PER_FOREIGN) + 1;
+	skel->data_pools->pools[POOL_FOREIGN].limit = foreign;
+	bpf_map__set_max_entries(skel->maps.foreign_slots, foreign);
+	size_overflow(skel);
 }
 
 /* --- mapping ------------------------------------------------------------------------------------ */
 
-static size_t map_bytes(const struct bpf_map *map)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	/* The kernel rounds each element up to 8 bytes. */
-	size_t element = (bpf_map__value_size(map) + 7u) & ~(size_t)7u;
+/*
+ * Addresses for all of a map are reserved, and what is mapped of them grows with the highest index asked
+ * for and does not shrink: the programs hand out those that came back first.
+ */
 
-	return (element * bpf_map__max_entries(map) + page - 1) & ~(page - 1);
+/* A multiple of all page sizes. */
+#define MAP_STEP_BYTES ((size_t)1024 * 1024)
+
+struct map_array {
+	char *memory;
+	size_t element, mapped_bytes, all_bytes;
+	uint32_t size;
+	int fd; /* the map's */
+};
+
+static int map_array_new(const struct bpf_map *map, struct map_array **ret)
+{
+	struct map_array *array __cleanup(freep) = calloc(1, sizeof(*array));
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	if (!array)
+		return -ENOMEM;
+	array->fd = bpf_map__fd(map);
+	array->size = bpf_map__max_entries(map);
+	/* The kernel rounds each element up to 8 bytes. */
+	array->element = (bpf_map__value_size(map) + 7u) & ~(size_t)7u;
+	array->all_bytes = (array->size * array->element + page - 1) & ~(page - 1);
+	memory = mmap(NULL, array->all_bytes, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	array->memory = memory;
+	*ret = steal_ptr(&array);
+	return 0;
+}
+
+static void map_array_free(struct map_array *array)
+{
+	if (!array)
+		return;
+	munmap(array->memory, array->all_bytes);
+	free(array);
+}
+
+uint32_t map_array_size(const struct map_array *array)
+{
+	return array->size;
+}
+
+static int map_up_to(struct map_array *array, size_t bytes)
+{
+	size_t more = (bytes - array->mapped_bytes + MAP_STEP_BYTES - 1) & ~(MAP_STEP_BYTES - 1);
+
+	if (more > array->all_bytes - array->mapped_bytes)
+		more = array->all_bytes - array->mapped_bytes;
+	if (mmap(array->memory + array->mapped_bytes, more, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, array->fd, (off_t)array->mapped_bytes) == MAP_FAILED) {
+		/* Older kernels have given these addresses back: reserve them again, or do without. */
+		if (mmap(array->memory + array->mapped_bytes, more, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+			 0) == MAP_FAILED)
+			array->all_bytes = array->mapped_bytes;
+		return -ENOMEM;
+	}
+	/* Copies of this process, which run errands, have no use for it, and copying takes time. */
+	madvise(array->memory + array->mapped_bytes, more, MADV_DONTFORK);
+	array->mapped_bytes += more;
+	return 0;
+}
+
+void *map_array_at(struct map_array *array, uint32_t index)
+{
+	size_t end = ((size_t)index + 1) * array->element;
+
+	if (index >= array->size)
+		return NULL;
+	if (end > array->mapped_bytes && map_up_to(array, end))
+		return NULL;
+	return array->memory + end - array->element;
 }
 
 /* All of a map that does not grow; NULL if there is none. */
-static int map_whole(const struct bpf_map *map, void **ret)
+static int map_whole(const struct bpf_map *map, struct map_array **array, void **ret)
 {
-	void *memory;
+	int err = bpf_map__autocreate(map) ? map_array_new(map, array) : 0;
 
-	if (!bpf_map__autocreate(map))
-		return 0;
-	memory =
-		mmap(NULL, map_bytes(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	madvise(memory, map_bytes(map), MADV_DONTFORK);
-	*ret = memory;
+	if (err || !*array)
+		return err;
+	if (!map_array_at(*array, (*array)->size - 1))
+		return -ENOMEM;
+	*ret = (*array)->memory;
 	return 0;
 }
 
 int tables_map(struct tables *tables, struct truss_bpf *skel)
 {
-	int err = map_whole(skel->maps.overflow, (void **)&tables->overflow);
+	int err = map_whole(skel->maps.overflow, &tables->all_overflow, (void **)&tables->overflow);
 
-	if (!err)
-		err = map_whole(skel->maps.stack_entries, (void **)&tables->stacks);
+	err = err
+		      ?: map_whole(skel->maps.stack_entries, &tables->all_stacks,
+				   (void **)&tables->stacks);
 	for (int i = 0; i < NR_TABLE && !err; i++) {
 		struct table_maps maps = table_maps(skel, i);
 
@@ -216,12 +265,10 @@ int tables_map(struct tables *tables, struct truss_bpf *skel)
 	return err;
 }
 
-void tables_unmap(struct tables *tables, struct truss_bpf *skel)
+void tables_unmap(struct tables *tables)
 {
-	if (tables->overflow)
-		munmap(tables->overflow, map_bytes(skel->maps.overflow));
-	if (tables->stacks)
-		munmap(tables->stacks, map_bytes(skel->maps.stack_entries));
+	map_array_free(tables->all_overflow);
+	map_array_free(tables->all_stacks);
 	for (int i = 0; i < NR_TABLE; i++)
 		map_array_free(tables->arrays[i]);
 }

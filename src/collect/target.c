@@ -1,17 +1,88 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owns the marking of target processes. A process is named by a pidfd, so neither pid reuse nor a
- * pid namespace can pick another one.
+ * Chooses who is counted: resolves selectors, and marks target processes. A process is named by a pidfd,
+ * so neither pid reuse nor a pid namespace can pick another one.
  */
-#include <bpf/bpf.h>
+#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "base/mem.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
+#include "model/glob.h"
+#include "model/unit.h"
+
+/* --- selectors ---------------------------------------------------------------------------------- */
+
+static int resolve_cgroup(const char *text, struct selector *s, struct diag *d)
+{
+	uint64_t id;
+	int err = cgroup_find_path(text, &id);
+
+	if (err == -ENOTSUP)
+		return diag_set(d, DIAG_FAILED, ENOTSUP,
+				"-g: no cgroup version 2 file system is mounted here");
+	if (err == -EXDEV)
+		return diag_set(d, DIAG_FAILED, EXDEV,
+				"-g: %.200s is not in the cgroup version 2 file system", text);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "-g: no cgroup %.200s: %s", text,
+				strerror(-err));
+	s->cgroup_id = id;
+	return 0;
+}
+
+static int resolve_unit(const char *text, bool wait, struct selector *s, struct diag *d)
+{
+	char name[SELECTOR_NAME_SIZE] = "";
+
+	if (unit_complete_name(text, name, sizeof(name)))
+		return diag_set(d, DIAG_USAGE, EINVAL, "-u: \"%.100s\" is not the name of a unit",
+				text);
+	if (!wait && !cgroup_name_exists(name))
+		return diag_set(d, DIAG_FAILED, ENOENT,
+				"-u: no unit %s is running (systemctl lists those that are)", name);
+	memcpy(s->name, name, sizeof(name));
+	return 0;
+}
+
+static int resolve_user(const char *text, struct selector *s, struct diag *d)
+{
+	struct passwd *entry = getpwnam(text);
+	char *end;
+	unsigned long uid;
+
+	if (entry) {
+		s->uid = entry->pw_uid;
+		return 0;
+	}
+	errno = 0;
+	uid = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || uid >= UINT32_MAX)
+		return diag_set(d, DIAG_FAILED, ENOENT, "-U: no user is called \"%.100s\"", text);
+	s->uid = (uint32_t)uid;
+	return 0;
+}
+
+int selector_resolve(const struct target_selector *chosen, bool wait, struct selector *ret,
+		     struct diag *d)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = chosen->kind;
+	if (chosen->kind == SELECT_COMM)
+		return glob_compile(chosen->text, ret, d);
+	if (chosen->kind == SELECT_CGROUP)
+		return resolve_cgroup(chosen->text, ret, d);
+	if (chosen->kind == SELECT_UNIT)
+		return resolve_unit(chosen->text, wait, ret, d);
+	return chosen->kind == SELECT_USER ? resolve_user(chosen->text, ret, d) : 0;
+}
+
+/* --- processes by pid ---------------------------------------------------------------------------- */
 
 /* In the flags of /proc/PID/stat. */
 #define PF_KTHREAD 0x00200000
@@ -34,31 +105,23 @@ static int target_open(pid_t pid, int *ret_pidfd, struct diag *d)
 	return diag_set(d, DIAG_FAILED, errno, "cannot open process %d: %s", pid, strerror(errno));
 }
 
-void target_read_comm(pid_t pid, char comm[PROCESS_COMM_SIZE])
-{
-	char path[64], buf[PROCESS_COMM_SIZE + 1];
-	int fd __cleanup(closep) = -1;
-	ssize_t got;
-
-	memset(comm, 0, PROCESS_COMM_SIZE);
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? 0 : read(fd, buf, sizeof(buf));
-	/* The kernel ends it with a newline; one inside the name is the name's own. */
-	if (got > 1)
-		memcpy(comm, buf, (size_t)got - 1);
-}
-
 static int target_remember(struct collector *c, pid_t pid, struct diag *d)
 {
 	struct process *grown = reallocarray(c->targets, c->nr_targets + 1, sizeof(*c->targets));
+	char path[64], name[PROCESS_COMM_SIZE + 1];
+	FILE *file __cleanup(fclosep) = NULL;
+	size_t got;
 
 	if (!grown)
 		return diag_oom(d);
 	c->targets = grown;
-	memset(&grown[c->nr_targets], 0, sizeof(*grown));
-	grown[c->nr_targets].pid = (uint32_t)pid;
-	target_read_comm(pid, grown[c->nr_targets].comm);
+	grown[c->nr_targets] = (struct process){ .pid = (uint32_t)pid };
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	file = fopen(path, "re");
+	got = file ? fread(name, 1, sizeof(name), file) : 0;
+	/* The kernel ends it with a newline; one inside the name is the name's own. */
+	if (got > 1)
+		memcpy(grown[c->nr_targets].comm, name, got - 1);
 	c->nr_targets++;
 	return 0;
 }

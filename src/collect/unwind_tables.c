@@ -18,7 +18,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
+#define PAGE_BYTES  (1u << UNWIND_PAGE_SHIFT)
+#define PAGES_BYTES (sizeof(struct unwind_page) * MAX_UNWIND_PAGES)
 
 /* Rule numbers that need no looking for. */
 #define RULE_NONE        0
@@ -77,63 +78,32 @@ static int rule_add(struct unwind_tables *t, struct owner_share *share,
 	return (int)t->nr_rules++;
 }
 
-/* An owner of files has no more rules than are left for others. */
-static bool rules_have_room(const struct unwind_tables *t, const struct owner_share *share)
+int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret)
 {
-	return (share ? share->nr_rules : 0) < MAX_UNWIND_RULES - t->nr_rules;
-}
-
-/* The number of a rule, made when new; one too many is one that is not supported. Or -errno. */
-static int rule_number(struct unwind_tables *t, struct owner_share *share,
-		       const struct unwind_rule *rule)
-{
-	struct known_rule key = { .rule = *rule };
-	struct known_rule *const *found = tfind(&key, &t->rules, compare_rules);
-
-	if (found)
-		return (int)(*found)->number;
-	return rules_have_room(t, share) ? rule_add(t, share, rule) : RULE_UNSUPPORTED;
-}
-
-static size_t pages_bytes(void)
-{
-	return sizeof(struct unwind_page) * MAX_UNWIND_PAGES;
-}
-
-static int tables_open(struct unwind_tables *t, const struct truss_bpf *skel)
-{
+	struct unwind_tables *t __cleanup(unwind_tables_freep) = calloc(1, sizeof(*t));
 	struct unwind_rule none = { .cfa = CFA_NONE }, unsupported = { .cfa = CFA_UNSUPPORTED };
-	void *pages = mmap(NULL, pages_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
-			   bpf_map__fd(skel->maps.unwind_pages), 0);
+	void *pages;
 
+	if (!t)
+		return -ENOMEM;
+	pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		     bpf_map__fd(skel->maps.unwind_pages), 0);
 	if (pages == MAP_FAILED)
 		return -errno;
-	madvise(pages, pages_bytes(), MADV_DONTFORK);
+	madvise(pages, PAGES_BYTES, MADV_DONTFORK);
 	t->pages = pages;
 	t->slabs_fd = bpf_map__fd(skel->maps.unwind_slabs);
 	t->rules_fd = bpf_map__fd(skel->maps.unwind_rules);
 	t->files_fd = bpf_map__fd(skel->maps.unwind_files);
 	t->inodes_fd = bpf_map__fd(skel->maps.unwind_inodes);
-	if (skel->rodata->has_shares) {
+	t->seed = (uint32_t)skel->rodata->hash_seed;
+	if (skel->rodata->has_shares)
 		t->shares = calloc(OWNER_SHARES, sizeof(*t->shares));
-		t->seed = (uint32_t)skel->rodata->hash_seed;
-		if (!t->shares)
-			return -ENOMEM;
-	}
-	if (rule_add(t, NULL, &none) != RULE_NONE ||
+	if ((skel->rodata->has_shares && !t->shares) || rule_add(t, NULL, &none) != RULE_NONE ||
 	    rule_add(t, NULL, &unsupported) != RULE_UNSUPPORTED)
 		return -ENOMEM;
+	*ret = steal_ptr(&t);
 	return 0;
-}
-
-int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret)
-{
-	struct unwind_tables *tables __cleanup(unwind_tables_freep) = calloc(1, sizeof(*tables));
-	int err = tables ? tables_open(tables, skel) : -ENOMEM;
-
-	if (!err)
-		*ret = steal_ptr(&tables);
-	return err;
 }
 
 void unwind_tables_free(struct unwind_tables *tables)
@@ -141,7 +111,7 @@ void unwind_tables_free(struct unwind_tables *tables)
 	if (!tables)
 		return;
 	if (tables->pages)
-		munmap(tables->pages, pages_bytes());
+		munmap(tables->pages, PAGES_BYTES);
 	if (tables->slab)
 		munmap(tables->slab, sizeof(*tables->slab));
 	tdestroy(tables->rules, free);
@@ -185,8 +155,16 @@ struct page_rows {
 static int page_add_row(struct unwind_tables *t, struct page_rows *page, uint64_t offset,
 			const struct unwind_rule *rule)
 {
-	int number = rule_number(t, page->share, rule);
+	struct known_rule key = { .rule = *rule };
+	struct known_rule *const *found = tfind(&key, &t->rules, compare_rules);
+	uint32_t own = page->share ? page->share->nr_rules : 0;
+	int number = RULE_UNSUPPORTED;
 
+	/* An owner of files has no more rules than are left for others. */
+	if (found)
+		number = (int)(*found)->number;
+	else if (own < MAX_UNWIND_RULES - t->nr_rules)
+		number = rule_add(t, page->share, rule);
 	if (number < 0)
 		return number;
 	if (page->count > PAGE_BYTES)
@@ -229,17 +207,6 @@ static int page_store(struct unwind_tables *t, const struct page_rows *page)
 	return 0;
 }
 
-static uint64_t pages_of(const struct elf_unwind *unwind)
-{
-	return (unwind->text_end - unwind->text_start + PAGE_BYTES - 1) / PAGE_BYTES;
-}
-
-/* NULL: all may be used. What root owns, users have not made. */
-static struct owner_share *share_of(const struct unwind_tables *t, uint32_t owner)
-{
-	return t->shares && owner ? &t->shares[(owner ^ t->seed) * 0x9e3779b9u >> 22] : NULL;
-}
-
 static bool share_has_room(const struct unwind_tables *t, const struct owner_share *share,
 			   uint64_t pages, uint64_t rows)
 {
@@ -256,7 +223,8 @@ static int rows_publish(struct unwind_tables *t, struct owner_share *share,
 {
 	struct page_rows *page __cleanup(freep) = malloc(sizeof(*page));
 	/* A page may begin with a row of the one before. */
-	uint64_t pages = pages_of(unwind), rows = unwind->nr_rows + pages;
+	uint64_t pages = (unwind->text_end - unwind->text_start + PAGE_BYTES - 1) / PAGE_BYTES;
+	uint64_t rows = unwind->nr_rows + pages;
 	size_t at = 0;
 	int err = page ? 0 : -ENOMEM;
 
@@ -283,13 +251,17 @@ int unwind_tables_publish(struct unwind_tables *t, uint32_t number, uint32_t own
 			  const struct elf_unwind *unwind)
 {
 	struct unwind_file file = { .ready = 1 };
+	struct owner_share *share = NULL;
 	int err = 0;
 
 	if (unwind) {
 		file.text_start = unwind->text_start;
 		file.load_offset = unwind->load_offset;
+		/* What root owns, users have not made: all may be used. */
+		if (t->shares && owner)
+			share = &t->shares[(owner ^ t->seed) * 0x9e3779b9u >> 22];
 		if (unwind->nr_rows)
-			err = rows_publish(t, share_of(t, owner), unwind, &file);
+			err = rows_publish(t, share, unwind, &file);
 	}
 	if (bpf_map_update_elem(t->files_fd, &number, &file, BPF_ANY))
 		return -errno;

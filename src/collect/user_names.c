@@ -14,10 +14,11 @@
 /* Beyond, all are forgotten: user namespaces have as many users as anybody likes. */
 #define MAX_USERS 4096
 
-/* The place of a uid in the list, or where it would be. */
-static size_t place_find(const struct user_names *names, uint32_t uid)
+/* NULL: no memory. */
+static struct user_name *name_place(struct user_names *names, uint32_t uid)
 {
 	size_t low = 0, high = names->count;
+	struct user_name *grown;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
@@ -27,33 +28,19 @@ static size_t place_find(const struct user_names *names, uint32_t uid)
 		else
 			high = middle;
 	}
-	return low;
-}
-
-/* Makes room for a uid at its place; NULL: no memory. */
-static struct user_name *name_insert(struct user_names *names, size_t place, uint32_t uid)
-{
-	struct user_name *grown = reallocarray(names->list, names->count + 1, sizeof(*names->list));
-
+	if (low < names->count && names->list[low].uid == uid)
+		return &names->list[low];
+	if (names->count == MAX_USERS) {
+		user_names_done(names);
+		low = 0;
+	}
+	grown = reallocarray(names->list, names->count + 1, sizeof(*grown));
 	if (!grown)
 		return NULL;
 	names->list = grown;
-	memmove(grown + place + 1, grown + place, (names->count - place) * sizeof(*grown));
-	names->count++;
-	grown[place] = (struct user_name){ .uid = uid };
-	return &grown[place];
-}
-
-static struct user_name *name_place(struct user_names *names, uint32_t uid)
-{
-	const size_t place = place_find(names, uid);
-
-	if (place < names->count && names->list[place].uid == uid)
-		return &names->list[place];
-	if (names->count < MAX_USERS)
-		return name_insert(names, place, uid);
-	user_names_done(names);
-	return name_insert(names, 0, uid);
+	memmove(grown + low + 1, grown + low, (names->count++ - low) * sizeof(*grown));
+	grown[low] = (struct user_name){ .uid = uid };
+	return &grown[low];
 }
 
 const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now_ns)

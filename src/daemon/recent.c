@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "collect/process_end.h"
+#include "base/process.h"
 #include "model/fold.h"
 #include "model/join.h"
 

@@ -21,7 +21,6 @@ struct cfi_range {
 struct cfi_ranges {
 	struct cfi_range *ranges; /* by start; they may overlap */
 	size_t nr;
-	size_t capacity;
 };
 
 /* 0 (also when there are none), -ENOMEM or -E2BIG. *ret is zeroed first. */

@@ -15,6 +15,8 @@
 #include <gelf.h>
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "elf/elf_handle.h"
 
 #define ENCODING_FORMAT 0x0f
 #define ENCODING_BASE   0xf0 /* DW_EH_PE_pcrel and its like, and DW_EH_PE_indirect */
@@ -109,19 +111,10 @@ static bool fde_decode(const struct eh_frame *frame, const Dwarf_FDE *fde, uint8
 
 static int range_add(struct cfi_ranges *ranges, const struct cfi_range *range)
 {
-	struct cfi_range *grown;
-
 	if (ranges->nr == MAX_CFI_RANGES)
 		return -E2BIG;
-	if (ranges->nr == ranges->capacity) {
-		size_t capacity = ranges->capacity ? ranges->capacity * 2 : 1024;
-
-		grown = realloc(ranges->ranges, capacity * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		ranges->ranges = grown;
-		ranges->capacity = capacity;
-	}
+	if (!array_grow(&ranges->ranges, ranges->nr, sizeof(*ranges->ranges)))
+		return -ENOMEM;
 	ranges->ranges[ranges->nr++] = *range;
 	return 0;
 }
@@ -159,24 +152,14 @@ static int ranges_list(const struct eh_frame *frame, struct cfi_ranges *ranges)
 
 static bool frame_from_section(Elf *elf, struct eh_frame *frame)
 {
-	Elf_Scn *section = NULL;
+	Elf_Scn *section = elf_section_find(elf, 0, ".eh_frame");
 	GElf_Shdr header;
-	size_t names;
-	char *name;
 
-	if (elf_getshdrstrndx(elf, &names))
+	if (!section || !gelf_getshdr(section, &header))
 		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (!name || strcmp(name, ".eh_frame"))
-			continue;
-		frame->data = elf_rawdata(section, NULL);
-		frame->address = header.sh_addr;
-		return frame->data && frame->data->d_buf;
-	}
-	return false;
+	frame->data = elf_rawdata(section, NULL);
+	frame->address = header.sh_addr;
+	return frame->data && frame->data->d_buf;
 }
 
 /* From address to the end of its segment. */
@@ -231,9 +214,7 @@ static int range_compare(const void *a, const void *b)
 {
 	const struct cfi_range *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
+	return compare_u64(x->start, y->start) ?: compare_u64(x->end, y->end);
 }
 
 int cfi_ranges_read(Elf *elf, struct cfi_ranges *ret)

@@ -7,26 +7,9 @@
 #ifndef BPFTRUSS_DEBUG_FILE_H
 #define BPFTRUSS_DEBUG_FILE_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#define MAX_BUILD_ID  64
-#define MAX_DEBUGLINK 256
-
-/*
- * What an ELF file says of itself, so that its separate debug file can be found. All of it is
- * untrusted, but in bounds and terminated.
- */
-struct elf_identity {
-	uint8_t build_id[MAX_BUILD_ID];
-	char debuglink[MAX_DEBUGLINK]; /* a base name; empty: none */
-	uint32_t debuglink_crc;
-	uint16_t nr_build_id; /* bytes; 0: none */
-	uint8_t has_symtab;   /* it needs no debug file for its names */
-	uint8_t has_dwarf;    /* nor for the functions that were inlined */
-	uint64_t load_offset; /* from offsets in the file to addresses, as its first code has it */
-};
+#include "elf/elf_handle.h"
 
 #define MAX_DEBUG_FILE_BYTES (4ULL << 30)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs clients of debuginfod: a folder for each, the process, the file that it has found. What a client
- * says is not trusted: the file must be in its folder, and is parsed by a worker. Others may run as the
- * client's user, so we walk no path below the folder.
+ * Runs clients of debuginfod: a folder for each, a copy of this process that becomes the client, the file
+ * that it has found. What a client says is not trusted: the file must be in its folder, and is parsed by
+ * a worker. Others may run as the client's user, so we walk no path below the folder.
  */
 #include "elf/debuginfod.h"
 
@@ -19,8 +19,10 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
+#include "base/copy.h"
 #include "base/mem.h"
 #include "base/regular_file.h"
+#include "base/text.h"
 #include "elf/sandbox.h"
 
 #define FETCH_SECONDS 60
@@ -42,14 +44,6 @@ struct debuginfod {
 
 /* A client makes one level of folders. */
 #define MAX_FOLDER_DEPTH 4
-
-/* argv of a client: name, DEBUGINFOD_ARGUMENT, the program, the build id. */
-enum client_argument {
-	CLIENT_ARGUMENT = 1,
-	CLIENT_PROGRAM,
-	CLIENT_BUILD_ID,
-	NR_CLIENT_ARGUMENT,
-};
 
 /* --- the program ------------------------------------------------------------------------------ */
 
@@ -156,94 +150,69 @@ void debuginfod_folder_done(struct debuginfod_folder *folder)
 	folder->path[0] = '\0';
 }
 
-/* --- what it is given ------------------------------------------------------------------------- */
+/* --- the client ------------------------------------------------------------------------------- */
+
+struct client_start {
+	const char *program, *folder;
+	char *build_id;
+	int output;
+};
 
 /* The client needs these of our environment; the rest may hold what is nobody's business. */
-static bool variable_is_passed(const char *variable)
-{
-	static const char *const begins[] = {
-		"DEBUGINFOD_URLS=", "DEBUGINFOD_TIMEOUT=", "DEBUGINFOD_MAXSIZE=", "PATH=",
-		"http_proxy=",      "https_proxy=",        "all_proxy=",          "no_proxy=",
-		"HTTPS_PROXY=",     "ALL_PROXY=",          "NO_PROXY=",           "SSL_CERT_FILE=",
-		"SSL_CERT_DIR=",
-	};
+static const char *const passed[] = {
+	"DEBUGINFOD_URLS", "DEBUGINFOD_TIMEOUT", "DEBUGINFOD_MAXSIZE", "PATH",        "http_proxy",
+	"https_proxy",     "all_proxy",          "no_proxy",           "HTTPS_PROXY", "ALL_PROXY",
+	"NO_PROXY",        "SSL_CERT_FILE",      "SSL_CERT_DIR",
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(begins); i++) {
-		if (!strncmp(variable, begins[i], strlen(begins[i])))
-			return true;
-	}
-	return false;
+/* Adds a variable; NULL: it has no value. */
+static void environment_add(char ***end, const char *name, const char *value)
+{
+	if (value && asprintf(*end, "%s=%s", name, value) >= 0)
+		++*end;
 }
 
-/* The array is to be freed, its strings are borrowed. */
-static char **environment_make(char *home, char *cache)
+/* Its descriptors are the answer and nothing else. */
+static int client_limit(int output)
 {
-	size_t nr = 0, count = 0;
-	char **variables;
+	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit size = { MAX_DEBUG_FILE_BYTES, MAX_DEBUG_FILE_BYTES };
+	int nothing = open("/dev/null", O_RDWR);
 
-	while (environ[nr])
-		nr++;
-	variables = calloc(nr + 3, sizeof(*variables));
-	if (!variables)
-		return NULL;
-	for (size_t i = 0; i < nr; i++) {
-		if (variable_is_passed(environ[i]))
-			variables[count++] = environ[i];
-	}
-	variables[count++] = home;
-	variables[count] = cache;
-	return variables;
-}
-
-static int client_spawn(const struct debuginfod *debuginfod, const struct debuginfod_folder *folder,
-			char *build_id, int output, struct child *ret)
-{
-	char home[PATH_MAX], cache[PATH_MAX];
-	char *const argv[] = { "bpftruss", DEBUGINFOD_ARGUMENT, debuginfod->program, build_id,
-			       NULL };
-	char **environment __cleanup(freep) = environment_make(home, cache);
-	posix_spawn_file_actions_t actions;
-	int err;
-
-	if (!environment)
-		return -ENOMEM;
-	snprintf(home, sizeof(home), "HOME=%s", folder->path);
-	snprintf(cache, sizeof(cache), "DEBUGINFOD_CACHE_PATH=%s", folder->path);
-	err = -posix_spawn_file_actions_init(&actions);
-	if (err)
-		return err;
-	err = -posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = -posix_spawn_file_actions_adddup2(&actions, output, 1);
-	if (!err)
-		err = -posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = child_spawn(ret, argv, environment, &actions, FETCH_SECONDS);
-	posix_spawn_file_actions_destroy(&actions);
-	return err;
-}
-
-static int client_run(struct debuginfod *debuginfod, char *build_id,
-		      struct debuginfod_folder *folder, struct child *ret)
-{
-	int pipes[2], err = folder_make(folder);
-
-	if (err)
-		return err;
-	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
+	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+	    dup2(nothing, STDERR_FILENO) < 0 || syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0))
 		return -errno;
-	ret->output = pipes[0];
-	err = client_spawn(debuginfod, folder, build_id, pipes[1], ret);
-	close(pipes[1]);
-	return err;
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_FSIZE, &size);
+	sandbox_drop_privileges();
+	alarm(FETCH_SECONDS + 1);
+	/* It is not to outlive us; a change of user takes that back, so it comes after. */
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ?: prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+}
+
+/* Runs in the copy. */
+static int client_become(void *closure, struct copy_answer *ret)
+{
+	const struct client_start *start = closure;
+	char *const arguments[] = { "debuginfod-find", "debuginfo", start->build_id, NULL };
+	char *environment[ARRAY_SIZE(passed) + 3] = { NULL }, **end = environment;
+
+	(void)ret;
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+		environment_add(&end, passed[i], getenv(passed[i]));
+	environment_add(&end, "HOME", start->folder);
+	environment_add(&end, "DEBUGINFOD_CACHE_PATH", start->folder);
+	if (!client_limit(start->output))
+		child_become(start->program, arguments, environment);
+	_exit(1);
 }
 
 int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *identity,
 		     struct debuginfod_folder *folder, struct child *ret)
 {
 	char build_id[2 * MAX_BUILD_ID + 1] = "";
-	struct child child = NO_CHILD;
-	int err;
+	struct client_start start = { debuginfod->program, folder->path, build_id, -1 };
+	int pipes[2], err;
 
 	if (identity->nr_build_id < 2)
 		return -ENOENT;
@@ -251,14 +220,20 @@ int debuginfod_start(struct debuginfod *debuginfod, const struct elf_identity *i
 		return -EAGAIN;
 	for (size_t i = 0; i < identity->nr_build_id; i++)
 		snprintf(&build_id[2 * i], 3, "%02x", identity->build_id[i]);
-	err = client_run(debuginfod, build_id, folder, &child);
-	if (!err) {
-		*ret = child;
-		return 0;
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	start.output = pipes[1];
+	err = folder_make(folder) ?: copy_start(client_become, &start, &start.output, 1, ret);
+	close(pipes[1]);
+	if (err) {
+		close(pipes[0]);
+		debuginfod_folder_done(folder);
+		return err;
 	}
-	child_done(&child);
-	debuginfod_folder_done(folder);
-	return err;
+	close(ret->output);
+	ret->output = pipes[0];
+	ret->deadline_ns = clock_mono_ns() + FETCH_SECONDS * NS_PER_SEC;
+	return 0;
 }
 
 /* --- what it answers -------------------------------------------------------------------------- */
@@ -281,22 +256,9 @@ static int answer_open(const struct debuginfod_folder *folder, int output)
 				 &status);
 }
 
-static void servers_were_slow(struct debuginfod *debuginfod)
-{
-	uint64_t quiet_ns = debuginfod->quiet_ns ? 2 * debuginfod->quiet_ns : QUIET_NS;
-
-	if (++debuginfod->slow < MAX_SLOW)
-		return;
-	debuginfod->slow = 0;
-	debuginfod->quiet_ns = quiet_ns < MAX_QUIET_NS ? quiet_ns : MAX_QUIET_NS;
-	debuginfod->quiet_until_ns = clock_mono_ns() + debuginfod->quiet_ns;
-}
-
 uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod)
 {
-	uint64_t soon_ns = clock_mono_ns() + NS_PER_SEC;
-
-	return debuginfod->quiet_until_ns > soon_ns ? debuginfod->quiet_until_ns : soon_ns;
+	return max_u64(debuginfod->quiet_until_ns, clock_mono_ns() + NS_PER_SEC);
 }
 
 int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *folder,
@@ -305,8 +267,14 @@ int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *f
 	int status = child_reap(client), err = -ENOENT;
 
 	if (client->is_stopped) {
-		servers_were_slow(debuginfod);
 		err = -ETIMEDOUT;
+		if (++debuginfod->slow == MAX_SLOW) {
+			debuginfod->slow = 0;
+			debuginfod->quiet_ns =
+				debuginfod->quiet_ns ? 2 * debuginfod->quiet_ns : QUIET_NS;
+			debuginfod->quiet_ns = min_u64(debuginfod->quiet_ns, MAX_QUIET_NS);
+			debuginfod->quiet_until_ns = clock_mono_ns() + debuginfod->quiet_ns;
+		}
 	} else {
 		debuginfod->slow = 0;
 		debuginfod->quiet_ns = 0;
@@ -316,26 +284,4 @@ int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *f
 	child_done(client);
 	debuginfod_folder_done(folder);
 	return err;
-}
-
-/* --- the client ------------------------------------------------------------------------------- */
-
-void debuginfod_client_main(int argc, char **argv)
-{
-	const struct rlimit no_core = { 0, 0 };
-	const struct rlimit size = { MAX_DEBUG_FILE_BYTES, MAX_DEBUG_FILE_BYTES };
-	char *const arguments[] = { "debuginfod-find", "debuginfo",
-				    argc == NR_CLIENT_ARGUMENT ? argv[CLIENT_BUILD_ID] : NULL,
-				    NULL };
-
-	if (argc != NR_CLIENT_ARGUMENT || syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0))
-		_exit(1);
-	setrlimit(RLIMIT_CORE, &no_core);
-	setrlimit(RLIMIT_FSIZE, &size);
-	sandbox_drop_privileges();
-	/* It is not to outlive us; a change of user takes that back, so it comes after. */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-		_exit(1);
-	execve(argv[CLIENT_PROGRAM], arguments, environ);
-	_exit(1);
 }

@@ -11,9 +11,6 @@
 #include "base/child.h"
 #include "elf/debug_file.h"
 
-/* The first argument by which the program knows that it is to become the client. */
-#define DEBUGINFOD_ARGUMENT "--debuginfod-client"
-
 struct debuginfod;
 
 /* 0, -ENOENT (its program is not installed) or -ENOMEM. */
@@ -53,8 +50,5 @@ int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *f
 
 /* Removes the folder with all that is in it, once its client is done. */
 void debuginfod_folder_done(struct debuginfod_folder *folder);
-
-/* main() of the client; does not return. */
-_Noreturn void debuginfod_client_main(int argc, char **argv);
 
 #endif

@@ -34,34 +34,29 @@ int elf_handle_open_image(void *image, size_t size, Elf **ret)
 	return elf_handle_check(elf_memory(image, size), ret);
 }
 
-static bool has_section(Elf *elf, GElf_Word type)
+void elf_handle_closep(Elf **elf)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, &header) && header.sh_type == type)
-			return true;
-	}
-	return false;
+	elf_end(*elf);
 }
 
-static bool has_debug_info(Elf *elf)
+Elf_Scn *elf_section_find(Elf *elf, unsigned int type, const char *wanted)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	const char *name;
-	size_t names;
+	size_t names = 0;
 
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
+	if (wanted && elf_getshdrstrndx(elf, &names))
+		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
-		name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name)
-						      : NULL;
-		if (name && (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
-			return true;
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+		    (type && header.sh_type != type))
+			continue;
+		name = wanted ? elf_strptr(elf, names, header.sh_name) : NULL;
+		if (!wanted || (name && !strcmp(name, wanted)))
+			return section;
 	}
-	return false;
+	return NULL;
 }
 
 static int load_offset_read(Elf *elf, uint64_t *ret)
@@ -82,13 +77,20 @@ static int load_offset_read(Elf *elf, uint64_t *ret)
 	return 0;
 }
 
-static int identity_read(Elf *elf, struct elf_identity *ret)
+int elf_identity_of_file(int fd, struct elf_identity *ret)
 {
+	__cleanup(elf_handle_closep) Elf *elf = NULL;
 	const void *build_id = NULL;
 	const char *debuglink;
 	GElf_Word crc = 0;
+	GElf_Ehdr header;
 	ssize_t nr;
+	int err = elf_handle_open(fd, &elf);
 
+	if (err)
+		return err;
+	if (!gelf_getehdr(elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return -EBADMSG;
 	memset(ret, 0, sizeof(*ret));
 	nr = dwelf_elf_gnu_build_id(elf, &build_id);
 	if (nr > 0 && nr <= MAX_BUILD_ID) {
@@ -102,20 +104,8 @@ static int identity_read(Elf *elf, struct elf_identity *ret)
 		strcpy(ret->debuglink, debuglink);
 		ret->debuglink_crc = crc;
 	}
-	ret->has_symtab = has_section(elf, SHT_SYMTAB);
-	ret->has_dwarf = has_debug_info(elf);
+	ret->has_symtab = elf_section_find(elf, SHT_SYMTAB, NULL) != NULL;
+	ret->has_dwarf =
+		elf_section_find(elf, 0, ".debug_info") || elf_section_find(elf, 0, ".zdebug_info");
 	return load_offset_read(elf, &ret->load_offset);
-}
-
-int elf_identity_of_file(int fd, struct elf_identity *ret)
-{
-	__cleanup(elf_handle_closep) Elf *elf = NULL;
-	GElf_Ehdr header;
-	int err = elf_handle_open(fd, &elf);
-
-	if (err)
-		return err;
-	if (!gelf_getehdr(elf, &header) || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
-		return -EBADMSG;
-	return identity_read(elf, ret);
 }

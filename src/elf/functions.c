@@ -12,6 +12,7 @@
 #undef ARRAY_SIZE /* libiberty's own */
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* Names that are made to be hard to demangle lose their readability, not the file its symbols. */
 #define DEMANGLE_CPU_SECONDS 6
@@ -48,7 +49,7 @@ static int compare_functions(const void *a, const void *b)
 {
 	const struct elf_function *x = a, *y = b;
 
-	return (x->address > y->address) - (x->address < y->address);
+	return compare_u64(x->address, y->address);
 }
 
 const struct elf_function *elf_functions_find(const struct elf_functions *functions,
@@ -85,38 +86,15 @@ void functions_builder_done(struct functions_builder *builder)
 	elf_functions_free(builder->functions);
 }
 
-/* Makes room for more bytes of text. */
-static int text_grow(struct functions_builder *builder, size_t more)
-{
-	struct elf_functions *functions = builder->functions;
-	size_t wanted = 2 * (builder->text_capacity + more);
-	char *grown;
-
-	if (functions->text_bytes + more <= builder->text_capacity)
-		return 0;
-	grown = realloc(functions->text, wanted);
-	if (!grown)
-		return -ENOMEM;
-	functions->text = grown;
-	builder->text_capacity = wanted;
-	return 0;
-}
-
-static bool demangling_is_allowed(struct functions_builder *builder)
-{
-	if (builder->nr_text++ % CLOCK_EVERY == 0)
-		builder->is_too_slow = clock() >= (clock_t)DEMANGLE_CPU_SECONDS * CLOCKS_PER_SEC;
-	return !builder->is_too_slow;
-}
-
 int functions_add_text(struct functions_builder *builder, const char *name, uint32_t *ret)
 {
 	struct elf_functions *functions = builder->functions;
-	char demangled[DEMANGLED_SIZE];
+	char demangled[DEMANGLED_SIZE], *grown;
 	size_t bytes;
-	int err;
 
-	if (demangling_is_allowed(builder) && symbol_demangle(name, demangled))
+	if (builder->nr_text++ % CLOCK_EVERY == 0)
+		builder->is_too_slow = clock() >= (clock_t)DEMANGLE_CPU_SECONDS * CLOCKS_PER_SEC;
+	if (!builder->is_too_slow && symbol_demangle(name, demangled))
 		name = demangled;
 	/* What follows an @ is the version of a symbol, no part of its name. */
 	bytes = strcspn(name + (*name == '@'), "@") + (*name == '@') + 1;
@@ -124,9 +102,13 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 		bytes = DEMANGLED_SIZE;
 	if (functions->text_bytes + bytes > MAX_NAME_BYTES)
 		return -E2BIG;
-	err = text_grow(builder, bytes);
-	if (err)
-		return err;
+	if (functions->text_bytes + bytes > builder->text_capacity) {
+		grown = realloc(functions->text, 2 * (builder->text_capacity + bytes));
+		if (!grown)
+			return -ENOMEM;
+		functions->text = grown;
+		builder->text_capacity = 2 * (builder->text_capacity + bytes);
+	}
 	*ret = (uint32_t)functions->text_bytes;
 	memcpy(functions->text + functions->text_bytes, name, bytes - 1);
 	functions->text_bytes += bytes;
@@ -159,36 +141,24 @@ int functions_add_name(struct functions_builder *builder, uint32_t text)
 	return 0;
 }
 
-/* Neighbours that share a symbol share its name. */
-static int symbols_add(struct functions_builder *builder, const struct elf_addresses *addresses,
-		       const struct raw_symbol *best)
-{
-	const char *last = NULL;
-	uint32_t text = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < addresses->nr && !err; i++) {
-		if (!best[i].name)
-			continue;
-		if (best[i].name != last)
-			err = functions_add_text(builder, best[i].name, &text);
-		last = best[i].name;
-		if (!err)
-			err = functions_add(builder, addresses->addresses[i], best[i].start);
-		if (!err)
-			err = functions_add_name(builder, text);
-	}
-	return err;
-}
-
 int functions_make(const struct elf_addresses *addresses, const struct raw_symbol *best,
 		   const struct elf_identity *identity, struct elf_functions **ret)
 {
 	struct functions_builder builder __cleanup(functions_builder_done);
 	int err = functions_builder_init(&builder);
+	const char *last = NULL;
+	uint32_t text = 0;
 
-	if (!err)
-		err = symbols_add(&builder, addresses, best);
+	for (size_t i = 0; i < addresses->nr && !err; i++) {
+		if (!best[i].name)
+			continue;
+		/* Neighbours that share a symbol share its name. */
+		if (best[i].name != last)
+			err = functions_add_text(&builder, best[i].name, &text);
+		last = best[i].name;
+		err = err ?: functions_add(&builder, addresses->addresses[i], best[i].start);
+		err = err ?: functions_add_name(&builder, text);
+	}
 	if (err)
 		return err;
 	if (identity)

@@ -36,7 +36,7 @@ struct inline_walk {
 	const struct elf_addresses *addresses;
 	uint32_t *innermost;       /* for each address a node; 0: none */
 	struct inline_node *nodes; /* node 0 is none */
-	size_t nr_nodes, capacity;
+	size_t nr_nodes;
 	struct functions_builder builder;
 	size_t steps;
 	clock_t end; /* of the time that it may take */
@@ -47,56 +47,6 @@ static void walk_done(struct inline_walk *walk)
 	free(walk->innermost);
 	free(walk->nodes);
 	functions_builder_done(&walk->builder);
-}
-
-/* --- what is found ---------------------------------------------------------------------------- */
-
-static int node_add(struct inline_walk *walk, const char *name, uint32_t *node)
-{
-	uint32_t depth = *node ? walk->nodes[*node].depth + 1 : 1, text = 0;
-	int err = functions_add_text(&walk->builder, name, &text);
-
-	if (err)
-		return err;
-	if (walk->nr_nodes >= walk->capacity) {
-		size_t capacity = walk->capacity ? walk->capacity * 2 : 256;
-		struct inline_node *grown =
-			reallocarray(walk->nodes, capacity, sizeof(*walk->nodes));
-
-		if (!grown)
-			return -ENOMEM;
-		walk->nodes = grown;
-		walk->capacity = capacity;
-	}
-	walk->nodes[walk->nr_nodes] = (struct inline_node){ text, *node, depth };
-	*node = (uint32_t)walk->nr_nodes++;
-	return 0;
-}
-
-/* Takes back the nodes from this one on. */
-static void nodes_cut(struct inline_walk *walk, size_t first)
-{
-	walk->nr_nodes = first;
-	for (size_t i = 0; i < walk->addresses->nr; i++) {
-		if (walk->innermost[i] >= first)
-			walk->innermost[i] = 0;
-	}
-}
-
-static int functions_fill(struct inline_walk *walk)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < walk->addresses->nr && !err; i++) {
-		uint32_t node = walk->innermost[i];
-
-		if (!node)
-			continue;
-		err = functions_add(&walk->builder, walk->addresses->addresses[i], 0);
-		for (; node && !err; node = walk->nodes[node].outer)
-			err = functions_add_name(&walk->builder, walk->nodes[node].text);
-	}
-	return err;
 }
 
 /* --- the way through DWARF -------------------------------------------------------------------- */
@@ -190,20 +140,21 @@ static const char *function_name(Dwarf_Die *die)
 /* A function without a name is passed over, but not what was inlined into it. */
 static int inlined_add(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
 {
+	uint32_t depth = *node ? walk->nodes[*node].depth + 1 : 1, text = 0;
 	const char *name = function_name(die);
 	int err;
 
-	if (!name || (*node && walk->nodes[*node].depth == MAX_INLINE_DEPTH))
+	if (!name || depth > MAX_INLINE_DEPTH)
 		return 0;
-	err = node_add(walk, name, node);
-	if (!err)
-		die_mark(walk, die, *node);
-	return err;
-}
-
-static bool die_has_code(Dwarf_Die *die)
-{
-	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+	err = functions_add_text(&walk->builder, name, &text);
+	if (err)
+		return err;
+	if (!array_grow(&walk->nodes, walk->nr_nodes, sizeof(*walk->nodes)))
+		return -ENOMEM;
+	walk->nodes[walk->nr_nodes] = (struct inline_node){ text, *node, depth };
+	*node = (uint32_t)walk->nr_nodes++;
+	die_mark(walk, die, *node);
+	return 0;
 }
 
 /* -ETIME: enough. */
@@ -225,7 +176,8 @@ static int die_enter(struct inline_walk *walk, Dwarf_Die *die, uint32_t *node)
 	if (role == DIE_SCOPE)
 		return *node == 0;
 	/* Some blocks do not say where they are. */
-	if (role == DIE_BLOCK && !die_has_code(die))
+	if (role == DIE_BLOCK && !dwarf_hasattr(die, DW_AT_low_pc) &&
+	    !dwarf_hasattr(die, DW_AT_ranges))
 		return 1;
 	if (!die_mark(walk, die, 0))
 		return 0;
@@ -243,9 +195,7 @@ static int children_walk(struct inline_walk *walk, Dwarf_Die *parent, struct wal
 	do {
 		struct walk_place inside = { place.node, place.depth + 1 };
 
-		err = walk_step(walk);
-		if (!err)
-			err = die_enter(walk, &child, &inside.node);
+		err = walk_step(walk) ?: die_enter(walk, &child, &inside.node);
 		if (err > 0)
 			err = children_walk(walk, &child, inside);
 	} while (!err && !dwarf_siblingof(&child, &child));
@@ -267,9 +217,14 @@ static int units_walk(struct inline_walk *walk, Dwarf *dwarf)
 		err = walk_step(walk);
 		if (!err && die_mark(walk, &die, 0))
 			err = children_walk(walk, &die, top);
-		/* A chain that misses its end would be wrong. */
-		if (err == -ETIME || err == -E2BIG)
-			nodes_cut(walk, nodes);
+		if (err != -ETIME && err != -E2BIG)
+			continue;
+		/* A chain that misses its end would be wrong: the nodes of the unit are taken back. */
+		walk->nr_nodes = nodes;
+		for (size_t i = 0; i < walk->addresses->nr; i++) {
+			if (walk->innermost[i] >= nodes)
+				walk->innermost[i] = 0;
+		}
 	}
 	return err == -ETIME || err == -E2BIG ? 0 : err;
 }
@@ -321,16 +276,20 @@ int elf_inlines_read(int fd, const struct elf_addresses *addresses, struct elf_f
 		.nr_nodes = 1,
 		.end = clock() + (clock_t)WALK_SECONDS * CLOCKS_PER_SEC,
 	};
-	int err = dwarf_open(fd, &file);
+	int err = dwarf_open(fd, &file) ?: functions_builder_init(&walk.builder);
 
-	if (!err)
-		err = functions_builder_init(&walk.builder);
 	if (err)
 		return err;
 	walk.innermost = calloc(addresses->nr + 1, sizeof(*walk.innermost));
 	err = walk.innermost ? units_walk(&walk, file.dwarf) : -ENOMEM;
-	if (!err)
-		err = functions_fill(&walk);
+	for (size_t i = 0; i < addresses->nr && !err; i++) {
+		uint32_t node = walk.innermost[i];
+
+		if (node)
+			err = functions_add(&walk.builder, addresses->addresses[i], 0);
+		for (; node && !err; node = walk.nodes[node].outer)
+			err = functions_add_name(&walk.builder, walk.nodes[node].text);
+	}
 	if (!err)
 		*ret = steal_ptr(&walk.builder.functions);
 	return err;

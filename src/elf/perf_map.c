@@ -5,6 +5,7 @@
  */
 #include "elf/symbols.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,15 +23,9 @@
 int perf_map_open(int root_fd, pid_t pid, uid_t uid)
 {
 	char path[MAP_PATH_SIZE];
-	struct stat status;
-	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	fd = regular_file_find(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, &status);
-	if (fd < 0 || regular_file_is_trusted(&status, uid))
-		return fd;
-	close(fd);
-	return -EPERM;
+	return regular_file_find_trusted(root_fd, path, O_NOFOLLOW, MAX_PERF_MAP_BYTES, uid);
 }
 
 /* The whole file, with a NUL at its end. The JIT may be writing to it: what is there now. */
@@ -38,7 +33,7 @@ static int text_read(int fd, char **ret, size_t *len)
 {
 	__cleanup(freep) char *text = NULL;
 	struct stat status;
-	ssize_t done;
+	ssize_t bytes;
 
 	if (fstat(fd, &status))
 		return -EBADMSG;
@@ -47,14 +42,11 @@ static int text_read(int fd, char **ret, size_t *len)
 	text = malloc(status.st_size + 1);
 	if (!text)
 		return -ENOMEM;
-	for (*len = 0; *len < (size_t)status.st_size; *len += done) {
-		done = pread(fd, text + *len, status.st_size - *len, *len);
-		if (done < 0)
-			return -EBADMSG;
-		if (!done)
-			break;
-	}
-	text[*len] = '\0';
+	bytes = pread(fd, text, status.st_size, 0);
+	if (bytes < 0)
+		return -EBADMSG;
+	text[bytes] = '\0';
+	*len = bytes;
 	*ret = steal_ptr(&text);
 	return 0;
 }
@@ -62,45 +54,30 @@ static int text_read(int fd, char **ret, size_t *len)
 /* Takes a number and the blank behind it. */
 static bool hex_take(const char **at, uint64_t *ret)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char *digit, *start;
-	uint64_t value = 0;
+	char *end;
 
-	if (!strncmp(*at, "0x", 2))
-		*at += 2;
-	start = *at;
-	for (; **at && (digit = strchr(digits, **at | 0x20)); (*at)++) {
-		if (*at - start == 16)
-			return false;
-		value = value << 4 | (digit - digits);
-	}
-	if (*at == start || **at != ' ')
+	errno = 0;
+	*ret = strtoull(*at, &end, 16);
+	if (errno || !isxdigit((unsigned char)**at) || *end != ' ')
 		return false;
-	*at += strspn(*at, " ");
-	*ret = value;
+	*at = end + strspn(end, " ");
 	return true;
-}
-
-static bool line_parse(const char *line, struct raw_symbol *ret)
-{
-	uint64_t bytes;
-
-	if (!hex_take(&line, &ret->start) || !hex_take(&line, &bytes))
-		return false;
-	ret->end = ret->start + bytes;
-	ret->name = line;
-	return *line && ret->end > ret->start;
 }
 
 /* The last line that has an address names it; the last line of all may be unfinished. */
 static void lines_choose(char *text, const struct elf_addresses *wanted, struct raw_symbol *best)
 {
-	struct raw_symbol found;
-	char *line, *end;
+	struct raw_symbol found = { 0 };
+	uint64_t bytes;
+	char *end;
 
-	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+	for (const char *line = text; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		if (!line_parse(line, &found))
+		if (!hex_take(&line, &found.start) || !hex_take(&line, &bytes) || !*line)
+			continue;
+		found.name = line;
+		found.end = found.start + bytes;
+		if (found.end <= found.start)
 			continue;
 		for (size_t i = elf_addresses_find(wanted, found.start);
 		     i < wanted->nr && wanted->addresses[i] < found.end; i++)

@@ -112,13 +112,6 @@ static int fstat_limit(scmp_filter_ctx filter)
  * Once a file of an overlay has been written to, reading from a descriptor opened before gives what was
  * written. A mapping does not: so the file that was proved is mapped, and cannot be read in any other way.
  */
-static bool may_be_read(int fd, unsigned int extras)
-{
-	if (fd == WORKER_FD_FILE)
-		return extras & WORKER_READS_FILE;
-	return fd < WORKER_FD_DEBUG || extras & WORKER_EXTRA(fd);
-}
-
 static int reads_limit(scmp_filter_ctx filter, unsigned int extras)
 {
 	static const int calls[] = { SCMP_SYS(read), SCMP_SYS(pread64) };
@@ -126,7 +119,9 @@ static int reads_limit(scmp_filter_ctx filter, unsigned int extras)
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls) && !err; i++) {
 		for (unsigned int fd = 0; fd < NR_WORKER_FD && !err; fd++) {
-			bool may = may_be_read((int)fd, extras);
+			bool may = fd == WORKER_FD_FILE
+					   ? extras & WORKER_READS_FILE
+					   : fd < WORKER_FD_DEBUG || extras & WORKER_EXTRA(fd);
 
 			err = seccomp_rule_add(filter, may ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EIO),
 					       calls[i], 1, SCMP_A0(SCMP_CMP_EQ, fd, 0));
@@ -139,10 +134,17 @@ static int reads_limit(scmp_filter_ctx filter, unsigned int extras)
 	return err;
 }
 
-static int calls_limit(scmp_filter_ctx filter, unsigned int extras)
+static void filter_donep(scmp_filter_ctx *filter)
 {
-	int err = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	seccomp_release(*filter);
+}
 
+static int calls_limit(unsigned int extras)
+{
+	scmp_filter_ctx filter __cleanup(filter_donep) = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int err = filter ? 0 : -ENOMEM;
+
+	err = err ?: seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	err = err ?: fstat_limit(filter);
 	err = err ?: reads_limit(filter, extras);
 	for (size_t i = 0; i < ARRAY_SIZE(failing_calls) && !err; i++)
@@ -154,19 +156,7 @@ static int calls_limit(scmp_filter_ctx filter, unsigned int extras)
 				       SCMP_CMP(allowed_uses[i].argument, SCMP_CMP_MASKED_EQ,
 						allowed_uses[i].mask, allowed_uses[i].value));
 	}
-	return err ? err : seccomp_load(filter);
-}
-
-static int calls_limit_all(unsigned int extras)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int err;
-
-	if (!filter)
-		return -ENOMEM;
-	err = calls_limit(filter, extras);
-	seccomp_release(filter);
-	return err;
+	return err ?: seccomp_load(filter);
 }
 
 /* A file that is mostly holes costs whoever made it nothing: it is given no room to be mapped. */
@@ -262,5 +252,5 @@ int sandbox_enter(unsigned int extras)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return calls_limit_all(extras);
+	return calls_limit(extras);
 }

@@ -3,7 +3,7 @@
 #ifndef BPFTRUSS_SANDBOX_H
 #define BPFTRUSS_SANDBOX_H
 
-#include "elf/worker.h"
+#include "elf/debug_file.h"
 
 /* argv of a worker: name, ELF_WORKER_ARGUMENT, the extras that it has, the kind. */
 enum worker_argument {

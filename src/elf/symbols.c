@@ -15,6 +15,7 @@
 #include <gelf.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "elf/elf_handle.h"
 
 #define MAX_SYMBOLS 4000000
@@ -39,37 +40,16 @@ static void source_done(struct symbol_source *source)
 		dwfl_end(source->dwfl);
 }
 
-static uint8_t binding_rank(unsigned char info)
-{
-	static const uint8_t ranks[16] = {
-		[STB_LOCAL] = 0,
-		[STB_WEAK] = 1,
-		[STB_GLOBAL] = 2,
-		[STB_GNU_UNIQUE] = 2,
-	};
-
-	return ranks[GELF_ST_BIND(info)];
-}
-
-/* Where the section of code that a symbol is in ends; 0: it is in none. */
-static uint64_t section_end(Elf *elf, GElf_Word index, GElf_Addr bias)
-{
-	Elf_Scn *section = elf_getscn(elf, index);
-	GElf_Shdr header;
-
-	if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
-		return 0;
-	return header.sh_addr + bias + header.sh_size;
-}
-
 /* False: it names no code. The end of a symbol without size is that of its section. */
 static bool symbol_read(struct symbol_source *source, int index, struct raw_symbol *ret)
 {
+	Elf_Scn *in;
 	GElf_Word section;
+	GElf_Shdr header;
 	GElf_Addr bias;
 	GElf_Sym sym;
 	Elf *elf;
-	unsigned int type;
+	unsigned int type, bind;
 	bool is_function;
 
 	ret->name = dwfl_module_getsym_info(source->module, index, &sym, &ret->start, &section,
@@ -81,12 +61,16 @@ static bool symbol_read(struct symbol_source *source, int index, struct raw_symb
 	/* Labels of assembler code have no type; .L and $ mark those within a function. */
 	if (!is_function && (type != STT_NOTYPE || *ret->name == '.' || *ret->name == '$'))
 		return false;
-	ret->rank = binding_rank(sym.st_info);
+	bind = GELF_ST_BIND(sym.st_info);
+	ret->rank = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK;
 	if (is_function && sym.st_size) {
 		ret->rank += RANK_SIZED;
 		ret->end = ret->start + sym.st_size;
 	} else {
-		ret->end = section_end(elf, section, bias);
+		in = elf_getscn(elf, section);
+		if (!in || !gelf_getshdr(in, &header) || !(header.sh_flags & SHF_EXECINSTR))
+			return false;
+		ret->end = header.sh_addr + bias + header.sh_size;
 	}
 	return ret->end > ret->start;
 }
@@ -107,32 +91,18 @@ static int symbols_each(struct symbol_source *source,
 	return err;
 }
 
-static size_t underscores(const char *name)
-{
-	return strspn(name, "_");
-}
-
 /*
  * Ascending by strength. A symbol with a size is believed before one without; of two functions the
  * inner one; of two names the more public, then the plainer.
  */
 static int strength_compare(const struct raw_symbol *x, const struct raw_symbol *y)
 {
-	size_t length_x, length_y;
-
-	if ((x->rank ^ y->rank) & RANK_SIZED)
-		return x->rank & RANK_SIZED ? 1 : -1;
-	if (x->start != y->start)
-		return x->start > y->start ? 1 : -1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? 1 : -1;
-	if (underscores(x->name) != underscores(y->name))
-		return underscores(x->name) < underscores(y->name) ? 1 : -1;
-	length_x = strlen(x->name);
-	length_y = strlen(y->name);
-	if (length_x != length_y)
-		return length_x < length_y ? 1 : -1;
-	return -strcmp(x->name, y->name);
+	return compare_u64(x->rank & RANK_SIZED, y->rank & RANK_SIZED)
+		       ?: compare_u64(x->start, y->start)
+		       ?: compare_u64(x->rank, y->rank)
+		       ?: compare_u64(strspn(y->name, "_"), strspn(x->name, "_"))
+		       ?: compare_u64(strlen(y->name), strlen(x->name))
+		       ?: strcmp(y->name, x->name);
 }
 
 /* --- the best of them -------------------------------------------------------------------------- */
@@ -177,7 +147,7 @@ static int symbols_choose(struct symbol_source *source)
 		if (source->floors[i] < source->floors[i - 1])
 			source->floors[i] = source->floors[i - 1];
 	}
-	return err ? err : symbols_each(source, best_take);
+	return err ?: symbols_each(source, best_take);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -256,13 +226,10 @@ int elf_symbols_read(int fd, const struct debug_files *debug, const struct elf_a
 	if (debug)
 		chosen = debug_files_choose(debug, &identity);
 	debug_fd = chosen == DEBUG_FILE_NONE ? -1 : debug->fds[chosen];
-	err = source_open(&source, fd, &debug_fd);
-	if (!err)
-		err = source_want(&source, offsets, identity.load_offset);
-	if (!err)
-		err = symbols_choose(&source);
-	if (!err)
-		err = functions_make(&source.wanted, source.best, &identity, ret);
+	err = source_open(&source, fd, &debug_fd)
+		      ?: source_want(&source, offsets, identity.load_offset)
+		      ?: symbols_choose(&source)
+		      ?: functions_make(&source.wanted, source.best, &identity, ret);
 	if (!err)
 		(*ret)->debug = chosen;
 	return err;

@@ -14,35 +14,22 @@
 #include "elf/cfi.h"
 #include "elf/elf_handle.h"
 
-struct row_builder {
-	struct elf_unwind *unwind;
-	size_t capacity;
-};
-
-static int row_add(struct row_builder *builder, uint64_t pc, const struct unwind_rule *rule)
+static int row_add(struct elf_unwind *unwind, uint64_t pc, const struct unwind_rule *rule)
 {
-	struct elf_unwind *unwind = builder->unwind;
 	struct unwind_row *last = unwind->nr_rows ? &unwind->rows[unwind->nr_rows - 1] : NULL;
 
 	if (last && !memcmp(&last->rule, rule, sizeof(*rule)))
 		return 0;
 	if (unwind->nr_rows == MAX_UNWIND_ROWS)
 		return -E2BIG;
-	if (unwind->nr_rows == builder->capacity) {
-		size_t capacity = builder->capacity ? builder->capacity * 2 : 1024;
-		struct unwind_row *grown = realloc(unwind->rows, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		unwind->rows = grown;
-		builder->capacity = capacity;
-	}
+	if (!array_grow(&unwind->rows, unwind->nr_rows, sizeof(*unwind->rows)))
+		return -ENOMEM;
 	unwind->rows[unwind->nr_rows++] = (struct unwind_row){ pc, *rule };
 	return 0;
 }
 
 /* The rows of one entry, from at to end. */
-static int rows_of_entry(struct row_builder *builder, Dwarf_CFI *cfi, uint64_t at, uint64_t end)
+static int rows_of_entry(struct elf_unwind *unwind, Dwarf_CFI *cfi, uint64_t at, uint64_t end)
 {
 	struct unwind_rule rule;
 	Dwarf_Addr start, next;
@@ -60,7 +47,7 @@ static int rows_of_entry(struct row_builder *builder, Dwarf_CFI *cfi, uint64_t a
 			if (next <= at)
 				next = end;
 		}
-		err = row_add(builder, at, &rule);
+		err = row_add(unwind, at, &rule);
 		if (err)
 			return err;
 	}
@@ -74,43 +61,33 @@ static int rows_of_entry(struct row_builder *builder, Dwarf_CFI *cfi, uint64_t a
  */
 #define MAX_STUB_BYTES 64
 
-static struct unwind_rule gap_rule(const struct elf_unwind *unwind, uint64_t start, uint64_t end)
-{
-	struct unwind_rule rule = { .cfa = CFA_NONE };
-
-	if (start > unwind->text_start && end - start <= MAX_STUB_BYTES)
-		rule.cfa = CFA_STUB;
-	return rule;
-}
-
 /* Entries may overlap, or lie outside of text: the linker leaves some for code it has dropped. */
-static int rows_of_entries(struct row_builder *builder, Dwarf_CFI *cfi,
+static int rows_of_entries(struct elf_unwind *unwind, Dwarf_CFI *cfi,
 			   const struct cfi_ranges *ranges)
 {
-	const struct unwind_rule none = { .cfa = CFA_NONE };
-	struct unwind_rule gap;
-	uint64_t at = builder->unwind->text_start;
+	const struct unwind_rule none = { .cfa = CFA_NONE }, stub = { .cfa = CFA_STUB };
+	uint64_t at = unwind->text_start;
 	int err = 0;
 
 	for (size_t i = 0; i < ranges->nr && !err; i++) {
 		uint64_t start = ranges->ranges[i].start;
 		uint64_t end = ranges->ranges[i].end;
 
-		if (end > builder->unwind->text_end)
-			end = builder->unwind->text_end;
+		if (end > unwind->text_end)
+			end = unwind->text_end;
 		if (end <= at || start >= end)
 			continue;
-		gap = gap_rule(builder->unwind, at, start);
-		if (start > at)
-			err = row_add(builder, at, &gap);
+		if (start > at && at > unwind->text_start && start - at <= MAX_STUB_BYTES)
+			err = row_add(unwind, at, &stub);
+		else if (start > at)
+			err = row_add(unwind, at, &none);
 		else
 			start = at;
-		if (!err)
-			err = rows_of_entry(builder, cfi, start, end);
+		err = err ?: rows_of_entry(unwind, cfi, start, end);
 		at = end;
 	}
-	if (!err && at < builder->unwind->text_end)
-		err = row_add(builder, at, &none);
+	if (!err && at < unwind->text_end)
+		err = row_add(unwind, at, &none);
 	return err;
 }
 
@@ -151,45 +128,28 @@ static int text_find(Elf *elf, struct elf_unwind *unwind)
 	return 1;
 }
 
-static bool is_x86_64(Elf *elf)
-{
-	GElf_Ehdr header;
-
-	return gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
-	       gelf_getclass(elf) == ELFCLASS64;
-}
-
-static int unwind_fill(Elf *elf, struct elf_unwind *unwind)
-{
-	__cleanup(cfi_ranges_done) struct cfi_ranges ranges = { 0 };
-	struct row_builder builder = { .unwind = unwind };
-	Dwarf_CFI *cfi;
-	int err;
-
-	if (!is_x86_64(elf))
-		return 0;
-	err = text_find(elf, unwind);
-	if (err <= 0)
-		return err;
-	err = cfi_ranges_read(elf, &ranges);
-	if (err || !ranges.nr)
-		return err;
-	cfi = dwarf_getcfi_elf(elf);
-	if (!cfi)
-		return 0;
-	err = rows_of_entries(&builder, cfi, &ranges);
-	dwarf_cfi_end(cfi);
-	return err;
-}
-
 int elf_unwind_read(int fd, struct elf_unwind **ret)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = calloc(1, sizeof(*unwind));
+	__cleanup(cfi_ranges_done) struct cfi_ranges ranges = { 0 };
 	Elf *elf __cleanup(elf_handle_closep) = NULL;
 	int err = unwind ? elf_handle_open(fd, &elf) : -ENOMEM;
+	Dwarf_CFI *cfi = NULL;
+	GElf_Ehdr header;
 
-	if (!err)
-		err = unwind_fill(elf, unwind);
+	if (err)
+		return err;
+	if (gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
+	    gelf_getclass(elf) == ELFCLASS64)
+		err = text_find(elf, unwind);
+	if (err > 0)
+		err = cfi_ranges_read(elf, &ranges);
+	if (!err && ranges.nr)
+		cfi = dwarf_getcfi_elf(elf);
+	if (cfi) {
+		err = rows_of_entries(unwind, cfi, &ranges);
+		dwarf_cfi_end(cfi);
+	}
 	if (!err)
 		*ret = steal_ptr(&unwind);
 	return err;
@@ -201,21 +161,4 @@ void elf_unwind_free(struct elf_unwind *unwind)
 		return;
 	free(unwind->rows);
 	free(unwind);
-}
-
-const struct unwind_row *elf_unwind_find(const struct elf_unwind *unwind, uint64_t pc)
-{
-	size_t low = 0, high = unwind->nr_rows;
-
-	if (!high || pc < unwind->text_start || pc >= unwind->text_end)
-		return NULL;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (unwind->rows[middle].pc <= pc)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &unwind->rows[low];
 }

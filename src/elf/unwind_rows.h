@@ -43,7 +43,4 @@ static inline void elf_unwind_freep(struct elf_unwind **unwind)
 	elf_unwind_free(*unwind);
 }
 
-/* The row in force at pc; NULL outside of text or without rows. */
-const struct unwind_row *elf_unwind_find(const struct elf_unwind *unwind, uint64_t pc);
-
 #endif

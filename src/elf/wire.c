@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes and reads a worker's question and answer: a header, and the arrays that it counts. Whoever
- * could still write to the file changes nothing: what is checked is a copy.
+ * Writes and reads a worker's question and answer: a struct, and the arrays that it counts. Whoever
+ * could still write to the file changes nothing: what is checked is a copy. Pointers that come are
+ * forgotten before anything else is done.
  */
 #include "elf/wire.h"
 
@@ -15,22 +16,6 @@
 #include "elf/symbols.h"
 
 #define MAX_NAMES ((size_t)MAX_ADDRESSES * MAX_INLINE_DEPTH)
-
-struct wire_unwind {
-	uint64_t text_start;
-	uint64_t load_offset;
-	uint64_t text_end;
-	uint64_t nr_rows;
-};
-
-struct wire_functions {
-	uint64_t nr;
-	uint64_t nr_names;
-	uint64_t text_bytes;
-	uint64_t debug;
-	uint64_t map_bytes;
-	struct elf_identity identity;
-};
 
 _Static_assert(MAX_UNWIND_ROWS * sizeof(struct unwind_row) < MAX_WIRE_BYTES - 4096, "");
 _Static_assert(MAX_ADDRESSES * sizeof(struct elf_function) + MAX_NAMES * sizeof(uint32_t) +
@@ -47,33 +32,20 @@ struct wire {
 	uint64_t at;
 };
 
+/* Files in memory are written and read at once, if at all. */
 static void bytes_write(struct wire *wire, const void *bytes, size_t size)
 {
-	const char *from = bytes;
-	ssize_t done;
+	ssize_t done = wire->err ? 0 : write(wire->fd, bytes, size);
 
-	for (; size && !wire->err; size -= (size_t)done, from += done) {
-		done = write(wire->fd, from, size);
-		if (done < 0) {
-			wire->err = -errno;
-			return;
-		}
-	}
+	if (!wire->err && done != (ssize_t)size)
+		wire->err = done < 0 ? -errno : -ENOSPC;
 }
 
 static void bytes_read(struct wire *wire, void *bytes, size_t size)
 {
-	char *to = bytes;
-	ssize_t done;
-
-	for (; size && !wire->err; size -= (size_t)done, to += done) {
-		done = pread(wire->fd, to, size, (off_t)wire->at);
-		if (done <= 0) {
-			wire->err = -EPROTO;
-			return;
-		}
-		wire->at += (uint64_t)done;
-	}
+	if (!wire->err && pread(wire->fd, bytes, size, (off_t)wire->at) != (ssize_t)size)
+		wire->err = -EPROTO;
+	wire->at += size;
 }
 
 /* Allocates it, too; NULL after an error. */
@@ -129,11 +101,9 @@ int wire_read_addresses(int fd, struct elf_addresses *ret)
 
 int wire_write_unwind(int fd, const struct elf_unwind *unwind)
 {
-	const struct wire_unwind header = { unwind->text_start, unwind->load_offset,
-					    unwind->text_end, unwind->nr_rows };
 	struct wire wire = { .fd = fd };
 
-	bytes_write(&wire, &header, sizeof(header));
+	bytes_write(&wire, unwind, sizeof(*unwind));
 	bytes_write(&wire, unwind->rows, unwind->nr_rows * sizeof(*unwind->rows));
 	return wire.err;
 }
@@ -163,20 +133,16 @@ static bool unwind_is_valid(const struct elf_unwind *unwind)
 int wire_read_unwind(int fd, struct elf_unwind **ret)
 {
 	struct elf_unwind *unwind __cleanup(elf_unwind_freep) = calloc(1, sizeof(*unwind));
-	struct wire_unwind header = { 0 };
 	struct wire wire = { .fd = fd };
 
 	if (!unwind)
 		return -ENOMEM;
-	bytes_read(&wire, &header, sizeof(header));
-	if (wire.err || header.nr_rows > MAX_UNWIND_ROWS ||
-	    file_bytes(fd) != sizeof(header) + header.nr_rows * sizeof(*unwind->rows))
+	bytes_read(&wire, unwind, sizeof(*unwind));
+	unwind->rows = NULL;
+	if (wire.err || unwind->nr_rows > MAX_UNWIND_ROWS ||
+	    file_bytes(fd) != sizeof(*unwind) + unwind->nr_rows * sizeof(*unwind->rows))
 		return -EPROTO;
-	unwind->text_start = header.text_start;
-	unwind->load_offset = header.load_offset;
-	unwind->text_end = header.text_end;
-	unwind->nr_rows = header.nr_rows;
-	unwind->rows = array_read(&wire, header.nr_rows, sizeof(*unwind->rows));
+	unwind->rows = array_read(&wire, unwind->nr_rows, sizeof(*unwind->rows));
 	if (wire.err)
 		return wire.err;
 	if (!unwind_is_valid(unwind))
@@ -189,18 +155,9 @@ int wire_read_unwind(int fd, struct elf_unwind **ret)
 
 int wire_write_functions(int fd, const struct elf_functions *functions)
 {
-	struct wire_functions header;
 	struct wire wire = { .fd = fd };
 
-	/* Padding, too, has to be ours. */
-	memset(&header, 0, sizeof(header));
-	header.nr = functions->nr;
-	header.nr_names = functions->nr_names;
-	header.text_bytes = functions->text_bytes;
-	header.debug = functions->debug;
-	header.map_bytes = functions->map_bytes;
-	header.identity = functions->identity;
-	bytes_write(&wire, &header, sizeof(header));
+	bytes_write(&wire, functions, sizeof(*functions));
 	bytes_write(&wire, functions->list, functions->nr * sizeof(*functions->list));
 	bytes_write(&wire, functions->names, functions->nr_names * sizeof(*functions->names));
 	bytes_write(&wire, functions->text, functions->text_bytes);
@@ -216,14 +173,6 @@ static bool identity_is_valid(const struct elf_identity *identity)
 	       !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
 }
 
-static bool function_is_valid(const struct elf_functions *functions,
-			      const struct elf_function *function)
-{
-	return function->start <= function->address && function->nr &&
-	       function->nr <= MAX_INLINE_DEPTH && function->first <= functions->nr_names &&
-	       function->nr <= functions->nr_names - function->first;
-}
-
 static bool functions_are_valid(const struct elf_functions *functions)
 {
 	if (!identity_is_valid(&functions->identity))
@@ -235,44 +184,45 @@ static bool functions_are_valid(const struct elf_functions *functions)
 			return false;
 	}
 	for (size_t i = 0; i < functions->nr; i++) {
-		if (i && functions->list[i].address <= functions->list[i - 1].address)
+		const struct elf_function *function = &functions->list[i];
+
+		if (i && function->address <= function[-1].address)
 			return false;
-		if (!function_is_valid(functions, &functions->list[i]))
+		if (function->start > function->address || !function->nr ||
+		    function->nr > MAX_INLINE_DEPTH || function->first > functions->nr_names ||
+		    function->nr > functions->nr_names - function->first)
 			return false;
 	}
 	return true;
 }
 
-static bool header_is_valid(int fd, const struct wire_functions *header)
+static bool counts_are_valid(int fd, const struct elf_functions *functions)
 {
-	return header->nr <= MAX_ADDRESSES && header->nr_names <= MAX_NAMES &&
-	       header->text_bytes <= MAX_NAME_BYTES && header->debug <= DEBUG_FILE_NONE &&
-	       header->map_bytes <= MAX_PERF_MAP_BYTES &&
-	       file_bytes(fd) == sizeof(*header) + header->nr * sizeof(struct elf_function) +
-					 header->nr_names * sizeof(uint32_t) + header->text_bytes;
+	return functions->nr <= MAX_ADDRESSES && functions->nr_names <= MAX_NAMES &&
+	       functions->text_bytes <= MAX_NAME_BYTES && functions->debug <= DEBUG_FILE_NONE &&
+	       functions->map_bytes <= MAX_PERF_MAP_BYTES &&
+	       file_bytes(fd) == sizeof(*functions) + functions->nr * sizeof(*functions->list) +
+					 functions->nr_names * sizeof(*functions->names) +
+					 functions->text_bytes;
 }
 
 int wire_read_functions(int fd, struct elf_functions **ret)
 {
 	struct elf_functions *functions __cleanup(elf_functions_freep) =
 		calloc(1, sizeof(*functions));
-	struct wire_functions header = { 0 };
 	struct wire wire = { .fd = fd };
 
 	if (!functions)
 		return -ENOMEM;
-	bytes_read(&wire, &header, sizeof(header));
-	if (wire.err || !header_is_valid(fd, &header))
+	bytes_read(&wire, functions, sizeof(*functions));
+	functions->list = NULL;
+	functions->names = NULL;
+	functions->text = NULL;
+	if (wire.err || !counts_are_valid(fd, functions))
 		return -EPROTO;
-	functions->nr = header.nr;
-	functions->nr_names = header.nr_names;
-	functions->text_bytes = header.text_bytes;
-	functions->debug = header.debug;
-	functions->map_bytes = header.map_bytes;
-	functions->identity = header.identity;
-	functions->list = array_read(&wire, header.nr, sizeof(*functions->list));
-	functions->names = array_read(&wire, header.nr_names, sizeof(*functions->names));
-	functions->text = array_read(&wire, header.text_bytes, 1);
+	functions->list = array_read(&wire, functions->nr, sizeof(*functions->list));
+	functions->names = array_read(&wire, functions->nr_names, sizeof(*functions->names));
+	functions->text = array_read(&wire, functions->text_bytes, 1);
 	if (wire.err)
 		return wire.err;
 	if (!functions_are_valid(functions))

@@ -159,6 +159,15 @@ int report_write(const struct snapshot *snapshot, const struct report_options *o
 	return report_stacks(snapshot, &options->table, &options->stacks, out);
 }
 
+int report_json(const struct snapshot *snapshot, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_snapshot(&to, NULL, snapshot);
+	return json_end(&to);
+}
+
 int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out)
 {
 	struct json_writer to;

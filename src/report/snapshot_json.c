@@ -9,7 +9,6 @@
 #include "model/microstates.h"
 #include "model/unit.h"
 #include "report/frames.h"
-#include "report/report.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
@@ -332,13 +331,4 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 	put_processes(to, snapshot);
 	put_rows(to, snapshot);
 	json_put_end(to);
-}
-
-int report_json(const struct snapshot *snapshot, FILE *out)
-{
-	struct json_writer to;
-
-	json_begin(&to, out);
-	json_put_snapshot(&to, NULL, snapshot);
-	return json_end(&to);
 }

@@ -201,13 +201,8 @@ static int debug_begin(struct name_task *task)
 /* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
 static bool failure_lasts(int err)
 {
-	static const int lasting[] = { -EBADMSG, -E2BIG, -EINVAL, -EFBIG, -ENOTSUP, -ENOSYS };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
-		if (err == lasting[i])
-			return true;
-	}
-	return false;
+	return err == -EBADMSG || err == -E2BIG || err == -EINVAL || err == -EFBIG ||
+	       err == -ENOTSUP || err == -ENOSYS;
 }
 
 /* Of what was only to add something, the end is not the end of the task. */
@@ -334,34 +329,6 @@ static void batch_put_back(struct name_file *file, struct place_list *batch)
 	*batch = (struct place_list){ 0 };
 }
 
-/* A place that has a name lacks only what was inlined there. */
-static void batch_settle(struct name_task *task)
-{
-	bool lacks = task->has_died && task->files->options.inlines;
-
-	for (size_t i = 0; i < task->batch.nr; i++) {
-		struct name_place *place = task->batch.places[i];
-
-		name_places_settle_one(task->files->places, place,
-				       lacks || (task->has_died && !place->symbol));
-	}
-}
-
-static struct name_task *task_new(struct name_file *file)
-{
-	struct name_task *task = calloc(1, sizeof(*task));
-
-	if (!task)
-		return NULL;
-	task->files = file->files;
-	task->file = file;
-	task->opened = NO_CODE;
-	task->debug_fd = -1;
-	task->batch = file->wanted;
-	file->wanted = (struct place_list){ 0 };
-	return task;
-}
-
 /* NULL is fine. Its child is gone. */
 static void task_free(struct name_task *task)
 {
@@ -429,7 +396,11 @@ static enum errand_turn task_end(struct name_task *task, int err)
 		file_failed(file, &task->batch, err);
 	} else {
 		more_note(task);
-		batch_settle(task);
+		/* A place that has a name lacks only what was inlined there. */
+		for (size_t i = 0; i < task->batch.nr; i++)
+			name_places_settle_one(task->files->places, task->batch.places[i],
+					       task->has_died && (task->files->options.inlines ||
+								  !task->batch.places[i]->symbol));
 		file->failures = file->delays = 0;
 		file->is_barren = false;
 		file->errand.due_ns = 0;
@@ -459,14 +430,22 @@ static int task_next(struct name_task *task)
 static enum errand_turn file_step(void *closure)
 {
 	struct name_file *file = closure;
-	struct name_task *task = file->task ?: task_new(file);
+	struct name_task *task = file->task ?: calloc(1, sizeof(*task));
 	int err = 0;
 
 	if (!task) {
 		file->errand.due_ns = clock_mono_ns() + DELAY_NS;
 		return ERRAND_AGAIN;
 	}
-	file->task = task;
+	if (!file->task) {
+		*task = (struct name_task){ .files = file->files,
+					    .file = file,
+					    .opened = NO_CODE,
+					    .debug_fd = -1,
+					    .batch = file->wanted };
+		file->wanted = (struct place_list){ 0 };
+		file->task = task;
+	}
 	if (file->errand.child.pid) {
 		err = steps[task->step].finish(task);
 		task->step += !err;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #define NR_BUCKETS 16384
 
@@ -35,16 +36,8 @@ struct name_places {
 
 int place_list_add(struct place_list *list, struct name_place *place)
 {
-	if (list->nr == list->capacity) {
-		size_t capacity = 2 * list->capacity + 16;
-		struct name_place **grown =
-			reallocarray(list->places, capacity, sizeof(*list->places));
-
-		if (!grown)
-			return -ENOMEM;
-		list->places = grown;
-		list->capacity = capacity;
-	}
+	if (!array_grow(&list->places, list->nr, sizeof(*list->places)))
+		return -ENOMEM;
 	list->places[list->nr++] = place;
 	return 0;
 }
@@ -54,7 +47,7 @@ static int compare_at(const void *a, const void *b)
 	const struct name_place *x = *(struct name_place *const *)a;
 	const struct name_place *y = *(struct name_place *const *)b;
 
-	return (x->at > y->at) - (x->at < y->at);
+	return compare_u64(x->at, y->at);
 }
 
 /* The worker wants them in order, each once. */
@@ -127,7 +120,7 @@ static int compare_users(const void *a, const void *b)
 {
 	const struct name_user *x = a, *y = b;
 
-	return (x->uid > y->uid) - (x->uid < y->uid);
+	return compare_u64(x->uid, y->uid);
 }
 
 struct name_user *name_places_user(struct name_places *places, uint32_t uid)
@@ -147,12 +140,6 @@ struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 }
 
 /* --- idle ones -------------------------------------------------------------------------------- */
-
-static void idle_add(struct name_places *places, struct name_place *place)
-{
-	TAILQ_INSERT_TAIL(&places->idle, place, queue);
-	TAILQ_INSERT_TAIL(&place->user->idle, place, of_user);
-}
 
 static void idle_remove(struct name_places *places, struct name_place *place)
 {
@@ -208,15 +195,20 @@ static bool room_make(struct name_places *places, struct name_user *user)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-static struct name_place *place_new(struct name_places *places, uint32_t file, uint64_t at,
+struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
 				    struct name_user *user)
 {
-	struct name_place **bucket = bucket_of(places, file, at);
-	struct name_place *place;
+	struct name_place **bucket = bucket_of(places, file, at), *place = *bucket;
 
-	if (!room_make(places, user))
-		return NULL;
-	place = malloc(sizeof(*place));
+	while (place && (file == FILE_NONE || place->file != file || place->at != at))
+		place = place->next;
+	if (place) {
+		if (place_is_idle(place))
+			idle_remove(places, place);
+		place->nr_holders++;
+		return place;
+	}
+	place = room_make(places, user) ? malloc(sizeof(*place)) : NULL;
 	if (!place)
 		return NULL;
 	*place = (struct name_place){
@@ -225,26 +217,11 @@ static struct name_place *place_new(struct name_places *places, uint32_t file, u
 		.offset = at,
 		.user = user,
 		.next = *bucket,
+		.nr_holders = 1,
 	};
 	*bucket = place;
 	user->nr_places++;
 	places->counts.places++;
-	return place;
-}
-
-struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
-				    struct name_user *user)
-{
-	struct name_place *place = file == FILE_NONE ? NULL : *bucket_of(places, file, at);
-
-	while (place && (place->file != file || place->at != at))
-		place = place->next;
-	if (place && place_is_idle(place))
-		idle_remove(places, place);
-	if (!place)
-		place = place_new(places, file, at, user);
-	if (place)
-		place->nr_holders++;
 	return place;
 }
 
@@ -253,10 +230,12 @@ static void place_rest(struct name_places *places, struct name_place *place)
 {
 	if (!place_is_idle(place))
 		return;
-	if (place->file == FILE_NONE)
+	if (place->file == FILE_NONE) {
 		place_remove(places, place);
-	else
-		idle_add(places, place);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&places->idle, place, queue);
+	TAILQ_INSERT_TAIL(&place->user->idle, place, of_user);
 }
 
 void name_places_let_go(struct name_places *places, struct name_place *place)

@@ -60,7 +60,7 @@ struct name_counts {
 /* Grows. */
 struct place_list {
 	struct name_place **places;
-	size_t nr, capacity;
+	size_t nr;
 };
 
 int place_list_add(struct place_list *list, struct name_place *place);

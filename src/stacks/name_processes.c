@@ -29,6 +29,8 @@
 /* No process of the kernel's has this much, and vsyscall is no process's. */
 #define END_OF_USER_MEMORY (1ULL << 63)
 
+#define PAGE_BYTES 4096
+
 struct process_mapping {
 	struct code_mapping memory;
 	struct inode_key key; /* of its file; all zero: nobody knows it */
@@ -71,22 +73,7 @@ struct name_processes {
 	struct name_process *processes[MAX_NAME_PROCESSES];
 };
 
-static bool process_id_equals(const struct process_id *a, const struct process_id *b)
-{
-	return a->pid == b->pid && a->started_ns == b->started_ns &&
-	       a->stack_start == b->stack_start;
-}
-
 /* --- its mappings, in the copy ---------------------------------------------------------------- */
-
-/* Counts the pages of code as the kernel does. */
-static void mappings_count(struct mappings *mappings, const struct code_mapping *mapping)
-{
-	static const uint64_t page_bytes = 4096;
-
-	if (!mapping->write && mapping->start < END_OF_USER_MEMORY)
-		mappings->exec_pages += (mapping->end - mapping->start) / page_bytes;
-}
 
 /* In a user namespace of a user's own, names are what he has made of them. */
 static int mappings_read(const struct name_process *process, struct mappings *ret)
@@ -102,7 +89,9 @@ static int mappings_read(const struct name_process *process, struct mappings *re
 
 		if (!memory.exec)
 			continue;
-		mappings_count(ret, &memory);
+		/* As the kernel counts them. */
+		if (!memory.write && memory.start < END_OF_USER_MEMORY)
+			ret->exec_pages += (memory.end - memory.start) / PAGE_BYTES;
 		if (ret->nr++ == MAX_MAPPINGS)
 			return -E2BIG;
 		mapping->memory = memory;
@@ -160,39 +149,22 @@ static int mappings_begin(struct name_process *process)
 			  &process->mappings_errand.child);
 }
 
-static void mappings_end(struct name_process *process)
+static enum errand_turn mappings_step(void *closure)
 {
 	struct copy_answer answer __cleanup(copy_answer_done) = { .nr_fds = 0 };
+	struct name_process *process = closure;
+	struct errand *errand = &process->mappings_errand;
 
-	if (process->mappings_errand.child.pid &&
-	    !copy_finish(&process->mappings_errand.child, &answer)) {
+	if (!errand->child.pid && !mappings_begin(process))
+		return ERRAND_RUNS;
+	if (errand->child.pid && !copy_finish(&errand->child, &answer)) {
 		mappings_free(process->mappings);
 		process->mappings = steal_ptr(&process->fresh);
 	}
 	mappings_free(steal_ptr(&process->fresh));
-}
-
-static enum errand_turn mappings_step(void *closure)
-{
-	struct name_process *process = closure;
-
-	if (!process->mappings_errand.child.pid && !mappings_begin(process))
-		return ERRAND_RUNS;
-	mappings_end(process);
 	process->nr_ready = process->nr_asked;
-	process->mappings_errand.due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
+	errand->due_ns = clock_mono_ns() + MAPPINGS_PAUSE_NS;
 	return process->nr_stacks > process->nr_ready ? ERRAND_AGAIN : ERRAND_OVER;
-}
-
-static struct process_mapping *mapping_find(struct mappings *mappings, uint64_t address)
-{
-	for (size_t i = 0; i < mappings->nr; i++) {
-		struct process_mapping *mapping = &mappings->list[i];
-
-		if (address >= mapping->memory.start && address < mapping->memory.end)
-			return mapping;
-	}
-	return NULL;
 }
 
 /* --- what a JIT says -------------------------------------------------------------------------- */
@@ -216,15 +188,6 @@ static int jit_open(void *closure, struct copy_answer *ret)
 		return fd;
 	ret->fds[ret->nr_fds++] = fd;
 	return 0;
-}
-
-static int jit_begin(struct name_process *process)
-{
-	process->batch = process->wanted;
-	process->wanted = (struct place_list){ 0 };
-	if (process->folder < 0)
-		return -ESRCH;
-	return copy_start(jit_open, process, &process->folder, 1, &process->map_errand.child);
 }
 
 static int jit_read(struct name_process *process)
@@ -284,10 +247,15 @@ static enum errand_turn jit_step(void *closure)
 
 	if (process->is_read)
 		return jit_end(process, jit_take(process));
-	if (process->map_errand.child.pid)
+	if (process->map_errand.child.pid) {
 		err = jit_read(process);
-	else
-		err = jit_begin(process);
+	} else {
+		process->batch = process->wanted;
+		process->wanted = (struct place_list){ 0 };
+		err = process->folder < 0 ? -ESRCH
+					  : copy_start(jit_open, process, &process->folder, 1,
+						       &process->map_errand.child);
+	}
 	return err ? jit_end(process, err) : ERRAND_RUNS;
 }
 
@@ -306,22 +274,6 @@ static void process_free(struct name_process *process)
 	mappings_free(process->fresh);
 	closep(&process->folder);
 	free(process);
-}
-
-static struct name_process *process_new(struct name_processes *processes,
-					const struct process_id *id, uint32_t user)
-{
-	struct name_process *process = calloc(1, sizeof(*process));
-
-	if (!process)
-		return NULL;
-	errand_init(&process->mappings_errand, ERRAND_PROCESS, mappings_step, process);
-	errand_init(&process->map_errand, ERRAND_PROCESS, jit_step, process);
-	process->user = process->mappings_errand.user = process->map_errand.user = user;
-	process->processes = processes;
-	process->id = *id;
-	process->folder = process_open(id->pid);
-	return process;
 }
 
 static bool process_is_busy(const struct name_process *process)
@@ -359,7 +311,9 @@ static struct name_process *process_find(const struct name_processes *processes,
 	for (size_t i = 0; i < MAX_NAME_PROCESSES; i++) {
 		struct name_process *process = processes->processes[i];
 
-		if (process && process_id_equals(&process->id, id))
+		if (process && process->id.pid == id->pid &&
+		    process->id.started_ns == id->started_ns &&
+		    process->id.stack_start == id->stack_start)
 			return process;
 	}
 	return NULL;
@@ -371,17 +325,26 @@ static struct name_process *process_get(struct name_processes *processes,
 {
 	struct name_process *process = process_find(processes, id), **at;
 
-	if (!process) {
-		at = room_find(processes, user);
-		if (!at) {
-			name_places_refuse(processes->places);
-			return NULL;
-		}
-		process_free(*at);
-		process = *at = process_new(processes, id, user);
-	}
-	if (process)
+	if (process) {
 		process->used_ns = clock_mono_ns();
+		return process;
+	}
+	at = room_find(processes, user);
+	if (!at) {
+		name_places_refuse(processes->places);
+		return NULL;
+	}
+	process_free(*at);
+	process = *at = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	errand_init(&process->mappings_errand, ERRAND_PROCESS, mappings_step, process);
+	errand_init(&process->map_errand, ERRAND_PROCESS, jit_step, process);
+	process->user = process->mappings_errand.user = process->map_errand.user = user;
+	process->processes = processes;
+	process->id = *id;
+	process->folder = process_open(id->pid);
+	process->used_ns = clock_mono_ns();
 	return process;
 }
 
@@ -430,13 +393,17 @@ bool name_processes_find(struct name_processes *processes, const struct process_
 	struct mappings *mappings = process ? process->mappings : NULL;
 	struct process_mapping *mapping;
 	const char *name;
+	size_t i = 0;
 
 	if (!id->layout || !mappings || mappings->layout != id->layout ||
 	    mappings->exec_pages != exec_pages)
 		return false;
-	mapping = mapping_find(mappings, address);
-	if (!mapping)
+	while (i < mappings->nr && (address < mappings->list[i].memory.start ||
+				    address >= mappings->list[i].memory.end))
+		i++;
+	if (i == mappings->nr)
 		return false;
+	mapping = &mappings->list[i];
 	name = mappings->names + mapping->name;
 	if (mapping->key.ino && mapping->file == FILE_NONE)
 		mapping->file = source->find(source->closure, id->pid, &mapping->memory,

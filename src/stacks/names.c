@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "elf/debuginfod.h"
 #include "stacks/name_processes.h"
 
@@ -77,19 +78,6 @@ int names_require_debuginfod(void)
 	return debuginfod_new(&debuginfod);
 }
 
-static int parts_new(struct names *names)
-{
-	int err = name_places_new(names->table, &names->places);
-
-	if (!err)
-		err = name_files_new(&names->source, &names->options, names->errands, names->places,
-				     &names->files);
-	if (!err)
-		err = name_processes_new(&names->source, names->errands, names->places,
-					 &names->processes);
-	return err;
-}
-
 int names_new(const struct code_source *source, const struct names_options *options,
 	      struct errands *errands, struct stack_table *table, struct names **ret)
 {
@@ -104,7 +92,9 @@ int names_new(const struct code_source *source, const struct names_options *opti
 	names->table = table;
 	TAILQ_INIT(&names->all);
 	names->frames = calloc(MAX_STACK_NAMES, sizeof(*names->frames));
-	err = names->frames ? parts_new(names) : -ENOMEM;
+	err = names->frames ? name_places_new(table, &names->places) : -ENOMEM;
+	err = err ?: name_files_new(source, options, errands, names->places, &names->files);
+	err = err ?: name_processes_new(source, errands, names->places, &names->processes);
 	if (err)
 		return err;
 	errands_pause(errands, ERRAND_NAMES, !options->at_once);
@@ -137,27 +127,6 @@ static bool is_exact(const struct unnamed_frame *frame)
 	return frame->word & FRAME_INTERRUPTED;
 }
 
-/* Returns how many frames it has become. */
-static size_t frame_show(const struct unnamed_frame *frame, struct stack_frame *ret)
-{
-	const struct name_place *place = frame->place;
-	size_t inlined = place ? place->nr_inlined : 0;
-
-	for (size_t i = 0; i < inlined; i++) {
-		ret[i] = (struct stack_frame){
-			.module = place->module,
-			.symbol = place->inlined[i],
-			.inlined = true,
-		};
-	}
-	ret[inlined] = (struct stack_frame){
-		.module = place ? place->module : frame->module,
-		.symbol = place ? place->symbol : NULL,
-		.offset = place ? place->offset + !is_exact(frame) : frame->address,
-	};
-	return inlined + 1;
-}
-
 static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 {
 	const struct stack *kernel = stack_table_find(names->table, unnamed->kernel);
@@ -166,8 +135,23 @@ static int stack_show(struct names *names, struct unnamed_stack *unnamed)
 	unnamed->version = name_places_version(names->places);
 	for (size_t i = 0; kernel && i < kernel->nr_frames; i++)
 		stack.frames[stack.nr_frames++] = kernel->frames[i];
-	for (size_t i = 0; i < unnamed->nr; i++)
-		stack.nr_frames += frame_show(&unnamed->frames[i], &stack.frames[stack.nr_frames]);
+	for (size_t i = 0; i < unnamed->nr; i++) {
+		const struct unnamed_frame *frame = &unnamed->frames[i];
+		const struct name_place *place = frame->place;
+
+		for (size_t j = 0; place && j < place->nr_inlined; j++) {
+			stack.frames[stack.nr_frames++] = (struct stack_frame){
+				.module = place->module,
+				.symbol = place->inlined[j],
+				.inlined = true,
+			};
+		}
+		stack.frames[stack.nr_frames++] = (struct stack_frame){
+			.module = place ? place->module : frame->module,
+			.symbol = place ? place->symbol : NULL,
+			.offset = place ? place->offset + !is_exact(frame) : frame->address,
+		};
+	}
 	return stack_table_put(names->table, &stack);
 }
 
@@ -265,16 +249,6 @@ static struct name_place *file_place(struct names *names, const struct unnamed_s
 	return place;
 }
 
-static struct name_place *jit_place(struct names *names, const struct unnamed_stack *stack,
-				    uint64_t address)
-{
-	struct name_place *place = name_places_hold(names->places, FILE_NONE, address, stack->user);
-
-	if (place)
-		name_processes_want(names->processes, &stack->process, place);
-	return place;
-}
-
 /* Whether the place of a frame depends on what its process has mapped. */
 static bool frame_is_of_mappings(uint64_t word)
 {
@@ -292,10 +266,13 @@ static void raw_frame_place(struct names *names, const struct unnamed_stack *sta
 	    !name_processes_find(names->processes, &stack->process, stack->exec_pages, address,
 				 &found))
 		return;
-	if (found.file == FILE_NONE)
-		frame->place = jit_place(names, stack, address);
-	else
+	if (found.file != FILE_NONE) {
 		frame->place = file_place(names, stack, found.file, found.offset);
+		return;
+	}
+	frame->place = name_places_hold(names->places, FILE_NONE, address, stack->user);
+	if (frame->place)
+		name_processes_want(names->processes, &stack->process, frame->place);
 }
 
 static void file_frame_place(struct names *names, const struct unnamed_stack *stack,
@@ -352,13 +329,18 @@ static void stack_fill(struct names *names, const struct stack_event *event,
 		frames_place(names, stack, true);
 }
 
-static struct unnamed_stack *stack_new(struct names *names, const struct stack_event *event)
+int names_add_stack(struct names *names, const struct stack_event *event)
 {
-	size_t nr = event->nr_frames < MAX_FRAMES ? event->nr_frames : MAX_FRAMES;
-	struct unnamed_stack *stack = calloc(1, sizeof(*stack) + nr * sizeof(struct unnamed_frame));
+	size_t nr = min_u64(event->nr_frames, MAX_FRAMES);
+	struct name_user *user;
+	struct unnamed_stack *stack;
 
+	if (stack_table_find(names->table, event->id))
+		return 0;
+	user = name_places_user(names->places, event->uid);
+	stack = user ? calloc(1, sizeof(*stack) + nr * sizeof(struct unnamed_frame)) : NULL;
 	if (!stack)
-		return NULL;
+		return -ENOMEM;
 	stack->serial = ++names->serial;
 	stack->id = event->id;
 	stack->kernel = event->kernel;
@@ -366,46 +348,10 @@ static struct unnamed_stack *stack_new(struct names *names, const struct stack_e
 	stack->exec_pages = event->exec_pages;
 	stack->end = event->end < NR_STACK_END ? event->end : STACK_FRAMES_LOST;
 	stack->nr = nr;
-	TAILQ_INSERT_TAIL(&names->all, stack, queue);
-	return stack;
-}
-
-int names_add_stack(struct names *names, const struct stack_event *event)
-{
-	struct name_user *user;
-	struct unnamed_stack *stack;
-
-	if (stack_table_find(names->table, event->id))
-		return 0;
-	user = name_places_user(names->places, event->uid);
-	stack = user ? stack_new(names, event) : NULL;
-	if (!stack)
-		return -ENOMEM;
 	stack->user = user;
+	TAILQ_INSERT_TAIL(&names->all, stack, queue);
 	stack_fill(names, event, stack);
 	return stack_look(names, stack);
-}
-
-/*
- * Places what has waited for mappings, which are known now as far as they can be; the rest in another
- * turn.
- */
-static int mapped_place(struct names *names)
-{
-	uint64_t end_ns = clock_mono_ns() + TURN_NS;
-	struct unnamed_stack *stack;
-	int err = 0;
-
-	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
-		stack->waits_for_mappings = false;
-		stack->version = 0;
-		frames_place(names, stack, true);
-		err = stack_look(names, stack) ?: err;
-		if (i % CLOCK_EVERY == 0 && clock_mono_ns() >= end_ns)
-			break;
-	}
-	names->is_late = stack != NULL;
-	return err;
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
@@ -445,8 +391,20 @@ bool names_are_done(const struct names *names)
 
 int names_run(struct names *names)
 {
-	int err = mapped_place(names);
+	uint64_t end_ns = clock_mono_ns() + TURN_NS;
+	struct unnamed_stack *stack;
+	int err = 0;
 
+	/* What has waited for mappings, which are known now as far as they can be. */
+	for (unsigned int i = 1; (stack = name_processes_take(names->processes)); i++) {
+		stack->waits_for_mappings = false;
+		stack->version = 0;
+		frames_place(names, stack, true);
+		err = stack_look(names, stack) ?: err;
+		if (i % CLOCK_EVERY == 0 && clock_mono_ns() >= end_ns)
+			break;
+	}
+	names->is_late = stack != NULL;
 	err = pass_run(names) ?: err;
 	if (!names->options.at_once)
 		errands_pause(names->errands, ERRAND_NAMES, !names_are_asked(names));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/history.h"
 #include "store/history_private.h"
 #include "store/sum.h"
 

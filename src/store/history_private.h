@@ -6,8 +6,10 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
+#include "base/diag.h"
+#include "model/timeline.h"
 #include "store/db.h"
-#include "store/history.h"
+#include "store/history_options.h"
 #include "store/interval.h"
 
 /* Defaults; docs/HISTORY.md has the sizes that they lead to. */

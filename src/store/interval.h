@@ -11,7 +11,7 @@
 
 #include "model/snapshot.h"
 #include "store/db.h"
-#include "store/history.h"
+#include "store/history_options.h"
 
 /* Bits of interval.flags. */
 enum interval_flag {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "store/history.h"
 #include "store/history_private.h"
 
 #define FILE_NAME  "history.db"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "report/report.h"
 

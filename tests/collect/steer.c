@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "report/label.h"
 #include "report/report.h"

@@ -55,6 +55,55 @@ def test_the_demo_wants_root_or_sudo(bare):
     assert result.stderr.count("\n") == 1 and "as root" in result.stderr
 
 
+# --- layers --------------------------------------------------------------------------------------
+
+LEAF = "#ifndef LEAF_H\n#define LEAF_H\n#endif\n"
+
+
+def layers(folder, files):
+    """What check-layers says of a tree with these files."""
+    for name in ("bpf", "include", "scripts", "src"):
+        (folder / name).mkdir(exist_ok=True)
+    shutil.copy(TOP / "scripts/check-layers", folder / "scripts")
+    for name, text in files.items():
+        (folder / "src" / name).parent.mkdir(exist_ok=True)
+        (folder / "src" / name).write_text(text)
+    return call(folder / "scripts/check-layers")
+
+
+def test_includes_may_meet_again(tmp_path):
+    result = layers(tmp_path, {
+        "base/leaf.h": LEAF,
+        "base/left.h": '#include "base/leaf.h"\n',
+        "base/right.h": '#include "leaf.h"\n',
+        "base/top.c": '#include "base/left.h"\n#include "base/right.h"\n',
+    })
+    assert (result.returncode, result.stdout) == (0, "layers: in order\n")
+
+
+@pytest.mark.parametrize("back", ["leaf.h", "leaf.c"])
+def test_includes_in_a_circle_are_refused(tmp_path, back):
+    """A source and its header are one file."""
+    result = layers(tmp_path, {
+        "base/leaf.h": LEAF,
+        "base/left.h": '#include "base/leaf.h"\n',
+        "base/right.h": '\n#include "left.h"\n',
+        "base/" + back: '#include "base/right.h"\n',
+    })
+    assert result.returncode == 1
+    assert sorted(result.stdout.splitlines()) == [
+        f"src/base/{back}:1: src/base/right leads back here, in a circle",
+        "src/base/left.h:1: src/base/leaf leads back here, in a circle",
+        "src/base/right.h:2: src/base/left leads back here, in a circle",
+    ]
+
+
+@pytest.mark.parametrize("lines, status", [(45, 0), (46, 1)])
+def test_a_function_has_its_limit(tmp_path, lines, status):
+    result = layers(tmp_path, {"base/long.c": "int f(void)\n{\n" + "\tf();\n" * lines + "}\n"})
+    assert result.returncode == status
+
+
 # --- what it leaves behind -----------------------------------------------------------------------
 
 # A shell that hears a signal in the moment before it waits obeys it only when the job has ended.

@@ -345,8 +345,6 @@ static inline void remove_root(const char *root)
 /* A test may be started as one of its own processes. */
 void test_begin(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
-		debuginfod_client_main(argc, argv);
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
 		worker_play();
 		elf_worker_main(argc, argv);

@@ -5,7 +5,6 @@
 
 #include <sys/resource.h>
 
-#include "collect/cgroup_names.h"
 #include "collect/cgroups.h"
 
 #define NO_SUCH_ID (1ULL << 60)

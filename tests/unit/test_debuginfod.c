@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Servers of debug files that are too slow. This program is its own client. */
+/* Servers of debug files that are too slow. */
 #include "test.h"
 
 #include "fixture.h"
@@ -65,10 +65,4 @@ TEST(test_servers_are_left_alone_after_several)
 	assert_true(debuginfod_again_ns(debuginfod) > clock_mono_ns() + 50 * NS_PER_SEC);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	assert_int_equal(system(command), 0);
-}
-
-void test_begin(int argc, char **argv)
-{
-	if (argc > 1 && !strcmp(argv[1], DEBUGINFOD_ARGUMENT))
-		debuginfod_client_main(argc, argv);
 }

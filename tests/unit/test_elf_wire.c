@@ -255,21 +255,35 @@ TEST(test_questions)
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
+static void count_refuse(const void *header, size_t bytes)
+{
+	char file[4096] = { 0 };
+	struct elf_functions *functions = NULL;
+	struct elf_unwind *unwind = NULL;
+	int fd __cleanup(closep) = -1;
+
+	memcpy(file, header, bytes);
+	fd = memory_file(file, sizeof(file));
+	assert_int_equal(wire_read_unwind(fd, &unwind), -EPROTO);
+	assert_int_equal(wire_read_functions(fd, &functions), -EPROTO);
+}
+
 /* Counts that no memory holds, or whose bytes wrap around. */
 TEST(test_counts)
 {
 	static const uint64_t counts[] = { UINT64_MAX, 1ULL << 60, MAX_UNWIND_ROWS + 1ULL, 1000000,
 					   1 };
 
-	for (size_t i = 0; i < 4 * ARRAY_SIZE(counts); i++) {
-		uint64_t header[128] = { 0 };
-		struct elf_functions *functions = NULL;
-		struct elf_unwind *unwind = NULL;
-		int fd __cleanup(closep) = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const struct elf_unwind unwind = { .nr_rows = counts[i] };
+		const struct elf_functions functions[] = {
+			{ .nr = counts[i] },
+			{ .nr_names = counts[i] },
+			{ .text_bytes = counts[i] },
+		};
 
-		header[i % 4] = counts[i / 4];
-		fd = memory_file(header, sizeof(header));
-		assert_int_equal(wire_read_unwind(fd, &unwind), -EPROTO);
-		assert_int_equal(wire_read_functions(fd, &functions), -EPROTO);
+		count_refuse(&unwind, sizeof(unwind));
+		for (size_t j = 0; j < ARRAY_SIZE(functions); j++)
+			count_refuse(&functions[j], sizeof(functions[j]));
 	}
 }

@@ -223,7 +223,7 @@ static void world_init(struct world *world, uint32_t nr_processes, size_t max_by
 				 .now_ns = 2000000000000000000,
 				 .nr_processes = nr_processes,
 				 .ended = builder_make() };
-	assert_int_equal(idle_new(&world->idle, max_bytes), 0);
+	assert_int_equal(idle_new(&world->idle, NR_THREADS, max_bytes), 0);
 	for (size_t i = 0; i < NR_THREADS; i++)
 		thread_begin(world, &world->threads[i]);
 }

@@ -13,19 +13,6 @@
 #include "base/process.h"
 #include "collect/mapped_file.c" /* NOLINT: without the collector, of which it needs no more */
 
-/* As stat() numbers files, where there is no program to ask. */
-int code_identity_read(const struct code_identity *identity, int fd, struct file_identity *ret)
-{
-	struct stat status;
-
-	(void)identity;
-	*ret = (struct file_identity){ .name = "" };
-	if (fstat(fd, &status))
-		return -errno;
-	ret->key.ino = status.st_ino;
-	return 0;
-}
-
 static int mapping_open(const void *place, struct opened_code *ret)
 {
 	const struct code_identity nobody = { .program = -1 };

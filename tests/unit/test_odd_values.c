@@ -48,12 +48,12 @@ TEST(test_users_leave_room)
 
 	for (int nr = 0; nr < 1000; nr++)
 		number_after(&odd, ABI_X86_64, 5000 + nr);
-	assert_int_equal(odd.nr_calls, HALF);
+	assert_int_equal(odd.calls.nr, HALF);
 	for (uint32_t user = 1; user < 5; user++) {
 		assert_int_equal(number_of(&odd, USER + user, ABI_X86_64, 5000), 5000);
 		for (int nr = 0; nr < 1000; nr++)
 			number_of(&odd, USER + user, ABI_X86_64, 7000 + (int)user * 1000 + nr);
-		assert_int_equal(MAX_ODD_VALUES - odd.nr_calls, HALF >> user);
+		assert_int_equal(MAX_ODD_VALUES - odd.calls.nr, HALF >> user);
 	}
 }
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "collect/process_end.h"
+#include "base/process.h"
 
 TEST(test_a_living_process_has_not_ended)
 {

@@ -33,49 +33,12 @@ uint32_t map_array_size(const struct map_array *array)
 
 /* --- what is not asked for here ----------------------------------------------------------------- */
 
-int collector_reclaim(struct collector *collector)
-{
-	(void)collector;
-	return -ENOSYS;
-}
-
 bool slot_arg0(const struct collector *collector, const struct call_slot *slot, uint64_t *ret)
 {
 	(void)collector;
 	(void)slot;
 	(void)ret;
 	return false;
-}
-
-int snapshot_name_ids(struct collector *collector, struct snapshot *snapshot)
-{
-	(void)collector;
-	(void)snapshot;
-	return -ENOSYS;
-}
-
-int object_pass(const struct bpf_link *link)
-{
-	(void)link;
-	return -ENOSYS;
-}
-
-void misses_read(const struct collector *collector, struct losses *losses)
-{
-	(void)collector;
-	(void)losses;
-}
-
-int call_stacks_name(struct call_stacks *stacks)
-{
-	(void)stacks;
-	return -ENOSYS;
-}
-
-const struct stack_table *call_stacks_table(const struct call_stacks *stacks)
-{
-	(void)stacks;
-	return NULL;
 }
 
 /* --- a task ------------------------------------------------------------------------------------- */
