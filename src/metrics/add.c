@@ -46,11 +46,6 @@ static void plan_done(struct plan *plan)
 	free(plan->moves);
 }
 
-static const struct metrics_grouping *plan_grouping(const struct plan *plan)
-{
-	return &metrics_groupings[plan->metrics->options.group];
-}
-
 /* NULL: nobody's. */
 static struct member *plan_member(const struct plan *plan, const struct row *row)
 {
@@ -62,6 +57,7 @@ static struct member *plan_member(const struct plan *plan, const struct row *row
 
 static int plan_name_members(struct plan *plan)
 {
+	const struct metrics_name *name = &metrics_groupings[plan->metrics->options.group].owner;
 	char label[METRICS_NAME_MAX];
 
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
@@ -69,8 +65,7 @@ static int plan_name_members(struct plan *plan)
 
 		member->process = &plan->interval->processes[i];
 		member->active = member->process->pid && !member->process->ended_ns;
-		if (!metrics_process_name(plan->interval, member->process,
-					  plan_grouping(plan)->name, label) ||
+		if (!metrics_process_name(plan->interval, member->process, name, label) ||
 		    metrics_name_is_reserved(label))
 			continue;
 		member->label = strdup(label);
@@ -94,22 +89,21 @@ static void plan_count_calls(struct plan *plan)
 	}
 }
 
-/* A pid that has come again is another owner. */
-static bool owner_is_outdated(const struct plan *plan, const struct metrics_owner *owner,
-			      const struct member *member)
+/* The owner of a member's label; NULL: none. */
+static struct metrics_owner *member_owner(const struct plan *plan, const struct member *member)
 {
-	return plan->metrics->options.group == METRICS_BY_PID &&
-	       owner->boot_ns < member->process->boot_ns;
+	return member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
 }
 
 static void member_see_owner(struct plan *plan, struct member *member)
 {
-	struct metrics_owner *owner =
-		member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
+	struct metrics_owner *owner = member_owner(plan, member);
 
 	if (!owner || !member->active)
 		return;
-	if (owner_is_outdated(plan, owner, member))
+	/* A pid that has come again is another owner. */
+	if (plan->metrics->options.group == METRICS_BY_PID &&
+	    owner->boot_ns < member->process->boot_ns)
 		metrics_retire_owner(plan->metrics, owner);
 	else
 		owner->seen_ns = plan->interval->end_mono_ns;
@@ -126,7 +120,7 @@ static void plan_retire(struct plan *plan)
 		struct metrics_owner *owner = metrics->owners.all[i];
 
 		if (owner != metrics->other && owner != metrics->unattributed &&
-		    now_ns > owner->seen_ns && now_ns - owner->seen_ns > METRICS_KEEP_GONE_NS)
+		    above(now_ns, owner->seen_ns) > METRICS_KEEP_GONE_NS)
 			metrics_retire_owner(metrics, owner);
 	}
 }
@@ -135,9 +129,8 @@ static void plan_retire(struct plan *plan)
 static int compare_labels(const void *x, const void *y)
 {
 	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
-	uint64_t a_ns = a->process->boot_ns, b_ns = b->process->boot_ns;
 
-	return strcmp(a->label, b->label) ?: (a_ns < b_ns) - (a_ns > b_ns);
+	return strcmp(a->label, b->label) ?: compare_u64(b->process->boot_ns, a->process->boot_ns);
 }
 
 /* Most calls first. */
@@ -145,9 +138,7 @@ static int compare_candidates(const void *x, const void *y)
 {
 	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
 
-	if (a->calls != b->calls)
-		return a->calls < b->calls ? 1 : -1;
-	return strcmp(a->label, b->label);
+	return compare_u64(b->calls, a->calls) ?: strcmp(a->label, b->label);
 }
 
 /* One member for each label that has calls but no owner; the calls of all are added up in it. */
@@ -158,8 +149,7 @@ static size_t plan_find_candidates(const struct plan *plan, struct member **cand
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
 		struct member *member = &plan->members[i];
 
-		if (member->label && member->calls &&
-		    !labels_find(&plan->metrics->owners, member->label))
+		if (member->label && member->calls && !member_owner(plan, member))
 			candidates[count++] = member;
 	}
 	qsort(candidates, count, sizeof(*candidates), compare_labels);
@@ -198,33 +188,25 @@ static int plan_admit(struct plan *plan)
 	return 0;
 }
 
-static int owner_set_info(struct metrics_owner *owner, size_t index, const char *text)
-{
-	char *copy;
-
-	if (owner->infos[index] && !strcmp(owner->infos[index], text))
-		return 0;
-	copy = strdup(text);
-	if (!copy)
-		return -ENOMEM;
-	free(owner->infos[index]);
-	owner->infos[index] = copy;
-	return 0;
-}
-
 /* A process may change its name; what a group was first seen as, it stays, lest its info flicker. */
 static int plan_describe(const struct plan *plan, struct metrics_owner *owner,
 			 const struct process *process)
 {
-	const struct metrics_grouping *grouping = plan_grouping(plan);
+	const enum metrics_group group = plan->metrics->options.group;
+	const struct metrics_name *infos = metrics_groupings[group].infos;
 	char text[METRICS_NAME_MAX];
 
-	for (size_t i = 0; i < METRICS_MAX_INFOS && grouping->infos[i].label; i++) {
-		if (owner->infos[i] && grouping->name != METRICS_NAME_PID)
+	for (size_t i = 0; i < METRICS_MAX_INFOS && infos[i].label; i++) {
+		char *copy;
+
+		if ((owner->infos[i] && group != METRICS_BY_PID) ||
+		    !metrics_process_name(plan->interval, process, &infos[i], text))
 			continue;
-		if (metrics_process_name(plan->interval, process, grouping->infos[i].name, text) &&
-		    owner_set_info(owner, i, text))
+		copy = strdup(text);
+		if (!copy)
 			return -ENOMEM;
+		free(owner->infos[i]);
+		owner->infos[i] = copy;
 	}
 	return 0;
 }
@@ -233,8 +215,7 @@ static int plan_find_owners(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
 		struct member *member = &plan->members[i];
-		struct metrics_owner *owner =
-			member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
+		struct metrics_owner *owner = member_owner(plan, member);
 
 		/* By pid, one that was outdated by another of the same number. */
 		if (owner && plan->metrics->options.group == METRICS_BY_PID &&
@@ -251,9 +232,7 @@ static int compare_moves(const void *x, const void *y)
 {
 	const struct move *a = x, *b = y;
 
-	if (a->row->calls != b->row->calls)
-		return a->row->calls < b->row->calls ? 1 : -1;
-	return row_compare(a->row, b->row);
+	return compare_u64(b->row->calls, a->row->calls) ?: row_compare(a->row, b->row);
 }
 
 /* Frequent calls first: if room ends, it is for the rare ones. */
@@ -282,14 +261,6 @@ static int plan_make(struct plan *plan)
 	return plan_admit(plan) ?: plan_find_owners(plan) ?: plan_find_calls(plan);
 }
 
-static void owner_reset_gauges(struct metrics_owner *owner)
-{
-	owner->oldest_ns = 0;
-	owner->rest.in_flight = 0;
-	for (size_t i = 0; i < owner->calls.count; i++)
-		((struct metrics_call *)owner->calls.all[i])->in_flight = 0;
-}
-
 static void move_execute(const struct plan *plan, const struct move *move)
 {
 	uint64_t age_ns = snapshot_oldest_ns(plan->interval, move->row);
@@ -298,19 +269,24 @@ static void move_execute(const struct plan *plan, const struct move *move)
 	if (!move->row->in_flight || syscall_waits(NULL, move->row->abi, (int)move->row->nr))
 		return;
 	move->owner->had_oldest = true;
-	if (age_ns > move->owner->oldest_ns)
-		move->owner->oldest_ns = age_ns;
+	move->owner->oldest_ns = max_u64(move->owner->oldest_ns, age_ns);
 }
 
 int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 {
 	struct plan plan __cleanup(plan_done) = { .metrics = metrics, .interval = interval };
+	struct metrics_call *call;
 	int err = plan_make(&plan);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < metrics->owners.count; i++)
-		owner_reset_gauges(metrics->owners.all[i]);
+	for (size_t i = 0; i < metrics->owners.count; i++) {
+		struct metrics_owner *owner = metrics->owners.all[i];
+
+		owner->oldest_ns = 0;
+		for (size_t j = 0; (call = metrics_call_at(owner, j)); j++)
+			call->sum.in_flight = 0;
+	}
 	for (size_t i = 0; i < interval->nr_rows; i++)
 		move_execute(&plan, &plan.moves[i]);
 	metrics->intervals++;

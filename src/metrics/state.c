@@ -1,34 +1,122 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps owners and their calls, and the budget of series. Invariant: the series that could be
+ * Keeps owners and their calls, and the budget of series. Invariants: the series that could be
  * written never exceed max_series, as each is paid for when its room is made; what finds no room is
- * counted in `other`, which was paid for before.
+ * counted in `other`, which was paid for before. Every name is valid UTF-8 without control characters.
  */
+#include "metrics/state.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "metrics/state.h"
+#include "model/unit.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
-/* Buckets, the last without a bound, sum and count. */
-#define SERIES_PER_HISTOGRAM (NR_EXPOSITION_BOUND + 3)
+/* --- names -------------------------------------------------------------------------------------- */
 
-/* Calls, interrupted ones, those in flight, and errors of errno `other`. */
-#define SERIES_PER_CALL 4
+const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
+	[METRICS_BY_UNIT] = { { "unit", METRICS_BY_UNIT, false },
+			      { { "cgroup", METRICS_BY_CGROUP, true } } },
+	[METRICS_BY_CGROUP] = { { "cgroup", METRICS_BY_CGROUP, false },
+				{ { "unit", METRICS_BY_UNIT, false } } },
+	[METRICS_BY_COMM] = { { "comm", METRICS_BY_COMM, false }, { { .label = NULL } } },
+	[METRICS_BY_PID] = { { "pid", METRICS_BY_PID, false },
+			     { { "comm", METRICS_BY_COMM, false },
+			       { "unit", METRICS_BY_UNIT, false } } },
+};
+
+bool metrics_name_is_reserved(const char *label)
+{
+	/* A label named total would hide in sums, an empty one is none at all. */
+	static const char *const reserved[] = { "", "total", METRICS_OTHER, METRICS_UNATTRIBUTED };
+
+	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
+		if (!strcmp(reserved[i], label))
+			return true;
+	}
+	return false;
+}
+
+bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
+			  const struct metrics_name *name, char out[METRICS_NAME_MAX])
+{
+	const char *path = snapshot_cgroup(snapshot, process->cgroup_id), *bytes, *unit;
+	size_t size, unit_size;
+
+	/* The group of all further kinds has no name, unit or pid; the other folded ones have no pid. */
+	if (!process->pid && (name->what == METRICS_BY_PID || process->uid == UID_NONE))
+		return false;
+	if (name->what == METRICS_BY_PID) {
+		snprintf(out, METRICS_NAME_MAX, "%" PRIu32, process->pid);
+		return true;
+	}
+	/* As in the tables: nobody knows, or there is none. */
+	bytes = path = path && *path ? path : "-";
+	size = strlen(path);
+	unit_size = cgroup_unit(path, &unit);
+	if (name->what == METRICS_BY_COMM) {
+		bytes = process->comm;
+		size = sizeof(process->comm);
+	} else if (name->what == METRICS_BY_UNIT) {
+		bytes = unit;
+		size = unit_size;
+	} else if (name->up_to_unit && (unit_size != 1 || *unit != '-')) {
+		size = (size_t)(unit - path) + unit_size;
+	}
+	text_escape_visible(bytes, min_u64(size, METRICS_NAME_BYTES), out);
+	return true;
+}
+
+/* --- labels ------------------------------------------------------------------------------------- */
+
+static int compare_labels(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+void *labels_find(const struct labels *labels, const char *label)
+{
+	void **found = labels->count ? bsearch(&label, labels->all, labels->count,
+					       sizeof(*labels->all), compare_labels)
+				     : NULL;
+
+	return found ? *found : NULL;
+}
+
+/* A new element, all zero but for its label; NULL: no memory. */
+static void *labels_add(struct labels *labels, const char *label, size_t size)
+{
+	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
+	void *element = calloc(1, size);
+
+	if (grown)
+		labels->all = grown;
+	if (!grown || !element) {
+		free(element);
+		return NULL;
+	}
+	grown[labels->count++] = strcpy(element, label);
+	qsort(grown, labels->count, sizeof(*grown), compare_labels);
+	return element;
+}
+
+/* --- owners ------------------------------------------------------------------------------------- */
+
+/* Calls, interrupted ones, those in flight, errors of errno `other`; of a histogram sum and count, too. */
+static size_t series_of_call(const struct metrics *metrics)
+{
+	return metrics->options.histograms ? 4 + NR_METRICS_BOUND + 3 : 4;
+}
 
 /* Its info and its oldest call; the rest of its calls comes on top. */
 #define SERIES_PER_OWNER 2
 
 /* No owner may use more than this part of the limit, lest one starve the others. */
 #define SHARE_OF_OWNER 4
-
-static size_t series_of_call(const struct metrics *metrics)
-{
-	return SERIES_PER_CALL + (metrics->options.histograms ? SERIES_PER_HISTOGRAM : 0);
-}
 
 /* False: there is no room. */
 static bool series_take(struct metrics *metrics, struct metrics_owner *owner, size_t series)
@@ -44,83 +132,34 @@ static bool series_take(struct metrics *metrics, struct metrics_owner *owner, si
 	return true;
 }
 
-/* Where the element of a label is, or belongs. */
-static size_t labels_place(const struct labels *labels, const char *label, bool *found)
+struct metrics_call *metrics_call_at(struct metrics_owner *owner, size_t index)
 {
-	size_t low = 0, high = labels->count;
-
-	*found = false;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		int order = strcmp(labels->all[middle], label);
-
-		if (!order) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-void *labels_find(const struct labels *labels, const char *label)
-{
-	bool found;
-	size_t place = labels_place(labels, label, &found);
-
-	return found ? labels->all[place] : NULL;
-}
-
-/* A new element, all zero but for its label; NULL: no memory. */
-static void *labels_add(struct labels *labels, const char *label, size_t size)
-{
-	bool found;
-	size_t place = labels_place(labels, label, &found);
-	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
-	void *element = calloc(1, size);
-
-	if (grown)
-		labels->all = grown;
-	if (!grown || !element) {
-		free(element);
-		return NULL;
-	}
-	memmove(&grown[place + 1], &grown[place], (labels->count - place) * sizeof(*grown));
-	grown[place] = element;
-	labels->count++;
-	return strcpy(element, label);
+	if (index < owner->calls.count)
+		return owner->calls.all[index];
+	return index == owner->calls.count ? &owner->rest : NULL;
 }
 
 static void owner_free(struct metrics_owner *owner)
 {
 	for (size_t i = 0; i < owner->calls.count; i++) {
-		struct metrics_call *call = owner->calls.all[i];
-
-		free(call->errnos);
-		free(call);
+		row_done(&metrics_call_at(owner, i)->sum);
+		free(owner->calls.all[i]);
 	}
 	for (size_t i = 0; i < METRICS_MAX_INFOS; i++)
 		free(owner->infos[i]);
 	free(owner->calls.all);
-	free(owner->rest.errnos);
+	row_done(&owner->rest.sum);
 	free(owner);
-}
-
-/* `other` and `unattributed` take no place. */
-static bool metrics_has_place(const struct metrics *metrics)
-{
-	return !metrics->unattributed || metrics->owners.count - 2 < metrics->options.top;
 }
 
 int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret)
 {
 	size_t series = SERIES_PER_OWNER + series_of_call(metrics);
+	/* `other` and `unattributed` take no place. */
+	bool has_place = !metrics->unattributed || metrics->owners.count - 2 < metrics->options.top;
 	struct metrics_owner *owner;
 
-	if (!metrics_has_place(metrics) || metrics->series + series > metrics->options.max_series)
+	if (!has_place || metrics->series + series > metrics->options.max_series)
 		return -ENOSPC;
 	owner = labels_add(&metrics->owners, label, sizeof(*owner));
 	if (!owner)
@@ -135,71 +174,48 @@ int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics
 void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner)
 {
 	struct labels *owners = &metrics->owners;
-	bool found;
-	size_t at = labels_place(owners, owner->label, &found);
+	const struct metrics_call *call;
+	size_t kept = 0;
 
-	owners->count--;
-	memmove(&owners->all[at], &owners->all[at + 1],
-		(owners->count - at) * sizeof(*owners->all));
+	for (size_t i = 0; i < owners->count; i++) {
+		if (owners->all[i] != owner)
+			owners->all[kept++] = owners->all[i];
+	}
+	owners->count = kept;
 	metrics->series -= owner->series;
-	metrics->retired_calls += owner->rest.calls;
-	for (size_t i = 0; i < owner->calls.count; i++)
-		metrics->retired_calls += ((struct metrics_call *)owner->calls.all[i])->calls;
+	for (size_t i = 0; (call = metrics_call_at(owner, i)); i++)
+		metrics->retired_calls += call->sum.calls;
 	owner_free(owner);
 }
 
-/* False for calls that have no label of their own. Anybody can make up numbers without a name. */
-static bool call_label(const struct row *row, char label[ROW_LABEL_MAX])
-{
-	if (row->nr == ROW_NR_OTHER)
-		return false;
-	if (syscall_find_name(row->abi, (int)row->nr))
-		row_label(row, label, ROW_LABEL_MAX);
-	else
-		strcpy(label, METRICS_UNKNOWN_CALL);
-	return true;
-}
+/* --- calls -------------------------------------------------------------------------------------- */
 
 static int take_call(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
 		     struct metrics_call **ret)
 {
-	char label[ROW_LABEL_MAX];
+	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
+	struct metrics_call *call;
 
 	*ret = &owner->rest;
-	if (!call_label(row, label))
+	if (row->nr == ROW_NR_OTHER)
 		return 0;
-	*ret = labels_find(&owner->calls, label);
-	if (*ret)
+	/* Anybody can make up numbers without a name. */
+	if (syscall_find_name(row->abi, (int)row->nr))
+		row_label(row, label, sizeof(label));
+	call = labels_find(&owner->calls, label);
+	if (!call && !series_take(metrics, owner, series_of_call(metrics)))
 		return 0;
-	*ret = &owner->rest;
-	if (!series_take(metrics, owner, series_of_call(metrics)))
-		return 0;
-	*ret = labels_add(&owner->calls, label, sizeof(**ret));
+	*ret = call ?: labels_add(&owner->calls, label, sizeof(*call));
 	return *ret ? 0 : -ENOMEM;
 }
 
 static struct errno_count *errno_series(const struct metrics_call *call, int err)
 {
-	for (size_t i = 0; i < call->nr_errnos; i++) {
-		if (call->errnos[i].err == err)
-			return &call->errnos[i];
+	for (size_t i = 0; i < call->sum.nr_errnos; i++) {
+		if (call->sum.errnos[i].err == err)
+			return &call->sum.errnos[i];
 	}
 	return NULL;
-}
-
-static int errno_insert(struct metrics_call *call, int err)
-{
-	struct errno_count *grown = reallocarray(call->errnos, call->nr_errnos + 1, sizeof(*grown));
-	size_t at = call->nr_errnos;
-
-	if (!grown)
-		return -ENOMEM;
-	for (; at > 0 && grown[at - 1].err > err; at--)
-		grown[at] = grown[at - 1];
-	grown[at] = (struct errno_count){ .err = err };
-	call->errnos = grown;
-	call->nr_errnos++;
-	return 0;
 }
 
 int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
@@ -213,55 +229,42 @@ int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const
 		/* A filter of seccomp can make up errors without a name. */
 		if (!errno_name(err) || errno_series(*ret, err))
 			continue;
-		if (series_take(metrics, owner, 1) && errno_insert(*ret, err))
+		if (series_take(metrics, owner, 1) && row_add_errno(&(*ret)->sum, err, 0))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static void call_add_errors(struct metrics_call *call, const struct row *row)
-{
-	uint64_t left = row->errors;
-
-	for (size_t i = 0; i < row->nr_errnos; i++) {
-		struct errno_count *found = errno_series(call, row->errnos[i].err);
-		uint64_t count = row->errnos[i].count;
-
-		if (!found)
-			continue;
-		found->count += count;
-		left -= count < left ? count : left;
-	}
-	call->other_errors += left;
-}
-
 void metrics_call_add(struct metrics_call *call, const struct row *row)
 {
+	uint64_t unnamed = row->errors;
 	unsigned int first, end;
 	size_t at = 0;
 
-	call->calls += row->calls;
-	call->interrupted += row->interrupted;
-	call->wall_ns += row->wall_ns;
-	call->in_flight += row->in_flight;
+	call->sum.calls += row->calls;
+	call->sum.interrupted += row->interrupted;
+	call->sum.wall_ns += row->wall_ns;
+	call->sum.in_flight += row->in_flight;
 	call->was_in_flight |= row->in_flight > 0;
 	hist_range(&row->hist, &first, &end);
 	for (unsigned int i = first; i < end; i++) {
-		while (at < NR_EXPOSITION_BOUND &&
-		       hist_bucket_low(i) >= 1ULL << exposition_bounds[at].shift)
+		while (at < NR_METRICS_BOUND &&
+		       hist_bucket_low(i) >= 1ULL << metrics_bounds[at].shift)
 			at++;
 		call->buckets[at] += hist_count(&row->hist, i);
 	}
-	call_add_errors(call, row);
+	for (size_t i = 0; i < row->nr_errnos; i++) {
+		struct errno_count *found = errno_series(call, row->errnos[i].err);
+
+		if (!found)
+			continue;
+		found->count += row->errnos[i].count;
+		unnamed = above(unnamed, row->errnos[i].count);
+	}
+	call->sum.errors += unnamed;
 }
 
-static void options_fill(struct metrics_options *options)
-{
-	options->top = options->top ?: DEFAULT_METRICS_TOP;
-	options->max_series = options->max_series ?: DEFAULT_METRICS_MAX_SERIES;
-	if (options->max_series < METRICS_MIN_SERIES)
-		options->max_series = METRICS_MIN_SERIES;
-}
+/* --- all ---------------------------------------------------------------------------------------- */
 
 int metrics_new(const struct metrics_options *options, struct metrics **ret)
 {
@@ -270,7 +273,9 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 	if (!metrics)
 		return -ENOMEM;
 	metrics->options = *options;
-	options_fill(&metrics->options);
+	metrics->options.top = options->top ?: DEFAULT_METRICS_TOP;
+	metrics->options.max_series = (unsigned int)max_u64(
+		options->max_series ?: DEFAULT_METRICS_MAX_SERIES, METRICS_MIN_SERIES);
 	if (metrics_add_owner(metrics, METRICS_OTHER, &metrics->other) ||
 	    metrics_add_owner(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
 		return -ENOMEM;

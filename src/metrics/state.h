@@ -15,31 +15,23 @@
 
 #define METRICS_MAX_INFOS 2
 
-/* What an owner is called, and what else its info tells. */
-enum metrics_name {
-	METRICS_NAME_NONE,
-	METRICS_NAME_UNIT,
-	METRICS_NAME_UNIT_CGROUP, /* the path as far as the unit */
-	METRICS_NAME_CGROUP,
-	METRICS_NAME_COMM,
-	METRICS_NAME_PID,
-	NR_METRICS_NAME,
+/* A label, and what of a process is its value. */
+struct metrics_name {
+	const char *label;
+	enum metrics_group what; /* the unit of a process, its cgroup, its name or its pid */
+	bool up_to_unit;         /* of its cgroup: the path as far as the unit */
 };
 
 struct metrics_grouping {
-	const char *label;
-	enum metrics_name name;
-	struct {
-		const char *label;
-		enum metrics_name name;
-	} infos[METRICS_MAX_INFOS];
+	struct metrics_name owner;
+	struct metrics_name infos[METRICS_MAX_INFOS]; /* without a label: none */
 };
 
 extern const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP];
 
 /* A name of a process as a label value; false when it has none. */
 bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
-			  enum metrics_name name, char out[METRICS_NAME_MAX]);
+			  const struct metrics_name *name, char out[METRICS_NAME_MAX]);
 
 /* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
 bool metrics_name_is_reserved(const char *label);
@@ -57,18 +49,20 @@ struct labels {
 /* NULL when absent. */
 void *labels_find(const struct labels *labels, const char *label);
 
+/* Upper bounds of the buckets of histograms: 2^shift ns. */
+#define NR_METRICS_BOUND 13
+
+extern const struct metrics_bound {
+	unsigned int shift;
+	const char *seconds; /* the label le */
+} metrics_bounds[NR_METRICS_BOUND];
+
 /* What one owner did with one system call. */
 struct metrics_call {
 	char label[ROW_LABEL_MAX];
-	uint64_t calls;
-	uint64_t interrupted;
-	uint64_t wall_ns;
-	uint64_t buckets[NR_EXPOSITION_BOUND + 1];
-	struct errno_count *errnos; /* owned, by errno; only those that have a series */
-	size_t nr_errnos;
-	uint64_t other_errors; /* all further ones, and those without an errno */
-	uint64_t in_flight;
+	struct row sum; /* owned; only errnos with a series are in it, its errors are all others */
 	bool was_in_flight; /* ever: then the gauge stays */
+	uint64_t buckets[NR_METRICS_BOUND + 1];
 };
 
 /* Who has series: the processes of one unit, cgroup, name or pid. */
@@ -94,6 +88,9 @@ struct metrics {
 	uint64_t intervals;
 	struct losses losses;
 };
+
+/* The calls of an owner, the rest last; NULL from the first index on that is out of range. */
+struct metrics_call *metrics_call_at(struct metrics_owner *owner, size_t index);
 
 /* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
 int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret);
