@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "report/compare.h"
-#include "report/snapshot_json.h"
+#include "report/json.h"
 
 static void put_source(struct json_writer *to, const char *key, const struct compare_source *source)
 {
@@ -105,8 +105,7 @@ int report_comparison_json(const struct compare_input *input, const struct compa
 	struct json_writer to;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	put_source(&to, "a", &input->a);
 	put_source(&to, "b", &input->b);
 	json_put_real(&to, "fail_over", input->fail_over > 0 ? input->fail_over : NAN);
@@ -120,7 +119,5 @@ int report_comparison_json(const struct compare_input *input, const struct compa
 	json_put_list(&to, "groups");
 	for (int half = 0; half < NR_TABLE_HALF; half++)
 		put_groups(&to, input, &view->parts[half]);
-	json_put_end(&to);
-	json_put_end(&to);
 	return json_end(&to);
 }

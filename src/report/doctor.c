@@ -2,7 +2,7 @@
 /* Writes doctor's findings, as text and as JSON. */
 #include "report/doctor.h"
 
-#include "report/json_write.h"
+#include "report/json.h"
 
 static const struct {
 	const char *word; /* on the screen */
@@ -30,8 +30,7 @@ int report_findings_json(const struct finding *findings, size_t count, FILE *out
 	bool works = true;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	for (size_t i = 0; i < count; i++)
 		works = works && findings[i].state != FINDING_PROBLEM;
 	json_put_bool(&to, "works", works);
@@ -44,7 +43,5 @@ int report_findings_json(const struct finding *findings, size_t count, FILE *out
 		json_put_text(&to, "remedy", findings[i].remedy);
 		json_put_end(&to);
 	}
-	json_put_end(&to);
-	json_put_end(&to);
 	return json_end(&to);
 }

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "report/label.h"
-#include "report/snapshot_json.h"
+#include "report/json.h"
 
 const char *const report_format_names[NR_REPORT_FORMAT] = {
 	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
@@ -169,11 +169,9 @@ int report_text_json(const struct snapshot *snapshot, const char *text, FILE *ou
 	struct json_writer to;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	json_put_origin(&to, snapshot);
 	json_put_text(&to, "report", text);
-	json_put_end(&to);
 	return json_end(&to);
 }
 

@@ -3,7 +3,7 @@
  * Writes snapshots as JSON, schema 1: bpftruss(8) has the contract. Whatever a report shows of a
  * snapshot is in it: snapshot_read.c makes the same snapshot of it again.
  */
-#include "report/snapshot_json.h"
+#include "report/json.h"
 
 #include "base/mem.h"
 #include "model/microstates.h"
@@ -296,26 +296,23 @@ void json_put_losses(struct json_writer *to, const struct losses *losses)
 	json_put_end(to);
 }
 
-/* The time of all threads; it follows from processes and rows. */
-static void put_microstates(struct json_writer *to, const struct snapshot *snapshot)
+void json_put_microstates(struct json_writer *to, const struct microstates *states, bool has_runq,
+			  bool has_lock)
 {
-	struct microstates states;
-	bool lock = snapshot_microstates(snapshot, &states);
-
-	json_put_object(to, "microstates");
-	json_put_number(to, "threads_ns", microstates_total_ns(&states));
-	json_put_number(to, "usr_ns", states.user_ns);
-	json_put_number(to, "sys_ns", states.system_ns);
-	json_put_number_if(to, "runq_ns", snapshot->has_runq, states.runq_ns);
-	json_put_number_if(to, "lock_ns", lock, states.lock_ns);
-	json_put_number(to, "sleep_ns", states.sleep_ns);
-	json_put_end(to);
+	json_put_number(to, "threads_ns", microstates_total_ns(states));
+	json_put_number(to, "usr_ns", states->user_ns);
+	json_put_number(to, "sys_ns", states->system_ns);
+	json_put_number_if(to, "runq_ns", has_runq, states->runq_ns);
+	json_put_number_if(to, "lock_ns", has_lock, states->lock_ns);
+	json_put_number(to, "sleep_ns", states->sleep_ns);
 }
 
 void json_put_snapshot(struct json_writer *to, const char *key, const struct snapshot *snapshot)
 {
-	json_put_object(to, key);
-	json_put_version(to);
+	struct microstates states;
+	bool has_lock = snapshot_microstates(snapshot, &states);
+
+	json_put_document(to, key);
 	json_put_origin(to, snapshot);
 	put_targets(to, snapshot);
 	json_put_word(to, "pid_namespace", snapshot->caller_pidns ? "caller" : "initial");
@@ -325,7 +322,10 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 			   snapshot->slower_than_ns);
 	json_put_number(to, "threads_unknown", snapshot->threads_unknown);
 	json_put_number(to, "user_cpu_ns", snapshot_user_ns(snapshot));
-	put_microstates(to, snapshot);
+	/* The time of all threads; it follows from processes and rows. */
+	json_put_object(to, "microstates");
+	json_put_microstates(to, &states, snapshot->has_runq, has_lock);
+	json_put_end(to);
 	json_put_number(to, "monotonic_ns", snapshot->end_mono_ns);
 	json_put_bool(to, "has_runq", snapshot->has_runq);
 	json_put_bool(to, "has_stacks", snapshot->stacks != NULL);

@@ -16,7 +16,7 @@
 #include "model/builder.h"
 #include "report/frames.h"
 #include "report/report.h"
-#include "report/snapshot_json.h"
+#include "report/json.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
@@ -221,8 +221,6 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 		count.errors = json_get_number(&stack, "errors", 0, 0);
 		read_times(&stack, &count);
 		count.id = read_frames(reader, &stack);
-		if (count.id == STACK_OTHERS && row->nr_stacks)
-			json_refuse(&stack, "other_stacks is not the first of the row");
 		json_check(&stack, row_add_stack(row, &count));
 	}
 }
@@ -280,8 +278,6 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 	if (row->errors > row->calls ||
 	    row->interrupted + row->no_return > row->calls - row->errors)
 		json_refuse(at, "more errors, interrupted and no_return than calls");
-	if (row->denied > row->untimed)
-		json_refuse(at, "denied is more than untimed");
 	if (age != UINT64_MAX && age > now)
 		json_refuse(at, "oldest_in_flight_ns begins before the clock did");
 	if (age != UINT64_MAX)
@@ -306,11 +302,9 @@ static void read_row_times(const struct json_place *at, struct row *row)
 		json_refuse(at, "min_ns is more than max_ns");
 }
 
-static void read_histogram(const struct reader *reader, const struct json_place *at,
-			   struct row *row)
+static void read_histogram(const struct json_place *at, struct row *row)
 {
 	const json_t *list = json_get_list(at, "histogram"), *bucket;
-	const struct losses *losses = &reader->snapshot->losses;
 	json_int_t sum = 0;
 	size_t i;
 
@@ -328,11 +322,6 @@ static void read_histogram(const struct reader *reader, const struct json_place 
 		}
 		json_check(at, hist_add(&row->hist, index, (uint64_t)json_integer_value(count)));
 	}
-	/* Both are told: carries that were lost, and rows that were read while they changed. */
-	if ((uint64_t)sum != row_timed(row) && !losses->count[LOSS_BUCKET_WRAPPED] &&
-	    !losses->count[LOSS_TORN_READ])
-		json_refuse(at, "histogram has %" PRId64 " calls, but %" PRIu64 " were timed",
-			    (int64_t)sum, row_timed(row));
 }
 
 static int errno_of_label(const char *label)
@@ -348,12 +337,9 @@ static int errno_of_label(const char *label)
 	return strcmp(again, label) ? -1 : err;
 }
 
-static void read_results(const struct reader *reader, const struct json_place *at, struct row *row)
+static void read_results(const struct json_place *at, struct row *row)
 {
 	struct json_place errnos = json_get_object(at, "errnos", 0);
-	/* The errnos of a row that was read while it changed may be of a later moment. */
-	bool is_torn = reader->snapshot->losses.count[LOSS_TORN_READ];
-	uint64_t left = is_torn ? UINT64_MAX : row->errors;
 	const json_t *value;
 	const char *label;
 
@@ -368,11 +354,8 @@ static void read_results(const struct reader *reader, const struct json_place *a
 
 		if (err < 0 || !count)
 			json_refuse(at, "errnos has a name or a count that is none");
-		else if (count > left)
-			json_refuse(at, "errnos has more errors than errors");
 		else
 			json_check(at, row_add_errno(row, err, count));
-		left -= is_torn ? 0 : count;
 	}
 }
 
@@ -388,8 +371,8 @@ static void read_rows(struct reader *reader, const struct json_place *whole)
 		read_identity(reader, &at, &row);
 		read_counts(reader, &at, &row);
 		read_row_times(&at, &row);
-		read_histogram(reader, &at, &row);
-		read_results(reader, &at, &row);
+		read_histogram(&at, &row);
+		read_results(&at, &row);
 		read_stacks(reader, &at, &row);
 		json_check(&at, builder_move_row(reader->builder, &row));
 	}

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "report/snapshot_json.h"
+#include "report/json.h"
 
 static void put_tables(struct json_writer *to, const struct daemon_status *s)
 {
@@ -104,8 +104,7 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	struct json_writer to;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	json_put_text(&to, "host", s->host ?: "");
 	json_put_text(&to, "kernel", s->kernel ?: "");
 	json_put_time(&to, "start", s->start_ns);
@@ -118,7 +117,6 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	put_cost(&to, s);
 	put_history(&to, s);
 	put_rest(&to, s);
-	json_put_end(&to);
 	return json_end(&to);
 }
 
@@ -139,7 +137,5 @@ int report_baselines_json(const struct baseline *list, size_t count, FILE *out)
 		json_put_number(&to, "covered_ns", list[i].covered_ns);
 		json_put_end(&to);
 	}
-	json_put_end(&to);
-	json_put_end(&to);
 	return json_end(&to);
 }

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "report/json_read.h"
+#include "report/json.h"
 #include "base/text.h"
 
 static uint64_t number(const json_t *from, const char *key)

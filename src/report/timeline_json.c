@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/snapshot_json.h"
+#include "report/json.h"
 #include "report/timeline.h"
 
 static void put_span(struct json_writer *to, int64_t start_ns, int64_t end_ns)
@@ -39,8 +39,7 @@ int report_timeline_json(const struct timeline *timeline, FILE *out)
 	struct json_writer to;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	json_put_list(&to, "steps");
 	for (size_t i = 0; i < timeline->nr_steps; i++)
 		put_step(&to, &timeline->steps[i]);
@@ -48,8 +47,6 @@ int report_timeline_json(const struct timeline *timeline, FILE *out)
 	json_put_list(&to, "gaps");
 	for (size_t i = 0; i < timeline->nr_gaps; i++)
 		put_gap(&to, &timeline->gaps[i]);
-	json_put_end(&to);
-	json_put_end(&to);
 	return json_end(&to);
 }
 
