@@ -3,7 +3,6 @@
 #ifndef BPFTRUSS_FLAME_H
 #define BPFTRUSS_FLAME_H
 
-#include "report/frames.h"
 #include "report/stacks.h"
 
 enum box_kind {
@@ -23,8 +22,9 @@ struct flame_box {
 	uint64_t start, weight;          /* of the root's weight, from the left */
 	uint64_t calls, wall_ns;         /* in it */
 	const struct stack_frame *frame; /* of BOX_USER, BOX_KERNEL */
-	const struct row *row;           /* one of those in it; NULL for the root */
-	unsigned int end;                /* of BOX_END */
+	const struct stack_sample
+		*path; /* one of those in it; NULL for the root, and once laid out */
+	char *name;    /* owned; what stands in it, escaped for screens */
 };
 
 #define FLAME_MODULES 7
@@ -32,6 +32,7 @@ struct flame_box {
 struct flame {
 	const struct snapshot *snapshot;
 	enum stack_weight weight;
+	uint64_t least;          /* lighter boxes are left out */
 	struct flame_box *boxes; /* owned; the root first, then each before those above it */
 	size_t nr_boxes;
 	unsigned int depth;                 /* levels */
@@ -47,9 +48,6 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 	       struct flame *ret);
 
 void flame_done(struct flame *flame);
-
-/* What stands in a box, escaped for screens; to be freed. NULL: no memory. */
-char *flame_box_name(const struct flame *flame, const struct flame_box *box);
 
 /* Of a user frame: FLAME_MODULES when it has no colour of its own. */
 size_t flame_box_module(const struct flame *flame, const struct flame_box *box);
