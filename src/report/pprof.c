@@ -38,18 +38,17 @@ enum {
 	LABEL_STR = 2,
 	LABEL_NUM = 3,
 
-	MAPPING_ID = 1,
+	THING_ID = 1, /* of mappings, locations and functions */
+
 	MAPPING_FILENAME = 5,
 	MAPPING_HAS_FUNCTIONS = 7,
 
-	LOCATION_ID = 1,
 	LOCATION_MAPPING_ID = 2,
 	LOCATION_ADDRESS = 3,
 	LOCATION_LINE = 4,
 
 	LINE_FUNCTION_ID = 1,
 
-	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
 	FUNCTION_SYSTEM_NAME = 3,
 };
@@ -62,96 +61,59 @@ enum sample_type {
 	NR_SAMPLE_TYPE,
 };
 
-/* A frame with those that were inlined into it, innermost first: one location. */
-struct frame_run {
-	const struct stack_frame *frames;
-	size_t count;
-};
-
-/* Things that have numbers. */
-enum numbering {
-	STRINGS,
-	MAPPINGS,
-	FUNCTIONS,
-	LOCATIONS,
-	NR_NUMBERING,
-};
-
+/* A string or a message that has a number: what it says, without that number. */
 struct numbered {
-	const char *text; /* owned of strings, else the snapshot's */
-	struct frame_run run;
 	uint64_t id;
+	size_t size;
+	const void *bytes;
 };
 
 struct pprof {
 	const struct snapshot *snapshot;
 	struct protobuf profile, strings;
-	void *trees[NR_NUMBERING]; /* of struct numbered */
-	uint64_t counts[NR_NUMBERING];
+	/* By the field of the profile that they are in. */
+	void *trees[PROFILE_STRING_TABLE + 1]; /* of struct numbered */
+	uint64_t counts[PROFILE_STRING_TABLE + 1];
 	struct stack_frame ends[NR_VIEW_END]; /* what incomplete stacks end with */
 	uint64_t *locations;                  /* of a sample; owned */
 };
-
-static void string_free(void *node)
-{
-	free((char *)((struct numbered *)node)->text);
-	free(node);
-}
 
 static void pprof_done(struct pprof *pprof)
 {
 	protobuf_done(&pprof->profile);
 	protobuf_done(&pprof->strings);
-	for (int i = 0; i < NR_NUMBERING; i++)
-		tdestroy(pprof->trees[i], i == STRINGS ? string_free : free);
+	for (size_t i = 0; i < ARRAY_SIZE(pprof->trees); i++)
+		tdestroy(pprof->trees[i], free);
 	free(pprof->locations);
 }
 
 static int compare_things(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
-	int order = compare_u64(x->run.count, y->run.count);
 
-	if (!order && x->text)
-		return strcmp(x->text, y->text);
-	for (size_t i = 0; i < x->run.count && !order; i++)
-		order = frame_compare(&x->run.frames[i], &y->run.frames[i], FRAME_EXACT);
-	return order;
+	return compare_u64(x->size, y->size) ?: memcmp(x->bytes, y->bytes, x->size);
 }
 
 /* The number of a thing, a new one for a new thing. 0: no memory, as the profile remembers. */
-static uint64_t number_of(struct pprof *pprof, enum numbering which, const struct numbered *thing,
+static uint64_t number_of(struct pprof *pprof, unsigned int field, const void *bytes, size_t size,
 			  bool *ret_new)
 {
-	struct numbered *const *found = tfind(thing, &pprof->trees[which], compare_things), *copy;
+	const struct numbered thing = { .size = size, .bytes = bytes };
+	struct numbered *const *found = tfind(&thing, &pprof->trees[field], compare_things), *copy;
 
 	*ret_new = false;
 	if (found)
 		return (*found)->id;
-	copy = malloc(sizeof(*copy));
-	if (copy) {
-		*copy = *thing;
-		copy->text = which == STRINGS ? strdup(thing->text) : thing->text;
-	}
-	if (!copy || (which == STRINGS && !copy->text) ||
-	    !tsearch(copy, &pprof->trees[which], compare_things)) {
-		if (copy && which == STRINGS)
-			free((char *)copy->text);
+	copy = malloc(sizeof(*copy) + size);
+	if (copy)
+		*copy = (struct numbered){ 0, size, memcpy(copy + 1, bytes, size) };
+	if (!copy || !tsearch(copy, &pprof->trees[field], compare_things)) {
 		free(copy);
 		pprof->profile.err = -ENOMEM;
 		return 0;
 	}
 	*ret_new = true;
-	return copy->id = ++pprof->counts[which];
-}
-
-static uint64_t text_number(struct pprof *pprof, enum numbering which, const char *text,
-			    bool *ret_new)
-{
-	const struct numbered thing = { .text = text };
-
-	*ret_new = false;
-	return *text ? number_of(pprof, which, &thing, ret_new) : 0;
+	return copy->id = ++pprof->counts[field];
 }
 
 /* --- what samples refer to --- */
@@ -159,8 +121,11 @@ static uint64_t text_number(struct pprof *pprof, enum numbering which, const cha
 static uint64_t string_id(struct pprof *pprof, const char *text)
 {
 	bool is_new;
-	uint64_t id = text_number(pprof, STRINGS, text, &is_new);
+	uint64_t id;
 
+	if (!*text)
+		return 0;
+	id = number_of(pprof, PROFILE_STRING_TABLE, text, strlen(text), &is_new);
 	if (is_new)
 		protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, text, strlen(text));
 	return id;
@@ -177,67 +142,66 @@ static uint64_t untrusted_id(struct pprof *pprof, const char *text)
 	return 0;
 }
 
+/* Of a message whose first field is its number. */
+static uint64_t message_id(struct pprof *pprof, unsigned int field, const struct protobuf *body)
+{
+	struct protobuf message __cleanup(protobuf_done) = { .size = 0 };
+	bool is_new;
+	uint64_t id = number_of(pprof, field, body->bytes ?: (const void *)"", body->size, &is_new);
+
+	if (body->err)
+		pprof->profile.err = body->err;
+	if (!is_new)
+		return id;
+	protobuf_add_uint(&message, THING_ID, id);
+	protobuf_append(&message, body);
+	protobuf_add_message(&pprof->profile, field, &message);
+	return id;
+}
+
 /* Names are there already: without that mark readers would look for the file. */
 static uint64_t mapping_id(struct pprof *pprof, const char *module)
 {
 	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
-	bool is_new;
-	uint64_t id = text_number(pprof, MAPPINGS, module, &is_new);
 
-	if (!is_new)
-		return id;
-	protobuf_add_uint(&mapping, MAPPING_ID, id);
+	if (!*module)
+		return 0;
 	protobuf_add_uint(&mapping, MAPPING_FILENAME, untrusted_id(pprof, module));
 	protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
-	protobuf_add_message(&pprof->profile, PROFILE_MAPPING, &mapping);
-	return id;
+	return message_id(pprof, PROFILE_MAPPING, &mapping);
 }
 
 static uint64_t function_id(struct pprof *pprof, const char *symbol)
 {
 	struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered thing = { .text = symbol };
-	bool is_new;
-	uint64_t id = number_of(pprof, FUNCTIONS, &thing, &is_new);
 
-	if (!is_new)
-		return id;
-	protobuf_add_uint(&function, FUNCTION_ID, id);
 	protobuf_add_uint(&function, FUNCTION_NAME, untrusted_id(pprof, symbol));
 	protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, untrusted_id(pprof, symbol));
-	protobuf_add_message(&pprof->profile, PROFILE_FUNCTION, &function);
-	return id;
+	return message_id(pprof, PROFILE_FUNCTION, &function);
 }
 
 /*
- * The address is the offset, which is one in the function if that is known: the format has no
- * other place for it, and it keeps frames of one function apart.
+ * A frame with those that were inlined into it, innermost first. The address is the offset, which is
+ * one in the function if that is known: the format has no other place for it, and it keeps frames of
+ * one function apart.
  */
-static uint64_t location_id(struct pprof *pprof, struct frame_run run)
+static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frames, size_t count)
 {
 	struct protobuf location __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered thing = { .run = run };
-	const struct stack_frame *outermost = &run.frames[run.count - 1];
-	bool is_new;
-	uint64_t id = number_of(pprof, LOCATIONS, &thing, &is_new);
+	const struct stack_frame *outermost = &frames[count - 1];
 
-	if (!is_new)
-		return id;
-	protobuf_add_uint(&location, LOCATION_ID, id);
 	protobuf_add_uint(&location, LOCATION_MAPPING_ID,
 			  mapping_id(pprof, frame_module(outermost)));
 	protobuf_add_uint(&location, LOCATION_ADDRESS, outermost->offset);
-	for (size_t i = 0; i < run.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct protobuf line __cleanup(protobuf_done) = { .size = 0 };
 
-		if (!run.frames[i].symbol)
+		if (!frames[i].symbol)
 			continue;
-		protobuf_add_uint(&line, LINE_FUNCTION_ID,
-				  function_id(pprof, run.frames[i].symbol));
+		protobuf_add_uint(&line, LINE_FUNCTION_ID, function_id(pprof, frames[i].symbol));
 		protobuf_add_message(&location, LOCATION_LINE, &line);
 	}
-	protobuf_add_message(&pprof->profile, PROFILE_LOCATION, &location);
-	return id;
+	return message_id(pprof, PROFILE_LOCATION, &location);
 }
 
 /* --- samples --- */
@@ -251,12 +215,10 @@ static size_t locations_fill(struct pprof *pprof, const struct stack_view *view)
 		length = 1;
 		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
 			length++;
-		pprof->locations[count++] =
-			location_id(pprof, (struct frame_run){ &view->frames[i], length });
+		pprof->locations[count++] = location_id(pprof, &view->frames[i], length);
 	}
 	if (pprof->ends[view->end].symbol)
-		pprof->locations[count++] =
-			location_id(pprof, (struct frame_run){ &pprof->ends[view->end], 1 });
+		pprof->locations[count++] = location_id(pprof, &pprof->ends[view->end], 1);
 	return count;
 }
 
