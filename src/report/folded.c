@@ -38,10 +38,11 @@ static bool is_blank(unsigned int code)
 	       code == 0x3000;
 }
 
-static void write_name(const char *name, FILE *out)
+static void write_name(const char *before, const char *name, FILE *out)
 {
 	size_t length;
 
+	fputs(before, out);
 	for (; *name; name += length) {
 		unsigned int code = text_code(name, strnlen(name, 4), &length);
 
@@ -53,40 +54,28 @@ static void write_name(const char *name, FILE *out)
 	}
 }
 
-/* Marks are those that flame graph tools know: [i] and [k]. */
-static int write_frame(const struct stack_frame *frame, FILE *out)
-{
-	char *label __cleanup(freep) = frame_label(frame, FRAME_FUNCTION);
-
-	if (!label)
-		return -ENOMEM;
-	fputc(';', out);
-	write_name(label, out);
-	if (frame->inlined)
-		fputs("_[i]", out);
-	else if (frame->kernel)
-		fputs("_[k]", out);
-	return 0;
-}
-
 static int write_path(const struct snapshot *snapshot, const struct stack_sample *sample, FILE *out)
 {
 	const struct stack_view *view = &sample->view;
 	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
-	int err = 0;
 
 	row_comm(snapshot, sample->row, comm);
-	write_name(comm, out);
-	if (view_end_name(view->end)) {
-		fputc(';', out);
-		write_name(view_end_name(view->end), out);
+	write_name("", comm, out);
+	if (view_end_name(view->end))
+		write_name(";", view_end_name(view->end), out);
+	for (size_t i = view->nr_frames; i-- > 0;) {
+		const struct stack_frame *frame = &view->frames[i];
+		char *label __cleanup(freep) = frame_label(frame, FRAME_FUNCTION);
+
+		if (!label)
+			return -ENOMEM;
+		write_name(";", label, out);
+		/* Marks that flame graph tools know. */
+		fputs(frame->inlined ? "_[i]" : frame->kernel ? "_[k]" : "", out);
 	}
-	for (size_t i = view->nr_frames; i-- > 0 && !err;)
-		err = write_frame(&view->frames[i], out);
 	row_label(sample->row, call, sizeof(call));
-	fputc(';', out);
-	write_name(call, out);
-	return err;
+	write_name(";", call, out);
+	return 0;
 }
 
 static int folded_add(struct folded *folded, const struct snapshot *snapshot,
@@ -105,23 +94,6 @@ static int folded_add(struct folded *folded, const struct snapshot *snapshot,
 	return fclose(out) ? -ENOMEM : err;
 }
 
-static int folded_make(const struct snapshot *snapshot, enum stack_weight weight,
-		       struct folded *ret)
-{
-	int err = samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, &ret->list);
-
-	if (err)
-		return err;
-	ret->lines = calloc(ret->list.count + 1, sizeof(*ret->lines));
-	if (!ret->lines)
-		return -ENOMEM;
-	for (size_t i = 0; i < ret->list.count && !err; i++) {
-		if (ret->list.samples[i].weight)
-			err = folded_add(ret, snapshot, &ret->list.samples[i]);
-	}
-	return err;
-}
-
 static int compare_lines(const void *x, const void *y)
 {
 	const struct folded_line *a = x, *b = y;
@@ -132,10 +104,18 @@ static int compare_lines(const void *x, const void *y)
 int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FILE *out)
 {
 	struct folded folded __cleanup(folded_done) = { .lines = NULL };
+	struct sample_list *list = &folded.list;
 	uint64_t sum = 0;
 
-	if (folded_make(snapshot, weight, &folded))
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, list))
 		return -ENOMEM;
+	folded.lines = calloc(list->count + 1, sizeof(*folded.lines));
+	if (!folded.lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->samples[i].weight && folded_add(&folded, snapshot, &list->samples[i]))
+			return -ENOMEM;
+	}
 	qsort(folded.lines, folded.count, sizeof(*folded.lines), compare_lines);
 	for (size_t i = 0; i < folded.count; i++) {
 		sum += folded.lines[i].weight;

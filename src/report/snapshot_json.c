@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "model/microstates.h"
 #include "model/unit.h"
-#include "report/frames.h"
+#include "report/label.h"
 #include "report/report.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"

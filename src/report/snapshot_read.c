@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "model/builder.h"
-#include "report/frames.h"
+#include "report/label.h"
 #include "report/report.h"
 #include "report/json.h"
 #include "syscalls/errnos.h"

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "report/frames.h"
+#include "report/label.h"
 #include "report/table.h"
 
 /* All zero is what a user gets who asks for nothing. */
