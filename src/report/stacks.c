@@ -116,22 +116,6 @@ static int print_stack(const struct section *section, const struct stack_sample 
 	return 0;
 }
 
-/* In place of the first stacks, which are too light. */
-static void print_left_out(const struct section *section, const struct sample_list *list,
-			   size_t left_out)
-{
-	bool by_time = section->options->weight == STACK_WEIGHT_TIME;
-	struct stack_count sum = { 0 };
-
-	for (size_t i = 0; i < left_out; i++)
-		stack_count_add(&sum, &list->samples[i].count);
-	if (left_out) {
-		fprintf(section->out, "\n%*s(%zu %sstack%s%s)\n", FRAME_INDENT, "", left_out,
-			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "");
-		print_count(section, &sum);
-	}
-}
-
 static void print_heading(const struct section *section, const struct table_part *part,
 			  const struct group *group, size_t nr_stacks)
 {
@@ -147,40 +131,34 @@ static void print_heading(const struct section *section, const struct table_part
 		plural(group->sum.calls), nr_stacks, plural(nr_stacks));
 }
 
+/* The first stacks are only summed up if there are more than the options want. */
 static int print_group(struct section *section, const struct table_part *part,
 		       const struct group *group)
 {
+	const bool by_time = section->options->weight == STACK_WEIGHT_TIME;
 	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
-	size_t top = section->options->top, left_out = 0;
 	struct row *row = (struct row *)&group->sum;
-	int err = samples_list(section->snapshot, &row, 1, section->options->weight, &list);
+	struct stack_count sum = { 0 };
+	size_t left_out;
 
-	if (err)
-		return err;
+	if (samples_list(section->snapshot, &row, 1, section->options->weight, &list))
+		return -ENOMEM;
 	samples_merge(&list);
-	if (top && list.count > top)
-		left_out = list.count - top;
+	left_out = section->options->top ? above(list.count, section->options->top) : 0;
 	print_heading(section, part, group, list.count);
-	print_left_out(section, &list, left_out);
-	for (size_t i = left_out; i < list.count && !err; i++)
-		err = print_stack(section, &list.samples[i]);
-	for (size_t i = 0; i < list.count; i++)
-		section->calls[list.samples[i].view.end] += list.samples[i].count.calls;
-	return err;
-}
-
-static int print_part(struct section *section, int which)
-{
-	const struct table_part *part = &section->parts[which];
-	int err = 0;
-
-	if (which == TABLE_WAITING && part->sum.sum.calls)
-		fputs("\nwaiting for work:\n", section->out);
-	for (size_t i = 0; i < part->list.nr_groups && !err; i++) {
-		if (part->list.groups[i].sum.calls)
-			err = print_group(section, part, &part->list.groups[i]);
+	for (size_t i = 0; i < left_out; i++)
+		stack_count_add(&sum, &list.samples[i].count);
+	if (left_out) {
+		fprintf(section->out, "\n%*s(%zu %sstack%s%s)\n", FRAME_INDENT, "", left_out,
+			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "");
+		print_count(section, &sum);
 	}
-	return err;
+	for (size_t i = 0; i < list.count; i++) {
+		section->calls[list.samples[i].view.end] += list.samples[i].count.calls;
+		if (i >= left_out && print_stack(section, &list.samples[i]))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* Only if any is not. */
@@ -216,21 +194,28 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 		.out = out,
 	};
 	uint64_t most = 0;
-	int err;
 
 	if (!snapshot->stacks)
 		return 0;
-	err = table_halves_make(snapshot, options, section.parts);
+	if (table_halves_make(snapshot, options, section.parts))
+		return -ENOMEM;
 	/* One unit for the whole section, that of its longest time. */
-	for (int i = 0; i < NR_TABLE_HALF; i++) {
-		for (size_t j = 0; j < section.parts[i].list.nr_groups; j++)
-			most = max_u64(most, section.parts[i].list.groups[j].sum.wall_ns);
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		for (size_t i = 0; i < section.parts[half].list.nr_groups; i++)
+			most = max_u64(most, section.parts[half].list.groups[i].sum.wall_ns);
 	}
 	section.scale = scale_for_sums(most);
-	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
-		err = print_part(&section, i);
-	if (err)
-		return err;
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		const struct table_part *part = &section.parts[half];
+
+		if (half == TABLE_WAITING && part->sum.sum.calls)
+			fputs("\nwaiting for work:\n", out);
+		for (size_t i = 0; i < part->list.nr_groups; i++) {
+			if (part->list.groups[i].sum.calls &&
+			    print_group(&section, part, &part->list.groups[i]))
+				return -ENOMEM;
+		}
+	}
 	print_completeness(&section);
 	return ferror(out) ? -EIO : 0;
 }
