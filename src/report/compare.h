@@ -23,10 +23,16 @@ struct compare_input {
 	double fail_over; /* --fail-over: 0.2 for 20%; 0: nothing fails */
 };
 
+/* What became worse of a group; nothing without --fail-over. */
+struct compare_verdict {
+	bool failed;
+	struct regressions found;
+};
+
 struct compare_part {
 	struct comparison_list list;
-	struct regression_rule rule;
-	size_t shown; /* the first of them; the others are left out by --top */
+	struct compare_verdict *verdicts; /* owned; one an item */
+	size_t shown;                     /* the first of them; --top leaves the others out */
 };
 
 /* What both reports show, and what an exit status depends on. */
@@ -41,11 +47,6 @@ struct compare_view {
 int compare_view_make(const struct compare_input *input, const struct table_options *options,
 		      struct compare_view *ret);
 void compare_view_done(struct compare_view *view);
-
-/* The scope in which a comparison's keys are read, and the group to read them from. */
-const struct group *comparison_group(const struct comparison *item,
-				     const struct compare_input *input, unsigned int keys,
-				     struct column_scope *ret);
 
 /* A table with both sides of each group, and sentences on what changed and what failed. */
 int report_comparison(const struct compare_input *input, const struct compare_view *view,
