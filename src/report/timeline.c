@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the table of a timeline. Invariant: a step without a line is one of which nothing is known
- * and that meets a gap, and every gap has a line.
+ * Writes timelines, as tables and as JSON, bpftruss(8), History, and reads them back, whole or not at
+ * all. Invariant: a step without a line in the table is one of which nothing is known and that meets a
+ * gap, and every gap has a line.
  */
 #include "report/timeline.h"
 
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "report/json.h"
 #include "report/report.h"
 
 static const struct {
@@ -65,53 +67,40 @@ static void sheet_done(struct sheet *sheet)
 	grid_free(sheet->grid);
 }
 
-/* Adds the calls of a step that are shown to its line, and counts the others. */
-static int line_add(struct sheet *sheet, struct line *line, const struct timeline_step *step,
-		    const struct table_options *options)
+/* Adds the calls of a step that are shown to its line and to that of all, and counts the others. */
+static int sheet_add_step(struct sheet *sheet, size_t index, const struct timeline_step *step,
+			  const struct table_options *options)
 {
-	const struct row_test test = half_test(TABLE_WORKING, options);
-	struct group_list list;
-	int err;
+	struct line *lines[] = { &sheet->lines[index], &sheet->lines[sheet->nr_steps] };
+	struct table_part parts[NR_TABLE_HALF] = { { .list = { 0 } } };
+	int err = table_halves_make(step->sum, options, parts);
 
-	line->snapshot = line->snapshot ?: step->sum;
-	line->covered_ns += step->covered_ns;
-	err = snapshot_group_some(step->sum, 0, &test, &list);
-	if (err)
-		return err;
-	for (size_t i = 0; i < list.nr_groups && !err; i++)
-		err = group_merge(&line->sum, &list.groups[i]);
-	group_list_done(&list);
-	for (size_t i = 0; i < step->sum->nr_rows; i++) {
-		if (row_is_waiting(step->sum->rows[i], options))
-			sheet->waiting += step->sum->rows[i]->calls;
+	for (size_t i = 0; i < ARRAY_SIZE(lines) && !err; i++) {
+		lines[i]->snapshot = lines[i]->snapshot ?: step->sum;
+		lines[i]->covered_ns += step->covered_ns;
+		err = group_merge(&lines[i]->sum, &parts[TABLE_WORKING].sum);
 	}
+	sheet->waiting += parts[TABLE_WAITING].sum.sum.calls;
+	for (int half = 0; half < NR_TABLE_HALF; half++)
+		table_part_done(&parts[half]);
 	return err;
 }
 
 static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 		      const struct table_options *options)
 {
-	struct line *all;
-	int err = 0;
-
 	sheet->nr_steps = timeline->nr_steps;
 	sheet->lines = calloc(timeline->nr_steps + 1, sizeof(*sheet->lines));
 	if (!sheet->lines)
 		return -ENOMEM;
 	for (size_t i = 0; i <= sheet->nr_steps; i++)
 		row_init(&sheet->lines[i].sum.sum);
-	all = &sheet->lines[sheet->nr_steps];
-	for (size_t i = 0; i < sheet->nr_steps && !err; i++) {
-		struct line *line = &sheet->lines[i];
-
-		if (!timeline->steps[i].sum)
-			continue;
-		err = line_add(sheet, line, &timeline->steps[i], options);
-		err = err ?: group_merge(&all->sum, &line->sum);
-		all->snapshot = all->snapshot ?: line->snapshot;
-		all->covered_ns += line->covered_ns;
+	for (size_t i = 0; i < sheet->nr_steps; i++) {
+		if (timeline->steps[i].sum &&
+		    sheet_add_step(sheet, i, &timeline->steps[i], options))
+			return -ENOMEM;
 	}
-	return err;
+	return 0;
 }
 
 static int sheet_begin(struct sheet *sheet)
@@ -137,6 +126,7 @@ static void sheet_set_cell(const struct sheet *sheet, const struct line *line, s
 	uint64_t value = 0;
 	bool known = line->snapshot && (line->covered_ns || !cells[cell].is_rate) &&
 		     (!column || column_number(column, &scope, &line->sum, &value));
+	double rate = (double)value * (double)NS_PER_SEC / covered_ns;
 
 	if (!known)
 		grid_set(sheet->grid, cell, "-");
@@ -145,11 +135,9 @@ static void sheet_set_cell(const struct sheet *sheet, const struct line *line, s
 	else if (!cells[cell].is_rate)
 		column_set_number(sheet->grid, cell, column, value);
 	else if (column->kind == COLUMN_SUM)
-		grid_set_number(sheet->grid, cell,
-				floor((double)value * (double)NS_PER_SEC / covered_ns));
+		grid_set_number(sheet->grid, cell, floor(rate));
 	else
-		grid_set_format(sheet->grid, cell, "%.1f",
-				(double)value * (double)NS_PER_SEC / covered_ns);
+		grid_set_format(sheet->grid, cell, "%.1f", rate);
 }
 
 static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)
@@ -259,4 +247,122 @@ int report_timeline_csv(const struct timeline *timeline, const struct table_opti
 			err = report_csv(timeline->steps[i].sum, options, false, out);
 	}
 	return err;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void put_span(struct json_writer *to, int64_t start_ns, int64_t end_ns)
+{
+	json_put_object(to, NULL);
+	json_put_time(to, "start", start_ns);
+	json_put_time(to, "end", end_ns);
+}
+
+int report_timeline_json(const struct timeline *timeline, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_document(&to, NULL);
+	json_put_list(&to, "steps");
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		const struct timeline_step *step = &timeline->steps[i];
+
+		put_span(&to, step->start_ns, step->end_ns);
+		json_put_number(&to, "covered_ns", step->covered_ns);
+		if (step->sum)
+			json_put_snapshot(&to, "snapshot", step->sum);
+		else
+			json_put_null(&to, "snapshot");
+		json_put_end(&to);
+	}
+	json_put_end(&to);
+	json_put_list(&to, "gaps");
+	for (size_t i = 0; i < timeline->nr_gaps; i++) {
+		const struct timeline_gap *gap = &timeline->gaps[i];
+
+		put_span(&to, gap->start_ns, gap->end_ns);
+		json_put_word(&to, "reason", gap_reason_names[gap->reason]);
+		json_put_end(&to);
+	}
+	return json_end(&to);
+}
+
+/* Stacks, which would have to live elsewhere, are dropped. */
+static struct snapshot *read_snapshot(const struct json_place *step)
+{
+	struct stack_table *stacks __cleanup(stack_table_freep) = NULL;
+	const struct json_place at = json_get_object(step, "snapshot", JSON_OR_NULL);
+	struct snapshot *snapshot = at.object ? json_get_snapshot(&at, &stacks) : NULL;
+
+	if (!snapshot)
+		return NULL;
+	snapshot->stacks = NULL;
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		snapshot->rows[i]->nr_stacks = 0;
+	return snapshot;
+}
+
+static void read_steps(const struct json_place *whole, struct timeline *timeline)
+{
+	const json_t *list = json_get_list(whole, "steps");
+	struct json_place at;
+
+	if (json_array_size(list) > TIMELINE_MAX_STEPS)
+		json_refuse(whole, "more than %d steps", TIMELINE_MAX_STEPS);
+	timeline->steps = calloc(json_array_size(list) + 1, sizeof(*timeline->steps));
+	if (!timeline->steps)
+		json_check(whole, -ENOMEM);
+	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
+		struct timeline_step *step = &timeline->steps[timeline->nr_steps++];
+
+		step->start_ns = json_get_time(&at, "start");
+		step->end_ns = json_get_time(&at, "end");
+		step->covered_ns = json_get_number(&at, "covered_ns", 0, 0);
+		step->sum = read_snapshot(&at);
+	}
+}
+
+static enum gap_reason read_reason(const struct json_place *at)
+{
+	const char *word = json_get_word(at, "reason", 0);
+
+	for (int i = 0; word && i < NR_GAP_REASON; i++) {
+		if (!strcmp(word, gap_reason_names[i]))
+			return (enum gap_reason)i;
+	}
+	json_refuse(at, "reason is none that this version knows");
+	return 0;
+}
+
+static void read_gaps(const struct json_place *whole, struct timeline *timeline)
+{
+	const json_t *list = json_get_list(whole, "gaps");
+	struct json_place at;
+
+	timeline->gaps = calloc(json_array_size(list) + 1, sizeof(*timeline->gaps));
+	if (!timeline->gaps)
+		json_check(whole, -ENOMEM);
+	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
+		struct timeline_gap *gap = &timeline->gaps[timeline->nr_gaps++];
+
+		gap->start_ns = json_get_time(&at, "start");
+		gap->end_ns = json_get_time(&at, "end");
+		gap->reason = read_reason(&at);
+	}
+}
+
+int report_timeline_json_read(const char *text, size_t size, struct timeline *ret, struct diag *d)
+{
+	struct timeline timeline __cleanup(timeline_done) = { .nr_steps = 0 };
+	struct json_document document __cleanup(json_close);
+	const struct json_place whole = json_open(&document, text, size, d);
+
+	read_steps(&whole, &timeline);
+	read_gaps(&whole, &timeline);
+	if (document.err)
+		return document.err;
+	*ret = timeline;
+	timeline = (struct timeline){ .nr_steps = 0 };
+	return 0;
 }
