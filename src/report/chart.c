@@ -67,14 +67,11 @@ static int time_x(const struct chart *chart, uint64_t ns)
 /* 3, 250k, 2M. */
 static void count_format(uint64_t count, char *buf, size_t size)
 {
-	static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
-	size_t unit = 0;
+	const char *unit = "\0kMGTPE";
 
-	while (count && count % 1000 == 0 && unit + 1 < ARRAY_SIZE(units)) {
-		count /= 1000;
+	for (; count && count % 1000 == 0; count /= 1000)
 		unit++;
-	}
-	snprintf(buf, size, "%" PRIu64 "%s", count, units[unit]);
+	snprintf(buf, size, "%" PRIu64 "%.1s", count, unit);
 }
 
 /* 10^decade ns. */
@@ -252,18 +249,6 @@ static void chart_tooltip(const struct chart *chart, const struct group *group, 
 	fputs("</title>\n", chart->out);
 }
 
-static void chart_times(const struct chart *chart, const struct row *row, uint64_t p99_ns, int y)
-{
-	uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
-				 [MARK_AVG] = row->wall_ns / row_timed(row),
-				 [MARK_P99] = p99_ns,
-				 [MARK_MAX] = row->max_ns };
-
-	svg_line(chart->out, time_x(chart, row->min_ns), y, time_x(chart, row->max_ns), y, "range");
-	for (int i = NR_MARK; i-- > 0;)
-		chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), y);
-}
-
 static void chart_row(const struct chart *chart, size_t index, int y)
 {
 	const struct group *group = chart->rows[index];
@@ -283,31 +268,25 @@ static void chart_row(const struct chart *chart, size_t index, int y)
 		 count_x(chart, row->errors) - chart->counts_x, 14, "errors");
 	snprintf(text, sizeof(text), "%" PRIu64, row->calls);
 	svg_text(chart->out, end + 5, middle + 4, "number", text);
-	if (row_timed(row))
-		chart_times(chart, row, p99_ns, middle);
-	else
+	if (row_timed(row)) {
+		const uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
+					       [MARK_AVG] = row->wall_ns / row_timed(row),
+					       [MARK_P99] = p99_ns,
+					       [MARK_MAX] = row->max_ns };
+
+		svg_line(chart->out, time_x(chart, row->min_ns), middle, time_x(chart, row->max_ns),
+			 middle, "range");
+		for (int i = NR_MARK; i-- > 0;)
+			chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), middle);
+	} else {
 		svg_text(chart->out, chart->times_x + 8, middle + 4, "note", "not timed");
-	fputs("</g>\n", chart->out);
-}
-
-static void chart_rows(const struct chart *chart)
-{
-	int y = TOP;
-
-	for (size_t i = 0; i < chart->nr_rows; i++) {
-		if (chart->nr_waiting && i == chart->nr_rows - chart->nr_waiting) {
-			svg_text(chart->out, MARGIN, y + ROW_HEIGHT - 7, "note",
-				 "waiting for work:");
-			y += ROW_HEIGHT;
-		}
-		chart_row(chart, i, y);
-		y += ROW_HEIGHT;
 	}
+	fputs("</g>\n", chart->out);
 }
 
 static void chart_draw(const struct chart *chart, const struct snapshot *snapshot)
 {
-	int height = chart->bottom + BOTTOM;
+	int height = chart->bottom + BOTTOM, y = TOP;
 	char text[128] = "By total time, longest first.";
 
 	fprintf(chart->out,
@@ -317,10 +296,17 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 		WIDTH, height, WIDTH, height, style, WIDTH, height);
 	chart_head(chart, snapshot);
 	/* Every other row is shaded, so that the eye keeps to it. */
-	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
-		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
+	for (int at = TOP + ROW_HEIGHT; at + ROW_HEIGHT <= chart->bottom; at += 2 * ROW_HEIGHT)
+		svg_rect(chart->out, MARGIN, at, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
 	chart_axes(chart);
-	chart_rows(chart);
+	for (size_t i = 0; i < chart->nr_rows; i++, y += ROW_HEIGHT) {
+		if (chart->nr_waiting && i == chart->nr_rows - chart->nr_waiting) {
+			svg_text(chart->out, MARGIN, y + ROW_HEIGHT - 7, "note",
+				 "waiting for work:");
+			y += ROW_HEIGHT;
+		}
+		chart_row(chart, i, y);
+	}
 	if (!chart->nr_rows)
 		snprintf(text, sizeof(text), "No system call was counted.");
 	else if (chart->nr_others)

@@ -240,7 +240,7 @@ static int sheet_begin(struct sheet *sheet, unsigned int keys)
 	sheet->word_column = measure_column(sheet, NR_MEASURE);
 	if (grid_new(sheet->word_column + 1, &sheet->grid))
 		return -ENOMEM;
-	table_set_titles(sheet->grid, &sheet->keys);
+	table_set_titles(sheet->grid, &sheet->keys, NULL);
 	for (enum measure which = 0; which < NR_MEASURE; which++)
 		sheet_add_measure(sheet, which);
 	grid_set_title(sheet->grid, sheet->word_column, "latency", false, 0);
@@ -275,8 +275,7 @@ static void sheet_add_row(struct sheet *sheet, const struct comparison_list *lis
 	struct column_scope scope;
 	const struct group *group = comparison_group(item, sheet->input, list->keys, &scope);
 
-	grid_add_row(sheet->grid);
-	table_set_keys(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
+	table_add_row(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
 	for (enum measure which = 0; which < NR_MEASURE; which++)
 		sheet_set_measure(sheet, item, which,
 				  measures[which].change &&

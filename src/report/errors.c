@@ -46,35 +46,31 @@ static int compare_failures(const void *x, const void *y)
 {
 	const struct failure *a = x, *b = y;
 
-	if (a->errors.count != b->errors.count)
-		return a->errors.count > b->errors.count ? -1 : 1;
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return (a->errors.err > b->errors.err) - (a->errors.err < b->errors.err);
-}
-
-static void errors_add_group(struct errors *errors, const struct group *group)
-{
-	const struct row *row = &group->sum;
-	const struct errno_count unknown = { ERRNO_UNKNOWN, row_errors_unnamed(row) };
-
-	for (size_t i = 0; i < row->nr_errnos; i++)
-		errors->failures[errors->count++] = (struct failure){ group, row->errnos[i] };
-	if (unknown.count)
-		errors->failures[errors->count++] = (struct failure){ group, unknown };
+	return compare_u64(b->errors.count, a->errors.count) ?:
+	       (a->group > b->group) - (a->group < b->group) ?: a->errors.err - b->errors.err;
 }
 
 static int errors_find(struct errors *errors)
 {
+	const struct group_list *list = &errors->groups;
 	size_t most = 1;
 
-	for (size_t i = 0; i < errors->groups.nr_groups; i++)
-		most += errors->groups.groups[i].sum.nr_errnos + 1;
+	for (size_t i = 0; i < list->nr_groups; i++)
+		most += list->groups[i].sum.nr_errnos + 1;
 	errors->failures = calloc(most, sizeof(*errors->failures));
 	if (!errors->failures)
 		return -ENOMEM;
-	for (size_t i = 0; i < errors->groups.nr_groups; i++)
-		errors_add_group(errors, &errors->groups.groups[i]);
+	for (size_t i = 0; i < list->nr_groups; i++) {
+		const struct group *group = &list->groups[i];
+		const struct errno_count unknown = { ERRNO_UNKNOWN,
+						     row_errors_unnamed(&group->sum) };
+
+		for (size_t j = 0; j < group->sum.nr_errnos; j++)
+			errors->failures[errors->count++] =
+				(struct failure){ group, group->sum.errnos[j] };
+		if (unknown.count)
+			errors->failures[errors->count++] = (struct failure){ group, unknown };
+	}
 	qsort(errors->failures, errors->count, sizeof(*errors->failures), compare_failures);
 	return 0;
 }
@@ -90,7 +86,7 @@ static int errors_make_grid(struct errors *errors)
 
 	if (grid_new(errors->keys.count + NR_ERRORS, &errors->grid))
 		return -ENOMEM;
-	table_set_titles(errors->grid, &errors->keys);
+	table_set_titles(errors->grid, &errors->keys, NULL);
 	for (size_t i = 0; i < NR_ERRORS; i++)
 		grid_set_title(errors->grid, errors->keys.count + i, titles[i], i >= ERRORS_CALLS,
 			       0);
@@ -117,8 +113,7 @@ static void errors_add_failure(struct errors *errors, const struct failure *fail
 		meaning = "(no room to tell)";
 	else
 		errno_label(failure->errors.err, name, sizeof(name));
-	grid_add_row(errors->grid);
-	table_set_keys(errors->grid, &errors->keys, &errors->scope, failure->group, NULL, SIZE_MAX);
+	table_add_row(errors->grid, &errors->keys, &errors->scope, failure->group, NULL, SIZE_MAX);
 	grid_set(errors->grid, first + ERRORS_ERRNO, name);
 	grid_set(errors->grid, first + ERRORS_MEANING, meaning);
 	errors_set_counts(errors, failure->errors.count, failure->group->sum.calls);
@@ -167,10 +162,9 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 
 	errors.scope.keys = (options->keys ?: (unsigned int)GROUP_COMM) | GROUP_SYSCALL;
 	columns_of_keys(errors.scope.keys, &errors.keys);
-	err = snapshot_group(snapshot, errors.scope.keys, &errors.groups);
-	err = err ?: errors_find(&errors) ?: errors_make_grid(&errors);
-	if (err)
-		return err;
+	if (snapshot_group(snapshot, errors.scope.keys, &errors.groups) || errors_find(&errors) ||
+	    errors_make_grid(&errors))
+		return -ENOMEM;
 	errors_fill(&errors, options);
 	err = grid_print(errors.grid, out);
 	if (err)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "syscalls/waiting.h"
 
 bool row_is_waiting(const struct row *row, const void *options)
@@ -49,10 +50,12 @@ static int compare_groups(const struct group *a, const struct group *b, const vo
 	return column_compare(sorting->column, sorting->scope, a, b);
 }
 
-static int part_select(struct table_part *part, const struct table_options *options)
+int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
+		    const struct row_test *test, struct table_part *ret)
 {
-	struct sorting sorting = { options->sort, &part->scope };
-	struct group_filter filter = {
+	struct table_part part __cleanup(table_part_done) = { .scope.snapshot = snapshot };
+	struct sorting sorting = { options->sort, &part.scope };
+	const struct group_filter filter = {
 		.min_calls = options->min_calls,
 		.errors_only = options->errors_only,
 		.top = options->top,
@@ -60,40 +63,29 @@ static int part_select(struct table_part *part, const struct table_options *opti
 		.closure = &sorting,
 	};
 
-	if (!sorting.column && column_find("--sort", "total", &sorting.column, NULL))
-		return -EINVAL;
-	return group_list_select(&part->list, &filter);
-}
-
-int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
-		    const struct row_test *test, struct table_part *ret)
-{
-	struct table_part part = { .scope.snapshot = snapshot };
-	int err;
-
 	part.scope.keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
-	err = snapshot_group_some(snapshot, part.scope.keys, test, &part.list);
-	err = err ?: group_list_sum(&part.list, &part.sum);
+	if ((!sorting.column && column_find("--sort", "total", &sorting.column, NULL)) ||
+	    snapshot_group_some(snapshot, part.scope.keys, test, &part.list) ||
+	    group_list_sum(&part.list, &part.sum))
+		return -ENOMEM;
 	part.scope.total_ns = part.sum.sum.wall_ns;
-	err = err ?: part_select(&part, options);
-	if (err)
-		table_part_done(&part);
-	else
-		*ret = part;
-	return err;
+	if (group_list_select(&part.list, &filter))
+		return -ENOMEM;
+	*ret = part;
+	part = (struct table_part){ .list = { 0 } };
+	return 0;
 }
 
 int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
 		      struct table_part ret[NR_TABLE_HALF])
 {
-	int err = 0;
-
-	for (enum table_half half = 0; half < NR_TABLE_HALF && !err; half++) {
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++) {
 		const struct row_test test = half_test(half, options);
 
-		err = table_part_make(snapshot, options, &test, &ret[half]);
+		if (table_part_make(snapshot, options, &test, &ret[half]))
+			return -ENOMEM;
 	}
-	return err;
+	return 0;
 }
 
 void others_label(const struct group *group, char *buf, size_t size)
@@ -152,35 +144,6 @@ void table_group_title(const struct table_part *part, const struct group *group,
 	}
 }
 
-void table_set_titles(struct grid *grid, const struct column_list *columns)
-{
-	for (size_t i = 0; i < columns->count; i++) {
-		if (column_is_key(columns->columns[i]))
-			grid_set_title(grid, i, columns->columns[i]->name,
-				       columns->columns[i]->kind != COLUMN_TEXT, 0);
-	}
-}
-
-void table_set_keys(struct grid *grid, const struct column_list *columns,
-		    const struct column_scope *scope, const struct group *group, const char *label,
-		    size_t text_max)
-{
-	size_t label_column = table_label_column(columns);
-	char cell[COLUMN_TEXT_MAX];
-
-	for (size_t i = 0; i < columns->count; i++) {
-		if (!column_is_key(columns->columns[i]))
-			continue;
-		if (label)
-			snprintf(cell, sizeof(cell), "%s", i == label_column ? label : "");
-		else if (column_text(columns->columns[i], scope, group, cell))
-			text_cut(cell, text_max);
-		else
-			strcpy(cell, "-");
-		grid_set(grid, i, cell);
-	}
-}
-
 size_t table_text_max(int width)
 {
 	return width ? 28 + (size_t)width / 20 : SIZE_MAX;
@@ -202,4 +165,43 @@ void column_set_number(struct grid *grid, size_t index, const struct column *col
 		grid_set_format(grid, index, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
 	else
 		grid_set_format(grid, index, "%" PRIu64, value);
+}
+
+void table_set_titles(struct grid *grid, const struct column_list *columns, const int *ranks)
+{
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = columns->columns[i];
+
+		grid_set_title(grid, i, column->name, column->kind != COLUMN_TEXT,
+			       column_is_key(column) ? 0 : ranks[i]);
+		column_set_scale(grid, i, column, "");
+	}
+}
+
+void table_add_row(struct grid *grid, const struct column_list *columns,
+		   const struct column_scope *scope, const struct group *group, const char *label,
+		   size_t text_max)
+{
+	size_t label_column = table_label_column(columns);
+	char cell[COLUMN_TEXT_MAX], others[TABLE_LABEL_MAX];
+	uint64_t value;
+
+	others_label(group, others, sizeof(others));
+	if (group->nr_merged)
+		label = others;
+	grid_add_row(grid);
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = columns->columns[i];
+
+		if (!column_is_key(column) && column_number(column, scope, group, &value)) {
+			column_set_number(grid, i, column, value);
+		} else if (column_is_key(column) && label) {
+			grid_set(grid, i, i == label_column ? label : "");
+		} else if (column_is_key(column) && column_text(column, scope, group, cell)) {
+			text_cut(cell, text_max);
+			grid_set(grid, i, cell);
+		} else {
+			grid_set(grid, i, "-");
+		}
+	}
 }

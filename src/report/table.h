@@ -71,16 +71,19 @@ struct row_test half_test(enum table_half half, const struct table_options *opti
 int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
 		      struct table_part ret[NR_TABLE_HALF]);
 
-/* Sets the titles of the keys among columns, which are those of a grid in that order. */
-void table_set_titles(struct grid *grid, const struct column_list *columns);
+/*
+ * Sets titles and scales of a grid that begins with these columns. Those that are no keys have ranks: see
+ * grid_set_title().
+ */
+void table_set_titles(struct grid *grid, const struct column_list *columns, const int *ranks);
 
 /*
- * Fills the keys in the last row of such a grid, each cut to a width. A label, if any, stands in
- * their place.
+ * Adds a row to such a grid, its texts cut to a width. A label, if any, stands in place of the keys; that
+ * of others is there of itself.
  */
-void table_set_keys(struct grid *grid, const struct column_list *columns,
-		    const struct column_scope *scope, const struct group *group, const char *label,
-		    size_t text_max);
+void table_add_row(struct grid *grid, const struct column_list *columns,
+		   const struct column_scope *scope, const struct group *group, const char *label,
+		   size_t text_max);
 
 /* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
 size_t table_text_max(int width);

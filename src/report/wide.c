@@ -62,46 +62,9 @@ static void wide_choose_columns(struct wide *wide, const struct table_options *o
 		wide_add_column(wide, options->sort, 0);
 }
 
-static int wide_make_grid(struct wide *wide)
-{
-	if (grid_new(wide->columns.count, &wide->grid))
-		return -ENOMEM;
-	table_set_titles(wide->grid, &wide->columns);
-	for (size_t i = 0; i < wide->columns.count; i++) {
-		const struct column *column = wide->columns.columns[i];
-
-		if (column_is_key(column))
-			continue;
-		grid_set_title(wide->grid, i, column->name, true, wide->ranks[i]);
-		column_set_scale(wide->grid, i, column, "");
-	}
-	return 0;
-}
-
-/* A row of the table; label, if any, stands in place of the keys. */
-static void wide_add_row(struct wide *wide, const struct table_part *part,
-			 const struct group *group, const char *label)
-{
-	uint64_t value;
-
-	grid_add_row(wide->grid);
-	table_set_keys(wide->grid, &wide->columns, &part->scope, group, label, wide->text_max);
-	for (size_t i = 0; i < wide->columns.count; i++) {
-		const struct column *column = wide->columns.columns[i];
-
-		if (column_is_key(column))
-			continue;
-		if (column_number(column, &part->scope, group, &value))
-			column_set_number(wide->grid, i, column, value);
-		else
-			grid_set(wide->grid, i, "-");
-	}
-}
-
 static void wide_add_part(struct wide *wide, enum table_half which)
 {
 	const struct table_part *part = &wide->parts[which];
-	char label[TABLE_LABEL_MAX];
 
 	if (which == TABLE_WAITING) {
 		if (!part->list.nr_groups)
@@ -109,14 +72,12 @@ static void wide_add_part(struct wide *wide, enum table_half which)
 		grid_add_line(wide->grid, "");
 		grid_add_line(wide->grid, "waiting for work:");
 	}
-	for (size_t i = 0; i < part->list.nr_groups; i++) {
-		const struct group *group = &part->list.groups[i];
-
-		others_label(group, label, sizeof(label));
-		wide_add_row(wide, part, group, group->nr_merged ? label : NULL);
-	}
+	for (size_t i = 0; i < part->list.nr_groups; i++)
+		table_add_row(wide->grid, &wide->columns, &part->scope, &part->list.groups[i], NULL,
+			      wide->text_max);
 	grid_add_rule(wide->grid);
-	wide_add_row(wide, part, &part->sum, table_half_names[which]);
+	table_add_row(wide->grid, &wide->columns, &part->scope, &part->sum, table_half_names[which],
+		      wide->text_max);
 }
 
 #define GAP_MAX 2 /* empty buckets in a row that are still drawn */
@@ -217,9 +178,9 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	if (err)
 		return err;
 	wide_choose_columns(&wide, options);
-	err = wide_make_grid(&wide);
-	if (err)
-		return err;
+	if (grid_new(wide.columns.count, &wide.grid))
+		return -ENOMEM;
+	table_set_titles(wide.grid, &wide.columns, wide.ranks);
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
 		wide_add_part(&wide, half);
 	grid_fit(wide.grid, options->width);
