@@ -253,33 +253,22 @@ bool column_number(const struct column *column, const struct column_scope *scope
 	return column->number && column->number(&(struct column_cell){ column, scope, group }, ret);
 }
 
-static int compare_numbers(const struct column *column, const struct column_scope *scope,
-			   const struct group *a, const struct group *b)
-{
-	uint64_t x, y;
-	bool known_x = column_number(column, scope, a, &x);
-	bool known_y = column_number(column, scope, b, &y);
-	int order;
-
-	if (!known_x || !known_y)
-		return known_y - known_x;
-	order = (x > y) - (x < y);
-	return column_is_key(column) ? order : -order;
-}
-
 int column_compare(const struct column *column, const struct column_scope *scope,
 		   const struct group *a, const struct group *b)
 {
-	char x[COLUMN_TEXT_MAX], y[COLUMN_TEXT_MAX];
-	bool known_x, known_y;
+	char text_a[COLUMN_TEXT_MAX], text_b[COLUMN_TEXT_MAX];
+	bool is_number = column->number, known_a, known_b;
+	uint64_t x = 0, y = 0;
 
-	if (column->number)
-		return compare_numbers(column, scope, a, b);
-	known_x = column_text(column, scope, a, x);
-	known_y = column_text(column, scope, b, y);
-	if (!known_x || !known_y)
-		return known_y - known_x;
-	return strcmp(x, y);
+	known_a = is_number ? column_number(column, scope, a, &x)
+			    : column_text(column, scope, a, text_a);
+	known_b = is_number ? column_number(column, scope, b, &y)
+			    : column_text(column, scope, b, text_b);
+	if (!known_a || !known_b)
+		return known_b - known_a;
+	if (!is_number)
+		return strcmp(text_a, text_b);
+	return column_is_key(column) ? compare_u64(x, y) : compare_u64(y, x);
 }
 
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
