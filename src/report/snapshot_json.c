@@ -82,22 +82,6 @@ static void put_histogram(struct json_writer *to, const struct row *row)
 	json_put_end(to);
 }
 
-static void put_identity(struct json_writer *to, const struct row *row,
-			 const struct process *process)
-{
-	char name[SYSCALL_NAME_MAX];
-
-	row_call_name(row, name, sizeof(name));
-	json_put_number_if(to, "pid", row->pid != 0, row->pid);
-	if (process)
-		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
-	else
-		json_put_word(to, "comm", "[overflow]");
-	json_put_word(to, "abi", abi_name(row->abi));
-	json_put_number_if(to, "nr", row->nr != ROW_NR_OTHER, (uint64_t)row->nr);
-	json_put_word(to, "syscall", name);
-}
-
 static void put_unit(struct json_writer *to, const char *cgroup)
 {
 	const char *unit;
@@ -120,31 +104,7 @@ static void put_user(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_text(to, "user", process ? snapshot_user(snapshot, uid) : NULL);
 }
 
-/* What else is known of whose calls these are; null what is not, or was not asked for. */
-static void put_owner(struct json_writer *to, const struct snapshot *snapshot,
-		      const struct row *row, const struct process *process)
-{
-	json_put_number_if(to, "tid", row->tid != 0, row->tid);
-	put_user(to, snapshot, process);
-	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
-	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
-	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
-}
-
 /* --- stacks ------------------------------------------------------------------------------------- */
-
-static void put_frame(struct json_writer *to, const struct stack_frame *frame)
-{
-	json_put_object(to, NULL);
-	json_put_text(to, "module", frame->module);
-	json_put_text(to, "symbol", frame->symbol);
-	json_put_number(to, "offset", frame->offset);
-	json_put_bool(to, "inlined", frame->inlined);
-	/* A file may be called [kernel], too. */
-	if (frame->kernel)
-		json_put_bool(to, "kernel", true);
-	json_put_end(to);
-}
 
 static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 		      const struct row *row, const struct stack_sample *sample, bool remainder)
@@ -153,8 +113,19 @@ static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 
 	json_put_object(to, NULL);
 	json_put_list(to, "frames");
-	for (size_t i = 0; i < sample->view.nr_frames; i++)
-		put_frame(to, &sample->view.frames[i]);
+	for (size_t i = 0; i < sample->view.nr_frames; i++) {
+		const struct stack_frame *frame = &sample->view.frames[i];
+
+		json_put_object(to, NULL);
+		json_put_text(to, "module", frame->module);
+		json_put_text(to, "symbol", frame->symbol);
+		json_put_number(to, "offset", frame->offset);
+		json_put_bool(to, "inlined", frame->inlined);
+		/* A file may be called [kernel], too. */
+		if (frame->kernel)
+			json_put_bool(to, "kernel", true);
+		json_put_end(to);
+	}
 	json_put_end(to);
 	view_end_word(sample->view.end, end);
 	json_put_word(to, "end", end);
@@ -167,12 +138,39 @@ static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_end(to);
 }
 
-/* Nothing, not even an empty list, unless stacks were asked for. */
-static void put_stacks(struct json_writer *to, const struct snapshot *snapshot,
-		       const struct row *row)
+/* --- rows --------------------------------------------------------------------------------------- */
+
+/* What is known of whose calls these are; null what is not, or was not asked for. */
+static void put_owner(struct json_writer *to, const struct snapshot *snapshot,
+		      const struct row *row, const struct process *process)
+{
+	json_put_number_if(to, "tid", row->tid != 0, row->tid);
+	put_user(to, snapshot, process);
+	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
+	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
+	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
+}
+
+/* What only a reader of the whole needs, in the rows that have it; stacks only if asked for. */
+static void put_rest(struct json_writer *to, const struct snapshot *snapshot, const struct row *row,
+		     const struct process *process)
 {
 	struct stack_sample sample;
 
+	if (process)
+		json_put_number(to, "process", (uint64_t)(process - snapshot->processes));
+	else
+		json_put_null(to, "process");
+	if (!process && row->boot_ns)
+		json_put_number(to, "start_ns", row->boot_ns);
+	if (row->tid_ns)
+		json_put_number(to, "tid_start_ns", row->tid_ns);
+	if (row->result_sum && !row_moves_data(row))
+		json_put_number(to, "result_sum", row->result_sum);
+	if (row->open_wall_ns || row->open_off_ns) {
+		json_put_number(to, "open_wall_ns", (uint64_t)row->open_wall_ns);
+		json_put_number(to, "open_off_ns", (uint64_t)row->open_off_ns);
+	}
 	if (!snapshot->stacks)
 		return;
 	json_put_list(to, "stacks");
@@ -181,55 +179,31 @@ static void put_stacks(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_end(to);
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
-
-/* What only a reader of the whole needs, in the rows that have it. */
-static void put_rest(struct json_writer *to, const struct row *row, const struct process *process,
-		     bool moves_data)
+static void put_row(struct json_writer *to, const struct snapshot *snapshot, const struct row *row)
 {
-	if (!process && row->boot_ns)
-		json_put_number(to, "start_ns", row->boot_ns);
-	if (row->tid_ns)
-		json_put_number(to, "tid_start_ns", row->tid_ns);
-	if (row->result_sum && !moves_data)
-		json_put_number(to, "result_sum", row->result_sum);
-	if (row->open_wall_ns || row->open_off_ns) {
-		json_put_number(to, "open_wall_ns", (uint64_t)row->open_wall_ns);
-		json_put_number(to, "open_off_ns", (uint64_t)row->open_off_ns);
-	}
-}
+	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+	char name[SYSCALL_NAME_MAX];
 
-static void put_row(struct json_writer *to, const struct snapshot *snapshot, const struct row *row,
-		    const struct process *process)
-{
-	bool moves_data = row_moves_data(row);
-	size_t index = process ? (size_t)(process - snapshot->processes) : 0;
-
+	row_call_name(row, name, sizeof(name));
 	json_put_object(to, NULL);
-	put_identity(to, row, process);
+	json_put_number_if(to, "pid", row->pid != 0, row->pid);
+	if (process)
+		json_put_bytes(to, "comm", process->comm, PROCESS_COMM_SIZE);
+	else
+		json_put_word(to, "comm", "[overflow]");
+	json_put_word(to, "abi", abi_name(row->abi));
+	json_put_number_if(to, "nr", row->nr != ROW_NR_OTHER, (uint64_t)row->nr);
+	json_put_word(to, "syscall", name);
 	for (size_t i = 0; i < NR_ROW_COUNTS; i++)
 		json_put_number(to, row_counters[i].name, row_count(row, i));
 	json_put_number_if(to, "oldest_in_flight_ns", row->in_flight > 0,
 			   snapshot_oldest_ns(snapshot, row));
 	put_row_times(to, snapshot, row);
-	json_put_number(to, "bytes", moves_data ? row->result_sum : 0);
+	json_put_number(to, "bytes", row_moves_data(row) ? row->result_sum : 0);
 	put_owner(to, snapshot, row, process);
 	put_errnos(to, row);
 	put_histogram(to, row);
-	json_put_number_if(to, "process", process != NULL, index);
-	put_rest(to, row, process, moves_data);
-	put_stacks(to, snapshot, row);
-	json_put_end(to);
-}
-
-static void put_rows(struct json_writer *to, const struct snapshot *snapshot)
-{
-	json_put_list(to, "rows");
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-
-		put_row(to, snapshot, row, snapshot_find_process(snapshot, row->pid, row->boot_ns));
-	}
+	put_rest(to, snapshot, row, process);
 	json_put_end(to);
 }
 
@@ -254,14 +228,6 @@ static void put_process(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_end(to);
 }
 
-static void put_processes(struct json_writer *to, const struct snapshot *snapshot)
-{
-	json_put_list(to, "processes");
-	for (size_t i = 0; i < snapshot->nr_processes; i++)
-		put_process(to, snapshot, &snapshot->processes[i]);
-	json_put_end(to);
-}
-
 /* --- the whole ---------------------------------------------------------------------------------- */
 
 void json_put_origin(struct json_writer *to, const struct snapshot *snapshot)
@@ -272,20 +238,6 @@ void json_put_origin(struct json_writer *to, const struct snapshot *snapshot)
 	json_put_time(to, "start", snapshot->start_ns);
 	json_put_time(to, "end", snapshot->end_ns);
 	json_put_number(to, "elapsed_ns", snapshot->elapsed_ns);
-}
-
-static void put_targets(struct json_writer *to, const struct snapshot *snapshot)
-{
-	json_put_list(to, "targets");
-	for (size_t i = 0; i < snapshot->nr_targets; i++) {
-		const struct process *target = &snapshot->targets[i];
-
-		json_put_object(to, NULL);
-		json_put_number(to, "pid", target->pid);
-		json_put_bytes(to, "comm", target->comm, PROCESS_COMM_SIZE);
-		json_put_end(to);
-	}
-	json_put_end(to);
 }
 
 void json_put_losses(struct json_writer *to, const struct losses *losses)
@@ -314,7 +266,16 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 
 	json_put_document(to, key);
 	json_put_origin(to, snapshot);
-	put_targets(to, snapshot);
+	json_put_list(to, "targets");
+	for (size_t i = 0; i < snapshot->nr_targets; i++) {
+		const struct process *target = &snapshot->targets[i];
+
+		json_put_object(to, NULL);
+		json_put_number(to, "pid", target->pid);
+		json_put_bytes(to, "comm", target->comm, PROCESS_COMM_SIZE);
+		json_put_end(to);
+	}
+	json_put_end(to);
 	json_put_word(to, "pid_namespace", snapshot->caller_pidns ? "caller" : "initial");
 	json_put_bool(to, "exact", snapshot_is_exact(snapshot));
 	json_put_losses(to, &snapshot->losses);
@@ -329,8 +290,14 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 	json_put_number(to, "monotonic_ns", snapshot->end_mono_ns);
 	json_put_bool(to, "has_runq", snapshot->has_runq);
 	json_put_bool(to, "has_stacks", snapshot->stacks != NULL);
-	put_processes(to, snapshot);
-	put_rows(to, snapshot);
+	json_put_list(to, "processes");
+	for (size_t i = 0; i < snapshot->nr_processes; i++)
+		put_process(to, snapshot, &snapshot->processes[i]);
+	json_put_end(to);
+	json_put_list(to, "rows");
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		put_row(to, snapshot, snapshot->rows[i]);
+	json_put_end(to);
 	json_put_end(to);
 }
 

@@ -45,6 +45,8 @@ static void reader_done(struct reader *reader)
 static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 {
 	const char *namespace = json_get_word(whole, "pid_namespace", 0);
+	const struct json_place losses = json_get_object(whole, "losses", 0);
+	const struct json_place states = json_get_object(whole, "microstates", 0);
 
 	snapshot->host = json_get_text(whole, "host", 0);
 	snapshot->boot_id = json_get_text(whole, "boot_id", 0);
@@ -57,13 +59,6 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	snapshot->threads_unknown = json_get_number(whole, "threads_unknown", 0, 0);
 	snapshot->has_runq = json_get_bool(whole, "has_runq", 0);
 	snapshot->caller_pidns = namespace && !strcmp(namespace, "caller");
-}
-
-static void read_losses(struct snapshot *snapshot, const struct json_place *whole)
-{
-	const struct json_place losses = json_get_object(whole, "losses", 0);
-	const struct json_place states = json_get_object(whole, "microstates", 0);
-
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		snapshot->losses.count[i] =
 			json_get_number(&losses, loss_texts[i].name, JSON_OR_ABSENT, 0);
@@ -227,23 +222,12 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 
 /* --- rows --------------------------------------------------------------------------------------- */
 
-static enum syscall_abi read_abi(const struct json_place *at)
-{
-	const char *name = json_get_word(at, "abi", 0);
-
-	for (int abi = 0; name && abi < NR_SYSCALL_ABI; abi++) {
-		if (!strcmp(abi_name((enum syscall_abi)abi), name))
-			return (enum syscall_abi)abi;
-	}
-	json_refuse(at, "abi is none that is known");
-	return 0;
-}
-
 /* Of a row without a process only pid and start are known. */
 static void read_identity(const struct reader *reader, const struct json_place *at, struct row *row)
 {
 	uint64_t index = json_get_number(at, "process", JSON_OR_NULL, UINT64_MAX);
 	const json_t *arg0 = json_object_get(at->object, "arg0");
+	const char *abi = json_get_word(at, "abi", 0) ?: "";
 
 	if (index < reader->nr_processes) {
 		row->pid = reader->processes[index].pid;
@@ -256,7 +240,12 @@ static void read_identity(const struct reader *reader, const struct json_place *
 	}
 	row->tid = (uint32_t)json_get_number(at, "tid", JSON_OR_NULL | JSON_32_BITS, 0);
 	row->tid_ns = json_get_number(at, "tid_start_ns", JSON_OR_ABSENT, 0);
-	row->abi = read_abi(at);
+	while (row->abi < NR_SYSCALL_ABI && strcmp(abi_name(row->abi), abi) != 0)
+		row->abi++;
+	if (row->abi == NR_SYSCALL_ABI) {
+		json_refuse(at, "abi is none that is known");
+		row->abi = 0;
+	}
 	row->nr = (int64_t)json_get_number(at, "nr", JSON_OR_NULL | JSON_ANY_BITS,
 					   (uint64_t)ROW_NR_OTHER);
 	row->has_arg0 = arg0 && !json_is_null(arg0);
@@ -381,13 +370,6 @@ static void read_rows(struct reader *reader, const struct json_place *whole)
 		json_refuse(whole, "rows has one twice");
 }
 
-/* Of a loss that this version does not know it still says that something is missing. */
-static void check_exact(const struct snapshot *snapshot, const struct json_place *whole)
-{
-	if (json_get_bool(whole, "exact", 0) != snapshot_is_exact(snapshot))
-		json_refuse(whole, "exact does not fit the losses that this version knows");
-}
-
 struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_table **ret_stacks)
 {
 	struct reader reader __cleanup(reader_done) = { 0 };
@@ -400,11 +382,12 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 	if (json_get_bool(at, "has_stacks", 0))
 		json_check(at, stack_table_new(&reader.stacks));
 	read_head(snapshot, at);
-	read_losses(snapshot, at);
 	read_targets(snapshot, at);
 	read_processes(&reader, at);
 	read_rows(&reader, at);
-	check_exact(snapshot, at);
+	/* Of a loss that this version does not know it still says that something is missing. */
+	if (json_get_bool(at, "exact", 0) != snapshot_is_exact(snapshot))
+		json_refuse(at, "exact does not fit the losses that this version knows");
 	if (at->document->err)
 		return NULL;
 	snapshot->stacks = reader.stacks;
@@ -417,9 +400,8 @@ int report_json_read(const char *text, size_t size, struct snapshot **ret,
 {
 	struct json_document document __cleanup(json_close);
 	const struct json_place whole = json_open(&document, text, size, d);
-	struct snapshot *snapshot;
+	struct snapshot *snapshot = json_get_snapshot(&whole, ret_stacks);
 
-	snapshot = json_get_snapshot(&whole, ret_stacks);
 	if (snapshot)
 		*ret = snapshot;
 	return document.err;
