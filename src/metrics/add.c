@@ -55,7 +55,8 @@ static struct member *plan_member(const struct plan *plan, const struct row *row
 	return process ? &plan->members[process - plan->interval->processes] : NULL;
 }
 
-static int plan_name_members(struct plan *plan)
+/* Names the members, and counts their calls. */
+static int plan_find_members(struct plan *plan)
 {
 	const struct metrics_name *name = &metrics_groupings[plan->metrics->options.group].owner;
 	char label[METRICS_NAME_MAX];
@@ -72,11 +73,6 @@ static int plan_name_members(struct plan *plan)
 		if (!member->label)
 			return -ENOMEM;
 	}
-	return 0;
-}
-
-static void plan_count_calls(struct plan *plan)
-{
 	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
 		const struct row *row = plan->interval->rows[i];
 		struct member *member = plan_member(plan, row);
@@ -87,6 +83,7 @@ static void plan_count_calls(struct plan *plan)
 		member->calls += row->calls;
 		member->active |= row->calls > 0;
 	}
+	return 0;
 }
 
 /* The owner of a member's label; NULL: none. */
@@ -95,27 +92,24 @@ static struct metrics_owner *member_owner(const struct plan *plan, const struct 
 	return member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
 }
 
-static void member_see_owner(struct plan *plan, struct member *member)
-{
-	struct metrics_owner *owner = member_owner(plan, member);
-
-	if (!owner || !member->active)
-		return;
-	/* A pid that has come again is another owner. */
-	if (plan->metrics->options.group == METRICS_BY_PID &&
-	    owner->boot_ns < member->process->boot_ns)
-		metrics_retire_owner(plan->metrics, owner);
-	else
-		owner->seen_ns = plan->interval->end_mono_ns;
-}
-
 static void plan_retire(struct plan *plan)
 {
 	struct metrics *metrics = plan->metrics;
 	uint64_t now_ns = plan->interval->end_mono_ns;
 
-	for (size_t i = 0; i < plan->interval->nr_processes; i++)
-		member_see_owner(plan, &plan->members[i]);
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		const struct member *member = &plan->members[i];
+		struct metrics_owner *owner = member_owner(plan, member);
+
+		if (!owner || !member->active)
+			continue;
+		/* A pid that has come again is another owner. */
+		if (metrics->options.group == METRICS_BY_PID &&
+		    owner->boot_ns < member->process->boot_ns)
+			metrics_retire_owner(metrics, owner);
+		else
+			owner->seen_ns = now_ns;
+	}
 	for (size_t i = metrics->owners.count; i-- > 0;) {
 		struct metrics_owner *owner = metrics->owners.all[i];
 
@@ -250,36 +244,18 @@ static int plan_find_calls(struct plan *plan)
 	return 0;
 }
 
-static int plan_make(struct plan *plan)
-{
-	plan->members = calloc(plan->interval->nr_processes + 1, sizeof(*plan->members));
-	plan->moves = calloc(plan->interval->nr_rows + 1, sizeof(*plan->moves));
-	if (!plan->members || !plan->moves || plan_name_members(plan))
-		return -ENOMEM;
-	plan_count_calls(plan);
-	plan_retire(plan);
-	return plan_admit(plan) ?: plan_find_owners(plan) ?: plan_find_calls(plan);
-}
-
-static void move_execute(const struct plan *plan, const struct move *move)
-{
-	uint64_t age_ns = snapshot_oldest_ns(plan->interval, move->row);
-
-	metrics_call_add(move->call, move->row);
-	if (!move->row->in_flight || syscall_waits(NULL, move->row->abi, (int)move->row->nr))
-		return;
-	move->owner->had_oldest = true;
-	move->owner->oldest_ns = max_u64(move->owner->oldest_ns, age_ns);
-}
-
 int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 {
 	struct plan plan __cleanup(plan_done) = { .metrics = metrics, .interval = interval };
 	struct metrics_call *call;
-	int err = plan_make(&plan);
 
-	if (err)
-		return err;
+	plan.members = calloc(interval->nr_processes + 1, sizeof(*plan.members));
+	plan.moves = calloc(interval->nr_rows + 1, sizeof(*plan.moves));
+	if (!plan.members || !plan.moves || plan_find_members(&plan))
+		return -ENOMEM;
+	plan_retire(&plan);
+	if (plan_admit(&plan) || plan_find_owners(&plan) || plan_find_calls(&plan))
+		return -ENOMEM;
 	for (size_t i = 0; i < metrics->owners.count; i++) {
 		struct metrics_owner *owner = metrics->owners.all[i];
 
@@ -287,8 +263,17 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 		for (size_t j = 0; (call = metrics_call_at(owner, j)); j++)
 			call->sum.in_flight = 0;
 	}
-	for (size_t i = 0; i < interval->nr_rows; i++)
-		move_execute(&plan, &plan.moves[i]);
+	for (size_t i = 0; i < interval->nr_rows; i++) {
+		const struct move *move = &plan.moves[i];
+		uint64_t age_ns = snapshot_oldest_ns(interval, move->row);
+
+		metrics_call_add(move->call, move->row);
+		if (!move->row->in_flight ||
+		    syscall_waits(NULL, move->row->abi, (int)move->row->nr))
+			continue;
+		move->owner->had_oldest = true;
+		move->owner->oldest_ns = max_u64(move->owner->oldest_ns, age_ns);
+	}
 	metrics->intervals++;
 	losses_merge(&metrics->losses, &interval->losses);
 	return 0;

@@ -267,37 +267,32 @@ static void write_calls(const struct scrape *s)
 
 /* --- by owner ----------------------------------------------------------------------------------- */
 
-static void write_oldest(const struct scrape *s)
+static void write_owners(const struct scrape *s)
 {
-	static const struct family family = {
+	static const struct family oldest = {
 		FAMILY_GAUGE, "bpftruss_syscall_oldest_in_flight_seconds",
 		"Age of the oldest system call that runs now and is none that waits for work"
 	};
-
-	put_family(s, &family);
-	for (size_t i = 0; i < s->metrics->owners.count; i++) {
-		const struct metrics_owner *owner = s->metrics->owners.all[i];
-
-		if (owner->had_oldest)
-			put_sample(s, &family, LABELS({ s->key, owner->label }), owner->oldest_ns);
-	}
-}
-
-static void write_owners(const struct scrape *s)
-{
-	static const struct family family = { FAMILY_INFO, "bpftruss_target",
+	static const struct family target = { FAMILY_INFO, "bpftruss_target",
 					      "What else is known of a target" };
 	const struct metrics_name *infos = metrics_groupings[s->metrics->options.group].infos;
+	const struct labels *owners = &s->metrics->owners;
 
-	if (!infos[0].label)
-		return;
-	put_family(s, &family);
-	for (size_t i = 0; i < s->metrics->owners.count; i++) {
-		const struct metrics_owner *owner = s->metrics->owners.all[i];
+	put_family(s, &oldest);
+	for (size_t i = 0; i < owners->count; i++) {
+		const struct metrics_owner *owner = owners->all[i];
+
+		if (owner->had_oldest)
+			put_sample(s, &oldest, LABELS({ s->key, owner->label }), owner->oldest_ns);
+	}
+	if (infos[0].label)
+		put_family(s, &target);
+	for (size_t i = 0; i < owners->count && infos[0].label; i++) {
+		const struct metrics_owner *owner = owners->all[i];
 		const char *second = owner->infos[1] ? infos[1].label : NULL;
 
 		if (owner->infos[0])
-			put_sample(s, &family,
+			put_sample(s, &target,
 				   LABELS({ s->key, owner->label },
 					  { infos[0].label, owner->infos[0] },
 					  { second, owner->infos[1] }),
@@ -463,7 +458,6 @@ int metrics_write(const struct metrics *metrics, const struct daemon_status *sel
 	const struct scrape scrape = { out, format, metrics, self, key };
 
 	write_calls(&scrape);
-	write_oldest(&scrape);
 	write_owners(&scrape);
 	write_losses(&scrape);
 	write_series_numbers(&scrape);

@@ -253,13 +253,6 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 
 /* --- text -------------------------------------------------------------------------------------- */
 
-/* Columns of a character: those of the East take two, as far as it matters here. */
-static unsigned int char_columns(const unsigned char *at)
-{
-	return *at >= 0xe1 && (*at > 0xe1 || at[1] >= 0x84) && !(*at == 0xe2 && at[1] < 0xba) ? 2
-											      : 1;
-}
-
 /* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. */
 static char *text_fitted(const char *text, size_t columns)
 {
@@ -267,7 +260,13 @@ static char *text_fitted(const char *text, size_t columns)
 	char *copy;
 
 	while (text[at]) {
-		used += char_columns((const unsigned char *)text + at);
+		const unsigned char *byte = (const unsigned char *)text + at;
+
+		/* Characters of the East take two columns, as far as it matters here. */
+		used += *byte >= 0xe1 && (*byte > 0xe1 || byte[1] >= 0x84) &&
+					!(*byte == 0xe2 && byte[1] < 0xba)
+				? 2
+				: 1;
 		if (used > columns)
 			break;
 		do
@@ -282,16 +281,6 @@ static char *text_fitted(const char *text, size_t columns)
 }
 
 /* --- boxes --- */
-
-/* FNV-1a: the shade of a function is the same wherever it stands, in every picture. */
-static unsigned int name_shade(const char *name)
-{
-	uint32_t hash = 2166136261;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619;
-	return hash >> 13 & 3;
-}
 
 static double weight_px(const struct flame *flame, uint64_t weight)
 {
@@ -332,15 +321,18 @@ static int write_box(const struct flame *flame, const struct flame_box *box, FIL
 	int y = TOP + (int)(flame->depth - 1 - box->depth) * BOX_HEIGHT;
 	int columns = (int)((width - 2 * PADDING) / CHAR_WIDTH);
 	char *label __cleanup(freep) = text_fitted(box->name, columns > 0 ? (size_t)columns : 0);
+	uint32_t hash = 2166136261;
 
 	if (!label)
 		return -ENOMEM;
+	/* FNV-1a: the shade of a function is the same wherever it stands, in every picture. */
+	for (const char *at = box->name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 16777619;
 	fprintf(out, "<g class=\"box %s", kinds[box->kind].class);
 	if (box->kind == BOX_USER)
 		fprintf(out, " m%zu", flame_box_module(flame, box));
 	if (box->frame)
-		fprintf(out, " h%u%s", name_shade(box->name),
-			box->frame->inlined ? " inlined" : "");
+		fprintf(out, " h%u%s", hash >> 13 & 3, box->frame->inlined ? " inlined" : "");
 	fprintf(out, "\" data-x=\"%" PRIu64 "\" data-w=\"%" PRIu64 "\">", box->start, box->weight);
 	write_tooltip(flame, box, out);
 	fprintf(out, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"/>", x, y,
