@@ -214,16 +214,17 @@ static int flame_choose_modules(struct flame *flame)
 	qsort(shares, count, sizeof(*shares), compare_shares);
 	for (size_t i = 0; i < count && i < FLAME_MODULES; i++)
 		flame->modules[flame->nr_modules++] = shares[i].module;
-	return 0;
-}
+	for (size_t i = 0; i < flame->nr_boxes; i++) {
+		struct flame_box *box = &flame->boxes[i];
 
-size_t flame_box_module(const struct flame *flame, const struct flame_box *box)
-{
-	for (size_t i = 0; i < flame->nr_modules; i++) {
-		if (!strcmp(flame->modules[i], frame_module(box->frame)))
-			return i;
+		while (box->kind == BOX_USER && box->module < flame->nr_modules &&
+		       strcmp(flame->modules[box->module], frame_module(box->frame)) != 0)
+			box->module++;
+		if (box->module == flame->nr_modules)
+			box->module = FLAME_MODULES;
+		flame->has[box->kind] |= box->kind != BOX_USER || box->module == FLAME_MODULES;
 	}
-	return FLAME_MODULES;
+	return 0;
 }
 
 int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
@@ -330,7 +331,7 @@ static int write_box(const struct flame *flame, const struct flame_box *box, FIL
 		hash = (hash ^ (unsigned char)*at) * 16777619;
 	fprintf(out, "<g class=\"box %s", kinds[box->kind].class);
 	if (box->kind == BOX_USER)
-		fprintf(out, " m%zu", flame_box_module(flame, box));
+		fprintf(out, " m%zu", box->module);
 	if (box->frame)
 		fprintf(out, " h%u%s", hash >> 13 & 3, box->frame->inlined ? " inlined" : "");
 	fprintf(out, "\" data-x=\"%" PRIu64 "\" data-w=\"%" PRIu64 "\">", box->start, box->weight);
@@ -365,18 +366,6 @@ static void write_head(const struct flame *flame, FILE *out)
 		 by_time ? "Call stacks of system calls, by time in them"
 			 : "Call stacks of system calls, by number",
 		 snapshot, count);
-}
-
-static bool flame_has(const struct flame *flame, enum box_kind kind, size_t module)
-{
-	for (size_t i = 0; i < flame->nr_boxes; i++) {
-		const struct flame_box *box = &flame->boxes[i];
-
-		if (box->kind == kind &&
-		    (kind != BOX_USER || flame_box_module(flame, box) == module))
-			return true;
-	}
-	return false;
 }
 
 /* Where the next key goes. */
@@ -421,7 +410,7 @@ static int write_legend(const struct flame *flame, FILE *out)
 		legend_add(&legend, class, label);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (flame_has(flame, keys[i].kind, FLAME_MODULES))
+		if (flame->has[keys[i].kind])
 			legend_add(&legend, keys[i].class, keys[i].name);
 	}
 	return 0;

@@ -25,6 +25,7 @@ struct flame_box {
 	const struct stack_sample
 		*path; /* one of those in it; NULL for the root, and once laid out */
 	char *name;    /* owned; what stands in it, escaped for screens */
+	size_t module; /* of BOX_USER: FLAME_MODULES is one without a colour */
 };
 
 #define FLAME_MODULES 7
@@ -38,6 +39,7 @@ struct flame {
 	unsigned int depth;                 /* levels */
 	const char *modules[FLAME_MODULES]; /* with the most of the graph; they get a colour each */
 	size_t nr_modules;
+	bool has[NR_BOX_KIND]; /* boxes of a kind; of BOX_USER any without a colour */
 };
 
 /*
@@ -48,8 +50,5 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 	       struct flame *ret);
 
 void flame_done(struct flame *flame);
-
-/* Of a user frame: FLAME_MODULES when it has no colour of its own. */
-size_t flame_box_module(const struct flame *flame, const struct flame_box *box);
 
 #endif
