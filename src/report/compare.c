@@ -126,9 +126,8 @@ static int print_heading(const struct compare_input *input, const struct table_o
 	heading_add(grid, "B", &input->b, text_max);
 	if (!strcmp(input->a.snapshot->host, input->b.snapshot->host))
 		grid_hide(grid, HEAD_HOST);
-	grid_fit(grid, options->width);
 	grid_add_line(grid, "");
-	return grid_print(grid, out);
+	return grid_print(grid, options->width, out);
 }
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -177,11 +176,6 @@ struct sheet {
 	struct grid *grid;
 	size_t text_max, word_column;
 };
-
-static void sheet_done(struct sheet *sheet)
-{
-	grid_free(sheet->grid);
-}
 
 static void rise_format(double rise, char *buf, size_t size)
 {
@@ -232,19 +226,6 @@ static void sheet_add_measure(struct sheet *sheet, enum measure which)
 	/* Columns of errors where there are none say nothing. */
 	for (size_t i = 0; i < COLUMNS && which == MEASURE_ERRORS && !has_errors; i++)
 		grid_hide(sheet->grid, column + i);
-}
-
-static int sheet_begin(struct sheet *sheet, unsigned int keys)
-{
-	columns_of_keys(keys, &sheet->keys);
-	sheet->word_column = measure_column(sheet, NR_MEASURE);
-	if (grid_new(sheet->word_column + 1, &sheet->grid))
-		return -ENOMEM;
-	table_set_titles(sheet->grid, &sheet->keys, NULL);
-	for (enum measure which = 0; which < NR_MEASURE; which++)
-		sheet_add_measure(sheet, which);
-	grid_set_title(sheet->grid, sheet->word_column, "latency", false, 0);
-	return 0;
 }
 
 /* Of a group that is absent, rates are 0 and latencies unknown. What fails ends with a mark. */
@@ -336,20 +317,6 @@ static void print_unlike(const struct compare_input *input, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_changes(const struct compare_view *view, FILE *out)
-{
-	const size_t *words = view->words;
-
-	fprintf(out,
-		"\nbeyond noise: %zu slower, %zu faster, %zu differ; %zu new, %zu gone; of %zu "
-		"group%s",
-		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
-		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
-	if (view->left_out)
-		fprintf(out, ", %zu left out by --top", view->left_out);
-	fputc('\n', out);
-}
-
 /* fsync (time x26, p99 x24) */
 static void print_failure(const struct compare_input *input, const struct comparison_list *list,
 			  const struct comparison *item, const struct regressions *found, FILE *out)
@@ -403,22 +370,36 @@ static void print_verdict(const struct compare_input *input, const struct compar
 int report_comparison(const struct compare_input *input, const struct compare_view *view,
 		      const struct table_options *options, FILE *out)
 {
-	struct sheet sheet __cleanup(sheet_done) = { .input = input, .view = view };
+	struct grid *grid __cleanup(grid_freep) = NULL;
+	struct sheet sheet = { .input = input, .view = view };
+	const size_t *words = view->words;
 	int err = print_heading(input, options, out);
 
 	if (err)
 		return err;
+	columns_of_keys(view->parts[TABLE_WORKING].list.keys, &sheet.keys);
 	sheet.text_max = table_text_max(options->width);
-	err = sheet_begin(&sheet, view->parts[TABLE_WORKING].list.keys);
-	if (err)
-		return err;
+	sheet.word_column = measure_column(&sheet, NR_MEASURE);
+	if (grid_new(sheet.word_column + 1, &grid))
+		return -ENOMEM;
+	sheet.grid = grid;
+	table_set_titles(grid, &sheet.keys, NULL);
+	for (enum measure which = 0; which < NR_MEASURE; which++)
+		sheet_add_measure(&sheet, which);
+	grid_set_title(grid, sheet.word_column, "latency", false, 0);
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
 		sheet_add_part(&sheet, half);
-	grid_fit(sheet.grid, options->width);
-	err = grid_print(sheet.grid, out);
+	err = grid_print(grid, options->width, out);
 	if (err)
 		return err;
-	print_changes(view, out);
+	fprintf(out,
+		"\nbeyond noise: %zu slower, %zu faster, %zu differ; %zu new, %zu gone; of %zu "
+		"group%s",
+		words[COMPARE_SLOWER], words[COMPARE_FASTER], words[COMPARE_DIFFERS],
+		words[COMPARE_NEW], words[COMPARE_GONE], view->groups, plural(view->groups));
+	if (view->left_out)
+		fprintf(out, ", %zu left out by --top", view->left_out);
+	fputc('\n', out);
 	print_unlike(input, out);
 	print_trust("A", input->a.snapshot, out);
 	print_trust("B", input->b.snapshot, out);

@@ -166,7 +166,7 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 	    errors_make_grid(&errors))
 		return -ENOMEM;
 	errors_fill(&errors, options);
-	err = grid_print(errors.grid, out);
+	err = grid_print(errors.grid, 0, out);
 	if (err)
 		return err;
 	fputc('\n', out);

@@ -219,10 +219,8 @@ static void column_finish(struct grid *grid, size_t index)
 	}
 }
 
-void grid_fit(struct grid *grid, int width)
+static void grid_fit(struct grid *grid, int width)
 {
-	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
-		column_finish(grid, i);
 	for (;;) {
 		size_t whole = 0;
 		int rank = 0;
@@ -266,9 +264,11 @@ static void print_row(const struct grid *grid, const struct grid_row *row, FILE 
 	fprintf(out, "%s\n", row->line ?: "");
 }
 
-int grid_print(struct grid *grid, FILE *out)
+int grid_print(struct grid *grid, int width, FILE *out)
 {
-	grid_fit(grid, 0);
+	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
+		column_finish(grid, i);
+	grid_fit(grid, width);
 	if (grid->err)
 		return grid->err;
 	for (size_t i = 0; i < grid->nr_rows; i++)

@@ -62,11 +62,11 @@ void grid_add_line(struct grid *grid, const char *text);
 
 void grid_hide(struct grid *grid, size_t column);
 
-/* Hides columns by rank, those of one rank together, until the rest fits; 0: any width does. */
-void grid_fit(struct grid *grid, int width);
-
-/* The titles and all rows. Returns 0, -ENOMEM or -EIO. */
-int grid_print(struct grid *grid, FILE *out);
+/*
+ * Prints the titles and all rows. Where they are wider than width (0: any width does) columns are hidden by
+ * rank, those of one rank together. Returns 0, -ENOMEM or -EIO.
+ */
+int grid_print(struct grid *grid, int width, FILE *out);
 
 /* --- tables of groups --------------------------------------------------------------------------- */
 

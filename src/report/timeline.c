@@ -109,11 +109,8 @@ static int sheet_begin(struct sheet *sheet)
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_CELLS; i++) {
 		grid_set_title(sheet->grid, i, cells[i].title, true, cells[i].rank);
-		if (!cells[i].column)
-			continue;
-		if (column_find("", cells[i].column, &sheet->columns[i], NULL))
-			return -EINVAL;
-		column_set_scale(sheet->grid, i, sheet->columns[i], "/s");
+		if (cells[i].column && !column_find("", cells[i].column, &sheet->columns[i], NULL))
+			column_set_scale(sheet->grid, i, sheet->columns[i], "/s");
 	}
 	return 0;
 }
@@ -166,17 +163,6 @@ static void sheet_add_gap(struct sheet *sheet, const struct timeline_gap *gap)
 	grid_add_line(sheet->grid, text);
 }
 
-/* A step of which nothing is known, and that a gap explains. */
-static bool is_explained(const struct timeline *timeline, const struct timeline_step *step)
-{
-	for (size_t i = 0; i < timeline->nr_gaps && !step->sum; i++) {
-		if (timeline->gaps[i].start_ns < step->end_ns &&
-		    timeline->gaps[i].end_ns > step->start_ns)
-			return true;
-	}
-	return false;
-}
-
 static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 {
 	char buf[CLOCK_LOCAL_SIZE];
@@ -184,10 +170,15 @@ static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
 		const struct timeline_step *step = &timeline->steps[i];
+		bool is_explained = false;
 
 		while (gap < timeline->nr_gaps && timeline->gaps[gap].start_ns <= step->start_ns)
 			sheet_add_gap(sheet, &timeline->gaps[gap++]);
-		if (is_explained(timeline, step))
+		/* Nothing is known of it, and a gap explains that. */
+		for (size_t j = 0; j < timeline->nr_gaps && !step->sum; j++)
+			is_explained |= timeline->gaps[j].start_ns < step->end_ns &&
+					timeline->gaps[j].end_ns > step->start_ns;
+		if (is_explained)
 			continue;
 		sheet_add_line(sheet, &sheet->lines[i],
 			       moment_label(sheet->date, step->start_ns, buf));
@@ -230,9 +221,8 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 	if (err)
 		return err;
 	sheet_add_all(&sheet, timeline);
-	grid_fit(sheet.grid, options->width);
 	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
-	err = grid_print(sheet.grid, out);
+	err = grid_print(sheet.grid, options->width, out);
 	return err ?: print_trust(timeline, out);
 }
 
@@ -323,43 +313,30 @@ static void read_steps(const struct json_place *whole, struct timeline *timeline
 	}
 }
 
-static enum gap_reason read_reason(const struct json_place *at)
-{
-	const char *word = json_get_word(at, "reason", 0);
-
-	for (int i = 0; word && i < NR_GAP_REASON; i++) {
-		if (!strcmp(word, gap_reason_names[i]))
-			return (enum gap_reason)i;
-	}
-	json_refuse(at, "reason is none that this version knows");
-	return 0;
-}
-
-static void read_gaps(const struct json_place *whole, struct timeline *timeline)
-{
-	const json_t *list = json_get_list(whole, "gaps");
-	struct json_place at;
-
-	timeline->gaps = calloc(json_array_size(list) + 1, sizeof(*timeline->gaps));
-	if (!timeline->gaps)
-		json_check(whole, -ENOMEM);
-	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
-		struct timeline_gap *gap = &timeline->gaps[timeline->nr_gaps++];
-
-		gap->start_ns = json_get_time(&at, "start");
-		gap->end_ns = json_get_time(&at, "end");
-		gap->reason = read_reason(&at);
-	}
-}
-
 int report_timeline_json_read(const char *text, size_t size, struct timeline *ret, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { .nr_steps = 0 };
 	struct json_document document __cleanup(json_close);
 	const struct json_place whole = json_open(&document, text, size, d);
+	const json_t *gaps = json_get_list(&whole, "gaps");
+	struct json_place at;
 
 	read_steps(&whole, &timeline);
-	read_gaps(&whole, &timeline);
+	timeline.gaps = calloc(json_array_size(gaps) + 1, sizeof(*timeline.gaps));
+	if (!timeline.gaps)
+		json_check(&whole, -ENOMEM);
+	for (size_t i = 0; json_get_element(&whole, gaps, i, &at); i++) {
+		struct timeline_gap *gap = &timeline.gaps[timeline.nr_gaps++];
+		const char *reason = json_get_word(&at, "reason", 0) ?: "";
+
+		gap->start_ns = json_get_time(&at, "start");
+		gap->end_ns = json_get_time(&at, "end");
+		while (gap->reason < NR_GAP_REASON &&
+		       strcmp(gap_reason_names[gap->reason], reason) != 0)
+			gap->reason++;
+		if (gap->reason == NR_GAP_REASON)
+			json_refuse(&at, "reason is none that this version knows");
+	}
 	if (document.err)
 		return document.err;
 	*ret = timeline;

@@ -183,8 +183,7 @@ int report_wide(const struct snapshot *snapshot, const struct table_options *opt
 	table_set_titles(wide.grid, &wide.columns, wide.ranks);
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
 		wide_add_part(&wide, half);
-	grid_fit(wide.grid, options->width);
-	err = grid_print(wide.grid, out);
+	err = grid_print(wide.grid, options->width, out);
 	if (err)
 		return err;
 	if (options->hist)
