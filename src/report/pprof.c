@@ -159,27 +159,6 @@ static uint64_t message_id(struct pprof *pprof, unsigned int field, const struct
 	return id;
 }
 
-/* Names are there already: without that mark readers would look for the file. */
-static uint64_t mapping_id(struct pprof *pprof, const char *module)
-{
-	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
-
-	if (!*module)
-		return 0;
-	protobuf_add_uint(&mapping, MAPPING_FILENAME, untrusted_id(pprof, module));
-	protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
-	return message_id(pprof, PROFILE_MAPPING, &mapping);
-}
-
-static uint64_t function_id(struct pprof *pprof, const char *symbol)
-{
-	struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
-
-	protobuf_add_uint(&function, FUNCTION_NAME, untrusted_id(pprof, symbol));
-	protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, untrusted_id(pprof, symbol));
-	return message_id(pprof, PROFILE_FUNCTION, &function);
-}
-
 /*
  * A frame with those that were inlined into it, innermost first. The address is the offset, which is
  * one in the function if that is known: the format has no other place for it, and it keeps frames of
@@ -188,17 +167,30 @@ static uint64_t function_id(struct pprof *pprof, const char *symbol)
 static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frames, size_t count)
 {
 	struct protobuf location __cleanup(protobuf_done) = { .size = 0 };
+	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
 	const struct stack_frame *outermost = &frames[count - 1];
 
-	protobuf_add_uint(&location, LOCATION_MAPPING_ID,
-			  mapping_id(pprof, frame_module(outermost)));
+	if (*frame_module(outermost)) {
+		protobuf_add_uint(&mapping, MAPPING_FILENAME,
+				  untrusted_id(pprof, frame_module(outermost)));
+		/* Names are there already: without that mark readers would look for the file. */
+		protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
+		protobuf_add_uint(&location, LOCATION_MAPPING_ID,
+				  message_id(pprof, PROFILE_MAPPING, &mapping));
+	}
 	protobuf_add_uint(&location, LOCATION_ADDRESS, outermost->offset);
 	for (size_t i = 0; i < count; i++) {
+		struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
 		struct protobuf line __cleanup(protobuf_done) = { .size = 0 };
+		uint64_t name;
 
 		if (!frames[i].symbol)
 			continue;
-		protobuf_add_uint(&line, LINE_FUNCTION_ID, function_id(pprof, frames[i].symbol));
+		name = untrusted_id(pprof, frames[i].symbol);
+		protobuf_add_uint(&function, FUNCTION_NAME, name);
+		protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, name);
+		protobuf_add_uint(&line, LINE_FUNCTION_ID,
+				  message_id(pprof, PROFILE_FUNCTION, &function));
 		protobuf_add_message(&location, LOCATION_LINE, &line);
 	}
 	return message_id(pprof, PROFILE_LOCATION, &location);

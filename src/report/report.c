@@ -137,33 +137,27 @@ int report_check_lines(const struct snapshot *snapshot, const struct report_opti
 			lines, max);
 }
 
-static int report_table(const struct snapshot *snapshot, const struct report_options *options,
-			FILE *out)
-{
-	switch (options->format) {
-	case FORMAT_WIDE:
-		return report_wide(snapshot, &options->table, out);
-	case FORMAT_JSON:
-		return report_json(snapshot, out);
-	case FORMAT_CSV:
-		return report_csv(snapshot, &options->table, !options->no_header, out);
-	case FORMAT_STRACE:
-		return report_strace(snapshot, out);
-	case FORMAT_ERRORS:
-		return report_errors(snapshot, &options->table, out);
-	default:
-		return report_truss(snapshot, out);
-	}
-}
-
 int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out)
 {
-	int err = report_table(snapshot, options, out);
+	const struct table_options *table = &options->table;
+	int err;
 
-	/* JSON has them in its rows. */
-	if (err || !options->show_stacks || options->format == FORMAT_JSON)
+	/* It has stacks in its rows. */
+	if (options->format == FORMAT_JSON)
+		return report_json(snapshot, out);
+	if (options->format == FORMAT_WIDE)
+		err = report_wide(snapshot, table, out);
+	else if (options->format == FORMAT_CSV)
+		err = report_csv(snapshot, table, !options->no_header, out);
+	else if (options->format == FORMAT_STRACE)
+		err = report_strace(snapshot, out);
+	else if (options->format == FORMAT_ERRORS)
+		err = report_errors(snapshot, table, out);
+	else
+		err = report_truss(snapshot, out);
+	if (err || !options->show_stacks)
 		return err;
-	return report_stacks(snapshot, &options->table, &options->stacks, out);
+	return report_stacks(snapshot, table, &options->stacks, out);
 }
 
 int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out)
@@ -177,25 +171,6 @@ int report_text_json(const struct snapshot *snapshot, const char *text, FILE *ou
 	return json_end(&to);
 }
 
-/* All but line ends as it can be shown, which changes nothing of a report of ours. */
-static char *lines_escape(const char *text)
-{
-	char *lines = malloc(TEXT_ESCAPED_MAX(strlen(text))), *at = lines;
-
-	while (lines) {
-		size_t length = strcspn(text, "\n");
-
-		text_escape_visible(text, length, at);
-		at += strlen(at);
-		if (!text[length])
-			break;
-		*at++ = '\n';
-		*at = '\0';
-		text += length + 1;
-	}
-	return lines;
-}
-
 int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d)
 {
 	struct json_document document __cleanup(json_close);
@@ -206,12 +181,22 @@ int report_text_json_read(const char *json, size_t size, struct report_text *ret
 		.end_ns = json_get_time(&whole, "end"),
 		.elapsed_ns = json_get_number(&whole, "elapsed_ns", 0, 0),
 	};
+	char *at;
 
 	if (document.err)
 		return document.err;
-	report.text = lines_escape(text);
-	if (!report.text)
+	at = report.text = malloc(TEXT_ESCAPED_MAX(strlen(text)));
+	if (!at)
 		return diag_oom(d);
+	/* All but line ends as it can be shown, which changes nothing of a report of ours. */
+	for (size_t length;; text += length + 1) {
+		length = strcspn(text, "\n");
+		text_escape_visible(text, length, at);
+		at += strlen(at);
+		if (!text[length])
+			break;
+		*at++ = '\n';
+	}
 	*ret = report;
 	return 0;
 }
