@@ -3,7 +3,7 @@
 #ifndef BPFTRUSS_FLAME_H
 #define BPFTRUSS_FLAME_H
 
-#include "report/stacks.h"
+#include "report/report.h"
 
 enum box_kind {
 	BOX_ROOT,

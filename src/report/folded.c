@@ -3,7 +3,7 @@
  * Writes the folded format. Invariant: a line has exactly one blank, before its number, and a
  * semicolon only between names, whatever the names are.
  */
-#include "report/stacks.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>

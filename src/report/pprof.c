@@ -4,7 +4,7 @@
  * are numbered when they first come up, and written at once; only the strings come last.
  * Invariant: string 0 is "", and other numbers begin with 1, as 0 means none.
  */
-#include "report/stacks.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
  * Writes the section of call stacks below a table. Invariant: what is printed for a group, with
  * what it says it left out, adds up to that group's row of the table.
  */
-#include "report/stacks.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>

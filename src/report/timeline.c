@@ -4,7 +4,7 @@
  * all. Invariant: a step without a line in the table is one of which nothing is known and that meets a
  * gap, and every gap has a line.
  */
-#include "report/timeline.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "report/json.h"
-#include "report/report.h"
 
 static const struct {
 	const char *title;
