@@ -30,25 +30,15 @@ struct column_scope {
 /* Bytes that hold any text cell; the longest is the name of a unit, a file name, escaped. */
 #define COLUMN_TEXT_MAX 1025
 
-struct column_cell;
-
 struct column {
 	const char *name;  /* for the command line */
 	const char *field; /* for files: with the unit */
 	enum column_kind kind;
 	/* For a key: the keys that bring it into a table, and those that tell what it is. */
 	unsigned int shown_by, known_by;
-	/* Write the cell unless it is unknown; keys have text, the rest number. */
-	bool (*text)(const struct column_cell *cell, char buf[COLUMN_TEXT_MAX]);
-	bool (*number)(const struct column_cell *cell, uint64_t *ret);
-	size_t offset;   /* of a number of struct row */
-	double quantile; /* of the row's histogram */
-};
-
-struct column_cell {
-	const struct column *column;
-	const struct column_scope *scope;
-	const struct group *group;
+	unsigned int number; /* what number it shows, or sorts by; 0: none */
+	size_t offset;       /* of a number of struct row */
+	double quantile;     /* of the row's histogram */
 };
 
 /* All columns in the order of --help; NULL from the first index on that is out of range. */
