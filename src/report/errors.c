@@ -75,24 +75,6 @@ static int errors_find(struct errors *errors)
 	return 0;
 }
 
-static int errors_make_grid(struct errors *errors)
-{
-	static const char *const titles[NR_ERRORS] = {
-		[ERRORS_ERRNO] = "errno",
-		[ERRORS_MEANING] = "meaning",
-		[ERRORS_CALLS] = "calls",
-		[ERRORS_SHARE] = "% of calls",
-	};
-
-	if (grid_new(errors->keys.count + NR_ERRORS, &errors->grid))
-		return -ENOMEM;
-	table_set_titles(errors->grid, &errors->keys, NULL);
-	for (size_t i = 0; i < NR_ERRORS; i++)
-		grid_set_title(errors->grid, errors->keys.count + i, titles[i], i >= ERRORS_CALLS,
-			       0);
-	return 0;
-}
-
 /* Fills the last two columns. */
 static void errors_set_counts(struct errors *errors, uint64_t count, uint64_t calls)
 {
@@ -101,22 +83,6 @@ static void errors_set_counts(struct errors *errors, uint64_t count, uint64_t ca
 	grid_set_format(errors->grid, first + ERRORS_CALLS, "%" PRIu64, count);
 	grid_set_format(errors->grid, first + ERRORS_SHARE, "%.2f",
 			calls ? (double)count * 100 / (double)calls : 0.0);
-}
-
-static void errors_add_failure(struct errors *errors, const struct failure *failure)
-{
-	const char *meaning = strerrordesc_np(failure->errors.err) ?: "-";
-	size_t first = errors->keys.count;
-	char name[64] = "-";
-
-	if (failure->errors.err == ERRNO_UNKNOWN)
-		meaning = "(no room to tell)";
-	else
-		errno_label(failure->errors.err, name, sizeof(name));
-	table_add_row(errors->grid, &errors->keys, &errors->scope, failure->group, NULL, SIZE_MAX);
-	grid_set(errors->grid, first + ERRORS_ERRNO, name);
-	grid_set(errors->grid, first + ERRORS_MEANING, meaning);
-	errors_set_counts(errors, failure->errors.count, failure->group->sum.calls);
 }
 
 static void errors_add_sum(struct errors *errors, const char *label, uint64_t count)
@@ -138,15 +104,26 @@ static void errors_fill(struct errors *errors, const struct table_options *optio
 	char label[TABLE_LABEL_MAX];
 
 	for (size_t i = 0; i < errors->count; i++) {
-		uint64_t count = errors->failures[i].errors.count;
+		const struct failure *failure = &errors->failures[i];
+		const int err = failure->errors.err;
+		const char *meaning = strerrordesc_np(err) ?: "-";
+		char name[ERRNO_LABEL_MAX] = "-";
 
-		sum += count;
-		if ((options->top && i >= options->top) || count < options->min_calls) {
+		sum += failure->errors.count;
+		if ((options->top && i >= options->top) ||
+		    failure->errors.count < options->min_calls) {
 			others.nr_merged++;
-			rest += count;
-		} else {
-			errors_add_failure(errors, &errors->failures[i]);
+			rest += failure->errors.count;
+			continue;
 		}
+		if (err != ERRNO_UNKNOWN)
+			errno_label(err, name, sizeof(name));
+		table_add_row(errors->grid, &errors->keys, &errors->scope, failure->group, NULL,
+			      SIZE_MAX);
+		grid_set(errors->grid, errors->keys.count + ERRORS_ERRNO, name);
+		grid_set(errors->grid, errors->keys.count + ERRORS_MEANING,
+			 err == ERRNO_UNKNOWN ? "(no room to tell)" : meaning);
+		errors_set_counts(errors, failure->errors.count, failure->group->sum.calls);
 	}
 	others_label(&others, label, sizeof(label));
 	if (others.nr_merged)
@@ -157,14 +134,18 @@ static void errors_fill(struct errors *errors, const struct table_options *optio
 
 int report_errors(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
+	static const char *const titles[NR_ERRORS] = { "errno", "meaning", "calls", "% of calls" };
 	struct errors errors __cleanup(errors_done) = { .scope.snapshot = snapshot };
 	int err;
 
 	errors.scope.keys = (options->keys ?: (unsigned int)GROUP_COMM) | GROUP_SYSCALL;
 	columns_of_keys(errors.scope.keys, &errors.keys);
 	if (snapshot_group(snapshot, errors.scope.keys, &errors.groups) || errors_find(&errors) ||
-	    errors_make_grid(&errors))
+	    grid_new(errors.keys.count + NR_ERRORS, &errors.grid))
 		return -ENOMEM;
+	table_set_titles(errors.grid, &errors.keys, NULL);
+	for (size_t i = 0; i < NR_ERRORS; i++)
+		grid_set_title(errors.grid, errors.keys.count + i, titles[i], i >= ERRORS_CALLS, 0);
 	errors_fill(&errors, options);
 	err = grid_print(errors.grid, 0, out);
 	if (err)

@@ -18,16 +18,9 @@ struct section {
 	const struct snapshot *snapshot;
 	const struct stack_options *options;
 	const struct time_scale *scale;
-	struct table_part parts[NR_TABLE_HALF];
 	uint64_t calls[NR_VIEW_END]; /* of all groups, by end of their stacks */
 	FILE *out;
 };
-
-static void section_done(struct section *section)
-{
-	for (int i = 0; i < NR_TABLE_HALF; i++)
-		table_part_done(&section->parts[i]);
-}
 
 /* --- the stacks of a group, merged and in order --- */
 
@@ -188,7 +181,8 @@ static void print_completeness(const struct section *section)
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out)
 {
-	struct section section __cleanup(section_done) = {
+	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
+	struct section section = {
 		.snapshot = snapshot,
 		.options = stack_options,
 		.out = out,
@@ -197,16 +191,16 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 
 	if (!snapshot->stacks)
 		return 0;
-	if (table_halves_make(snapshot, options, section.parts))
+	if (table_halves_make(snapshot, options, parts))
 		return -ENOMEM;
 	/* One unit for the whole section, that of its longest time. */
 	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		for (size_t i = 0; i < section.parts[half].list.nr_groups; i++)
-			most = max_u64(most, section.parts[half].list.groups[i].sum.wall_ns);
+		for (size_t i = 0; i < parts[half].list.nr_groups; i++)
+			most = max_u64(most, parts[half].list.groups[i].sum.wall_ns);
 	}
 	section.scale = scale_for_sums(most);
 	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		const struct table_part *part = &section.parts[half];
+		const struct table_part *part = &parts[half];
 
 		if (half == TABLE_WAITING && part->sum.sum.calls)
 			fputs("\nwaiting for work:\n", out);

@@ -357,6 +357,12 @@ int table_halves_make(const struct snapshot *snapshot, const struct table_option
 	return 0;
 }
 
+void table_halves_done(struct table_part (*parts)[NR_TABLE_HALF])
+{
+	for (int half = 0; half < NR_TABLE_HALF; half++)
+		table_part_done(&(*parts)[half]);
+}
+
 void others_label(const struct group *group, char *buf, size_t size)
 {
 	snprintf(buf, size, "(%zu other%s)", group->nr_merged, plural(group->nr_merged));

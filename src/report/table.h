@@ -131,6 +131,7 @@ struct row_test half_test(enum table_half half, const struct table_options *opti
 /* Makes both parts, which are to be ended in any case. Returns 0 or -ENOMEM. */
 int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
 		      struct table_part ret[NR_TABLE_HALF]);
+void table_halves_done(struct table_part (*parts)[NR_TABLE_HALF]);
 
 /*
  * Sets titles and scales of a grid that begins with these columns. Those that are no keys have ranks: see

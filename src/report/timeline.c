@@ -71,7 +71,7 @@ static int sheet_add_step(struct sheet *sheet, size_t index, const struct timeli
 			  const struct table_options *options)
 {
 	struct line *lines[] = { &sheet->lines[index], &sheet->lines[sheet->nr_steps] };
-	struct table_part parts[NR_TABLE_HALF] = { { .list = { 0 } } };
+	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
 	int err = table_halves_make(step->sum, options, parts);
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines) && !err; i++) {
@@ -80,8 +80,6 @@ static int sheet_add_step(struct sheet *sheet, size_t index, const struct timeli
 		err = group_merge(&lines[i]->sum, &parts[TABLE_WORKING].sum);
 	}
 	sheet->waiting += parts[TABLE_WAITING].sum.sum.calls;
-	for (int half = 0; half < NR_TABLE_HALF; half++)
-		table_part_done(&parts[half]);
 	return err;
 }
 

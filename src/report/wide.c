@@ -21,63 +21,41 @@ static const struct {
 	{ "p90", 13 },  { "p99", 6 },       { "max", 7 },    { "bytes", 14 },
 };
 
-struct wide {
-	struct table_part parts[NR_TABLE_HALF];
-	struct column_list columns;
-	int ranks[COLUMNS_MAX]; /* 0: never hidden */
-	size_t text_max;        /* longer texts are cut */
-	struct grid *grid;
-};
-
-static void wide_done(struct wide *wide)
+/* Ranks are those of the grid, 0 for what is never hidden. */
+static void choose_columns(const struct table_part *parts, const struct table_options *options,
+			   struct column_list *columns, int *ranks)
 {
-	for (int i = 0; i < NR_TABLE_HALF; i++)
-		table_part_done(&wide->parts[i]);
-	grid_free(wide->grid);
-}
-
-static void wide_add_column(struct wide *wide, const struct column *column, int rank)
-{
-	if (column_list_has(&wide->columns, column))
-		return;
-	wide->ranks[wide->columns.count] = rank;
-	column_list_add(&wide->columns, column);
-}
-
-static void wide_choose_columns(struct wide *wide, const struct table_options *options)
-{
-	const struct table_part *parts = wide->parts;
 	bool flying =
 		parts[TABLE_WORKING].sum.sum.in_flight || parts[TABLE_WAITING].sum.sum.in_flight;
 	const struct column *column;
 
-	table_columns(options, parts[TABLE_WORKING].scope.keys, &wide->columns);
+	table_columns(options, parts[TABLE_WORKING].scope.keys, columns);
 	for (size_t i = 0; !options->columns && i < ARRAY_SIZE(defaults); i++) {
 		if (column_find("", defaults[i].name, &column, NULL) ||
 		    (!flying && !strcmp(column->name, "in_flight")))
 			continue;
-		wide_add_column(wide, column, column == options->sort ? 0 : defaults[i].rank);
+		ranks[columns->count] = column == options->sort ? 0 : defaults[i].rank;
+		column_list_add(columns, column);
 	}
 	if (!options->columns && options->sort)
-		wide_add_column(wide, options->sort, 0);
+		column_list_add(columns, options->sort);
 }
 
-static void wide_add_part(struct wide *wide, enum table_half which)
+static void add_part(struct grid *grid, const struct column_list *columns,
+		     const struct table_part *part, enum table_half half, int width)
 {
-	const struct table_part *part = &wide->parts[which];
+	size_t text_max = table_text_max(width);
 
-	if (which == TABLE_WAITING) {
+	if (half == TABLE_WAITING) {
 		if (!part->list.nr_groups)
 			return;
-		grid_add_line(wide->grid, "");
-		grid_add_line(wide->grid, "waiting for work:");
+		grid_add_line(grid, "");
+		grid_add_line(grid, "waiting for work:");
 	}
 	for (size_t i = 0; i < part->list.nr_groups; i++)
-		table_add_row(wide->grid, &wide->columns, &part->scope, &part->list.groups[i], NULL,
-			      wide->text_max);
-	grid_add_rule(wide->grid);
-	table_add_row(wide->grid, &wide->columns, &part->scope, &part->sum, table_half_names[which],
-		      wide->text_max);
+		table_add_row(grid, columns, &part->scope, &part->list.groups[i], NULL, text_max);
+	grid_add_rule(grid);
+	table_add_row(grid, columns, &part->scope, &part->sum, table_half_names[half], text_max);
 }
 
 #define GAP_MAX 2 /* empty buckets in a row that are still drawn */
@@ -120,12 +98,12 @@ void bars_print(const struct hist *hist, FILE *out)
 	}
 }
 
-static void wide_print_bars(const struct wide *wide, FILE *out)
+static void print_bars(const struct table_part *parts, FILE *out)
 {
 	char title[COLUMN_TEXT_MAX];
 
 	for (int i = 0; i < NR_TABLE_HALF; i++) {
-		const struct table_part *part = &wide->parts[i];
+		const struct table_part *part = &parts[i];
 
 		for (size_t j = 0; j < part->list.nr_groups; j++) {
 			const struct group *group = &part->list.groups[j];
@@ -142,7 +120,7 @@ static void wide_print_bars(const struct wide *wide, FILE *out)
 }
 
 /* How the threads spent their time, where that is known. */
-static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
+static void print_microstates(const struct snapshot *snapshot, FILE *out)
 {
 	struct microstates states;
 	struct process sum = { 0 };
@@ -172,27 +150,29 @@ static void wide_print_microstates(const struct snapshot *snapshot, FILE *out)
 
 int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
-	struct wide wide __cleanup(wide_done) = { .text_max = table_text_max(options->width) };
-	int err = table_halves_make(snapshot, options, wide.parts);
+	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
+	struct grid *grid __cleanup(grid_freep) = NULL;
+	struct column_list columns;
+	int ranks[COLUMNS_MAX] = { 0 }, err;
 
-	if (err)
-		return err;
-	wide_choose_columns(&wide, options);
-	if (grid_new(wide.columns.count, &wide.grid))
+	if (table_halves_make(snapshot, options, parts))
 		return -ENOMEM;
-	table_set_titles(wide.grid, &wide.columns, wide.ranks);
+	choose_columns(parts, options, &columns, ranks);
+	if (grid_new(columns.count, &grid))
+		return -ENOMEM;
+	table_set_titles(grid, &columns, ranks);
 	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
-		wide_add_part(&wide, half);
-	err = grid_print(wide.grid, options->width, out);
+		add_part(grid, &columns, &parts[half], half, options->width);
+	err = grid_print(grid, options->width, out);
 	if (err)
 		return err;
 	if (options->hist)
-		wide_print_bars(&wide, out);
+		print_bars(parts, out);
 	fprintf(out, "\nuser CPU %.3f s, elapsed %.3f s\n",
 		(double)snapshot_user_ns(snapshot) / 1e9, (double)snapshot->elapsed_ns / 1e9);
 	/* A user who picks columns wants no more than those. */
 	if (!options->columns)
-		wide_print_microstates(snapshot, out);
+		print_microstates(snapshot, out);
 	print_process_changes(snapshot, options->keys, out);
 	return report_trust(snapshot, out);
 }
