@@ -182,42 +182,36 @@ static int plan_admit(struct plan *plan)
 	return 0;
 }
 
-/* A process may change its name; what a group was first seen as, it stays, lest its info flicker. */
-static int plan_describe(const struct plan *plan, struct metrics_owner *owner,
-			 const struct process *process)
+static int plan_find_owners(struct plan *plan)
 {
 	const enum metrics_group group = plan->metrics->options.group;
 	const struct metrics_name *infos = metrics_groupings[group].infos;
 	char text[METRICS_NAME_MAX];
 
-	for (size_t i = 0; i < METRICS_MAX_INFOS && infos[i].label; i++) {
-		char *copy;
-
-		if ((owner->infos[i] && group != METRICS_BY_PID) ||
-		    !metrics_process_name(plan->interval, process, &infos[i], text))
-			continue;
-		copy = strdup(text);
-		if (!copy)
-			return -ENOMEM;
-		free(owner->infos[i]);
-		owner->infos[i] = copy;
-	}
-	return 0;
-}
-
-static int plan_find_owners(struct plan *plan)
-{
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
 		struct member *member = &plan->members[i];
 		struct metrics_owner *owner = member_owner(plan, member);
 
 		/* By pid, one that was outdated by another of the same number. */
-		if (owner && plan->metrics->options.group == METRICS_BY_PID &&
-		    owner->boot_ns != member->process->boot_ns)
+		if (owner && group == METRICS_BY_PID && owner->boot_ns != member->process->boot_ns)
 			owner = NULL;
 		member->owner = owner ?: plan->metrics->other;
-		if (owner && plan_describe(plan, owner, member->process))
-			return -ENOMEM;
+		for (size_t j = 0; owner && j < METRICS_MAX_INFOS && infos[j].label; j++) {
+			char *copy;
+
+			/*
+			 * A process may change its name; what a group was first seen as, it stays,
+			 * lest its info flicker.
+			 */
+			if ((owner->infos[j] && group != METRICS_BY_PID) ||
+			    !metrics_process_name(plan->interval, member->process, &infos[j], text))
+				continue;
+			copy = strdup(text);
+			if (!copy)
+				return -ENOMEM;
+			free(owner->infos[j]);
+			owner->infos[j] = copy;
+		}
 	}
 	return 0;
 }

@@ -190,25 +190,6 @@ void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner)
 
 /* --- calls -------------------------------------------------------------------------------------- */
 
-static int take_call(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		     struct metrics_call **ret)
-{
-	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
-	struct metrics_call *call;
-
-	*ret = &owner->rest;
-	if (row->nr == ROW_NR_OTHER)
-		return 0;
-	/* Anybody can make up numbers without a name. */
-	if (syscall_find_name(row->abi, (int)row->nr))
-		row_label(row, label, sizeof(label));
-	call = labels_find(&owner->calls, label);
-	if (!call && !series_take(metrics, owner, series_of_call(metrics)))
-		return 0;
-	*ret = call ?: labels_add(&owner->calls, label, sizeof(*call));
-	return *ret ? 0 : -ENOMEM;
-}
-
 static struct errno_count *errno_series(const struct metrics_call *call, int err)
 {
 	for (size_t i = 0; i < call->sum.nr_errnos; i++) {
@@ -221,8 +202,21 @@ static struct errno_count *errno_series(const struct metrics_call *call, int err
 int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
 		     struct metrics_call **ret)
 {
-	if (take_call(metrics, owner, row, ret))
-		return -ENOMEM;
+	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
+
+	*ret = NULL;
+	/* Anybody can make up numbers without a name. */
+	if (syscall_find_name(row->abi, (int)row->nr))
+		row_label(row, label, sizeof(label));
+	if (row->nr != ROW_NR_OTHER)
+		*ret = labels_find(&owner->calls, label);
+	if (!*ret && row->nr != ROW_NR_OTHER &&
+	    series_take(metrics, owner, series_of_call(metrics))) {
+		*ret = labels_add(&owner->calls, label, sizeof(**ret));
+		if (!*ret)
+			return -ENOMEM;
+	}
+	*ret = *ret ?: &owner->rest;
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		int err = row->errnos[i].err;
 

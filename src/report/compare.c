@@ -318,20 +318,22 @@ static void print_unlike(const struct compare_input *input, FILE *out)
 }
 
 /* fsync (time x26, p99 x24) */
-static void print_failure(const struct compare_input *input, const struct comparison_list *list,
-			  const struct comparison *item, const struct regressions *found, FILE *out)
+static void print_failure(const struct compare_input *input, const struct compare_part *part,
+			  size_t index, FILE *out)
 {
 	char title[COLUMN_TEXT_MAX], rise[CELL_MAX];
+	const double *rises = part->verdicts[index].found.rise;
 	struct table_part scope = { .list.groups = NULL };
-	const struct group *group = comparison_group(item, input, list->keys, &scope.scope);
+	const struct group *group =
+		comparison_group(&part->list.items[index], input, part->list.keys, &scope.scope);
 	const char *separator = " (";
 
 	table_group_title(&scope, group, title);
 	fputs(title, out);
 	for (int kind = 0; kind < NR_REGRESSION_KIND; kind++) {
-		if (found->rise[kind] <= 0)
+		if (rises[kind] <= 0)
 			continue;
-		rise_format(found->rise[kind], rise, sizeof(rise));
+		rise_format(rises[kind], rise, sizeof(rise));
 		fprintf(out, "%s%s %s", separator, regression_names[kind], rise);
 		separator = ", ";
 	}
@@ -357,8 +359,7 @@ static void print_verdict(const struct compare_input *input, const struct compar
 			if (!part->verdicts[i].failed)
 				continue;
 			fputs(named++ ? ", " : " ", out);
-			print_failure(input, &part->list, &part->list.items[i],
-				      &part->verdicts[i].found, out);
+			print_failure(input, part, i, out);
 		}
 	}
 	if (view->failed > named)

@@ -68,14 +68,21 @@ static struct stack_view view_find(const struct snapshot *snapshot, uint64_t id)
 	return (struct stack_view){ stack->frames, stack->nr_frames, stack->end };
 }
 
-/* What the row has in none of its stacks, as rows of calls that found no room do. */
-static struct stack_count row_remainder(const struct row *row)
+bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
+		     struct stack_sample *ret)
 {
 	struct stack_count sum = { .id = STACK_OTHERS };
 
+	if (index < row->nr_stacks) {
+		ret->count = row->stacks[index];
+		ret->view = view_find(snapshot, ret->count.id);
+		return true;
+	}
+	/* What the row has in none of its stacks, as rows of calls that found no room do. */
 	for (size_t i = 0; i < row->nr_stacks; i++)
 		stack_count_add(&sum, &row->stacks[i]);
-	return (struct stack_count){
+	ret->view = (struct stack_view){ .end = VIEW_OTHERS };
+	ret->count = (struct stack_count){
 		.id = STACK_OTHERS,
 		.calls = above(row->calls, sum.calls),
 		.errors = above(row->errors, sum.errors),
@@ -84,16 +91,7 @@ static struct stack_count row_remainder(const struct row *row)
 		.runq_ns = above(row->runq_ns, sum.runq_ns),
 		.max_ns = row->max_ns,
 	};
-}
-
-bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
-		     struct stack_sample *ret)
-{
-	if (index > row->nr_stacks)
-		return false;
-	ret->count = index < row->nr_stacks ? row->stacks[index] : row_remainder(row);
-	ret->view = view_find(snapshot, ret->count.id);
-	return index < row->nr_stacks || ret->count.calls;
+	return index == row->nr_stacks && ret->count.calls;
 }
 
 int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,

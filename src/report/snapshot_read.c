@@ -95,27 +95,10 @@ static void read_name(const struct json_place *at, const char *key, uint64_t id,
 		json_check(at, id_names_add(names, count, id, name));
 }
 
-static void read_process(struct snapshot *snapshot, const struct json_place *at,
-			 struct process *process)
-{
-	process->pid = (uint32_t)json_get_number(at, "pid", JSON_OR_NULL | JSON_32_BITS, 0);
-	process->boot_ns = json_get_number(at, "start_ns", 0, 0);
-	json_get_bytes(at, "comm", process->comm, sizeof(process->comm));
-	process->uid = (uint32_t)json_get_number(at, "uid", JSON_OR_NULL | JSON_32_BITS, UID_NONE);
-	process->cgroup_id = json_get_number(at, "cgroup_id", JSON_ANY_BITS, 0);
-	process->threads = json_get_number(at, "threads", 0, 0);
-	process->nr_folded = json_get_number(at, "exited", 0, 0);
-	process->ended_ns = json_get_number(at, "ended_ns", JSON_OR_NULL, 0);
-	for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
-		*(uint64_t *)((char *)process + process_counts[i].offset) =
-			json_get_number(at, process_counts[i].name, JSON_OR_ABSENT, 0);
-	read_name(at, "user", process->uid, &snapshot->users, &snapshot->nr_users);
-	read_name(at, "cgroup", process->cgroup_id, &snapshot->cgroups, &snapshot->nr_cgroups);
-}
-
 static void read_processes(struct reader *reader, const struct json_place *whole)
 {
 	const json_t *list = json_get_list(whole, "processes");
+	struct snapshot *snapshot = reader->snapshot;
 	struct json_place at;
 
 	reader->processes = calloc(json_array_size(list) + 1, sizeof(*reader->processes));
@@ -124,7 +107,22 @@ static void read_processes(struct reader *reader, const struct json_place *whole
 	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
 		struct process *process = &reader->processes[reader->nr_processes++];
 
-		read_process(reader->snapshot, &at, process);
+		process->pid =
+			(uint32_t)json_get_number(&at, "pid", JSON_OR_NULL | JSON_32_BITS, 0);
+		process->boot_ns = json_get_number(&at, "start_ns", 0, 0);
+		json_get_bytes(&at, "comm", process->comm, sizeof(process->comm));
+		process->uid = (uint32_t)json_get_number(&at, "uid", JSON_OR_NULL | JSON_32_BITS,
+							 UID_NONE);
+		process->cgroup_id = json_get_number(&at, "cgroup_id", JSON_ANY_BITS, 0);
+		process->threads = json_get_number(&at, "threads", 0, 0);
+		process->nr_folded = json_get_number(&at, "exited", 0, 0);
+		process->ended_ns = json_get_number(&at, "ended_ns", JSON_OR_NULL, 0);
+		for (size_t i = 0; i < NR_PROCESS_COUNTS; i++)
+			*(uint64_t *)((char *)process + process_counts[i].offset) =
+				json_get_number(&at, process_counts[i].name, JSON_OR_ABSENT, 0);
+		read_name(&at, "user", process->uid, &snapshot->users, &snapshot->nr_users);
+		read_name(&at, "cgroup", process->cgroup_id, &snapshot->cgroups,
+			  &snapshot->nr_cgroups);
 		json_check(&at, builder_add_process(reader->builder, process, false));
 	}
 	if (builder_processes(reader->builder) != reader->nr_processes)
@@ -259,6 +257,8 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 	uint64_t now = reader->snapshot->end_mono_ns;
 	uint64_t age = json_get_number(at, "oldest_in_flight_ns", JSON_OR_NULL, UINT64_MAX);
 
+	struct stack_count times = { 0 };
+
 	for (size_t i = 0; i < NR_ROW_COUNTS; i++)
 		*row_counter(row, i) = json_get_number(at, row_counters[i].name, JSON_OR_ABSENT, 0);
 	/* None is above INT64_MAX: two can be added. */
@@ -275,12 +275,6 @@ static void read_counts(const struct reader *reader, const struct json_place *at
 		(int64_t)json_get_number(at, "open_wall_ns", JSON_OR_ABSENT | JSON_ANY_BITS, 0);
 	row->open_off_ns =
 		(int64_t)json_get_number(at, "open_off_ns", JSON_OR_ABSENT | JSON_ANY_BITS, 0);
-}
-
-static void read_row_times(const struct json_place *at, struct row *row)
-{
-	struct stack_count times = { 0 };
-
 	read_times(at, &times);
 	row->wall_ns = times.wall_ns;
 	row->off_ns = times.off_ns;
@@ -359,7 +353,6 @@ static void read_rows(struct reader *reader, const struct json_place *whole)
 		row_init(&row);
 		read_identity(reader, &at, &row);
 		read_counts(reader, &at, &row);
-		read_row_times(&at, &row);
 		read_histogram(&at, &row);
 		read_results(&at, &row);
 		read_stacks(reader, &at, &row);

@@ -109,21 +109,6 @@ static int print_stack(const struct section *section, const struct stack_sample 
 	return 0;
 }
 
-static void print_heading(const struct section *section, const struct table_part *part,
-			  const struct group *group, size_t nr_stacks)
-{
-	char title[COLUMN_TEXT_MAX];
-
-	table_group_title(part, group, title);
-	fprintf(section->out, "\n%s: ", title);
-	if (section->options->weight == STACK_WEIGHT_TIME) {
-		print_time(section, "", group->sum.wall_ns);
-		fputs(" in ", section->out);
-	}
-	fprintf(section->out, "%" PRIu64 " call%s, %zu stack%s\n", group->sum.calls,
-		plural(group->sum.calls), nr_stacks, plural(nr_stacks));
-}
-
 /* The first stacks are only summed up if there are more than the options want. */
 static int print_group(struct section *section, const struct table_part *part,
 		       const struct group *group)
@@ -132,13 +117,19 @@ static int print_group(struct section *section, const struct table_part *part,
 	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
 	struct row *row = (struct row *)&group->sum;
 	struct stack_count sum = { 0 };
+	char title[COLUMN_TEXT_MAX];
 	size_t left_out;
 
 	if (samples_list(section->snapshot, &row, 1, section->options->weight, &list))
 		return -ENOMEM;
 	samples_merge(&list);
 	left_out = section->options->top ? above(list.count, section->options->top) : 0;
-	print_heading(section, part, group, list.count);
+	table_group_title(part, group, title);
+	fprintf(section->out, "\n%s: ", title);
+	if (by_time)
+		print_time(section, "", group->sum.wall_ns);
+	fprintf(section->out, "%s%" PRIu64 " call%s, %zu stack%s\n", by_time ? " in " : "",
+		group->sum.calls, plural(group->sum.calls), list.count, plural(list.count));
 	for (size_t i = 0; i < left_out; i++)
 		stack_count_add(&sum, &list.samples[i].count);
 	if (left_out) {

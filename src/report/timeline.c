@@ -66,23 +66,7 @@ static void sheet_done(struct sheet *sheet)
 	grid_free(sheet->grid);
 }
 
-/* Adds the calls of a step that are shown to its line and to that of all, and counts the others. */
-static int sheet_add_step(struct sheet *sheet, size_t index, const struct timeline_step *step,
-			  const struct table_options *options)
-{
-	struct line *lines[] = { &sheet->lines[index], &sheet->lines[sheet->nr_steps] };
-	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
-	int err = table_halves_make(step->sum, options, parts);
-
-	for (size_t i = 0; i < ARRAY_SIZE(lines) && !err; i++) {
-		lines[i]->snapshot = lines[i]->snapshot ?: step->sum;
-		lines[i]->covered_ns += step->covered_ns;
-		err = group_merge(&lines[i]->sum, &parts[TABLE_WORKING].sum);
-	}
-	sheet->waiting += parts[TABLE_WAITING].sum.sum.calls;
-	return err;
-}
-
+/* Adds the calls of steps that are shown to their lines and to that of all, and counts the others. */
 static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 		      const struct table_options *options)
 {
@@ -93,9 +77,22 @@ static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 	for (size_t i = 0; i <= sheet->nr_steps; i++)
 		row_init(&sheet->lines[i].sum.sum);
 	for (size_t i = 0; i < sheet->nr_steps; i++) {
-		if (timeline->steps[i].sum &&
-		    sheet_add_step(sheet, i, &timeline->steps[i], options))
+		struct table_part parts[NR_TABLE_HALF] __cleanup(
+			table_halves_done) = { { .sum = { 0 } } };
+		struct line *lines[] = { &sheet->lines[i], &sheet->lines[sheet->nr_steps] };
+		const struct timeline_step *step = &timeline->steps[i];
+
+		if (!step->sum)
+			continue;
+		if (table_halves_make(step->sum, options, parts))
 			return -ENOMEM;
+		sheet->waiting += parts[TABLE_WAITING].sum.sum.calls;
+		for (size_t j = 0; j < ARRAY_SIZE(lines); j++) {
+			lines[j]->snapshot = lines[j]->snapshot ?: step->sum;
+			lines[j]->covered_ns += step->covered_ns;
+			if (group_merge(&lines[j]->sum, &parts[TABLE_WORKING].sum))
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -275,21 +272,6 @@ int report_timeline_json(const struct timeline *timeline, FILE *out)
 	return json_end(&to);
 }
 
-/* Stacks, which would have to live elsewhere, are dropped. */
-static struct snapshot *read_snapshot(const struct json_place *step)
-{
-	struct stack_table *stacks __cleanup(stack_table_freep) = NULL;
-	const struct json_place at = json_get_object(step, "snapshot", JSON_OR_NULL);
-	struct snapshot *snapshot = at.object ? json_get_snapshot(&at, &stacks) : NULL;
-
-	if (!snapshot)
-		return NULL;
-	snapshot->stacks = NULL;
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		snapshot->rows[i]->nr_stacks = 0;
-	return snapshot;
-}
-
 static void read_steps(const struct json_place *whole, struct timeline *timeline)
 {
 	const json_t *list = json_get_list(whole, "steps");
@@ -301,12 +283,20 @@ static void read_steps(const struct json_place *whole, struct timeline *timeline
 	if (!timeline->steps)
 		json_check(whole, -ENOMEM);
 	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
+		struct stack_table *stacks __cleanup(stack_table_freep) = NULL;
 		struct timeline_step *step = &timeline->steps[timeline->nr_steps++];
+		struct json_place sum;
 
 		step->start_ns = json_get_time(&at, "start");
 		step->end_ns = json_get_time(&at, "end");
 		step->covered_ns = json_get_number(&at, "covered_ns", 0, 0);
-		step->sum = read_snapshot(&at);
+		sum = json_get_object(&at, "snapshot", JSON_OR_NULL);
+		step->sum = sum.object ? json_get_snapshot(&sum, &stacks) : NULL;
+		/* Stacks, which would have to live elsewhere, are dropped. */
+		if (step->sum)
+			step->sum->stacks = NULL;
+		for (size_t j = 0; step->sum && j < step->sum->nr_rows; j++)
+			step->sum->rows[j]->nr_stacks = 0;
 	}
 }
 
