@@ -194,22 +194,6 @@ static const struct family call_families[NR_CALL_FAMILY] = {
 			     "System calls that run now" },
 };
 
-static void write_errors(const struct scrape *s, const struct label *owner,
-			 const struct metrics_call *call)
-{
-	const struct family *family = &call_families[CALL_ERRORS];
-	char name[ERRNO_LABEL_MAX];
-
-	for (size_t i = 0; i < call->sum.nr_errnos; i++) {
-		errno_label(call->sum.errnos[i].err, name, sizeof(name));
-		put_sample(s, family, LABELS(owner[0], owner[1], { "errno", name }),
-			   call->sum.errnos[i].count);
-	}
-	if (call->sum.errors)
-		put_sample(s, family, LABELS(owner[0], owner[1], { "errno", METRICS_OTHER }),
-			   call->sum.errors);
-}
-
 /* Its buckets, the last of them without a bound, are cumulative. */
 static void write_durations(const struct scrape *s, const struct label *labels,
 			    const struct metrics_call *call)
@@ -232,20 +216,30 @@ static void write_durations(const struct scrape *s, const struct label *labels,
 static void write_call(const struct scrape *s, size_t which, const struct metrics_owner *owner,
 		       const struct metrics_call *call)
 {
+	const struct family *family = &call_families[which];
 	const struct label *labels = LABELS({ s->key, owner->label }, { "syscall", call->label });
 	const struct row *sum = &call->sum;
 	const bool is_seen = sum->calls || call->was_in_flight;
+	char name[ERRNO_LABEL_MAX];
 
 	if (which == CALL_CALLS && is_seen)
-		put_sample(s, &call_families[which], labels, sum->calls);
-	else if (which == CALL_ERRORS)
-		write_errors(s, labels, call);
+		put_sample(s, family, labels, sum->calls);
 	else if (which == CALL_INTERRUPTED && sum->interrupted)
-		put_sample(s, &call_families[which], labels, sum->interrupted);
+		put_sample(s, family, labels, sum->interrupted);
 	else if (which == CALL_DURATIONS && is_seen)
 		write_durations(s, labels, call);
 	else if (which == CALL_IN_FLIGHT && call->was_in_flight)
-		put_sample(s, &call_families[which], labels, sum->in_flight);
+		put_sample(s, family, labels, sum->in_flight);
+	if (which != CALL_ERRORS)
+		return;
+	for (size_t i = 0; i < sum->nr_errnos; i++) {
+		errno_label(sum->errnos[i].err, name, sizeof(name));
+		put_sample(s, family, LABELS(labels[0], labels[1], { "errno", name }),
+			   sum->errnos[i].count);
+	}
+	if (sum->errors)
+		put_sample(s, family, LABELS(labels[0], labels[1], { "errno", METRICS_OTHER }),
+			   sum->errors);
 }
 
 static void write_calls(const struct scrape *s)

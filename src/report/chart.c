@@ -64,27 +64,6 @@ static int time_x(const struct chart *chart, uint64_t ns)
 		     0.5);
 }
 
-/* 3, 250k, 2M. */
-static void count_format(uint64_t count, char *buf, size_t size)
-{
-	const char *unit = "\0kMGTPE";
-
-	for (; count && count % 1000 == 0; count /= 1000)
-		unit++;
-	snprintf(buf, size, "%" PRIu64 "%.1s", count, unit);
-}
-
-/* 10^decade ns. */
-static void decade_format(int decade, char *buf, size_t size)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	static const char *const tens[] = { "1", "10", "100" };
-	int unit = decade / 3 < 3 ? decade / 3 : 3;
-
-	snprintf(buf, size, "%s%.*s %s", tens[decade % 3], (decade / 3 - unit) * 3, "000000000",
-		 units[unit]);
-}
-
 /* --- what is drawn --- */
 
 static void chart_take_rows(struct chart *chart, const struct table_options *options)
@@ -207,23 +186,32 @@ static void chart_axes(const struct chart *chart)
 {
 	uint64_t step = tick_step(chart->calls_end);
 	int decades = chart->last_decade - chart->first_decade;
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	static const char *const tens[] = { "1", "10", "100" };
 	char text[32];
 
 	for (uint64_t calls = 0; calls <= chart->calls_end; calls += step) {
+		const char *prefix = "\0kMGTPE";
+		uint64_t count = calls;
 		int x = count_x(chart, calls);
 
 		svg_line(chart->out, x, TOP - 4, x, chart->bottom, calls ? "grid" : "base");
-		count_format(calls, text, sizeof(text));
+		/* 3, 250k, 2M */
+		for (; count && count % 1000 == 0; count /= 1000)
+			prefix++;
+		snprintf(text, sizeof(text), "%" PRIu64 "%.1s", count, prefix);
 		svg_text(chart->out, x, chart->bottom + 18, "axis", text);
 	}
 	for (int decade = 0; decade <= decades; decade++) {
 		int x = chart->times_x + decade * chart->times_width / decades;
+		int power = chart->first_decade + decade, unit = power / 3 < 3 ? power / 3 : 3;
 
 		svg_line(chart->out, x, TOP - 4, x, chart->bottom, "grid");
 		/* No room for all. */
 		if (decades > 8 && decade % 2)
 			continue;
-		decade_format(chart->first_decade + decade, text, sizeof(text));
+		snprintf(text, sizeof(text), "%s%.*s %s", tens[power % 3], (power / 3 - unit) * 3,
+			 "000000000", units[unit]);
 		svg_text(chart->out, x, chart->bottom + 18, "axis", text);
 	}
 	svg_line(chart->out, chart->times_x, chart->bottom, chart->times_x + chart->times_width,

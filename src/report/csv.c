@@ -16,20 +16,6 @@
 #include "report/report.h"
 #include "report/table.h"
 
-/* Takes the keys and, unless the user chose, all counts and times but the age of the oldest call. */
-static void csv_columns(const struct table_options *options, unsigned int keys,
-			struct column_list *ret)
-{
-	const struct column *column;
-
-	table_columns(options, keys, ret);
-	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
-		if (!column_is_key(column) && column->kind != COLUMN_PERCENT &&
-		    strcmp(column->name, "oldest") != 0)
-			column_list_add(ret, column);
-	}
-}
-
 /* Nothing a spreadsheet could compute is a sign with letters, digits and dots behind it. */
 static bool is_formula(const char *text)
 {
@@ -108,12 +94,19 @@ int report_csv(const struct snapshot *snapshot, const struct table_options *opti
 {
 	char start[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE], interval[2 * CLOCK_RFC3339_SIZE];
 	struct table_part part __cleanup(table_part_done) = { .list.groups = NULL };
+	const struct column *column;
 	struct column_list columns;
 	int err = table_part_make(snapshot, options, NULL, &part);
 
 	if (err)
 		return err;
-	csv_columns(options, part.scope.keys, &columns);
+	table_columns(options, part.scope.keys, &columns);
+	/* Unless the user chose, all counts and times but the age of the oldest call. */
+	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
+		if (!column_is_key(column) && column->kind != COLUMN_PERCENT &&
+		    strcmp(column->name, "oldest") != 0)
+			column_list_add(&columns, column);
+	}
 	if (header)
 		fputs("start,end", out);
 	for (size_t i = 0; i < columns.count && header; i++)

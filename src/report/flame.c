@@ -349,25 +349,6 @@ static int write_box(const struct flame *flame, const struct flame_box *box, FIL
 
 /* --- what is around them --- */
 
-static void write_head(const struct flame *flame, FILE *out)
-{
-	bool by_time = flame->weight == STACK_WEIGHT_TIME;
-	const struct snapshot *snapshot = flame->snapshot;
-	char age[AGE_MAX], count[64];
-	uint64_t calls = 0;
-
-	/* All calls, also those without a time, which have no box in a graph of times. */
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i]->calls;
-	format_age(flame->boxes[0].wall_ns, age, sizeof(age));
-	snprintf(count, sizeof(count), "%s%s%" PRIu64 " call%s", by_time ? age : "",
-		 by_time ? " in " : "", calls, plural(calls));
-	svg_head(out, MARGIN, 30,
-		 by_time ? "Call stacks of system calls, by time in them"
-			 : "Call stacks of system calls, by number",
-		 snapshot, count);
-}
-
 /* Where the next key goes. */
 struct legend {
 	int x, y;
@@ -419,13 +400,26 @@ static int write_legend(const struct flame *flame, FILE *out)
 static int flame_write(const struct flame *flame, FILE *out)
 {
 	int height = TOP + (int)flame->depth * BOX_HEIGHT + BOTTOM, err;
+	bool by_time = flame->weight == STACK_WEIGHT_TIME;
+	const struct snapshot *snapshot = flame->snapshot;
+	char age[AGE_MAX], count[64];
+	uint64_t calls = 0;
 
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 		"viewBox=\"0 0 %d %d\">\n<title>Call stacks of system calls</title>\n"
 		"<style>\n%s</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n",
 		WIDTH, height, WIDTH, height, style);
-	write_head(flame, out);
+	/* All calls, also those without a time, which have no box in a graph of times. */
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		calls += snapshot->rows[i]->calls;
+	format_age(flame->boxes[0].wall_ns, age, sizeof(age));
+	snprintf(count, sizeof(count), "%s%s%" PRIu64 " call%s", by_time ? age : "",
+		 by_time ? " in " : "", calls, plural(calls));
+	svg_head(out, MARGIN, 30,
+		 by_time ? "Call stacks of system calls, by time in them"
+			 : "Call stacks of system calls, by number",
+		 snapshot, count);
 	err = write_legend(flame, out);
 	for (size_t i = 0; i < flame->nr_boxes && !err; i++)
 		err = write_box(flame, &flame->boxes[i], out);

@@ -178,39 +178,37 @@ void json_put_word(struct json_writer *to, const char *key, const char *word)
 	put_byte(to, '"');
 }
 
-/* Escapes the character, or the byte that belongs to none, at the start; returns its length. */
-static size_t put_escape(struct json_writer *to, const char *bytes, size_t left)
-{
-	static const char named[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
-	const char *name = strchr(named, *bytes);
-	size_t length;
-	unsigned int code = text_code(bytes, left, &length);
-	char *at = room(to, PIECE_MAX);
-
-	if (name)
-		to->used += (size_t)sprintf(at, "\\%c", names[name - named]);
-	else if (!length)
-		to->used += (size_t)sprintf(at, "\\\\x%02x", (unsigned char)*bytes);
-	else if (code < 0x10000)
-		to->used += (size_t)sprintf(at, "\\u%04X", code);
-	else
-		to->used += (size_t)sprintf(at, "\\u%04X\\u%04X", 0xd800 + ((code - 0x10000) >> 10),
-					    0xdc00 + (code & 0x3ff));
-	return length ?: 1;
-}
-
 void json_put_bytes(struct json_writer *to, const char *key, const char *bytes, size_t size)
 {
+	static const char named[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
 	size_t left = strnlen(bytes, size), length;
 
 	put_key(to, key);
 	put_byte(to, '"');
 	for (; left; left -= length, bytes += length) {
+		const char *name = strchr(named, *bytes);
+		unsigned int code;
+		char *at;
+
 		length = text_plain_length(bytes, left);
-		if (length)
+		if (length) {
 			put_raw(to, bytes, length);
+			continue;
+		}
+		code = text_code(bytes, left, &length);
+		at = room(to, PIECE_MAX);
+		if (name)
+			to->used += (size_t)sprintf(at, "\\%c", names[name - named]);
+		else if (!length)
+			to->used += (size_t)sprintf(at, "\\\\x%02x", (unsigned char)*bytes);
+		else if (code < 0x10000)
+			to->used += (size_t)sprintf(at, "\\u%04X", code);
 		else
-			length = put_escape(to, bytes, left);
+			to->used += (size_t)sprintf(at, "\\u%04X\\u%04X",
+						    0xd800 + ((code - 0x10000) >> 10),
+						    0xdc00 + (code & 0x3ff));
+		/* A byte that belongs to no character stands alone. */
+		length = length ?: 1;
 	}
 	put_byte(to, '"');
 }

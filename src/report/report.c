@@ -82,25 +82,18 @@ static const char *format_refused(const struct report_options *options)
 	return NULL;
 }
 
-/* A column by which rows are not told apart is empty in all of them. */
-static const struct column *column_unknown(const struct table_options *t)
-{
-	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
-
-	if (t->sort && !column_is_known(t->sort, keys))
-		return t->sort;
-	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
-		if (!column_is_known(t->columns->columns[i], keys))
-			return t->columns->columns[i];
-	}
-	return NULL;
-}
-
 int report_options_check(const struct report_options *options, struct diag *d)
 {
-	const struct column *unknown = column_unknown(&options->table);
+	const struct table_options *t = &options->table;
+	const unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
 	const char *sentence = format_refused(options);
+	/* A column by which rows are not told apart is empty in all of them. */
+	const struct column *unknown = t->sort && !column_is_known(t->sort, keys) ? t->sort : NULL;
 
+	for (size_t i = 0; t->columns && i < t->columns->count && !unknown; i++) {
+		if (!column_is_known(t->columns->columns[i], keys))
+			unknown = t->columns->columns[i];
+	}
 	if (sentence)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s", sentence);
 	if (unknown)
