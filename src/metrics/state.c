@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps owners and their calls, and the budget of series. Invariants: the series that could be
- * written never exceed max_series, as each is paid for when its room is made; what finds no room is
- * counted in `other`, which was paid for before. Every name is valid UTF-8 without control characters.
+ * Keeps owners and their calls, and the budget of series, and counts intervals. Invariants: the series
+ * that could be written never exceed max_series, as each is paid for when its room is made; what finds
+ * no room is counted in `other`, which was paid for before. Every name is valid UTF-8 without control
+ * characters.
+ *
+ * First everything in an interval is found a place, which may fail and changes no counter; then every row
+ * is added to exactly one call of one owner, which cannot fail. An owner keeps its place until it has been
+ * gone for METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval.
+ * What an owner did before it had a place stays in `other`, which therefore never shrinks.
  */
 #include "metrics/state.h"
 
@@ -15,6 +21,7 @@
 #include "model/unit.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
+#include "syscalls/waiting.h"
 
 /* --- names -------------------------------------------------------------------------------------- */
 
@@ -29,7 +36,8 @@ const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
 			       { "unit", METRICS_BY_UNIT, false } } },
 };
 
-bool metrics_name_is_reserved(const char *label)
+/* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
+static bool label_is_reserved(const char *label)
 {
 	/* A label named total would hide in sums, an empty one is none at all. */
 	static const char *const reserved[] = { "", "total", METRICS_OTHER, METRICS_UNATTRIBUTED };
@@ -41,8 +49,9 @@ bool metrics_name_is_reserved(const char *label)
 	return false;
 }
 
-bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
-			  const struct metrics_name *name, char out[METRICS_NAME_MAX])
+/* A name of a process as a label value; false when it has none. */
+static bool process_name(const struct snapshot *snapshot, const struct process *process,
+			 const struct metrics_name *name, char out[METRICS_NAME_MAX])
 {
 	const char *path = snapshot_cgroup(snapshot, process->cgroup_id), *bytes, *unit;
 	size_t size, unit_size;
@@ -78,7 +87,8 @@ static int compare_labels(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-void *labels_find(const struct labels *labels, const char *label)
+/* NULL when absent. */
+static void *labels_find(const struct labels *labels, const char *label)
 {
 	void **found = labels->count ? bsearch(&label, labels->all, labels->count,
 					       sizeof(*labels->all), compare_labels)
@@ -152,7 +162,8 @@ static void owner_free(struct metrics_owner *owner)
 	free(owner);
 }
 
-int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret)
+/* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
+static int owner_add(struct metrics *metrics, const char *label, struct metrics_owner **ret)
 {
 	size_t series = SERIES_PER_OWNER + series_of_call(metrics);
 	/* `other` and `unattributed` take no place. */
@@ -171,7 +182,7 @@ int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics
 	return 0;
 }
 
-void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner)
+static void owner_retire(struct metrics *metrics, struct metrics_owner *owner)
 {
 	struct labels *owners = &metrics->owners;
 	const struct metrics_call *call;
@@ -199,8 +210,12 @@ static struct errno_count *errno_series(const struct metrics_call *call, int err
 	return NULL;
 }
 
-int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		     struct metrics_call **ret)
+/*
+ * The counters of a row's call, made when new, with room for its errnos as far as there is any; the
+ * rest of the owner when there is none for the call. Returns 0 or -ENOMEM.
+ */
+static int row_take(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
+		    struct metrics_call **ret)
 {
 	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
 
@@ -229,7 +244,7 @@ int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const
 	return 0;
 }
 
-void metrics_call_add(struct metrics_call *call, const struct row *row)
+static void call_add(struct metrics_call *call, const struct row *row)
 {
 	uint64_t unnamed = row->errors;
 	unsigned int first, end;
@@ -270,8 +285,8 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 	metrics->options.top = options->top ?: DEFAULT_METRICS_TOP;
 	metrics->options.max_series = (unsigned int)max_u64(
 		options->max_series ?: DEFAULT_METRICS_MAX_SERIES, METRICS_MIN_SERIES);
-	if (metrics_add_owner(metrics, METRICS_OTHER, &metrics->other) ||
-	    metrics_add_owner(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
+	if (owner_add(metrics, METRICS_OTHER, &metrics->other) ||
+	    owner_add(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
 		return -ENOMEM;
 	*ret = steal_ptr(&metrics);
 	return 0;
@@ -285,4 +300,264 @@ void metrics_free(struct metrics *metrics)
 		owner_free(metrics->owners.all[i]);
 	free(metrics->owners.all);
 	free(metrics);
+}
+
+/* --- intervals ---------------------------------------------------------------------------------- */
+
+/* A process of the interval. */
+struct member {
+	const struct process *process;
+	char *label; /* owned; NULL: of `other` */
+	uint64_t calls;
+	bool active; /* alive, or was when the interval began */
+	struct metrics_owner *owner;
+};
+
+/* A row, and where it is counted. */
+struct move {
+	const struct row *row;
+	struct metrics_owner *owner;
+	struct metrics_call *call;
+};
+
+struct plan {
+	struct metrics *metrics;
+	const struct snapshot *interval;
+	struct member *members; /* as the processes of the interval */
+	struct move *moves;     /* as its rows, then the one with the most calls first */
+};
+
+static void plan_done(struct plan *plan)
+{
+	for (size_t i = 0; plan->members && i < plan->interval->nr_processes; i++)
+		free(plan->members[i].label);
+	free(plan->members);
+	free(plan->moves);
+}
+
+/* NULL: nobody's. */
+static struct member *plan_member(const struct plan *plan, const struct row *row)
+{
+	const struct process *process =
+		snapshot_find_process(plan->interval, row->pid, row->boot_ns);
+
+	return process ? &plan->members[process - plan->interval->processes] : NULL;
+}
+
+/* Names the members, and counts their calls. */
+static int plan_find_members(struct plan *plan)
+{
+	const struct metrics_name *name = &metrics_groupings[plan->metrics->options.group].owner;
+	char label[METRICS_NAME_MAX];
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+
+		member->process = &plan->interval->processes[i];
+		member->active = member->process->pid && !member->process->ended_ns;
+		if (!process_name(plan->interval, member->process, name, label) ||
+		    label_is_reserved(label))
+			continue;
+		member->label = strdup(label);
+		if (!member->label)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
+		const struct row *row = plan->interval->rows[i];
+		struct member *member = plan_member(plan, row);
+
+		plan->moves[i].row = row;
+		if (!member)
+			continue;
+		member->calls += row->calls;
+		member->active |= row->calls > 0;
+	}
+	return 0;
+}
+
+/* The owner of a member's label; NULL: none. */
+static struct metrics_owner *member_owner(const struct plan *plan, const struct member *member)
+{
+	return member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
+}
+
+static void plan_retire(struct plan *plan)
+{
+	struct metrics *metrics = plan->metrics;
+	uint64_t now_ns = plan->interval->end_mono_ns;
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		const struct member *member = &plan->members[i];
+		struct metrics_owner *owner = member_owner(plan, member);
+
+		if (!owner || !member->active)
+			continue;
+		/* A pid that has come again is another owner. */
+		if (metrics->options.group == METRICS_BY_PID &&
+		    owner->boot_ns < member->process->boot_ns)
+			owner_retire(metrics, owner);
+		else
+			owner->seen_ns = now_ns;
+	}
+	for (size_t i = metrics->owners.count; i-- > 0;) {
+		struct metrics_owner *owner = metrics->owners.all[i];
+
+		if (owner != metrics->other && owner != metrics->unattributed &&
+		    above(now_ns, owner->seen_ns) > METRICS_KEEP_GONE_NS)
+			owner_retire(metrics, owner);
+	}
+}
+
+/* Of processes of the same pid the latest first: it is the one that may live. */
+static int compare_candidate_labels(const void *x, const void *y)
+{
+	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+
+	return strcmp(a->label, b->label) ?: compare_u64(b->process->boot_ns, a->process->boot_ns);
+}
+
+/* Most calls first. */
+static int compare_candidates(const void *x, const void *y)
+{
+	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+
+	return compare_u64(b->calls, a->calls) ?: strcmp(a->label, b->label);
+}
+
+/* One member for each label that has calls but no owner; the calls of all are added up in it. */
+static size_t plan_find_candidates(const struct plan *plan, struct member **candidates)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+
+		if (member->label && member->calls && !member_owner(plan, member))
+			candidates[count++] = member;
+	}
+	qsort(candidates, count, sizeof(*candidates), compare_candidate_labels);
+	for (size_t i = 0; i < count; i++) {
+		struct member *last = kept ? candidates[kept - 1] : NULL;
+
+		if (last && !strcmp(last->label, candidates[i]->label))
+			last->calls += candidates[i]->calls;
+		else
+			candidates[kept++] = candidates[i];
+	}
+	qsort(candidates, kept, sizeof(*candidates), compare_candidates);
+	return kept;
+}
+
+static int plan_admit(struct plan *plan)
+{
+	struct member **candidates __cleanup(freep) =
+		calloc(plan->interval->nr_processes + 1, sizeof(struct member *));
+	size_t count;
+
+	if (!candidates)
+		return -ENOMEM;
+	count = plan_find_candidates(plan, candidates);
+	for (size_t i = 0; i < count; i++) {
+		struct metrics_owner *owner;
+		int err = owner_add(plan->metrics, candidates[i]->label, &owner);
+
+		if (err == -ENOSPC)
+			break;
+		if (err)
+			return err;
+		owner->boot_ns = candidates[i]->process->boot_ns;
+		owner->seen_ns = plan->interval->end_mono_ns;
+	}
+	return 0;
+}
+
+static int plan_find_owners(struct plan *plan)
+{
+	const enum metrics_group group = plan->metrics->options.group;
+	const struct metrics_name *infos = metrics_groupings[group].infos;
+	char text[METRICS_NAME_MAX];
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+		struct metrics_owner *owner = member_owner(plan, member);
+
+		/* By pid, one that was outdated by another of the same number. */
+		if (owner && group == METRICS_BY_PID && owner->boot_ns != member->process->boot_ns)
+			owner = NULL;
+		member->owner = owner ?: plan->metrics->other;
+		for (size_t j = 0; owner && j < METRICS_MAX_INFOS && infos[j].label; j++) {
+			char *copy;
+
+			/*
+			 * A process may change its name; what a group was first seen as, it stays,
+			 * lest its info flicker.
+			 */
+			if ((owner->infos[j] && group != METRICS_BY_PID) ||
+			    !process_name(plan->interval, member->process, &infos[j], text))
+				continue;
+			copy = strdup(text);
+			if (!copy)
+				return -ENOMEM;
+			free(owner->infos[j]);
+			owner->infos[j] = copy;
+		}
+	}
+	return 0;
+}
+
+static int compare_moves(const void *x, const void *y)
+{
+	const struct move *a = x, *b = y;
+
+	return compare_u64(b->row->calls, a->row->calls) ?: row_compare(a->row, b->row);
+}
+
+/* Frequent calls first: if room ends, it is for the rare ones. */
+static int plan_find_calls(struct plan *plan)
+{
+	qsort(plan->moves, plan->interval->nr_rows, sizeof(*plan->moves), compare_moves);
+	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
+		struct move *move = &plan->moves[i];
+		const struct member *member = plan_member(plan, move->row);
+
+		move->owner = member ? member->owner : plan->metrics->unattributed;
+		if (row_take(plan->metrics, move->owner, move->row, &move->call))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int metrics_add(struct metrics *metrics, const struct snapshot *interval)
+{
+	struct plan plan __cleanup(plan_done) = { .metrics = metrics, .interval = interval };
+	struct metrics_call *call;
+
+	plan.members = calloc(interval->nr_processes + 1, sizeof(*plan.members));
+	plan.moves = calloc(interval->nr_rows + 1, sizeof(*plan.moves));
+	if (!plan.members || !plan.moves || plan_find_members(&plan))
+		return -ENOMEM;
+	plan_retire(&plan);
+	if (plan_admit(&plan) || plan_find_owners(&plan) || plan_find_calls(&plan))
+		return -ENOMEM;
+	for (size_t i = 0; i < metrics->owners.count; i++) {
+		struct metrics_owner *owner = metrics->owners.all[i];
+
+		owner->oldest_ns = 0;
+		for (size_t j = 0; (call = metrics_call_at(owner, j)); j++)
+			call->sum.in_flight = 0;
+	}
+	for (size_t i = 0; i < interval->nr_rows; i++) {
+		const struct move *move = &plan.moves[i];
+		uint64_t age_ns = snapshot_oldest_ns(interval, move->row);
+
+		call_add(move->call, move->row);
+		if (!move->row->in_flight ||
+		    syscall_waits(NULL, move->row->abi, (int)move->row->nr))
+			continue;
+		move->owner->had_oldest = true;
+		move->owner->oldest_ns = max_u64(move->owner->oldest_ns, age_ns);
+	}
+	metrics->intervals++;
+	losses_merge(&metrics->losses, &interval->losses);
+	return 0;
 }

@@ -29,13 +29,6 @@ struct metrics_grouping {
 
 extern const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP];
 
-/* A name of a process as a label value; false when it has none. */
-bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
-			  const struct metrics_name *name, char out[METRICS_NAME_MAX]);
-
-/* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
-bool metrics_name_is_reserved(const char *label);
-
 #define METRICS_OTHER        "other"        /* what has no series of its own */
 #define METRICS_UNATTRIBUTED "unattributed" /* calls of which nobody knows the process */
 #define METRICS_UNKNOWN_CALL "unknown"      /* numbers without a name */
@@ -45,9 +38,6 @@ struct labels {
 	void **all;
 	size_t count;
 };
-
-/* NULL when absent. */
-void *labels_find(const struct labels *labels, const char *label);
 
 /* Upper bounds of the buckets of histograms: 2^shift ns. */
 #define NR_METRICS_BOUND 13
@@ -91,21 +81,5 @@ struct metrics {
 
 /* The calls of an owner, the rest last; NULL from the first index on that is out of range. */
 struct metrics_call *metrics_call_at(struct metrics_owner *owner, size_t index);
-
-/* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
-int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret);
-
-/* Takes its series away. */
-void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner);
-
-/*
- * The counters of a row's call, made when new, with room for its errnos as far as there is any; the
- * rest of the owner when there is none for the call. Returns 0 or -ENOMEM.
- */
-int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		     struct metrics_call **ret);
-
-/* Counts a row, in the room there is. */
-void metrics_call_add(struct metrics_call *call, const struct row *row);
 
 #endif
