@@ -13,8 +13,6 @@ enum wire_type {
 	WIRE_BYTES = 2,
 };
 
-#define VARINT_MAX 10 /* bytes of 64 bits, 7 in each */
-
 void protobuf_done(struct protobuf *message)
 {
 	free(message->bytes);
@@ -23,36 +21,20 @@ void protobuf_done(struct protobuf *message)
 
 static void append(struct protobuf *message, const void *bytes, size_t size)
 {
-	size_t capacity = message->capacity ?: 64;
-	unsigned char *grown;
-
-	if (message->err || !size)
-		return;
-	while (capacity - message->size < size)
-		capacity *= 2;
-	if (capacity != message->capacity) {
-		grown = realloc(message->bytes, capacity);
-		if (!grown) {
+	for (size_t i = 0; i < size && !message->err; i++) {
+		if (array_grow(&message->bytes, message->size, 1))
+			message->bytes[message->size++] = ((const unsigned char *)bytes)[i];
+		else
 			message->err = -ENOMEM;
-			return;
-		}
-		message->bytes = grown;
-		message->capacity = capacity;
 	}
-	memcpy(message->bytes + message->size, bytes, size);
-	message->size += size;
 }
 
 /* The lowest 7 bits first; the top bit of a byte says that more follow. */
 static void append_varint(struct protobuf *message, uint64_t value)
 {
-	unsigned char bytes[VARINT_MAX];
-	size_t size = 0;
-
 	for (; value > 0x7f; value >>= 7)
-		bytes[size++] = (unsigned char)(value | 0x80);
-	bytes[size++] = (unsigned char)value;
-	append(message, bytes, size);
+		append(message, &(unsigned char){ (unsigned char)(value | 0x80) }, 1);
+	append(message, &(unsigned char){ (unsigned char)value }, 1);
 }
 
 static void append_key(struct protobuf *message, unsigned int field, enum wire_type type)

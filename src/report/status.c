@@ -163,48 +163,9 @@ static const char *text_of(const json_t *from, const char *key)
 	return json_string_value(json_object_get(from, key)) ?: "";
 }
 
-static void print_text(const json_t *from, const char *key, FILE *out)
+/* A span of time, without the units that it does not reach. */
+static void print_span(uint64_t seconds, FILE *out)
 {
-	char *visible __cleanup(freep) = text_visible(text_of(from, key));
-
-	fputs(visible ?: "", out);
-}
-
-static void print_number(const json_t *from, const char *key, FILE *out)
-{
-	fprintf(out, "%" PRIu64, number(from, key));
-}
-
-static void print_percent(const json_t *from, const char *key, FILE *out)
-{
-	fprintf(out, "%.2f%%", real(from, key));
-}
-
-/* From RFC 3339 in UTC to the local time zone, up to a second. */
-static void print_time(const json_t *from, const char *key, FILE *out)
-{
-	char local[CLOCK_LOCAL_SIZE] = "-";
-	struct tm utc = { 0 };
-
-	if (strptime(text_of(from, key), "%Y-%m-%dT%H:%M:%S", &utc))
-		clock_local((int64_t)timegm(&utc) * (int64_t)NS_PER_SEC, local, sizeof(local));
-	fputs(local, out);
-}
-
-static void print_bytes(const json_t *from, const char *key, FILE *out)
-{
-	uint64_t bytes = number(from, key);
-
-	if (bytes < 10 << 20)
-		fprintf(out, "%.1f KiB", (double)bytes / 0x1p10);
-	else
-		fprintf(out, "%.1f MiB", (double)bytes / 0x1p20);
-}
-
-static void print_span(const json_t *from, const char *key, FILE *out)
-{
-	uint64_t seconds = number(from, key) / NS_PER_SEC;
-
 	if (seconds >= 86400)
 		fprintf(out, "%" PRIu64 " d ", seconds / 86400);
 	if (seconds >= 3600)
@@ -214,13 +175,34 @@ static void print_span(const json_t *from, const char *key, FILE *out)
 	fprintf(out, "%" PRIu64 " s", seconds % 60);
 }
 
+/* Prints a value as a number, as bytes, in percent, as a span, as a text, or as when something was. */
+static void print_value(const json_t *from, char form, const char *key, FILE *out)
+{
+	char *text __cleanup(freep) = text_visible(text_of(from, key));
+	const uint64_t value = number(from, key);
+	char local[CLOCK_LOCAL_SIZE] = "-";
+	struct tm utc = { 0 };
+
+	/* From RFC 3339 in UTC to the local time zone, up to a second. */
+	if (form == 'w' && text && strptime(text, "%Y-%m-%dT%H:%M:%S", &utc))
+		clock_local((int64_t)timegm(&utc) * (int64_t)NS_PER_SEC, local, sizeof(local));
+	if (form == 'n')
+		fprintf(out, "%" PRIu64, value);
+	else if (form == 'b' && value < 10 << 20)
+		fprintf(out, "%.1f KiB", (double)value / 0x1p10);
+	else if (form == 'b')
+		fprintf(out, "%.1f MiB", (double)value / 0x1p20);
+	else if (form == 'p')
+		fprintf(out, "%.2f%%", real(from, key));
+	else if (form == 's')
+		print_span(value / NS_PER_SEC, out);
+	else
+		fputs(form == 'w' ? local : text ?: "", out);
+}
+
 /* Prints a text in which {n:key} stands for a value: the letter says in which form. */
 static void print(const json_t *from, const char *text, FILE *out)
 {
-	static void (*const forms[])(const json_t *from, const char *key, FILE *out) = {
-		['b'] = print_bytes, ['n'] = print_number, ['p'] = print_percent,
-		['s'] = print_span,  ['t'] = print_text,   ['w'] = print_time,
-	};
 	char key[32];
 
 	for (; *text; text++) {
@@ -229,7 +211,7 @@ static void print(const json_t *from, const char *text, FILE *out)
 			continue;
 		}
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, "}") - 3, text + 3);
-		forms[(unsigned char)text[1]](from, key, out);
+		print_value(from, text[1], key, out);
 		text = strchr(text, '}');
 	}
 }

@@ -2,29 +2,22 @@
 /* Writes elements of SVG. */
 #include "report/svg.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 void svg_escape(const char *text, FILE *out)
 {
-	static const struct {
-		char byte;
-		const char *entity;
-	} entities[] = {
-		{ '&', "&amp;" },
-		{ '<', "&lt;" },
-		{ '>', "&gt;" },
-		{ '"', "&quot;" },
-	};
+	static const char reserved[] = "&<>\"";
+	static const char *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;" };
 
 	for (; *text; text++) {
-		size_t i = 0;
+		const char *found = strchr(reserved, *text);
 
-		while (i < ARRAY_SIZE(entities) && entities[i].byte != *text)
-			i++;
-		if (i < ARRAY_SIZE(entities))
-			fputs(entities[i].entity, out);
+		if (found)
+			fputs(entities[found - reserved], out);
 		else
 			fputc(*text, out);
 	}
