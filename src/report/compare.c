@@ -228,39 +228,37 @@ static void sheet_add_measure(struct sheet *sheet, enum measure which)
 		grid_hide(sheet->grid, column + i);
 }
 
-/* Of a group that is absent, rates are 0 and latencies unknown. What fails ends with a mark. */
-static void sheet_set_measure(struct sheet *sheet, const struct comparison *item,
-			      enum measure which, bool fails)
-{
-	const char *mark = fails ? "!" : sheet->view->failed ? " " : "";
-	double absent = measures[which].kind == GRID_LATENCY ? NAN : 0;
-	const struct compare_side *sides[SIDES] = { &item->a, &item->b };
-	size_t column = measure_column(sheet, which);
-	double values[SIDES];
-	char cell[CELL_MAX];
-
-	for (size_t i = 0; i < SIDES; i++) {
-		values[i] = side_value(sides[i], which);
-		grid_set_number(sheet->grid, column + i, values[i]);
-		values[i] = sides[i]->present ? values[i] : absent;
-	}
-	change_format(values[0], values[1], cell, sizeof(cell));
-	grid_set_format(sheet->grid, column + SIDES, "%s%s", cell, mark);
-}
-
-/* A sum has a label in place of its keys, and no failures. */
+/*
+ * A sum has a label in place of its keys, and no failures. Of a group that is absent, rates are 0 and
+ * latencies unknown. What fails ends with a mark.
+ */
 static void sheet_add_row(struct sheet *sheet, const struct comparison_list *list,
 			  const struct comparison *item, const struct regressions *found,
 			  const char *label)
 {
+	const struct compare_side *sides[SIDES] = { &item->a, &item->b };
 	struct column_scope scope;
 	const struct group *group = comparison_group(item, sheet->input, list->keys, &scope);
+	double values[SIDES];
+	char cell[CELL_MAX];
 
 	table_add_row(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
-	for (enum measure which = 0; which < NR_MEASURE; which++)
-		sheet_set_measure(sheet, item, which,
-				  measures[which].change &&
-					  found->rise[measures[which].regression] > 0);
+	for (enum measure which = 0; which < NR_MEASURE; which++) {
+		size_t column = measure_column(sheet, which);
+		bool fails = measures[which].change && found->rise[measures[which].regression] > 0;
+
+		for (size_t i = 0; i < SIDES; i++) {
+			values[i] = side_value(sides[i], which);
+			grid_set_number(sheet->grid, column + i, values[i]);
+			if (!sides[i]->present)
+				values[i] = measures[which].kind == GRID_LATENCY ? NAN : 0;
+		}
+		change_format(values[0], values[1], cell, sizeof(cell));
+		grid_set_format(sheet->grid, column + SIDES, "%s%s", cell,
+				fails                 ? "!"
+				: sheet->view->failed ? " "
+						      : "");
+	}
 	grid_set(sheet->grid, sheet->word_column, compare_words[item->word]);
 }
 

@@ -48,29 +48,13 @@ static void print_text(const char *text, FILE *out)
 		fputc('"', out);
 }
 
-static void print_cell(const struct column *column, const struct column_scope *scope,
-		       const struct group *group, FILE *out)
-{
-	char text[COLUMN_TEXT_MAX];
-	uint64_t value = 0;
-
-	/* A pid or tid is a number or nothing, no word. */
-	if (column->number && !column_number(column, scope, group, &value))
-		return;
-	if (column_is_key(column) && column_text(column, scope, group, text))
-		print_text(text, out);
-	else if (column->kind == COLUMN_PERCENT)
-		fprintf(out, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
-	else if (!column_is_key(column))
-		fprintf(out, "%" PRIu64, value);
-}
-
 /* Without a group it is an interval without calls: of nobody, and none of each. */
 static void print_line(const char *interval, const struct column_list *columns,
 		       const struct column_scope *scope, const struct group *group, FILE *out)
 {
 	size_t label_column = table_label_column(columns);
-	char label[TABLE_LABEL_MAX];
+	char label[TABLE_LABEL_MAX], text[COLUMN_TEXT_MAX];
+	uint64_t value = 0;
 	struct group nothing = { .nr_merged = 0 };
 
 	row_init(&nothing.sum);
@@ -82,9 +66,18 @@ static void print_line(const char *interval, const struct column_list *columns,
 		if (group && group->nr_merged && i == label_column) {
 			others_label(group, label, sizeof(label));
 			print_text(label, out);
-		} else if (group || !column_is_key(column)) {
-			print_cell(column, scope, group ?: &nothing, out);
+			continue;
 		}
+		/* A pid or tid is a number or nothing, no word. */
+		if ((!group && column_is_key(column)) ||
+		    (column->number && !column_number(column, scope, group ?: &nothing, &value)))
+			continue;
+		if (column_is_key(column) && column_text(column, scope, group, text))
+			print_text(text, out);
+		else if (column->kind == COLUMN_PERCENT)
+			fprintf(out, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+		else if (!column_is_key(column))
+			fprintf(out, "%" PRIu64, value);
 	}
 	fputc('\n', out);
 }

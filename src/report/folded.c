@@ -30,14 +30,6 @@ static void folded_done(struct folded *folded)
 	samples_done(&folded->list);
 }
 
-/* Blanks, at which some reader splits a line. Control characters are escaped already. */
-static bool is_blank(unsigned int code)
-{
-	return code == ' ' || code == 0xa0 || code == 0x1680 ||
-	       (code >= 0x2000 && code <= 0x200a) || code == 0x202f || code == 0x205f ||
-	       code == 0x3000;
-}
-
 static void write_name(const char *before, const char *name, FILE *out)
 {
 	size_t length;
@@ -45,9 +37,13 @@ static void write_name(const char *before, const char *name, FILE *out)
 	fputs(before, out);
 	for (; *name; name += length) {
 		unsigned int code = text_code(name, strnlen(name, 4), &length);
+		/* Blanks, at which some reader splits a line. Control characters are escaped already. */
+		bool is_blank = code == ' ' || code == 0xa0 || code == 0x1680 ||
+				(code >= 0x2000 && code <= 0x200a) || code == 0x202f ||
+				code == 0x205f || code == 0x3000;
 
 		length = length ?: 1;
-		if (code == ';' || is_blank(code))
+		if (code == ';' || is_blank)
 			fputc(code == ';' ? ':' : '_', out);
 		else
 			fwrite(name, 1, length, out);

@@ -55,33 +55,27 @@ void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[P
 
 /* --- stacks ------------------------------------------------------------------------------------- */
 
-static struct stack_view view_find(const struct snapshot *snapshot, uint64_t id)
-{
-	const struct stack *stack = NULL;
-
-	if (id == STACK_OTHERS)
-		return (struct stack_view){ .end = VIEW_OTHERS };
-	if (snapshot->stacks)
-		stack = stack_table_find(snapshot->stacks, id);
-	if (!stack)
-		return (struct stack_view){ .end = STACK_FRAMES_LOST };
-	return (struct stack_view){ stack->frames, stack->nr_frames, stack->end };
-}
-
 bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
 		     struct stack_sample *ret)
 {
 	struct stack_count sum = { .id = STACK_OTHERS };
+	const struct stack *stack = NULL;
 
+	ret->view = (struct stack_view){ .end = VIEW_OTHERS };
 	if (index < row->nr_stacks) {
 		ret->count = row->stacks[index];
-		ret->view = view_find(snapshot, ret->count.id);
+		if (ret->count.id != STACK_OTHERS && snapshot->stacks)
+			stack = stack_table_find(snapshot->stacks, ret->count.id);
+		if (stack)
+			ret->view =
+				(struct stack_view){ stack->frames, stack->nr_frames, stack->end };
+		else if (ret->count.id != STACK_OTHERS)
+			ret->view.end = STACK_FRAMES_LOST;
 		return true;
 	}
 	/* What the row has in none of its stacks, as rows of calls that found no room do. */
 	for (size_t i = 0; i < row->nr_stacks; i++)
 		stack_count_add(&sum, &row->stacks[i]);
-	ret->view = (struct stack_view){ .end = VIEW_OTHERS };
 	ret->count = (struct stack_count){
 		.id = STACK_OTHERS,
 		.calls = above(row->calls, sum.calls),

@@ -198,22 +198,6 @@ static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frame
 
 /* --- samples --- */
 
-/* Innermost first, as we have them; the reason of an incomplete stack is its outermost. */
-static size_t locations_fill(struct pprof *pprof, const struct stack_view *view)
-{
-	size_t count = 0, length;
-
-	for (size_t i = 0; i < view->nr_frames; i += length) {
-		length = 1;
-		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
-			length++;
-		pprof->locations[count++] = location_id(pprof, &view->frames[i], length);
-	}
-	if (pprof->ends[view->end].symbol)
-		pprof->locations[count++] = location_id(pprof, &pprof->ends[view->end], 1);
-	return count;
-}
-
 static void sample_label(struct pprof *pprof, struct protobuf *sample, const char *key,
 			 const char *text, uint64_t number)
 {
@@ -234,10 +218,20 @@ static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *fro
 		[SAMPLE_CPU] = from->count.wall_ns - from->count.off_ns,
 		[SAMPLE_ERRORS] = from->count.errors,
 	};
+	const struct stack_view *view = &from->view;
 	struct protobuf sample __cleanup(protobuf_done) = { .size = 0 };
 	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
-	size_t depth = locations_fill(pprof, &from->view);
+	size_t depth = 0, length;
 
+	/* Innermost first, as we have them; the reason of an incomplete stack is its outermost. */
+	for (size_t i = 0; i < view->nr_frames; i += length) {
+		length = 1;
+		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
+			length++;
+		pprof->locations[depth++] = location_id(pprof, &view->frames[i], length);
+	}
+	if (pprof->ends[view->end].symbol)
+		pprof->locations[depth++] = location_id(pprof, &pprof->ends[view->end], 1);
 	row_comm(pprof->snapshot, row, comm);
 	row_label(row, call, sizeof(call));
 	protobuf_add_packed(&sample, SAMPLE_LOCATION_ID, pprof->locations, depth);

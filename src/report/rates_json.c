@@ -4,22 +4,12 @@
 #include "report/json.h"
 #include "syscalls/names.h"
 
-static void put_oldest(struct json_writer *to, const struct rate *line)
+/* What lines and their sum have in common. */
+static void put_numbers(struct json_writer *to, const struct rates *rates, const struct rate *line)
 {
 	char name[SYSCALL_NAME_MAX] = "";
 	bool flying = line->in_flight > 0;
 
-	json_put_number(to, "in_flight", line->in_flight);
-	json_put_number_if(to, "oldest_in_flight_ns", flying, line->oldest_ns);
-	json_put_bool(to, "oldest_is_minimum", flying && line->oldest_early);
-	if (flying)
-		syscall_name(line->oldest_abi, (int)line->oldest_nr, name, sizeof(name));
-	json_put_text(to, "oldest_syscall", flying ? name : NULL);
-}
-
-/* What lines and their sum have in common. */
-static void put_numbers(struct json_writer *to, const struct rates *rates, const struct rate *line)
-{
 	json_put_number(to, "processes", line->nr_processes);
 	json_put_number(to, "threads", line->threads);
 	json_put_number(to, "calls", line->calls);
@@ -30,7 +20,12 @@ static void put_numbers(struct json_writer *to, const struct rates *rates, const
 	json_put_number(to, "voluntary_switches", line->usage.voluntary_switches);
 	json_put_number(to, "involuntary_switches", line->usage.involuntary_switches);
 	json_put_number_if(to, "max_ns", line->worst_ns > 0, line->worst_ns);
-	put_oldest(to, line);
+	json_put_number(to, "in_flight", line->in_flight);
+	json_put_number_if(to, "oldest_in_flight_ns", flying, line->oldest_ns);
+	json_put_bool(to, "oldest_is_minimum", flying && line->oldest_early);
+	if (flying)
+		syscall_name(line->oldest_abi, (int)line->oldest_nr, name, sizeof(name));
+	json_put_text(to, "oldest_syscall", flying ? name : NULL);
 }
 
 /* Who it is; what is not the same for all processes of a line is null. */

@@ -143,30 +143,26 @@ static const char *read_frame_name(struct reader *reader, const struct json_plac
 	return own;
 }
 
-static unsigned int read_end(const struct json_place *at)
-{
-	const char *told = json_get_word(at, "end", 0);
-	char word[VIEW_END_WORD_MAX];
-
-	for (unsigned int end = 0; told && end < NR_VIEW_END; end++) {
-		view_end_word(end, word);
-		if (!strcmp(word, told))
-			return end;
-	}
-	json_refuse(at, "end is none that is known");
-	return 0;
-}
-
 /* Adds a stack to the table unless it is that of calls without one. Returns its id. */
 static uint64_t read_frames(struct reader *reader, const struct json_place *at)
 {
 	const json_t *list = json_get_list(at, "frames");
 	struct stack_frame *frames __cleanup(freep) =
 		calloc(json_array_size(list) + 1, sizeof(*frames));
-	unsigned int end = read_end(at);
-	struct stack stack = { .end = (enum stack_end)end, .frames = frames };
+	const char *told = json_get_word(at, "end", 0) ?: "";
+	struct stack stack = { .frames = frames };
+	char word[VIEW_END_WORD_MAX] = "";
 	struct json_place frame;
+	unsigned int end = 0;
 
+	for (; end < NR_VIEW_END; end++) {
+		view_end_word(end, word);
+		if (!strcmp(word, told))
+			break;
+	}
+	if (end == NR_VIEW_END)
+		json_refuse(at, "end is none that is known");
+	stack.end = (enum stack_end)end;
 	if (!frames)
 		json_check(at, -ENOMEM);
 	for (; json_get_element(at, list, stack.nr_frames, &frame); stack.nr_frames++)
@@ -307,19 +303,6 @@ static void read_histogram(const struct json_place *at, struct row *row)
 	}
 }
 
-static int errno_of_label(const char *label)
-{
-	char again[ERRNO_LABEL_MAX];
-	int err = errno_find(label);
-
-	if (err < 0 && sscanf(label, "errno_%4d", &err) != 1)
-		return -1;
-	if (err <= 0 || err > MAX_ERRNO)
-		return -1;
-	errno_label(err, again, sizeof(again));
-	return strcmp(again, label) ? -1 : err;
-}
-
 static void read_results(const struct json_place *at, struct row *row)
 {
 	struct json_place errnos = json_get_object(at, "errnos", 0);
@@ -333,9 +316,14 @@ static void read_results(const struct json_place *at, struct row *row)
 	json_object_foreach((json_t *)errnos.object, label, value)
 	{
 		uint64_t count = json_get_number(&errnos, label, 0, 0);
-		int err = errno_of_label(label);
+		char again[ERRNO_LABEL_MAX] = "";
+		int err = errno_find(label);
 
-		if (err < 0 || !count)
+		if (err < 0)
+			sscanf(label, "errno_%4d", &err);
+		if (err > 0 && err <= MAX_ERRNO)
+			errno_label(err, again, sizeof(again));
+		if (strcmp(again, label) != 0 || !count)
 			json_refuse(at, "errnos has a name or a count that is none");
 		else
 			json_check(at, row_add_errno(row, err, count));

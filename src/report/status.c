@@ -39,21 +39,6 @@ static void put_counting(struct json_writer *to, const struct daemon_status *s)
 	json_put_end(to);
 }
 
-static void put_names(struct json_writer *to, const struct status_names *names)
-{
-	if (!names->has) {
-		json_put_null(to, "names");
-		return;
-	}
-	json_put_object(to, "names");
-	json_put_number(to, "places", names->places);
-	json_put_number(to, "bytes", names->bytes);
-	json_put_number(to, "waiting", names->waiting);
-	json_put_number(to, "failed", names->failed);
-	json_put_number(to, "refused", names->refused);
-	json_put_end(to);
-}
-
 static void put_cost(struct json_writer *to, const struct daemon_status *s)
 {
 	static const char *const steps[] = { "normal", "no_stacks", "no_errnos" };
@@ -92,6 +77,7 @@ static void put_history(struct json_writer *to, const struct daemon_status *s)
 
 int report_status_json(const struct daemon_status *s, FILE *out)
 {
+	const struct status_names *names = &s->names;
 	struct json_writer to;
 
 	json_begin(&to, out);
@@ -104,7 +90,17 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	json_put_bool(&to, "exact", losses_none(s->losses));
 	json_put_losses(&to, s->losses);
 	put_counting(&to, s);
-	put_names(&to, &s->names);
+	if (names->has) {
+		json_put_object(&to, "names");
+		json_put_number(&to, "places", names->places);
+		json_put_number(&to, "bytes", names->bytes);
+		json_put_number(&to, "waiting", names->waiting);
+		json_put_number(&to, "failed", names->failed);
+		json_put_number(&to, "refused", names->refused);
+		json_put_end(&to);
+	} else {
+		json_put_null(&to, "names");
+	}
 	put_cost(&to, s);
 	put_history(&to, s);
 	json_put_object(&to, "recent");
@@ -241,24 +237,6 @@ static bool print_remarks(const json_t *from, const struct remark *remarks, size
 	return any;
 }
 
-static void print_losses(const json_t *status, FILE *out)
-{
-	json_t *losses = json_object_get(status, "losses");
-	const char *before = "exact     no: ";
-
-	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		uint64_t count = number(losses, loss_texts[i].name);
-
-		if (!count)
-			continue;
-		fprintf(out, "%s%" PRIu64 " %s (%s)\n", before, count, loss_texts[i].what,
-			loss_texts[i].why);
-		before = "              ";
-	}
-	if (json_is_true(json_object_get(status, "exact")))
-		fputs("exact     yes, nothing was missed\n", out);
-}
-
 static void print_tables(const json_t *counting, FILE *out)
 {
 	const char *name, *before = "tables    ";
@@ -349,7 +327,8 @@ static int parse(const char *text, size_t size, struct json_document *document, 
 int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 {
 	struct json_document document __cleanup(json_close);
-	const json_t *status, *counting;
+	const char *before = "exact     no: ";
+	const json_t *status, *counting, *losses;
 
 	if (parse(text, size, &document, d))
 		return -EINVAL;
@@ -360,7 +339,18 @@ int report_status_text(const char *text, size_t size, FILE *out, struct diag *d)
 	      "counting  {t:targets}: {n:processes} processes, {n:threads} threads now; {n:rows} "
 	      "rows\n",
 	      out);
-	print_losses(status, out);
+	losses = json_object_get(status, "losses");
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		uint64_t count = number(losses, loss_texts[i].name);
+
+		if (!count)
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s (%s)\n", before, count, loss_texts[i].what,
+			loss_texts[i].why);
+		before = "              ";
+	}
+	if (json_is_true(json_object_get(status, "exact")))
+		fputs("exact     yes, nothing was missed\n", out);
 	print_tables(counting, out);
 	print_names(json_object_get(status, "names"), out);
 	print_cost(json_object_get(status, "cost"), out);

@@ -97,18 +97,6 @@ static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 	return 0;
 }
 
-static int sheet_begin(struct sheet *sheet)
-{
-	if (grid_new(NR_CELLS, &sheet->grid))
-		return -ENOMEM;
-	for (size_t i = 0; i < NR_CELLS; i++) {
-		grid_set_title(sheet->grid, i, cells[i].title, true, cells[i].rank);
-		if (cells[i].column && !column_find("", cells[i].column, &sheet->columns[i], NULL))
-			column_set_scale(sheet->grid, i, sheet->columns[i], "/s");
-	}
-	return 0;
-}
-
 static void sheet_set_cell(const struct sheet *sheet, const struct line *line, size_t cell)
 {
 	const struct column_scope scope = { .snapshot = line->snapshot };
@@ -211,9 +199,13 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 	struct sheet sheet __cleanup(sheet_done) = { .lines = NULL };
 	int err = sheet_fill(&sheet, timeline, options);
 
-	err = err ?: sheet_begin(&sheet);
-	if (err)
-		return err;
+	if (err || grid_new(NR_CELLS, &sheet.grid))
+		return -ENOMEM;
+	for (size_t i = 0; i < NR_CELLS; i++) {
+		grid_set_title(sheet.grid, i, cells[i].title, true, cells[i].rank);
+		if (cells[i].column && !column_find("", cells[i].column, &sheet.columns[i], NULL))
+			column_set_scale(sheet.grid, i, sheet.columns[i], "/s");
+	}
 	sheet_add_all(&sheet, timeline);
 	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
 	err = grid_print(sheet.grid, options->width, out);
