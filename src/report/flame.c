@@ -349,25 +349,7 @@ static int write_box(const struct flame *flame, const struct flame_box *box, FIL
 
 /* --- what is around them --- */
 
-/* Where the next key goes. */
-struct legend {
-	int x, y;
-	FILE *out;
-};
-
-static void legend_add(struct legend *legend, const char *class, const char *name)
-{
-	int width = 24 + (int)(text_width(name) * KEY_CHAR_WIDTH);
-
-	if (legend->x + width > WIDTH - MARGIN) {
-		legend->x = MARGIN;
-		legend->y += 18;
-	}
-	svg_rect(legend->out, legend->x, legend->y - 10, 12, 12, class);
-	svg_text(legend->out, legend->x + 17, legend->y, "key", name);
-	legend->x += width;
-}
-
+/* Modules with a colour first, then what else is there. */
 static int write_legend(const struct flame *flame, FILE *out)
 {
 	static const struct {
@@ -379,20 +361,30 @@ static int write_legend(const struct flame *flame, FILE *out)
 		{ BOX_SYSCALL, "call", "system call" },
 		{ BOX_END, "end", "frames missing" },
 	};
-	struct legend legend = { MARGIN, TOP - 34, out };
+	int x = MARGIN, y = TOP - 34;
 
-	for (size_t i = 0; i < flame->nr_modules; i++) {
-		char *name __cleanup(freep) = text_visible(flame->modules[i]), class[24];
+	for (size_t i = 0; i < flame->nr_modules + ARRAY_SIZE(keys); i++) {
+		size_t key = i - flame->nr_modules;
+		bool is_module = i < flame->nr_modules;
+		char *name __cleanup(freep) =
+			text_visible(is_module ? flame->modules[i] : keys[key].name);
 		char *label __cleanup(freep) = name ? text_fitted(name, KEY_CHARS) : NULL;
+		char class[24];
+		int width;
 
 		if (!label)
 			return -ENOMEM;
+		if (!is_module && !flame->has[keys[key].kind])
+			continue;
 		snprintf(class, sizeof(class), "m%zu", i);
-		legend_add(&legend, class, label);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (flame->has[keys[i].kind])
-			legend_add(&legend, keys[i].class, keys[i].name);
+		width = 24 + (int)(text_width(label) * KEY_CHAR_WIDTH);
+		if (x + width > WIDTH - MARGIN) {
+			x = MARGIN;
+			y += 18;
+		}
+		svg_rect(out, x, y - 10, 12, 12, is_module ? class : keys[key].class);
+		svg_text(out, x + 17, y, "key", label);
+		x += width;
 	}
 	return 0;
 }

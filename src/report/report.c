@@ -211,29 +211,6 @@ void print_exactness(const struct snapshot *snapshot, FILE *out)
 /* More of them are not named. */
 #define CHANGES_NAMED 5
 
-static void print_change(const struct snapshot *snapshot, enum process_change change,
-			 const char *what, FILE *out)
-{
-	char name[PROCESS_LABEL_MAX];
-	size_t count = 0;
-
-	for (size_t i = 0; i < snapshot->nr_processes; i++) {
-		const struct process *process = &snapshot->processes[i];
-
-		if (!process->changes[change] || ++count > CHANGES_NAMED)
-			continue;
-		process_label(process, name);
-		fprintf(out, "%s%s", count == 1 ? "" : ", ", name);
-		if (process->pid)
-			fprintf(out, " %u", process->pid);
-	}
-	if (count > CHANGES_NAMED)
-		fprintf(out, " and %zu more", count - CHANGES_NAMED);
-	if (count)
-		fprintf(out, ": changed %s while counted; all calls stand under the last one\n",
-			what);
-}
-
 void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out)
 {
 	static const struct {
@@ -245,10 +222,27 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 		{ GROUP_UNIT, CHANGED_CGROUP, "cgroup" },
 		{ GROUP_COMM, CHANGED_COMM, "name" },
 	};
+	char name[PROCESS_LABEL_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
-		if (keys & changes[i].key)
-			print_change(snapshot, changes[i].change, changes[i].what, out);
+		size_t count = 0;
+
+		for (size_t j = 0; keys & changes[i].key && j < snapshot->nr_processes; j++) {
+			const struct process *process = &snapshot->processes[j];
+
+			if (!process->changes[changes[i].change] || ++count > CHANGES_NAMED)
+				continue;
+			process_label(process, name);
+			fprintf(out, "%s%s", count == 1 ? "" : ", ", name);
+			if (process->pid)
+				fprintf(out, " %u", process->pid);
+		}
+		if (count > CHANGES_NAMED)
+			fprintf(out, " and %zu more", count - CHANGES_NAMED);
+		if (count)
+			fprintf(out,
+				": changed %s while counted; all calls stand under the last one\n",
+				changes[i].what);
 	}
 }
 
