@@ -424,11 +424,16 @@ static int compare_candidates(const void *x, const void *y)
 	return compare_u64(b->calls, a->calls) ?: strcmp(a->label, b->label);
 }
 
-/* One member for each label that has calls but no owner; the calls of all are added up in it. */
-static size_t plan_find_candidates(const struct plan *plan, struct member **candidates)
+/* Places go to labels that have calls but no owner: to those with the most calls of all their members. */
+static int plan_admit(struct plan *plan)
 {
+	struct member **candidates __cleanup(freep) =
+		calloc(plan->interval->nr_processes + 1, sizeof(struct member *));
 	size_t count = 0, kept = 0;
+	int err = 0;
 
+	if (!candidates)
+		return -ENOMEM;
 	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
 		struct member *member = &plan->members[i];
 
@@ -437,38 +442,22 @@ static size_t plan_find_candidates(const struct plan *plan, struct member **cand
 	}
 	qsort(candidates, count, sizeof(*candidates), compare_candidate_labels);
 	for (size_t i = 0; i < count; i++) {
-		struct member *last = kept ? candidates[kept - 1] : NULL;
-
-		if (last && !strcmp(last->label, candidates[i]->label))
-			last->calls += candidates[i]->calls;
+		if (kept && !strcmp(candidates[kept - 1]->label, candidates[i]->label))
+			candidates[kept - 1]->calls += candidates[i]->calls;
 		else
 			candidates[kept++] = candidates[i];
 	}
 	qsort(candidates, kept, sizeof(*candidates), compare_candidates);
-	return kept;
-}
-
-static int plan_admit(struct plan *plan)
-{
-	struct member **candidates __cleanup(freep) =
-		calloc(plan->interval->nr_processes + 1, sizeof(struct member *));
-	size_t count;
-
-	if (!candidates)
-		return -ENOMEM;
-	count = plan_find_candidates(plan, candidates);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < kept; i++) {
 		struct metrics_owner *owner;
-		int err = owner_add(plan->metrics, candidates[i]->label, &owner);
 
-		if (err == -ENOSPC)
-			break;
+		err = owner_add(plan->metrics, candidates[i]->label, &owner);
 		if (err)
-			return err;
+			break;
 		owner->boot_ns = candidates[i]->process->boot_ns;
 		owner->seen_ns = plan->interval->end_mono_ns;
 	}
-	return 0;
+	return err == -ENOSPC ? 0 : err;
 }
 
 static int plan_find_owners(struct plan *plan)

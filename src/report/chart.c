@@ -66,24 +66,6 @@ static int time_x(const struct chart *chart, uint64_t ns)
 
 /* --- what is drawn --- */
 
-static void chart_take_rows(struct chart *chart, const struct table_options *options)
-{
-	bool by_call = chart->part.scope.keys & GROUP_SYSCALL;
-
-	for (int waiting = 0; waiting < 2; waiting++) {
-		for (size_t i = 0; i < chart->part.list.nr_groups; i++) {
-			const struct group *group = &chart->part.list.groups[i];
-
-			if (group->nr_merged) {
-				chart->nr_others = group->nr_merged;
-			} else if ((by_call && row_is_waiting(&group->sum, options)) == waiting) {
-				chart->rows[chart->nr_rows++] = group;
-				chart->nr_waiting += (size_t)waiting;
-			}
-		}
-	}
-}
-
 static void row_title(const struct chart *chart, const struct group *group, char *buf)
 {
 	size_t at = 0;
@@ -308,15 +290,26 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 {
 	struct chart chart = { .out = out };
 	struct table_options limited = *options;
-	int err;
+	bool by_call;
 
 	limited.sort = NULL;
 	if (!limited.top || limited.top > ROWS_MAX)
 		limited.top = ROWS_MAX;
-	err = table_part_make(snapshot, &limited, NULL, &chart.part);
-	if (err)
-		return err;
-	chart_take_rows(&chart, options);
+	if (table_part_make(snapshot, &limited, NULL, &chart.part))
+		return -ENOMEM;
+	by_call = chart.part.scope.keys & GROUP_SYSCALL;
+	for (int waiting = 0; waiting < 2; waiting++) {
+		for (size_t i = 0; i < chart.part.list.nr_groups; i++) {
+			const struct group *group = &chart.part.list.groups[i];
+
+			if (group->nr_merged) {
+				chart.nr_others = group->nr_merged;
+			} else if ((by_call && row_is_waiting(&group->sum, options)) == waiting) {
+				chart.rows[chart.nr_rows++] = group;
+				chart.nr_waiting += (size_t)waiting;
+			}
+		}
+	}
 	chart_measure(&chart);
 	chart_draw(&chart, snapshot);
 	table_part_done(&chart.part);

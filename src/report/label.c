@@ -158,7 +158,8 @@ const char *frame_module(const struct stack_frame *frame)
 	return frame->module ?: "";
 }
 
-const char *frame_symbol(const struct stack_frame *frame)
+/* NULL when unknown. Untrusted bytes. */
+static const char *frame_symbol(const struct stack_frame *frame)
 {
 	/* No name is none that is empty. */
 	return frame->symbol && *frame->symbol ? frame->symbol : NULL;

@@ -107,9 +107,6 @@ char *frame_label(const struct stack_frame *frame, enum frame_form form);
 /* The module, kernel for the kernel's own code, "" for none. Untrusted bytes. */
 const char *frame_module(const struct stack_frame *frame);
 
-/* The symbol, NULL when unknown. Untrusted bytes. */
-const char *frame_symbol(const struct stack_frame *frame);
-
 /* Orders frames by what is printed; offsets count only in FRAME_EXACT or without a name. */
 int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form);
 

@@ -49,18 +49,6 @@ static void put_row_times(struct json_writer *to, const struct snapshot *snapsho
 	}
 }
 
-static void put_errnos(struct json_writer *to, const struct row *row)
-{
-	char label[ERRNO_LABEL_MAX];
-
-	json_put_object(to, "errnos");
-	for (size_t i = 0; i < row->nr_errnos; i++) {
-		errno_label(row->errnos[i].err, label, sizeof(label));
-		json_put_number(to, label, row->errnos[i].count);
-	}
-	json_put_end(to);
-}
-
 static void put_histogram(struct json_writer *to, const struct row *row)
 {
 	unsigned int first, end;
@@ -182,7 +170,7 @@ static void put_rest(struct json_writer *to, const struct snapshot *snapshot, co
 static void put_row(struct json_writer *to, const struct snapshot *snapshot, const struct row *row)
 {
 	const struct process *process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
-	char name[SYSCALL_NAME_MAX];
+	char name[SYSCALL_NAME_MAX], label[ERRNO_LABEL_MAX];
 
 	row_call_name(row, name, sizeof(name));
 	json_put_object(to, NULL);
@@ -201,7 +189,12 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 	put_row_times(to, snapshot, row);
 	json_put_number(to, "bytes", row_moves_data(row) ? row->result_sum : 0);
 	put_owner(to, snapshot, row, process);
-	put_errnos(to, row);
+	json_put_object(to, "errnos");
+	for (size_t i = 0; i < row->nr_errnos; i++) {
+		errno_label(row->errnos[i].err, label, sizeof(label));
+		json_put_number(to, label, row->errnos[i].count);
+	}
+	json_put_end(to);
 	put_histogram(to, row);
 	put_rest(to, snapshot, row, process);
 	json_put_end(to);

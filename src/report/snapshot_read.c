@@ -47,6 +47,8 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	const char *namespace = json_get_word(whole, "pid_namespace", 0);
 	const struct json_place losses = json_get_object(whole, "losses", 0);
 	const struct json_place states = json_get_object(whole, "microstates", 0);
+	const json_t *targets = json_get_list(whole, "targets");
+	struct json_place at;
 
 	snapshot->host = json_get_text(whole, "host", 0);
 	snapshot->boot_id = json_get_text(whole, "boot_id", 0);
@@ -65,17 +67,10 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	/* What is not known of locks is of calls that are in no row. */
 	snapshot->selected =
 		json_get_number(&states, "lock_ns", JSON_OR_NULL, UINT64_MAX) == UINT64_MAX;
-}
-
-static void read_targets(struct snapshot *snapshot, const struct json_place *whole)
-{
-	const json_t *list = json_get_list(whole, "targets");
-	struct json_place at;
-
-	snapshot->targets = calloc(json_array_size(list) + 1, sizeof(*snapshot->targets));
+	snapshot->targets = calloc(json_array_size(targets) + 1, sizeof(*snapshot->targets));
 	if (!snapshot->targets)
 		json_check(whole, -ENOMEM);
-	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
+	for (size_t i = 0; json_get_element(whole, targets, i, &at); i++) {
 		struct process *target = &snapshot->targets[snapshot->nr_targets++];
 
 		target->pid = (uint32_t)json_get_number(&at, "pid", JSON_32_BITS, 0);
@@ -363,7 +358,6 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 	if (json_get_bool(at, "has_stacks", 0))
 		json_check(at, stack_table_new(&reader.stacks));
 	read_head(snapshot, at);
-	read_targets(snapshot, at);
 	read_processes(&reader, at);
 	read_rows(&reader, at);
 	/* Of a loss that this version does not know it still says that something is missing. */

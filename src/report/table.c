@@ -387,13 +387,11 @@ size_t table_label_column(const struct column_list *columns)
 {
 	size_t key = columns->count;
 
-	for (size_t i = columns->count; i-- > 0;) {
-		if (column_is_key(columns->columns[i]))
-			key = i;
-	}
 	for (size_t i = 0; i < columns->count; i++) {
 		if (columns->columns[i]->kind == COLUMN_TEXT)
 			return i;
+		if (key == columns->count && column_is_key(columns->columns[i]))
+			key = i;
 	}
 	return key;
 }
