@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tells what every column is called and shows: a key's text, or a number. */
-#include "report/columns.h"
+#include "report/table.h"
 
 #include <errno.h>
 #include <inttypes.h>

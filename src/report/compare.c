@@ -4,7 +4,7 @@
  * its change; a measure of times has one unit for both sides. Invariant: the keys, the changes and the
  * word are always shown.
  */
-#include "report/compare.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "report/json.h"
-#include "report/report.h"
 
 /* --- halves ----------------------------------------------------------------------------------- */
 

@@ -118,28 +118,20 @@ static uint64_t number_of(struct pprof *pprof, unsigned int field, const void *b
 
 /* --- what samples refer to --- */
 
+/* Strings of the format are valid UTF-8, and its readers print them as they are. */
 static uint64_t string_id(struct pprof *pprof, const char *text)
 {
-	bool is_new;
-	uint64_t id;
-
-	if (!*text)
-		return 0;
-	id = number_of(pprof, PROFILE_STRING_TABLE, text, strlen(text), &is_new);
-	if (is_new)
-		protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, text, strlen(text));
-	return id;
-}
-
-/* Strings of the format are valid UTF-8, and its readers print them as they are. */
-static uint64_t untrusted_id(struct pprof *pprof, const char *text)
-{
 	char *visible __cleanup(freep) = text_visible(text);
+	bool is_new = false;
+	uint64_t id = 0;
 
-	if (visible)
-		return string_id(pprof, visible);
-	pprof->profile.err = -ENOMEM;
-	return 0;
+	if (!visible)
+		pprof->profile.err = -ENOMEM;
+	else if (*visible)
+		id = number_of(pprof, PROFILE_STRING_TABLE, visible, strlen(visible), &is_new);
+	if (is_new)
+		protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, visible, strlen(visible));
+	return id;
 }
 
 /* Of a message whose first field is its number. */
@@ -172,7 +164,7 @@ static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frame
 
 	if (*frame_module(outermost)) {
 		protobuf_add_uint(&mapping, MAPPING_FILENAME,
-				  untrusted_id(pprof, frame_module(outermost)));
+				  string_id(pprof, frame_module(outermost)));
 		/* Names are there already: without that mark readers would look for the file. */
 		protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
 		protobuf_add_uint(&location, LOCATION_MAPPING_ID,
@@ -186,7 +178,7 @@ static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frame
 
 		if (!frames[i].symbol)
 			continue;
-		name = untrusted_id(pprof, frames[i].symbol);
+		name = string_id(pprof, frames[i].symbol);
 		protobuf_add_uint(&function, FUNCTION_NAME, name);
 		protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, name);
 		protobuf_add_uint(&line, LINE_FUNCTION_ID,
