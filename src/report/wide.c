@@ -62,41 +62,34 @@ static void add_part(struct grid *grid, const struct column_list *columns,
 
 #define GAP_MAX 2 /* empty buckets in a row that are still drawn */
 
-static void print_bucket(const struct hist *hist, unsigned int i, uint64_t most, FILE *out)
-{
-	static const char bar[] = "########################################";
-	uint64_t count = hist_count(hist, i);
-	/* The least count is still seen. */
-	int length =
-		count ? (int)((double)count / (double)most * (double)(sizeof(bar) - 2)) + 1 : 0;
-	char low[AGE_MAX], high[AGE_MAX] = "more";
-
-	format_age(hist_bucket_low(i), low, sizeof(low));
-	if (i + 1 < HIST_BUCKETS)
-		format_age(hist_bucket_low(i + 1), high, sizeof(high));
-	fprintf(out, "%11s .. %11s %9" PRIu64 " |%.*s\n", low, high, count, length, bar);
-}
-
 void bars_print(const struct hist *hist, FILE *out)
 {
-	unsigned int first, end, empty = 0;
+	static const char bar[] = "########################################";
+	char low[AGE_MAX], high[AGE_MAX];
+	unsigned int first, end, next;
 	uint64_t most = 0;
 
 	hist_range(hist, &first, &end);
 	for (unsigned int i = first; i < end; i++)
 		most = max_u64(most, hist_count(hist, i));
-	for (unsigned int i = first; i < end; i++) {
-		if (!hist_count(hist, i)) {
-			empty++;
+	for (unsigned int i = first; i < end; i = next) {
+		uint64_t count = hist_count(hist, i);
+		double part = (double)count / (double)most;
+		/* The least count is still seen. */
+		int length = count ? (int)(part * (double)(sizeof(bar) - 2)) + 1 : 0;
+
+		for (next = i; next < end && !hist_count(hist, next);)
+			next++;
+		if (next - i > GAP_MAX) {
+			fprintf(out, "%11s\n", "...");
 			continue;
 		}
-		if (empty > GAP_MAX)
-			fprintf(out, "%11s\n", "...");
-		else
-			for (unsigned int j = i - empty; j < i; j++)
-				print_bucket(hist, j, most, out);
-		empty = 0;
-		print_bucket(hist, i, most, out);
+		next = i + 1;
+		format_age(hist_bucket_low(i), low, sizeof(low));
+		snprintf(high, sizeof(high), "more");
+		if (next < HIST_BUCKETS)
+			format_age(hist_bucket_low(next), high, sizeof(high));
+		fprintf(out, "%11s .. %11s %9" PRIu64 " |%.*s\n", low, high, count, length, bar);
 	}
 }
 
