@@ -5,10 +5,10 @@
  * no room is counted in `other`, which was paid for before. Every name is valid UTF-8 without control
  * characters.
  *
- * First everything in an interval is found a place, which may fail and changes no counter; then every row
- * is added to exactly one call of one owner, which cannot fail. An owner keeps its place until it has been
- * gone for METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval.
- * What an owner did before it had a place stays in `other`, which therefore never shrinks.
+ * Every row is added to exactly one call of one owner, which cannot fail: what finds no memory is counted
+ * where that goes which finds no room. An owner keeps its place until it has been gone for
+ * METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval. What an
+ * owner did before it had a place stays in `other`, which therefore never shrinks.
  */
 #include "metrics/state.h"
 
@@ -162,8 +162,8 @@ static void owner_free(struct metrics_owner *owner)
 	free(owner);
 }
 
-/* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
-static int owner_add(struct metrics *metrics, const char *label, struct metrics_owner **ret)
+/* NULL: there is no place, no room for its series, or no memory. The label must be a new one. */
+static struct metrics_owner *owner_add(struct metrics *metrics, const char *label)
 {
 	size_t series = SERIES_PER_OWNER + series_of_call(metrics);
 	/* `other` and `unattributed` take no place. */
@@ -171,15 +171,14 @@ static int owner_add(struct metrics *metrics, const char *label, struct metrics_
 	struct metrics_owner *owner;
 
 	if (!has_place || metrics->series + series > metrics->options.max_series)
-		return -ENOSPC;
+		return NULL;
 	owner = labels_add(&metrics->owners, label, sizeof(*owner));
 	if (!owner)
-		return -ENOMEM;
+		return NULL;
 	metrics->series += series;
 	owner->series = series;
 	strcpy(owner->rest.label, METRICS_OTHER);
-	*ret = owner;
-	return 0;
+	return owner;
 }
 
 static void owner_retire(struct metrics *metrics, struct metrics_owner *owner)
@@ -201,51 +200,41 @@ static void owner_retire(struct metrics *metrics, struct metrics_owner *owner)
 
 /* --- calls -------------------------------------------------------------------------------------- */
 
-static struct errno_count *errno_series(const struct metrics_call *call, int err)
-{
-	for (size_t i = 0; i < call->sum.nr_errnos; i++) {
-		if (call->sum.errnos[i].err == err)
-			return &call->sum.errnos[i];
-	}
-	return NULL;
-}
-
-/*
- * The counters of a row's call, made when new, with room for its errnos as far as there is any; the
- * rest of the owner when there is none for the call. Returns 0 or -ENOMEM.
- */
-static int row_take(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		    struct metrics_call **ret)
+/* The counters of a row's call, made when new; the rest of the owner when there is no room for the call. */
+static struct metrics_call *call_of_row(struct metrics *metrics, struct metrics_owner *owner,
+					const struct row *row)
 {
 	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
+	struct metrics_call *call;
 
-	*ret = NULL;
+	if (row->nr == ROW_NR_OTHER)
+		return &owner->rest;
 	/* Anybody can make up numbers without a name. */
 	if (syscall_find_name(row->abi, (int)row->nr))
 		row_label(row, label, sizeof(label));
-	if (row->nr != ROW_NR_OTHER)
-		*ret = labels_find(&owner->calls, label);
-	if (!*ret && row->nr != ROW_NR_OTHER &&
-	    series_take(metrics, owner, series_of_call(metrics))) {
-		*ret = labels_add(&owner->calls, label, sizeof(**ret));
-		if (!*ret)
-			return -ENOMEM;
-	}
-	*ret = *ret ?: &owner->rest;
-	for (size_t i = 0; i < row->nr_errnos; i++) {
-		int err = row->errnos[i].err;
-
-		/* A filter of seccomp can make up errors without a name. */
-		if (!errno_name(err) || errno_series(*ret, err))
-			continue;
-		if (series_take(metrics, owner, 1) && row_add_errno(&(*ret)->sum, err, 0))
-			return -ENOMEM;
-	}
-	return 0;
+	call = labels_find(&owner->calls, label);
+	if (!call && series_take(metrics, owner, series_of_call(metrics)))
+		call = labels_add(&owner->calls, label, sizeof(*call));
+	return call ?: &owner->rest;
 }
 
-static void call_add(struct metrics_call *call, const struct row *row)
+/* The counter of an errno, made when new; NULL: there is no room. */
+static struct errno_count *errno_series(struct metrics *metrics, struct metrics_owner *owner,
+					struct row *sum, int err)
 {
+	for (size_t i = 0; i < sum->nr_errnos; i++) {
+		if (sum->errnos[i].err == err)
+			return &sum->errnos[i];
+	}
+	/* A filter of seccomp can make up errors without a name. */
+	if (!errno_name(err) || !series_take(metrics, owner, 1) || row_add_errno(sum, err, 0))
+		return NULL;
+	return errno_series(metrics, owner, sum, err);
+}
+
+static void owner_count(struct metrics *metrics, struct metrics_owner *owner, const struct row *row)
+{
+	struct metrics_call *call = call_of_row(metrics, owner, row);
 	uint64_t unnamed = row->errors;
 	unsigned int first, end;
 	size_t at = 0;
@@ -263,7 +252,8 @@ static void call_add(struct metrics_call *call, const struct row *row)
 		call->buckets[at] += hist_count(&row->hist, i);
 	}
 	for (size_t i = 0; i < row->nr_errnos; i++) {
-		struct errno_count *found = errno_series(call, row->errnos[i].err);
+		struct errno_count *found =
+			errno_series(metrics, owner, &call->sum, row->errnos[i].err);
 
 		if (!found)
 			continue;
@@ -285,8 +275,9 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 	metrics->options.top = options->top ?: DEFAULT_METRICS_TOP;
 	metrics->options.max_series = (unsigned int)max_u64(
 		options->max_series ?: DEFAULT_METRICS_MAX_SERIES, METRICS_MIN_SERIES);
-	if (owner_add(metrics, METRICS_OTHER, &metrics->other) ||
-	    owner_add(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
+	metrics->other = owner_add(metrics, METRICS_OTHER);
+	metrics->unattributed = owner_add(metrics, METRICS_UNATTRIBUTED);
+	if (!metrics->other || !metrics->unattributed)
 		return -ENOMEM;
 	*ret = steal_ptr(&metrics);
 	return 0;
@@ -313,18 +304,11 @@ struct member {
 	struct metrics_owner *owner;
 };
 
-/* A row, and where it is counted. */
-struct move {
-	const struct row *row;
-	struct metrics_owner *owner;
-	struct metrics_call *call;
-};
-
 struct plan {
 	struct metrics *metrics;
 	const struct snapshot *interval;
-	struct member *members; /* as the processes of the interval */
-	struct move *moves;     /* as its rows, then the one with the most calls first */
+	struct member *members;  /* as the processes of the interval */
+	const struct row **rows; /* the one with the most calls first */
 };
 
 static void plan_done(struct plan *plan)
@@ -332,7 +316,7 @@ static void plan_done(struct plan *plan)
 	for (size_t i = 0; plan->members && i < plan->interval->nr_processes; i++)
 		free(plan->members[i].label);
 	free(plan->members);
-	free(plan->moves);
+	free(plan->rows);
 }
 
 /* NULL: nobody's. */
@@ -366,7 +350,7 @@ static int plan_find_members(struct plan *plan)
 		const struct row *row = plan->interval->rows[i];
 		struct member *member = plan_member(plan, row);
 
-		plan->moves[i].row = row;
+		plan->rows[i] = row;
 		if (!member)
 			continue;
 		member->calls += row->calls;
@@ -430,7 +414,6 @@ static int plan_admit(struct plan *plan)
 	struct member **candidates __cleanup(freep) =
 		calloc(plan->interval->nr_processes + 1, sizeof(struct member *));
 	size_t count = 0, kept = 0;
-	int err = 0;
 
 	if (!candidates)
 		return -ENOMEM;
@@ -449,18 +432,17 @@ static int plan_admit(struct plan *plan)
 	}
 	qsort(candidates, kept, sizeof(*candidates), compare_candidates);
 	for (size_t i = 0; i < kept; i++) {
-		struct metrics_owner *owner;
+		struct metrics_owner *owner = owner_add(plan->metrics, candidates[i]->label);
 
-		err = owner_add(plan->metrics, candidates[i]->label, &owner);
-		if (err)
+		if (!owner)
 			break;
 		owner->boot_ns = candidates[i]->process->boot_ns;
 		owner->seen_ns = plan->interval->end_mono_ns;
 	}
-	return err == -ENOSPC ? 0 : err;
+	return 0;
 }
 
-static int plan_find_owners(struct plan *plan)
+static void plan_find_owners(struct plan *plan)
 {
 	const enum metrics_group group = plan->metrics->options.group;
 	const struct metrics_name *infos = metrics_groupings[group].infos;
@@ -486,34 +468,18 @@ static int plan_find_owners(struct plan *plan)
 				continue;
 			copy = strdup(text);
 			if (!copy)
-				return -ENOMEM;
+				continue;
 			free(owner->infos[j]);
 			owner->infos[j] = copy;
 		}
 	}
-	return 0;
 }
 
-static int compare_moves(const void *x, const void *y)
+static int compare_rows(const void *x, const void *y)
 {
-	const struct move *a = x, *b = y;
+	const struct row *a = *(const struct row *const *)x, *b = *(const struct row *const *)y;
 
-	return compare_u64(b->row->calls, a->row->calls) ?: row_compare(a->row, b->row);
-}
-
-/* Frequent calls first: if room ends, it is for the rare ones. */
-static int plan_find_calls(struct plan *plan)
-{
-	qsort(plan->moves, plan->interval->nr_rows, sizeof(*plan->moves), compare_moves);
-	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
-		struct move *move = &plan->moves[i];
-		const struct member *member = plan_member(plan, move->row);
-
-		move->owner = member ? member->owner : plan->metrics->unattributed;
-		if (row_take(plan->metrics, move->owner, move->row, &move->call))
-			return -ENOMEM;
-	}
-	return 0;
+	return compare_u64(b->calls, a->calls) ?: row_compare(a, b);
 }
 
 int metrics_add(struct metrics *metrics, const struct snapshot *interval)
@@ -522,12 +488,13 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 	struct metrics_call *call;
 
 	plan.members = calloc(interval->nr_processes + 1, sizeof(*plan.members));
-	plan.moves = calloc(interval->nr_rows + 1, sizeof(*plan.moves));
-	if (!plan.members || !plan.moves || plan_find_members(&plan))
+	plan.rows = calloc(interval->nr_rows + 1, sizeof(*plan.rows));
+	if (!plan.members || !plan.rows || plan_find_members(&plan))
 		return -ENOMEM;
 	plan_retire(&plan);
-	if (plan_admit(&plan) || plan_find_owners(&plan) || plan_find_calls(&plan))
+	if (plan_admit(&plan))
 		return -ENOMEM;
+	plan_find_owners(&plan);
 	for (size_t i = 0; i < metrics->owners.count; i++) {
 		struct metrics_owner *owner = metrics->owners.all[i];
 
@@ -535,16 +502,18 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval)
 		for (size_t j = 0; (call = metrics_call_at(owner, j)); j++)
 			call->sum.in_flight = 0;
 	}
+	/* Frequent calls first: if room ends, it is for the rare ones. */
+	qsort(plan.rows, interval->nr_rows, sizeof(*plan.rows), compare_rows);
 	for (size_t i = 0; i < interval->nr_rows; i++) {
-		const struct move *move = &plan.moves[i];
-		uint64_t age_ns = snapshot_oldest_ns(interval, move->row);
+		const struct row *row = plan.rows[i];
+		const struct member *member = plan_member(&plan, row);
+		struct metrics_owner *owner = member ? member->owner : metrics->unattributed;
 
-		call_add(move->call, move->row);
-		if (!move->row->in_flight ||
-		    syscall_waits(NULL, move->row->abi, (int)move->row->nr))
+		owner_count(metrics, owner, row);
+		if (!row->in_flight || syscall_waits(NULL, row->abi, (int)row->nr))
 			continue;
-		move->owner->had_oldest = true;
-		move->owner->oldest_ns = max_u64(move->owner->oldest_ns, age_ns);
+		owner->had_oldest = true;
+		owner->oldest_ns = max_u64(owner->oldest_ns, snapshot_oldest_ns(interval, row));
 	}
 	metrics->intervals++;
 	losses_merge(&metrics->losses, &interval->losses);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is kept between scrapes: owners of series, what they did by system call, and how many series that
- * makes. Room is made before anything is counted, so counting cannot fail halfway.
+ * makes.
  */
 #ifndef BPFTRUSS_METRICS_STATE_H
 #define BPFTRUSS_METRICS_STATE_H
