@@ -40,13 +40,8 @@ const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
 static bool label_is_reserved(const char *label)
 {
 	/* A label named total would hide in sums, an empty one is none at all. */
-	static const char *const reserved[] = { "", "total", METRICS_OTHER, METRICS_UNATTRIBUTED };
-
-	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
-		if (!strcmp(reserved[i], label))
-			return true;
-	}
-	return false;
+	return !*label || !strcmp(label, "total") || !strcmp(label, METRICS_OTHER) ||
+	       !strcmp(label, METRICS_UNATTRIBUTED);
 }
 
 /* A name of a process as a label value; false when it has none. */

@@ -8,14 +8,13 @@
  * data-x and data-w of each box, in the unit of the weight. All text has been escaped: nothing that a
  * program chose gets into the script.
  */
-#include "report/flame.h"
+#include "report/picture.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/svg.h"
 
 #define WIDTH          1200
 #define MARGIN         10
@@ -64,7 +63,7 @@ void flame_done(struct flame *flame)
 /* The box of a step without what is in it. */
 static struct flame_box path_step(const struct stack_sample *path, size_t index)
 {
-	const struct stack_view *view = &path->view;
+	const struct stack *view = &path->view;
 	size_t first = view_end_name(view->end) ? 2 : 1;
 	struct flame_box step = { .path = path, .depth = (unsigned int)index + 1 };
 

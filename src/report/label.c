@@ -61,14 +61,13 @@ bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, siz
 	struct stack_count sum = { .id = STACK_OTHERS };
 	const struct stack *stack = NULL;
 
-	ret->view = (struct stack_view){ .end = VIEW_OTHERS };
+	ret->view = (struct stack){ .end = (enum stack_end)VIEW_OTHERS };
 	if (index < row->nr_stacks) {
 		ret->count = row->stacks[index];
 		if (ret->count.id != STACK_OTHERS && snapshot->stacks)
 			stack = stack_table_find(snapshot->stacks, ret->count.id);
 		if (stack)
-			ret->view =
-				(struct stack_view){ stack->frames, stack->nr_frames, stack->end };
+			ret->view = *stack;
 		else if (ret->count.id != STACK_OTHERS)
 			ret->view.end = STACK_FRAMES_LOST;
 		return true;
@@ -123,7 +122,7 @@ void samples_done(struct sample_list *list)
 	free(list->samples);
 }
 
-int stack_view_compare(const struct stack_view *a, const struct stack_view *b)
+int stack_compare(const struct stack *a, const struct stack *b)
 {
 	size_t both = a->nr_frames < b->nr_frames ? a->nr_frames : b->nr_frames;
 	int order = 0;

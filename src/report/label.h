@@ -33,17 +33,10 @@ void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[P
 
 /* --- stacks ------------------------------------------------------------------------------------- */
 
-/* As the end of a view: calls whose stack found no room. */
+/* As the end of a stack, beside enum stack_end: calls whose stack found no room. */
 #define VIEW_OTHERS NR_STACK_END
 
 #define NR_VIEW_END (NR_STACK_END + 1)
-
-/* What is known of a stack; its frames belong to the snapshot's table. */
-struct stack_view {
-	const struct stack_frame *frames; /* innermost first */
-	size_t nr_frames;
-	unsigned int end; /* enum stack_end, or VIEW_OTHERS */
-};
 
 /* By what stacks are ordered, and how wide their boxes are. */
 enum stack_weight {
@@ -54,7 +47,7 @@ enum stack_weight {
 
 /* One stack of one row or group. */
 struct stack_sample {
-	struct stack_view view;
+	struct stack view; /* its frames belong to the snapshot's table */
 	struct stack_count count;
 
 	/* Of those in a list only. */
@@ -82,7 +75,7 @@ int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_
 void samples_done(struct sample_list *list);
 
 /* Orders by frames from the inside out, then by end; equal ones are printed alike. */
-int stack_view_compare(const struct stack_view *a, const struct stack_view *b);
+int stack_compare(const struct stack *a, const struct stack *b);
 
 /* [truncated]; NULL for STACK_COMPLETE. */
 const char *view_end_name(unsigned int end);

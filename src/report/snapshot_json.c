@@ -427,43 +427,6 @@ static const char *read_frame_name(struct reader *reader, const struct json_plac
 	return own;
 }
 
-/* Adds a stack to the table unless it is that of calls without one. Returns its id. */
-static uint64_t read_frames(struct reader *reader, const struct json_place *at)
-{
-	const json_t *list = json_get_list(at, "frames");
-	struct stack_frame *frames __cleanup(freep) =
-		calloc(json_array_size(list) + 1, sizeof(*frames));
-	const char *told = json_get_word(at, "end", 0) ?: "";
-	struct stack stack = { .frames = frames };
-	char word[VIEW_END_WORD_MAX] = "";
-	struct json_place frame;
-	unsigned int end = 0;
-
-	for (; end < NR_VIEW_END; end++) {
-		view_end_word(end, word);
-		if (!strcmp(word, told))
-			break;
-	}
-	if (end == NR_VIEW_END)
-		json_refuse(at, "end is none that is known");
-	stack.end = (enum stack_end)end;
-	if (!frames)
-		json_check(at, -ENOMEM);
-	for (; json_get_element(at, list, stack.nr_frames, &frame); stack.nr_frames++)
-		frames[stack.nr_frames] = (struct stack_frame){
-			.module = read_frame_name(reader, &frame, "module"),
-			.symbol = read_frame_name(reader, &frame, "symbol"),
-			.offset = json_get_number(&frame, "offset", JSON_ANY_BITS, 0),
-			.inlined = json_get_bool(&frame, "inlined", 0),
-			.kernel = json_get_bool(&frame, "kernel", JSON_OR_ABSENT),
-		};
-	if (end == VIEW_OTHERS || at->document->err)
-		return STACK_OTHERS;
-	stack.id = ++reader->nr_stack_ids;
-	json_check(at, stack_table_add(reader->stacks, &stack));
-	return stack.id;
-}
-
 /* The times of a row's calls or of those of one stack; null, of calls without a time, is 0. */
 static void read_times(const struct json_place *at, struct stack_count *count)
 {
@@ -479,22 +442,55 @@ static void read_times(const struct json_place *at, struct stack_count *count)
 		json_refuse(at, "cpu_ns and runq_ns are more than wall_ns");
 }
 
+/* Returns the end of a stack. */
+static unsigned int read_end(const struct json_place *at)
+{
+	const char *told = json_get_word(at, "end", 0) ?: "";
+	char word[VIEW_END_WORD_MAX];
+
+	for (unsigned int end = 0; end < NR_VIEW_END; end++) {
+		view_end_word(end, word);
+		if (!strcmp(word, told))
+			return end;
+	}
+	json_refuse(at, "end is none that is known");
+	return 0;
+}
+
 static void read_stacks(struct reader *reader, const struct json_place *at, struct row *row)
 {
 	const json_t *list = reader->stacks ? json_get_list(at, "stacks") : NULL;
-	struct json_place stack;
+	struct json_place place, frame;
 
-	for (size_t i = 0; json_get_element(at, list, i, &stack); i++) {
+	for (size_t i = 0; json_get_element(at, list, i, &place); i++) {
+		const json_t *frames = json_get_list(&place, "frames");
+		struct stack_frame *named __cleanup(freep) =
+			calloc(json_array_size(frames) + 1, sizeof(*named));
+		struct stack stack = { .end = (enum stack_end)read_end(&place), .frames = named };
 		struct stack_count count = { 0 };
 
 		/* Whoever looks at the row makes the remainder anew. */
-		if (json_get_bool(&stack, "remainder", JSON_OR_ABSENT))
+		if (json_get_bool(&place, "remainder", JSON_OR_ABSENT))
 			continue;
-		count.calls = json_get_number(&stack, "calls", 0, 0);
-		count.errors = json_get_number(&stack, "errors", 0, 0);
-		read_times(&stack, &count);
-		count.id = read_frames(reader, &stack);
-		json_check(&stack, row_add_stack(row, &count));
+		if (!named)
+			json_check(&place, -ENOMEM);
+		count.calls = json_get_number(&place, "calls", 0, 0);
+		count.errors = json_get_number(&place, "errors", 0, 0);
+		read_times(&place, &count);
+		for (; json_get_element(&place, frames, stack.nr_frames, &frame); stack.nr_frames++)
+			named[stack.nr_frames] = (struct stack_frame){
+				.module = read_frame_name(reader, &frame, "module"),
+				.symbol = read_frame_name(reader, &frame, "symbol"),
+				.offset = json_get_number(&frame, "offset", JSON_ANY_BITS, 0),
+				.inlined = json_get_bool(&frame, "inlined", 0),
+				.kernel = json_get_bool(&frame, "kernel", JSON_OR_ABSENT),
+			};
+		/* Calls that have no stack are in none of the table. */
+		if ((unsigned int)stack.end != VIEW_OTHERS && !place.document->err) {
+			count.id = stack.id = ++reader->nr_stack_ids;
+			json_check(&place, stack_table_add(reader->stacks, &stack));
+		}
+		json_check(&place, row_add_stack(row, &count));
 	}
 }
 

@@ -28,7 +28,7 @@ static int compare_views(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
 
-	return stack_view_compare(&a->view, &b->view);
+	return stack_compare(&a->view, &b->view);
 }
 
 /* The lightest first; equal ones by what they look like, so that a report is always the same. */
@@ -36,7 +36,7 @@ static int compare_weights(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
 
-	return compare_u64(a->weight, b->weight) ?: stack_view_compare(&a->view, &b->view);
+	return compare_u64(a->weight, b->weight) ?: stack_compare(&a->view, &b->view);
 }
 
 /* Merges equal stacks, and puts them in order. */
@@ -248,7 +248,7 @@ static void write_name(const char *before, const char *name, FILE *out)
 
 static int write_path(const struct snapshot *snapshot, const struct stack_sample *sample, FILE *out)
 {
-	const struct stack_view *view = &sample->view;
+	const struct stack *view = &sample->view;
 	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
 
 	row_comm(snapshot, sample->row, comm);

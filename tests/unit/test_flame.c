@@ -7,7 +7,7 @@
 #include "pictures.h"
 #include "stack_scenarios.h"
 
-#include "report/flame.h"
+#include "report/picture.h"
 
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
