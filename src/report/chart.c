@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Draws the picture: one SVG without scripts or anything from outside, in whole pixels. Rows are
+ * Draws the elements of pictures, and a chart: one SVG without scripts or anything from outside. Rows are
  * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
  * differ in shape as well as in colour, so that they survive a printer.
  */

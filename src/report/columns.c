@@ -215,39 +215,21 @@ int column_compare(const struct column *column, const struct column_scope *scope
 
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
 
-static const struct column *find(const char *name, size_t length)
-{
-	const struct column *column;
-
-	for (size_t i = 0; (column = column_at(i)); i++) {
-		if (strlen(column->name) == length && !strncmp(column->name, name, length))
-			break;
-	}
-	return column;
-}
-
-static int no_column(const char *option, const char *name, size_t length, struct diag *d)
-{
-	char names[320] = "";
-
-	for (size_t i = 0; column_at(i); i++) {
-		size_t used = strlen(names);
-
-		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-			 column_at(i)->name);
-	}
-	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no column \"%.*s\"; the columns are %s", option,
-			(int)(length < 32 ? length : 32), name, names);
-}
-
 int column_find(const char *option, const char *name, const struct column **ret, struct diag *d)
 {
-	const struct column *column = find(name, strlen(name));
+	char names[COLUMNS_TEXT_MAX] = "";
+	size_t used = 0;
 
-	if (!column)
-		return no_column(option, name, strlen(name), d);
-	*ret = column;
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (!strcmp(columns[i].name, name)) {
+			*ret = &columns[i];
+			return 0;
+		}
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "", columns[i].name);
+	}
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no column \"%.32s\"; the columns are %s",
+			option, name, names);
 }
 
 bool column_list_has(const struct column_list *list, const struct column *column)
@@ -267,18 +249,17 @@ void column_list_add(struct column_list *list, const struct column *column)
 
 int columns_parse(const char *list, struct column_list *ret, struct diag *d)
 {
+	char *copy __cleanup(freep) = strdup(list), *at = copy;
 	struct column_list parsed = { .count = 0 };
 	const struct column *column;
-	size_t length;
+	const char *name;
 
-	for (const char *at = list;; at += length + 1) {
-		length = strcspn(at, ",");
-		column = find(at, length);
-		if (!column)
-			return no_column("--columns", at, length, d);
+	if (!copy)
+		return diag_oom(d);
+	while ((name = strsep(&at, ","))) {
+		if (column_find("--columns", name, &column, d))
+			return -EINVAL;
 		column_list_add(&parsed, column);
-		if (!at[length])
-			break;
 	}
 	*ret = parsed;
 	return 0;
