@@ -83,46 +83,42 @@ static const struct group *comparison_group(const struct comparison *item,
 
 enum { HEAD_SIDE, HEAD_LABEL, HEAD_HOST, HEAD_FROM, HEAD_TO, HEAD_COUNTED, HEAD_EXACT, NR_HEAD };
 
-static void heading_add(struct grid *grid, const char *side, const struct compare_source *source,
-			size_t text_max)
-{
-	const struct snapshot *snapshot = source->snapshot;
-	const char *const texts[] = { [HEAD_LABEL] = source->label, [HEAD_HOST] = snapshot->host };
-	char cell[COLUMN_TEXT_MAX];
-
-	grid_add_row(grid);
-	grid_set(grid, HEAD_SIDE, side);
-	for (size_t i = HEAD_LABEL; i <= HEAD_HOST; i++) {
-		text_escape_visible(texts[i] ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
-		text_cut(cell, text_max);
-		grid_set(grid, i, cell);
-	}
-	clock_local(snapshot->start_ns, cell, sizeof(cell));
-	grid_set(grid, HEAD_FROM, cell);
-	clock_local(snapshot->end_ns, cell, sizeof(cell));
-	grid_set(grid, HEAD_TO, cell);
-	if (snapshot->elapsed_ns)
-		grid_set_format(grid, HEAD_COUNTED, "%.1f s",
-				(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
-	else
-		grid_set(grid, HEAD_COUNTED, "unknown");
-	grid_set(grid, HEAD_EXACT, snapshot_is_exact(snapshot) ? "yes" : "no");
-}
-
 static int print_heading(const struct compare_input *input, const struct table_options *options,
 			 FILE *out)
 {
 	static const char *const titles[NR_HEAD] = { "",   "what",    "host", "from",
 						     "to", "counted", "exact" };
-	struct grid *grid __cleanup(grid_freep) = NULL;
+	const struct compare_source *sources[] = { &input->a, &input->b };
 	size_t text_max = options->width ? 16 + (size_t)options->width / 20 : SIZE_MAX;
+	struct grid *grid __cleanup(grid_freep) = NULL;
+	char cell[COLUMN_TEXT_MAX];
 
 	if (grid_new(NR_HEAD, &grid))
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_HEAD; i++)
 		grid_set_title(grid, i, titles[i], i == HEAD_COUNTED, i == HEAD_TO);
-	heading_add(grid, "A", &input->a, text_max);
-	heading_add(grid, "B", &input->b, text_max);
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		const struct snapshot *snapshot = sources[i]->snapshot;
+
+		grid_add_row(grid);
+		grid_set(grid, HEAD_SIDE, i ? "B" : "A");
+		for (size_t head = HEAD_LABEL; head <= HEAD_HOST; head++) {
+			const char *text = head == HEAD_LABEL ? sources[i]->label : snapshot->host;
+
+			text_escape_visible(text ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
+			text_cut(cell, text_max);
+			grid_set(grid, head, cell);
+		}
+		clock_local(snapshot->start_ns, cell, sizeof(cell));
+		grid_set(grid, HEAD_FROM, cell);
+		clock_local(snapshot->end_ns, cell, sizeof(cell));
+		grid_set(grid, HEAD_TO, cell);
+		grid_set(grid, HEAD_COUNTED, "unknown");
+		if (snapshot->elapsed_ns)
+			grid_set_format(grid, HEAD_COUNTED, "%.1f s",
+					(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
+		grid_set(grid, HEAD_EXACT, snapshot_is_exact(snapshot) ? "yes" : "no");
+	}
 	if (!strcmp(input->a.snapshot->host, input->b.snapshot->host))
 		grid_hide(grid, HEAD_HOST);
 	grid_add_line(grid, "");

@@ -270,22 +270,6 @@ static int write_path(const struct snapshot *snapshot, const struct stack_sample
 	return 0;
 }
 
-static int folded_add(struct folded *folded, const struct snapshot *snapshot,
-		      const struct stack_sample *sample)
-{
-	struct folded_line *line = &folded->lines[folded->count];
-	size_t size;
-	FILE *out = open_memstream(&line->path, &size);
-	int err;
-
-	if (!out)
-		return -ENOMEM;
-	folded->count++;
-	line->weight = sample->weight;
-	err = write_path(snapshot, sample, out);
-	return fclose(out) ? -ENOMEM : err;
-}
-
 static int compare_lines(const void *x, const void *y)
 {
 	const struct folded_line *a = x, *b = y;
@@ -297,7 +281,9 @@ int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FIL
 {
 	struct folded folded __cleanup(folded_done) = { .lines = NULL };
 	struct sample_list *list = &folded.list;
+	struct folded_line *line;
 	uint64_t sum = 0;
+	size_t size;
 
 	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, list))
 		return -ENOMEM;
@@ -305,7 +291,17 @@ int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FIL
 	if (!folded.lines)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++) {
-		if (list->samples[i].weight && folded_add(&folded, snapshot, &list->samples[i]))
+		FILE *path __cleanup(fclosep) = NULL;
+
+		if (!list->samples[i].weight)
+			continue;
+		line = &folded.lines[folded.count];
+		path = open_memstream(&line->path, &size);
+		if (!path)
+			return -ENOMEM;
+		folded.count++;
+		line->weight = list->samples[i].weight;
+		if (write_path(snapshot, &list->samples[i], path) || fflush(path))
 			return -ENOMEM;
 	}
 	qsort(folded.lines, folded.count, sizeof(*folded.lines), compare_lines);
