@@ -328,7 +328,8 @@ static void write_losses(const struct scrape *s)
 
 /* A number without labels. */
 struct number {
-	struct family family;
+	enum family_type type;
+	const char *name, *help;
 	uint64_t value;
 	bool is_absent;
 };
@@ -336,10 +337,12 @@ struct number {
 static void write_numbers(const struct scrape *s, const struct number *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
+		const struct family family = { numbers[i].type, numbers[i].name, numbers[i].help };
+
 		if (numbers[i].is_absent)
 			continue;
-		put_family(s, &numbers[i].family);
-		put_sample(s, &numbers[i].family, NULL, numbers[i].value);
+		put_family(s, &family);
+		put_sample(s, &family, NULL, numbers[i].value);
 	}
 }
 
@@ -347,24 +350,17 @@ static void write_series_numbers(const struct scrape *s)
 {
 	const struct metrics *m = s->metrics;
 	const struct number numbers[] = {
-		{ { FAMILY_COUNTER, "bpftruss_retired_syscalls",
-		    "System calls of targets whose series have ended" },
-		  m->retired_calls,
-		  false },
-		{ { FAMILY_COUNTER, "bpftruss_series_dropped",
-		    "Times that there was no room for one more series, so that other took the "
-		    "calls" },
-		  m->dropped,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_series_reserved",
-		    "Series that have room now, whether they are written or not" },
-		  m->series,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_series_limit", "Series that may have room" },
-		  m->options.max_series,
-		  false },
-		{ { FAMILY_COUNTER, "bpftruss_intervals", "Readings that were counted" },
-		  m->intervals,
+		{ FAMILY_COUNTER, "bpftruss_retired_syscalls",
+		  "System calls of targets whose series have ended", m->retired_calls, false },
+		{ FAMILY_COUNTER, "bpftruss_series_dropped",
+		  "Times that there was no room for one more series, so that other took the "
+		  "calls",
+		  m->dropped, false },
+		{ FAMILY_GAUGE, "bpftruss_series_reserved",
+		  "Series that have room now, whether they are written or not", m->series, false },
+		{ FAMILY_GAUGE, "bpftruss_series_limit", "Series that may have room",
+		  m->options.max_series, false },
+		{ FAMILY_COUNTER, "bpftruss_intervals", "Readings that were counted", m->intervals,
 		  false },
 	};
 
@@ -397,49 +393,34 @@ static void write_own_numbers(const struct scrape *s)
 	const bool no_history = !self->has_history;
 	const struct number numbers[] = {
 		/* Who answers counts. */
-		{ { FAMILY_GAUGE, "bpftruss_attached",
-		    "Whether the programs are in the kernel and count" },
-		  1,
-		  false },
-		{ { FAMILY_GAUGE, "bpftruss_budget_step",
-		    "How far counting was cut down to stay in its budget; 0 is not at all" },
-		  self->budget_step,
-		  false },
-		{ { FAMILY_COUNTER, "bpftruss_prog_run_seconds",
-		    "CPU time of the programs in the kernel, estimated" },
-		  self->programs_ns,
+		{ FAMILY_GAUGE, "bpftruss_attached",
+		  "Whether the programs are in the kernel and count", 1, false },
+		{ FAMILY_GAUGE, "bpftruss_budget_step",
+		  "How far counting was cut down to stay in its budget; 0 is not at all",
+		  self->budget_step, false },
+		{ FAMILY_COUNTER, "bpftruss_prog_run_seconds",
+		  "CPU time of the programs in the kernel, estimated", self->programs_ns,
 		  !self->has_call_ns },
-		{ { FAMILY_GAUGE, "bpftruss_store_bytes", "Size of the history" },
-		  self->history_bytes,
+		{ FAMILY_GAUGE, "bpftruss_store_bytes", "Size of the history", self->history_bytes,
 		  no_history },
-		{ { FAMILY_COUNTER, "bpftruss_store_intervals",
-		    "Intervals written to the history" },
-		  self->history_appended,
+		{ FAMILY_COUNTER, "bpftruss_store_intervals", "Intervals written to the history",
+		  self->history_appended, no_history },
+		{ FAMILY_COUNTER, "bpftruss_store_failures",
+		  "Intervals that could not be written to the history", self->history_failed,
 		  no_history },
-		{ { FAMILY_COUNTER, "bpftruss_store_failures",
-		    "Intervals that could not be written to the history" },
-		  self->history_failed,
-		  no_history },
-		{ { FAMILY_COUNTER, "bpftruss_scrapes", "Scrapes before this one" },
-		  self->scrapes,
+		{ FAMILY_COUNTER, "bpftruss_scrapes", "Scrapes before this one", self->scrapes,
 		  false },
-		{ { FAMILY_GAUGE, "bpftruss_scrape_duration_seconds",
-		    "How long it took to write the scrape before this one" },
-		  self->scrape_ns,
+		{ FAMILY_GAUGE, "bpftruss_scrape_duration_seconds",
+		  "How long it took to write the scrape before this one", self->scrape_ns,
 		  !self->scrapes },
 		/* The names that all Prometheus clients give these. */
-		{ { FAMILY_COUNTER, "process_cpu_seconds",
-		    "CPU time of the daemon, in user space and in the kernel" },
-		  self->own_cpu_ns,
+		{ FAMILY_COUNTER, "process_cpu_seconds",
+		  "CPU time of the daemon, in user space and in the kernel", self->own_cpu_ns,
 		  false },
-		{ { FAMILY_GAUGE, "process_resident_memory_bytes",
-		    "Resident memory of the daemon" },
-		  self->resident_bytes,
-		  false },
-		{ { FAMILY_GAUGE, "process_start_time_seconds",
-		    "When the daemon was started, since the epoch" },
-		  (uint64_t)self->start_ns,
-		  false },
+		{ FAMILY_GAUGE, "process_resident_memory_bytes", "Resident memory of the daemon",
+		  self->resident_bytes, false },
+		{ FAMILY_GAUGE, "process_start_time_seconds",
+		  "When the daemon was started, since the epoch", (uint64_t)self->start_ns, false },
 	};
 
 	write_numbers(s, numbers, ARRAY_SIZE(numbers));
