@@ -195,24 +195,6 @@ bool column_number(const struct column *column, const struct column_scope *scope
 	return true;
 }
 
-int column_compare(const struct column *column, const struct column_scope *scope,
-		   const struct group *a, const struct group *b)
-{
-	char text_a[COLUMN_TEXT_MAX], text_b[COLUMN_TEXT_MAX];
-	bool is_number = column->number, known_a, known_b;
-	uint64_t x = 0, y = 0;
-
-	known_a = is_number ? column_number(column, scope, a, &x)
-			    : column_text(column, scope, a, text_a);
-	known_b = is_number ? column_number(column, scope, b, &y)
-			    : column_text(column, scope, b, text_b);
-	if (!known_a || !known_b)
-		return known_b - known_a;
-	if (!is_number)
-		return strcmp(text_a, text_b);
-	return column_is_key(column) ? compare_u64(x, y) : compare_u64(y, x);
-}
-
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
 
 int column_find(const char *option, const char *name, const struct column **ret, struct diag *d)

@@ -312,11 +312,25 @@ struct sorting {
 	const struct column_scope *scope;
 };
 
+/* Keys ascending, numbers descending, unknown cells last. */
 static int compare_groups(const struct group *a, const struct group *b, const void *closure)
 {
 	const struct sorting *sorting = closure;
+	const struct column *column = sorting->column;
+	const struct column_scope *scope = sorting->scope;
+	char text_a[COLUMN_TEXT_MAX], text_b[COLUMN_TEXT_MAX];
+	bool is_number = column->number, known_a, known_b;
+	uint64_t x = 0, y = 0;
 
-	return column_compare(sorting->column, sorting->scope, a, b);
+	known_a = is_number ? column_number(column, scope, a, &x)
+			    : column_text(column, scope, a, text_a);
+	known_b = is_number ? column_number(column, scope, b, &y)
+			    : column_text(column, scope, b, text_b);
+	if (!known_a || !known_b)
+		return known_b - known_a;
+	if (!is_number)
+		return strcmp(text_a, text_b);
+	return column_is_key(column) ? compare_u64(x, y) : compare_u64(y, x);
 }
 
 int table_part_make(const struct snapshot *snapshot, const struct table_options *options,

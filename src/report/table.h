@@ -87,10 +87,6 @@ bool column_text(const struct column *column, const struct column_scope *scope,
 bool column_number(const struct column *column, const struct column_scope *scope,
 		   const struct group *group, uint64_t *ret);
 
-/* Orders groups by a column: keys ascending, numbers descending, unknown cells last. */
-int column_compare(const struct column *column, const struct column_scope *scope,
-		   const struct group *a, const struct group *b);
-
 /* The columns that tell groups by these keys apart; pid brings comm along. */
 void columns_of_keys(unsigned int keys, struct column_list *ret);
 
