@@ -23,13 +23,12 @@ void row_call_name(const struct row *row, char *buf, size_t size)
 
 void row_label(const struct row *row, char *buf, size_t size)
 {
+	const bool is_native = row->abi == LABEL_NATIVE_ABI;
 	char name[SYSCALL_NAME_MAX];
 
 	row_call_name(row, name, sizeof(name));
-	if (row->abi == LABEL_NATIVE_ABI)
-		snprintf(buf, size, "%s", name);
-	else
-		snprintf(buf, size, "%s/%s", name, abi_name(row->abi));
+	snprintf(buf, size, "%s%s%s", name, is_native ? "" : "/",
+		 is_native ? "" : abi_name(row->abi));
 }
 
 void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX])

@@ -97,34 +97,31 @@ static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 	return 0;
 }
 
-static void sheet_set_cell(const struct sheet *sheet, const struct line *line, size_t cell)
-{
-	const struct column_scope scope = { .snapshot = line->snapshot };
-	const struct column *column = sheet->columns[cell];
-	double covered_ns = (double)line->covered_ns;
-	uint64_t value = 0;
-	bool known = line->snapshot && (line->covered_ns || !cells[cell].is_rate) &&
-		     (!column || column_number(column, &scope, &line->sum, &value));
-	double rate = (double)value * (double)NS_PER_SEC / covered_ns;
-
-	if (!known)
-		grid_set(sheet->grid, cell, "-");
-	else if (!column)
-		grid_set_format(sheet->grid, cell, "%.1f", covered_ns / (double)NS_PER_SEC);
-	else if (!cells[cell].is_rate)
-		column_set_number(sheet->grid, cell, column, value);
-	else if (column->kind == COLUMN_SUM)
-		grid_set_number(sheet->grid, cell, floor(rate));
-	else
-		grid_set_format(sheet->grid, cell, "%.1f", rate);
-}
-
 static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)
 {
+	const struct column_scope scope = { .snapshot = line->snapshot };
+	double seconds = (double)line->covered_ns / (double)NS_PER_SEC;
+
 	grid_add_row(sheet->grid);
 	grid_set(sheet->grid, 0, label);
-	for (size_t i = 1; i < NR_CELLS; i++)
-		sheet_set_cell(sheet, line, i);
+	for (size_t i = 1; i < NR_CELLS; i++) {
+		const struct column *column = sheet->columns[i];
+		uint64_t value = 0;
+		bool known = line->snapshot && (line->covered_ns || !cells[i].is_rate) &&
+			     (!column || column_number(column, &scope, &line->sum, &value));
+		double rate = (double)value * (double)NS_PER_SEC / (double)line->covered_ns;
+
+		if (!known)
+			grid_set(sheet->grid, i, "-");
+		else if (!column)
+			grid_set_format(sheet->grid, i, "%.1f", seconds);
+		else if (!cells[i].is_rate)
+			column_set_number(sheet->grid, i, column, value);
+		else if (column->kind == COLUMN_SUM)
+			grid_set_number(sheet->grid, i, floor(rate));
+		else
+			grid_set_format(sheet->grid, i, "%.1f", rate);
+	}
 }
 
 /* The time of day, after the date where that is another than the last step's. */
