@@ -55,11 +55,13 @@ void child_become(char *const *argv)
 	char *const environment[] = { NULL };
 	sigset_t none;
 
-	for (int number = 1; number < NSIG; number++)
+	for (int number = 1; number < NSIG; number++) {
+		/* None that came for us is left to end it. */
+		signal(number, SIG_IGN);
 		signal(number, SIG_DFL);
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
 	execve("/proc/self/exe", argv, environment);
 }
 

@@ -29,7 +29,7 @@ struct child {
 int child_spawn(struct child *child, char *const *argv, char *const *environment,
 		const posix_spawn_file_actions_t *actions, uint64_t seconds);
 
-/* In a process that fork() has made: becomes such a program, without environment. Returns if that fails. */
+/* In a copy (base/copy.h): becomes such a program, without environment. Returns if that fails. */
 void child_become(char *const *argv);
 
 /* Makes a child of a process that fork() has made. */

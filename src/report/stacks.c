@@ -195,7 +195,7 @@ int report_stacks(const struct snapshot *snapshot, const struct table_options *o
 
 		if (half == TABLE_WAITING && part->sum.sum.calls)
 			fputs("\nwaiting for work:\n", out);
-		for (size_t i = 0; i < part->list.nr_groups; i++) {
+		for (size_t i = 0; i < part->list.nr_groups && !ferror(out); i++) {
 			if (part->list.groups[i].sum.calls &&
 			    print_group(&section, part, &part->list.groups[i]))
 				return -ENOMEM;

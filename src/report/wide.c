@@ -100,7 +100,7 @@ static void print_bars(const struct table_part *parts, FILE *out)
 	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		const struct table_part *part = &parts[i];
 
-		for (size_t j = 0; j < part->list.nr_groups; j++) {
+		for (size_t j = 0; j < part->list.nr_groups && !ferror(out); j++) {
 			const struct group *group = &part->list.groups[j];
 			uint64_t timed = hist_total(&group->sum.hist);
 
