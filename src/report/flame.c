@@ -112,28 +112,14 @@ static int compare_paths(const void *x, const void *y)
 	}
 }
 
-/* To be freed; NULL: no memory. */
-static char *step_name(const struct snapshot *snapshot, const struct flame_box *box)
-{
-	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
-
-	if (box->frame)
-		return frame_label(box->frame, FRAME_NAME);
-	if (box->kind == BOX_END)
-		return strdup(view_end_name(box->path->view.end));
-	if (box->kind == BOX_ROOT)
-		return strdup("all");
-	row_comm(snapshot, box->path->row, comm);
-	row_label(box->path->row, call, sizeof(call));
-	return strdup(box->kind == BOX_COMM ? comm : call);
-}
-
 /* --- boxes -------------------------------------------------------------------------------------- */
 
 /* Adds a box of some paths, unless it is too light for one. */
 static int flame_add(struct flame *flame, struct flame_box *box, const struct stack_sample *paths,
 		     size_t count)
 {
+	char name[PROCESS_LABEL_MAX] = "all";
+
 	for (size_t i = 0; i < count; i++) {
 		box->weight += paths[i].weight;
 		box->calls += paths[i].count.calls;
@@ -143,7 +129,13 @@ static int flame_add(struct flame *flame, struct flame_box *box, const struct st
 		return 0;
 	if (!array_grow(&flame->boxes, flame->nr_boxes, sizeof(*flame->boxes)))
 		return -ENOMEM;
-	box->name = step_name(flame->snapshot, box);
+	if (box->kind == BOX_COMM)
+		row_comm(flame->snapshot, box->path->row, name);
+	else if (box->kind == BOX_END)
+		snprintf(name, sizeof(name), "%s", view_end_name(box->path->view.end));
+	else if (box->kind == BOX_SYSCALL)
+		row_label(box->path->row, name, sizeof(name));
+	box->name = box->frame ? frame_label(box->frame, FRAME_NAME) : strdup(name);
 	if (!box->name)
 		return -ENOMEM;
 	flame->boxes[flame->nr_boxes] = *box;

@@ -315,24 +315,6 @@ static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *fro
 	protobuf_add_message(&pprof->profile, PROFILE_SAMPLE, &sample);
 }
 
-static int pprof_add_samples(struct pprof *pprof)
-{
-	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
-	const struct snapshot *snapshot = pprof->snapshot;
-	size_t deepest = 0;
-
-	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, STACK_WEIGHT_CALLS, &list))
-		return -ENOMEM;
-	for (size_t i = 0; i < list.count; i++)
-		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
-	pprof->locations = calloc(deepest + 1, sizeof(*pprof->locations));
-	if (!pprof->locations)
-		return -ENOMEM;
-	for (size_t i = 0; i < list.count && !pprof->profile.err; i++)
-		pprof_add_sample(pprof, &list.samples[i]);
-	return pprof->profile.err;
-}
-
 static void pprof_add_head(struct pprof *pprof)
 {
 	static const struct {
@@ -393,14 +375,24 @@ static int gzip_write(const struct protobuf *message, FILE *out)
 int report_pprof(const struct snapshot *snapshot, FILE *out)
 {
 	struct pprof pprof __cleanup(pprof_done) = { .snapshot = snapshot };
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
+	size_t deepest = 0;
 	int err;
 
 	for (unsigned int end = 0; end < NR_VIEW_END; end++)
 		pprof.ends[end].symbol = view_end_name(end);
 	pprof_add_head(&pprof);
-	err = pprof_add_samples(&pprof);
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, STACK_WEIGHT_CALLS, &list))
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count; i++)
+		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
+	pprof.locations = calloc(deepest + 1, sizeof(*pprof.locations));
+	if (!pprof.locations)
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count && !pprof.profile.err; i++)
+		pprof_add_sample(&pprof, &list.samples[i]);
 	protobuf_append(&pprof.profile, &pprof.strings);
-	err = err ?: pprof.profile.err ?: gzip_write(&pprof.profile, out);
+	err = pprof.profile.err ?: gzip_write(&pprof.profile, out);
 	if (err)
 		return err;
 	return ferror(out) ? -EIO : 0;

@@ -169,30 +169,9 @@ static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 	sheet_add_line(sheet, &sheet->lines[sheet->nr_steps], "sum");
 }
 
-/* The losses of all steps, as one snapshot's. */
-static int print_trust(const struct timeline *timeline, FILE *out)
-{
-	struct snapshot *bare __cleanup(snapshot_freep) = NULL;
-
-	for (size_t i = 0; i < timeline->nr_steps; i++) {
-		const struct snapshot *sum = timeline->steps[i].sum;
-
-		if (!sum)
-			continue;
-		if (bare)
-			losses_merge(&bare->losses, &sum->losses);
-		else if (snapshot_new_like(sum, &bare))
-			return -ENOMEM;
-	}
-	fputc('\n', out);
-	if (bare)
-		return report_trust(bare, out);
-	fputs("nothing was counted\n", out);
-	return ferror(out) ? -EIO : 0;
-}
-
 int report_timeline(const struct timeline *timeline, const struct table_options *options, FILE *out)
 {
+	struct snapshot *bare __cleanup(snapshot_freep) = NULL;
 	struct sheet sheet __cleanup(sheet_done) = { .lines = NULL };
 	int err = sheet_fill(&sheet, timeline, options);
 
@@ -206,7 +185,22 @@ int report_timeline(const struct timeline *timeline, const struct table_options 
 	sheet_add_all(&sheet, timeline);
 	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
 	err = grid_print(sheet.grid, options->width, out);
-	return err ?: print_trust(timeline, out);
+	if (err)
+		return err;
+	/* The losses of all steps, as one snapshot's. */
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		const struct snapshot *sum = timeline->steps[i].sum;
+
+		if (sum && bare)
+			losses_merge(&bare->losses, &sum->losses);
+		else if (sum && snapshot_new_like(sum, &bare))
+			return -ENOMEM;
+	}
+	fputc('\n', out);
+	if (bare)
+		return report_trust(bare, out);
+	fputs("nothing was counted\n", out);
+	return ferror(out) ? -EIO : 0;
 }
 
 int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
