@@ -115,7 +115,7 @@ $(O)/gen/%.inc: %
 	$(Q)sed -e '/^[[:blank:]]*\/\//d' -e '/^--/d' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' -e 's/^[[:blank:]]*//' \
 		-e 's/["\\]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
 
-$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/flame_svg.o): \
+$(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/report/flame.o): \
 	| $(O)/gen/flame.css.inc $(O)/gen/flame.js.inc
 $(foreach folder,$(O) $(O)/san $(O)/fuzz,$(folder)/src/store/db.o): $(O)/gen/schema.sql.inc
 $(filter $(O)/src/collect/%,$(OBJ)): | $(SKELETONS)

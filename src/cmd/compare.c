@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss compare`: where its two sides come from, and its exit status. */
-#include "report/compare.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdio.h>

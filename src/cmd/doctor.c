@@ -4,7 +4,7 @@
 
 #include "cmd/options.h"
 #include "collect/features.h"
-#include "report/doctor.h"
+#include "report/status.h"
 
 /* The checks, and one line for the measured cost. */
 struct examination {

@@ -10,7 +10,7 @@
 #include "cmd/ask.h"
 #include "cmd/output.h"
 #include "model/query.h"
-#include "report/timeline.h"
+#include "report/report.h"
 #include "store/history.h"
 
 /* About so many lines unless --step says how long each is. */

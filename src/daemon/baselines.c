@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "daemon/log.h"
-#include "report/json_read.h"
+#include "report/json.h"
 #include "report/report.h"
 #include "store/history.h"
 

@@ -17,7 +17,6 @@
 #include "daemon/question.h"
 #include "model/query.h"
 #include "report/report.h"
-#include "report/timeline.h"
 #include "store/history.h"
 #include "syscalls/syscall_set.h"
 

@@ -14,9 +14,23 @@
 #ifndef BPFTRUSS_METRICS_H
 #define BPFTRUSS_METRICS_H
 
-#include "metrics/exposition.h"
+#include <stdio.h>
+
 #include "model/snapshot.h"
 #include "report/status.h"
+
+/* The syntaxes, which differ in the names of families, in metadata and in the end. */
+enum metrics_format {
+	METRICS_PROMETHEUS_TEXT, /* 0.0.4 */
+	METRICS_OPENMETRICS,     /* 1.0.0 */
+	NR_METRICS_FORMAT,
+};
+
+/* The format that an Accept header names first; Prometheus text if neither. */
+enum metrics_format metrics_negotiate(const char *accept);
+
+/* The Content-Type of a format: a constant. */
+const char *metrics_content_type(enum metrics_format format);
 
 /* What shares a counter; its word is the name of the label. */
 enum metrics_group {

@@ -1,34 +1,127 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps owners and their calls, and the budget of series. Invariant: the series that could be
- * written never exceed max_series, as each is paid for when its room is made; what finds no room is
- * counted in `other`, which was paid for before.
+ * Keeps owners and their calls, and the budget of series, and counts intervals. Invariants: the series
+ * that could be written never exceed max_series, as each is paid for when its room is made; what finds
+ * no room is counted in `other`, which was paid for before. Every name is valid UTF-8 without control
+ * characters.
+ *
+ * Every row is added to exactly one call of one owner, which cannot fail: what finds no memory is counted
+ * where that goes which finds no room. An owner keeps its place until it has been gone for
+ * METRICS_KEEP_GONE_NS; places that are free go to those with the most calls in the interval. What an
+ * owner did before it had a place stays in `other`, which therefore never shrinks.
  */
+#include "metrics/state.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "metrics/state.h"
+#include "model/unit.h"
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
+#include "syscalls/waiting.h"
 
-/* Buckets, the last without a bound, sum and count. */
-#define SERIES_PER_HISTOGRAM (NR_EXPOSITION_BOUND + 3)
+/* --- names -------------------------------------------------------------------------------------- */
 
-/* Calls, interrupted ones, those in flight, and errors of errno `other`. */
-#define SERIES_PER_CALL 4
+const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP] = {
+	[METRICS_BY_UNIT] = { { "unit", METRICS_BY_UNIT, false },
+			      { { "cgroup", METRICS_BY_CGROUP, true } } },
+	[METRICS_BY_CGROUP] = { { "cgroup", METRICS_BY_CGROUP, false },
+				{ { "unit", METRICS_BY_UNIT, false } } },
+	[METRICS_BY_COMM] = { { "comm", METRICS_BY_COMM, false }, { { .label = NULL } } },
+	[METRICS_BY_PID] = { { "pid", METRICS_BY_PID, false },
+			     { { "comm", METRICS_BY_COMM, false },
+			       { "unit", METRICS_BY_UNIT, false } } },
+};
+
+/* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
+static bool label_is_reserved(const char *label)
+{
+	/* A label named total would hide in sums, an empty one is none at all. */
+	return !*label || !strcmp(label, "total") || !strcmp(label, METRICS_OTHER) ||
+	       !strcmp(label, METRICS_UNATTRIBUTED);
+}
+
+/* A name of a process as a label value; false when it has none. */
+static bool process_name(const struct snapshot *snapshot, const struct process *process,
+			 const struct metrics_name *name, char out[METRICS_NAME_MAX])
+{
+	const char *path = snapshot_cgroup(snapshot, process->cgroup_id), *bytes, *unit;
+	size_t size, unit_size;
+
+	/* The group of all further kinds has no name, unit or pid; the other folded ones have no pid. */
+	if (!process->pid && (name->what == METRICS_BY_PID || process->uid == UID_NONE))
+		return false;
+	if (name->what == METRICS_BY_PID) {
+		snprintf(out, METRICS_NAME_MAX, "%" PRIu32, process->pid);
+		return true;
+	}
+	/* As in the tables: nobody knows, or there is none. */
+	bytes = path = path && *path ? path : "-";
+	size = strlen(path);
+	unit_size = cgroup_unit(path, &unit);
+	if (name->what == METRICS_BY_COMM) {
+		bytes = process->comm;
+		size = sizeof(process->comm);
+	} else if (name->what == METRICS_BY_UNIT) {
+		bytes = unit;
+		size = unit_size;
+	} else if (name->up_to_unit && (unit_size != 1 || *unit != '-')) {
+		size = (size_t)(unit - path) + unit_size;
+	}
+	text_escape_visible(bytes, min_u64(size, METRICS_NAME_BYTES), out);
+	return true;
+}
+
+/* --- labels ------------------------------------------------------------------------------------- */
+
+static int compare_labels(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* NULL when absent. */
+static void *labels_find(const struct labels *labels, const char *label)
+{
+	void **found = labels->count ? bsearch(&label, labels->all, labels->count,
+					       sizeof(*labels->all), compare_labels)
+				     : NULL;
+
+	return found ? *found : NULL;
+}
+
+/* A new element, all zero but for its label; NULL: no memory. */
+static void *labels_add(struct labels *labels, const char *label, size_t size)
+{
+	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
+	void *element = calloc(1, size);
+
+	if (grown)
+		labels->all = grown;
+	if (!grown || !element) {
+		free(element);
+		return NULL;
+	}
+	grown[labels->count++] = strcpy(element, label);
+	qsort(grown, labels->count, sizeof(*grown), compare_labels);
+	return element;
+}
+
+/* --- owners ------------------------------------------------------------------------------------- */
+
+/* Calls, interrupted ones, those in flight, errors of errno `other`; of a histogram sum and count, too. */
+static size_t series_of_call(const struct metrics *metrics)
+{
+	return metrics->options.histograms ? 4 + NR_METRICS_BOUND + 3 : 4;
+}
 
 /* Its info and its oldest call; the rest of its calls comes on top. */
 #define SERIES_PER_OWNER 2
 
 /* No owner may use more than this part of the limit, lest one starve the others. */
 #define SHARE_OF_OWNER 4
-
-static size_t series_of_call(const struct metrics *metrics)
-{
-	return SERIES_PER_CALL + (metrics->options.histograms ? SERIES_PER_HISTOGRAM : 0);
-}
 
 /* False: there is no room. */
 static bool series_take(struct metrics *metrics, struct metrics_owner *owner, size_t series)
@@ -44,224 +137,128 @@ static bool series_take(struct metrics *metrics, struct metrics_owner *owner, si
 	return true;
 }
 
-/* Where the element of a label is, or belongs. */
-static size_t labels_place(const struct labels *labels, const char *label, bool *found)
+struct metrics_call *metrics_call_at(struct metrics_owner *owner, size_t index)
 {
-	size_t low = 0, high = labels->count;
-
-	*found = false;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		int order = strcmp(labels->all[middle], label);
-
-		if (!order) {
-			*found = true;
-			return middle;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-void *labels_find(const struct labels *labels, const char *label)
-{
-	bool found;
-	size_t place = labels_place(labels, label, &found);
-
-	return found ? labels->all[place] : NULL;
-}
-
-/* A new element, all zero but for its label; NULL: no memory. */
-static void *labels_add(struct labels *labels, const char *label, size_t size)
-{
-	bool found;
-	size_t place = labels_place(labels, label, &found);
-	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
-	void *element = calloc(1, size);
-
-	if (grown)
-		labels->all = grown;
-	if (!grown || !element) {
-		free(element);
-		return NULL;
-	}
-	memmove(&grown[place + 1], &grown[place], (labels->count - place) * sizeof(*grown));
-	grown[place] = element;
-	labels->count++;
-	return strcpy(element, label);
+	if (index < owner->calls.count)
+		return owner->calls.all[index];
+	return index == owner->calls.count ? &owner->rest : NULL;
 }
 
 static void owner_free(struct metrics_owner *owner)
 {
 	for (size_t i = 0; i < owner->calls.count; i++) {
-		struct metrics_call *call = owner->calls.all[i];
-
-		free(call->errnos);
-		free(call);
+		row_done(&metrics_call_at(owner, i)->sum);
+		free(owner->calls.all[i]);
 	}
 	for (size_t i = 0; i < METRICS_MAX_INFOS; i++)
 		free(owner->infos[i]);
 	free(owner->calls.all);
-	free(owner->rest.errnos);
+	row_done(&owner->rest.sum);
 	free(owner);
 }
 
-/* `other` and `unattributed` take no place. */
-static bool metrics_has_place(const struct metrics *metrics)
-{
-	return !metrics->unattributed || metrics->owners.count - 2 < metrics->options.top;
-}
-
-int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret)
+/* NULL: there is no place, no room for its series, or no memory. The label must be a new one. */
+static struct metrics_owner *owner_add(struct metrics *metrics, const char *label)
 {
 	size_t series = SERIES_PER_OWNER + series_of_call(metrics);
+	/* `other` and `unattributed` take no place. */
+	bool has_place = !metrics->unattributed || metrics->owners.count - 2 < metrics->options.top;
 	struct metrics_owner *owner;
 
-	if (!metrics_has_place(metrics) || metrics->series + series > metrics->options.max_series)
-		return -ENOSPC;
+	if (!has_place || metrics->series + series > metrics->options.max_series)
+		return NULL;
 	owner = labels_add(&metrics->owners, label, sizeof(*owner));
 	if (!owner)
-		return -ENOMEM;
+		return NULL;
 	metrics->series += series;
 	owner->series = series;
 	strcpy(owner->rest.label, METRICS_OTHER);
-	*ret = owner;
-	return 0;
+	return owner;
 }
 
-void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner)
+static void owner_retire(struct metrics *metrics, struct metrics_owner *owner)
 {
 	struct labels *owners = &metrics->owners;
-	bool found;
-	size_t at = labels_place(owners, owner->label, &found);
+	const struct metrics_call *call;
+	size_t kept = 0;
 
-	owners->count--;
-	memmove(&owners->all[at], &owners->all[at + 1],
-		(owners->count - at) * sizeof(*owners->all));
+	for (size_t i = 0; i < owners->count; i++) {
+		if (owners->all[i] != owner)
+			owners->all[kept++] = owners->all[i];
+	}
+	owners->count = kept;
 	metrics->series -= owner->series;
-	metrics->retired_calls += owner->rest.calls;
-	for (size_t i = 0; i < owner->calls.count; i++)
-		metrics->retired_calls += ((struct metrics_call *)owner->calls.all[i])->calls;
+	for (size_t i = 0; (call = metrics_call_at(owner, i)); i++)
+		metrics->retired_calls += call->sum.calls;
 	owner_free(owner);
 }
 
-/* False for calls that have no label of their own. Anybody can make up numbers without a name. */
-static bool call_label(const struct row *row, char label[ROW_LABEL_MAX])
+/* --- calls -------------------------------------------------------------------------------------- */
+
+/* The counters of a row's call, made when new; the rest of the owner when there is no room for the call. */
+static struct metrics_call *call_of_row(struct metrics *metrics, struct metrics_owner *owner,
+					const struct row *row)
 {
+	char label[ROW_LABEL_MAX] = METRICS_UNKNOWN_CALL;
+	struct metrics_call *call;
+
 	if (row->nr == ROW_NR_OTHER)
-		return false;
+		return &owner->rest;
+	/* Anybody can make up numbers without a name. */
 	if (syscall_find_name(row->abi, (int)row->nr))
-		row_label(row, label, ROW_LABEL_MAX);
-	else
-		strcpy(label, METRICS_UNKNOWN_CALL);
-	return true;
+		row_label(row, label, sizeof(label));
+	call = labels_find(&owner->calls, label);
+	if (!call && series_take(metrics, owner, series_of_call(metrics)))
+		call = labels_add(&owner->calls, label, sizeof(*call));
+	return call ?: &owner->rest;
 }
 
-static int take_call(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		     struct metrics_call **ret)
+/* The counter of an errno, made when new; NULL: there is no room. */
+static struct errno_count *errno_series(struct metrics *metrics, struct metrics_owner *owner,
+					struct row *sum, int err)
 {
-	char label[ROW_LABEL_MAX];
-
-	*ret = &owner->rest;
-	if (!call_label(row, label))
-		return 0;
-	*ret = labels_find(&owner->calls, label);
-	if (*ret)
-		return 0;
-	*ret = &owner->rest;
-	if (!series_take(metrics, owner, series_of_call(metrics)))
-		return 0;
-	*ret = labels_add(&owner->calls, label, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
-}
-
-static struct errno_count *errno_series(const struct metrics_call *call, int err)
-{
-	for (size_t i = 0; i < call->nr_errnos; i++) {
-		if (call->errnos[i].err == err)
-			return &call->errnos[i];
+	for (size_t i = 0; i < sum->nr_errnos; i++) {
+		if (sum->errnos[i].err == err)
+			return &sum->errnos[i];
 	}
-	return NULL;
+	/* A filter of seccomp can make up errors without a name. */
+	if (!errno_name(err) || !series_take(metrics, owner, 1) || row_add_errno(sum, err, 0))
+		return NULL;
+	return errno_series(metrics, owner, sum, err);
 }
 
-static int errno_insert(struct metrics_call *call, int err)
+static void owner_count(struct metrics *metrics, struct metrics_owner *owner, const struct row *row)
 {
-	struct errno_count *grown = reallocarray(call->errnos, call->nr_errnos + 1, sizeof(*grown));
-	size_t at = call->nr_errnos;
-
-	if (!grown)
-		return -ENOMEM;
-	for (; at > 0 && grown[at - 1].err > err; at--)
-		grown[at] = grown[at - 1];
-	grown[at] = (struct errno_count){ .err = err };
-	call->errnos = grown;
-	call->nr_errnos++;
-	return 0;
-}
-
-int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		     struct metrics_call **ret)
-{
-	if (take_call(metrics, owner, row, ret))
-		return -ENOMEM;
-	for (size_t i = 0; i < row->nr_errnos; i++) {
-		int err = row->errnos[i].err;
-
-		/* A filter of seccomp can make up errors without a name. */
-		if (!errno_name(err) || errno_series(*ret, err))
-			continue;
-		if (series_take(metrics, owner, 1) && errno_insert(*ret, err))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static void call_add_errors(struct metrics_call *call, const struct row *row)
-{
-	uint64_t left = row->errors;
-
-	for (size_t i = 0; i < row->nr_errnos; i++) {
-		struct errno_count *found = errno_series(call, row->errnos[i].err);
-		uint64_t count = row->errnos[i].count;
-
-		if (!found)
-			continue;
-		found->count += count;
-		left -= count < left ? count : left;
-	}
-	call->other_errors += left;
-}
-
-void metrics_call_add(struct metrics_call *call, const struct row *row)
-{
+	struct metrics_call *call = call_of_row(metrics, owner, row);
+	uint64_t unnamed = row->errors;
 	unsigned int first, end;
 	size_t at = 0;
 
-	call->calls += row->calls;
-	call->interrupted += row->interrupted;
-	call->wall_ns += row->wall_ns;
-	call->in_flight += row->in_flight;
+	call->sum.calls += row->calls;
+	call->sum.interrupted += row->interrupted;
+	call->sum.wall_ns += row->wall_ns;
+	call->sum.in_flight += row->in_flight;
 	call->was_in_flight |= row->in_flight > 0;
 	hist_range(&row->hist, &first, &end);
 	for (unsigned int i = first; i < end; i++) {
-		while (at < NR_EXPOSITION_BOUND &&
-		       hist_bucket_low(i) >= 1ULL << exposition_bounds[at].shift)
+		while (at < NR_METRICS_BOUND &&
+		       hist_bucket_low(i) >= 1ULL << metrics_bounds[at].shift)
 			at++;
 		call->buckets[at] += hist_count(&row->hist, i);
 	}
-	call_add_errors(call, row);
+	for (size_t i = 0; i < row->nr_errnos; i++) {
+		struct errno_count *found =
+			errno_series(metrics, owner, &call->sum, row->errnos[i].err);
+
+		if (!found)
+			continue;
+		found->count += row->errnos[i].count;
+		unnamed = above(unnamed, row->errnos[i].count);
+	}
+	call->sum.errors += unnamed;
 }
 
-static void options_fill(struct metrics_options *options)
-{
-	options->top = options->top ?: DEFAULT_METRICS_TOP;
-	options->max_series = options->max_series ?: DEFAULT_METRICS_MAX_SERIES;
-	if (options->max_series < METRICS_MIN_SERIES)
-		options->max_series = METRICS_MIN_SERIES;
-}
+/* --- all ---------------------------------------------------------------------------------------- */
 
 int metrics_new(const struct metrics_options *options, struct metrics **ret)
 {
@@ -270,9 +267,12 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret)
 	if (!metrics)
 		return -ENOMEM;
 	metrics->options = *options;
-	options_fill(&metrics->options);
-	if (metrics_add_owner(metrics, METRICS_OTHER, &metrics->other) ||
-	    metrics_add_owner(metrics, METRICS_UNATTRIBUTED, &metrics->unattributed))
+	metrics->options.top = options->top ?: DEFAULT_METRICS_TOP;
+	metrics->options.max_series = (unsigned int)max_u64(
+		options->max_series ?: DEFAULT_METRICS_MAX_SERIES, METRICS_MIN_SERIES);
+	metrics->other = owner_add(metrics, METRICS_OTHER);
+	metrics->unattributed = owner_add(metrics, METRICS_UNATTRIBUTED);
+	if (!metrics->other || !metrics->unattributed)
 		return -ENOMEM;
 	*ret = steal_ptr(&metrics);
 	return 0;
@@ -286,4 +286,231 @@ void metrics_free(struct metrics *metrics)
 		owner_free(metrics->owners.all[i]);
 	free(metrics->owners.all);
 	free(metrics);
+}
+
+/* --- intervals ---------------------------------------------------------------------------------- */
+
+/* A process of the interval. */
+struct member {
+	const struct process *process;
+	char *label; /* owned; NULL: of `other` */
+	uint64_t calls;
+	bool active; /* alive, or was when the interval began */
+	struct metrics_owner *owner;
+};
+
+struct plan {
+	struct metrics *metrics;
+	const struct snapshot *interval;
+	struct member *members;  /* as the processes of the interval */
+	const struct row **rows; /* the one with the most calls first */
+};
+
+static void plan_done(struct plan *plan)
+{
+	for (size_t i = 0; plan->members && i < plan->interval->nr_processes; i++)
+		free(plan->members[i].label);
+	free(plan->members);
+	free(plan->rows);
+}
+
+/* NULL: nobody's. */
+static struct member *plan_member(const struct plan *plan, const struct row *row)
+{
+	const struct process *process =
+		snapshot_find_process(plan->interval, row->pid, row->boot_ns);
+
+	return process ? &plan->members[process - plan->interval->processes] : NULL;
+}
+
+/* Names the members, and counts their calls. */
+static int plan_find_members(struct plan *plan)
+{
+	const struct metrics_name *name = &metrics_groupings[plan->metrics->options.group].owner;
+	char label[METRICS_NAME_MAX];
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+
+		member->process = &plan->interval->processes[i];
+		member->active = member->process->pid && !member->process->ended_ns;
+		if (!process_name(plan->interval, member->process, name, label) ||
+		    label_is_reserved(label))
+			continue;
+		member->label = strdup(label);
+		if (!member->label)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < plan->interval->nr_rows; i++) {
+		const struct row *row = plan->interval->rows[i];
+		struct member *member = plan_member(plan, row);
+
+		plan->rows[i] = row;
+		if (!member)
+			continue;
+		member->calls += row->calls;
+		member->active |= row->calls > 0;
+	}
+	return 0;
+}
+
+/* The owner of a member's label; NULL: none. */
+static struct metrics_owner *member_owner(const struct plan *plan, const struct member *member)
+{
+	return member->label ? labels_find(&plan->metrics->owners, member->label) : NULL;
+}
+
+static void plan_retire(struct plan *plan)
+{
+	struct metrics *metrics = plan->metrics;
+	uint64_t now_ns = plan->interval->end_mono_ns;
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		const struct member *member = &plan->members[i];
+		struct metrics_owner *owner = member_owner(plan, member);
+
+		if (!owner || !member->active)
+			continue;
+		/* A pid that has come again is another owner. */
+		if (metrics->options.group == METRICS_BY_PID &&
+		    owner->boot_ns < member->process->boot_ns)
+			owner_retire(metrics, owner);
+		else
+			owner->seen_ns = now_ns;
+	}
+	for (size_t i = metrics->owners.count; i-- > 0;) {
+		struct metrics_owner *owner = metrics->owners.all[i];
+
+		if (owner != metrics->other && owner != metrics->unattributed &&
+		    above(now_ns, owner->seen_ns) > METRICS_KEEP_GONE_NS)
+			owner_retire(metrics, owner);
+	}
+}
+
+/* Of processes of the same pid the latest first: it is the one that may live. */
+static int compare_candidate_labels(const void *x, const void *y)
+{
+	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+
+	return strcmp(a->label, b->label) ?: compare_u64(b->process->boot_ns, a->process->boot_ns);
+}
+
+/* Most calls first. */
+static int compare_candidates(const void *x, const void *y)
+{
+	const struct member *a = *(struct member *const *)x, *b = *(struct member *const *)y;
+
+	return compare_u64(b->calls, a->calls) ?: strcmp(a->label, b->label);
+}
+
+/* Places go to labels that have calls but no owner: to those with the most calls of all their members. */
+static int plan_admit(struct plan *plan)
+{
+	struct member **candidates __cleanup(freep) =
+		calloc(plan->interval->nr_processes + 1, sizeof(struct member *));
+	size_t count = 0, kept = 0;
+
+	if (!candidates)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+
+		if (member->label && member->calls && !member_owner(plan, member))
+			candidates[count++] = member;
+	}
+	qsort(candidates, count, sizeof(*candidates), compare_candidate_labels);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && !strcmp(candidates[kept - 1]->label, candidates[i]->label))
+			candidates[kept - 1]->calls += candidates[i]->calls;
+		else
+			candidates[kept++] = candidates[i];
+	}
+	qsort(candidates, kept, sizeof(*candidates), compare_candidates);
+	for (size_t i = 0; i < kept; i++) {
+		struct metrics_owner *owner = owner_add(plan->metrics, candidates[i]->label);
+
+		if (!owner)
+			break;
+		owner->boot_ns = candidates[i]->process->boot_ns;
+		owner->seen_ns = plan->interval->end_mono_ns;
+	}
+	return 0;
+}
+
+static void plan_find_owners(struct plan *plan)
+{
+	const enum metrics_group group = plan->metrics->options.group;
+	const struct metrics_name *infos = metrics_groupings[group].infos;
+	char text[METRICS_NAME_MAX];
+
+	for (size_t i = 0; i < plan->interval->nr_processes; i++) {
+		struct member *member = &plan->members[i];
+		struct metrics_owner *owner = member_owner(plan, member);
+
+		/* By pid, one that was outdated by another of the same number. */
+		if (owner && group == METRICS_BY_PID && owner->boot_ns != member->process->boot_ns)
+			owner = NULL;
+		member->owner = owner ?: plan->metrics->other;
+		for (size_t j = 0; owner && j < METRICS_MAX_INFOS && infos[j].label; j++) {
+			char *copy;
+
+			/*
+			 * A process may change its name; what a group was first seen as, it stays,
+			 * lest its info flicker.
+			 */
+			if ((owner->infos[j] && group != METRICS_BY_PID) ||
+			    !process_name(plan->interval, member->process, &infos[j], text))
+				continue;
+			copy = strdup(text);
+			if (!copy)
+				continue;
+			free(owner->infos[j]);
+			owner->infos[j] = copy;
+		}
+	}
+}
+
+static int compare_rows(const void *x, const void *y)
+{
+	const struct row *a = *(const struct row *const *)x, *b = *(const struct row *const *)y;
+
+	return compare_u64(b->calls, a->calls) ?: row_compare(a, b);
+}
+
+int metrics_add(struct metrics *metrics, const struct snapshot *interval)
+{
+	struct plan plan __cleanup(plan_done) = { .metrics = metrics, .interval = interval };
+	struct metrics_call *call;
+
+	plan.members = calloc(interval->nr_processes + 1, sizeof(*plan.members));
+	plan.rows = calloc(interval->nr_rows + 1, sizeof(*plan.rows));
+	if (!plan.members || !plan.rows || plan_find_members(&plan))
+		return -ENOMEM;
+	plan_retire(&plan);
+	if (plan_admit(&plan))
+		return -ENOMEM;
+	plan_find_owners(&plan);
+	for (size_t i = 0; i < metrics->owners.count; i++) {
+		struct metrics_owner *owner = metrics->owners.all[i];
+
+		owner->oldest_ns = 0;
+		for (size_t j = 0; (call = metrics_call_at(owner, j)); j++)
+			call->sum.in_flight = 0;
+	}
+	/* Frequent calls first: if room ends, it is for the rare ones. */
+	qsort(plan.rows, interval->nr_rows, sizeof(*plan.rows), compare_rows);
+	for (size_t i = 0; i < interval->nr_rows; i++) {
+		const struct row *row = plan.rows[i];
+		const struct member *member = plan_member(&plan, row);
+		struct metrics_owner *owner = member ? member->owner : metrics->unattributed;
+
+		owner_count(metrics, owner, row);
+		if (!row->in_flight || syscall_waits(NULL, row->abi, (int)row->nr))
+			continue;
+		owner->had_oldest = true;
+		owner->oldest_ns = max_u64(owner->oldest_ns, snapshot_oldest_ns(interval, row));
+	}
+	metrics->intervals++;
+	losses_merge(&metrics->losses, &interval->losses);
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is kept between scrapes: owners of series, what they did by system call, and how many series that
- * makes. Room is made before anything is counted, so counting cannot fail halfway.
+ * makes.
  */
 #ifndef BPFTRUSS_METRICS_STATE_H
 #define BPFTRUSS_METRICS_STATE_H
@@ -15,34 +15,19 @@
 
 #define METRICS_MAX_INFOS 2
 
-/* What an owner is called, and what else its info tells. */
-enum metrics_name {
-	METRICS_NAME_NONE,
-	METRICS_NAME_UNIT,
-	METRICS_NAME_UNIT_CGROUP, /* the path as far as the unit */
-	METRICS_NAME_CGROUP,
-	METRICS_NAME_COMM,
-	METRICS_NAME_PID,
-	NR_METRICS_NAME,
+/* A label, and what of a process is its value. */
+struct metrics_name {
+	const char *label;
+	enum metrics_group what; /* the unit of a process, its cgroup, its name or its pid */
+	bool up_to_unit;         /* of its cgroup: the path as far as the unit */
 };
 
 struct metrics_grouping {
-	const char *label;
-	enum metrics_name name;
-	struct {
-		const char *label;
-		enum metrics_name name;
-	} infos[METRICS_MAX_INFOS];
+	struct metrics_name owner;
+	struct metrics_name infos[METRICS_MAX_INFOS]; /* without a label: none */
 };
 
 extern const struct metrics_grouping metrics_groupings[NR_METRICS_GROUP];
-
-/* A name of a process as a label value; false when it has none. */
-bool metrics_process_name(const struct snapshot *snapshot, const struct process *process,
-			  enum metrics_name name, char out[METRICS_NAME_MAX]);
-
-/* Labels that no owner of this name may take; calls of one that is called so go to `other`. */
-bool metrics_name_is_reserved(const char *label);
 
 #define METRICS_OTHER        "other"        /* what has no series of its own */
 #define METRICS_UNATTRIBUTED "unattributed" /* calls of which nobody knows the process */
@@ -54,21 +39,20 @@ struct labels {
 	size_t count;
 };
 
-/* NULL when absent. */
-void *labels_find(const struct labels *labels, const char *label);
+/* Upper bounds of the buckets of histograms: 2^shift ns. */
+#define NR_METRICS_BOUND 13
+
+extern const struct metrics_bound {
+	unsigned int shift;
+	const char *seconds; /* the label le */
+} metrics_bounds[NR_METRICS_BOUND];
 
 /* What one owner did with one system call. */
 struct metrics_call {
 	char label[ROW_LABEL_MAX];
-	uint64_t calls;
-	uint64_t interrupted;
-	uint64_t wall_ns;
-	uint64_t buckets[NR_EXPOSITION_BOUND + 1];
-	struct errno_count *errnos; /* owned, by errno; only those that have a series */
-	size_t nr_errnos;
-	uint64_t other_errors; /* all further ones, and those without an errno */
-	uint64_t in_flight;
+	struct row sum; /* owned; only errnos with a series are in it, its errors are all others */
 	bool was_in_flight; /* ever: then the gauge stays */
+	uint64_t buckets[NR_METRICS_BOUND + 1];
 };
 
 /* Who has series: the processes of one unit, cgroup, name or pid. */
@@ -95,20 +79,7 @@ struct metrics {
 	struct losses losses;
 };
 
-/* 0; -ENOSPC: no place or no room for its series; -ENOMEM. The label must be a new one. */
-int metrics_add_owner(struct metrics *metrics, const char *label, struct metrics_owner **ret);
-
-/* Takes its series away. */
-void metrics_retire_owner(struct metrics *metrics, struct metrics_owner *owner);
-
-/*
- * The counters of a row's call, made when new, with room for its errnos as far as there is any; the
- * rest of the owner when there is none for the call. Returns 0 or -ENOMEM.
- */
-int metrics_take_row(struct metrics *metrics, struct metrics_owner *owner, const struct row *row,
-		     struct metrics_call **ret);
-
-/* Counts a row, in the room there is. */
-void metrics_call_add(struct metrics_call *call, const struct row *row);
+/* The calls of an owner, the rest last; NULL from the first index on that is out of range. */
+struct metrics_call *metrics_call_at(struct metrics_owner *owner, size_t index);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Draws the picture: one SVG without scripts or anything from outside, in whole pixels. Rows are
+ * Draws the elements of pictures, and a chart: one SVG without scripts or anything from outside. Rows are
  * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
  * differ in shape as well as in colour, so that they survive a printer.
  */
@@ -9,9 +9,59 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-#include "report/report.h"
-#include "report/svg.h"
+#include "report/picture.h"
+
+void svg_escape(const char *text, FILE *out)
+{
+	static const char reserved[] = "&<>\"";
+	static const char *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;" };
+
+	for (; *text; text++) {
+		const char *found = strchr(reserved, *text);
+
+		if (found)
+			fputs(entities[found - reserved], out);
+		else
+			fputc(*text, out);
+	}
+}
+
+void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot *snapshot,
+	      const char *remark)
+{
+	char text[512], start[CLOCK_RFC3339_SIZE], age[AGE_MAX], host[256];
+
+	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
+	format_age(snapshot->elapsed_ns, age, sizeof(age));
+	text_escape_visible(snapshot->host, (sizeof(host) - 1) / 4, host);
+	snprintf(text, sizeof(text), "%s, from %.19sZ for %s; %s%s%s", host, start, age, remark,
+		 *remark ? "; " : "",
+		 snapshot_is_exact(snapshot) ? "exact: no call is missing"
+					     : "not exact: the text report says why");
+	svg_text(out, x, y, "title", title);
+	svg_text(out, x, y + 20, "note", text);
+}
+
+void svg_text(FILE *out, int x, int y, const char *class, const char *text)
+{
+	fprintf(out, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, class);
+	svg_escape(text, out);
+	fputs("</text>\n", out);
+}
+
+void svg_line(FILE *out, int x1, int y1, int x2, int y2, const char *class)
+{
+	fprintf(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" class=\"%s\"/>\n", x1, y1, x2,
+		y2, class);
+}
+
+void svg_rect(FILE *out, int x, int y, int width, int height, const char *class)
+{
+	fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" class=\"%s\"/>\n", x, y,
+		width, height, class);
+}
 
 #define ROWS_MAX     20
 #define WIDTH        960
@@ -64,49 +114,7 @@ static int time_x(const struct chart *chart, uint64_t ns)
 		     0.5);
 }
 
-/* 3, 250k, 2M. */
-static void count_format(uint64_t count, char *buf, size_t size)
-{
-	static const char *const units[] = { "", "k", "M", "G", "T", "P", "E" };
-	size_t unit = 0;
-
-	while (count && count % 1000 == 0 && unit + 1 < ARRAY_SIZE(units)) {
-		count /= 1000;
-		unit++;
-	}
-	snprintf(buf, size, "%" PRIu64 "%s", count, units[unit]);
-}
-
-/* 10^decade ns. */
-static void decade_format(int decade, char *buf, size_t size)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	static const char *const tens[] = { "1", "10", "100" };
-	int unit = decade / 3 < 3 ? decade / 3 : 3;
-
-	snprintf(buf, size, "%s%.*s %s", tens[decade % 3], (decade / 3 - unit) * 3, "000000000",
-		 units[unit]);
-}
-
 /* --- what is drawn --- */
-
-static void chart_take_rows(struct chart *chart, const struct table_options *options)
-{
-	bool by_call = chart->part.scope.keys & GROUP_SYSCALL;
-
-	for (int waiting = 0; waiting < 2; waiting++) {
-		for (size_t i = 0; i < chart->part.list.nr_groups; i++) {
-			const struct group *group = &chart->part.list.groups[i];
-
-			if (group->nr_merged) {
-				chart->nr_others = group->nr_merged;
-			} else if ((by_call && row_is_waiting(&group->sum, options)) == waiting) {
-				chart->rows[chart->nr_rows++] = group;
-				chart->nr_waiting += (size_t)waiting;
-			}
-		}
-	}
-}
 
 static void row_title(const struct chart *chart, const struct group *group, char *buf)
 {
@@ -210,23 +218,32 @@ static void chart_axes(const struct chart *chart)
 {
 	uint64_t step = tick_step(chart->calls_end);
 	int decades = chart->last_decade - chart->first_decade;
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	static const char *const tens[] = { "1", "10", "100" };
 	char text[32];
 
 	for (uint64_t calls = 0; calls <= chart->calls_end; calls += step) {
+		const char *prefix = "\0kMGTPE";
+		uint64_t count = calls;
 		int x = count_x(chart, calls);
 
 		svg_line(chart->out, x, TOP - 4, x, chart->bottom, calls ? "grid" : "base");
-		count_format(calls, text, sizeof(text));
+		/* 3, 250k, 2M */
+		for (; count && count % 1000 == 0; count /= 1000)
+			prefix++;
+		snprintf(text, sizeof(text), "%" PRIu64 "%.1s", count, prefix);
 		svg_text(chart->out, x, chart->bottom + 18, "axis", text);
 	}
 	for (int decade = 0; decade <= decades; decade++) {
 		int x = chart->times_x + decade * chart->times_width / decades;
+		int power = chart->first_decade + decade, unit = power / 3 < 3 ? power / 3 : 3;
 
 		svg_line(chart->out, x, TOP - 4, x, chart->bottom, "grid");
 		/* No room for all. */
 		if (decades > 8 && decade % 2)
 			continue;
-		decade_format(chart->first_decade + decade, text, sizeof(text));
+		snprintf(text, sizeof(text), "%s%.*s %s", tens[power % 3], (power / 3 - unit) * 3,
+			 "000000000", units[unit]);
 		svg_text(chart->out, x, chart->bottom + 18, "axis", text);
 	}
 	svg_line(chart->out, chart->times_x, chart->bottom, chart->times_x + chart->times_width,
@@ -252,18 +269,6 @@ static void chart_tooltip(const struct chart *chart, const struct group *group, 
 	fputs("</title>\n", chart->out);
 }
 
-static void chart_times(const struct chart *chart, const struct row *row, uint64_t p99_ns, int y)
-{
-	uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
-				 [MARK_AVG] = row->wall_ns / row_timed(row),
-				 [MARK_P99] = p99_ns,
-				 [MARK_MAX] = row->max_ns };
-
-	svg_line(chart->out, time_x(chart, row->min_ns), y, time_x(chart, row->max_ns), y, "range");
-	for (int i = NR_MARK; i-- > 0;)
-		chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), y);
-}
-
 static void chart_row(const struct chart *chart, size_t index, int y)
 {
 	const struct group *group = chart->rows[index];
@@ -283,31 +288,25 @@ static void chart_row(const struct chart *chart, size_t index, int y)
 		 count_x(chart, row->errors) - chart->counts_x, 14, "errors");
 	snprintf(text, sizeof(text), "%" PRIu64, row->calls);
 	svg_text(chart->out, end + 5, middle + 4, "number", text);
-	if (row_timed(row))
-		chart_times(chart, row, p99_ns, middle);
-	else
+	if (row_timed(row)) {
+		const uint64_t ns[NR_MARK] = { [MARK_MIN] = row->min_ns,
+					       [MARK_AVG] = row->wall_ns / row_timed(row),
+					       [MARK_P99] = p99_ns,
+					       [MARK_MAX] = row->max_ns };
+
+		svg_line(chart->out, time_x(chart, row->min_ns), middle, time_x(chart, row->max_ns),
+			 middle, "range");
+		for (int i = NR_MARK; i-- > 0;)
+			chart_mark(chart, (enum mark)i, time_x(chart, ns[i]), middle);
+	} else {
 		svg_text(chart->out, chart->times_x + 8, middle + 4, "note", "not timed");
-	fputs("</g>\n", chart->out);
-}
-
-static void chart_rows(const struct chart *chart)
-{
-	int y = TOP;
-
-	for (size_t i = 0; i < chart->nr_rows; i++) {
-		if (chart->nr_waiting && i == chart->nr_rows - chart->nr_waiting) {
-			svg_text(chart->out, MARGIN, y + ROW_HEIGHT - 7, "note",
-				 "waiting for work:");
-			y += ROW_HEIGHT;
-		}
-		chart_row(chart, i, y);
-		y += ROW_HEIGHT;
 	}
+	fputs("</g>\n", chart->out);
 }
 
 static void chart_draw(const struct chart *chart, const struct snapshot *snapshot)
 {
-	int height = chart->bottom + BOTTOM;
+	int height = chart->bottom + BOTTOM, y = TOP;
 	char text[128] = "By total time, longest first.";
 
 	fprintf(chart->out,
@@ -317,10 +316,17 @@ static void chart_draw(const struct chart *chart, const struct snapshot *snapsho
 		WIDTH, height, WIDTH, height, style, WIDTH, height);
 	chart_head(chart, snapshot);
 	/* Every other row is shaded, so that the eye keeps to it. */
-	for (int y = TOP + ROW_HEIGHT; y + ROW_HEIGHT <= chart->bottom; y += 2 * ROW_HEIGHT)
-		svg_rect(chart->out, MARGIN, y, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
+	for (int at = TOP + ROW_HEIGHT; at + ROW_HEIGHT <= chart->bottom; at += 2 * ROW_HEIGHT)
+		svg_rect(chart->out, MARGIN, at, WIDTH - 2 * MARGIN, ROW_HEIGHT, "band");
 	chart_axes(chart);
-	chart_rows(chart);
+	for (size_t i = 0; i < chart->nr_rows; i++, y += ROW_HEIGHT) {
+		if (chart->nr_waiting && i == chart->nr_rows - chart->nr_waiting) {
+			svg_text(chart->out, MARGIN, y + ROW_HEIGHT - 7, "note",
+				 "waiting for work:");
+			y += ROW_HEIGHT;
+		}
+		chart_row(chart, i, y);
+	}
 	if (!chart->nr_rows)
 		snprintf(text, sizeof(text), "No system call was counted.");
 	else if (chart->nr_others)
@@ -334,15 +340,26 @@ int report_chart(const struct snapshot *snapshot, const struct table_options *op
 {
 	struct chart chart = { .out = out };
 	struct table_options limited = *options;
-	int err;
+	bool by_call;
 
 	limited.sort = NULL;
 	if (!limited.top || limited.top > ROWS_MAX)
 		limited.top = ROWS_MAX;
-	err = table_part_make(snapshot, &limited, NULL, &chart.part);
-	if (err)
-		return err;
-	chart_take_rows(&chart, options);
+	if (table_part_make(snapshot, &limited, NULL, &chart.part))
+		return -ENOMEM;
+	by_call = chart.part.scope.keys & GROUP_SYSCALL;
+	for (int waiting = 0; waiting < 2; waiting++) {
+		for (size_t i = 0; i < chart.part.list.nr_groups; i++) {
+			const struct group *group = &chart.part.list.groups[i];
+
+			if (group->nr_merged) {
+				chart.nr_others = group->nr_merged;
+			} else if ((by_call && row_is_waiting(&group->sum, options)) == waiting) {
+				chart.rows[chart.nr_rows++] = group;
+				chart.nr_waiting += (size_t)waiting;
+			}
+		}
+	}
 	chart_measure(&chart);
 	chart_draw(&chart, snapshot);
 	table_part_done(&chart.part);

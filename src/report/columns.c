@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells what every column is called and shows: it has a key's text, or a number. */
-#include "report/columns.h"
+/* Tells what every column is called and shows: a key's text, or a number. */
+#include "report/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,51 +11,11 @@
 #include "report/label.h"
 #include "syscalls/names.h"
 
-static bool pid_text(const struct column_cell *cell, char *buf)
+static bool unit_text(const struct snapshot *snapshot, const struct process *process, char *buf)
 {
-	if (!cell->group->process)
-		return false;
-	if (cell->group->sum.pid)
-		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, cell->group->sum.pid);
-	else
-		snprintf(buf, COLUMN_TEXT_MAX, "exited");
-	return true;
-}
-
-static bool pid_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = cell->group->sum.pid;
-	return *ret != 0;
-}
-
-static bool tid_text(const struct column_cell *cell, char *buf)
-{
-	snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, cell->group->sum.tid);
-	return cell->group->sum.tid != 0;
-}
-
-static bool tid_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = cell->group->sum.tid;
-	return *ret != 0;
-}
-
-static bool comm_text(const struct column_cell *cell, char *buf)
-{
-	if (cell->group->process)
-		process_label(cell->group->process, buf);
-	else
-		snprintf(buf, COLUMN_TEXT_MAX, "[overflow]");
-	return true;
-}
-
-static bool unit_text(const struct column_cell *cell, char *buf)
-{
-	const char *path = NULL, *unit;
+	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL, *unit;
 	size_t length;
 
-	if (cell->group->process)
-		path = snapshot_cgroup(cell->scope->snapshot, cell->group->process->cgroup_id);
 	if (!path)
 		return false;
 	length = cgroup_unit(path, &unit);
@@ -65,159 +25,78 @@ static bool unit_text(const struct column_cell *cell, char *buf)
 	return true;
 }
 
-static bool user_text(const struct column_cell *cell, char *buf)
+static bool user_text(const struct snapshot *snapshot, const struct process *process, char *buf)
 {
 	const char *name;
 
-	if (!cell->group->process || cell->group->process->uid == UID_NONE)
+	if (!process || process->uid == UID_NONE)
 		return false;
-	name = snapshot_user(cell->scope->snapshot, cell->group->process->uid);
+	name = snapshot_user(snapshot, process->uid);
 	if (name)
 		text_escape_visible(name, (COLUMN_TEXT_MAX - 1) / 4, buf);
 	else
-		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, cell->group->process->uid);
+		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, process->uid);
 	return true;
 }
 
-static bool abi_text(const struct column_cell *cell, char *buf)
-{
-	snprintf(buf, COLUMN_TEXT_MAX, "%s", abi_name(cell->group->sum.abi));
-	return true;
-}
+/* Numbers that columns show. */
+enum {
+	NUMBER_NONE,
+	NUMBER_PID,
+	NUMBER_TID,
+	NUMBER_ARG0,
+	NUMBER_COUNT, /* a member of the row */
+	NUMBER_TIME,  /* a member of the row, of timed calls */
+	NUMBER_RUNQ,
+	NUMBER_CPU,
+	NUMBER_SLEEP,
+	NUMBER_AVG,
+	NUMBER_QUANTILE,
+	NUMBER_OLDEST,
+	NUMBER_BYTES,
+	NUMBER_ERROR_SHARE,
+	NUMBER_TIME_SHARE,
+	NR_NUMBER,
+};
 
-static bool syscall_text(const struct column_cell *cell, char *buf)
-{
-	row_label(&cell->group->sum, buf, COLUMN_TEXT_MAX);
-	return true;
-}
-
-static bool arg0_text(const struct column_cell *cell, char *buf)
-{
-	snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, cell->group->sum.arg0);
-	return cell->group->sum.has_arg0;
-}
-
-static bool arg0_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = cell->group->sum.arg0;
-	return cell->group->sum.has_arg0;
-}
-
-/* A number of the row, as it is. */
-static bool count_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = *(const uint64_t *)((const char *)&cell->group->sum + cell->column->offset);
-	return true;
-}
-
-static bool time_number(const struct column_cell *cell, uint64_t *ret)
-{
-	return count_number(cell, ret) && row_timed(&cell->group->sum) != 0;
-}
-
-static bool bytes_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = cell->group->bytes;
-	return cell->group->moves_data;
-}
-
-static bool oldest_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = snapshot_oldest_ns(cell->scope->snapshot, &cell->group->sum);
-	return cell->group->sum.in_flight != 0;
-}
-
-static bool cpu_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = row_cpu_ns(&cell->group->sum);
-	return row_timed(&cell->group->sum) != 0;
-}
-
-static bool runq_number(const struct column_cell *cell, uint64_t *ret)
-{
-	return cell->scope->snapshot->has_runq && time_number(cell, ret);
-}
-
-static bool sleep_number(const struct column_cell *cell, uint64_t *ret)
-{
-	*ret = row_sleep_ns(&cell->group->sum);
-	return cell->scope->snapshot->has_runq && row_timed(&cell->group->sum) != 0;
-}
-
-static bool avg_number(const struct column_cell *cell, uint64_t *ret)
-{
-	uint64_t timed = row_timed(&cell->group->sum);
-
-	*ret = timed ? cell->group->sum.wall_ns / timed : 0;
-	return timed != 0;
-}
-
-static bool quantile_number(const struct column_cell *cell, uint64_t *ret)
-{
-	const struct row *row = &cell->group->sum;
-
-	*ret = hist_quantile_ns(&row->hist, cell->column->quantile, row->min_ns, row->max_ns);
-	return row_timed(row) != 0;
-}
-
-/* In hundredths of a percent. */
-static bool share(uint64_t part, uint64_t whole, uint64_t *ret)
-{
-	if (!whole)
-		return false;
-	*ret = (uint64_t)((double)part / (double)whole * 10000 + 0.5);
-	return true;
-}
-
-static bool error_share(const struct column_cell *cell, uint64_t *ret)
-{
-	return share(cell->group->sum.errors, cell->group->sum.calls, ret);
-}
-
-static bool time_share(const struct column_cell *cell, uint64_t *ret)
-{
-	return row_timed(&cell->group->sum) &&
-	       share(cell->group->sum.wall_ns, cell->scope->total_ns, ret);
-}
-
-#define KEY(name, kind, keys, more_keys, text, number) \
-	{ name, name, kind, keys, (keys) | (more_keys), text, number, .offset = 0 }
-#define NUMBER(word, key, unit, fn, ...) \
-	{ .name = word, .field = key, .kind = unit, .number = fn, __VA_ARGS__ }
-#define MEMBER(word, key, unit, fn, member) \
-	NUMBER(word, key, unit, fn, .offset = offsetof(struct row, member))
-#define COUNT(member)     MEMBER(#member, #member, COLUMN_COUNT, count_number, member)
-#define QUANTILE(word, q) NUMBER(word, word "_ns", COLUMN_LATENCY, quantile_number, .quantile = q)
+#define KEY(name, kind, keys, more_keys, number) \
+	{ name, name, kind, keys, (keys) | (more_keys), number, .offset = 0 }
+#define NUMBER(word, key, unit, what, ...) \
+	{ .name = word, .field = key, .kind = unit, .number = what, __VA_ARGS__ }
+#define MEMBER(word, key, unit, what, member) \
+	NUMBER(word, key, unit, what, .offset = offsetof(struct row, member))
+#define COUNT(member)     MEMBER(#member, #member, COLUMN_COUNT, NUMBER_COUNT, member)
+#define QUANTILE(word, q) NUMBER(word, word "_ns", COLUMN_LATENCY, NUMBER_QUANTILE, .quantile = q)
 
 static const struct column columns[] = {
-	KEY("pid", COLUMN_ID, GROUP_PID, 0, pid_text, pid_number),
-	KEY("tid", COLUMN_ID, GROUP_TID, 0, tid_text, tid_number),
-	KEY("comm", COLUMN_TEXT, GROUP_COMM | GROUP_PID, 0, comm_text, NULL),
-	KEY("unit", COLUMN_TEXT, GROUP_UNIT, GROUP_PID, unit_text, NULL),
-	KEY("user", COLUMN_TEXT, GROUP_USER, GROUP_PID, user_text, NULL),
-	KEY("abi", COLUMN_TEXT, GROUP_ABI, GROUP_SYSCALL, abi_text, NULL),
-	KEY("syscall", COLUMN_TEXT, GROUP_SYSCALL, 0, syscall_text, NULL),
-	KEY("arg0", COLUMN_ID, GROUP_ARG0, 0, arg0_text, arg0_number),
+	KEY("pid", COLUMN_ID, GROUP_PID, 0, NUMBER_PID),
+	KEY("tid", COLUMN_ID, GROUP_TID, 0, NUMBER_TID),
+	KEY("comm", COLUMN_TEXT, GROUP_COMM | GROUP_PID, 0, NUMBER_NONE),
+	KEY("unit", COLUMN_TEXT, GROUP_UNIT, GROUP_PID, NUMBER_NONE),
+	KEY("user", COLUMN_TEXT, GROUP_USER, GROUP_PID, NUMBER_NONE),
+	KEY("abi", COLUMN_TEXT, GROUP_ABI, GROUP_SYSCALL, NUMBER_NONE),
+	KEY("syscall", COLUMN_TEXT, GROUP_SYSCALL, 0, NUMBER_NONE),
+	KEY("arg0", COLUMN_ID, GROUP_ARG0, 0, NUMBER_ARG0),
 	COUNT(calls),
 	COUNT(errors),
-	NUMBER("err%", "errors_pct", COLUMN_PERCENT, error_share),
+	NUMBER("err%", "errors_pct", COLUMN_PERCENT, NUMBER_ERROR_SHARE),
 	COUNT(interrupted),
 	COUNT(no_return),
 	COUNT(untimed),
 	COUNT(in_flight),
-	NUMBER("oldest", "oldest_in_flight_ns", COLUMN_LATENCY, oldest_number),
-	NUMBER("time%", "time_pct", COLUMN_PERCENT, time_share),
-	MEMBER("total", "total_ns", COLUMN_SUM, time_number, wall_ns),
-	NUMBER("cpu", "cpu_ns", COLUMN_SUM, cpu_number),
-	MEMBER("runq", "runq_ns", COLUMN_SUM, runq_number, runq_ns),
-	NUMBER("sleep", "sleep_ns", COLUMN_SUM, sleep_number),
-	MEMBER("min", "min_ns", COLUMN_LATENCY, time_number, min_ns),
-	NUMBER("avg", "avg_ns", COLUMN_LATENCY, avg_number),
+	NUMBER("oldest", "oldest_in_flight_ns", COLUMN_LATENCY, NUMBER_OLDEST),
+	NUMBER("time%", "time_pct", COLUMN_PERCENT, NUMBER_TIME_SHARE),
+	MEMBER("total", "total_ns", COLUMN_SUM, NUMBER_TIME, wall_ns),
+	NUMBER("cpu", "cpu_ns", COLUMN_SUM, NUMBER_CPU),
+	NUMBER("runq", "runq_ns", COLUMN_SUM, NUMBER_RUNQ),
+	NUMBER("sleep", "sleep_ns", COLUMN_SUM, NUMBER_SLEEP),
+	MEMBER("min", "min_ns", COLUMN_LATENCY, NUMBER_TIME, min_ns),
+	NUMBER("avg", "avg_ns", COLUMN_LATENCY, NUMBER_AVG),
 	QUANTILE("p50", 0.50),
 	QUANTILE("p90", 0.90),
 	QUANTILE("p99", 0.99),
-	MEMBER("max", "max_ns", COLUMN_LATENCY, time_number, max_ns),
-	NUMBER("bytes", "bytes", COLUMN_BYTES, bytes_number),
+	MEMBER("max", "max_ns", COLUMN_LATENCY, NUMBER_TIME, max_ns),
+	NUMBER("bytes", "bytes", COLUMN_BYTES, NUMBER_BYTES),
 };
 
 _Static_assert(ARRAY_SIZE(columns) <= COLUMNS_MAX, "a list holds every column once");
@@ -229,7 +108,7 @@ const struct column *column_at(size_t index)
 
 bool column_is_key(const struct column *column)
 {
-	return column->text != NULL;
+	return column->shown_by != 0;
 }
 
 bool column_is_known(const struct column *column, unsigned int keys)
@@ -240,83 +119,99 @@ bool column_is_known(const struct column *column, unsigned int keys)
 bool column_text(const struct column *column, const struct column_scope *scope,
 		 const struct group *group, char buf[COLUMN_TEXT_MAX])
 {
+	const struct process *process = group->process;
+	const struct row *row = &group->sum;
+
 	if (group->nr_merged || !column_is_known(column, scope->keys))
 		return false;
-	return column->text(&(struct column_cell){ column, scope, group }, buf);
+	switch (column->shown_by) {
+	case GROUP_PID:
+		snprintf(buf, COLUMN_TEXT_MAX, "exited");
+		if (row->pid)
+			snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, row->pid);
+		return process;
+	case GROUP_TID:
+		snprintf(buf, COLUMN_TEXT_MAX, "%" PRIu32, row->tid);
+		return row->tid;
+	case GROUP_UNIT:
+		return unit_text(scope->snapshot, process, buf);
+	case GROUP_USER:
+		return user_text(scope->snapshot, process, buf);
+	case GROUP_ABI:
+		snprintf(buf, COLUMN_TEXT_MAX, "%s", abi_name(row->abi));
+		return true;
+	case GROUP_SYSCALL:
+		row_label(row, buf, COLUMN_TEXT_MAX);
+		return true;
+	case GROUP_ARG0:
+		snprintf(buf, COLUMN_TEXT_MAX, "0x%" PRIx64, row->arg0);
+		return row->has_arg0;
+	default: /* the name of a process */
+		snprintf(buf, COLUMN_TEXT_MAX, "[overflow]");
+		if (process)
+			process_label(process, buf);
+		return true;
+	}
 }
 
 bool column_number(const struct column *column, const struct column_scope *scope,
 		   const struct group *group, uint64_t *ret)
 {
-	if (!column_is_known(column, scope->keys) || (column_is_key(column) && group->nr_merged))
+	const struct row *row = &group->sum;
+	const uint64_t member =
+		column->offset ? *(const uint64_t *)((const char *)row + column->offset) : 0;
+	const uint64_t timed = row_timed(row);
+	const bool has_runq = timed && scope->snapshot->has_runq;
+	/* A number is a part of a whole. */
+	const struct {
+		bool is_known;
+		uint64_t part, whole;
+	} numbers[NR_NUMBER] = {
+		[NUMBER_PID] = { row->pid != 0, row->pid, 1 },
+		[NUMBER_TID] = { row->tid != 0, row->tid, 1 },
+		[NUMBER_ARG0] = { row->has_arg0, row->arg0, 1 },
+		[NUMBER_COUNT] = { true, member, 1 },
+		[NUMBER_TIME] = { timed != 0, member, 1 },
+		[NUMBER_RUNQ] = { has_runq, row->runq_ns, 1 },
+		[NUMBER_CPU] = { timed != 0, row_cpu_ns(row), 1 },
+		[NUMBER_SLEEP] = { has_runq, row_sleep_ns(row), 1 },
+		[NUMBER_AVG] = { timed != 0, row->wall_ns, timed },
+		[NUMBER_QUANTILE] = { timed != 0, 0, 1 },
+		[NUMBER_OLDEST] = { row->in_flight != 0, snapshot_oldest_ns(scope->snapshot, row), 1 },
+		[NUMBER_BYTES] = { group->moves_data, group->bytes, 1 },
+		[NUMBER_ERROR_SHARE] = { row->calls != 0, row->errors, row->calls },
+		[NUMBER_TIME_SHARE] = { timed && scope->total_ns, row->wall_ns, scope->total_ns },
+	}, *number = &numbers[column->number];
+
+	if (!number->is_known || !column_is_known(column, scope->keys) ||
+	    (column_is_key(column) && group->nr_merged))
 		return false;
-	return column->number && column->number(&(struct column_cell){ column, scope, group }, ret);
-}
-
-static int compare_numbers(const struct column *column, const struct column_scope *scope,
-			   const struct group *a, const struct group *b)
-{
-	uint64_t x, y;
-	bool known_x = column_number(column, scope, a, &x);
-	bool known_y = column_number(column, scope, b, &y);
-	int order;
-
-	if (!known_x || !known_y)
-		return known_y - known_x;
-	order = (x > y) - (x < y);
-	return column_is_key(column) ? order : -order;
-}
-
-int column_compare(const struct column *column, const struct column_scope *scope,
-		   const struct group *a, const struct group *b)
-{
-	char x[COLUMN_TEXT_MAX], y[COLUMN_TEXT_MAX];
-	bool known_x, known_y;
-
-	if (column->number)
-		return compare_numbers(column, scope, a, b);
-	known_x = column_text(column, scope, a, x);
-	known_y = column_text(column, scope, b, y);
-	if (!known_x || !known_y)
-		return known_y - known_x;
-	return strcmp(x, y);
+	if (column->kind == COLUMN_PERCENT)
+		*ret = (uint64_t)((double)number->part / (double)number->whole * 10000 + 0.5);
+	else if (column->number == NUMBER_QUANTILE)
+		*ret = hist_quantile_ns(&row->hist, column->quantile, row->min_ns, row->max_ns);
+	else
+		*ret = number->part / number->whole;
+	return true;
 }
 
 /* --- lists, as users type them and keys bring them ---------------------------------------------- */
 
-static const struct column *find(const char *name, size_t length)
-{
-	const struct column *column;
-
-	for (size_t i = 0; (column = column_at(i)); i++) {
-		if (strlen(column->name) == length && !strncmp(column->name, name, length))
-			break;
-	}
-	return column;
-}
-
-static int no_column(const char *option, const char *name, size_t length, struct diag *d)
-{
-	char names[320] = "";
-
-	for (size_t i = 0; column_at(i); i++) {
-		size_t used = strlen(names);
-
-		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-			 column_at(i)->name);
-	}
-	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no column \"%.*s\"; the columns are %s", option,
-			(int)(length < 32 ? length : 32), name, names);
-}
-
 int column_find(const char *option, const char *name, const struct column **ret, struct diag *d)
 {
-	const struct column *column = find(name, strlen(name));
+	char names[COLUMNS_TEXT_MAX] = "";
+	size_t used = 0;
 
-	if (!column)
-		return no_column(option, name, strlen(name), d);
-	*ret = column;
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		if (!strcmp(columns[i].name, name)) {
+			*ret = &columns[i];
+			return 0;
+		}
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "", columns[i].name);
+	}
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: no column \"%.32s\"; the columns are %s",
+			option, name, names);
 }
 
 bool column_list_has(const struct column_list *list, const struct column *column)
@@ -336,18 +231,17 @@ void column_list_add(struct column_list *list, const struct column *column)
 
 int columns_parse(const char *list, struct column_list *ret, struct diag *d)
 {
+	char *copy __cleanup(freep) = strdup(list), *at = copy;
 	struct column_list parsed = { .count = 0 };
 	const struct column *column;
-	size_t length;
+	const char *name;
 
-	for (const char *at = list;; at += length + 1) {
-		length = strcspn(at, ",");
-		column = find(at, length);
-		if (!column)
-			return no_column("--columns", at, length, d);
+	if (!copy)
+		return diag_oom(d);
+	while ((name = strsep(&at, ","))) {
+		if (column_find("--columns", name, &column, d))
+			return -EINVAL;
 		column_list_add(&parsed, column);
-		if (!at[length])
-			break;
 	}
 	*ret = parsed;
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the table of a comparison. A measure has a column for each side and one for its change; a
- * measure of times has one unit for both sides. Invariant: the keys, the changes and the word are always
- * shown.
+ * Writes comparisons, as tables and as JSON. In a table a measure has a column for each side and one for
+ * its change; a measure of times has one unit for both sides. Invariant: the keys, the changes and the
+ * word are always shown.
  */
-#include "report/compare.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,62 +13,64 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "report/report.h"
+#include "report/json.h"
 
 /* --- halves ----------------------------------------------------------------------------------- */
 
-static void part_count(struct compare_view *view, struct compare_part *part)
+static int part_make(const struct compare_input *input, const struct table_options *options,
+		     enum table_half half, struct compare_view *view)
 {
-	struct regressions found;
+	const struct regression_rule rule = { input->fail_over, half == TABLE_WAITING };
+	const struct row_test test = half_test(half, options);
+	struct compare_part *part = &view->parts[half];
 
+	if (snapshot_compare(input->a.snapshot, input->b.snapshot,
+			     options->keys ?: (unsigned int)GROUP_SYSCALL, &test, &part->list))
+		return -ENOMEM;
+	part->verdicts = calloc(part->list.count + 1, sizeof(*part->verdicts));
+	if (!part->verdicts)
+		return -ENOMEM;
+	part->shown = min_u64(part->list.count, options->top ?: SIZE_MAX);
 	view->groups += part->list.count;
 	view->left_out += part->list.count - part->shown;
 	for (size_t i = 0; i < part->list.count; i++) {
-		const struct comparison *item = &part->list.items[i];
+		struct compare_verdict *verdict = &part->verdicts[i];
 
-		view->words[item->word]++;
-		if (part->rule.limit > 0)
-			view->failed +=
-				comparison_regressions(&part->list, item, &part->rule, &found);
+		view->words[part->list.items[i].word]++;
+		verdict->failed =
+			rule.limit > 0 && comparison_regressions(&part->list, &part->list.items[i],
+								 &rule, &verdict->found);
+		view->failed += verdict->failed;
 	}
+	return 0;
 }
 
 int compare_view_make(const struct compare_input *input, const struct table_options *options,
 		      struct compare_view *ret)
 {
-	unsigned int keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
-	struct compare_view view = { .groups = 0 };
-	int err = 0;
+	struct compare_view view __cleanup(compare_view_done) = { .groups = 0 };
 
-	for (int i = 0; i < NR_TABLE_HALF && !err; i++) {
-		const struct row_test test = half_test((enum table_half)i, options);
-		struct compare_part *part = &view.parts[i];
-
-		err = snapshot_compare(input->a.snapshot, input->b.snapshot, keys, &test,
-				       &part->list);
-		part->rule = (struct regression_rule){ input->fail_over, i == TABLE_WAITING };
-		part->shown = part->list.count;
-		if (options->top && options->top < part->shown)
-			part->shown = options->top;
-		if (!err)
-			part_count(&view, part);
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++) {
+		if (part_make(input, options, half, &view))
+			return -ENOMEM;
 	}
-	if (err)
-		compare_view_done(&view);
-	else
-		*ret = view;
-	return err;
+	*ret = view;
+	view = (struct compare_view){ .groups = 0 };
+	return 0;
 }
 
 void compare_view_done(struct compare_view *view)
 {
-	for (int i = 0; i < NR_TABLE_HALF; i++)
+	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		comparison_list_done(&view->parts[i].list);
+		free(view->parts[i].verdicts);
+	}
 }
 
-const struct group *comparison_group(const struct comparison *item,
-				     const struct compare_input *input, unsigned int keys,
-				     struct column_scope *ret)
+/* The scope in which a comparison's keys are read, and the group to read them from. */
+static const struct group *comparison_group(const struct comparison *item,
+					    const struct compare_input *input, unsigned int keys,
+					    struct column_scope *ret)
 {
 	*ret = (struct column_scope){
 		.snapshot = item->b.present ? input->b.snapshot : input->a.snapshot,
@@ -81,61 +83,46 @@ const struct group *comparison_group(const struct comparison *item,
 
 enum { HEAD_SIDE, HEAD_LABEL, HEAD_HOST, HEAD_FROM, HEAD_TO, HEAD_COUNTED, HEAD_EXACT, NR_HEAD };
 
-static void heading_set_text(struct grid *grid, size_t column, const char *text, size_t width)
-{
-	char cell[COLUMN_TEXT_MAX];
-
-	text_escape_visible(text ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
-	text_cut(cell, width);
-	grid_set(grid, column, cell);
-}
-
-static void heading_set_time(struct grid *grid, size_t column, int64_t ns)
-{
-	char cell[CLOCK_LOCAL_SIZE];
-
-	clock_local(ns, cell, sizeof(cell));
-	grid_set(grid, column, cell);
-}
-
-static void heading_add(struct grid *grid, const char *side, const struct compare_source *source,
-			size_t text_max)
-{
-	const struct snapshot *snapshot = source->snapshot;
-
-	grid_add_row(grid);
-	grid_set(grid, HEAD_SIDE, side);
-	heading_set_text(grid, HEAD_LABEL, source->label, text_max);
-	heading_set_text(grid, HEAD_HOST, snapshot->host, text_max);
-	heading_set_time(grid, HEAD_FROM, snapshot->start_ns);
-	heading_set_time(grid, HEAD_TO, snapshot->end_ns);
-	if (snapshot->elapsed_ns)
-		grid_set_format(grid, HEAD_COUNTED, "%.1f s",
-				(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
-	else
-		grid_set(grid, HEAD_COUNTED, "unknown");
-	grid_set(grid, HEAD_EXACT, snapshot_is_exact(snapshot) ? "yes" : "no");
-}
-
 static int print_heading(const struct compare_input *input, const struct table_options *options,
 			 FILE *out)
 {
 	static const char *const titles[NR_HEAD] = { "",   "what",    "host", "from",
 						     "to", "counted", "exact" };
-	struct grid *grid __cleanup(grid_freep) = NULL;
+	const struct compare_source *sources[] = { &input->a, &input->b };
 	size_t text_max = options->width ? 16 + (size_t)options->width / 20 : SIZE_MAX;
+	struct grid *grid __cleanup(grid_freep) = NULL;
+	char cell[COLUMN_TEXT_MAX];
 
 	if (grid_new(NR_HEAD, &grid))
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_HEAD; i++)
 		grid_set_title(grid, i, titles[i], i == HEAD_COUNTED, i == HEAD_TO);
-	heading_add(grid, "A", &input->a, text_max);
-	heading_add(grid, "B", &input->b, text_max);
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		const struct snapshot *snapshot = sources[i]->snapshot;
+
+		grid_add_row(grid);
+		grid_set(grid, HEAD_SIDE, i ? "B" : "A");
+		for (size_t head = HEAD_LABEL; head <= HEAD_HOST; head++) {
+			const char *text = head == HEAD_LABEL ? sources[i]->label : snapshot->host;
+
+			text_escape_visible(text ?: "", (COLUMN_TEXT_MAX - 1) / 4, cell);
+			text_cut(cell, text_max);
+			grid_set(grid, head, cell);
+		}
+		clock_local(snapshot->start_ns, cell, sizeof(cell));
+		grid_set(grid, HEAD_FROM, cell);
+		clock_local(snapshot->end_ns, cell, sizeof(cell));
+		grid_set(grid, HEAD_TO, cell);
+		grid_set(grid, HEAD_COUNTED, "unknown");
+		if (snapshot->elapsed_ns)
+			grid_set_format(grid, HEAD_COUNTED, "%.1f s",
+					(double)snapshot->elapsed_ns / (double)NS_PER_SEC);
+		grid_set(grid, HEAD_EXACT, snapshot_is_exact(snapshot) ? "yes" : "no");
+	}
 	if (!strcmp(input->a.snapshot->host, input->b.snapshot->host))
 		grid_hide(grid, HEAD_HOST);
-	grid_fit(grid, options->width);
 	grid_add_line(grid, "");
-	return grid_print(grid, out);
+	return grid_print(grid, options->width, out);
 }
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -185,11 +172,6 @@ struct sheet {
 	size_t text_max, word_column;
 };
 
-static void sheet_done(struct sheet *sheet)
-{
-	grid_free(sheet->grid);
-}
-
 static void rise_format(double rise, char *buf, size_t size)
 {
 	if (isinf(rise))
@@ -218,21 +200,11 @@ static size_t measure_column(const struct sheet *sheet, enum measure which)
 	return sheet->keys.count + (size_t)which * COLUMNS;
 }
 
-static bool has_errors(const struct compare_view *view)
-{
-	bool any = false;
-
-	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		const struct comparison *total = &view->parts[half].list.total;
-
-		any |= total->a.errors_per_s > 0 || total->b.errors_per_s > 0;
-	}
-	return any;
-}
-
 static void sheet_add_measure(struct sheet *sheet, enum measure which)
 {
+	const struct compare_part *parts = sheet->view->parts;
 	size_t column = measure_column(sheet, which);
+	bool has_errors = false;
 	char title[CELL_MAX];
 
 	for (size_t side = 0; side < SIDES; side++) {
@@ -243,66 +215,52 @@ static void sheet_add_measure(struct sheet *sheet, enum measure which)
 	grid_set_title(sheet->grid, column + SIDES, measures[which].change ?: "", true, 0);
 	if (!measures[which].change)
 		grid_hide(sheet->grid, column + SIDES);
+	for (int half = 0; half < NR_TABLE_HALF; half++)
+		has_errors |= parts[half].list.total.a.errors_per_s > 0 ||
+			      parts[half].list.total.b.errors_per_s > 0;
 	/* Columns of errors where there are none say nothing. */
-	for (size_t i = 0; i < COLUMNS && which == MEASURE_ERRORS && !has_errors(sheet->view); i++)
+	for (size_t i = 0; i < COLUMNS && which == MEASURE_ERRORS && !has_errors; i++)
 		grid_hide(sheet->grid, column + i);
 }
 
-static int sheet_begin(struct sheet *sheet, unsigned int keys)
+/*
+ * A sum has a label in place of its keys, and no failures. Of a group that is absent, rates are 0 and
+ * latencies unknown. What fails ends with a mark.
+ */
+static void sheet_add_row(struct sheet *sheet, const struct comparison_list *list,
+			  const struct comparison *item, const struct regressions *found,
+			  const char *label)
 {
-	columns_of_keys(keys, &sheet->keys);
-	sheet->word_column = measure_column(sheet, NR_MEASURE);
-	if (grid_new(sheet->word_column + 1, &sheet->grid))
-		return -ENOMEM;
-	table_set_titles(sheet->grid, &sheet->keys);
-	for (enum measure which = 0; which < NR_MEASURE; which++)
-		sheet_add_measure(sheet, which);
-	grid_set_title(sheet->grid, sheet->word_column, "latency", false, 0);
-	return 0;
-}
-
-/* Of a group that is absent, rates are 0 and latencies unknown. What fails ends with a mark. */
-static void sheet_set_measure(struct sheet *sheet, const struct comparison *item,
-			      enum measure which, bool fails)
-{
-	const char *mark = fails ? "!" : sheet->view->failed ? " " : "";
-	double absent = measures[which].kind == GRID_LATENCY ? NAN : 0;
 	const struct compare_side *sides[SIDES] = { &item->a, &item->b };
-	size_t column = measure_column(sheet, which);
+	struct column_scope scope;
+	const struct group *group = comparison_group(item, sheet->input, list->keys, &scope);
 	double values[SIDES];
 	char cell[CELL_MAX];
 
-	for (size_t i = 0; i < SIDES; i++) {
-		values[i] = side_value(sides[i], which);
-		grid_set_number(sheet->grid, column + i, values[i]);
-		values[i] = sides[i]->present ? values[i] : absent;
+	table_add_row(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
+	for (enum measure which = 0; which < NR_MEASURE; which++) {
+		size_t column = measure_column(sheet, which);
+		bool fails = measures[which].change && found->rise[measures[which].regression] > 0;
+
+		for (size_t i = 0; i < SIDES; i++) {
+			values[i] = side_value(sides[i], which);
+			grid_set_number(sheet->grid, column + i, values[i]);
+			if (!sides[i]->present)
+				values[i] = measures[which].kind == GRID_LATENCY ? NAN : 0;
+		}
+		change_format(values[0], values[1], cell, sizeof(cell));
+		grid_set_format(sheet->grid, column + SIDES, "%s%s", cell,
+				fails                 ? "!"
+				: sheet->view->failed ? " "
+						      : "");
 	}
-	change_format(values[0], values[1], cell, sizeof(cell));
-	grid_set_format(sheet->grid, column + SIDES, "%s%s", cell, mark);
-}
-
-/* A sum has a label in place of its keys, and no failures. */
-static void sheet_add_row(struct sheet *sheet, const struct compare_part *part,
-			  const struct comparison *item, const char *label)
-{
-	struct regressions found = { { 0 } };
-	struct column_scope scope;
-	const struct group *group = comparison_group(item, sheet->input, part->list.keys, &scope);
-
-	if (part->rule.limit > 0 && !label)
-		comparison_regressions(&part->list, item, &part->rule, &found);
-	grid_add_row(sheet->grid);
-	table_set_keys(sheet->grid, &sheet->keys, &scope, group, label, sheet->text_max);
-	for (enum measure which = 0; which < NR_MEASURE; which++)
-		sheet_set_measure(sheet, item, which,
-				  measures[which].change &&
-					  found.rise[measures[which].regression] > 0);
 	grid_set(sheet->grid, sheet->word_column, compare_words[item->word]);
 }
 
 static void sheet_add_part(struct sheet *sheet, enum table_half half)
 {
 	const struct compare_part *part = &sheet->view->parts[half];
+	const struct regressions none = { { 0 } };
 
 	if (half == TABLE_WAITING) {
 		if (!part->list.count)
@@ -311,9 +269,10 @@ static void sheet_add_part(struct sheet *sheet, enum table_half half)
 		grid_add_line(sheet->grid, "waiting for work:");
 	}
 	for (size_t i = 0; i < part->shown; i++)
-		sheet_add_row(sheet, part, &part->list.items[i], NULL);
+		sheet_add_row(sheet, &part->list, &part->list.items[i], &part->verdicts[i].found,
+			      NULL);
 	grid_add_rule(sheet->grid);
-	sheet_add_row(sheet, part, &part->list.total, table_half_names[half]);
+	sheet_add_row(sheet, &part->list, &part->list.total, &none, table_half_names[half]);
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -351,10 +310,82 @@ static void print_unlike(const struct compare_input *input, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_changes(const struct compare_view *view, FILE *out)
+/* fsync (time x26, p99 x24) */
+static void print_failure(const struct compare_input *input, const struct compare_part *part,
+			  size_t index, FILE *out)
 {
-	const size_t *words = view->words;
+	char title[COLUMN_TEXT_MAX], rise[CELL_MAX];
+	const double *rises = part->verdicts[index].found.rise;
+	struct table_part scope = { .list.groups = NULL };
+	const struct group *group =
+		comparison_group(&part->list.items[index], input, part->list.keys, &scope.scope);
+	const char *separator = " (";
 
+	table_group_title(&scope, group, title);
+	fputs(title, out);
+	for (int kind = 0; kind < NR_REGRESSION_KIND; kind++) {
+		if (rises[kind] <= 0)
+			continue;
+		rise_format(rises[kind], rise, sizeof(rise));
+		fprintf(out, "%s%s %s", separator, regression_names[kind], rise);
+		separator = ", ";
+	}
+	fputc(')', out);
+}
+
+/* Why the exit status is what it is; names the first failures only. */
+static void print_verdict(const struct compare_input *input, const struct compare_view *view,
+			  FILE *out)
+{
+	const struct comparison_list *working = &view->parts[TABLE_WORKING].list;
+	size_t named = 0;
+
+	if (input->fail_over <= 0)
+		return;
+	fprintf(out, "%s rose by more than %g%%%s",
+		view->failed ? "failed (!): this" : "passed: nothing", input->fail_over * 100,
+		view->failed ? ":" : "");
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		const struct compare_part *part = &view->parts[half];
+
+		for (size_t i = 0; i < part->list.count && named < FAILURES_NAMED; i++) {
+			if (!part->verdicts[i].failed)
+				continue;
+			fputs(named++ ? ", " : " ", out);
+			print_failure(input, part, i, out);
+		}
+	}
+	if (view->failed > named)
+		fprintf(out, " and %zu more", view->failed - named);
+	fputs(working->seconds_a > 0 && working->seconds_b > 0 ? "\n" : "; rates are unknown\n",
+	      out);
+}
+
+int report_comparison(const struct compare_input *input, const struct compare_view *view,
+		      const struct table_options *options, FILE *out)
+{
+	struct grid *grid __cleanup(grid_freep) = NULL;
+	struct sheet sheet = { .input = input, .view = view };
+	const size_t *words = view->words;
+	int err = print_heading(input, options, out);
+
+	if (err)
+		return err;
+	columns_of_keys(view->parts[TABLE_WORKING].list.keys, &sheet.keys);
+	sheet.text_max = table_text_max(options->width);
+	sheet.word_column = measure_column(&sheet, NR_MEASURE);
+	if (grid_new(sheet.word_column + 1, &grid))
+		return -ENOMEM;
+	sheet.grid = grid;
+	table_set_titles(grid, &sheet.keys, NULL);
+	for (enum measure which = 0; which < NR_MEASURE; which++)
+		sheet_add_measure(&sheet, which);
+	grid_set_title(grid, sheet.word_column, "latency", false, 0);
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
+		sheet_add_part(&sheet, half);
+	err = grid_print(grid, options->width, out);
+	if (err)
+		return err;
 	fprintf(out,
 		"\nbeyond noise: %zu slower, %zu faster, %zu differ; %zu new, %zu gone; of %zu "
 		"group%s",
@@ -363,91 +394,113 @@ static void print_changes(const struct compare_view *view, FILE *out)
 	if (view->left_out)
 		fprintf(out, ", %zu left out by --top", view->left_out);
 	fputc('\n', out);
-}
-
-/* fsync (time x26, p99 x24) */
-static void print_failure(const struct compare_input *input, const struct compare_part *part,
-			  const struct comparison *item, const struct regressions *found, FILE *out)
-{
-	char title[COLUMN_TEXT_MAX], rise[CELL_MAX];
-	struct table_part scope = { .list.groups = NULL };
-	const struct group *group = comparison_group(item, input, part->list.keys, &scope.scope);
-	const char *separator = " (";
-
-	table_group_title(&scope, group, title);
-	fputs(title, out);
-	for (int kind = 0; kind < NR_REGRESSION_KIND; kind++) {
-		if (found->rise[kind] <= 0)
-			continue;
-		rise_format(found->rise[kind], rise, sizeof(rise));
-		fprintf(out, "%s%s %s", separator, regression_names[kind], rise);
-		separator = ", ";
-	}
-	fputc(')', out);
-}
-
-/* Names the first of them only. */
-static void print_failures(const struct compare_input *input, const struct compare_view *view,
-			   FILE *out)
-{
-	struct regressions found;
-	size_t named = 0;
-
-	for (int half = 0; half < NR_TABLE_HALF; half++) {
-		const struct compare_part *part = &view->parts[half];
-
-		for (size_t i = 0; i < part->list.count && named < FAILURES_NAMED; i++) {
-			const struct comparison *item = &part->list.items[i];
-
-			if (!comparison_regressions(&part->list, item, &part->rule, &found))
-				continue;
-			fputs(named++ ? ", " : " ", out);
-			print_failure(input, part, item, &found, out);
-		}
-	}
-	if (view->failed > named)
-		fprintf(out, " and %zu more", view->failed - named);
-}
-
-/* Why the exit status is what it is. */
-static void print_verdict(const struct compare_input *input, const struct compare_view *view,
-			  FILE *out)
-{
-	const struct comparison_list *list = &view->parts[TABLE_WORKING].list;
-	bool known = list->seconds_a > 0 && list->seconds_b > 0;
-
-	if (input->fail_over <= 0)
-		return;
-	fprintf(out, "%s: %s rose by more than %g%%", view->failed ? "failed (!)" : "passed",
-		view->failed ? "this" : "nothing", input->fail_over * 100);
-	if (view->failed)
-		fputc(':', out);
-	print_failures(input, view, out);
-	fprintf(out, "%s\n", known ? "" : "; rates are unknown");
-}
-
-int report_comparison(const struct compare_input *input, const struct compare_view *view,
-		      const struct table_options *options, FILE *out)
-{
-	struct sheet sheet __cleanup(sheet_done) = { .input = input, .view = view };
-	int err = print_heading(input, options, out);
-
-	if (err)
-		return err;
-	sheet.text_max = table_text_max(options->width);
-	err = sheet_begin(&sheet, view->parts[TABLE_WORKING].list.keys);
-	if (err)
-		return err;
-	for (enum table_half half = 0; half < NR_TABLE_HALF; half++)
-		sheet_add_part(&sheet, half);
-	grid_fit(sheet.grid, options->width);
-	err = grid_print(sheet.grid, out);
-	if (err)
-		return err;
-	print_changes(view, out);
 	print_unlike(input, out);
 	print_trust("A", input->a.snapshot, out);
 	print_trust("B", input->b.snapshot, out);
 	print_verdict(input, view, out);
 	return ferror(out) ? -EIO : 0;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void put_source(struct json_writer *to, const char *key, const struct compare_source *source)
+{
+	const struct snapshot *snapshot = source->snapshot;
+
+	json_put_object(to, key);
+	json_put_text(to, "label", source->label);
+	json_put_origin(to, snapshot);
+	json_put_bool(to, "exact", snapshot_is_exact(snapshot));
+	json_put_losses(to, &snapshot->losses);
+	json_put_number_if(to, "slower_than_ns", snapshot->slower_than_ns != 0,
+			   snapshot->slower_than_ns);
+	json_put_end(to);
+}
+
+static void put_side(struct json_writer *to, const char *key, const struct compare_side *side)
+{
+	const struct row *row = &side->group.sum;
+	bool timed = row_timed(row) > 0;
+
+	if (!side->present) {
+		json_put_null(to, key);
+		return;
+	}
+	json_put_object(to, key);
+	json_put_number(to, "calls", row->calls);
+	json_put_number(to, "errors", row->errors);
+	json_put_number_if(to, "wall_ns", timed, row->wall_ns);
+	json_put_real(to, "calls_per_s", side->calls_per_s);
+	json_put_real(to, "errors_per_s", side->errors_per_s);
+	json_put_real(to, "seconds_per_s", side->seconds_per_s);
+	json_put_number_if(to, "mean_ns", timed, side->mean_ns);
+	json_put_number_if(to, "p50_ns", timed, side->p50_ns);
+	json_put_number_if(to, "p99_ns", timed, side->p99_ns);
+	json_put_end(to);
+}
+
+/* What both a group and the sum of all have. */
+static void put_figures(struct json_writer *to, const struct comparison *item)
+{
+	put_side(to, "a", &item->a);
+	put_side(to, "b", &item->b);
+	json_put_word(to, "latency", compare_words[item->word]);
+	json_put_real(to, "distance", item->distance);
+	json_put_real(to, "probability", item->probability);
+	json_put_number(to, "tail", (uint64_t)item->tail);
+}
+
+static void put_group(struct json_writer *to, const struct compare_input *input,
+		      const struct compare_view *view, int half, size_t index)
+{
+	const struct compare_part *part = &view->parts[half];
+	const struct comparison *item = &part->list.items[index];
+	const double *rises = part->verdicts[index].found.rise;
+	char text[COLUMN_TEXT_MAX];
+	struct column_list columns;
+	struct column_scope scope;
+	const struct group *group = comparison_group(item, input, part->list.keys, &scope);
+
+	json_put_object(to, NULL);
+	columns_of_keys(part->list.keys, &columns);
+	for (size_t i = 0; i < columns.count; i++) {
+		bool known = column_text(columns.columns[i], &scope, group, text);
+
+		json_put_text(to, columns.columns[i]->field, known ? text : NULL);
+	}
+	json_put_bool(to, "waiting", half == TABLE_WAITING);
+	put_figures(to, item);
+	/* 0.5 is a rise by half; null is a rise from nothing. */
+	json_put_object(to, "regressions");
+	for (int kind = 0; kind < NR_REGRESSION_KIND; kind++) {
+		if (rises[kind] > 0)
+			json_put_real(to, regression_names[kind], rises[kind]);
+	}
+	json_put_end(to);
+	json_put_end(to);
+}
+
+int report_comparison_json(const struct compare_input *input, const struct compare_view *view,
+			   FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_document(&to, NULL);
+	put_source(&to, "a", &input->a);
+	put_source(&to, "b", &input->b);
+	json_put_real(&to, "fail_over", input->fail_over > 0 ? input->fail_over : NAN);
+	json_put_number(&to, "failed", view->failed);
+	json_put_number(&to, "left_out", view->left_out);
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		json_put_object(&to, table_half_names[half]);
+		put_figures(&to, &view->parts[half].list.total);
+		json_put_end(&to);
+	}
+	json_put_list(&to, "groups");
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		for (size_t i = 0; i < view->parts[half].shown; i++)
+			put_group(&to, input, view, half, i);
+	}
+	return json_end(&to);
 }

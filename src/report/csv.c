@@ -16,38 +16,18 @@
 #include "report/report.h"
 #include "report/table.h"
 
-/* Takes the keys and, unless the user chose, all counts and times but the age of the oldest call. */
-static void csv_columns(const struct table_options *options, unsigned int keys,
-			struct column_list *ret)
-{
-	const struct column *column;
-
-	table_columns(options, keys, ret);
-	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
-		if (!column_is_key(column) && column->kind != COLUMN_PERCENT &&
-		    strcmp(column->name, "oldest") != 0)
-			column_list_add(ret, column);
-	}
-}
-
-/* A sign and then letters, digits and dots only: nothing a spreadsheet could compute. */
-static bool is_signed_word(const char *text)
-{
-	if (!isalpha((unsigned char)text[1]))
-		return false;
-	for (text++; *text; text++) {
-		if (!isalnum((unsigned char)*text) && !strchr("_.-", *text))
-			return false;
-	}
-	return true;
-}
-
+/* Nothing a spreadsheet could compute is a sign with letters, digits and dots behind it. */
 static bool is_formula(const char *text)
 {
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
 	if (*text == '=' || *text == '@')
 		return true;
 	/* A lone "-" stands for nothing known. */
-	return (*text == '+' || *text == '-') && text[1] && !is_signed_word(text);
+	if ((*text != '+' && *text != '-') || !text[1])
+		return false;
+	return !isalpha((unsigned char)text[1]) || text[1 + strspn(text + 1, plain)];
 }
 
 static void print_text(const char *text, FILE *out)
@@ -68,65 +48,36 @@ static void print_text(const char *text, FILE *out)
 		fputc('"', out);
 }
 
-static void print_number(const struct column *column, uint64_t value, FILE *out)
-{
-	if (column->kind == COLUMN_PERCENT)
-		fprintf(out, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
-	else
-		fprintf(out, "%" PRIu64, value);
-}
-
-static void print_cell(const struct column *column, const struct column_scope *scope,
-		       const struct group *group, FILE *out)
-{
-	char text[COLUMN_TEXT_MAX];
-	uint64_t value = 0;
-
-	/* A pid or tid is a number or nothing, no word. */
-	if (column->number && !column_number(column, scope, group, &value))
-		return;
-	if (!column_is_key(column))
-		print_number(column, value, out);
-	else if (column_text(column, scope, group, text))
-		print_text(text, out);
-}
-
-static void print_header(const struct column_list *columns, FILE *out)
-{
-	fputs("start,end", out);
-	for (size_t i = 0; i < columns->count; i++)
-		fprintf(out, ",%s", columns->columns[i]->field);
-	fputc('\n', out);
-}
-
-static void print_group(const struct table_part *part, const struct group *group,
-			const struct column_list *columns, FILE *out)
+/* Without a group it is an interval without calls: of nobody, and none of each. */
+static void print_line(const char *interval, const struct column_list *columns,
+		       const struct column_scope *scope, const struct group *group, FILE *out)
 {
 	size_t label_column = table_label_column(columns);
-	char label[TABLE_LABEL_MAX];
-
-	others_label(group, label, sizeof(label));
-	for (size_t i = 0; i < columns->count; i++) {
-		fputc(',', out);
-		if (group->nr_merged && i == label_column)
-			print_text(label, out);
-		else
-			print_cell(columns->columns[i], &part->scope, group, out);
-	}
-	fputc('\n', out);
-}
-
-/* An interval without calls: of nobody, and none of each. One that is missing would look like that, too. */
-static void print_nothing(const struct table_part *part, const struct column_list *columns,
-			  FILE *out)
-{
+	char label[TABLE_LABEL_MAX], text[COLUMN_TEXT_MAX];
+	uint64_t value = 0;
 	struct group nothing = { .nr_merged = 0 };
 
 	row_init(&nothing.sum);
+	fputs(interval, out);
 	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = columns->columns[i];
+
 		fputc(',', out);
-		if (!column_is_key(columns->columns[i]))
-			print_cell(columns->columns[i], &part->scope, &nothing, out);
+		if (group && group->nr_merged && i == label_column) {
+			others_label(group, label, sizeof(label));
+			print_text(label, out);
+			continue;
+		}
+		/* A pid or tid is a number or nothing, no word. */
+		if ((!group && column_is_key(column)) ||
+		    (column->number && !column_number(column, scope, group ?: &nothing, &value)))
+			continue;
+		if (column_is_key(column) && column_text(column, scope, group, text))
+			print_text(text, out);
+		else if (column->kind == COLUMN_PERCENT)
+			fprintf(out, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+		else if (!column_is_key(column))
+			fprintf(out, "%" PRIu64, value);
 	}
 	fputc('\n', out);
 }
@@ -134,25 +85,34 @@ static void print_nothing(const struct table_part *part, const struct column_lis
 int report_csv(const struct snapshot *snapshot, const struct table_options *options, bool header,
 	       FILE *out)
 {
-	char start[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE];
+	char start[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE], interval[2 * CLOCK_RFC3339_SIZE];
 	struct table_part part __cleanup(table_part_done) = { .list.groups = NULL };
+	const struct column *column;
 	struct column_list columns;
 	int err = table_part_make(snapshot, options, NULL, &part);
 
 	if (err)
 		return err;
-	csv_columns(options, part.scope.keys, &columns);
+	table_columns(options, part.scope.keys, &columns);
+	/* Unless the user chose, all counts and times but the age of the oldest call. */
+	for (size_t i = 0; !options->columns && (column = column_at(i)); i++) {
+		if (!column_is_key(column) && column->kind != COLUMN_PERCENT &&
+		    strcmp(column->name, "oldest") != 0)
+			column_list_add(&columns, column);
+	}
 	if (header)
-		print_header(&columns, out);
+		fputs("start,end", out);
+	for (size_t i = 0; i < columns.count && header; i++)
+		fprintf(out, ",%s", columns.columns[i]->field);
+	if (header)
+		fputc('\n', out);
 	clock_rfc3339(snapshot->start_ns, start, sizeof(start));
 	clock_rfc3339(snapshot->end_ns, end, sizeof(end));
-	for (size_t i = 0; i < part.list.nr_groups; i++) {
-		fprintf(out, "%s,%s", start, end);
-		print_group(&part, &part.list.groups[i], &columns, out);
-	}
-	if (!part.list.nr_groups && snapshot->elapsed_ns) {
-		fprintf(out, "%s,%s", start, end);
-		print_nothing(&part, &columns, out);
-	}
+	snprintf(interval, sizeof(interval), "%s,%s", start, end);
+	for (size_t i = 0; i < part.list.nr_groups; i++)
+		print_line(interval, &columns, &part.scope, &part.list.groups[i], out);
+	/* One that is missing would look like none. */
+	if (!part.list.nr_groups && snapshot->elapsed_ns)
+		print_line(interval, &columns, &part.scope, NULL, out);
 	return ferror(out) ? -EIO : 0;
 }

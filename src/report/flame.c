@@ -1,46 +1,71 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lays flame graphs out: stacks are sorted by their steps from the outside in, so that
+ * Lays flame graphs out and draws them. Stacks are sorted by their steps from the outside in, so that
  * those which share steps are neighbours, and a box is a run of them. Invariant: boxes above a
  * box are within it, and a box comes before those above it.
+ *
+ * Without its script a graph is a picture that can be read; what the script needs beyond that is in
+ * data-x and data-w of each box, in the unit of the weight. All text has been escaped: nothing that a
+ * program chose gets into the script.
  */
-#include "report/flame.h"
+#include "report/picture.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-/* A level of a path: process, end if incomplete, frames, system call. A path is a sample. */
-struct step {
-	enum box_kind kind;
-	const struct stack_sample *path;
-	const struct stack_frame *frame; /* of frames */
+#define WIDTH          1200
+#define MARGIN         10
+#define GRAPH          (WIDTH - 2 * MARGIN)
+#define TOP            108 /* of the highest box: below title and legend */
+#define BOTTOM         34  /* below the root */
+#define BOX_HEIGHT     18
+#define CHAR_WIDTH     7.23 /* of the font in a box */
+#define GAP            .6   /* between boxes that are wide enough for one */
+#define GAP_MIN        3
+#define PADDING        4            /* of the text in a box */
+#define LABEL_MIN      3            /* columns, with fewer there is no text */
+#define PARTS          (GRAPH * 10) /* a tenth of a pixel */
+#define KEY_CHARS      22           /* longer names of modules are cut */
+#define KEY_CHAR_WIDTH 7.0
+
+static const char style[] =
+#include "flame.css.inc"
+	;
+
+static const char script[] =
+#include "flame.js.inc"
+	;
+
+static const struct {
+	const char *class, *note;
+} kinds[NR_BOX_KIND] = {
+	[BOX_ROOT] = { "root", "" },
+	[BOX_COMM] = { "comm", "process" },
+	[BOX_END] = { "end", "frames are missing here" },
+	[BOX_USER] = { "user", "" },
+	[BOX_KERNEL] = { "kernel", "" },
+	[BOX_SYSCALL] = { "call", "system call" },
 };
 
 void flame_done(struct flame *flame)
 {
+	for (size_t i = 0; flame->boxes && i < flame->nr_boxes; i++)
+		free(flame->boxes[i].name);
 	free(flame->boxes);
 	flame->boxes = NULL;
 }
 
-/* --- steps --- */
+/* --- paths: process, end if incomplete, frames, system call ------------------------------------- */
 
-static bool path_is_incomplete(const struct stack_sample *path)
+/* The box of a step without what is in it. */
+static struct flame_box path_step(const struct stack_sample *path, size_t index)
 {
-	return view_end_name(path->view.end) != NULL;
-}
-
-static size_t path_length(const struct stack_sample *path)
-{
-	return 1 + path_is_incomplete(path) + path->view.nr_frames + 1;
-}
-
-static struct step path_step(const struct stack_sample *path, size_t index)
-{
-	const struct stack_view *view = &path->view;
-	size_t first = 1 + path_is_incomplete(path);
-	struct step step = { .path = path };
+	const struct stack *view = &path->view;
+	size_t first = view_end_name(view->end) ? 2 : 1;
+	struct flame_box step = { .path = path, .depth = (unsigned int)index + 1 };
 
 	if (index == 0) {
 		step.kind = BOX_COMM;
@@ -55,7 +80,7 @@ static struct step path_step(const struct stack_sample *path, size_t index)
 	return step;
 }
 
-static int compare_steps(const struct step *a, const struct step *b)
+static int compare_steps(const struct flame_box *a, const struct flame_box *b)
 {
 	const struct process *x = a->path->process, *y = b->path->process;
 	const struct row *v = a->path->row, *w = b->path->row;
@@ -76,112 +101,74 @@ static int compare_steps(const struct step *a, const struct step *b)
 static int compare_paths(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
-	size_t i = 0;
-	int order = 0;
 
 	/* No path begins with another whole one: only the last step is a system call. */
-	for (; !order && i < path_length(a) && i < path_length(b); i++) {
-		struct step u = path_step(a, i), v = path_step(b, i);
+	for (size_t i = 0;; i++) {
+		const struct flame_box u = path_step(a, i), v = path_step(b, i);
+		int order = compare_steps(&u, &v);
 
-		order = compare_steps(&u, &v);
+		if (order || u.kind == BOX_SYSCALL)
+			return order;
 	}
-	return order;
 }
 
-static int paths_make(const struct snapshot *snapshot, enum stack_weight weight,
-		      struct sample_list *ret)
+/* --- boxes -------------------------------------------------------------------------------------- */
+
+/* Adds a box of some paths, unless it is too light for one. */
+static int flame_add(struct flame *flame, struct flame_box *box, const struct stack_sample *paths,
+		     size_t count)
 {
-	size_t kept = 0;
-
-	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, ret))
-		return -ENOMEM;
-	for (size_t i = 0; i < ret->count; i++) {
-		if (ret->samples[i].weight)
-			ret->samples[kept++] = ret->samples[i];
-	}
-	ret->count = kept;
-	qsort(ret->samples, ret->count, sizeof(*ret->samples), compare_paths);
-	return 0;
-}
-
-/* --- boxes --- */
-
-struct layout {
-	struct flame *flame;
-	const struct stack_sample *paths;
-	uint64_t least; /* lighter boxes are left out */
-};
-
-static int layout_add(struct layout *layout, const struct flame_box *box)
-{
-	struct flame *flame = layout->flame;
-
-	if (!array_grow(&flame->boxes, flame->nr_boxes, sizeof(*flame->boxes)))
-		return -ENOMEM;
-	flame->boxes[flame->nr_boxes++] = *box;
-	if (flame->depth < box->depth + 1)
-		flame->depth = box->depth + 1;
-	return 0;
-}
-
-/* Paths from first on that take the same step, at most up to end. */
-static size_t run_length(const struct layout *layout, size_t first, size_t end, size_t index)
-{
-	struct step step = path_step(&layout->paths[first], index);
-	size_t length = 1;
-
-	for (; first + length < end; length++) {
-		struct step next = path_step(&layout->paths[first + length], index);
-
-		if (compare_steps(&step, &next))
-			break;
-	}
-	return length;
-}
-
-static struct flame_box box_of(const struct layout *layout, size_t first, size_t count)
-{
-	const struct stack_sample *paths = &layout->paths[first];
-	struct flame_box box = { .kind = BOX_ROOT };
+	char name[PROCESS_LABEL_MAX] = "all";
 
 	for (size_t i = 0; i < count; i++) {
-		box.weight += paths[i].weight;
-		box.calls += paths[i].count.calls;
-		box.wall_ns += paths[i].count.wall_ns;
+		box->weight += paths[i].weight;
+		box->calls += paths[i].count.calls;
+		box->wall_ns += paths[i].count.wall_ns;
 	}
-	return box;
+	if (box->weight < flame->least)
+		return 0;
+	if (!array_grow(&flame->boxes, flame->nr_boxes, sizeof(*flame->boxes)))
+		return -ENOMEM;
+	if (box->kind == BOX_COMM)
+		row_comm(flame->snapshot, box->path->row, name);
+	else if (box->kind == BOX_END)
+		snprintf(name, sizeof(name), "%s", view_end_name(box->path->view.end));
+	else if (box->kind == BOX_SYSCALL)
+		row_label(box->path->row, name, sizeof(name));
+	box->name = box->frame ? frame_label(box->frame, FRAME_NAME) : strdup(name);
+	if (!box->name)
+		return -ENOMEM;
+	flame->boxes[flame->nr_boxes] = *box;
+	flame->boxes[flame->nr_boxes++].path = NULL;
+	flame->depth = (unsigned int)max_u64(flame->depth, box->depth + 1);
+	return 0;
 }
 
 /* All boxes of paths that share their first steps, side by side, and those above each. */
-static int layout_level(struct layout *layout, size_t first, size_t end, size_t index,
-			uint64_t start)
+static int flame_add_level(struct flame *flame, const struct stack_sample *paths, size_t count,
+			   size_t index, uint64_t start)
 {
 	size_t length;
-	int err = 0;
 
-	for (; first < end && !err; first += length) {
-		struct step step = path_step(&layout->paths[first], index);
-		struct flame_box box;
+	for (size_t first = 0; first < count; first += length) {
+		struct flame_box box = path_step(&paths[first], index);
 
-		length = run_length(layout, first, end, index);
-		box = box_of(layout, first, length);
-		box.kind = step.kind;
-		box.depth = (unsigned int)index + 1;
+		for (length = 1; first + length < count; length++) {
+			const struct flame_box next = path_step(&paths[first + length], index);
+
+			if (compare_steps(&box, &next))
+				break;
+		}
 		box.start = start;
-		box.frame = step.frame;
-		box.row = step.path->row;
-		box.end = step.path->view.end;
+		if (flame_add(flame, &box, &paths[first], length))
+			return -ENOMEM;
 		start += box.weight;
-		if (box.weight < layout->least)
-			continue;
-		err = layout_add(layout, &box);
-		if (!err && step.kind != BOX_SYSCALL)
-			err = layout_level(layout, first, first + length, index + 1, box.start);
+		if (box.weight >= flame->least && box.kind != BOX_SYSCALL &&
+		    flame_add_level(flame, &paths[first], length, index + 1, box.start))
+			return -ENOMEM;
 	}
-	return err;
+	return 0;
 }
-
-/* --- colours --- */
 
 struct share {
 	const char *module;
@@ -218,31 +205,17 @@ static int flame_choose_modules(struct flame *flame)
 	qsort(shares, count, sizeof(*shares), compare_shares);
 	for (size_t i = 0; i < count && i < FLAME_MODULES; i++)
 		flame->modules[flame->nr_modules++] = shares[i].module;
-	return 0;
-}
+	for (size_t i = 0; i < flame->nr_boxes; i++) {
+		struct flame_box *box = &flame->boxes[i];
 
-size_t flame_box_module(const struct flame *flame, const struct flame_box *box)
-{
-	for (size_t i = 0; i < flame->nr_modules; i++) {
-		if (!strcmp(flame->modules[i], frame_module(box->frame)))
-			return i;
+		while (box->kind == BOX_USER && box->module < flame->nr_modules &&
+		       strcmp(flame->modules[box->module], frame_module(box->frame)) != 0)
+			box->module++;
+		if (box->module == flame->nr_modules)
+			box->module = FLAME_MODULES;
+		flame->has[box->kind] |= box->kind != BOX_USER || box->module == FLAME_MODULES;
 	}
-	return FLAME_MODULES;
-}
-
-char *flame_box_name(const struct flame *flame, const struct flame_box *box)
-{
-	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
-
-	if (box->frame)
-		return frame_label(box->frame, FRAME_NAME);
-	if (box->kind == BOX_END)
-		return strdup(view_end_name(box->end));
-	if (box->kind == BOX_ROOT)
-		return strdup("all");
-	row_comm(flame->snapshot, box->row, comm);
-	row_label(box->row, call, sizeof(call));
-	return strdup(box->kind == BOX_COMM ? comm : call);
+	return 0;
 }
 
 int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
@@ -250,21 +223,207 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 {
 	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
 	struct flame flame __cleanup(flame_done) = { .snapshot = snapshot, .weight = weight };
-	struct layout layout = { .flame = &flame };
-	struct flame_box root;
-	int err = paths_make(snapshot, weight, &list);
+	struct flame_box root = { .kind = BOX_ROOT };
+	size_t kept = 0;
 
-	if (err)
-		return err;
-	layout.paths = list.samples;
-	root = box_of(&layout, 0, list.count);
-	layout.least = root.weight / parts;
-	err = layout_add(&layout, &root);
-	err = err ?: layout_level(&layout, 0, list.count, 0, 0);
-	err = err ?: flame_choose_modules(&flame);
-	if (err)
-		return err;
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, &list))
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.samples[i].weight)
+			list.samples[kept++] = list.samples[i];
+	}
+	qsort(list.samples, kept, sizeof(*list.samples), compare_paths);
+	if (flame_add(&flame, &root, list.samples, kept))
+		return -ENOMEM;
+	flame.least = root.weight / parts;
+	if (flame_add_level(&flame, list.samples, kept, 0, 0) || flame_choose_modules(&flame))
+		return -ENOMEM;
 	*ret = flame;
 	flame.boxes = NULL;
 	return 0;
+}
+
+/* --- text -------------------------------------------------------------------------------------- */
+
+/* A copy of a text, cut to so many columns, the last one an ellipsis; to be freed. */
+static char *text_fitted(const char *text, size_t columns)
+{
+	size_t used = 0, cut = 0, at = 0;
+	char *copy;
+
+	while (text[at]) {
+		const unsigned char *byte = (const unsigned char *)text + at;
+
+		/* Characters of the East take two columns, as far as it matters here. */
+		used += *byte >= 0xe1 && (*byte > 0xe1 || byte[1] >= 0x84) &&
+					!(*byte == 0xe2 && byte[1] < 0xba)
+				? 2
+				: 1;
+		if (used > columns)
+			break;
+		do
+			at++;
+		while ((text[at] & 0xc0) == 0x80);
+		if (used < columns)
+			cut = at;
+	}
+	if (!text[at])
+		return strdup(text);
+	return asprintf(&copy, "%.*s\u2026", (int)cut, text) < 0 ? NULL : copy;
+}
+
+/* --- boxes --- */
+
+static double weight_px(const struct flame *flame, uint64_t weight)
+{
+	uint64_t all = flame->boxes[0].weight;
+
+	return all ? (double)weight / (double)all * GRAPH : GRAPH;
+}
+
+/* Three lines, of which the script makes its tooltip: name, what it is, how much. */
+static void write_tooltip(const struct flame *flame, const struct flame_box *box, FILE *out)
+{
+	uint64_t all = flame->boxes[0].weight;
+	double pct = all ? (double)box->weight / (double)all * 100 : 0;
+	char age[AGE_MAX];
+
+	fputs("<title>", out);
+	svg_escape(box->name, out);
+	fputc('\n', out);
+	if (box->frame) {
+		char *module __cleanup(freep) = text_visible(frame_module(box->frame));
+
+		svg_escape(module && *module ? module : "in no file", out);
+		fputs(box->frame->inlined ? ", inlined" : "", out);
+	} else {
+		fputs(kinds[box->kind].note, out);
+	}
+	fputc('\n', out);
+	if (flame->weight == STACK_WEIGHT_TIME) {
+		format_age(box->wall_ns, age, sizeof(age));
+		fprintf(out, "%s in ", age);
+	}
+	fprintf(out, "%" PRIu64 " call%s, %.2f%%</title>", box->calls, plural(box->calls), pct);
+}
+
+static int write_box(const struct flame *flame, const struct flame_box *box, FILE *out)
+{
+	double x = MARGIN + weight_px(flame, box->start), width = weight_px(flame, box->weight);
+	int y = TOP + (int)(flame->depth - 1 - box->depth) * BOX_HEIGHT;
+	int columns = (int)((width - 2 * PADDING) / CHAR_WIDTH);
+	char *label __cleanup(freep) = text_fitted(box->name, columns > 0 ? (size_t)columns : 0);
+	uint32_t hash = 2166136261;
+
+	if (!label)
+		return -ENOMEM;
+	/* FNV-1a: the shade of a function is the same wherever it stands, in every picture. */
+	for (const char *at = box->name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 16777619;
+	fprintf(out, "<g class=\"box %s", kinds[box->kind].class);
+	if (box->kind == BOX_USER)
+		fprintf(out, " m%zu", box->module);
+	if (box->frame)
+		fprintf(out, " h%u%s", hash >> 13 & 3, box->frame->inlined ? " inlined" : "");
+	fprintf(out, "\" data-x=\"%" PRIu64 "\" data-w=\"%" PRIu64 "\">", box->start, box->weight);
+	write_tooltip(flame, box, out);
+	fprintf(out, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"/>", x, y,
+		width > GAP_MIN ? width - GAP : width, BOX_HEIGHT - 1);
+	if (columns >= LABEL_MIN) {
+		fprintf(out, "<text x=\"%.2f\" y=\"%d\">", x + PADDING, y + 13);
+		svg_escape(label, out);
+		fputs("</text>", out);
+	}
+	fputs("</g>\n", out);
+	return 0;
+}
+
+/* --- what is around them --- */
+
+/* Modules with a colour first, then what else is there. */
+static int write_legend(const struct flame *flame, FILE *out)
+{
+	static const struct {
+		enum box_kind kind;
+		const char *class, *name;
+	} keys[] = {
+		{ BOX_USER, "m7", "other code" },
+		{ BOX_KERNEL, "kernel", "kernel" },
+		{ BOX_SYSCALL, "call", "system call" },
+		{ BOX_END, "end", "frames missing" },
+	};
+	int x = MARGIN, y = TOP - 34;
+
+	for (size_t i = 0; i < flame->nr_modules + ARRAY_SIZE(keys); i++) {
+		size_t key = i - flame->nr_modules;
+		bool is_module = i < flame->nr_modules;
+		char *name __cleanup(freep) =
+			text_visible(is_module ? flame->modules[i] : keys[key].name);
+		char *label __cleanup(freep) = name ? text_fitted(name, KEY_CHARS) : NULL;
+		char class[24];
+		int width;
+
+		if (!label)
+			return -ENOMEM;
+		if (!is_module && !flame->has[keys[key].kind])
+			continue;
+		snprintf(class, sizeof(class), "m%zu", i);
+		width = 24 + (int)(text_width(label) * KEY_CHAR_WIDTH);
+		if (x + width > WIDTH - MARGIN) {
+			x = MARGIN;
+			y += 18;
+		}
+		svg_rect(out, x, y - 10, 12, 12, is_module ? class : keys[key].class);
+		svg_text(out, x + 17, y, "key", label);
+		x += width;
+	}
+	return 0;
+}
+
+static int flame_write(const struct flame *flame, FILE *out)
+{
+	int height = TOP + (int)flame->depth * BOX_HEIGHT + BOTTOM, err;
+	bool by_time = flame->weight == STACK_WEIGHT_TIME;
+	const struct snapshot *snapshot = flame->snapshot;
+	char age[AGE_MAX], count[64];
+	uint64_t calls = 0;
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		"viewBox=\"0 0 %d %d\">\n<title>Call stacks of system calls</title>\n"
+		"<style>\n%s</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n",
+		WIDTH, height, WIDTH, height, style);
+	/* All calls, also those without a time, which have no box in a graph of times. */
+	for (size_t i = 0; i < snapshot->nr_rows; i++)
+		calls += snapshot->rows[i]->calls;
+	format_age(flame->boxes[0].wall_ns, age, sizeof(age));
+	snprintf(count, sizeof(count), "%s%s%" PRIu64 " call%s", by_time ? age : "",
+		 by_time ? " in " : "", calls, plural(calls));
+	svg_head(out, MARGIN, 30,
+		 by_time ? "Call stacks of system calls, by time in them"
+			 : "Call stacks of system calls, by number",
+		 snapshot, count);
+	err = write_legend(flame, out);
+	for (size_t i = 0; i < flame->nr_boxes && !err; i++)
+		err = write_box(flame, &flame->boxes[i], out);
+	if (flame->boxes[0].weight) {
+		svg_text(out, MARGIN, height - 14, "note still",
+			 "Below a box is its caller, on top of each stack its system call.");
+		svg_text(out, MARGIN, height - 14, "note moving",
+			 "Below a box is its caller, on top of each stack its system call. Click "
+			 "to zoom in, on a lower box or press Esc to zoom out, press / to search.");
+	} else {
+		svg_text(out, MARGIN, height - 14, "note", "No system call was counted.");
+	}
+	fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+	return err ?: (ferror(out) ? -EIO : 0);
+}
+
+int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE *out)
+{
+	struct flame flame __cleanup(flame_done) = { .boxes = NULL };
+
+	if (flame_make(snapshot, weight, PARTS, &flame))
+		return -ENOMEM;
+	return flame_write(&flame, out);
 }

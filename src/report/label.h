@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How rows and processes are called in every report. */
+/*
+ * How rows, processes and frames are called in every report, and stacks as reports see them: every call
+ * has one.
+ */
 #ifndef BPFTRUSS_LABEL_H
 #define BPFTRUSS_LABEL_H
 
@@ -27,5 +30,77 @@ void process_label(const struct process *process, char buf[PROCESS_LABEL_MAX]);
 
 /* The name of the process whose row it is, escaped for screens; never empty. */
 void row_comm(const struct snapshot *snapshot, const struct row *row, char buf[PROCESS_LABEL_MAX]);
+
+/* --- stacks ------------------------------------------------------------------------------------- */
+
+/* As the end of a stack, beside enum stack_end: calls whose stack found no room. */
+#define VIEW_OTHERS NR_STACK_END
+
+#define NR_VIEW_END (NR_STACK_END + 1)
+
+/* By what stacks are ordered, and how wide their boxes are. */
+enum stack_weight {
+	STACK_WEIGHT_CALLS,
+	STACK_WEIGHT_TIME, /* wall time in the calls, asleep or not */
+	NR_STACK_WEIGHT,
+};
+
+/* One stack of one row or group. */
+struct stack_sample {
+	struct stack view; /* its frames belong to the snapshot's table */
+	struct stack_count count;
+
+	/* Of those in a list only. */
+	const struct row *row;
+	const struct process *process; /* NULL: nobody's */
+	uint64_t weight;
+};
+
+struct sample_list {
+	struct stack_sample *samples; /* owned */
+	size_t count;
+};
+
+/*
+ * The stack at an index, false after the last. Calls that the row has in no stack are in a last
+ * one of VIEW_OTHERS, so that the sum is always that of the row.
+ */
+bool stack_sample_at(const struct snapshot *snapshot, const struct row *row, size_t index,
+		     struct stack_sample *ret);
+
+/* All samples of some rows. Returns 0 or -ENOMEM. */
+int samples_list(const struct snapshot *snapshot, struct row *const *rows, size_t nr_rows,
+		 enum stack_weight weight, struct sample_list *ret);
+
+void samples_done(struct sample_list *list);
+
+/* Orders by frames from the inside out, then by end; equal ones are printed alike. */
+int stack_compare(const struct stack *a, const struct stack *b);
+
+/* [truncated]; NULL for STACK_COMPLETE. */
+const char *view_end_name(unsigned int end);
+
+/* The same in one word, for files: truncated, complete. */
+#define VIEW_END_WORD_MAX 32
+void view_end_word(unsigned int end, char buf[VIEW_END_WORD_MAX]);
+
+enum frame_form {
+	FRAME_EXACT,    /* libc.so.6`read+0x1d, and [inlined] behind it */
+	FRAME_FUNCTION, /* libc.so.6`read */
+	FRAME_NAME,     /* read */
+	NR_FRAME_FORM,
+};
+
+/*
+ * A frame as DTrace spells it, what is not known of it left out; without a name, all forms have
+ * module and address. For screens: through text_escape_visible(). To be freed; NULL: no memory.
+ */
+char *frame_label(const struct stack_frame *frame, enum frame_form form);
+
+/* The module, kernel for the kernel's own code, "" for none. Untrusted bytes. */
+const char *frame_module(const struct stack_frame *frame);
+
+/* Orders frames by what is printed; offsets count only in FRAME_EXACT or without a name. */
+int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form);
 
 #endif

@@ -4,7 +4,7 @@
  * are numbered when they first come up, and written at once; only the strings come last.
  * Invariant: string 0 is "", and other numbers begin with 1, as 0 means none.
  */
-#include "report/stacks.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,6 +14,86 @@
 
 #include "base/mem.h"
 #include "report/protobuf.h"
+
+/* --- protocol buffers: after a failure nothing is added any more --------------------------------- */
+
+enum wire_type {
+	WIRE_VARINT = 0,
+	WIRE_BYTES = 2,
+};
+
+void protobuf_done(struct protobuf *message)
+{
+	free(message->bytes);
+	message->bytes = NULL;
+}
+
+static void append(struct protobuf *message, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size && !message->err; i++) {
+		if (array_grow(&message->bytes, message->size, 1))
+			message->bytes[message->size++] = ((const unsigned char *)bytes)[i];
+		else
+			message->err = -ENOMEM;
+	}
+}
+
+/* The lowest 7 bits first; the top bit of a byte says that more follow. */
+static void append_varint(struct protobuf *message, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		append(message, &(unsigned char){ (unsigned char)(value | 0x80) }, 1);
+	append(message, &(unsigned char){ (unsigned char)value }, 1);
+}
+
+static void append_key(struct protobuf *message, unsigned int field, enum wire_type type)
+{
+	append_varint(message, (uint64_t)field << 3 | type);
+}
+
+void protobuf_add_uint(struct protobuf *message, unsigned int field, uint64_t value)
+{
+	if (!value)
+		return;
+	append_key(message, field, WIRE_VARINT);
+	append_varint(message, value);
+}
+
+void protobuf_add_bytes(struct protobuf *message, unsigned int field, const void *bytes,
+			size_t size)
+{
+	append_key(message, field, WIRE_BYTES);
+	append_varint(message, size);
+	append(message, bytes, size);
+}
+
+void protobuf_append(struct protobuf *message, const struct protobuf *other)
+{
+	if (other->err)
+		message->err = other->err;
+	append(message, other->bytes, other->size);
+}
+
+void protobuf_add_message(struct protobuf *message, unsigned int field,
+			  const struct protobuf *inner)
+{
+	append_key(message, field, WIRE_BYTES);
+	append_varint(message, inner->size);
+	protobuf_append(message, inner);
+}
+
+void protobuf_add_packed(struct protobuf *message, unsigned int field, const uint64_t *values,
+			 size_t count)
+{
+	struct protobuf packed __cleanup(protobuf_done) = { .size = 0 };
+
+	for (size_t i = 0; i < count; i++)
+		append_varint(&packed, values[i]);
+	if (count)
+		protobuf_add_message(message, field, &packed);
+}
+
+/* --- the profile -------------------------------------------------------------------------------- */
 
 /* Fields of the messages. */
 enum {
@@ -38,18 +118,17 @@ enum {
 	LABEL_STR = 2,
 	LABEL_NUM = 3,
 
-	MAPPING_ID = 1,
+	THING_ID = 1, /* of mappings, locations and functions */
+
 	MAPPING_FILENAME = 5,
 	MAPPING_HAS_FUNCTIONS = 7,
 
-	LOCATION_ID = 1,
 	LOCATION_MAPPING_ID = 2,
 	LOCATION_ADDRESS = 3,
 	LOCATION_LINE = 4,
 
 	LINE_FUNCTION_ID = 1,
 
-	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
 	FUNCTION_SYSTEM_NAME = 3,
 };
@@ -62,203 +141,134 @@ enum sample_type {
 	NR_SAMPLE_TYPE,
 };
 
-/* A frame with those that were inlined into it, innermost first: one location. */
-struct frame_run {
-	const struct stack_frame *frames;
-	size_t count;
-};
-
-/* Things that have numbers. */
-enum numbering {
-	STRINGS,
-	MAPPINGS,
-	FUNCTIONS,
-	LOCATIONS,
-	NR_NUMBERING,
-};
-
+/* A string or a message that has a number: what it says, without that number. */
 struct numbered {
-	const char *text; /* owned of strings, else the snapshot's */
-	struct frame_run run;
 	uint64_t id;
+	size_t size;
+	const void *bytes;
 };
 
 struct pprof {
 	const struct snapshot *snapshot;
 	struct protobuf profile, strings;
-	void *trees[NR_NUMBERING]; /* of struct numbered */
-	uint64_t counts[NR_NUMBERING];
+	/* By the field of the profile that they are in. */
+	void *trees[PROFILE_STRING_TABLE + 1]; /* of struct numbered */
+	uint64_t counts[PROFILE_STRING_TABLE + 1];
 	struct stack_frame ends[NR_VIEW_END]; /* what incomplete stacks end with */
 	uint64_t *locations;                  /* of a sample; owned */
 };
-
-static void string_free(void *node)
-{
-	free((char *)((struct numbered *)node)->text);
-	free(node);
-}
 
 static void pprof_done(struct pprof *pprof)
 {
 	protobuf_done(&pprof->profile);
 	protobuf_done(&pprof->strings);
-	for (int i = 0; i < NR_NUMBERING; i++)
-		tdestroy(pprof->trees[i], i == STRINGS ? string_free : free);
+	for (size_t i = 0; i < ARRAY_SIZE(pprof->trees); i++)
+		tdestroy(pprof->trees[i], free);
 	free(pprof->locations);
 }
 
 static int compare_things(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
-	int order = compare_u64(x->run.count, y->run.count);
 
-	if (!order && x->text)
-		return strcmp(x->text, y->text);
-	for (size_t i = 0; i < x->run.count && !order; i++)
-		order = frame_compare(&x->run.frames[i], &y->run.frames[i], FRAME_EXACT);
-	return order;
+	return compare_u64(x->size, y->size) ?: memcmp(x->bytes, y->bytes, x->size);
 }
 
 /* The number of a thing, a new one for a new thing. 0: no memory, as the profile remembers. */
-static uint64_t number_of(struct pprof *pprof, enum numbering which, const struct numbered *thing,
+static uint64_t number_of(struct pprof *pprof, unsigned int field, const void *bytes, size_t size,
 			  bool *ret_new)
 {
-	struct numbered *const *found = tfind(thing, &pprof->trees[which], compare_things), *copy;
+	const struct numbered thing = { .size = size, .bytes = bytes };
+	struct numbered *const *found = tfind(&thing, &pprof->trees[field], compare_things), *copy;
 
 	*ret_new = false;
 	if (found)
 		return (*found)->id;
-	copy = malloc(sizeof(*copy));
-	if (copy) {
-		*copy = *thing;
-		copy->text = which == STRINGS ? strdup(thing->text) : thing->text;
-	}
-	if (!copy || (which == STRINGS && !copy->text) ||
-	    !tsearch(copy, &pprof->trees[which], compare_things)) {
-		if (copy && which == STRINGS)
-			free((char *)copy->text);
+	copy = malloc(sizeof(*copy) + size);
+	if (copy)
+		*copy = (struct numbered){ 0, size, memcpy(copy + 1, bytes, size) };
+	if (!copy || !tsearch(copy, &pprof->trees[field], compare_things)) {
 		free(copy);
 		pprof->profile.err = -ENOMEM;
 		return 0;
 	}
 	*ret_new = true;
-	return copy->id = ++pprof->counts[which];
-}
-
-static uint64_t text_number(struct pprof *pprof, enum numbering which, const char *text,
-			    bool *ret_new)
-{
-	const struct numbered thing = { .text = text };
-
-	*ret_new = false;
-	return *text ? number_of(pprof, which, &thing, ret_new) : 0;
+	return copy->id = ++pprof->counts[field];
 }
 
 /* --- what samples refer to --- */
 
+/* Strings of the format are valid UTF-8, and its readers print them as they are. */
 static uint64_t string_id(struct pprof *pprof, const char *text)
 {
-	bool is_new;
-	uint64_t id = text_number(pprof, STRINGS, text, &is_new);
-
-	if (is_new)
-		protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, text, strlen(text));
-	return id;
-}
-
-/* Strings of the format are valid UTF-8, and its readers print them as they are. */
-static uint64_t untrusted_id(struct pprof *pprof, const char *text)
-{
 	char *visible __cleanup(freep) = text_visible(text);
+	bool is_new = false;
+	uint64_t id = 0;
 
-	if (visible)
-		return string_id(pprof, visible);
-	pprof->profile.err = -ENOMEM;
-	return 0;
-}
-
-/* Names are there already: without that mark readers would look for the file. */
-static uint64_t mapping_id(struct pprof *pprof, const char *module)
-{
-	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
-	bool is_new;
-	uint64_t id = text_number(pprof, MAPPINGS, module, &is_new);
-
-	if (!is_new)
-		return id;
-	protobuf_add_uint(&mapping, MAPPING_ID, id);
-	protobuf_add_uint(&mapping, MAPPING_FILENAME, untrusted_id(pprof, module));
-	protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
-	protobuf_add_message(&pprof->profile, PROFILE_MAPPING, &mapping);
+	if (!visible)
+		pprof->profile.err = -ENOMEM;
+	else if (*visible)
+		id = number_of(pprof, PROFILE_STRING_TABLE, visible, strlen(visible), &is_new);
+	if (is_new)
+		protobuf_add_bytes(&pprof->strings, PROFILE_STRING_TABLE, visible, strlen(visible));
 	return id;
 }
 
-static uint64_t function_id(struct pprof *pprof, const char *symbol)
+/* Of a message whose first field is its number. */
+static uint64_t message_id(struct pprof *pprof, unsigned int field, const struct protobuf *body)
 {
-	struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered thing = { .text = symbol };
+	struct protobuf message __cleanup(protobuf_done) = { .size = 0 };
 	bool is_new;
-	uint64_t id = number_of(pprof, FUNCTIONS, &thing, &is_new);
+	uint64_t id = number_of(pprof, field, body->bytes ?: (const void *)"", body->size, &is_new);
 
+	if (body->err)
+		pprof->profile.err = body->err;
 	if (!is_new)
 		return id;
-	protobuf_add_uint(&function, FUNCTION_ID, id);
-	protobuf_add_uint(&function, FUNCTION_NAME, untrusted_id(pprof, symbol));
-	protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, untrusted_id(pprof, symbol));
-	protobuf_add_message(&pprof->profile, PROFILE_FUNCTION, &function);
+	protobuf_add_uint(&message, THING_ID, id);
+	protobuf_append(&message, body);
+	protobuf_add_message(&pprof->profile, field, &message);
 	return id;
 }
 
 /*
- * The address is the offset, which is one in the function if that is known: the format has no
- * other place for it, and it keeps frames of one function apart.
+ * A frame with those that were inlined into it, innermost first. The address is the offset, which is
+ * one in the function if that is known: the format has no other place for it, and it keeps frames of
+ * one function apart.
  */
-static uint64_t location_id(struct pprof *pprof, struct frame_run run)
+static uint64_t location_id(struct pprof *pprof, const struct stack_frame *frames, size_t count)
 {
 	struct protobuf location __cleanup(protobuf_done) = { .size = 0 };
-	const struct numbered thing = { .run = run };
-	const struct stack_frame *outermost = &run.frames[run.count - 1];
-	bool is_new;
-	uint64_t id = number_of(pprof, LOCATIONS, &thing, &is_new);
+	struct protobuf mapping __cleanup(protobuf_done) = { .size = 0 };
+	const struct stack_frame *outermost = &frames[count - 1];
 
-	if (!is_new)
-		return id;
-	protobuf_add_uint(&location, LOCATION_ID, id);
-	protobuf_add_uint(&location, LOCATION_MAPPING_ID,
-			  mapping_id(pprof, frame_module(outermost)));
+	if (*frame_module(outermost)) {
+		protobuf_add_uint(&mapping, MAPPING_FILENAME,
+				  string_id(pprof, frame_module(outermost)));
+		/* Names are there already: without that mark readers would look for the file. */
+		protobuf_add_uint(&mapping, MAPPING_HAS_FUNCTIONS, true);
+		protobuf_add_uint(&location, LOCATION_MAPPING_ID,
+				  message_id(pprof, PROFILE_MAPPING, &mapping));
+	}
 	protobuf_add_uint(&location, LOCATION_ADDRESS, outermost->offset);
-	for (size_t i = 0; i < run.count; i++) {
+	for (size_t i = 0; i < count; i++) {
+		struct protobuf function __cleanup(protobuf_done) = { .size = 0 };
 		struct protobuf line __cleanup(protobuf_done) = { .size = 0 };
+		uint64_t name;
 
-		if (!run.frames[i].symbol)
+		if (!frames[i].symbol)
 			continue;
+		name = string_id(pprof, frames[i].symbol);
+		protobuf_add_uint(&function, FUNCTION_NAME, name);
+		protobuf_add_uint(&function, FUNCTION_SYSTEM_NAME, name);
 		protobuf_add_uint(&line, LINE_FUNCTION_ID,
-				  function_id(pprof, run.frames[i].symbol));
+				  message_id(pprof, PROFILE_FUNCTION, &function));
 		protobuf_add_message(&location, LOCATION_LINE, &line);
 	}
-	protobuf_add_message(&pprof->profile, PROFILE_LOCATION, &location);
-	return id;
+	return message_id(pprof, PROFILE_LOCATION, &location);
 }
 
 /* --- samples --- */
-
-/* Innermost first, as we have them; the reason of an incomplete stack is its outermost. */
-static size_t locations_fill(struct pprof *pprof, const struct stack_view *view)
-{
-	size_t count = 0, length;
-
-	for (size_t i = 0; i < view->nr_frames; i += length) {
-		length = 1;
-		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
-			length++;
-		pprof->locations[count++] =
-			location_id(pprof, (struct frame_run){ &view->frames[i], length });
-	}
-	if (pprof->ends[view->end].symbol)
-		pprof->locations[count++] =
-			location_id(pprof, (struct frame_run){ &pprof->ends[view->end], 1 });
-	return count;
-}
 
 static void sample_label(struct pprof *pprof, struct protobuf *sample, const char *key,
 			 const char *text, uint64_t number)
@@ -280,10 +290,20 @@ static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *fro
 		[SAMPLE_CPU] = from->count.wall_ns - from->count.off_ns,
 		[SAMPLE_ERRORS] = from->count.errors,
 	};
+	const struct stack *view = &from->view;
 	struct protobuf sample __cleanup(protobuf_done) = { .size = 0 };
 	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
-	size_t depth = locations_fill(pprof, &from->view);
+	size_t depth = 0, length;
 
+	/* Innermost first, as we have them; the reason of an incomplete stack is its outermost. */
+	for (size_t i = 0; i < view->nr_frames; i += length) {
+		length = 1;
+		while (i + length < view->nr_frames && view->frames[i + length - 1].inlined)
+			length++;
+		pprof->locations[depth++] = location_id(pprof, &view->frames[i], length);
+	}
+	if (pprof->ends[view->end].symbol)
+		pprof->locations[depth++] = location_id(pprof, &pprof->ends[view->end], 1);
 	row_comm(pprof->snapshot, row, comm);
 	row_label(row, call, sizeof(call));
 	protobuf_add_packed(&sample, SAMPLE_LOCATION_ID, pprof->locations, depth);
@@ -293,24 +313,6 @@ static void pprof_add_sample(struct pprof *pprof, const struct stack_sample *fro
 	sample_label(pprof, &sample, "comm", comm, 0);
 	sample_label(pprof, &sample, "syscall", call, 0);
 	protobuf_add_message(&pprof->profile, PROFILE_SAMPLE, &sample);
-}
-
-static int pprof_add_samples(struct pprof *pprof)
-{
-	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
-	const struct snapshot *snapshot = pprof->snapshot;
-	size_t deepest = 0;
-
-	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, STACK_WEIGHT_CALLS, &list))
-		return -ENOMEM;
-	for (size_t i = 0; i < list.count; i++)
-		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
-	pprof->locations = calloc(deepest + 1, sizeof(*pprof->locations));
-	if (!pprof->locations)
-		return -ENOMEM;
-	for (size_t i = 0; i < list.count && !pprof->profile.err; i++)
-		pprof_add_sample(pprof, &list.samples[i]);
-	return pprof->profile.err;
 }
 
 static void pprof_add_head(struct pprof *pprof)
@@ -373,14 +375,24 @@ static int gzip_write(const struct protobuf *message, FILE *out)
 int report_pprof(const struct snapshot *snapshot, FILE *out)
 {
 	struct pprof pprof __cleanup(pprof_done) = { .snapshot = snapshot };
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
+	size_t deepest = 0;
 	int err;
 
 	for (unsigned int end = 0; end < NR_VIEW_END; end++)
 		pprof.ends[end].symbol = view_end_name(end);
 	pprof_add_head(&pprof);
-	err = pprof_add_samples(&pprof);
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, STACK_WEIGHT_CALLS, &list))
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count; i++)
+		deepest = max_u64(deepest, list.samples[i].view.nr_frames);
+	pprof.locations = calloc(deepest + 1, sizeof(*pprof.locations));
+	if (!pprof.locations)
+		return -ENOMEM;
+	for (size_t i = 0; i < list.count && !pprof.profile.err; i++)
+		pprof_add_sample(&pprof, &list.samples[i]);
 	protobuf_append(&pprof.profile, &pprof.strings);
-	err = err ?: pprof.profile.err ?: gzip_write(&pprof.profile, out);
+	err = pprof.profile.err ?: gzip_write(&pprof.profile, out);
 	if (err)
 		return err;
 	return ferror(out) ? -EIO : 0;

@@ -12,7 +12,7 @@
 /* One message, encoded; begins as all zero. */
 struct protobuf {
 	unsigned char *bytes; /* owned */
-	size_t size, capacity;
+	size_t size;
 	int err; /* 0 or -ENOMEM */
 };
 

@@ -1,43 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes an interval of `bpftruss top` as a JSON object: bpftruss-top(8). */
 #include "report/report.h"
-#include "report/snapshot_json.h"
+#include "report/json.h"
 #include "syscalls/names.h"
 
-static void put_oldest(struct json_writer *to, const struct rate *line)
+/* What lines and their sum have in common. */
+static void put_numbers(struct json_writer *to, const struct rates *rates, const struct rate *line)
 {
 	char name[SYSCALL_NAME_MAX] = "";
 	bool flying = line->in_flight > 0;
 
+	json_put_number(to, "processes", line->nr_processes);
+	json_put_number(to, "threads", line->threads);
+	json_put_number(to, "calls", line->calls);
+	json_put_number(to, "errors", line->errors);
+	json_put_microstates(to, &line->states, rates->diff->has_runq, true);
+	json_put_number(to, "minor_faults", line->usage.minor_faults);
+	json_put_number(to, "major_faults", line->usage.major_faults);
+	json_put_number(to, "voluntary_switches", line->usage.voluntary_switches);
+	json_put_number(to, "involuntary_switches", line->usage.involuntary_switches);
+	json_put_number_if(to, "max_ns", line->worst_ns > 0, line->worst_ns);
 	json_put_number(to, "in_flight", line->in_flight);
 	json_put_number_if(to, "oldest_in_flight_ns", flying, line->oldest_ns);
 	json_put_bool(to, "oldest_is_minimum", flying && line->oldest_early);
 	if (flying)
 		syscall_name(line->oldest_abi, (int)line->oldest_nr, name, sizeof(name));
 	json_put_text(to, "oldest_syscall", flying ? name : NULL);
-}
-
-/* What lines and their sum have in common. */
-static void put_numbers(struct json_writer *to, const struct rates *rates, const struct rate *line)
-{
-	const struct microstates *states = &line->states;
-
-	json_put_number(to, "processes", line->nr_processes);
-	json_put_number(to, "threads", line->threads);
-	json_put_number(to, "calls", line->calls);
-	json_put_number(to, "errors", line->errors);
-	json_put_number(to, "threads_ns", microstates_total_ns(states));
-	json_put_number(to, "usr_ns", states->user_ns);
-	json_put_number(to, "sys_ns", states->system_ns);
-	json_put_number_if(to, "runq_ns", rates->diff->has_runq, states->runq_ns);
-	json_put_number(to, "lock_ns", states->lock_ns);
-	json_put_number(to, "sleep_ns", states->sleep_ns);
-	json_put_number(to, "minor_faults", line->usage.minor_faults);
-	json_put_number(to, "major_faults", line->usage.major_faults);
-	json_put_number(to, "voluntary_switches", line->usage.voluntary_switches);
-	json_put_number(to, "involuntary_switches", line->usage.involuntary_switches);
-	json_put_number_if(to, "max_ns", line->worst_ns > 0, line->worst_ns);
-	put_oldest(to, line);
 }
 
 /* Who it is; what is not the same for all processes of a line is null. */
@@ -68,8 +56,7 @@ int report_rates_json(const struct rates *rates, size_t limit, FILE *out)
 	struct json_writer to;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	json_put_origin(&to, rates->diff);
 	json_put_number(&to, "counting_ns", rates->counting_ns);
 	json_put_word(&to, "by", rate_by_names[rates->by]);
@@ -81,7 +68,5 @@ int report_rates_json(const struct rates *rates, size_t limit, FILE *out)
 	json_put_list(&to, "lines");
 	for (size_t i = 0; i < count; i++)
 		put_line(&to, rates, &rates->lines[i]);
-	json_put_end(&to);
-	json_put_end(&to);
 	return json_end(&to);
 }

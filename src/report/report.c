@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes a snapshot in the form that was asked for. */
+/* Writes a snapshot in the form that was asked for, and says how far a text report can be trusted. */
 #include "report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/query.h"
 #include "report/label.h"
-#include "report/snapshot_json.h"
+#include "report/json.h"
 
 const char *const report_format_names[NR_REPORT_FORMAT] = {
 	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
@@ -80,25 +82,18 @@ static const char *format_refused(const struct report_options *options)
 	return NULL;
 }
 
-/* A column by which rows are not told apart is empty in all of them. */
-static const struct column *column_unknown(const struct table_options *t)
-{
-	unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
-
-	if (t->sort && !column_is_known(t->sort, keys))
-		return t->sort;
-	for (size_t i = 0; t->columns && i < t->columns->count; i++) {
-		if (!column_is_known(t->columns->columns[i], keys))
-			return t->columns->columns[i];
-	}
-	return NULL;
-}
-
 int report_options_check(const struct report_options *options, struct diag *d)
 {
-	const struct column *unknown = column_unknown(&options->table);
+	const struct table_options *t = &options->table;
+	const unsigned int keys = t->keys ?: (unsigned int)GROUP_SYSCALL;
 	const char *sentence = format_refused(options);
+	/* A column by which rows are not told apart is empty in all of them. */
+	const struct column *unknown = t->sort && !column_is_known(t->sort, keys) ? t->sort : NULL;
 
+	for (size_t i = 0; t->columns && i < t->columns->count && !unknown; i++) {
+		if (!column_is_known(t->columns->columns[i], keys))
+			unknown = t->columns->columns[i];
+	}
 	if (sentence)
 		return diag_set(d, DIAG_USAGE, EINVAL, "%s", sentence);
 	if (unknown)
@@ -130,33 +125,27 @@ int report_check_lines(const struct snapshot *snapshot, const struct report_opti
 	return part.list.nr_groups <= max ? 0 : report_too_long(d);
 }
 
-static int report_table(const struct snapshot *snapshot, const struct report_options *options,
-			FILE *out)
-{
-	switch (options->format) {
-	case FORMAT_WIDE:
-		return report_wide(snapshot, &options->table, out);
-	case FORMAT_JSON:
-		return report_json(snapshot, out);
-	case FORMAT_CSV:
-		return report_csv(snapshot, &options->table, !options->no_header, out);
-	case FORMAT_STRACE:
-		return report_strace(snapshot, out);
-	case FORMAT_ERRORS:
-		return report_errors(snapshot, &options->table, out);
-	default:
-		return report_truss(snapshot, out);
-	}
-}
-
 int report_write(const struct snapshot *snapshot, const struct report_options *options, FILE *out)
 {
-	int err = report_table(snapshot, options, out);
+	const struct table_options *table = &options->table;
+	int err;
 
-	/* JSON has them in its rows. */
-	if (err || !options->show_stacks || options->format == FORMAT_JSON)
+	/* It has stacks in its rows. */
+	if (options->format == FORMAT_JSON)
+		return report_json(snapshot, out);
+	if (options->format == FORMAT_WIDE)
+		err = report_wide(snapshot, table, out);
+	else if (options->format == FORMAT_CSV)
+		err = report_csv(snapshot, table, !options->no_header, out);
+	else if (options->format == FORMAT_STRACE)
+		err = report_strace(snapshot, out);
+	else if (options->format == FORMAT_ERRORS)
+		err = report_errors(snapshot, table, out);
+	else
+		err = report_truss(snapshot, out);
+	if (err || !options->show_stacks)
 		return err;
-	return report_stacks(snapshot, &options->table, &options->stacks, out);
+	return report_stacks(snapshot, table, &options->stacks, out);
 }
 
 int report_json(const struct snapshot *snapshot, FILE *out)
@@ -173,31 +162,10 @@ int report_text_json(const struct snapshot *snapshot, const char *text, FILE *ou
 	struct json_writer to;
 
 	json_begin(&to, out);
-	json_put_object(&to, NULL);
-	json_put_version(&to);
+	json_put_document(&to, NULL);
 	json_put_origin(&to, snapshot);
 	json_put_text(&to, "report", text);
-	json_put_end(&to);
 	return json_end(&to);
-}
-
-/* All but line ends as it can be shown, which changes nothing of a report of ours. */
-static char *lines_escape(const char *text)
-{
-	char *lines = malloc(TEXT_ESCAPED_MAX(strlen(text))), *at = lines;
-
-	while (lines) {
-		size_t length = strcspn(text, "\n");
-
-		text_escape_visible(text, length, at);
-		at += strlen(at);
-		if (!text[length])
-			break;
-		*at++ = '\n';
-		*at = '\0';
-		text += length + 1;
-	}
-	return lines;
 }
 
 int report_text_json_read(const char *json, size_t size, struct report_text *ret, struct diag *d)
@@ -210,12 +178,113 @@ int report_text_json_read(const char *json, size_t size, struct report_text *ret
 		.end_ns = json_get_time(&whole, "end"),
 		.elapsed_ns = json_get_number(&whole, "elapsed_ns", 0, 0),
 	};
+	char *at;
 
 	if (document.err)
 		return document.err;
-	report.text = lines_escape(text);
-	if (!report.text)
+	at = report.text = malloc(TEXT_ESCAPED_MAX(strlen(text)));
+	if (!at)
 		return diag_oom(d);
+	/* All but line ends as it can be shown, which changes nothing of a report of ours. */
+	for (size_t length;; text += length + 1) {
+		length = strcspn(text, "\n");
+		text_escape_visible(text, length, at);
+		at += strlen(at);
+		if (!text[length])
+			break;
+		*at++ = '\n';
+	}
 	*ret = report;
 	return 0;
+}
+
+/* --- trust: how far a report can be trusted -------------------------------------------------------- */
+
+void print_exactness(const struct snapshot *snapshot, FILE *out)
+{
+	char text[LOSSES_TEXT_MAX];
+
+	losses_text(&snapshot->losses, text, sizeof(text));
+	if (losses_none(&snapshot->losses) && !snapshot_is_exact(snapshot))
+		snprintf(text, sizeof(text),
+			 "not exact: %" PRIu64 " errors counted without their errno",
+			 snapshot_errors_unnamed(snapshot));
+	fprintf(out, "%s\n", text);
+}
+
+/* More of them are not named. */
+#define CHANGES_NAMED 5
+
+void print_process_changes(const struct snapshot *snapshot, unsigned int keys, FILE *out)
+{
+	static const struct {
+		enum group_key key;
+		enum process_change change;
+		const char *what;
+	} changes[] = {
+		{ GROUP_USER, CHANGED_USER, "user" },
+		{ GROUP_UNIT, CHANGED_CGROUP, "cgroup" },
+		{ GROUP_COMM, CHANGED_COMM, "name" },
+	};
+	char name[PROCESS_LABEL_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		size_t count = 0;
+
+		for (size_t j = 0; keys & changes[i].key && j < snapshot->nr_processes; j++) {
+			const struct process *process = &snapshot->processes[j];
+
+			if (!process->changes[changes[i].change] || ++count > CHANGES_NAMED)
+				continue;
+			process_label(process, name);
+			fprintf(out, "%s%s", count == 1 ? "" : ", ", name);
+			if (process->pid)
+				fprintf(out, " %u", process->pid);
+		}
+		if (count > CHANGES_NAMED)
+			fprintf(out, " and %zu more", count - CHANGES_NAMED);
+		if (count)
+			fprintf(out,
+				": changed %s while counted; all calls stand under the last one\n",
+				changes[i].what);
+	}
+}
+
+int report_trust(const struct snapshot *snapshot, FILE *out)
+{
+	struct row_list rows __cleanup(row_list_done) = { 0 };
+	const char *separator = "in flight: ";
+	char label[ROW_LABEL_MAX], age[AGE_MAX];
+
+	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
+		return -ENOMEM;
+	print_exactness(snapshot, out);
+	for (size_t i = 0; i < rows.nr_rows; i++) {
+		const struct row *row = rows.rows[i];
+
+		if (!row->in_flight)
+			continue;
+		row_label(row, label, sizeof(label));
+		format_age(snapshot_oldest_ns(snapshot, row), age, sizeof(age));
+		/* A call begun before counting is at least that old. */
+		fprintf(out, "%s%s %" PRIu64 " (%s%s%s)", separator, label, row->in_flight,
+			row->in_flight > 1 ? "oldest " : "", row->in_flight_early ? ">= " : "",
+			age);
+		separator = ", ";
+	}
+	if (*separator == ',')
+		fputc('\n', out);
+	if (snapshot->slower_than_ns) {
+		format_age(snapshot->slower_than_ns, age, sizeof(age));
+		fprintf(out, "only calls that took at least %s\n", age);
+	}
+	if (snapshot->caller_pidns)
+		fputs("pids are those of this pid namespace\n", out);
+	if (snapshot->threads_unknown)
+		fprintf(out,
+			"not known: whether %" PRIu64 " thread%s that ran all the time %s in a "
+			"call; its CPU time is not counted\n",
+			snapshot->threads_unknown, plural(snapshot->threads_unknown),
+			snapshot->threads_unknown == 1 ? "is" : "are");
+	return ferror(out) ? -EIO : 0;
 }

@@ -9,9 +9,11 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "model/compare.h"
 #include "model/rates.h"
 #include "model/snapshot.h"
-#include "report/stacks.h"
+#include "model/timeline.h"
+#include "report/label.h"
 #include "report/table.h"
 
 enum report_format {
@@ -27,6 +29,12 @@ enum report_format {
 /* The words of --format. Returns 0, or -EINVAL with d filled: a usage error. */
 extern const char *const report_format_names[NR_REPORT_FORMAT];
 int report_format_parse(const char *word, enum report_format *ret, struct diag *d);
+
+/* All zero is what a user gets who asks for nothing. */
+struct stack_options {
+	enum stack_weight weight;
+	size_t top; /* the heaviest stacks of each group; 0: all */
+};
 
 /* What a whole report is like. Nothing is owned. */
 struct report_options {
@@ -119,6 +127,105 @@ int report_strace(const struct snapshot *snapshot, FILE *out);
  * min_calls, errors_only and waiting.
  */
 int report_chart(const struct snapshot *snapshot, const struct table_options *options, FILE *out);
+
+/* --- call stacks: each call of the snapshot is in one, [other stacks] if need be ---------------- */
+
+/*
+ * The section below a table: for each of its groups, in its order, the stacks in the layout of
+ * DTrace's ustack() and trunc(), the heaviest last. Of the options of the table it obeys keys,
+ * sort, top, min_calls, errors_only and waiting. Writes nothing when no stacks were taken.
+ */
+int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
+		  const struct stack_options *stack_options, FILE *out);
+
+/*
+ * Folded stacks, which the tools around flame graphs read: sorted lines of names from the outside
+ * in, comm;main;read_config;read 12, with calls or ns.
+ */
+int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FILE *out);
+
+/* A profile in the format of pprof, gzipped: calls, wall and CPU time, and errors by stack. */
+int report_pprof(const struct snapshot *snapshot, FILE *out);
+
+/*
+ * A flame graph, as one SVG file with its own script: zoom, search, tooltips. It can be read
+ * without the script, too.
+ */
+int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE *out);
+
+/* --- timelines ---------------------------------------------------------------------------------- */
+
+/*
+ * A line a step and a sum, of the calls that do not wait for work; a gap is a line in its place.
+ * Steps without anything counted are lines of their own unless a gap says why. Times of day are
+ * local. Of the options it obeys width and waiting. Ends with the trust lines.
+ */
+int report_timeline(const struct timeline *timeline, const struct table_options *options,
+		    FILE *out);
+
+/* One JSON object on one line, with the object of report_json() in each step: bpftruss(8). */
+int report_timeline_json(const struct timeline *timeline, FILE *out);
+
+/* As report_csv(), of all steps below one header; what was not counted has no lines. */
+int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
+			FILE *out);
+
+/*
+ * A timeline from what report_timeline_json() wrote; call stacks are left out. Untrusted: -EINVAL
+ * with d filled for anything else. Returns 0 or a negative errno; timeline_done() the result.
+ */
+int report_timeline_json_read(const char *text, size_t size, struct timeline *ret, struct diag *d);
+
+/* --- comparisons -------------------------------------------------------------------------------- */
+
+/* A snapshot, and what the user called it: a baseline, a file, a span, now. Untrusted, borrowed. */
+struct compare_source {
+	const char *label;
+	const struct snapshot *snapshot;
+};
+
+struct compare_input {
+	struct compare_source a, b;
+	double fail_over; /* --fail-over: 0.2 for 20%; 0: nothing fails */
+};
+
+/* What became worse of a group; nothing without --fail-over. */
+struct compare_verdict {
+	bool failed;
+	struct regressions found;
+};
+
+struct compare_part {
+	struct comparison_list list;
+	struct compare_verdict *verdicts; /* owned; one an item */
+	size_t shown;                     /* the first of them; --top leaves the others out */
+};
+
+/* What both reports show, and what an exit status depends on. */
+struct compare_view {
+	struct compare_part parts[NR_TABLE_HALF];
+	size_t groups, left_out;
+	size_t words[NR_COMPARE_WORD]; /* groups with it, also those left out */
+	size_t failed;                 /* groups with a regression, also those left out */
+};
+
+/* The view points into the snapshots. Returns 0 or -ENOMEM. */
+int compare_view_make(const struct compare_input *input, const struct table_options *options,
+		      struct compare_view *ret);
+void compare_view_done(struct compare_view *view);
+
+/*
+ * A table with both sides of each group, and sentences on what changed and what failed. Calls that wait for
+ * work stand apart. Of the options it obeys keys, top (of each half), width and waiting.
+ */
+int report_comparison(const struct compare_input *input, const struct compare_view *view,
+		      const struct table_options *options, FILE *out);
+
+/* The same as one JSON object on one line. */
+int report_comparison_json(const struct compare_input *input, const struct compare_view *view,
+			   FILE *out);
+
+/* --- parts of text reports ---------------------------------------------------------------------- */
 
 /*
  * A histogram of latencies as bars: a line a bucket, from the first to the last that is not empty;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the section of call stacks below a table. Invariant: what is printed for a group, with
- * what it says it left out, adds up to that group's row of the table.
+ * Writes call stacks as text: the section below a table, and the folded format. Invariant: what is printed
+ * for a group, with what it says it left out, adds up to that group's row of the table.
  */
-#include "report/stacks.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,16 +18,9 @@ struct section {
 	const struct snapshot *snapshot;
 	const struct stack_options *options;
 	const struct time_scale *scale;
-	struct table_part parts[NR_TABLE_HALF];
 	uint64_t calls[NR_VIEW_END]; /* of all groups, by end of their stacks */
 	FILE *out;
 };
-
-static void section_done(struct section *section)
-{
-	for (int i = 0; i < NR_TABLE_HALF; i++)
-		table_part_done(&section->parts[i]);
-}
 
 /* --- the stacks of a group, merged and in order --- */
 
@@ -35,7 +28,7 @@ static int compare_views(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
 
-	return stack_view_compare(&a->view, &b->view);
+	return stack_compare(&a->view, &b->view);
 }
 
 /* The lightest first; equal ones by what they look like, so that a report is always the same. */
@@ -43,7 +36,7 @@ static int compare_weights(const void *x, const void *y)
 {
 	const struct stack_sample *a = x, *b = y;
 
-	return compare_u64(a->weight, b->weight) ?: stack_view_compare(&a->view, &b->view);
+	return compare_u64(a->weight, b->weight) ?: stack_compare(&a->view, &b->view);
 }
 
 /* Merges equal stacks, and puts them in order. */
@@ -116,71 +109,40 @@ static int print_stack(const struct section *section, const struct stack_sample 
 	return 0;
 }
 
-/* In place of the first stacks, which are too light. */
-static void print_left_out(const struct section *section, const struct sample_list *list,
-			   size_t left_out)
+/* The first stacks are only summed up if there are more than the options want. */
+static int print_group(struct section *section, const struct table_part *part,
+		       const struct group *group)
 {
-	bool by_time = section->options->weight == STACK_WEIGHT_TIME;
+	const bool by_time = section->options->weight == STACK_WEIGHT_TIME;
+	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
+	struct row *row = (struct row *)&group->sum;
 	struct stack_count sum = { 0 };
+	char title[COLUMN_TEXT_MAX];
+	size_t left_out;
 
+	if (samples_list(section->snapshot, &row, 1, section->options->weight, &list))
+		return -ENOMEM;
+	samples_merge(&list);
+	left_out = section->options->top ? above(list.count, section->options->top) : 0;
+	table_group_title(part, group, title);
+	fprintf(section->out, "\n%s: ", title);
+	if (by_time)
+		print_time(section, "", group->sum.wall_ns);
+	fprintf(section->out, "%s%" PRIu64 " call%s, %zu stack%s\n", by_time ? " in " : "",
+		group->sum.calls, plural(group->sum.calls), list.count, plural(list.count));
 	for (size_t i = 0; i < left_out; i++)
-		stack_count_add(&sum, &list->samples[i].count);
+		stack_count_add(&sum, &list.samples[i].count);
 	if (left_out) {
 		fprintf(section->out, "\n%*s(%zu %sstack%s%s)\n", FRAME_INDENT, "", left_out,
 			by_time ? "" : "rarer ", plural(left_out), by_time ? " of less time" : "");
 		print_count(section, &sum);
 	}
-}
-
-static void print_heading(const struct section *section, const struct table_part *part,
-			  const struct group *group, size_t nr_stacks)
-{
-	char title[COLUMN_TEXT_MAX];
-
-	table_group_title(part, group, title);
-	fprintf(section->out, "\n%s: ", title);
-	if (section->options->weight == STACK_WEIGHT_TIME) {
-		print_time(section, "", group->sum.wall_ns);
-		fputs(" in ", section->out);
-	}
-	fprintf(section->out, "%" PRIu64 " call%s, %zu stack%s\n", group->sum.calls,
-		plural(group->sum.calls), nr_stacks, plural(nr_stacks));
-}
-
-static int print_group(struct section *section, const struct table_part *part,
-		       const struct group *group)
-{
-	struct sample_list list __cleanup(samples_done) = { .samples = NULL };
-	size_t top = section->options->top, left_out = 0;
-	struct row *row = (struct row *)&group->sum;
-	int err = samples_list(section->snapshot, &row, 1, section->options->weight, &list);
-
-	if (err)
-		return err;
-	samples_merge(&list);
-	if (top && list.count > top)
-		left_out = list.count - top;
-	print_heading(section, part, group, list.count);
-	print_left_out(section, &list, left_out);
-	for (size_t i = left_out; i < list.count && !err; i++)
-		err = print_stack(section, &list.samples[i]);
-	for (size_t i = 0; i < list.count; i++)
+	for (size_t i = 0; i < list.count; i++) {
 		section->calls[list.samples[i].view.end] += list.samples[i].count.calls;
-	return err;
-}
-
-static int print_part(struct section *section, int which)
-{
-	const struct table_part *part = &section->parts[which];
-	int err = 0;
-
-	if (which == TABLE_WAITING && part->sum.sum.calls)
-		fputs("\nwaiting for work:\n", section->out);
-	for (size_t i = 0; i < part->list.nr_groups && !err && !ferror(section->out); i++) {
-		if (part->list.groups[i].sum.calls)
-			err = print_group(section, part, &part->list.groups[i]);
+		if (i >= left_out && print_stack(section, &list.samples[i]))
+			return -ENOMEM;
 	}
-	return err;
+	return 0;
 }
 
 /* Only if any is not. */
@@ -210,27 +172,145 @@ static void print_completeness(const struct section *section)
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out)
 {
-	struct section section __cleanup(section_done) = {
+	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
+	struct section section = {
 		.snapshot = snapshot,
 		.options = stack_options,
 		.out = out,
 	};
 	uint64_t most = 0;
-	int err;
 
 	if (!snapshot->stacks)
 		return 0;
-	err = table_halves_make(snapshot, options, section.parts);
+	if (table_halves_make(snapshot, options, parts))
+		return -ENOMEM;
 	/* One unit for the whole section, that of its longest time. */
-	for (int i = 0; i < NR_TABLE_HALF; i++) {
-		for (size_t j = 0; j < section.parts[i].list.nr_groups; j++)
-			most = max_u64(most, section.parts[i].list.groups[j].sum.wall_ns);
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		for (size_t i = 0; i < parts[half].list.nr_groups; i++)
+			most = max_u64(most, parts[half].list.groups[i].sum.wall_ns);
 	}
 	section.scale = scale_for_sums(most);
-	for (int i = 0; i < NR_TABLE_HALF && !err; i++)
-		err = print_part(&section, i);
-	if (err)
-		return err;
+	for (int half = 0; half < NR_TABLE_HALF; half++) {
+		const struct table_part *part = &parts[half];
+
+		if (half == TABLE_WAITING && part->sum.sum.calls)
+			fputs("\nwaiting for work:\n", out);
+		for (size_t i = 0; i < part->list.nr_groups && !ferror(out); i++) {
+			if (part->list.groups[i].sum.calls &&
+			    print_group(&section, part, &part->list.groups[i]))
+				return -ENOMEM;
+		}
+	}
 	print_completeness(&section);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* --- folded: a line has one blank, and semicolons only between names ----------------------------- */
+
+struct folded_line {
+	char *path; /* owned */
+	uint64_t weight;
+};
+
+struct folded {
+	struct sample_list list;
+	struct folded_line *lines; /* owned */
+	size_t count;
+};
+
+static void folded_done(struct folded *folded)
+{
+	for (size_t i = 0; i < folded->count; i++)
+		free(folded->lines[i].path);
+	free(folded->lines);
+	samples_done(&folded->list);
+}
+
+static void write_name(const char *before, const char *name, FILE *out)
+{
+	size_t length;
+
+	fputs(before, out);
+	for (; *name; name += length) {
+		unsigned int code = text_code(name, strnlen(name, 4), &length);
+		/* Blanks, at which some reader splits a line. Control characters are escaped already. */
+		bool is_blank = code == ' ' || code == 0xa0 || code == 0x1680 ||
+				(code >= 0x2000 && code <= 0x200a) || code == 0x202f ||
+				code == 0x205f || code == 0x3000;
+
+		length = length ?: 1;
+		if (code == ';' || is_blank)
+			fputc(code == ';' ? ':' : '_', out);
+		else
+			fwrite(name, 1, length, out);
+	}
+}
+
+static int write_path(const struct snapshot *snapshot, const struct stack_sample *sample, FILE *out)
+{
+	const struct stack *view = &sample->view;
+	char comm[PROCESS_LABEL_MAX], call[ROW_LABEL_MAX];
+
+	row_comm(snapshot, sample->row, comm);
+	write_name("", comm, out);
+	if (view_end_name(view->end))
+		write_name(";", view_end_name(view->end), out);
+	for (size_t i = view->nr_frames; i-- > 0;) {
+		const struct stack_frame *frame = &view->frames[i];
+		char *label __cleanup(freep) = frame_label(frame, FRAME_FUNCTION);
+
+		if (!label)
+			return -ENOMEM;
+		write_name(";", label, out);
+		/* Marks that flame graph tools know. */
+		fputs(frame->inlined ? "_[i]" : frame->kernel ? "_[k]" : "", out);
+	}
+	row_label(sample->row, call, sizeof(call));
+	write_name(";", call, out);
+	return 0;
+}
+
+static int compare_lines(const void *x, const void *y)
+{
+	const struct folded_line *a = x, *b = y;
+
+	return strcmp(a->path, b->path);
+}
+
+int report_folded(const struct snapshot *snapshot, enum stack_weight weight, FILE *out)
+{
+	struct folded folded __cleanup(folded_done) = { .lines = NULL };
+	struct sample_list *list = &folded.list;
+	struct folded_line *line;
+	uint64_t sum = 0;
+	size_t size;
+
+	if (samples_list(snapshot, snapshot->rows, snapshot->nr_rows, weight, list))
+		return -ENOMEM;
+	folded.lines = calloc(list->count + 1, sizeof(*folded.lines));
+	if (!folded.lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++) {
+		FILE *path __cleanup(fclosep) = NULL;
+
+		if (!list->samples[i].weight)
+			continue;
+		line = &folded.lines[folded.count];
+		path = open_memstream(&line->path, &size);
+		if (!path)
+			return -ENOMEM;
+		folded.count++;
+		line->weight = list->samples[i].weight;
+		if (write_path(snapshot, &list->samples[i], path) || fflush(path))
+			return -ENOMEM;
+	}
+	qsort(folded.lines, folded.count, sizeof(*folded.lines), compare_lines);
+	for (size_t i = 0; i < folded.count; i++) {
+		sum += folded.lines[i].weight;
+		if (i + 1 < folded.count && !compare_lines(&folded.lines[i], &folded.lines[i + 1]))
+			continue;
+		fprintf(out, "%s %" PRIu64 "\n", folded.lines[i].path, sum);
+		sum = 0;
+	}
 	return ferror(out) ? -EIO : 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. */
+/*
+ * How a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. And what
+ * `doctor` found out about a host.
+ */
 #ifndef BPFTRUSS_STATUS_H
 #define BPFTRUSS_STATUS_H
 
@@ -79,5 +82,26 @@ int report_status_text(const char *json, size_t size, FILE *out, struct diag *d)
 /* Baselines as {"schema": 1, "baselines": […]}, and that as a table. */
 int report_baselines_json(const struct baseline *list, size_t count, FILE *out);
 int report_baselines_text(const char *json, size_t size, FILE *out, struct diag *d);
+
+/* --- doctor ------------------------------------------------------------------------------------- */
+
+enum finding_state {
+	FINDING_OK,
+	FINDING_NOTE,    /* something is shown as unknown */
+	FINDING_PROBLEM, /* nothing works without it */
+};
+
+struct finding {
+	const char *name;
+	enum finding_state state;
+	const char *detail;
+	const char *remedy; /* "" when there is nothing to do */
+};
+
+/* A line a finding, its remedy below it. */
+void report_findings(const struct finding *findings, size_t count, FILE *out);
+
+/* The same as one JSON object. */
+int report_findings_json(const struct finding *findings, size_t count, FILE *out);
 
 #endif

@@ -1,12 +1,282 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Goes the way from options to groups, and from groups to cells. */
+/*
+ * Goes the way from options to groups, from groups to cells, and aligns these. Invariant: a row of a grid
+ * has as many cells as there are columns.
+ */
 #include "report/table.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "syscalls/waiting.h"
+
+#define GAP 2
+
+struct grid_column {
+	bool right, hidden;
+	int rank;
+	enum grid_kind kind; /* GRID_TEXT once its numbers are texts */
+	unsigned int group;
+	const char *per;
+	size_t width;
+};
+
+struct grid_cell {
+	char *text; /* NULL: empty, or a number */
+	bool is_number;
+	double number;
+};
+
+/* A row, a rule (neither cells nor line), or a line. */
+struct grid_row {
+	struct grid_cell *cells;
+	char *line;
+};
+
+struct grid {
+	struct grid_column *columns;
+	struct grid_row *rows; /* the titles first */
+	size_t nr_columns, nr_rows;
+	double largest[GRID_GROUPS]; /* number of each group */
+	int err;
+};
+
+int grid_new(size_t nr_columns, struct grid **ret)
+{
+	struct grid *grid __cleanup(grid_freep) = calloc(1, sizeof(*grid));
+
+	if (!grid)
+		return -ENOMEM;
+	grid->columns = calloc(nr_columns + 1, sizeof(*grid->columns));
+	if (!grid->columns)
+		return -ENOMEM;
+	grid->nr_columns = nr_columns;
+	grid_add_row(grid);
+	if (grid->err)
+		return grid->err;
+	*ret = steal_ptr(&grid);
+	return 0;
+}
+
+void grid_free(struct grid *grid)
+{
+	if (!grid)
+		return;
+	for (size_t i = 0; i < grid->nr_rows; i++) {
+		for (size_t j = 0; grid->rows[i].cells && j < grid->nr_columns; j++)
+			free(grid->rows[i].cells[j].text);
+		free(grid->rows[i].cells);
+		free(grid->rows[i].line);
+	}
+	free(grid->rows);
+	free(grid->columns);
+	free(grid);
+}
+
+static void text_set(struct grid *grid, char **to, const char *text)
+{
+	free(*to);
+	*to = strdup(text);
+	if (!*to)
+		grid->err = -ENOMEM;
+}
+
+void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank)
+{
+	text_set(grid, &grid->rows[0].cells[column].text, title);
+	grid->columns[column].right = right;
+	grid->columns[column].rank = rank;
+}
+
+void grid_set_scale(struct grid *grid, size_t column, enum grid_kind kind, unsigned int group,
+		    const char *per)
+{
+	grid->columns[column].kind = kind;
+	grid->columns[column].group = group;
+	grid->columns[column].per = per;
+}
+
+/* A new row, or NULL. */
+static struct grid_row *row_add(struct grid *grid)
+{
+	if (!array_grow(&grid->rows, grid->nr_rows, sizeof(*grid->rows))) {
+		grid->err = -ENOMEM;
+		return NULL;
+	}
+	grid->rows[grid->nr_rows] = (struct grid_row){ NULL, NULL };
+	return &grid->rows[grid->nr_rows++];
+}
+
+void grid_add_row(struct grid *grid)
+{
+	struct grid_row *row = row_add(grid);
+
+	if (!row)
+		return;
+	row->cells = calloc(grid->nr_columns + 1, sizeof(*row->cells));
+	if (!row->cells)
+		grid->err = -ENOMEM;
+}
+
+void grid_set(struct grid *grid, size_t column, const char *text)
+{
+	if (!grid->err)
+		text_set(grid, &grid->rows[grid->nr_rows - 1].cells[column].text, text);
+}
+
+void grid_set_format(struct grid *grid, size_t column, const char *format, ...)
+{
+	char text[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	grid_set(grid, column, text);
+}
+
+void grid_set_number(struct grid *grid, size_t column, double value)
+{
+	double *largest = &grid->largest[grid->columns[column].group];
+
+	if (grid->err)
+		return;
+	grid->rows[grid->nr_rows - 1].cells[column] =
+		(struct grid_cell){ .is_number = true, .number = value };
+	*largest = fmax(*largest, value);
+}
+
+void grid_add_rule(struct grid *grid)
+{
+	row_add(grid);
+}
+
+void grid_add_line(struct grid *grid, const char *text)
+{
+	struct grid_row *row = row_add(grid);
+
+	if (row)
+		text_set(grid, &row->line, text);
+}
+
+void grid_hide(struct grid *grid, size_t column)
+{
+	grid->columns[column].hidden = true;
+}
+
+static void rate_format(double largest, double rate, char *buf, size_t size)
+{
+	int decimals = largest >= 100000 ? 0 : largest >= 100 ? 1 : 2;
+	double least = pow(10, -decimals);
+
+	if (rate > 0 && rate < least / 2)
+		snprintf(buf, size, "<%.*f", decimals, least);
+	else
+		snprintf(buf, size, "%.*f", decimals, rate);
+}
+
+/* Turns the numbers of a column into texts, now that the largest is known. */
+static void column_finish(struct grid *grid, size_t index)
+{
+	struct grid_column *column = &grid->columns[index];
+	double largest = grid->largest[column->group];
+	const struct time_scale *scale = NULL;
+	char text[128];
+
+	if (column->kind == GRID_SUM)
+		scale = scale_for_sums((uint64_t)largest);
+	else if (column->kind == GRID_LATENCY)
+		scale = scale_for_latencies((uint64_t)largest);
+	if (scale) {
+		snprintf(text, sizeof(text), "%s %s%s", grid->rows[0].cells[index].text ?: "",
+			 scale->unit, column->per);
+		text_set(grid, &grid->rows[0].cells[index].text, text);
+	}
+	column->kind = GRID_TEXT;
+	for (size_t i = 0; i < grid->nr_rows; i++) {
+		struct grid_cell *cell;
+
+		if (!grid->rows[i].cells)
+			continue;
+		cell = &grid->rows[i].cells[index];
+		if (cell->is_number) {
+			cell->is_number = false;
+			if (isnan(cell->number))
+				snprintf(text, sizeof(text), "-");
+			else if (scale)
+				scale_format(scale, (uint64_t)llround(cell->number), text,
+					     sizeof(text));
+			else
+				rate_format(largest, cell->number, text, sizeof(text));
+			text_set(grid, &cell->text, text);
+		}
+		column->width = max_u64(column->width, text_width(cell->text ?: ""));
+	}
+}
+
+static void grid_fit(struct grid *grid, int width)
+{
+	for (;;) {
+		size_t whole = 0;
+		int rank = 0;
+
+		for (size_t i = 0; i < grid->nr_columns; i++) {
+			const struct grid_column *column = &grid->columns[i];
+
+			if (column->hidden)
+				continue;
+			whole += (whole ? GAP : 0) + column->width;
+			rank = column->rank > rank ? column->rank : rank;
+		}
+		if (width <= 0 || whole <= (size_t)width || !rank)
+			return;
+		for (size_t i = 0; i < grid->nr_columns; i++)
+			grid->columns[i].hidden |= grid->columns[i].rank == rank;
+	}
+}
+
+/* Blanks are owed until something follows them, so that no line ends with any. */
+static void print_row(const struct grid *grid, const struct grid_row *row, FILE *out)
+{
+	size_t owed = 0;
+
+	for (size_t i = 0; !row->line && i < grid->nr_columns; i++) {
+		const struct grid_column *column = &grid->columns[i];
+		const char *text = row->cells ? row->cells[i].text ?: "" : NULL;
+		size_t padding = text ? column->width - text_width(text) : 0;
+
+		if (column->hidden)
+			continue;
+		owed += column->right ? padding : 0;
+		if (!text || *text) {
+			fprintf(out, "%*s%s", (int)owed, "", text ?: "");
+			owed = 0;
+		}
+		for (size_t j = 0; j < column->width && !text; j++)
+			fputc('-', out);
+		owed += GAP + (column->right ? 0 : padding);
+	}
+	fprintf(out, "%s\n", row->line ?: "");
+}
+
+int grid_print(struct grid *grid, int width, FILE *out)
+{
+	for (size_t i = 0; i < grid->nr_columns && !grid->err; i++)
+		column_finish(grid, i);
+	grid_fit(grid, width);
+	if (grid->err)
+		return grid->err;
+	for (size_t i = 0; i < grid->nr_rows; i++)
+		print_row(grid, &grid->rows[i], out);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* --- tables of groups --------------------------------------------------------------------------- */
 
 bool row_is_waiting(const struct row *row, const void *options)
 {
@@ -42,17 +312,33 @@ struct sorting {
 	const struct column_scope *scope;
 };
 
+/* Keys ascending, numbers descending, unknown cells last. */
 static int compare_groups(const struct group *a, const struct group *b, const void *closure)
 {
 	const struct sorting *sorting = closure;
+	const struct column *column = sorting->column;
+	const struct column_scope *scope = sorting->scope;
+	char text_a[COLUMN_TEXT_MAX], text_b[COLUMN_TEXT_MAX];
+	bool is_number = column->number, known_a, known_b;
+	uint64_t x = 0, y = 0;
 
-	return column_compare(sorting->column, sorting->scope, a, b);
+	known_a = is_number ? column_number(column, scope, a, &x)
+			    : column_text(column, scope, a, text_a);
+	known_b = is_number ? column_number(column, scope, b, &y)
+			    : column_text(column, scope, b, text_b);
+	if (!known_a || !known_b)
+		return known_b - known_a;
+	if (!is_number)
+		return strcmp(text_a, text_b);
+	return column_is_key(column) ? compare_u64(x, y) : compare_u64(y, x);
 }
 
-static int part_select(struct table_part *part, const struct table_options *options)
+int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
+		    const struct row_test *test, struct table_part *ret)
 {
-	struct sorting sorting = { options->sort, &part->scope };
-	struct group_filter filter = {
+	struct table_part part __cleanup(table_part_done) = { .scope.snapshot = snapshot };
+	struct sorting sorting = { options->sort, &part.scope };
+	const struct group_filter filter = {
 		.min_calls = options->min_calls,
 		.errors_only = options->errors_only,
 		.top = options->top,
@@ -60,40 +346,35 @@ static int part_select(struct table_part *part, const struct table_options *opti
 		.closure = &sorting,
 	};
 
-	if (!sorting.column && column_find("--sort", "total", &sorting.column, NULL))
-		return -EINVAL;
-	return group_list_select(&part->list, &filter);
-}
-
-int table_part_make(const struct snapshot *snapshot, const struct table_options *options,
-		    const struct row_test *test, struct table_part *ret)
-{
-	struct table_part part = { .scope.snapshot = snapshot };
-	int err;
-
 	part.scope.keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
-	err = snapshot_group_some(snapshot, part.scope.keys, test, &part.list);
-	err = err ?: group_list_sum(&part.list, &part.sum);
+	if ((!sorting.column && column_find("--sort", "total", &sorting.column, NULL)) ||
+	    snapshot_group_some(snapshot, part.scope.keys, test, &part.list) ||
+	    group_list_sum(&part.list, &part.sum))
+		return -ENOMEM;
 	part.scope.total_ns = part.sum.sum.wall_ns;
-	err = err ?: part_select(&part, options);
-	if (err)
-		table_part_done(&part);
-	else
-		*ret = part;
-	return err;
+	if (group_list_select(&part.list, &filter))
+		return -ENOMEM;
+	*ret = part;
+	part = (struct table_part){ .list = { 0 } };
+	return 0;
 }
 
 int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
 		      struct table_part ret[NR_TABLE_HALF])
 {
-	int err = 0;
-
-	for (enum table_half half = 0; half < NR_TABLE_HALF && !err; half++) {
+	for (enum table_half half = 0; half < NR_TABLE_HALF; half++) {
 		const struct row_test test = half_test(half, options);
 
-		err = table_part_make(snapshot, options, &test, &ret[half]);
+		if (table_part_make(snapshot, options, &test, &ret[half]))
+			return -ENOMEM;
 	}
-	return err;
+	return 0;
+}
+
+void table_halves_done(struct table_part (*parts)[NR_TABLE_HALF])
+{
+	for (int half = 0; half < NR_TABLE_HALF; half++)
+		table_part_done(&(*parts)[half]);
 }
 
 void others_label(const struct group *group, char *buf, size_t size)
@@ -120,13 +401,11 @@ size_t table_label_column(const struct column_list *columns)
 {
 	size_t key = columns->count;
 
-	for (size_t i = columns->count; i-- > 0;) {
-		if (column_is_key(columns->columns[i]))
-			key = i;
-	}
 	for (size_t i = 0; i < columns->count; i++) {
 		if (columns->columns[i]->kind == COLUMN_TEXT)
 			return i;
+		if (key == columns->count && column_is_key(columns->columns[i]))
+			key = i;
 	}
 	return key;
 }
@@ -152,35 +431,6 @@ void table_group_title(const struct table_part *part, const struct group *group,
 	}
 }
 
-void table_set_titles(struct grid *grid, const struct column_list *columns)
-{
-	for (size_t i = 0; i < columns->count; i++) {
-		if (column_is_key(columns->columns[i]))
-			grid_set_title(grid, i, columns->columns[i]->name,
-				       columns->columns[i]->kind != COLUMN_TEXT, 0);
-	}
-}
-
-void table_set_keys(struct grid *grid, const struct column_list *columns,
-		    const struct column_scope *scope, const struct group *group, const char *label,
-		    size_t text_max)
-{
-	size_t label_column = table_label_column(columns);
-	char cell[COLUMN_TEXT_MAX];
-
-	for (size_t i = 0; i < columns->count; i++) {
-		if (!column_is_key(columns->columns[i]))
-			continue;
-		if (label)
-			snprintf(cell, sizeof(cell), "%s", i == label_column ? label : "");
-		else if (column_text(columns->columns[i], scope, group, cell))
-			text_cut(cell, text_max);
-		else
-			strcpy(cell, "-");
-		grid_set(grid, i, cell);
-	}
-}
-
 size_t table_text_max(int width)
 {
 	return width ? 28 + (size_t)width / 20 : SIZE_MAX;
@@ -202,4 +452,43 @@ void column_set_number(struct grid *grid, size_t index, const struct column *col
 		grid_set_format(grid, index, "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
 	else
 		grid_set_format(grid, index, "%" PRIu64, value);
+}
+
+void table_set_titles(struct grid *grid, const struct column_list *columns, const int *ranks)
+{
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = columns->columns[i];
+
+		grid_set_title(grid, i, column->name, column->kind != COLUMN_TEXT,
+			       column_is_key(column) ? 0 : ranks[i]);
+		column_set_scale(grid, i, column, "");
+	}
+}
+
+void table_add_row(struct grid *grid, const struct column_list *columns,
+		   const struct column_scope *scope, const struct group *group, const char *label,
+		   size_t text_max)
+{
+	size_t label_column = table_label_column(columns);
+	char cell[COLUMN_TEXT_MAX], others[TABLE_LABEL_MAX];
+	uint64_t value;
+
+	others_label(group, others, sizeof(others));
+	if (group->nr_merged)
+		label = others;
+	grid_add_row(grid);
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = columns->columns[i];
+
+		if (!column_is_key(column) && column_number(column, scope, group, &value)) {
+			column_set_number(grid, i, column, value);
+		} else if (column_is_key(column) && label) {
+			grid_set(grid, i, i == label_column ? label : "");
+		} else if (column_is_key(column) && column_text(column, scope, group, cell)) {
+			text_cut(cell, text_max);
+			grid_set(grid, i, cell);
+		} else {
+			grid_set(grid, i, "-");
+		}
+	}
 }

@@ -1,13 +1,151 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the reports that group have in common: the options, and the groups that these ask for. */
+/*
+ * What the reports that group have in common: the columns that tables have, as data, the grid that they
+ * are shown in, the options, and the groups that these ask for.
+ */
 #ifndef BPFTRUSS_TABLE_H
 #define BPFTRUSS_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/diag.h"
 #include "base/text.h"
 #include "model/group.h"
-#include "report/columns.h"
-#include "report/grid.h"
 #include "syscalls/syscall_set.h"
+
+/*
+ * Columns are what --columns and --sort name. A cell is a text, for the columns that say what a group is,
+ * or a number in the unit of the column's kind.
+ */
+enum column_kind {
+	COLUMN_TEXT,    /* a key, left-aligned */
+	COLUMN_ID,      /* a key that is a number, right-aligned */
+	COLUMN_COUNT,   /* calls */
+	COLUMN_SUM,     /* ns, over all calls */
+	COLUMN_LATENCY, /* ns, of single calls */
+	COLUMN_BYTES,
+	COLUMN_PERCENT, /* in hundredths of a percent */
+	NR_COLUMN_KIND,
+};
+
+/* What the cells of one table have in common. */
+struct column_scope {
+	const struct snapshot *snapshot;
+	unsigned int keys; /* the groups are grouped by */
+	uint64_t total_ns; /* what time% is a share of */
+};
+
+/* Bytes that hold any text cell; the longest is the name of a unit, a file name, escaped. */
+#define COLUMN_TEXT_MAX 1025
+
+struct column {
+	const char *name;  /* for the command line */
+	const char *field; /* for files: with the unit */
+	enum column_kind kind;
+	/* For a key: the keys that bring it into a table, and those that tell what it is. */
+	unsigned int shown_by, known_by;
+	unsigned int number; /* what number it shows, or sorts by; 0: none */
+	size_t offset;       /* of a number of struct row */
+	double quantile;     /* of the row's histogram */
+};
+
+/* All columns in the order of --help; NULL from the first index on that is out of range. */
+const struct column *column_at(size_t index);
+
+/* A column by name; -EINVAL with d filled, which starts with the option's name. */
+int column_find(const char *option, const char *name, const struct column **ret, struct diag *d);
+
+#define COLUMNS_MAX 32
+
+struct column_list {
+	const struct column *columns[COLUMNS_MAX];
+	size_t count;
+};
+
+bool column_list_has(const struct column_list *list, const struct column *column);
+
+/* Does nothing if the column is there. */
+void column_list_add(struct column_list *list, const struct column *column);
+
+/* Reads a list such as calls,p99,max for --columns. Returns 0 or -EINVAL with d filled. */
+int columns_parse(const char *list, struct column_list *ret, struct diag *d);
+
+/* Writes such a list. */
+#define COLUMNS_TEXT_MAX (COLUMNS_MAX * 16)
+void columns_format(const struct column_list *list, char buf[COLUMNS_TEXT_MAX]);
+
+bool column_is_key(const struct column *column);
+
+/* Whether groups by these keys have a value in it: numbers always do. */
+bool column_is_known(const struct column *column, unsigned int keys);
+
+/* Cells; false if unknown. Of a group of others, no key is known. */
+bool column_text(const struct column *column, const struct column_scope *scope,
+		 const struct group *group, char buf[COLUMN_TEXT_MAX]);
+bool column_number(const struct column *column, const struct column_scope *scope,
+		   const struct group *group, uint64_t *ret);
+
+/* The columns that tell groups by these keys apart; pid brings comm along. */
+void columns_of_keys(unsigned int keys, struct column_list *ret);
+
+/* --- grids -------------------------------------------------------------------------------------- */
+
+/*
+ * A table of texts whose columns are as wide as what is in them. A failed allocation is remembered
+ * and returned by grid_print(), so that filling needs no checks.
+ */
+struct grid;
+
+/* Returns 0 or -ENOMEM. */
+int grid_new(size_t nr_columns, struct grid **ret);
+void grid_free(struct grid *grid);
+
+static inline void grid_freep(struct grid **grid)
+{
+	grid_free(*grid);
+}
+
+/* Names a column. Of those with a rank, the highest is hidden first; 0: never. */
+void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank);
+
+/*
+ * Makes it a column of numbers, which are scaled alike in all columns of a group: by the largest of
+ * them. The title gets the unit of times and what they are per.
+ */
+enum grid_kind {
+	GRID_TEXT,
+	GRID_SUM,     /* ns; see scale_for_sums() */
+	GRID_LATENCY, /* ns; see scale_for_latencies() */
+	GRID_RATE,
+};
+#define GRID_GROUPS 8
+void grid_set_scale(struct grid *grid, size_t column, enum grid_kind kind, unsigned int group,
+		    const char *per);
+
+/* Starts a row of empty cells; these fill the last one. Texts are copied. */
+void grid_add_row(struct grid *grid);
+void grid_set(struct grid *grid, size_t column, const char *text);
+__attribute__((format(printf, 3, 4))) void grid_set_format(struct grid *grid, size_t column,
+							   const char *format, ...);
+
+/* A number of such a column; NAN is one that is not known. */
+void grid_set_number(struct grid *grid, size_t column, double value);
+
+/* A line of dashes below every column, and a line of free text. */
+void grid_add_rule(struct grid *grid);
+void grid_add_line(struct grid *grid, const char *text);
+
+void grid_hide(struct grid *grid, size_t column);
+
+/*
+ * Prints the titles and all rows. Where they are wider than width (0: any width does) columns are hidden by
+ * rank, those of one rank together. Returns 0, -ENOMEM or -EIO.
+ */
+int grid_print(struct grid *grid, int width, FILE *out);
+
+/* --- tables of groups --------------------------------------------------------------------------- */
 
 /* All zero is what a user gets who asks for nothing. Nothing is owned. */
 struct table_options {
@@ -70,17 +208,21 @@ struct row_test half_test(enum table_half half, const struct table_options *opti
 /* Makes both parts, which are to be ended in any case. Returns 0 or -ENOMEM. */
 int table_halves_make(const struct snapshot *snapshot, const struct table_options *options,
 		      struct table_part ret[NR_TABLE_HALF]);
-
-/* Sets the titles of the keys among columns, which are those of a grid in that order. */
-void table_set_titles(struct grid *grid, const struct column_list *columns);
+void table_halves_done(struct table_part (*parts)[NR_TABLE_HALF]);
 
 /*
- * Fills the keys in the last row of such a grid, each cut to a width. A label, if any, stands in
- * their place.
+ * Sets titles and scales of a grid that begins with these columns. Those that are no keys have ranks: see
+ * grid_set_title().
  */
-void table_set_keys(struct grid *grid, const struct column_list *columns,
-		    const struct column_scope *scope, const struct group *group, const char *label,
-		    size_t text_max);
+void table_set_titles(struct grid *grid, const struct column_list *columns, const int *ranks);
+
+/*
+ * Adds a row to such a grid, its texts cut to a width. A label, if any, stands in place of the keys; that
+ * of others is there of itself.
+ */
+void table_add_row(struct grid *grid, const struct column_list *columns,
+		   const struct column_scope *scope, const struct group *group, const char *label,
+		   size_t text_max);
 
 /* A width for text_max on a screen (0: no limit) that at least holds the longest name of a call. */
 size_t table_text_max(int width);

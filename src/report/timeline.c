@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes the table of a timeline. Invariant: a step without a line is one of which nothing is known
- * and that meets a gap, and every gap has a line.
+ * Writes timelines, as tables and as JSON, bpftruss(8), History, and reads them back, whole or not at
+ * all. Invariant: a step without a line in the table is one of which nothing is known and that meets a
+ * gap, and every gap has a line.
  */
-#include "report/timeline.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "report/report.h"
+#include "report/json.h"
 
 static const struct {
 	const char *title;
@@ -65,99 +66,62 @@ static void sheet_done(struct sheet *sheet)
 	grid_free(sheet->grid);
 }
 
-/* Adds the calls of a step that are shown to its line, and counts the others. */
-static int line_add(struct sheet *sheet, struct line *line, const struct timeline_step *step,
-		    const struct table_options *options)
-{
-	const struct row_test test = half_test(TABLE_WORKING, options);
-	struct group_list list;
-	int err;
-
-	line->snapshot = line->snapshot ?: step->sum;
-	line->covered_ns += step->covered_ns;
-	err = snapshot_group_some(step->sum, 0, &test, &list);
-	if (err)
-		return err;
-	for (size_t i = 0; i < list.nr_groups && !err; i++)
-		err = group_merge(&line->sum, &list.groups[i]);
-	group_list_done(&list);
-	for (size_t i = 0; i < step->sum->nr_rows; i++) {
-		if (row_is_waiting(step->sum->rows[i], options))
-			sheet->waiting += step->sum->rows[i]->calls;
-	}
-	return err;
-}
-
+/* Adds the calls of steps that are shown to their lines and to that of all, and counts the others. */
 static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 		      const struct table_options *options)
 {
-	struct line *all;
-	int err = 0;
-
 	sheet->nr_steps = timeline->nr_steps;
 	sheet->lines = calloc(timeline->nr_steps + 1, sizeof(*sheet->lines));
 	if (!sheet->lines)
 		return -ENOMEM;
 	for (size_t i = 0; i <= sheet->nr_steps; i++)
 		row_init(&sheet->lines[i].sum.sum);
-	all = &sheet->lines[sheet->nr_steps];
-	for (size_t i = 0; i < sheet->nr_steps && !err; i++) {
-		struct line *line = &sheet->lines[i];
+	for (size_t i = 0; i < sheet->nr_steps; i++) {
+		struct table_part parts[NR_TABLE_HALF] __cleanup(
+			table_halves_done) = { { .sum = { 0 } } };
+		struct line *lines[] = { &sheet->lines[i], &sheet->lines[sheet->nr_steps] };
+		const struct timeline_step *step = &timeline->steps[i];
 
-		if (!timeline->steps[i].sum)
+		if (!step->sum)
 			continue;
-		err = line_add(sheet, line, &timeline->steps[i], options);
-		err = err ?: group_merge(&all->sum, &line->sum);
-		all->snapshot = all->snapshot ?: line->snapshot;
-		all->covered_ns += line->covered_ns;
-	}
-	return err;
-}
-
-static int sheet_begin(struct sheet *sheet)
-{
-	if (grid_new(NR_CELLS, &sheet->grid))
-		return -ENOMEM;
-	for (size_t i = 0; i < NR_CELLS; i++) {
-		grid_set_title(sheet->grid, i, cells[i].title, true, cells[i].rank);
-		if (!cells[i].column)
-			continue;
-		if (column_find("", cells[i].column, &sheet->columns[i], NULL))
-			return -EINVAL;
-		column_set_scale(sheet->grid, i, sheet->columns[i], "/s");
+		if (table_halves_make(step->sum, options, parts))
+			return -ENOMEM;
+		sheet->waiting += parts[TABLE_WAITING].sum.sum.calls;
+		for (size_t j = 0; j < ARRAY_SIZE(lines); j++) {
+			lines[j]->snapshot = lines[j]->snapshot ?: step->sum;
+			lines[j]->covered_ns += step->covered_ns;
+			if (group_merge(&lines[j]->sum, &parts[TABLE_WORKING].sum))
+				return -ENOMEM;
+		}
 	}
 	return 0;
 }
 
-static void sheet_set_cell(const struct sheet *sheet, const struct line *line, size_t cell)
-{
-	const struct column_scope scope = { .snapshot = line->snapshot };
-	const struct column *column = sheet->columns[cell];
-	double covered_ns = (double)line->covered_ns;
-	uint64_t value = 0;
-	bool known = line->snapshot && (line->covered_ns || !cells[cell].is_rate) &&
-		     (!column || column_number(column, &scope, &line->sum, &value));
-
-	if (!known)
-		grid_set(sheet->grid, cell, "-");
-	else if (!column)
-		grid_set_format(sheet->grid, cell, "%.1f", covered_ns / (double)NS_PER_SEC);
-	else if (!cells[cell].is_rate)
-		column_set_number(sheet->grid, cell, column, value);
-	else if (column->kind == COLUMN_SUM)
-		grid_set_number(sheet->grid, cell,
-				floor((double)value * (double)NS_PER_SEC / covered_ns));
-	else
-		grid_set_format(sheet->grid, cell, "%.1f",
-				(double)value * (double)NS_PER_SEC / covered_ns);
-}
-
 static void sheet_add_line(struct sheet *sheet, const struct line *line, const char *label)
 {
+	const struct column_scope scope = { .snapshot = line->snapshot };
+	double seconds = (double)line->covered_ns / (double)NS_PER_SEC;
+
 	grid_add_row(sheet->grid);
 	grid_set(sheet->grid, 0, label);
-	for (size_t i = 1; i < NR_CELLS; i++)
-		sheet_set_cell(sheet, line, i);
+	for (size_t i = 1; i < NR_CELLS; i++) {
+		const struct column *column = sheet->columns[i];
+		uint64_t value = 0;
+		bool known = line->snapshot && (line->covered_ns || !cells[i].is_rate) &&
+			     (!column || column_number(column, &scope, &line->sum, &value));
+		double rate = (double)value * (double)NS_PER_SEC / (double)line->covered_ns;
+
+		if (!known)
+			grid_set(sheet->grid, i, "-");
+		else if (!column)
+			grid_set_format(sheet->grid, i, "%.1f", seconds);
+		else if (!cells[i].is_rate)
+			column_set_number(sheet->grid, i, column, value);
+		else if (column->kind == COLUMN_SUM)
+			grid_set_number(sheet->grid, i, floor(rate));
+		else
+			grid_set_format(sheet->grid, i, "%.1f", rate);
+	}
 }
 
 /* The time of day, after the date where that is another than the last step's. */
@@ -178,17 +142,6 @@ static void sheet_add_gap(struct sheet *sheet, const struct timeline_gap *gap)
 	grid_add_line(sheet->grid, text);
 }
 
-/* A step of which nothing is known, and that a gap explains. */
-static bool is_explained(const struct timeline *timeline, const struct timeline_step *step)
-{
-	for (size_t i = 0; i < timeline->nr_gaps && !step->sum; i++) {
-		if (timeline->gaps[i].start_ns < step->end_ns &&
-		    timeline->gaps[i].end_ns > step->start_ns)
-			return true;
-	}
-	return false;
-}
-
 static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 {
 	char buf[CLOCK_LOCAL_SIZE];
@@ -196,10 +149,15 @@ static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
 		const struct timeline_step *step = &timeline->steps[i];
+		bool is_explained = false;
 
 		while (gap < timeline->nr_gaps && timeline->gaps[gap].start_ns <= step->start_ns)
 			sheet_add_gap(sheet, &timeline->gaps[gap++]);
-		if (is_explained(timeline, step))
+		/* Nothing is known of it, and a gap explains that. */
+		for (size_t j = 0; j < timeline->nr_gaps && !step->sum; j++)
+			is_explained |= timeline->gaps[j].start_ns < step->end_ns &&
+					timeline->gaps[j].end_ns > step->start_ns;
+		if (is_explained)
 			continue;
 		sheet_add_line(sheet, &sheet->lines[i],
 			       moment_label(sheet->date, step->start_ns, buf));
@@ -211,19 +169,31 @@ static void sheet_add_all(struct sheet *sheet, const struct timeline *timeline)
 	sheet_add_line(sheet, &sheet->lines[sheet->nr_steps], "sum");
 }
 
-/* The losses of all steps, as one snapshot's. */
-static int print_trust(const struct timeline *timeline, FILE *out)
+int report_timeline(const struct timeline *timeline, const struct table_options *options, FILE *out)
 {
 	struct snapshot *bare __cleanup(snapshot_freep) = NULL;
+	struct sheet sheet __cleanup(sheet_done) = { .lines = NULL };
+	int err = sheet_fill(&sheet, timeline, options);
 
+	if (err || grid_new(NR_CELLS, &sheet.grid))
+		return -ENOMEM;
+	for (size_t i = 0; i < NR_CELLS; i++) {
+		grid_set_title(sheet.grid, i, cells[i].title, true, cells[i].rank);
+		if (cells[i].column && !column_find("", cells[i].column, &sheet.columns[i], NULL))
+			column_set_scale(sheet.grid, i, sheet.columns[i], "/s");
+	}
+	sheet_add_all(&sheet, timeline);
+	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
+	err = grid_print(sheet.grid, options->width, out);
+	if (err)
+		return err;
+	/* The losses of all steps, as one snapshot's. */
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
 		const struct snapshot *sum = timeline->steps[i].sum;
 
-		if (!sum)
-			continue;
-		if (bare)
+		if (sum && bare)
 			losses_merge(&bare->losses, &sum->losses);
-		else if (snapshot_new_like(sum, &bare))
+		else if (sum && snapshot_new_like(sum, &bare))
 			return -ENOMEM;
 	}
 	fputc('\n', out);
@@ -231,21 +201,6 @@ static int print_trust(const struct timeline *timeline, FILE *out)
 		return report_trust(bare, out);
 	fputs("nothing was counted\n", out);
 	return ferror(out) ? -EIO : 0;
-}
-
-int report_timeline(const struct timeline *timeline, const struct table_options *options, FILE *out)
-{
-	struct sheet sheet __cleanup(sheet_done) = { .lines = NULL };
-	int err = sheet_fill(&sheet, timeline, options);
-
-	err = err ?: sheet_begin(&sheet);
-	if (err)
-		return err;
-	sheet_add_all(&sheet, timeline);
-	grid_fit(sheet.grid, options->width);
-	fprintf(out, "without calls that wait for work (%" PRIu64 " calls)\n\n", sheet.waiting);
-	err = grid_print(sheet.grid, out);
-	return err ?: print_trust(timeline, out);
 }
 
 int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
@@ -259,4 +214,102 @@ int report_timeline_csv(const struct timeline *timeline, const struct table_opti
 			err = report_csv(timeline->steps[i].sum, options, false, out);
 	}
 	return err;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void put_span(struct json_writer *to, int64_t start_ns, int64_t end_ns)
+{
+	json_put_object(to, NULL);
+	json_put_time(to, "start", start_ns);
+	json_put_time(to, "end", end_ns);
+}
+
+int report_timeline_json(const struct timeline *timeline, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_document(&to, NULL);
+	json_put_list(&to, "steps");
+	for (size_t i = 0; i < timeline->nr_steps; i++) {
+		const struct timeline_step *step = &timeline->steps[i];
+
+		put_span(&to, step->start_ns, step->end_ns);
+		json_put_number(&to, "covered_ns", step->covered_ns);
+		if (step->sum)
+			json_put_snapshot(&to, "snapshot", step->sum);
+		else
+			json_put_null(&to, "snapshot");
+		json_put_end(&to);
+	}
+	json_put_end(&to);
+	json_put_list(&to, "gaps");
+	for (size_t i = 0; i < timeline->nr_gaps; i++) {
+		const struct timeline_gap *gap = &timeline->gaps[i];
+
+		put_span(&to, gap->start_ns, gap->end_ns);
+		json_put_word(&to, "reason", gap_reason_names[gap->reason]);
+		json_put_end(&to);
+	}
+	return json_end(&to);
+}
+
+static void read_steps(const struct json_place *whole, struct timeline *timeline)
+{
+	const json_t *list = json_get_list(whole, "steps");
+	struct json_place at;
+
+	if (json_array_size(list) > TIMELINE_MAX_STEPS)
+		json_refuse(whole, "more than %d steps", TIMELINE_MAX_STEPS);
+	timeline->steps = calloc(json_array_size(list) + 1, sizeof(*timeline->steps));
+	if (!timeline->steps)
+		json_check(whole, -ENOMEM);
+	for (size_t i = 0; json_get_element(whole, list, i, &at); i++) {
+		struct stack_table *stacks __cleanup(stack_table_freep) = NULL;
+		struct timeline_step *step = &timeline->steps[timeline->nr_steps++];
+		struct json_place sum;
+
+		step->start_ns = json_get_time(&at, "start");
+		step->end_ns = json_get_time(&at, "end");
+		step->covered_ns = json_get_number(&at, "covered_ns", 0, 0);
+		sum = json_get_object(&at, "snapshot", JSON_OR_NULL);
+		step->sum = sum.object ? json_get_snapshot(&sum, &stacks) : NULL;
+		/* Stacks, which would have to live elsewhere, are dropped. */
+		if (step->sum)
+			step->sum->stacks = NULL;
+		for (size_t j = 0; step->sum && j < step->sum->nr_rows; j++)
+			step->sum->rows[j]->nr_stacks = 0;
+	}
+}
+
+int report_timeline_json_read(const char *text, size_t size, struct timeline *ret, struct diag *d)
+{
+	struct timeline timeline __cleanup(timeline_done) = { .nr_steps = 0 };
+	struct json_document document __cleanup(json_close);
+	const struct json_place whole = json_open(&document, text, size, d);
+	const json_t *gaps = json_get_list(&whole, "gaps");
+	struct json_place at;
+
+	read_steps(&whole, &timeline);
+	timeline.gaps = calloc(json_array_size(gaps) + 1, sizeof(*timeline.gaps));
+	if (!timeline.gaps)
+		json_check(&whole, -ENOMEM);
+	for (size_t i = 0; json_get_element(&whole, gaps, i, &at); i++) {
+		struct timeline_gap *gap = &timeline.gaps[timeline.nr_gaps++];
+		const char *reason = json_get_word(&at, "reason", 0) ?: "";
+
+		gap->start_ns = json_get_time(&at, "start");
+		gap->end_ns = json_get_time(&at, "end");
+		while (gap->reason < NR_GAP_REASON &&
+		       strcmp(gap_reason_names[gap->reason], reason) != 0)
+			gap->reason++;
+		if (gap->reason == NR_GAP_REASON)
+			json_refuse(&at, "reason is none that this version knows");
+	}
+	if (document.err)
+		return document.err;
+	*ret = timeline;
+	timeline = (struct timeline){ .nr_steps = 0 };
+	return 0;
 }

@@ -50,22 +50,11 @@ static void print_time(const char *name, uint64_t ns, int width, FILE *out)
 		fprintf(out, "     .%03" PRIu64, ms);
 }
 
-static void print_row(const struct row *row, int width, FILE *out)
-{
-	char label[ROW_LABEL_MAX];
-
-	row_label(row, label, sizeof(label));
-	print_time(label, row_cpu_ns(row), width, out);
-	fprintf(out, " %7" PRIu64, row->calls);
-	if (row->errors)
-		fprintf(out, " %7" PRIu64, row->errors);
-	fputc('\n', out);
-}
-
 int report_truss(const struct snapshot *snapshot, FILE *out)
 {
 	struct row_list list __cleanup(row_list_done) = { 0 };
 	uint64_t cpu_ns = 0, calls = 0, errors = 0;
+	char label[ROW_LABEL_MAX];
 	int width;
 
 	if (snapshot_sum_by_syscall(snapshot, NULL, &list))
@@ -77,7 +66,12 @@ int report_truss(const struct snapshot *snapshot, FILE *out)
 
 		if (!row->calls)
 			continue;
-		print_row(row, width, out);
+		row_label(row, label, sizeof(label));
+		print_time(label, row_cpu_ns(row), width, out);
+		fprintf(out, " %7" PRIu64, row->calls);
+		if (row->errors)
+			fprintf(out, " %7" PRIu64, row->errors);
+		fputc('\n', out);
 		cpu_ns += row_cpu_ns(row);
 		calls += row->calls;
 		errors += row->errors;
@@ -129,21 +123,31 @@ static void print_line(double share, const struct row *row, const char *name, FI
 		fprintf(out, "%9s %s\n", "", name);
 }
 
-/* The rows of one mode. */
-static void print_table(struct row *const *rows, size_t count, FILE *out)
+/* Native calls come without a title, as they do in strace. */
+static void print_mode(const struct row_list *list, enum syscall_abi abi, bool titled, FILE *out)
 {
-	/* One blank more than the longest name. */
-	int width = longest_name(rows, count, STRACE_NAME_WIDTH - 1, row_call_name) + 1;
 	char name[SYSCALL_NAME_MAX];
+	struct row **rows = list->rows;
+	size_t left = list->nr_rows, count = 0;
 	struct row sum;
+	int width;
 
+	for (; left && (*rows)->abi != abi; left--)
+		rows++;
 	row_init(&sum);
-	for (size_t i = 0; i < count; i++) {
-		sum.wall_ns += rows[i]->wall_ns;
-		sum.off_ns += rows[i]->off_ns;
-		sum.calls += rows[i]->calls;
-		sum.errors += rows[i]->errors;
+	for (; count < left && rows[count]->abi == abi; count++) {
+		sum.wall_ns += rows[count]->wall_ns;
+		sum.off_ns += rows[count]->off_ns;
+		sum.calls += rows[count]->calls;
+		sum.errors += rows[count]->errors;
 	}
+	if (!sum.calls)
+		return;
+	/* One blank more than the longest name. */
+	width = longest_name(rows, count, STRACE_NAME_WIDTH - 1, row_call_name) + 1;
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	if (titled)
+		fprintf(out, "System call usage summary for %s mode:\n", mode_names[abi]);
 	fputs("% time     seconds  usecs/call     calls    errors syscall\n", out);
 	print_rule(width, out);
 	for (size_t i = 0; i < count; i++) {
@@ -156,24 +160,6 @@ static void print_table(struct row *const *rows, size_t count, FILE *out)
 	}
 	print_rule(width, out);
 	print_line(1, &sum, "total", out);
-}
-
-/* Native calls come without a title, as they do in strace. */
-static void print_mode(const struct row_list *list, enum syscall_abi abi, bool titled, FILE *out)
-{
-	size_t first = 0, count = 0;
-	uint64_t calls = 0;
-
-	while (first < list->nr_rows && list->rows[first]->abi != abi)
-		first++;
-	while (first + count < list->nr_rows && list->rows[first + count]->abi == abi)
-		calls += list->rows[first + count++]->calls;
-	if (!calls)
-		return;
-	qsort(&list->rows[first], count, sizeof(*list->rows), compare_rows);
-	if (titled)
-		fprintf(out, "System call usage summary for %s mode:\n", mode_names[abi]);
-	print_table(&list->rows[first], count, out);
 }
 
 int report_strace(const struct snapshot *snapshot, FILE *out)

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "report/report.h"
-#include "report/stacks.h"
 
 #define require(condition)        \
 	do {                      \

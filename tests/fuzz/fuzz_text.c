@@ -19,7 +19,7 @@
 #include "model/glob.h"
 #include "model/group.h"
 #include "model/unit.h"
-#include "report/columns.h"
+#include "report/table.h"
 #include "syscalls/syscall_set.h"
 
 #define NOW_NS 1763560000123456789

@@ -5,7 +5,7 @@
 
 #include "tables.h"
 
-#include "report/stacks.h"
+#include "report/report.h"
 
 /* A snapshot borrows its table. */
 struct stacked {

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "report/compare.h"
+#include "report/report.h"
 
 static void take_calls(struct builder *builder, const char *name, uint64_t count, uint64_t wall_ns)
 {

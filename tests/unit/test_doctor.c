@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "report/doctor.h"
+#include "report/status.h"
 
 static const struct finding findings[] = {
 	{ "kernel type information", FINDING_OK, "/sys/kernel/btf/vmlinux", "" },

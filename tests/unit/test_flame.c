@@ -7,7 +7,7 @@
 #include "pictures.h"
 #include "stack_scenarios.h"
 
-#include "report/flame.h"
+#include "report/picture.h"
 
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
@@ -175,7 +175,7 @@ TEST(test_modules)
 	assert_int_equal(flame.nr_modules, FLAME_MODULES);
 	for (size_t i = 0; i < flame.nr_boxes; i++) {
 		const struct flame_box *box = &flame.boxes[i];
-		size_t module = box->kind == BOX_USER ? flame_box_module(&flame, box) : 0;
+		size_t module = box->kind == BOX_USER ? box->module : 0;
 
 		others += module == FLAME_MODULES;
 		if (box->kind == BOX_USER && module < FLAME_MODULES)

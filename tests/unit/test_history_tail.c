@@ -4,7 +4,7 @@
 
 #include "history_fixture.h"
 
-#include "report/timeline.h"
+#include "report/report.h"
 #include "store/history_private.h"
 
 /* An interval whose processes have names of their own: some are known, some are new. */

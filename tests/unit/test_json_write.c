@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "report/json_write.h"
+#include "report/json.h"
 #include "report/label.h"
 
 /* Takes the tree. */

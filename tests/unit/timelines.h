@@ -5,7 +5,7 @@
 
 #include "tables.h"
 
-#include "report/timeline.h"
+#include "report/report.h"
 
 /* 2026-11-19 23:50:00 UTC */
 #define TIMELINE_FROM 1795132200LL

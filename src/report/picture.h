@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Elements of pictures, in whole pixels, and what a flame graph shows, before anything is drawn. */
+#ifndef BPFTRUSS_PICTURE_H
+#define BPFTRUSS_PICTURE_H
+
+#include "report/report.h"
+
+/* --- elements of SVG; classes are those of the picture's style sheet ---------------------------- */
+
+/* Text with what XML reserves replaced; it has been through text_escape_visible(). */
+void svg_escape(const char *text, FILE *out);
+
+/* A title, and below it what the picture is of: host, time, a remark, if any, and how exact. */
+void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot *snapshot,
+	      const char *remark);
+
+void svg_text(FILE *out, int x, int y, const char *class, const char *text);
+void svg_line(FILE *out, int x1, int y1, int x2, int y2, const char *class);
+void svg_rect(FILE *out, int x, int y, int width, int height, const char *class);
+
+/* --- flame graphs ------------------------------------------------------------------------------- */
+
+enum box_kind {
+	BOX_ROOT,
+	BOX_COMM,
+	BOX_END, /* why there are no frames between it and the process */
+	BOX_USER,
+	BOX_KERNEL,
+	BOX_SYSCALL,
+	NR_BOX_KIND,
+};
+
+/* All stacks that have the same from the outside up to it. */
+struct flame_box {
+	enum box_kind kind;
+	unsigned int depth;              /* 0: the root */
+	uint64_t start, weight;          /* of the root's weight, from the left */
+	uint64_t calls, wall_ns;         /* in it */
+	const struct stack_frame *frame; /* of BOX_USER, BOX_KERNEL */
+	const struct stack_sample
+		*path; /* one of those in it; NULL for the root, and once laid out */
+	char *name;    /* owned; what stands in it, escaped for screens */
+	size_t module; /* of BOX_USER: FLAME_MODULES is one without a colour */
+};
+
+#define FLAME_MODULES 7
+
+struct flame {
+	const struct snapshot *snapshot;
+	enum stack_weight weight;
+	uint64_t least;          /* lighter boxes are left out */
+	struct flame_box *boxes; /* owned; the root first, then each before those above it */
+	size_t nr_boxes;
+	unsigned int depth;                 /* levels */
+	const char *modules[FLAME_MODULES]; /* with the most of the graph; they get a colour each */
+	size_t nr_modules;
+	bool has[NR_BOX_KIND]; /* boxes of a kind; of BOX_USER any without a colour */
+};
+
+/*
+ * Boxes that are less than one part in so many of the root are left out; they are still in those
+ * below. Returns 0 or -ENOMEM.
+ */
+int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64_t parts,
+	       struct flame *ret);
+
+void flame_done(struct flame *flame);
+
+#endif
