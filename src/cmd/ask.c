@@ -3,13 +3,12 @@
 #include "cmd/ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/moment.h"
+#include "base/regular_file.h"
 #include "report/report.h"
 
 void ask_add_targets(struct ipc_url *url, const struct options *o)
@@ -98,28 +97,16 @@ int asked_snapshot_parse(const char *text, size_t size, struct asked_snapshot *r
 
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d)
 {
-	/* Opening a FIFO would wait for whoever writes to it. */
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	FILE *file __cleanup(fclosep) = NULL;
 	char *text __cleanup(freep) = NULL;
 	struct diag why;
-	struct stat st;
-	size_t got;
-	int err;
+	size_t size;
+	int err = regular_file_read(path, 0, MAX_SAVED_BYTES, &text, &size);
 
-	if (fd < 0 || fstat(fd, &st))
-		return diag_set(d, DIAG_FAILED, errno, "cannot read %.200s: %s", path,
-				strerror(errno));
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > MAX_SAVED_BYTES)
+	if (err == -EINVAL || err == -EFBIG)
 		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is no saved snapshot", path);
-	file = fdopen(fd, "r");
-	if (!file)
-		return diag_oom(d);
-	fd = -1;
-	text = malloc((size_t)st.st_size + 1);
-	if (!text)
-		return diag_oom(d);
-	got = fread(text, 1, (size_t)st.st_size, file);
-	err = asked_snapshot_parse(text, got, ret, &why);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot read %.200s: %s", path,
+				strerror(-err));
+	err = asked_snapshot_parse(text, size, ret, &why);
 	return err ? diag_set(d, DIAG_FAILED, -err, "%.200s: %.250s", path, why.text) : 0;
 }

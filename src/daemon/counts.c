@@ -322,7 +322,8 @@ static int answer_recent(struct counts *c, size_t first, const struct process_fi
 	return err;
 }
 
-int counts_tail(struct counts *c, struct snapshot **ret)
+/* What came since the last interval of the history; NULL: nothing, or it is not known. 0 or -ENOMEM. */
+static int counts_tail(struct counts *c, struct snapshot **ret)
 {
 	size_t first;
 
@@ -334,35 +335,54 @@ int counts_tail(struct counts *c, struct snapshot **ret)
 	return recent_sum(&c->recent, first, c->last, ret);
 }
 
-/* What came since its last interval only the tail has. */
+int counts_need_history(const struct counts *c, struct diag *d)
+{
+	if (c->history)
+		return 0;
+	return diag_set(d, DIAG_FAILED, ENODATA, "only a history could tell, and none is kept%s%s",
+			c->history_trouble[0] ? ": " : "", c->history_trouble);
+}
+
+int counts_ask_history(struct counts *c, struct history_question *question, struct timeline *ret,
+		       struct diag *d)
+{
+	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
+	int err = counts_need_history(c, d);
+
+	if (err)
+		return err;
+	if (counts_tail(c, &tail))
+		return diag_oom(d);
+	question->tail = tail;
+	return history_ask(c->history, question, ret, d);
+}
+
+int counts_ask_span(struct counts *c, struct history_question *question, struct counts_answer *ret,
+		    struct diag *d)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err = counts_ask_history(c, question, &timeline, d);
+
+	if (err)
+		return err;
+	if (!timeline.nr_steps || !timeline.steps[0].sum)
+		return diag_set(d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
+	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
+	return 0;
+}
+
 static int answer_from_history(struct counts *c, const struct counts_question *question,
 			       struct counts_answer *ret, struct diag *d)
 {
 	struct history_question asked = { .filter = question->filter };
-	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
-	int err;
 
-	if (!c->history)
-		return diag_set(d, DIAG_FAILED, ENODATA,
-				"so far back only a history could tell, and none is kept%s%s",
-				c->history_trouble[0] ? ": " : "", c->history_trouble);
-	if (counts_tail(c, &tail))
-		return diag_oom(d);
-	asked.tail = tail;
 	if (question->since == SINCE_BOOT)
 		asked.boot_id = c->last->boot_id;
 	else
 		asked.from_ns = (int64_t)question->ns < c->last->end_ns
 					? c->last->end_ns - (int64_t)question->ns
 					: 1;
-	err = history_ask(c->history, &asked, &timeline, d);
-	if (err)
-		return err;
-	if (!timeline.nr_steps || !timeline.steps[0].sum)
-		return diag_set(d, DIAG_FAILED, ENODATA, "the history has nothing of that time");
-	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
-	return 0;
+	return counts_ask_span(c, &asked, ret, d);
 }
 
 static int answer_since_mark(struct counts *c, const struct counts_question *question,

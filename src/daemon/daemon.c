@@ -359,7 +359,6 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 	daemon->service = (struct service){
 		.config = daemon->config,
 		.counts = &daemon->counts,
-		.baselines = { .state_dir = daemon->config->state_dir },
 		.budget = &daemon->budget,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));

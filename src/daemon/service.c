@@ -46,44 +46,30 @@ static int written(struct asked *asked, int err)
 
 /* --- what was counted ------------------------------------------------------------------------- */
 
-static int need_history(struct asked *asked)
+/* What the parameters ask of the history, as of now where it ends now. */
+static int read_span(struct asked *asked, struct history_question *ret)
 {
-	const struct counts *counts = asked->service->counts;
-
-	if (counts->history)
-		return 0;
-	return diag_set(&asked->d, DIAG_FAILED, ENODATA, "no history is kept%s%s",
-			counts->history_trouble[0] ? ": " : "", counts->history_trouble);
-}
-
-/* What the parameters ask of the history; a span until now has what is not in it yet, too. */
-static int ask_history(struct asked *asked, struct timeline *ret)
-{
-	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	struct counts *counts = asked->service->counts;
-	struct history_question question = { .filter = asked->targets.filter };
-	int err = need_history(asked);
+	int err = counts_need_history(counts, &asked->d);
 
+	*ret = (struct history_question){ .filter = asked->targets.filter };
 	if (err)
 		return err;
-	err = question_span(&asked->question, &question);
-	if (err)
+	err = question_span(&asked->question, ret);
+	if (err || (ret->to_ns && ret->to_ns <= counts->last->end_ns))
 		return err;
-	if (!question.to_ns || question.to_ns > counts->last->end_ns)
-		err = counts_refresh(counts, &asked->d);
-	if (err)
-		return err;
-	if (counts_tail(counts, &tail))
-		return diag_oom(&asked->d);
-	question.tail = tail;
-	return history_ask(counts->history, &question, ret, &asked->d);
+	return counts_refresh(counts, &asked->d);
 }
 
 static int answer_history(struct asked *asked)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	int err = ask_history(asked, &timeline);
+	struct history_question question;
+	int err = read_span(asked, &question);
 
+	if (err)
+		return err;
+	err = counts_ask_history(asked->service->counts, &question, &timeline, &asked->d);
 	if (err)
 		return err;
 	return written(asked, report_timeline_json(&timeline, asked->body));
@@ -92,20 +78,14 @@ static int answer_history(struct asked *asked)
 /* A span in the past, of which only the history knows. */
 static int ask_past(struct asked *asked, struct counts_answer *ret)
 {
-	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct history_question question;
 	int err;
 
 	if (ipc_parameter(asked->request, "since") || ipc_parameter(asked->request, "mark"))
 		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
 				"a span ends at to: since and mark go on until now");
-	err = ask_history(asked, &timeline);
-	if (err)
-		return err;
-	if (!timeline.nr_steps || !timeline.steps[0].sum)
-		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
-				"nothing was counted in that time");
-	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
-	return 0;
+	err = read_span(asked, &question);
+	return err ? err : counts_ask_span(asked->service->counts, &question, ret, &asked->d);
 }
 
 /* The processes that were asked for, in the time that was asked for. */
@@ -250,47 +230,47 @@ static const char *baseline_of(const struct asked *asked)
 	return strrchr(asked->request->path, '/') + 1;
 }
 
+static const char *state_dir_of(const struct asked *asked)
+{
+	return asked->service->counts->state_dir;
+}
+
 static int answer_baselines(struct asked *asked)
 {
 	struct baseline *list __cleanup(freep) = NULL;
 	size_t count = 0;
-	int err = need_history(asked);
+	int err = counts_need_history(asked->service->counts, &asked->d);
 
 	if (err)
 		return err;
-	err = baselines_list(&asked->service->baselines, &list, &count, &asked->d);
+	err = baselines_list(state_dir_of(asked), &list, &count, &asked->d);
 	if (err)
 		return err;
 	return written(asked, report_baselines_json(list, count, asked->body));
 }
 
-/* A file is an answer as it is. */
-static int send_baseline(struct asked *asked)
-{
-	char *text __cleanup(freep) = NULL;
-	size_t size;
-	int err = baselines_read(&asked->service->baselines, baseline_of(asked), &text, &size,
-				 &asked->d);
-
-	if (err)
-		return err;
-	return written(asked, fwrite(text, 1, size, asked->body) != size);
-}
-
 static int answer_baseline(struct asked *asked)
 {
+	const struct process_filter *filter = &asked->targets.filter;
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	int err = need_history(asked);
+	char *text __cleanup(freep) = NULL;
+	const char *dir = state_dir_of(asked), *name = baseline_of(asked);
+	size_t size;
+	int err = counts_need_history(asked->service->counts, &asked->d);
 
 	if (err)
 		return err;
-	if (!asked->targets.filter.nr_selectors)
-		return send_baseline(asked);
-	err = baselines_load(&asked->service->baselines, baseline_of(asked), &snapshot, &asked->d);
+	if (filter->nr_selectors)
+		err = baselines_load(dir, name, &snapshot, &asked->d);
+	else
+		err = baselines_read(dir, name, &text, &size, &asked->d);
 	if (err)
 		return err;
-	if (snapshot_filter(snapshot, &asked->targets.filter, &chosen))
+	/* A file is an answer as it is. */
+	if (text)
+		return written(asked, fwrite(text, 1, size, asked->body) != size);
+	if (snapshot_filter(snapshot, filter, &chosen))
 		return diag_oom(&asked->d);
 	return written(asked, report_json(chosen, asked->body));
 }
@@ -304,29 +284,26 @@ static int answer_done(struct asked *asked, int err)
 
 static int answer_save(struct asked *asked)
 {
-	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	int err = baseline_check_name(baseline_of(asked), &asked->d);
 
 	if (err)
 		return err;
-	err = ask_history(asked, &timeline);
+	err = ask_past(asked, &counted);
 	if (err)
 		return err;
-	if (!timeline.nr_steps)
-		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
-				"nothing was counted in that time");
-	err = baselines_save(&asked->service->baselines, baseline_of(asked), &timeline.steps[0],
+	err = baselines_save(state_dir_of(asked), baseline_of(asked), counted.snapshot,
 			     ipc_parameter(asked->request, "replace") != NULL, &asked->d);
 	return answer_done(asked, err);
 }
 
 static int answer_remove(struct asked *asked)
 {
-	int err = need_history(asked);
+	int err = counts_need_history(asked->service->counts, &asked->d);
 
 	if (err)
 		return err;
-	err = baselines_remove(&asked->service->baselines, baseline_of(asked), &asked->d);
+	err = baselines_remove(state_dir_of(asked), baseline_of(asked), &asked->d);
 	return answer_done(asked, err);
 }
 
@@ -505,5 +482,4 @@ void service_done(struct service *s)
 {
 	for (int i = 0; i < NR_METRICS_FORMAT; i++)
 		free(s->texts[i].text);
-	baselines_done(&s->baselines);
 }
