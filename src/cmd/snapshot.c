@@ -4,17 +4,14 @@
  * it, and `bpftruss status`.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/output.h"
-#include "model/query.h"
 #include "report/status.h"
 
 /* A mark is known by the boot and the monotonic end of the snapshot that was saved. */
@@ -114,21 +111,6 @@ static int print_text(struct output *output, const struct options *o, const stru
 	return err;
 }
 
-/* Leaves the calls that were asked for. */
-static int asked_select(struct asked_snapshot *asked, const struct syscall_set *calls,
-			struct diag *d)
-{
-	struct snapshot *chosen;
-
-	if (!calls)
-		return 0;
-	if (snapshot_select(asked->snapshot, calls, &chosen))
-		return diag_oom(d);
-	snapshot_free(asked->snapshot);
-	asked->snapshot = chosen;
-	return 0;
-}
-
 /* Report and files of a snapshot with everything in it. */
 static int print_whole(struct output *output, const struct options *o,
 		       const struct ipc_reply *reply, struct diag *d)
@@ -140,72 +122,39 @@ static int print_whole(struct output *output, const struct options *o,
 		err = diag_set(d, DIAG_FAILED, ENODATA,
 			       "the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
 			       "its configuration");
-	err = err ?: asked_select(&asked, o->report.only, d);
 	if (err)
 		return err;
 	print_span(asked.snapshot->start_ns, asked.snapshot->end_ns, asked.snapshot->elapsed_ns);
 	return output_report(output, o, asked.snapshot, d);
 }
 
-/* Who wants files besides the report asks for all that is counted, and makes both of it. */
-static bool needs_whole(const struct options *o)
-{
-	/* The rest is for the other parameters. */
-	size_t most = IPC_MAX_PARAMETERS - 20;
-
-	return output_has_side_files(o) || o->targets.nr_pids + o->targets.nr_selectors > most;
-}
-
-/* All that the daemon has of the targets: what else was asked for is done here. */
-static int ask_whole(struct output *output, const struct options *o, struct diag *d)
-{
-	struct ipc_url url __cleanup(ipc_url_done) = { 0 };
-	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-	int err;
-
-	ipc_url_init(&url, "/v1/snapshot");
-	ask_add_targets(&url, o);
-	err = o->since ? add_since(&url, o->since, d) : 0;
-	if (!err)
-		err = ask(o, IPC_GET, &url, &reply, d);
-	return err ?: print_whole(output, o, &reply, d);
-}
-
-/* What the daemon makes of it: -E2BIG when it cannot be asked so much at once, -ENODATA by an older one. */
-static int ask_made(struct output *output, const struct options *o, struct diag *d)
-{
-	struct ipc_url url __cleanup(ipc_url_done) = { 0 };
-	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-	bool is_json = o->report.format == FORMAT_JSON;
-	int err;
-
-	ipc_url_init(&url, is_json ? "/v1/snapshot" : "/v1/report");
-	ask_add_targets(&url, o);
-	if (o->report.only)
-		ipc_url_add(&url, "trace", syscall_set_text(o->report.only));
-	if (!is_json)
-		add_report(&url, &o->report, output->stream);
-	err = o->since ? add_since(&url, o->since, d) : 0;
-	if (err)
-		return err;
-	if (!ipc_url_fits(&url))
-		return -E2BIG;
-	err = ask(o, IPC_GET, &url, &reply, d);
-	if (err)
-		return err;
-	return is_json ? output_text(output, o, reply.body, reply.size, d)
-		       : print_text(output, o, &reply, d);
-}
-
+/* Who wants files besides the report gets the snapshot, and makes both of it. */
 static int snapshot_run(const struct options *o, struct diag *d)
 {
 	struct output output __cleanup(output_done) = { 0 };
+	struct ipc_url url __cleanup(ipc_url_done) = { 0 };
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	bool is_json = o->report.format == FORMAT_JSON, whole = output_has_side_files(o);
 	int err = output_open(&output, o, d);
 
 	if (err)
 		return err;
-	err = needs_whole(o) ? -E2BIG : ask_made(&output, o, d);
-	return err == -E2BIG || err == -ENODATA ? ask_whole(&output, o, d) : err;
+	ipc_url_init(&url, is_json || whole ? "/v1/snapshot" : "/v1/report");
+	ask_add_targets(&url, o);
+	if (o->report.only)
+		ipc_url_add(&url, "trace", syscall_set_text(o->report.only));
+	if (!is_json && !whole)
+		add_report(&url, &o->report, output.stream);
+	err = o->since ? add_since(&url, o->since, d) : 0;
+	if (err)
+		return err;
+	err = ask(o, IPC_GET, &url, &reply, d);
+	if (err)
+		return err;
+	if (whole)
+		return print_whole(&output, o, &reply, d);
+	return is_json ? output_text(&output, o, reply.body, reply.size, d)
+		       : print_text(&output, o, &reply, d);
 }
 
 const struct verb snapshot_verb = {

@@ -74,11 +74,6 @@ void ipc_url_add(struct ipc_url *url, const char *name, const char *value)
 	url_encode(url, value, "");
 }
 
-bool ipc_url_fits(const struct ipc_url *url)
-{
-	return !url->stream || ftell(url->stream) <= IPC_URL_BYTES;
-}
-
 void ipc_url_done(struct ipc_url *url)
 {
 	fclosep(&url->stream);
@@ -286,6 +281,10 @@ int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *ur
 
 	if (!url->stream || fflush(url->stream))
 		return diag_oom(d);
+	if (url->size > IPC_URL_BYTES)
+		return diag_set(d, DIAG_USAGE, E2BIG,
+				"too much for one question to the daemon: name fewer processes, "
+				"calls or columns");
 	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", ipc_methods[method],
 		     url->text) < 0) {
 		request = NULL;

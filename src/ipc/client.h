@@ -23,9 +23,8 @@ void ipc_url_init(struct ipc_url *url, const char *path);
 void ipc_url_add(struct ipc_url *url, const char *name, const char *value);
 void ipc_url_done(struct ipc_url *url);
 
-/* Whether a daemon understands a request of it: such of 8 KiB and less, with its head. */
+/* A daemon understands requests of 8 KiB with their head. */
 #define IPC_URL_BYTES (6 << 10)
-bool ipc_url_fits(const struct ipc_url *url);
 
 struct ipc_reply {
 	unsigned int status;
@@ -51,6 +50,7 @@ struct ipc_patience {
  * -EINVAL, -EPERM, -ENODATA, -EOPNOTSUPP, -EBUSY
  *                         the daemon says no: 400, 403, 404, 501, 503; d has its words
  * -EREMOTEIO              the same with any other status
+ * -E2BIG                  the URL is longer than IPC_URL_BYTES
  * -EPROTO, -EFBIG, -ETIMEDOUT, -ENOMEM
  *                         no reply that could be used
  */
