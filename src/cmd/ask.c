@@ -58,7 +58,7 @@ void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t n
 		ask_add_number(url, "to", to_ns);
 }
 
-int ask(const struct options *o, enum ipc_method method, struct ipc_url *url, struct ipc_reply *ret,
+int ask(const struct options *o, const char *method, struct ipc_url *url, struct ipc_reply *ret,
 	struct diag *d)
 {
 	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, url, NULL, ret, d);
@@ -73,7 +73,7 @@ int ask_and_print(const struct options *o, const char *path,
 	int err;
 
 	ipc_url_init(&url, path);
-	err = ask(o, IPC_GET, &url, &reply, d);
+	err = ask(o, "GET", &url, &reply, d);
 	if (err)
 		return err;
 	if (o->report.format != FORMAT_JSON)

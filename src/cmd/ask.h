@@ -26,7 +26,7 @@ int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_n
 void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns);
 
 /* One question. Returns 0 or -errno with d filled. */
-int ask(const struct options *options, enum ipc_method method, struct ipc_url *url,
+int ask(const struct options *options, const char *method, struct ipc_url *url,
 	struct ipc_reply *ret, struct diag *d);
 
 /* Asks for what is at a path and prints it: with --json as it came, else as a function writes it. */

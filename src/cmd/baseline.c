@@ -10,8 +10,7 @@
 #include "daemon/baselines.h"
 #include "report/status.h"
 
-static int call(const struct options *o, enum ipc_method method, struct ipc_url *url,
-		struct diag *d)
+static int call(const struct options *o, const char *method, struct ipc_url *url, struct diag *d)
 {
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 
@@ -36,7 +35,7 @@ static int run_save(const struct options *o, const char *name, struct diag *d)
 	ask_add_span(&url, from, to, now);
 	if (o->replace)
 		ipc_url_add(&url, "replace", "1");
-	return err ? err : call(o, IPC_PUT, &url, d);
+	return err ? err : call(o, "PUT", &url, d);
 }
 
 static int run_remove(const struct options *o, const char *name, struct diag *d)
@@ -44,7 +43,7 @@ static int run_remove(const struct options *o, const char *name, struct diag *d)
 	struct ipc_url url __cleanup(ipc_url_done);
 
 	url_of(&url, name);
-	return call(o, IPC_DELETE, &url, d);
+	return call(o, "DELETE", &url, d);
 }
 
 static int run_list(const struct options *o, const char *name, struct diag *d)

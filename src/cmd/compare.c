@@ -81,7 +81,7 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 	if (err)
 		return err;
 	ask_add_targets(&url, o);
-	err = ask(o, IPC_GET, &url, &reply, &why);
+	err = ask(o, "GET", &url, &reply, &why);
 	/* What is neither of all may be a baseline, or a mistyped file. */
 	if (err == -ENODATA && is_baseline(text))
 		return diag_set(d, DIAG_FAILED, ENODATA,

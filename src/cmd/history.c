@@ -69,7 +69,7 @@ static int history_from_daemon(const struct options *o, const struct history_que
 	if (question->by_call)
 		ipc_url_add(&url, "sum", "call");
 	ask_add_number(&url, "step", (int64_t)question->step_ns);
-	err = ask(o, IPC_GET, &url, &reply, d);
+	err = ask(o, "GET", &url, &reply, d);
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
 }
 

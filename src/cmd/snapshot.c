@@ -148,7 +148,7 @@ static int snapshot_run(const struct options *o, struct diag *d)
 	err = o->since ? add_since(&url, o->since, d) : 0;
 	if (err)
 		return err;
-	err = ask(o, IPC_GET, &url, &reply, d);
+	err = ask(o, "GET", &url, &reply, d);
 	if (err)
 		return err;
 	if (whole)

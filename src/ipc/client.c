@@ -271,7 +271,7 @@ static int daemon_ask_patiently(const char *path, const char *request,
 	}
 }
 
-int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+int ipc_call(const char *socket_path, const char *method, struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
 {
 	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
@@ -285,8 +285,8 @@ int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *ur
 		return diag_set(d, DIAG_USAGE, E2BIG,
 				"too much for one question to the daemon: name fewer processes, "
 				"calls or columns");
-	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", ipc_methods[method],
-		     url->text) < 0) {
+	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", method, url->text) <
+	    0) {
 		request = NULL;
 		return diag_oom(d);
 	}

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "ipc/request.h"
 
 /* Where a question goes: built from a path and parameters, both encoded here. */
 struct ipc_url {
@@ -54,7 +53,7 @@ struct ipc_patience {
  * -EPROTO, -EFBIG, -ETIMEDOUT, -ENOMEM
  *                         no reply that could be used
  */
-int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+int ipc_call(const char *socket_path, const char *method, struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
 
 #endif

@@ -9,14 +9,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ipc/socket.h"
 
 #define DEFAULT_CLIENTS       1200
 #define DEFAULT_PATIENCE_S    10
@@ -37,11 +38,13 @@
 /* An answer may wait for longer as long as nobody else needs its room. */
 #define HURRY_NS          (2 * NS_PER_SEC)
 
+const char *const ipc_methods[NR_IPC_METHOD] = { "GET", "PUT", "DELETE" };
+
 struct connection {
 	TAILQ_ENTRY(connection) place;
 	struct MHD_Connection *handle; /* the library's, as fd */
 	int fd;
-	uint64_t end_ns;
+	uint64_t end_ns;      /* of server_now_ns() */
 	uint64_t answered_ns; /* 0: has no answer to take, or was cut off */
 	size_t answer_bytes;
 	bool has_nul; /* in what is asked: strings would end there */
@@ -53,14 +56,54 @@ struct ipc_server {
 	struct ipc_server_counts counts;
 	TAILQ_HEAD(, connection) connections; /* the one that ends first is the first */
 	uint64_t busy_ns;                     /* in the handler, in this run */
+	uint64_t worked_ns;                   /* the same since it was made */
 };
 
+const char *ipc_parameter(const struct ipc_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->nr_parameters; i++)
+		if (!strcmp(request->parameters[i].name, name))
+			return request->parameters[i].value;
+	return NULL;
+}
+
+void ipc_answer_error(struct ipc_answer *answer, unsigned int status, const char *sentence)
+{
+	FILE *out;
+
+	*answer = (struct ipc_answer){ .status = status, .content_type = "application/json" };
+	out = open_memstream(&answer->body, &answer->size);
+	if (!out)
+		return;
+	fputs("{\"error\": \"", out);
+	for (; *sentence; sentence++) {
+		const unsigned char c = (unsigned char)*sentence;
+
+		/* A name in a sentence need not be valid UTF-8. */
+		if (c < ' ' || c >= 0x7f)
+			fprintf(out, "\\\\x%02x", c);
+		else
+			fprintf(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+	}
+	fputs("\"}\n", out);
+	if (fclose(out)) {
+		free(steal_ptr(&answer->body));
+		answer->size = 0;
+	}
+}
+
 /* --- connections ------------------------------------------------------------------------------ */
+
+/* A clock that stands still while the handler works: lifetimes go by it. */
+static uint64_t server_now_ns(const struct ipc_server *server)
+{
+	return clock_mono_ns() - server->worked_ns;
+}
 
 /* The library ends those that make no progress; this ends those that make hardly any. */
 static void connections_end_old(struct ipc_server *server)
 {
-	const uint64_t now_ns = clock_mono_ns();
+	const uint64_t now_ns = server_now_ns(server);
 	struct connection *first;
 
 	while ((first = TAILQ_FIRST(&server->connections)) && first->end_ns <= now_ns) {
@@ -93,29 +136,23 @@ static void connections_forgive(struct ipc_server *server, const struct connecti
 	/* What is short is found out in the next run, which reads before it cuts off. */
 	if (took_ns < server->options.patience_s * NS_PER_SEC / 4)
 		return;
-	TAILQ_FOREACH (connection, &server->connections, place) {
+	TAILQ_FOREACH (connection, &server->connections, place)
 		patience_renew(server, connection);
-		if (connection->end_ns != UINT64_MAX)
-			connection->end_ns += took_ns;
-	}
 }
 
-/* Makes room for others: ends the one that has been taking its answer for longest, and too long. */
-static void connection_end_slowest(struct ipc_server *server)
+/* Makes room for others: ends the oldest that has been taking its answer for too long. */
+static void connection_end_slow(const struct ipc_server *server)
 {
-	uint64_t first_ns = clock_mono_ns() - HURRY_NS;
-	struct connection *connection, *slowest = NULL;
+	const uint64_t first_ns = clock_mono_ns() - HURRY_NS;
+	struct connection *connection;
 
-	TAILQ_FOREACH (connection, &server->connections, place) {
-		if (!connection->answered_ns || connection->answered_ns > first_ns)
-			continue;
-		first_ns = connection->answered_ns;
-		slowest = connection;
-	}
-	if (!slowest)
+	TAILQ_FOREACH (connection, &server->connections, place)
+		if (connection->answered_ns && connection->answered_ns <= first_ns)
+			break;
+	if (!connection)
 		return;
-	shutdown(slowest->fd, SHUT_RDWR);
-	slowest->answered_ns = 0;
+	shutdown(connection->fd, SHUT_RDWR);
+	connection->answered_ns = 0;
 }
 
 static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
@@ -131,7 +168,7 @@ static void connection_open(struct ipc_server *server, struct MHD_Connection *ha
 	connection->handle = handle;
 	connection->fd =
 		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	connection->end_ns = clock_mono_ns() + server->options.lifetime_s * NS_PER_SEC;
+	connection->end_ns = server_now_ns(server) + server->options.lifetime_s * NS_PER_SEC;
 	TAILQ_INSERT_TAIL(&server->connections, connection, place);
 	/* Without it a client is merely dearer. */
 	setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
@@ -156,6 +193,94 @@ static void connection_notify(void *closure, struct MHD_Connection *handle, void
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
+
+static enum MHD_Result parameter_take(void *closure, enum MHD_ValueKind kind, const char *name,
+				      const char *value)
+{
+	struct ipc_request *request = closure;
+	const size_t at = request->nr_parameters;
+
+	(void)kind;
+	if (at == IPC_MAX_PARAMETERS)
+		return MHD_NO;
+	request->parameters[at].name = name;
+	request->parameters[at].value = value ?: "";
+	request->nr_parameters++;
+	return MHD_YES;
+}
+
+static const char *header_find(struct MHD_Connection *from, const char *name)
+{
+	return MHD_lookup_connection_value(from, MHD_HEADER_KIND, name);
+}
+
+/* Goes on until a Host is none of this machine. */
+static enum MHD_Result host_check(void *closure, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	bool *is_foreign = closure;
+
+	(void)kind;
+	if (!strcasecmp(name, MHD_HTTP_HEADER_HOST) && !socket_host_is_loopback(value ?: ""))
+		*is_foreign = true;
+	return *is_foreign ? MHD_NO : MHD_YES;
+}
+
+/* None is foreign, too. */
+static bool host_is_foreign(struct MHD_Connection *from)
+{
+	bool is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
+
+	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
+	return is_foreign;
+}
+
+/* The library leaves out the body for HEAD. */
+static bool method_parse(const char *name, enum ipc_method *ret)
+{
+	if (!strcmp(name, MHD_HTTP_METHOD_HEAD))
+		name = MHD_HTTP_METHOD_GET;
+	for (*ret = 0; *ret < NR_IPC_METHOD; ++*ret)
+		if (!strcmp(name, ipc_methods[*ret]))
+			return true;
+	return false;
+}
+
+static bool has_body(struct MHD_Connection *from)
+{
+	const char *length = header_find(from, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return (length && strcmp(length, "0") != 0) ||
+	       header_find(from, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/*
+ * Fills what a head says that the library has parsed and decoded; it is more lenient than we are.
+ * Whoever is not known, over TCP, must ask for localhost. Returns 0, or the status of what is wrong
+ * with it, and a sentence.
+ */
+static unsigned int request_read(struct MHD_Connection *from, const char *method, const char *path,
+				 struct ipc_request *ret, const char **ret_sentence)
+{
+	int nr_parameters;
+
+	ret->path = path;
+	ret->accept = header_find(from, MHD_HTTP_HEADER_ACCEPT) ?: "";
+	nr_parameters = MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, NULL, NULL);
+	MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, parameter_take, ret);
+	/* A page of a foreign name that resolves to this machine asks with that name. */
+	*ret_sentence = "ask for localhost or an address of it";
+	if (!ret->peer.known && host_is_foreign(from))
+		return MHD_HTTP_FORBIDDEN;
+	*ret_sentence = "a request has no body";
+	if (has_body(from))
+		return MHD_HTTP_CONTENT_TOO_LARGE;
+	*ret_sentence = "a request is a path with at most 64 parameters";
+	if (*path != '/' || nr_parameters > IPC_MAX_PARAMETERS)
+		return MHD_HTTP_BAD_REQUEST;
+	*ret_sentence = "the methods are GET, HEAD, PUT and DELETE";
+	return method_parse(method, &ret->method) ? 0 : MHD_HTTP_METHOD_NOT_ALLOWED;
+}
 
 /* Takes the body of the answer in any case. Anything but MHD_YES cuts the connection off. */
 static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answer *answer)
@@ -195,12 +320,13 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 	options->handler(options->closure, request, answer);
 	took_ns = clock_mono_ns() - start_ns;
 	server->busy_ns += took_ns;
+	server->worked_ns += took_ns;
 	connections_forgive(server, asking, took_ns);
 	if (answer->status != MHD_HTTP_SERVICE_UNAVAILABLE)
 		return;
 	server->counts.refused++;
 	if (is_full)
-		connection_end_slowest(server);
+		connection_end_slow(server);
 }
 
 static struct connection *connection_of(struct MHD_Connection *handle)
@@ -353,7 +479,7 @@ int ipc_server_fd(const struct ipc_server *server)
 int ipc_server_patience_ms(const struct ipc_server *server)
 {
 	const struct connection *first = TAILQ_FIRST(&server->connections);
-	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX, now_ns = clock_mono_ns();
+	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX, now_ns = server_now_ns(server);
 	/* Rounded up: it is time then. */
 	const uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / NS_PER_MS + 1 : 0;
 	MHD_UNSIGNED_LONG_LONG wait_ms;

@@ -144,7 +144,7 @@ static void fuzz_reply(const uint8_t *data, size_t size)
 	require(lie.listener >= 0 && !fcntl(lie.listener, F_SETFL, 0));
 	require(!pthread_create(&thread, NULL, lie_tell, &lie));
 	ipc_url_init(&url, "/");
-	if (!ipc_call(path, IPC_GET, &url, &patience, &reply, &d)) {
+	if (!ipc_call(path, "GET", &url, &patience, &reply, &d)) {
 		require(reply.size <= size && !reply.body[reply.size]);
 		ipc_reply_done(&reply);
 	} else {
