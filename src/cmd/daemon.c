@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss daemon`: with what its files and flags say, and say at a reload. Flags win. */
-#include "daemon/daemon.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/options.h"
+#include "daemon/log.h"
 
 /* The default budget is this share of one CPU for each CPU of the host. */
 #define BUDGET_PERCENT_A_CPU 10.0
@@ -17,13 +16,10 @@
 /* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
 #define KEEP_BYTES_EACH ((size_t)8192)
 
-/*
- * The first configuration stays: what cannot be reloaded borrows from it. So does the one before
- * the latest, with which the daemon compares. Each is owned, or NULL.
- */
+/* The first configuration stays: what cannot be reloaded borrows from it. Each is owned, or NULL. */
 struct configuration {
 	const struct options *flags;
-	struct options *first, *before, *latest;
+	struct options *first, *latest;
 };
 
 static void options_freep(struct options **options)
@@ -35,7 +31,6 @@ static void options_freep(struct options **options)
 
 static void configuration_done(struct configuration *configuration)
 {
-	options_freep(&configuration->before);
 	options_freep(&configuration->latest);
 	options_freep(&configuration->first);
 }
@@ -67,8 +62,6 @@ static int config_complete(struct options *o, struct diag *d)
 	config->collector.lasting = true;
 	config->collector.keep_bytes =
 		(o->collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
-	config->pids = o->targets.pids;
-	config->nr_pids = o->targets.nr_pids;
 	config->follow = o->follow;
 	config->history = !o->no_history;
 	config->metrics.histograms = !o->no_histograms;
@@ -114,8 +107,11 @@ static int reload(void *closure, const struct daemon_config **ret, struct diag *
 
 	if (err)
 		return err;
-	options_freep(&configuration->before);
-	configuration->before = configuration->latest;
+	if (next->fixed != configuration->first->fixed)
+		log_line(LOG_WARNING,
+			 "reload: socket, state-dir, group, verbose and what is in [targets], "
+			 "[tables] and [metrics] change only when the daemon is restarted");
+	options_freep(&configuration->latest);
 	configuration->latest = next;
 	*ret = &next->daemon;
 	return 0;

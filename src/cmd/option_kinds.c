@@ -294,13 +294,26 @@ const char *option_hint(const struct option_def *def)
 	return kinds[def->kind].hint;
 }
 
+/* FNV-1a, as of a text with its NUL. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	while (*text++);
+	return hash;
+}
+
 int option_set(const struct option_def *def, struct options *o, const char *called, const char *arg,
 	       struct diag *d)
 {
 	const struct setting setting = { def, called, arg, (char *)o + def->offset, d };
 	int err = kinds[def->kind].set(&setting);
 
-	if (!err && def->also)
+	if (err)
+		return err;
+	if (def->also)
 		*(bool *)((char *)o + def->also) = true;
-	return err;
+	if (def->section && !def->reloads)
+		o->fixed = hash_text(hash_text(o->fixed, def->name), arg ?: "");
+	return 0;
 }

@@ -47,6 +47,7 @@ struct option_def {
 	size_t offset, size; /* of the member of struct options */
 	const char *help;    /* further lines after a newline */
 	const char *section; /* of configuration files; NULL: none has it */
+	bool reloads;        /* a running daemon obeys it when it reads its files anew */
 	const char *arg;     /* in --help; NULL: as its kind has it; "[=…": may be left out */
 	size_t also;         /* offset of a bool that becomes true, too; 0: none */
 	const char *range;   /* of an amount from low to high, in words; NULL: its kind's */

@@ -115,6 +115,7 @@ struct options {
 	bool check_config, no_history, no_histograms;
 	const char *config_file; /* NULL: the default and its conf.d, which need not be there */
 	struct daemon_config daemon;
+	uint64_t fixed; /* a hash of the options that a reload cannot change, as they were given */
 
 	/* Verbs that ask the daemon. */
 	const char *socket, *state_dir; /* NULL: the defaults */

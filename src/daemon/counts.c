@@ -51,8 +51,8 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 
 	c->state_dir = config->state_dir;
 	recent_init(&c->recent, config->recent_bytes);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = collector_add_target(c->collector, config->pids[i], &how, d);
+	for (size_t i = 0; i < config->collector.nr_pids && !err; i++)
+		err = collector_add_target(c->collector, config->collector.pids[i], &how, d);
 	if (err)
 		return err;
 	err = collector_start(c->collector, d);

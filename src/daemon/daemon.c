@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the daemon: its start in order, its loop, reloads, and its end. */
-#include "daemon/daemon.h"
-
 #include <errno.h>
 #include <grp.h>
 #include <malloc.h>
@@ -17,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "ipc/socket.h"
@@ -192,51 +191,15 @@ static void describe_targets(const struct daemon_config *config, char *buf, size
 	size_t used = 0;
 
 	buf[0] = 0;
-	for (size_t i = 0; i < config->nr_pids && used < size; i++)
+	for (size_t i = 0; i < config->collector.nr_pids && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%spid %d", i ? ", " : "",
-					 config->pids[i]);
+					 config->collector.pids[i]);
 	for (size_t i = 0; i < config->collector.nr_selectors && used < size; i++) {
 		const struct target_selector *selector = &config->collector.selectors[i];
 
 		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "",
 					 kinds[selector->kind], selector->text ?: "");
 	}
-}
-
-static bool texts_differ(const char *a, const char *b)
-{
-	return strcmp(a ?: "", b ?: "") != 0;
-}
-
-static bool collectors_differ(const struct collector_options *a, const struct collector_options *b)
-{
-	return a->max_tasks != b->max_tasks || a->max_rows != b->max_rows ||
-	       a->max_errnos != b->max_errnos || a->max_stacks != b->max_stacks ||
-	       a->keep_exited != b->keep_exited || a->stacks != b->stacks ||
-	       a->kernel_stacks != b->kernel_stacks || a->inlines != b->inlines ||
-	       a->debuginfod != b->debuginfod || a->verbose != b->verbose;
-}
-
-/* What a reload cannot change, but for the targets. */
-static bool fixed_differ(const struct daemon_config *a, const struct daemon_config *b)
-{
-	return texts_differ(a->socket, b->socket) || texts_differ(a->state_dir, b->state_dir) ||
-	       texts_differ(a->group, b->group) || texts_differ(a->listen, b->listen) ||
-	       a->follow != b->follow || collectors_differ(&a->collector, &b->collector) ||
-	       a->metrics.group != b->metrics.group || a->metrics.top != b->metrics.top ||
-	       a->metrics.max_series != b->metrics.max_series ||
-	       a->metrics.histograms != b->metrics.histograms;
-}
-
-static void log_fixed(const struct daemon *daemon, const struct daemon_config *new)
-{
-	char targets[sizeof(daemon->service.targets)];
-
-	describe_targets(new, targets, sizeof(targets));
-	if (texts_differ(daemon->service.targets, targets) || fixed_differ(daemon->first, new))
-		log_line(LOG_WARNING,
-			 "reload: socket, state-dir, group, verbose and what is in [targets], "
-			 "[tables] and [metrics] change only when the daemon is restarted");
 }
 
 static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
@@ -261,7 +224,6 @@ static void daemon_reload_config(struct daemon *daemon)
 	    daemon->reload->read(daemon->reload->closure, &config, &d)) {
 		log_line(LOG_ERR, "the configuration stays as it was: %s", d.text);
 	} else {
-		log_fixed(daemon, config);
 		daemon_apply(daemon, config);
 		log_line(LOG_NOTICE, "the configuration was read anew");
 	}
@@ -304,15 +266,11 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 }
 
 /* The default group need not exist: then it is root's. */
-static int find_group(const struct daemon_config *config, gid_t *ret, struct diag *d)
+static gid_t find_group(const struct daemon_config *config)
 {
 	const struct group *group = getgrnam(config->group ?: DEFAULT_GROUP);
 
-	if (!group && config->group && strcmp(config->group, DEFAULT_GROUP) != 0)
-		return diag_set(d, DIAG_USAGE, ENOENT, "--group: there is no group \"%.64s\"",
-				config->group);
-	*ret = group ? group->gr_gid : getegid();
-	return 0;
+	return group ? group->gr_gid : getegid();
 }
 
 static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
@@ -351,11 +309,9 @@ static int serve(struct daemon *daemon, int listener, gid_t group, enum server w
 
 static int open_servers(struct daemon *daemon, struct diag *d)
 {
-	gid_t group = 0;
-	int err = find_group(daemon->config, &group, d);
+	const gid_t group = find_group(daemon->config);
+	int err;
 
-	if (err)
-		return err;
 	daemon->service = (struct service){
 		.config = daemon->config,
 		.counts = &daemon->counts,
