@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cmd/option_table.h"
+#include "cmd/options.h"
 #include "daemon/log.h"
 
 #define CONFIG_DIR "/etc/bpftruss/conf.d"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists all options of all verbs, in the order of --help. */
-#include "cmd/option_table.h"
+#include "cmd/options.h"
 
 #include <string.h>
 

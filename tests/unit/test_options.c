@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/option_table.h"
+#include "cmd/options.h"
 
 static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .takes_words = true };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
