@@ -19,7 +19,7 @@ struct run {
 	const struct options *options;
 	struct session session;
 	struct top top;
-	struct term *term; /* NULL: text or JSON */
+	struct terminal *term; /* NULL: text or JSON */
 };
 
 static void run_done(struct run *run)

@@ -10,7 +10,10 @@
 
 #include "base/mem.h"
 
-struct term {
+/* Behind all others, as its macros are words of every day. */
+#include <term.h>
+
+struct terminal {
 	SCREEN *screen;
 	attr_t styles[NR_CELL_STYLE];
 };
@@ -30,7 +33,7 @@ static bool wants_color(void)
 	return !no || !*no;
 }
 
-static void term_set_styles(struct term *term)
+static void term_set_styles(struct terminal *term)
 {
 	attr_t bad = A_BOLD;
 
@@ -48,6 +51,28 @@ static void term_set_styles(struct term *term)
 	term->styles[STYLE_BAD] = bad;
 }
 
+/*
+ * NULL if the kind of terminal that TERM names can draw, or why not: part of a sentence. Before any
+ * screen; no terminal is left over.
+ */
+static const char *terminfo_lack(void)
+{
+	const char *name = getenv("TERM");
+	bool can_draw;
+	int found;
+
+	if (!name || !*name)
+		return "TERM does not name it";
+	/* Also where it fails it may have read one: that of a printer, say. */
+	can_draw = setupterm(NULL, STDOUT_FILENO, &found) == OK && cursor_address && clear_screen;
+	if (cur_term)
+		del_curterm(cur_term);
+	if (can_draw)
+		return NULL;
+	return found == 1 ? "this one (TERM) cannot move its cursor"
+			  : "TERM names none that is known";
+}
+
 bool term_can_be_used(struct diag *d)
 {
 	const char *lack;
@@ -61,9 +86,9 @@ bool term_can_be_used(struct diag *d)
 	return lack ? refuse(lack, d) : true;
 }
 
-int term_open(struct term **ret, struct diag *d)
+int term_open(struct terminal **ret, struct diag *d)
 {
-	struct term *term __cleanup(term_closep) = NULL;
+	struct terminal *term __cleanup(term_closep) = NULL;
 
 	if (!term_can_be_used(d))
 		return -ENOTTY;
@@ -87,7 +112,7 @@ int term_open(struct term **ret, struct diag *d)
 	return 0;
 }
 
-void term_close(struct term *term)
+void term_close(struct terminal *term)
 {
 	if (!term)
 		return;
@@ -98,14 +123,14 @@ void term_close(struct term *term)
 	free(term);
 }
 
-void term_size(const struct term *term, int *width, int *height)
+void term_size(const struct terminal *term, int *width, int *height)
 {
 	(void)term;
 	*width = COLS > 0 ? COLS : 1;
 	*height = LINES > 0 ? LINES : 1;
 }
 
-int term_key(struct term *term)
+int term_key(struct terminal *term)
 {
 	static const struct {
 		int theirs, ours;
@@ -136,7 +161,7 @@ int term_key(struct term *term)
 	return key > 0 && key < 0x7f ? key : '\t';
 }
 
-void term_show(struct term *term, const struct screen *screen)
+void term_show(struct terminal *term, const struct screen *screen)
 {
 	erase();
 	for (int y = 0; y < screen->height; y++) {

@@ -6,33 +6,27 @@
 #include "base/diag.h"
 #include "tui/screen.h"
 
-struct term;
+struct terminal;
 
 /* Whether stdin and stdout are a terminal that can move its cursor; fills d when not. */
 bool term_can_be_used(struct diag *d);
 
-/*
- * NULL if the kind of terminal that TERM names can draw, or why not: part of a sentence. Before any
- * screen. In a file of its own, as the macros of <term.h> are words of every day.
- */
-const char *terminfo_lack(void);
-
 /* Takes over the terminal of stdin and stdout. Fails when it cannot be used. */
-int term_open(struct term **ret, struct diag *d);
+int term_open(struct terminal **ret, struct diag *d);
 
 /* Gives the terminal back as it was; NULL is fine. */
-void term_close(struct term *term);
+void term_close(struct terminal *term);
 
-static inline void term_closep(struct term **term)
+static inline void term_closep(struct terminal **term)
 {
 	term_close(*term);
 }
 
-void term_size(const struct term *term, int *width, int *height);
+void term_size(const struct terminal *term, int *width, int *height);
 
 /* The next key that was pressed, at once: enum top_key, or TOP_KEY_NONE. */
-int term_key(struct term *term);
+int term_key(struct terminal *term);
 
-void term_show(struct term *term, const struct screen *screen);
+void term_show(struct terminal *term, const struct screen *screen);
 
 #endif
