@@ -31,39 +31,24 @@ static void text_pct(double pct, char *text)
 /* Writes at most six characters, for 100 days. */
 static void text_time(uint64_t ns, char *text)
 {
-	static const struct {
-		uint64_t below_ns;
-		int decimals;
-		double unit_ns;
-		const char *unit;
-	} short_ones[] = {
-		{ 1000, 0, 1, "ns" },        { 99950, 1, 1e3, "us" },
-		{ 999500, 0, 1e3, "us" },    { 99950000, 1, 1e6, "ms" },
-		{ 999500000, 0, 1e6, "ms" }, { 59950000000, 1, 1e9, "s" },
-	};
-	static const struct {
-		uint64_t below_s, first_s, second_s;
-		char first, second;
-	} long_ones[] = {
-		{ 3600, 60, 1, 'm', 's' },
-		{ 86400, 3600, 60, 'h', 'm' },
-		{ UINT64_MAX, 86400, 3600, 'd', 'h' },
-	};
-	uint64_t s = ns / NS_PER_SEC;
-	size_t i = 0;
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	const uint64_t s = ns / NS_PER_SEC;
+	double value = (double)ns;
+	size_t unit = 0;
 
-	while (i < ARRAY_SIZE(short_ones) && ns >= short_ones[i].below_ns)
-		i++;
-	if (i < ARRAY_SIZE(short_ones)) {
-		snprintf(text, RATE_TEXT_MAX, "%.*f%s", short_ones[i].decimals,
-			 (double)ns / short_ones[i].unit_ns, short_ones[i].unit);
-		return;
-	}
-	for (i = 0; s >= long_ones[i].below_s;)
-		i++;
-	snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "%c%02" PRIu64 "%c", s / long_ones[i].first_s,
-		 long_ones[i].first, s % long_ones[i].first_s / long_ones[i].second_s,
-		 long_ones[i].second);
+	for (; value >= 999.5 && unit + 1 < ARRAY_SIZE(units); unit++)
+		value /= 1000;
+	if (ns < 59950 * NS_PER_MS)
+		snprintf(text, RATE_TEXT_MAX, unit && value < 99.95 ? "%.1f%s" : "%.0f%s", value,
+			 units[unit]);
+	else if (s < 3600)
+		snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "h%02" PRIu64 "m", s / 3600,
+			 s % 3600 / 60);
+	else
+		snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "d%02" PRIu64 "h", s / 86400,
+			 s % 86400 / 3600);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
