@@ -21,11 +21,6 @@
 #define ALSO(member) .also = offsetof(struct options, member)
 #define WORDS(array) .words = (array), .nr_words = ARRAY_SIZE(array)
 
-static const char *const format_words[] = {
-	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
-	[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
-};
-
 static const char *const weight_words[] = {
 	[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "time"
 };
@@ -140,7 +135,7 @@ const struct option_def option_defs[] = {
 	{ "json", 0, OPTION_VALUE, WITH_CALLS, TO(report.format),
 	  "one JSON object instead of the table", .value = FORMAT_JSON },
 	{ "format", 0, OPTION_CHOICE, REPORTING, TO(report.format),
-	  "truss, wide, json, csv, strace or errors", .arg = "NAME", WORDS(format_words) },
+	  "truss, wide, json, csv, strace or errors", .arg = "NAME", WORDS(report_format_names) },
 	{ "chart", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls, as SVG" },
 	{ "by", 0, OPTION_KEYS, VERB_COUNT, TO(report.table.keys),
