@@ -155,7 +155,7 @@ static int run_top(struct run *run, struct diag *d)
 	int err;
 
 	top_init(&run->top, o->interval_ns ?: NS_PER_SEC);
-	run->top.sort = o->rate_sort;
+	run->top.places[0].sort = o->rate_sort;
 	run->top.by = o->rate_by;
 	run->top.limit = interactive ? 0 : o->report.table.top;
 	top_resize(&run->top, output_width(stdout), 0);

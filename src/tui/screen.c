@@ -146,7 +146,7 @@ static void draw_trust(struct screen *screen, const struct top *top)
 	losses_text(&top->rates->losses, text, sizeof(text));
 	x = put(screen, 0, 2, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	snprintf(order, sizeof(order), "by %s, sort %s%s%s", rate_by_names[top->by],
-		 columns_sort_head(top->opened ? top->call_sort : top->sort),
+		 columns_sort_head(top->places[top->opened].sort),
 		 top->filter[0] ? ", filter " : "", top->filter);
 	put_right(screen, 2, x, STYLE_PLAIN, order);
 }
@@ -206,14 +206,14 @@ static enum cell_style line_style(const struct top *top, size_t index)
 {
 	const struct rate *line = top_line(top, index);
 
-	if (top->height && top_place(top)->cursor == index)
+	if (top->height && top->places[top->opened].cursor == index)
 		return STYLE_CURSOR;
 	return line->calls && (top->opened || line->threads) ? STYLE_PLAIN : STYLE_DIM;
 }
 
 static void draw_table(struct screen *screen, const struct top *top)
 {
-	size_t count = top_count(top), room = top_room(top), first = top_place(top)->first;
+	size_t count = top_count(top), room = top_room(top), first = top->places[top->opened].first;
 	struct top_table table = top_table(top);
 	struct column_place columns[MAX_COLUMNS];
 	size_t nr_columns = columns_place(&table, columns);

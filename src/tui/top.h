@@ -33,9 +33,10 @@ enum top_prompt {
 
 #define TOP_TEXT_MAX 64
 
-/* Where the table stands: the chosen line, and the first one on the screen. */
+/* Where a table stands: the chosen line, the first one on the screen, and its order. */
 struct top_place {
 	size_t cursor, first;
+	enum rate_key sort;
 };
 
 struct top {
@@ -43,7 +44,6 @@ struct top {
 	size_t *shown;       /* owned: the lines that pass the filter */
 	size_t nr_shown;
 
-	enum rate_key sort;
 	enum rate_by by;
 	char filter[TOP_TEXT_MAX];
 	uint64_t delay_ns;
@@ -51,8 +51,8 @@ struct top {
 	size_t limit; /* lines at most; 0: all */
 	bool help;
 
-	struct top_place list;
-	bool follows; /* the cursor stays on one line, wherever that goes */
+	struct top_place places[2]; /* of the list, and of the calls of one that is opened */
+	bool follows;               /* the cursor stays on one line, wherever that goes */
 	struct rate_identity followed;
 
 	bool opened;
@@ -62,8 +62,6 @@ struct top {
 	char title[TOP_TEXT_MAX]; /* what it is called, safe to show */
 	struct rate *calls;       /* owned: those of the last interval in which it was */
 	size_t nr_calls;
-	enum rate_key call_sort;
-	struct top_place call_list;
 
 	enum top_prompt prompt;
 	char input[TOP_TEXT_MAX]; /* what was typed so far */
@@ -97,9 +95,8 @@ int top_foot_lines(const struct top *top);
 size_t top_room(const struct top *top);
 size_t top_count(const struct top *top);
 
-/* That table, where the user stands in it, and one of its lines. */
+/* That table, and one of its lines. */
 struct top_table top_table(const struct top *top);
-const struct top_place *top_place(const struct top *top);
 const struct rate *top_line(const struct top *top, size_t index);
 
 #endif
