@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Turns options into a question to the daemon, and its answer into a snapshot. */
-#include "cmd/ask.h"
+#include "cmd/reporting.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/ask.h"
+#include "cmd/reporting.h"
 #include "daemon/baselines.h"
 #include "report/status.h"
 

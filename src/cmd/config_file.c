@@ -61,13 +61,10 @@ static char *next_line(char *buf, int size, void *stream)
 /* Copies a value, to live as long as the options. */
 static const char *value_keep(struct options *o, const char *value)
 {
-	char **grown = reallocarray(o->kept, o->nr_kept + 1, sizeof(*grown));
 	char *copy = strdup(value);
 
-	if (grown)
-		o->kept = grown;
-	if (grown && copy)
-		return grown[o->nr_kept++] = copy;
+	if (copy && array_grow(&o->kept, o->nr_kept, sizeof(*o->kept)))
+		return o->kept[o->nr_kept++] = copy;
 	free(copy);
 	return NULL;
 }

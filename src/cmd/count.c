@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/reporting.h"
 #include "cmd/session.h"
 #include "collect/collector.h"
 #include "model/diff.h"

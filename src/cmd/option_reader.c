@@ -219,7 +219,6 @@ static int add_pids(const struct setting *s)
 {
 	struct targets *targets = s->member;
 	const char *at = s->arg + strspn(s->arg, ", ");
-	pid_t *grown;
 	char *end;
 	long pid;
 
@@ -231,10 +230,8 @@ static int add_pids(const struct setting *s)
 		if (!isdigit((unsigned char)*at) || errno || pid < 1 || pid > INT_MAX ||
 		    (*end && !strchr(", ", *end)))
 			return refuse(s, "is not a pid or a list such as 17,18");
-		grown = reallocarray(targets->pids, targets->nr_pids + 1, sizeof(*grown));
-		if (!grown)
+		if (!array_grow(&targets->pids, targets->nr_pids, sizeof(*targets->pids)))
 			return diag_oom(s->d);
-		targets->pids = grown;
 		targets->pids[targets->nr_pids++] = (pid_t)pid;
 	}
 	return 0;
@@ -254,7 +251,7 @@ static int add_selector(const struct setting *s)
 
 static const struct kind {
 	int (*set)(const struct setting *s);
-	const char *arg;  /* in --help; NULL: it takes none */
+	const char *arg; /* in --help; NULL: it takes none */
 	/*
 	 * What completes the argument: "word" (one of the words), "list" (some of them, with commas),
 	 * "file" (or one of the words), "name" (of what the option is called); NULL: nothing.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes reports in the format and to the place that the user chose, and the files beside them. */
-#include "cmd/output.h"
+#include "cmd/reporting.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
-#include "cmd/ask.h"
-#include "cmd/output.h"
+#include "cmd/reporting.h"
 #include "report/status.h"
 
 /* A mark is known by the boot and the monotonic end of the snapshot that was saved. */

@@ -7,12 +7,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/reporting.h"
 #include "cmd/session.h"
 #include "collect/collector.h"
 #include "report/report.h"
 #include "tui/screen.h"
-#include "tui/term.h"
 #include "tui/top.h"
 
 struct run {

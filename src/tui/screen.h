@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style. */
+/*
+ * One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style; and the terminal
+ * that shows it.
+ */
 #ifndef BPFTRUSS_SCREEN_H
 #define BPFTRUSS_SCREEN_H
 
 #include <stdio.h>
 
+#include "base/diag.h"
 #include "tui/top.h"
 
 enum cell_style {
@@ -36,5 +40,30 @@ int screen_draw(const struct top *top, struct screen *ret);
 
 /* The text of all lines, without blanks at their ends. Returns 0 or a negative errno. */
 int screen_print(const struct screen *screen, FILE *out);
+
+/* --- term.c: the terminal ------------------------------------------------------------------------ */
+
+struct terminal;
+
+/* Whether stdin and stdout are a terminal that can move its cursor; fills d when not. */
+bool term_can_be_used(struct diag *d);
+
+/* Takes over the terminal of stdin and stdout. Fails when it cannot be used. */
+int term_open(struct terminal **ret, struct diag *d);
+
+/* Gives the terminal back as it was; NULL is fine. */
+void term_close(struct terminal *term);
+
+static inline void term_closep(struct terminal **term)
+{
+	term_close(*term);
+}
+
+void term_size(const struct terminal *term, int *width, int *height);
+
+/* The next key that was pressed, at once: enum top_key, or TOP_KEY_NONE. */
+int term_key(struct terminal *term);
+
+void term_show(struct terminal *term, const struct screen *screen);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Uses ncurses: translates keys and styles, and gives the terminal back as it was. */
-#include "tui/term.h"
+#include "tui/screen.h"
 
 #include <errno.h>
 #include <ncurses.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the cells of both tables of `bpftruss top`, and chooses the columns that fit. */
-#include "tui/top_columns.h"
+#include "tui/top.h"
 
 #include <inttypes.h>
 #include <stdio.h>
