@@ -68,7 +68,7 @@ int ask_and_print(const struct options *o, const char *path,
 		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
 		  struct diag *d)
 {
-	struct ipc_url url __cleanup(ipc_url_done);
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 

@@ -20,7 +20,7 @@ static const struct action {
 static int change(const struct options *o, const struct action *action, const char *name,
 		  struct diag *d)
 {
-	struct ipc_url url __cleanup(ipc_url_done);
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int64_t now = clock_real_ns(), from = 0, to = 0;
 	bool saves = action == &actions[0];

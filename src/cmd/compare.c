@@ -48,7 +48,7 @@ static int url_of(const char *text, struct ipc_url *url, bool *is_baseline, stru
 static int side_ask(const char *text, const struct options *o, struct asked_snapshot *ret,
 		    struct diag *d)
 {
-	struct ipc_url url __cleanup(ipc_url_done) = { 0 };
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	bool is_baseline;
 	struct diag why;

@@ -58,7 +58,7 @@ static int question_make(const struct options *o, struct history_question *ret, 
 static int history_from_daemon(const struct options *o, const struct history_question *question,
 			       struct timeline *ret, struct diag *d)
 {
-	struct ipc_url url __cleanup(ipc_url_done);
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 

@@ -131,7 +131,7 @@ static int print_whole(struct output *output, const struct options *o,
 static int snapshot_run(const struct options *o, struct diag *d)
 {
 	struct output output __cleanup(output_done) = { 0 };
-	struct ipc_url url __cleanup(ipc_url_done) = { 0 };
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	bool is_json = o->report.format == FORMAT_JSON, whole = output_has_side_files(o);
 	int err = output_open(&output, o, d);

@@ -47,37 +47,31 @@ void ipc_reply_done(struct ipc_reply *reply)
 /* RFC 3986: every byte that is not unreserved, but for those of keep. */
 static void url_encode(struct ipc_url *url, const char *text, const char *keep)
 {
-	for (; url->stream && *text; text++) {
+	for (; *text; text++) {
 		const unsigned char c = (unsigned char)*text;
+		const bool is_kept = strchr(UNRESERVED, c) || strchr(keep, c);
 
-		if (strchr(UNRESERVED, c) || strchr(keep, c))
-			fputc(c, url->stream);
-		else
-			fprintf(url->stream, "%%%02X", c);
+		url->is_too_long |= url->size + (is_kept ? 1 : 3) > IPC_URL_BYTES;
+		if (!url->is_too_long)
+			url->size += (size_t)sprintf(url->text + url->size,
+						     is_kept ? "%c" : "%%%02X", c);
 	}
 }
 
 void ipc_url_init(struct ipc_url *url, const char *path)
 {
-	*url = (struct ipc_url){ .before = "?" };
-	url->stream = open_memstream(&url->text, &url->size);
+	*url = (struct ipc_url){ 0 };
 	url_encode(url, path, "/");
 }
 
 void ipc_url_add(struct ipc_url *url, const char *name, const char *value)
 {
-	if (url->stream)
-		fputs(url->before, url->stream);
-	url->before = "&";
+	const char *before = strchr(url->text, '?') ? "&" : "?";
+
+	url_encode(url, before, before);
 	url_encode(url, name, "");
 	url_encode(url, "=", "=");
 	url_encode(url, value, "");
-}
-
-void ipc_url_done(struct ipc_url *url)
-{
-	fclosep(&url->stream);
-	free(url->text);
 }
 
 /* --- what is replied -------------------------------------------------------------------------- */
@@ -271,25 +265,20 @@ static int daemon_ask_patiently(const char *path, const char *request,
 	}
 }
 
-int ipc_call(const char *socket_path, const char *method, struct ipc_url *url,
+int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
 {
 	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	__cleanup(freep) char *request = NULL;
+	char request[IPC_URL_BYTES + 64];
 	int err;
 
-	if (!url->stream || fflush(url->stream))
-		return diag_oom(d);
-	if (url->size > IPC_URL_BYTES)
+	if (url->is_too_long)
 		return diag_set(d, DIAG_USAGE, E2BIG,
 				"too much for one question to the daemon: name fewer processes, "
 				"calls or columns");
-	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", method, url->text) <
-	    0) {
-		request = NULL;
-		return diag_oom(d);
-	}
+	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", method,
+		 url->text);
 	err = daemon_ask_patiently(socket_path, request, patience ?: &usual, &reply, d);
 	if (err)
 		return err;

@@ -5,25 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/diag.h"
 
-/* Where a question goes: built from a path and parameters, both encoded here. */
-struct ipc_url {
-	FILE *stream; /* owned; NULL: no memory */
-	char *text;   /* owned; what the stream has written */
-	size_t size;
-	const char *before; /* the next parameter */
-};
-
-/* Neither fails: ipc_call() says that there was no memory. */
-void ipc_url_init(struct ipc_url *url, const char *path);
-void ipc_url_add(struct ipc_url *url, const char *name, const char *value);
-void ipc_url_done(struct ipc_url *url);
-
 /* A daemon understands requests of 8 KiB with their head. */
 #define IPC_URL_BYTES (6 << 10)
+
+/* Where a question goes: built from a path and parameters, both encoded here. */
+struct ipc_url {
+	char text[IPC_URL_BYTES + 1];
+	size_t size;
+	bool is_too_long; /* which ipc_call() says */
+};
+
+void ipc_url_init(struct ipc_url *url, const char *path);
+void ipc_url_add(struct ipc_url *url, const char *name, const char *value);
 
 struct ipc_reply {
 	unsigned int status;
@@ -53,7 +49,7 @@ struct ipc_patience {
  * -EPROTO, -EFBIG, -ETIMEDOUT, -ENOMEM
  *                         no reply that could be used
  */
-int ipc_call(const char *socket_path, const char *method, struct ipc_url *url,
+int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
 
 #endif

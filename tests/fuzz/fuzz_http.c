@@ -150,7 +150,6 @@ static void fuzz_reply(const uint8_t *data, size_t size)
 	} else {
 		text_use(d.text);
 	}
-	ipc_url_done(&url);
 	pthread_join(thread, NULL);
 	close(lie.listener);
 	unlink(path);

@@ -23,7 +23,7 @@ static int ask_url(struct ipc_fixture *fixture, const char *method, struct ipc_u
 static int ask_path(const char *socket_path, const struct ipc_patience *patience,
 		    struct ipc_reply *reply, struct diag *d)
 {
-	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_url url;
 
 	ipc_url_init(&url, "/");
 	return ipc_call(socket_path, "GET", &url, patience, reply, d);
@@ -32,7 +32,7 @@ static int ask_path(const char *socket_path, const struct ipc_patience *patience
 static int ask(struct ipc_fixture *fixture, const char *method, const char *path,
 	       struct ipc_reply *reply, struct diag *d)
 {
-	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_url url;
 
 	ipc_url_init(&url, path);
 	return ask_url(fixture, method, &url, reply, d);
@@ -69,7 +69,7 @@ SERVER_TEST(test_round_trip)
 	};
 	char expected[1024] = "GET /a b%?#&";
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_url url;
 	struct diag d;
 
 	ipc_url_init(&url, "/a b%?#&");
@@ -158,7 +158,7 @@ FOLDER_TEST(test_interrupted)
 {
 	const struct sigaction action = { .sa_handler = alarm_take };
 	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
-	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_url url;
 	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply = { 0 };
 	struct diag d = { .text = "" };
@@ -185,7 +185,7 @@ FOLDER_TEST(test_interrupted)
 /* A daemon takes what is not too long, and is not asked the rest. */
 SERVER_TEST(test_long_url)
 {
-	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_url url;
 	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply = { 0 };
 	struct diag d = { .text = "" };
@@ -205,7 +205,7 @@ SERVER_TEST(test_long_url)
 /* What an error says reaches the user, but no byte of it the terminal's other ear. */
 SERVER_TEST(test_error)
 {
-	__cleanup(ipc_url_done) struct ipc_url url;
+	struct ipc_url url;
 	struct ipc_reply reply = { 0 };
 	struct diag d;
 
