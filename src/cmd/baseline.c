@@ -58,7 +58,6 @@ static int baseline_run(const struct options *o, struct diag *d)
 const struct verb baseline_verb = {
 	"baseline",
 	VERB_BASELINE,
-	true,
 	baseline_run,
 	"keep a span of the past for good, to compare with",
 	"usage: bpftruss baseline save NAME [options]\n"

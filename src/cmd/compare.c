@@ -128,7 +128,6 @@ static int compare_run(const struct options *o, struct diag *d)
 const struct verb compare_verb = {
 	"compare",
 	VERB_COMPARE,
-	true,
 	compare_run,
 	"what has changed between two spans, baselines or saved snapshots",
 	"usage: bpftruss compare A B [options]",

@@ -199,7 +199,6 @@ static int count_run(const struct options *o, struct diag *d)
 const struct verb count_verb = {
 	"",
 	VERB_COUNT,
-	true,
 	count_run,
 	"count system calls of processes or of a command",
 	"usage: bpftruss -c [options] -p PID[,PID...]\n"

@@ -134,7 +134,6 @@ static int daemon_verb_run(const struct options *flags, struct diag *d)
 const struct verb daemon_verb = {
 	"daemon",
 	VERB_DAEMON,
-	false,
 	daemon_verb_run,
 	"count all the time, keep a history, and answer the verbs below",
 	"usage: bpftruss daemon [options]",

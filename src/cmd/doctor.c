@@ -73,7 +73,6 @@ static int doctor_run(const struct options *o, struct diag *d)
 const struct verb doctor_verb = {
 	"doctor",
 	VERB_DOCTOR,
-	false,
 	doctor_run,
 	"what works on this machine, what does not, and what to do about it",
 	"usage: bpftruss doctor [options]",

@@ -148,7 +148,6 @@ static int history_run(const struct options *o, struct diag *d)
 const struct verb history_verb = {
 	"history",
 	VERB_HISTORY,
-	false,
 	history_run,
 	"what was counted in the past, step by step",
 	"usage: bpftruss history [options]",

@@ -409,7 +409,8 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 	o->nr_words = argc - optind;
 	if (o->nr_words && o->verb->bit == VERB_COUNT)
 		o->command = o->words;
-	return o->nr_words && !o->verb->takes_words && !o->help ? words_refuse(o, d) : 0;
+	return o->nr_words && !(o->verb->bit & VERBS_WITH_WORDS) && !o->help ? words_refuse(o, d)
+									     : 0;
 }
 
 /* --- help and completion ---------------------------------------------------------------------- */

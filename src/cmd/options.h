@@ -39,6 +39,8 @@ enum verb_bit {
 	VERB_BASELINE = 1 << 7,
 	VERB_COMPARE = 1 << 8,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
+	/* These take words that are no options; those of the truss face are a command to run. */
+	VERBS_WITH_WORDS = VERB_COUNT | VERB_BASELINE | VERB_COMPARE,
 };
 
 struct options;
@@ -46,7 +48,6 @@ struct options;
 struct verb {
 	const char *name; /* "" for the truss face */
 	enum verb_bit bit;
-	bool takes_words; /* that are no options; those of the truss face are a command to run */
 	/* Returns an exit status, or a negative errno with d filled. */
 	int (*run)(const struct options *options, struct diag *d);
 	const char *summary; /* one line */

@@ -159,7 +159,6 @@ static int snapshot_run(const struct options *o, struct diag *d)
 const struct verb snapshot_verb = {
 	"snapshot",
 	VERB_SNAPSHOT,
-	false,
 	snapshot_run,
 	"what the daemon has counted since it started, or lately",
 	"usage: bpftruss snapshot [options]",
@@ -179,7 +178,6 @@ static int status_run(const struct options *o, struct diag *d)
 const struct verb status_verb = {
 	"status",
 	VERB_STATUS,
-	false,
 	status_run,
 	"how the daemon is doing",
 	"usage: bpftruss status [options]",

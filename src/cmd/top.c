@@ -186,7 +186,6 @@ static int top_run(const struct options *o, struct diag *d)
 const struct verb top_verb = {
 	"top",
 	VERB_TOP,
-	false,
 	top_run,
 	"which processes make system calls now, and where their time goes",
 	"usage: bpftruss top [options]",

@@ -108,11 +108,6 @@ void budget_judge(struct budget *b, double percent, struct collector *collector)
 		budget_step_up(b, percent, collector);
 }
 
-void budget_answered(struct budget *b, uint64_t cpu_ns)
-{
-	b->answers_ns += cpu_ns;
-}
-
 void budget_check(struct budget *b, struct collector *collector)
 {
 	uint64_t now = clock_mono_ns(), own = budget_own_ns(), programs = programs_ns(collector);

@@ -367,10 +367,7 @@ static void servers_run(struct daemon *daemon)
 /* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
 static void settle_when_idle(struct daemon *daemon)
 {
-	struct ipc_server_counts clients;
-
-	ipc_server_counts(daemon->servers[SERVER_LOCAL], &clients);
-	if (!clients.pending_bytes)
+	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)
 		counts_settle(&daemon->counts);
 }
 
@@ -379,7 +376,7 @@ static void turn_end(struct daemon *daemon, uint64_t start_ns)
 {
 	if (daemon->served_ns && !daemon->has_counted)
 		daemon->served_ns = clock_cpu_ns() - start_ns;
-	budget_answered(&daemon->budget, daemon->served_ns);
+	daemon->budget.answers_ns += daemon->served_ns;
 	daemon->served_ns = 0;
 	daemon->has_counted = false;
 }

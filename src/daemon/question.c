@@ -63,8 +63,7 @@ int question_targets(const struct question *q, struct asked_targets *ret)
 	return 0;
 }
 
-/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
-static int read_set(const struct question *q, const char *name, struct syscall_set **ret)
+int question_set(const struct question *q, const char *name, struct syscall_set **ret)
 {
 	const char *text = ipc_parameter(q->request, name);
 	struct diag why;
@@ -77,11 +76,6 @@ static int read_set(const struct question *q, const char *name, struct syscall_s
 	if (!err)
 		return 0;
 	return diag_set(q->d, why.kind, -err, "%s: %.400s", name, why.text);
-}
-
-int question_calls(const struct question *q, struct syscall_set **ret)
-{
-	return read_set(q, "trace", ret);
 }
 
 void asked_report_done(struct asked_report *report)
@@ -135,7 +129,7 @@ static int read_words(const struct question *q, struct asked_report *report)
 			d, DIAG_USAGE, EINVAL,
 			"by: the daemon keeps processes, neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;
-	return read_set(q, "waiting", &report->waiting);
+	return question_set(q, "waiting", &report->waiting);
 }
 
 int question_report(const struct question *q, struct asked_report *report)

@@ -153,18 +153,17 @@ static void status_past(const struct service *s, struct daemon_status *ret)
 
 void service_status(const struct service *s, struct daemon_status *ret)
 {
-	struct ipc_server_counts clients;
+	const struct ipc_server_counts *clients = ipc_server_counts(s->local);
 
 	memset(ret, 0, sizeof(*ret));
 	status_counting(s, ret);
 	status_names(s, ret);
 	status_cost(s, ret);
 	status_past(s, ret);
-	ipc_server_counts(s->local, &clients);
-	ret->clients = clients.clients;
-	ret->requests = clients.requests;
-	ret->refused = clients.refused;
-	ret->malformed = clients.malformed;
+	ret->clients = clients->clients;
+	ret->requests = clients->requests;
+	ret->refused = clients->refused;
+	ret->malformed = clients->malformed;
 	ret->scrapes = s->scrapes;
 	ret->scrape_ns = s->scrape_ns;
 }

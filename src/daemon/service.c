@@ -109,7 +109,7 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
-	int err = question_calls(&asked->question, &calls);
+	int err = question_set(&asked->question, "trace", &calls);
 
 	if (err)
 		return err;

@@ -503,7 +503,7 @@ void ipc_server_run(struct ipc_server *server)
 	} while (server->counts.clients < before);
 }
 
-void ipc_server_counts(const struct ipc_server *server, struct ipc_server_counts *ret)
+const struct ipc_server_counts *ipc_server_counts(const struct ipc_server *server)
 {
-	*ret = server->counts;
+	return &server->counts;
 }

@@ -113,6 +113,7 @@ struct ipc_server_counts {
 	size_t pending_bytes; /* of answers not yet taken */
 };
 
-void ipc_server_counts(const struct ipc_server *server, struct ipc_server_counts *ret);
+/* As they are, now and later. */
+const struct ipc_server_counts *ipc_server_counts(const struct ipc_server *server);
 
 #endif

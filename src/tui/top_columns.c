@@ -53,9 +53,11 @@ static void text_time(uint64_t ns, char *text)
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-#define CELL_WRITER(name)                                                                \
-	static void name(const struct top_table *table, const struct top_column *column, \
-			 const struct rate *line, char text[RATE_TEXT_MAX])
+#define UNUSED __attribute__((unused))
+#define CELL_WRITER(name)                                                                 \
+	static void name(UNUSED const struct top_table *table,                            \
+			 UNUSED const struct top_column *column, const struct rate *line, \
+			 char text[RATE_TEXT_MAX])
 
 static uint64_t number(const struct top_column *column, const struct rate *line)
 {
@@ -64,7 +66,6 @@ static uint64_t number(const struct top_column *column, const struct rate *line)
 
 CELL_WRITER(write_count)
 {
-	(void)table;
 	snprintf(text, RATE_TEXT_MAX, "%" PRIu64, number(column, line));
 }
 
@@ -75,7 +76,6 @@ CELL_WRITER(write_rate)
 
 CELL_WRITER(write_cpu)
 {
-	(void)column;
 	text_pct(rates_cpu_pct(table->rates, rate_cpu_ns(line)), text);
 }
 
@@ -100,7 +100,6 @@ CELL_WRITER(write_runq)
 
 CELL_WRITER(write_time)
 {
-	(void)table;
 	if (number(column, line))
 		text_time(number(column, line), text);
 	else
@@ -110,7 +109,6 @@ CELL_WRITER(write_time)
 /* An age; one that is a minimum has a mark. */
 CELL_WRITER(write_oldest)
 {
-	(void)table, (void)column;
 	strcpy(text, line->in_flight ? ">" : "-");
 	if (line->in_flight)
 		text_time(line->oldest_ns, text + line->oldest_early);
@@ -118,7 +116,6 @@ CELL_WRITER(write_oldest)
 
 CELL_WRITER(write_pid)
 {
-	(void)table, (void)column;
 	if (line->pid)
 		snprintf(text, RATE_TEXT_MAX, "%u", line->pid);
 	else
@@ -141,7 +138,6 @@ CELL_WRITER(write_name)
 {
 	char name[PROCESS_LABEL_MAX] = "[overflow]";
 
-	(void)table, (void)column;
 	if (line->process)
 		process_label(line->process, name);
 	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
@@ -151,7 +147,6 @@ CELL_WRITER(write_unit)
 {
 	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
 
-	(void)table, (void)column;
 	if (line->process)
 		text_escape_name(line->unit, min_u64(line->unit_length, RATE_TEXT_MAX), name);
 	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
@@ -159,7 +154,6 @@ CELL_WRITER(write_unit)
 
 CELL_WRITER(write_user)
 {
-	(void)table, (void)column;
 	text_escape_ascii(line->user ?: "-", SIZE_MAX, text, RATE_TEXT_MAX);
 }
 
@@ -204,7 +198,6 @@ static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 /* The call of the line, or the one that the line has been in for longest. */
 CELL_WRITER(write_call)
 {
-	(void)column;
 	text[0] = 0;
 	if (table->whole || line->in_flight)
 		call_label(line, text);

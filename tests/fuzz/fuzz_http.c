@@ -77,7 +77,7 @@ static void server_feed(const uint8_t *data, size_t size, size_t pieces)
 	struct sockaddr_un address;
 	socklen_t address_size;
 	struct ipc_server *server;
-	struct ipc_server_counts counts;
+	const struct ipc_server_counts *counts;
 	int listener = listener_make(&address, &address_size);
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char reply[4096];
@@ -94,8 +94,8 @@ static void server_feed(const uint8_t *data, size_t size, size_t pieces)
 		server_settle(server);
 	shutdown(fd, SHUT_RDWR);
 	server_settle(server);
-	ipc_server_counts(server, &counts);
-	require(!counts.clients && !counts.pending_bytes);
+	counts = ipc_server_counts(server);
+	require(!counts->clients && !counts->pending_bytes);
 	ipc_server_free(server);
 }
 

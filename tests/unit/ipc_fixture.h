@@ -156,10 +156,7 @@ static inline int server_setup(void **state)
 
 static inline struct ipc_server_counts counts_of(const struct ipc_fixture *fixture)
 {
-	struct ipc_server_counts counts;
-
-	ipc_server_counts(fixture->server, &counts);
-	return counts;
+	return *ipc_server_counts(fixture->server);
 }
 
 /* --- a raw client ----------------------------------------------------------------------------- */

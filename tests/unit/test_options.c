@@ -12,14 +12,12 @@
 #include "base/mem.h"
 #include "cmd/options.h"
 
-static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .takes_words = true };
+static const struct verb count_face = { .name = "", .bit = VERB_COUNT };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
 static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
 static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
 static const struct verb status_face = { .name = "status", .bit = VERB_STATUS };
-static const struct verb compare_face = { .name = "compare",
-					  .bit = VERB_COMPARE,
-					  .takes_words = true };
+static const struct verb compare_face = { .name = "compare", .bit = VERB_COMPARE };
 
 /* --- the table --- */
 

@@ -130,7 +130,7 @@ TEST(test_question)
 	struct diag d = { .text = "" };
 	const struct question question = { &request, &d };
 
-	if (question_report(&question, &asked) || question_calls(&question, &calls))
+	if (question_report(&question, &asked) || question_set(&question, "trace", &calls))
 		fail_msg("%s", d.text);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_int_equal(table->keys, GROUP_COMM | GROUP_UNIT);
@@ -159,7 +159,7 @@ TEST(test_plain_question)
 	struct syscall_set *calls;
 
 	assert_int_equal(question_report(&question, &asked), 0);
-	assert_int_equal(question_calls(&question, &calls), 0);
+	assert_int_equal(question_set(&question, "trace", &calls), 0);
 	assert_null(calls);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_null(asked.options.table.columns);
@@ -188,7 +188,7 @@ TEST(test_refused_questions)
 		const struct question question = { &request, &d };
 		int err = question_report(&question, &asked);
 
-		if ((err ?: question_calls(&question, &calls)) != -EINVAL)
+		if ((err ?: question_set(&question, "trace", &calls)) != -EINVAL)
 			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
 		assert_int_not_equal(strlen(d.text), 0);
 		asked_report_done(&asked);
