@@ -102,21 +102,15 @@ static void print_unnamed(struct run *run)
 	run->refused = counts.refused;
 }
 
-/* Whoever has asked twice for the end gets it. */
-static uint64_t names_limit_ns(const struct run *run, const struct options *o)
-{
-	if (run->session.impatient)
-		return 0;
-	return o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS;
-}
-
 static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
 {
+	uint64_t limit_ns = o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS;
 	int err;
 
 	if (!o->collector.stacks)
 		return 0;
-	err = session_wait_names(&run->session, names_limit_ns(run, o), d);
+	/* Whoever has asked twice for the end gets it. */
+	err = session_wait_names(&run->session, run->session.impatient ? 0 : limit_ns, d);
 	if (!err)
 		print_unnamed(run);
 	return err;
@@ -163,27 +157,21 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 	return err;
 }
 
-static int run_count(struct run *run, const struct options *o, struct diag *d)
-{
-	int err = output_open(&run->output, o, d);
-
-	if (!err)
-		err = session_open(&run->session, d);
-	if (!err)
-		err = start(run, o, d);
-	if (err)
-		return err;
-	session_start(&run->session, o->duration_ns, o->interval_ns);
-	return run_reports(run, o, d);
-}
-
 static int count_run(const struct options *o, struct diag *d)
 {
 	struct run run __cleanup(run_done) = { 0 };
 	int err;
 
 	session_init(&run.session, o);
-	err = run_count(&run, o, d);
+	err = output_open(&run.output, o, d);
+	if (!err)
+		err = session_open(&run.session, d);
+	if (!err)
+		err = start(&run, o, d);
+	if (err)
+		return err;
+	session_start(&run.session, o->duration_ns, o->interval_ns);
+	err = run_reports(&run, o, d);
 	if (err)
 		return err;
 	if (!run.session.command.pid)

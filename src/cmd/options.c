@@ -27,12 +27,6 @@ bool targets_given(const struct targets *targets)
 	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
-static bool stacks_are_shown(const struct output_options *r)
-{
-	return r->show_stacks || r->side_files[SIDE_FILE_FOLDED] ||
-	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
-}
-
 static void report_complete(struct options *o)
 {
 	struct output_options *r = &o->report;
@@ -52,6 +46,7 @@ static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
 	struct collector_options *c = &o->collector;
+	const char *const *files = o->report.side_files;
 
 	/* Whoever else is named is one of all. */
 	if (targets->all) {
@@ -63,7 +58,8 @@ static void collector_complete(struct options *o)
 	c->pids = targets->pids;
 	c->nr_pids = targets->nr_pids;
 	c->wait = o->wait;
-	c->stacks = c->stacks || stacks_are_shown(&o->report);
+	c->stacks = c->stacks || o->report.show_stacks || files[SIDE_FILE_FOLDED] ||
+		    files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
 	c->by_thread = o->report.table.keys & GROUP_TID;
 	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
 	c->calls = o->report.only;

@@ -147,40 +147,33 @@ static int start(struct run *run, struct diag *d)
 	return err ? err : session_keep(&run->session, first, d);
 }
 
-static int run_top(struct run *run, struct diag *d)
-{
-	const struct options *o = run->options;
-	bool interactive = !o->once && o->report.format != FORMAT_JSON;
-	int err;
-
-	top_init(&run->top, o->interval_ns ?: NS_PER_SEC);
-	run->top.places[0].sort = o->rate_sort;
-	run->top.by = o->rate_by;
-	run->top.limit = interactive ? 0 : o->report.table.top;
-	top_resize(&run->top, output_width(stdout), 0);
-	/* A terminal that cannot be used is told before anything is attached. */
-	if (interactive && !term_can_be_used(d))
-		return -ENOTTY;
-	err = start(run, d);
-	if (!err && interactive)
-		err = term_open(&run->term, d);
-	if (err)
-		return err;
-	if (run->term) {
-		run->session.keys = STDIN_FILENO;
-		fit(run);
-	}
-	session_start(&run->session, 0, run->top.delay_ns);
-	return loop(run, d);
-}
-
 /* An error is told when this has returned: the terminal is the user's again. */
 static int top_run(const struct options *o, struct diag *d)
 {
 	struct run run __cleanup(run_done) = { .options = o };
+	bool interactive = !o->once && o->report.format != FORMAT_JSON;
+	int err;
 
 	session_init(&run.session, o);
-	return run_top(&run, d);
+	top_init(&run.top, o->interval_ns ?: NS_PER_SEC);
+	run.top.places[0].sort = o->rate_sort;
+	run.top.by = o->rate_by;
+	run.top.limit = interactive ? 0 : o->report.table.top;
+	top_resize(&run.top, output_width(stdout), 0);
+	/* A terminal that cannot be used is told before anything is attached. */
+	if (interactive && !term_can_be_used(d))
+		return -ENOTTY;
+	err = start(&run, d);
+	if (!err && interactive)
+		err = term_open(&run.term, d);
+	if (err)
+		return err;
+	if (run.term) {
+		run.session.keys = STDIN_FILENO;
+		fit(&run);
+	}
+	session_start(&run.session, 0, run.top.delay_ns);
+	return loop(&run, d);
 }
 
 const struct verb top_verb = {

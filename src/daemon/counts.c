@@ -247,28 +247,6 @@ int counts_tick(struct counts *c, struct diag *d)
 	return 0;
 }
 
-/* The last reading of the old one is whole: it has stopped. */
-static void counts_end(struct counts *c)
-{
-	struct diag d;
-
-	collector_stop(c->collector);
-	if (counts_tick(c, &d))
-		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
-			 d.text);
-}
-
-static void counts_adopt(struct counts *c, struct collector *collector, struct snapshot *first)
-{
-	recent_clear(&c->recent);
-	snapshot_free(steal_ptr(&c->earlier));
-	snapshot_free(c->last);
-	collector_free(c->collector);
-	c->collector = collector;
-	c->last = first;
-	c->history_is_older = true;
-}
-
 int counts_replace(struct counts *c, const struct collector_options *options, bool *replaced,
 		   struct diag *d)
 {
@@ -280,14 +258,24 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 	*replaced = !err;
 	if (err)
 		return err;
-	counts_end(c);
+	/* The last reading of the old one is whole: it has stopped. */
+	collector_stop(c->collector);
+	if (counts_tick(c, &why))
+		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
+			 why.text);
 	err = collector_start(larger, d);
 	if (err)
 		return err;
 	err = collector_read(larger, &first, d);
 	if (err)
 		return err;
-	counts_adopt(c, steal_ptr(&larger), first);
+	recent_clear(&c->recent);
+	snapshot_free(steal_ptr(&c->earlier));
+	snapshot_free(c->last);
+	collector_free(c->collector);
+	c->collector = steal_ptr(&larger);
+	c->last = first;
+	c->history_is_older = true;
 	if (counts_begin(c))
 		return diag_oom(d);
 	if (c->history && history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &why))

@@ -54,9 +54,7 @@ struct daemon {
 	struct pollfd sources[NR_SOURCE]; /* those up to the pulse are ours; -1: not open */
 	bool cannot_grow;                 /* there was no memory for other tables */
 	uint32_t threads;                 /* that larger tables were made for; 0: not grown */
-	uint64_t worn_ns;   /* when counting began anew for numbers of files; 0: never */
-	uint64_t served_ns; /* CPU time for clients in this turn of the loop */
-	bool has_counted;   /* it was not for them alone */
+	uint64_t worn_ns; /* when counting began anew for numbers of files; 0: never */
 	bool over;
 	int err;       /* of what a source had to do, for which it ends */
 	struct diag d; /* why */
@@ -103,7 +101,6 @@ static void on_tick(struct daemon *daemon)
 {
 	struct diag d;
 
-	daemon->has_counted = true;
 	if (counts_tick(&daemon->counts, &d))
 		log_line(LOG_ERR, "an interval will be longer: %s", d.text);
 	tick_arm(daemon);
@@ -202,16 +199,6 @@ static void describe_targets(const struct daemon_config *config, char *buf, size
 	}
 }
 
-static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
-{
-	daemon->config = config;
-	daemon->service.config = config;
-	daemon->counts.recent.max_bytes = config->recent_bytes;
-	counts_open_history(&daemon->counts, config);
-	collector_follow(daemon);
-	tick_arm(daemon);
-}
-
 /* What was counted up to here goes into the history by the old rules. */
 static void daemon_reload_config(struct daemon *daemon)
 {
@@ -224,7 +211,12 @@ static void daemon_reload_config(struct daemon *daemon)
 	    daemon->reload->read(daemon->reload->closure, &config, &d)) {
 		log_line(LOG_ERR, "the configuration stays as it was: %s", d.text);
 	} else {
-		daemon_apply(daemon, config);
+		daemon->config = config;
+		daemon->service.config = config;
+		daemon->counts.recent.max_bytes = config->recent_bytes;
+		counts_open_history(&daemon->counts, config);
+		collector_follow(daemon);
+		tick_arm(daemon);
 		log_line(LOG_NOTICE, "the configuration was read anew");
 	}
 	notify_send("READY=1");
@@ -265,14 +257,6 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 			strerror(errno));
 }
 
-/* The default group need not exist: then it is root's. */
-static gid_t find_group(const struct daemon_config *config)
-{
-	const struct group *group = getgrnam(config->group ?: DEFAULT_GROUP);
-
-	return group ? group->gr_gid : getegid();
-}
-
 static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
 {
 	int fd = socket_inherited(d);
@@ -309,7 +293,9 @@ static int serve(struct daemon *daemon, int listener, gid_t group, enum server w
 
 static int open_servers(struct daemon *daemon, struct diag *d)
 {
-	const gid_t group = find_group(daemon->config);
+	/* The default need not exist: then it is root's. */
+	const struct group *found = getgrnam(daemon->config->group ?: DEFAULT_GROUP);
+	const gid_t group = found ? found->gr_gid : getegid();
 	int err;
 
 	daemon->service = (struct service){
@@ -354,75 +340,56 @@ static int servers_patience_ms(const struct daemon *daemon)
 	return patience;
 }
 
-static void servers_run(struct daemon *daemon)
+/* CPU time of the servers, if they have something to do. */
+static uint64_t servers_run(struct daemon *daemon)
 {
+	const struct pollfd *clients = &daemon->sources[SOURCE_CLIENTS];
 	uint64_t start_ns = clock_cpu_ns();
 
+	/* Servers also cut off clients whose time is up, of which no descriptor tells. */
+	if (!clients[SERVER_LOCAL].revents && !clients[SERVER_TCP].revents &&
+	    servers_patience_ms(daemon))
+		return 0;
 	for (int i = 0; i < NR_SERVER; i++)
 		if (daemon->servers[i])
 			ipc_server_run(daemon->servers[i]);
-	daemon->served_ns += clock_cpu_ns() - start_ns;
+	return clock_cpu_ns() - start_ns;
 }
 
-/* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
-static void settle_when_idle(struct daemon *daemon)
-{
-	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)
-		counts_settle(&daemon->counts);
-}
-
-/* Counting does not pay for clients: a turn of the loop that only serves them is charged to them. */
-static void turn_end(struct daemon *daemon, uint64_t start_ns)
-{
-	if (daemon->served_ns && !daemon->has_counted)
-		daemon->served_ns = clock_cpu_ns() - start_ns;
-	daemon->budget.answers_ns += daemon->served_ns;
-	daemon->served_ns = 0;
-	daemon->has_counted = false;
-}
-
-/* Waits once, and does what is to be done. */
-static int sources_wait(struct daemon *daemon)
+/* One turn: waits once, and does what is to be done. */
+static int run_once(struct daemon *daemon, struct diag *d)
 {
 	static void (*const ready[SOURCE_EVENTS])(struct daemon *daemon) = {
 		[SOURCE_SIGNAL] = on_signal,
 		[SOURCE_TICK] = on_tick,
 		[SOURCE_PULSE] = on_pulse,
 	};
+	const struct pollfd *sources = daemon->sources;
 	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
 				    servers_patience_ms(daemon));
-	const struct pollfd *sources = daemon->sources;
-	bool has_clients;
+	uint64_t start_ns = clock_cpu_ns(), served_ns;
+	int err;
 
 	if (poll(daemon->sources, NR_SOURCE, patience_ms) < 0)
-		return errno == EINTR ? 0 : -errno;
+		return errno == EINTR ? 0
+				      : diag_set(d, DIAG_FAILED, errno, "cannot wait: %s",
+						 strerror(errno));
 	for (int i = 0; i < SOURCE_EVENTS; i++)
 		if (sources[i].revents)
 			ready[i](daemon);
-	/* Events are taken in at the end of each turn. */
-	daemon->has_counted |= sources[SOURCE_EVENTS].revents != 0;
-	/* Servers also cut off clients whose time is up, of which no descriptor tells. */
-	has_clients = sources[SOURCE_CLIENTS + SERVER_LOCAL].revents ||
-		      sources[SOURCE_CLIENTS + SERVER_TCP].revents || !servers_patience_ms(daemon);
-	if (!daemon->err && has_clients)
-		servers_run(daemon);
-	return 0;
-}
-
-static int run_once(struct daemon *daemon, struct diag *d)
-{
-	uint64_t start_ns = clock_cpu_ns();
-	int err = sources_wait(daemon);
-
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot wait: %s", strerror(-err));
 	if (daemon->err) {
 		*d = daemon->d;
 		return daemon->err;
 	}
-	settle_when_idle(daemon);
+	served_ns = servers_run(daemon);
+	/* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
+	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)
+		counts_settle(&daemon->counts);
 	err = collector_reclaim(daemon->counts.collector);
-	turn_end(daemon, start_ns);
+	/* Counting does not pay for clients: a turn that only serves them is charged to them. */
+	if (served_ns && !sources[SOURCE_TICK].revents && !sources[SOURCE_EVENTS].revents)
+		served_ns = clock_cpu_ns() - start_ns;
+	daemon->budget.answers_ns += served_ns;
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))
 		   : 0;

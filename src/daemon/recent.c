@@ -179,16 +179,6 @@ static int recent_limit_memory(struct recent *recent)
 		       : 0;
 }
 
-/* What ends at a mark that nobody knows of goes on with what comes next. */
-static int recent_join_passing(struct recent *recent)
-{
-	size_t count = recent->nr_parts;
-
-	return count > 1 && recent->parts[count - 2].mark == MARK_PASSING
-		       ? part_join_next(recent, count - 2)
-		       : 0;
-}
-
 int recent_limit(struct recent *recent)
 {
 	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
@@ -197,12 +187,13 @@ int recent_limit(struct recent *recent)
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)
 {
 	struct recent_part *grown = NULL;
-	size_t bytes;
+	size_t bytes, count;
 
 	snapshot_keep_counts(difference);
 	bytes = snapshot_bytes(difference);
 	if ((recent->bytes + bytes) / 2 <= recent->max_bytes || !recent_limit(recent))
 		grown = reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
+	count = recent->nr_parts;
 	if (!grown) {
 		snapshot_free(difference);
 		return -ENOMEM;
@@ -216,7 +207,10 @@ int recent_add(struct recent *recent, struct snapshot *difference, enum recent_m
 		.mark = mark,
 	};
 	recent->bytes += bytes;
-	return recent_join_passing(recent);
+	/* What ends at a mark that nobody knows of goes on with what comes next. */
+	if (count && grown[count - 1].mark == MARK_PASSING)
+		return part_join_next(recent, count - 1);
+	return 0;
 }
 
 bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret)

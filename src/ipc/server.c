@@ -226,15 +226,6 @@ static enum MHD_Result host_check(void *closure, enum MHD_ValueKind kind, const 
 	return *is_foreign ? MHD_NO : MHD_YES;
 }
 
-/* None is foreign, too. */
-static bool host_is_foreign(struct MHD_Connection *from)
-{
-	bool is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
-
-	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
-	return is_foreign;
-}
-
 /* The library leaves out the body for HEAD. */
 static bool method_parse(const char *name, enum ipc_method *ret)
 {
@@ -262,15 +253,18 @@ static bool has_body(struct MHD_Connection *from)
 static unsigned int request_read(struct MHD_Connection *from, const char *method, const char *path,
 				 struct ipc_request *ret, const char **ret_sentence)
 {
+	bool is_foreign;
 	int nr_parameters;
 
 	ret->path = path;
 	ret->accept = header_find(from, MHD_HTTP_HEADER_ACCEPT) ?: "";
 	nr_parameters = MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, NULL, NULL);
 	MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, parameter_take, ret);
-	/* A page of a foreign name that resolves to this machine asks with that name. */
+	/* A page of a foreign name that resolves to this machine asks with that name. None is foreign. */
 	*ret_sentence = "ask for localhost or an address of it";
-	if (!ret->peer.known && host_is_foreign(from))
+	is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
+	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
+	if (!ret->peer.known && is_foreign)
 		return MHD_HTTP_FORBIDDEN;
 	*ret_sentence = "a request has no body";
 	if (has_body(from))
@@ -411,15 +405,6 @@ static unsigned int clients_fit(unsigned int wanted)
 		       : wanted;
 }
 
-static void options_complete(struct ipc_server_options *options)
-{
-	options->max_clients = clients_fit(options->max_clients ?: DEFAULT_CLIENTS);
-	options->patience_s = options->patience_s ?: DEFAULT_PATIENCE_S;
-	options->lifetime_s = options->lifetime_s ?: DEFAULT_LIFETIME_S;
-	options->max_pending_bytes = options->max_pending_bytes ?: DEFAULT_PENDING_BYTES;
-	options->budget_ms = options->budget_ms ?: DEFAULT_BUDGET_MS;
-}
-
 /*
  * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit for each
  * address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix socket has no address.
@@ -442,13 +427,19 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 		   struct diag *d)
 {
 	struct ipc_server *server = calloc(1, sizeof(*server));
+	struct ipc_server_options *o;
 
 	if (!server) {
 		close(listener);
 		return diag_oom(d);
 	}
-	server->options = *options;
-	options_complete(&server->options);
+	o = &server->options;
+	*o = *options;
+	o->max_clients = clients_fit(o->max_clients ?: DEFAULT_CLIENTS);
+	o->patience_s = o->patience_s ?: DEFAULT_PATIENCE_S;
+	o->lifetime_s = o->lifetime_s ?: DEFAULT_LIFETIME_S;
+	o->max_pending_bytes = o->max_pending_bytes ?: DEFAULT_PENDING_BYTES;
+	o->budget_ms = o->budget_ms ?: DEFAULT_BUDGET_MS;
 	TAILQ_INIT(&server->connections);
 	server->daemon = library_start(server, listener);
 	if (!server->daemon) {
