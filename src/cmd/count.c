@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cmd/options.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
@@ -25,32 +26,6 @@ static void run_done(struct run *run)
 	output_done(&run->output);
 }
 
-static void print_start(const struct run *run, const struct options *o)
-{
-	size_t processes = collector_targets(run->session.collector);
-	uint32_t threads = collector_live(run->session.collector);
-
-	fputs("bpftruss: counting ", stderr);
-	if (!o->collector.nr_selectors)
-		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
-	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads,
-		threads == 1 ? "" : "s");
-}
-
-static void print_limits(const struct run *run, const struct options *o)
-{
-	size_t files, bytes;
-
-	collector_tables(run->session.collector, &files, &bytes);
-	if (o->collector.verbose && files)
-		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
-			bytes / 1024);
-	if (collector_lacks_unwinding(run->session.collector))
-		fputs("bpftruss: stacks by frame pointers only, so most will be short: 'bpftruss "
-		      "doctor' tells why\n",
-		      stderr);
-}
-
 /* The command begins when everything is there that counts it. */
 static int prepare_command(struct run *run, const struct options *o, struct diag *d)
 {
@@ -65,14 +40,29 @@ static int prepare_command(struct run *run, const struct options *o, struct diag
 
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
+	struct collector *collector = run->session.collector;
 	int err = o->command ? prepare_command(run, o, d) : session_attach(&run->session, d);
+	size_t files, bytes, processes;
+	uint32_t threads;
 
 	if (err)
 		return err;
-	print_limits(run, o);
+	collector_tables(collector, &files, &bytes);
+	if (o->collector.verbose && files)
+		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
+			bytes / 1024);
+	if (collector_lacks_unwinding(collector))
+		fputs("bpftruss: stacks by frame pointers only, so most will be short: 'bpftruss "
+		      "doctor' tells why\n",
+		      stderr);
 	if (o->command)
 		return command_release(&run->session.command, o->command[0], d);
-	print_start(run, o);
+	processes = collector_targets(collector);
+	threads = collector_live(collector);
+	fputs("bpftruss: counting ", stderr);
+	if (!o->collector.nr_selectors)
+		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
 	return 0;
 }
 

@@ -114,25 +114,10 @@ static int timeline_select(struct timeline *timeline, const struct syscall_set *
 	return 0;
 }
 
-static int write_report(const struct options *o, const struct timeline *timeline, struct diag *d)
-{
-	struct table_options table = o->report.table;
-	int err;
-
-	table.width = output_width(stdout);
-	if (o->report.format == FORMAT_JSON)
-		err = report_timeline_json(timeline, stdout);
-	else if (o->report.format == FORMAT_CSV)
-		err = report_timeline_csv(timeline, &table, stdout);
-	else
-		err = report_timeline(timeline, &table, stdout);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
-		   : 0;
-}
-
 static int history_run(const struct options *o, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct table_options table = o->report.table;
 	struct history_question question;
 	int err = question_make(o, &question, d);
 
@@ -142,7 +127,15 @@ static int history_run(const struct options *o, struct diag *d)
 		return err;
 	if (timeline_select(&timeline, o->report.only))
 		return diag_oom(d);
-	return write_report(o, &timeline, d);
+	table.width = output_width(stdout);
+	if (o->report.format == FORMAT_JSON)
+		err = report_timeline_json(&timeline, stdout);
+	else if (o->report.format == FORMAT_CSV)
+		err = report_timeline_csv(&timeline, &table, stdout);
+	else
+		err = report_timeline(&timeline, &table, stdout);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
+		   : 0;
 }
 
 const struct verb history_verb = {

@@ -173,26 +173,24 @@ static int count_check(const struct options *o, struct diag *d)
 	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
 }
 
-/* Refuses what a verb that asks the daemon cannot do. */
-static int ask_check(const struct options *o, struct diag *d)
-{
-	const char *sentence = o->verb->bit == VERB_SNAPSHOT
-				       ? "the daemon keeps processes, neither threads nor first "
-					 "arguments: bpftruss -c does"
-				       : "threads and first arguments are not compared";
-
-	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
-		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s", sentence);
-	return o->verb->bit == VERB_SNAPSHOT ? report_check(o, d) : 0;
-}
-
 int options_complete(struct options *o, struct diag *d)
 {
+	const bool is_snapshot = o->verb->bit == VERB_SNAPSHOT;
+
 	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
 		o->targets.all = true;
 	report_complete(o);
 	collector_complete(o);
 	if (o->help || o->version)
 		return 0;
-	return o->verb->bit == VERB_COUNT ? count_check(o, d) : ask_check(o, d);
+	if (o->verb->bit == VERB_COUNT)
+		return count_check(o, d);
+	/* The verbs that ask the daemon. */
+	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s",
+				is_snapshot
+					? "the daemon keeps processes, neither threads nor first "
+					  "arguments: bpftruss -c does"
+					: "threads and first arguments are not compared");
+	return is_snapshot ? report_check(o, d) : 0;
 }

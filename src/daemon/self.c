@@ -37,21 +37,6 @@ static void status_counting(const struct service *s, struct daemon_status *ret)
 	ret->losses = &last->losses;
 }
 
-static void status_names(const struct service *s, struct daemon_status *ret)
-{
-	struct name_counts counts;
-
-	collector_count_names(s->counts->collector, &counts);
-	ret->names = (struct status_names){
-		.has = s->config->collector.stacks,
-		.places = counts.places,
-		.bytes = counts.bytes,
-		.waiting = counts.waiting,
-		.failed = counts.failed,
-		.refused = counts.refused,
-	};
-}
-
 /* The one of stacks is not there unless they are taken. */
 static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
 {
@@ -110,7 +95,15 @@ static void status_cost(const struct service *s, struct daemon_status *ret)
 {
 	const struct budget *budget = s->budget;
 	struct collector_cost cost;
+	struct name_counts names;
 
+	collector_count_names(s->counts->collector, &names);
+	ret->names = (struct status_names){ s->config->collector.stacks,
+					    names.places,
+					    names.bytes,
+					    names.waiting,
+					    names.failed,
+					    names.refused };
 	if (!collector_cost(s->counts->collector, &cost)) {
 		ret->has_call_ns = cost.call_samples > 0;
 		ret->call_ns = (uint64_t)cost.call_ns;
@@ -157,7 +150,6 @@ void service_status(const struct service *s, struct daemon_status *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	status_counting(s, ret);
-	status_names(s, ret);
 	status_cost(s, ret);
 	status_past(s, ret);
 	ret->clients = clients->clients;

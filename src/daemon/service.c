@@ -405,34 +405,23 @@ static unsigned int status_of(int err)
 	}
 }
 
-/* Returns 0, or -errno with d filled. */
-static int route_take(const struct route *route, struct asked *asked, struct ipc_answer *answer)
-{
-	int err = check_parameters(route, asked);
-
-	if (err)
-		return err;
-	err = question_targets(&asked->question, &asked->targets);
-	if (err)
-		return err;
-	asked->body = open_memstream(&answer->body, &answer->size);
-	if (!asked->body)
-		return diag_oom(&asked->d);
-	err = route->answer(asked);
-	return fclose(asked->body) && !err ? diag_oom(&asked->d) : err;
-}
-
 static void route_answer(const struct route *route, struct service *service,
 			 const struct ipc_request *request, struct ipc_answer *answer)
 {
 	struct asked asked = { .service = service,
 			       .request = request,
 			       .content_type = "application/json" };
-	int err;
+	int err = check_parameters(route, &asked);
 
 	asked.question = (struct question){ request, &asked.d };
-	err = route_take(route, &asked, answer);
-
+	if (!err)
+		err = question_targets(&asked.question, &asked.targets);
+	if (!err) {
+		asked.body = open_memstream(&answer->body, &answer->size);
+		err = asked.body ? route->answer(&asked) : diag_oom(&asked.d);
+	}
+	if (asked.body && fclose(asked.body) && !err)
+		err = diag_oom(&asked.d);
 	if (err) {
 		free(answer->body);
 		ipc_answer_error(answer, status_of(err), asked.d.text);

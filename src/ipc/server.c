@@ -155,33 +155,27 @@ static void connection_end_slow(const struct ipc_server *server)
 	connection->answered_ns = 0;
 }
 
-static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
-			    void **context)
-{
-	struct connection *connection = calloc(1, sizeof(*connection));
-	const int send_buffer = SEND_BUFFER_BYTES;
-
-	server->counts.clients++;
-	*context = connection;
-	if (!connection)
-		return;
-	connection->handle = handle;
-	connection->fd =
-		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	connection->end_ns = server_now_ns(server) + server->options.lifetime_s * NS_PER_SEC;
-	TAILQ_INSERT_TAIL(&server->connections, connection, place);
-	/* Without it a client is merely dearer. */
-	setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
-}
-
 static void connection_notify(void *closure, struct MHD_Connection *handle, void **context,
 			      enum MHD_ConnectionNotificationCode code)
 {
 	struct connection *connection = *context;
 	struct ipc_server *server = closure;
+	const int send_buffer = SEND_BUFFER_BYTES;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		connection_open(server, handle, context);
+		server->counts.clients++;
+		*context = connection = calloc(1, sizeof(*connection));
+		if (!connection)
+			return;
+		connection->handle = handle;
+		connection->fd = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)
+					 ->connect_fd;
+		connection->end_ns =
+			server_now_ns(server) + server->options.lifetime_s * NS_PER_SEC;
+		TAILQ_INSERT_TAIL(&server->connections, connection, place);
+		/* Without it a client is merely dearer. */
+		setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer,
+			   sizeof(send_buffer));
 		return;
 	}
 	server->counts.clients--;
