@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* JOURNAL_STREAM has device and inode of what the service's stderr was: it may be another now. */
 static int journal_reads(void)
@@ -27,7 +28,7 @@ static int journal_reads(void)
 
 void log_line(int priority, const char *format, ...)
 {
-	char text[1024], line[sizeof(text) * 4 + 32];
+	char text[1024], line[TEXT_ESCAPED_MAX(sizeof(text)) + 32];
 	size_t length;
 	va_list args;
 
@@ -36,9 +37,8 @@ void log_line(int priority, const char *format, ...)
 	va_end(args);
 	length = journal_reads() ? (size_t)sprintf(line, "<%d>", priority)
 				 : (size_t)sprintf(line, "bpftruss: ");
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		length += (size_t)sprintf(line + length, *c < 0x20 || *c == 0x7f ? "\\x%02x" : "%c",
-					  *c);
+	text_escape_visible(text, sizeof(text), line + length);
+	length += strlen(line + length);
 	line[length++] = '\n';
 	/* In one piece; there is nobody to tell that it failed. */
 	if (write(STDERR_FILENO, line, length) < 0)
