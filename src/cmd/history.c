@@ -72,27 +72,21 @@ static int history_from_daemon(const struct options *o, const struct history_que
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
 }
 
-static int history_from_file(const struct options *o, const struct history_question *question,
-			     struct timeline *ret, struct diag *d)
-{
-	const struct history_options options = { .read_only = true };
-	struct history *history __cleanup(history_closep) = NULL;
-	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);
-
-	return err ?: history_ask(history, question, ret, d);
-}
-
 /* The file tells as well, to whom it belongs. */
 static int history_get(const struct options *o, const struct history_question *question,
 		       struct timeline *ret, struct diag *d)
 {
+	const struct history_options options = { .read_only = true };
+	struct history *history __cleanup(history_closep) = NULL;
 	struct diag nobody;
 	int err = history_from_daemon(o, question, ret, d);
 
 	if (err != -ECONNREFUSED && err != -ENOENT)
 		return err;
 	nobody = *d;
-	err = history_from_file(o, question, ret, d);
+	err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);
+	if (!err)
+		err = history_ask(history, question, ret, d);
 	if (!err)
 		fputs("bpftruss: no daemon runs: this is what it has left in its file\n", stderr);
 	/* Where none ever ran, or is not ours to read, that there is none says more. */

@@ -377,15 +377,6 @@ static int option_take(struct options *o, int key, struct diag *d)
 	return option_unknown(o->verb, o->argv[optind - 1], d);
 }
 
-static int words_refuse(const struct options *o, struct diag *d)
-{
-	bool has_names = option_find(o->verb->bit, "name");
-
-	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option; %s", o->verb->name,
-			o->words[0],
-			has_names ? "-n NAME takes processes of that name" : "see --help");
-}
-
 int options_read(struct options *o, int argc, char **argv, struct diag *d)
 {
 	char letters[2 + 2 * MAX_OPTIONS + 1];
@@ -409,8 +400,12 @@ int options_read(struct options *o, int argc, char **argv, struct diag *d)
 	o->nr_words = argc - optind;
 	if (o->nr_words && o->verb->bit == VERB_COUNT)
 		o->command = o->words;
-	return o->nr_words && !(o->verb->bit & VERBS_WITH_WORDS) && !o->help ? words_refuse(o, d)
-									     : 0;
+	if (!o->nr_words || o->verb->bit & VERBS_WITH_WORDS || o->help)
+		return 0;
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is no option; %s", o->verb->name,
+			o->words[0],
+			option_find(o->verb->bit, "name") ? "-n NAME takes processes of that name"
+							  : "see --help");
 }
 
 /* --- help and completion ---------------------------------------------------------------------- */

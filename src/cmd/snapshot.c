@@ -13,36 +13,30 @@
 #include "cmd/reporting.h"
 #include "report/status.h"
 
-/* A mark is known by the boot and the monotonic end of the snapshot that was saved. */
-static int add_mark(struct ipc_url *url, const char *path, struct diag *d)
+static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 {
 	struct asked_snapshot saved __cleanup(asked_snapshot_done) = { 0 };
-	int err = asked_snapshot_load(path, &saved, d);
+	bool is_file = strcasecmp(since, "boot") != 0 && !access(since, F_OK);
+	uint64_t span_ns = 0;
+	int err = is_file ? asked_snapshot_load(since, &saved, d) : 0;
 
 	if (err)
 		return err;
-	ask_add_number(url, "mark", (int64_t)saved.snapshot->end_mono_ns);
-	ipc_url_add(url, "boot_id", saved.snapshot->boot_id);
-	return 0;
-}
-
-static int add_since(struct ipc_url *url, const char *since, struct diag *d)
-{
-	uint64_t span_ns = 0;
-
-	if (!strcasecmp(since, "boot")) {
+	if (is_file) {
+		/* A mark is known by the boot and the monotonic end of the snapshot that was saved. */
+		ask_add_number(url, "mark", (int64_t)saved.snapshot->end_mono_ns);
+		ipc_url_add(url, "boot_id", saved.snapshot->boot_id);
+	} else if (!strcasecmp(since, "boot")) {
 		ipc_url_add(url, "since", "boot");
-		return 0;
-	}
-	if (!access(since, F_OK))
-		return add_mark(url, since, d);
-	if (duration_parse("--since", since, &span_ns, d))
+	} else if (duration_parse("--since", since, &span_ns, d)) {
 		return diag_set(
 			d, DIAG_USAGE, EINVAL,
 			"--since: \"%.200s\" is neither a span such as 10m, nor BOOT, nor a "
 			"file",
 			since);
-	ask_add_number(url, "since", (int64_t)span_ns);
+	} else {
+		ask_add_number(url, "since", (int64_t)span_ns);
+	}
 	return 0;
 }
 

@@ -310,19 +310,6 @@ static int answer_recent(struct counts *c, size_t first, const struct process_fi
 	return err;
 }
 
-/* What came since the last interval of the history; NULL: nothing, or it is not known. 0 or -ENOMEM. */
-static int counts_tail(struct counts *c, struct snapshot **ret)
-{
-	size_t first;
-
-	*ret = NULL;
-	if (counts_subtract(c))
-		return -ENOMEM;
-	if (!recent_find(&c->recent, c->tick_mark, &first) || first == c->recent.nr_parts)
-		return 0;
-	return recent_sum(&c->recent, first, c->last, ret);
-}
-
 int counts_need_history(const struct counts *c, struct diag *d)
 {
 	if (c->history)
@@ -336,10 +323,15 @@ int counts_ask_history(struct counts *c, struct history_question *question, stru
 {
 	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	int err = counts_need_history(c, d);
+	size_t first;
 
 	if (err)
 		return err;
-	if (counts_tail(c, &tail))
+	if (counts_subtract(c))
+		return diag_oom(d);
+	/* What came since its last interval, if anything, and if that is known. */
+	if (recent_find(&c->recent, c->tick_mark, &first) && first < c->recent.nr_parts &&
+	    recent_sum(&c->recent, first, c->last, &tail))
 		return diag_oom(d);
 	question->tail = tail;
 	return history_ask(c->history, question, ret, d);

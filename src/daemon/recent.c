@@ -110,16 +110,6 @@ static int recent_limit_client_marks(struct recent *recent)
 		       : 0;
 }
 
-/* Parts that are in the history, or tried to be: those since the last tick go nowhere else. */
-static size_t recent_droppable(const struct recent *recent)
-{
-	for (size_t i = recent->nr_parts; i-- > 0;) {
-		if (recent->parts[i].mark == MARK_TICK)
-			return i + 1;
-	}
-	return 0;
-}
-
 /* It counts in no later part under its pid. */
 static bool process_is_gone(const struct process *process, const void *closure)
 {
@@ -158,8 +148,11 @@ static int part_fold(struct recent *recent, struct recent_part *part)
 /* Marks since the last tick go when memory does: the sum of their parts is still needed. */
 static int recent_limit_memory(struct recent *recent)
 {
-	size_t droppable = recent_droppable(recent);
+	size_t droppable = recent->nr_parts;
 
+	/* Parts that are in the history, or tried to be: those since the last tick go nowhere else. */
+	while (droppable && recent->parts[droppable - 1].mark != MARK_TICK)
+		droppable--;
 	for (; droppable && (recent->bytes > recent->max_bytes || recent->nr_parts > MAX_PARTS);
 	     droppable--) {
 		part_remove(recent, 0);

@@ -22,21 +22,6 @@ static uint64_t resident_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void status_counting(const struct service *s, struct daemon_status *ret)
-{
-	const struct snapshot *last = s->counts->last;
-
-	ret->host = last->host;
-	ret->kernel = last->kernel;
-	ret->start_ns = last->start_ns;
-	ret->now_ns = clock_real_ns();
-	/* The last reading may be some time ago. */
-	ret->uptime_ns = last->elapsed_ns + clock_mono_ns() - last->end_mono_ns;
-	ret->targets = s->targets;
-	ret->rows = last->nr_rows;
-	ret->losses = &last->losses;
-}
-
 /* The one of stacks is not there unless they are taken. */
 static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
 {
@@ -65,20 +50,6 @@ static bool table_is_full(const struct status_table *table, unsigned int tenths)
 }
 
 /* Warns before any call loses its process, and again only when it was better meanwhile. */
-static void table_watch(const struct status_table *table, bool *warned)
-{
-	if (!*warned && table_is_full(table, 9)) {
-		log_line(LOG_WARNING,
-			 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
-			 ", up to %" PRIu64 " of them for one user; beyond it calls lose their "
-			 "process: see [tables] in bpftruss.conf(5)",
-			 table->name, table->used, table->capacity, table->most);
-		*warned = true;
-	}
-	if (!table_is_full(table, 8))
-		*warned = false;
-}
-
 void service_watch_tables(struct service *s)
 {
 	struct daemon_status tables = { 0 };
@@ -87,8 +58,21 @@ void service_watch_tables(struct service *s)
 	if (collector_cost(s->counts->collector, &cost))
 		return;
 	status_tables(&cost, &tables);
-	for (size_t i = 0; i < tables.nr_tables; i++)
-		table_watch(&tables.tables[i], &s->warned[i]);
+	for (size_t i = 0; i < tables.nr_tables; i++) {
+		const struct status_table *table = &tables.tables[i];
+
+		if (!s->warned[i] && table_is_full(table, 9)) {
+			log_line(LOG_WARNING,
+				 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
+				 ", up to %" PRIu64
+				 " of them for one user; beyond it calls lose their process: see "
+				 "[tables] in bpftruss.conf(5)",
+				 table->name, table->used, table->capacity, table->most);
+			s->warned[i] = true;
+		}
+		if (!table_is_full(table, 8))
+			s->warned[i] = false;
+	}
 }
 
 static void status_cost(const struct service *s, struct daemon_status *ret)
@@ -147,9 +131,18 @@ static void status_past(const struct service *s, struct daemon_status *ret)
 void service_status(const struct service *s, struct daemon_status *ret)
 {
 	const struct ipc_server_counts *clients = ipc_server_counts(s->local);
+	const struct snapshot *last = s->counts->last;
 
 	memset(ret, 0, sizeof(*ret));
-	status_counting(s, ret);
+	ret->host = last->host;
+	ret->kernel = last->kernel;
+	ret->start_ns = last->start_ns;
+	ret->now_ns = clock_real_ns();
+	/* The last reading may be some time ago. */
+	ret->uptime_ns = last->elapsed_ns + clock_mono_ns() - last->end_mono_ns;
+	ret->targets = s->targets;
+	ret->rows = last->nr_rows;
+	ret->losses = &last->losses;
 	status_cost(s, ret);
 	status_past(s, ret);
 	ret->clients = clients->clients;

@@ -190,24 +190,6 @@ static int path_refused(const char *path, int err, struct diag *d)
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-/* A descriptor, or -EAGAIN (without d): too many are before us. */
-static int daemon_connect(const char *path, unsigned int silence_ms, struct diag *d)
-{
-	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
-	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address;
-	int err = socket_address(path, &address, d);
-
-	if (err)
-		return err;
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence)))
-		return path_refused(path, errno, d);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return errno == EAGAIN ? -EAGAIN : path_refused(path, errno, d);
-	return steal_fd(&fd);
-}
-
 /* For stdio: a read that a signal ends, as when we are stopped and go on, is made again. */
 static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 {
@@ -220,15 +202,23 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 	return n;
 }
 
-/* One try; 0 with a reply of any status, which is to be freed in any case. */
+/* One try; 0 with a reply of any status, to be freed in any case; -EAGAIN without d: too many wait. */
 static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
 		      struct ipc_reply *ret, struct diag *d)
 {
-	int fd __cleanup(closep) = daemon_connect(path, silence_ms, d);
+	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	FILE *from __cleanup(fclosep) = NULL;
+	struct sockaddr_un address;
+	int err = socket_address(path, &address, d);
 
-	if (fd < 0)
-		return fd;
+	if (err)
+		return err;
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence)))
+		return path_refused(path, errno, d);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return errno == EAGAIN ? -EAGAIN : path_refused(path, errno, d);
 	/* It fits into what a socket holds. Who has hung up may have said why before. */
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
 	    errno != ECONNRESET)

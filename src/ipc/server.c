@@ -126,20 +126,6 @@ static void patience_renew(const struct ipc_server *server, const struct connect
 				  server->options.patience_s);
 }
 
-/* Holds the time that an answer took against nobody. */
-static void connections_forgive(struct ipc_server *server, const struct connection *asking,
-				uint64_t took_ns)
-{
-	struct connection *connection;
-
-	patience_renew(server, asking);
-	/* What is short is found out in the next run, which reads before it cuts off. */
-	if (took_ns < server->options.patience_s * NS_PER_SEC / 4)
-		return;
-	TAILQ_FOREACH (connection, &server->connections, place)
-		patience_renew(server, connection);
-}
-
 /* Makes room for others: ends the oldest that has been taking its answer for too long. */
 static void connection_end_slow(const struct ipc_server *server)
 {
@@ -302,6 +288,7 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 	const struct ipc_server_options *options = &server->options;
 	const bool is_full = server->counts.pending_bytes >= options->max_pending_bytes;
 	const uint64_t start_ns = clock_mono_ns();
+	struct connection *connection;
 	uint64_t took_ns;
 
 	request->is_crowded = is_full || server->busy_ns >= options->budget_ms * NS_PER_MS;
@@ -309,7 +296,11 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 	took_ns = clock_mono_ns() - start_ns;
 	server->busy_ns += took_ns;
 	server->worked_ns += took_ns;
-	connections_forgive(server, asking, took_ns);
+	/* Holds that time against nobody. What is short is found out in the next run, which reads first. */
+	patience_renew(server, asking);
+	if (took_ns >= options->patience_s * NS_PER_SEC / 4)
+		TAILQ_FOREACH (connection, &server->connections, place)
+			patience_renew(server, connection);
 	if (answer->status != MHD_HTTP_SERVICE_UNAVAILABLE)
 		return;
 	server->counts.refused++;

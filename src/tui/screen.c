@@ -251,21 +251,12 @@ static void draw_prompt(struct screen *screen, const struct top *top, int y)
 	screen->cursor_y = y;
 }
 
-static void draw_keys(struct screen *screen, const struct top *top, int y)
+static void draw_foot(struct screen *screen, const struct top *top)
 {
 	static const char *const list_keys[] = { "h help",  "q quit",  "Enter open", "/ filter",
 						 "<> sort", "g group", "p pause",    "d delay" };
 	static const char *const call_keys[] = { "h help", "q back", "<> sort", "p pause",
 						 "d delay" };
-
-	if (top->opened)
-		put_list(screen, y, STYLE_DIM, 3, call_keys, ARRAY_SIZE(call_keys));
-	else
-		put_list(screen, y, STYLE_DIM, 3, list_keys, ARRAY_SIZE(list_keys));
-}
-
-static void draw_foot(struct screen *screen, const struct top *top)
-{
 	int y = screen->height - 1;
 
 	if (top->prompt != PROMPT_NONE)
@@ -273,7 +264,8 @@ static void draw_foot(struct screen *screen, const struct top *top)
 	else if (top->message)
 		put(screen, 0, y, STYLE_BAD, top->message);
 	else if (top_foot_lines(top))
-		draw_keys(screen, top, y);
+		put_list(screen, y, STYLE_DIM, 3, top->opened ? call_keys : list_keys,
+			 top->opened ? ARRAY_SIZE(call_keys) : ARRAY_SIZE(list_keys));
 }
 
 static void draw_help(struct screen *screen)

@@ -25,19 +25,13 @@ static bool refuse(const char *why, struct diag *d)
 	return false;
 }
 
-/* https://no-color.org: any value but an empty one. */
-static bool wants_color(void)
-{
-	const char *no = getenv("NO_COLOR");
-
-	return !no || !*no;
-}
-
 static void term_set_styles(struct terminal *term)
 {
+	/* https://no-color.org: any value but an empty one. */
+	const char *no_color = getenv("NO_COLOR");
 	attr_t bad = A_BOLD;
 
-	if (wants_color() && has_colors() && start_color() == OK) {
+	if (!(no_color && *no_color) && has_colors() && start_color() == OK) {
 		use_default_colors();
 		init_pair(1, COLOR_RED, -1);
 		bad = COLOR_PAIR(1);

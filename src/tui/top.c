@@ -89,22 +89,10 @@ static void top_settle(struct top *top)
 		place->first = count > room ? count - room : 0;
 }
 
-static void top_follow(struct top *top)
-{
-	const struct rate *found;
-
-	if (!top->follows)
-		return;
-	found = rates_find(top->rates, &top->followed);
-	for (size_t i = 0; found && i < top->nr_shown; i++) {
-		if (&top->rates->lines[top->shown[i]] == found)
-			top->places[0].cursor = i;
-	}
-}
-
 /* Sorts and filters anew. */
 static int top_arrange(struct top *top)
 {
+	const struct rate *followed;
 	size_t *shown;
 
 	if (!top->rates)
@@ -122,7 +110,11 @@ static int top_arrange(struct top *top)
 		if (columns_contain(&top->rates->lines[i], top->filter))
 			shown[top->nr_shown++] = i;
 	}
-	top_follow(top);
+	followed = top->follows ? rates_find(top->rates, &top->followed) : NULL;
+	for (size_t i = 0; followed && i < top->nr_shown; i++) {
+		if (&top->rates->lines[shown[i]] == followed)
+			top->places[0].cursor = i;
+	}
 	if (top->opened && top->calls)
 		columns_sort_calls(top->calls, top->nr_calls, top->places[1].sort);
 	top_settle(top);
