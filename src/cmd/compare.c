@@ -85,7 +85,7 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	all = steal_ptr(&ret->snapshot);
 	if (is_file && snapshot_filter(all, &filter, &chosen))
 		return diag_oom(d);
-	return snapshot_select(chosen ?: all, o->report.only, &ret->snapshot) ? diag_oom(d) : 0;
+	return snapshot_select(chosen ?: all, o->output.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
 
 static int compare(const struct options *o, const struct compare_input *input, struct diag *d)

@@ -54,7 +54,7 @@ static int config_complete(struct options *o, struct diag *d)
 
 	if (!targets_given(&o->targets))
 		o->targets.all = true;
-	o->wait = true;
+	o->collector.wait = true;
 	err = options_complete(o, d);
 	if (err)
 		return err;

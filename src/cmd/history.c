@@ -119,7 +119,7 @@ static int history_run(const struct options *o, struct diag *d)
 		err = history_get(o, &question, &timeline, d);
 	if (err)
 		return err;
-	if (timeline_select(&timeline, o->report.only))
+	if (timeline_select(&timeline, o->output.only))
 		return diag_oom(d);
 	table.width = output_width(stdout);
 	if (o->report.format == FORMAT_JSON)

@@ -15,8 +15,8 @@ void options_init(struct options *o, const struct verb *verb)
 void options_done(struct options *o)
 {
 	free(o->targets.pids);
-	syscall_set_free(o->report.only);
-	syscall_set_free(o->report.waiting);
+	syscall_set_free(o->output.only);
+	syscall_set_free(o->output.waiting);
 	for (size_t i = 0; i < o->nr_kept; i++)
 		free(o->kept[i]);
 	free(o->kept);
@@ -29,10 +29,10 @@ bool targets_given(const struct targets *targets)
 
 static void report_complete(struct options *o)
 {
-	struct output_options *r = &o->report;
+	struct report_options *r = &o->report;
 
-	r->table.columns = r->columns.count ? &r->columns : NULL;
-	r->table.waiting = r->waiting;
+	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
+	r->table.waiting = o->output.waiting;
 	/* Where stacks are shown, --top limits them and not the table. */
 	if (r->show_stacks) {
 		r->stacks.top = r->table.top;
@@ -46,7 +46,7 @@ static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
 	struct collector_options *c = &o->collector;
-	const char *const *files = o->report.side_files;
+	const char *const *files = o->output.side_files;
 
 	/* Whoever else is named is one of all. */
 	if (targets->all) {
@@ -57,12 +57,11 @@ static void collector_complete(struct options *o)
 	c->nr_selectors = targets->nr_selectors;
 	c->pids = targets->pids;
 	c->nr_pids = targets->nr_pids;
-	c->wait = o->wait;
 	c->stacks = c->stacks || o->report.show_stacks || files[SIDE_FILE_FOLDED] ||
 		    files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
 	c->by_thread = o->report.table.keys & GROUP_TID;
 	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
-	c->calls = o->report.only;
+	c->calls = o->output.only;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
 
@@ -85,15 +84,10 @@ static int rules_check(const struct rule *rules, size_t count, struct diag *d)
 
 static int format_check(const struct options *o, struct diag *d)
 {
-	const struct output_options *r = &o->report;
-	struct report_options report = {
-		.format = r->format,
-		.table = r->table,
-		.show_stacks = r->show_stacks,
-	};
+	struct report_options report = o->report;
 
 	/* The picture obeys it. */
-	if (r->side_files[SIDE_FILE_CHART] && r->format == FORMAT_CSV)
+	if (o->output.side_files[SIDE_FILE_CHART] && report.format == FORMAT_CSV)
 		report.table.waiting = NULL;
 	if (o->collector.kernel_stacks && !o->collector.stacks)
 		return diag_set(d, DIAG_USAGE, EINVAL,
@@ -105,7 +99,7 @@ static int format_check(const struct options *o, struct diag *d)
 /* The first of the report and its side files that has the path of another; NULL if there is none. */
 static const char *path_given_twice(const struct output_options *r)
 {
-	const char *path = r->output;
+	const char *path = r->path;
 
 	for (int i = 0; i < NR_SIDE_FILE; path = r->side_files[i++]) {
 		for (int j = i; j < NR_SIDE_FILE && path; j++) {
@@ -119,7 +113,7 @@ static const char *path_given_twice(const struct output_options *r)
 
 static int report_check(const struct options *o, struct diag *d)
 {
-	const char *twice = path_given_twice(&o->report);
+	const char *twice = path_given_twice(&o->output);
 	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
 	int err = format_check(o, d);
 
@@ -151,7 +145,7 @@ static int count_check(const struct options *o, struct diag *d)
 		  "--debuginfod asks the servers that DEBUGINFOD_URLS names: set it, and see that "
 		  "it passes sudo" },
 		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS too" },
-		{ o->wait && !c->nr_selectors,
+		{ o->collector.wait && !c->nr_selectors,
 		  "--wait is for processes chosen by -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f goes with -p or a command: the other targets choose each process by itself" },

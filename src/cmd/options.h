@@ -76,16 +76,13 @@ struct targets {
 	bool all; /* options_complete() makes a selector of it */
 };
 
+/* What goes with a report. */
 struct output_options {
-	enum report_format format;
-	struct table_options table; /* borrows columns and waiting from below */
-	struct column_list columns;
+	struct column_list columns;           /* --columns */
 	struct syscall_set *waiting;          /* owned */
 	struct syscall_set *only;             /* owned; NULL: all calls */
-	bool show_stacks;                     /* below the table */
-	struct stack_options stacks;          /* how */
 	const char *side_files[NR_SIDE_FILE]; /* paths, or NULL */
-	const char *output;                   /* path, NULL: stdout or stderr */
+	const char *path;                     /* NULL: stdout or stderr */
 };
 
 struct options {
@@ -100,11 +97,12 @@ struct options {
 
 	bool help, version;
 	struct targets targets;
-	struct output_options report;
+	struct report_options report; /* borrows from output */
+	struct output_options output;
 
 	/* Verbs that count. */
 	bool count; /* -c */
-	bool follow, wait, once;
+	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
 	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */
 	uint64_t count_limit; /* intervals; 0: no limit */

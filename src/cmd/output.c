@@ -32,7 +32,7 @@ static int output_empty(struct output *output, const struct options *o)
 {
 	struct stat st;
 
-	if (!o->report.output || output->begun || fstat(fileno(output->stream), &st) ||
+	if (!o->output.path || output->begun || fstat(fileno(output->stream), &st) ||
 	    !S_ISREG(st.st_mode))
 		return 0;
 	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
@@ -52,7 +52,7 @@ int output_width(FILE *stream)
 }
 
 /* Writes a file beside the report: each report replaces what the last one wrote. */
-static int write_side_file(const struct output_options *r, enum side_file which,
+static int write_side_file(const struct report_options *r, enum side_file which,
 			   const struct snapshot *snapshot, FILE *out)
 {
 	if (which == SIDE_FILE_CHART)
@@ -66,7 +66,7 @@ static int write_side_file(const struct output_options *r, enum side_file which,
 
 int output_open(struct output *output, const struct options *o, struct diag *d)
 {
-	const struct output_options *r = &o->report;
+	const struct output_options *r = &o->output;
 	int fd;
 
 	for (int i = 0; i < NR_SIDE_FILE; i++) {
@@ -75,26 +75,26 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 					r->side_files[i], strerror(errno));
 	}
 	output->stream = o->command ? stderr : stdout;
-	if (!r->output)
+	if (!r->path)
 		return 0;
-	fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 	output->stream = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!output->stream)
-		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", r->output,
+		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", r->path,
 				strerror(errno));
 	return 0;
 }
 
-static int output_side_file(const struct output_options *r, enum side_file which,
+static int output_side_file(const struct options *o, enum side_file which,
 			    const struct snapshot *snapshot, struct diag *d)
 {
-	FILE *file __cleanup(fclosep) = fopen(r->side_files[which], "we");
-	int err = file ? write_side_file(r, which, snapshot, file) : -errno;
+	const char *path = o->output.side_files[which];
+	FILE *file __cleanup(fclosep) = fopen(path, "we");
+	int err = file ? write_side_file(&o->report, which, snapshot, file) : -errno;
 
 	if (!err && fflush(file))
 		err = -errno;
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", r->side_files[which],
-			      strerror(-err))
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", path, strerror(-err))
 		   : 0;
 }
 
@@ -102,22 +102,16 @@ static int output_side_file(const struct output_options *r, enum side_file which
 static int output_failed(const struct options *o, int err, struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
-			o->report.output ? " to " : "", o->report.output ?: "", strerror(-err));
+			o->output.path ? " to " : "", o->output.path ?: "", strerror(-err));
 }
 
 static int output_write(struct output *output, const struct options *o,
 			const struct snapshot *snapshot)
 {
-	const struct output_options *r = &o->report;
-	struct report_options how = {
-		.format = r->format,
-		.table = r->table,
-		.no_header = output->begun,
-		.show_stacks = r->show_stacks,
-		.stacks = r->stacks,
-	};
+	struct report_options how = o->report;
 	int err = output_empty(output, o);
 
+	how.no_header = output->begun;
 	how.table.width = output_width(output->stream);
 	if (!err)
 		err = report_write(snapshot, &how, output->stream);
@@ -133,14 +127,14 @@ int output_report(struct output *output, const struct options *o, const struct s
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
 	int err;
 
-	if (snapshot_select(snapshot, o->report.only, &chosen))
+	if (snapshot_select(snapshot, o->output.only, &chosen))
 		return diag_oom(d);
 	err = output_write(output, o, chosen);
 	if (err)
 		return output_failed(o, err, d);
 	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
-		if (o->report.side_files[i])
-			err = output_side_file(&o->report, (enum side_file)i, chosen, d);
+		if (o->output.side_files[i])
+			err = output_side_file(o, (enum side_file)i, chosen, d);
 	}
 	return err;
 }
@@ -158,7 +152,7 @@ int output_text(struct output *output, const struct options *o, const char *text
 bool output_has_side_files(const struct options *o)
 {
 	for (int i = 0; i < NR_SIDE_FILE; i++) {
-		if (o->report.side_files[i])
+		if (o->output.side_files[i])
 			return true;
 	}
 	return false;

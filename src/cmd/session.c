@@ -80,7 +80,7 @@ int session_attach(const struct session *session, struct diag *d)
 		err = collector_add_target(session->collector, o->targets.pids[i], &how, d);
 	if (!err)
 		err = collector_start(session->collector, d);
-	if (err || o->wait || collector_live(session->collector))
+	if (err || o->collector.wait || collector_live(session->collector))
 		return err;
 	return diag_set(d, DIAG_FAILED, ESRCH, "%s",
 			o->targets.nr_selectors

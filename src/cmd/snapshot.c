@@ -66,7 +66,7 @@ static void add_table(struct ipc_url *url, const struct table_options *table)
 		ipc_url_add(url, "hist", "1");
 }
 
-static void add_report(struct ipc_url *url, const struct output_options *r, FILE *stream)
+static void add_report(struct ipc_url *url, const struct report_options *r, FILE *stream)
 {
 	ipc_url_add(url, "format", report_format_names[r->format]);
 	ask_add_number(url, "width", output_width(stream));
@@ -134,8 +134,8 @@ static int snapshot_run(const struct options *o, struct diag *d)
 		return err;
 	ipc_url_init(&url, is_json || whole ? "/v1/snapshot" : "/v1/report");
 	ask_add_targets(&url, o);
-	if (o->report.only)
-		ipc_url_add(&url, "trace", syscall_set_text(o->report.only));
+	if (o->output.only)
+		ipc_url_add(&url, "trace", syscall_set_text(o->output.only));
 	if (!is_json && !whole)
 		add_report(&url, &o->report, output.stream);
 	err = o->since ? add_since(&url, o->since, d) : 0;

@@ -118,7 +118,7 @@ TEST(test_count)
 		taken(&count_face, "-cfp 17,18 -p 19 -d 0.25 -i1e1 -N 3 --slower-than 1.5ms "
 				   "--max-t=7 --min-calls 5 --top 2 --by pid,arg0 -t !read -o x");
 
-	assert_true(o->count && o->follow && !o->wait && !o->command);
+	assert_true(o->count && o->follow && !o->collector.wait && !o->command);
 	assert_int_equal(o->targets.nr_pids, 3);
 	assert_int_equal(o->targets.pids[2], 19);
 	assert_ptr_equal(o->collector.pids, o->targets.pids);
@@ -130,8 +130,8 @@ TEST(test_count)
 	assert_int_equal(o->report.table.top, 2);
 	assert_int_equal(o->report.format, FORMAT_WIDE);
 	assert_true(o->collector.by_arg0 && !o->collector.by_thread && !o->collector.stacks);
-	assert_ptr_equal(o->collector.calls, o->report.only);
-	assert_string_equal(o->report.output, "x");
+	assert_ptr_equal(o->collector.calls, o->output.only);
+	assert_string_equal(o->output.path, "x");
 }
 
 TEST(test_command)
