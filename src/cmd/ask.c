@@ -37,6 +37,30 @@ void ask_add_number(struct ipc_url *url, const char *name, int64_t value)
 	ipc_url_add(url, name, text);
 }
 
+void ask_add_report(struct ipc_url *url, const struct options *o, bool is_table, int width)
+{
+	char name[32];
+
+	if (is_table) {
+		ipc_url_add(url, "format", report_format_names[o->report.format]);
+		ask_add_number(url, "width", width);
+	}
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+		const char *suffix = "";
+
+		if (!def->asked || !o->given[i] || (!is_table && strcmp(def->name, "trace")))
+			continue;
+		/* Where stacks are shown, --top limits them and not the table. */
+		if (o->report.show_stacks && !strcmp(def->name, "top"))
+			suffix = "_stacks";
+		snprintf(name, sizeof(name), "%s%s", def->name, suffix);
+		for (char *c = name; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		ipc_url_add(url, name, o->given[i]);
+	}
+}
+
 int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
 		  struct diag *d)
 {

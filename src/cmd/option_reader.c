@@ -314,6 +314,7 @@ int option_set(const struct option_def *def, struct options *o, const char *call
 		return err;
 	if (def->also)
 		*(bool *)((char *)o + def->also) = true;
+	o->given[def - option_defs] = arg ?: def->nr_words ? def->words[0] : "1";
 	if (def->section && !def->reloads)
 		o->fixed = hash_text(hash_text(o->fixed, def->name), arg ?: "");
 	return 0;

@@ -82,12 +82,12 @@ const struct option_def option_defs[] = {
 	{ "group", 0, OPTION_GROUP, VERB_DAEMON, TO(daemon.group),
 	  "whose members may ask (default " DEFAULT_GROUP ")", "daemon" },
 	{ "recent", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.recent_bytes),
-	  "memory for --since by process (default 8M)", "daemon", true,
+	  "memory for --since by process (default 8M)", "daemon", .reloads = true,
 	  .range = "a size of 64K or more", .low = 64 << 10, .high = UINT64_MAX },
 	{ "budget", 0, OPTION_PERCENT, VERB_DAEMON, TO(daemon.budget_percent),
 	  "CPU limit, or none; above it, drop stacks, then errnos;\n"
 	  "10% of each CPU unless given",
-	  "daemon", true, .value = true },
+	  "daemon", .reloads = true, .value = true },
 
 	/* Targets. */
 	{ "pid", 'p', OPTION_PIDS, WITH_TARGET, TO(targets),
@@ -119,7 +119,7 @@ const struct option_def option_defs[] = {
 	{ "slower-than", 0, OPTION_TIME, VERB_COUNT, TO(collector.slower_than_ns),
 	  "only calls that take at least this long, such as 10ms" },
 	{ "trace", 't', OPTION_CALLS, WITH_CALLS, TO(output.only),
-	  "report only (or, with !, all but) these calls and %classes" },
+	  "report only (or, with !, all but) these calls and %classes", .asked = true },
 
 	/* Reports. */
 	{ "output", 'o', OPTION_FILE, REPORTING, TO(output.path), "write the report to FILE" },
@@ -127,7 +127,7 @@ const struct option_def option_defs[] = {
 	  "a wide table: times, tails, waiting calls apart", .value = FORMAT_WIDE },
 	{ "hist", 0, OPTION_VALUE, REPORTING, TO(report.format),
 	  "the wide table, with a histogram of each row", .value = FORMAT_WIDE,
-	  ALSO(report.table.hist) },
+	  ALSO(report.table.hist), .asked = true },
 	{ "errors", 0, OPTION_VALUE, REPORTING, TO(report.format),
 	  "a table of errors: which, how many, what share", .value = FORMAT_ERRORS },
 	{ "csv", 0, OPTION_VALUE, REPORTING | VERB_HISTORY, TO(report.format),
@@ -141,23 +141,25 @@ const struct option_def option_defs[] = {
 	{ "by", 0, OPTION_KEYS, VERB_COUNT, TO(report.table.keys),
 	  "rows by pid,tid,comm,unit,user,syscall,abi,arg0", WORDS(key_words) },
 	{ "by", 0, OPTION_KEYS, VERB_SNAPSHOT | VERB_COMPARE, TO(report.table.keys),
-	  "rows by pid,comm,unit,user,syscall,abi", .words = key_words, .nr_words = 6 },
-	{ "sort", 0, OPTION_COLUMN, REPORTING, TO(report.table.sort), "sort rows by this column" },
+	  "rows by pid,comm,unit,user,syscall,abi", .words = key_words, .nr_words = 6,
+	  .asked = true },
+	{ "sort", 0, OPTION_COLUMN, REPORTING, TO(report.table.sort), "sort rows by this column",
+	  .asked = true },
 	{ "top", 0, OPTION_NUMBER, REPORTING | VERB_COMPARE, TO(report.table.top),
-	  "only the first N rows; the others are added up", .high = 1000000 },
-	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns),
-	  "columns of the wide table" },
+	  "only the first N rows; the others are added up", .high = 1000000, .asked = true },
+	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns), "columns of the wide table",
+	  .asked = true },
 	{ "min-calls", 0, OPTION_NUMBER, REPORTING, TO(report.table.min_calls),
-	  "only rows of at least N calls", .high = UINT32_MAX },
+	  "only rows of at least N calls", .high = UINT32_MAX, .asked = true },
 	{ "errors-only", 0, OPTION_FLAG, REPORTING, TO(report.table.errors_only),
-	  "only rows with errors" },
+	  "only rows with errors", .asked = true },
 	{ "waiting", 0, OPTION_CALLS, WITH_CALLS, TO(output.waiting),
-	  "calls that wait for work, kept apart from the others" },
+	  "calls that wait for work, kept apart from the others", .asked = true },
 
 	/* Call stacks. */
 	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),
 	  "also the user stacks that make the calls", .arg = "[=calls|time]", WORDS(weight_words),
-	  ALSO(report.show_stacks) },
+	  ALSO(report.show_stacks), .asked = true },
 	{ "folded", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_FOLDED]),
 	  "also stacks in lines, for flame graph tools" },
 	{ "pprof", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_PPROF]),
@@ -188,17 +190,18 @@ const struct option_def option_defs[] = {
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
 
 	/* The daemon's history. */
-	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(no_history), "keep none", "history", true },
+	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(no_history), "keep none", "history",
+	  .reloads = true },
 	{ "interval", 'i', OPTION_DURATION, VERB_DAEMON, TO(daemon.interval_ns),
-	  "of the history (default 60s)", "history", true },
+	  "of the history (default 60s)", "history", .reloads = true },
 	{ "keep", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[0]),
-	  "intervals as they came (default 12h)", "history", true },
+	  "intervals as they came (default 12h)", "history", .reloads = true },
 	{ "keep-10m", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[1]),
-	  "added up to ten minutes (default 14d)", "history", true },
+	  "added up to ten minutes (default 14d)", "history", .reloads = true },
 	{ "keep-1h", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[2]),
-	  "added up to hours (default 400d)", "history", true },
+	  "added up to hours (default 400d)", "history", .reloads = true },
 	{ "history-size", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.keep.max_bytes),
-	  "of the file; the oldest goes (default 512M)", "history", true,
+	  "of the file; the oldest goes (default 512M)", "history", .reloads = true,
 	  .range = "a size of 1M or more", .low = 1 << 20, .high = UINT64_MAX },
 
 	/* Its metrics. */
@@ -235,6 +238,7 @@ const struct option_def option_defs[] = {
 };
 
 const size_t nr_option_defs = ARRAY_SIZE(option_defs);
+_Static_assert(ARRAY_SIZE(option_defs) <= MAX_OPTION_DEFS, "more options than there is room for");
 
 const struct option_def *option_find(enum verb_bit verb, const char *name)
 {

@@ -85,6 +85,8 @@ struct output_options {
 	const char *path;                     /* NULL: stdout or stderr */
 };
 
+#define MAX_OPTION_DEFS 128
+
 struct options {
 	const struct verb *verb;
 	int argc; /* the command line, for a daemon that reloads */
@@ -94,6 +96,9 @@ struct options {
 	char **command; /* the words, where they are a command to run; else NULL */
 	char **kept;    /* owned: values from configuration files, which members borrow */
 	size_t nr_kept;
+
+	/* What was given of each option of the table, "1" for one without argument; NULL: it was not. */
+	const char *given[MAX_OPTION_DEFS];
 
 	bool help, version;
 	struct targets targets;
@@ -193,6 +198,7 @@ struct option_def {
 	size_t offset, size; /* of the member of struct options */
 	const char *help;    /* further lines after a newline */
 	const char *section; /* of configuration files; NULL: none has it */
+	bool asked;          /* a daemon is asked for it when it writes the report */
 	bool reloads;        /* a running daemon obeys it when it reads its files anew */
 	const char *arg;     /* in --help; NULL: as its kind has it; "[=…": may be left out */
 	size_t also;         /* offset of a bool that becomes true, too; 0: none */

@@ -17,6 +17,12 @@
 /* Adds the targets as parameters. */
 void ask_add_targets(struct ipc_url *url, const struct options *options);
 
+/*
+ * Adds which calls are asked for, and what a table of them is to be like if it is one: as the user gave
+ * the options.
+ */
+void ask_add_report(struct ipc_url *url, const struct options *options, bool is_table, int width);
+
 /* A parameter that is a time of day in ns. */
 void ask_add_number(struct ipc_url *url, const char *name, int64_t value);
 

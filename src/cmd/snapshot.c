@@ -40,44 +40,6 @@ static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 	return 0;
 }
 
-static void add_table(struct ipc_url *url, const struct table_options *table)
-{
-	char keys[GROUP_KEYS_MAX], columns[COLUMNS_TEXT_MAX];
-
-	if (table->keys) {
-		group_keys_format(table->keys, keys);
-		ipc_url_add(url, "by", keys);
-	}
-	if (table->columns) {
-		columns_format(table->columns, columns);
-		ipc_url_add(url, "columns", columns);
-	}
-	if (table->sort)
-		ipc_url_add(url, "sort", table->sort->name);
-	if (table->top)
-		ask_add_number(url, "top", (int64_t)table->top);
-	if (table->min_calls)
-		ask_add_number(url, "min_calls", (int64_t)table->min_calls);
-	if (table->waiting)
-		ipc_url_add(url, "waiting", syscall_set_text(table->waiting));
-	if (table->errors_only)
-		ipc_url_add(url, "errors_only", "1");
-	if (table->hist)
-		ipc_url_add(url, "hist", "1");
-}
-
-static void add_report(struct ipc_url *url, const struct report_options *r, FILE *stream)
-{
-	ipc_url_add(url, "format", report_format_names[r->format]);
-	ask_add_number(url, "width", output_width(stream));
-	add_table(url, &r->table);
-	if (!r->show_stacks)
-		return;
-	ipc_url_add(url, "stacks", r->stacks.weight == STACK_WEIGHT_TIME ? "time" : "calls");
-	if (r->stacks.top)
-		ask_add_number(url, "top_stacks", (int64_t)r->stacks.top);
-}
-
 /* On stderr, as -c tells what it counts: reports do not say when. */
 static void print_span(int64_t start_ns, int64_t end_ns, uint64_t elapsed_ns)
 {
@@ -134,10 +96,7 @@ static int snapshot_run(const struct options *o, struct diag *d)
 		return err;
 	ipc_url_init(&url, is_json || whole ? "/v1/snapshot" : "/v1/report");
 	ask_add_targets(&url, o);
-	if (o->output.only)
-		ipc_url_add(&url, "trace", syscall_set_text(o->output.only));
-	if (!is_json && !whole)
-		add_report(&url, &o->report, output.stream);
+	ask_add_report(&url, o, !is_json && !whole, output_width(output.stream));
 	err = o->since ? add_since(&url, o->since, d) : 0;
 	if (err)
 		return err;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/options.h"
+#include "cmd/reporting.h"
 
 static const struct verb count_face = { .name = "", .bit = VERB_COUNT };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
@@ -110,6 +111,32 @@ static void assert_refused(const struct verb *verb, const char *text, const char
 	assert_int_equal(line.d.kind, DIAG_USAGE);
 	if (!strstr(line.d.text, sentence))
 		fail_msg("%s: %s", text, line.d.text);
+}
+
+/* What a daemon is asked for is what the user gave, under the names of its protocol. */
+static void assert_asks(const char *text, bool is_table, const char *query)
+{
+	struct ipc_url url;
+
+	ipc_url_init(&url, "/");
+	ask_add_report(&url, taken(&snapshot_face, text), is_table, 132);
+	assert_string_equal(url.text, query);
+}
+
+TEST(test_asked)
+{
+	assert_asks("--errors", true, "/?format=errors&width=132");
+	assert_asks("--by unit,comm --by comm -t !read,%file", true,
+		    "/?format=wide&width=132&trace=%21read%2C%25file&by=comm");
+	assert_asks("-w --hist --sort p99 --top 3 --min-calls 2 --errors-only --columns calls,p99",
+		    true,
+		    "/?format=wide&width=132&hist=1&sort=p99&top=3&columns=calls%2Cp99&min_calls=2&"
+		    "errors_only=1");
+	assert_asks("--top 3 --stacks", true, "/?format=truss&width=132&top_stacks=3&stacks=calls");
+	assert_asks("--stacks=time --waiting read", true,
+		    "/?format=wide&width=132&waiting=read&stacks=time");
+	assert_asks("--json -t read", false, "/?trace=read");
+	assert_asks("--chart x --top 3 --waiting read", false, "/");
 }
 
 TEST(test_count)
