@@ -20,17 +20,11 @@
 
 #include "base/mem.h"
 
-static bool is_executable(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
 /* As execvp() would, but here, so that failed tries are not counted as the command's. */
 static int command_find(const char *name, char *path, size_t size, struct diag *d)
 {
 	const char *dirs = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
+	struct stat st;
 	size_t length;
 
 	if (strchr(name, '/')) {
@@ -43,7 +37,7 @@ static int command_find(const char *name, char *path, size_t size, struct diag *
 		if (length + strlen(name) + 3 <= size) {
 			snprintf(path, size, "%.*s/%s", length ? (int)length : 1,
 				 length ? dir : ".", name);
-			if (is_executable(path))
+			if (!stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK))
 				return 0;
 		}
 		if (!dir[length])

@@ -95,19 +95,6 @@ static int history_get(const struct options *o, const struct history_question *q
 	return err;
 }
 
-static int timeline_select(struct timeline *timeline, const struct syscall_set *only)
-{
-	for (size_t i = 0; i < timeline->nr_steps; i++) {
-		struct snapshot **sum = &timeline->steps[i].sum;
-		struct snapshot *all __cleanup(snapshot_freep) = *sum;
-
-		*sum = NULL;
-		if (all && snapshot_select(all, only, sum))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 static int history_run(const struct options *o, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
@@ -119,8 +106,13 @@ static int history_run(const struct options *o, struct diag *d)
 		err = history_get(o, &question, &timeline, d);
 	if (err)
 		return err;
-	if (timeline_select(&timeline, o->output.only))
-		return diag_oom(d);
+	for (size_t i = 0; i < timeline.nr_steps; i++) {
+		struct snapshot **sum = &timeline.steps[i].sum;
+		struct snapshot *all __cleanup(snapshot_freep) = steal_ptr(sum);
+
+		if (all && snapshot_select(all, o->output.only, sum))
+			return diag_oom(d);
+	}
 	table.width = output_width(stdout);
 	if (o->report.format == FORMAT_JSON)
 		err = report_timeline_json(&timeline, stdout);

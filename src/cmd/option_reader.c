@@ -347,21 +347,10 @@ static void options_for_getopt(const struct verb *verb, char *letters, struct op
 	*longs = (struct option){ 0 };
 }
 
-static int option_unknown(const struct verb *verb, const char *word, struct diag *d)
-{
-	char letter[] = { '-', (char)optopt, 0 };
-	/* A letter may stand inside a word, as in -cz. */
-	bool is_letter = optopt && optopt < FIRST_LONG_ONLY;
-
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"unknown%s option %.100s; 'bpftruss %s%s--help' lists them",
-			is_letter ? "" : " or ambiguous", is_letter ? letter : word, verb->name,
-			*verb->name ? " " : "");
-}
-
 /* Sets the option that getopt has found. */
 static int option_take(struct options *o, int key, struct diag *d)
 {
+	bool is_letter;
 	char called[32];
 
 	for (size_t i = 0; i < nr_option_defs; i++) {
@@ -375,7 +364,13 @@ static int option_take(struct options *o, int key, struct diag *d)
 			snprintf(called, sizeof(called), "--%s", def->name);
 		return option_set(def, o, called, optarg, d);
 	}
-	return option_unknown(o->verb, o->argv[optind - 1], d);
+	/* A letter may stand inside a word, as in -cz. */
+	is_letter = optopt && optopt < FIRST_LONG_ONLY;
+	snprintf(called, sizeof(called), "-%c", optopt);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"unknown%s option %.100s; 'bpftruss %s%s--help' lists them",
+			is_letter ? "" : " or ambiguous", is_letter ? called : o->argv[optind - 1],
+			o->verb->name, *o->verb->name ? " " : "");
 }
 
 int options_read(struct options *o, int argc, char **argv, struct diag *d)

@@ -105,33 +105,27 @@ static int folder_sync(const char *folder)
 	return fd < 0 || fsync(fd) ? -errno : 0;
 }
 
-static int text_write(const char *path, const char *text, size_t size)
-{
-	int fd __cleanup(closep) =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ssize_t written = 1;
-
-	for (; fd >= 0 && size && written > 0; text += written, size -= (size_t)written) {
-		written = write(fd, text, size);
-		if (written < 0)
-			return -errno;
-	}
-	return fd < 0 || fsync(fd) ? -errno : 0;
-}
-
 /* Writes the new file, and waits until the disk has it. */
 static int snapshot_write(const char *path, const struct snapshot *snapshot)
 {
 	char *text __cleanup(freep) = NULL;
-	size_t size;
+	int fd __cleanup(closep) = -1;
+	size_t size, done = 0;
 	FILE *memory = open_memstream(&text, &size);
 	int err = memory ? report_json(snapshot, memory) : -ENOMEM;
+	ssize_t written;
 
 	if (memory && fclose(memory))
 		return -ENOMEM;
-	if (err)
-		return err;
-	return size > MAX_FILE_BYTES ? -EFBIG : text_write(path, text, size);
+	if (err || size > MAX_FILE_BYTES)
+		return err ?: -EFBIG;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	for (; fd >= 0 && done < size; done += (size_t)written) {
+		written = write(fd, text + done, size - done);
+		if (written < 0)
+			return -errno;
+	}
+	return fd < 0 || fsync(fd) ? -errno : 0;
 }
 
 static int save(const char *state_dir, const char *path, const struct snapshot *snapshot)

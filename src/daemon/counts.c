@@ -134,36 +134,27 @@ static void counts_forget(struct counts *c)
 	c->tick_mark = c->last->end_mono_ns;
 }
 
-static int counts_add(struct counts *c)
+/* Subtracts the reading before from the last one, if that is still to be done. 0 or -ENOMEM. */
+static int counts_subtract(struct counts *c)
 {
-	struct snapshot *difference;
-	int err = snapshot_diff(c->earlier, c->last, &difference);
+	struct snapshot *difference = NULL;
+	int err = c->earlier ? snapshot_diff(c->earlier, c->last, &difference) : 0;
 
 	if (err == -EINVAL) {
 		log_line(LOG_ERR, "two readings contradict each other: spans that begin before now "
 				  "are not known any more, and /metrics lacks this one; what was "
 				  "counted since the start is right");
 		counts_forget(c);
-		return 0;
-	}
-	if (err)
+	} else if (err) {
 		return err;
-	if (metrics_add(c->metrics, difference)) {
+	}
+	if (difference && metrics_add(c->metrics, difference)) {
 		snapshot_free(difference);
 		return -ENOMEM;
 	}
 	/* It has freed what it could not keep. */
-	if (recent_add(&c->recent, difference, c->mark))
+	if (difference && recent_add(&c->recent, difference, c->mark))
 		counts_forget(c);
-	return 0;
-}
-
-static int counts_subtract(struct counts *c)
-{
-	if (!c->earlier)
-		return 0;
-	if (counts_add(c))
-		return -ENOMEM;
 	snapshot_free(steal_ptr(&c->earlier));
 	return 0;
 }

@@ -257,20 +257,6 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 			strerror(errno));
 }
 
-static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
-{
-	int fd = socket_inherited(d);
-
-	if (fd == -ENOENT) {
-		fd = socket_listen_unix(daemon->config->socket, group, d);
-		if (fd >= 0)
-			lstat(daemon->config->socket, &daemon->bound);
-	}
-	if (fd >= 0)
-		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
-	return fd;
-}
-
 /* Nobody who scrapes takes longer; who reads slowly on purpose holds room for so long. */
 #define STRANGER_LIFETIME_S 15
 
@@ -296,7 +282,7 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 	/* The default need not exist: then it is root's. */
 	const struct group *found = getgrnam(daemon->config->group ?: DEFAULT_GROUP);
 	const gid_t group = found ? found->gr_gid : getegid();
-	int err;
+	int fd, err;
 
 	daemon->service = (struct service){
 		.config = daemon->config,
@@ -304,7 +290,15 @@ static int open_servers(struct daemon *daemon, struct diag *d)
 		.budget = &daemon->budget,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
-	err = serve(daemon, open_listener(daemon, group, d), group, SERVER_LOCAL, d);
+	fd = socket_inherited(d);
+	if (fd == -ENOENT) {
+		fd = socket_listen_unix(daemon->config->socket, group, d);
+		if (fd >= 0)
+			lstat(daemon->config->socket, &daemon->bound);
+	}
+	if (fd >= 0)
+		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
+	err = serve(daemon, fd, group, SERVER_LOCAL, d);
 	if (err)
 		return err;
 	daemon->service.local = daemon->servers[SERVER_LOCAL];

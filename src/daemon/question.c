@@ -135,7 +135,7 @@ static int read_words(const struct question *q, struct asked_report *report)
 int question_report(const struct question *q, struct asked_report *report)
 {
 	struct table_options *table = &report->options.table;
-	uint64_t top, top_stacks, width;
+	uint64_t width;
 	int err;
 
 	*report = (struct asked_report){ .options.format = FORMAT_WIDE };
@@ -144,15 +144,13 @@ int question_report(const struct question *q, struct asked_report *report)
 	if (err)
 		return err;
 	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||
-	    read_flag(q, "hist", &table->hist) || read_number(q, "top", UINT32_MAX, &top) ||
+	    read_flag(q, "hist", &table->hist) || read_number(q, "top", UINT32_MAX, &table->top) ||
 	    read_number(q, "min_calls", UINT32_MAX, &table->min_calls) ||
 	    read_number(q, "width", INT32_MAX, &width) ||
-	    read_number(q, "top_stacks", UINT32_MAX, &top_stacks))
+	    read_number(q, "top_stacks", UINT32_MAX, &report->options.stacks.top))
 		return -EINVAL;
-	table->top = top;
 	table->width = (int)width;
 	table->waiting = report->waiting;
-	report->options.stacks.top = top_stacks;
 	return report_options_check(&report->options, q->d);
 }
 

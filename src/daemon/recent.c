@@ -94,22 +94,6 @@ static int part_join_next(struct recent *recent, size_t index)
 	return 0;
 }
 
-static int recent_limit_client_marks(struct recent *recent)
-{
-	size_t count = 0, oldest = 0;
-
-	for (size_t i = recent->nr_parts; i-- > 0;) {
-		if (recent->parts[i].mark != MARK_GIVEN)
-			continue;
-		oldest = i;
-		count++;
-	}
-	/* The latest mark ends no two parts yet. */
-	return count > MAX_CLIENT_MARKS && oldest + 1 < recent->nr_parts
-		       ? part_join_next(recent, oldest)
-		       : 0;
-}
-
 /* It counts in no later part under its pid. */
 static bool process_is_gone(const struct process *process, const void *closure)
 {
@@ -174,7 +158,21 @@ static int recent_limit_memory(struct recent *recent)
 
 int recent_limit(struct recent *recent)
 {
-	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
+	size_t count = 0, oldest = 0;
+	int err = recent_limit_memory(recent);
+
+	if (err)
+		return err;
+	for (size_t i = recent->nr_parts; i-- > 0;) {
+		if (recent->parts[i].mark != MARK_GIVEN)
+			continue;
+		oldest = i;
+		count++;
+	}
+	/* The latest mark ends no two parts yet. */
+	return count > MAX_CLIENT_MARKS && oldest + 1 < recent->nr_parts
+		       ? part_join_next(recent, oldest)
+		       : 0;
 }
 
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)

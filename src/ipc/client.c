@@ -87,30 +87,21 @@ static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
 			"the daemon broke off its answer: ask again, or see its log");
 }
 
-/* The size of the body, from the other lines of a head; below 0: it does not say. */
-static long head_read(FILE *from)
+/* Reads a reply of any status. What is in it is to be freed in any case. */
+static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
 {
 	static const char name[] = "Content-Length:";
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	long size = -1;
+	bool is_http =
+		fgets(line, sizeof(line), from) && sscanf(line, "HTTP/1.1 %3u", &ret->status) == 1;
 
-	for (int i = 0; i < MAX_HEAD_LINES && fgets(line, sizeof(line), from); i++) {
+	for (int i = 0; is_http && i < MAX_HEAD_LINES && fgets(line, sizeof(line), from); i++) {
 		if (!strcmp(line, END_OF_LINE))
 			break;
 		if (!strncasecmp(line, name, strlen(name)))
 			size = strtol(line + strlen(name), NULL, 10);
 	}
-	return size;
-}
-
-/* Reads a reply of any status. What is in it is to be freed in any case. */
-static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
-{
-	char line[LINE_BYTES] = "";
-	long size = -1;
-
-	if (fgets(line, sizeof(line), from) && sscanf(line, "HTTP/1.1 %3u", &ret->status) == 1)
-		size = head_read(from);
 	if (feof(from) || ferror(from))
 		return broken_off(from, silence_ms, d);
 	if (size < 0)

@@ -390,24 +390,6 @@ static unsigned int clients_fit(unsigned int wanted)
 		       : wanted;
 }
 
-/*
- * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit for each
- * address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix socket has no address.
- */
-static struct MHD_Daemon *library_start(struct ipc_server *server, int listener)
-{
-	const struct ipc_server_options *options = &server->options;
-
-	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
-		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
-		MHD_OPTION_CONNECTION_LIMIT, options->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
-		options->patience_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
-		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
-}
-
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
 		   struct diag *d)
 {
@@ -426,7 +408,19 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 	o->max_pending_bytes = o->max_pending_bytes ?: DEFAULT_PENDING_BYTES;
 	o->budget_ms = o->budget_ms ?: DEFAULT_BUDGET_MS;
 	TAILQ_INIT(&server->connections);
-	server->daemon = library_start(server, listener);
+	/*
+	 * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit for
+	 * each address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix socket has no
+	 * address.
+	 */
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
+		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
+		MHD_OPTION_CONNECTION_LIMIT, o->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
+		o->patience_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
+		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
 	if (!server->daemon) {
 		/* In most of its failures the library has closed it, in some it has not. */
 		close(listener);

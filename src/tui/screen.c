@@ -242,26 +242,21 @@ static void draw_table(struct screen *screen, const struct top *top)
 
 /* --- below it --------------------------------------------------------------------------------- */
 
-static void draw_prompt(struct screen *screen, const struct top *top, int y)
-{
-	const char *what = top->prompt == PROMPT_FILTER ? "filter: " : "delay in seconds: ";
-	int x = put(screen, put(screen, 0, y, STYLE_STRONG, what), y, STYLE_PLAIN, top->input);
-
-	screen->cursor_x = x < screen->width ? x : screen->width - 1;
-	screen->cursor_y = y;
-}
-
 static void draw_foot(struct screen *screen, const struct top *top)
 {
 	static const char *const list_keys[] = { "h help",  "q quit",  "Enter open", "/ filter",
 						 "<> sort", "g group", "p pause",    "d delay" };
 	static const char *const call_keys[] = { "h help", "q back", "<> sort", "p pause",
 						 "d delay" };
-	int y = screen->height - 1;
+	const char *what = top->prompt == PROMPT_FILTER ? "filter: " : "delay in seconds: ";
+	int y = screen->height - 1, x;
 
-	if (top->prompt != PROMPT_NONE)
-		draw_prompt(screen, top, y);
-	else if (top->message)
+	if (top->prompt != PROMPT_NONE) {
+		x = put(screen, 0, y, STYLE_STRONG, what);
+		x = put(screen, x, y, STYLE_PLAIN, top->input);
+		screen->cursor_x = x < screen->width ? x : screen->width - 1;
+		screen->cursor_y = y;
+	} else if (top->message)
 		put(screen, 0, y, STYLE_BAD, top->message);
 	else if (top_foot_lines(top))
 		put_list(screen, y, STYLE_DIM, 3, top->opened ? call_keys : list_keys,

@@ -265,28 +265,21 @@ static void key_move(struct top *top, int key)
 	}
 }
 
-static void prompt_set_delay(struct top *top)
-{
-	char *end;
-	double seconds = strtod(top->input, &end);
-
-	if (!top->input[0])
-		return;
-	if (*end || !(seconds >= 0.1) || seconds > 3600)
-		top->message = "The delay is a number of seconds from 0.1 to 3600.";
-	else
-		top->delay_ns = (uint64_t)llround(seconds * 1e9);
-}
-
 static int press_in_prompt(struct top *top, int key)
 {
 	enum top_prompt prompt = top->prompt;
 	size_t length = strlen(top->input);
+	char *end;
+	double seconds = strtod(top->input, &end);
 
 	if (key == TOP_KEY_ENTER || key == TOP_KEY_ESC) {
 		top->prompt = PROMPT_NONE;
-		if (prompt == PROMPT_DELAY && key == TOP_KEY_ENTER)
-			prompt_set_delay(top);
+		if (prompt == PROMPT_DELAY && key == TOP_KEY_ENTER && length) {
+			if (*end || !(seconds >= 0.1) || seconds > 3600)
+				top->message = "The delay is a number of seconds from 0.1 to 3600.";
+			else
+				top->delay_ns = (uint64_t)llround(seconds * 1e9);
+		}
 		if (prompt == PROMPT_FILTER && key == TOP_KEY_ESC)
 			memcpy(top->filter, top->filter_before, sizeof(top->filter));
 		return top_arrange(top);

@@ -293,24 +293,9 @@ static int columns_fit(const struct top_table *table)
 /* Longest name of a call, with an ABI behind it. */
 #define CALL_NAME_MAX 31
 
-/* Names of calls get what is left, as far as they are that long. */
-static void columns_stretch_name(const struct top_table *table, struct column_place *places,
-				 size_t count)
-{
-	const struct column_place *last = &places[count - 1];
-	int left = table->width - last->x - last->width;
-	int more = left < CALL_NAME_MAX - places[0].width ? left : CALL_NAME_MAX - places[0].width;
-
-	if (more <= 0)
-		return;
-	places[0].width += more;
-	for (size_t i = 1; i < count; i++)
-		places[i].x += more;
-}
-
 size_t columns_place(const struct top_table *table, struct column_place places[MAX_COLUMNS])
 {
-	int limit = columns_fit(table), x = 0;
+	int limit = columns_fit(table), x = 0, more;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
@@ -321,8 +306,14 @@ size_t columns_place(const struct top_table *table, struct column_place places[M
 		places[count++] = (struct column_place){ column, x, column->width };
 		x += column->width + 1;
 	}
-	if (table->whole)
-		columns_stretch_name(table, places, count);
+	/* Names of calls get what is left, as far as they are that long. */
+	more = table->width - (x - 1);
+	more = more < CALL_NAME_MAX - places[0].width ? more : CALL_NAME_MAX - places[0].width;
+	if (!table->whole || more <= 0)
+		return count;
+	places[0].width += more;
+	for (size_t i = 1; i < count; i++)
+		places[i].x += more;
 	return count;
 }
 
