@@ -12,7 +12,7 @@
 #include "ipc/client.h"
 #include "model/snapshot.h"
 
-/* --- ask.c ------------------------------------------------------------------------------------- */
+/* --- asking ------------------------------------------------------------------------------------ */
 
 /* Adds the targets as parameters. */
 void ask_add_targets(struct ipc_url *url, const struct options *options);
@@ -58,7 +58,7 @@ int asked_snapshot_parse(const char *text, size_t size, struct asked_snapshot *r
 /* From a file that somebody saved. */
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
 
-/* --- output.c ---------------------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------------------------------- */
 
 struct output {
 	FILE *stream; /* owned unless stdout or stderr */

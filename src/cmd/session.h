@@ -16,8 +16,6 @@
 #include "cmd/options.h"
 #include "collect/collector.h"
 
-/* --- command.c --------------------------------------------------------------------------------- */
-
 struct command {
 	pid_t pid; /* 0: none */
 	int link; /* a byte lets the child run its execve; it answers with its errno if that fails */
@@ -45,8 +43,6 @@ int command_exit_status(const struct command *command);
 
 /* Kills and reaps a child that was never released. */
 void command_done(struct command *command);
-
-/* --- session.c --------------------------------------------------------------------------------- */
 
 struct session {
 	const struct options *options; /* borrowed */

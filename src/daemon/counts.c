@@ -186,8 +186,7 @@ static int counts_read(struct counts *c, enum recent_mark mark, struct diag *d)
 	return 0;
 }
 
-/* A reading of which everything is known. */
-static int counts_read_all(struct counts *c, enum recent_mark mark, struct diag *d)
+int counts_refresh(struct counts *c, enum recent_mark mark, struct diag *d)
 {
 	int err = counts_read(c, mark, d);
 
@@ -221,7 +220,7 @@ int counts_tick(struct counts *c, struct diag *d)
 	/* The disk may be there again. */
 	if (c->keep && !c->history && !backoff_waits(&c->history_wait))
 		history_reopen(c);
-	err = counts_read_all(c, MARK_TICK, d);
+	err = counts_refresh(c, MARK_TICK, d);
 
 	if (err) {
 		/* If it was read, no interval ends there. */
@@ -384,16 +383,11 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	return answer_from_history(c, question, ret, d);
 }
 
-int counts_refresh(struct counts *c, struct diag *d)
-{
-	return counts_read_all(c, MARK_PASSING, d);
-}
-
 int counts_ask(struct counts *c, const struct counts_question *question, struct counts_answer *ret,
 	       struct diag *d)
 {
 	int err = question->since == SINCE_START ? counts_read(c, question->leaves, d)
-						 : counts_read_all(c, question->leaves, d);
+						 : counts_refresh(c, question->leaves, d);
 
 	if (err)
 		return err;

@@ -88,8 +88,8 @@ int counts_tick(struct counts *counts, struct diag *d);
  */
 void counts_settle(struct counts *counts);
 
-/* One more reading, as every question makes one: metrics are up to date then. */
-int counts_refresh(struct counts *counts, struct diag *d);
+/* One more reading, as every question makes one, of which everything is known: also in the metrics. */
+int counts_refresh(struct counts *counts, enum recent_mark mark, struct diag *d);
 
 /*
  * Reads, and answers as of this reading, also what only the history knows up to its last interval.

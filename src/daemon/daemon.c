@@ -116,17 +116,6 @@ static void collector_follow(struct daemon *daemon)
 /* A user can make so many files: not more often than this does it begin anew for that. */
 #define WORN_PAUSE_NS (24 * 3600 * NS_PER_SEC)
 
-static bool is_worn(struct daemon *daemon)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	if (!collector_is_worn(daemon->counts.collector) ||
-	    (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
-		return false;
-	daemon->worn_ns = now_ns;
-	return true;
-}
-
 /*
  * Makes larger tables before calls lose their process, if there is time, or new ones before files with
  * code find no number. Not for pids: who was a child of theirs nobody would know.
@@ -135,6 +124,7 @@ static int renew_tables(struct daemon *daemon)
 {
 	struct collector_options larger = daemon->first->collector;
 	const char *why = "the tables in the kernel were nearly full";
+	const uint64_t now_ns = clock_mono_ns();
 	bool replaced;
 	int err;
 
@@ -142,12 +132,15 @@ static int renew_tables(struct daemon *daemon)
 	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
 		return 0;
 	larger.threads = collector_wants_threads(daemon->counts.collector, &larger);
-	if (!larger.threads && !is_worn(daemon))
-		return 0;
-	if (!larger.threads)
-		why = "the numbers for files with code were nearly all given";
-	else
+	if (larger.threads) {
 		daemon->threads = larger.threads;
+	} else {
+		if (!collector_is_worn(daemon->counts.collector) ||
+		    (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
+			return 0;
+		daemon->worn_ns = now_ns;
+		why = "the numbers for files with code were nearly all given";
+	}
 	larger.threads = daemon->threads;
 	larger.hurried = true;
 	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);

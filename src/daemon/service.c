@@ -58,7 +58,7 @@ static int read_span(struct asked *asked, struct history_question *ret)
 	err = question_span(&asked->question, ret);
 	if (err || (ret->to_ns && ret->to_ns <= counts->last->end_ns))
 		return err;
-	return counts_refresh(counts, &asked->d);
+	return counts_refresh(counts, MARK_PASSING, &asked->d);
 }
 
 static int answer_history(struct asked *asked)
@@ -177,7 +177,7 @@ static int answer_status(struct asked *asked)
 {
 	struct daemon_status status;
 	const bool is_crowded = asked->request->is_crowded;
-	int err = is_crowded ? 0 : counts_refresh(asked->service->counts, &asked->d);
+	int err = is_crowded ? 0 : counts_refresh(asked->service->counts, MARK_PASSING, &asked->d);
 
 	if (err)
 		return err;
@@ -191,7 +191,7 @@ static int scrape_make(struct service *s, enum metrics_format format, struct dia
 	struct scrape *scrape = &s->texts[format];
 	struct daemon_status status;
 	FILE *out;
-	int err = counts_refresh(s->counts, d);
+	int err = counts_refresh(s->counts, MARK_PASSING, d);
 
 	if (err)
 		return err;
