@@ -18,12 +18,13 @@ struct run {
 	const struct options *options;
 	struct session session;
 	struct top top;
-	struct terminal *term; /* NULL: text or JSON */
+	bool on_terminal; /* else text or JSON */
 };
 
 static void run_done(struct run *run)
 {
-	term_close(run->term);
+	if (run->on_terminal)
+		term_close();
 	top_done(&run->top);
 	session_done(&run->session);
 }
@@ -56,8 +57,8 @@ static int draw(const struct run *run)
 
 	if (err)
 		return err;
-	if (run->term)
-		term_show(run->term, &screen);
+	if (run->on_terminal)
+		term_show(&screen);
 	else
 		err = screen_print(&screen, stdout);
 	screen_done(&screen);
@@ -84,7 +85,7 @@ static void fit(struct run *run)
 {
 	int width, height;
 
-	term_size(run->term, &width, &height);
+	term_size(&width, &height);
 	top_resize(&run->top, width, height);
 }
 
@@ -94,7 +95,7 @@ static int take_keys(struct run *run, bool *quit, struct diag *d)
 	uint64_t delay_ns = run->top.delay_ns;
 	int key;
 
-	while (!*quit && (key = term_key(run->term)) != TOP_KEY_NONE) {
+	while (!*quit && (key = term_key()) != TOP_KEY_NONE) {
 		if (top_press(&run->top, key, quit))
 			return diag_oom(d);
 		fit(run);
@@ -110,7 +111,7 @@ static int tick(struct run *run, bool *quit, struct diag *d)
 
 	if (err)
 		return err;
-	if (run->term)
+	if (run->on_terminal)
 		return take_keys(run, quit, d);
 	*quit = run->options->once;
 	return write_interval(run, d);
@@ -120,7 +121,7 @@ static int loop(struct run *run, struct diag *d)
 {
 	enum session_event event = SESSION_KEYS;
 	bool quit = false;
-	int err = run->term ? take_keys(run, &quit, d) : 0;
+	int err = run->on_terminal ? take_keys(run, &quit, d) : 0;
 
 	while (!err && !quit) {
 		err = session_wait(&run->session, &event, d);
@@ -165,10 +166,11 @@ static int top_run(const struct options *o, struct diag *d)
 		return -ENOTTY;
 	err = start(&run, d);
 	if (!err && interactive)
-		err = term_open(&run.term, d);
+		err = term_open(d);
 	if (err)
 		return err;
-	if (run.term) {
+	run.on_terminal = interactive;
+	if (interactive) {
 		run.session.keys = STDIN_FILENO;
 		fit(&run);
 	}

@@ -43,27 +43,20 @@ int screen_print(const struct screen *screen, FILE *out);
 
 /* --- term.c: the terminal ------------------------------------------------------------------------ */
 
-struct terminal;
-
 /* Whether stdin and stdout are a terminal that can move its cursor; fills d when not. */
 bool term_can_be_used(struct diag *d);
 
-/* Takes over the terminal of stdin and stdout. Fails when it cannot be used. */
-int term_open(struct terminal **ret, struct diag *d);
+/* Takes over the terminal of stdin and stdout, if it can be used. Returns 0 or -ENOTTY with d filled. */
+int term_open(struct diag *d);
 
-/* Gives the terminal back as it was; NULL is fine. */
-void term_close(struct terminal *term);
+/* Gives the terminal back as it was; only after term_open(), as all below. */
+void term_close(void);
 
-static inline void term_closep(struct terminal **term)
-{
-	term_close(*term);
-}
-
-void term_size(const struct terminal *term, int *width, int *height);
+void term_size(int *width, int *height);
 
 /* The next key that was pressed, at once: enum top_key, or TOP_KEY_NONE. */
-int term_key(struct terminal *term);
+int term_key(void);
 
-void term_show(struct terminal *term, const struct screen *screen);
+void term_show(const struct screen *screen);
 
 #endif

@@ -13,9 +13,10 @@
 /* Behind all others, as its macros are words of every day. */
 #include <term.h>
 
-struct terminal {
-	SCREEN *screen;
-	attr_t styles[NR_CELL_STYLE];
+static const attr_t styles[NR_CELL_STYLE] = {
+	[STYLE_DIM] = A_DIM,        [STYLE_STRONG] = A_BOLD,
+	[STYLE_HEAD] = A_UNDERLINE, [STYLE_SORTED] = A_UNDERLINE | A_BOLD,
+	[STYLE_CURSOR] = A_REVERSE, [STYLE_BAD] = A_BOLD, /* or a colour */
 };
 
 static bool refuse(const char *why, struct diag *d)
@@ -23,26 +24,6 @@ static bool refuse(const char *why, struct diag *d)
 	diag_set(d, DIAG_FAILED, ENOTTY,
 		 "top draws on a terminal, and %s; --once prints one frame as text", why);
 	return false;
-}
-
-static void term_set_styles(struct terminal *term)
-{
-	/* https://no-color.org: any value but an empty one. */
-	const char *no_color = getenv("NO_COLOR");
-	attr_t bad = A_BOLD;
-
-	if (!(no_color && *no_color) && has_colors() && start_color() == OK) {
-		use_default_colors();
-		init_pair(1, COLOR_RED, -1);
-		bad = COLOR_PAIR(1);
-	}
-	term->styles[STYLE_PLAIN] = A_NORMAL;
-	term->styles[STYLE_DIM] = A_DIM;
-	term->styles[STYLE_STRONG] = A_BOLD;
-	term->styles[STYLE_HEAD] = A_UNDERLINE;
-	term->styles[STYLE_SORTED] = A_UNDERLINE | A_BOLD;
-	term->styles[STYLE_CURSOR] = A_REVERSE;
-	term->styles[STYLE_BAD] = bad;
 }
 
 /*
@@ -80,21 +61,20 @@ bool term_can_be_used(struct diag *d)
 	return lack ? refuse(lack, d) : true;
 }
 
-int term_open(struct terminal **ret, struct diag *d)
+int term_open(struct diag *d)
 {
-	struct terminal *term __cleanup(term_closep) = NULL;
+	/* https://no-color.org: any value but an empty one. */
+	const char *no_color = getenv("NO_COLOR");
 
-	if (!term_can_be_used(d))
-		return -ENOTTY;
-	term = calloc(1, sizeof(*term));
-	if (!term)
-		return diag_oom(d);
-	term->screen = newterm(NULL, stdout, stdin);
-	if (!term->screen) {
+	if (!newterm(NULL, stdout, stdin)) {
 		refuse("ncurses refuses this one", d);
 		return -ENOTTY;
 	}
-	term_set_styles(term);
+	/* What is bad is red then: COLORS says so. */
+	if (!(no_color && *no_color) && has_colors() && start_color() == OK) {
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+	}
 	cbreak();
 	noecho();
 	nonl();
@@ -102,29 +82,22 @@ int term_open(struct terminal **ret, struct diag *d)
 	nodelay(stdscr, TRUE);
 	set_escdelay(50);
 	curs_set(0);
-	*ret = steal_ptr(&term);
 	return 0;
 }
 
-void term_close(struct terminal *term)
+void term_close(void)
 {
-	if (!term)
-		return;
-	if (term->screen) {
-		endwin();
-		delscreen(term->screen);
-	}
-	free(term);
+	endwin();
+	delscreen(set_term(NULL));
 }
 
-void term_size(const struct terminal *term, int *width, int *height)
+void term_size(int *width, int *height)
 {
-	(void)term;
 	*width = COLS > 0 ? COLS : 1;
 	*height = LINES > 0 ? LINES : 1;
 }
 
-int term_key(struct terminal *term)
+int term_key(void)
 {
 	static const struct {
 		int theirs, ours;
@@ -146,7 +119,6 @@ int term_key(struct terminal *term)
 	};
 	int key = getch();
 
-	(void)term;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (keys[i].theirs == key)
 			return keys[i].ours;
@@ -155,16 +127,18 @@ int term_key(struct terminal *term)
 	return key > 0 && key < 0x7f ? key : '\t';
 }
 
-void term_show(struct terminal *term, const struct screen *screen)
+void term_show(const struct screen *screen)
 {
 	erase();
 	for (int y = 0; y < screen->height; y++) {
 		for (int x = 0; x < screen->width; x++) {
 			const struct cell *cell = &screen->cells[y * screen->width + x];
 
+			attr_t style = cell->style == STYLE_BAD && COLORS ? (attr_t)COLOR_PAIR(1)
+									  : styles[cell->style];
+
 			if (cell->c != ' ' || cell->style)
-				mvaddch(y, x,
-					(chtype)(unsigned char)cell->c | term->styles[cell->style]);
+				mvaddch(y, x, (chtype)(unsigned char)cell->c | style);
 		}
 	}
 	curs_set(screen->cursor_x >= 0);
