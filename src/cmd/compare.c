@@ -65,7 +65,7 @@ static int side_ask(const char *text, const struct options *o, struct asked_snap
 				why.text);
 	if (err)
 		return diag_set(d, why.kind, -err, "%.500s", why.text);
-	return asked_snapshot_parse(reply.body, reply.size, ret, d);
+	return report_json_read(reply.body, reply.size, &ret->snapshot, &ret->stacks, d);
 }
 
 /* A side as far as it was asked for: a saved snapshot has everybody in it. */
@@ -88,27 +88,13 @@ static int side_get(const char *text, const struct options *o, struct asked_snap
 	return snapshot_select(chosen ?: all, o->output.only, &ret->snapshot) ? diag_oom(d) : 0;
 }
 
-static int compare(const struct options *o, const struct compare_input *input, struct diag *d)
-{
-	struct compare_view view __cleanup(compare_view_done) = { 0 };
-	struct table_options table = o->report.table;
-	int err;
-
-	table.width = output_width(stdout);
-	if (compare_view_make(input, &table, &view))
-		return diag_oom(d);
-	err = o->report.format == FORMAT_JSON ? report_comparison_json(input, &view, stdout)
-					      : report_comparison(input, &view, &table, stdout);
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err));
-	return view.failed ? STATUS_REGRESSION : STATUS_OK;
-}
-
 static int compare_run(const struct options *o, struct diag *d)
 {
 	struct asked_snapshot a __cleanup(asked_snapshot_done) = { 0 };
 	struct asked_snapshot b __cleanup(asked_snapshot_done) = { 0 };
+	struct compare_view view __cleanup(compare_view_done) = { 0 };
 	struct compare_input input = { .fail_over = o->fail_over_percent / 100 };
+	struct table_options table = o->report.table;
 	int err;
 
 	if (o->nr_words != 2)
@@ -122,7 +108,14 @@ static int compare_run(const struct options *o, struct diag *d)
 		return err;
 	input.a = (struct compare_source){ o->words[0], a.snapshot };
 	input.b = (struct compare_source){ o->words[1], b.snapshot };
-	return compare(o, &input, d);
+	table.width = output_width(stdout);
+	if (compare_view_make(&input, &table, &view))
+		return diag_oom(d);
+	err = o->report.format == FORMAT_JSON ? report_comparison_json(&input, &view, stdout)
+					      : report_comparison(&input, &view, &table, stdout);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err));
+	return view.failed ? STATUS_REGRESSION : STATUS_OK;
 }
 
 const struct verb compare_verb = {

@@ -121,11 +121,6 @@ void asked_snapshot_done(struct asked_snapshot *asked)
 	stack_table_free(asked->stacks);
 }
 
-int asked_snapshot_parse(const char *text, size_t size, struct asked_snapshot *ret, struct diag *d)
-{
-	return report_json_read(text, size, &ret->snapshot, &ret->stacks, d);
-}
-
 #define MAX_SAVED_BYTES (1ULL << 30)
 
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d)
@@ -140,7 +135,7 @@ int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct dia
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot read %.200s: %s", path,
 				strerror(-err));
-	err = asked_snapshot_parse(text, size, ret, &why);
+	err = report_json_read(text, size, &ret->snapshot, &ret->stacks, &why);
 	return err ? diag_set(d, DIAG_FAILED, -err, "%.200s: %.250s", path, why.text) : 0;
 }
 

@@ -53,8 +53,6 @@ struct asked_snapshot {
 
 void asked_snapshot_done(struct asked_snapshot *asked);
 
-int asked_snapshot_parse(const char *text, size_t size, struct asked_snapshot *ret, struct diag *d);
-
 /* From a file that somebody saved. */
 int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
 

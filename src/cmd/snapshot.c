@@ -71,7 +71,7 @@ static int print_whole(struct output *output, const struct options *o,
 		       const struct ipc_reply *reply, struct diag *d)
 {
 	struct asked_snapshot asked __cleanup(asked_snapshot_done) = { 0 };
-	int err = asked_snapshot_parse(reply->body, reply->size, &asked, d);
+	int err = report_json_read(reply->body, reply->size, &asked.snapshot, &asked.stacks, d);
 
 	if (!err && o->collector.stacks && !asked.snapshot->stacks)
 		err = diag_set(d, DIAG_FAILED, ENODATA,

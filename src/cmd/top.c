@@ -15,7 +15,6 @@
 #include "tui/top.h"
 
 struct run {
-	const struct options *options;
 	struct session session;
 	struct top top;
 	bool on_terminal; /* else text or JSON */
@@ -69,8 +68,9 @@ static int write_interval(struct run *run, struct diag *d)
 {
 	int err;
 
-	if (run->options->report.format == FORMAT_JSON)
-		err = report_rates_json(run->top.rates, run->options->report.table.top, stdout);
+	if (run->session.options->report.format == FORMAT_JSON)
+		err = report_rates_json(run->top.rates, run->session.options->report.table.top,
+					stdout);
 	else
 		err = draw(run);
 	if (!err && fflush(stdout))
@@ -113,7 +113,7 @@ static int tick(struct run *run, bool *quit, struct diag *d)
 		return err;
 	if (run->on_terminal)
 		return take_keys(run, quit, d);
-	*quit = run->options->once;
+	*quit = run->session.options->once;
 	return write_interval(run, d);
 }
 
@@ -151,7 +151,7 @@ static int start(struct run *run, struct diag *d)
 /* An error is told when this has returned: the terminal is the user's again. */
 static int top_run(const struct options *o, struct diag *d)
 {
-	struct run run __cleanup(run_done) = { .options = o };
+	struct run run __cleanup(run_done) = { 0 };
 	bool interactive = !o->once && o->report.format != FORMAT_JSON;
 	int err;
 

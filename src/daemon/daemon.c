@@ -44,7 +44,6 @@ struct daemon {
 	const struct daemon_config *first;  /* obeyed at the start */
 	const struct daemon_config *config; /* the latest */
 	const struct daemon_reload *reload;
-	struct metrics *metrics;
 	struct counts counts;
 	struct budget budget;
 	struct service service;
@@ -68,7 +67,7 @@ static void daemon_done(struct daemon *daemon)
 		ipc_server_free(daemon->servers[i]);
 	service_done(&daemon->service);
 	counts_done(&daemon->counts);
-	metrics_free(daemon->metrics);
+	metrics_free(daemon->counts.metrics);
 	for (int i = SOURCE_SIGNAL; i <= SOURCE_PULSE; i++)
 		closep(&daemon->sources[i].fd);
 }
@@ -304,9 +303,8 @@ static int start_counting(struct daemon *daemon, struct diag *d)
 {
 	int err;
 
-	if (metrics_new(&daemon->config->metrics, &daemon->metrics))
+	if (metrics_new(&daemon->config->metrics, &daemon->counts.metrics))
 		return diag_oom(d);
-	daemon->counts.metrics = daemon->metrics;
 	err = counts_open(&daemon->counts, daemon->config, d);
 	if (err)
 		return err;
