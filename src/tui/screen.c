@@ -214,22 +214,21 @@ static enum cell_style line_style(const struct top *top, size_t index)
 static void draw_table(struct screen *screen, const struct top *top)
 {
 	size_t count = top_count(top), room = top_room(top), first = top->places[top->opened].first;
-	struct top_table table = top_table(top);
 	struct column_place columns[MAX_COLUMNS];
-	size_t nr_columns = columns_place(&table, columns);
+	size_t nr_columns = columns_place(top, columns);
 	char text[RATE_TEXT_MAX];
 	int y = top_head_lines(top) - 1;
 
 	fill(screen, y, STYLE_HEAD);
 	for (size_t i = 0; i < nr_columns; i++)
 		put_cell(screen, &columns[i], y,
-			 columns[i].column->key == table.sort ? STYLE_SORTED : STYLE_HEAD,
+			 columns[i].column->key == top->places[top->opened].sort ? STYLE_SORTED
+										 : STYLE_HEAD,
 			 columns[i].column->head);
 	for (size_t at = first; at < count && at < first + room; at++) {
 		fill(screen, ++y, line_style(top, at));
 		for (size_t i = 0; i < nr_columns; i++) {
-			columns[i].column->write(&table, columns[i].column, top_line(top, at),
-						 text);
+			columns[i].column->write(top, columns[i].column, top_line(top, at), text);
 			put_cell(screen, &columns[i], y, line_style(top, at), text);
 		}
 	}

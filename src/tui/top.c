@@ -32,17 +32,6 @@ const struct rate *top_line(const struct top *top, size_t index)
 	return top->opened ? &top->calls[index] : &top->rates->lines[top->shown[index]];
 }
 
-struct top_table top_table(const struct top *top)
-{
-	return (struct top_table){
-		.rates = top->rates,
-		.whole = top->opened ? &top->line : NULL,
-		.by = top->by,
-		.sort = top->places[top->opened].sort,
-		.width = top->width,
-	};
-}
-
 bool top_is_roomy(const struct top *top)
 {
 	return !top->height || top->height >= ROOMY_HEIGHT;
@@ -202,11 +191,11 @@ static int key_back(struct top *top, bool at_once, bool *quit)
 
 static int key_sort(struct top *top, int step)
 {
-	struct top_table table = top_table(top);
+	enum rate_key key = columns_next_key(top, step);
 
 	/* The order is what the user wants to see now: its head. */
 	top->follows = false;
-	top->places[top->opened] = (struct top_place){ .sort = columns_next_key(&table, step) };
+	top->places[top->opened] = (struct top_place){ .sort = key };
 	return top_arrange(top);
 }
 

@@ -71,16 +71,6 @@ struct top {
 	int width, height; /* of the screen; height 0: as many lines as there are, and no keys */
 };
 
-/* One of the tables, as far as its columns go. */
-struct top_table {
-	const struct rates *rates;
-	const struct rate
-		*whole; /* its lines are the calls of this one; NULL: they are rates' own */
-	enum rate_by by;
-	enum rate_key sort;
-	int width;
-};
-
 void top_init(struct top *top, uint64_t delay_ns);
 
 void top_done(struct top *top);
@@ -105,8 +95,7 @@ int top_foot_lines(const struct top *top);
 size_t top_room(const struct top *top);
 size_t top_count(const struct top *top);
 
-/* That table, and one of its lines. */
-struct top_table top_table(const struct top *top);
+/* One of its lines. */
 const struct rate *top_line(const struct top *top, size_t index);
 
 /* --- top_columns.c: the columns of both tables --------------------------------------------------- */
@@ -127,7 +116,7 @@ struct top_column {
 	int rank;  /* those of low rank are there first */
 	enum rate_key key;
 	unsigned int tables; /* bits of enum rate_by in which it makes sense, and that of calls */
-	void (*write)(const struct top_table *table, const struct top_column *column,
+	void (*write)(const struct top *top, const struct top_column *column,
 		      const struct rate *line, char text[RATE_TEXT_MAX]);
 	size_t offset; /* of its number in a line */
 };
@@ -140,14 +129,14 @@ struct column_place {
 
 #define MAX_COLUMNS 24
 
-/* The columns of a table that fit its width, from left to right. */
-size_t columns_place(const struct top_table *table, struct column_place places[MAX_COLUMNS]);
+/* The columns of the table that is shown that fit its width, from left to right. */
+size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS]);
 
 /* The head of the column in whose order a table is. */
 const char *columns_sort_head(enum rate_key key);
 
 /* The key to sort by that is step columns from the present one among those on the screen. */
-enum rate_key columns_next_key(const struct top_table *table, int step);
+enum rate_key columns_next_key(const struct top *top, int step);
 
 /* Orders lines of calls: numbers from high to low, equal ones by name. */
 void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key);

@@ -54,10 +54,9 @@ static void text_time(uint64_t ns, char *text)
 /* --- cells ------------------------------------------------------------------------------------ */
 
 #define UNUSED __attribute__((unused))
-#define CELL_WRITER(name)                                                                 \
-	static void name(UNUSED const struct top_table *table,                            \
-			 UNUSED const struct top_column *column, const struct rate *line, \
-			 char text[RATE_TEXT_MAX])
+#define CELL_WRITER(name)                                                                      \
+	static void name(UNUSED const struct top *top, UNUSED const struct top_column *column, \
+			 const struct rate *line, char text[RATE_TEXT_MAX])
 
 static uint64_t number(const struct top_column *column, const struct rate *line)
 {
@@ -71,18 +70,18 @@ CELL_WRITER(write_count)
 
 CELL_WRITER(write_rate)
 {
-	text_rate(rates_per_second(table->rates, number(column, line)), text);
+	text_rate(rates_per_second(top->rates, number(column, line)), text);
 }
 
 CELL_WRITER(write_cpu)
 {
-	text_pct(rates_cpu_pct(table->rates, rate_cpu_ns(line)), text);
+	text_pct(rates_cpu_pct(top->rates, rate_cpu_ns(line)), text);
 }
 
 /* A share of the time of the threads; those that were not read have none. */
 CELL_WRITER(write_share)
 {
-	const struct rate *whole = table->whole ?: line;
+	const struct rate *whole = top->opened ? &top->line : line;
 
 	if (microstates_total_ns(&whole->states))
 		text_pct(rate_share_pct(whole, number(column, line)), text);
@@ -92,8 +91,8 @@ CELL_WRITER(write_share)
 
 CELL_WRITER(write_runq)
 {
-	if (table->rates->diff->has_runq)
-		write_share(table, column, line, text);
+	if (top->rates->diff->has_runq)
+		write_share(top, column, line, text);
 	else
 		strcpy(text, "-");
 }
@@ -125,7 +124,7 @@ CELL_WRITER(write_pid)
 CELL_WRITER(write_threads)
 {
 	if (line->threads || !line->process)
-		write_count(table, column, line, text);
+		write_count(top, column, line, text);
 	else
 		strcpy(text, "end");
 }
@@ -199,7 +198,7 @@ static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 CELL_WRITER(write_call)
 {
 	text[0] = 0;
-	if (table->whole || line->in_flight)
+	if (top->opened || line->in_flight)
 		call_label(line, text);
 }
 
@@ -247,9 +246,9 @@ static const struct top_column columns[] = {
 	{ "OLDEST", 7, false, 2, RATE_OLDEST, OF_CALLS, write_oldest, 0 },
 };
 
-static bool column_is_in(const struct top_column *column, const struct top_table *table)
+static bool column_is_in(const struct top_column *column, const struct top *top)
 {
-	return column->tables & (table->whole ? OF_CALLS : 1U << table->by);
+	return column->tables & (top->opened ? OF_CALLS : 1U << top->by);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -272,7 +271,7 @@ void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key)
 }
 
 /* The highest rank up to which all columns fit. */
-static int columns_fit(const struct top_table *table)
+static int columns_fit(const struct top *top)
 {
 	int fits = 0;
 
@@ -280,10 +279,10 @@ static int columns_fit(const struct top_table *table)
 		int width = -1;
 
 		for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-			if (column_is_in(&columns[i], table) && columns[i].rank <= limit)
+			if (column_is_in(&columns[i], top) && columns[i].rank <= limit)
 				width += columns[i].width + 1;
 		}
-		if (width > table->width)
+		if (width > top->width)
 			break;
 		fits = limit;
 	}
@@ -293,23 +292,23 @@ static int columns_fit(const struct top_table *table)
 /* Longest name of a call, with an ABI behind it. */
 #define CALL_NAME_MAX 31
 
-size_t columns_place(const struct top_table *table, struct column_place places[MAX_COLUMNS])
+size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS])
 {
-	int limit = columns_fit(table), x = 0, more;
+	int limit = columns_fit(top), x = 0, more;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		const struct top_column *column = &columns[i];
 
-		if (!column_is_in(column, table) || column->rank > limit)
+		if (!column_is_in(column, top) || column->rank > limit)
 			continue;
 		places[count++] = (struct column_place){ column, x, column->width };
 		x += column->width + 1;
 	}
 	/* Names of calls get what is left, as far as they are that long. */
-	more = table->width - (x - 1);
+	more = top->width - (x - 1);
 	more = more < CALL_NAME_MAX - places[0].width ? more : CALL_NAME_MAX - places[0].width;
-	if (!table->whole || more <= 0)
+	if (!top->opened || more <= 0)
 		return count;
 	places[0].width += more;
 	for (size_t i = 1; i < count; i++)
@@ -317,19 +316,19 @@ size_t columns_place(const struct top_table *table, struct column_place places[M
 	return count;
 }
 
-enum rate_key columns_next_key(const struct top_table *table, int step)
+enum rate_key columns_next_key(const struct top *top, int step)
 {
 	struct column_place places[MAX_COLUMNS];
-	int count = (int)columns_place(table, places), at = 0;
+	int count = (int)columns_place(top, places), at = 0;
 
 	for (int i = 0; i < count; i++)
-		at = places[i].column->key == table->sort ? i : at;
+		at = places[i].column->key == top->places[top->opened].sort ? i : at;
 	for (int i = 0; i < count; i++) {
 		at = (at + step + count) % count;
 		if (places[at].column->key != NR_LINE_KEY)
 			return places[at].column->key;
 	}
-	return table->sort;
+	return top->places[top->opened].sort;
 }
 
 const char *columns_sort_head(enum rate_key key)
