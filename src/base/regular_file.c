@@ -78,7 +78,7 @@ int regular_file_read(const char *path, int flags, uint64_t max_bytes, char **re
 	/* Opening a FIFO would wait for whoever writes to it. */
 	int fd __cleanup(closep) = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
 	char *text __cleanup(freep) = NULL;
-	struct stat status;
+	struct stat status = { 0 };
 	size_t size = 0;
 	ssize_t got = 1;
 	int err = fd < 0 ? -errno : file_check(fd, max_bytes, &status);
