@@ -26,25 +26,21 @@ static void run_done(struct run *run)
 	output_done(&run->output);
 }
 
-/* The command begins when everything is there that counts it. */
-static int prepare_command(struct run *run, const struct options *o, struct diag *d)
-{
-	const struct target_options how = { .follow = o->follow, .await_exec = true };
-	int err = command_prepare(&run->session.command, o->command, &run->session.before, d);
-
-	if (!err)
-		err = collector_add_target(run->session.collector, run->session.command.pid, &how,
-					   d);
-	return err ? err : collector_start(run->session.collector, d);
-}
-
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
 	struct collector *collector = run->session.collector;
-	int err = o->command ? prepare_command(run, o, d) : session_attach(&run->session, d);
+	const struct target_options how = { .follow = o->follow, .await_exec = true };
+	struct command *command = &run->session.command;
+	int err = o->command ? command_prepare(command, o->command, &run->session.before, d)
+			     : session_attach(&run->session, d);
 	size_t files, bytes, processes;
 	uint32_t threads;
 
+	/* The command begins when everything is there that counts it. */
+	if (!err && o->command)
+		err = collector_add_target(collector, command->pid, &how, d);
+	if (!err && o->command)
+		err = collector_start(collector, d);
 	if (err)
 		return err;
 	collector_tables(collector, &files, &bytes);
@@ -56,7 +52,7 @@ static int start(struct run *run, const struct options *o, struct diag *d)
 		      "doctor' tells why\n",
 		      stderr);
 	if (o->command)
-		return command_release(&run->session.command, o->command[0], d);
+		return command_release(command, o->command[0], d);
 	processes = collector_targets(collector);
 	threads = collector_live(collector);
 	fputs("bpftruss: counting ", stderr);

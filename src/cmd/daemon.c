@@ -35,17 +35,6 @@ static void configuration_done(struct configuration *configuration)
 	options_freep(&configuration->first);
 }
 
-static struct daemon_config config_default(void)
-{
-	const double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
-
-	return (struct daemon_config){ .socket = DEFAULT_SOCKET,
-				       .state_dir = DEFAULT_STATE_DIR,
-				       .interval_ns = 60 * NS_PER_SEC,
-				       .recent_bytes = 8 << 20,
-				       .budget_percent = BUDGET_PERCENT_A_CPU * cpus };
-}
-
 /* Nobody was named: everybody is meant. A unit or user may come to be later. */
 static int config_complete(struct options *o, struct diag *d)
 {
@@ -82,7 +71,13 @@ static int configure(const struct options *flags, struct options **ret, struct d
 	if (!o)
 		return diag_oom(d);
 	options_init(o, flags->verb);
-	o->daemon = config_default();
+	o->daemon = (struct daemon_config){
+		.socket = DEFAULT_SOCKET,
+		.state_dir = DEFAULT_STATE_DIR,
+		.interval_ns = 60 * NS_PER_SEC,
+		.recent_bytes = 8 << 20,
+		.budget_percent = BUDGET_PERCENT_A_CPU * (double)sysconf(_SC_NPROCESSORS_ONLN),
+	};
 	err = config_read(o, flags->config_file, d);
 	if (err)
 		return err;

@@ -27,21 +27,6 @@ bool targets_given(const struct targets *targets)
 	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
-static void report_complete(struct options *o)
-{
-	struct report_options *r = &o->report;
-
-	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
-	r->table.waiting = o->output.waiting;
-	/* Where stacks are shown, --top limits them and not the table. */
-	if (r->show_stacks) {
-		r->stacks.top = r->table.top;
-		r->table.top = 0;
-	}
-	if (r->format == FORMAT_TRUSS && report_needs_wide(&r->table))
-		r->format = FORMAT_WIDE;
-}
-
 static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
@@ -170,17 +155,26 @@ static int count_check(const struct options *o, struct diag *d)
 int options_complete(struct options *o, struct diag *d)
 {
 	const bool is_snapshot = o->verb->bit == VERB_SNAPSHOT;
+	struct report_options *r = &o->report;
 
 	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
 		o->targets.all = true;
-	report_complete(o);
+	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
+	r->table.waiting = o->output.waiting;
+	/* Where stacks are shown, --top limits them and not the table. */
+	if (r->show_stacks) {
+		r->stacks.top = r->table.top;
+		r->table.top = 0;
+	}
+	if (r->format == FORMAT_TRUSS && report_needs_wide(&r->table))
+		r->format = FORMAT_WIDE;
 	collector_complete(o);
 	if (o->help || o->version)
 		return 0;
 	if (o->verb->bit == VERB_COUNT)
 		return count_check(o, d);
 	/* The verbs that ask the daemon. */
-	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
+	if (r->table.keys & (GROUP_TID | GROUP_ARG0))
 		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s",
 				is_snapshot
 					? "the daemon keeps processes, neither threads nor first "

@@ -141,13 +141,6 @@ int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct dia
 
 /* --- writing ----------------------------------------------------------------------------------- */
 
-static bool file_can_be_written(const char *path)
-{
-	int fd __cleanup(closep) = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	return fd >= 0;
-}
-
 void output_done(struct output *output)
 {
 	if (output->stream && output->stream != stdout && output->stream != stderr)
@@ -197,9 +190,13 @@ int output_open(struct output *output, const struct options *o, struct diag *d)
 	int fd;
 
 	for (int i = 0; i < NR_SIDE_FILE; i++) {
-		if (r->side_files[i] && !file_can_be_written(r->side_files[i]))
-			return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s",
-					r->side_files[i], strerror(errno));
+		const char *path = r->side_files[i];
+		int side __cleanup(closep) =
+			path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+		if (path && side < 0)
+			return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", path,
+					strerror(errno));
 	}
 	output->stream = o->command ? stderr : stdout;
 	if (!r->path)
@@ -232,31 +229,23 @@ static int output_failed(const struct options *o, int err, struct diag *d)
 			o->output.path ? " to " : "", o->output.path ?: "", strerror(-err));
 }
 
-static int output_write(struct output *output, const struct options *o,
-			const struct snapshot *snapshot)
-{
-	struct report_options how = o->report;
-	int err = output_empty(output, o);
-
-	how.no_header = output->begun;
-	how.table.width = output_width(output->stream);
-	if (!err)
-		err = report_write(snapshot, &how, output->stream);
-	output->begun = true;
-	if (!err && fflush(output->stream))
-		err = -errno;
-	return err;
-}
-
 int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
 		  struct diag *d)
 {
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	struct report_options how = o->report;
 	int err;
 
 	if (snapshot_select(snapshot, o->output.only, &chosen))
 		return diag_oom(d);
-	err = output_write(output, o, chosen);
+	how.no_header = output->begun;
+	how.table.width = output_width(output->stream);
+	err = output_empty(output, o);
+	if (!err)
+		err = report_write(chosen, &how, output->stream);
+	output->begun = true;
+	if (!err && fflush(output->stream))
+		err = -errno;
 	if (err)
 		return output_failed(o, err, d);
 	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {

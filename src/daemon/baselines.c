@@ -89,15 +89,6 @@ static int no_baseline(const char *name, struct diag *d)
 			name);
 }
 
-static bool has_calls(const struct snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		if (snapshot->rows[i]->calls)
-			return true;
-	}
-	return false;
-}
-
 static int folder_sync(const char *folder)
 {
 	int fd __cleanup(closep) = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -153,13 +144,15 @@ int baselines_save(const char *state_dir, const char *name, const struct snapsho
 {
 	struct baseline *list __cleanup(freep) = NULL;
 	char path[PATH_MAX];
-	size_t count;
+	size_t count, row = 0;
 	int err = baseline_check_name(name, d);
 	bool is_there;
 
 	if (err)
 		return err;
-	if (!has_calls(snapshot))
+	while (row < snapshot->nr_rows && !snapshot->rows[row]->calls)
+		row++;
+	if (row == snapshot->nr_rows)
 		return diag_set(d, DIAG_FAILED, ENODATA,
 				"no call was counted in that time: choose another span");
 	err = baselines_list(state_dir, &list, &count, d);

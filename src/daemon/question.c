@@ -157,14 +157,13 @@ int question_report(const struct question *q, struct asked_report *report)
 int question_span(const struct question *q, struct history_question *ret)
 {
 	const char *sum = ipc_parameter(q->request, "sum");
-	uint64_t from, to;
 
 	if (sum && strcmp(sum, "call") != 0)
 		return diag_set(q->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
-	if (read_ns(q, "from", &from) || read_ns(q, "to", &to) || read_ns(q, "step", &ret->step_ns))
+	/* None is beyond INT64_MAX. */
+	if (read_ns(q, "from", (uint64_t *)&ret->from_ns) ||
+	    read_ns(q, "to", (uint64_t *)&ret->to_ns) || read_ns(q, "step", &ret->step_ns))
 		return -EINVAL;
-	ret->from_ns = (int64_t)from;
-	ret->to_ns = (int64_t)to;
 	ret->by_call = sum != NULL;
 	return 0;
 }
