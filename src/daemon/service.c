@@ -50,11 +50,9 @@ static int written(struct asked *asked, int err)
 static int read_span(struct asked *asked, struct history_question *ret)
 {
 	struct counts *counts = asked->service->counts;
-	int err = counts_need_history(counts, &asked->d);
+	int err;
 
 	*ret = (struct history_question){ .filter = asked->targets.filter };
-	if (err)
-		return err;
 	err = question_span(&asked->question, ret);
 	if (err || (ret->to_ns && ret->to_ns <= counts->last->end_ns))
 		return err;
@@ -239,11 +237,7 @@ static int answer_baselines(struct asked *asked)
 {
 	struct baseline *list __cleanup(freep) = NULL;
 	size_t count = 0;
-	int err = counts_need_history(asked->service->counts, &asked->d);
-
-	if (err)
-		return err;
-	err = baselines_list(state_dir_of(asked), &list, &count, &asked->d);
+	int err = baselines_list(state_dir_of(asked), &list, &count, &asked->d);
 	if (err)
 		return err;
 	return written(asked, report_baselines_json(list, count, asked->body));
@@ -257,10 +251,8 @@ static int answer_baseline(struct asked *asked)
 	char *text __cleanup(freep) = NULL;
 	const char *dir = state_dir_of(asked), *name = baseline_of(asked);
 	size_t size;
-	int err = counts_need_history(asked->service->counts, &asked->d);
+	int err;
 
-	if (err)
-		return err;
 	if (filter->nr_selectors)
 		err = baselines_load(dir, name, &snapshot, &asked->d);
 	else
@@ -299,11 +291,7 @@ static int answer_save(struct asked *asked)
 
 static int answer_remove(struct asked *asked)
 {
-	int err = counts_need_history(asked->service->counts, &asked->d);
-
-	if (err)
-		return err;
-	err = baselines_remove(state_dir_of(asked), baseline_of(asked), &asked->d);
+	int err = baselines_remove(state_dir_of(asked), baseline_of(asked), &asked->d);
 	return answer_done(asked, err);
 }
 
@@ -323,23 +311,26 @@ static const struct route {
 	enum ipc_method method;
 	const char *path; /* behind a slash at its end one more component follows */
 	bool is_dear;     /* not answered while there is a crowd */
+	bool is_past;     /* there must be a history */
 	enum route_right right;
 	const char *parameters; /* all others are refused: a misspelt one would be missed */
 	/* Writes the body. Returns 0 or -errno with d filled. */
 	int (*answer)(struct asked *asked);
 } routes[] = {
-	{ IPC_GET, "/metrics", true, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", true, RIGHT_READ, SNAPSHOT, answer_snapshot },
-	{ IPC_GET, "/v1/report", true, RIGHT_READ,
+	{ IPC_GET, "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
+	{ IPC_GET, "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ IPC_GET, "/v1/report", true, false, RIGHT_READ,
 	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
 		   "top_stacks",
 	  answer_report },
-	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
-	{ IPC_GET, "/v1/history", true, RIGHT_READ, TARGETS " from to step sum", answer_history },
-	{ IPC_GET, "/v1/baselines", true, RIGHT_READ, "", answer_baselines },
-	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
-	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
-	{ IPC_DELETE, "/v1/baselines/", false, RIGHT_CHANGE, "", answer_remove },
+	{ IPC_GET, "/v1/status", false, false, RIGHT_READ, "", answer_status },
+	{ IPC_GET, "/v1/history", true, true, RIGHT_READ, TARGETS " from to step sum",
+	  answer_history },
+	{ IPC_GET, "/v1/baselines", true, true, RIGHT_READ, "", answer_baselines },
+	{ IPC_GET, "/v1/baselines/", true, true, RIGHT_READ, KINDS, answer_baseline },
+	{ IPC_PUT, "/v1/baselines/", true, false, RIGHT_CHANGE, KINDS " from to replace",
+	  answer_save },
+	{ IPC_DELETE, "/v1/baselines/", false, true, RIGHT_CHANGE, "", answer_remove },
 };
 
 static bool route_matches(const struct route *route, const char *path)
@@ -414,6 +405,8 @@ static void route_answer(const struct route *route, struct service *service,
 	int err = check_parameters(route, &asked);
 
 	asked.question = (struct question){ request, &asked.d };
+	if (!err && route->is_past)
+		err = counts_need_history(service->counts, &asked.d);
 	if (!err)
 		err = question_targets(&asked.question, &asked.targets);
 	if (!err) {
