@@ -16,7 +16,7 @@
 /* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
 #define KEEP_BYTES_EACH ((size_t)8192)
 
-/* The first configuration stays: what cannot be reloaded borrows from it. Each is owned, or NULL. */
+/* The first stays: what cannot be reloaded borrows from it. Each is owned, or NULL. */
 struct configuration {
 	const struct options *flags;
 	struct options *first, *latest;

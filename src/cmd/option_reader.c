@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads options: the argument of each as its kind wants it, into the member it is for. From the same
- * table come what getopt wants, --help, and the words of completion.
+ * Reads options: the argument of each as its kind wants it, into the member it is for. What getopt
+ * wants, --help and the words of completion come from the same table.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -253,7 +253,7 @@ static const struct kind {
 	int (*set)(const struct setting *s);
 	const char *arg; /* in --help; NULL: it takes none */
 	/*
-	 * What completes the argument: "word" (one of the words), "list" (some of them, with commas),
+	 * What completes the argument: "word" (one of the words), "list" (some, with commas),
 	 * "file" (or one of the words), "name" (of what the option is called); NULL: nothing.
 	 */
 	const char *hint;

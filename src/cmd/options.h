@@ -97,7 +97,7 @@ struct options {
 	char **kept;    /* owned: values from configuration files, which members borrow */
 	size_t nr_kept;
 
-	/* What was given of each option of the table, "1" for one without argument; NULL: it was not. */
+	/* The argument of each option of the table, "1" for one without; NULL: it was not given. */
 	const char *given[MAX_OPTION_DEFS];
 
 	bool help, version;

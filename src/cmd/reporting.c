@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Turns options into a question to the daemon, and its answer into a snapshot; writes reports in the
- * format and to the place that the user chose, and the files beside them.
+ * Turns options into a question to the daemon, and its answer into a snapshot; writes reports in
+ * the format and to the place that the user chose, and the files beside them.
  */
 #include "cmd/reporting.h"
 

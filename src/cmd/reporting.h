@@ -18,8 +18,8 @@
 void ask_add_targets(struct ipc_url *url, const struct options *options);
 
 /*
- * Adds which calls are asked for, and what a table of them is to be like if it is one: as the user gave
- * the options.
+ * Adds which calls are asked for and, if it is one, what a table of them is to be like: as the user
+ * gave the options.
  */
 void ask_add_report(struct ipc_url *url, const struct options *options, bool is_table, int width);
 

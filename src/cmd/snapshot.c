@@ -23,7 +23,7 @@ static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 	if (err)
 		return err;
 	if (is_file) {
-		/* A mark is known by the boot and the monotonic end of the snapshot that was saved. */
+		/* A mark is known by the boot and the monotonic end of the snapshot. */
 		ask_add_number(url, "mark", (int64_t)saved.snapshot->end_mono_ns);
 		ipc_url_add(url, "boot_id", saved.snapshot->boot_id);
 	} else if (!strcasecmp(since, "boot")) {

@@ -80,7 +80,7 @@ static void budget_step(struct budget *b, int direction, double percent,
 			 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are "
 			 "counted again",
 			 percent, b->limit_percent, step_gives_up[before]);
-	/* Whatever comes back may cost too much again at once: that is found out the more seldom. */
+	/* What comes back may cost too much again: that is found out the more seldom. */
 	if (b->step == STEP_NORMAL)
 		b->calm_wanted = (unsigned int)min_u64(b->calm_wanted * 2, BUDGET_MAX_CALM_SPANS);
 }

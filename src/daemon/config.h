@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The daemon, and what it is told to do: one process, one thread, one loop. It counts, keeps the
- * history and answers over its socket until SIGTERM or SIGINT; SIGHUP reloads. Nothing of it stays in
- * the kernel.
+ * history and answers over its socket until SIGTERM or SIGINT; SIGHUP reloads. Nothing of it stays
+ * in the kernel.
  */
 #ifndef BPFTRUSS_CONFIG_H
 #define BPFTRUSS_CONFIG_H
@@ -40,8 +40,8 @@ struct daemon_config {
 };
 
 /*
- * Reads the configuration anew. Returns 0 with a configuration that lives until the next call that does, or
- * -errno with d filled: the old one is kept then.
+ * Reads the configuration anew. Returns 0 with a configuration that lives until the next call that
+ * does, or -errno with d filled: the old one is kept then.
  */
 struct daemon_reload {
 	int (*read)(void *closure, const struct daemon_config **ret, struct diag *d);

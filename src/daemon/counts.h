@@ -88,7 +88,7 @@ int counts_tick(struct counts *counts, struct diag *d);
  */
 void counts_settle(struct counts *counts);
 
-/* One more reading, as every question makes one, of which everything is known: also in the metrics. */
+/* One more reading, as every question makes one, of which all is known: also in the metrics. */
 int counts_refresh(struct counts *counts, enum recent_mark mark, struct diag *d);
 
 /*
@@ -102,8 +102,8 @@ int counts_ask(struct counts *counts, const struct counts_question *question,
 int counts_need_history(const struct counts *counts, struct diag *d);
 
 /*
- * Asks the history, to which what is not in it yet is added as of the last reading: sets question->tail,
- * which ends with the call. 0 or -errno with d filled.
+ * Asks the history, to which what is not in it yet is added as of the last reading: sets
+ * question->tail, which ends with the call. 0 or -errno with d filled.
  */
 int counts_ask_history(struct counts *counts, struct history_question *question,
 		       struct timeline *ret, struct diag *d);

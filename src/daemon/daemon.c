@@ -367,7 +367,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 		return daemon->err;
 	}
 	served_ns = servers_run(daemon);
-	/* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
+	/* Once nobody waits. Where it fails, the next reading tries again, and says so. */
 	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)
 		counts_settle(&daemon->counts);
 	err = collector_reclaim(daemon->counts.collector);

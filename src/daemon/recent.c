@@ -134,7 +134,7 @@ static int recent_limit_memory(struct recent *recent)
 {
 	size_t droppable = recent->nr_parts;
 
-	/* Parts that are in the history, or tried to be: those since the last tick go nowhere else. */
+	/* Those in the history, or tried to be; what came since the last tick goes nowhere else. */
 	while (droppable && recent->parts[droppable - 1].mark != MARK_TICK)
 		droppable--;
 	for (; droppable && (recent->bytes > recent->max_bytes || recent->nr_parts > MAX_PARTS);

@@ -193,7 +193,7 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 	return n;
 }
 
-/* One try; 0 with a reply of any status, to be freed in any case; -EAGAIN without d: too many wait. */
+/* One try; 0 with a reply of any status, always to be freed; -EAGAIN without d: too many wait. */
 static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
 		      struct ipc_reply *ret, struct diag *d)
 {

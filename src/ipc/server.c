@@ -240,7 +240,7 @@ static unsigned int request_read(struct MHD_Connection *from, const char *method
 	ret->accept = header_find(from, MHD_HTTP_HEADER_ACCEPT) ?: "";
 	nr_parameters = MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, NULL, NULL);
 	MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, parameter_take, ret);
-	/* A page of a foreign name that resolves to this machine asks with that name. None is foreign. */
+	/* A page of a foreign name that resolves to this machine asks with it. None is foreign. */
 	*ret_sentence = "ask for localhost or an address of it";
 	is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
 	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
@@ -296,7 +296,7 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 	took_ns = clock_mono_ns() - start_ns;
 	server->busy_ns += took_ns;
 	server->worked_ns += took_ns;
-	/* Holds that time against nobody. What is short is found out in the next run, which reads first. */
+	/* Holds that against nobody. What is short the next run finds out, which reads first. */
 	patience_renew(server, asking);
 	if (took_ns >= options->patience_s * NS_PER_SEC / 4)
 		TAILQ_FOREACH (connection, &server->connections, place)
@@ -409,9 +409,9 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 	o->budget_ms = o->budget_ms ?: DEFAULT_BUDGET_MS;
 	TAILQ_INIT(&server->connections);
 	/*
-	 * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit for
-	 * each address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix socket has no
-	 * address.
+	 * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit
+	 * for each address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix
+	 * socket has no address.
 	 */
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,

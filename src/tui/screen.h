@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style; and the terminal
- * that shows it.
+ * One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style; and the
+ * terminal that shows it.
  */
 #ifndef BPFTRUSS_SCREEN_H
 #define BPFTRUSS_SCREEN_H
@@ -46,7 +46,7 @@ int screen_print(const struct screen *screen, FILE *out);
 /* Whether stdin and stdout are a terminal that can move its cursor; fills d when not. */
 bool term_can_be_used(struct diag *d);
 
-/* Takes over the terminal of stdin and stdout, if it can be used. Returns 0 or -ENOTTY with d filled. */
+/* Takes over the terminal of stdin and stdout. Returns 0, or -ENOTTY with d filled. */
 int term_open(struct diag *d);
 
 /* Gives the terminal back as it was; only after term_open(), as all below. */
