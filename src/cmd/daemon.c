@@ -52,7 +52,6 @@ static int config_complete(struct options *o, struct diag *d)
 	config->collector.keep_bytes =
 		(o->collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
 	config->follow = o->follow;
-	config->history = !o->no_history;
 	config->metrics.histograms = !o->no_histograms;
 	if (o->follow && !o->targets.nr_pids)
 		return diag_set(

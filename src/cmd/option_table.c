@@ -190,7 +190,7 @@ const struct option_def option_defs[] = {
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
 
 	/* The daemon's history. */
-	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(no_history), "keep none", "history",
+	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep none", "history",
 	  .reloads = true },
 	{ "interval", 'i', OPTION_DURATION, VERB_DAEMON, TO(daemon.interval_ns),
 	  "of the history (default 60s)", "history", .reloads = true },

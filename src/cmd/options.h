@@ -116,7 +116,7 @@ struct options {
 	struct collector_options collector; /* borrows from targets and report */
 
 	/* The daemon. */
-	bool check_config, no_history, no_histograms;
+	bool check_config, no_histograms;
 	const char *config_file; /* NULL: the default and its conf.d, which need not be there */
 	struct daemon_config daemon;
 	uint64_t fixed; /* a hash of the options that a reload cannot change, as they were given */

@@ -34,7 +34,7 @@ struct daemon_config {
 	/* These at a reload too. */
 	uint64_t interval_ns; /* of the history */
 	size_t recent_bytes;  /* for differences between readings */
-	bool history;
+	bool no_history;
 	struct history_options keep;
 	double budget_percent; /* of one CPU; 0: none */
 };

@@ -114,7 +114,7 @@ static void history_reopen(struct counts *c)
 
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
-	c->keep = config->history ? &config->keep : NULL;
+	c->keep = config->no_history ? NULL : &config->keep;
 	if (!c->keep) {
 		history_close(steal_ptr(&c->history));
 		backoff_done(&c->history_wait);

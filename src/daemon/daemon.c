@@ -382,7 +382,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 
 static int run(struct daemon *daemon, struct diag *d)
 {
-	const char *state_dir = daemon->config->history ? daemon->config->state_dir : NULL;
+	const char *state_dir = daemon->config->no_history ? NULL : daemon->config->state_dir;
 	int err = open_sources(daemon, d);
 
 	if (err)
