@@ -308,7 +308,7 @@ enum route_right {
 #define SNAPSHOT TARGETS " since mark boot_id from to trace"
 
 static const struct route {
-	enum ipc_method method;
+	const char *method;
 	const char *path; /* behind a slash at its end one more component follows */
 	bool is_dear;     /* not answered while there is a crowd */
 	bool is_past;     /* there must be a history */
@@ -317,20 +317,20 @@ static const struct route {
 	/* Writes the body. Returns 0 or -errno with d filled. */
 	int (*answer)(struct asked *asked);
 } routes[] = {
-	{ IPC_GET, "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT, answer_snapshot },
-	{ IPC_GET, "/v1/report", true, false, RIGHT_READ,
+	{ "GET", "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
+	{ "GET", "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ "GET", "/v1/report", true, false, RIGHT_READ,
 	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
 		   "top_stacks",
 	  answer_report },
-	{ IPC_GET, "/v1/status", false, false, RIGHT_READ, "", answer_status },
-	{ IPC_GET, "/v1/history", true, true, RIGHT_READ, TARGETS " from to step sum",
+	{ "GET", "/v1/status", false, false, RIGHT_READ, "", answer_status },
+	{ "GET", "/v1/history", true, true, RIGHT_READ, TARGETS " from to step sum",
 	  answer_history },
-	{ IPC_GET, "/v1/baselines", true, true, RIGHT_READ, "", answer_baselines },
-	{ IPC_GET, "/v1/baselines/", true, true, RIGHT_READ, KINDS, answer_baseline },
-	{ IPC_PUT, "/v1/baselines/", true, false, RIGHT_CHANGE, KINDS " from to replace",
+	{ "GET", "/v1/baselines", true, true, RIGHT_READ, "", answer_baselines },
+	{ "GET", "/v1/baselines/", true, true, RIGHT_READ, KINDS, answer_baseline },
+	{ "PUT", "/v1/baselines/", true, false, RIGHT_CHANGE, KINDS " from to replace",
 	  answer_save },
-	{ IPC_DELETE, "/v1/baselines/", false, true, RIGHT_CHANGE, "", answer_remove },
+	{ "DELETE", "/v1/baselines/", false, true, RIGHT_CHANGE, "", answer_remove },
 };
 
 static bool route_matches(const struct route *route, const char *path)
@@ -444,7 +444,7 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		if (!route_matches(route, request->path))
 			continue;
 		is_known = true;
-		if (route->method == request->method)
+		if (!strcmp(route->method, request->method))
 			break;
 	}
 	if (route == end)

@@ -38,8 +38,6 @@
 /* An answer may wait for longer as long as nobody else needs its room. */
 #define HURRY_NS          (2 * NS_PER_SEC)
 
-const char *const ipc_methods[NR_IPC_METHOD] = { "GET", "PUT", "DELETE" };
-
 struct connection {
 	TAILQ_ENTRY(connection) place;
 	struct MHD_Connection *handle; /* the library's, as fd */
@@ -206,17 +204,6 @@ static enum MHD_Result host_check(void *closure, enum MHD_ValueKind kind, const 
 	return *is_foreign ? MHD_NO : MHD_YES;
 }
 
-/* The library leaves out the body for HEAD. */
-static bool method_parse(const char *name, enum ipc_method *ret)
-{
-	if (!strcmp(name, MHD_HTTP_METHOD_HEAD))
-		name = MHD_HTTP_METHOD_GET;
-	for (*ret = 0; *ret < NR_IPC_METHOD; ++*ret)
-		if (!strcmp(name, ipc_methods[*ret]))
-			return true;
-	return false;
-}
-
 static bool has_body(struct MHD_Connection *from)
 {
 	const char *length = header_find(from, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -253,7 +240,11 @@ static unsigned int request_read(struct MHD_Connection *from, const char *method
 	if (*path != '/' || nr_parameters > IPC_MAX_PARAMETERS)
 		return MHD_HTTP_BAD_REQUEST;
 	*ret_sentence = "the methods are GET, HEAD, PUT and DELETE";
-	return method_parse(method, &ret->method) ? 0 : MHD_HTTP_METHOD_NOT_ALLOWED;
+	ret->method = strcmp(method, MHD_HTTP_METHOD_HEAD) != 0 ? method : MHD_HTTP_METHOD_GET;
+	return !strcmp(ret->method, "GET") || !strcmp(ret->method, "PUT") ||
+			       !strcmp(ret->method, "DELETE")
+		       ? 0
+		       : MHD_HTTP_METHOD_NOT_ALLOWED;
 }
 
 /* Takes the body of the answer in any case. Anything but MHD_YES cuts the connection off. */

@@ -13,20 +13,10 @@
 #include "base/diag.h"
 #include "ipc/socket.h"
 
-enum ipc_method {
-	IPC_GET,
-	IPC_PUT,
-	IPC_DELETE,
-	NR_IPC_METHOD,
-};
-
-/* As HTTP calls them. */
-extern const char *const ipc_methods[NR_IPC_METHOD];
-
 #define IPC_MAX_PARAMETERS 64
 
 struct ipc_request {
-	enum ipc_method method;
+	const char *method; /* GET, also for HEAD, whose body is left out; PUT or DELETE */
 	const char *path;   /* decoded, without the query */
 	const char *accept; /* header, "" when absent */
 	struct ipc_peer peer;
