@@ -27,6 +27,13 @@ int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_byt
 		      struct stat *status);
 
 /*
+ * Reads a whole file, whose path is not foreign, with O_NOFOLLOW in flags or without; the text is
+ * the caller's. Returns 0, -EINVAL or -EFBIG as above, or another -errno.
+ */
+int regular_file_read(const char *path, int flags, uint64_t max_bytes, char **ret,
+		      size_t *ret_size);
+
+/*
  * Finds a file that may be believed of the code of a user, or says -EPERM: it is his own, or root's and
  * then no secret. For he may have put any file there that he can see, by a mount of his own.
  */

@@ -6,62 +6,34 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/ask.h"
+#include "cmd/reporting.h"
 #include "daemon/baselines.h"
 #include "report/status.h"
 
-static int call(const struct options *o, enum ipc_method method, struct ipc_url *url,
-		struct diag *d)
+static const struct action {
+	const char *name;
+	const char
+		*method; /* that is asked of the baseline that one more word names; NULL: none is */
+} actions[] = { { "save", "PUT" }, { "list", NULL }, { "rm", "DELETE" } };
+
+/* Changes a baseline. Options other than those of save change nothing. */
+static int change(const struct options *o, const struct action *action, const char *name,
+		  struct diag *d)
 {
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
-
-	return ask(o, method, url, &reply, d);
-}
-
-static void url_of(struct ipc_url *url, const char *name)
-{
+	int64_t now = clock_real_ns(), from = 0, to = 0;
+	bool saves = action == &actions[0];
+	int err = saves ? ask_read_span(o, now, &from, &to, d) : 0;
 	char path[128];
 
 	snprintf(path, sizeof(path), "/v1/baselines/%s", name);
-	ipc_url_init(url, path);
-}
-
-static int run_save(const struct options *o, const char *name, struct diag *d)
-{
-	struct ipc_url url __cleanup(ipc_url_done);
-	int64_t now = clock_real_ns(), from = 0, to = 0;
-	int err = ask_read_span(o, now, &from, &to, d);
-
-	url_of(&url, name);
+	ipc_url_init(&url, path);
 	ask_add_span(&url, from, to, now);
-	if (o->replace)
+	if (saves && o->replace)
 		ipc_url_add(&url, "replace", "1");
-	return err ? err : call(o, IPC_PUT, &url, d);
+	return err ? err : ask(o, action->method, &url, &reply, d);
 }
-
-static int run_remove(const struct options *o, const char *name, struct diag *d)
-{
-	struct ipc_url url __cleanup(ipc_url_done);
-
-	url_of(&url, name);
-	return call(o, IPC_DELETE, &url, d);
-}
-
-static int run_list(const struct options *o, const char *name, struct diag *d)
-{
-	(void)name;
-	return ask_and_print(o, "/v1/baselines", report_baselines_text, d);
-}
-
-static const struct action {
-	const char *name;
-	bool named; /* one more word follows: a baseline */
-	int (*run)(const struct options *o, const char *name, struct diag *d);
-} actions[] = {
-	{ "save", true, run_save },
-	{ "list", false, run_list },
-	{ "rm", true, run_remove },
-};
 
 static int baseline_run(const struct options *o, struct diag *d)
 {
@@ -70,12 +42,13 @@ static int baseline_run(const struct options *o, struct diag *d)
 
 		if (strcmp(o->words[0], action->name))
 			continue;
-		if (o->nr_words != 1 + action->named)
+		if (o->nr_words != (action->method ? 2 : 1))
 			return diag_set(d, DIAG_USAGE, EINVAL, "baseline %s: %s", action->name,
-					action->named ? "give one name" : "takes no name");
-		if (action->named && baseline_check_name(o->words[1], d))
-			return -EINVAL;
-		return action->run(o, o->words[1], d);
+					action->method ? "give one name" : "takes no name");
+		if (!action->method)
+			return ask_and_print(o, "/v1/baselines", report_baselines_text, d);
+		return baseline_check_name(o->words[1], d) ? -EINVAL
+							   : change(o, action, o->words[1], d);
 	}
 	return diag_set(d, DIAG_USAGE, EINVAL,
 			"baseline: save NAME, list, or rm NAME; see 'bpftruss baseline --help'");
@@ -84,7 +57,6 @@ static int baseline_run(const struct options *o, struct diag *d)
 const struct verb baseline_verb = {
 	"baseline",
 	VERB_BASELINE,
-	true,
 	baseline_run,
 	"keep a span of the history under a name, to compare with",
 	"usage: bpftruss baseline save NAME [options]\n"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cmd/option_table.h"
+#include "cmd/options.h"
 #include "daemon/log.h"
 
 #define CONFIG_DIR "/etc/bpftruss/conf.d"
@@ -61,13 +61,10 @@ static char *next_line(char *buf, int size, void *stream)
 /* Copies a value, to live as long as the options. */
 static const char *value_keep(struct options *o, const char *value)
 {
-	char **grown = reallocarray(o->kept, o->nr_kept + 1, sizeof(*grown));
 	char *copy = strdup(value);
 
-	if (grown)
-		o->kept = grown;
-	if (grown && copy)
-		return grown[o->nr_kept++] = copy;
+	if (copy && array_grow(&o->kept, o->nr_kept, sizeof(*o->kept)))
+		return o->kept[o->nr_kept++] = copy;
 	free(copy);
 	return NULL;
 }
@@ -117,27 +114,21 @@ static int file_read(struct options *o, const char *path, int *errors, struct di
 	return 0;
 }
 
-static int dir_read(struct options *o, int *errors, struct diag *d)
-{
-	glob_t files = { .gl_pathc = 0 };
-	int missed = glob(CONFIG_DIR "/*.conf", GLOB_ERR, NULL, &files), err = 0;
-
-	if (missed && missed != GLOB_NOMATCH && !access(CONFIG_DIR, F_OK))
-		err = diag_set(d, DIAG_USAGE, EIO, "cannot read %s", CONFIG_DIR);
-	for (size_t i = 0; i < files.gl_pathc && !err; i++)
-		err = file_read(o, files.gl_pathv[i], errors, d);
-	globfree(&files);
-	return err;
-}
-
 int config_read(struct options *o, const char *path, struct diag *d)
 {
 	bool absent = !path && access(DEFAULT_CONFIG, F_OK) && errno == ENOENT;
-	int errors = 0;
+	glob_t files = { .gl_pathc = 0 };
+	int errors = 0, missed;
 	int err = absent ? 0 : file_read(o, path ?: DEFAULT_CONFIG, &errors, d);
 
-	if (!err && !path)
-		err = dir_read(o, &errors, d);
+	if (!err && !path) {
+		missed = glob(CONFIG_DIR "/*.conf", GLOB_ERR, NULL, &files);
+		if (missed && missed != GLOB_NOMATCH && !access(CONFIG_DIR, F_OK))
+			err = diag_set(d, DIAG_USAGE, EIO, "cannot read %s", CONFIG_DIR);
+		for (size_t i = 0; i < files.gl_pathc && !err; i++)
+			err = file_read(o, files.gl_pathv[i], &errors, d);
+		globfree(&files);
+	}
 	if (!err && errors)
 		err = diag_set(d, DIAG_USAGE, EINVAL, "%d error%s in the configuration", errors,
 			       errors == 1 ? "" : "s");

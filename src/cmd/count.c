@@ -5,81 +5,60 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/reporting.h"
 #include "cmd/session.h"
 #include "collect/collector.h"
 #include "model/diff.h"
 
-/* Everything one run owns; each part may be absent. */
 struct run {
-	struct collector *collector;
-	struct command command;
 	struct session session;
 	struct output output;
-	struct snapshot *last; /* the reading at the end of the last interval */
-	uint64_t intervals;    /* reported so far */
-	uint64_t unnamed;      /* frames, as last said */
-	uint64_t refused;      /* names, as last said */
+	uint64_t intervals; /* reported so far */
+	uint64_t unnamed;   /* frames, as last said */
+	uint64_t refused;   /* names, as last said */
 };
 
 static void run_done(struct run *run)
 {
-	command_done(&run->command);
 	session_done(&run->session);
-	collector_free(run->collector);
 	output_done(&run->output);
-	snapshot_free(run->last);
-}
-
-static void print_start(const struct run *run, const struct options *o)
-{
-	size_t processes = collector_targets(run->collector);
-	uint32_t threads = collector_live(run->collector);
-
-	fputs("bpftruss: counting ", stderr);
-	if (!o->collector.nr_selectors)
-		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
-	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads,
-		threads == 1 ? "" : "s");
-}
-
-static void print_limits(const struct run *run, const struct options *o)
-{
-	size_t files, bytes;
-
-	collector_tables(run->collector, &files, &bytes);
-	if (o->collector.verbose && files)
-		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
-			bytes / 1024);
-	if (collector_lacks_unwinding(run->collector))
-		fputs("bpftruss: stacks by frame pointers only, so most will be short; see "
-		      "'bpftruss doctor'\n",
-		      stderr);
-}
-
-/* The command begins when everything is there that counts it. */
-static int prepare_command(struct run *run, const struct options *o, struct diag *d)
-{
-	const struct target_options how = { .follow = o->follow, .await_exec = true };
-	int err = command_prepare(&run->command, o->command, &run->session.before, d);
-
-	if (!err)
-		err = collector_add_target(run->collector, run->command.pid, &how, d);
-	return err ? err : collector_start(run->collector, d);
 }
 
 static int start(struct run *run, const struct options *o, struct diag *d)
 {
-	int err = o->command ? prepare_command(run, o, d)
-			     : session_attach(&run->session, run->collector, d);
+	struct collector *collector = run->session.collector;
+	const struct target_options how = { .follow = o->follow, .await_exec = true };
+	struct command *command = &run->session.command;
+	int err = o->command ? command_prepare(command, o->command, &run->session.before, d)
+			     : session_attach(&run->session, d);
+	size_t files, bytes, processes;
+	uint32_t threads;
 
+	/* The command begins when everything is there that counts it. */
+	if (!err && o->command)
+		err = collector_add_target(collector, command->pid, &how, d);
+	if (!err && o->command)
+		err = collector_start(collector, d);
 	if (err)
 		return err;
-	print_limits(run, o);
+	collector_tables(collector, &files, &bytes);
+	if (o->collector.verbose && files)
+		fprintf(stderr, "bpftruss: unwind tables of %zu files, %zu KiB\n", files,
+			bytes / 1024);
+	if (collector_lacks_unwinding(collector))
+		fputs("bpftruss: stacks by frame pointers only, so most will be short; see "
+		      "'bpftruss doctor'\n",
+		      stderr);
 	if (o->command)
-		return command_release(&run->command, o->command[0], d);
-	print_start(run, o);
+		return command_release(command, o->command[0], d);
+	processes = collector_targets(collector);
+	threads = collector_live(collector);
+	fputs("bpftruss: counting ", stderr);
+	if (!o->collector.nr_selectors)
+		fprintf(stderr, "%zu process%s, ", processes, processes == 1 ? "" : "es");
+	fprintf(stderr, "%u thread%s now; Ctrl-C prints the report\n", threads, plural(threads));
 	return 0;
 }
 
@@ -93,7 +72,7 @@ static void print_unnamed(struct run *run)
 	struct name_counts counts;
 	uint64_t unnamed;
 
-	collector_count_names(run->collector, &counts);
+	collector_count_names(run->session.collector, &counts);
 	unnamed = counts.waiting + counts.failed;
 	if (unnamed > run->unnamed)
 		fprintf(stderr,
@@ -109,21 +88,15 @@ static void print_unnamed(struct run *run)
 	run->refused = counts.refused;
 }
 
-/* Whoever has asked twice for the end gets it. */
-static uint64_t names_limit_ns(const struct run *run, const struct options *o)
-{
-	if (run->session.impatient)
-		return 0;
-	return o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS;
-}
-
 static int wait_for_names(struct run *run, const struct options *o, struct diag *d)
 {
+	uint64_t limit_ns = o->collector.debuginfod ? NAMES_FETCH_NS : NAMES_NS;
 	int err;
 
 	if (!o->collector.stacks)
 		return 0;
-	err = session_wait_names(&run->session, run->collector, names_limit_ns(run, o), d);
+	/* Whoever has asked twice for the end gets it. */
+	err = session_wait_names(&run->session, run->session.impatient ? 0 : limit_ns, d);
 	if (!err)
 		print_unnamed(run);
 	return err;
@@ -136,26 +109,22 @@ static int next_report(struct run *run, const struct options *o, enum session_ev
 	struct snapshot *now __cleanup(snapshot_freep) = NULL;
 	struct snapshot *since __cleanup(snapshot_freep) = NULL;
 	bool interval = o->interval_ns && event != SESSION_ASKED;
-	int err = collector_read(run->collector, &now, d);
+	int err = collector_read(run->session.collector, &now, d);
 
 	if (!err)
 		err = wait_for_names(run, o, d);
 	if (err)
 		return err;
-	if (interval && run->last)
-		err = snapshot_diff(run->last, now, &since);
+	if (interval && run->session.last)
+		err = snapshot_diff(run->session.last, now, &since);
 	if (err)
 		return diag_set(d, DIAG_FAILED, -err, "cannot subtract two readings: %s",
 				strerror(-err));
 	err = output_report(&run->output, o, since ?: now, d);
-	if (interval) {
-		snapshot_free(run->last);
-		run->last = steal_ptr(&now);
-		if (collector_set_base(run->collector, run->last))
-			return diag_oom(d);
-		run->intervals++;
-	}
-	return err;
+	if (err || !interval)
+		return err;
+	run->intervals++;
+	return session_keep(&run->session, steal_ptr(&now), d);
 }
 
 static int run_reports(struct run *run, const struct options *o, struct diag *d)
@@ -164,9 +133,9 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 	int err;
 
 	do {
-		err = session_wait(&run->session, run->collector, &run->command, &event, d);
+		err = session_wait(&run->session, &event, d);
 		if (!err && event == SESSION_OVER)
-			collector_stop(run->collector);
+			collector_stop(run->session.collector);
 		if (!err)
 			err = next_report(run, o, event, d);
 	} while (!err && event != SESSION_OVER &&
@@ -174,48 +143,36 @@ static int run_reports(struct run *run, const struct options *o, struct diag *d)
 	return err;
 }
 
-static int run_count(struct run *run, const struct options *o, struct diag *d)
-{
-	int err = output_open(&run->output, o, d);
-
-	/* Counting may raise it. */
-	getrlimit(RLIMIT_NOFILE, &run->command.files);
-
-	if (!err)
-		err = session_open(&run->session, d);
-	if (!err)
-		err = collector_open(&o->collector, &run->collector, d);
-	if (!err)
-		err = start(run, o, d);
-	if (err)
-		return err;
-	session_start(&run->session, o->duration_ns, o->interval_ns);
-	return run_reports(run, o, d);
-}
-
 static int count_run(const struct options *o, struct diag *d)
 {
-	struct run run __cleanup(run_done) = { .command = { .link = -1 } };
+	struct run run __cleanup(run_done) = { 0 };
 	int err;
 
 	session_init(&run.session, o);
-	err = run_count(&run, o, d);
+	err = output_open(&run.output, o, d);
+	if (!err)
+		err = session_open(&run.session, d);
+	if (!err)
+		err = start(&run, o, d);
 	if (err)
 		return err;
-	if (!run.command.pid)
+	session_start(&run.session, o->duration_ns, o->interval_ns);
+	err = run_reports(&run, o, d);
+	if (err)
+		return err;
+	if (!run.session.command.pid)
 		return STATUS_OK;
 	if (run.session.impatient)
 		return 128 + run.session.impatient;
 	/* Detached first: the command may go on for long. */
-	collector_free(steal_ptr(&run.collector));
-	session_wait_command(&run.session, &run.command);
-	return command_exit_status(&run.command);
+	collector_free(steal_ptr(&run.session.collector));
+	session_wait_command(&run.session);
+	return command_exit_status(&run.session.command);
 }
 
 const struct verb count_verb = {
 	"",
 	VERB_COUNT,
-	true,
 	count_run,
 	"count system calls of processes or of a command",
 	"usage: bpftruss -c [options] -p PID[,PID...]\n"

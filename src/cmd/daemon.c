@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss daemon`: with what its files and flags say, and say at a reload. Flags win. */
-#include "daemon/daemon.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/options.h"
+#include "daemon/log.h"
 
 /* The default budget is this share of one CPU for each CPU of the host. */
 #define BUDGET_PERCENT_A_CPU 10.0
@@ -17,13 +16,10 @@
 /* A daemon runs for months: what has ended takes so much memory for each process that keeps rows. */
 #define KEEP_BYTES_EACH ((size_t)8192)
 
-/*
- * The first configuration stays: what cannot be reloaded borrows from it. So does the one before
- * the latest, with which the daemon compares. Each is owned, or NULL.
- */
+/* The first stays: what cannot be reloaded borrows from it. Each is owned, or NULL. */
 struct configuration {
 	const struct options *flags;
-	struct options *first, *before, *latest;
+	struct options *first, *latest;
 };
 
 static void options_freep(struct options **options)
@@ -35,20 +31,8 @@ static void options_freep(struct options **options)
 
 static void configuration_done(struct configuration *configuration)
 {
-	options_freep(&configuration->before);
 	options_freep(&configuration->latest);
 	options_freep(&configuration->first);
-}
-
-static struct daemon_config config_default(void)
-{
-	const double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
-
-	return (struct daemon_config){ .socket = DEFAULT_SOCKET,
-				       .state_dir = DEFAULT_STATE_DIR,
-				       .interval_ns = 60 * NS_PER_SEC,
-				       .recent_bytes = 8 << 20,
-				       .budget_percent = BUDGET_PERCENT_A_CPU * cpus };
 }
 
 /* Nobody was named: everybody is meant. A unit or user may come to be later. */
@@ -59,7 +43,7 @@ static int config_complete(struct options *o, struct diag *d)
 
 	if (!targets_given(&o->targets))
 		o->targets.all = true;
-	o->wait = true;
+	o->collector.wait = true;
 	err = options_complete(o, d);
 	if (err)
 		return err;
@@ -67,10 +51,7 @@ static int config_complete(struct options *o, struct diag *d)
 	config->collector.lasting = true;
 	config->collector.keep_bytes =
 		(o->collector.keep_exited ?: DEFAULT_KEEP_EXITED) * KEEP_BYTES_EACH;
-	config->pids = o->targets.pids;
-	config->nr_pids = o->targets.nr_pids;
 	config->follow = o->follow;
-	config->history = !o->no_history;
 	config->metrics.histograms = !o->no_histograms;
 	if (o->follow && !o->targets.nr_pids)
 		return diag_set(d, DIAG_USAGE, EINVAL,
@@ -88,7 +69,13 @@ static int configure(const struct options *flags, struct options **ret, struct d
 	if (!o)
 		return diag_oom(d);
 	options_init(o, flags->verb);
-	o->daemon = config_default();
+	o->daemon = (struct daemon_config){
+		.socket = DEFAULT_SOCKET,
+		.state_dir = DEFAULT_STATE_DIR,
+		.interval_ns = 60 * NS_PER_SEC,
+		.recent_bytes = 8 << 20,
+		.budget_percent = BUDGET_PERCENT_A_CPU * (double)sysconf(_SC_NPROCESSORS_ONLN),
+	};
 	err = config_read(o, flags->config_file, d);
 	if (err)
 		return err;
@@ -113,8 +100,11 @@ static int reload(void *closure, const struct daemon_config **ret, struct diag *
 
 	if (err)
 		return err;
-	options_freep(&configuration->before);
-	configuration->before = configuration->latest;
+	if (next->fixed != configuration->first->fixed)
+		log_line(LOG_WARNING,
+			 "reload: socket, state-dir, group, verbose and what is in [targets], "
+			 "[tables] and [metrics] change only when the daemon is restarted");
+	options_freep(&configuration->latest);
 	configuration->latest = next;
 	*ret = &next->daemon;
 	return 0;
@@ -137,7 +127,6 @@ static int daemon_verb_run(const struct options *flags, struct diag *d)
 const struct verb daemon_verb = {
 	"daemon",
 	VERB_DAEMON,
-	false,
 	daemon_verb_run,
 	"count all the time, keep a history, and answer the verbs below",
 	"usage: bpftruss daemon [options]",

@@ -7,8 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/moment.h"
-#include "cmd/ask.h"
-#include "cmd/output.h"
+#include "cmd/reporting.h"
 #include "model/query.h"
 #include "report/report.h"
 #include "store/history.h"
@@ -59,7 +58,7 @@ static int question_make(const struct options *o, struct history_question *ret, 
 static int history_from_daemon(const struct options *o, const struct history_question *question,
 			       struct timeline *ret, struct diag *d)
 {
-	struct ipc_url url __cleanup(ipc_url_done);
+	struct ipc_url url;
 	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
 	int err;
 
@@ -69,31 +68,25 @@ static int history_from_daemon(const struct options *o, const struct history_que
 	if (question->by_call)
 		ipc_url_add(&url, "sum", "call");
 	ask_add_number(&url, "step", (int64_t)question->step_ns);
-	err = ask(o, IPC_GET, &url, &reply, d);
+	err = ask(o, "GET", &url, &reply, d);
 	return err ?: report_timeline_json_read(reply.body, reply.size, ret, d);
-}
-
-static int history_from_file(const struct options *o, const struct history_question *question,
-			     struct timeline *ret, struct diag *d)
-{
-	const struct history_options options = { .read_only = true };
-	struct history *history __cleanup(history_closep) = NULL;
-	int err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);
-
-	return err ?: history_ask(history, question, ret, d);
 }
 
 /* The file tells as well, to whom it belongs. */
 static int history_get(const struct options *o, const struct history_question *question,
 		       struct timeline *ret, struct diag *d)
 {
+	const struct history_options options = { .read_only = true };
+	struct history *history __cleanup(history_closep) = NULL;
 	struct diag nobody;
 	int err = history_from_daemon(o, question, ret, d);
 
 	if (err != -ECONNREFUSED && err != -ENOENT)
 		return err;
 	nobody = *d;
-	err = history_from_file(o, question, ret, d);
+	err = history_open(o->state_dir ?: DEFAULT_STATE_DIR, &options, &history, d);
+	if (!err)
+		err = history_ask(history, question, ret, d);
 	if (!err)
 		fputs("bpftruss: no daemon is running: reading the file of its history\n", stderr);
 	/* Where none ever ran, or is not ours to read, that there is none says more. */
@@ -102,38 +95,10 @@ static int history_get(const struct options *o, const struct history_question *q
 	return err;
 }
 
-static int timeline_select(struct timeline *timeline, const struct syscall_set *only)
-{
-	for (size_t i = 0; i < timeline->nr_steps; i++) {
-		struct snapshot **sum = &timeline->steps[i].sum;
-		struct snapshot *all __cleanup(snapshot_freep) = *sum;
-
-		*sum = NULL;
-		if (all && snapshot_select(all, only, sum))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int write_report(const struct options *o, const struct timeline *timeline, struct diag *d)
-{
-	struct table_options table = o->report.table;
-	int err;
-
-	table.width = output_width(stdout);
-	if (o->report.format == FORMAT_JSON)
-		err = report_timeline_json(timeline, stdout);
-	else if (o->report.format == FORMAT_CSV)
-		err = report_timeline_csv(timeline, &table, stdout);
-	else
-		err = report_timeline(timeline, &table, stdout);
-	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
-		   : 0;
-}
-
 static int history_run(const struct options *o, struct diag *d)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct table_options table = o->report.table;
 	struct history_question question;
 	int err = question_make(o, &question, d);
 
@@ -141,15 +106,27 @@ static int history_run(const struct options *o, struct diag *d)
 		err = history_get(o, &question, &timeline, d);
 	if (err)
 		return err;
-	if (timeline_select(&timeline, o->report.only))
-		return diag_oom(d);
-	return write_report(o, &timeline, d);
+	for (size_t i = 0; i < timeline.nr_steps; i++) {
+		struct snapshot **sum = &timeline.steps[i].sum;
+		struct snapshot *all __cleanup(snapshot_freep) = steal_ptr(sum);
+
+		if (all && snapshot_select(all, o->output.only, sum))
+			return diag_oom(d);
+	}
+	table.width = output_width(stdout);
+	if (o->report.format == FORMAT_JSON)
+		err = report_timeline_json(&timeline, stdout);
+	else if (o->report.format == FORMAT_CSV)
+		err = report_timeline_csv(&timeline, &table, stdout);
+	else
+		err = report_timeline(&timeline, &table, stdout);
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write to stdout: %s", strerror(-err))
+		   : 0;
 }
 
 const struct verb history_verb = {
 	"history",
 	VERB_HISTORY,
-	false,
 	history_run,
 	"what was counted in the past, step by step",
 	"usage: bpftruss history [options]",

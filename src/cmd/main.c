@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cmd/options.h"
 #include "elf/worker.h"
 
@@ -78,14 +79,10 @@ static int print_help(const struct verb *verb)
 /* Prints one line on stderr. The text may quote what the user, or another process, chose. */
 static int fail(const struct diag *d)
 {
-	fputs("bpftruss: ", stderr);
-	for (const unsigned char *c = (const unsigned char *)d->text; *c; c++) {
-		if (*c < 0x20 || *c == 0x7f)
-			fprintf(stderr, "\\x%02x", *c);
-		else
-			fputc(*c, stderr);
-	}
-	fputc('\n', stderr);
+	char text[TEXT_ESCAPED_MAX(sizeof(d->text))];
+
+	text_escape_visible(d->text, sizeof(d->text), text);
+	fprintf(stderr, "bpftruss: %s\n", text);
 	return d->kind;
 }
 

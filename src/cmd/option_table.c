@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists all options of all verbs, in the order of --help. */
-#include "cmd/option_table.h"
+#include "cmd/options.h"
 
 #include <string.h>
 
@@ -20,11 +20,6 @@
 	.size = sizeof(__typeof__(((struct options *)0)->member))
 #define ALSO(member) .also = offsetof(struct options, member)
 #define WORDS(array) .words = (array), .nr_words = ARRAY_SIZE(array)
-
-static const char *const format_words[] = {
-	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
-	[FORMAT_CSV] = "csv",     [FORMAT_STRACE] = "strace", [FORMAT_ERRORS] = "errors",
-};
 
 static const char *const weight_words[] = {
 	[STACK_WEIGHT_CALLS] = "calls", [STACK_WEIGHT_TIME] = "time"
@@ -66,8 +61,8 @@ const struct option_def option_defs[] = {
 	{ "interval", 'i', OPTION_SECONDS, VERB_TOP, TO(interval_ns),
 	  "time between two frames (default 1)", .range = "from 0.1 to 3600 seconds",
 	  .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC },
-	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by),
-	  "a line per pid, comm or unit (default pid)", .arg = "KEY", WORDS(rate_by_names) },
+	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by), "a line per pid, comm or unit (default pid)",
+	  .arg = "KEY", WORDS(rate_by_names) },
 	{ "sort", 0, OPTION_CHOICE, VERB_TOP, TO(rate_sort),
 	  "pid, comm, user, unit, threads, calls (default), errors,\n"
 	  "cpu, usr, sys, runq, lock, sleep, max, oldest",
@@ -83,31 +78,32 @@ const struct option_def option_defs[] = {
 	{ "socket", 0, OPTION_PATH, VERB_DAEMON, TO(daemon.socket),
 	  "socket to answer on (default " DEFAULT_SOCKET ")", "daemon" },
 	{ "state-dir", 0, OPTION_PATH, VERB_DAEMON, TO(daemon.state_dir),
-	  "directory of the history (default " DEFAULT_STATE_DIR ")", "daemon", "DIR" },
+	  "directory of the history (default " DEFAULT_STATE_DIR ")", "daemon", .arg = "DIR" },
 	{ "group", 0, OPTION_GROUP, VERB_DAEMON, TO(daemon.group),
 	  "members of this group may query (default " DEFAULT_GROUP ")", "daemon" },
 	{ "recent", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.recent_bytes),
-	  "memory for recent counts by process (default 8M)", "daemon",
+	  "memory for recent counts by process (default 8M)", "daemon", .reloads = true,
 	  .range = "a size of 64K or more", .low = 64 << 10, .high = UINT64_MAX },
 	{ "budget", 0, OPTION_PERCENT, VERB_DAEMON, TO(daemon.budget_percent),
 	  "CPU limit, or none; above it, drop stacks, then errnos;\n"
 	  "by default 10% of each CPU",
-	  "daemon", .value = true },
+	  "daemon", .reloads = true, .value = true },
 
 	/* Targets. */
 	{ "pid", 'p', OPTION_PIDS, WITH_TARGET, TO(targets),
 	  "processes by number (may be repeated)", "targets" },
 	{ "name", 'n', OPTION_SELECTOR, WITH_TARGET, TO(targets),
-	  "processes with this name or glob, now and later", "targets", "COMM",
+	  "processes with this name or glob, now and later", "targets", .arg = "COMM",
 	  .value = SELECT_COMM },
 	{ "unit", 'u', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a systemd unit",
-	  "targets", "UNIT", .value = SELECT_UNIT },
+	  "targets", .arg = "UNIT", .value = SELECT_UNIT },
 	{ "cgroup", 'g', OPTION_SELECTOR, WITH_TARGET, TO(targets),
-	  "the processes in a cgroup and below it", "targets", "PATH", .value = SELECT_CGROUP },
+	  "the processes in a cgroup and below it", "targets", .arg = "PATH",
+	  .value = SELECT_CGROUP },
 	{ "user", 'U', OPTION_SELECTOR, WITH_TARGET, TO(targets), "the processes of a user",
-	  "targets", "USER", .value = SELECT_USER },
+	  "targets", .arg = "USER", .value = SELECT_USER },
 	{ "all", 'a', OPTION_FLAG, WITH_TARGET, TO(targets.all), "all processes", "targets" },
-	{ "wait", 0, OPTION_FLAG, VERB_COUNT | VERB_TOP, TO(wait),
+	{ "wait", 0, OPTION_FLAG, VERB_COUNT | VERB_TOP, TO(collector.wait),
 	  "with -n, -u, -U: wait for matching processes" },
 	{ "follow", 'f', OPTION_FLAG, VERB_COUNT, TO(follow),
 	  "also count child processes, from their first call" },
@@ -122,16 +118,16 @@ const struct option_def option_defs[] = {
 	  "with -i: stop after this many", .arg = "COUNT", .high = 1000000000 },
 	{ "slower-than", 0, OPTION_TIME, VERB_COUNT, TO(collector.slower_than_ns),
 	  "only calls that take at least this long, such as 10ms" },
-	{ "trace", 't', OPTION_CALLS, WITH_CALLS, TO(report.only),
-	  "report only (or, with !, all but) these calls and %classes" },
+	{ "trace", 't', OPTION_CALLS, WITH_CALLS, TO(output.only),
+	  "report only (or, with !, all but) these calls and %classes", .asked = true },
 
 	/* Reports. */
-	{ "output", 'o', OPTION_FILE, REPORTING, TO(report.output), "write the report to FILE" },
+	{ "output", 'o', OPTION_FILE, REPORTING, TO(output.path), "write the report to FILE" },
 	{ "wide", 'w', OPTION_VALUE, REPORTING, TO(report.format),
 	  "a wide table: times, percentiles, waiting calls apart", .value = FORMAT_WIDE },
 	{ "hist", 0, OPTION_VALUE, REPORTING, TO(report.format),
 	  "the wide table, with a histogram of each row", .value = FORMAT_WIDE,
-	  ALSO(report.table.hist) },
+	  ALSO(report.table.hist), .asked = true },
 	{ "errors", 0, OPTION_VALUE, REPORTING, TO(report.format),
 	  "a table of errors: errno, number, share", .value = FORMAT_ERRORS },
 	{ "csv", 0, OPTION_VALUE, REPORTING | VERB_HISTORY, TO(report.format),
@@ -139,34 +135,36 @@ const struct option_def option_defs[] = {
 	{ "json", 0, OPTION_VALUE, WITH_CALLS, TO(report.format),
 	  "one JSON object instead of the table", .value = FORMAT_JSON },
 	{ "format", 0, OPTION_CHOICE, REPORTING, TO(report.format),
-	  "truss, wide, json, csv, strace or errors", .arg = "NAME", WORDS(format_words) },
-	{ "chart", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_CHART]),
+	  "truss, wide, json, csv, strace or errors", .arg = "NAME", WORDS(report_format_names) },
+	{ "chart", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_CHART]),
 	  "also draw counts and times of the calls as SVG" },
 	{ "by", 0, OPTION_KEYS, VERB_COUNT, TO(report.table.keys),
 	  "rows by pid,tid,comm,unit,user,syscall,abi,arg0", WORDS(key_words) },
 	{ "by", 0, OPTION_KEYS, VERB_SNAPSHOT | VERB_COMPARE, TO(report.table.keys),
-	  "rows by pid,comm,unit,user,syscall,abi", .words = key_words, .nr_words = 6 },
-	{ "sort", 0, OPTION_COLUMN, REPORTING, TO(report.table.sort), "sort rows by this column" },
+	  "rows by pid,comm,unit,user,syscall,abi", .words = key_words, .nr_words = 6,
+	  .asked = true },
+	{ "sort", 0, OPTION_COLUMN, REPORTING, TO(report.table.sort), "sort rows by this column",
+	  .asked = true },
 	{ "top", 0, OPTION_NUMBER, REPORTING | VERB_COMPARE, TO(report.table.top),
-	  "only the first N rows; the others are added up", .high = 1000000 },
-	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(report.columns),
-	  "columns of the wide table" },
+	  "only the first N rows; the others are added up", .high = 1000000, .asked = true },
+	{ "columns", 0, OPTION_COLUMNS, REPORTING, TO(output.columns), "columns of the wide table",
+	  .asked = true },
 	{ "min-calls", 0, OPTION_NUMBER, REPORTING, TO(report.table.min_calls),
-	  "only rows of at least N calls", .high = UINT32_MAX },
+	  "only rows of at least N calls", .high = UINT32_MAX, .asked = true },
 	{ "errors-only", 0, OPTION_FLAG, REPORTING, TO(report.table.errors_only),
-	  "only rows with errors" },
-	{ "waiting", 0, OPTION_CALLS, WITH_CALLS, TO(report.waiting),
-	  "calls that wait for work, listed separately" },
+	  "only rows with errors", .asked = true },
+	{ "waiting", 0, OPTION_CALLS, WITH_CALLS, TO(output.waiting),
+	  "calls that wait for work, listed separately", .asked = true },
 
 	/* Call stacks. */
 	{ "stacks", 0, OPTION_CHOICE, REPORTING, TO(report.stacks.weight),
 	  "also the user stacks that made the calls", .arg = "[=calls|time]", WORDS(weight_words),
-	  ALSO(report.show_stacks) },
-	{ "folded", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_FOLDED]),
+	  ALSO(report.show_stacks), .asked = true },
+	{ "folded", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_FOLDED]),
 	  "also write stacks as lines for flame graph tools" },
-	{ "pprof", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_PPROF]),
+	{ "pprof", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_PPROF]),
 	  "also write a profile for pprof" },
-	{ "flame", 0, OPTION_FILE, REPORTING, TO(report.side_files[SIDE_FILE_FLAME]),
+	{ "flame", 0, OPTION_FILE, REPORTING, TO(output.side_files[SIDE_FILE_FLAME]),
 	  "also write a flame graph as SVG" },
 	{ "stacks", 0, OPTION_FLAG, VERB_DAEMON, TO(collector.stacks),
 	  "also the user stacks that made the calls", "tables" },
@@ -192,24 +190,25 @@ const struct option_def option_defs[] = {
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
 
 	/* The daemon's history. */
-	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(no_history), "keep no history", "history" },
+	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep none", "history",
+	  .reloads = true },
 	{ "interval", 'i', OPTION_DURATION, VERB_DAEMON, TO(daemon.interval_ns),
-	  "length of an interval (default 60s)", "history" },
+	  "length of an interval (default 60s)", "history", .reloads = true },
 	{ "keep", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[0]),
-	  "keep intervals as recorded (default 12h)", "history" },
+	  "keep intervals as recorded (default 12h)", "history", .reloads = true },
 	{ "keep-10m", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[1]),
-	  "keep them added up to ten minutes (default 14d)", "history" },
+	  "keep them added up to ten minutes (default 14d)", "history", .reloads = true },
 	{ "keep-1h", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[2]),
-	  "keep them added up to hours (default 400d)", "history" },
+	  "keep them added up to hours (default 400d)", "history", .reloads = true },
 	{ "history-size", 0, OPTION_SIZE, VERB_DAEMON, TO(daemon.keep.max_bytes),
-	  "limit on the file; drop the oldest (default 512M)", "history",
+	  "limit on the file; drop the oldest (default 512M)", "history", .reloads = true,
 	  .range = "a size of 1M or more", .low = 1 << 20, .high = UINT64_MAX },
 
 	/* Its metrics. */
 	{ "listen", 0, OPTION_ADDRESS, VERB_DAEMON, TO(daemon.listen),
 	  "also serve /metrics on a loopback address (default none)", "metrics" },
 	{ "metrics-by", 0, OPTION_CHOICE, VERB_DAEMON, TO(daemon.metrics.group),
-	  "group series by unit (default), cgroup, comm or pid", "metrics", "KEY",
+	  "group series by unit (default), cgroup, comm or pid", "metrics", .arg = "KEY",
 	  WORDS(metrics_words) },
 	{ "metrics-top", 0, OPTION_NUMBER, VERB_DAEMON, TO(daemon.metrics.top),
 	  "N groups get series of their own; the rest is other (default 20)", "metrics",
@@ -225,8 +224,7 @@ const struct option_def option_defs[] = {
 	{ "socket", 0, OPTION_TEXT, ASKING, TO(socket),
 	  "socket of the daemon (default " DEFAULT_SOCKET ")", .arg = "PATH" },
 	{ "state-dir", 0, OPTION_TEXT, ASKING, TO(state_dir),
-	  "directory of its history, if it is not running\n(default " DEFAULT_STATE_DIR ")",
-	  .arg = "DIR" },
+	  "directory of its history, if it is not running\n(default " DEFAULT_STATE_DIR ")", .arg = "DIR" },
 
 	/* The rest. */
 	{ "verbose", 'v', OPTION_FLAG, VERBS_COUNTING | VERB_DOCTOR, TO(collector.verbose),
@@ -234,11 +232,13 @@ const struct option_def option_defs[] = {
 	{ "version", 'V', OPTION_FLAG, VERB_COUNT, TO(version), "print the version" },
 	{ "config", 0, OPTION_TEXT, VERB_DAEMON, TO(config_file),
 	  "read only this file (default " DEFAULT_CONFIG ",\nand conf.d/*.conf)", .arg = "FILE" },
-	{ "check-config", 0, OPTION_FLAG, VERB_DAEMON, TO(check_config), "only check the files" },
+	{ "check-config", 0, OPTION_FLAG, VERB_DAEMON, TO(check_config),
+	  "only check the files" },
 	{ "help", 'h', OPTION_FLAG, ALL_VERBS, TO(help), "print this text" },
 };
 
 const size_t nr_option_defs = ARRAY_SIZE(option_defs);
+_Static_assert(ARRAY_SIZE(option_defs) <= MAX_OPTION_DEFS, "more options than there is room for");
 
 const struct option_def *option_find(enum verb_bit verb, const char *name)
 {

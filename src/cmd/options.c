@@ -15,8 +15,8 @@ void options_init(struct options *o, const struct verb *verb)
 void options_done(struct options *o)
 {
 	free(o->targets.pids);
-	syscall_set_free(o->report.only);
-	syscall_set_free(o->report.waiting);
+	syscall_set_free(o->output.only);
+	syscall_set_free(o->output.waiting);
 	for (size_t i = 0; i < o->nr_kept; i++)
 		free(o->kept[i]);
 	free(o->kept);
@@ -27,31 +27,11 @@ bool targets_given(const struct targets *targets)
 	return targets->nr_pids || targets->nr_selectors || targets->all;
 }
 
-static bool stacks_are_shown(const struct output_options *r)
-{
-	return r->show_stacks || r->side_files[SIDE_FILE_FOLDED] ||
-	       r->side_files[SIDE_FILE_PPROF] || r->side_files[SIDE_FILE_FLAME];
-}
-
-static void report_complete(struct options *o)
-{
-	struct output_options *r = &o->report;
-
-	r->table.columns = r->columns.count ? &r->columns : NULL;
-	r->table.waiting = r->waiting;
-	/* Where stacks are shown, --top limits them and not the table. */
-	if (r->show_stacks) {
-		r->stacks.top = r->table.top;
-		r->table.top = 0;
-	}
-	if (r->format == FORMAT_TRUSS && report_needs_wide(&r->table))
-		r->format = FORMAT_WIDE;
-}
-
 static void collector_complete(struct options *o)
 {
 	struct targets *targets = &o->targets;
 	struct collector_options *c = &o->collector;
+	const char *const *files = o->output.side_files;
 
 	/* Whoever else is named is one of all. */
 	if (targets->all) {
@@ -62,11 +42,11 @@ static void collector_complete(struct options *o)
 	c->nr_selectors = targets->nr_selectors;
 	c->pids = targets->pids;
 	c->nr_pids = targets->nr_pids;
-	c->wait = o->wait;
-	c->stacks = c->stacks || stacks_are_shown(&o->report);
+	c->stacks = c->stacks || o->report.show_stacks || files[SIDE_FILE_FOLDED] ||
+		    files[SIDE_FILE_PPROF] || files[SIDE_FILE_FLAME];
 	c->by_thread = o->report.table.keys & GROUP_TID;
 	c->by_arg0 = o->report.table.keys & GROUP_ARG0;
-	c->calls = o->report.only;
+	c->calls = o->output.only;
 	c->frame_pointers = getenv("BPFTRUSS_FRAME_POINTERS") != NULL;
 }
 
@@ -89,15 +69,10 @@ static int rules_check(const struct rule *rules, size_t count, struct diag *d)
 
 static int format_check(const struct options *o, struct diag *d)
 {
-	const struct output_options *r = &o->report;
-	struct report_options report = {
-		.format = r->format,
-		.table = r->table,
-		.show_stacks = r->show_stacks,
-	};
+	struct report_options report = o->report;
 
 	/* The picture obeys it. */
-	if (r->side_files[SIDE_FILE_CHART] && r->format == FORMAT_CSV)
+	if (o->output.side_files[SIDE_FILE_CHART] && report.format == FORMAT_CSV)
 		report.table.waiting = NULL;
 	if (o->collector.kernel_stacks && !o->collector.stacks)
 		return diag_set(d, DIAG_USAGE, EINVAL,
@@ -109,7 +84,7 @@ static int format_check(const struct options *o, struct diag *d)
 /* The first of the report and its side files that has the path of another; NULL if there is none. */
 static const char *path_given_twice(const struct output_options *r)
 {
-	const char *path = r->output;
+	const char *path = r->path;
 
 	for (int i = 0; i < NR_SIDE_FILE; path = r->side_files[i++]) {
 		for (int j = i; j < NR_SIDE_FILE && path; j++) {
@@ -123,7 +98,7 @@ static const char *path_given_twice(const struct output_options *r)
 
 static int report_check(const struct options *o, struct diag *d)
 {
-	const char *twice = path_given_twice(&o->report);
+	const char *twice = path_given_twice(&o->output);
 	const char *word = o->report.show_stacks && o->command ? o->command[0] : "";
 	int err = format_check(o, d);
 
@@ -154,7 +129,8 @@ static int count_check(const struct options *o, struct diag *d)
 		  "--debuginfod needs DEBUGINFOD_URLS: set it, and make sure that "
 		  "sudo passes it on" },
 		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS, too" },
-		{ o->wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
+		{ o->collector.wait && !c->nr_selectors,
+		  "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
 		{ !targets_given(&o->targets) && !o->command,
@@ -163,8 +139,9 @@ static int count_check(const struct options *o, struct diag *d)
 	int err;
 
 	if (!o->count)
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"nothing to do: -c counts system calls; see 'bpftruss --help'");
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"nothing to do: -c counts system calls; see 'bpftruss --help'");
 	err = report_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
@@ -174,26 +151,33 @@ static int count_check(const struct options *o, struct diag *d)
 	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
 }
 
-/* Refuses what a verb that asks the daemon cannot do. */
-static int ask_check(const struct options *o, struct diag *d)
-{
-	const char *sentence = o->verb->bit == VERB_SNAPSHOT
-				       ? "the daemon keeps neither threads nor first "
-					 "arguments; use bpftruss -c"
-				       : "threads and first arguments are not compared";
-
-	if (o->report.table.keys & (GROUP_TID | GROUP_ARG0))
-		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s", sentence);
-	return o->verb->bit == VERB_SNAPSHOT ? report_check(o, d) : 0;
-}
-
 int options_complete(struct options *o, struct diag *d)
 {
+	const bool is_snapshot = o->verb->bit == VERB_SNAPSHOT;
+	struct report_options *r = &o->report;
+
 	if (o->verb->bit == VERB_TOP && !targets_given(&o->targets))
 		o->targets.all = true;
-	report_complete(o);
+	r->table.columns = o->output.columns.count ? &o->output.columns : NULL;
+	r->table.waiting = o->output.waiting;
+	/* Where stacks are shown, --top limits them and not the table. */
+	if (r->show_stacks) {
+		r->stacks.top = r->table.top;
+		r->table.top = 0;
+	}
+	if (r->format == FORMAT_TRUSS && report_needs_wide(&r->table))
+		r->format = FORMAT_WIDE;
 	collector_complete(o);
 	if (o->help || o->version)
 		return 0;
-	return o->verb->bit == VERB_COUNT ? count_check(o, d) : ask_check(o, d);
+	if (o->verb->bit == VERB_COUNT)
+		return count_check(o, d);
+	/* The verbs that ask the daemon. */
+	if (r->table.keys & (GROUP_TID | GROUP_ARG0))
+		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s",
+				is_snapshot
+					? "the daemon keeps neither threads nor first "
+					  "arguments; use bpftruss -c"
+					: "threads and first arguments are not compared");
+	return is_snapshot ? report_check(o, d) : 0;
 }

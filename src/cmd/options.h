@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The verbs, and the options of all of them as one struct. It is filled once, from the command line
- * and for the daemon from its configuration, and passed down as const. option_table.c says which
- * option is which member.
+ * and for the daemon from its configuration, and passed down as const. The
+ * table in option_table.c says which option is which member.
  */
 #ifndef BPFTRUSS_OPTIONS_H
 #define BPFTRUSS_OPTIONS_H
@@ -39,6 +39,8 @@ enum verb_bit {
 	VERB_BASELINE = 1 << 7,
 	VERB_COMPARE = 1 << 8,
 	VERBS_COUNTING = VERB_COUNT | VERB_TOP | VERB_DAEMON,
+	/* These take words that are no options; those of the truss face are a command to run. */
+	VERBS_WITH_WORDS = VERB_COUNT | VERB_BASELINE | VERB_COMPARE,
 };
 
 struct options;
@@ -46,7 +48,6 @@ struct options;
 struct verb {
 	const char *name; /* "" for the truss face */
 	enum verb_bit bit;
-	bool takes_words; /* that are no options; those of the truss face are a command to run */
 	/* Returns an exit status, or a negative errno with d filled. */
 	int (*run)(const struct options *options, struct diag *d);
 	const char *summary; /* one line */
@@ -75,17 +76,16 @@ struct targets {
 	bool all; /* options_complete() makes a selector of it */
 };
 
+/* What goes with a report. */
 struct output_options {
-	enum report_format format;
-	struct table_options table; /* borrows columns and waiting from below */
-	struct column_list columns;
+	struct column_list columns;           /* --columns */
 	struct syscall_set *waiting;          /* owned */
 	struct syscall_set *only;             /* owned; NULL: all calls */
-	bool show_stacks;                     /* below the table */
-	struct stack_options stacks;          /* how */
 	const char *side_files[NR_SIDE_FILE]; /* paths, or NULL */
-	const char *output;                   /* path, NULL: stdout or stderr */
+	const char *path;                     /* NULL: stdout or stderr */
 };
+
+#define MAX_OPTION_DEFS 128
 
 struct options {
 	const struct verb *verb;
@@ -97,13 +97,17 @@ struct options {
 	char **kept;    /* owned: values from configuration files, which members borrow */
 	size_t nr_kept;
 
+	/* The argument of each option of the table, "1" for one without; NULL: it was not given. */
+	const char *given[MAX_OPTION_DEFS];
+
 	bool help, version;
 	struct targets targets;
-	struct output_options report;
+	struct report_options report; /* borrows from output */
+	struct output_options output;
 
 	/* Verbs that count. */
 	bool count; /* -c */
-	bool follow, wait, once;
+	bool follow, once;
 	uint64_t duration_ns; /* 0: until a signal or the end of the targets */
 	uint64_t interval_ns; /* 0: one report at the end, or the verb's default */
 	uint64_t count_limit; /* intervals; 0: no limit */
@@ -112,9 +116,10 @@ struct options {
 	struct collector_options collector; /* borrows from targets and report */
 
 	/* The daemon. */
-	bool check_config, no_history, no_histograms;
+	bool check_config, no_histograms;
 	const char *config_file; /* NULL: the default and its conf.d, which need not be there */
 	struct daemon_config daemon;
+	uint64_t fixed; /* a hash of the options that a reload cannot change, as they were given */
 
 	/* Verbs that ask the daemon. */
 	const char *socket, *state_dir; /* NULL: the defaults */
@@ -150,11 +155,74 @@ void options_print_help(const struct verb *verb);
 
 /*
  * Prints what completion in a shell has to know, a line an option: its names; if it takes an argument,
- * behind a tab what completes that (option_hint()), and behind another one words.
+ * behind a tab what completes that, and behind another one words.
  */
 void options_print_completion(const struct verb *verb);
 
 /* Whether any processes are named. */
 bool targets_given(const struct targets *targets);
+
+/* --- the table of options ---------------------------------------------------------------------- */
+
+/* Tells how an argument is read, and what its member is. */
+enum option_kind {
+	OPTION_FLAG,     /* bool; yes or no in files */
+	OPTION_VALUE,    /* no argument: an enum becomes value */
+	OPTION_CHOICE,   /* one of words: an enum becomes its index */
+	OPTION_NUMBER,   /* integer from 1 to high */
+	OPTION_SIZE,     /* bytes */
+	OPTION_SECONDS,  /* ns */
+	OPTION_TIME,     /* ns, short, with a unit */
+	OPTION_DURATION, /* ns, long, with a unit */
+	OPTION_PERCENT,  /* double; none is 0 if value is set */
+	OPTION_MOMENT,   /* text: what it means depends on when that is asked */
+	OPTION_TEXT,
+	OPTION_FILE, /* a path */
+	OPTION_PATH, /* an absolute path */
+	OPTION_GROUP,
+	OPTION_ADDRESS,  /* ADDRESS:PORT on loopback */
+	OPTION_CALLS,    /* struct syscall_set * */
+	OPTION_KEYS,     /* enum group_key bits */
+	OPTION_COLUMN,   /* const struct column * */
+	OPTION_COLUMNS,  /* struct column_list */
+	OPTION_PIDS,     /* struct targets */
+	OPTION_SELECTOR, /* struct targets; value is the enum selector_kind */
+	NR_OPTION_KIND,
+};
+
+struct option_def {
+	const char *name;
+	char letter; /* 0: long form only */
+	enum option_kind kind;
+	unsigned int verbs;  /* enum verb_bit */
+	size_t offset, size; /* of the member of struct options */
+	const char *help;    /* further lines after a newline */
+	const char *section; /* of configuration files; NULL: none has it */
+	bool asked;          /* a daemon is asked for it when it writes the report */
+	bool reloads;        /* a running daemon obeys it when it reads its files anew */
+	const char *arg;     /* in --help; NULL: as its kind has it; "[=…": may be left out */
+	size_t also;         /* offset of a bool that becomes true, too; 0: none */
+	const char *range;   /* of an amount from low to high, in words; NULL: its kind's */
+	uint64_t low, high;
+	unsigned int value;
+	const char *const *words;
+	size_t nr_words;
+};
+
+extern const struct option_def option_defs[];
+extern const size_t nr_option_defs;
+
+/* The option of a verb by its long name; NULL when absent. */
+const struct option_def *option_find(enum verb_bit verb, const char *name);
+
+/* Returns what stands for its argument in --help; NULL: it takes none. */
+const char *option_argument(const struct option_def *def);
+
+/*
+ * Sets a member from an argument, NULL if there is none. A fault is a usage error that begins with
+ * what the user wrote: called. The argument must live as long as the options.
+ */
+int option_set(const struct option_def *def, struct options *options, const char *called,
+	       const char *arg, struct diag *d);
 
 #endif

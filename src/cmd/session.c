@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waits, while calls are counted, for what ends that or asks for a report. */
+/*
+ * Waits, while calls are counted, for what ends that or asks for a report, and runs the child that
+ * becomes the command. Between fork and execve that makes one blocking read, which ends when the
+ * parent writes a byte.
+ */
 #include "cmd/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -25,35 +37,43 @@ static void add_unless_ignored(sigset_t *set, int number)
 
 void session_init(struct session *session, const struct options *options)
 {
-	*session = (struct session){
-		.options = options, .signals = -1, .duration = -1, .interval = -1
-	};
+	*session = (struct session){ .options = options,
+				     .command = { .link = -1 },
+				     .signals = -1,
+				     .duration = -1,
+				     .interval = -1,
+				     .keys = -1 };
 }
 
 int session_open(struct session *session, struct diag *d)
 {
-	sigset_t *set = &session->taken;
+	sigset_t set;
 
-	sigemptyset(set);
-	add_unless_ignored(set, SIGINT);
-	add_unless_ignored(set, SIGTERM);
-	add_unless_ignored(set, SIGHUP);
-	sigaddset(set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, set, &session->before);
-	session->signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* Counting may raise it. */
+	getrlimit(RLIMIT_NOFILE, &session->command.files);
+	sigemptyset(&set);
+	add_unless_ignored(&set, SIGINT);
+	add_unless_ignored(&set, SIGTERM);
+	add_unless_ignored(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, &session->before);
+	session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	session->duration = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	session->interval = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (session->signals < 0 || session->duration < 0 || session->interval < 0)
 		return diag_set(d, DIAG_FAILED, errno, "cannot wait for signals: %s",
 				strerror(errno));
-	return 0;
+	return collector_open(&session->options->collector, &session->collector, d);
 }
 
 void session_done(struct session *session)
 {
+	command_done(&session->command);
 	closep(&session->signals);
 	closep(&session->duration);
 	closep(&session->interval);
+	snapshot_free(session->last);
+	collector_free(session->collector);
 }
 
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns)
@@ -62,17 +82,17 @@ void session_start(struct session *session, uint64_t duration_ns, uint64_t inter
 	clock_set_timer(session->interval, interval_ns, interval_ns);
 }
 
-int session_attach(const struct session *session, struct collector *collector, struct diag *d)
+int session_attach(const struct session *session, struct diag *d)
 {
 	const struct options *o = session->options;
 	const struct target_options how = { .follow = o->follow };
 	int err = 0;
 
 	for (size_t i = 0; i < o->targets.nr_pids && !err; i++)
-		err = collector_add_target(collector, o->targets.pids[i], &how, d);
+		err = collector_add_target(session->collector, o->targets.pids[i], &how, d);
 	if (!err)
-		err = collector_start(collector, d);
-	if (err || o->wait || collector_live(collector))
+		err = collector_start(session->collector, d);
+	if (err || o->collector.wait || collector_live(session->collector))
 		return err;
 	return diag_set(d, DIAG_FAILED, ESRCH, "%s",
 			o->targets.nr_selectors
@@ -81,9 +101,16 @@ int session_attach(const struct session *session, struct collector *collector, s
 				  "or the kernel hides them");
 }
 
-int session_reclaim(struct collector *collector, struct diag *d)
+int session_keep(struct session *session, struct snapshot *reading, struct diag *d)
 {
-	int err = collector_reclaim(collector);
+	snapshot_free(session->last);
+	session->last = reading;
+	return collector_set_base(session->collector, reading) ? diag_oom(d) : 0;
+}
+
+static int session_reclaim(const struct session *session, struct diag *d)
+{
+	int err = collector_reclaim(session->collector);
 
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))
@@ -105,9 +132,9 @@ static void pass_on(const struct signalfd_siginfo *info, const struct command *c
 }
 
 /* Whether a signal that has come is an event. A command that is running is given time first. */
-static bool session_signal(struct session *session, struct command *command,
-			   enum session_event *ret)
+static bool session_signal(struct session *session, enum session_event *ret)
 {
+	struct command *command = &session->command;
 	struct signalfd_siginfo info;
 
 	if (read(session->signals, &info, sizeof(info)) != sizeof(info))
@@ -125,19 +152,9 @@ static bool session_signal(struct session *session, struct command *command,
 	return false;
 }
 
-bool session_is_told_to_end(const struct session *session)
+void session_wait_command(struct session *session)
 {
-	struct signalfd_siginfo info;
-
-	while (read(session->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGUSR1)
-			return true;
-	}
-	return false;
-}
-
-void session_wait_command(struct session *session, struct command *command)
-{
+	struct command *command = &session->command;
 	int ended __cleanup(closep) = (int)syscall(SYS_pidfd_open, command->pid, 0);
 	struct pollfd fds[] = {
 		{ .fd = session->signals, .events = POLLIN },
@@ -154,9 +171,9 @@ void session_wait_command(struct session *session, struct command *command)
 	command_wait(command);
 }
 
-int session_wait_names(const struct session *session, struct collector *collector,
-		       uint64_t limit_ns, struct diag *d)
+int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d)
 {
+	struct collector *collector = session->collector;
 	struct pollfd fds[] = {
 		{ .fd = session->signals, .events = POLLIN },
 		{ .fd = collector_fd(collector), .events = POLLIN },
@@ -166,7 +183,7 @@ int session_wait_names(const struct session *session, struct collector *collecto
 
 	collector_name_stacks(collector);
 	for (;;) {
-		err = session_reclaim(collector, d);
+		err = session_reclaim(session, d);
 		if (err)
 			return err;
 		now_ns = clock_mono_ns();
@@ -180,34 +197,178 @@ int session_wait_names(const struct session *session, struct collector *collecto
 	}
 }
 
-int session_wait(struct session *session, struct collector *collector, struct command *command,
-		 enum session_event *ret, struct diag *d)
+int session_wait(struct session *session, enum session_event *ret, struct diag *d)
 {
+	const struct options *o = session->options;
+	const bool ends = o->verb->bit == VERB_COUNT && !o->targets.nr_selectors;
 	struct pollfd fds[] = {
 		{ .fd = session->signals, .events = POLLIN },
+		{ .fd = session->keys, .events = POLLIN },
 		{ .fd = session->duration, .events = POLLIN },
 		{ .fd = session->interval, .events = POLLIN },
-		{ .fd = collector_fd(collector), .events = POLLIN },
+		{ .fd = collector_fd(session->collector), .events = POLLIN },
 	};
-	int err;
+	int err, ready;
 
 	for (;;) {
-		err = session_reclaim(collector, d);
+		err = session_reclaim(session, d);
 		if (err)
 			return err;
 		*ret = SESSION_OVER;
-		if (!session->options->targets.nr_selectors && collector_live(collector) == 0)
+		if (ends && collector_live(session->collector) == 0)
 			return 0;
-		if (poll(fds, ARRAY_SIZE(fds), collector_patience_ms(collector)) < 0 &&
-		    errno != EINTR)
+		ready = poll(fds, ARRAY_SIZE(fds), collector_patience_ms(session->collector));
+		if (ready < 0 && errno != EINTR)
 			return diag_set(d, DIAG_FAILED, errno, "poll: %s", strerror(errno));
-		if (fds[0].revents && session_signal(session, command, ret))
+		if (fds[0].revents && session_signal(session, ret))
 			return 0;
 		*ret = SESSION_OVER;
-		if (timer_is_over(session->duration))
+		if (timer_is_over(session->duration) || fds[1].revents & (POLLHUP | POLLERR))
 			return 0;
 		*ret = SESSION_INTERVAL;
 		if (timer_is_over(session->interval))
 			return 0;
+		/* A new size of the window comes as a signal, and from ncurses as a key. */
+		*ret = SESSION_KEYS;
+		if (session->keys >= 0 && (ready < 0 || fds[1].revents))
+			return 0;
 	}
+}
+
+/* --- the command -------------------------------------------------------------------------------- */
+
+/* As execvp() would, but here, so that failed tries are not counted as the command's. */
+static int command_find(const char *name, char *path, size_t size, struct diag *d)
+{
+	const char *dirs = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin";
+	struct stat st;
+	size_t length;
+
+	if (strchr(name, '/')) {
+		snprintf(path, size, "%s", name);
+		return 0;
+	}
+	for (const char *dir = dirs;; dir += length + 1) {
+		length = strcspn(dir, ":");
+		/* An empty element is the current directory. */
+		if (length + strlen(name) + 3 <= size) {
+			snprintf(path, size, "%.*s/%s", length ? (int)length : 1,
+				 length ? dir : ".", name);
+			if (!stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK))
+				return 0;
+		}
+		if (!dir[length])
+			break;
+	}
+	return diag_set(d, DIAG_FAILED, ENOENT, "cannot run \"%s\": not found in PATH", name);
+}
+
+static void command_child(const struct command *command, int parent, const char *path, char **argv,
+			  const sigset_t *blocked)
+{
+	ssize_t got;
+	char byte;
+	int err;
+
+	sigprocmask(SIG_SETMASK, blocked, NULL);
+	do {
+		got = read(parent, &byte, 1);
+	} while (got < 0 && errno == EINTR);
+	/* End of file: the parent died before it could count anything. */
+	if (got != 1)
+		_exit(126);
+	if (command->files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &command->files);
+	execv(path, argv);
+	err = errno;
+	if (write(parent, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Not to be run here: as code that some process has mapped, it is known before its first call. */
+static void *program_map(const char *path)
+{
+	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	void *page = fd < 0 ? MAP_FAILED : mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+int command_prepare(struct command *command, char **argv, const sigset_t *blocked, struct diag *d)
+{
+	char path[PATH_MAX];
+	int ends[2];
+	int err = command_find(argv[0], path, sizeof(path), d);
+
+	if (err)
+		return err;
+	command->program = program_map(path);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return diag_set(d, DIAG_FAILED, errno, "cannot make a socket: %s", strerror(errno));
+	command->pid = fork();
+	if (command->pid == 0) {
+		close(ends[0]);
+		command_child(command, ends[1], path, argv, blocked);
+	}
+	err = errno;
+	close(ends[1]);
+	command->link = ends[0];
+	if (command->pid > 0)
+		return 0;
+	command->pid = 0;
+	return diag_set(d, DIAG_FAILED, err, "cannot fork: %s", strerror(err));
+}
+
+int command_release(struct command *command, const char *name, struct diag *d)
+{
+	int child_errno = 0;
+	ssize_t got;
+
+	if (write(command->link, "", 1) != 1)
+		return diag_set(d, DIAG_FAILED, errno, "cannot start \"%s\": %s", name,
+				strerror(errno));
+	command->released = true;
+	/* End of file: the execve closed the other end. */
+	do {
+		got = read(command->link, &child_errno, sizeof(child_errno));
+	} while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return 0;
+	command_wait(command);
+	return diag_set(d, DIAG_FAILED, child_errno, "cannot run \"%s\": %s", name,
+			strerror(child_errno));
+}
+
+bool command_has_ended(struct command *command)
+{
+	if (!command->reaped && waitpid(command->pid, &command->status, WNOHANG) == command->pid)
+		command->reaped = true;
+	return command->reaped;
+}
+
+void command_wait(struct command *command)
+{
+	while (!command->reaped) {
+		if (waitpid(command->pid, &command->status, 0) == command->pid || errno != EINTR)
+			command->reaped = true;
+	}
+}
+
+int command_exit_status(const struct command *command)
+{
+	if (WIFSIGNALED(command->status))
+		return 128 + WTERMSIG(command->status);
+	return WEXITSTATUS(command->status);
+}
+
+void command_done(struct command *command)
+{
+	if (command->program)
+		munmap(command->program, 1);
+	if (command->pid && !command->released) {
+		kill(command->pid, SIGKILL);
+		command_wait(command);
+	}
+	closep(&command->link);
 }

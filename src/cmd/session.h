@@ -16,8 +16,6 @@
 #include "cmd/options.h"
 #include "collect/collector.h"
 
-/* --- command.c --------------------------------------------------------------------------------- */
-
 struct command {
 	pid_t pid; /* 0: none */
 	int link; /* a byte lets the child run its execve; it answers with its errno if that fails */
@@ -46,60 +44,60 @@ int command_exit_status(const struct command *command);
 /* Kills and reaps a child that was never released. */
 void command_done(struct command *command);
 
-/* --- session.c --------------------------------------------------------------------------------- */
-
 struct session {
 	const struct options *options; /* borrowed */
-	int signals;                   /* signalfd */
-	sigset_t taken;                /* what it delivers: its end, and SIGUSR1 */
-	sigset_t before;               /* what was blocked without us */
-	int duration;                  /* timerfd */
-	int interval;                  /* timerfd */
-	int patience;                  /* signals that a running command was given time to answer */
-	int impatient; /* the signal that would not wait for the command; 0: none came */
+	struct collector *collector;   /* owned; NULL: not opened yet */
+	struct snapshot *last;         /* owned: the reading at the end of the last interval */
+	struct command command;
+	int signals;     /* signalfd: what ends it, and SIGUSR1 */
+	sigset_t before; /* what was blocked without us */
+	int duration;    /* timerfd */
+	int interval;    /* timerfd */
+	int keys;        /* borrowed: the terminal whose user ends the session; -1: none */
+	int patience;    /* signals that a running command was given time to answer */
+	int impatient;   /* the signal that would not wait for the command; 0: none came */
 };
 
 enum session_event {
 	SESSION_OVER,     /* the last report is due */
 	SESSION_INTERVAL, /* an interval is over */
 	SESSION_ASKED,    /* somebody asked for a report so far: SIGUSR1 */
+	SESSION_KEYS,     /* a key was pressed, or the window has another size */
 };
 
 void session_init(struct session *session, const struct options *options);
 
-/* Takes SIGINT, SIGTERM, SIGHUP (unless they are ignored) and SIGUSR1 from here on. */
+/*
+ * Takes SIGINT, SIGTERM, SIGHUP (unless they are ignored) and SIGUSR1 from here on, and opens the
+ * collector.
+ */
 int session_open(struct session *session, struct diag *d);
 
 /* Waits for a command that goes on after its report; signals are passed on to it. */
-void session_wait_command(struct session *session, struct command *command);
+void session_wait_command(struct session *session);
 
 void session_done(struct session *session);
 
 /* Counts the processes that were given by pid and those that match; an error if there are none. */
-int session_attach(const struct session *session, struct collector *collector, struct diag *d);
+int session_attach(const struct session *session, struct diag *d);
 
 /* Starts the clocks: intervals come at a steady pace. 0 ns: no duration, no intervals. */
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns);
 
-/* collector_reclaim(), whose failure ends a session. */
-int session_reclaim(struct collector *collector, struct diag *d);
-
-/* Whether a signal that has come ends the session; SIGUSR1, which asks for a report, does not. */
-bool session_is_told_to_end(const struct session *session);
+/* The next interval begins with a reading, which is taken over in any case. */
+int session_keep(struct session *session, struct snapshot *reading, struct diag *d);
 
 /*
  * Returns 0 and what has come. The first signal that would end the session is passed on to a
  * command that is running, which then ends as it likes; a second one does not wait for it and is
- * told in session->impatient.
+ * told in session->impatient. The end of all pids that were given ends it, but for top.
  */
-int session_wait(struct session *session, struct collector *collector, struct command *command,
-		 enum session_event *ret, struct diag *d);
+int session_wait(struct session *session, enum session_event *ret, struct diag *d);
 
 /*
  * Waits until the stacks that have come so far have their names: for so long at most, and not when a
  * signal comes, which stays to be taken by session_wait().
  */
-int session_wait_names(const struct session *session, struct collector *collector,
-		       uint64_t limit_ns, struct diag *d);
+int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d);
 
 #endif

@@ -19,38 +19,27 @@ bool baseline_name_is_valid(const char *name);
 /* Whether a new one may have that name: it must not mean a time, too. 0, or -EINVAL with d filled. */
 int baseline_check_name(const char *name, struct diag *d);
 
-/* The baselines of one state directory. All zero but state_dir: nothing was read yet. */
-struct baselines {
-	const char *state_dir;         /* borrowed */
-	struct baseline_entry *listed; /* owned: what the last list has read of each file */
-	size_t nr_listed;
-};
-
-void baselines_done(struct baselines *baselines);
-
 /*
- * Writes what was counted in a step. 0, or -errno with d filled: -EEXIST unless replace is set,
+ * Writes what was counted in a span. 0, or -errno with d filled: -EEXIST unless replace is set,
  * -ENODATA when nothing was counted in it, -E2BIG when it is too much, or there are too many.
  */
-int baselines_save(const struct baselines *baselines, const char *name,
-		   const struct timeline_step *step, bool replace, struct diag *d);
+int baselines_save(const char *state_dir, const char *name, const struct snapshot *snapshot,
+		   bool replace, struct diag *d);
 
 /*
  * Lists them in the order in which they were saved; the list is the caller's. What cannot be read
  * is left out, and the log says so. Returns 0 or -errno with d filled.
  */
-int baselines_list(struct baselines *baselines, struct baseline **ret, size_t *ret_count,
-		   struct diag *d);
+int baselines_list(const char *state_dir, struct baseline **ret, size_t *ret_count, struct diag *d);
 
 /* Reads the text of one, to be freed. 0, or -errno with d filled: -ENOENT when there is none. */
-int baselines_read(const struct baselines *baselines, const char *name, char **ret_text,
-		   size_t *ret_size, struct diag *d);
-
-/* As baselines_read(), as a snapshot of the caller's. */
-int baselines_load(const struct baselines *baselines, const char *name, struct snapshot **ret,
+int baselines_read(const char *state_dir, const char *name, char **ret_text, size_t *ret_size,
 		   struct diag *d);
 
+/* As baselines_read(), as a snapshot of the caller's. */
+int baselines_load(const char *state_dir, const char *name, struct snapshot **ret, struct diag *d);
+
 /* 0, or -errno with d filled: -ENOENT when there is none. */
-int baselines_remove(const struct baselines *baselines, const char *name, struct diag *d);
+int baselines_remove(const char *state_dir, const char *name, struct diag *d);
 
 #endif

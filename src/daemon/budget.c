@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "daemon/log.h"
 
 /* One busy span may be a fork storm; what lasts is to end. */
@@ -56,43 +57,32 @@ static const char *const step_gives_up[NR_STEP] = {
 	[STEP_NO_STACKS] = "call stacks", [STEP_NO_ERRNOS] = "which errors occur"
 };
 
-/* The next step in a direction: without stacks there are none to give up. */
-static enum collector_step step_beside(const struct budget *b, int direction)
+/* Takes a step: down is 1, up is -1. */
+static void budget_step(struct budget *b, int direction, double percent,
+			struct collector *collector)
 {
-	int step = (int)b->step + direction;
+	const enum collector_step before = b->step;
+	int step = (int)before + direction;
 
-	return (enum collector_step)(step == STEP_NO_STACKS && !b->has_stacks ? step + direction
-									      : step);
-}
-
-static void budget_step(struct budget *b, enum collector_step step, struct collector *collector)
-{
-	b->step = step;
+	/* Without stacks there are none to give up. */
+	if (step == STEP_NO_STACKS && !b->has_stacks)
+		step += direction;
+	b->step = (enum collector_step)step;
 	b->spans_over = b->spans_calm = 0;
-	collector_step_down(collector, step);
-}
-
-static void budget_step_down(struct budget *b, double percent, struct collector *collector)
-{
-	budget_step(b, step_beside(b, 1), collector);
-	log_line(LOG_WARNING,
-		 "counting costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are not "
-		 "counted from now on, until it costs less",
-		 percent, b->limit_percent, step_gives_up[b->step]);
-}
-
-/* Whatever comes back may cost too much again at once: that is found out the more seldom. */
-static void budget_step_up(struct budget *b, double percent, struct collector *collector)
-{
-	enum collector_step before = b->step;
-
-	budget_step(b, step_beside(b, -1), collector);
+	collector_step_down(collector, b->step);
+	if (direction > 0)
+		log_line(LOG_WARNING,
+			 "counting costs %.2f%% of a CPU, more than the budget of %.2f%%: %s are "
+			 "not counted from now on, until it costs less",
+			 percent, b->limit_percent, step_gives_up[b->step]);
+	else
+		log_line(LOG_NOTICE,
+			 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are "
+			 "counted again",
+			 percent, b->limit_percent, step_gives_up[before]);
+	/* What comes back may cost too much again: that is found out the more seldom. */
 	if (b->step == STEP_NORMAL)
-		b->calm_wanted = b->calm_wanted * 2 < BUDGET_MAX_CALM_SPANS ? b->calm_wanted * 2
-									    : BUDGET_MAX_CALM_SPANS;
-	log_line(LOG_NOTICE,
-		 "counting costs %.2f%% of a CPU, and the budget is %.2f%%: %s are counted again",
-		 percent, b->limit_percent, step_gives_up[before]);
+		b->calm_wanted = (unsigned int)min_u64(b->calm_wanted * 2, BUDGET_MAX_CALM_SPANS);
 }
 
 void budget_judge(struct budget *b, double percent, struct collector *collector)
@@ -103,14 +93,9 @@ void budget_judge(struct budget *b, double percent, struct collector *collector)
 	b->spans_over = over ? b->spans_over + 1 : 0;
 	b->spans_calm = calm ? b->spans_calm + 1 : 0;
 	if (b->spans_over >= SPANS_PATIENCE && b->step < STEP_NO_ERRNOS)
-		budget_step_down(b, percent, collector);
+		budget_step(b, 1, percent, collector);
 	else if (b->spans_calm >= b->calm_wanted && b->step > STEP_NORMAL)
-		budget_step_up(b, percent, collector);
-}
-
-void budget_answered(struct budget *b, uint64_t cpu_ns)
-{
-	b->answers_ns += cpu_ns;
+		budget_step(b, -1, percent, collector);
 }
 
 void budget_check(struct budget *b, struct collector *collector)
@@ -118,7 +103,7 @@ void budget_check(struct budget *b, struct collector *collector)
 	uint64_t now = clock_mono_ns(), own = budget_own_ns(), programs = programs_ns(collector);
 	uint64_t own_ns = own - b->own_ns;
 	/* Two clocks of the kernel's, which round in their own ways. */
-	uint64_t answers_ns = b->answers_ns < own_ns ? b->answers_ns : own_ns;
+	uint64_t answers_ns = min_u64(b->answers_ns, own_ns);
 	double span = (double)(now - b->at_ns);
 
 	if (now == b->at_ns)

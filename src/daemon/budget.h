@@ -24,7 +24,7 @@ struct budget {
 	unsigned int spans_calm;  /* the same, at half of the limit or below */
 	unsigned int calm_wanted; /* before the next step up */
 	uint64_t at_ns, own_ns, programs_ns;
-	uint64_t answers_ns; /* CPU time for clients since at_ns */
+	uint64_t answers_ns; /* CPU time for clients since at_ns: whoever serves them adds it */
 };
 
 /* So many calm spans at first, twice as many each time, and at most so many: an hour of them. */
@@ -37,9 +37,6 @@ uint64_t budget_own_ns(void);
 /* Begins anew: everything is counted. */
 void budget_set(struct budget *budget, double limit_percent, bool has_stacks,
 		struct collector *collector);
-
-/* So much CPU time of the daemon went into answers. */
-void budget_answered(struct budget *budget, uint64_t cpu_ns);
 
 /* Ends a span, of which what answers cost is not judged. */
 void budget_check(struct budget *budget, struct collector *collector);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a daemon is told to do; its texts live as long as whoever read them from file and flags. */
+/*
+ * The daemon, and what it is told to do: one process, one thread, one loop. It counts, keeps the
+ * history and answers over its socket until SIGTERM or SIGINT; SIGHUP reloads. Nothing of it stays
+ * in the kernel.
+ */
 #ifndef BPFTRUSS_CONFIG_H
 #define BPFTRUSS_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "base/diag.h"
 #include "collect/collector.h"
 #include "metrics/metrics.h"
 #include "store/history.h"
@@ -16,6 +20,7 @@
 #define DEFAULT_STATE_DIR "/var/lib/bpftruss"
 #define DEFAULT_GROUP     "bpftruss"
 
+/* Its texts live as long as whoever read them from file and flags. */
 struct daemon_config {
 	/* These are obeyed only at the start. */
 	const char *socket;
@@ -23,17 +28,28 @@ struct daemon_config {
 	const char *group;  /* whose members may ask; NULL: the default, if there is such a group */
 	const char *listen; /* ADDRESS:PORT of /metrics; NULL: none */
 	struct collector_options collector;
-	const pid_t *pids;
-	size_t nr_pids;
 	bool follow;
 	struct metrics_options metrics;
 
 	/* These at a reload too. */
 	uint64_t interval_ns; /* of the history */
 	size_t recent_bytes;  /* for differences between readings */
-	bool history;
+	bool no_history;
 	struct history_options keep;
 	double budget_percent; /* of one CPU; 0: none */
 };
+
+/*
+ * Reads the configuration anew. Returns 0 with a configuration that lives until the next call that
+ * does, or -errno with d filled: the old one is kept then.
+ */
+struct daemon_reload {
+	int (*read)(void *closure, const struct daemon_config **ret, struct diag *d);
+	void *closure;
+};
+
+/* Runs until told to stop. Returns 0, or -errno with d filled when it could not go on. */
+int daemon_run(const struct daemon_config *config, const struct daemon_reload *reload,
+	       struct diag *d);
 
 #endif

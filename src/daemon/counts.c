@@ -51,8 +51,8 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 
 	c->state_dir = config->state_dir;
 	recent_init(&c->recent, config->recent_bytes);
-	for (size_t i = 0; i < config->nr_pids && !err; i++)
-		err = collector_add_target(c->collector, config->pids[i], &how, d);
+	for (size_t i = 0; i < config->collector.nr_pids && !err; i++)
+		err = collector_add_target(c->collector, config->collector.pids[i], &how, d);
 	if (err)
 		return err;
 	err = collector_start(c->collector, d);
@@ -114,7 +114,7 @@ static void history_reopen(struct counts *c)
 
 void counts_open_history(struct counts *c, const struct daemon_config *config)
 {
-	c->keep = config->history ? &config->keep : NULL;
+	c->keep = config->no_history ? NULL : &config->keep;
 	if (!c->keep) {
 		history_close(steal_ptr(&c->history));
 		backoff_done(&c->history_wait);
@@ -134,36 +134,27 @@ static void counts_forget(struct counts *c)
 	c->tick_mark = c->last->end_mono_ns;
 }
 
-static int counts_add(struct counts *c)
+/* Subtracts the reading before from the last one, if that is still to be done. 0 or -ENOMEM. */
+static int counts_subtract(struct counts *c)
 {
-	struct snapshot *difference;
-	int err = snapshot_diff(c->earlier, c->last, &difference);
+	struct snapshot *difference = NULL;
+	int err = c->earlier ? snapshot_diff(c->earlier, c->last, &difference) : 0;
 
 	if (err == -EINVAL) {
 		log_line(LOG_ERR, "two readings contradict each other: spans that begin before now "
 				  "are not known any more, and /metrics lacks this one; what was "
 				  "counted since the start is right");
 		counts_forget(c);
-		return 0;
-	}
-	if (err)
+	} else if (err) {
 		return err;
-	if (metrics_add(c->metrics, difference)) {
+	}
+	if (difference && metrics_add(c->metrics, difference)) {
 		snapshot_free(difference);
 		return -ENOMEM;
 	}
 	/* It has freed what it could not keep. */
-	if (recent_add(&c->recent, difference, c->mark))
+	if (difference && recent_add(&c->recent, difference, c->mark))
 		counts_forget(c);
-	return 0;
-}
-
-static int counts_subtract(struct counts *c)
-{
-	if (!c->earlier)
-		return 0;
-	if (counts_add(c))
-		return -ENOMEM;
 	snapshot_free(steal_ptr(&c->earlier));
 	return 0;
 }
@@ -195,8 +186,7 @@ static int counts_read(struct counts *c, enum recent_mark mark, struct diag *d)
 	return 0;
 }
 
-/* A reading of which everything is known. */
-static int counts_read_all(struct counts *c, enum recent_mark mark, struct diag *d)
+int counts_refresh(struct counts *c, enum recent_mark mark, struct diag *d)
 {
 	int err = counts_read(c, mark, d);
 
@@ -230,7 +220,7 @@ int counts_tick(struct counts *c, struct diag *d)
 	/* The disk may be there again. */
 	if (c->keep && !c->history && !backoff_waits(&c->history_wait))
 		history_reopen(c);
-	err = counts_read_all(c, MARK_TICK, d);
+	err = counts_refresh(c, MARK_TICK, d);
 
 	if (err) {
 		/* If it was read, no interval ends there. */
@@ -247,28 +237,6 @@ int counts_tick(struct counts *c, struct diag *d)
 	return 0;
 }
 
-/* The last reading of the old one is whole: it has stopped. */
-static void counts_end(struct counts *c)
-{
-	struct diag d;
-
-	collector_stop(c->collector);
-	if (counts_tick(c, &d))
-		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
-			 d.text);
-}
-
-static void counts_adopt(struct counts *c, struct collector *collector, struct snapshot *first)
-{
-	recent_clear(&c->recent);
-	snapshot_free(steal_ptr(&c->earlier));
-	snapshot_free(c->last);
-	collector_free(c->collector);
-	c->collector = collector;
-	c->last = first;
-	c->history_is_older = true;
-}
-
 int counts_replace(struct counts *c, const struct collector_options *options, bool *replaced,
 		   struct diag *d)
 {
@@ -280,14 +248,24 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 	*replaced = !err;
 	if (err)
 		return err;
-	counts_end(c);
+	/* The last reading of the old one is whole: it has stopped. */
+	collector_stop(c->collector);
+	if (counts_tick(c, &why))
+		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
+			 why.text);
 	err = collector_start(larger, d);
 	if (err)
 		return err;
 	err = collector_read(larger, &first, d);
 	if (err)
 		return err;
-	counts_adopt(c, steal_ptr(&larger), first);
+	recent_clear(&c->recent);
+	snapshot_free(steal_ptr(&c->earlier));
+	snapshot_free(c->last);
+	collector_free(c->collector);
+	c->collector = steal_ptr(&larger);
+	c->last = first;
+	c->history_is_older = true;
 	if (counts_begin(c))
 		return diag_oom(d);
 	if (c->history && history_begin(c->history, c->last, c->kept_ns, c->kept_mark, &why))
@@ -322,47 +300,59 @@ static int answer_recent(struct counts *c, size_t first, const struct process_fi
 	return err;
 }
 
-int counts_tail(struct counts *c, struct snapshot **ret)
+int counts_need_history(const struct counts *c, struct diag *d)
 {
-	size_t first;
-
-	*ret = NULL;
-	if (counts_subtract(c))
-		return -ENOMEM;
-	if (!recent_find(&c->recent, c->tick_mark, &first) || first == c->recent.nr_parts)
+	if (c->history)
 		return 0;
-	return recent_sum(&c->recent, first, c->last, ret);
+	return diag_set(d, DIAG_FAILED, ENODATA, "only a history could tell, and none is kept%s%s",
+			c->history_trouble[0] ? ": " : "", c->history_trouble);
 }
 
-/* What came since its last interval only the tail has. */
+int counts_ask_history(struct counts *c, struct history_question *question, struct timeline *ret,
+		       struct diag *d)
+{
+	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
+	int err = counts_need_history(c, d);
+	size_t first;
+
+	if (err)
+		return err;
+	if (counts_subtract(c))
+		return diag_oom(d);
+	/* What came since its last interval, if anything, and if that is known. */
+	if (recent_find(&c->recent, c->tick_mark, &first) && first < c->recent.nr_parts &&
+	    recent_sum(&c->recent, first, c->last, &tail))
+		return diag_oom(d);
+	question->tail = tail;
+	return history_ask(c->history, question, ret, d);
+}
+
+int counts_ask_span(struct counts *c, struct history_question *question, struct counts_answer *ret,
+		    struct diag *d)
+{
+	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	int err = counts_ask_history(c, question, &timeline, d);
+
+	if (err)
+		return err;
+	if (!timeline.nr_steps || !timeline.steps[0].sum)
+		return diag_set(d, DIAG_FAILED, ENODATA, "nothing was counted in that time");
+	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
+	return 0;
+}
+
 static int answer_from_history(struct counts *c, const struct counts_question *question,
 			       struct counts_answer *ret, struct diag *d)
 {
 	struct history_question asked = { .filter = question->filter };
-	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
-	int err;
 
-	if (!c->history)
-		return diag_set(d, DIAG_FAILED, ENODATA,
-				"so far back only a history could tell, and none is kept%s%s",
-				c->history_trouble[0] ? ": " : "", c->history_trouble);
-	if (counts_tail(c, &tail))
-		return diag_oom(d);
-	asked.tail = tail;
 	if (question->since == SINCE_BOOT)
 		asked.boot_id = c->last->boot_id;
 	else
 		asked.from_ns = (int64_t)question->ns < c->last->end_ns
 					? c->last->end_ns - (int64_t)question->ns
 					: 1;
-	err = history_ask(c->history, &asked, &timeline, d);
-	if (err)
-		return err;
-	if (!timeline.nr_steps || !timeline.steps[0].sum)
-		return diag_set(d, DIAG_FAILED, ENODATA, "the history has nothing of that time");
-	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
-	return 0;
+	return counts_ask_span(c, &asked, ret, d);
 }
 
 static int answer_since_mark(struct counts *c, const struct counts_question *question,
@@ -393,16 +383,11 @@ static int answer_since_ago(struct counts *c, const struct counts_question *ques
 	return answer_from_history(c, question, ret, d);
 }
 
-int counts_refresh(struct counts *c, struct diag *d)
-{
-	return counts_read_all(c, MARK_PASSING, d);
-}
-
 int counts_ask(struct counts *c, const struct counts_question *question, struct counts_answer *ret,
 	       struct diag *d)
 {
 	int err = question->since == SINCE_START ? counts_read(c, question->leaves, d)
-						 : counts_read_all(c, question->leaves, d);
+						 : counts_refresh(c, question->leaves, d);
 
 	if (err)
 		return err;

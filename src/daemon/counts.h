@@ -68,12 +68,6 @@ int counts_open(struct counts *counts, const struct daemon_config *config, struc
  */
 void counts_open_history(struct counts *counts, const struct daemon_config *config);
 
-/*
- * What came since the last interval of the history, as of the last reading, owned by the caller;
- * NULL: nothing, or it is not known. Returns 0 or -ENOMEM.
- */
-int counts_tail(struct counts *counts, struct snapshot **ret);
-
 void counts_done(struct counts *counts);
 
 /*
@@ -94,8 +88,8 @@ int counts_tick(struct counts *counts, struct diag *d);
  */
 void counts_settle(struct counts *counts);
 
-/* One more reading, as every question makes one: metrics are up to date then. */
-int counts_refresh(struct counts *counts, struct diag *d);
+/* One more reading, as every question makes one, of which all is known: also in the metrics. */
+int counts_refresh(struct counts *counts, enum recent_mark mark, struct diag *d);
 
 /*
  * Reads, and answers as of this reading, also what only the history knows up to its last interval.
@@ -103,5 +97,19 @@ int counts_refresh(struct counts *counts, struct diag *d);
  */
 int counts_ask(struct counts *counts, const struct counts_question *question,
 	       struct counts_answer *ret, struct diag *d);
+
+/* -ENODATA with d filled when no history is kept. */
+int counts_need_history(const struct counts *counts, struct diag *d);
+
+/*
+ * Asks the history, to which what is not in it yet is added as of the last reading: sets
+ * question->tail, which ends with the call. 0 or -errno with d filled.
+ */
+int counts_ask_history(struct counts *counts, struct history_question *question,
+		       struct timeline *ret, struct diag *d);
+
+/* The same of the first step alone; -ENODATA when nothing was counted in it. */
+int counts_ask_span(struct counts *counts, struct history_question *question,
+		    struct counts_answer *ret, struct diag *d);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the daemon: its start in order, its loop, reloads, and its end. */
-#include "daemon/daemon.h"
-
 #include <errno.h>
 #include <grp.h>
 #include <malloc.h>
@@ -17,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "ipc/socket.h"
@@ -45,7 +44,6 @@ struct daemon {
 	const struct daemon_config *first;  /* obeyed at the start */
 	const struct daemon_config *config; /* the latest */
 	const struct daemon_reload *reload;
-	struct metrics *metrics;
 	struct counts counts;
 	struct budget budget;
 	struct service service;
@@ -55,9 +53,7 @@ struct daemon {
 	struct pollfd sources[NR_SOURCE]; /* those up to the pulse are ours; -1: not open */
 	bool cannot_grow;                 /* there was no memory for other tables */
 	uint32_t threads;                 /* that larger tables were made for; 0: not grown */
-	uint64_t worn_ns;   /* when counting began anew for numbers of files; 0: never */
-	uint64_t served_ns; /* CPU time for clients in this turn of the loop */
-	bool has_counted;   /* it was not for them alone */
+	uint64_t worn_ns; /* when counting began anew for numbers of files; 0: never */
 	bool over;
 	int err;       /* of what a source had to do, for which it ends */
 	struct diag d; /* why */
@@ -71,7 +67,7 @@ static void daemon_done(struct daemon *daemon)
 		ipc_server_free(daemon->servers[i]);
 	service_done(&daemon->service);
 	counts_done(&daemon->counts);
-	metrics_free(daemon->metrics);
+	metrics_free(daemon->counts.metrics);
 	for (int i = SOURCE_SIGNAL; i <= SOURCE_PULSE; i++)
 		closep(&daemon->sources[i].fd);
 }
@@ -104,7 +100,6 @@ static void on_tick(struct daemon *daemon)
 {
 	struct diag d;
 
-	daemon->has_counted = true;
 	if (counts_tick(&daemon->counts, &d))
 		log_line(LOG_ERR, "an interval will be longer: %s", d.text);
 	tick_arm(daemon);
@@ -120,17 +115,6 @@ static void collector_follow(struct daemon *daemon)
 /* A user can make so many files: not more often than this does it begin anew for that. */
 #define WORN_PAUSE_NS (24 * 3600 * NS_PER_SEC)
 
-static bool is_worn(struct daemon *daemon)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	if (!collector_is_worn(daemon->counts.collector) ||
-	    (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
-		return false;
-	daemon->worn_ns = now_ns;
-	return true;
-}
-
 /*
  * Makes larger tables before calls lose their process, if there is time, or new ones before files with
  * code find no number. Not for pids: who was a child of theirs nobody would know.
@@ -139,6 +123,7 @@ static int renew_tables(struct daemon *daemon)
 {
 	struct collector_options larger = daemon->first->collector;
 	const char *why = "the tables in the kernel were nearly full";
+	const uint64_t now_ns = clock_mono_ns();
 	bool replaced;
 	int err;
 
@@ -146,12 +131,15 @@ static int renew_tables(struct daemon *daemon)
 	if (larger.nr_pids || daemon->cannot_grow || collector_reclaim(daemon->counts.collector))
 		return 0;
 	larger.threads = collector_wants_threads(daemon->counts.collector, &larger);
-	if (!larger.threads && !is_worn(daemon))
-		return 0;
-	if (!larger.threads)
-		why = "the numbers for files with code were nearly all given";
-	else
+	if (larger.threads) {
 		daemon->threads = larger.threads;
+	} else {
+		if (!collector_is_worn(daemon->counts.collector) ||
+		    (daemon->worn_ns && now_ns - daemon->worn_ns < WORN_PAUSE_NS))
+			return 0;
+		daemon->worn_ns = now_ns;
+		why = "the numbers for files with code were nearly all given";
+	}
 	larger.threads = daemon->threads;
 	larger.hurried = true;
 	err = counts_replace(&daemon->counts, &larger, &replaced, &daemon->d);
@@ -192,61 +180,15 @@ static void describe_targets(const struct daemon_config *config, char *buf, size
 	size_t used = 0;
 
 	buf[0] = 0;
-	for (size_t i = 0; i < config->nr_pids && used < size; i++)
+	for (size_t i = 0; i < config->collector.nr_pids && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%spid %d", i ? ", " : "",
-					 config->pids[i]);
+					 config->collector.pids[i]);
 	for (size_t i = 0; i < config->collector.nr_selectors && used < size; i++) {
 		const struct target_selector *selector = &config->collector.selectors[i];
 
 		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", used ? ", " : "",
 					 kinds[selector->kind], selector->text ?: "");
 	}
-}
-
-static bool texts_differ(const char *a, const char *b)
-{
-	return strcmp(a ?: "", b ?: "") != 0;
-}
-
-static bool collectors_differ(const struct collector_options *a, const struct collector_options *b)
-{
-	return a->max_tasks != b->max_tasks || a->max_rows != b->max_rows ||
-	       a->max_errnos != b->max_errnos || a->max_stacks != b->max_stacks ||
-	       a->keep_exited != b->keep_exited || a->stacks != b->stacks ||
-	       a->kernel_stacks != b->kernel_stacks || a->inlines != b->inlines ||
-	       a->debuginfod != b->debuginfod || a->verbose != b->verbose;
-}
-
-/* What a reload cannot change, but for the targets. */
-static bool fixed_differ(const struct daemon_config *a, const struct daemon_config *b)
-{
-	return texts_differ(a->socket, b->socket) || texts_differ(a->state_dir, b->state_dir) ||
-	       texts_differ(a->group, b->group) || texts_differ(a->listen, b->listen) ||
-	       a->follow != b->follow || collectors_differ(&a->collector, &b->collector) ||
-	       a->metrics.group != b->metrics.group || a->metrics.top != b->metrics.top ||
-	       a->metrics.max_series != b->metrics.max_series ||
-	       a->metrics.histograms != b->metrics.histograms;
-}
-
-static void log_fixed(const struct daemon *daemon, const struct daemon_config *new)
-{
-	char targets[sizeof(daemon->service.targets)];
-
-	describe_targets(new, targets, sizeof(targets));
-	if (texts_differ(daemon->service.targets, targets) || fixed_differ(daemon->first, new))
-		log_line(LOG_WARNING,
-			 "reload: socket, state-dir, group, verbose and what is in [targets], "
-			 "[tables] and [metrics] change only when the daemon is restarted");
-}
-
-static void daemon_apply(struct daemon *daemon, const struct daemon_config *config)
-{
-	daemon->config = config;
-	daemon->service.config = config;
-	daemon->counts.recent.max_bytes = config->recent_bytes;
-	counts_open_history(&daemon->counts, config);
-	collector_follow(daemon);
-	tick_arm(daemon);
 }
 
 /* What was counted up to here goes into the history by the old rules. */
@@ -261,8 +203,12 @@ static void daemon_reload_config(struct daemon *daemon)
 	    daemon->reload->read(daemon->reload->closure, &config, &d)) {
 		log_line(LOG_ERR, "the configuration stays as it was: %s", d.text);
 	} else {
-		log_fixed(daemon, config);
-		daemon_apply(daemon, config);
+		daemon->config = config;
+		daemon->service.config = config;
+		daemon->counts.recent.max_bytes = config->recent_bytes;
+		counts_open_history(&daemon->counts, config);
+		collector_follow(daemon);
+		tick_arm(daemon);
 		log_line(LOG_NOTICE, "the configuration was read anew");
 	}
 	notify_send("READY=1");
@@ -303,32 +249,6 @@ static int open_sources(struct daemon *daemon, struct diag *d)
 			strerror(errno));
 }
 
-/* The default group need not exist: then it is root's. */
-static int find_group(const struct daemon_config *config, gid_t *ret, struct diag *d)
-{
-	const struct group *group = getgrnam(config->group ?: DEFAULT_GROUP);
-
-	if (!group && config->group && strcmp(config->group, DEFAULT_GROUP) != 0)
-		return diag_set(d, DIAG_USAGE, ENOENT, "--group: there is no group \"%.64s\"",
-				config->group);
-	*ret = group ? group->gr_gid : getegid();
-	return 0;
-}
-
-static int open_listener(struct daemon *daemon, gid_t group, struct diag *d)
-{
-	int fd = socket_inherited(d);
-
-	if (fd == -ENOENT) {
-		fd = socket_listen_unix(daemon->config->socket, group, d);
-		if (fd >= 0)
-			lstat(daemon->config->socket, &daemon->bound);
-	}
-	if (fd >= 0)
-		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
-	return fd;
-}
-
 /* Nobody who scrapes takes longer; who reads slowly on purpose holds room for so long. */
 #define STRANGER_LIFETIME_S 15
 
@@ -351,19 +271,26 @@ static int serve(struct daemon *daemon, int listener, gid_t group, enum server w
 
 static int open_servers(struct daemon *daemon, struct diag *d)
 {
-	gid_t group = 0;
-	int err = find_group(daemon->config, &group, d);
+	/* The default need not exist: then it is root's. */
+	const struct group *found = getgrnam(daemon->config->group ?: DEFAULT_GROUP);
+	const gid_t group = found ? found->gr_gid : getegid();
+	int fd, err;
 
-	if (err)
-		return err;
 	daemon->service = (struct service){
 		.config = daemon->config,
 		.counts = &daemon->counts,
-		.baselines = { .state_dir = daemon->config->state_dir },
 		.budget = &daemon->budget,
 	};
 	describe_targets(daemon->config, daemon->service.targets, sizeof(daemon->service.targets));
-	err = serve(daemon, open_listener(daemon, group, d), group, SERVER_LOCAL, d);
+	fd = socket_inherited(d);
+	if (fd == -ENOENT) {
+		fd = socket_listen_unix(daemon->config->socket, group, d);
+		if (fd >= 0)
+			lstat(daemon->config->socket, &daemon->bound);
+	}
+	if (fd >= 0)
+		socket_name(fd, daemon->asked_at, sizeof(daemon->asked_at));
+	err = serve(daemon, fd, group, SERVER_LOCAL, d);
 	if (err)
 		return err;
 	daemon->service.local = daemon->servers[SERVER_LOCAL];
@@ -376,9 +303,8 @@ static int start_counting(struct daemon *daemon, struct diag *d)
 {
 	int err;
 
-	if (metrics_new(&daemon->config->metrics, &daemon->metrics))
+	if (metrics_new(&daemon->config->metrics, &daemon->counts.metrics))
 		return diag_oom(d);
-	daemon->counts.metrics = daemon->metrics;
 	err = counts_open(&daemon->counts, daemon->config, d);
 	if (err)
 		return err;
@@ -399,78 +325,56 @@ static int servers_patience_ms(const struct daemon *daemon)
 	return patience;
 }
 
-static void servers_run(struct daemon *daemon)
+/* CPU time of the servers, if they have something to do. */
+static uint64_t servers_run(struct daemon *daemon)
 {
+	const struct pollfd *clients = &daemon->sources[SOURCE_CLIENTS];
 	uint64_t start_ns = clock_cpu_ns();
 
+	/* Servers also cut off clients whose time is up, of which no descriptor tells. */
+	if (!clients[SERVER_LOCAL].revents && !clients[SERVER_TCP].revents &&
+	    servers_patience_ms(daemon))
+		return 0;
 	for (int i = 0; i < NR_SERVER; i++)
 		if (daemon->servers[i])
 			ipc_server_run(daemon->servers[i]);
-	daemon->served_ns += clock_cpu_ns() - start_ns;
+	return clock_cpu_ns() - start_ns;
 }
 
-/* Once nobody waits for an answer. Where it fails, the next reading tries again, and says so. */
-static void settle_when_idle(struct daemon *daemon)
-{
-	struct ipc_server_counts clients;
-
-	ipc_server_counts(daemon->servers[SERVER_LOCAL], &clients);
-	if (!clients.pending_bytes)
-		counts_settle(&daemon->counts);
-}
-
-/* Counting does not pay for clients: a turn of the loop that only serves them is charged to them. */
-static void turn_end(struct daemon *daemon, uint64_t start_ns)
-{
-	if (daemon->served_ns && !daemon->has_counted)
-		daemon->served_ns = clock_cpu_ns() - start_ns;
-	budget_answered(&daemon->budget, daemon->served_ns);
-	daemon->served_ns = 0;
-	daemon->has_counted = false;
-}
-
-/* Waits once, and does what is to be done. */
-static int sources_wait(struct daemon *daemon)
+/* One turn: waits once, and does what is to be done. */
+static int run_once(struct daemon *daemon, struct diag *d)
 {
 	static void (*const ready[SOURCE_EVENTS])(struct daemon *daemon) = {
 		[SOURCE_SIGNAL] = on_signal,
 		[SOURCE_TICK] = on_tick,
 		[SOURCE_PULSE] = on_pulse,
 	};
+	const struct pollfd *sources = daemon->sources;
 	int patience_ms = sooner_ms(collector_patience_ms(daemon->counts.collector),
 				    servers_patience_ms(daemon));
-	const struct pollfd *sources = daemon->sources;
-	bool has_clients;
+	uint64_t start_ns = clock_cpu_ns(), served_ns;
+	int err;
 
 	if (poll(daemon->sources, NR_SOURCE, patience_ms) < 0)
-		return errno == EINTR ? 0 : -errno;
+		return errno == EINTR ? 0
+				      : diag_set(d, DIAG_FAILED, errno, "cannot wait: %s",
+						 strerror(errno));
 	for (int i = 0; i < SOURCE_EVENTS; i++)
 		if (sources[i].revents)
 			ready[i](daemon);
-	/* Events are taken in at the end of each turn. */
-	daemon->has_counted |= sources[SOURCE_EVENTS].revents != 0;
-	/* Servers also cut off clients whose time is up, of which no descriptor tells. */
-	has_clients = sources[SOURCE_CLIENTS + SERVER_LOCAL].revents ||
-		      sources[SOURCE_CLIENTS + SERVER_TCP].revents || !servers_patience_ms(daemon);
-	if (!daemon->err && has_clients)
-		servers_run(daemon);
-	return 0;
-}
-
-static int run_once(struct daemon *daemon, struct diag *d)
-{
-	uint64_t start_ns = clock_cpu_ns();
-	int err = sources_wait(daemon);
-
-	if (err)
-		return diag_set(d, DIAG_FAILED, -err, "cannot wait: %s", strerror(-err));
 	if (daemon->err) {
 		*d = daemon->d;
 		return daemon->err;
 	}
-	settle_when_idle(daemon);
+	served_ns = servers_run(daemon);
+	/* Once nobody waits. Where it fails, the next reading tries again, and says so. */
+	if (!ipc_server_counts(daemon->servers[SERVER_LOCAL])->pending_bytes)
+		counts_settle(&daemon->counts);
 	err = collector_reclaim(daemon->counts.collector);
-	turn_end(daemon, start_ns);
+	/* Counting does not pay for clients: a turn that only serves them is charged to them. */
+	if (served_ns && !sources[SOURCE_TICK].revents && !sources[SOURCE_EVENTS].revents)
+		served_ns = clock_cpu_ns() - start_ns;
+	daemon->budget.answers_ns += served_ns;
 	return err ? diag_set(d, DIAG_FAILED, -err, "cannot follow the processes: %s",
 			      strerror(-err))
 		   : 0;
@@ -478,7 +382,7 @@ static int run_once(struct daemon *daemon, struct diag *d)
 
 static int run(struct daemon *daemon, struct diag *d)
 {
-	const char *state_dir = daemon->config->history ? daemon->config->state_dir : NULL;
+	const char *state_dir = daemon->config->no_history ? NULL : daemon->config->state_dir;
 	int err = open_sources(daemon, d);
 
 	if (err)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* JOURNAL_STREAM has device and inode of what the service's stderr was: it may be another now. */
 static int journal_reads(void)
@@ -27,7 +28,7 @@ static int journal_reads(void)
 
 void log_line(int priority, const char *format, ...)
 {
-	char text[1024], line[sizeof(text) * 4 + 32];
+	char text[1024], line[TEXT_ESCAPED_MAX(sizeof(text)) + 32];
 	size_t length;
 	va_list args;
 
@@ -36,47 +37,37 @@ void log_line(int priority, const char *format, ...)
 	va_end(args);
 	length = journal_reads() ? (size_t)sprintf(line, "<%d>", priority)
 				 : (size_t)sprintf(line, "bpftruss: ");
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		length += (size_t)sprintf(line + length, *c < 0x20 || *c == 0x7f ? "\\x%02x" : "%c",
-					  *c);
+	text_escape_visible(text, sizeof(text), line + length);
+	length += strlen(line + length);
 	line[length++] = '\n';
 	/* In one piece; there is nobody to tell that it failed. */
 	if (write(STDERR_FILENO, line, length) < 0)
 		return;
 }
 
-/* An address that begins with @ is in the abstract namespace. Returns its length, 0 if unusable. */
-static socklen_t notify_address(struct sockaddr_un *address)
-{
-	const char *path = getenv("NOTIFY_SOCKET");
-	size_t length = path ? strlen(path) : 0;
-
-	if (!path || (path[0] != '/' && path[0] != '@') || length >= sizeof(address->sun_path))
-		return 0;
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	memcpy(address->sun_path, path, length);
-	if (path[0] == '@')
-		address->sun_path[0] = '\0';
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-}
-
 void notify_send(const char *format, ...)
 {
-	struct sockaddr_un address;
-	socklen_t length = notify_address(&address);
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = path ? strlen(path) : 0;
 	int fd __cleanup(closep) = -1;
 	char text[512];
 	va_list args;
 
-	if (!length)
+	if (!path || (path[0] != '/' && path[0] != '@') || length >= sizeof(address.sun_path))
 		return;
+	memcpy(address.sun_path, path, length);
+	/* That is the abstract namespace. */
+	if (path[0] == '@')
+		address.sun_path[0] = '\0';
+	length += offsetof(struct sockaddr_un, sun_path);
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
 		sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
-		       (const struct sockaddr *)&address, length);
+		       (const struct sockaddr *)&address, (socklen_t)length);
 }
 
 uint64_t notify_watchdog_ns(void)

@@ -63,8 +63,7 @@ int question_targets(const struct question *q, struct asked_targets *ret)
 	return 0;
 }
 
-/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
-static int read_set(const struct question *q, const char *name, struct syscall_set **ret)
+int question_set(const struct question *q, const char *name, struct syscall_set **ret)
 {
 	const char *text = ipc_parameter(q->request, name);
 	struct diag why;
@@ -77,11 +76,6 @@ static int read_set(const struct question *q, const char *name, struct syscall_s
 	if (!err)
 		return 0;
 	return diag_set(q->d, why.kind, -err, "%s: %.400s", name, why.text);
-}
-
-int question_calls(const struct question *q, struct syscall_set **ret)
-{
-	return read_set(q, "trace", ret);
 }
 
 void asked_report_done(struct asked_report *report)
@@ -135,13 +129,13 @@ static int read_words(const struct question *q, struct asked_report *report)
 			d, DIAG_USAGE, EINVAL,
 			"by: the daemon keeps processes, neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;
-	return read_set(q, "waiting", &report->waiting);
+	return question_set(q, "waiting", &report->waiting);
 }
 
 int question_report(const struct question *q, struct asked_report *report)
 {
 	struct table_options *table = &report->options.table;
-	uint64_t top, top_stacks, width;
+	uint64_t width;
 	int err;
 
 	*report = (struct asked_report){ .options.format = FORMAT_WIDE };
@@ -150,29 +144,26 @@ int question_report(const struct question *q, struct asked_report *report)
 	if (err)
 		return err;
 	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||
-	    read_flag(q, "hist", &table->hist) || read_number(q, "top", UINT32_MAX, &top) ||
+	    read_flag(q, "hist", &table->hist) || read_number(q, "top", UINT32_MAX, &table->top) ||
 	    read_number(q, "min_calls", UINT32_MAX, &table->min_calls) ||
 	    read_number(q, "width", INT32_MAX, &width) ||
-	    read_number(q, "top_stacks", UINT32_MAX, &top_stacks))
+	    read_number(q, "top_stacks", UINT32_MAX, &report->options.stacks.top))
 		return -EINVAL;
-	table->top = top;
 	table->width = (int)width;
 	table->waiting = report->waiting;
-	report->options.stacks.top = top_stacks;
 	return report_options_check(&report->options, q->d);
 }
 
 int question_span(const struct question *q, struct history_question *ret)
 {
 	const char *sum = ipc_parameter(q->request, "sum");
-	uint64_t from, to;
 
 	if (sum && strcmp(sum, "call") != 0)
 		return diag_set(q->d, DIAG_USAGE, EINVAL, "sum: \"%.64s\" is not call", sum);
-	if (read_ns(q, "from", &from) || read_ns(q, "to", &to) || read_ns(q, "step", &ret->step_ns))
+	/* None is beyond INT64_MAX. */
+	if (read_ns(q, "from", (uint64_t *)&ret->from_ns) ||
+	    read_ns(q, "to", (uint64_t *)&ret->to_ns) || read_ns(q, "step", &ret->step_ns))
 		return -EINVAL;
-	ret->from_ns = (int64_t)from;
-	ret->to_ns = (int64_t)to;
 	ret->by_call = sum != NULL;
 	return 0;
 }

@@ -26,8 +26,8 @@ struct asked_targets {
 
 int question_targets(const struct question *q, struct asked_targets *ret);
 
-/* trace, as -t has it: *ret is NULL when absent, else owned by the caller. */
-int question_calls(const struct question *q, struct syscall_set **ret);
+/* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
+int question_set(const struct question *q, const char *name, struct syscall_set **ret);
 
 /* What a report is to be like; options point into the rest. */
 struct asked_report {

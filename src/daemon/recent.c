@@ -97,32 +97,6 @@ static int parts_join(struct recent *recent, size_t first, size_t count)
 	return 0;
 }
 
-static int recent_limit_client_marks(struct recent *recent)
-{
-	size_t count = 0, oldest = 0;
-
-	for (size_t i = recent->nr_parts; i-- > 0;) {
-		if (recent->parts[i].mark != MARK_GIVEN)
-			continue;
-		oldest = i;
-		count++;
-	}
-	/* The latest mark ends no two parts yet. */
-	return count > MAX_CLIENT_MARKS && oldest + 1 < recent->nr_parts
-		       ? parts_join(recent, oldest, 2)
-		       : 0;
-}
-
-/* Parts that are in the history, or tried to be: those since the last tick go nowhere else. */
-static size_t recent_droppable(const struct recent *recent)
-{
-	for (size_t i = recent->nr_parts; i-- > 0;) {
-		if (recent->parts[i].mark == MARK_TICK)
-			return i + 1;
-	}
-	return 0;
-}
-
 /* It counts in no later part under its pid. */
 static bool process_is_gone(const struct process *process, const void *closure)
 {
@@ -161,8 +135,11 @@ static int part_fold(struct recent *recent, struct recent_part *part)
 /* Marks since the last tick go when memory does: the sum of their parts is still needed. */
 static int recent_limit_memory(struct recent *recent)
 {
-	size_t droppable = recent_droppable(recent);
+	size_t droppable = recent->nr_parts;
 
+	/* Those in the history, or tried to be; what came since the last tick goes nowhere else. */
+	while (droppable && recent->parts[droppable - 1].mark != MARK_TICK)
+		droppable--;
 	for (; droppable && (recent->bytes > recent->max_bytes || recent->nr_parts > MAX_PARTS);
 	     droppable--) {
 		part_remove(recent, 0);
@@ -181,19 +158,23 @@ static int recent_limit_memory(struct recent *recent)
 		       : 0;
 }
 
-/* What ends at a mark that nobody knows of goes on with what comes next. */
-static int recent_join_passing(struct recent *recent)
-{
-	size_t count = recent->nr_parts;
-
-	return count > 1 && recent->parts[count - 2].mark == MARK_PASSING
-		       ? parts_join(recent, count - 2, 2)
-		       : 0;
-}
-
 int recent_limit(struct recent *recent)
 {
-	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
+	size_t count = 0, oldest = 0;
+	int err = recent_limit_memory(recent);
+
+	if (err)
+		return err;
+	for (size_t i = recent->nr_parts; i-- > 0;) {
+		if (recent->parts[i].mark != MARK_GIVEN)
+			continue;
+		oldest = i;
+		count++;
+	}
+	/* The latest mark ends no two parts yet. */
+	return count > MAX_CLIENT_MARKS && oldest + 1 < recent->nr_parts
+		       ? parts_join(recent, oldest, 2)
+		       : 0;
 }
 
 /* Makes room for a part of so many bytes, as far as there is anything to join or to fold. */
@@ -215,12 +196,13 @@ static int recent_make_room(struct recent *recent, size_t bytes)
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)
 {
 	struct recent_part *grown = NULL;
-	size_t bytes;
+	size_t bytes, count;
 
 	snapshot_keep_counts(difference);
 	bytes = snapshot_bytes(difference);
 	if (!recent_make_room(recent, bytes))
 		grown = reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
+	count = recent->nr_parts;
 	if (!grown) {
 		snapshot_free(difference);
 		return -ENOMEM;
@@ -234,7 +216,10 @@ int recent_add(struct recent *recent, struct snapshot *difference, enum recent_m
 		.mark = mark,
 	};
 	recent->bytes += bytes;
-	return recent_join_passing(recent);
+	/* What ends at a mark that nobody knows of goes on with what comes next. */
+	if (count && grown[count - 1].mark == MARK_PASSING)
+		return parts_join(recent, count - 1, 2);
+	return 0;
 }
 
 bool recent_find(const struct recent *recent, uint64_t mark, size_t *ret)

@@ -22,36 +22,6 @@ static uint64_t resident_bytes(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void status_counting(const struct service *s, struct daemon_status *ret)
-{
-	const struct snapshot *last = s->counts->last;
-
-	ret->host = last->host;
-	ret->kernel = last->kernel;
-	ret->start_ns = last->start_ns;
-	ret->now_ns = clock_real_ns();
-	/* The last reading may be some time ago. */
-	ret->uptime_ns = last->elapsed_ns + clock_mono_ns() - last->end_mono_ns;
-	ret->targets = s->targets;
-	ret->rows = last->nr_rows;
-	ret->losses = &last->losses;
-}
-
-static void status_names(const struct service *s, struct daemon_status *ret)
-{
-	struct name_counts counts;
-
-	collector_count_names(s->counts->collector, &counts);
-	ret->names = (struct status_names){
-		.has = s->config->collector.stacks,
-		.places = counts.places,
-		.bytes = counts.bytes,
-		.waiting = counts.waiting,
-		.failed = counts.failed,
-		.refused = counts.refused,
-	};
-}
-
 /* The one of stacks is not there unless they are taken. */
 static void status_tables(const struct collector_cost *cost, struct daemon_status *ret)
 {
@@ -80,20 +50,6 @@ static bool table_is_full(const struct status_table *table, unsigned int tenths)
 }
 
 /* Warns before any call loses its process, and again only when it was better meanwhile. */
-static void table_watch(const struct status_table *table, bool *warned)
-{
-	if (!*warned && table_is_full(table, 9)) {
-		log_line(LOG_WARNING,
-			 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
-			 ", up to %" PRIu64 " of them for one user; beyond it calls lose their "
-			 "process: see [tables] in bpftruss.conf(5)",
-			 table->name, table->used, table->capacity, table->most);
-		*warned = true;
-	}
-	if (!table_is_full(table, 8))
-		*warned = false;
-}
-
 void service_watch_tables(struct service *s)
 {
 	struct daemon_status tables = { 0 };
@@ -102,15 +58,36 @@ void service_watch_tables(struct service *s)
 	if (collector_cost(s->counts->collector, &cost))
 		return;
 	status_tables(&cost, &tables);
-	for (size_t i = 0; i < tables.nr_tables; i++)
-		table_watch(&tables.tables[i], &s->warned[i]);
+	for (size_t i = 0; i < tables.nr_tables; i++) {
+		const struct status_table *table = &tables.tables[i];
+
+		if (!s->warned[i] && table_is_full(table, 9)) {
+			log_line(LOG_WARNING,
+				 "the table of %s is nearly full: %" PRIu64 " of %" PRIu64
+				 ", up to %" PRIu64
+				 " of them for one user; beyond it calls lose their process: see "
+				 "[tables] in bpftruss.conf(5)",
+				 table->name, table->used, table->capacity, table->most);
+			s->warned[i] = true;
+		}
+		if (!table_is_full(table, 8))
+			s->warned[i] = false;
+	}
 }
 
 static void status_cost(const struct service *s, struct daemon_status *ret)
 {
 	const struct budget *budget = s->budget;
 	struct collector_cost cost;
+	struct name_counts names;
 
+	collector_count_names(s->counts->collector, &names);
+	ret->names = (struct status_names){ s->config->collector.stacks,
+					    names.places,
+					    names.bytes,
+					    names.waiting,
+					    names.failed,
+					    names.refused };
 	if (!collector_cost(s->counts->collector, &cost)) {
 		ret->has_call_ns = cost.call_samples > 0;
 		ret->call_ns = (uint64_t)cost.call_ns;
@@ -153,18 +130,25 @@ static void status_past(const struct service *s, struct daemon_status *ret)
 
 void service_status(const struct service *s, struct daemon_status *ret)
 {
-	struct ipc_server_counts clients;
+	const struct ipc_server_counts *clients = ipc_server_counts(s->local);
+	const struct snapshot *last = s->counts->last;
 
 	memset(ret, 0, sizeof(*ret));
-	status_counting(s, ret);
-	status_names(s, ret);
+	ret->host = last->host;
+	ret->kernel = last->kernel;
+	ret->start_ns = last->start_ns;
+	ret->now_ns = clock_real_ns();
+	/* The last reading may be some time ago. */
+	ret->uptime_ns = last->elapsed_ns + clock_mono_ns() - last->end_mono_ns;
+	ret->targets = s->targets;
+	ret->rows = last->nr_rows;
+	ret->losses = &last->losses;
 	status_cost(s, ret);
 	status_past(s, ret);
-	ipc_server_counts(s->local, &clients);
-	ret->clients = clients.clients;
-	ret->requests = clients.requests;
-	ret->refused = clients.refused;
-	ret->malformed = clients.malformed;
+	ret->clients = clients->clients;
+	ret->requests = clients->requests;
+	ret->refused = clients->refused;
+	ret->malformed = clients->malformed;
 	ret->scrapes = s->scrapes;
 	ret->scrape_ns = s->scrape_ns;
 }

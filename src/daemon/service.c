@@ -46,44 +46,28 @@ static int written(struct asked *asked, int err)
 
 /* --- what was counted ------------------------------------------------------------------------- */
 
-static int need_history(struct asked *asked)
+/* What the parameters ask of the history, as of now where it ends now. */
+static int read_span(struct asked *asked, struct history_question *ret)
 {
-	const struct counts *counts = asked->service->counts;
-
-	if (counts->history)
-		return 0;
-	return diag_set(&asked->d, DIAG_FAILED, ENODATA, "no history is kept%s%s",
-			counts->history_trouble[0] ? ": " : "", counts->history_trouble);
-}
-
-/* What the parameters ask of the history; a span until now has what is not in it yet, too. */
-static int ask_history(struct asked *asked, struct timeline *ret)
-{
-	struct snapshot *tail __cleanup(snapshot_freep) = NULL;
 	struct counts *counts = asked->service->counts;
-	struct history_question question = { .filter = asked->targets.filter };
-	int err = need_history(asked);
+	int err;
 
-	if (err)
+	*ret = (struct history_question){ .filter = asked->targets.filter };
+	err = question_span(&asked->question, ret);
+	if (err || (ret->to_ns && ret->to_ns <= counts->last->end_ns))
 		return err;
-	err = question_span(&asked->question, &question);
-	if (err)
-		return err;
-	if (!question.to_ns || question.to_ns > counts->last->end_ns)
-		err = counts_refresh(counts, &asked->d);
-	if (err)
-		return err;
-	if (counts_tail(counts, &tail))
-		return diag_oom(&asked->d);
-	question.tail = tail;
-	return history_ask(counts->history, &question, ret, &asked->d);
+	return counts_refresh(counts, MARK_PASSING, &asked->d);
 }
 
 static int answer_history(struct asked *asked)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	int err = ask_history(asked, &timeline);
+	struct history_question question;
+	int err = read_span(asked, &question);
 
+	if (err)
+		return err;
+	err = counts_ask_history(asked->service->counts, &question, &timeline, &asked->d);
 	if (err)
 		return err;
 	return written(asked, report_timeline_json(&timeline, asked->body));
@@ -92,20 +76,14 @@ static int answer_history(struct asked *asked)
 /* A span in the past, of which only the history knows. */
 static int ask_past(struct asked *asked, struct counts_answer *ret)
 {
-	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct history_question question;
 	int err;
 
 	if (ipc_parameter(asked->request, "since") || ipc_parameter(asked->request, "mark"))
 		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
 				"a span ends at to: since and mark go on until now");
-	err = ask_history(asked, &timeline);
-	if (err)
-		return err;
-	if (!timeline.nr_steps || !timeline.steps[0].sum)
-		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
-				"nothing was counted in that time");
-	ret->snapshot = ret->owned = steal_ptr(&timeline.steps[0].sum);
-	return 0;
+	err = read_span(asked, &question);
+	return err ? err : counts_ask_span(asked->service->counts, &question, ret, &asked->d);
 }
 
 /* The processes that were asked for, in the time that was asked for. */
@@ -129,7 +107,7 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
-	int err = question_calls(&asked->question, &calls);
+	int err = question_set(&asked->question, "trace", &calls);
 
 	if (err)
 		return err;
@@ -198,7 +176,7 @@ static int answer_status(struct asked *asked)
 {
 	struct daemon_status status;
 	const bool is_crowded = asked->request->is_crowded;
-	int err = is_crowded ? 0 : counts_refresh(asked->service->counts, &asked->d);
+	int err = is_crowded ? 0 : counts_refresh(asked->service->counts, MARK_PASSING, &asked->d);
 
 	if (err)
 		return err;
@@ -212,7 +190,7 @@ static int scrape_make(struct service *s, enum metrics_format format, struct dia
 	struct scrape *scrape = &s->texts[format];
 	struct daemon_status status;
 	FILE *out;
-	int err = counts_refresh(s->counts, d);
+	int err = counts_refresh(s->counts, MARK_PASSING, d);
 
 	if (err)
 		return err;
@@ -251,47 +229,41 @@ static const char *baseline_of(const struct asked *asked)
 	return strrchr(asked->request->path, '/') + 1;
 }
 
+static const char *state_dir_of(const struct asked *asked)
+{
+	return asked->service->counts->state_dir;
+}
+
 static int answer_baselines(struct asked *asked)
 {
 	struct baseline *list __cleanup(freep) = NULL;
 	size_t count = 0;
-	int err = need_history(asked);
-
-	if (err)
-		return err;
-	err = baselines_list(&asked->service->baselines, &list, &count, &asked->d);
+	int err = baselines_list(state_dir_of(asked), &list, &count, &asked->d);
 	if (err)
 		return err;
 	return written(asked, report_baselines_json(list, count, asked->body));
 }
 
-/* A file is an answer as it is. */
-static int send_baseline(struct asked *asked)
-{
-	char *text __cleanup(freep) = NULL;
-	size_t size;
-	int err = baselines_read(&asked->service->baselines, baseline_of(asked), &text, &size,
-				 &asked->d);
-
-	if (err)
-		return err;
-	return written(asked, fwrite(text, 1, size, asked->body) != size);
-}
-
 static int answer_baseline(struct asked *asked)
 {
+	const struct process_filter *filter = &asked->targets.filter;
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
 	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
-	int err = need_history(asked);
+	char *text __cleanup(freep) = NULL;
+	const char *dir = state_dir_of(asked), *name = baseline_of(asked);
+	size_t size;
+	int err;
 
+	if (filter->nr_selectors)
+		err = baselines_load(dir, name, &snapshot, &asked->d);
+	else
+		err = baselines_read(dir, name, &text, &size, &asked->d);
 	if (err)
 		return err;
-	if (!asked->targets.filter.nr_selectors)
-		return send_baseline(asked);
-	err = baselines_load(&asked->service->baselines, baseline_of(asked), &snapshot, &asked->d);
-	if (err)
-		return err;
-	if (snapshot_filter(snapshot, &asked->targets.filter, &chosen))
+	/* A file is an answer as it is. */
+	if (text)
+		return written(asked, fwrite(text, 1, size, asked->body) != size);
+	if (snapshot_filter(snapshot, filter, &chosen))
 		return diag_oom(&asked->d);
 	return written(asked, report_json(chosen, asked->body));
 }
@@ -305,29 +277,22 @@ static int answer_done(struct asked *asked, int err)
 
 static int answer_save(struct asked *asked)
 {
-	struct timeline timeline __cleanup(timeline_done) = { 0 };
+	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	int err = baseline_check_name(baseline_of(asked), &asked->d);
 
 	if (err)
 		return err;
-	err = ask_history(asked, &timeline);
+	err = ask_past(asked, &counted);
 	if (err)
 		return err;
-	if (!timeline.nr_steps)
-		return diag_set(&asked->d, DIAG_FAILED, ENODATA,
-				"nothing was counted in that time");
-	err = baselines_save(&asked->service->baselines, baseline_of(asked), &timeline.steps[0],
+	err = baselines_save(state_dir_of(asked), baseline_of(asked), counted.snapshot,
 			     ipc_parameter(asked->request, "replace") != NULL, &asked->d);
 	return answer_done(asked, err);
 }
 
 static int answer_remove(struct asked *asked)
 {
-	int err = need_history(asked);
-
-	if (err)
-		return err;
-	err = baselines_remove(&asked->service->baselines, baseline_of(asked), &asked->d);
+	int err = baselines_remove(state_dir_of(asked), baseline_of(asked), &asked->d);
 	return answer_done(asked, err);
 }
 
@@ -344,26 +309,29 @@ enum route_right {
 #define SNAPSHOT TARGETS " since mark boot_id from to trace"
 
 static const struct route {
-	enum ipc_method method;
+	const char *method;
 	const char *path; /* behind a slash at its end one more component follows */
 	bool is_dear;     /* not answered while there is a crowd */
+	bool is_past;     /* there must be a history */
 	enum route_right right;
 	const char *parameters; /* all others are refused: a misspelt one would be missed */
 	/* Writes the body. Returns 0 or -errno with d filled. */
 	int (*answer)(struct asked *asked);
 } routes[] = {
-	{ IPC_GET, "/metrics", true, RIGHT_ANYBODY, "", answer_metrics },
-	{ IPC_GET, "/v1/snapshot", true, RIGHT_READ, SNAPSHOT, answer_snapshot },
-	{ IPC_GET, "/v1/report", true, RIGHT_READ,
+	{ "GET", "/metrics", true, false, RIGHT_ANYBODY, "", answer_metrics },
+	{ "GET", "/v1/snapshot", true, false, RIGHT_READ, SNAPSHOT, answer_snapshot },
+	{ "GET", "/v1/report", true, false, RIGHT_READ,
 	  SNAPSHOT " format by sort columns top min_calls errors_only hist width waiting stacks "
 		   "top_stacks",
 	  answer_report },
-	{ IPC_GET, "/v1/status", false, RIGHT_READ, "", answer_status },
-	{ IPC_GET, "/v1/history", true, RIGHT_READ, TARGETS " from to step sum", answer_history },
-	{ IPC_GET, "/v1/baselines", true, RIGHT_READ, "", answer_baselines },
-	{ IPC_GET, "/v1/baselines/", true, RIGHT_READ, KINDS, answer_baseline },
-	{ IPC_PUT, "/v1/baselines/", true, RIGHT_CHANGE, KINDS " from to replace", answer_save },
-	{ IPC_DELETE, "/v1/baselines/", false, RIGHT_CHANGE, "", answer_remove },
+	{ "GET", "/v1/status", false, false, RIGHT_READ, "", answer_status },
+	{ "GET", "/v1/history", true, true, RIGHT_READ, TARGETS " from to step sum",
+	  answer_history },
+	{ "GET", "/v1/baselines", true, true, RIGHT_READ, "", answer_baselines },
+	{ "GET", "/v1/baselines/", true, true, RIGHT_READ, KINDS, answer_baseline },
+	{ "PUT", "/v1/baselines/", true, false, RIGHT_CHANGE, KINDS " from to replace",
+	  answer_save },
+	{ "DELETE", "/v1/baselines/", false, true, RIGHT_CHANGE, "", answer_remove },
 };
 
 static bool route_matches(const struct route *route, const char *path)
@@ -435,34 +403,25 @@ static unsigned int status_of(int err)
 	}
 }
 
-/* Returns 0, or -errno with d filled. */
-static int route_take(const struct route *route, struct asked *asked, struct ipc_answer *answer)
-{
-	int err = check_parameters(route, asked);
-
-	if (err)
-		return err;
-	err = question_targets(&asked->question, &asked->targets);
-	if (err)
-		return err;
-	asked->body = open_memstream(&answer->body, &answer->size);
-	if (!asked->body)
-		return diag_oom(&asked->d);
-	err = route->answer(asked);
-	return fclose(asked->body) && !err ? diag_oom(&asked->d) : err;
-}
-
 static void route_answer(const struct route *route, struct service *service,
 			 const struct ipc_request *request, struct ipc_answer *answer)
 {
 	struct asked asked = { .service = service,
 			       .request = request,
 			       .content_type = "application/json" };
-	int err;
+	int err = check_parameters(route, &asked);
 
 	asked.question = (struct question){ request, &asked.d };
-	err = route_take(route, &asked, answer);
-
+	if (!err && route->is_past)
+		err = counts_need_history(service->counts, &asked.d);
+	if (!err)
+		err = question_targets(&asked.question, &asked.targets);
+	if (!err) {
+		asked.body = open_memstream(&answer->body, &answer->size);
+		err = asked.body ? route->answer(&asked) : diag_oom(&asked.d);
+	}
+	if (asked.body && fclose(asked.body) && !err)
+		err = diag_oom(&asked.d);
 	if (err) {
 		free(answer->body);
 		ipc_answer_error(answer, status_of(err), asked.d.text);
@@ -492,7 +451,7 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 		if (!route_matches(route, request->path))
 			continue;
 		is_known = true;
-		if (route->method == request->method)
+		if (!strcmp(route->method, request->method))
 			break;
 	}
 	if (route == end)
@@ -512,5 +471,4 @@ void service_done(struct service *s)
 {
 	for (int i = 0; i < NR_METRICS_FORMAT; i++)
 		free(s->texts[i].text);
-	baselines_done(&s->baselines);
 }

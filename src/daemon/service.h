@@ -22,7 +22,6 @@ struct scrape {
 struct service {
 	const struct daemon_config *config;
 	struct counts *counts;
-	struct baselines baselines; /* own */
 	const struct budget *budget;
 	struct ipc_server *local;               /* of the unix socket */
 	char targets[256];                      /* who is counted, in words */

@@ -47,42 +47,31 @@ void ipc_reply_done(struct ipc_reply *reply)
 /* RFC 3986: every byte that is not unreserved, but for those of keep. */
 static void url_encode(struct ipc_url *url, const char *text, const char *keep)
 {
-	for (; url->stream && *text; text++) {
+	for (; *text; text++) {
 		const unsigned char c = (unsigned char)*text;
+		const bool is_kept = strchr(UNRESERVED, c) || strchr(keep, c);
 
-		if (strchr(UNRESERVED, c) || strchr(keep, c))
-			fputc(c, url->stream);
-		else
-			fprintf(url->stream, "%%%02X", c);
+		url->is_too_long |= url->size + (is_kept ? 1 : 3) > IPC_URL_BYTES;
+		if (!url->is_too_long)
+			url->size += (size_t)sprintf(url->text + url->size,
+						     is_kept ? "%c" : "%%%02X", c);
 	}
 }
 
 void ipc_url_init(struct ipc_url *url, const char *path)
 {
-	*url = (struct ipc_url){ .before = "?" };
-	url->stream = open_memstream(&url->text, &url->size);
+	*url = (struct ipc_url){ 0 };
 	url_encode(url, path, "/");
 }
 
 void ipc_url_add(struct ipc_url *url, const char *name, const char *value)
 {
-	if (url->stream)
-		fputs(url->before, url->stream);
-	url->before = "&";
+	const char *before = strchr(url->text, '?') ? "&" : "?";
+
+	url_encode(url, before, before);
 	url_encode(url, name, "");
 	url_encode(url, "=", "=");
 	url_encode(url, value, "");
-}
-
-bool ipc_url_fits(const struct ipc_url *url)
-{
-	return !url->stream || ftell(url->stream) <= IPC_URL_BYTES;
-}
-
-void ipc_url_done(struct ipc_url *url)
-{
-	fclosep(&url->stream);
-	free(url->text);
 }
 
 /* --- what is replied -------------------------------------------------------------------------- */
@@ -98,30 +87,21 @@ static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
 			"the daemon broke off its answer: ask again, or see its log");
 }
 
-/* The size of the body, from the other lines of a head; below 0: it does not say. */
-static long head_read(FILE *from)
+/* Reads a reply of any status. What is in it is to be freed in any case. */
+static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
 {
 	static const char name[] = "Content-Length:";
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	long size = -1;
+	bool is_http =
+		fgets(line, sizeof(line), from) && sscanf(line, "HTTP/1.1 %3u", &ret->status) == 1;
 
-	for (int i = 0; i < MAX_HEAD_LINES && fgets(line, sizeof(line), from); i++) {
+	for (int i = 0; is_http && i < MAX_HEAD_LINES && fgets(line, sizeof(line), from); i++) {
 		if (!strcmp(line, END_OF_LINE))
 			break;
 		if (!strncasecmp(line, name, strlen(name)))
 			size = strtol(line + strlen(name), NULL, 10);
 	}
-	return size;
-}
-
-/* Reads a reply of any status. What is in it is to be freed in any case. */
-static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret, struct diag *d)
-{
-	char line[LINE_BYTES] = "";
-	long size = -1;
-
-	if (fgets(line, sizeof(line), from) && sscanf(line, "HTTP/1.1 %3u", &ret->status) == 1)
-		size = head_read(from);
 	if (feof(from) || ferror(from))
 		return broken_off(from, silence_ms, d);
 	if (size < 0)
@@ -201,24 +181,6 @@ static int path_refused(const char *path, int err, struct diag *d)
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-/* A descriptor, or -EAGAIN (without d): too many are before us, or a signal came. */
-static int daemon_connect(const char *path, unsigned int silence_ms, struct diag *d)
-{
-	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
-	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address;
-	int err = socket_address(path, &address, d);
-
-	if (err)
-		return err;
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence)))
-		return path_refused(path, errno, d);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : path_refused(path, errno, d);
-	return steal_fd(&fd);
-}
-
 /* For stdio: a read that a signal ends, as when we are stopped and go on, is made again. */
 static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 {
@@ -231,15 +193,23 @@ static ssize_t cookie_read(void *cookie, char *buf, size_t size)
 	return n;
 }
 
-/* One try; 0 with a reply of any status, which is to be freed in any case. */
+/* One try; 0 with a reply of any status, always to be freed; -EAGAIN without d: too many wait. */
 static int daemon_ask(const char *path, const char *request, unsigned int silence_ms,
 		      struct ipc_reply *ret, struct diag *d)
 {
-	int fd __cleanup(closep) = daemon_connect(path, silence_ms, d);
+	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	FILE *from __cleanup(fclosep) = NULL;
+	struct sockaddr_un address;
+	int err = socket_address(path, &address, d);
 
-	if (fd < 0)
-		return fd;
+	if (err)
+		return err;
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &silence, sizeof(silence)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence)))
+		return path_refused(path, errno, d);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : path_refused(path, errno, d);
 	/* It fits into what a socket holds. Who has hung up may have said why before. */
 	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
 	    errno != ECONNRESET)
@@ -276,21 +246,20 @@ static int daemon_ask_patiently(const char *path, const char *request,
 	}
 }
 
-int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d)
 {
 	static const struct ipc_patience usual = { SILENCE_MS, BUSY_MS };
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	__cleanup(freep) char *request = NULL;
+	char request[IPC_URL_BYTES + 64];
 	int err;
 
-	if (!url->stream || fflush(url->stream))
-		return diag_oom(d);
-	if (asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", ipc_methods[method],
-		     url->text) < 0) {
-		request = NULL;
-		return diag_oom(d);
-	}
+	if (url->is_too_long)
+		return diag_set(d, DIAG_USAGE, E2BIG,
+				"too much for one question to the daemon: name fewer processes, "
+				"calls or columns");
+	snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", method,
+		 url->text);
 	err = daemon_ask_patiently(socket_path, request, patience ?: &usual, &reply, d);
 	if (err)
 		return err;

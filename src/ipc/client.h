@@ -5,27 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/diag.h"
-#include "ipc/request.h"
+
+/* A daemon understands requests of 8 KiB with their head. */
+#define IPC_URL_BYTES (6 << 10)
 
 /* Where a question goes: built from a path and parameters, both encoded here. */
 struct ipc_url {
-	FILE *stream; /* owned; NULL: no memory */
-	char *text;   /* owned; what the stream has written */
+	char text[IPC_URL_BYTES + 1];
 	size_t size;
-	const char *before; /* the next parameter */
+	bool is_too_long; /* which ipc_call() says */
 };
 
-/* Neither fails: ipc_call() says that there was no memory. */
 void ipc_url_init(struct ipc_url *url, const char *path);
 void ipc_url_add(struct ipc_url *url, const char *name, const char *value);
-void ipc_url_done(struct ipc_url *url);
-
-/* Whether a daemon understands a request of it: such of 8 KiB and less, with its head. */
-#define IPC_URL_BYTES (6 << 10)
-bool ipc_url_fits(const struct ipc_url *url);
 
 struct ipc_reply {
 	unsigned int status;
@@ -51,10 +45,11 @@ struct ipc_patience {
  * -EINVAL, -EPERM, -ENODATA, -EOPNOTSUPP, -EBUSY
  *                         the daemon says no: 400, 403, 404, 501, 503; d has its words
  * -EREMOTEIO              the same with any other status
+ * -E2BIG                  the URL is longer than IPC_URL_BYTES
  * -EPROTO, -EFBIG, -ETIMEDOUT, -ENOMEM
  *                         no reply that could be used
  */
-int ipc_call(const char *socket_path, enum ipc_method method, struct ipc_url *url,
+int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
 
 #endif

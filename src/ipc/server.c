@@ -9,14 +9,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "ipc/socket.h"
 
 #define DEFAULT_CLIENTS       1200
 #define DEFAULT_PATIENCE_S    10
@@ -53,15 +54,48 @@ struct ipc_server {
 	struct ipc_server_counts counts;
 	TAILQ_HEAD(, connection) connections; /* the one that ends first is the first */
 	uint64_t busy_ns;                     /* in the handler, in this run */
-	uint64_t worked_ns;                   /* in the handler, in all runs */
-	uint64_t forgiven_ns;                 /* of these, what was held against no client */
+	uint64_t worked_ns;                   /* the same since it was made */
+	uint64_t forgiven_ns;                 /* of these, what is held against no client any more */
 	bool has_cut;                         /* somebody off for others, in this run */
 };
 
+const char *ipc_parameter(const struct ipc_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->nr_parameters; i++)
+		if (!strcmp(request->parameters[i].name, name))
+			return request->parameters[i].value;
+	return NULL;
+}
+
+void ipc_answer_error(struct ipc_answer *answer, unsigned int status, const char *sentence)
+{
+	FILE *out;
+
+	*answer = (struct ipc_answer){ .status = status, .content_type = "application/json" };
+	out = open_memstream(&answer->body, &answer->size);
+	if (!out)
+		return;
+	fputs("{\"error\": \"", out);
+	for (; *sentence; sentence++) {
+		const unsigned char c = (unsigned char)*sentence;
+
+		/* A name in a sentence need not be valid UTF-8. */
+		if (c < ' ' || c >= 0x7f)
+			fprintf(out, "\\\\x%02x", c);
+		else
+			fprintf(out, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+	}
+	fputs("\"}\n", out);
+	if (fclose(out)) {
+		free(steal_ptr(&answer->body));
+		answer->size = 0;
+	}
+}
+
 /* --- connections ------------------------------------------------------------------------------ */
 
-/* A clock that stands still while the handler works: nobody can be served then. */
-static uint64_t server_clock_ns(const struct ipc_server *server)
+/* A clock that stands still while the handler works: lifetimes go by it. */
+static uint64_t server_now_ns(const struct ipc_server *server)
 {
 	return clock_mono_ns() - server->worked_ns;
 }
@@ -69,7 +103,7 @@ static uint64_t server_clock_ns(const struct ipc_server *server)
 /* The library ends those that make no progress; this ends those that make hardly any. */
 static void connections_end_old(struct ipc_server *server)
 {
-	const uint64_t now_ns = server_clock_ns(server);
+	const uint64_t now_ns = server_now_ns(server);
 	struct connection *first;
 
 	while ((first = TAILQ_FIRST(&server->connections)) && first->end_ns <= now_ns) {
@@ -121,44 +155,22 @@ static void connections_forgive(struct ipc_server *server)
 }
 
 /*
- * Makes room for others: ends the one that has been taking its answer for longest, and too long. One
- * in a run, as its room is there only after that.
+ * Makes room for others: ends the oldest that has been taking its answer for too long. One in a run,
+ * as its room is there only after that.
  */
-static void connection_end_slowest(struct ipc_server *server)
+static void connection_end_slow(struct ipc_server *server)
 {
-	uint64_t first_ns = server_clock_ns(server) - HURRY_NS;
-	struct connection *connection, *slowest = NULL;
+	const uint64_t first_ns = server_now_ns(server) - HURRY_NS;
+	struct connection *connection;
 
-	TAILQ_FOREACH (connection, &server->connections, place) {
-		if (!connection->answered_ns || connection->answered_ns > first_ns)
-			continue;
-		first_ns = connection->answered_ns;
-		slowest = connection;
-	}
-	if (!slowest || server->has_cut)
+	TAILQ_FOREACH (connection, &server->connections, place)
+		if (connection->answered_ns && connection->answered_ns <= first_ns)
+			break;
+	if (!connection || server->has_cut)
 		return;
 	server->has_cut = true;
-	shutdown(slowest->fd, SHUT_RDWR);
-	slowest->answered_ns = 0;
-}
-
-static void connection_open(struct ipc_server *server, struct MHD_Connection *handle,
-			    void **context)
-{
-	struct connection *connection = calloc(1, sizeof(*connection));
-	const int send_buffer = SEND_BUFFER_BYTES;
-
-	server->counts.clients++;
-	*context = connection;
-	if (!connection)
-		return;
-	connection->handle = handle;
-	connection->fd =
-		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	connection->end_ns = server_clock_ns(server) + server->options.lifetime_s * NS_PER_SEC;
-	TAILQ_INSERT_TAIL(&server->connections, connection, place);
-	/* Without it a client is merely dearer. */
-	setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+	shutdown(connection->fd, SHUT_RDWR);
+	connection->answered_ns = 0;
 }
 
 static void connection_notify(void *closure, struct MHD_Connection *handle, void **context,
@@ -166,9 +178,22 @@ static void connection_notify(void *closure, struct MHD_Connection *handle, void
 {
 	struct connection *connection = *context;
 	struct ipc_server *server = closure;
+	const int send_buffer = SEND_BUFFER_BYTES;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		connection_open(server, handle, context);
+		server->counts.clients++;
+		*context = connection = calloc(1, sizeof(*connection));
+		if (!connection)
+			return;
+		connection->handle = handle;
+		connection->fd = MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)
+					 ->connect_fd;
+		connection->end_ns =
+			server_now_ns(server) + server->options.lifetime_s * NS_PER_SEC;
+		TAILQ_INSERT_TAIL(&server->connections, connection, place);
+		/* Without it a client is merely dearer. */
+		setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer,
+			   sizeof(send_buffer));
 		return;
 	}
 	server->counts.clients--;
@@ -180,6 +205,81 @@ static void connection_notify(void *closure, struct MHD_Connection *handle, void
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
+
+static enum MHD_Result parameter_take(void *closure, enum MHD_ValueKind kind, const char *name,
+				      const char *value)
+{
+	struct ipc_request *request = closure;
+	const size_t at = request->nr_parameters;
+
+	(void)kind;
+	if (at == IPC_MAX_PARAMETERS)
+		return MHD_NO;
+	request->parameters[at].name = name;
+	request->parameters[at].value = value ?: "";
+	request->nr_parameters++;
+	return MHD_YES;
+}
+
+static const char *header_find(struct MHD_Connection *from, const char *name)
+{
+	return MHD_lookup_connection_value(from, MHD_HEADER_KIND, name);
+}
+
+/* Goes on until a Host is none of this machine. */
+static enum MHD_Result host_check(void *closure, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	bool *is_foreign = closure;
+
+	(void)kind;
+	if (!strcasecmp(name, MHD_HTTP_HEADER_HOST) && !socket_host_is_loopback(value ?: ""))
+		*is_foreign = true;
+	return *is_foreign ? MHD_NO : MHD_YES;
+}
+
+static bool has_body(struct MHD_Connection *from)
+{
+	const char *length = header_find(from, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return (length && strcmp(length, "0") != 0) ||
+	       header_find(from, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/*
+ * Fills what a head says that the library has parsed and decoded; it is more lenient than we are.
+ * Whoever is not known, over TCP, must ask for localhost. Returns 0, or the status of what is wrong
+ * with it, and a sentence.
+ */
+static unsigned int request_read(struct MHD_Connection *from, const char *method, const char *path,
+				 struct ipc_request *ret, const char **ret_sentence)
+{
+	bool is_foreign;
+	int nr_parameters;
+
+	ret->path = path;
+	ret->accept = header_find(from, MHD_HTTP_HEADER_ACCEPT) ?: "";
+	nr_parameters = MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, NULL, NULL);
+	MHD_get_connection_values(from, MHD_GET_ARGUMENT_KIND, parameter_take, ret);
+	/* A page of a foreign name that resolves to this machine asks with it. None is foreign. */
+	*ret_sentence = "ask for localhost or an address of it";
+	is_foreign = !header_find(from, MHD_HTTP_HEADER_HOST);
+	MHD_get_connection_values(from, MHD_HEADER_KIND, host_check, &is_foreign);
+	if (!ret->peer.known && is_foreign)
+		return MHD_HTTP_FORBIDDEN;
+	*ret_sentence = "a request has no body";
+	if (has_body(from))
+		return MHD_HTTP_CONTENT_TOO_LARGE;
+	*ret_sentence = "a request is a path with at most 64 parameters";
+	if (*path != '/' || nr_parameters > IPC_MAX_PARAMETERS)
+		return MHD_HTTP_BAD_REQUEST;
+	*ret_sentence = "the methods are GET, HEAD, PUT and DELETE";
+	ret->method = strcmp(method, MHD_HTTP_METHOD_HEAD) != 0 ? method : MHD_HTTP_METHOD_GET;
+	return !strcmp(ret->method, "GET") || !strcmp(ret->method, "PUT") ||
+			       !strcmp(ret->method, "DELETE")
+		       ? 0
+		       : MHD_HTTP_METHOD_NOT_ALLOWED;
+}
 
 /* Takes the body of the answer in any case. Anything but MHD_YES cuts the connection off. */
 static enum MHD_Result response_send(struct MHD_Connection *to, struct ipc_answer *answer)
@@ -225,7 +325,7 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 		return;
 	server->counts.refused++;
 	if (is_full)
-		connection_end_slowest(server);
+		connection_end_slow(server);
 }
 
 static struct connection *connection_of(struct MHD_Connection *handle)
@@ -310,47 +410,37 @@ static unsigned int clients_fit(unsigned int wanted)
 		       : wanted;
 }
 
-static void options_complete(struct ipc_server_options *options)
-{
-	options->max_clients = clients_fit(options->max_clients ?: DEFAULT_CLIENTS);
-	options->patience_s = options->patience_s ?: DEFAULT_PATIENCE_S;
-	options->lifetime_s = options->lifetime_s ?: DEFAULT_LIFETIME_S;
-	options->max_pending_bytes = options->max_pending_bytes ?: DEFAULT_PENDING_BYTES;
-	options->budget_ms = options->budget_ms ?: DEFAULT_BUDGET_MS;
-}
-
-/*
- * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit for each
- * address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix socket has no address.
- */
-static struct MHD_Daemon *library_start(struct ipc_server *server, int listener)
-{
-	const struct ipc_server_options *options = &server->options;
-
-	return MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
-		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
-		MHD_OPTION_CONNECTION_LIMIT, options->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
-		library_patience_s(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-		(size_t)INCREMENT_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server,
-		MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
-}
-
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
 		   struct diag *d)
 {
 	struct ipc_server *server = calloc(1, sizeof(*server));
+	struct ipc_server_options *o;
 
 	if (!server) {
 		close(listener);
 		return diag_oom(d);
 	}
-	server->options = *options;
-	options_complete(&server->options);
+	o = &server->options;
+	*o = *options;
+	o->max_clients = clients_fit(o->max_clients ?: DEFAULT_CLIENTS);
+	o->patience_s = o->patience_s ?: DEFAULT_PATIENCE_S;
+	o->lifetime_s = o->lifetime_s ?: DEFAULT_LIFETIME_S;
+	o->max_pending_bytes = o->max_pending_bytes ?: DEFAULT_PENDING_BYTES;
+	o->budget_ms = o->budget_ms ?: DEFAULT_BUDGET_MS;
 	TAILQ_INIT(&server->connections);
-	server->daemon = library_start(server, listener);
+	/*
+	 * The strict level refuses HTTP/1.1 without Host, a blank in a target and the like. A limit
+	 * for each address would be none: over TCP all of 127.0.0.0/8 is anybody's, and a unix
+	 * socket has no address.
+	 */
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
+		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
+		MHD_OPTION_CONNECTION_LIMIT, o->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
+		library_patience_s(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
+		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
 	if (!server->daemon) {
 		/* In most of its failures the library has closed it, in some it has not. */
 		close(listener);
@@ -379,8 +469,7 @@ int ipc_server_fd(const struct ipc_server *server)
 int ipc_server_patience_ms(const struct ipc_server *server)
 {
 	const struct connection *first = TAILQ_FIRST(&server->connections);
-	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX,
-		       now_ns = server_clock_ns(server);
+	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX, now_ns = server_now_ns(server);
 	/* Rounded up: it is time then. */
 	const uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / NS_PER_MS + 1 : 0;
 	MHD_UNSIGNED_LONG_LONG wait_ms;
@@ -406,7 +495,7 @@ void ipc_server_run(struct ipc_server *server)
 	} while (server->counts.clients < before);
 }
 
-void ipc_server_counts(const struct ipc_server *server, struct ipc_server_counts *ret)
+const struct ipc_server_counts *ipc_server_counts(const struct ipc_server *server)
 {
-	*ret = server->counts;
+	return &server->counts;
 }

@@ -11,7 +11,37 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "ipc/request.h"
+#include "ipc/socket.h"
+
+#define IPC_MAX_PARAMETERS 64
+
+struct ipc_request {
+	const char *method; /* GET, also for HEAD, whose body is left out; PUT or DELETE */
+	const char *path;   /* decoded, without the query */
+	const char *accept; /* header, "" when absent */
+	struct ipc_peer peer;
+	bool is_crowded; /* the budget is spent: only what is cheap is to be answered now */
+	struct {
+		const char *name, *value; /* decoded */
+	} parameters[IPC_MAX_PARAMETERS];
+	size_t nr_parameters;
+};
+
+/* The value of the first parameter of a name; NULL when absent. */
+const char *ipc_parameter(const struct ipc_request *request, const char *name);
+
+struct ipc_answer {
+	unsigned int status;      /* HTTP */
+	const char *content_type; /* a constant */
+	char *body;               /* malloc()ed; the server frees it */
+	size_t size;
+};
+
+/*
+ * Writes {"error": sentence} with a status, as ASCII: other bytes of the sentence become \xNN. On no
+ * memory the answer has no body. What the answer was before is forgotten, not freed.
+ */
+void ipc_answer_error(struct ipc_answer *answer, unsigned int status, const char *sentence);
 
 /*
  * Fills the answer, which comes with status 500 and no body; nothing is sent before it returns. The
@@ -35,8 +65,8 @@ struct ipc_server_options {
 	/*
 	 * The budget for answers: requests are crowded while this much waits to be taken (32 MiB), and
 	 * once the handler has worked for so long in this run (250). Each request that is refused
-	 * with 503 for the former ends the connection whose answer has waited for longest, if that
-	 * is 2 s or more.
+	 * with 503 for the former ends the oldest connection whose answer has waited for 2 s or
+	 * more.
 	 */
 	size_t max_pending_bytes;
 	unsigned int budget_ms;
@@ -74,6 +104,7 @@ struct ipc_server_counts {
 	size_t pending_bytes; /* of answers not yet taken */
 };
 
-void ipc_server_counts(const struct ipc_server *server, struct ipc_server_counts *ret);
+/* As they are, now and later. */
+const struct ipc_server_counts *ipc_server_counts(const struct ipc_server *server);
 
 #endif

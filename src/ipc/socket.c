@@ -38,18 +38,10 @@ int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d)
 	return 0;
 }
 
-/* Does nobody listen on it? Whatever is not plainly so counts as alive. */
-static bool socket_is_dead(const struct sockaddr_un *address)
-{
-	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	return fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) &&
-	       errno == ECONNREFUSED;
-}
-
 /* Makes room for the name, or says who has it. What else is wrong with it bind() finds out. */
 static int name_clear(const struct sockaddr_un *address, struct diag *d)
 {
+	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const char *path = address->sun_path;
 	struct stat found;
 
@@ -59,7 +51,9 @@ static int name_clear(const struct sockaddr_un *address, struct diag *d)
 		return diag_set(d, DIAG_FAILED, EEXIST,
 				"%s exists and is no socket: remove it or choose another path",
 				path);
-	if (!socket_is_dead(address))
+	/* Whatever does not plainly say that nobody listens counts as alive. */
+	if (fd < 0 || !connect(fd, (const struct sockaddr *)address, sizeof(*address)) ||
+	    errno != ECONNREFUSED)
 		return diag_set(d, DIAG_FAILED, EADDRINUSE,
 				"another daemon answers on %s: stop it or choose another path",
 				path);

@@ -112,18 +112,6 @@ int group_keys_parse(const char *option, const char *list, unsigned int *ret, st
 	return 0;
 }
 
-void group_keys_format(unsigned int keys, char buf[GROUP_KEYS_MAX])
-{
-	size_t used = 0;
-
-	*buf = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(key_defs); i++) {
-		if (keys & key_defs[i].key)
-			used += (size_t)snprintf(buf + used, GROUP_KEYS_MAX - used, "%s%s",
-						 used ? "," : "", key_defs[i].name);
-	}
-}
-
 int group_members_compare(const struct group_member *a, const struct group_member *b,
 			  unsigned int keys, bool by_name)
 {

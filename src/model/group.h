@@ -20,10 +20,6 @@ enum group_key {
 /* Reads a list such as comm,syscall into a mask of keys. A fault begins with what was given: option. */
 int group_keys_parse(const char *option, const char *list, unsigned int *ret, struct diag *d);
 
-/* Writes such a list; of no keys it is empty. */
-#define GROUP_KEYS_MAX 64
-void group_keys_format(unsigned int keys, char buf[GROUP_KEYS_MAX]);
-
 /* One group. Of sum's identity only the fields that the keys ask for mean anything. */
 struct group {
 	struct row sum;

@@ -247,16 +247,6 @@ int columns_parse(const char *list, struct column_list *ret, struct diag *d)
 	return 0;
 }
 
-void columns_format(const struct column_list *list, char buf[COLUMNS_TEXT_MAX])
-{
-	size_t used = 0;
-
-	*buf = '\0';
-	for (size_t i = 0; i < list->count; i++)
-		used += (size_t)snprintf(buf + used, COLUMNS_TEXT_MAX - used, "%s%s",
-					 used ? "," : "", list->columns[i]->name);
-}
-
 void columns_of_keys(unsigned int keys, struct column_list *ret)
 {
 	const struct column *column;

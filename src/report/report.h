@@ -163,7 +163,7 @@ int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE
 int report_timeline(const struct timeline *timeline, const struct table_options *options,
 		    FILE *out);
 
-/* One JSON object on one line, with the object of report_json() in each step: bpftruss(8). */
+/* One JSON object on one line, with the object of report_json() in each step: bpftruss-history(8). */
 int report_timeline_json(const struct timeline *timeline, FILE *out);
 
 /* As report_csv(), of all steps below one header; what was not counted has no lines. */

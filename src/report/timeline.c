@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes timelines, as tables and as JSON, bpftruss(8), History, and reads them back, whole or not at
+ * Writes timelines, as tables and as JSON, see bpftruss-history(8), and reads them back, whole or not at
  * all. Invariant: a step without a line in the table is one of which nothing is known and that meets a
  * gap, and every gap has a line.
  */

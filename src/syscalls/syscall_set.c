@@ -25,7 +25,6 @@ struct set_term {
 };
 
 struct syscall_set {
-	char *text; /* owned; as it was parsed */
 	bool is_inverted;
 	size_t count;
 	struct set_term *terms;
@@ -195,19 +194,11 @@ int syscall_set_parse(const char *list, struct syscall_set **ret, struct diag *d
 
 	if (!set)
 		return diag_oom(d);
-	set->text = strdup(list);
-	if (!set->text)
-		return diag_oom(d);
 	err = terms_parse(set, list, d);
 	if (err)
 		return err;
 	*ret = steal_ptr(&set);
 	return 0;
-}
-
-const char *syscall_set_text(const struct syscall_set *set)
-{
-	return set->text;
 }
 
 static bool term_matches(const struct set_term *term, enum syscall_abi abi, int nr)
@@ -240,6 +231,5 @@ void syscall_set_free(struct syscall_set *set)
 	if (!set)
 		return;
 	free(set->terms);
-	free(set->text);
 	free(set);
 }

@@ -22,9 +22,6 @@ struct syscall_set;
 /* Returns 0, or -EINVAL or -ENOMEM with d filled; which option it was is the caller's to say. */
 int syscall_set_parse(const char *list, struct syscall_set **ret, struct diag *d);
 
-/* The list that it was parsed from; the set owns it. */
-const char *syscall_set_text(const struct syscall_set *set);
-
 /* A NULL set has every call. */
 bool syscall_set_has(const struct syscall_set *set, enum syscall_abi abi, int nr);
 

@@ -146,7 +146,7 @@ static void draw_trust(struct screen *screen, const struct top *top)
 	losses_text(&top->rates->losses, text, sizeof(text));
 	x = put(screen, 0, 2, exact ? STYLE_PLAIN : STYLE_BAD, text);
 	snprintf(order, sizeof(order), "by %s, sort %s%s%s", rate_by_names[top->by],
-		 columns_sort_head(top->opened ? top->call_sort : top->sort),
+		 columns_sort_head(top->places[top->opened].sort),
 		 top->filter[0] ? ", filter " : "", top->filter);
 	put_right(screen, 2, x, STYLE_PLAIN, order);
 }
@@ -206,30 +206,29 @@ static enum cell_style line_style(const struct top *top, size_t index)
 {
 	const struct rate *line = top_line(top, index);
 
-	if (top->height && top_place(top)->cursor == index)
+	if (top->height && top->places[top->opened].cursor == index)
 		return STYLE_CURSOR;
 	return line->calls && (top->opened || line->threads) ? STYLE_PLAIN : STYLE_DIM;
 }
 
 static void draw_table(struct screen *screen, const struct top *top)
 {
-	size_t count = top_count(top), room = top_room(top), first = top_place(top)->first;
-	struct top_table table = top_table(top);
+	size_t count = top_count(top), room = top_room(top), first = top->places[top->opened].first;
 	struct column_place columns[MAX_COLUMNS];
-	size_t nr_columns = columns_place(&table, columns);
+	size_t nr_columns = columns_place(top, columns);
 	char text[RATE_TEXT_MAX];
 	int y = top_head_lines(top) - 1;
 
 	fill(screen, y, STYLE_HEAD);
 	for (size_t i = 0; i < nr_columns; i++)
 		put_cell(screen, &columns[i], y,
-			 columns[i].column->key == table.sort ? STYLE_SORTED : STYLE_HEAD,
+			 columns[i].column->key == top->places[top->opened].sort ? STYLE_SORTED
+										 : STYLE_HEAD,
 			 columns[i].column->head);
 	for (size_t at = first; at < count && at < first + room; at++) {
 		fill(screen, ++y, line_style(top, at));
 		for (size_t i = 0; i < nr_columns; i++) {
-			columns[i].column->write(&table, columns[i].column, top_line(top, at),
-						 text);
+			columns[i].column->write(top, columns[i].column, top_line(top, at), text);
 			put_cell(screen, &columns[i], y, line_style(top, at), text);
 		}
 	}
@@ -242,38 +241,25 @@ static void draw_table(struct screen *screen, const struct top *top)
 
 /* --- below it --------------------------------------------------------------------------------- */
 
-static void draw_prompt(struct screen *screen, const struct top *top, int y)
-{
-	const char *what = top->prompt == PROMPT_FILTER ? "filter: " : "delay in seconds: ";
-	int x = put(screen, put(screen, 0, y, STYLE_STRONG, what), y, STYLE_PLAIN, top->input);
-
-	screen->cursor_x = x < screen->width ? x : screen->width - 1;
-	screen->cursor_y = y;
-}
-
-static void draw_keys(struct screen *screen, const struct top *top, int y)
+static void draw_foot(struct screen *screen, const struct top *top)
 {
 	static const char *const list_keys[] = { "h help",  "q quit",  "Enter open", "/ filter",
 						 "<> sort", "g group", "p pause",    "d delay" };
 	static const char *const call_keys[] = { "h help", "q back", "<> sort", "p pause",
 						 "d delay" };
+	const char *what = top->prompt == PROMPT_FILTER ? "filter: " : "delay in seconds: ";
+	int y = screen->height - 1, x;
 
-	if (top->opened)
-		put_list(screen, y, STYLE_DIM, 3, call_keys, ARRAY_SIZE(call_keys));
-	else
-		put_list(screen, y, STYLE_DIM, 3, list_keys, ARRAY_SIZE(list_keys));
-}
-
-static void draw_foot(struct screen *screen, const struct top *top)
-{
-	int y = screen->height - 1;
-
-	if (top->prompt != PROMPT_NONE)
-		draw_prompt(screen, top, y);
-	else if (top->message)
+	if (top->prompt != PROMPT_NONE) {
+		x = put(screen, 0, y, STYLE_STRONG, what);
+		x = put(screen, x, y, STYLE_PLAIN, top->input);
+		screen->cursor_x = x < screen->width ? x : screen->width - 1;
+		screen->cursor_y = y;
+	} else if (top->message)
 		put(screen, 0, y, STYLE_BAD, top->message);
 	else if (top_foot_lines(top))
-		draw_keys(screen, top, y);
+		put_list(screen, y, STYLE_DIM, 3, top->opened ? call_keys : list_keys,
+			 top->opened ? ARRAY_SIZE(call_keys) : ARRAY_SIZE(list_keys));
 }
 
 static void draw_help(struct screen *screen)

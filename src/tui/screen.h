@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style. */
+/*
+ * One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style; and the
+ * terminal that shows it.
+ */
 #ifndef BPFTRUSS_SCREEN_H
 #define BPFTRUSS_SCREEN_H
 
 #include <stdio.h>
 
+#include "base/diag.h"
 #include "tui/top.h"
 
 enum cell_style {
@@ -36,5 +40,23 @@ int screen_draw(const struct top *top, struct screen *ret);
 
 /* The text of all lines, without blanks at their ends. Returns 0 or a negative errno. */
 int screen_print(const struct screen *screen, FILE *out);
+
+/* --- term.c: the terminal ------------------------------------------------------------------------ */
+
+/* Whether stdin and stdout are a terminal that can move its cursor; fills d when not. */
+bool term_can_be_used(struct diag *d);
+
+/* Takes over the terminal of stdin and stdout. Returns 0, or -ENOTTY with d filled. */
+int term_open(struct diag *d);
+
+/* Gives the terminal back as it was; only after term_open(), as all below. */
+void term_close(void);
+
+void term_size(int *width, int *height);
+
+/* The next key that was pressed, at once: enum top_key, or TOP_KEY_NONE. */
+int term_key(void);
+
+void term_show(const struct screen *screen);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Uses ncurses: translates keys and styles, and gives the terminal back as it was. */
-#include "tui/term.h"
+#include "tui/screen.h"
 
 #include <errno.h>
 #include <ncurses.h>
@@ -10,9 +10,13 @@
 
 #include "base/mem.h"
 
-struct term {
-	SCREEN *screen;
-	attr_t styles[NR_CELL_STYLE];
+/* Behind all others, as its macros are words of every day. */
+#include <term.h>
+
+static const attr_t styles[NR_CELL_STYLE] = {
+	[STYLE_DIM] = A_DIM,        [STYLE_STRONG] = A_BOLD,
+	[STYLE_HEAD] = A_UNDERLINE, [STYLE_SORTED] = A_UNDERLINE | A_BOLD,
+	[STYLE_CURSOR] = A_REVERSE, [STYLE_BAD] = A_BOLD, /* or a colour */
 };
 
 static bool refuse(const char *why, struct diag *d)
@@ -22,30 +26,26 @@ static bool refuse(const char *why, struct diag *d)
 	return false;
 }
 
-/* https://no-color.org: any value but an empty one. */
-static bool wants_color(void)
+/*
+ * NULL if the kind of terminal that TERM names can draw, or why not: part of a sentence. Before any
+ * screen; no terminal is left over.
+ */
+static const char *terminfo_lack(void)
 {
-	const char *no = getenv("NO_COLOR");
+	const char *name = getenv("TERM");
+	bool can_draw;
+	int found;
 
-	return !no || !*no;
-}
-
-static void term_set_styles(struct term *term)
-{
-	attr_t bad = A_BOLD;
-
-	if (wants_color() && has_colors() && start_color() == OK) {
-		use_default_colors();
-		init_pair(1, COLOR_RED, -1);
-		bad = COLOR_PAIR(1);
-	}
-	term->styles[STYLE_PLAIN] = A_NORMAL;
-	term->styles[STYLE_DIM] = A_DIM;
-	term->styles[STYLE_STRONG] = A_BOLD;
-	term->styles[STYLE_HEAD] = A_UNDERLINE;
-	term->styles[STYLE_SORTED] = A_UNDERLINE | A_BOLD;
-	term->styles[STYLE_CURSOR] = A_REVERSE;
-	term->styles[STYLE_BAD] = bad;
+	if (!name || !*name)
+		return "TERM does not name it";
+	/* Also where it fails it may have read one: that of a printer, say. */
+	can_draw = setupterm(NULL, STDOUT_FILENO, &found) == OK && cursor_address && clear_screen;
+	if (cur_term)
+		del_curterm(cur_term);
+	if (can_draw)
+		return NULL;
+	return found == 1 ? "this one (TERM) cannot move its cursor"
+			  : "TERM names none that is known";
 }
 
 bool term_can_be_used(struct diag *d)
@@ -61,21 +61,20 @@ bool term_can_be_used(struct diag *d)
 	return lack ? refuse(lack, d) : true;
 }
 
-int term_open(struct term **ret, struct diag *d)
+int term_open(struct diag *d)
 {
-	struct term *term __cleanup(term_closep) = NULL;
+	/* https://no-color.org: any value but an empty one. */
+	const char *no_color = getenv("NO_COLOR");
 
-	if (!term_can_be_used(d))
-		return -ENOTTY;
-	term = calloc(1, sizeof(*term));
-	if (!term)
-		return diag_oom(d);
-	term->screen = newterm(NULL, stdout, stdin);
-	if (!term->screen) {
+	if (!newterm(NULL, stdout, stdin)) {
 		refuse("ncurses refuses this one", d);
 		return -ENOTTY;
 	}
-	term_set_styles(term);
+	/* What is bad is red then: COLORS says so. */
+	if (!(no_color && *no_color) && has_colors() && start_color() == OK) {
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+	}
 	cbreak();
 	noecho();
 	nonl();
@@ -83,29 +82,22 @@ int term_open(struct term **ret, struct diag *d)
 	nodelay(stdscr, TRUE);
 	set_escdelay(50);
 	curs_set(0);
-	*ret = steal_ptr(&term);
 	return 0;
 }
 
-void term_close(struct term *term)
+void term_close(void)
 {
-	if (!term)
-		return;
-	if (term->screen) {
-		endwin();
-		delscreen(term->screen);
-	}
-	free(term);
+	endwin();
+	delscreen(set_term(NULL));
 }
 
-void term_size(const struct term *term, int *width, int *height)
+void term_size(int *width, int *height)
 {
-	(void)term;
 	*width = COLS > 0 ? COLS : 1;
 	*height = LINES > 0 ? LINES : 1;
 }
 
-int term_key(struct term *term)
+int term_key(void)
 {
 	static const struct {
 		int theirs, ours;
@@ -127,7 +119,6 @@ int term_key(struct term *term)
 	};
 	int key = getch();
 
-	(void)term;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (keys[i].theirs == key)
 			return keys[i].ours;
@@ -136,16 +127,18 @@ int term_key(struct term *term)
 	return key > 0 && key < 0x7f ? key : '\t';
 }
 
-void term_show(struct term *term, const struct screen *screen)
+void term_show(const struct screen *screen)
 {
 	erase();
 	for (int y = 0; y < screen->height; y++) {
 		for (int x = 0; x < screen->width; x++) {
 			const struct cell *cell = &screen->cells[y * screen->width + x];
 
+			attr_t style = cell->style == STYLE_BAD && COLORS ? (attr_t)COLOR_PAIR(1)
+									  : styles[cell->style];
+
 			if (cell->c != ' ' || cell->style)
-				mvaddch(y, x,
-					(chtype)(unsigned char)cell->c | term->styles[cell->style]);
+				mvaddch(y, x, (chtype)(unsigned char)cell->c | style);
 		}
 	}
 	curs_set(screen->cursor_x >= 0);

@@ -13,8 +13,7 @@
 void top_init(struct top *top, uint64_t delay_ns)
 {
 	memset(top, 0, sizeof(*top));
-	top->sort = RATE_CALLS;
-	top->call_sort = RATE_CALLS;
+	top->places[0].sort = top->places[1].sort = RATE_CALLS;
 	top->delay_ns = delay_ns;
 	top->width = 80;
 }
@@ -28,25 +27,9 @@ void top_done(struct top *top)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-const struct top_place *top_place(const struct top *top)
-{
-	return top->opened ? &top->call_list : &top->list;
-}
-
 const struct rate *top_line(const struct top *top, size_t index)
 {
 	return top->opened ? &top->calls[index] : &top->rates->lines[top->shown[index]];
-}
-
-struct top_table top_table(const struct top *top)
-{
-	return (struct top_table){
-		.rates = top->rates,
-		.whole = top->opened ? &top->line : NULL,
-		.by = top->by,
-		.sort = top->opened ? top->call_sort : top->sort,
-		.width = top->width,
-	};
 }
 
 bool top_is_roomy(const struct top *top)
@@ -79,15 +62,10 @@ size_t top_room(const struct top *top)
 	return top->height > taken ? (size_t)(top->height - taken) : 0;
 }
 
-static struct top_place *top_moved(struct top *top)
-{
-	return top->opened ? &top->call_list : &top->list;
-}
-
 /* Keeps the cursor on a line and the line on the screen. */
 static void top_settle(struct top *top)
 {
-	struct top_place *place = top_moved(top);
+	struct top_place *place = &top->places[top->opened];
 	size_t count = top_count(top), room = top_room(top);
 
 	if (place->cursor >= count)
@@ -100,22 +78,10 @@ static void top_settle(struct top *top)
 		place->first = count > room ? count - room : 0;
 }
 
-static void top_follow(struct top *top)
-{
-	const struct rate *found;
-
-	if (!top->follows)
-		return;
-	found = rates_find(top->rates, &top->followed);
-	for (size_t i = 0; found && i < top->nr_shown; i++) {
-		if (&top->rates->lines[top->shown[i]] == found)
-			top->list.cursor = i;
-	}
-}
-
 /* Sorts and filters anew. */
 static int top_arrange(struct top *top)
 {
+	const struct rate *followed;
 	size_t *shown;
 
 	if (!top->rates)
@@ -126,16 +92,20 @@ static int top_arrange(struct top *top)
 	free(top->shown);
 	top->shown = shown;
 	top->nr_shown = 0;
-	rates_sort(top->rates, top->sort);
+	rates_sort(top->rates, top->places[0].sort);
 	for (size_t i = 0; i < top->rates->nr_lines; i++) {
 		if (top->limit && top->nr_shown == top->limit)
 			break;
 		if (columns_contain(&top->rates->lines[i], top->filter))
 			shown[top->nr_shown++] = i;
 	}
-	top_follow(top);
+	followed = top->follows ? rates_find(top->rates, &top->followed) : NULL;
+	for (size_t i = 0; followed && i < top->nr_shown; i++) {
+		if (&top->rates->lines[shown[i]] == followed)
+			top->places[0].cursor = i;
+	}
 	if (top->opened && top->calls)
-		columns_sort_calls(top->calls, top->nr_calls, top->call_sort);
+		columns_sort_calls(top->calls, top->nr_calls, top->places[1].sort);
 	top_settle(top);
 	return 0;
 }
@@ -192,13 +162,13 @@ static int key_open(struct top *top)
 
 	if (top->opened || !top->nr_shown)
 		return 0;
-	line = top_line(top, top->list.cursor);
+	line = top_line(top, top->places[0].cursor);
 	rate_identify(top->rates, line, &top->who);
 	columns_title(top->rates, line, top->title, sizeof(top->title));
 	top->follows = true;
 	top->followed = top->who;
 	top->opened = true;
-	top->call_list = (struct top_place){ 0 };
+	top->places[1].cursor = top->places[1].first = 0;
 	if (top_find_opened(top))
 		return -ENOMEM;
 	return top_arrange(top);
@@ -221,12 +191,11 @@ static int key_back(struct top *top, bool at_once, bool *quit)
 
 static int key_sort(struct top *top, int step)
 {
-	struct top_table table = top_table(top);
+	enum rate_key key = columns_next_key(top, step);
 
-	*(top->opened ? &top->call_sort : &top->sort) = columns_next_key(&table, step);
 	/* The order is what the user wants to see now: its head. */
 	top->follows = false;
-	*top_moved(top) = (struct top_place){ 0 };
+	top->places[top->opened] = (struct top_place){ .sort = key };
 	return top_arrange(top);
 }
 
@@ -240,7 +209,7 @@ static int key_group(struct top *top)
 		return -ENOMEM;
 	top->by = by;
 	top->follows = false;
-	top->list = (struct top_place){ 0 };
+	top->places[0].cursor = top->places[0].first = 0;
 	return top_arrange(top);
 }
 
@@ -258,7 +227,7 @@ static void key_prompt(struct top *top, enum top_prompt prompt)
 /* Moves the cursor, if that is what the key does. */
 static void key_move(struct top *top, int key)
 {
-	struct top_place *place = top_moved(top);
+	struct top_place *place = &top->places[top->opened];
 	size_t count = top_count(top), page = top_room(top) ?: 1;
 	size_t last = count ? count - 1 : 0;
 	size_t at = place->cursor;
@@ -285,28 +254,21 @@ static void key_move(struct top *top, int key)
 	}
 }
 
-static void prompt_set_delay(struct top *top)
-{
-	char *end;
-	double seconds = strtod(top->input, &end);
-
-	if (!top->input[0])
-		return;
-	if (*end || !(seconds >= 0.1) || seconds > 3600)
-		top->message = "The delay is a number of seconds from 0.1 to 3600.";
-	else
-		top->delay_ns = (uint64_t)llround(seconds * 1e9);
-}
-
 static int press_in_prompt(struct top *top, int key)
 {
 	enum top_prompt prompt = top->prompt;
 	size_t length = strlen(top->input);
+	char *end;
+	double seconds = strtod(top->input, &end);
 
 	if (key == TOP_KEY_ENTER || key == TOP_KEY_ESC) {
 		top->prompt = PROMPT_NONE;
-		if (prompt == PROMPT_DELAY && key == TOP_KEY_ENTER)
-			prompt_set_delay(top);
+		if (prompt == PROMPT_DELAY && key == TOP_KEY_ENTER && length) {
+			if (*end || !(seconds >= 0.1) || seconds > 3600)
+				top->message = "The delay is a number of seconds from 0.1 to 3600.";
+			else
+				top->delay_ns = (uint64_t)llround(seconds * 1e9);
+		}
 		if (prompt == PROMPT_FILTER && key == TOP_KEY_ESC)
 			memcpy(top->filter, top->filter_before, sizeof(top->filter));
 		return top_arrange(top);

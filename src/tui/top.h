@@ -6,7 +6,7 @@
 #ifndef BPFTRUSS_TOP_H
 #define BPFTRUSS_TOP_H
 
-#include "tui/top_columns.h"
+#include "model/rates.h"
 
 /* A key: an ASCII character or one of these. */
 enum top_key {
@@ -33,9 +33,10 @@ enum top_prompt {
 
 #define TOP_TEXT_MAX 64
 
-/* Where the table stands: the chosen line, and the first one on the screen. */
+/* Where a table stands: the chosen line, the first one on the screen, and its order. */
 struct top_place {
 	size_t cursor, first;
+	enum rate_key sort;
 };
 
 struct top {
@@ -43,7 +44,6 @@ struct top {
 	size_t *shown;       /* owned: the lines that pass the filter */
 	size_t nr_shown;
 
-	enum rate_key sort;
 	enum rate_by by;
 	char filter[TOP_TEXT_MAX];
 	uint64_t delay_ns;
@@ -51,8 +51,8 @@ struct top {
 	size_t limit; /* lines at most; 0: all */
 	bool help;
 
-	struct top_place list;
-	bool follows; /* the cursor stays on one line, wherever that goes */
+	struct top_place places[2]; /* of the list, and of the calls of one that is opened */
+	bool follows;               /* the cursor stays on one line, wherever that goes */
 	struct rate_identity followed;
 
 	bool opened;
@@ -62,8 +62,6 @@ struct top {
 	char title[TOP_TEXT_MAX]; /* what it is called, safe to show */
 	struct rate *calls;       /* owned: those of the last interval in which it was */
 	size_t nr_calls;
-	enum rate_key call_sort;
-	struct top_place call_list;
 
 	enum top_prompt prompt;
 	char input[TOP_TEXT_MAX]; /* what was typed so far */
@@ -97,9 +95,50 @@ int top_foot_lines(const struct top *top);
 size_t top_room(const struct top *top);
 size_t top_count(const struct top *top);
 
-/* That table, where the user stands in it, and one of its lines. */
-struct top_table top_table(const struct top *top);
-const struct top_place *top_place(const struct top *top);
+/* One of its lines. */
 const struct rate *top_line(const struct top *top, size_t index);
+
+/* --- top_columns.c: the columns of both tables --------------------------------------------------- */
+
+/* Holds any text of a cell: escapes make four characters of a byte. */
+#define RATE_TEXT_MAX 1024
+
+/* Whether the name, unit, user or pid of a line has a part, whatever its case. */
+bool columns_contain(const struct rate *line, const char *part);
+
+/* What a line is called where it stands alone: process 17 (nginx). */
+void columns_title(const struct rates *rates, const struct rate *line, char *text, size_t size);
+
+struct top_column {
+	const char *head;
+	int width;
+	bool left; /* aligned */
+	int rank;  /* those of low rank are there first */
+	enum rate_key key;
+	unsigned int tables; /* bits of enum rate_by in which it makes sense, and that of calls */
+	void (*write)(const struct top *top, const struct top_column *column,
+		      const struct rate *line, char text[RATE_TEXT_MAX]);
+	size_t offset; /* of its number in a line */
+};
+
+/* A column as it stands on the screen. */
+struct column_place {
+	const struct top_column *column;
+	int x, width;
+};
+
+#define MAX_COLUMNS 24
+
+/* The columns of the table that is shown that fit its width, from left to right. */
+size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS]);
+
+/* The head of the column in whose order a table is. */
+const char *columns_sort_head(enum rate_key key);
+
+/* The key to sort by that is step columns from the present one among those on the screen. */
+enum rate_key columns_next_key(const struct top *top, int step);
+
+/* Orders lines of calls: numbers from high to low, equal ones by name. */
+void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the cells of both tables of `bpftruss top`, and chooses the columns that fit. */
-#include "tui/top_columns.h"
+#include "tui/top.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,45 +31,31 @@ static void text_pct(double pct, char *text)
 /* Writes at most six characters, for 100 days. */
 static void text_time(uint64_t ns, char *text)
 {
-	static const struct {
-		uint64_t below_ns;
-		int decimals;
-		double unit_ns;
-		const char *unit;
-	} short_ones[] = {
-		{ 1000, 0, 1, "ns" },        { 99950, 1, 1e3, "us" },
-		{ 999500, 0, 1e3, "us" },    { 99950000, 1, 1e6, "ms" },
-		{ 999500000, 0, 1e6, "ms" }, { 59950000000, 1, 1e9, "s" },
-	};
-	static const struct {
-		uint64_t below_s, first_s, second_s;
-		char first, second;
-	} long_ones[] = {
-		{ 3600, 60, 1, 'm', 's' },
-		{ 86400, 3600, 60, 'h', 'm' },
-		{ UINT64_MAX, 86400, 3600, 'd', 'h' },
-	};
-	uint64_t s = ns / NS_PER_SEC;
-	size_t i = 0;
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	const uint64_t s = ns / NS_PER_SEC;
+	double value = (double)ns;
+	size_t unit = 0;
 
-	while (i < ARRAY_SIZE(short_ones) && ns >= short_ones[i].below_ns)
-		i++;
-	if (i < ARRAY_SIZE(short_ones)) {
-		snprintf(text, RATE_TEXT_MAX, "%.*f%s", short_ones[i].decimals,
-			 (double)ns / short_ones[i].unit_ns, short_ones[i].unit);
-		return;
-	}
-	for (i = 0; s >= long_ones[i].below_s;)
-		i++;
-	snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "%c%02" PRIu64 "%c", s / long_ones[i].first_s,
-		 long_ones[i].first, s % long_ones[i].first_s / long_ones[i].second_s,
-		 long_ones[i].second);
+	for (; value >= 999.5 && unit + 1 < ARRAY_SIZE(units); unit++)
+		value /= 1000;
+	if (ns < 59950 * NS_PER_MS)
+		snprintf(text, RATE_TEXT_MAX, unit && value < 99.95 ? "%.1f%s" : "%.0f%s", value,
+			 units[unit]);
+	else if (s < 3600)
+		snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "h%02" PRIu64 "m", s / 3600,
+			 s % 3600 / 60);
+	else
+		snprintf(text, RATE_TEXT_MAX, "%" PRIu64 "d%02" PRIu64 "h", s / 86400,
+			 s % 86400 / 3600);
 }
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-#define CELL_WRITER(name)                                                                \
-	static void name(const struct top_table *table, const struct top_column *column, \
+#define UNUSED __attribute__((unused))
+#define CELL_WRITER(name)                                                                      \
+	static void name(UNUSED const struct top *top, UNUSED const struct top_column *column, \
 			 const struct rate *line, char text[RATE_TEXT_MAX])
 
 static uint64_t number(const struct top_column *column, const struct rate *line)
@@ -79,25 +65,23 @@ static uint64_t number(const struct top_column *column, const struct rate *line)
 
 CELL_WRITER(write_count)
 {
-	(void)table;
 	snprintf(text, RATE_TEXT_MAX, "%" PRIu64, number(column, line));
 }
 
 CELL_WRITER(write_rate)
 {
-	text_rate(rates_per_second(table->rates, number(column, line)), text);
+	text_rate(rates_per_second(top->rates, number(column, line)), text);
 }
 
 CELL_WRITER(write_cpu)
 {
-	(void)column;
-	text_pct(rates_cpu_pct(table->rates, rate_cpu_ns(line)), text);
+	text_pct(rates_cpu_pct(top->rates, rate_cpu_ns(line)), text);
 }
 
 /* A share of the time of the threads; those that were not read have none. */
 CELL_WRITER(write_share)
 {
-	const struct rate *whole = table->whole ?: line;
+	const struct rate *whole = top->opened ? &top->line : line;
 
 	if (microstates_total_ns(&whole->states))
 		text_pct(rate_share_pct(whole, number(column, line)), text);
@@ -107,15 +91,14 @@ CELL_WRITER(write_share)
 
 CELL_WRITER(write_runq)
 {
-	if (table->rates->diff->has_runq)
-		write_share(table, column, line, text);
+	if (top->rates->diff->has_runq)
+		write_share(top, column, line, text);
 	else
 		strcpy(text, "-");
 }
 
 CELL_WRITER(write_time)
 {
-	(void)table;
 	if (number(column, line))
 		text_time(number(column, line), text);
 	else
@@ -125,7 +108,6 @@ CELL_WRITER(write_time)
 /* An age; one that is a minimum has a mark. */
 CELL_WRITER(write_oldest)
 {
-	(void)table, (void)column;
 	strcpy(text, line->in_flight ? ">" : "-");
 	if (line->in_flight)
 		text_time(line->oldest_ns, text + line->oldest_early);
@@ -133,7 +115,6 @@ CELL_WRITER(write_oldest)
 
 CELL_WRITER(write_pid)
 {
-	(void)table, (void)column;
 	if (line->pid)
 		snprintf(text, RATE_TEXT_MAX, "%u", line->pid);
 	else
@@ -143,7 +124,7 @@ CELL_WRITER(write_pid)
 CELL_WRITER(write_threads)
 {
 	if (line->threads || !line->process)
-		write_count(table, column, line, text);
+		write_count(top, column, line, text);
 	else
 		strcpy(text, "end");
 }
@@ -156,7 +137,6 @@ CELL_WRITER(write_name)
 {
 	char name[PROCESS_LABEL_MAX] = "[overflow]";
 
-	(void)table, (void)column;
 	if (line->process)
 		process_label(line->process, name);
 	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
@@ -166,7 +146,6 @@ CELL_WRITER(write_unit)
 {
 	char name[TEXT_ESCAPED_MAX(RATE_TEXT_MAX)] = "[overflow]";
 
-	(void)table, (void)column;
 	if (line->process)
 		text_escape_name(line->unit, min_u64(line->unit_length, RATE_TEXT_MAX), name);
 	text_escape_ascii(name, sizeof(name), text, RATE_TEXT_MAX);
@@ -174,7 +153,6 @@ CELL_WRITER(write_unit)
 
 CELL_WRITER(write_user)
 {
-	(void)table, (void)column;
 	text_escape_ascii(line->user ?: "-", SIZE_MAX, text, RATE_TEXT_MAX);
 }
 
@@ -219,9 +197,8 @@ static void call_label(const struct rate *line, char label[ROW_LABEL_MAX])
 /* The call of the line, or the one that the line has been in for longest. */
 CELL_WRITER(write_call)
 {
-	(void)column;
 	text[0] = 0;
-	if (table->whole || line->in_flight)
+	if (top->opened || line->in_flight)
 		call_label(line, text);
 }
 
@@ -269,9 +246,9 @@ static const struct top_column columns[] = {
 	{ "OLDEST", 7, false, 2, RATE_OLDEST, OF_CALLS, write_oldest, 0 },
 };
 
-static bool column_is_in(const struct top_column *column, const struct top_table *table)
+static bool column_is_in(const struct top_column *column, const struct top *top)
 {
-	return column->tables & (table->whole ? OF_CALLS : 1U << table->by);
+	return column->tables & (top->opened ? OF_CALLS : 1U << top->by);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -294,7 +271,7 @@ void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key)
 }
 
 /* The highest rank up to which all columns fit. */
-static int columns_fit(const struct top_table *table)
+static int columns_fit(const struct top *top)
 {
 	int fits = 0;
 
@@ -302,10 +279,10 @@ static int columns_fit(const struct top_table *table)
 		int width = -1;
 
 		for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-			if (column_is_in(&columns[i], table) && columns[i].rank <= limit)
+			if (column_is_in(&columns[i], top) && columns[i].rank <= limit)
 				width += columns[i].width + 1;
 		}
-		if (width > table->width)
+		if (width > top->width)
 			break;
 		fits = limit;
 	}
@@ -315,52 +292,43 @@ static int columns_fit(const struct top_table *table)
 /* Longest name of a call, with an ABI behind it. */
 #define CALL_NAME_MAX 31
 
-/* Names of calls get what is left, as far as they are that long. */
-static void columns_stretch_name(const struct top_table *table, struct column_place *places,
-				 size_t count)
+size_t columns_place(const struct top *top, struct column_place places[MAX_COLUMNS])
 {
-	const struct column_place *last = &places[count - 1];
-	int left = table->width - last->x - last->width;
-	int more = left < CALL_NAME_MAX - places[0].width ? left : CALL_NAME_MAX - places[0].width;
-
-	if (more <= 0)
-		return;
-	places[0].width += more;
-	for (size_t i = 1; i < count; i++)
-		places[i].x += more;
-}
-
-size_t columns_place(const struct top_table *table, struct column_place places[MAX_COLUMNS])
-{
-	int limit = columns_fit(table), x = 0;
+	int limit = columns_fit(top), x = 0, more;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		const struct top_column *column = &columns[i];
 
-		if (!column_is_in(column, table) || column->rank > limit)
+		if (!column_is_in(column, top) || column->rank > limit)
 			continue;
 		places[count++] = (struct column_place){ column, x, column->width };
 		x += column->width + 1;
 	}
-	if (table->whole)
-		columns_stretch_name(table, places, count);
+	/* Names of calls get what is left, as far as they are that long. */
+	more = top->width - (x - 1);
+	more = more < CALL_NAME_MAX - places[0].width ? more : CALL_NAME_MAX - places[0].width;
+	if (!top->opened || more <= 0)
+		return count;
+	places[0].width += more;
+	for (size_t i = 1; i < count; i++)
+		places[i].x += more;
 	return count;
 }
 
-enum rate_key columns_next_key(const struct top_table *table, int step)
+enum rate_key columns_next_key(const struct top *top, int step)
 {
 	struct column_place places[MAX_COLUMNS];
-	int count = (int)columns_place(table, places), at = 0;
+	int count = (int)columns_place(top, places), at = 0;
 
 	for (int i = 0; i < count; i++)
-		at = places[i].column->key == table->sort ? i : at;
+		at = places[i].column->key == top->places[top->opened].sort ? i : at;
 	for (int i = 0; i < count; i++) {
 		at = (at + step + count) % count;
 		if (places[at].column->key != NR_LINE_KEY)
 			return places[at].column->key;
 	}
-	return table->sort;
+	return top->places[top->opened].sort;
 }
 
 const char *columns_sort_head(enum rate_key key)

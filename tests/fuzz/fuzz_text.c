@@ -166,7 +166,7 @@ static void fuzz_verb(const struct verb *verb, char *text)
 
 static void fuzz_count(char *text)
 {
-	fuzz_verb(&(struct verb){ .name = "", .bit = VERB_COUNT, .takes_words = true }, text);
+	fuzz_verb(&(struct verb){ .name = "", .bit = VERB_COUNT }, text);
 }
 
 static void fuzz_top(char *text)

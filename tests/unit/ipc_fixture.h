@@ -87,7 +87,7 @@ static inline void fixture_handle(void *closure, const struct ipc_request *reque
 
 	fixture->asked++;
 	fixture->last = *request;
-	out += sprintf(out, "%s %s", ipc_methods[request->method], request->path);
+	out += sprintf(out, "%s %s", request->method, request->path);
 	for (size_t i = 0; i < request->nr_parameters; i++)
 		out += sprintf(out, "|%s=%s", request->parameters[i].name,
 			       request->parameters[i].value);
@@ -156,10 +156,7 @@ static inline int server_setup(void **state)
 
 static inline struct ipc_server_counts counts_of(const struct ipc_fixture *fixture)
 {
-	struct ipc_server_counts counts;
-
-	ipc_server_counts(fixture->server, &counts);
-	return counts;
+	return *ipc_server_counts(fixture->server);
 }
 
 /* --- a raw client ----------------------------------------------------------------------------- */

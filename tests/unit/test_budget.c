@@ -123,10 +123,10 @@ TEST(test_answers_are_not_in_the_budget)
 
 	while (clock_mono_ns() - begun < 20 * NS_PER_MS)
 		continue;
-	budget_answered(&budget, UINT64_MAX / 2);
+	budget.answers_ns += UINT64_MAX / 2;
 	for (int i = 0; i < 10; i++) {
 		budget_check(&budget, NULL);
-		budget_answered(&budget, NS_PER_SEC);
+		budget.answers_ns += NS_PER_SEC;
 		assert_true(budget.used_percent >= 0);
 		assert_true(budget.answers_percent >= 0);
 		assert_true(budget.answers_percent <= budget.own_percent);

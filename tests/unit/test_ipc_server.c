@@ -72,7 +72,7 @@ SERVER_TEST(test_head)
 	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
 	assert_non_null(strcasestr(reply, "\r\nContent-Length: 11\r\n"));
 	assert_string_equal(raw_body(reply), "");
-	assert_int_equal(fixture->last.method, IPC_GET);
+	assert_string_equal(fixture->text, "GET /length");
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
 

@@ -426,7 +426,7 @@ SERVER_TEST(test_not_allowed)
 		    setresuid(OTHER, OTHER, OTHER))
 			_exit(1);
 		ipc_url_init(&url, "/");
-		if (ipc_call(fixture->path, IPC_GET, &url, NULL, &reply, &d) != -EACCES)
+		if (ipc_call(fixture->path, "GET", &url, NULL, &reply, &d) != -EACCES)
 			_exit(2);
 		_exit(strcmp(d.text, expected) ? 3 : 0);
 	}

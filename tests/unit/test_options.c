@@ -10,16 +10,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/option_table.h"
+#include "cmd/options.h"
+#include "cmd/reporting.h"
 
-static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .takes_words = true };
+static const struct verb count_face = { .name = "", .bit = VERB_COUNT };
 static const struct verb top_face = { .name = "top", .bit = VERB_TOP };
 static const struct verb daemon_face = { .name = "daemon", .bit = VERB_DAEMON };
 static const struct verb snapshot_face = { .name = "snapshot", .bit = VERB_SNAPSHOT };
 static const struct verb status_face = { .name = "status", .bit = VERB_STATUS };
-static const struct verb compare_face = { .name = "compare",
-					  .bit = VERB_COMPARE,
-					  .takes_words = true };
+static const struct verb compare_face = { .name = "compare", .bit = VERB_COMPARE };
 
 /* --- the table --- */
 
@@ -114,13 +113,39 @@ static void assert_refused(const struct verb *verb, const char *text, const char
 		fail_msg("%s: %s", text, line.d.text);
 }
 
+/* What a daemon is asked for is what the user gave, under the names of its protocol. */
+static void assert_asks(const char *text, bool is_table, const char *query)
+{
+	struct ipc_url url;
+
+	ipc_url_init(&url, "/");
+	ask_add_report(&url, taken(&snapshot_face, text), is_table, 132);
+	assert_string_equal(url.text, query);
+}
+
+TEST(test_asked)
+{
+	assert_asks("--errors", true, "/?format=errors&width=132");
+	assert_asks("--by unit,comm --by comm -t !read,%file", true,
+		    "/?format=wide&width=132&trace=%21read%2C%25file&by=comm");
+	assert_asks("-w --hist --sort p99 --top 3 --min-calls 2 --errors-only --columns calls,p99",
+		    true,
+		    "/?format=wide&width=132&hist=1&sort=p99&top=3&columns=calls%2Cp99&min_calls=2&"
+		    "errors_only=1");
+	assert_asks("--top 3 --stacks", true, "/?format=truss&width=132&top_stacks=3&stacks=calls");
+	assert_asks("--stacks=time --waiting read", true,
+		    "/?format=wide&width=132&waiting=read&stacks=time");
+	assert_asks("--json -t read", false, "/?trace=read");
+	assert_asks("--chart x --top 3 --waiting read", false, "/");
+}
+
 TEST(test_count)
 {
 	const struct options *o =
 		taken(&count_face, "-cfp 17,18 -p 19 -d 0.25 -i1e1 -N 3 --slower-than 1.5ms "
 				   "--max-t=7 --min-calls 5 --top 2 --by pid,arg0 -t !read -o x");
 
-	assert_true(o->count && o->follow && !o->wait && !o->command);
+	assert_true(o->count && o->follow && !o->collector.wait && !o->command);
 	assert_int_equal(o->targets.nr_pids, 3);
 	assert_int_equal(o->targets.pids[2], 19);
 	assert_ptr_equal(o->collector.pids, o->targets.pids);
@@ -132,8 +157,8 @@ TEST(test_count)
 	assert_int_equal(o->report.table.top, 2);
 	assert_int_equal(o->report.format, FORMAT_WIDE);
 	assert_true(o->collector.by_arg0 && !o->collector.by_thread && !o->collector.stacks);
-	assert_ptr_equal(o->collector.calls, o->report.only);
-	assert_string_equal(o->report.output, "x");
+	assert_ptr_equal(o->collector.calls, o->output.only);
+	assert_string_equal(o->output.path, "x");
 }
 
 TEST(test_command)

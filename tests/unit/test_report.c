@@ -70,39 +70,6 @@ TEST(test_foreign_text)
 	free(report.text);
 }
 
-/* Options as text mean the same when they are read again. */
-TEST(test_options_as_text)
-{
-	struct syscall_set *set = NULL, *again = NULL;
-	struct column_list columns, columns_again;
-	char text[COLUMNS_TEXT_MAX];
-
-	for (unsigned int keys = 1; keys < 256; keys++) {
-		unsigned int parsed = 0, implied = keys;
-
-		implied |= keys & GROUP_TID ? (unsigned int)GROUP_PID : 0;
-		implied |= keys & GROUP_ARG0 ? (unsigned int)GROUP_SYSCALL : 0;
-		group_keys_format(keys, text);
-		assert_int_equal(group_keys_parse("by", text, &parsed, NULL), 0);
-		assert_int_equal(parsed, implied);
-	}
-	columns.count = 0;
-	for (size_t i = 0; column_at(i); i++)
-		column_list_add(&columns, column_at(i));
-	columns_format(&columns, text);
-	assert_int_equal(columns_parse(text, &columns_again, NULL), 0);
-	assert_int_equal(columns_again.count, columns.count);
-	for (size_t i = 0; i < columns.count; i++)
-		assert_ptr_equal(columns_again.columns[i], columns.columns[i]);
-	assert_int_equal(syscall_set_parse("! %network, !connect read", &set, NULL), 0);
-	assert_int_equal(syscall_set_parse(syscall_set_text(set), &again, NULL), 0);
-	for (int nr = 0; nr < 500; nr++)
-		assert_int_equal(syscall_set_has(set, ABI_X86_64, nr),
-				 syscall_set_has(again, ABI_X86_64, nr));
-	syscall_set_free(set);
-	syscall_set_free(again);
-}
-
 /* Pairs of name and value up to a NULL. */
 static struct ipc_request request_of(const char *const *words)
 {
@@ -130,7 +97,7 @@ TEST(test_question)
 	struct diag d = { .text = "" };
 	const struct question question = { &request, &d };
 
-	if (question_report(&question, &asked) || question_calls(&question, &calls))
+	if (question_report(&question, &asked) || question_set(&question, "trace", &calls))
 		fail_msg("%s", d.text);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_int_equal(table->keys, GROUP_COMM | GROUP_UNIT);
@@ -159,7 +126,7 @@ TEST(test_plain_question)
 	struct syscall_set *calls;
 
 	assert_int_equal(question_report(&question, &asked), 0);
-	assert_int_equal(question_calls(&question, &calls), 0);
+	assert_int_equal(question_set(&question, "trace", &calls), 0);
 	assert_null(calls);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
 	assert_null(asked.options.table.columns);
@@ -188,7 +155,7 @@ TEST(test_refused_questions)
 		const struct question question = { &request, &d };
 		int err = question_report(&question, &asked);
 
-		if ((err ?: question_calls(&question, &calls)) != -EINVAL)
+		if ((err ?: question_set(&question, "trace", &calls)) != -EINVAL)
 			fail_msg("%s=%s is taken", wrong[i][0], wrong[i][1]);
 		assert_int_not_equal(strlen(d.text), 0);
 		asked_report_done(&asked);

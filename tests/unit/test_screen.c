@@ -243,18 +243,18 @@ TEST(test_move)
 	top_resize(&top, 80, 4);
 	assert_int_equal(top_room(&top), 2);
 	press(&top, "U");
-	assert_int_equal(top.list.cursor, 0);
+	assert_int_equal(top.places[0].cursor, 0);
 	press(&top, "DD");
-	assert_int_equal(top.list.cursor, 2);
-	assert_int_equal(top.list.first, 1);
+	assert_int_equal(top.places[0].cursor, 2);
+	assert_int_equal(top.places[0].first, 1);
 	press(&top, "N");
-	assert_int_equal(top.list.cursor, 4);
+	assert_int_equal(top.places[0].cursor, 4);
 	press(&top, "NZ");
-	assert_int_equal(top.list.first, 3);
+	assert_int_equal(top.places[0].first, 3);
 	press(&top, "P");
-	assert_int_equal(top.list.cursor, 2);
+	assert_int_equal(top.places[0].cursor, 2);
 	press(&top, "A");
-	assert_int_equal(top.list.first, 0);
+	assert_int_equal(top.places[0].first, 0);
 	assert_false(top.follows);
 }
 
@@ -266,10 +266,10 @@ TEST(test_follow)
 
 	top_make(&top, 80, 24);
 	press(&top, "Z");
-	pid = top.rates->lines[top.shown[top.list.cursor]].pid;
-	top.sort = RATE_PID;
+	pid = top.rates->lines[top.shown[top.places[0].cursor]].pid;
+	top.places[0].sort = RATE_PID;
 	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
-	assert_int_equal(top.rates->lines[top.shown[top.list.cursor]].pid, pid);
+	assert_int_equal(top.rates->lines[top.shown[top.places[0].cursor]].pid, pid);
 }
 
 TEST(test_sort_keys)
@@ -278,13 +278,13 @@ TEST(test_sort_keys)
 
 	top_make(&top, 80, 24);
 	press(&top, "s");
-	assert_int_equal(top.sort, RATE_ERRORS);
+	assert_int_equal(top.places[0].sort, RATE_ERRORS);
 	press(&top, "<<");
-	assert_int_equal(top.sort, RATE_COMM);
+	assert_int_equal(top.places[0].sort, RATE_COMM);
 	press(&top, "<<");
-	assert_int_equal(top.sort, RATE_OLDEST);
+	assert_int_equal(top.places[0].sort, RATE_OLDEST);
 	press(&top, "E>");
-	assert_int_equal(top.call_sort, RATE_ERRORS);
+	assert_int_equal(top.places[1].sort, RATE_ERRORS);
 }
 
 TEST(test_prompts)

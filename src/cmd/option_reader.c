@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the argument of an option as its kind wants it, and writes the member it is for. */
+/*
+ * Reads options: the argument of each as its kind wants it, into the member it is for. What getopt
+ * wants, --help and the words of completion come from the same table.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -12,9 +15,10 @@
 
 #include "base/mem.h"
 #include "base/moment.h"
-#include "cmd/option_table.h"
+#include "cmd/options.h"
 #include "collect/user_names.h"
 #include "ipc/socket.h"
+#include "syscalls/classes.h"
 
 /* An argument on its way to a member. */
 struct setting {
@@ -215,7 +219,6 @@ static int add_pids(const struct setting *s)
 {
 	struct targets *targets = s->member;
 	const char *at = s->arg + strspn(s->arg, ", ");
-	pid_t *grown;
 	char *end;
 	long pid;
 
@@ -227,10 +230,8 @@ static int add_pids(const struct setting *s)
 		if (!isdigit((unsigned char)*at) || errno || pid < 1 || pid > INT_MAX ||
 		    (*end && !strchr(", ", *end)))
 			return refuse(s, "is not a pid or a list such as 17,18");
-		grown = reallocarray(targets->pids, targets->nr_pids + 1, sizeof(*grown));
-		if (!grown)
+		if (!array_grow(&targets->pids, targets->nr_pids, sizeof(*targets->pids)))
 			return diag_oom(s->d);
-		targets->pids = grown;
 		targets->pids[targets->nr_pids++] = (pid_t)pid;
 	}
 	return 0;
@@ -250,8 +251,12 @@ static int add_selector(const struct setting *s)
 
 static const struct kind {
 	int (*set)(const struct setting *s);
-	const char *arg;  /* in --help; NULL: it takes none */
-	const char *hint; /* for completion; NULL: none */
+	const char *arg; /* in --help; NULL: it takes none */
+	/*
+	 * What completes the argument: "word" (one of the words), "list" (some, with commas),
+	 * "file" (or one of the words), "name" (of what the option is called); NULL: nothing.
+	 */
+	const char *hint;
 } kinds[NR_OPTION_KIND] = {
 	[OPTION_FLAG] = { set_flag, NULL, NULL },
 	[OPTION_VALUE] = { set_value, NULL, NULL },
@@ -281,7 +286,8 @@ const char *option_argument(const struct option_def *def)
 	return def->arg ?: kinds[def->kind].arg;
 }
 
-int option_wants(const struct option_def *def)
+/* Returns no_argument, required_argument or optional_argument. */
+static int option_wants(const struct option_def *def)
 {
 	if (!option_argument(def))
 		return no_argument;
@@ -289,9 +295,13 @@ int option_wants(const struct option_def *def)
 								    : required_argument;
 }
 
-const char *option_hint(const struct option_def *def)
+/* FNV-1a, as of a text with its NUL. */
+static uint64_t hash_text(uint64_t hash, const char *text)
 {
-	return kinds[def->kind].hint;
+	do
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	while (*text++);
+	return hash;
 }
 
 int option_set(const struct option_def *def, struct options *o, const char *called, const char *arg,
@@ -300,7 +310,151 @@ int option_set(const struct option_def *def, struct options *o, const char *call
 	const struct setting setting = { def, called, arg, (char *)o + def->offset, d };
 	int err = kinds[def->kind].set(&setting);
 
-	if (!err && def->also)
+	if (err)
+		return err;
+	if (def->also)
 		*(bool *)((char *)o + def->also) = true;
-	return err;
+	o->given[def - option_defs] = arg ?: def->nr_words ? def->words[0] : "1";
+	if (def->section && !def->reloads)
+		o->fixed = hash_text(hash_text(o->fixed, def->name), arg ?: "");
+	return 0;
+}
+
+/* --- the command line -------------------------------------------------------------------------- */
+
+#define MAX_OPTIONS     80 /* of one verb */
+#define FIRST_LONG_ONLY 256
+
+/* Returns the value by which getopt names an option. */
+static int option_key(size_t index)
+{
+	return option_defs[index].letter ?: FIRST_LONG_ONLY + (int)index;
+}
+
+static void options_for_getopt(const struct verb *verb, char *letters, struct option *longs)
+{
+	letters += sprintf(letters, "%s:", verb->bit == VERB_COUNT ? "+" : "");
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (!(def->verbs & verb->bit))
+			continue;
+		*longs++ = (struct option){ def->name, option_wants(def), NULL, option_key(i) };
+		if (def->letter)
+			letters += sprintf(letters, "%c%s", def->letter,
+					   option_wants(def) == no_argument ? "" : ":");
+	}
+	*longs = (struct option){ 0 };
+}
+
+/* Sets the option that getopt has found. */
+static int option_take(struct options *o, int key, struct diag *d)
+{
+	bool is_letter;
+	char called[32];
+
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (!(def->verbs & o->verb->bit) || option_key(i) != key)
+			continue;
+		if (def->letter)
+			snprintf(called, sizeof(called), "-%c", def->letter);
+		else
+			snprintf(called, sizeof(called), "--%s", def->name);
+		return option_set(def, o, called, optarg, d);
+	}
+	/* A letter may stand inside a word, as in -cz. */
+	is_letter = optopt && optopt < FIRST_LONG_ONLY;
+	snprintf(called, sizeof(called), "-%c", optopt);
+	return diag_set(d, DIAG_USAGE, EINVAL,
+			"unknown%s option %.100s; 'bpftruss %s%s--help' lists them",
+			is_letter ? "" : " or ambiguous", is_letter ? called : o->argv[optind - 1],
+			o->verb->name, *o->verb->name ? " " : "");
+}
+
+int options_read(struct options *o, int argc, char **argv, struct diag *d)
+{
+	char letters[2 + 2 * MAX_OPTIONS + 1];
+	struct option longs[MAX_OPTIONS + 1];
+	int key, err = 0;
+
+	options_for_getopt(o->verb, letters, longs);
+	o->argc = argc;
+	o->argv = argv;
+	opterr = 0;
+	optind = 0;
+	while (!err && (key = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (key == ':')
+			return diag_set(d, DIAG_USAGE, EINVAL, "%s needs an argument",
+					argv[optind - 1]);
+		err = option_take(o, key, d);
+	}
+	if (err)
+		return err;
+	o->words = argv + optind;
+	o->nr_words = argc - optind;
+	if (o->nr_words && o->verb->bit == VERB_COUNT)
+		o->command = o->words;
+	if (!o->nr_words || o->verb->bit & VERBS_WITH_WORDS || o->help)
+		return 0;
+	return diag_set(d, DIAG_USAGE, EINVAL, "%s: \"%.100s\" is not an option; %s", o->verb->name,
+			o->words[0],
+			option_find(o->verb->bit, "name") ? "-n NAME takes processes of that name"
+							  : "see --help");
+}
+
+/* --- help and completion ---------------------------------------------------------------------- */
+
+static void option_print(const struct option_def *def)
+{
+	const char *line = def->help, *arg = option_argument(def);
+	char left[64];
+
+	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", def->letter ? '-' : ' ', def->letter ?: ' ',
+		 def->letter ? ',' : ' ', def->name,
+		 option_wants(def) == required_argument ? " " : "", arg ?: "");
+	for (; *line; line += line[strcspn(line, "\n")] == '\n') {
+		printf("  %-27s %.*s\n", left, (int)strcspn(line, "\n"), line);
+		line += strcspn(line, "\n");
+		left[0] = 0;
+	}
+}
+
+void options_print_help(const struct verb *verb)
+{
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		if (option_defs[i].verbs & verb->bit)
+			option_print(&option_defs[i]);
+	}
+}
+
+static void print_words(const struct option_def *def)
+{
+	bool columns = def->kind == OPTION_COLUMN || def->kind == OPTION_COLUMNS;
+
+	for (size_t i = 0; i < def->nr_words; i++)
+		printf(" %s", def->words[i]);
+	for (size_t i = 0; columns && column_at(i); i++)
+		printf(" %s", column_at(i)->name);
+	for (size_t i = 0; def->kind == OPTION_CALLS && class_name(i); i++)
+		printf(" %%%s", class_name(i));
+}
+
+void options_print_completion(const struct verb *verb)
+{
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+
+		if (!(def->verbs & verb->bit))
+			continue;
+		printf("--%s", def->name);
+		if (def->letter)
+			printf(" -%c", def->letter);
+		if (option_wants(def) == required_argument) {
+			printf("\t%s\t", kinds[def->kind].hint ?: "none");
+			print_words(def);
+		}
+		putchar('\n');
+	}
 }

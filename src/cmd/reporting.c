@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Turns options into a question to the daemon, and its answer into a snapshot; writes reports in
+ * the format and to the place that the user chose, and the files beside them.
+ */
+#include "cmd/reporting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/moment.h"
+#include "base/regular_file.h"
+#include "model/query.h"
+#include "report/report.h"
+
+void ask_add_targets(struct ipc_url *url, const struct options *o)
+{
+	/* Indexed by enum selector_kind. */
+	static const char *const names[] = { [SELECT_COMM] = "name",
+					     [SELECT_CGROUP] = "cgroup",
+					     [SELECT_UNIT] = "unit",
+					     [SELECT_USER] = "user" };
+	const struct targets *targets = &o->targets;
+
+	/* No restriction. */
+	if (targets->all)
+		return;
+	for (size_t i = 0; i < targets->nr_pids; i++)
+		ask_add_number(url, "pid", targets->pids[i]);
+	for (size_t i = 0; i < targets->nr_selectors; i++)
+		ipc_url_add(url, names[targets->selectors[i].kind], targets->selectors[i].text);
+}
+
+void ask_add_number(struct ipc_url *url, const char *name, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	ipc_url_add(url, name, text);
+}
+
+void ask_add_report(struct ipc_url *url, const struct options *o, bool is_table, int width)
+{
+	char name[32];
+
+	if (is_table) {
+		ipc_url_add(url, "format", report_format_names[o->report.format]);
+		ask_add_number(url, "width", width);
+	}
+	for (size_t i = 0; i < nr_option_defs; i++) {
+		const struct option_def *def = &option_defs[i];
+		const char *suffix = "";
+
+		if (!def->asked || !o->given[i] || (!is_table && strcmp(def->name, "trace")))
+			continue;
+		/* Where stacks are shown, --top limits them and not the table. */
+		if (o->report.show_stacks && !strcmp(def->name, "top"))
+			suffix = "_stacks";
+		snprintf(name, sizeof(name), "%s%s", def->name, suffix);
+		for (char *c = name; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		ipc_url_add(url, name, o->given[i]);
+	}
+}
+
+int ask_read_span(const struct options *o, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
+		  struct diag *d)
+{
+	int err = o->from ? moment_parse("--from", o->from, now_ns, from_ns, d) : 0;
+
+	if (!err && o->to)
+		err = moment_parse("--to", o->to, now_ns, to_ns, d);
+	if (!err && *from_ns && (*to_ns ?: now_ns) <= *from_ns)
+		err = diag_set(d, DIAG_USAGE, EINVAL,
+			       "--from, --to: the end is not after the start");
+	return err;
+}
+
+void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns)
+{
+	if (from_ns)
+		ask_add_number(url, "from", from_ns);
+	if (to_ns && to_ns < now_ns)
+		ask_add_number(url, "to", to_ns);
+}
+
+int ask(const struct options *o, const char *method, struct ipc_url *url, struct ipc_reply *ret,
+	struct diag *d)
+{
+	return ipc_call(o->socket ?: DEFAULT_SOCKET, method, url, NULL, ret, d);
+}
+
+int ask_and_print(const struct options *o, const char *path,
+		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
+		  struct diag *d)
+{
+	struct ipc_url url;
+	struct ipc_reply reply __cleanup(ipc_reply_done) = { 0 };
+	int err;
+
+	ipc_url_init(&url, path);
+	err = ask(o, "GET", &url, &reply, d);
+	if (err)
+		return err;
+	if (o->report.format != FORMAT_JSON)
+		return write_text(reply.body, reply.size, stdout, d);
+	fwrite(reply.body, 1, reply.size, stdout);
+	return STATUS_OK;
+}
+
+void asked_snapshot_done(struct asked_snapshot *asked)
+{
+	snapshot_free(asked->snapshot);
+	stack_table_free(asked->stacks);
+}
+
+#define MAX_SAVED_BYTES (1ULL << 30)
+
+int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d)
+{
+	char *text __cleanup(freep) = NULL;
+	struct diag why;
+	size_t size;
+	int err = regular_file_read(path, 0, MAX_SAVED_BYTES, &text, &size);
+
+	if (err == -EINVAL || err == -EFBIG)
+		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is not a saved snapshot", path);
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot read %.200s: %s", path,
+				strerror(-err));
+	err = report_json_read(text, size, &ret->snapshot, &ret->stacks, &why);
+	return err ? diag_set(d, DIAG_FAILED, -err, "%.200s: %.250s", path, why.text) : 0;
+}
+
+/* --- writing ----------------------------------------------------------------------------------- */
+
+void output_done(struct output *output)
+{
+	if (output->stream && output->stream != stdout && output->stream != stderr)
+		fclose(output->stream);
+}
+
+/* A pipe or a terminal has nothing to empty. Returns 0 or -errno. */
+static int output_empty(struct output *output, const struct options *o)
+{
+	struct stat st;
+
+	if (!o->output.path || output->begun || fstat(fileno(output->stream), &st) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	return ftruncate(fileno(output->stream), 0) ? -errno : 0;
+}
+
+int output_width(FILE *stream)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	int width = 0;
+
+	if (!ioctl(fileno(stream), TIOCGWINSZ, &size))
+		width = size.ws_col;
+	else if (columns)
+		width = atoi(columns);
+	return width > 0 && width < 1000 ? width : 80;
+}
+
+/* Writes a file beside the report: each report replaces what the last one wrote. */
+static int write_side_file(const struct report_options *r, enum side_file which,
+			   const struct snapshot *snapshot, FILE *out)
+{
+	if (which == SIDE_FILE_CHART)
+		return report_chart(snapshot, &r->table, out);
+	if (which == SIDE_FILE_FOLDED)
+		return report_folded(snapshot, r->stacks.weight, out);
+	if (which == SIDE_FILE_FLAME)
+		return report_flame(snapshot, r->stacks.weight, out);
+	return report_pprof(snapshot, out);
+}
+
+int output_open(struct output *output, const struct options *o, struct diag *d)
+{
+	const struct output_options *r = &o->output;
+	int fd;
+
+	for (int i = 0; i < NR_SIDE_FILE; i++) {
+		const char *path = r->side_files[i];
+		int side __cleanup(closep) =
+			path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+		if (path && side < 0)
+			return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", path,
+					strerror(errno));
+	}
+	output->stream = o->command ? stderr : stdout;
+	if (!r->path)
+		return 0;
+	fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	output->stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!output->stream)
+		return diag_set(d, DIAG_FAILED, errno, "cannot write %s: %s", r->path,
+				strerror(errno));
+	return 0;
+}
+
+static int output_side_file(const struct options *o, enum side_file which,
+			    const struct snapshot *snapshot, struct diag *d)
+{
+	const char *path = o->output.side_files[which];
+	FILE *file __cleanup(fclosep) = fopen(path, "we");
+	int err = file ? write_side_file(&o->report, which, snapshot, file) : -errno;
+
+	if (!err && fflush(file))
+		err = -errno;
+	return err ? diag_set(d, DIAG_FAILED, -err, "cannot write %s: %s", path, strerror(-err))
+		   : 0;
+}
+
+/* What is to be told of an error when writing the report itself. */
+static int output_failed(const struct options *o, int err, struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",
+			o->output.path ? " to " : "", o->output.path ?: "", strerror(-err));
+}
+
+int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
+		  struct diag *d)
+{
+	struct snapshot *chosen __cleanup(snapshot_freep) = NULL;
+	struct report_options how = o->report;
+	int err;
+
+	if (snapshot_select(snapshot, o->output.only, &chosen))
+		return diag_oom(d);
+	how.no_header = output->begun;
+	how.table.width = output_width(output->stream);
+	err = output_empty(output, o);
+	if (!err)
+		err = report_write(chosen, &how, output->stream);
+	output->begun = true;
+	if (!err && fflush(output->stream))
+		err = -errno;
+	if (err)
+		return output_failed(o, err, d);
+	for (int i = 0; i < NR_SIDE_FILE && !err; i++) {
+		if (o->output.side_files[i])
+			err = output_side_file(o, (enum side_file)i, chosen, d);
+	}
+	return err;
+}
+
+int output_text(struct output *output, const struct options *o, const char *text, size_t size,
+		struct diag *d)
+{
+	int err = output_empty(output, o);
+
+	if (!err && (fwrite(text, 1, size, output->stream) != size || fflush(output->stream)))
+		err = -errno;
+	return err ? output_failed(o, err, d) : 0;
+}
+
+bool output_has_side_files(const struct options *o)
+{
+	for (int i = 0; i < NR_SIDE_FILE; i++) {
+		if (o->output.side_files[i])
+			return true;
+	}
+	return false;
+}

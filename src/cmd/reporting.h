@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What verbs that report have in common: where a report goes and in which form, and how a daemon is
+ * asked for one.
+ */
+#ifndef BPFTRUSS_REPORTING_H
+#define BPFTRUSS_REPORTING_H
+
+#include <stdio.h>
+
+#include "cmd/options.h"
+#include "ipc/client.h"
+#include "model/snapshot.h"
+
+/* --- asking ------------------------------------------------------------------------------------ */
+
+/* Adds the targets as parameters. */
+void ask_add_targets(struct ipc_url *url, const struct options *options);
+
+/*
+ * Adds which calls are asked for and, if it is one, what a table of them is to be like: as the user
+ * gave the options.
+ */
+void ask_add_report(struct ipc_url *url, const struct options *options, bool is_table, int width);
+
+/* A parameter that is a time of day in ns. */
+void ask_add_number(struct ipc_url *url, const char *name, int64_t value);
+
+/*
+ * Reads --from and --to as of a moment; what is absent stays as it was, and 0 is no begin. A usage
+ * error if the end is not behind the begin.
+ */
+int ask_read_span(const struct options *options, int64_t now_ns, int64_t *from_ns, int64_t *to_ns,
+		  struct diag *d);
+
+/* Adds a span but for what is 0; an end that is missing or to come is when the daemon answers. */
+void ask_add_span(struct ipc_url *url, int64_t from_ns, int64_t to_ns, int64_t now_ns);
+
+/* One question. Returns 0 or -errno with d filled. */
+int ask(const struct options *options, const char *method, struct ipc_url *url,
+	struct ipc_reply *ret, struct diag *d);
+
+/* Asks for what is at a path and prints it: with --json as it came, else as a function writes it. */
+int ask_and_print(const struct options *options, const char *path,
+		  int (*write_text)(const char *body, size_t size, FILE *out, struct diag *d),
+		  struct diag *d);
+
+/* A snapshot with its stacks. */
+struct asked_snapshot {
+	struct snapshot *snapshot;
+	struct stack_table *stacks;
+};
+
+void asked_snapshot_done(struct asked_snapshot *asked);
+
+/* From a file that somebody saved. */
+int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct diag *d);
+
+/* --- writing ----------------------------------------------------------------------------------- */
+
+struct output {
+	FILE *stream; /* owned unless stdout or stderr */
+	bool begun;   /* a report has been written */
+};
+
+/*
+ * Opened before anything is attached, since a report that cannot be written is not worth a run;
+ * emptied only when there is a report, so that a run that fails leaves the old one.
+ */
+int output_open(struct output *output, const struct options *o, struct diag *d);
+
+/* Writes one report of the calls that were asked for. */
+int output_report(struct output *output, const struct options *o, const struct snapshot *snapshot,
+		  struct diag *d);
+
+/* The same of a report that somebody else wrote: nothing goes into other files. */
+int output_text(struct output *output, const struct options *o, const char *text, size_t size,
+		struct diag *d);
+
+/* Whether a chart, or files of stacks, are asked for besides the report. */
+bool output_has_side_files(const struct options *o);
+
+void output_done(struct output *output);
+
+/* Returns the width of the terminal; for other streams what COLUMNS says, else 80. */
+int output_width(FILE *stream);
+
+#endif
