@@ -378,7 +378,7 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 	} else {
 		request_answer(server, connection, &request, &answer);
 	}
-	connection->answered_ns = server_clock_ns(server);
+	connection->answered_ns = server_now_ns(server);
 	connection->answer_bytes = answer.size;
 	server->counts.pending_bytes += answer.size;
 	return response_send(from, &answer);

@@ -72,10 +72,6 @@ void column_list_add(struct column_list *list, const struct column *column);
 /* Reads a list such as calls,p99,max for --columns. Returns 0 or -EINVAL with d filled. */
 int columns_parse(const char *list, struct column_list *ret, struct diag *d);
 
-/* Writes such a list. */
-#define COLUMNS_TEXT_MAX (COLUMNS_MAX * 16)
-void columns_format(const struct column_list *list, char buf[COLUMNS_TEXT_MAX]);
-
 bool column_is_key(const struct column *column);
 
 /* Whether groups by these keys have a value in it: numbers always do. */
