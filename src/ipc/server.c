@@ -55,8 +55,8 @@ struct ipc_server {
 	TAILQ_HEAD(, connection) connections; /* the one that ends first is the first */
 	uint64_t busy_ns;                     /* in the handler, in this run */
 	uint64_t worked_ns;                   /* the same since it was made */
-	uint64_t forgiven_ns;                 /* of these, what is held against no client any more */
-	bool has_cut;                         /* somebody off for others, in this run */
+	uint64_t forgiven_ns; /* of these, what is held against no client any more */
+	bool has_cut;         /* somebody off for others, in this run */
 };
 
 const char *ipc_parameter(const struct ipc_request *request, const char *name)
@@ -437,10 +437,11 @@ int ipc_server_new(int listener, const struct ipc_server_options *options, struc
 		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
 		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
 		MHD_OPTION_CONNECTION_LIMIT, o->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
-		library_patience_s(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
-		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
+		library_patience_s(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+		(size_t)INCREMENT_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server,
+		MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
 	if (!server->daemon) {
 		/* In most of its failures the library has closed it, in some it has not. */
 		close(listener);

@@ -199,7 +199,7 @@ bool column_number(const struct column *column, const struct column_scope *scope
 
 int column_find(const char *option, const char *name, const struct column **ret, struct diag *d)
 {
-	char names[COLUMNS_TEXT_MAX] = "";
+	char names[COLUMNS_MAX * 16] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
