@@ -3,11 +3,6 @@
 #ifndef TESTS_ELF_FIXTURE_H
 #define TESTS_ELF_FIXTURE_H
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "fixture.h"
 
 #include "elf/symbols.h"

@@ -6,26 +6,11 @@
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
 
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "model/builder.h"
 #include "model/snapshot.h"
 #include "syscalls/names.h"
-
-#include "in_range.h"
 
 /* splitmix64: the same numbers on every machine. */
 static inline uint64_t random_u64(uint64_t *seed)
@@ -291,25 +276,25 @@ static inline char *text_close(struct text_stream *stream)
 	return stream->text;
 }
 
-/* A stream that takes nothing. */
-static inline FILE *full_open(void)
-{
-	FILE *full = fopen("/dev/full", "we");
+/* The text, which the caller frees, that report(..., stream) writes. */
+#define render(report, ...)                                                    \
+	({                                                                     \
+		struct text_stream stream_;                                    \
+		assert_int_equal(report(__VA_ARGS__, text_open(&stream_)), 0); \
+		text_close(&stream_);                                          \
+	})
 
-	assert_non_null(full);
-	setbuf(full, NULL);
-	return full;
-}
+/* A report(..., stream) says so when its stream takes nothing. */
+#define assert_full(report, ...)                                    \
+	do {                                                        \
+		FILE *full_ = fopen("/dev/full", "we");             \
+		assert_non_null(full_);                             \
+		setbuf(full_, NULL);                                \
+		assert_int_equal(report(__VA_ARGS__, full_), -EIO); \
+		fclose(full_);                                      \
+	} while (0)
 
 typedef int snapshot_report(const struct snapshot *, FILE *);
-
-static inline char *report_render(snapshot_report *report, const struct snapshot *snapshot)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report(snapshot, text_open(&stream)), 0);
-	return text_close(&stream);
-}
 
 /* NULL when there is no such file. */
 static inline char *golden_read(const char *path)
@@ -356,6 +341,13 @@ static inline void golden_check(const char *name, const char *text)
 		expected ? "" : " (no such file)", expected ? expected : "", text);
 	fail();
 }
+
+/* Compares the text that report(..., stream) writes. */
+#define golden_render(name, report, ...)                                    \
+	do {                                                                \
+		char *text_ __cleanup(freep) = render(report, __VA_ARGS__); \
+		golden_check(name, text_);                                  \
+	} while (0)
 
 /* JSON with the version of the program masked, which changes without a change of the contract. */
 static inline char *version_mask(const char *text)

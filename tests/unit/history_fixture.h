@@ -7,9 +7,6 @@
 #define TESTS_HISTORY_FIXTURE_H
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "fixture.h"
 
@@ -84,7 +81,7 @@ static inline void place_done(struct place *place)
 }
 
 /* A test with a place of its own as its state. */
-#define PLACE_TEST(name) TEST_WITH(name, place_set_up, place_tear_down)
+#define PLACE_TEST(name) TEST_WITH(name, const struct place *place, place_set_up, place_tear_down)
 
 static inline int place_set_up(void **state)
 {

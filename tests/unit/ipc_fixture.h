@@ -7,32 +7,15 @@
 #ifndef TESTS_IPC_FIXTURE_H
 #define TESTS_IPC_FIXTURE_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "ipc/client.h"
 #include "ipc/server.h"
 #include "ipc/socket.h"
-
-#include "in_range.h"
 
 /* What nothing here takes unless it hangs. */
 #define HANG_NS (60 * NS_PER_SEC)
@@ -256,8 +239,10 @@ static inline const char *raw_body(const char *reply)
 #define HOST  "Host: localhost\r\n"
 #define CLOSE HOST "Connection: close\r\n\r\n"
 
-#define SERVER_TEST(name) TEST_WITH(name, server_setup, folder_teardown)
-#define FOLDER_TEST(name) TEST_WITH(name, folder_setup, folder_teardown)
+#define SERVER_TEST(name) \
+	TEST_WITH(name, struct ipc_fixture *fixture, server_setup, folder_teardown)
+#define FOLDER_TEST(name) \
+	TEST_WITH(name, struct ipc_fixture *fixture, folder_setup, folder_teardown)
 
 /* --- a server in another process -------------------------------------------------------------- */
 

@@ -36,18 +36,6 @@ static inline struct read_back read_right(const char *text)
 	return back;
 }
 
-static inline char *text_of(const struct snapshot *snapshot, snapshot_report *report)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	assert_int_equal(report(snapshot, out), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
-
 /* Groupings by every key, one after the other. */
 static inline bool table_options_at(size_t index, struct table_options *ret)
 {

@@ -5,9 +5,6 @@
 
 #include "elf_fixture.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"

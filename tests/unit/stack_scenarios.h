@@ -387,21 +387,6 @@ static inline struct stacked scenario_stacks_many(void)
 	return stacked;
 }
 
-/* What a report of a weight writes, as text that the caller frees. */
-static inline char *weight_render(int (*report)(const struct snapshot *, enum stack_weight, FILE *),
-				  const struct snapshot *snapshot, enum stack_weight weight)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	assert_int_equal(report(snapshot, weight, out), 0);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(strlen(text), size);
-	return text;
-}
-
 /* Leaves a file for tests/readers, if that is to run. */
 static inline void sample_write(const char *name, const char *bytes, size_t size)
 {

@@ -83,22 +83,11 @@ static inline struct snapshot *scenario_web(void)
 
 typedef int table_report(const struct snapshot *, const struct table_options *, FILE *);
 
-static inline char *table_render(table_report *report, const struct snapshot *snapshot,
-				 const struct table_options *options)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report(snapshot, options, text_open(&stream)), 0);
-	return text_close(&stream);
-}
-
 /* Renders and compares with a golden file. */
 static inline void table_check(const char *golden, table_report *report,
 			       const struct snapshot *snapshot, const struct table_options *options)
 {
-	__cleanup(freep) char *text = table_render(report, snapshot, options);
-
-	golden_check(golden, text);
+	golden_render(golden, report, snapshot, options);
 }
 
 /* As scenario_check(). */
@@ -124,10 +113,9 @@ static inline const struct column *column_named(const char *name)
 static inline void table_check_stream(table_report *report)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	__cleanup(fclosep) FILE *full = full_open();
 	const struct table_options options = { 0 };
 
-	assert_int_equal(report(snapshot, &options, full), -EIO);
+	assert_full(report, snapshot, &options);
 }
 
 #endif

@@ -3,13 +3,34 @@
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/mem.h"
+
+/* cmocka 2 has assert_in_range() for each signedness, and calls the one of cmocka 1 deprecated. */
+#ifdef assert_uint_in_range
+#undef assert_in_range
+#define assert_in_range(value, least, most) assert_uint_in_range(value, least, most)
+#endif
 
 static struct {
 	struct CMUnitTest list[64];
@@ -18,28 +39,37 @@ static struct {
 
 static void unit_test_add(struct CMUnitTest test)
 {
-	assert_true(unit_tests.count < sizeof(unit_tests.list) / sizeof(unit_tests.list[0]));
+	assert_true(unit_tests.count < ARRAY_SIZE(unit_tests.list));
 	unit_tests.list[unit_tests.count++] = test;
 }
 
-/* Begins a function that is a test, with `state` as set_up() leaves it; NULL: nothing to do. */
-#define TEST_WITH(name, set_up, tear_down)                                                     \
-	static void name(void **state);                                                        \
+/* Begins a function that is a test of what set_up() leaves as its state; NULL: nothing to do. */
+#define TEST_WITH(name, given, set_up, tear_down)                                              \
+	static void name##_run(given);                                                         \
+	static void name(void **state)                                                         \
+	{                                                                                      \
+		name##_run(*state);                                                            \
+	}                                                                                      \
 	__attribute__((constructor)) static void name##_add(void)                              \
 	{                                                                                      \
 		unit_test_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, set_up, \
 										 tear_down));  \
 	}                                                                                      \
-	static void name(__attribute__((unused)) void **state)
+	static void name##_run(__attribute__((unused)) given)
 
 /* Begins a function that is a test. */
-#define TEST(name)                                                        \
-	static void name(void **unused);                                  \
-	__attribute__((constructor)) static void name##_add(void)         \
-	{                                                                 \
-		unit_test_add((struct CMUnitTest)cmocka_unit_test(name)); \
-	}                                                                 \
-	static void name(__attribute__((unused)) void **unused)
+#define TEST(name) TEST_WITH(name, void *unused, NULL, NULL)
+
+/* Begins a test of a `type *given` that begin(given, ...) fills and done(given) ends. */
+#define TEST_OF(name, type, given, done, begin, ...)   \
+	static void name##_of(type *given);            \
+	TEST(name)                                     \
+	{                                              \
+		type it __cleanup(done);               \
+		begin(&it __VA_OPT__(, ) __VA_ARGS__); \
+		name##_of(&it);                        \
+	}                                              \
+	static void name##_of(type *given)
 
 /* What a test defines that is started as one of its own processes, or has to prepare something. */
 __attribute__((weak)) void test_begin(int argc, char **argv);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Baselines as files: saved whole, listed, read back as they were, and never touched by retention. */
-#include "test.h"
-
 #include "history_fixture.h"
 
 #include "daemon/baselines.h"
@@ -42,15 +40,13 @@ static size_t count_listed(struct baselines *baselines, struct baseline *first)
 
 PLACE_TEST(test_a_baseline_is_what_was_saved)
 {
-	__cleanup(baselines_done) struct baselines baselines = {
-		.state_dir = ((struct place *)*state)->dir
-	};
+	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
 	struct baseline listed;
 	struct diag d = { 0 };
 
-	one_minute(*state, &timeline);
+	one_minute(place, &timeline);
 	assert_int_equal(count_listed(&baselines, &listed), 0);
 	save_must(&baselines, "quiet-1.0", &timeline);
 	if (baselines_load(&baselines, "quiet-1.0", &loaded, &d))
@@ -75,22 +71,18 @@ PLACE_TEST(test_a_baseline_is_what_was_saved)
 /* The text of the file is what the daemon sends: a report like any other. */
 PLACE_TEST(test_a_file_is_a_report)
 {
-	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL, *wanted = NULL;
 	struct diag d = { 0 };
 	char path[400];
-	size_t size, wanted_size;
-	FILE *out;
+	size_t size;
 
 	one_minute(place, &timeline);
 	save_must(&baselines, "monday", &timeline);
 	assert_int_equal(baselines_read(&baselines, "monday", &text, &size, &d), 0);
-	out = open_memstream(&wanted, &wanted_size);
-	assert_int_equal(report_json(timeline.steps[0].sum, out), 0);
-	fclose(out);
-	assert_int_equal(size, wanted_size);
+	wanted = render(report_json, timeline.steps[0].sum);
+	assert_int_equal(size, strlen(wanted));
 	assert_memory_equal(text, wanted, size);
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/monday.json", place->dir);
 	assert_int_equal(access(path, R_OK), 0);
@@ -103,7 +95,7 @@ PLACE_TEST(test_names)
 		"",    ".",   "..",   ".hidden", "../x",     "a/b",
 		"now", "10m", "1..2", "a b",     "\xc3\xa4", "x\n"
 	};
-	const struct baselines baselines = { .state_dir = ((struct place *)*state)->dir };
+	const struct baselines baselines = { .state_dir = place->dir };
 	const struct timeline_step nothing = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL;
@@ -113,7 +105,7 @@ PLACE_TEST(test_names)
 
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[65] = 0;
-	one_minute(*state, &timeline);
+	one_minute(place, &timeline);
 	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++) {
 		assert_int_equal(baselines_save(&baselines, no_names[i], timeline.steps, false, &d),
 				 -EINVAL);
@@ -130,7 +122,6 @@ PLACE_TEST(test_names)
 /* It is not replaced by accident, and one that cannot be written leaves the old one. */
 PLACE_TEST(test_replacing)
 {
-	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
@@ -153,7 +144,6 @@ PLACE_TEST(test_replacing)
 /* One that somebody has spoilt costs itself alone. */
 PLACE_TEST(test_a_spoilt_file)
 {
-	const struct place *place = *state;
 	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
@@ -186,7 +176,6 @@ PLACE_TEST(test_a_spoilt_file)
 PLACE_TEST(test_too_large)
 {
 	enum { HOST = 9 << 20 };
-	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL;
@@ -208,13 +197,13 @@ PLACE_TEST(test_too_large)
 /* Nor is what is new, once there are many; one that is there may be replaced. */
 PLACE_TEST(test_too_many)
 {
-	struct baselines baselines = { .state_dir = ((struct place *)*state)->dir };
+	struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct baseline listed;
 	struct diag d = { 0 };
 	char name[32];
 
-	one_minute(*state, &timeline);
+	one_minute(place, &timeline);
 	for (int i = 0; i < 100; i++) {
 		snprintf(name, sizeof(name), "day-%d", i);
 		save_must(&baselines, name, &timeline);
@@ -233,7 +222,6 @@ PLACE_TEST(test_too_many)
 /* A list reads the head of a file, whatever comes behind it, and whatever the host is called. */
 PLACE_TEST(test_a_list_reads_heads)
 {
-	const struct place *place = *state;
 	__cleanup(baselines_done) struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
@@ -262,7 +250,6 @@ PLACE_TEST(test_size)
 	enum { MAX = 1 << 20 };
 	const struct history_options options = { .max_bytes = MAX,
 						 .keep_ns = { MINUTE, MINUTE, DAY } };
-	const struct place *place = *state;
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the daemon gives up when it costs too much, and when it takes that up again. */
-#include "test.h"
 #include "fixture.h"
 
 #include "base/clock.h"

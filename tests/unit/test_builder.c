@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Adding up rows and processes in any order. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/builder.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The picture: golden files, well-formed XML whatever the names, nothing active, all inside. */
-#include "test.h"
 #include "pictures.h"
 #include "tables.h"
 
@@ -66,8 +65,7 @@ TEST(test_sound)
 
 		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
 			const struct table_options options = { .keys = keys[j] };
-			__cleanup(freep) char *text =
-				table_render(report_chart, snapshot, &options);
+			__cleanup(freep) char *text = render(report_chart, snapshot, &options);
 
 			xml_check(text);
 			passive_check(text);
@@ -91,7 +89,7 @@ TEST(test_many_rows)
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);
-	text = table_render(report_chart, snapshot, &options);
+	text = render(report_chart, snapshot, &options);
 	xml_check(text);
 	bounds_check(text);
 	assert_int_equal(count_of(text, "<g>"), 20);
@@ -119,7 +117,7 @@ TEST(test_extremes)
 		row.calls = row.untimed = UINT64_MAX / 2;
 		builder_take_row(builder, &row);
 		snapshot = snapshot_take(builder);
-		text = table_render(report_chart, snapshot, &options);
+		text = render(report_chart, snapshot, &options);
 		xml_check(text);
 		bounds_check(text);
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading and printing clocks. */
-#include "test.h"
 #include "fixture.h"
 
 #include <time.h>

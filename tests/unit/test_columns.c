@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Columns: names, parsing, cells, order; and the units that a column of times gets. */
-#include "test.h"
 #include "tables.h"
 
 #include "report/label.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two snapshots side by side: matching across hosts, figures, order, regressions. */
-#include "test.h"
 #include "tables.h"
 
 #include <math.h>

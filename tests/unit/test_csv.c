@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The CSV form: golden files, one header for many intervals, names that want to be formulas. */
-#include "test.h"
 #include "tables.h"
 
 static int csv_with_header(const struct snapshot *snapshot, const struct table_options *options,
@@ -54,7 +53,7 @@ TEST(test_columns)
 	__cleanup(freep) char *text = NULL;
 
 	assert_int_equal(columns_parse("err%,max,calls", &columns, NULL), 0);
-	text = table_render(csv_with_header, snapshot, &options);
+	text = render(csv_with_header, snapshot, &options);
 	assert_string_equal(
 		text,
 		"start,end,syscall,errors_pct,max_ns,calls\n"
@@ -75,12 +74,12 @@ TEST(test_nothing)
 	__cleanup(freep) char *text = NULL, *none = NULL;
 
 	assert_int_equal(columns_parse("calls,err%,oldest,p50,bytes", &columns, NULL), 0);
-	text = table_render(csv_two_intervals, empty, &options);
+	text = render(csv_two_intervals, empty, &options);
 	assert_string_equal(
 		text, "start,end,comm,syscall,calls,errors_pct,oldest_in_flight_ns,p50_ns,bytes\n"
 		      "2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,,,0,,,,\n"
 		      "2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,,,0,,,,\n");
-	none = table_render(csv_with_header, &moment, &options);
+	none = render(csv_with_header, &moment, &options);
 	assert_string_equal(strchr(none, '\n'), "\n");
 }
 
@@ -125,7 +124,7 @@ TEST(test_names)
 		row_add_calls(&row, 1, 1, 0, 0);
 		builder_take_row(builder, &row);
 		snapshot = snapshot_take(builder);
-		text = table_render(csv_with_header, snapshot, &options);
+		text = render(csv_with_header, snapshot, &options);
 		if (!strstr(text, names[i].cell))
 			fail_msg("no %s in %s", names[i].cell, text);
 	}

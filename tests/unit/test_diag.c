@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Errors that a user must act on. */
-#include "test.h"
 #include "fixture.h"
 
 #include "base/diag.h"

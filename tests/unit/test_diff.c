@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What was counted between two snapshots. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"

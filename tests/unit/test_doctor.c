@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How doctor's findings look. */
-#include "test.h"
 #include "fixture.h"
 
 #include <jansson.h>
@@ -24,10 +23,7 @@ static char *render_text(size_t count)
 
 static char *render_json(size_t count)
 {
-	struct text_stream stream;
-
-	assert_int_equal(report_findings_json(findings, count, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_findings_json, findings, count);
 }
 
 TEST(test_text)
@@ -83,7 +79,5 @@ TEST(test_works)
 
 TEST(test_failing_stream)
 {
-	__cleanup(fclosep) FILE *full = full_open();
-
-	assert_int_equal(report_findings_json(findings, ARRAY_SIZE(findings), full), -EIO);
+	assert_full(report_findings_json, findings, ARRAY_SIZE(findings));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Debug files and perf maps below a root that somebody else has arranged. */
-#include "test.h"
 #include "elf_fixture.h"
 
 #include "base/regular_file.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inlined functions: what another reader of DWARF says, and what nobody is to believe. */
-#include "test.h"
-
 #include "elf_fixture.h"
 
 #include "elf/elf_handle.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols: where each fixture has them, whom an address belongs to, and what names look like. */
-#include "test.h"
-
 #include "elf_fixture.h"
 
 #include "elf/elf_handle.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Unwind rows: what the rules of each fixture are, and whether readelf reads the same. */
-#include "test.h"
-
 #include "elf_fixture.h"
 
 #include <sys/auxv.h>

@@ -3,12 +3,8 @@
  * Workers against files that mean harm. This program is its own worker; a file that begins with the
  * name of a part makes it play that part instead: one that foreign bytes have taken over.
  */
-#include "test.h"
-
 #include "elf_fixture.h"
 
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "elf/sandbox.h"

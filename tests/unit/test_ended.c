@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ended processes keep to their memory: some keep rows, others are folded, some are not taken in. */
-#include "test.h"
 #include "fixture.h"
-
-#include <unistd.h>
 
 #include "collect/collector_private.h"
 #include "model/diff.h"

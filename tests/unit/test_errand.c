@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of errands: whose turn it is, and how each of them ends. */
-#include "test.h"
 #include "fixture.h"
-
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/errand.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of errors: golden files, order, shares, what is left out. */
-#include "test.h"
 #include "tables.h"
 
 TEST(test_golden)
@@ -37,7 +36,7 @@ TEST(test_all_errors)
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
 		const struct table_options options = { .top = i % 3, .min_calls = i % 2 * 5 };
-		__cleanup(freep) char *text = table_render(report_errors, snapshot, &options);
+		__cleanup(freep) char *text = render(report_errors, snapshot, &options);
 		const char *line = strstr(text, "all errors ");
 		uint64_t errors = 0, shown;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes of a snapshot a filter has, and what is left of the snapshot. */
-#include "test.h"
 #include "tables.h"
 
 #include <fnmatch.h>

@@ -3,7 +3,6 @@
  * The flame graph: golden files, boxes within boxes, well-formed XML whatever the names, nothing
  * from outside. What the script does is tested in tests/readers.
  */
-#include "test.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
 
@@ -12,7 +11,7 @@
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
 {
-	char *text = weight_render(report_flame, snapshot, weight);
+	char *text = render(report_flame, snapshot, weight);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.svg", name);
@@ -60,8 +59,8 @@ TEST(test_hostile)
 	__cleanup(freep) char *text = NULL, *other = NULL;
 
 	flame_check(hostile.snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
-	text = weight_render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
-	other = weight_render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
+	text = render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
+	other = render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
 	assert_int_equal(count_of(text, "<script"), 1);
 	assert_int_equal(count_of(text, "]]>"), 1);
 	assert_string_equal(strstr(text, "<script"), strstr(other, "<script"));
@@ -74,8 +73,7 @@ TEST(test_self_contained)
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
 					       "<?",   "<!--",   "innerHTML" };
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(freep) char *text =
-		weight_render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
 		assert_null(strstr(text, loading[i]));
@@ -201,7 +199,6 @@ TEST(test_many)
 TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
 
-	assert_int_equal(report_flame(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
+	assert_full(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
 }

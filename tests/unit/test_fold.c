@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ended processes that are added up: within a budget, for good, and so that nothing is lost. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"

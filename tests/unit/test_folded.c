@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Folded stacks: golden files, and lines that every reader splits at the same places. */
-#include "test.h"
 #include "stack_scenarios.h"
 
 TEST(test_golden)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(freep) char *calls =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
-	__cleanup(freep) char *time =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_TIME);
+	__cleanup(freep) char *calls = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	sample_write("stacks.folded", calls, strlen(calls));
 	golden_check("folded_calls", calls);
-	golden_check("folded_time", time);
+	golden_render("folded_time", report_folded, stacked.snapshot, STACK_WEIGHT_TIME);
 }
 
 /* Reads a line back as tools do: the number behind the last blank. Returns the line's end. */
@@ -38,7 +34,7 @@ static const char *line_read(const char *line, uint64_t *sum)
 
 static uint64_t folded_sum(const struct snapshot *snapshot, enum stack_weight weight)
 {
-	__cleanup(freep) char *text = weight_render(report_folded, snapshot, weight);
+	__cleanup(freep) char *text = render(report_folded, snapshot, weight);
 	uint64_t sum = 0;
 
 	for (const char *line = text; *line;)
@@ -71,8 +67,7 @@ TEST(test_sums)
 TEST(test_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
-	__cleanup(freep) char *text =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	sums_check(stacked.snapshot);
 	sample_write("hostile.folded", text, strlen(text));
@@ -86,8 +81,7 @@ TEST(test_hostile)
 TEST(test_empty)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
-	__cleanup(freep) char *text =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	assert_string_equal(text, "");
 }
@@ -95,7 +89,6 @@ TEST(test_empty)
 TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
 
-	assert_int_equal(report_folded(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
+	assert_full(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Groups: keys, sums that hold for every grouping, selection, and calls that wait. */
-#include "test.h"
 #include "tables.h"
 
 #include "syscalls/classes.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mapping of latencies to buckets: the header is the very one that the BPF side compiles. */
-#include "test.h"
 #include "fixture.h"
 
 #include "bpftruss/hist_bucket.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether histograms differ: rate of false alarms, shifts that are found, what does not matter. */
-#include "test.h"
 #include "fixture.h"
 
 #include <math.h>

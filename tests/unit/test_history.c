@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The history gives back what it was given: whole, in steps and over restarts. */
-#include "test.h"
-
 #include "history_fixture.h"
 
 #include "store/history_private.h"
@@ -9,7 +7,7 @@
 
 PLACE_TEST(test_round_trip)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(1);
 	struct expected expected = expected_make();
 	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
@@ -35,7 +33,7 @@ PLACE_TEST(test_round_trip)
 /* Names and users come back by the ids in the snapshot; nobody's rows have no process. */
 PLACE_TEST(test_names)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(2);
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 100);
 	struct timeline timeline;
@@ -83,7 +81,7 @@ static void add_process_with_call(struct builder *builder, struct process proces
 /* Bytes that are no text, the kinds that stand for others, calls without a number. */
 PLACE_TEST(test_unusual_kinds)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(3);
 	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
 	struct builder *builder = builder_make();
@@ -138,7 +136,7 @@ PLACE_TEST(test_unusual_kinds)
 PLACE_TEST(test_too_many_kinds)
 {
 	enum { EACH = 7000, INTERVALS = 3 };
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(18);
 	struct process others = process_of_other_kinds();
 	struct timeline timeline;
@@ -180,7 +178,7 @@ static int64_t count_kinds(struct history *history, const char *sql)
 PLACE_TEST(test_kinds_retire)
 {
 	const struct history_options options = { .keep_ns = { DAY, DAY, DAY } };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(22);
 	__cleanup(snapshot_freep) struct snapshot *first = host_pass(&host, DAY, 10);
 	struct timeline timeline;
@@ -212,7 +210,7 @@ static void merge_all(const struct snapshot *snapshot, struct row *sum)
 PLACE_TEST(test_percentiles)
 {
 	static const double shares[] = { 0.01, 0.5, 0.9, 0.99, 0.999 };
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(4);
 	struct timeline timeline;
 	struct row wanted, got;
@@ -240,7 +238,7 @@ PLACE_TEST(test_percentiles)
 PLACE_TEST(test_rollups_and_retention)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(5);
 	struct expected all = expected_make(), last = expected_make();
 	struct timeline timeline;
@@ -282,7 +280,7 @@ PLACE_TEST(test_rollups_and_retention)
 PLACE_TEST(test_retired_is_a_gap)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(6);
 	struct timeline timeline;
 	struct history_size size;
@@ -301,7 +299,7 @@ PLACE_TEST(test_size_is_bounded)
 {
 	enum { MAX = 1 << 20 };
 	const struct history_options options = { .max_bytes = MAX };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(7);
 	struct history_size size;
 	struct timeline timeline;
@@ -329,7 +327,7 @@ PLACE_TEST(test_runs_and_boots)
 
 	for (int run = 0; run < 3; run++) {
 		history_close(history);
-		history = open_default(*state);
+		history = open_default(place);
 		started[run] = host.real_ns;
 		host_begin(&host, history);
 		for (int i = 0; i < 25; i++) {
@@ -357,7 +355,7 @@ PLACE_TEST(test_runs_and_boots)
 
 PLACE_TEST(test_of_one_boot)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	const struct history_question question = { .boot_id = "boot-2" };
 	struct host host = host_make(9);
 	__cleanup(snapshot_freep) struct snapshot *first = host_pass(&host, MINUTE, 5);
@@ -383,7 +381,7 @@ PLACE_TEST(test_of_one_boot)
 PLACE_TEST(test_clock_steps)
 {
 	static const int64_t jumps[] = { DAY, -DAY, -DAY, DAY };
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(10);
 	struct expected all = expected_make(), steps = expected_make();
 	struct timeline timeline;
@@ -419,7 +417,7 @@ PLACE_TEST(test_clock_set_inside)
 	static const int64_t jumps[] = { DAY, -DAY };
 
 	for (size_t i = 0; i < ARRAY_SIZE(jumps); i++) {
-		struct history *history = open_default(*state);
+		struct history *history = open_default(place);
 		struct host host = host_make(19);
 		struct snapshot *interval;
 		struct timeline timeline;
@@ -441,7 +439,7 @@ PLACE_TEST(test_clock_set_inside)
 		timeline_done(&timeline);
 		snapshot_free(interval);
 		history_close(history);
-		place_empty(*state);
+		place_empty(place);
 	}
 }
 
@@ -475,16 +473,16 @@ static void check_clock_and_retention(const struct place *place, int64_t jump)
 
 PLACE_TEST(test_clock_and_retention)
 {
-	check_clock_and_retention(*state, 30 * DAY);
-	place_empty(*state);
-	check_clock_and_retention(*state, -30 * DAY);
+	check_clock_and_retention(place, 30 * DAY);
+	place_empty(place);
+	check_clock_and_retention(place, -30 * DAY);
 }
 
 /* Intervals that alone fill what they were rolled up into are as old as others. */
 PLACE_TEST(test_lone_intervals_retire)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(20);
 	struct history_size size;
 
@@ -503,7 +501,7 @@ PLACE_TEST(test_lone_intervals_retire)
 /* The sum of two intervals does not know what one of them does not. */
 PLACE_TEST(test_unknown_runq)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(21);
 	struct timeline timeline;
 
@@ -521,7 +519,7 @@ PLACE_TEST(test_unknown_runq)
 
 PLACE_TEST(test_hole_in_a_run)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(11);
 	struct timeline timeline;
 	struct diag d;
@@ -545,7 +543,7 @@ PLACE_TEST(test_hole_in_a_run)
 
 PLACE_TEST(test_filter)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	const pid_t pid = 2;
 	struct history_question question = { .filter = { .selectors = &name, .nr_selectors = 1 } };
@@ -571,7 +569,7 @@ PLACE_TEST(test_filter)
 
 PLACE_TEST(test_questions_without_answer)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct history_question question = { .step_ns = 1 };
 	struct host host = host_make(13);
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Blobs of cells: what is written is read, in few bytes, and what nobody wrote is refused. */
-#include "test.h"
 #include "fixture.h"
 
 #include "store/blob.h"

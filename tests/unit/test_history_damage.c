@@ -3,13 +3,10 @@
  * Files cut off anywhere, flipped bits, writers that are killed, full disks: a damaged file is put
  * aside whole, its time is a gap, and what is counted after that is right.
  */
-#include "test.h"
 #include "history_fixture.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 
 #define NR_INTERVALS 45
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the history does when its disk, or what is in its file, is not as it should be. */
-#include "test.h"
-
 #include "history_fixture.h"
 
 #include <sqlite3.h>
@@ -68,10 +66,9 @@ static int disk_tear_down(void **state)
 }
 
 /* One read of a page fails, whichever it is: that is no damage, and the next start finds all. */
-TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
+TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct history_options options = { 0 };
-	const struct place *place = *state;
 	struct history *history = open_default(place);
 	struct host host = host_make(61);
 	struct timeline timeline;
@@ -106,10 +103,9 @@ TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
 }
 
 /* What is lost stays a gap, also when the disk was full as the file was set aside. */
-TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
+TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct timespec times[2] = { { NEW_YEAR / SECOND, 0 }, { NEW_YEAR / SECOND, 0 } };
-	const struct place *place = *state;
 	struct host host = host_make(62);
 	__cleanup(history_closep) struct history *history = NULL;
 	__cleanup(snapshot_freep) struct snapshot *lost = NULL;
@@ -157,7 +153,6 @@ static void run_sql(const struct place *place, const char *sql)
 PLACE_TEST(test_odd_bytes)
 {
 	const struct history_question question = { 0 };
-	const struct place *place = *state;
 	struct history *history = open_default(place);
 	struct host host = host_make(63);
 	struct timeline timeline;
@@ -187,7 +182,6 @@ PLACE_TEST(test_odd_bytes)
 PLACE_TEST(test_odd_schema)
 {
 	const struct history_question question = { 0 };
-	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = NULL;
 	struct host host = host_make(65);
 	struct timeline timeline;
@@ -241,7 +235,6 @@ static void must_be(const char *path, const struct bytes *wanted)
 /* A damaged file that a killed daemon has left, with a log: neither is written to. */
 PLACE_TEST(test_the_log_of_a_damaged_file)
 {
-	const struct place *place = *state;
 	struct history *history = open_default(place);
 	struct host host = host_make(64);
 	struct bytes file, log;
@@ -287,7 +280,6 @@ static int write_late(struct history *history, void *closure)
 
 PLACE_TEST(test_another_writer)
 {
-	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = open_default(place);
 	struct diag d = { 0 };
 	sqlite3 *other;
@@ -327,7 +319,6 @@ static void check_plan(struct db *db)
 /* A user with many cgroups: a kind is found by all that it is, not among all of a name and a user. */
 PLACE_TEST(test_many_kinds_of_a_name)
 {
-	const struct place *place = *state;
 	char cgroup[32];
 	int64_t room = KINDS_MAX;
 	struct db *db;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* However a span is cut, its parts add up to the whole: random intervals, holes, runs, clocks. */
-#include "test.h"
 #include "history_fixture.h"
 
 #define NR_INTERVALS 220

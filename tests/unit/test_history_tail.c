@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is answered before it is written: as if it were, and without a trace. Sums by call. */
-#include "test.h"
-
 #include "history_fixture.h"
 
 #include "report/timeline.h"
@@ -27,17 +25,11 @@ static char *ask_text(struct history *history, struct history_question question,
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	struct diag d = { 0 };
-	char *text = NULL;
-	size_t size;
-	FILE *out;
 
 	question.tail = tail;
 	if (history_ask(history, &question, &timeline, &d))
 		fail_msg("%s", d.text);
-	out = open_memstream(&text, &size);
-	assert_int_equal(report_timeline_json(&timeline, out), 0);
-	fclose(out);
-	return text;
+	return render(report_timeline_json, &timeline);
 }
 
 /* What a question must leave as it was: all that is in the file. */
@@ -164,7 +156,7 @@ TEST(test_tail_is_as_if_appended)
 /* Nothing has ever been written: the tail is all there is. */
 PLACE_TEST(test_tail_alone)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(41);
 	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
 	struct history_question question = { 0 };
@@ -188,7 +180,7 @@ PLACE_TEST(test_tail_alone)
 /* What an append would refuse would be counted twice. */
 PLACE_TEST(test_tail_that_overlaps)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(42);
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 	const struct history_question question = { .tail = interval };
@@ -253,7 +245,7 @@ PLACE_TEST(test_by_call)
 {
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	struct history_question question = { .step_ns = 20 * MINUTE };
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(43);
 
 	for (int i = 0; i < 60; i++) {
@@ -270,7 +262,7 @@ PLACE_TEST(test_by_call)
 PLACE_TEST(test_too_much)
 {
 	struct history_question question = { .step_ns = MINUTE };
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(44);
 	struct timeline timeline = { 0 };
 	struct diag d = { 0 };
@@ -299,7 +291,7 @@ PLACE_TEST(test_too_much)
 PLACE_TEST(test_steps_before_the_first)
 {
 	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
+	__cleanup(history_closep) struct history *history = open_with(place, &options);
 	struct host host = host_make(45);
 	struct timeline timeline;
 
@@ -331,7 +323,7 @@ PLACE_TEST(test_steps_before_the_first)
 /* A step of a moment is none, unless its end was asked for. */
 PLACE_TEST(test_short_rest)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(46);
 	struct timeline timeline;
 
@@ -360,7 +352,7 @@ PLACE_TEST(test_short_rest)
 PLACE_TEST(test_new_limits)
 {
 	const struct history_options less = { .keep_ns = { 20 * MINUTE, DAY, DAY } };
-	__cleanup(history_closep) struct history *history = open_default(*state);
+	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(47);
 	struct history_size before, after;
 	struct timeline timeline;

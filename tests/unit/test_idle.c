@@ -3,7 +3,6 @@
  * Readings that take sleeping threads from what is kept, next to readings that take every thread anew:
  * threads wake up, make calls, change, end, and give their records to others, in any order.
  */
-#include "test.h"
 #include "fixture.h"
 
 #include "collect/idle.h"

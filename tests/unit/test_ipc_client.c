@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The client with our server, and with servers that mean it no good. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
-#include <signal.h>
 #include <sys/time.h>
 
 /* --- with our server -------------------------------------------------------------------------- */
@@ -46,7 +43,7 @@ SERVER_TEST(test_call)
 		__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 		struct diag d;
 
-		assert_int_equal(ask(*state, (enum ipc_method)method, "/a", &reply, &d), 0);
+		assert_int_equal(ask(fixture, (enum ipc_method)method, "/a", &reply, &d), 0);
 		assert_int_equal(reply.status, 200);
 		assert_int_equal(reply.size, strlen(texts[method]));
 		assert_string_equal(reply.body, texts[method]);
@@ -79,14 +76,13 @@ SERVER_TEST(test_round_trip)
 	}
 	ipc_url_add(&url, "odd=&name", "x");
 	strcat(expected, "|odd=&name=x");
-	assert_int_equal(ask_url(*state, IPC_GET, &url, &reply, &d), 0);
+	assert_int_equal(ask_url(fixture, IPC_GET, &url, &reply, &d), 0);
 	assert_string_equal(reply.body, expected);
 }
 
 SERVER_TEST(test_large)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 
 	fixture->answer_bytes = 20 << 20;
@@ -101,7 +97,6 @@ SERVER_TEST(test_large)
 SERVER_TEST(test_busy_then_not)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 
 	fixture->still_busy = 3;
@@ -129,7 +124,6 @@ static pid_t customer_start(const struct ipc_fixture *fixture)
 /* There is room for one answer at a time, but all get theirs in the end. */
 FOLDER_TEST(test_crowd)
 {
-	struct ipc_fixture *fixture = *state;
 	struct ipc_child child;
 	pid_t customers[50];
 
@@ -159,7 +153,6 @@ FOLDER_TEST(test_interrupted)
 	const struct sigaction action = { .sa_handler = alarm_take };
 	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
 	__cleanup(ipc_url_done) struct ipc_url url;
-	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply = { 0 };
 	struct diag d = { .text = "" };
 	struct sigaction before;
@@ -186,7 +179,6 @@ FOLDER_TEST(test_interrupted)
 SERVER_TEST(test_long_url)
 {
 	__cleanup(ipc_url_done) struct ipc_url url;
-	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply = { 0 };
 	struct diag d = { .text = "" };
 	char value[IPC_URL_BYTES];
@@ -213,7 +205,7 @@ SERVER_TEST(test_error)
 
 	ipc_url_init(&url, "/error");
 	ipc_url_add(&url, "say", "no \"baseline\" of that name \\ caf\xc3\xa9");
-	assert_int_equal(ask_url(*state, IPC_GET, &url, &reply, &d), -ENODATA);
+	assert_int_equal(ask_url(fixture, IPC_GET, &url, &reply, &d), -ENODATA);
 	assert_string_equal(d.text, "no \"baseline\" of that name \\ caf\\xc3\\xa9");
 	assert_null(reply.body);
 }
@@ -236,7 +228,6 @@ static void assert_start_it(const struct ipc_fixture *fixture, int err)
 
 FOLDER_TEST(test_no_daemon)
 {
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 	int fd;
 
@@ -335,7 +326,7 @@ FOLDER_TEST(test_lies)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)
-		lie_check(*state, &lies[i]);
+		lie_check(fixture, &lies[i]);
 }
 
 /* An error of a status with a body. */
@@ -369,9 +360,9 @@ FOLDER_TEST(test_error_lies)
 			 { 501, EOPNOTSUPP }, { 302, EREMOTEIO }, { 503, EBUSY } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)
-		error_check(*state, 500, &lies[i]);
+		error_check(fixture, 500, &lies[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
-		error_check(*state, meanings[i].status,
+		error_check(fixture, meanings[i].status,
 			    &(struct lie){ "{\"error\": \"x\"}", meanings[i].err, "x" });
 }
 
@@ -381,7 +372,7 @@ FOLDER_TEST(test_long_sentence)
 	char bytes[4 * sizeof(((struct diag *)NULL)->text)] = "";
 
 	memset(bytes, 'a', sizeof(bytes) - 1);
-	error_check(*state, 500, &(struct lie){ bytes, EREMOTEIO, NULL });
+	error_check(fixture, 500, &(struct lie){ bytes, EREMOTEIO, NULL });
 }
 
 /* A daemon that has said something, and then no more. */
@@ -389,7 +380,6 @@ FOLDER_TEST(test_silence)
 {
 	static const char *const texts[] = { "", OK, OK "Content-Length: 9\r\n\r\n12345678" };
 	const struct ipc_patience patience = { .silence_ms = 20 };
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct ipc_reply reply;

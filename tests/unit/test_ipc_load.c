@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What many, slow and hostile clients can make the server hold, and whether others are served. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #define CROWD 400
@@ -63,7 +60,6 @@ SERVER_TEST(test_half_requests)
 {
 	static const char *const halves[] = { "", "G", "GET /", "GET / HTTP/1.1\r\nHos",
 					      "GET / HTTP/1.1\r\nHost: localhost\r\n" };
-	struct ipc_fixture *fixture = *state;
 	int fds[CROWD];
 
 	descriptors_allow();
@@ -80,7 +76,6 @@ SERVER_TEST(test_half_requests)
 /* In a child, whose limits are its own. */
 FOLDER_TEST(test_limit_raised)
 {
-	struct ipc_fixture *fixture = *state;
 	const pid_t pid = fork();
 	struct rlimit limit;
 	int status;
@@ -103,7 +98,6 @@ FOLDER_TEST(test_limit_raised)
 FOLDER_TEST(test_share_of_descriptors)
 {
 	const struct rlimit few = { 300, 300 };
-	struct ipc_fixture *fixture = *state;
 	const pid_t pid = fork();
 	int status;
 
@@ -140,7 +134,6 @@ TEST(test_no_listener)
 /* They ask for more than the kernel holds for them, and do not read. */
 FOLDER_TEST(test_slow_readers)
 {
-	struct ipc_fixture *fixture = *state;
 	int fds[CROWD];
 
 	descriptors_allow();
@@ -164,7 +157,6 @@ FOLDER_TEST(test_patience)
 {
 	static const char *const texts[] = { "", "GET / HT",
 					     "GET /large HTTP/1.1\r\n" HOST "\r\n" };
-	struct ipc_fixture *fixture = *state;
 	int fds[ARRAY_SIZE(texts)];
 
 	fixture->answer_bytes = 1 << 20;
@@ -187,7 +179,6 @@ FOLDER_TEST(test_patience)
 /* Who always makes a little progress does not keep an answer for ever. */
 FOLDER_TEST(test_lifetime)
 {
-	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
 	int slow[2];
 	char byte;
@@ -216,7 +207,6 @@ FOLDER_TEST(test_lifetime)
 /* After the first has been cut off, the next look is at the deadline of the second. */
 FOLDER_TEST(test_two_lifetimes)
 {
-	struct ipc_fixture *fixture = *state;
 	int first __cleanup(closep) = -1, second __cleanup(closep) = -1;
 	uint64_t earliest, latest, now;
 	char reply[64];
@@ -241,7 +231,6 @@ FOLDER_TEST(test_two_lifetimes)
 /* A server that is full lets others wait, and takes them as soon as one has left. */
 FOLDER_TEST(test_full)
 {
-	struct ipc_fixture *fixture = *state;
 	int fds[4], waiting __cleanup(closep) = -1;
 	char reply[1024];
 
@@ -281,7 +270,6 @@ static unsigned int status_come(struct ipc_fixture *fixture, int fd)
 /* Who asks when others have had their time is told to come again, unless it is a trifle. */
 FOLDER_TEST(test_budget)
 {
-	struct ipc_fixture *fixture = *state;
 	int works[3], trifle;
 
 	fixture->work_ms = 30;
@@ -302,7 +290,6 @@ FOLDER_TEST(test_budget)
 /* Time in which the server works is not held against those who wait for it. */
 FOLDER_TEST(test_work_is_no_silence)
 {
-	struct ipc_fixture *fixture = *state;
 	int first, second, half;
 
 	fixture->work_ms = 2500;
@@ -324,7 +311,6 @@ FOLDER_TEST(test_work_is_no_silence)
 /* Nor does it count towards the lifetime of those who wait. */
 FOLDER_TEST(test_work_moves_ends)
 {
-	struct ipc_fixture *fixture = *state;
 	uint64_t start;
 	int half;
 
@@ -349,7 +335,6 @@ FOLDER_TEST(test_work_moves_ends)
 FOLDER_TEST(test_pending)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	__cleanup(freep) char *reply = malloc(2 << 20);
 	int slow[2];
 
@@ -377,7 +362,6 @@ FOLDER_TEST(test_pending)
 FOLDER_TEST(test_larger_than_all)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	__cleanup(freep) char *reply = malloc(2 << 20);
 
 	fixture->answer_bytes = 1 << 20;
@@ -391,7 +375,6 @@ FOLDER_TEST(test_larger_than_all)
 FOLDER_TEST(test_slow_goes)
 {
 	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	__cleanup(freep) char *reply = malloc(2 << 20);
 	int slow[1];
 
@@ -413,7 +396,6 @@ FOLDER_TEST(test_slow_goes)
 /* Nor for longer than it takes to find out that they do, however patient the server is. */
 FOLDER_TEST(test_slow_makes_room)
 {
-	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
 	int slow[2];
 
@@ -437,7 +419,6 @@ FOLDER_TEST(test_slow_makes_room)
 /* They leave at any point of an answer; its body is not kept. */
 SERVER_TEST(test_leaving)
 {
-	struct ipc_fixture *fixture = *state;
 	const size_t read_bytes[] = { 0, 1, 200, 100000, 900000 };
 
 	fixture->answer_bytes = 1 << 20;
@@ -460,7 +441,6 @@ SERVER_TEST(test_leaving)
 /* The server ends while an answer is under way. */
 SERVER_TEST(test_cut_off)
 {
-	struct ipc_fixture *fixture = *state;
 	int fd __cleanup(closep) = raw_connect(fixture->path);
 
 	fixture->answer_bytes = 1 << 20;
@@ -522,7 +502,6 @@ SERVER_TEST(test_storm)
 {
 	const char *wanted = getenv("STORM_REQUESTS");
 	const int nr = wanted ? atoi(wanted) : 3000;
-	struct ipc_fixture *fixture = *state;
 	uint64_t seed = 20260131;
 	int good = 0;
 

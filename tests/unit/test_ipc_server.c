@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the HTTP server answers, refuses and counts, byte by byte. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
 #include <arpa/inet.h>
@@ -12,7 +10,6 @@
 SERVER_TEST(test_answer)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
 	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
@@ -46,7 +43,6 @@ SERVER_TEST(test_methods)
 		{ "get /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
 		{ "FETCH /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
 	};
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char reply[1024];
@@ -66,7 +62,6 @@ SERVER_TEST(test_methods)
 SERVER_TEST(test_head)
 {
 	static const char request[] = "HEAD /length HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
 	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
@@ -80,7 +75,6 @@ SERVER_TEST(test_parameters)
 {
 	static const char request[] = "GET /v1/x%20y?pid=1&pid=2&empty=&bare&n%61me=a%26b+c%C3%A9 "
 				      "HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
 	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
@@ -103,8 +97,6 @@ TEST(test_parameter_lookup)
 
 SERVER_TEST(test_parameter_limit)
 {
-	struct ipc_fixture *fixture = *state;
-
 	for (int nr = IPC_MAX_PARAMETERS; nr <= IPC_MAX_PARAMETERS + 1; nr++) {
 		char request[1024] = "GET /?", reply[2048];
 
@@ -123,7 +115,6 @@ SERVER_TEST(test_one_request)
 {
 	static const char requests[] = "GET /one HTTP/1.1\r\n" HOST "\r\n"
 				       "PUT /two HTTP/1.1\r\n" HOST "\r\n";
-	struct ipc_fixture *fixture = *state;
 	char reply[4096];
 
 	raw_ask(fixture, requests, strlen(requests), reply, sizeof(reply));
@@ -136,7 +127,6 @@ SERVER_TEST(test_one_request)
 SERVER_TEST(test_malformed_then_good)
 {
 	static const char bad[] = "GET http://a/ HTTP/1.1\r\n" HOST "\r\n";
-	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
 	raw_ask(fixture, bad, strlen(bad), reply, sizeof(reply));
@@ -177,7 +167,6 @@ SERVER_TEST(test_refused)
 		  { 413 } },
 		{ "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" CLOSE "0\r\n\r\n", { 413 } },
 	};
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char reply[2048];
@@ -195,7 +184,6 @@ SERVER_TEST(test_refused)
 SERVER_TEST(test_raw_nul)
 {
 	static const char request[] = "GET /a\0b HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
 	char reply[1024];
 
 	raw_ask(fixture, request, sizeof(request) - 1, reply, sizeof(reply));
@@ -208,7 +196,6 @@ SERVER_TEST(test_raw_nul)
 /* What is longer than a request may be: in its first line, in a header, in many of them. */
 SERVER_TEST(test_too_long)
 {
-	struct ipc_fixture *fixture = *state;
 	static const struct {
 		const char *before, *repeated, *behind;
 		size_t bytes;
@@ -310,7 +297,6 @@ FOLDER_TEST(test_tcp)
 		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", { 403, 400 } },
 		{ "GET / HTTP/1.0\r\n\r\n", { 403 } },
 	};
-	struct ipc_fixture *fixture = *state;
 	const struct ipc_server_options options = { .handler = fixture_handle, .closure = fixture };
 	struct sockaddr_in address;
 	socklen_t size = sizeof(address);

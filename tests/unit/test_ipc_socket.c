@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names in the file system, what systemd hands over, and who is at the other end. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
 #include <grp.h>
@@ -18,7 +16,6 @@ static int listen_on(const char *path, struct diag *d)
 FOLDER_TEST(test_mode)
 {
 	static const mode_t umasks[] = { 0, 022, 0777 };
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(umasks); i++) {
 		const mode_t before = umask(umasks[i]);
@@ -39,7 +36,6 @@ FOLDER_TEST(test_mode)
 /* What socket_listen_unix() relies on: the name is born with the mode of the descriptor. */
 FOLDER_TEST(test_mode_at_birth)
 {
-	struct ipc_fixture *fixture = *state;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0);
 	const mode_t before = umask(0);
@@ -55,7 +51,6 @@ FOLDER_TEST(test_mode_at_birth)
 
 FOLDER_TEST(test_group)
 {
-	struct ipc_fixture *fixture = *state;
 	struct stat found;
 	struct diag d;
 	int fd __cleanup(closep) = -1;
@@ -73,7 +68,6 @@ FOLDER_TEST(test_group)
 
 FOLDER_TEST(test_dead_replaced)
 {
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 	int fd = listen_on(fixture->path, &d);
 
@@ -88,7 +82,6 @@ FOLDER_TEST(test_dead_replaced)
 
 FOLDER_TEST(test_live_kept)
 {
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 	int fd __cleanup(closep) = listen_on(fixture->path, &d);
 	struct stat before, after;
@@ -105,7 +98,6 @@ FOLDER_TEST(test_live_kept)
 /* A live socket that has no room for one more client is alive, too. */
 FOLDER_TEST(test_full_kept)
 {
-	struct ipc_fixture *fixture = *state;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0), client __cleanup(closep) = -1;
 	struct diag d;
@@ -119,7 +111,6 @@ FOLDER_TEST(test_full_kept)
 
 FOLDER_TEST(test_file_kept)
 {
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 
 	close(open(fixture->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -131,7 +122,6 @@ FOLDER_TEST(test_file_kept)
 /* Neither where it leads nor the link itself is touched; nor where a dangling one leads. */
 FOLDER_TEST(test_link_kept)
 {
-	struct ipc_fixture *fixture = *state;
 	char other[64];
 	struct stat found;
 	struct diag d;
@@ -168,7 +158,6 @@ TEST(test_bad_paths)
 
 FOLDER_TEST(test_unlink)
 {
-	struct ipc_fixture *fixture = *state;
 	struct diag d;
 	int ours __cleanup(closep) = listen_on(fixture->path, &d), theirs __cleanup(closep) = -1;
 	const struct stat nobodys = { 0 };
@@ -293,7 +282,7 @@ FOLDER_TEST(test_inherited)
 	static const int expected[NR_HANDED] = { 3, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK };
 
 	for (int what = 0; what < NR_HANDED; what++)
-		assert_int_equal(inherit(*state, (enum handed)what, "1", 0, expected[what]), 0);
+		assert_int_equal(inherit(fixture, (enum handed)what, "1", 0, expected[what]), 0);
 }
 
 FOLDER_TEST(test_not_inherited)
@@ -301,11 +290,11 @@ FOLDER_TEST(test_not_inherited)
 	static const char *const numbers[] = { "", "0", "-1", "1x", " 1", "99999999999999999999" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		assert_int_equal(inherit(*state, HANDED_SOCKET, numbers[i], 0, -ENOENT), 0);
+		assert_int_equal(inherit(fixture, HANDED_SOCKET, numbers[i], 0, -ENOENT), 0);
 	/* They were meant for another. */
-	assert_int_equal(inherit(*state, HANDED_SOCKET, "1", 1, -ENOENT), 0);
-	assert_int_equal(inherit(*state, HANDED_SOCKET, "2", 0, -EINVAL), 0);
-	assert_int_equal(inherit(*state, HANDED_SOCKET, "999999999", 0, -EINVAL), 0);
+	assert_int_equal(inherit(fixture, HANDED_SOCKET, "1", 1, -ENOENT), 0);
+	assert_int_equal(inherit(fixture, HANDED_SOCKET, "2", 0, -EINVAL), 0);
+	assert_int_equal(inherit(fixture, HANDED_SOCKET, "999999999", 0, -EINVAL), 0);
 }
 
 /* --- peers ------------------------------------------------------------------------------------ */
@@ -325,7 +314,6 @@ static struct ipc_peer peer_of(struct ipc_fixture *fixture, int fd)
 
 SERVER_TEST(test_own_peer)
 {
-	struct ipc_fixture *fixture = *state;
 	int fd __cleanup(closep) = raw_connect(fixture->path);
 	const struct ipc_peer peer = peer_of(fixture, fd);
 
@@ -360,7 +348,6 @@ static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *group
 
 FOLDER_TEST(test_peers)
 {
-	struct ipc_fixture *fixture = *state;
 	gid_t many[1000];
 	const struct {
 		gid_t gid;
@@ -404,7 +391,6 @@ FOLDER_TEST(test_peers)
 /* Those who may not use it are told so. */
 SERVER_TEST(test_not_allowed)
 {
-	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply;
 	struct ipc_url url;
 	int status;
@@ -449,7 +435,6 @@ static void name_check(const struct sockaddr_un *address, socklen_t size, const 
 FOLDER_TEST(test_name)
 {
 	const size_t before = offsetof(struct sockaddr_un, sun_path);
-	struct ipc_fixture *fixture = *state;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char name[SOCKET_NAME_SIZE] = "x";
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

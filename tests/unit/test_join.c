@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Consecutive differences, added up again. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON contract: golden files, and what a reader gets out of it. */
-#include "test.h"
 #include "scenarios.h"
 
 #include <jansson.h>
@@ -26,7 +25,7 @@ static json_t *scenario_json(const char *name)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot =
 		scenario_find(name)->make(ABI_OF_JSON);
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	return parse(text);
 }
@@ -68,7 +67,7 @@ TEST(test_golden)
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
-		__cleanup(freep) char *text = report_render(report_json, snapshot);
+		__cleanup(freep) char *text = render(report_json, snapshot);
 		__cleanup(freep) char *masked = version_mask(text);
 		char golden[64];
 
@@ -105,7 +104,7 @@ TEST(test_form)
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
-		__cleanup(freep) char *text = report_render(report_json, snapshot);
+		__cleanup(freep) char *text = render(report_json, snapshot);
 		json_t *json = parse(text), *rows = json_object_get(json, "rows");
 		size_t size = strlen(text);
 
@@ -206,7 +205,7 @@ TEST(test_untimed_counts)
 	row.result_sum = 77;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	text = report_render(report_json, snapshot);
+	text = render(report_json, snapshot);
 	json = parse(text);
 	assert_int_equal(integer(row_at(json, 0), "calls"), 33);
 	assert_int_equal(integer(row_at(json, 0), "no_return"), 11);
@@ -321,7 +320,7 @@ TEST(test_random_names)
 		row.calls = row.untimed = 1;
 		builder_take_row(builder, &row);
 		snapshot = snapshot_take(builder);
-		text = report_render(report_json, snapshot);
+		text = render(report_json, snapshot);
 		for (size_t j = 0; j < strlen(text) - 1; j++)
 			assert_in_range((unsigned char)text[j], ' ', '~');
 		json_decref(parse(text));

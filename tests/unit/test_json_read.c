@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON reports read back: nothing is lost in them. */
-#include "test.h"
 #include "json_read_fixture.h"
 
 #include "model/diff.h"
@@ -72,8 +71,8 @@ static void assert_same_reports(const struct snapshot *a, const struct snapshot 
 						    report_trust, all_tables,   all_stacks };
 
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
-		__cleanup(freep) char *one = text_of(a, reports[i]);
-		__cleanup(freep) char *other = text_of(b, reports[i]);
+		__cleanup(freep) char *one = render(reports[i], a);
+		__cleanup(freep) char *other = render(reports[i], b);
 
 		assert_string_equal(one, other);
 	}
@@ -83,7 +82,7 @@ static void assert_same_reports(const struct snapshot *a, const struct snapshot 
 
 static void check_round_trip(const struct snapshot *snapshot)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	__cleanup(read_back_done) struct read_back back = read_right(text);
 
 	assert_same_reports(snapshot, back.snapshot);
@@ -155,7 +154,7 @@ TEST(test_between_torn_reads)
 TEST(test_all_fields)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	__cleanup(read_back_done) struct read_back back = read_right(text);
 
 	assert_same_reports(snapshot, back.snapshot);
@@ -218,11 +217,9 @@ TEST(test_other_counters)
 static char *rates_text(const struct snapshot *earlier, const struct snapshot *later)
 {
 	__cleanup(rates_freep) struct rates *rates = NULL;
-	struct text_stream stream;
 
 	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
-	assert_int_equal(report_rates_json(rates, 0, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_rates_json, rates, 0);
 }
 
 /* Two that were read back tell of the interval between them what the originals do. */
@@ -230,13 +227,13 @@ TEST(test_rates)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = scenario_empty(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of_all_fields();
-	__cleanup(freep) char *earlier_text = report_render(report_json, earlier);
+	__cleanup(freep) char *earlier_text = render(report_json, earlier);
 	__cleanup(freep) char *later_text = NULL, *expected = NULL, *got = NULL;
 	__cleanup(read_back_done) struct read_back earlier_back = read_right(earlier_text);
 	__cleanup(read_back_done) struct read_back later_back = { NULL, NULL };
 
 	later->end_mono_ns += SEC;
-	later_text = report_render(report_json, later);
+	later_text = render(report_json, later);
 	later_back = read_right(later_text);
 	expected = rates_text(earlier, later);
 	got = rates_text(earlier_back.snapshot, later_back.snapshot);
@@ -267,9 +264,9 @@ TEST(test_random_names)
 		builder_take_process(builder, 1, comm, used, 0);
 		snapshot = snapshot_take(builder);
 		{
-			__cleanup(freep) char *text = report_render(report_json, snapshot);
+			__cleanup(freep) char *text = render(report_json, snapshot);
 			__cleanup(read_back_done) struct read_back back = read_right(text);
-			__cleanup(freep) char *again = report_render(report_json, back.snapshot);
+			__cleanup(freep) char *again = render(report_json, back.snapshot);
 
 			assert_string_equal(text, again);
 		}

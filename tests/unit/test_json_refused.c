@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON reports that are damaged: nothing of a wrong type or out of range gets in. */
-#include "test.h"
 #include "json_read_fixture.h"
 
 /* Exactly so many bytes, so that one read beyond is found. */
@@ -23,7 +22,7 @@ static void assert_refused(const char *text, size_t size)
 TEST(test_truncated)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_untimed(ABI_OF_TESTS);
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	/* All but the line end, which nothing needs. */
 	for (size_t size = 0; size + 1 < strlen(text); size++)
@@ -49,8 +48,8 @@ static void assert_json_sane(const json_t *whole)
 	if (read_text(text, strlen(text), &back, NULL))
 		return;
 	assert_sorted(back.snapshot);
-	free(text_of(back.snapshot, report_json));
-	free(text_of(back.snapshot, all_tables));
+	free(render(report_json, back.snapshot));
+	free(render(all_tables, back.snapshot));
 }
 
 /* Values that follow from others. */
@@ -127,7 +126,7 @@ static void damage_below(const json_t *whole, json_t *at)
 
 static void check_damage(const struct snapshot *snapshot)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	json_t *json = json_loads(text, 0, NULL);
 
 	assert_non_null(json);
@@ -171,7 +170,7 @@ struct change {
 
 static void check_changes(const struct snapshot *snapshot, const struct change *list, size_t count)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	for (size_t i = 0; i < count; i++) {
 		__cleanup(freep) char *changed = text_with(text, list[i].old, list[i].new);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON is spelled as jansson spells it, whatever bytes are in it. */
-#include "test.h"
 #include "fixture.h"
 
 #include <jansson.h>
@@ -161,14 +160,18 @@ TEST(test_sizes)
 	free(bytes);
 }
 
-TEST(test_failing_stream)
+static int null_write(const char *key, FILE *out)
 {
-	__cleanup(fclosep) FILE *full = full_open();
 	struct json_writer to;
 
-	json_begin(&to, full);
-	json_put_null(&to, NULL);
-	assert_int_equal(json_end(&to), -EIO);
+	json_begin(&to, out);
+	json_put_null(&to, key);
+	return json_end(&to);
+}
+
+TEST(test_failing_stream)
+{
+	assert_full(null_write, NULL);
 }
 
 /* As short as can be read back, with a dot or an exponent; what is no number is null. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The spelling of rows, ages and untrusted bytes. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "report/label.h"

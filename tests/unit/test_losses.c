@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The reasons why a snapshot may not be exact. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/losses.h"

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is said of a mapping's file that cannot be opened: of this process's own mappings. */
-#include "test.h"
-
 #include "fixture.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "collect/mapped_file.c" /* NOLINT: without the collector, of which it needs no more */

@@ -3,7 +3,6 @@
  * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
  * calls, over random histories.
  */
-#include "test.h"
 #include "metrics_fixture.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
@@ -357,12 +356,9 @@ TEST(test_absent_numbers)
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	const struct daemon_status self = { 0 };
-	struct text_stream stream;
 	__cleanup(freep) char *text = NULL;
 
-	assert_int_equal(metrics_write(metrics, &self, METRICS_PROMETHEUS_TEXT, text_open(&stream)),
-			 0);
-	text = text_close(&stream);
+	text = render(metrics_write, metrics, &self, METRICS_PROMETHEUS_TEXT);
 	assert_null(strstr(text, "bpftruss_store_"));
 	assert_null(strstr(text, "bpftruss_prog_run_seconds"));
 	assert_null(strstr(text, "bpftruss_scrape_duration_seconds"));
@@ -374,7 +370,6 @@ TEST(test_failing_stream)
 {
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	__cleanup(fclosep) FILE *full = full_open();
 
-	assert_int_equal(metrics_write(metrics, &self_of_tests, METRICS_OPENMETRICS, full), -EIO);
+	assert_full(metrics_write, metrics, &self_of_tests, METRICS_OPENMETRICS);
 }

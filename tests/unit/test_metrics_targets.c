@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes have series of their own in /metrics: limits, names, and pids that come again. */
-#include "test.h"
 #include "metrics_fixture.h"
 #include "pictures.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Times as people write them, in zones with and without summer time. */
-#include "test.h"
 #include "fixture.h"
 
 #include <time.h>

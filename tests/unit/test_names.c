@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* System call names and numbers; the expected values are those of the system's own headers. */
 #include "test.h"
-#include <errno.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "in_range.h"
-
-#include "base/mem.h"
 #include "syscalls/names.h"
 
 static const struct {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers and errnos that programs make up: the first ones are kept, and for good. */
-#include "test.h"
 #include "fixture.h"
 
 #include "collect/odd_values.h"

@@ -2,14 +2,7 @@
 /* The options of all verbs: the table, command lines, what contradicts what, configuration files. */
 #include "test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/option_table.h"
 
 static const struct verb count_face = { .name = "", .bit = VERB_COUNT, .takes_words = true };

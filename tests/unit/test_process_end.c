@@ -2,16 +2,7 @@
 /* A process has ended when its last thread has, and not before. */
 #include "test.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collect/process_end.h"
 

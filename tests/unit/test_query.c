@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Selecting and grouping the rows of a snapshot. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "model/query.h"

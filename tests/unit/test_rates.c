@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an interval of `bpftruss top` says: where the time of each process went. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "model/rates.h"

@@ -3,7 +3,6 @@
  * How the arrays of the kernel's side are read while a task writes them, as bpf/account.bpf.h does.
  * The reader is compiled in here, above a collector that consists of nothing but arrays.
  */
-#include "test.h"
 #include "scenarios.h"
 
 #include <pthread.h>

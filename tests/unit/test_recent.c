@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Recent differences: which marks are known, what spans add up to, and how much memory they take. */
-#include "test.h"
 #include "fixture.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include "daemon/recent.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reports that a daemon writes: what a question asks for, and what of the text arrives. */
-#include "test.h"
 #include "scenarios.h"
 #include "tables.h"
 
@@ -9,10 +8,7 @@
 
 static char *text_of_report(const struct snapshot *snapshot, const struct report_options *options)
 {
-	struct text_stream stream;
-
-	assert_int_equal(report_write(snapshot, options, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_write, snapshot, options);
 }
 
 /* Whatever is in a report, the text that arrives is the text that was written. */
@@ -30,10 +26,8 @@ TEST(test_arrives)
 			__cleanup(freep) char *text = text_of_report(snapshot, &options);
 			__cleanup(freep) char *json = NULL;
 			struct report_text report = { .text = NULL };
-			struct text_stream stream;
 
-			assert_int_equal(report_text_json(snapshot, text, text_open(&stream)), 0);
-			json = text_close(&stream);
+			json = render(report_text_json, snapshot, text);
 			assert_int_equal(report_text_json_read(json, strlen(json), &report, NULL),
 					 0);
 			assert_string_equal(report.text, text);

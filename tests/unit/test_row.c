@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The arithmetic of rows. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/row.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The frames of `bpftruss top`, at every size, and what its keys do. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "report/report.h"
@@ -340,11 +339,9 @@ TEST(test_json)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_ordinary(false);
 	__cleanup(freep) char *text = NULL, *masked = NULL;
-	struct text_stream stream;
 
 	rates_sort(rates, RATE_CALLS);
-	assert_int_equal(report_rates_json(rates, 3, text_open(&stream)), 0);
-	text = text_close(&stream);
+	text = render(report_rates_json, rates, 3);
 	masked = version_mask(text);
 	golden_check("top_json", masked);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Snapshots as values: copies, look-ups and sums. */
-#include "test.h"
 #include "fixture.h"
 
 TEST(test_new_like)

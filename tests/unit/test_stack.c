@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of stacks, and the counts of stacks in rows. */
-#include "test.h"
 #include "stack_scenarios.h"
 
 TEST(test_empty)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of stacks: what fails, what takes too long, what finds no room, and who has his turn. */
-#include "test.h"
-
 #include "names_fixture.h"
 
 TEST(test_a_file_that_nobody_has)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of stacks: they come while nobody waits. */
-#include "test.h"
-
 #include "names_fixture.h"
 
 #include <glob.h>

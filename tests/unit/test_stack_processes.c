@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of code of no file, and of code of which only its address in a process is known. */
-#include "test.h"
-
 #include "names_fixture.h"
 
 /* --- code of no file -------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The section of call stacks below a table, and the stacks in JSON. */
-#include "test.h"
 #include "stack_scenarios.h"
 
 #include <jansson.h>
@@ -8,10 +7,7 @@
 static char *stacks_render(const struct snapshot *snapshot, const struct table_options *options,
 			   const struct stack_options *stack_options)
 {
-	struct text_stream stream;
-
-	assert_int_equal(report_stacks(snapshot, options, stack_options, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_stacks, snapshot, options, stack_options);
 }
 
 TEST(test_golden)
@@ -119,18 +115,17 @@ TEST(test_sums)
 TEST(test_failing_stream)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
 
-	assert_int_equal(report_stacks(stacked.snapshot, &options, &stack_options, full), -EIO);
+	assert_full(report_stacks, stacked.snapshot, &options, &stack_options);
 }
 
 /* --- JSON --- */
 
 static json_t *stacks_json(const struct snapshot *snapshot)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	json_t *json = json_loads(text, 0, NULL);
 
 	assert_non_null(json);

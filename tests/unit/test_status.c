@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A daemon's status and its baselines, as JSON and as what people read. */
-#include "test.h"
-
 #include "fixture.h"
 
-#include <errno.h>
 #include <jansson.h>
 
 #include "base/clock.h"
@@ -76,10 +73,7 @@ static struct daemon_status smallest(void)
 
 static char *status_json(const struct daemon_status *status)
 {
-	struct text_stream stream;
-
-	assert_int_equal(report_status_json(status, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_status_json, status);
 }
 
 typedef int text_report(const char *json, size_t size, FILE *out, struct diag *d);
@@ -239,10 +233,7 @@ TEST(test_foreign)
 
 static char *baselines_json(const struct baseline *list, size_t count)
 {
-	struct text_stream stream;
-
-	assert_int_equal(report_baselines_json(list, count, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_baselines_json, list, count);
 }
 
 TEST(test_baselines)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The look-alike of strace -c: golden files, one table by hand, one mode a table. */
-#include "test.h"
 #include "tables.h"
 
 TEST(test_golden)
@@ -46,7 +45,7 @@ TEST(test_by_hand)
 	take_calls(builder, "write", 4, 11000, 0);
 	take_calls(builder, "close", 22, 5000, 0);
 	snapshot = snapshot_take(builder);
-	text = report_render(report_strace, snapshot);
+	text = render(report_strace, snapshot);
 	assert_string_equal(text, expected);
 }
 
@@ -71,7 +70,7 @@ TEST(test_name_column)
 
 		take_calls(builder, names[i].name, 1, 0, 0);
 		snapshot = snapshot_take(builder);
-		text = report_render(report_strace, snapshot);
+		text = render(report_strace, snapshot);
 		assert_non_null(strstr(text, names[i].rule));
 	}
 }
@@ -80,7 +79,7 @@ TEST(test_name_column)
 TEST(test_time_is_cpu_time)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	__cleanup(freep) char *text = report_render(report_strace, snapshot);
+	__cleanup(freep) char *text = render(report_strace, snapshot);
 
 	assert_non_null(strstr(text, "    0.045400          11      4000       160 read\n"));
 	assert_non_null(strstr(text, "    0.008000         100        80           epoll_pwait\n"));

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parsing and matching of -t lists, sane and hostile. */
 #include "test.h"
-#include <errno.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "syscalls/names.h"
 #include "syscalls/syscall_set.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables are sized by threads and memory. */
-#include "test.h"
 #include "fixture.h"
 
 #include "bpftruss/abi.h"

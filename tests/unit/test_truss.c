@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of truss -c and the trust lines below it: golden files, and the layout of illumos. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "model/query.h"
@@ -32,7 +31,7 @@ TEST(test_trust_of_errors_without_errno)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
 	__cleanup(freep) char *trust = NULL;
 
-	trust = report_render(report_trust, snapshot);
+	trust = render(report_trust, snapshot);
 	assert_string_equal(trust, "not exact: 2 errors counted without their errno\n");
 }
 
@@ -42,8 +41,8 @@ TEST(test_trust_is_in_every_table)
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
-		__cleanup(freep) char *table = report_render(report_truss, snapshot);
-		__cleanup(freep) char *trust = report_render(report_trust, snapshot);
+		__cleanup(freep) char *table = render(report_truss, snapshot);
+		__cleanup(freep) char *trust = render(report_trust, snapshot);
 
 		assert_true(strlen(table) > strlen(trust));
 		assert_string_equal(table + strlen(table) - strlen(trust), trust);
@@ -119,8 +118,8 @@ TEST(test_layout_is_that_of_illumos)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct scenario *scenario = scenario_find(names[i]);
 		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
-		__cleanup(freep) char *got = report_render(report_truss, snapshot);
-		__cleanup(freep) char *expected = report_render(report_as_illumos, snapshot);
+		__cleanup(freep) char *got = render(report_truss, snapshot);
+		__cleanup(freep) char *expected = render(report_as_illumos, snapshot);
 
 		assert_string_equal(got, expected);
 	}
@@ -143,7 +142,7 @@ TEST(test_by_hand)
 					    "elapsed:                2.500\n"
 					    "exact: no call is missing\n";
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
-	__cleanup(freep) char *text = report_render(report_truss, snapshot);
+	__cleanup(freep) char *text = render(report_truss, snapshot);
 
 	assert_string_equal(text, expected);
 }
@@ -153,8 +152,8 @@ TEST(test_runq_is_not_shown)
 {
 	__cleanup(snapshot_freep) struct snapshot *with = scenario_ordinary(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
-	__cleanup(freep) char *a = report_render(report_truss, with);
-	__cleanup(freep) char *b = report_render(report_truss, without);
+	__cleanup(freep) char *a = render(report_truss, with);
+	__cleanup(freep) char *b = render(report_truss, without);
 
 	assert_string_equal(a, b);
 }
@@ -169,7 +168,7 @@ static char *render_one(enum syscall_abi abi, const char *name, uint64_t wall_ns
 	row_add_calls(&row, 1, wall_ns, 0, 0);
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	return report_render(report_truss, snapshot);
+	return render(report_truss, snapshot);
 }
 
 /* The column is 19 wide up to 19 characters, then exactly as wide as the longest name. */

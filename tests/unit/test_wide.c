@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The wide table: golden files, columns by width, sums that hold, units that do not mix. */
-#include "test.h"
 #include "tables.h"
 
 #include "syscalls/waiting.h"
@@ -51,7 +50,7 @@ TEST(test_fits)
 
 		for (size_t j = 0; j < ARRAY_SIZE(widths); j++) {
 			const struct table_options options = { .width = widths[j] };
-			__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+			__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 			char *end = strstr(text, "\nuser CPU ");
 
 			assert_non_null(end);
@@ -72,7 +71,7 @@ TEST(test_widens)
 
 	for (int width = 20; width < 200; width += 5) {
 		const struct table_options options = { .width = width };
-		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+		__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 		size_t columns = 0;
 
 		*strchr(text, '\n') = '\0';
@@ -92,11 +91,11 @@ TEST(test_chosen_columns)
 
 	/* The user's choice is never hidden. */
 	assert_int_equal(columns_parse("calls,syscall,err%,max,time%", &columns, NULL), 0);
-	text = table_render(report_wide, snapshot, &options);
+	text = render(report_wide, snapshot, &options);
 	golden_check("wide_web_columns", text);
 	/* Keys that were not named come first. */
 	assert_int_equal(columns_parse("max", &columns, NULL), 0);
-	chosen = table_render(report_wide, snapshot, &options);
+	chosen = render(report_wide, snapshot, &options);
 	assert_memory_equal(chosen, "syscall         max us\n", 23);
 }
 
@@ -109,7 +108,7 @@ TEST(test_sort)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct table_options options = { .width = 80,
 						       .sort = column_named(names[i]) };
-		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+		__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 
 		*strchr(text, '\n') = '\0';
 		assert_non_null(strstr(text, names[i]));
@@ -126,11 +125,11 @@ TEST(test_waiting_override)
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
 	assert_int_equal(syscall_set_parse("all", &all, NULL), 0);
 	options.waiting = none;
-	working = table_render(report_wide, snapshot, &options);
+	working = render(report_wide, snapshot, &options);
 	assert_null(strstr(working, "waiting"));
 	assert_non_null(strstr(working, "\nworking       6118 "));
 	options.waiting = all;
-	waiting = table_render(report_wide, snapshot, &options);
+	waiting = render(report_wide, snapshot, &options);
 	assert_non_null(strstr(waiting, "\nwaiting       6118 "));
 	assert_non_null(strstr(waiting, "\nworking          0 "));
 }
@@ -140,7 +139,7 @@ TEST(test_hostile)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_hostile(ABI_OF_TESTS);
 	const struct table_options options = { .width = 80, .keys = GROUP_PID };
-	__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+	__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 
 	golden_check("wide_hostile", text);
 	for (const char *at = text; *at; at++)
