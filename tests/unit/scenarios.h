@@ -387,23 +387,24 @@ static inline const struct scenario *scenario_find(const char *name)
 	return scenario_at(i);
 }
 
-/* Renders a scenario and compares with the golden file FORM_NAME. */
-static inline void scenario_check(const char *form, const char *name, snapshot_report *report)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot =
-		scenario_find(name)->make(ABI_OF_TESTS);
-	char golden[64];
+/* Compares what report(snapshot, ..., stream) makes of scenarios with the golden files FORM_NAME. */
+#define golden_scenarios(form, names, report, ...)                                            \
+	do {                                                                                  \
+		for (size_t i_ = 0; i_ < ARRAY_SIZE(names); i_++) {                           \
+			__cleanup(snapshot_freep) struct snapshot *snapshot_ =                \
+				scenario_find((names)[i_])->make(ABI_OF_TESTS);               \
+			char golden_[64];                                                     \
+			snprintf(golden_, sizeof(golden_), "%s_%s", form, (names)[i_]);       \
+			golden_render(golden_, report, snapshot_ __VA_OPT__(, ) __VA_ARGS__); \
+		}                                                                             \
+	} while (0)
 
-	snprintf(golden, sizeof(golden), "%s_%s", form, name);
-	golden_render(golden, report, snapshot);
-}
-
-/* A report that cannot be written says so. */
-static inline void scenario_check_stream(snapshot_report *report)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
-
-	assert_full(report, snapshot);
-}
+/* A report(snapshot, ..., stream) says so when its stream takes nothing. */
+#define assert_scenario_full(report, ...)                                  \
+	do {                                                               \
+		__cleanup(snapshot_freep) struct snapshot *ordinary_ =     \
+			scenario_ordinary(ABI_OF_TESTS);                   \
+		assert_full(report, ordinary_ __VA_OPT__(, ) __VA_ARGS__); \
+	} while (0)
 
 #endif

@@ -83,39 +83,12 @@ static inline struct snapshot *scenario_web(void)
 
 typedef int table_report(const struct snapshot *, const struct table_options *, FILE *);
 
-/* Renders and compares with a golden file. */
-static inline void table_check(const char *golden, table_report *report,
-			       const struct snapshot *snapshot, const struct table_options *options)
-{
-	golden_render(golden, report, snapshot, options);
-}
-
-/* As scenario_check(). */
-static inline void table_check_scenario(const char *form, const char *name, table_report *report,
-					const struct table_options *options)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot =
-		scenario_find(name)->make(ABI_OF_TESTS);
-	char golden[64];
-
-	snprintf(golden, sizeof(golden), "%s_%s", form, name);
-	table_check(golden, report, snapshot, options);
-}
-
 static inline const struct column *column_named(const char *name)
 {
 	const struct column *column;
 
 	assert_int_equal(column_find("", name, &column, NULL), 0);
 	return column;
-}
-
-static inline void table_check_stream(table_report *report)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	const struct table_options options = { 0 };
-
-	assert_full(report, snapshot, &options);
 }
 
 #endif

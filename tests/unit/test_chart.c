@@ -15,7 +15,7 @@ TEST(test_golden)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, report_chart, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, report_chart, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
@@ -23,8 +23,7 @@ TEST(test_scenarios_golden)
 	static const char *const names[] = { "ordinary", "empty", "hostile", "big" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("chart", names[i], report_chart, &options);
+	golden_scenarios("chart", names, report_chart, &options);
 }
 
 /* Nothing that runs or loads. */
@@ -125,5 +124,5 @@ TEST(test_extremes)
 
 TEST(test_failing_stream)
 {
-	table_check_stream(report_chart);
+	assert_scenario_full(report_chart, &(struct table_options){ 0 });
 }

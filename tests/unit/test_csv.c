@@ -31,7 +31,7 @@ TEST(test_golden)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
@@ -40,8 +40,7 @@ TEST(test_scenarios_golden)
 					     "big",      "no_runq", "untimed" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("csv", names[i], csv_with_header, &options);
+	golden_scenarios("csv", names, csv_with_header, &options);
 }
 
 /* Columns of the user's choice, with the unit in the header and the keys in front. */
@@ -132,5 +131,5 @@ TEST(test_names)
 
 TEST(test_failing_stream)
 {
-	table_check_stream(csv_with_header);
+	assert_scenario_full(csv_with_header, &(struct table_options){ 0 });
 }

@@ -17,7 +17,7 @@ TEST(test_golden)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, report_errors, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, report_errors, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
@@ -25,8 +25,7 @@ TEST(test_scenarios_golden)
 	static const char *const names[] = { "ordinary", "empty", "overflow", "foreign", "mixed" };
 	const struct table_options options = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("errors", names[i], report_errors, &options);
+	golden_scenarios("errors", names, report_errors, &options);
 }
 
 /* Whatever is shown, the last line has every error. */
@@ -50,5 +49,5 @@ TEST(test_all_errors)
 
 TEST(test_failing_stream)
 {
-	table_check_stream(report_errors);
+	assert_scenario_full(report_errors, &(struct table_options){ 0 });
 }

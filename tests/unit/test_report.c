@@ -6,11 +6,6 @@
 #include "daemon/question.h"
 #include "report/report.h"
 
-static char *text_of_report(const struct snapshot *snapshot, const struct report_options *options)
-{
-	return render(report_write, snapshot, options);
-}
-
 /* Whatever is in a report, the text that arrives is the text that was written. */
 TEST(test_arrives)
 {
@@ -23,7 +18,7 @@ TEST(test_arrives)
 				.format = (enum report_format)format,
 				.table.keys = GROUP_COMM | GROUP_SYSCALL,
 			};
-			__cleanup(freep) char *text = text_of_report(snapshot, &options);
+			__cleanup(freep) char *text = render(report_write, snapshot, &options);
 			__cleanup(freep) char *json = NULL;
 			struct report_text report = { .text = NULL };
 

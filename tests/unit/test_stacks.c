@@ -4,12 +4,6 @@
 
 #include <jansson.h>
 
-static char *stacks_render(const struct snapshot *snapshot, const struct table_options *options,
-			   const struct stack_options *stack_options)
-{
-	return render(report_stacks, snapshot, options, stack_options);
-}
-
 TEST(test_golden)
 {
 	static const struct {
@@ -26,8 +20,8 @@ TEST(test_golden)
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		__cleanup(freep) char *text =
-			stacks_render(stacked.snapshot, &cases[i].options, &cases[i].stacks);
+		__cleanup(freep) char *text = render(report_stacks, stacked.snapshot,
+						     &cases[i].options, &cases[i].stacks);
 
 		golden_check(cases[i].golden, text);
 	}
@@ -39,7 +33,8 @@ TEST(test_hostile)
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	const struct table_options options = { .keys = GROUP_COMM };
 	const struct stack_options stack_options = { 0 };
-	__cleanup(freep) char *text = stacks_render(stacked.snapshot, &options, &stack_options);
+	__cleanup(freep) char *text =
+		render(report_stacks, stacked.snapshot, &options, &stack_options);
 
 	golden_check("stacks_hostile", text);
 	for (const char *at = text; *at; at++)
@@ -54,7 +49,7 @@ TEST(test_no_runq)
 	__cleanup(freep) char *text = NULL;
 
 	stacked.snapshot->has_runq = false;
-	text = stacks_render(stacked.snapshot, &options, &stack_options);
+	text = render(report_stacks, stacked.snapshot, &options, &stack_options);
 	assert_null(strstr(text, "sleep"));
 	assert_non_null(strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
 				     "cpu 2.000 ms\n"));
@@ -66,12 +61,13 @@ TEST(test_nothing)
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
-	__cleanup(freep) char *text = stacks_render(empty.snapshot, &options, &stack_options);
+	__cleanup(freep) char *text =
+		render(report_stacks, empty.snapshot, &options, &stack_options);
 	__cleanup(freep) char *untaken = NULL;
 
 	assert_string_equal(text, "");
 	stacked.snapshot->stacks = NULL;
-	untaken = stacks_render(stacked.snapshot, &options, &stack_options);
+	untaken = render(report_stacks, stacked.snapshot, &options, &stack_options);
 	assert_string_equal(untaken, "");
 }
 
@@ -105,7 +101,7 @@ TEST(test_sums)
 			const struct table_options options = { .keys = keys[i], .top = top };
 			const struct stack_options stack_options = { .top = top };
 			__cleanup(freep) char *text =
-				stacks_render(stacked.snapshot, &options, &stack_options);
+				render(report_stacks, stacked.snapshot, &options, &stack_options);
 
 			assert_int_equal(counts_sum(text), calls);
 		}

@@ -71,11 +71,6 @@ static struct daemon_status smallest(void)
 				       .history_trouble = "" };
 }
 
-static char *status_json(const struct daemon_status *status)
-{
-	return render(report_status_json, status);
-}
-
 typedef int text_report(const char *json, size_t size, FILE *out, struct diag *d);
 
 static char *text_of(text_report *report, const char *json)
@@ -89,19 +84,9 @@ static char *text_of(text_report *report, const char *json)
 
 static char *status_text(const struct daemon_status *status)
 {
-	__cleanup(freep) char *json = status_json(status);
+	__cleanup(freep) char *json = render(report_status_json, status);
 
 	return text_of(report_status_text, json);
-}
-
-static void version_check(const char *name, const char *text)
-{
-	__cleanup(freep) char *masked = strdup(text);
-	char *version = strstr(masked, BPFTRUSS_VERSION);
-
-	assert_non_null(version);
-	memset(version, 'V', strlen(BPFTRUSS_VERSION));
-	golden_check(name, masked);
 }
 
 TEST(test_full)
@@ -110,7 +95,7 @@ TEST(test_full)
 	const struct daemon_status status = full(&losses);
 	__cleanup(freep) char *text = status_text(&status);
 
-	version_check("status_full", text);
+	golden_check("status_full", text);
 }
 
 TEST(test_smallest)
@@ -118,7 +103,7 @@ TEST(test_smallest)
 	const struct daemon_status status = smallest();
 	__cleanup(freep) char *text = status_text(&status);
 
-	version_check("status_smallest", text);
+	golden_check("status_smallest", text);
 }
 
 /* Any part of the cost may be known before the others; each line is a line. */
@@ -182,7 +167,7 @@ TEST(test_wrong_types)
 					      "1e300", "\"text\"", "[]",
 					      "{}",    "[[1]]",    "{\"a\": {\"b\": 1}}" };
 	const struct daemon_status status = full(&no_losses);
-	__cleanup(freep) char *good = status_json(&status);
+	__cleanup(freep) char *good = render(report_status_json, &status);
 	json_t *whole = json_loads(good, 0, NULL), *value, *inner;
 	const char *key, *inner_key;
 
@@ -231,11 +216,6 @@ TEST(test_foreign)
 
 /* --- baselines --------------------------------------------------------------------------------- */
 
-static char *baselines_json(const struct baseline *list, size_t count)
-{
-	return render(report_baselines_json, list, count);
-}
-
 TEST(test_baselines)
 {
 	static const struct baseline list[] = {
@@ -248,9 +228,9 @@ TEST(test_baselines)
 		  .end_ns = START_NS,
 		  .covered_ns = 0 },
 	};
-	__cleanup(freep) char *json = baselines_json(list, ARRAY_SIZE(list));
+	__cleanup(freep) char *json = render(report_baselines_json, list, ARRAY_SIZE(list));
 	__cleanup(freep) char *text = text_of(report_baselines_text, json);
-	__cleanup(freep) char *none_json = baselines_json(list, 0);
+	__cleanup(freep) char *none_json = render(report_baselines_json, list, 0);
 	__cleanup(freep) char *none = text_of(report_baselines_text, none_json);
 
 	golden_check("baselines", text);

@@ -9,8 +9,7 @@ TEST(test_golden)
 		"unknown",  "big",   "overflow",   "untimed",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		scenario_check("strace", names[i], report_strace);
+	golden_scenarios("strace", names, report_strace);
 }
 
 static void take_calls(struct builder *builder, const char *name, uint64_t calls, uint64_t cpu_ns,
@@ -88,5 +87,5 @@ TEST(test_time_is_cpu_time)
 
 TEST(test_failing_stream)
 {
-	scenario_check_stream(report_strace);
+	assert_scenario_full(report_strace);
 }

@@ -8,12 +8,12 @@ TEST(test_round_trip)
 {
 	const struct table_options options = { .width = 160 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
-	__cleanup(freep) char *text = timeline_render_json(&timeline), *again = NULL;
+	__cleanup(freep) char *text = render(report_timeline_json, &timeline), *again = NULL;
 	struct diag d = { .text = "" };
 
 	if (report_timeline_json_read(text, strlen(text), &back, &d))
 		fail_msg("%s", d.text);
-	again = timeline_render_json(&back);
+	again = render(report_timeline_json, &back);
 	assert_string_equal(text, again);
 	free(again);
 	again = render(report_timeline, &back, &options);
@@ -80,7 +80,7 @@ TEST(test_refused)
 TEST(test_cut)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
-	__cleanup(freep) char *text = timeline_render_json(&timeline);
+	__cleanup(freep) char *text = render(report_timeline_json, &timeline);
 	size_t size = strlen(text) - 1;
 	struct diag d;
 

@@ -13,16 +13,14 @@ TEST(test_golden)
 		"overflow", "losses", "in_flight",  "untimed", "big",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		scenario_check("truss", names[i], report_truss);
+	golden_scenarios("truss", names, report_truss);
 }
 
 TEST(test_trust_golden)
 {
 	static const char *const names[] = { "ordinary", "losses", "in_flight", "overflow" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		scenario_check("trust", names[i], report_trust);
+	golden_scenarios("trust", names, report_trust);
 }
 
 /* Rows of an interval may show what the losses of the one before tell of. */
@@ -228,6 +226,6 @@ TEST(test_seconds)
 
 TEST(test_failing_stream)
 {
-	scenario_check_stream(report_truss);
-	scenario_check_stream(report_trust);
+	assert_scenario_full(report_truss);
+	assert_scenario_full(report_trust);
 }

@@ -25,7 +25,7 @@ TEST(test_golden)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, report_wide, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, report_wide, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
@@ -35,8 +35,7 @@ TEST(test_scenarios_golden)
 					     "big",      "long_names" };
 	const struct table_options options = { .width = 80 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("wide", names[i], report_wide, &options);
+	golden_scenarios("wide", names, report_wide, &options);
 }
 
 /* No line of the table is wider than asked; trust lines are prose and may be. */
@@ -87,12 +86,11 @@ TEST(test_chosen_columns)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	struct table_options options = { .width = 20, .columns = &columns };
-	__cleanup(freep) char *text = NULL, *chosen = NULL;
+	__cleanup(freep) char *chosen = NULL;
 
 	/* The user's choice is never hidden. */
 	assert_int_equal(columns_parse("calls,syscall,err%,max,time%", &columns, NULL), 0);
-	text = render(report_wide, snapshot, &options);
-	golden_check("wide_web_columns", text);
+	golden_render("wide_web_columns", report_wide, snapshot, &options);
 	/* Keys that were not named come first. */
 	assert_int_equal(columns_parse("max", &columns, NULL), 0);
 	chosen = render(report_wide, snapshot, &options);
@@ -148,5 +146,5 @@ TEST(test_hostile)
 
 TEST(test_failing_stream)
 {
-	table_check_stream(report_wide);
+	assert_scenario_full(report_wide, &(struct table_options){ 0 });
 }

@@ -77,9 +77,4 @@ static inline struct timeline timeline_make(void)
 	return timeline;
 }
 
-static inline char *timeline_render_json(const struct timeline *timeline)
-{
-	return render(report_timeline_json, timeline);
-}
-
 #endif
