@@ -182,6 +182,47 @@ static inline void builder_take_row(struct builder *builder, struct row *row)
 	row_done(row);
 }
 
+/* A row of calls of one kind. */
+static inline void row_init_calls(struct row *row, uint32_t pid, enum syscall_abi abi,
+				  const char *name, uint64_t count, uint64_t wall_ns,
+				  uint64_t off_ns, uint64_t runq_ns)
+{
+	row_init_named(row, pid, abi, name);
+	row_add_calls(row, count, wall_ns, off_ns, runq_ns);
+}
+
+static inline void builder_take_calls(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+				      const char *name, uint64_t count, uint64_t wall_ns,
+				      uint64_t off_ns, uint64_t runq_ns)
+{
+	struct row row;
+
+	row_init_calls(&row, pid, abi, name, count, wall_ns, off_ns, runq_ns);
+	builder_take_row(builder, &row);
+}
+
+/* Errors of calls that were added already. */
+static inline void builder_take_errors(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+				       const char *name, int err, uint64_t count)
+{
+	struct row row;
+
+	row_init_named(&row, pid, abi, name);
+	row_add_errors(&row, err, count);
+	builder_take_row(builder, &row);
+}
+
+/* Calls that found no room for a time. */
+static inline void builder_take_untimed(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+					const char *name, uint64_t count)
+{
+	struct row row;
+
+	row_init_named(&row, pid, abi, name);
+	row.calls = row.untimed = count;
+	builder_take_row(builder, &row);
+}
+
 /* The process of row_init_for(). */
 static inline struct process process_make(uint32_t pid, const char *comm, size_t comm_size)
 {

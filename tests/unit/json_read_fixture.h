@@ -111,8 +111,7 @@ static inline struct snapshot *snapshot_of_all_fields(void)
 				    .comm = "[others]",
 				    .user_ns = 1 };
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
-	row_init_named(&row, 70, ABI_X86_64, "mmap");
-	row_add_calls(&row, 3, 700, 600, 500);
+	row_init_calls(&row, 70, ABI_X86_64, "mmap", 3, 700, 600, 500);
 	row.tid = 71;
 	row.tid_ns = 12345;
 	row.result_sum = UINT64_MAX - 5;
@@ -125,8 +124,7 @@ static inline struct snapshot *snapshot_of_all_fields(void)
 	row.open_off_ns = 300;
 	builder_take_row(builder, &row);
 	/* The same thread number again, and a process that is not listed. */
-	row_init_named(&row, 70, ABI_X86_64, "mmap");
-	row_add_calls(&row, 1, 0, 0, 0);
+	row_init_calls(&row, 70, ABI_X86_64, "mmap", 1, 0, 0, 0);
 	row.tid = 71;
 	row.tid_ns = 12346;
 	builder_take_row(builder, &row);

@@ -132,9 +132,7 @@ static inline void scenario_stack_rows(struct builder *builder)
 	row.oldest_start_ns = 990 * SEC;
 	builder_take_row(builder, &row);
 	/* Found no room at all. */
-	row_init_named(&row, 0, ABI_OF_TESTS, "read");
-	row.calls = row.untimed = 4;
-	builder_take_row(builder, &row);
+	builder_take_untimed(builder, 0, ABI_OF_TESTS, "read", 4);
 }
 
 /* A server and a worker, with all that a stack can be. */

@@ -22,27 +22,25 @@ static inline void web_rows(struct builder *builder, uint32_t pid, uint64_t scal
 {
 	struct row row;
 
-	row_init_named(&row, pid, ABI_OF_TESTS, "read");
-	row_add_calls(&row, 900 * scale, 1500, 0, 0);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "read", 900 * scale, 1500, 0, 0);
 	row_add_calls(&row, 100 * scale, 2 * MSEC, 1900 * USEC, 50 * USEC);
 	row_add_errors(&row, EAGAIN, 40 * scale);
 	row.result_sum = 4096000 * scale;
 	row.tid = pid + 1;
 	builder_take_row(builder, &row);
-	row_init_named(&row, pid, ABI_OF_TESTS, "openat");
-	row_add_calls(&row, 500 * scale, 4 * USEC, 0, 0);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "openat", 500 * scale, 4 * USEC, 0, 0);
 	row_add_errors(&row, ENOENT, 395 * scale);
 	row_add_errors(&row, EACCES, 5 * scale);
 	row.tid = pid;
 	builder_take_row(builder, &row);
-	row_init_named(&row, pid, ABI_OF_TESTS, "epoll_pwait");
-	row_add_calls(&row, 20 * scale, 100 * MSEC, 99900 * USEC, 0);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "epoll_pwait", 20 * scale, 100 * MSEC, 99900 * USEC,
+		       0);
 	row.in_flight = 1;
 	row.oldest_start_ns = 990 * SEC;
 	row.tid = pid;
 	builder_take_row(builder, &row);
-	row_init_named(&row, pid, ABI_OF_TESTS, "futex");
-	row_add_calls(&row, 8 * scale, 10 * MSEC, 9900 * USEC, 700 * USEC);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "futex", 8 * scale, 10 * MSEC, 9900 * USEC,
+		       700 * USEC);
 	row_add_errors(&row, ETIMEDOUT, scale);
 	row.tid = pid + 1;
 	builder_take_row(builder, &row);
@@ -61,15 +59,13 @@ static inline struct snapshot *scenario_web(void)
 	web_rows(builder, 100, 3);
 	web_rows(builder, 200, 1);
 	for (uint64_t i = 0; i < 2; i++) {
-		row_init_named(&row, 300, ABI_OF_TESTS, "ioctl");
-		row_add_calls(&row, 2 + i, 700, 0, 0);
+		row_init_calls(&row, 300, ABI_OF_TESTS, "ioctl", 2 + i, 700, 0, 0);
 		row.has_arg0 = true;
 		row.arg0 = i * 0xff;
 		row.tid = 300;
 		builder_take_row(builder, &row);
 	}
-	row_init_named(&row, 300, ABI_OF_TESTS, "wait4");
-	row_add_calls(&row, 1, 1200 * MSEC, 1200 * MSEC, 0);
+	row_init_calls(&row, 300, ABI_OF_TESTS, "wait4", 1, 1200 * MSEC, 1200 * MSEC, 0);
 	row.tid = 300;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);

@@ -106,15 +106,10 @@ TEST(test_extremes)
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
-		struct row row;
 
-		row_init_named(&row, 1, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 1, times[i], 0, 0);
-		row_add_calls(&row, 1, times[0], 0, 0);
-		builder_take_row(builder, &row);
-		row_init_named(&row, 1, ABI_OF_TESTS, "write");
-		row.calls = row.untimed = UINT64_MAX / 2;
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[i], 0, 0);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[0], 0, 0);
+		builder_take_untimed(builder, 1, ABI_OF_TESTS, "write", UINT64_MAX / 2);
 		snapshot = snapshot_take(builder);
 		text = render(report_chart, snapshot, &options);
 		xml_check(text);

@@ -10,21 +10,13 @@
 static void take_calls(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		       uint64_t wall_ns)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, wall_ns, 0, 0);
 }
 
 static void take_errors(struct builder *builder, uint32_t pid, const char *name, uint64_t count)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, 1000, 0, 0);
-	row_add_errors(&row, ENOENT, count);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, 1000, 0, 0);
+	builder_take_errors(builder, pid, ABI_OF_TESTS, name, ENOENT, count);
 }
 
 static struct snapshot *take_seconds(struct builder *builder, uint64_t seconds)

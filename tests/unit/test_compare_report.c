@@ -8,21 +8,13 @@
 
 static void take_calls(struct builder *builder, const char *name, uint64_t count, uint64_t wall_ns)
 {
-	struct row row;
-
-	row_init_named(&row, 100, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, wall_ns / 2, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 100, ABI_OF_TESTS, name, count, wall_ns, wall_ns / 2, 0);
 }
 
 static void take_errors(struct builder *builder, const char *name, uint64_t count)
 {
-	struct row row;
-
-	row_init_named(&row, 100, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, 3 * USEC, 0, 0);
-	row_add_errors(&row, ENOENT, count);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 100, ABI_OF_TESTS, name, count, 3 * USEC, 0, 0);
+	builder_take_errors(builder, 100, ABI_OF_TESTS, name, ENOENT, count);
 }
 
 static struct snapshot *side_take(struct builder *builder, uint64_t seconds)

@@ -116,12 +116,9 @@ TEST(test_names)
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
-		struct row row;
 
 		builder_take_process(builder, 1, names[i].comm, strlen(names[i].comm), 0);
-		row_init_named(&row, 1, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 1, 1, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, 1, 0, 0);
 		snapshot = snapshot_take(builder);
 		text = render(csv_with_header, snapshot, &options);
 		if (!strstr(text, names[i].cell))

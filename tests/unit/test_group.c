@@ -247,15 +247,11 @@ TEST(test_comm_ends_at_nul)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
-	struct row row;
 
 	builder_take_process(builder, 1, "sh\0old name", 11, 0);
 	builder_take_process(builder, 2, "sh", 2, 0);
-	for (uint32_t pid = 1; pid < 3; pid++) {
-		row_init_named(&row, pid, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 1, 1, 0, 0);
-		builder_take_row(builder, &row);
-	}
+	for (uint32_t pid = 1; pid < 3; pid++)
+		builder_take_calls(builder, pid, ABI_OF_TESTS, "read", 1, 1, 0, 0);
 	snapshot = snapshot_take(builder);
 	assert_int_equal(count_groups(snapshot, GROUP_COMM), 1);
 }

@@ -193,8 +193,7 @@ TEST(test_untimed_counts)
 	char *text;
 	json_t *json;
 
-	row_init_named(&row, 1, ABI_OF_JSON, "getpid");
-	row_add_calls(&row, 10, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_OF_JSON, "getpid", 10, 100, 0, 0);
 	row.calls += 11 + 12;
 	row.no_return = 11;
 	row.untimed = 12;

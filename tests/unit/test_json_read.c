@@ -138,8 +138,7 @@ TEST(test_between_torn_reads)
 		struct builder *builder = builder_make();
 		struct row row;
 
-		row_init_named(&row, 1, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 10 + i, 100, 0, 0);
+		row_init_calls(&row, 1, ABI_OF_TESTS, "read", 10 + i, 100, 0, 0);
 		row_add_errors(&row, ENOENT, 3 + 2 * i);
 		row.errors = 3 + i;
 		builder_take_row(builder, &row);

@@ -55,8 +55,7 @@ TEST(test_histogram)
 	struct row row;
 
 	web_process(builder, 100, "nginx", 33, 7, 0);
-	row_init_named(&row, 100, ABI_OF_TESTS, "read");
-	row_add_calls(&row, 1, 1023, 0, 0);
+	row_init_calls(&row, 100, ABI_OF_TESTS, "read", 1, 1023, 0, 0);
 	row_add_calls(&row, 2, 1024, 0, 0);
 	row_add_calls(&row, 4, (1ULL << 34) - 1, 0, 0);
 	row_add_calls(&row, 8, 1ULL << 34, 0, 0);
@@ -109,12 +108,9 @@ TEST(test_moving_process)
 	for (uint64_t cgroup = 7; cgroup <= 8; cgroup++) {
 		struct builder *builder = builder_make();
 		struct snapshot *interval;
-		struct row row;
 
 		web_process(builder, 100, "nginx", 33, cgroup, 0);
-		row_init_named(&row, 100, ABI_OF_TESTS, "read");
-		row_add_calls(&row, cgroup, 1500, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 100, ABI_OF_TESTS, "read", cgroup, 1500, 0, 0);
 		interval = snapshot_take(builder);
 		names_add(&interval->cgroups, &interval->nr_cgroups, 7, "/init.scope");
 		names_add(&interval->cgroups, &interval->nr_cgroups, 8, "/a.slice/b.service/c");

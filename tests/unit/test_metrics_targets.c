@@ -8,12 +8,8 @@
 /* So many calls of one program, at a moment. */
 static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
 {
-	struct row row;
-
 	builder_take_process(builder, pid, comm, strlen(comm), 0);
-	row_init_named(&row, pid, ABI_OF_TESTS, "read");
-	row_add_calls(&row, calls, 1500, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
 }
 
 static struct snapshot *interval_at(struct builder *builder, uint64_t second)
@@ -203,8 +199,7 @@ static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, boo
 	struct process process = process_make(9, start == 1 ? "old" : "new", 3);
 	struct row row;
 
-	row_init_named(&row, 9, ABI_OF_TESTS, "read");
-	row_add_calls(&row, calls, 1500, 0, 0);
+	row_init_calls(&row, 9, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
 	process.boot_ns = row.boot_ns = 1000 * start;
 	process.ended_ns = ended ? 2000 : 0;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);

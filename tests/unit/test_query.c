@@ -23,19 +23,14 @@ static struct snapshot *snapshot_two_by_three(void)
 
 	scenario_two_processes(builder);
 	for (uint32_t pid = 1234; pid <= 5678; pid += 5678 - 1234) {
-		row_init_named(&row, pid, ABI_X86_64, "read");
-		row_add_calls(&row, pid, 100, 30, 10);
+		row_init_calls(&row, pid, ABI_X86_64, "read", pid, 100, 30, 10);
 		row_add_errors(&row, pid == 1234 ? EPERM : EIO, 1);
 		row_add_errors(&row, EINTR, 2);
 		row.in_flight = 1;
 		row.oldest_start_ns = pid;
 		builder_take_row(builder, &row);
-		row_init_named(&row, pid, ABI_X86_64, "write");
-		row_add_calls(&row, 1, pid, 0, 0);
-		builder_take_row(builder, &row);
-		row_init_named(&row, pid, ABI_I386, "read");
-		row_add_calls(&row, 7, 100, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, pid, ABI_X86_64, "write", 1, pid, 0, 0);
+		builder_take_calls(builder, pid, ABI_I386, "read", 7, 100, 0, 0);
 	}
 	return snapshot_take(builder);
 }

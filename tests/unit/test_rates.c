@@ -60,11 +60,7 @@ static void take_early(struct builder *builder, uint32_t pid, const char *name, 
 static void take_ended(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		       uint64_t wall_ns, uint64_t off_ns, uint64_t runq_ns)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, off_ns, runq_ns);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, wall_ns, off_ns, runq_ns);
 }
 
 /* Ends both builders. */
@@ -274,9 +270,7 @@ TEST(test_ends_without_time)
 	row_init_named(&row, 7, ABI_OF_TESTS, "read");
 	row.calls = row.no_return = 1;
 	builder_take_row(after, &row);
-	row_init_named(&row, 7, ABI_OF_TESTS, "futex");
-	row.calls = row.untimed = 1;
-	builder_take_row(after, &row);
+	builder_take_untimed(after, 7, ABI_OF_TESTS, "futex", 1);
 	rates = rates_make(before, after, RATE_BY_PID);
 	assert_calls_took(rates, 7, 0, 0, 0, 0);
 	assert_int_equal(line_of(rates, 7)->calls, 2);
@@ -286,7 +280,6 @@ TEST(test_ends_without_time)
 static struct rates *rates_of_many(enum rate_by by)
 {
 	struct builder *before = builder_make(), *after = builder_make();
-	struct row row;
 
 	for (uint32_t pid = 1; pid <= 4; pid++) {
 		take_process(before, pid, pid < 4 ? "httpd" : "init", 1, 0);
@@ -298,9 +291,7 @@ static struct rates *rates_of_many(enum rate_by by)
 	take_process(before, 5, "gone", 0, SEC);
 	take_process(after, 5, "gone", 0, SEC);
 	/* Calls that found no room. */
-	row_init_named(&row, 0, ABI_OF_TESTS, "read");
-	row.calls = row.untimed = 7;
-	builder_take_row(after, &row);
+	builder_take_untimed(after, 0, ABI_OF_TESTS, "read", 7);
 	return rates_make(before, after, by);
 }
 

@@ -13,12 +13,9 @@ static struct snapshot *difference_make(unsigned int mark, unsigned int nr_calls
 {
 	struct builder *builder = builder_make();
 	struct snapshot *difference;
-	struct row row;
 
 	for (unsigned int i = 0; i < nr_calls; i++) {
-		row_init_named(&row, 100 + i, ABI_X86_64, "read");
-		row_add_calls(&row, 1, 1000, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 100 + i, ABI_X86_64, "read", 1, 1000, 0, 0);
 		builder_take_process(builder, 100 + i, "counted", 8, 5);
 	}
 	difference = snapshot_take(builder);
@@ -204,7 +201,6 @@ static struct snapshot *ended_make(unsigned int mark, unsigned int nr_processes)
 	struct builder *builder = builder_make();
 	struct process process;
 	struct snapshot *difference;
-	struct row row;
 
 	for (unsigned int i = 0; i <= nr_processes; i++) {
 		/* No pid is as high. */
@@ -212,9 +208,7 @@ static struct snapshot *ended_make(unsigned int mark, unsigned int nr_processes)
 				       "short", 5);
 		process.ended_ns = i ? mark * NS_A_PART : 0;
 		assert_int_equal(builder_add_process(builder, &process, true), 0);
-		row_init_named(&row, process.pid, ABI_X86_64, "read");
-		row_add_calls(&row, 1, 1000, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, process.pid, ABI_X86_64, "read", 1, 1000, 0, 0);
 	}
 	difference = snapshot_take(builder);
 	difference->end_mono_ns = mark * NS_A_PART;

@@ -33,12 +33,8 @@ static void take_process(struct builder *builder, uint32_t pid, const char *comm
 static void take_row(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		     uint64_t wall_ns, uint64_t off_ns, uint64_t errors)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, off_ns, off_ns / 10);
-	row_add_errors(&row, ENOENT, errors);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, wall_ns, off_ns, off_ns / 10);
+	builder_take_errors(builder, pid, ABI_OF_TESTS, name, ENOENT, errors);
 }
 
 static void take_early(struct builder *builder, uint32_t pid, const char *name)
@@ -67,7 +63,6 @@ static struct rates *rates_ordinary(bool one_has_ended)
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
 	struct rates *rates;
-	struct row row;
 
 	take_process(after, 300, "nginx", 5, 4, 500 * MSEC);
 	take_row(after, 300, "read", 20000, 30 * USEC, 20 * USEC, 150);
@@ -82,9 +77,7 @@ static struct rates *rates_ordinary(bool one_has_ended)
 		take_row(after, 17, "exit_group", 1, USEC, 0, 0);
 		take_early(after, 17, "read");
 	}
-	row_init_named(&row, 0, ABI_OF_TESTS, "read");
-	row.calls = row.untimed = 7;
-	builder_take_row(after, &row);
+	builder_take_untimed(after, 0, ABI_OF_TESTS, "read", 7);
 	earlier = reading(before, 0);
 	later = reading(after, 2 * SEC);
 	later->losses.count[LOSS_SLOT_TABLE_FULL] = 7;

@@ -17,8 +17,7 @@ static void take_calls(struct builder *builder, const char *name, uint64_t calls
 {
 	struct row row;
 
-	row_init_named(&row, 1, ABI_OF_TESTS, name);
-	row_add_calls(&row, calls, cpu_ns / calls, 0, 0);
+	row_init_calls(&row, 1, ABI_OF_TESTS, name, calls, cpu_ns / calls, 0, 0);
 	row.wall_ns = cpu_ns;
 	if (errors)
 		row_add_errors(&row, ENOENT, errors);

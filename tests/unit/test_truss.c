@@ -160,11 +160,8 @@ static char *render_one(enum syscall_abi abi, const char *name, uint64_t wall_ns
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
-	struct row row;
 
-	row_init_named(&row, 1, abi, name);
-	row_add_calls(&row, 1, wall_ns, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 1, abi, name, 1, wall_ns, 0, 0);
 	snapshot = snapshot_take(builder);
 	return render(report_truss, snapshot);
 }
