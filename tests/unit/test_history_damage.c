@@ -83,7 +83,7 @@ static void sample_done(struct sample *sample)
 /* How many minutes are there; each has all its calls, and after the first that lacks all do. */
 static size_t check_answer(const struct sample *sample, struct history *history)
 {
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	size_t count = 0;
 
 	ask_must(history, NEW_YEAR, NEW_YEAR + NR_INTERVALS * MINUTE, (uint64_t)MINUTE, &timeline);
@@ -94,14 +94,13 @@ static size_t check_answer(const struct sample *sample, struct history *history)
 	}
 	for (size_t i = count; i < timeline.nr_steps; i++)
 		assert_null(timeline.steps[i].sum);
-	timeline_done(&timeline);
 	return count;
 }
 
 /* The only gap before what is counted now; the file may tell since when, or when it was written. */
 static void check_damage(struct history *history, int64_t end_ns)
 {
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 
 	ask_must(history, NEW_YEAR - DAY, end_ns + MINUTE, 0, &timeline);
 	assert_int_equal(timeline.nr_gaps, 1);
@@ -110,7 +109,6 @@ static void check_damage(struct history *history, int64_t end_ns)
 		assert_int_equal(timeline.gaps[0].start_ns, WRITTEN);
 	assert_int_equal(timeline.gaps[0].end_ns, end_ns);
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
 }
 
 /* It is what it was, under the name that the history tells. */
@@ -152,7 +150,7 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	struct host later = sample->host;
 	struct history *history;
 	const struct history_question question = { 0 };
-	struct timeline timeline = { 0 };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct diag d;
 	int err;
 	bool is_odd;
@@ -168,7 +166,6 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	err = history_ask(history, &question, &timeline, &d);
 	/* SQLite does not see bytes that only we do not understand. */
 	assert_true(!err || (err == -EUCLEAN && !aside));
-	timeline_done(&timeline);
 	later.real_ns += MINUTE;
 	later.mono_ns += MINUTE;
 	is_odd = go_on(history, &later);
@@ -222,8 +219,7 @@ TEST(test_damaged_while_open)
 	__cleanup(freep) char *aside = NULL;
 	struct history *history;
 	struct history_size size;
-	struct timeline timeline;
-	struct diag d;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 
 	place_init(&sample.place);
 	history = open_default(&sample.place);
@@ -238,8 +234,7 @@ TEST(test_damaged_while_open)
 			assert_true(sample.size > 2 << 20);
 			memset(sample.bytes + 4096, 0xa5, sample.size - 4096);
 			write_bytes(&sample.place, sample.bytes, sample.size);
-			assert_int_equal(history_ask(history, &minutes, &timeline, &d), 0);
-			timeline_done(&timeline);
+			answer_must(history, &minutes, &timeline);
 		}
 		append_must(history, interval);
 	}
@@ -255,7 +250,6 @@ TEST(test_damaged_while_open)
 	assert_int_equal(timeline.nr_gaps, 1);
 	assert_int_equal(timeline.gaps[0].reason, GAP_DAMAGED);
 	assert_int_equal(timeline.gaps[0].end_ns, NEW_YEAR + 1000 * MINUTE);
-	timeline_done(&timeline);
 	history_close(history);
 	sample_done(&sample);
 }
@@ -353,14 +347,13 @@ enum { CHILD_FINE = 0, CHILD_WRONG = 1, CHILD_SKIPS = 77 };
 /* What is not written needs no room, not even what does not fit into the cache. */
 static void ask_crowd(struct history *history, struct host host)
 {
-	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, 12000);
+	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, "crowd-", 12000);
 	const struct history_question question = { .tail = crowd, .by_call = true };
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct diag d;
 
 	child_require(!history_ask(history, &question, &timeline, &d));
 	child_require(timeline_calls(&timeline) >= 12000);
-	timeline_done(&timeline);
 }
 
 /* Appends fail with a sentence while the disk is full, and go on by themselves after. */
@@ -368,7 +361,7 @@ static void live_with_full_disk(const struct place *place)
 {
 	struct host host = host_make(26);
 	struct history *history;
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct history_size size;
 	struct diag d = { 0 };
 	char ballast[300];
@@ -402,7 +395,6 @@ static void live_with_full_disk(const struct place *place)
 	for (size_t i = 0; i < timeline.nr_gaps; i++)
 		child_require(timeline.gaps[i].reason == GAP_NOT_WRITTEN);
 	child_require(timeline.nr_gaps > 0);
-	timeline_done(&timeline);
 	history_close(history);
 	_exit(CHILD_FINE);
 }

@@ -71,7 +71,7 @@ TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, d
 	const struct history_options options = { 0 };
 	struct history *history = open_default(place);
 	struct host host = host_make(61);
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	unsigned int at = 0, refused = 0;
 	struct diag d = { 0 };
 	uint64_t calls;
@@ -80,7 +80,6 @@ TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, d
 	append_minutes(history, &host, 30, 20);
 	ask_must(history, 0, 0, 0, &timeline);
 	calls = timeline_calls(&timeline);
-	timeline_done(&timeline);
 	history_close(history);
 	do {
 		disk.read_fails_at = ++at;
@@ -98,7 +97,6 @@ TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, d
 	history = open_default(place);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline_calls(&timeline), calls);
-	timeline_done(&timeline);
 	history_close(history);
 }
 
@@ -110,7 +108,7 @@ TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_te
 	__cleanup(history_closep) struct history *history = NULL;
 	__cleanup(snapshot_freep) struct snapshot *lost = NULL;
 	__cleanup(freep) char *aside = NULL;
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 	int fd = open(place->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
@@ -131,7 +129,6 @@ TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_te
 	ask_must(history, NEW_YEAR - DAY, 0, 0, &timeline);
 	assert_gap(&timeline, 0, NEW_YEAR, NEW_YEAR + HOUR, GAP_DAMAGED);
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 }
 
@@ -155,7 +152,7 @@ PLACE_TEST(test_odd_bytes)
 	const struct history_question question = { 0 };
 	struct history *history = open_default(place);
 	struct host host = host_make(63);
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
 	append_minutes(history, &host, 5, 10);
@@ -174,7 +171,6 @@ PLACE_TEST(test_odd_bytes)
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
 	history_close(history);
 }
 

@@ -13,7 +13,7 @@ PLACE_TEST(test_reader_and_writer)
 	__cleanup(history_closep) struct history *reader = NULL;
 	struct history *second = NULL;
 	struct host host = host_make(14);
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
 	reader = open_with(place, &read_only);
@@ -23,7 +23,6 @@ PLACE_TEST(test_reader_and_writer)
 		append_must(writer, interval);
 		ask_must(reader, 0, 0, 0, &timeline);
 		assert_int_equal(timeline.steps[0].covered_ns, i * MINUTE);
-		timeline_done(&timeline);
 		assert_int_equal(history_append(reader, interval, &d), -EROFS);
 	}
 	assert_int_equal(history_open(place->dir, &(struct history_options){ 0 }, &second, &d),
@@ -96,7 +95,7 @@ PLACE_TEST(test_foreign_database)
 {
 	__cleanup(history_closep) struct history *history = NULL;
 	__cleanup(freep) char *aside = NULL;
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	sqlite3 *handle;
 
 	assert_int_equal(sqlite3_open(place->file, &handle), SQLITE_OK);
@@ -109,7 +108,6 @@ PLACE_TEST(test_foreign_database)
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.nr_steps, 0);
-	timeline_done(&timeline);
 }
 
 static uint64_t number_of(const struct place *place, const char *sql)

@@ -59,7 +59,7 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 		int64_t edge_ns = random_between(&seed, start_ns + 1, end_ns - 1);
 		int64_t step_ns = random_between(&seed, MINUTE, 3 * HOUR);
 		struct expected expected = expected_of(whole), parts = expected_make();
-		struct timeline steps, left, right;
+		__cleanup(timeline_done) struct timeline steps = { 0 }, left = { 0 }, right = { 0 };
 
 		ask_must(history, start_ns, end_ns, (uint64_t)step_ns, &steps);
 		expected_check(&expected, &steps);
@@ -74,9 +74,6 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 				expected_add(&parts, right.steps[j].sum);
 		}
 		expected_check(&parts, &steps);
-		timeline_done(&steps);
-		timeline_done(&left);
-		timeline_done(&right);
 	}
 }
 
@@ -96,7 +93,7 @@ static void assert_steps(struct history *history, const struct timeline *whole,
 			 const struct ledger *ledger, int64_t step_ns)
 {
 	int64_t start_ns = whole->steps[0].start_ns - 3 * SECOND;
-	struct timeline steps;
+	__cleanup(timeline_done) struct timeline steps = { 0 };
 
 	ask_must(history, start_ns, whole->steps[0].end_ns, (uint64_t)step_ns, &steps);
 	for (size_t i = 0; i < steps.nr_steps; i++) {
@@ -114,7 +111,6 @@ static void assert_steps(struct history *history, const struct timeline *whole,
 		assert_int_equal(steps.steps[i].covered_ns, covered_ns);
 		assert_int_equal(timeline_calls(&part), calls);
 	}
-	timeline_done(&steps);
 }
 
 /* Gaps do not overlap each other, and where the clock was never set they fill the rest. */
@@ -142,7 +138,7 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	struct history *history;
 	struct host host = host_make(seed);
 	struct expected all = expected_make();
-	struct timeline whole;
+	__cleanup(timeline_done) struct timeline whole = { 0 };
 	int64_t drift_ns;
 
 	place_init(&place);
@@ -156,13 +152,11 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	/* Boots take the monotonic clock away; without them both clocks went alike or did not. */
 	drift_ns = (host.real_ns - NEW_YEAR) - (host.mono_ns - 1000 * SECOND);
 	assert_gaps(&whole, drift_ns == 0);
-	timeline_done(&whole);
 	/* It is the same after a restart. */
 	history_close(history);
 	history = open_default(&place);
 	ask_must(history, 0, 0, 0, &whole);
 	assert_partitions(history, &whole, seed);
-	timeline_done(&whole);
 	history_close(history);
 	place_done(&place);
 }
