@@ -12,29 +12,6 @@
 #include "model/snapshot.h"
 #include "syscalls/names.h"
 
-/* splitmix64: the same numbers on every machine. */
-static inline uint64_t random_u64(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-static inline uint64_t random_below(uint64_t *seed, uint64_t limit)
-{
-	return random_u64(seed) % limit;
-}
-
-/* Evenly many of every magnitude below 2^bits. */
-static inline uint64_t random_ns(uint64_t *seed, unsigned int bits)
-{
-	unsigned int magnitude = (unsigned int)random_below(seed, bits) + 1;
-
-	return random_u64(seed) >> (64 - magnitude);
-}
-
 static inline void row_init_for(struct row *row, uint32_t pid, enum syscall_abi abi, int64_t nr)
 {
 	row_init(row);

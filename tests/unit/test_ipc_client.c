@@ -106,9 +106,8 @@ SERVER_TEST(test_busy_then_not)
 
 static pid_t customer_start(const struct ipc_fixture *fixture)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_must();
 
-	assert_true(pid >= 0);
 	if (!pid) {
 		struct ipc_reply reply = { 0 };
 		struct ipc_url url;
@@ -134,10 +133,7 @@ FOLDER_TEST(test_crowd)
 	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
 		customers[i] = customer_start(fixture);
 	for (size_t i = 0; i < ARRAY_SIZE(customers); i++) {
-		int status;
-
-		assert_int_equal(waitpid(customers[i], &status, 0), customers[i]);
-		assert_int_equal(status, 0);
+		child_must_end(customers[i]);
 	}
 	child_end(&child);
 }
@@ -254,9 +250,8 @@ TEST(test_long_path)
 /* Sends bytes to whoever comes, and hangs up; until it is killed. */
 static pid_t liar_start(int listener, const char *bytes, size_t size)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_must();
 
-	assert_true(pid >= 0);
 	if (pid)
 		return pid;
 	for (;;) {
@@ -289,8 +284,7 @@ static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
 	const struct ipc_patience patience = { .silence_ms = HANG_NS / NS_PER_MS, .busy_ms = 300 };
 	int err = ask_path(fixture->path, &patience, &reply, &d);
 
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	child_kill(pid);
 	unlink(fixture->path);
 	if (err != -lie->err || (lie->sentence && strcmp(d.text, lie->sentence)))
 		fail_msg("%.60s: %d, %s", lie->bytes, err, d.text);
@@ -385,17 +379,15 @@ FOLDER_TEST(test_silence)
 		struct ipc_reply reply;
 		struct diag d;
 		int listener __cleanup(closep) = socket_listen_unix(fixture->path, getegid(), &d);
-		pid_t pid = fork();
+		pid_t pid = fork_must();
 
-		assert_true(pid >= 0);
 		if (!pid) {
 			poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
 			raw_say(accept(listener, NULL, NULL), texts[i]);
 			pause();
 		}
 		assert_int_equal(ask_path(fixture->path, &patience, &reply, &d), -ETIMEDOUT);
-		kill(pid, SIGKILL);
-		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		child_kill(pid);
 		unlink(fixture->path);
 	}
 }

@@ -10,15 +10,13 @@
 SERVER_TEST(test_answer)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n" CLOSE;
-	char reply[1024];
 
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 200);
-	assert_string_equal(raw_body(reply), "GET /metrics");
-	assert_non_null(strcasestr(reply, "\r\nContent-Type: text/plain\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nContent-Length: 12\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nCache-Control: no-store\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
+	assert_int_equal(raw_ask(fixture, request), 200);
+	assert_string_equal(raw_body(fixture), "GET /metrics");
+	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Type: text/plain\r\n"));
+	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Length: 12\r\n"));
+	assert_non_null(strcasestr(fixture->reply, "\r\nCache-Control: no-store\r\n"));
+	assert_non_null(strcasestr(fixture->reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
 	assert_int_equal(counts_of(fixture).requests, 1);
 	assert_int_equal(counts_of(fixture).malformed, 0);
 	assert_int_equal(counts_of(fixture).refused, 0);
@@ -45,14 +43,13 @@ SERVER_TEST(test_methods)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char reply[1024];
-
-		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
-		assert_int_equal(raw_status(reply), cases[i].status);
+		raw_ask(fixture, cases[i].request);
+		assert_int_equal(raw_status(fixture), cases[i].status);
 		if (cases[i].body)
-			assert_string_equal(raw_body(reply), cases[i].body);
+			assert_string_equal(raw_body(fixture), cases[i].body);
 		else
-			assert_non_null(strstr(reply, "\r\nAllow: GET, HEAD, PUT, DELETE\r\n"));
+			assert_non_null(
+				strstr(fixture->reply, "\r\nAllow: GET, HEAD, PUT, DELETE\r\n"));
 	}
 	assert_int_equal(counts_of(fixture).malformed, 5);
 	assert_int_equal(fixture->asked, 6);
@@ -62,11 +59,10 @@ SERVER_TEST(test_methods)
 SERVER_TEST(test_head)
 {
 	static const char request[] = "HEAD /length HTTP/1.1\r\n" CLOSE;
-	char reply[1024];
 
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_non_null(strcasestr(reply, "\r\nContent-Length: 11\r\n"));
-	assert_string_equal(raw_body(reply), "");
+	raw_ask(fixture, request);
+	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Length: 11\r\n"));
+	assert_string_equal(raw_body(fixture), "");
 	assert_int_equal(fixture->last.method, IPC_GET);
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
@@ -75,10 +71,9 @@ SERVER_TEST(test_parameters)
 {
 	static const char request[] = "GET /v1/x%20y?pid=1&pid=2&empty=&bare&n%61me=a%26b+c%C3%A9 "
 				      "HTTP/1.1\r\n" CLOSE;
-	char reply[1024];
 
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_string_equal(raw_body(reply),
+	raw_ask(fixture, request);
+	assert_string_equal(raw_body(fixture),
 			    "GET /v1/x y|pid=1|pid=2|empty=|bare=|name=a&b c\xc3\xa9");
 	assert_int_equal(fixture->last.nr_parameters, 5);
 }
@@ -98,13 +93,13 @@ TEST(test_parameter_lookup)
 SERVER_TEST(test_parameter_limit)
 {
 	for (int nr = IPC_MAX_PARAMETERS; nr <= IPC_MAX_PARAMETERS + 1; nr++) {
-		char request[1024] = "GET /?", reply[2048];
+		char request[1024] = "GET /?";
 
 		for (int i = 0; i < nr; i++)
 			sprintf(request + strlen(request), "%sp%d=%d", i ? "&" : "", i, i);
 		strcat(request, " HTTP/1.1\r\n" CLOSE);
-		raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-		assert_int_equal(raw_status(reply), nr > IPC_MAX_PARAMETERS ? 400 : 200);
+		raw_ask(fixture, request);
+		assert_int_equal(raw_status(fixture), nr > IPC_MAX_PARAMETERS ? 400 : 200);
 	}
 	assert_int_equal(fixture->asked, 1);
 	assert_int_equal(fixture->last.nr_parameters, IPC_MAX_PARAMETERS);
@@ -115,37 +110,31 @@ SERVER_TEST(test_one_request)
 {
 	static const char requests[] = "GET /one HTTP/1.1\r\n" HOST "\r\n"
 				       "PUT /two HTTP/1.1\r\n" HOST "\r\n";
-	char reply[4096];
 
-	raw_ask(fixture, requests, strlen(requests), reply, sizeof(reply));
-	assert_non_null(strcasestr(reply, "\r\nConnection: close\r\n"));
-	assert_string_equal(raw_body(reply), "GET /one");
+	raw_ask(fixture, requests);
+	assert_non_null(strcasestr(fixture->reply, "\r\nConnection: close\r\n"));
+	assert_string_equal(raw_body(fixture), "GET /one");
 	assert_int_equal(fixture->asked, 1);
 }
 
 /* A bad request says nothing of the next. */
 SERVER_TEST(test_malformed_then_good)
 {
-	static const char bad[] = "GET http://a/ HTTP/1.1\r\n" HOST "\r\n";
-	char reply[1024];
-
-	raw_ask(fixture, bad, strlen(bad), reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 400);
-	raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE, strlen("GET / HTTP/1.1\r\n" CLOSE), reply,
-		sizeof(reply));
-	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(raw_ask(fixture, "GET http://a/ HTTP/1.1\r\n" HOST "\r\n"), 400);
+	assert_int_equal(raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE), 200);
 	assert_int_equal(counts_of(fixture).malformed, 1);
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
 /* The library refuses some of these itself, the newer it is the more, with a status of its own. */
-static bool status_is(const char *reply, const unsigned int status[2])
+static bool status_is(const struct ipc_fixture *fixture, const unsigned int status[2])
 {
 	unsigned int got = 0;
 
 	/* It answers in the version of the request. */
-	return sscanf(reply, "HTTP/1.%*u %u", &got) == 1 && (got == status[0] || got == status[1]);
+	return sscanf(fixture->reply, "HTTP/1.%*u %u", &got) == 1 &&
+	       (got == status[0] || got == status[1]);
 }
 
 SERVER_TEST(test_refused)
@@ -169,11 +158,9 @@ SERVER_TEST(test_refused)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char reply[2048];
-
-		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
-		if (!status_is(reply, cases[i].status))
-			fail_msg("%s: %s", cases[i].request, reply);
+		raw_ask(fixture, cases[i].request);
+		if (!status_is(fixture, cases[i].status))
+			fail_msg("%s: %s", cases[i].request, fixture->reply);
 		assert_int_equal(counts_of(fixture).malformed, i + 1);
 	}
 	assert_int_equal(fixture->asked, 0);
@@ -184,11 +171,11 @@ SERVER_TEST(test_refused)
 SERVER_TEST(test_raw_nul)
 {
 	static const char request[] = "GET /a\0b HTTP/1.1\r\n" CLOSE;
-	char reply[1024];
+	int fd __cleanup(closep) = raw_connect(fixture->path);
 
-	raw_ask(fixture, request, sizeof(request) - 1, reply, sizeof(reply));
-	if (raw_status(reply) == 200)
-		assert_string_equal(raw_body(reply), "GET /a");
+	raw_send(fd, request, sizeof(request) - 1);
+	if (raw_finish(fixture, fd) == 200)
+		assert_string_equal(raw_body(fixture), "GET /a");
 	else
 		assert_int_equal(fixture->asked, 0);
 }
@@ -216,8 +203,8 @@ SERVER_TEST(test_too_long)
 		for (size_t n = 0; n < cases[i].bytes; n += strlen(cases[i].repeated))
 			out = stpcpy(out, cases[i].repeated);
 		strcpy(out, cases[i].behind);
-		raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-		if (raw_status(reply) != cases[i].status)
+		raw_ask(fixture, request);
+		if (raw_status(fixture) != cases[i].status)
 			fail_msg("case %zu: %.40s", i, reply);
 	}
 	assert_int_equal(counts_of(fixture).malformed, 3);
@@ -308,12 +295,11 @@ FOLDER_TEST(test_tcp)
 	assert_int_equal(ipc_server_new(listener, &options, &fixture->server, &d), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int fd __cleanup(closep) = tcp_connect(&address);
-		char reply[1024];
 
 		raw_say(fd, cases[i].request);
-		raw_read(fixture, fd, reply, sizeof(reply), NULL);
-		if (!status_is(reply, cases[i].status))
-			fail_msg("%s: %s", cases[i].request, reply);
+		raw_finish(fixture, fd);
+		if (!status_is(fixture, cases[i].status))
+			fail_msg("%s: %s", cases[i].request, fixture->reply);
 	}
 	assert_int_equal(fixture->asked, 2);
 	assert_false(fixture->last.peer.known);

@@ -248,12 +248,11 @@ static int handed_make(struct ipc_fixture *fixture, enum handed what)
 static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr, pid_t other,
 		   int expected)
 {
-	const pid_t pid = fork();
+	const pid_t pid = fork_must();
 	int status, fd;
 	char number[16];
 	struct diag d;
 
-	assert_true(pid >= 0);
 	if (pid) {
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		unlink(fixture->path);
@@ -304,11 +303,8 @@ FOLDER_TEST(test_not_inherited)
 
 static struct ipc_peer peer_of(struct ipc_fixture *fixture, int fd)
 {
-	char reply[1024];
-
 	raw_say(fd, "GET /peer HTTP/1.1\r\n" CLOSE);
-	raw_read(fixture, fd, reply, sizeof(reply), NULL);
-	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(raw_finish(fixture, fd), 200);
 	return fixture->last.peer;
 }
 
@@ -326,12 +322,9 @@ SERVER_TEST(test_own_peer)
 /* Connects as another user, hands the connection back, and is gone before it is accepted. */
 static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *groups, size_t nr)
 {
-	int fd, status;
-	pid_t pid;
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const pid_t pid = fork_must();
 
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	pid = fork();
-	assert_true(pid >= 0);
 	if (!pid) {
 		struct sockaddr_un address = { .sun_family = AF_UNIX };
 
@@ -341,8 +334,7 @@ static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *group
 			_exit(1);
 		_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) ? 2 : 0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	child_must_end(pid);
 	return fd;
 }
 
@@ -393,7 +385,6 @@ SERVER_TEST(test_not_allowed)
 {
 	struct ipc_reply reply;
 	struct ipc_url url;
-	int status;
 	struct diag d;
 	pid_t pid;
 
@@ -417,8 +408,7 @@ SERVER_TEST(test_not_allowed)
 			_exit(2);
 		_exit(strcmp(d.text, expected) ? 3 : 0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	child_must_end(pid);
 }
 
 static void name_check(const struct sockaddr_un *address, socklen_t size, const char *expected)
