@@ -92,6 +92,9 @@ static void top_make(struct top *top, int width, int height)
 	top_resize(top, width, height);
 }
 
+#define TOP_TEST(name, width, height) \
+	TEST_OF(name, struct top, top, top_done, top_make, width, height)
+
 /* Presses keys, a character each; upper case ones are special. */
 static bool press(struct top *top, const char *keys)
 {
@@ -144,7 +147,7 @@ static void check(const struct top *top, const char *name)
 	golden_check(name, text);
 }
 
-TEST(test_sizes)
+TOP_TEST(test_sizes, 80, 14)
 {
 	static const struct {
 		int width, height;
@@ -157,10 +160,8 @@ TEST(test_sizes)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct top top __cleanup(top_done);
-
-		top_make(&top, sizes[i].width, sizes[i].height);
-		check(&top, sizes[i].name);
+		top_resize(top, sizes[i].width, sizes[i].height);
+		check(top, sizes[i].name);
 	}
 }
 
@@ -205,127 +206,110 @@ TEST(test_states)
 	check(&top, "top_by_unit");
 }
 
-TEST(test_process_ends)
+TOP_TEST(test_process_ends, 80, 12)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 12);
-	press(&top, "/sleepEE");
-	assert_true(top.opened);
-	assert_string_equal(top.title, "process 17 (sleep)");
-	assert_int_equal(top.nr_calls, 2);
-	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
-	assert_true(top.gone);
-	check(&top, "top_gone");
-	press(&top, ">DDNs");
-	assert_false(press(&top, "q"));
-	assert_int_equal(top.nr_shown, 0);
-	free(screen_text(&top));
-	press(&top, "E");
-	assert_false(top.opened);
+	press(top, "/sleepEE");
+	assert_true(top->opened);
+	assert_string_equal(top->title, "process 17 (sleep)");
+	assert_int_equal(top->nr_calls, 2);
+	assert_int_equal(top_update(top, rates_ordinary(true)), 0);
+	assert_true(top->gone);
+	check(top, "top_gone");
+	press(top, ">DDNs");
+	assert_false(press(top, "q"));
+	assert_int_equal(top->nr_shown, 0);
+	free(screen_text(top));
+	press(top, "E");
+	assert_false(top->opened);
 }
 
-TEST(test_move)
+TOP_TEST(test_move, 80, 7)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 7);
-	assert_int_equal(top.nr_shown, 5);
-	assert_int_equal(top_room(&top), 5);
-	top_resize(&top, 80, 4);
-	assert_int_equal(top_room(&top), 2);
-	press(&top, "U");
-	assert_int_equal(top.list.cursor, 0);
-	press(&top, "DD");
-	assert_int_equal(top.list.cursor, 2);
-	assert_int_equal(top.list.first, 1);
-	press(&top, "N");
-	assert_int_equal(top.list.cursor, 4);
-	press(&top, "NZ");
-	assert_int_equal(top.list.first, 3);
-	press(&top, "P");
-	assert_int_equal(top.list.cursor, 2);
-	press(&top, "A");
-	assert_int_equal(top.list.first, 0);
-	assert_false(top.follows);
+	assert_int_equal(top->nr_shown, 5);
+	assert_int_equal(top_room(top), 5);
+	top_resize(top, 80, 4);
+	assert_int_equal(top_room(top), 2);
+	press(top, "U");
+	assert_int_equal(top->list.cursor, 0);
+	press(top, "DD");
+	assert_int_equal(top->list.cursor, 2);
+	assert_int_equal(top->list.first, 1);
+	press(top, "N");
+	assert_int_equal(top->list.cursor, 4);
+	press(top, "NZ");
+	assert_int_equal(top->list.first, 3);
+	press(top, "P");
+	assert_int_equal(top->list.cursor, 2);
+	press(top, "A");
+	assert_int_equal(top->list.first, 0);
+	assert_false(top->follows);
 }
 
 /* The cursor stays on its process while the order changes around it. */
-TEST(test_follow)
+TOP_TEST(test_follow, 80, 24)
 {
-	struct top top __cleanup(top_done);
 	uint32_t pid;
 
-	top_make(&top, 80, 24);
-	press(&top, "Z");
-	pid = top.rates->lines[top.shown[top.list.cursor]].pid;
-	top.sort = RATE_PID;
-	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
-	assert_int_equal(top.rates->lines[top.shown[top.list.cursor]].pid, pid);
+	press(top, "Z");
+	pid = top->rates->lines[top->shown[top->list.cursor]].pid;
+	top->sort = RATE_PID;
+	assert_int_equal(top_update(top, rates_ordinary(true)), 0);
+	assert_int_equal(top->rates->lines[top->shown[top->list.cursor]].pid, pid);
 }
 
-TEST(test_sort_keys)
+TOP_TEST(test_sort_keys, 80, 24)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 24);
-	press(&top, "s");
-	assert_int_equal(top.sort, RATE_ERRORS);
-	press(&top, "<<");
-	assert_int_equal(top.sort, RATE_COMM);
-	press(&top, "<<");
-	assert_int_equal(top.sort, RATE_OLDEST);
-	press(&top, "E>");
-	assert_int_equal(top.call_sort, RATE_ERRORS);
+	press(top, "s");
+	assert_int_equal(top->sort, RATE_ERRORS);
+	press(top, "<<");
+	assert_int_equal(top->sort, RATE_COMM);
+	press(top, "<<");
+	assert_int_equal(top->sort, RATE_OLDEST);
+	press(top, "E>");
+	assert_int_equal(top->call_sort, RATE_ERRORS);
 }
 
-TEST(test_prompts)
+TOP_TEST(test_prompts, 80, 24)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 24);
-	press(&top, "/nginy");
-	assert_int_equal(top.nr_shown, 0);
-	press(&top, "BxBE");
-	assert_string_equal(top.filter, "ngin");
+	press(top, "/nginy");
+	assert_int_equal(top->nr_shown, 0);
+	press(top, "BxBE");
+	assert_string_equal(top->filter, "ngin");
 	/* Its unit is nginx.service, too. */
-	assert_int_equal(top.nr_shown, 2);
-	press(&top, "/zX");
-	assert_string_equal(top.filter, "ngin");
-	assert_false(press(&top, "X"));
-	assert_string_equal(top.filter, "");
-	press(&top, "d0.25E");
-	assert_int_equal(top.delay_ns, SEC / 4);
-	press(&top, "d1e9E");
-	assert_int_equal(top.delay_ns, SEC / 4);
-	assert_non_null(top.message);
-	press(&top, "dnanE");
-	assert_non_null(top.message);
-	press(&top, "d7X");
-	assert_null(top.message);
-	assert_int_equal(top.delay_ns, SEC / 4);
-	press(&top, "/");
+	assert_int_equal(top->nr_shown, 2);
+	press(top, "/zX");
+	assert_string_equal(top->filter, "ngin");
+	assert_false(press(top, "X"));
+	assert_string_equal(top->filter, "");
+	press(top, "d0.25E");
+	assert_int_equal(top->delay_ns, SEC / 4);
+	press(top, "d1e9E");
+	assert_int_equal(top->delay_ns, SEC / 4);
+	assert_non_null(top->message);
+	press(top, "dnanE");
+	assert_non_null(top->message);
+	press(top, "d7X");
+	assert_null(top->message);
+	assert_int_equal(top->delay_ns, SEC / 4);
+	press(top, "/");
 	for (int i = 0; i < 200; i++)
-		press(&top, "m");
-	assert_int_equal(strlen(top.filter), TOP_TEXT_MAX - 1);
+		press(top, "m");
+	assert_int_equal(strlen(top->filter), TOP_TEXT_MAX - 1);
 }
 
-TEST(test_quit)
+TOP_TEST(test_quit, 80, 24)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 24);
-	assert_false(press(&top, "hq"));
-	assert_false(press(&top, "Eq"));
-	assert_false(press(&top, "/qX"));
-	assert_true(press(&top, "q"));
-	assert_true(press(&top, "X"));
-	top_done(&top);
+	assert_false(press(top, "hq"));
+	assert_false(press(top, "Eq"));
+	assert_false(press(top, "/qX"));
+	assert_true(press(top, "q"));
+	assert_true(press(top, "X"));
+	top_done(top);
 	/* Before the first figures. */
-	top_init(&top, SEC);
-	assert_false(press(&top, "EDUNPAZ<>sgp/xEd1Eh "));
-	free(screen_text(&top));
-	assert_true(press(&top, "q") || press(&top, "Xq"));
+	top_init(top, SEC);
+	assert_false(press(top, "EDUNPAZ<>sgp/xEd1Eh "));
+	free(screen_text(top));
+	assert_true(press(top, "q") || press(top, "Xq"));
 }
 
 TEST(test_json)
