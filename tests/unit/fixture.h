@@ -81,6 +81,22 @@ static inline void row_init_random(struct row *row, uint64_t *seed)
 		row->oldest_start_ns = random_below(seed, 1000000);
 }
 
+/* What all rows add up to, of the plain counts and times. */
+static inline struct row snapshot_sum(const struct snapshot *snapshot)
+{
+	struct row sum = { .calls = 0 };
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		sum.calls += row->calls;
+		sum.errors += row->errors;
+		sum.wall_ns += row->wall_ns;
+		sum.off_ns += row->off_ns;
+	}
+	return sum;
+}
+
 static inline void rows_done(struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -269,6 +285,15 @@ static inline struct snapshot *snapshot_take(struct builder *builder)
 	assert_int_equal(builder_finish(builder, snapshot), 0);
 	builder_free(builder);
 	return snapshot;
+}
+
+/* What the builder has, which goes on. */
+static inline struct snapshot *snapshot_read(const struct builder *builder)
+{
+	struct builder *copy = builder_make();
+
+	assert_int_equal(builder_merge(copy, builder), 0);
+	return snapshot_take(copy);
 }
 
 /* A stream into memory. */

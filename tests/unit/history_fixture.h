@@ -409,8 +409,7 @@ static inline uint64_t timeline_calls(const struct timeline *timeline)
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
 		const struct snapshot *sum = timeline->steps[i].sum;
 
-		for (size_t j = 0; sum && j < sum->nr_rows; j++)
-			calls += sum->rows[j]->calls;
+		calls += sum ? snapshot_sum(sum).calls : 0;
 	}
 	return calls;
 }

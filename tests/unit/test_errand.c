@@ -17,6 +17,18 @@ struct wait {
 
 static unsigned int begun;
 
+#define ERRAND_TEST(name)                                   \
+	static void name##_in(struct errands *errands);     \
+	TEST(name)                                          \
+	{                                                   \
+		struct errands *errands;                    \
+		begun = 0;                                  \
+		assert_int_equal(errands_new(&errands), 0); \
+		name##_in(errands);                         \
+		errands_free(errands);                      \
+	}                                                   \
+	static void name##_in(struct errands *errands)
+
 static enum errand_turn wait_step(void *closure)
 {
 	struct wait *wait = closure;
@@ -76,14 +88,11 @@ static size_t count_running(const struct wait *waits, size_t nr)
 	return count;
 }
 
-TEST(test_users_take_turns)
+ERRAND_TEST(test_users_take_turns)
 {
-	struct errands *errands;
 	struct wait waits[8];
 	static const unsigned int order[] = { 1, 3, 5, 6, 2, 4 };
 
-	begun = 0;
-	assert_int_equal(errands_new(&errands), 0);
 	/* Four of one user come before two of another: one at a time, as each has its end. */
 	for (size_t i = 0; i < 6; i++) {
 		wait_init(&waits[i], ERRAND_NAMES, i >= 4);
@@ -113,16 +122,13 @@ TEST(test_users_take_turns)
 		assert_false(errand_is_busy(&waits[i].errand));
 	}
 	assert_int_equal(errands_patience_ms(errands), -1);
-	errands_free(errands);
 }
 
 /* Whoever has many errands leaves room for others, and so does one kind of errand for all others. */
-TEST(test_nobody_takes_all)
+ERRAND_TEST(test_nobody_takes_all)
 {
-	struct errands *errands;
 	struct wait waits[14];
 
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < 12; i++) {
 		wait_init(&waits[i], ERRAND_OPEN, 1000);
 		errands_add(errands, &waits[i].errand);
@@ -146,16 +152,13 @@ TEST(test_nobody_takes_all)
 	for (size_t i = 0; i < 14; i++)
 		errands_remove(errands, &waits[i].errand);
 	assert_true(errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX));
-	errands_free(errands);
 }
 
-TEST(test_a_queue_that_has_an_end)
+ERRAND_TEST(test_a_queue_that_has_an_end)
 {
-	struct errands *errands;
 	struct wait waits[64];
 	size_t nr = 0;
 
-	assert_int_equal(errands_new(&errands), 0);
 	while (errands_have_room(errands, ERRAND_FETCH, 1000)) {
 		wait_init(&waits[nr], ERRAND_FETCH, 1000);
 		errands_add(errands, &waits[nr++].errand);
@@ -166,16 +169,13 @@ TEST(test_a_queue_that_has_an_end)
 	for (size_t i = 0; i < nr; i++)
 		errands_remove(errands, &waits[i].errand);
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1000));
-	errands_free(errands);
 }
 
 /* One that is overdue is killed, and nobody has waited for it. */
-TEST(test_a_deadline)
+ERRAND_TEST(test_a_deadline)
 {
-	struct errands *errands;
 	struct wait wait;
 
-	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
 	errands_run(errands);
@@ -190,7 +190,6 @@ TEST(test_a_deadline)
 		errands_run(errands);
 	}
 	assert_int_equal(wait.status, -ETIMEDOUT);
-	errands_free(errands);
 }
 
 static void child_hide(struct child *child)
@@ -204,13 +203,11 @@ static void child_hide(struct child *child)
 }
 
 /* Nobody's place is kept by children that do not even end when they are killed. */
-TEST(test_a_child_that_does_not_end)
+ERRAND_TEST(test_a_child_that_does_not_end)
 {
-	struct errands *errands;
 	struct wait waits[5];
 	pid_t pids[3];
 
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		wait_init(&waits[i], ERRAND_TABLE, 1000);
 		errands_add(errands, &waits[i].errand);
@@ -244,19 +241,15 @@ TEST(test_a_child_that_does_not_end)
 	}
 	errands_remove(errands, &waits[3].errand);
 	errands_remove(errands, &waits[4].errand);
-	errands_free(errands);
 }
 
 /* The soonest is the first; of those that are due together it is who came first. */
-TEST(test_in_order_of_what_is_due)
+ERRAND_TEST(test_in_order_of_what_is_due)
 {
 	static const uint64_t due_ns[] = { 30, 10, UINT64_MAX / 2, 20, 10 };
 	static const unsigned int order[] = { 4, 1, 0, 3, 2 };
-	struct errands *errands;
 	struct wait waits[5];
 
-	begun = 0;
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		wait_init(&waits[i], ERRAND_OPEN, 1000);
 		waits[i].errand.due_ns = due_ns[i];
@@ -268,17 +261,14 @@ TEST(test_in_order_of_what_is_due)
 		assert_int_equal(waits[i].order, order[i]);
 		errands_remove(errands, &waits[i].errand);
 	}
-	errands_free(errands);
 }
 
 /* A child is gone with its errand. */
-TEST(test_cancelled)
+ERRAND_TEST(test_cancelled)
 {
-	struct errands *errands;
 	struct wait wait;
 	pid_t pid;
 
-	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
 	errands_run(errands);
@@ -291,16 +281,13 @@ TEST(test_cancelled)
 	errands_run(errands);
 	assert_int_equal(wait.turns, 2);
 	errands_remove(errands, &wait.errand);
-	errands_free(errands);
 }
 
 /* Another turn comes when it is due, and may be of another kind. */
-TEST(test_again)
+ERRAND_TEST(test_again)
 {
-	struct errands *errands;
 	struct wait wait;
 
-	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_NAMES, 0);
 	wait.wanted = 2;
 	wait.next = ERRAND_FETCH;
@@ -317,7 +304,6 @@ TEST(test_again)
 	errands_run(errands);
 	assert_int_equal(wait.turns, 2);
 	errands_remove(errands, &wait.errand);
-	errands_free(errands);
 }
 
 TEST(test_back_off)

@@ -114,16 +114,6 @@ static uint64_t kind_sum(const struct flame *flame, enum box_kind kind)
 	return sum;
 }
 
-static uint64_t weight_sum(const struct snapshot *snapshot, enum stack_weight weight)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += weight == STACK_WEIGHT_TIME ? snapshot->rows[i]->wall_ns
-						   : snapshot->rows[i]->calls;
-	return sum;
-}
-
 /* Processes at the bottom and system calls at the top each have all. */
 TEST(test_sums)
 {
@@ -135,7 +125,8 @@ TEST(test_sums)
 		enum stack_weight weight = (enum stack_weight)(i % NR_STACK_WEIGHT);
 		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
 		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
-		uint64_t sum = weight_sum(stacked.snapshot, weight);
+		const struct row all = snapshot_sum(stacked.snapshot);
+		uint64_t sum = weight == STACK_WEIGHT_TIME ? all.wall_ns : all.calls;
 
 		assert_int_equal(flame_make(stacked.snapshot, weight, UINT64_MAX, &flame), 0);
 		boxes_check(&flame);

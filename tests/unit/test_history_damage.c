@@ -43,20 +43,11 @@ static void write_bytes(const struct place *place, const uint8_t *bytes, size_t 
 	assert_int_equal(write(fd, bytes, size), size);
 }
 
-static uint64_t snapshot_calls(const struct snapshot *snapshot)
-{
-	uint64_t calls = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i]->calls;
-	return calls;
-}
-
 static void append_counted(struct sample *sample, struct history *history, size_t i)
 {
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&sample->host, MINUTE, 6);
 
-	sample->calls[i] = snapshot_calls(interval);
+	sample->calls[i] = snapshot_sum(interval).calls;
 	append_must(history, interval);
 }
 
@@ -89,7 +80,7 @@ static size_t check_answer(const struct sample *sample, struct history *history)
 	ask_must(history, NEW_YEAR, NEW_YEAR + NR_INTERVALS * MINUTE, (uint64_t)MINUTE, &timeline);
 	for (size_t i = 0; i < timeline.nr_steps && timeline.steps[i].sum; i++) {
 		assert_int_equal(timeline.steps[i].covered_ns, MINUTE);
-		assert_int_equal(snapshot_calls(timeline.steps[i].sum), sample->calls[i]);
+		assert_int_equal(snapshot_sum(timeline.steps[i].sum).calls, sample->calls[i]);
 		count++;
 	}
 	for (size_t i = count; i < timeline.nr_steps; i++)
@@ -297,7 +288,7 @@ static void kill_one(uint64_t *seed)
 		__cleanup(snapshot_freep) struct snapshot *interval =
 			host_pass(&sample.host, MINUTE, 6);
 
-		sample.calls[i] = snapshot_calls(interval);
+		sample.calls[i] = snapshot_sum(interval).calls;
 	}
 	/* All that was said to be written is there, and nothing is half there. */
 	history = open_default(&sample.place);
@@ -426,7 +417,8 @@ static void refuse_read_only_disk(const struct place *place)
 	history_close(history);
 	history = open_default(place);
 	ask_must(history, 0, 0, 0, &timeline);
-	child_require(timeline_calls(&timeline) == snapshot_calls(first) + snapshot_calls(second));
+	child_require(timeline_calls(&timeline) ==
+		      snapshot_sum(first).calls + snapshot_sum(second).calls);
 	child_require(timeline.steps[0].covered_ns == 2 * (uint64_t)MINUTE);
 	_exit(CHILD_FINE);
 }

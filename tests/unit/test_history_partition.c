@@ -15,8 +15,7 @@ static void ledger_note(struct ledger *ledger, int i, const struct snapshot *int
 {
 	ledger->ends_ns[i] = interval->end_ns;
 	ledger->covered_ns[i] = interval->elapsed_ns;
-	for (size_t j = 0; j < interval->nr_rows; j++)
-		ledger->calls[i] += interval->rows[j]->calls;
+	ledger->calls[i] = snapshot_sum(interval).calls;
 }
 
 static void fill(struct history *history, struct host *host, struct expected *all,

@@ -38,16 +38,13 @@ static void add(struct recent *recent, unsigned int mark, unsigned int nr_calls,
 static uint64_t calls_since(const struct recent *recent, unsigned int mark, unsigned int last)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = snapshot_take(builder_make()), *sum = NULL;
-	uint64_t calls = 0;
 	size_t first;
 
 	assert_true(recent_find(recent, mark * NS_A_PART, &first));
 	now->end_mono_ns = last * NS_A_PART;
 	assert_int_equal(recent_sum(recent, first, now, &sum), 0);
-	for (size_t i = 0; i < sum->nr_rows; i++)
-		calls += sum->rows[i]->calls;
 	assert_int_equal(sum->elapsed_ns, (last - mark) * NS_A_PART);
-	return calls;
+	return snapshot_sum(sum).calls;
 }
 
 static bool knows(const struct recent *recent, unsigned int mark)
