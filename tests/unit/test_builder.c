@@ -119,7 +119,7 @@ TEST(test_merge_of_nothing)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *a = builder_make(), *b = builder_make();
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	assert_int_equal(builder_merge(a, b), 0);
 	row_init_for(&row, 1, ABI_X86_64, 0);
@@ -130,7 +130,6 @@ TEST(test_merge_of_nothing)
 	snapshot = snapshot_take(a);
 	assert_int_equal(snapshot->nr_rows, 1);
 	assert_row_equal(snapshot->rows[0], &row);
-	row_done(&row);
 }
 
 TEST(test_many_rows)

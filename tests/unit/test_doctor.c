@@ -68,12 +68,11 @@ TEST(test_works)
 
 	for (size_t count = 0; count < ARRAY_SIZE(works); count++) {
 		__cleanup(freep) char *text = render_json(count);
-		json_t *json = json_loads(text, 0, NULL);
+		json_auto_t *json = json_loads(text, 0, NULL);
 
 		assert_non_null(json);
 		assert_true(json_is_boolean(json_object_get(json, "works")));
 		assert_int_equal(json_is_true(json_object_get(json, "works")), works[count]);
-		json_decref(json);
 	}
 }
 

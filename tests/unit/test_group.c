@@ -83,7 +83,7 @@ TEST(test_sums_hold)
 {
 	uint64_t seed = 1;
 	__cleanup(snapshot_freep) struct snapshot *snapshot = random_snapshot(&seed);
-	struct row all;
+	__cleanup(row_done) struct row all;
 
 	row_init(&all);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
@@ -99,7 +99,6 @@ TEST(test_sums_hold)
 		assert_int_equal(sum.bytes, moved_bytes(snapshot));
 		row_done(&sum.sum);
 	}
-	row_done(&all);
 }
 
 static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)

@@ -156,7 +156,7 @@ static void merge_all(const struct snapshot *snapshot, struct row *sum)
 HISTORY_TEST(test_percentiles, 4)
 {
 	static const double shares[] = { 0.01, 0.5, 0.9, 0.99, 0.999 };
-	struct row wanted, got;
+	__cleanup(row_done) struct row wanted, got;
 
 	row_init(&wanted);
 	row_init(&got);
@@ -172,8 +172,6 @@ HISTORY_TEST(test_percentiles, 4)
 		assert_int_equal(
 			hist_quantile_ns(&got.hist, shares[i], got.min_ns, got.max_ns),
 			hist_quantile_ns(&wanted.hist, shares[i], wanted.min_ns, wanted.max_ns));
-	row_done(&wanted);
-	row_done(&got);
 }
 
 /* Roll-ups are there, a question takes each moment once, and what is old goes without a loss. */

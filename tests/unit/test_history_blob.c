@@ -55,7 +55,7 @@ TEST(test_errnos)
 	static const uint8_t expected[] = { 2,    1,    9,    0xac, 0x02, 0xf4, 0x1f, 0xff, 0xff,
 					    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
 	struct blob blob __cleanup(blob_done) = { 0 };
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	row_init(&row);
 	assert_int_equal(blob_from_errnos(&blob, errnos, ARRAY_SIZE(errnos)), 0);
@@ -67,7 +67,6 @@ TEST(test_errnos)
 		assert_int_equal(row.errnos[i].err, errnos[i].err);
 		assert_int_equal(row.errnos[i].count, errnos[i].count);
 	}
-	row_done(&row);
 }
 
 TEST(test_refused)

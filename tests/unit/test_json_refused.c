@@ -127,11 +127,10 @@ static void damage_below(const json_t *whole, json_t *at)
 static void check_damage(const struct snapshot *snapshot)
 {
 	__cleanup(freep) char *text = render(report_json, snapshot);
-	json_t *json = json_loads(text, 0, NULL);
+	json_auto_t *json = json_loads(text, 0, NULL);
 
 	assert_non_null(json);
 	damage_below(json, json);
-	json_decref(json);
 }
 
 TEST(test_damage)

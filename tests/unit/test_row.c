@@ -25,7 +25,7 @@ TEST(test_init)
 
 TEST(test_times)
 {
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	row_init_for(&row, 1, ABI_X86_64, 0);
 	row_add_calls(&row, 10, 1000, 300, 100);
@@ -40,7 +40,6 @@ TEST(test_times)
 	assert_int_equal(row_cpu_ns(&row), 7000);
 	assert_int_equal(row_sleep_ns(&row), 2000);
 	assert_int_equal(row_cpu_ns(&row) + row.runq_ns + row_sleep_ns(&row), row.wall_ns);
-	row_done(&row);
 }
 
 /* Counts that are told apart from each other: n times one to seven. */

@@ -171,7 +171,7 @@ TEST(test_row_merge_subtract)
 	uint64_t seed = 22;
 
 	for (int i = 0; i < 200; i++) {
-		struct row a, b, sum;
+		__cleanup(row_done) struct row a, b, sum;
 
 		row_init_stacks(&a, &seed);
 		row_init_stacks(&b, &seed);
@@ -183,9 +183,6 @@ TEST(test_row_merge_subtract)
 		assert_stacks_equal(&sum, &a);
 		assert_int_equal(row_subtract(&sum, &a), 0);
 		assert_int_equal(sum.nr_stacks, 0);
-		row_done(&a);
-		row_done(&b);
-		row_done(&sum);
 	}
 }
 

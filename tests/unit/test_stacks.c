@@ -205,7 +205,7 @@ TEST(test_json_stack)
 TEST(test_json_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
-	json_t *json = stacks_json(stacked.snapshot);
+	json_auto_t *json = stacks_json(stacked.snapshot);
 	const json_t *frame = json_array_get(
 		json_object_get(
 			json_array_get(
@@ -216,5 +216,4 @@ TEST(test_json_hostile)
 		0);
 
 	assert_string_equal(json_string_value(json_object_get(frame, "symbol")), "one\ntwo 7\r\n8");
-	json_decref(json);
 }

@@ -172,11 +172,11 @@ TEST(test_wrong_types)
 	const char *key, *inner_key;
 
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-		json_t *wrong = json_loads(values[i], JSON_DECODE_ANY, NULL);
+		json_auto_t *wrong = json_loads(values[i], JSON_DECODE_ANY, NULL);
 
 		json_object_foreach(whole, key, value)
 		{
-			json_t *copy = json_deep_copy(whole);
+			json_auto_t *copy = json_deep_copy(whole);
 
 			if (strcmp(key, "schema") != 0)
 				json_object_set(copy, key, wrong);
@@ -186,9 +186,7 @@ TEST(test_wrong_types)
 			__cleanup(freep) char *text = text_of(report_status_text, json);
 
 			hostile_check(text);
-			json_decref(copy);
 		}
-		json_decref(wrong);
 	}
 	json_decref(whole);
 }

@@ -123,28 +123,6 @@ TEST(test_layout_is_that_of_illumos)
 	}
 }
 
-/* One table by hand, so that no code is needed to know what is right. */
-TEST(test_by_hand)
-{
-	static const char *const expected = "\n"
-					    "syscall               seconds   calls  errors\n"
-					    "read                    1.228    1024      13\n"
-					    "write                    .000       1\n"
-					    "fstat                   1.000       1\n"
-					    "exit_group               .000       1\n"
-					    "getrandom                .008  100000\n"
-					    "io_uring_enter           .003       3       2\n"
-					    "                     --------  ------   ----\n"
-					    "sys totals:             2.240  101030     15\n"
-					    "usr time:               2.000\n"
-					    "elapsed:                2.500\n"
-					    "exact: no call is missing\n";
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
-	__cleanup(freep) char *text = render(report_truss, snapshot);
-
-	assert_string_equal(text, expected);
-}
-
 /* Without run-queue time the CPU time is the same. */
 TEST(test_runq_is_not_shown)
 {
