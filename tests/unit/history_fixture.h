@@ -105,7 +105,6 @@ static inline struct history *open_with(const struct place *place,
 					const struct history_options *options)
 {
 	struct history *history = NULL;
-	struct diag d = { 0 };
 
 	if (history_open(place->dir, options, &history, &d))
 		fail_msg("%s", d.text);
@@ -168,7 +167,6 @@ static inline struct snapshot *host_snapshot(const struct host *host)
 static inline void host_begin(struct host *host, struct history *history)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
-	struct diag d = { 0 };
 
 	if (history_begin(history, now, now->end_ns, now->end_mono_ns, &d))
 		fail_msg("%s", d.text);
@@ -279,8 +277,6 @@ static inline bool host_stumble(struct host *host)
 
 static inline void append_must(struct history *history, const struct snapshot *interval)
 {
-	struct diag d = { 0 };
-
 	if (history_append(history, interval, &d))
 		fail_msg("%s", d.text);
 }
@@ -383,8 +379,6 @@ static inline void expected_check(struct expected *expected, const struct timeli
 static inline void answer_must(struct history *history, const struct history_question *question,
 			       struct timeline *ret)
 {
-	struct diag d = { 0 };
-
 	timeline_done(ret);
 	if (history_ask(history, question, ret, &d))
 		fail_msg("%s", d.text);

@@ -122,7 +122,6 @@ static inline int folder_teardown(void **state)
 /* Starts the server with options, of which the handler is ours. */
 static inline void server_start(struct ipc_fixture *fixture, struct ipc_server_options options)
 {
-	struct diag d = { 0 };
 	int fd = socket_listen_unix(fixture->path, getegid(), &d);
 
 	assert_true(fd >= 0);

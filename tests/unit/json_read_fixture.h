@@ -29,7 +29,6 @@ static inline int read_text(const char *text, size_t size, struct read_back *ret
 static inline struct read_back read_right(const char *text)
 {
 	struct read_back back = { NULL, NULL };
-	struct diag d = { .text = "" };
 
 	if (read_text(text, strlen(text), &back, &d))
 		fail_msg("%s", d.text);

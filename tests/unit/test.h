@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "base/diag.h"
 #include "base/mem.h"
 
 /* cmocka 2 has assert_in_range() for each signedness, and calls the one of cmocka 1 deprecated. */
@@ -31,6 +32,9 @@
 #undef assert_in_range
 #define assert_in_range(value, least, most) assert_uint_in_range(value, least, most)
 #endif
+
+/* What the code under test has said of a failure, in this test. */
+static struct diag d __attribute__((unused));
 
 static struct {
 	struct CMUnitTest list[64];
@@ -48,6 +52,7 @@ static void unit_test_add(struct CMUnitTest test)
 	static void name##_run(given);                                                         \
 	static void name(void **state)                                                         \
 	{                                                                                      \
+		d = (struct diag){ .text = "" };                                               \
 		name##_run(*state);                                                            \
 	}                                                                                      \
 	__attribute__((constructor)) static void name##_add(void)                              \

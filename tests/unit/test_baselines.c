@@ -19,8 +19,6 @@ static void one_minute(const struct place *place, struct timeline *ret)
 static void save_must(const struct baselines *baselines, const char *name,
 		      const struct timeline *timeline)
 {
-	struct diag d = { 0 };
-
 	if (baselines_save(baselines, name, &timeline->steps[0], false, &d))
 		fail_msg("%s", d.text);
 }
@@ -28,7 +26,6 @@ static void save_must(const struct baselines *baselines, const char *name,
 static size_t count_listed(struct baselines *baselines, struct baseline *first)
 {
 	__cleanup(freep) struct baseline *list = NULL;
-	struct diag d = { 0 };
 	size_t count;
 
 	if (baselines_list(baselines, &list, &count, &d))
@@ -44,7 +41,6 @@ PLACE_TEST(test_a_baseline_is_what_was_saved)
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
 	struct baseline listed;
-	struct diag d = { 0 };
 
 	one_minute(place, &timeline);
 	assert_int_equal(count_listed(&baselines, &listed), 0);
@@ -74,7 +70,6 @@ PLACE_TEST(test_a_file_is_a_report)
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL, *wanted = NULL;
-	struct diag d = { 0 };
 	char path[400];
 	size_t size;
 
@@ -99,7 +94,6 @@ PLACE_TEST(test_names)
 	const struct timeline_step nothing = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL;
-	struct diag d = { 0 };
 	char long_name[66];
 	size_t size;
 
@@ -125,7 +119,6 @@ PLACE_TEST(test_replacing)
 	const struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
-	struct diag d = { 0 };
 	char path[400];
 
 	one_minute(place, &timeline);
@@ -148,7 +141,6 @@ PLACE_TEST(test_a_spoilt_file)
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
 	struct baseline listed;
-	struct diag d = { 0 };
 	char path[400];
 
 	one_minute(place, &timeline);
@@ -180,7 +172,6 @@ PLACE_TEST(test_too_large)
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	__cleanup(freep) char *text = NULL;
 	struct snapshot *sum;
-	struct diag d = { 0 };
 	size_t size;
 
 	one_minute(place, &timeline);
@@ -200,7 +191,6 @@ PLACE_TEST(test_too_many)
 	struct baselines baselines = { .state_dir = place->dir };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct baseline listed;
-	struct diag d = { 0 };
 	char name[32];
 
 	one_minute(place, &timeline);
@@ -227,7 +217,6 @@ PLACE_TEST(test_a_list_reads_heads)
 	__cleanup(snapshot_freep) struct snapshot *loaded = NULL;
 	struct baseline listed;
 	struct snapshot *sum;
-	struct diag d = { 0 };
 	char path[400];
 
 	one_minute(place, &timeline);
@@ -256,7 +245,6 @@ PLACE_TEST(test_size)
 	__cleanup(history_closep) struct history *history = NULL;
 	struct history_size before, after;
 	struct host host = host_make(17);
-	struct diag d = { 0 };
 	char path[400];
 	size_t size;
 

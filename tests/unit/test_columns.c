@@ -61,7 +61,6 @@ TEST(test_refused)
 					     "calls;max", "calls, max", "CALLS",  "p999" };
 	const struct column *column;
 	struct column_list list;
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		assert_int_equal(columns_parse(lists[i], &list, &d), -EINVAL);

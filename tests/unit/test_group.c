@@ -22,7 +22,6 @@ TEST(test_keys)
 		"", ",", "pid,", "pids", "PID", "pid comm", "calls"
 	};
 	unsigned int keys;
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		assert_int_equal(group_keys_parse("--by", lists[i].list, &keys, &d), 0);

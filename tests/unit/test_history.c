@@ -407,8 +407,6 @@ HISTORY_TEST(test_unknown_runq, 21)
 
 HISTORY_TEST(test_hole_in_a_run, 11)
 {
-	struct diag d;
-
 	host_begin(&host, history);
 	for (int i = 0; i < 30; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
@@ -431,7 +429,6 @@ HISTORY_TEST(test_filter, 12)
 	const pid_t pid = 2;
 	struct history_question question = { .filter = { .selectors = &name, .nr_selectors = 1 } };
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 50);
-	struct diag d = { 0 };
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < interval->nr_rows; i++)
@@ -451,7 +448,6 @@ HISTORY_TEST(test_questions_without_answer, 13)
 {
 	struct history_question question = { .step_ns = 1 };
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
-	struct diag d = { 0 };
 
 	ask_must(history, 0, 0, MINUTE, timeline);
 	assert_int_equal(timeline->nr_steps, 0);

@@ -117,7 +117,6 @@ static void check_aside(const char *path, const uint8_t *bytes, size_t size)
 static bool go_on(struct history *history, struct host *host)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
-	struct diag d = { 0 };
 	int err = history_begin(history, now, now->end_ns, now->end_mono_ns, &d);
 	int refused = err != 0;
 
@@ -142,7 +141,6 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	struct history *history;
 	const struct history_question question = { 0 };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
-	struct diag d;
 	int err;
 	bool is_odd;
 	__cleanup(freep) char *aside = NULL, *later_aside = NULL;
@@ -341,7 +339,6 @@ static void ask_crowd(struct history *history, struct host host)
 	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, "crowd-", 12000);
 	const struct history_question question = { .tail = crowd, .by_call = true };
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
-	struct diag d;
 
 	child_require(!history_ask(history, &question, &timeline, &d));
 	child_require(timeline_calls(&timeline) >= 12000);

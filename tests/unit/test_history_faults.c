@@ -73,7 +73,6 @@ TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, d
 	struct host host = host_make(61);
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	unsigned int at = 0, refused = 0;
-	struct diag d = { 0 };
 	uint64_t calls;
 	int err;
 
@@ -109,7 +108,6 @@ TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_te
 	__cleanup(snapshot_freep) struct snapshot *lost = NULL;
 	__cleanup(freep) char *aside = NULL;
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
-	struct diag d = { 0 };
 	int fd = open(place->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	for (int i = 0; i < 1000; i++)
@@ -153,7 +151,6 @@ PLACE_TEST(test_odd_bytes)
 	struct history *history = open_default(place);
 	struct host host = host_make(63);
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
-	struct diag d = { 0 };
 
 	append_minutes(history, &host, 5, 10);
 	history_close(history);
@@ -181,7 +178,6 @@ PLACE_TEST(test_odd_schema)
 	__cleanup(history_closep) struct history *history = NULL;
 	struct host host = host_make(65);
 	struct timeline timeline;
-	struct diag d = { 0 };
 
 	history = open_default(place);
 	append_minutes(history, &host, 2, 5);
@@ -277,7 +273,6 @@ static int write_late(struct history *history, void *closure)
 PLACE_TEST(test_another_writer)
 {
 	__cleanup(history_closep) struct history *history = open_default(place);
-	struct diag d = { 0 };
 	sqlite3 *other;
 
 	assert_int_equal(sqlite3_open(place->file, &other), SQLITE_OK);

@@ -14,7 +14,6 @@ PLACE_TEST(test_reader_and_writer)
 	struct history *second = NULL;
 	struct host host = host_make(14);
 	__cleanup(timeline_done) struct timeline timeline = { 0 };
-	struct diag d = { 0 };
 
 	reader = open_with(place, &read_only);
 	for (int i = 1; i < 30; i++) {
@@ -77,7 +76,6 @@ PLACE_TEST(test_newer_version)
 	struct history *reader = NULL;
 	struct host host = host_make(15);
 	__cleanup(history_closep) struct history *history = open_default(place);
-	struct diag d = { 0 };
 
 	append_minutes(history, &host, 1, 5);
 	history_close(steal_ptr(&history));

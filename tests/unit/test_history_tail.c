@@ -173,7 +173,6 @@ HISTORY_TEST(test_tail_that_overlaps, 42)
 {
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 	const struct history_question question = { .tail = interval };
-	struct diag d = { 0 };
 
 	append_must(history, interval);
 	assert_int_equal(history_ask(history, &question, timeline, &d), -EINVAL);
@@ -242,7 +241,6 @@ HISTORY_TEST(test_by_call, 43)
 HISTORY_TEST(test_too_much, 44)
 {
 	struct history_question question = { .step_ns = MINUTE };
-	struct diag d = { 0 };
 
 	for (int i = 0; i < 12; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval =

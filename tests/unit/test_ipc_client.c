@@ -41,7 +41,6 @@ SERVER_TEST(test_call)
 
 	for (int method = 0; method < NR_IPC_METHOD; method++) {
 		__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-		struct diag d;
 
 		assert_int_equal(ask(fixture, (enum ipc_method)method, "/a", &reply, &d), 0);
 		assert_int_equal(reply.status, 200);
@@ -67,7 +66,6 @@ SERVER_TEST(test_round_trip)
 	char expected[1024] = "GET /a b%?#&";
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	__cleanup(ipc_url_done) struct ipc_url url;
-	struct diag d;
 
 	ipc_url_init(&url, "/a b%?#&");
 	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
@@ -83,7 +81,6 @@ SERVER_TEST(test_round_trip)
 SERVER_TEST(test_large)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct diag d;
 
 	fixture->answer_bytes = 20 << 20;
 	assert_int_equal(ask(fixture, IPC_GET, "/large", &reply, &d), 0);
@@ -97,7 +94,6 @@ SERVER_TEST(test_large)
 SERVER_TEST(test_busy_then_not)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct diag d;
 
 	fixture->still_busy = 3;
 	assert_int_equal(ask(fixture, IPC_GET, "/busy", &reply, &d), 0);
@@ -111,7 +107,6 @@ static pid_t customer_start(const struct ipc_fixture *fixture)
 	if (!pid) {
 		struct ipc_reply reply = { 0 };
 		struct ipc_url url;
-		struct diag d;
 
 		ipc_url_init(&url, "/large");
 		_exit(ipc_call(fixture->path, IPC_GET, &url, NULL, &reply, &d) ||
@@ -150,7 +145,6 @@ FOLDER_TEST(test_interrupted)
 	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
 	__cleanup(ipc_url_done) struct ipc_url url;
 	struct ipc_reply reply = { 0 };
-	struct diag d = { .text = "" };
 	struct sigaction before;
 	struct ipc_child child;
 	int err;
@@ -176,7 +170,6 @@ SERVER_TEST(test_long_url)
 {
 	__cleanup(ipc_url_done) struct ipc_url url;
 	struct ipc_reply reply = { 0 };
-	struct diag d = { .text = "" };
 	char value[IPC_URL_BYTES];
 
 	memset(value, 'a', sizeof(value));
@@ -197,7 +190,6 @@ SERVER_TEST(test_error)
 {
 	__cleanup(ipc_url_done) struct ipc_url url;
 	struct ipc_reply reply = { 0 };
-	struct diag d;
 
 	ipc_url_init(&url, "/error");
 	ipc_url_add(&url, "say", "no \"baseline\" of that name \\ caf\xc3\xa9");
@@ -211,7 +203,6 @@ SERVER_TEST(test_error)
 static void assert_start_it(const struct ipc_fixture *fixture, int err)
 {
 	struct ipc_reply reply;
-	struct diag d;
 	char expected[512];
 
 	snprintf(expected, sizeof(expected),
@@ -224,7 +215,6 @@ static void assert_start_it(const struct ipc_fixture *fixture, int err)
 
 FOLDER_TEST(test_no_daemon)
 {
-	struct diag d;
 	int fd;
 
 	assert_start_it(fixture, ENOENT);
@@ -238,7 +228,6 @@ TEST(test_long_path)
 {
 	char path[200];
 	struct ipc_reply reply;
-	struct diag d;
 
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
@@ -377,7 +366,6 @@ FOLDER_TEST(test_silence)
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct ipc_reply reply;
-		struct diag d;
 		int listener __cleanup(closep) = socket_listen_unix(fixture->path, getegid(), &d);
 		pid_t pid = fork_must();
 

@@ -112,7 +112,6 @@ TEST(test_no_listener)
 {
 	const struct ipc_server_options options = { 0 };
 	struct ipc_server *server;
-	struct diag d;
 	int fd = memfd_create("no socket", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);

@@ -287,7 +287,6 @@ FOLDER_TEST(test_tcp)
 	const struct ipc_server_options options = { .handler = fixture_handle, .closure = fixture };
 	struct sockaddr_in address;
 	socklen_t size = sizeof(address);
-	struct diag d;
 	int listener = socket_listen_tcp("127.0.0.1:0", &d);
 
 	assert_true(listener >= 0);

@@ -19,7 +19,6 @@ FOLDER_TEST(test_mode)
 
 	for (size_t i = 0; i < ARRAY_SIZE(umasks); i++) {
 		const mode_t before = umask(umasks[i]);
-		struct diag d;
 		int fd __cleanup(closep) = listen_on(fixture->path, &d);
 		struct stat found;
 
@@ -52,7 +51,6 @@ FOLDER_TEST(test_mode_at_birth)
 FOLDER_TEST(test_group)
 {
 	struct stat found;
-	struct diag d;
 	int fd __cleanup(closep) = -1;
 
 	if (geteuid()) {
@@ -68,7 +66,6 @@ FOLDER_TEST(test_group)
 
 FOLDER_TEST(test_dead_replaced)
 {
-	struct diag d;
 	int fd = listen_on(fixture->path, &d);
 
 	assert_true(fd >= 0);
@@ -82,7 +79,6 @@ FOLDER_TEST(test_dead_replaced)
 
 FOLDER_TEST(test_live_kept)
 {
-	struct diag d;
 	int fd __cleanup(closep) = listen_on(fixture->path, &d);
 	struct stat before, after;
 
@@ -100,7 +96,6 @@ FOLDER_TEST(test_full_kept)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0), client __cleanup(closep) = -1;
-	struct diag d;
 
 	strcpy(address.sun_path, fixture->path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -111,8 +106,6 @@ FOLDER_TEST(test_full_kept)
 
 FOLDER_TEST(test_file_kept)
 {
-	struct diag d;
-
 	close(open(fixture->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	assert_int_equal(listen_on(fixture->path, &d), -EEXIST);
 	assert_non_null(strstr(d.text, "is no socket"));
@@ -124,7 +117,6 @@ FOLDER_TEST(test_link_kept)
 {
 	char other[64];
 	struct stat found;
-	struct diag d;
 	int fd;
 
 	sprintf(other, "%s/other", fixture->folder);
@@ -146,7 +138,6 @@ FOLDER_TEST(test_link_kept)
 TEST(test_bad_paths)
 {
 	char path[200];
-	struct diag d;
 
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
@@ -158,7 +149,6 @@ TEST(test_bad_paths)
 
 FOLDER_TEST(test_unlink)
 {
-	struct diag d;
 	int ours __cleanup(closep) = listen_on(fixture->path, &d), theirs __cleanup(closep) = -1;
 	const struct stat nobodys = { 0 };
 	struct stat bound;
@@ -228,8 +218,6 @@ enum handed {
 
 static int handed_make(struct ipc_fixture *fixture, enum handed what)
 {
-	struct diag d;
-
 	switch (what) {
 	case HANDED_SOCKET:
 		return listen_on(fixture->path, &d);
@@ -251,7 +239,6 @@ static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr
 	const pid_t pid = fork_must();
 	int status, fd;
 	char number[16];
-	struct diag d;
 
 	if (pid) {
 		assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -385,7 +372,6 @@ SERVER_TEST(test_not_allowed)
 {
 	struct ipc_reply reply;
 	struct ipc_url url;
-	struct diag d;
 	pid_t pid;
 
 	if (geteuid()) {

@@ -22,7 +22,6 @@ static void zone_set(const char *zone)
 
 static int64_t parse_at(const char *text, int64_t now_seconds)
 {
-	struct diag d = { .text = "" };
 	int64_t ns;
 
 	if (moment_parse("--from", text, now_seconds * (int64_t)NS_PER_SEC, &ns, &d))
@@ -111,7 +110,6 @@ TEST(test_refused)
 		"14:05:07.",
 	};
 	int64_t ns = 77;
-	struct diag d;
 
 	zone_set("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -196,7 +194,6 @@ TEST(test_durations)
 		"", "5", "m", "5m ", "1h1h", "0s", "1.5h", "5m ago"
 	};
 	uint64_t ns = 7;
-	struct diag d;
 
 	assert_int_equal(duration_parse("--step", "1h30m", &ns, &d), 0);
 	assert_int_equal(ns, 5400 * NS_PER_SEC);
@@ -215,7 +212,6 @@ TEST(test_spans)
 	};
 	const int64_t now_ns = NOW * (int64_t)NS_PER_SEC;
 	int64_t from_ns = 1, to_ns = 2;
-	struct diag d;
 
 	zone_set("UTC");
 	assert_true(span_is("yesterday..today"));

@@ -67,13 +67,13 @@ static struct {
 	struct options options;
 	char text[512];
 	char *words[MAX_WORDS + 1];
-	struct diag d;
 } line;
 
 static void forget(void)
 {
 	options_done(&line.options);
 	memset(&line, 0, sizeof(line));
+	d = (struct diag){ .text = "" };
 }
 
 static int read_line(const struct verb *verb, const char *text)
@@ -87,14 +87,14 @@ static int read_line(const struct verb *verb, const char *text)
 	while (count < MAX_WORDS && (line.words[count] = strsep(&rest, " ")))
 		count++;
 	options_init(&line.options, verb);
-	err = options_read(&line.options, count, line.words, &line.d);
-	return err ? err : options_complete(&line.options, &line.d);
+	err = options_read(&line.options, count, line.words, &d);
+	return err ? err : options_complete(&line.options, &d);
 }
 
 static const struct options *taken(const struct verb *verb, const char *text)
 {
 	if (read_line(verb, text))
-		fail_msg("%s: %s", text, line.d.text);
+		fail_msg("%s: %s", text, d.text);
 	return &line.options;
 }
 
@@ -102,9 +102,9 @@ static void assert_refused(const struct verb *verb, const char *text, const char
 {
 	if (!read_line(verb, text))
 		fail_msg("%s was taken", text);
-	assert_int_equal(line.d.kind, DIAG_USAGE);
-	if (!strstr(line.d.text, sentence))
-		fail_msg("%s: %s", text, line.d.text);
+	assert_int_equal(d.kind, DIAG_USAGE);
+	if (!strstr(d.text, sentence))
+		fail_msg("%s: %s", text, d.text);
 }
 
 TEST(test_count)
@@ -301,7 +301,7 @@ static int read_file(const char *text)
 	assert_int_equal(write(file, text, strlen(text)), strlen(text));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	dup2(printed, STDERR_FILENO);
-	err = config_read(&line.options, path, &line.d);
+	err = config_read(&line.options, path, &d);
 	dup2(before, STDERR_FILENO);
 	assert_true(pread(printed, line.text, sizeof(line.text) - 1, 0) >= 0);
 	close(file);
@@ -366,9 +366,9 @@ TEST(test_faults)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(read_file(cases[i].text), -EINVAL);
-		assert_string_equal(line.d.text, "1 error in the configuration");
+		assert_string_equal(d.text, "1 error in the configuration");
 		if (!strstr(line.text, cases[i].complaint))
 			fail_msg("%s: %s", cases[i].text, line.text);
 	}
-	assert_int_equal(config_read(&line.options, "/nonexistent/file", &line.d), -ENOENT);
+	assert_int_equal(config_read(&line.options, "/nonexistent/file", &d), -ENOENT);
 }

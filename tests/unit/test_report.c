@@ -49,7 +49,6 @@ TEST(test_foreign_text)
 					       "{\"schema\":1,\"report\":\"x\"}" };
 	static const char hostile[] = ANSWER("\"\\u001b[2Ja\\n\\n\\u009b\\r\\n\"");
 	struct report_text report = { .text = NULL };
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		assert_int_equal(report_text_json_read(refused[i], strlen(refused[i]), &report, &d),
@@ -116,7 +115,6 @@ TEST(test_question)
 	struct asked_report asked;
 	struct syscall_set *calls = NULL;
 	const struct table_options *table = &asked.options.table;
-	struct diag d = { .text = "" };
 	const struct question question = { &request, &d };
 
 	if (question_report(&question, &asked) || question_calls(&question, &calls))

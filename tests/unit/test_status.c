@@ -76,7 +76,6 @@ typedef int text_report(const char *json, size_t size, FILE *out, struct diag *d
 static char *text_of(text_report *report, const char *json)
 {
 	struct text_stream stream;
-	struct diag d;
 
 	assert_int_equal(report(json, strlen(json), text_open(&stream), &d), 0);
 	return text_close(&stream);

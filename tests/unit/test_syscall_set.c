@@ -206,7 +206,6 @@ TEST(test_long_terms)
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		__cleanup(freep) char *list = calloc(1, lengths[i] + 1);
 		struct syscall_set *set = NULL;
-		struct diag d;
 
 		assert_non_null(list);
 		memset(list, 'a', lengths[i]);

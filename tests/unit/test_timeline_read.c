@@ -9,7 +9,6 @@ TEST(test_round_trip)
 	const struct table_options options = { .width = 160 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
 	__cleanup(freep) char *text = render(report_timeline_json, &timeline), *again = NULL;
-	struct diag d = { .text = "" };
 
 	if (report_timeline_json_read(text, strlen(text), &back, &d))
 		fail_msg("%s", d.text);
@@ -61,7 +60,6 @@ TEST(test_refused)
 	static const char right[] = WHOLE(STEP(T0, T1, NOTHING) "," STEP(T1, T1, NOTHING),
 					  STEP(T0, T1, ",\"reason\":\"damaged\""));
 	__cleanup(timeline_done) struct timeline back = { 0 };
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		d = (struct diag){ .text = "" };
@@ -82,7 +80,6 @@ TEST(test_cut)
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
 	__cleanup(freep) char *text = render(report_timeline_json, &timeline);
 	size_t size = strlen(text) - 1;
-	struct diag d;
 
 	for (size_t cut = 0; cut < size; cut += 97)
 		assert_int_equal(report_timeline_json_read(text, cut, &back, &d), -EINVAL);
@@ -96,7 +93,6 @@ TEST(test_too_many)
 	FILE *out = text_open(&stream);
 	__cleanup(freep) char *text = NULL;
 	__cleanup(timeline_done) struct timeline back = { 0 };
-	struct diag d;
 
 	fputs("{\"schema\":1,\"gaps\":[],\"steps\":[", out);
 	for (int i = 0; i <= TIMELINE_MAX_STEPS; i++)
