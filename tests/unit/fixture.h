@@ -168,6 +168,24 @@ static inline struct builder *builder_make(void)
 	return builder;
 }
 
+/* Begins a test that is given a builder, and ends it. */
+#define BUILDER_TEST(name)                              \
+	static void name##_of(struct builder *builder); \
+	TEST(name)                                      \
+	{                                               \
+		name##_of(builder_make());              \
+	}                                               \
+	static void name##_of(struct builder *builder)
+
+/* As BUILDER_TEST(): one for what was there before, one for what is after it. */
+#define BUILDERS_TEST(name)                                                   \
+	static void name##_of(struct builder *before, struct builder *after); \
+	TEST(name)                                                            \
+	{                                                                     \
+		name##_of(builder_make(), builder_make());                    \
+	}                                                                     \
+	static void name##_of(struct builder *before, struct builder *after)
+
 /* Adds a row and ends it. */
 static inline void builder_take_row(struct builder *builder, struct row *row)
 {
@@ -286,6 +304,16 @@ static inline struct snapshot *snapshot_take(struct builder *builder)
 	builder_free(builder);
 	return snapshot;
 }
+
+/* Begins a test that is given the snapshot that an expression makes. */
+#define SNAPSHOT_TEST(name, make)                                           \
+	static void name##_of(struct snapshot *snapshot);                   \
+	TEST(name)                                                          \
+	{                                                                   \
+		__cleanup(snapshot_freep) struct snapshot *snapshot = make; \
+		name##_of(snapshot);                                        \
+	}                                                                   \
+	static void name##_of(struct snapshot *snapshot)
 
 /* What the builder has, which goes on. */
 static inline struct snapshot *snapshot_read(const struct builder *builder)

@@ -376,6 +376,16 @@ static inline struct stacked scenario_stacks_many(void)
 	return stacked;
 }
 
+/* Begins a test that is given scenario_stacks(). */
+#define STACKS_TEST(name)                                                           \
+	static void name##_of(struct snapshot *snapshot);                           \
+	TEST(name)                                                                  \
+	{                                                                           \
+		__cleanup(stacked_done) struct stacked stacked = scenario_stacks(); \
+		name##_of(stacked.snapshot);                                        \
+	}                                                                           \
+	static void name##_of(struct snapshot *snapshot)
+
 /* Leaves a file for tests/readers, if that is to run. */
 static inline void sample_write(const char *name, const char *bytes, size_t size)
 {

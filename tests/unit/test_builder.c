@@ -132,11 +132,10 @@ TEST(test_merge_of_nothing)
 	assert_row_equal(snapshot->rows[0], &row);
 }
 
-TEST(test_many_rows)
+BUILDER_TEST(test_many_rows)
 {
 	enum { PROCESSES = 100, CALLS = 100 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	/* 7919 is prime to 10000: every row once, far from in order. */
@@ -177,10 +176,9 @@ static void process_add(struct builder *builder, uint32_t pid, uint64_t boot_ns,
 	assert_int_equal(builder_add_process(builder, &process, rename), 0);
 }
 
-TEST(test_process_names)
+BUILDER_TEST(test_process_names)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 
 	/* A thread's name gives way to its process's, whichever is first. */
 	process_add(builder, 1, 10, "thread", false);
@@ -242,10 +240,9 @@ TEST(test_finish_empties)
 }
 
 /* The caller's row stays the caller's. */
-TEST(test_rows_are_copied)
+BUILDER_TEST(test_rows_are_copied)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	row_init_for(&row, 1, ABI_X86_64, 0);
@@ -261,10 +258,9 @@ TEST(test_rows_are_copied)
 }
 
 /* A row that is moved leaves an empty one behind. */
-TEST(test_rows_are_moved)
+BUILDER_TEST(test_rows_are_moved)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (uint64_t i = 0; i < 200; i++) {

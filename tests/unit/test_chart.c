@@ -3,7 +3,7 @@
 #include "pictures.h"
 #include "tables.h"
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
 	static const struct {
 		const char *golden;
@@ -12,7 +12,6 @@ TEST(test_golden)
 		{ "chart_web", { 0 } },
 		{ "chart_web_top", { .keys = GROUP_COMM | GROUP_SYSCALL, .top = 2 } },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		golden_render(cases[i].golden, report_chart, snapshot, &cases[i].options);
@@ -74,12 +73,11 @@ TEST(test_sound)
 }
 
 /* At most 20 rows; what is left out is said. */
-TEST(test_many_rows)
+BUILDER_TEST(test_many_rows)
 {
 	const struct table_options options = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int nr = 0; nr < 50; nr++) {

@@ -135,7 +135,7 @@ static void cells_check(const struct snapshot *snapshot, unsigned int keys, size
 }
 
 /* Every column by hand, for one row. */
-TEST(test_cells)
+SNAPSHOT_TEST(test_cells, scenario_web())
 {
 	static const struct cell cells[] = {
 		{ "pid", "100", 0 },
@@ -164,7 +164,6 @@ TEST(test_cells)
 		{ "max", NULL, 2000000 },
 		{ "bytes", NULL, 12288000 },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
 	struct cell known[ARRAY_SIZE(cells)];
 	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
@@ -205,7 +204,7 @@ TEST(test_unknown_cells)
 }
 
 /* Folded processes have a name but no pid, unnamed users their number. */
-TEST(test_folded_process)
+BUILDER_TEST(test_folded_process)
 {
 	static const struct cell cells[] = {
 		{ "pid", "exited", 0 },
@@ -213,7 +212,6 @@ TEST(test_folded_process)
 		{ "user", "12", 0 },
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct process process = { .boot_ns = 1, .uid = 12, .nr_folded = 3, .comm = "sh\x1b[2J" };
 	struct row row;
 

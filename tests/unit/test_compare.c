@@ -55,9 +55,8 @@ static void assert_near(double value, double expected)
 	assert_true(fabs(value - expected) <= 1e-9 * fabs(expected));
 }
 
-TEST(test_figures)
+BUILDER_TEST(test_figures)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct comparison *item;
@@ -98,10 +97,9 @@ TEST(test_figures)
 }
 
 /* The same change of time: the larger change of calls comes first, then the order of keys. */
-TEST(test_order)
+BUILDER_TEST(test_order)
 {
 	static const char *const expected[] = { "getrandom", "fstat", "read", "write" };
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
@@ -204,9 +202,8 @@ TEST(test_nameless_users)
 }
 
 /* After a NUL, a name has what an earlier one left. */
-TEST(test_stale_bytes)
+BUILDER_TEST(test_stale_bytes)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
@@ -221,9 +218,8 @@ TEST(test_stale_bytes)
 	assert_int_equal(list.count, 1);
 }
 
-TEST(test_unknown_time)
+BUILDER_TEST(test_unknown_time)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct regression_rule rule = { .limit = 0.1 };
@@ -314,10 +310,9 @@ TEST(test_regressions)
 }
 
 /* Nine calls of a thousand take a hundred times as long: alike below p99, but not in time. */
-TEST(test_time_regression)
+BUILDER_TEST(test_time_regression)
 {
 	const struct regression_rule rule = { .limit = 0.2 };
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	struct regressions found;

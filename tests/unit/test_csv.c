@@ -15,7 +15,7 @@ static int csv_two_intervals(const struct snapshot *snapshot, const struct table
 		       ?: report_csv(snapshot, options, false, out);
 }
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
 	static const struct {
 		const char *golden;
@@ -28,7 +28,6 @@ TEST(test_golden)
 		{ "csv_web_unit", { .keys = GROUP_UNIT | GROUP_USER }, csv_with_header },
 		{ "csv_web_arg0", { .keys = GROUP_SYSCALL | GROUP_ARG0 }, csv_with_header },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		golden_render(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
@@ -44,9 +43,8 @@ TEST(test_scenarios_golden)
 }
 
 /* Columns of the user's choice, with the unit in the header and the keys in front. */
-TEST(test_columns)
+SNAPSHOT_TEST(test_columns, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	const struct table_options options = { .columns = &columns, .top = 1 };
 	__cleanup(freep) char *text = NULL;

@@ -36,10 +36,9 @@ static void builder_fill(struct builder *builder, uint64_t *seed)
 		builder_take_process(builder, pid, "random", 6, random_ns(seed, 30));
 }
 
-TEST(test_of_itself)
+BUILDER_TEST(test_of_itself)
 {
 	__cleanup(snapshot_freep) struct snapshot *one = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
 	uint64_t seed = 13;
 
 	builder_fill(builder, &seed);
@@ -83,11 +82,10 @@ TEST(test_undoes_merge)
 	}
 }
 
-TEST(test_of_nothing_before)
+BUILDER_TEST(test_of_nothing_before)
 {
 	__cleanup(snapshot_freep) struct snapshot *none = snapshot_make(), *later = NULL;
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-	struct builder *builder = builder_make();
 	uint64_t seed = 15;
 
 	builder_fill(builder, &seed);
@@ -143,9 +141,8 @@ static void take_thread(struct builder *builder, uint32_t tid, uint64_t tid_ns, 
 }
 
 /* New ones are there in full; unchanged ones leave no row. */
-TEST(test_new_and_unchanged)
+BUILDERS_TEST(test_new_and_unchanged)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 1, 0, 10);
@@ -176,11 +173,10 @@ TEST(test_new_and_unchanged)
 }
 
 /* What was folded in between is subtracted from the group that it is in now. */
-TEST(test_folded)
+BUILDERS_TEST(test_folded)
 {
 	const struct process other = folded_make(1, "other", 50);
 	const struct process goes = folded_make(2, "goes", 130);
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 2, 0, 10);
@@ -203,11 +199,10 @@ TEST(test_folded)
 }
 
 /* One whose kind has no group of its own is in that of all other kinds. */
-TEST(test_folded_into_others)
+BUILDERS_TEST(test_folded_into_others)
 {
 	const struct process kept = folded_make(1, "kept", 50);
 	struct process others = process_of_other_kinds();
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 2, 0, 10);
@@ -226,9 +221,8 @@ TEST(test_folded_into_others)
 }
 
 /* Another thread of the same tid is another row: the first one's is in that of ended threads. */
-TEST(test_tid_used_again)
+BUILDERS_TEST(test_tid_used_again)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_thread(before, 12, 1000, 10);
@@ -245,9 +239,8 @@ TEST(test_tid_used_again)
 }
 
 /* The row of a thread that has ended is now in that of all ended threads. */
-TEST(test_ended_thread)
+BUILDERS_TEST(test_ended_thread)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_thread(before, 12, 0, 10);
@@ -261,10 +254,9 @@ TEST(test_ended_thread)
 }
 
 /* Counters only grow: rows that are nowhere were of another counting. */
-TEST(test_vanished)
+BUILDER_TEST(test_vanished)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
 
 	take_calls(builder, 2, 0, 10);
 	builder_take_process(builder, 2, "goes", 4, 100);
@@ -275,10 +267,9 @@ TEST(test_vanished)
 }
 
 /* As many calls as before, but fewer errors: no later reading, though nothing would be left. */
-TEST(test_shrunk)
+BUILDERS_TEST(test_shrunk)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *before = builder_make(), *after = builder_make();
 
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "one", 3, 100);
@@ -292,10 +283,9 @@ TEST(test_shrunk)
 }
 
 /* A number used again is another process: nothing is subtracted from it. */
-TEST(test_pid_used_again)
+BUILDERS_TEST(test_pid_used_again)
 {
 	const struct process second = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 1, 0, 10);
@@ -311,9 +301,8 @@ TEST(test_pid_used_again)
 	assert_int_equal(diff->processes[0].user_ns, 5);
 }
 
-TEST(test_in_flight_is_of_later)
+BUILDERS_TEST(test_in_flight_is_of_later)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 3, 0, 100);
@@ -331,10 +320,9 @@ TEST(test_in_flight_is_of_later)
 }
 
 /* Calls from before the counting: nothing is known of them that grows. */
-TEST(test_shared_row_in_flight)
+BUILDERS_TEST(test_shared_row_in_flight)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *before = builder_make(), *after = builder_make();
 
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 1, 1, 5);
 	builder_take_process(before, 1, "sleeps", 6, 0);
@@ -387,10 +375,9 @@ TEST(test_other_boot)
 }
 
 /* Neither side changes, and the result is its own. */
-TEST(test_leaves_both_alone)
+BUILDERS_TEST(test_leaves_both_alone)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *before = builder_make(), *after = builder_make();
 
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "one", 3, 100);

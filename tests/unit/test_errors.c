@@ -2,7 +2,7 @@
 /* The table of errors: golden files, order, shares, what is left out. */
 #include "tables.h"
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
 	static const struct {
 		const char *golden;
@@ -14,7 +14,6 @@ TEST(test_golden)
 		{ "errors_web_top", { .top = 1 } },
 		{ "errors_web_min_calls", { .min_calls = 100 } },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		golden_render(cases[i].golden, report_errors, snapshot, &cases[i].options);

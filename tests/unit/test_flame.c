@@ -41,13 +41,12 @@ static void flame_check(const struct snapshot *snapshot, enum stack_weight weigh
 	xml_check(picture);
 }
 
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 
-	flame_check(stacked.snapshot, STACK_WEIGHT_CALLS, "flame_calls");
-	flame_check(stacked.snapshot, STACK_WEIGHT_TIME, "flame_time");
+	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_calls");
+	flame_check(snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
 }
 
@@ -67,13 +66,12 @@ TEST(test_hostile)
 }
 
 /* Nothing is loaded; the names of two formats are the only addresses. */
-TEST(test_self_contained)
+STACKS_TEST(test_self_contained)
 {
 	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
 					       "<?",   "<!--",   "innerHTML" };
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(freep) char *text = render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
 
 	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
 		assert_null(strstr(text, loading[i]));
@@ -187,9 +185,7 @@ TEST(test_many)
 	assert_string_not_equal(calls, time);
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	assert_full(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
 }

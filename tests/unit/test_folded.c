@@ -2,14 +2,13 @@
 /* Folded stacks: golden files, and lines that every reader splits at the same places. */
 #include "stack_scenarios.h"
 
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(freep) char *calls = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *calls = render(report_folded, snapshot, STACK_WEIGHT_CALLS);
 
 	sample_write("stacks.folded", calls, strlen(calls));
 	golden_check("folded_calls", calls);
-	golden_render("folded_time", report_folded, stacked.snapshot, STACK_WEIGHT_TIME);
+	golden_render("folded_time", report_folded, snapshot, STACK_WEIGHT_TIME);
 }
 
 /* Reads a line back as tools do: the number behind the last blank. Returns the line's end. */
@@ -50,14 +49,12 @@ static void sums_check(const struct snapshot *snapshot)
 	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), sum.wall_ns);
 }
 
-TEST(test_sums)
+STACKS_TEST(test_sums)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	sums_check(stacked.snapshot);
+	sums_check(snapshot);
 	/* Without any stack all calls are of others. */
-	stacked.snapshot->stacks = NULL;
-	sums_check(stacked.snapshot);
+	snapshot->stacks = NULL;
+	sums_check(snapshot);
 }
 
 TEST(test_hostile)
@@ -82,9 +79,7 @@ TEST(test_empty)
 	assert_string_equal(text, "");
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	assert_full(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	assert_full(report_folded, snapshot, STACK_WEIGHT_CALLS);
 }

@@ -78,10 +78,8 @@ static uint64_t moved_bytes(const struct snapshot *snapshot)
 }
 
 /* For every mask of keys: all groups differ, and together they are all rows. */
-TEST(test_sums_hold)
+SNAPSHOT_TEST(test_sums_hold, random_snapshot(&(uint64_t){ 1 }))
 {
-	uint64_t seed = 1;
-	__cleanup(snapshot_freep) struct snapshot *snapshot = random_snapshot(&seed);
 	__cleanup(row_done) struct row all;
 
 	row_init(&all);
@@ -108,9 +106,8 @@ static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)
 	return list.nr_groups;
 }
 
-TEST(test_counts_by_hand)
+SNAPSHOT_TEST(test_counts_by_hand, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
 
 	assert_int_equal(count_groups(snapshot, 0), 1);
@@ -188,12 +185,11 @@ TEST(test_select)
 }
 
 /* Groups without calls vanish, those in flight do not. */
-TEST(test_select_drops_nothing_but_nothing)
+BUILDER_TEST(test_select_drops_nothing_but_nothing)
 {
 	const struct group_filter all = { 0 }, none = { .min_calls = 1 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(group_list_done) struct group_list list = { 0 };
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int i = 0; i < 3; i++) {
@@ -220,12 +216,11 @@ static int all_equal(const struct group *a, const struct group *b, const void *c
 	return 0;
 }
 
-TEST(test_select_is_stable)
+BUILDER_TEST(test_select_is_stable)
 {
 	const struct group_filter filter = { .compare = all_equal };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(group_list_done) struct group_list list = { 0 };
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int i = 0; i < 100; i++) {
@@ -241,10 +236,9 @@ TEST(test_select_is_stable)
 }
 
 /* What follows the NUL of a name is not part of it. */
-TEST(test_comm_ends_at_nul)
+BUILDER_TEST(test_comm_ends_at_nul)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 
 	builder_take_process(builder, 1, "sh\0old name", 11, 0);
 	builder_take_process(builder, 2, "sh", 2, 0);

@@ -112,10 +112,9 @@ TEST(test_form)
 }
 
 /* Counts that tell where the calls without a time went: each is its own. */
-TEST(test_untimed_counts)
+BUILDER_TEST(test_untimed_counts)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 	json_auto_t *json = NULL;
 	struct row row;

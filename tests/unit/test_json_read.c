@@ -98,10 +98,8 @@ TEST(test_scenarios)
 	}
 }
 
-TEST(test_web)
+SNAPSHOT_TEST(test_web, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-
 	check_round_trip(snapshot);
 }
 
@@ -117,10 +115,8 @@ TEST(test_stacks)
 }
 
 /* Errnos that are not those of all errors: too few without a loss, too many in a torn read. */
-TEST(test_errnos_unlike_errors)
+SNAPSHOT_TEST(test_errnos_unlike_errors, scenario_errors_unnamed())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
-
 	assert_int_equal(snapshot_errors_unnamed(snapshot), 2);
 	check_round_trip(snapshot);
 	snapshot->rows[0]->errors = 2;
@@ -150,9 +146,8 @@ TEST(test_between_torn_reads)
 	check_round_trip(diff);
 }
 
-TEST(test_all_fields)
+SNAPSHOT_TEST(test_all_fields, snapshot_of_all_fields())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
 	__cleanup(freep) char *text = render(report_json, snapshot);
 	__cleanup(read_back_done) struct read_back back = read_right(text);
 

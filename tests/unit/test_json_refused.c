@@ -19,9 +19,8 @@ static void assert_refused(const char *text, size_t size)
 	assert_null(strchr(d.text, '\n'));
 }
 
-TEST(test_truncated)
+SNAPSHOT_TEST(test_truncated, scenario_untimed(ABI_OF_TESTS))
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_untimed(ABI_OF_TESTS);
 	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	/* All but the line end, which nothing needs. */
@@ -133,9 +132,8 @@ static void check_damage(const struct snapshot *snapshot)
 	damage_below(json, json);
 }
 
-TEST(test_damage)
+SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
 	struct stack_table *table = stack_table_make();
 	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
@@ -183,7 +181,7 @@ static void check_changes(const struct snapshot *snapshot, const struct change *
 	}
 }
 
-TEST(test_values)
+SNAPSHOT_TEST(test_values, scenario_ordinary(ABI_X86_64))
 {
 	static const struct change list[] = {
 		{ "\"schema\":1", "\"schema\":2", "schema is not 1" },
@@ -231,13 +229,12 @@ TEST(test_values)
 		{ "\"nr\":1,", "\"nr\":4294967296,", "nr is not the number of a call" },
 		{ "\"tid\":null", "\"tid\":-1", "tid is below 0" },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
 
 	check_changes(snapshot, list, ARRAY_SIZE(list));
 }
 
 /* What a later version may find missing is not taken for exact. */
-TEST(test_exact)
+SNAPSHOT_TEST(test_exact, scenario_ordinary(ABI_X86_64))
 {
 	static const struct change of_exact[] = {
 		{ "\"exact\":true", "\"exact\":false", "exact does not fit" },
@@ -247,7 +244,6 @@ TEST(test_exact)
 		{ "\"exact\":true,\"losses\":{", "\"exact\":false,\"losses\":{\"new_loss\":7,",
 		  "exact does not fit" },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
 
 	check_changes(snapshot, of_exact, ARRAY_SIZE(of_exact));
 }

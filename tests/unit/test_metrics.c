@@ -46,11 +46,10 @@ TEST(test_golden)
 
 /* --- values --- */
 
-TEST(test_histogram)
+BUILDER_TEST(test_histogram)
 {
 	const struct metrics_options options = { .histograms = true };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 	struct row row;
 
@@ -131,11 +130,10 @@ TEST(test_moving_process)
 }
 
 /* A program that waits for work is not stuck. */
-TEST(test_oldest)
+BUILDER_TEST(test_oldest)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL, *later = NULL;
 
 	scenario_two_processes(builder);

@@ -41,12 +41,11 @@ static void scrape_check(const struct metrics *metrics, const char *const *comms
 }
 
 /* Who comes first keeps its place; who follows has series only of what it does from then on. */
-TEST(test_places)
+BUILDER_TEST(test_places)
 {
 	static const char *const comms[] = { "busy", "idle", "late", "other" };
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .top = 2 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 
 	program_add(builder, 1, "idle", 10);
 	program_add(builder, 2, "late", 9);
@@ -89,11 +88,10 @@ TEST(test_quiet_process)
 }
 
 /* One that tries many calls and errors uses up its share, not that of the others. */
-TEST(test_cap)
+BUILDER_TEST(test_cap)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL, *later = NULL;
 	char most[SYSCALL_NAME_MAX], series[128];
 	uint64_t calls = 0;
@@ -132,12 +130,11 @@ TEST(test_cap)
 
 /* --- names --- */
 
-TEST(test_reserved_names)
+BUILDER_TEST(test_reserved_names)
 {
 	static const char *const names[] = { "other", "total", "unattributed", "" };
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -149,11 +146,10 @@ TEST(test_reserved_names)
 }
 
 /* Names that are told apart by bytes but look alike in a label share its series. */
-TEST(test_equal_labels)
+BUILDER_TEST(test_equal_labels)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
 	program_add(builder, 1, "\xff", 1);
@@ -165,11 +161,10 @@ TEST(test_equal_labels)
 }
 
 /* Numbers that no kernel knows, and errors that none has, make no series each. */
-TEST(test_made_up_numbers)
+BUILDER_TEST(test_made_up_numbers)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
 	builder_take_process(builder, 1, "odd", 3, 0);

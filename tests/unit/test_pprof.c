@@ -277,11 +277,9 @@ static void profile_check(const struct snapshot *snapshot, const char *name)
 	assert_int_equal(profile.sums[3], sum.errors);
 }
 
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	profile_check(stacked.snapshot, "pprof_stacks");
+	profile_check(snapshot, "pprof_stacks");
 }
 
 TEST(test_hostile)
@@ -298,11 +296,9 @@ TEST(test_empty)
 	profile_check(stacked.snapshot, "pprof_empty");
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	assert_full(report_pprof, stacked.snapshot);
+	assert_full(report_pprof, snapshot);
 }
 
 /* --- the encoder --- */

@@ -35,9 +35,8 @@ static struct snapshot *snapshot_two_by_three(void)
 	return snapshot_take(builder);
 }
 
-TEST(test_select_all)
+SNAPSHOT_TEST(test_select_all, snapshot_two_by_three())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(snapshot_freep) struct snapshot *all = select_make(snapshot, NULL);
 
 	assert_snapshot_equal(snapshot, all);
@@ -48,9 +47,8 @@ TEST(test_select_all)
 }
 
 /* A name counts in every ABI; processes stay, for their user time. */
-TEST(test_select_by_set)
+SNAPSHOT_TEST(test_select_by_set, snapshot_two_by_three())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(snapshot_freep) struct snapshot *reads = select_make(snapshot, "read");
 	__cleanup(snapshot_freep) struct snapshot *writes = select_make(snapshot, "write");
 	__cleanup(snapshot_freep) struct snapshot *none = select_make(snapshot, "!all");
@@ -73,9 +71,8 @@ TEST(test_select_by_set)
 	assert_int_equal(snapshot->nr_rows, 6);
 }
 
-TEST(test_sum_by_syscall)
+SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(row_list_done) struct row_list sums = { 0 };
 
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
@@ -112,11 +109,10 @@ TEST(test_sum_by_syscall)
 }
 
 /* The same number under two ABIs is two calls. */
-TEST(test_sum_keeps_abis_apart)
+BUILDER_TEST(test_sum_keeps_abis_apart)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(row_list_done) struct row_list sums = { 0 };
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
@@ -139,9 +135,8 @@ TEST(test_sum_keeps_abis_apart)
 	}
 }
 
-TEST(test_sum_of_nothing)
+SNAPSHOT_TEST(test_sum_of_nothing, snapshot_make())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
 	struct row_list sums = { 0 };
 
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
@@ -152,11 +147,10 @@ TEST(test_sum_of_nothing)
 }
 
 /* Threads and first arguments do not keep rows of one call apart. */
-TEST(test_sum_ignores_thread_and_argument)
+BUILDER_TEST(test_sum_ignores_thread_and_argument)
 {
 	__cleanup(row_list_done) struct row_list list = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (uint32_t i = 0; i < 4; i++) {

@@ -118,9 +118,8 @@ static void assert_states(const struct rate *line, uint64_t user_ns, uint64_t sy
  * Two threads for 2 s: 1 s of CPU time, three of four ticks in the program; they add up to 4 s
  * whatever calls tell.
  */
-TEST(test_microstates)
+BUILDERS_TEST(test_microstates)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -151,9 +150,8 @@ TEST(test_microstates)
 }
 
 /* More than there is time for is cut, in this order: run queue, lock; sleep has the rest. */
-TEST(test_microstates_cut)
+BUILDERS_TEST(test_microstates_cut)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
 	take_used(after, 7, "one", 1,
@@ -164,9 +162,8 @@ TEST(test_microstates_cut)
 }
 
 /* A clock that went back takes nothing away, and is told. */
-TEST(test_shrunk)
+BUILDERS_TEST(test_shrunk)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
 	take_process(before, 7, "back", 1, SEC);
@@ -179,9 +176,8 @@ TEST(test_shrunk)
 }
 
 /* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */
-TEST(test_ended_calls)
+BUILDERS_TEST(test_ended_calls)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -201,9 +197,8 @@ TEST(test_ended_calls)
 }
 
 /* No call ends, and yet it is known where the time went. */
-TEST(test_open_all_interval)
+BUILDERS_TEST(test_open_all_interval)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -228,9 +223,8 @@ TEST(test_open_all_interval)
 }
 
 /* A call of 10 s that ends 1 s into the interval belongs to it by that second only. */
-TEST(test_long_call_ends)
+BUILDERS_TEST(test_long_call_ends)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -245,9 +239,8 @@ TEST(test_long_call_ends)
 }
 
 /* A call that began in the interval, on the CPU half of the time; its process is new. */
-TEST(test_open_and_new)
+BUILDERS_TEST(test_open_and_new)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
 	take_process(after, 9, "new", 1, 250 * MSEC);
@@ -257,9 +250,8 @@ TEST(test_open_and_new)
 }
 
 /* Calls whose end told no time must not make any number negative. */
-TEST(test_ends_without_time)
+BUILDERS_TEST(test_ends_without_time)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	struct row row;
 

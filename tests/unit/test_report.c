@@ -212,7 +212,7 @@ TEST(test_contradictions)
 }
 
 /* Lines are those of the table that would be written. */
-TEST(test_lines)
+SNAPSHOT_TEST(test_lines, scenario_ordinary(ABI_OF_TESTS))
 {
 	static const struct {
 		struct report_options options;
@@ -224,7 +224,6 @@ TEST(test_lines)
 		{ { .format = FORMAT_CSV, .table.min_calls = 1000 }, 3 }, /* with the others */
 		{ { .format = FORMAT_ERRORS, .table.keys = GROUP_PID | GROUP_SYSCALL }, 5 },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct report_options *options = &cases[i].options;

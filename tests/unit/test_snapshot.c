@@ -55,7 +55,7 @@ TEST(test_new_like_blank)
 	snapshot_freep(&none);
 }
 
-TEST(test_find_process)
+BUILDER_TEST(test_find_process)
 {
 	static const struct {
 		uint32_t pid;
@@ -65,7 +65,6 @@ TEST(test_find_process)
 		uint32_t pid;
 		uint64_t boot_ns;
 	} absent[] = { { 0, 0 }, { 1, 0 }, { 1, 15 }, { 1, 30 }, { 2, 10 }, { 3, 5 }, { 300, 1 } };
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
@@ -83,9 +82,8 @@ TEST(test_find_process)
 	assert_null(snapshot_find_process(empty, 1, 10));
 }
 
-TEST(test_find_row)
+BUILDER_TEST(test_find_row)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 	struct row row;
@@ -116,9 +114,8 @@ TEST(test_find_row)
 	assert_null(snapshot_find_row(empty, &row));
 }
 
-TEST(test_user_time)
+BUILDER_TEST(test_user_time)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
@@ -130,9 +127,8 @@ TEST(test_user_time)
 	assert_int_equal(snapshot_user_ns(empty), 0);
 }
 
-TEST(test_oldest)
+SNAPSHOT_TEST(test_oldest, snapshot_make())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
 	struct row row;
 
 	row_init_for(&row, 1, ABI_X86_64, 0);
@@ -169,10 +165,9 @@ TEST(test_process_order)
 }
 
 /* Neither a loss nor an error without its errno is to be read as nothing missing. */
-TEST(test_exact)
+BUILDER_TEST(test_exact)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	row_init_for(&row, 1, ABI_X86_64, 0);

@@ -203,13 +203,12 @@ TEST(test_row_copy)
 }
 
 /* On their way through builder, groups and snapshot nothing is lost. */
-TEST(test_grouped)
+STACKS_TEST(test_grouped)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	uint64_t calls = 0, of_stacks = 0;
 
-	assert_int_equal(snapshot_group(stacked.snapshot, GROUP_SYSCALL, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, &list), 0);
 	for (size_t i = 0; i < list.nr_groups; i++) {
 		calls += list.groups[i].sum.calls;
 		for (size_t j = 0; j < list.groups[i].sum.nr_stacks; j++)

@@ -25,7 +25,7 @@ static void take_calls(struct builder *builder, const char *name, uint64_t calls
 }
 
 /* What strace 6.1 wrote for these numbers, but for the names. */
-TEST(test_by_hand)
+BUILDER_TEST(test_by_hand)
 {
 	static const char *const expected =
 		"% time     seconds  usecs/call     calls    errors syscall\n"
@@ -37,7 +37,6 @@ TEST(test_by_hand)
 		"100.00    0.000035           0        65        19 total\n";
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
-	struct builder *builder = builder_make();
 
 	take_calls(builder, "openat", 39, 19000, 19);
 	take_calls(builder, "write", 4, 11000, 0);
@@ -74,9 +73,8 @@ TEST(test_name_column)
 }
 
 /* Only CPU time counts, and threads are added up. */
-TEST(test_time_is_cpu_time)
+SNAPSHOT_TEST(test_time_is_cpu_time, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	__cleanup(freep) char *text = render(report_strace, snapshot);
 
 	assert_non_null(strstr(text, "    0.045400          11      4000       160 read\n"));

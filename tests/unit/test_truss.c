@@ -24,9 +24,8 @@ TEST(test_trust_golden)
 }
 
 /* Rows of an interval may show what the losses of the one before tell of. */
-TEST(test_trust_of_errors_without_errno)
+SNAPSHOT_TEST(test_trust_of_errors_without_errno, scenario_errors_unnamed())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
 	__cleanup(freep) char *trust = NULL;
 
 	trust = render(report_trust, snapshot);

@@ -4,7 +4,7 @@
 
 #include "syscalls/waiting.h"
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
 	static const struct {
 		const char *golden;
@@ -22,7 +22,6 @@ TEST(test_golden)
 		{ "wide_web_arg0", { .width = 80, .keys = GROUP_SYSCALL | GROUP_ARG0 } },
 		{ "wide_web_min_calls", { .width = 80, .min_calls = 100 } },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		golden_render(cases[i].golden, report_wide, snapshot, &cases[i].options);
@@ -63,9 +62,8 @@ TEST(test_fits)
 }
 
 /* Wider screens have all columns of narrower ones. */
-TEST(test_widens)
+SNAPSHOT_TEST(test_widens, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	size_t before = 0;
 
 	for (int width = 20; width < 200; width += 5) {
@@ -81,9 +79,8 @@ TEST(test_widens)
 	}
 }
 
-TEST(test_chosen_columns)
+SNAPSHOT_TEST(test_chosen_columns, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	struct table_options options = { .width = 20, .columns = &columns };
 	__cleanup(freep) char *chosen = NULL;
@@ -98,10 +95,9 @@ TEST(test_chosen_columns)
 }
 
 /* The column of --sort is always there. */
-TEST(test_sort)
+SNAPSHOT_TEST(test_sort, scenario_web())
 {
 	static const char *const names[] = { "bytes", "err%", "oldest", "min", "calls" };
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct table_options options = { .width = 80,
@@ -113,10 +109,9 @@ TEST(test_sort)
 	}
 }
 
-TEST(test_waiting_override)
+SNAPSHOT_TEST(test_waiting_override, scenario_web())
 {
 	__cleanup(syscall_set_freep) struct syscall_set *none = NULL, *all = NULL;
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct table_options options = { .width = 80 };
 	__cleanup(freep) char *working = NULL, *waiting = NULL;
 
@@ -133,9 +128,8 @@ TEST(test_waiting_override)
 }
 
 /* Names that other users chose reach a screen only as printable text. */
-TEST(test_hostile)
+SNAPSHOT_TEST(test_hostile, scenario_hostile(ABI_OF_TESTS))
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_hostile(ABI_OF_TESTS);
 	const struct table_options options = { .width = 80, .keys = GROUP_PID };
 	__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 
