@@ -113,47 +113,31 @@ static inline void assert_hist_equal(const struct hist *a, const struct hist *b)
 static inline void assert_row_sums_equal(const struct row *a, const struct row *b)
 {
 	assert_int_equal(row_compare(a, b), 0);
-	assert_int_equal(a->calls, b->calls);
-	assert_int_equal(a->errors, b->errors);
-	assert_int_equal(a->interrupted, b->interrupted);
-	assert_int_equal(a->untimed, b->untimed);
-	assert_int_equal(a->denied, b->denied);
-	assert_int_equal(a->no_return, b->no_return);
-	assert_int_equal(a->result_sum, b->result_sum);
-	assert_int_equal(a->wall_ns, b->wall_ns);
-	assert_int_equal(a->off_ns, b->off_ns);
-	assert_int_equal(a->runq_ns, b->runq_ns);
+	assert_same(a, b, calls, errors, interrupted, untimed, denied, no_return, result_sum,
+		    wall_ns, off_ns, runq_ns);
 	assert_hist_equal(&a->hist, &b->hist);
 	assert_int_equal(a->nr_errnos, b->nr_errnos);
 	for (size_t i = 0; i < a->nr_errnos; i++) {
-		assert_int_equal(a->errnos[i].err, b->errnos[i].err);
-		assert_int_equal(a->errnos[i].count, b->errnos[i].count);
+		assert_same(&a->errnos[i], &b->errnos[i], err, count);
 	}
 }
 
 static inline void assert_row_equal(const struct row *a, const struct row *b)
 {
 	assert_row_sums_equal(a, b);
-	assert_int_equal(a->min_ns, b->min_ns);
-	assert_int_equal(a->max_ns, b->max_ns);
-	assert_int_equal(a->in_flight, b->in_flight);
-	assert_int_equal(a->in_flight_early, b->in_flight_early);
-	assert_int_equal(a->oldest_start_ns, b->oldest_start_ns);
+	assert_same(a, b, min_ns, max_ns, in_flight, in_flight_early, oldest_start_ns);
 }
 
 static inline void assert_process_equal(const struct process *a, const struct process *b)
 {
-	assert_int_equal(a->pid, b->pid);
-	assert_int_equal(a->boot_ns, b->boot_ns);
-	assert_int_equal(a->user_ns, b->user_ns);
+	assert_same(a, b, pid, boot_ns, user_ns);
 	assert_memory_equal(a->comm, b->comm, sizeof(a->comm));
 }
 
 /* Of what was counted; the descriptions may differ. */
 static inline void assert_snapshot_equal(const struct snapshot *a, const struct snapshot *b)
 {
-	assert_int_equal(a->nr_rows, b->nr_rows);
-	assert_int_equal(a->nr_processes, b->nr_processes);
+	assert_same(a, b, nr_rows, nr_processes);
 	for (size_t i = 0; i < a->nr_rows; i++)
 		assert_row_equal(a->rows[i], b->rows[i]);
 	for (size_t i = 0; i < a->nr_processes; i++)

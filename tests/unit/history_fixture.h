@@ -412,9 +412,7 @@ static inline void assert_gap(const struct timeline *timeline, size_t at, int64_
 			      int64_t end_ns, enum gap_reason reason)
 {
 	assert_true(at < timeline->nr_gaps);
-	assert_int_equal(timeline->gaps[at].reason, reason);
-	assert_int_equal(timeline->gaps[at].start_ns, start_ns);
-	assert_int_equal(timeline->gaps[at].end_ns, end_ns);
+	assert_has(&timeline->gaps[at], reason, reason, start_ns, start_ns, end_ns, end_ns);
 }
 
 #endif

@@ -53,9 +53,8 @@ PLACE_TEST(test_a_baseline_is_what_was_saved)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(count_listed(&baselines, &listed), 1);
 		assert_string_equal(listed.name, "quiet-1.0");
-		assert_int_equal(listed.start_ns, NEW_YEAR);
-		assert_int_equal(listed.end_ns, NEW_YEAR + MINUTE);
-		assert_int_equal(listed.covered_ns, MINUTE);
+		assert_has(&listed, start_ns, NEW_YEAR, end_ns, NEW_YEAR + MINUTE, covered_ns,
+			   MINUTE);
 		assert_true(listed.saved_ns > 0);
 	}
 	assert_int_equal(baselines_remove(&baselines, "quiet-1.0", &d), 0);
@@ -227,9 +226,7 @@ PLACE_TEST(test_a_list_reads_heads)
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/monday.json", place->dir);
 	assert_int_equal(truncate(path, 1000), 0);
 	assert_int_equal(count_listed(&baselines, &listed), 1);
-	assert_int_equal(listed.start_ns, NEW_YEAR);
-	assert_int_equal(listed.end_ns, NEW_YEAR + MINUTE);
-	assert_int_equal(listed.covered_ns, MINUTE);
+	assert_has(&listed, start_ns, NEW_YEAR, end_ns, NEW_YEAR + MINUTE, covered_ns, MINUTE);
 	assert_int_equal(baselines_load(&baselines, "monday", &loaded, &d), -EBADMSG);
 }
 

@@ -149,17 +149,13 @@ BUILDER_TEST(test_many_rows)
 		builder_take_process(builder, 1 + at / CALLS, "many", 4, 1);
 	}
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot->nr_rows, PROCESSES * CALLS);
-	assert_int_equal(snapshot->nr_processes, PROCESSES);
+	assert_has(snapshot, nr_rows, PROCESSES * CALLS, nr_processes, PROCESSES);
 	assert_sorted(snapshot);
 	for (uint32_t i = 0; i < PROCESSES * CALLS; i++) {
 		const struct row *found = snapshot->rows[i];
 
-		assert_int_equal(found->pid, 1 + i / CALLS);
-		assert_int_equal(found->nr, i % CALLS);
-		assert_int_equal(found->calls, 2);
-		assert_int_equal(found->wall_ns, 2 * i);
-		assert_int_equal(found->nr_errnos, 1);
+		assert_has(found, pid, 1 + i / CALLS, nr, i % CALLS, calls, 2, wall_ns, 2 * i,
+			   nr_errnos, 1);
 		assert_int_equal(found->errnos[0].count, 2);
 		assert_ptr_equal(snapshot_find_row(snapshot, found), found);
 	}
@@ -224,8 +220,7 @@ TEST(test_finish_empties)
 	struct row row;
 
 	assert_int_equal(builder_finish(builder, first), 0);
-	assert_int_equal(first->nr_rows, 0);
-	assert_int_equal(first->nr_processes, 0);
+	assert_has(first, nr_rows, 0, nr_processes, 0);
 	for (int i = 0; i < 2; i++) {
 		row_init_for(&row, 1, ABI_X86_64, 0);
 		row_add_calls(&row, 1, 100, 0, 0);
@@ -268,16 +263,14 @@ BUILDER_TEST(test_rows_are_moved)
 		row_add_calls(&row, 1, 100 << (i % 7), 0, 0);
 		row_add_errors(&row, EPERM, 1);
 		assert_int_equal(builder_move_row(builder, &row), 0);
-		assert_int_equal(row.calls, 0);
-		assert_int_equal(row.nr_errnos, 0);
+		assert_has(&row, calls, 0, nr_errnos, 0);
 		assert_int_equal(hist_total(&row.hist), 0);
 		row_done(&row);
 	}
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_rows, 2);
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(snapshot->rows[i]->nr, i);
-		assert_int_equal(snapshot->rows[i]->calls, 100);
+		assert_has(snapshot->rows[i], nr, i, calls, 100);
 		assert_int_equal(hist_total(&snapshot->rows[i]->hist), 100);
 		assert_int_equal(snapshot->rows[i]->errnos[0].count, 100);
 	}
@@ -301,8 +294,7 @@ TEST(test_rows_are_shared)
 	row_add_errors(&row, EPERM, 5);
 	builder_take_row(lasting, &row);
 	after = snapshot_take(lasting);
-	assert_int_equal(before->rows[0]->calls, 1);
-	assert_int_equal(before->rows[0]->nr_errnos, 0);
+	assert_has(before->rows[0], calls, 1, nr_errnos, 0);
 	assert_int_equal(after->rows[0]->errors, 5);
 	assert_int_equal(after->rows[0]->errnos[0].count, 5);
 	assert_ptr_not_equal(before->rows[0], after->rows[0]);

@@ -47,8 +47,7 @@ BUILDER_TEST(test_of_itself)
 	diff = diff_make(one, one);
 	assert_int_equal(diff->nr_rows, 0);
 	assert_int_equal(snapshot_user_ns(diff), 0);
-	assert_int_equal(diff->elapsed_ns, 0);
-	assert_int_equal(diff->start_ns, diff->end_ns);
+	assert_has(diff, elapsed_ns, 0, start_ns, diff->end_ns);
 	assert_true(losses_none(&diff->losses));
 }
 
@@ -156,15 +155,9 @@ BUILDERS_TEST(test_new_and_unchanged)
 	builder_take_process(after, 3, "comes", 5, 200);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 3);
-	assert_int_equal(diff->rows[0]->pid, 1);
-	assert_int_equal(diff->rows[0]->nr, 1);
-	assert_int_equal(diff->rows[0]->calls, 5);
-	assert_int_equal(diff->rows[0]->nr_errnos, 0);
-	assert_int_equal(diff->rows[1]->nr, 2);
-	assert_int_equal(diff->rows[1]->calls, 20);
-	assert_int_equal(diff->rows[1]->nr_errnos, 1);
-	assert_int_equal(diff->rows[2]->pid, 3);
-	assert_int_equal(diff->rows[2]->calls, 30);
+	assert_has(diff->rows[0], pid, 1, nr, 1, calls, 5, nr_errnos, 0);
+	assert_has(diff->rows[1], nr, 2, calls, 20, nr_errnos, 1);
+	assert_has(diff->rows[2], pid, 3, calls, 30);
 	assert_int_equal(diff->nr_processes, 2);
 	assert_string_equal(diff->processes[0].comm, "renamed");
 	assert_int_equal(diff->processes[0].user_ns, 50);
@@ -186,16 +179,14 @@ BUILDERS_TEST(test_folded)
 	take_folded(after, &goes, 25);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->pid, 0);
-	assert_int_equal(diff->rows[0]->calls, 15);
+	assert_has(diff->rows[0], pid, 0, calls, 15);
 	assert_int_equal(hist_total(&diff->rows[0]->hist), 15);
 	assert_int_equal(diff->nr_processes, 2);
 	/* To the other group nothing has come. */
 	assert_string_equal(diff->processes[0].comm, "other");
 	assert_int_equal(diff->processes[0].nr_folded, 0);
 	assert_string_equal(diff->processes[1].comm, "goes");
-	assert_int_equal(diff->processes[1].user_ns, 30);
-	assert_int_equal(diff->processes[1].nr_folded, 1);
+	assert_has(&diff->processes[1], user_ns, 30, nr_folded, 1);
 }
 
 /* One whose kind has no group of its own is in that of all other kinds. */
@@ -216,8 +207,7 @@ BUILDERS_TEST(test_folded_into_others)
 	assert_int_equal(diff->nr_rows, 2);
 	assert_int_equal(diff->rows[0]->calls, 7);
 	assert_int_equal(diff->rows[1]->calls, 15);
-	assert_int_equal(diff->processes[1].user_ns, 30);
-	assert_int_equal(diff->processes[1].nr_folded, 2);
+	assert_has(&diff->processes[1], user_ns, 30, nr_folded, 2);
 }
 
 /* Another thread of the same tid is another row: the first one's is in that of ended threads. */
@@ -232,10 +222,8 @@ BUILDERS_TEST(test_tid_used_again)
 	builder_take_process(after, 1, "threads", 7, 100);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0]->tid, 0);
-	assert_int_equal(diff->rows[0]->calls, 1);
-	assert_int_equal(diff->rows[1]->tid, 12);
-	assert_int_equal(diff->rows[1]->calls, 3);
+	assert_has(diff->rows[0], tid, 0, calls, 1);
+	assert_has(diff->rows[1], tid, 12, calls, 3);
 }
 
 /* The row of a thread that has ended is now in that of all ended threads. */
@@ -249,8 +237,7 @@ BUILDERS_TEST(test_ended_thread)
 	builder_take_process(after, 1, "threads", 7, 100);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->tid, 0);
-	assert_int_equal(diff->rows[0]->calls, 7);
+	assert_has(diff->rows[0], tid, 0, calls, 7);
 }
 
 /* Counters only grow: rows that are nowhere were of another counting. */
@@ -296,8 +283,7 @@ BUILDERS_TEST(test_pid_used_again)
 	assert_int_equal(builder_add_process(after, &second, true), 0);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->calls, 3);
-	assert_int_equal(diff->rows[0]->boot_ns, 77);
+	assert_has(diff->rows[0], calls, 3, boot_ns, 77);
 	assert_int_equal(diff->processes[0].user_ns, 5);
 }
 
@@ -311,12 +297,8 @@ BUILDERS_TEST(test_in_flight_is_of_later)
 	take_calls(after, 1, 1, 1);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0]->calls, 0);
-	assert_int_equal(diff->rows[0]->in_flight, 2);
-	assert_int_equal(diff->rows[0]->in_flight_early, 1);
-	assert_int_equal(diff->rows[0]->oldest_start_ns, 200);
-	assert_int_equal(diff->rows[1]->calls, 1);
-	assert_int_equal(diff->rows[1]->in_flight, 0);
+	assert_has(diff->rows[0], calls, 0, in_flight, 2, in_flight_early, 1, oldest_start_ns, 200);
+	assert_has(diff->rows[1], calls, 1, in_flight, 0);
 }
 
 /* Calls from before the counting: nothing is known of them that grows. */
@@ -332,8 +314,7 @@ BUILDERS_TEST(test_shared_row_in_flight)
 	later = snapshot_take(after);
 	diff = diff_make(earlier, later);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->in_flight, 1);
-	assert_int_equal(diff->rows[0]->in_flight_early, 1);
+	assert_has(diff->rows[0], in_flight, 1, in_flight_early, 1);
 }
 
 TEST(test_description)
@@ -349,10 +330,8 @@ TEST(test_description)
 		later->losses.count[i] = 10 + 3 * (uint64_t)i;
 	}
 	diff = diff_make(earlier, later);
-	assert_int_equal(diff->start_ns, earlier->end_ns);
-	assert_int_equal(diff->end_ns, later->end_ns);
-	assert_int_equal(diff->elapsed_ns, 7000000001);
-	assert_int_equal(diff->end_mono_ns, later->end_mono_ns);
+	assert_has(diff, start_ns, earlier->end_ns, end_ns, later->end_ns, elapsed_ns, 7000000001,
+		   end_mono_ns, later->end_mono_ns);
 	assert_string_equal(diff->host, later->host);
 	assert_string_equal(diff->boot_id, later->boot_id);
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {

@@ -218,8 +218,7 @@ TEST(test_some_as_all)
 				symbols_at(files[i].name, files[i].debug, load_offset + at, 1);
 			const char *name = name_at(all, load_offset + at);
 
-			assert_int_equal(one->nr, name != NULL);
-			assert_int_equal(one->debug, all->debug);
+			assert_has(one, nr, name != NULL, debug, all->debug);
 			if (!name)
 				continue;
 			assert_string_equal(name_at(one, load_offset + at), name);

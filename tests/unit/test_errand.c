@@ -116,9 +116,7 @@ ERRAND_TEST(test_users_take_turns)
 		}
 	}
 	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(waits[i].order, order[i]);
-		assert_int_equal(waits[i].turns, 1);
-		assert_int_equal(waits[i].status, -EPROTO);
+		assert_has(&waits[i], order, order[i], turns, 1, status, -EPROTO);
 		assert_false(errand_is_busy(&waits[i].errand));
 	}
 	assert_int_equal(errands_patience_ms(errands), -1);
@@ -257,8 +255,7 @@ ERRAND_TEST(test_in_order_of_what_is_due)
 	}
 	run_all(errands);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
-		assert_int_equal(waits[i].turns, order[i] != 0);
-		assert_int_equal(waits[i].order, order[i]);
+		assert_has(&waits[i], turns, order[i] != 0, order, order[i]);
 		errands_remove(errands, &waits[i].errand);
 	}
 }

@@ -162,8 +162,7 @@ TEST(test_all)
 	assert_int_equal(snapshot_filter(snapshot, &one, &left), 0);
 	assert_int_equal(left->nr_processes, 1);
 	assert_int_equal(left->losses.count[LOSS_TASK_TABLE_FULL], 4);
-	assert_int_equal(left->elapsed_ns, snapshot->elapsed_ns);
-	assert_int_equal(left->end_mono_ns, snapshot->end_mono_ns);
+	assert_same(left, snapshot, elapsed_ns, end_mono_ns);
 	assert_string_equal(snapshot_user(left, 33), "www-data");
 }
 

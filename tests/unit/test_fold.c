@@ -285,8 +285,7 @@ FOLD_TEST(test_nobody)
 	add_process(state, "one", 0, 0, 4);
 	fold_changes_nothing(state);
 	after = snapshot_read(state->ended);
-	assert_int_equal(after->rows[0]->boot_ns, 0);
-	assert_int_equal(after->rows[0]->calls, 7);
+	assert_has(after->rows[0], boot_ns, 0, calls, 7);
 	assert_int_equal(calls_of(after, "one", 2), 6);
 	snapshot_count_folded(after, &losses);
 	assert_true(losses_none(&losses));

@@ -12,10 +12,8 @@ HISTORY_TEST(test_round_trip, 1)
 	host_begin(&host, history);
 	append_expected(history, &host, MINUTE, 60, &expected);
 	ask_must(history, 0, 0, 0, timeline);
-	assert_int_equal(timeline->nr_steps, 1);
-	assert_int_equal(timeline->nr_gaps, 0);
-	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
-	assert_int_equal(timeline->steps[0].end_ns, NEW_YEAR + MINUTE);
+	assert_has(timeline, nr_steps, 1, nr_gaps, 0);
+	assert_has(&timeline->steps[0], start_ns, NEW_YEAR, end_ns, NEW_YEAR + MINUTE);
 	assert_string_equal(timeline->steps[0].sum->host, "web-1");
 	assert_string_equal(timeline->steps[0].sum->boot_id, "boot-1");
 	assert_string_equal(timeline->steps[0].sum->kernel, "6.1.0-test");
@@ -83,8 +81,7 @@ HISTORY_TEST(test_unusual_kinds, 3)
 	interval = host_count(&host, MINUTE, builder);
 	append_must(history, interval);
 	ask_must(history, 0, 0, 0, timeline);
-	assert_int_equal(timeline->steps[0].sum->nr_processes, 3);
-	assert_int_equal(timeline->steps[0].sum->nr_rows, 4);
+	assert_has(timeline->steps[0].sum, nr_processes, 3, nr_rows, 4);
 	for (size_t i = 0; i < 3; i++) {
 		const struct process *process = &timeline->steps[0].sum->processes[i];
 
@@ -193,8 +190,7 @@ HISTORY_TEST(test_rollups_and_retention, 5, .keep_ns = { HOUR, 3 * HOUR, 400 * D
 	assert_in_range(size.intervals[0], 60, 80);
 	assert_in_range(size.intervals[1], 18, 26);
 	assert_int_equal(size.intervals[2], 8);
-	assert_int_equal(size.first_ns, NEW_YEAR);
-	assert_int_equal(size.appended, 485);
+	assert_has(&size, first_ns, NEW_YEAR, appended, 485);
 	ask_must(history, 0, 0, 0, timeline);
 	assert_int_equal(timeline->nr_gaps, 0);
 	expected_check(&all, timeline);
@@ -206,8 +202,7 @@ HISTORY_TEST(test_rollups_and_retention, 5, .keep_ns = { HOUR, 3 * HOUR, 400 * D
 	/* Of the first hour only its sum is left: one step, as those that it covers are not empty. */
 	ask_must(history, NEW_YEAR, NEW_YEAR + HOUR, 10 * MINUTE, timeline);
 	assert_int_equal(timeline->nr_steps, 1);
-	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
-	assert_int_equal(timeline->steps[0].covered_ns, HOUR);
+	assert_has(&timeline->steps[0], start_ns, NEW_YEAR, covered_ns, HOUR);
 }
 
 HISTORY_TEST(test_retired_is_a_gap, 6, .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR })
@@ -331,11 +326,11 @@ PLACE_TEST(test_clock_set_inside)
 		ask_must(history, 0, 0, 0, &timeline);
 		assert_int_equal(timeline.nr_steps, 1);
 		if (jumps[i] < 0) {
-			assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR + MINUTE - DAY);
-			assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + MINUTE);
+			assert_has(&timeline.steps[0], start_ns, NEW_YEAR + MINUTE - DAY, end_ns,
+				   NEW_YEAR + MINUTE);
 		} else {
-			assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
-			assert_int_equal(timeline.steps[0].end_ns, NEW_YEAR + 2 * MINUTE + DAY);
+			assert_has(&timeline.steps[0], start_ns, NEW_YEAR, end_ns,
+				   NEW_YEAR + 2 * MINUTE + DAY);
 		}
 		assert_int_equal(timeline.steps[0].covered_ns, 2 * MINUTE);
 		snapshot_free(interval);
@@ -463,6 +458,5 @@ HISTORY_TEST(test_questions_without_answer, 13)
 	ask_must(history, NEW_YEAR + DAY, NEW_YEAR + 2 * DAY, 0, timeline);
 	assert_int_equal(timeline->nr_steps, 1);
 	assert_null(timeline->steps[0].sum);
-	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR + DAY);
-	assert_int_equal(timeline->steps[0].end_ns, NEW_YEAR + 2 * DAY);
+	assert_has(&timeline->steps[0], start_ns, NEW_YEAR + DAY, end_ns, NEW_YEAR + 2 * DAY);
 }

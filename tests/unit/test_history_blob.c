@@ -64,8 +64,7 @@ TEST(test_errnos)
 	assert_int_equal(blob_to_errnos(blob.bytes, blob.size, &row), 0);
 	assert_int_equal(row.nr_errnos, ARRAY_SIZE(errnos));
 	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++) {
-		assert_int_equal(row.errnos[i].err, errnos[i].err);
-		assert_int_equal(row.errnos[i].count, errnos[i].count);
+		assert_same(&row.errnos[i], &errnos[i], err, count);
 	}
 }
 

@@ -228,8 +228,7 @@ TEST(test_damaged_while_open)
 		append_must(history, interval);
 	}
 	assert_int_equal(history_size(history, &size), 0);
-	assert_int_equal(size.set_aside, 1);
-	assert_int_equal(size.failed, 0);
+	assert_has(&size, set_aside, 1, failed, 0);
 	assert_int_equal(size.intervals[0], 5);
 	aside = history_set_aside(history);
 	assert_non_null(aside);
@@ -237,8 +236,7 @@ TEST(test_damaged_while_open)
 	ask_must(history, NEW_YEAR, 0, 0, &timeline);
 	assert_int_equal(timeline.steps[0].covered_ns, 5 * MINUTE);
 	assert_int_equal(timeline.nr_gaps, 1);
-	assert_int_equal(timeline.gaps[0].reason, GAP_DAMAGED);
-	assert_int_equal(timeline.gaps[0].end_ns, NEW_YEAR + 1000 * MINUTE);
+	assert_has(&timeline.gaps[0], reason, GAP_DAMAGED, end_ns, NEW_YEAR + 1000 * MINUTE);
 	history_close(history);
 	sample_done(&sample);
 }

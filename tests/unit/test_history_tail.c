@@ -215,8 +215,7 @@ static void check_by_call(struct history *history, struct history_question quest
 		sum_by_call(sum, NULL, got);
 		assert_int_equal(sum->nr_processes, 1);
 		assert_string_equal(sum->processes[0].comm, "[all]");
-		assert_int_equal(sum->processes[0].pid, 0);
-		assert_int_equal(sum->processes[0].nr_folded, 0);
+		assert_has(&sum->processes[0], pid, 0, nr_folded, 0);
 		assert_memory_equal(&sum->losses, &kinds.steps[i].sum->losses, sizeof(sum->losses));
 	}
 	one = snapshot_take(wanted);
@@ -293,8 +292,7 @@ HISTORY_TEST(test_short_rest, 46)
 		append_some(history, &host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
 	ask_must(history, NEW_YEAR, 0, MINUTE, timeline);
 	assert_int_equal(timeline->nr_steps, 2);
-	assert_int_equal(timeline->steps[1].covered_ns, MINUTE + 6 * SECOND - 1);
-	assert_int_equal(timeline->steps[1].end_ns, host.real_ns);
+	assert_has(&timeline->steps[1], covered_ns, MINUTE + 6 * SECOND - 1, end_ns, host.real_ns);
 	ask_must(history, NEW_YEAR, host.real_ns, MINUTE, timeline);
 	assert_int_equal(timeline->nr_steps, 3);
 	ask_must(history, NEW_YEAR, 0, MINUTE - SECOND, timeline);

@@ -188,15 +188,12 @@ static void assert_readings_equal(const struct snapshot *a, const struct snapsho
 {
 	assert_snapshot_equal(a, b);
 	for (size_t i = 0; i < a->nr_rows; i++) {
-		assert_int_equal(a->rows[i]->open_wall_ns, b->rows[i]->open_wall_ns);
-		assert_int_equal(a->rows[i]->open_off_ns, b->rows[i]->open_off_ns);
+		assert_same(a->rows[i], b->rows[i], open_wall_ns, open_off_ns);
 	}
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *one = &a->processes[i], *other = &b->processes[i];
 
-		assert_int_equal(one->threads, other->threads);
-		assert_int_equal(one->uid, other->uid);
-		assert_int_equal(one->ended_ns, other->ended_ns);
+		assert_same(one, other, threads, uid, ended_ns);
 		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
 			assert_int_equal(process_count(one, j), process_count(other, j));
 	}

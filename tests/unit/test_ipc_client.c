@@ -43,8 +43,7 @@ SERVER_TEST(test_call)
 		__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 
 		assert_int_equal(ask(fixture, (enum ipc_method)method, "/a", &reply, &d), 0);
-		assert_int_equal(reply.status, 200);
-		assert_int_equal(reply.size, strlen(texts[method]));
+		assert_has(&reply, status, 200, size, strlen(texts[method]));
 		assert_string_equal(reply.body, texts[method]);
 	}
 }

@@ -257,8 +257,7 @@ FOLDER_TEST(test_budget)
 	assert_int_equal(status_come(fixture, trifle), 200);
 	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
 		status_come(fixture, works[i]);
-	assert_int_equal(fixture->asked, ARRAY_SIZE(works) + 1);
-	assert_int_equal(fixture->crowded, ARRAY_SIZE(works) - 1);
+	assert_has(fixture, asked, ARRAY_SIZE(works) + 1, crowded, ARRAY_SIZE(works) - 1);
 	assert_int_equal(counts_of(fixture).refused, fixture->crowded);
 	/* The next run has its own. */
 	assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);

@@ -25,8 +25,7 @@ FOLDER_TEST(test_mode)
 		assert_int_equal(umask(before), umasks[i]);
 		assert_true(fd >= 0);
 		assert_int_equal(lstat(fixture->path, &found), 0);
-		assert_int_equal(found.st_mode, S_IFSOCK | 0660);
-		assert_int_equal(found.st_gid, getegid());
+		assert_has(&found, st_mode, S_IFSOCK | 0660, st_gid, getegid());
 		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 		unlink(fixture->path);
 	}
@@ -60,8 +59,7 @@ FOLDER_TEST(test_group)
 	fd = socket_listen_unix(fixture->path, 12345, &d);
 	assert_true(fd >= 0);
 	assert_int_equal(lstat(fixture->path, &found), 0);
-	assert_int_equal(found.st_gid, 12345);
-	assert_int_equal(found.st_uid, 0);
+	assert_has(&found, st_gid, 12345, st_uid, 0);
 }
 
 FOLDER_TEST(test_dead_replaced)
@@ -301,8 +299,7 @@ SERVER_TEST(test_own_peer)
 	const struct ipc_peer peer = peer_of(fixture, fd);
 
 	assert_true(peer.known);
-	assert_int_equal(peer.uid, geteuid());
-	assert_int_equal(peer.gid, getegid());
+	assert_has(&peer, uid, geteuid(), gid, getegid());
 	assert_true(peer.in_group);
 }
 
@@ -351,9 +348,7 @@ FOLDER_TEST(test_peers)
 		const struct ipc_peer peer = peer_of(fixture, fd);
 
 		assert_true(peer.known);
-		assert_int_equal(peer.uid, OTHER);
-		assert_int_equal(peer.gid, cases[i].gid);
-		assert_int_equal(peer.in_group, cases[i].in_group);
+		assert_has(&peer, uid, OTHER, gid, cases[i].gid, in_group, cases[i].in_group);
 	}
 	/* More than fit where there is room for the usual number. */
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)

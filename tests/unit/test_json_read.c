@@ -46,22 +46,14 @@ static void assert_same_profile(const struct snapshot *a, const struct snapshot 
 static void assert_same_rest(const struct snapshot *a, const struct snapshot *b)
 {
 	assert_snapshot_equal(a, b);
-	assert_int_equal(a->end_mono_ns, b->end_mono_ns);
-	assert_int_equal(a->has_runq, b->has_runq);
-	assert_int_equal(a->caller_pidns, b->caller_pidns);
+	assert_same(a, b, end_mono_ns, has_runq, caller_pidns);
 	for (size_t i = 0; i < a->nr_rows; i++) {
-		assert_int_equal(a->rows[i]->open_wall_ns, b->rows[i]->open_wall_ns);
-		assert_int_equal(a->rows[i]->open_off_ns, b->rows[i]->open_off_ns);
-		assert_int_equal(a->rows[i]->nr_stacks, b->rows[i]->nr_stacks);
+		assert_same(a->rows[i], b->rows[i], open_wall_ns, open_off_ns, nr_stacks);
 	}
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *x = &a->processes[i], *y = &b->processes[i];
 
-		assert_int_equal(x->uid, y->uid);
-		assert_int_equal(x->cgroup_id, y->cgroup_id);
-		assert_int_equal(x->nr_folded, y->nr_folded);
-		assert_int_equal(x->threads, y->threads);
-		assert_int_equal(x->ended_ns, y->ended_ns);
+		assert_same(x, y, uid, cgroup_id, nr_folded, threads, ended_ns);
 	}
 }
 
@@ -183,8 +175,7 @@ TEST(test_saved)
 {
 	__cleanup(read_back_done) struct read_back back = read_json(saved_json());
 
-	assert_int_equal(back.snapshot->nr_rows, 7);
-	assert_int_equal(back.snapshot->nr_processes, 2);
+	assert_has(back.snapshot, nr_rows, 7, nr_processes, 2);
 	assert_int_equal(back.snapshot->rows[0]->calls, 1000);
 	assert_false(snapshot_is_exact(back.snapshot));
 }

@@ -70,7 +70,6 @@ TEST(test_no_regular_file)
 	assert_int_equal(mapping_open(place, &opened), 0);
 	assert_int_equal(opened.fd, -1);
 	assert_int_equal(fstat(device, &status), 0);
-	assert_int_equal(opened.key.ino, status.st_ino);
-	assert_int_equal(opened.key.mtime_s, 0);
+	assert_has(&opened.key, ino, status.st_ino, mtime_s, 0);
 	munmap(place, 4096);
 }

@@ -119,10 +119,8 @@ TEST(test_count)
 	assert_ptr_equal(o->collector.pids, o->targets.pids);
 	assert_true(o->duration_ns == NS_PER_SEC / 4 && o->interval_ns == 10 * NS_PER_SEC);
 	assert_int_equal(o->count_limit, 3);
-	assert_int_equal(o->collector.slower_than_ns, 1500000);
-	assert_int_equal(o->collector.max_tasks, 7);
-	assert_int_equal(o->report.table.min_calls, 5);
-	assert_int_equal(o->report.table.top, 2);
+	assert_has(&o->collector, slower_than_ns, 1500000, max_tasks, 7);
+	assert_has(&o->report.table, min_calls, 5, top, 2);
 	assert_int_equal(o->report.format, FORMAT_WIDE);
 	assert_true(o->collector.by_arg0 && !o->collector.by_thread && !o->collector.stacks);
 	assert_ptr_equal(o->collector.calls, o->report.only);
@@ -148,8 +146,7 @@ TEST(test_reports)
 	assert_int_equal(o->report.table.columns->count, 2);
 	o = taken(&snapshot_face, "--stacks=time --top 3 --flame x");
 	assert_true(o->report.show_stacks && o->collector.stacks);
-	assert_int_equal(o->report.stacks.weight, STACK_WEIGHT_TIME);
-	assert_int_equal(o->report.stacks.top, 3);
+	assert_has(&o->report.stacks, weight, STACK_WEIGHT_TIME, top, 3);
 	assert_int_equal(o->report.table.top, 0);
 	o = taken(&snapshot_face, "--pprof x --format errors");
 	assert_true(!o->report.show_stacks && o->collector.stacks);
@@ -168,8 +165,7 @@ TEST(test_targets)
 	assert_string_equal(o->collector.selectors[3].text, "d");
 	assert_int_equal(o->rate_sort, RATE_OLDEST);
 	o = taken(&snapshot_face, "-n a --all -p 5");
-	assert_int_equal(o->collector.nr_selectors, 1);
-	assert_int_equal(o->collector.nr_pids, 1);
+	assert_has(&o->collector, nr_selectors, 1, nr_pids, 1);
 }
 
 TEST(test_daemon)
@@ -178,8 +174,7 @@ TEST(test_daemon)
 		taken(&daemon_face, "-i 1h30m --recent 1.5M --budget none --keep 2d "
 				    "--metrics-by comm --listen [::1]:9 --stacks -v");
 
-	assert_int_equal(o->daemon.interval_ns, 5400 * NS_PER_SEC);
-	assert_int_equal(o->daemon.recent_bytes, 3 << 19);
+	assert_has(&o->daemon, interval_ns, 5400 * NS_PER_SEC, recent_bytes, 3 << 19);
 	assert_true(o->daemon.budget_percent == 0);
 	assert_int_equal(o->daemon.keep.keep_ns[0], 172800 * NS_PER_SEC);
 	assert_int_equal(o->daemon.metrics.group, METRICS_BY_COMM);

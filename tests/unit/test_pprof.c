@@ -322,8 +322,7 @@ TEST(test_varints)
 		__cleanup(protobuf_done) struct protobuf message = { .size = 0 };
 
 		protobuf_add_uint(&message, 1, cases[i].value);
-		assert_int_equal(message.err, 0);
-		assert_int_equal(message.size, cases[i].size);
+		assert_has(&message, err, 0, size, cases[i].size);
 		if (message.size)
 			assert_memory_equal(message.bytes, cases[i].bytes, message.size);
 	}
@@ -339,8 +338,7 @@ TEST(test_nesting)
 	protobuf_add_packed(&inner, 3, values, 0);
 	protobuf_add_message(&outer, 1, &inner);
 	protobuf_add_bytes(&outer, 2, "", 0);
-	assert_int_equal(outer.err, 0);
-	assert_int_equal(outer.size, 15);
+	assert_has(&outer, err, 0, size, 15);
 	assert_memory_equal(outer.bytes, "\x0a\x0b\xa2\x01\x02hi\x12\x04\x00\x01\xac\x02\x12\x00",
 			    15);
 	/* A failure stays, and spreads. */

@@ -78,34 +78,22 @@ SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 3);
 	for (size_t i = 0; i < sums.nr_rows; i++) {
-		assert_int_equal(sums.rows[i]->pid, 0);
-		assert_int_equal(sums.rows[i]->boot_ns, 0);
+		assert_has(sums.rows[i], pid, 0, boot_ns, 0);
 	}
-	assert_int_equal(sums.rows[0]->abi, ABI_X86_64);
-	assert_int_equal(sums.rows[0]->nr, 0);
-	assert_int_equal(sums.rows[0]->calls, 1234 + 5678);
-	assert_int_equal(sums.rows[0]->errors, 6);
-	assert_int_equal(sums.rows[0]->in_flight, 2);
-	assert_int_equal(sums.rows[0]->oldest_start_ns, 1234);
+	assert_has(sums.rows[0], abi, ABI_X86_64, nr, 0, calls, 1234 + 5678, errors, 6, in_flight,
+		   2, oldest_start_ns, 1234);
 	assert_int_equal(row_cpu_ns(sums.rows[0]), (1234 + 5678) * 70);
 	assert_int_equal(sums.rows[0]->nr_errnos, 3);
 	assert_int_equal(sums.rows[0]->errnos[0].err, EPERM);
-	assert_int_equal(sums.rows[0]->errnos[1].err, EINTR);
-	assert_int_equal(sums.rows[0]->errnos[1].count, 4);
+	assert_has(&sums.rows[0]->errnos[1], err, EINTR, count, 4);
 	assert_int_equal(sums.rows[0]->errnos[2].err, EIO);
-	assert_int_equal(sums.rows[1]->nr, 1);
-	assert_int_equal(sums.rows[1]->calls, 2);
-	assert_int_equal(sums.rows[1]->min_ns, 1234);
-	assert_int_equal(sums.rows[1]->max_ns, 5678);
+	assert_has(sums.rows[1], nr, 1, calls, 2, min_ns, 1234, max_ns, 5678);
 	assert_int_equal(hist_total(&sums.rows[1]->hist), 2);
 	/* read of another ABI is another call. */
-	assert_int_equal(sums.rows[2]->abi, ABI_I386);
-	assert_int_equal(sums.rows[2]->nr, 3);
-	assert_int_equal(sums.rows[2]->calls, 14);
+	assert_has(sums.rows[2], abi, ABI_I386, nr, 3, calls, 14);
 	/* Asking changes nothing. */
 	assert_int_equal(snapshot->nr_rows, 6);
-	assert_int_equal(snapshot->rows[0]->pid, 1234);
-	assert_int_equal(snapshot->rows[0]->nr_errnos, 2);
+	assert_has(snapshot->rows[0], pid, 1234, nr_errnos, 2);
 }
 
 /* The same number under two ABIs is two calls. */
@@ -127,11 +115,9 @@ BUILDER_TEST(test_sum_keeps_abis_apart)
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, NR_SYSCALL_ABI);
 	/* Those that found no room belong to the same call. */
-	assert_int_equal(sums.rows[0]->calls, 101);
-	assert_int_equal(sums.rows[0]->untimed, 100);
+	assert_has(sums.rows[0], calls, 101, untimed, 100);
 	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++) {
-		assert_int_equal(sums.rows[abi]->abi, abi);
-		assert_int_equal(sums.rows[abi]->calls, 1 + abi);
+		assert_has(sums.rows[abi], abi, abi, calls, 1 + abi);
 	}
 }
 
@@ -165,7 +151,6 @@ BUILDER_TEST(test_sum_ignores_thread_and_argument)
 	assert_int_equal(snapshot->nr_rows, 4);
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
 	assert_int_equal(list.nr_rows, 1);
-	assert_int_equal(list.rows[0]->calls, 10);
-	assert_int_equal(list.rows[0]->tid, 0);
+	assert_has(list.rows[0], calls, 10, tid, 0);
 	assert_false(list.rows[0]->has_arg0);
 }

@@ -96,22 +96,16 @@ static void assert_calls_took(const struct rates *rates, uint32_t pid, uint64_t 
 		row_microstates(rates->diff, rates->diff->rows[i], &states);
 		microstates_add(&sum, &states);
 	}
-	assert_int_equal(sum.user_ns, 0);
-	assert_int_equal(sum.system_ns, system_ns);
-	assert_int_equal(sum.runq_ns, runq_ns);
-	assert_int_equal(sum.lock_ns, lock_ns);
-	assert_int_equal(sum.sleep_ns, sleep_ns);
+	assert_has(&sum, user_ns, 0, system_ns, system_ns, runq_ns, runq_ns, lock_ns, lock_ns,
+		   sleep_ns, sleep_ns);
 }
 
 static void assert_states(const struct rate *line, uint64_t user_ns, uint64_t system_ns,
 			  uint64_t runq_ns, uint64_t lock_ns, uint64_t sleep_ns)
 {
 	assert_non_null(line);
-	assert_int_equal(line->states.user_ns, user_ns);
-	assert_int_equal(line->states.system_ns, system_ns);
-	assert_int_equal(line->states.runq_ns, runq_ns);
-	assert_int_equal(line->states.lock_ns, lock_ns);
-	assert_int_equal(line->states.sleep_ns, sleep_ns);
+	assert_has(&line->states, user_ns, user_ns, system_ns, system_ns, runq_ns, runq_ns, lock_ns,
+		   lock_ns, sleep_ns, sleep_ns);
 }
 
 /*
@@ -142,10 +136,8 @@ BUILDERS_TEST(test_microstates)
 	assert_int_equal(microstates_total_ns(&line->states), 4 * SEC);
 	assert_true(rate_share_pct(line, line->states.lock_ns) == 50);
 	assert_true(rates_cpu_pct(rates, rate_cpu_ns(line)) == 50);
-	assert_int_equal(line->usage.minor_faults, 11);
-	assert_int_equal(line->usage.major_faults, 3);
-	assert_int_equal(line->usage.voluntary_switches, 17);
-	assert_int_equal(line->usage.involuntary_switches, 5);
+	assert_has(&line->usage, minor_faults, 11, major_faults, 3, voluntary_switches, 17,
+		   involuntary_switches, 5);
 	assert_int_equal(rates->total.usage.minor_faults, 11);
 }
 
@@ -213,8 +205,7 @@ BUILDERS_TEST(test_open_all_interval)
 	rates = rates_make(before, after, RATE_BY_PID);
 	line = line_of(rates, 7);
 	assert_calls_took(rates, 7, 0, 0, 0, 2 * SEC);
-	assert_int_equal(line->calls, 0);
-	assert_int_equal(line->oldest_ns, 7 * SEC);
+	assert_has(line, calls, 0, oldest_ns, 7 * SEC);
 	assert_false(line->oldest_early);
 	line = line_of(rates, 8);
 	assert_calls_took(rates, 8, 0, 0, 6 * SEC, 0);
@@ -294,9 +285,7 @@ TEST(test_lines)
 	assert_int_equal(rates->nr_lines, 5);
 	assert_null(rates->lines[0].process);
 	assert_int_equal(rates->lines[0].calls, 7);
-	assert_int_equal(rates->total.calls, 100 + 4 + 7);
-	assert_int_equal(rates->total.nr_processes, 4);
-	assert_int_equal(rates->total.threads, 4);
+	assert_has(&rates->total, calls, 100 + 4 + 7, nr_processes, 4, threads, 4);
 	rates_sort(rates, RATE_CALLS);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(rates->lines[i].pid, 4 - i);
@@ -318,9 +307,7 @@ TEST(test_groups)
 	assert_int_equal(rates->nr_lines, 3);
 	rates_sort(rates, RATE_CALLS);
 	assert_memory_equal(rates->lines[0].process->comm, "httpd", 6);
-	assert_int_equal(rates->lines[0].pid, 0);
-	assert_int_equal(rates->lines[0].nr_processes, 3);
-	assert_int_equal(rates->lines[0].calls, 63);
+	assert_has(&rates->lines[0], pid, 0, nr_processes, 3, calls, 63);
 	assert_int_equal(rates->lines[0].states.user_ns, 6 * MSEC);
 	rate_identify(rates, &rates->lines[0], &identity);
 	assert_string_equal(identity.name, "httpd");

@@ -160,8 +160,7 @@ RECENT_TEST(test_idle_processes_take_no_memory, 8 << 20)
 	for (size_t i = 0; i < recent->nr_parts; i++) {
 		const struct snapshot *counts = recent->parts[i].counts;
 
-		assert_int_equal(counts->nr_processes, 2);
-		assert_int_equal(counts->nr_cgroups, 0);
+		assert_has(counts, nr_processes, 2, nr_cgroups, 0);
 		assert_true(malloc_usable_size(counts->processes) < 1000);
 		assert_true(malloc_usable_size(counts->cgroups) < 1000);
 	}

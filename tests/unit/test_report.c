@@ -26,9 +26,7 @@ TEST(test_arrives)
 			assert_int_equal(report_text_json_read(json, strlen(json), &report, NULL),
 					 0);
 			assert_string_equal(report.text, text);
-			assert_int_equal(report.start_ns, snapshot->start_ns);
-			assert_int_equal(report.end_ns, snapshot->end_ns);
-			assert_int_equal(report.elapsed_ns, snapshot->elapsed_ns);
+			assert_same(&report, snapshot, start_ns, end_ns, elapsed_ns);
 			free(report.text);
 		}
 	}
@@ -124,14 +122,12 @@ TEST(test_question)
 	assert_string_equal(table->sort->name, "p99");
 	assert_int_equal(table->columns->count, 1);
 	assert_string_equal(table->columns->columns[0]->name, "calls");
-	assert_int_equal(table->top, 10);
-	assert_int_equal(table->min_calls, 3);
+	assert_has(table, top, 10, min_calls, 3);
 	assert_true(table->hist && table->errors_only);
 	assert_int_equal(table->width, 132);
 	assert_true(syscall_set_has(table->waiting, ABI_X86_64, 0));
 	assert_true(asked.options.show_stacks);
-	assert_int_equal(asked.options.stacks.weight, STACK_WEIGHT_TIME);
-	assert_int_equal(asked.options.stacks.top, 5);
+	assert_has(&asked.options.stacks, weight, STACK_WEIGHT_TIME, top, 5);
 	assert_false(syscall_set_has(calls, ABI_X86_64, 0));
 	asked_report_done(&asked);
 	syscall_set_free(calls);

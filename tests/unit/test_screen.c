@@ -232,8 +232,7 @@ TOP_TEST(test_move, 80, 7)
 	press(top, "U");
 	assert_int_equal(top->list.cursor, 0);
 	press(top, "DD");
-	assert_int_equal(top->list.cursor, 2);
-	assert_int_equal(top->list.first, 1);
+	assert_has(&top->list, cursor, 2, first, 1);
 	press(top, "N");
 	assert_int_equal(top->list.cursor, 4);
 	press(top, "NZ");

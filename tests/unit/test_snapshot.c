@@ -25,17 +25,12 @@ TEST(test_new_like)
 	assert_ptr_not_equal(like->host, one->host);
 	assert_ptr_not_equal(like->boot_id, one->boot_id);
 	assert_ptr_not_equal(like->kernel, one->kernel);
-	assert_int_equal(like->start_ns, one->start_ns);
-	assert_int_equal(like->end_ns, one->end_ns);
-	assert_int_equal(like->elapsed_ns, one->elapsed_ns);
-	assert_int_equal(like->end_mono_ns, one->end_mono_ns);
-	assert_int_equal(like->has_runq, one->has_runq);
+	assert_same(like, one, start_ns, end_ns, elapsed_ns, end_mono_ns, has_runq);
 	assert_int_equal(like->losses.count[LOSS_TORN_READ], 9);
 	assert_int_equal(like->nr_targets, 1);
 	assert_ptr_not_equal(like->targets, one->targets);
 	assert_process_equal(&like->targets[0], &one->targets[0]);
-	assert_int_equal(like->nr_rows, 0);
-	assert_int_equal(like->nr_processes, 0);
+	assert_has(like, nr_rows, 0, nr_processes, 0);
 	assert_null(like->rows);
 	assert_null(like->processes);
 }

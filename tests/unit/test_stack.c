@@ -25,9 +25,7 @@ TEST(test_add)
 	one = stack_table_find(table, 7);
 	two = stack_table_find(table, 8);
 	assert_int_equal(stack_table_count(table), 2);
-	assert_int_equal(one->id, 7);
-	assert_int_equal(one->end, STACK_COMPLETE);
-	assert_int_equal(one->nr_frames, 2);
+	assert_has(one, id, 7, end, STACK_COMPLETE, nr_frames, 2);
 	assert_string_equal(one->frames[0].module, "libc.so.6");
 	assert_string_equal(one->frames[0].symbol, "read");
 	assert_int_equal(one->frames[0].offset, 0x1d);
@@ -108,12 +106,8 @@ TEST(test_row_add)
 	assert_int_equal(row_add_stack(&row, &count), 0);
 	assert_int_equal(row_add_stack(&row, &again), 0);
 	assert_int_equal(row.nr_stacks, 1);
-	assert_int_equal(row.stacks[0].calls, 11);
-	assert_int_equal(row.stacks[0].errors, 22);
-	assert_int_equal(row.stacks[0].wall_ns, 330);
-	assert_int_equal(row.stacks[0].off_ns, 220);
-	assert_int_equal(row.stacks[0].runq_ns, 110);
-	assert_int_equal(row.stacks[0].max_ns, 7);
+	assert_has(&row.stacks[0], calls, 11, errors, 22, wall_ns, 330, off_ns, 220, runq_ns, 110,
+		   max_ns, 7);
 	row_done(&row);
 	assert_null(row.stacks);
 	assert_int_equal(row.nr_stacks, 0);
@@ -156,12 +150,7 @@ static void assert_stacks_equal(const struct row *a, const struct row *b)
 	for (size_t i = 0; i < a->nr_stacks; i++) {
 		const struct stack_count *x = &a->stacks[i], *y = &b->stacks[i];
 
-		assert_int_equal(x->id, y->id);
-		assert_int_equal(x->calls, y->calls);
-		assert_int_equal(x->errors, y->errors);
-		assert_int_equal(x->wall_ns, y->wall_ns);
-		assert_int_equal(x->off_ns, y->off_ns);
-		assert_int_equal(x->runq_ns, y->runq_ns);
+		assert_same(x, y, id, calls, errors, wall_ns, off_ns, runq_ns);
 		assert_true(x->max_ns >= y->max_ns);
 	}
 }
@@ -247,9 +236,7 @@ TEST(test_put)
 	assert_int_equal(stack_table_put(table, &stack), 0);
 	assert_ptr_equal(stack_table_find(table, 5), found);
 	assert_int_equal(stack_table_count(table), 1);
-	assert_int_equal(found->id, 5);
-	assert_int_equal(found->end, STACK_TRUNCATED);
-	assert_int_equal(found->nr_frames, 2);
+	assert_has(found, id, 5, end, STACK_TRUNCATED, nr_frames, 2);
 	/* No string was copied. */
 	assert_ptr_equal(found->frames[0].symbol, frames[1].symbol);
 	assert_string_equal(found->frames[1].symbol, "outer");

@@ -61,8 +61,7 @@ SERVICE_TEST(test_another_file_is_not_the_file, 0, "plain")
 	assert_int_equal(s->files.opened, 1);
 	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(s->files.dropped, 1);
-	assert_int_equal(s->files.opened, 2);
+	assert_has(&s->files, dropped, 1, opened, 2);
 }
 
 SERVICE_TEST(test_names_come_at_once_where_that_is_asked, .at_once = true, "plain")

@@ -25,8 +25,7 @@ TEST(test_empty)
 	__cleanup(timeline_done) struct timeline back = { 0 };
 
 	assert_int_equal(report_timeline_json_read(text, strlen(text), &back, NULL), 0);
-	assert_int_equal(back.nr_steps, 0);
-	assert_int_equal(back.nr_gaps, 0);
+	assert_has(&back, nr_steps, 0, nr_gaps, 0);
 }
 
 #define T0                     "\"2026-11-19T00:00:00.000000000Z\""
