@@ -80,6 +80,42 @@ static inline void place_done(struct place *place)
 	assert_int_equal(rmdir(place->dir), 0);
 }
 
+struct bytes {
+	char *bytes; /* owned */
+	size_t size;
+};
+
+static inline struct bytes read_all(const char *path)
+{
+	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	struct bytes ret;
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	ret.size = (size_t)status.st_size;
+	ret.bytes = malloc(ret.size + 1);
+	assert_non_null(ret.bytes);
+	assert_int_equal(read(fd, ret.bytes, ret.size + 1), ret.size);
+	return ret;
+}
+
+static inline void write_all(const char *path, const struct bytes *all)
+{
+	int fd __cleanup(closep) = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, all->bytes, all->size), all->size);
+}
+
+/* It is what it was. */
+static inline void must_be(const char *path, const struct bytes *wanted)
+{
+	struct bytes got = read_all(path);
+
+	assert_int_equal(got.size, wanted->size);
+	assert_memory_equal(got.bytes, wanted->bytes, wanted->size);
+	free(got.bytes);
+}
+
 /* A test with a place of its own as its state. */
 #define PLACE_TEST(name) TEST_WITH(name, const struct place *place, place_set_up, place_tear_down)
 

@@ -55,21 +55,20 @@ static void assert_near(double value, double expected)
 	assert_true(fabs(value - expected) <= 1e-9 * fabs(expected));
 }
 
-BUILDER_TEST(test_figures)
+BUILDERS_TEST(test_figures)
 {
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct comparison *item;
 
-	take_calls(builder, 1, "read", 1000, 2 * MSEC);
-	take_errors(builder, 1, "openat", 50);
-	take_calls(builder, 1, "write", 5, 1000);
-	a = take_seconds(builder, 10);
-	builder = builder_make();
-	take_calls(builder, 2, "read", 9000, 6 * MSEC);
-	take_errors(builder, 2, "openat", 90);
-	take_calls(builder, 2, "fstat", 60, 1000);
-	b = take_seconds(builder, 30);
+	take_calls(before, 1, "read", 1000, 2 * MSEC);
+	take_errors(before, 1, "openat", 50);
+	take_calls(before, 1, "write", 5, 1000);
+	a = take_seconds(before, 10);
+	take_calls(after, 2, "read", 9000, 6 * MSEC);
+	take_errors(after, 2, "openat", 90);
+	take_calls(after, 2, "fstat", 60, 1000);
+	b = take_seconds(after, 30);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.count, 4);
 	/* By change of time: 0.2 s a second against 1.8. */
@@ -97,19 +96,18 @@ BUILDER_TEST(test_figures)
 }
 
 /* The same change of time: the larger change of calls comes first, then the order of keys. */
-BUILDER_TEST(test_order)
+BUILDERS_TEST(test_order)
 {
 	static const char *const expected[] = { "getrandom", "fstat", "read", "write" };
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	a = take_seconds(builder, 1);
-	builder = builder_make();
-	take_calls(builder, 2, "read", 10, 100);
-	take_calls(builder, 2, "write", 10, 100);
-	take_calls(builder, 2, "fstat", 20, 50);
-	take_calls(builder, 2, "getrandom", 1, 2000);
-	b = take_seconds(builder, 1);
+	a = take_seconds(before, 1);
+	take_calls(after, 2, "read", 10, 100);
+	take_calls(after, 2, "write", 10, 100);
+	take_calls(after, 2, "fstat", 20, 50);
+	take_calls(after, 2, "getrandom", 1, 2000);
+	b = take_seconds(after, 1);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.count, ARRAY_SIZE(expected));
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
@@ -202,35 +200,33 @@ TEST(test_nameless_users)
 }
 
 /* After a NUL, a name has what an earlier one left. */
-BUILDER_TEST(test_stale_bytes)
+BUILDERS_TEST(test_stale_bytes)
 {
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	builder_take_process(builder, 1, "sh\0old", 6, 0);
-	take_calls(builder, 1, "read", 1, 100);
-	a = snapshot_take(builder);
-	builder = builder_make();
-	builder_take_process(builder, 2, "sh\0new", 6, 0);
-	take_calls(builder, 2, "read", 1, 100);
-	b = snapshot_take(builder);
+	builder_take_process(before, 1, "sh\0old", 6, 0);
+	take_calls(before, 1, "read", 1, 100);
+	a = snapshot_take(before);
+	builder_take_process(after, 2, "sh\0new", 6, 0);
+	take_calls(after, 2, "read", 1, 100);
+	b = snapshot_take(after);
 	list = compare(a, b, GROUP_COMM);
 	assert_int_equal(list.count, 1);
 }
 
-BUILDER_TEST(test_unknown_time)
+BUILDERS_TEST(test_unknown_time)
 {
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct regression_rule rule = { .limit = 0.1 };
 	struct regressions found;
 
-	take_calls(builder, 1, "read", 100, 1000);
-	take_calls(builder, 1, "write", 100, 1000);
-	a = take_seconds(builder, 0);
-	builder = builder_make();
-	take_calls(builder, 1, "read", 5000, 1000);
-	b = take_seconds(builder, 1);
+	take_calls(before, 1, "read", 100, 1000);
+	take_calls(before, 1, "write", 100, 1000);
+	a = take_seconds(before, 0);
+	take_calls(after, 1, "read", 5000, 1000);
+	b = take_seconds(after, 1);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_true(isnan(list.items[0].a.calls_per_s));
 	assert_int_equal(list.items[0].a.p50_ns, 1000);
@@ -310,19 +306,18 @@ TEST(test_regressions)
 }
 
 /* Nine calls of a thousand take a hundred times as long: alike below p99, but not in time. */
-BUILDER_TEST(test_time_regression)
+BUILDERS_TEST(test_time_regression)
 {
 	const struct regression_rule rule = { .limit = 0.2 };
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	struct regressions found;
 
-	take_calls(builder, 1, "read", 100000, 2 * USEC);
-	a = take_seconds(builder, 5);
-	builder = builder_make();
-	take_calls(builder, 1, "read", 99100, 2 * USEC);
-	take_calls(builder, 1, "read", 900, 200 * USEC);
-	b = take_seconds(builder, 5);
+	take_calls(before, 1, "read", 100000, 2 * USEC);
+	a = take_seconds(before, 5);
+	take_calls(after, 1, "read", 99100, 2 * USEC);
+	take_calls(after, 1, "read", 900, 200 * USEC);
+	b = take_seconds(after, 5);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.items[0].word, COMPARE_NO_CHANGE);
 	assert_true(comparison_regressions(&list, &list.items[0], &rule, &found));

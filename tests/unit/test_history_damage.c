@@ -18,30 +18,8 @@ struct sample {
 	struct place place;
 	struct host host;
 	uint64_t calls[NR_INTERVALS];
-	uint8_t *bytes;
-	size_t size;
+	struct bytes file;
 };
-
-static void read_bytes(struct sample *sample)
-{
-	int fd __cleanup(closep) = open(sample->place.file, O_RDONLY | O_CLOEXEC);
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	sample->size = (size_t)status.st_size;
-	sample->bytes = malloc(sample->size);
-	assert_non_null(sample->bytes);
-	assert_int_equal(read(fd, sample->bytes, sample->size), sample->size);
-}
-
-static void write_bytes(const struct place *place, const uint8_t *bytes, size_t size)
-{
-	int fd __cleanup(closep) =
-		open(place->file, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, size), size);
-}
 
 static void append_counted(struct sample *sample, struct history *history, size_t i)
 {
@@ -62,12 +40,12 @@ static void sample_init(struct sample *sample, uint64_t seed)
 	for (size_t i = 0; i < NR_INTERVALS; i++)
 		append_counted(sample, history, i);
 	history_close(history);
-	read_bytes(sample);
+	sample->file = read_all(sample->place.file);
 }
 
 static void sample_done(struct sample *sample)
 {
-	free(sample->bytes);
+	free(sample->file.bytes);
 	place_done(&sample->place);
 }
 
@@ -102,17 +80,6 @@ static void check_damage(struct history *history, int64_t end_ns)
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
 }
 
-/* It is what it was, under the name that the history tells. */
-static void check_aside(const char *path, const uint8_t *bytes, size_t size)
-{
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
-	__cleanup(freep) uint8_t *got = malloc(size + 1);
-
-	assert_true(fd >= 0);
-	assert_int_equal(read(fd, got, size + 1), size);
-	assert_memory_equal(got, bytes, size);
-}
-
 /* Counting begins again. Returns whether the file was refused for what is in it, until it was replaced. */
 static bool go_on(struct history *history, struct host *host)
 {
@@ -133,7 +100,7 @@ static bool go_on(struct history *history, struct host *host)
 }
 
 /* What becomes of these bytes: it opens, answers, and goes on. Returns whether they were put aside. */
-static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size)
+static bool check_bytes(struct sample *sample, const struct bytes *bytes)
 {
 	const struct timespec written[2] = { { WRITTEN / SECOND, 0 }, { WRITTEN / SECOND, 0 } };
 	const struct history_options options = { 0 };
@@ -146,12 +113,12 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	__cleanup(freep) char *aside = NULL, *later_aside = NULL;
 
 	place_empty(&sample->place);
-	write_bytes(&sample->place, bytes, size);
+	write_all(sample->place.file, bytes);
 	assert_int_equal(utimensat(AT_FDCWD, sample->place.file, written, 0), 0);
 	history = open_with(&sample->place, &options);
 	aside = history_set_aside(history);
 	if (aside)
-		check_aside(aside, bytes, size);
+		must_be(aside, bytes);
 	err = history_ask(history, &question, &timeline, &d);
 	/* SQLite does not see bytes that only we do not understand. */
 	assert_true(!err || (err == -EUCLEAN && !aside));
@@ -173,10 +140,11 @@ TEST(test_truncated)
 	struct sample sample;
 
 	sample_init(&sample, 21);
-	assert_false(check_bytes(&sample, sample.bytes, sample.size));
+	assert_false(check_bytes(&sample, &sample.file));
 	/* An empty file is a new one. */
-	for (size_t size = 0; size < sample.size; size += size % 4096 < 97 ? 131 : 3811)
-		assert_int_equal(check_bytes(&sample, sample.bytes, size), size != 0);
+	for (size_t size = 0; size < sample.file.size; size += size % 4096 < 97 ? 131 : 3811)
+		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.bytes, size }),
+				 size != 0);
 	sample_done(&sample);
 }
 
@@ -189,12 +157,12 @@ TEST(test_flipped_bits)
 
 	sample_init(&sample, 22);
 	for (size_t i = 0; i < 70; i++) {
-		size_t at = random_below(&seed, i % 2 ? sample.size : 4096);
+		size_t at = random_below(&seed, i % 2 ? sample.file.size : 4096);
 		uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
 
-		sample.bytes[at] ^= bit;
-		asides += check_bytes(&sample, sample.bytes, sample.size);
-		sample.bytes[at] ^= bit;
+		sample.file.bytes[at] ^= bit;
+		asides += check_bytes(&sample, &sample.file);
+		sample.file.bytes[at] ^= bit;
 	}
 	assert_in_range(asides, 1, 69);
 	sample_done(&sample);
@@ -219,10 +187,10 @@ TEST(test_damaged_while_open)
 
 		/* The disk goes bad between two appends. */
 		if (i == 1000) {
-			read_bytes(&sample);
-			assert_true(sample.size > 2 << 20);
-			memset(sample.bytes + 4096, 0xa5, sample.size - 4096);
-			write_bytes(&sample.place, sample.bytes, sample.size);
+			sample.file = read_all(sample.place.file);
+			assert_true(sample.file.size > 2 << 20);
+			memset(sample.file.bytes + 4096, 0xa5, sample.file.size - 4096);
+			write_all(sample.place.file, &sample.file);
 			answer_must(history, &minutes, &timeline);
 		}
 		append_must(history, interval);

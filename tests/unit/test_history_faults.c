@@ -189,41 +189,6 @@ PLACE_TEST(test_odd_schema)
 	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
 }
 
-struct bytes {
-	char *bytes; /* owned */
-	size_t size;
-};
-
-static struct bytes read_all(const char *path)
-{
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
-	struct bytes ret;
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	ret.size = (size_t)status.st_size;
-	ret.bytes = malloc(ret.size + 1);
-	assert_non_null(ret.bytes);
-	assert_int_equal(read(fd, ret.bytes, ret.size + 1), ret.size);
-	return ret;
-}
-
-static void write_all(const char *path, const struct bytes *all)
-{
-	int fd __cleanup(closep) = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-
-	assert_int_equal(write(fd, all->bytes, all->size), all->size);
-}
-
-static void must_be(const char *path, const struct bytes *wanted)
-{
-	struct bytes got = read_all(path);
-
-	assert_int_equal(got.size, wanted->size);
-	assert_memory_equal(got.bytes, wanted->bytes, wanted->size);
-	free(got.bytes);
-}
-
 /* A damaged file that a killed daemon has left, with a log: neither is written to. */
 PLACE_TEST(test_the_log_of_a_damaged_file)
 {

@@ -88,7 +88,7 @@ TEST(test_quiet_process)
 }
 
 /* One that tries many calls and errors uses up its share, not that of the others. */
-BUILDER_TEST(test_cap)
+BUILDERS_TEST(test_cap)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
@@ -97,16 +97,16 @@ BUILDER_TEST(test_cap)
 	uint64_t calls = 0;
 	struct row row;
 
-	builder_take_process(builder, 1, "greedy", 6, 0);
+	builder_take_process(before, 1, "greedy", 6, 0);
 	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
 		row_init_for(&row, 1, ABI_OF_TESTS, nr);
 		row_add_calls(&row, 1000 - (uint64_t)nr, 500, 0, 0);
 		for (int err = 1; err < 130; err++)
 			row_add_errors(&row, err, 1);
 		calls += row.calls;
-		builder_take_row(builder, &row);
+		builder_take_row(before, &row);
 	}
-	metrics_take(metrics, snapshot_take(builder));
+	metrics_take(metrics, snapshot_take(before));
 	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
 	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
 	assert_true(series_value(text, "bpftruss_series_dropped_total") > 0);
@@ -118,9 +118,8 @@ BUILDER_TEST(test_cap)
 	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
 		 most);
 	assert_int_equal(series_value(text, series), 1000);
-	builder = builder_make();
-	program_add(builder, 2, "modest", 3);
-	metrics_take(metrics, snapshot_take(builder));
+	program_add(after, 2, "modest", 3);
+	metrics_take(metrics, snapshot_take(after));
 	later = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
 	assert_int_equal(comm_calls(later, "modest"), 3);
 	/* Nothing more was refused. */
