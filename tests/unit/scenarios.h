@@ -360,11 +360,11 @@ static inline const struct scenario *scenario_find(const char *name)
 /* Compares what report(snapshot, ..., stream) makes of scenarios with the golden files FORM_NAME. */
 #define golden_scenarios(form, names, report, ...)                                            \
 	do {                                                                                  \
-		for (size_t i_ = 0; i_ < ARRAY_SIZE(names); i_++) {                           \
+		char name_[MAX_WORD], golden_[2 * MAX_WORD];                                  \
+		for (const char *at_ = names; word_read(&at_, name_);) {                      \
 			__cleanup(snapshot_freep) struct snapshot *snapshot_ =                \
-				scenario_find((names)[i_])->make(ABI_OF_TESTS);               \
-			char golden_[64];                                                     \
-			snprintf(golden_, sizeof(golden_), "%s_%s", form, (names)[i_]);       \
+				scenario_find(name_)->make(ABI_OF_TESTS);                     \
+			snprintf(golden_, sizeof(golden_), "%s_%s", form, name_);             \
 			golden_render(golden_, report, snapshot_ __VA_OPT__(, ) __VA_ARGS__); \
 		}                                                                             \
 	} while (0)

@@ -125,6 +125,19 @@ static inline uint64_t random_ns(uint64_t *seed, unsigned int bits)
 	return random_u64(seed) >> (64 - magnitude);
 }
 
+#define MAX_WORD 64
+
+/* Takes the next word of a text; false: there is none. */
+static inline bool word_read(const char **text, char word[MAX_WORD])
+{
+	int size;
+
+	if (sscanf(*text, "%63s%n", word, &size) != 1)
+		return false;
+	*text += size;
+	return true;
+}
+
 /* What a test defines that is started as one of its own processes, or has to prepare something. */
 __attribute__((weak)) void test_begin(int argc, char **argv);
 

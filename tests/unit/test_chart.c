@@ -19,10 +19,9 @@ SNAPSHOT_TEST(test_golden, scenario_web())
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty", "hostile", "big" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	golden_scenarios("chart", names, report_chart, &options);
+	golden_scenarios("chart", "ordinary empty hostile big", report_chart, &options);
 }
 
 /* Nothing that runs or loads. */

@@ -123,13 +123,12 @@ TEST(test_moves_data)
 	static const char no[] =
 		"recvmmsg sendmmsg readlink readlinkat getcwd getxattr lseek msgsnd "
 		"mq_timedsend io_uring_enter poll open mmap";
+	char name[MAX_WORD];
 	size_t count = 0;
-	char name[32];
-	int size;
 
-	for (const char *at = yes; sscanf(at, "%31s%n", name, &size) == 1; at += size, count++)
+	for (const char *at = yes; word_read(&at, name); count++)
 		assert_true(syscall_name_traits(name) & TRAIT_MOVES_DATA);
-	for (const char *at = no; sscanf(at, "%31s%n", name, &size) == 1; at += size)
+	for (const char *at = no; word_read(&at, name);)
 		assert_false(syscall_name_traits(name) & TRAIT_MOVES_DATA);
 	assert_int_equal(count, 30);
 	assert_int_equal(class_size(TRAIT_MOVES_DATA), count);

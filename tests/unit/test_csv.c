@@ -35,11 +35,10 @@ SNAPSHOT_TEST(test_golden, scenario_web())
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty",   "overflow", "hostile",
-					     "big",      "no_runq", "untimed" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	golden_scenarios("csv", names, csv_with_header, &options);
+	golden_scenarios("csv", "ordinary empty overflow hostile big no_runq untimed",
+			 csv_with_header, &options);
 }
 
 /* Columns of the user's choice, with the unit in the header and the keys in front. */

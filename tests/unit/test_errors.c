@@ -21,10 +21,10 @@ SNAPSHOT_TEST(test_golden, scenario_web())
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty", "overflow", "foreign", "mixed" };
 	const struct table_options options = { 0 };
 
-	golden_scenarios("errors", names, report_errors, &options);
+	golden_scenarios("errors", "ordinary empty overflow foreign mixed", report_errors,
+			 &options);
 }
 
 /* Whatever is shown, the last line has every error. */

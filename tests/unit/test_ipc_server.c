@@ -230,37 +230,24 @@ TEST(test_error_escapes)
 
 TEST(test_hosts)
 {
-	static const char *const ours[] = {
-		"localhost",     "LocalHost:80", "127.0.0.1", "127.0.0.1:9101",
-		"127.255.0.9:1", "[::1]",        "[::1]:80",  "localhost:",
-	};
-	static const char *const foreign[] = {
-		"",
-		"evil.example",
-		"localhost.evil.example",
-		"127.0.0.1.evil.example",
-		"10.0.0.1",
-		"[::2]",
-		"[::1",
-		"[::1]x",
-		"::1",
-		"[]",
-		"localhost:80x",
-		"localhost:80:80",
-		"[127.0.0.1]",
-		"127.1",
-		"128.0.0.1",
-		"user@localhost",
+	static const char ours[] =
+		"localhost LocalHost:80 127.0.0.1 127.0.0.1:9101 127.255.0.9:1 [::1] "
+		"[::1]:80 localhost:";
+	static const char foreign[] =
+		"evil.example localhost.evil.example 127.0.0.1.evil.example 10.0.0.1 [::2] "
+		"[::1 [::1]x ::1 [] localhost:80x localhost:80:80 [127.0.0.1] 127.1 128.0.0.1 "
+		"user@localhost"
 		/* No longer than an address may be with its NUL, and one byte more. */
-		"127.000000000000000000000000000000000000000001",
-		"127.0000000000000000000000000000000000000000001",
-	};
+		" 127.000000000000000000000000000000000000000001 "
+		"127.0000000000000000000000000000000000000000001";
+	char host[MAX_WORD];
 
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		assert_true(socket_host_is_loopback(ours[i]));
-	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
-		if (socket_host_is_loopback(foreign[i]))
-			fail_msg("%s is no loopback host", foreign[i]);
+	for (const char *at = ours; word_read(&at, host);)
+		assert_true(socket_host_is_loopback(host));
+	assert_false(socket_host_is_loopback(""));
+	for (const char *at = foreign; word_read(&at, host);)
+		if (socket_host_is_loopback(host))
+			fail_msg("%s is no loopback host", host);
 }
 
 static int tcp_connect(const struct sockaddr_in *address)

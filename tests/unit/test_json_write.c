@@ -250,34 +250,17 @@ TEST(test_escape_plain)
 /* Ends of each form of valid UTF-8: they stay. */
 TEST(test_escape_valid)
 {
-	static const char *const valid[] = {
-		"~",
-		"\xc2\x80",
-		"\xdf\xbf",
-		"\xe0\xa0\x80",
-		"\xe0\xbf\xbf",
-		"\xe1\x80\x80",
-		"\xec\xbf\xbf",
-		"\xed\x80\x80",
-		"\xed\x9f\xbf",
-		"\xee\x80\x80",
-		"\xef\xbf\xbf",
-		"\xef\xbf\xbd",
-		"\xf0\x90\x80\x80",
-		"\xf0\xbf\xbf\xbf",
-		"\xf1\x80\x80\x80",
-		"\xf3\xbf\xbf\xbf",
-		"\xf4\x80\x80\x80",
-		"\xf4\x8f\xbf\xbf",
-		"\xf0\x9f\x98\x80",
-		"\xe2\x82\xac",
-	};
+	static const char valid[] =
+		"~ \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xe0\xbf\xbf \xe1\x80\x80 "
+		"\xec\xbf\xbf \xed\x80\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf "
+		"\xef\xbf\xbd \xf0\x90\x80\x80 \xf0\xbf\xbf\xbf \xf1\x80\x80\x80 "
+		"\xf3\xbf\xbf\xbf \xf4\x80\x80\x80 \xf4\x8f\xbf\xbf \xf0\x9f\x98\x80 "
+		"\xe2\x82\xac";
+	char bytes[MAX_WORD], framed[3 * MAX_WORD];
 
-	for (size_t i = 0; i < ARRAY_SIZE(valid); i++) {
-		char framed[16];
-
-		escape_check(valid[i], strlen(valid[i]), valid[i]);
-		snprintf(framed, sizeof(framed), "a%sb%s", valid[i], valid[i]);
+	for (const char *at = valid; word_read(&at, bytes);) {
+		escape_check(bytes, strlen(bytes), bytes);
+		snprintf(framed, sizeof(framed), "a%sb%s", bytes, bytes);
 		escape_check(framed, strlen(framed), framed);
 	}
 }

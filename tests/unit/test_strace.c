@@ -4,12 +4,10 @@
 
 TEST(test_golden)
 {
-	static const char *const names[] = {
-		"ordinary", "empty", "long_names", "mixed",   "foreign",
-		"unknown",  "big",   "overflow",   "untimed",
-	};
-
-	golden_scenarios("strace", names, report_strace);
+	golden_scenarios("strace",
+			 "ordinary empty long_names mixed foreign unknown big overflow "
+			 "untimed",
+			 report_strace);
 }
 
 static void take_calls(struct builder *builder, const char *name, uint64_t calls, uint64_t cpu_ns,

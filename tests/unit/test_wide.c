@@ -29,12 +29,12 @@ SNAPSHOT_TEST(test_golden, scenario_web())
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty",     "foreign", "overflow",
-					     "losses",   "in_flight", "untimed", "no_runq",
-					     "big",      "long_names" };
 	const struct table_options options = { .width = 80 };
 
-	golden_scenarios("wide", names, report_wide, &options);
+	golden_scenarios("wide",
+			 "ordinary empty foreign overflow losses in_flight untimed "
+			 "no_runq big long_names",
+			 report_wide, &options);
 }
 
 /* No line of the table is wider than asked; trust lines are prose and may be. */
