@@ -70,8 +70,7 @@ static inline struct elf_addresses addresses_from(uint64_t first, size_t nr)
 {
 	struct elf_addresses addresses = { calloc(nr + 1, sizeof(uint64_t)), nr };
 
-	assert_non_null(addresses.addresses);
-	assert_true(nr <= MAX_ADDRESSES);
+	assert_all(addresses.addresses, nr <= MAX_ADDRESSES);
 	for (size_t i = 0; i < nr; i++)
 		addresses.addresses[i] = first + i;
 	return addresses;

@@ -147,12 +147,19 @@ static inline struct ipc_server_counts counts_of(const struct ipc_fixture *fixtu
 
 /* --- a raw client ----------------------------------------------------------------------------- */
 
-static inline int raw_connect(const char *path)
+static inline struct sockaddr_un raw_address(const char *path)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
 	strcpy(address.sun_path, path);
+	return address;
+}
+
+static inline int raw_connect(const char *path)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const struct sockaddr_un address = raw_address(path);
+
 	assert_true(fd >= 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	return fd;
@@ -255,6 +262,14 @@ static inline unsigned int raw_ask(struct ipc_fixture *fixture, const char *requ
 	int fd __cleanup(closep) = raw_begin(fixture, request);
 
 	return raw_finish(fixture, fd);
+}
+
+static inline void need_root(const char *why)
+{
+	if (!geteuid())
+		return;
+	print_message("needs root: %s\n", why);
+	skip();
 }
 
 /* Without that there is no other process; 0 in it. */

@@ -144,8 +144,7 @@ static inline uint32_t files_find(void *closure, uint32_t pid, const struct code
 	struct files *files = closure;
 
 	(void)pid;
-	assert_true(mapping->exec && mapping->ino && key->ino == mapping->ino);
-	assert_non_null(name);
+	assert_all(mapping->exec && mapping->ino && key->ino == mapping->ino, name);
 	return files->found;
 }
 

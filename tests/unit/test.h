@@ -53,6 +53,13 @@
 		__VA_OPT__(, HAS_SAME_AGAIN NO_ARGUMENTS(a, b, __VA_ARGS__))
 #define HAS_SAME_AGAIN() HAS_SAME
 
+/* All of these hold. */
+#define assert_all(...) EACH(ALL_HOLD(__VA_ARGS__))
+#define ALL_HOLD(condition, ...)                                    \
+	_assert_true(!!(condition), #condition, __FILE__, __LINE__) \
+		__VA_OPT__(, ALL_HOLD_AGAIN NO_ARGUMENTS(__VA_ARGS__))
+#define ALL_HOLD_AGAIN() ALL_HOLD
+
 static inline void member_check(const char *name, intmax_t value, intmax_t expected, int line)
 {
 	if (value != expected)

@@ -13,8 +13,8 @@ TEST(test_names_differ)
 
 		assert_true(strlen(column->name) > 0 && !strpbrk(column->name, ", "));
 		/* A cell needs a source; a key needs a key. */
-		assert_true(column->text || column->number);
-		assert_true((column->text != NULL) == (column->known_by != 0));
+		assert_all(column->text || column->number,
+			   (column->text != NULL) == (column->known_by != 0));
 		assert_int_equal(column->known_by & column->shown_by, column->shown_by);
 		for (size_t i = 0; i < count; i++) {
 			assert_string_not_equal(column->name, column_at(i)->name);

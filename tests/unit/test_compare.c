@@ -320,10 +320,9 @@ BUILDERS_TEST(test_time_regression)
 	b = take_seconds(after, 5);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.items[0].word, COMPARE_NO_CHANGE);
-	assert_true(comparison_regressions(&list, &list.items[0], &rule, &found));
-	assert_true(found.rise[REGRESSION_TIME] > 0.8);
-	assert_true(found.rise[REGRESSION_P99] == 0);
-	assert_true(found.rise[REGRESSION_CALLS] == 0);
+	assert_all(comparison_regressions(&list, &list.items[0], &rule, &found),
+		   found.rise[REGRESSION_TIME] > 0.8, found.rise[REGRESSION_P99] == 0,
+		   found.rise[REGRESSION_CALLS] == 0);
 }
 
 /* Calls that wait are judged by their number only. */

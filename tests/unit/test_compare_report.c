@@ -153,8 +153,7 @@ TEST(test_errors_without_errno)
 	text = render(comparison_write, &fixture.input, &options, false);
 	assert_non_null(strstr(text, "\nB: not exact: 2 errors counted without their errno\n"));
 	json = render(comparison_write, &fixture.input, &options, true);
-	assert_non_null(strstr(json, "\"exact\":true"));
-	assert_non_null(strstr(json, "\"exact\":false"));
+	assert_all(strstr(json, "\"exact\":true"), strstr(json, "\"exact\":false"));
 }
 
 TEST(test_empty)
@@ -185,8 +184,7 @@ TEST(test_json_sums)
 	json_int_t calls[2] = { 0 }, expected[2];
 	size_t i;
 
-	assert_non_null(json);
-	assert_true(json_is_null(json_object_get(json, "fail_over")));
+	assert_all(json, json_is_null(json_object_get(json, "fail_over")));
 	json_array_foreach(json_object_get(json, "groups"), i, group)
 	{
 		if (json_is_true(json_object_get(group, "waiting")))

@@ -72,8 +72,8 @@ TEST(test_undoes_merge)
 		assert_int_equal(diff->nr_rows, b->nr_rows);
 		for (size_t j = 0; j < b->nr_rows; j++) {
 			assert_row_sums_equal(diff->rows[j], b->rows[j]);
-			assert_true(diff->rows[j]->min_ns <= b->rows[j]->min_ns);
-			assert_true(diff->rows[j]->max_ns >= b->rows[j]->max_ns);
+			assert_all(diff->rows[j]->min_ns <= b->rows[j]->min_ns,
+				   diff->rows[j]->max_ns >= b->rows[j]->max_ns);
 		}
 		assert_int_equal(diff->nr_processes, b->nr_processes);
 		for (size_t j = 0; j < b->nr_processes; j++)

@@ -70,8 +70,7 @@ TEST(test_works)
 		__cleanup(freep) char *text = render_json(count);
 		json_auto_t *json = json_loads(text, 0, NULL);
 
-		assert_non_null(json);
-		assert_true(json_is_boolean(json_object_get(json, "works")));
+		assert_all(json, json_is_boolean(json_object_get(json, "works")));
 		assert_int_equal(json_is_true(json_object_get(json, "works")), works[count]);
 	}
 }

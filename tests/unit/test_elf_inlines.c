@@ -73,8 +73,7 @@ static struct judge file_judge(const char *file, const struct elf_functions *inl
 	snprintf(line, sizeof(line), "LC_ALL=C addr2line -a -f -i -C -e %s/%s <%s", FIXTURES, file,
 		 list);
 	said = popen(line, "r");
-	assert_non_null(said);
-	assert_true(line_read(said, line, sizeof(line)));
+	assert_all(said, line_read(said, line, sizeof(line)));
 	for (size_t i = 0; i < all->nr; i++)
 		address_judge(&judge, said, inlines, all->addresses[i], line, sizeof(line));
 	pclose(said);

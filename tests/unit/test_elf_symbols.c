@@ -102,8 +102,7 @@ TEST(test_identity)
 	assert_int_equal(identity->nr_build_id, 20);
 	assert_memory_equal(identity->build_id, lean->identity.build_id, 20);
 	assert_string_equal(identity->debuglink, "stripped.debug");
-	assert_false(identity->has_symtab);
-	assert_true(lean->identity.has_symtab);
+	assert_all(!identity->has_symtab, lean->identity.has_symtab);
 	assert_string_equal(lean->identity.debuglink, "");
 }
 
@@ -116,11 +115,9 @@ TEST(test_unsized)
 	assert_true(nm_find("frames", "without_rule", &addr, &size));
 	assert_string_equal(name_at(symbols, addr + size - 1), "without_rule");
 	/* Nobody says whose the padding is. */
-	assert_null(name_at(symbols, addr + size));
-	assert_true(nm_find("frames", "far_function", &addr, &size));
+	assert_all(!name_at(symbols, addr + size), nm_find("frames", "far_function", &addr, &size));
 	/* unsized_last ends with its section, 64 bytes before. */
-	assert_null(name_at(symbols, addr - 1));
-	assert_null(name_at(symbols, addr - 64));
+	assert_all(!name_at(symbols, addr - 1), !name_at(symbols, addr - 64));
 	assert_string_equal(name_at(symbols, addr - 65), "unsized_last");
 	assert_string_equal(name_at(symbols, addr - 66), "unsized_last");
 	assert_string_equal(name_at(symbols, addr - 67), "unsized_first");
@@ -143,8 +140,8 @@ TEST(test_names_are_untouched)
 	__cleanup(elf_functions_freep) struct elf_functions *lean = symbols_of("lean", NULL);
 	__cleanup(elf_functions_freep) struct elf_functions *cxx = symbols_of("cxx", NULL);
 
-	assert_true(has_name(lean, "\033[31mred\nname"));
-	assert_true(has_name(cxx, "shop::Basket<double>::total"));
+	assert_all(has_name(lean, "\033[31mred\nname"),
+		   has_name(cxx, "shop::Basket<double>::total"));
 }
 
 /* --- demangling ------------------------------------------------------------------------------- */

@@ -23,9 +23,9 @@ static void assert_in_order(const struct elf_unwind *unwind)
 		assert_memory_not_equal(&unwind->rows[i].rule, &unwind->rows[i - 1].rule,
 					sizeof(struct unwind_rule));
 	}
-	assert_true(unwind->rows[unwind->nr_rows - 1].pc < unwind->text_end);
-	assert_null(elf_unwind_find(unwind, unwind->text_start - 1));
-	assert_null(elf_unwind_find(unwind, unwind->text_end));
+	assert_all(unwind->rows[unwind->nr_rows - 1].pc < unwind->text_end,
+		   !elf_unwind_find(unwind, unwind->text_start - 1),
+		   !elf_unwind_find(unwind, unwind->text_end));
 	assert_ptr_equal(elf_unwind_find(unwind, unwind->text_start), unwind->rows);
 }
 

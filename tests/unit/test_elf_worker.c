@@ -172,8 +172,7 @@ TEST(test_bad_workers)
 				 parts[i].expected);
 		assert_int_equal(worker_functions(ELF_INLINES, fd, NULL, &one, &functions),
 				 parts[i].expected);
-		assert_null(unwind);
-		assert_null(functions);
+		assert_all(!unwind, !functions);
 	}
 }
 

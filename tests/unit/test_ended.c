@@ -95,8 +95,8 @@ TEST(test_processes_that_are_gone)
 	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 5000; i++) {
 		add_ended(&state, i % 2 ? "odd" : "even", 1, 28);
-		assert_false(state.collector.ended_is_full);
-		assert_true(builder_bytes(state.collector.ended) < (4096 + 2048 + 1024) * KIB);
+		assert_all(!state.collector.ended_is_full,
+			   builder_bytes(state.collector.ended) < (4096 + 2048 + 1024) * KIB);
 	}
 	all = snapshot_read(state.collector.ended);
 	assert_int_equal(snapshot_sum(all).calls, 5000 * 28 * 3);
@@ -134,9 +134,8 @@ TEST(test_processes_that_stay)
 		assert_int_equal(ended_fold(&state.collector), 0);
 	}
 	assert_in_range(nr, 500, 1500);
-	assert_false(ended_takes(&state.collector, &its));
-	assert_true(ended_takes(&state.collector, &of_another));
-	assert_true(ended_pauses(&state.collector));
+	assert_all(!ended_takes(&state.collector, &its), ended_takes(&state.collector, &of_another),
+		   ended_pauses(&state.collector));
 	/* The latest that ended keep their rows beside it. */
 	state.collector.full_until_ns = 0;
 	add_ended(&state, "gone", 1, 5);

@@ -133,8 +133,8 @@ ERRAND_TEST(test_nobody_takes_all)
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 12), 4);
-	assert_false(errands_are_idle(errands, ERRAND_OPEN, 0));
-	assert_true(errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX));
+	assert_all(!errands_are_idle(errands, ERRAND_OPEN, 0),
+		   errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX));
 	wait_init(&waits[12], ERRAND_OPEN, 1001);
 	wait_init(&waits[13], ERRAND_TABLE, 1000);
 	errands_add(errands, &waits[12].errand);
@@ -177,8 +177,7 @@ ERRAND_TEST(test_a_deadline)
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
 	errands_run(errands);
-	assert_true(wait.errand.is_running);
-	assert_true(errands_patience_ms(errands) > 0);
+	assert_all(wait.errand.is_running, errands_patience_ms(errands) > 0);
 	wait.errand.child.deadline_ns = clock_mono_ns();
 	errands_run(errands);
 	while (errand_is_busy(&wait.errand)) {
@@ -295,8 +294,8 @@ ERRAND_TEST(test_again)
 	assert_true(wait.errand.is_waiting);
 	assert_int_equal(wait.turns, 1);
 	assert_in_range(errands_patience_ms(errands), 3500000, 3600000);
-	assert_true(errands_are_idle(errands, ERRAND_FETCH, clock_mono_ns()));
-	assert_false(errands_are_idle(errands, ERRAND_FETCH, UINT64_MAX));
+	assert_all(errands_are_idle(errands, ERRAND_FETCH, clock_mono_ns()),
+		   !errands_are_idle(errands, ERRAND_FETCH, UINT64_MAX));
 	errands_set_due(errands, &wait.errand, 0);
 	errands_run(errands);
 	assert_int_equal(wait.turns, 2);

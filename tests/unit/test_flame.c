@@ -26,9 +26,9 @@ static char *picture_of(const char *text)
 	const char *body_end = strstr(text, "<script>");
 	char *picture;
 
-	assert_true(head_end && body && body_end && body < body_end);
-	assert_true(asprintf(&picture, "%.*s<style>%.*s</svg>\n", (int)(head_end - text), text,
-			     (int)(body_end - body), body) > 0);
+	assert_all(head_end && body && body_end && body < body_end,
+		   asprintf(&picture, "%.*s<style>%.*s</svg>\n", (int)(head_end - text), text,
+			    (int)(body_end - body), body) > 0);
 	return picture;
 }
 

@@ -184,8 +184,8 @@ FOLD_TEST(test_a_user_takes_half_of_the_room)
 	add_process(state, "nginx", 33, 0, 5);
 	fold_changes_nothing(state);
 	after = snapshot_read(state->ended);
-	assert_true(group_bytes(after, 1000) <= BUDGET / 2 + 1024);
-	assert_true(group_bytes(after, 1000) > BUDGET / 4);
+	assert_all(group_bytes(after, 1000) <= BUDGET / 2 + 1024,
+		   group_bytes(after, 1000) > BUDGET / 4);
 	assert_int_equal(calls_of(after, "nginx", 4), 6);
 	assert_true(calls_of(after, "[others]", 50) > 0);
 	snapshot_count_folded(after, &losses);

@@ -147,9 +147,8 @@ static void select_check(const struct snapshot *snapshot, const struct group_fil
 	while (shown < list.nr_groups && !list.groups[shown].nr_merged) {
 		const struct row *row = &list.groups[shown++].sum;
 
-		assert_true(row->calls >= filter->min_calls);
-		assert_true(!filter->errors_only || row->errors);
-		assert_true(row->calls || row->in_flight);
+		assert_all(row->calls >= filter->min_calls, !filter->errors_only || row->errors,
+			   row->calls || row->in_flight);
 		if (shown > 1 && filter->compare)
 			assert_true(row[0].calls <= list.groups[shown - 2].sum.calls);
 	}
@@ -264,9 +263,8 @@ TEST(test_waiting_list)
 		if (i && strcmp(waiting_name(i - 1), waiting_name(i)) >= 0)
 			fail_msg("%s is out of order", waiting_name(i));
 	}
-	assert_false(syscall_waits(NULL, ABI_OF_TESTS, syscall_find(ABI_OF_TESTS, "read")));
-	assert_false(syscall_waits(NULL, ABI_OF_TESTS, -1));
-	assert_null(waiting_name(SIZE_MAX));
+	assert_all(!syscall_waits(NULL, ABI_OF_TESTS, syscall_find(ABI_OF_TESTS, "read")),
+		   !syscall_waits(NULL, ABI_OF_TESTS, -1), !waiting_name(SIZE_MAX));
 }
 
 TEST(test_waiting_override)
@@ -276,7 +274,6 @@ TEST(test_waiting_override)
 
 	assert_int_equal(syscall_set_parse("read", &set, NULL), 0);
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
-	assert_true(syscall_waits(set, ABI_OF_TESTS, read));
-	assert_false(syscall_waits(set, ABI_OF_TESTS, futex));
-	assert_false(syscall_waits(none, ABI_OF_TESTS, futex));
+	assert_all(syscall_waits(set, ABI_OF_TESTS, read), !syscall_waits(set, ABI_OF_TESTS, futex),
+		   !syscall_waits(none, ABI_OF_TESTS, futex));
 }

@@ -245,12 +245,10 @@ TEST(test_probability)
 /* The bound is one: never below the binomial tail, and no event is no surprise. */
 TEST(test_chance_of_count)
 {
-	assert_true(chance_of_count(0, 0, 0.5) == 1);
-	assert_true(chance_of_count(5, 10, 0.5) == 1);
+	assert_all(chance_of_count(0, 0, 0.5) == 1, chance_of_count(5, 10, 0.5) == 1);
 	/* All of ten heads: exactly 2^-10. */
 	assert_true(fabs(chance_of_count(10, 10, 0.5) - 1.0 / 1024) < 1e-12);
 	/* At least 9 of 10: 11 / 1024. */
-	assert_true(chance_of_count(9, 10, 0.5) > 11.0 / 1024);
-	assert_true(chance_of_count(9, 10, 0.5) < 0.03);
-	assert_true(chance_of_count(0, 100, 0.5) < 1e-30);
+	assert_all(chance_of_count(9, 10, 0.5) > 11.0 / 1024, chance_of_count(9, 10, 0.5) < 0.03,
+		   chance_of_count(0, 100, 0.5) < 1e-30);
 }

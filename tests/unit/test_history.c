@@ -211,8 +211,7 @@ HISTORY_TEST(test_retired_is_a_gap, 6, .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR 
 
 	append_minutes(history, &host, 6 * 60, 1);
 	assert_int_equal(history_size(history, &size), 0);
-	assert_true(size.first_ns >= NEW_YEAR + 2 * HOUR);
-	assert_true(size.first_ns <= NEW_YEAR + 4 * HOUR);
+	assert_all(size.first_ns >= NEW_YEAR + 2 * HOUR, size.first_ns <= NEW_YEAR + 4 * HOUR);
 	ask_must(history, NEW_YEAR, 0, 0, timeline);
 	assert_int_equal(timeline->nr_gaps, 1);
 	assert_gap(timeline, 0, NEW_YEAR, size.first_ns, GAP_RETIRED);

@@ -119,9 +119,9 @@ static void assert_gaps(const struct timeline *whole, bool clock_is_right)
 
 	for (size_t i = 0; i < whole->nr_gaps; i++) {
 		gaps_ns += whole->gaps[i].end_ns - whole->gaps[i].start_ns;
-		assert_true(whole->gaps[i].start_ns < whole->gaps[i].end_ns);
-		assert_true(whole->gaps[i].reason == GAP_NOT_RUNNING ||
-			    whole->gaps[i].reason == GAP_NOT_WRITTEN);
+		assert_all(whole->gaps[i].start_ns < whole->gaps[i].end_ns,
+			   whole->gaps[i].reason == GAP_NOT_RUNNING ||
+				   whole->gaps[i].reason == GAP_NOT_WRITTEN);
 	}
 	if (clock_is_right)
 		assert_int_equal((uint64_t)gaps_ns + whole->steps[0].covered_ns,

@@ -248,8 +248,7 @@ HISTORY_TEST(test_too_much, 44)
 		append_must(history, interval);
 	}
 	assert_int_equal(history_ask(history, &question, timeline, &d), -E2BIG);
-	assert_non_null(strstr(d.text, "longer steps"));
-	assert_non_null(strstr(d.text, "table"));
+	assert_all(strstr(d.text, "longer steps"), strstr(d.text, "table"));
 	question.by_call = true;
 	answer_must(history, &question, timeline);
 	assert_int_equal(timeline->nr_steps, 12);
@@ -274,8 +273,7 @@ HISTORY_TEST(test_steps_before_the_first, 45, .keep_ns = { 10 * MINUTE, HOUR, 2 
 		ask_must(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, timeline);
 		assert_int_equal(timeline->nr_steps, 2);
 		assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
-		assert_non_null(timeline->steps[0].sum);
-		assert_null(timeline->steps[1].sum);
+		assert_all(timeline->steps[0].sum, !timeline->steps[1].sum);
 	}
 	/* The first hours are a gap by now. */
 	ask_must(history, NEW_YEAR - DAY, 0, HOUR, timeline);

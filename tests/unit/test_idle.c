@@ -293,8 +293,7 @@ TEST(test_what_has_no_room_is_read_each_time)
 
 	world_init(&world, 7, 40000);
 	world_run(&world, ROUNDS / 4);
-	assert_true(world.kept > 0);
-	assert_true(world.read > world.kept);
+	assert_all(world.kept > 0, world.read > world.kept);
 	world_done(&world);
 }
 

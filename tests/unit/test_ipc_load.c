@@ -314,8 +314,8 @@ FOLDER_TEST(test_pending)
 	crowd_open(fixture, slow, 2, LARGE);
 	server_wait(fixture, 2);
 	assert_int_equal(raw_ask(fixture, LARGE), 503);
-	assert_non_null(strcasestr(fixture->reply, "\r\nRetry-After: 1\r\n"));
-	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Type: application/json\r\n"));
+	assert_all(strcasestr(fixture->reply, "\r\nRetry-After: 1\r\n"),
+		   strcasestr(fixture->reply, "\r\nContent-Type: application/json\r\n"));
 	assert_string_equal(raw_body(fixture), "{\"error\": \"a crowd\"}\n");
 	assert_int_equal(counts_of(fixture).refused, 1);
 	assert_served(fixture);

@@ -13,10 +13,10 @@ SERVER_TEST(test_answer)
 
 	assert_int_equal(raw_ask(fixture, request), 200);
 	assert_string_equal(raw_body(fixture), "GET /metrics");
-	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Type: text/plain\r\n"));
-	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Length: 12\r\n"));
-	assert_non_null(strcasestr(fixture->reply, "\r\nCache-Control: no-store\r\n"));
-	assert_non_null(strcasestr(fixture->reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
+	assert_all(strcasestr(fixture->reply, "\r\nContent-Type: text/plain\r\n"),
+		   strcasestr(fixture->reply, "\r\nContent-Length: 12\r\n"),
+		   strcasestr(fixture->reply, "\r\nCache-Control: no-store\r\n"),
+		   strcasestr(fixture->reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
 	assert_int_equal(counts_of(fixture).requests, 1);
 	assert_int_equal(counts_of(fixture).malformed, 0);
 	assert_int_equal(counts_of(fixture).refused, 0);
@@ -288,7 +288,6 @@ FOLDER_TEST(test_tcp)
 			fail_msg("%s: %s", cases[i].request, fixture->reply);
 	}
 	assert_int_equal(fixture->asked, 2);
-	assert_false(fixture->last.peer.known);
-	assert_false(fixture->last.peer.in_group);
+	assert_all(!fixture->last.peer.known, !fixture->last.peer.in_group);
 	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 4);
 }

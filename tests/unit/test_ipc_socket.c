@@ -34,12 +34,11 @@ FOLDER_TEST(test_mode)
 /* What socket_listen_unix() relies on: the name is born with the mode of the descriptor. */
 FOLDER_TEST(test_mode_at_birth)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = raw_address(fixture->path);
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0);
 	const mode_t before = umask(0);
 	struct stat found;
 
-	strcpy(address.sun_path, fixture->path);
 	assert_int_equal(fchmod(fd, 0600), 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	umask(before);
@@ -52,10 +51,7 @@ FOLDER_TEST(test_group)
 	struct stat found;
 	int fd __cleanup(closep) = -1;
 
-	if (geteuid()) {
-		print_message("needs root: another group\n");
-		skip();
-	}
+	need_root("another group");
 	fd = socket_listen_unix(fixture->path, 12345, &d);
 	assert_true(fd >= 0);
 	assert_int_equal(lstat(fixture->path, &found), 0);
@@ -92,10 +88,9 @@ FOLDER_TEST(test_live_kept)
 /* A live socket that has no room for one more client is alive, too. */
 FOLDER_TEST(test_full_kept)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = raw_address(fixture->path);
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0), client __cleanup(closep) = -1;
 
-	strcpy(address.sun_path, fixture->path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(fd, 0), 0);
 	client = raw_connect(fixture->path);
@@ -310,9 +305,8 @@ static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *group
 	const pid_t pid = fork_must();
 
 	if (!pid) {
-		struct sockaddr_un address = { .sun_family = AF_UNIX };
+		struct sockaddr_un address = raw_address(fixture->path);
 
-		strcpy(address.sun_path, fixture->path);
 		if (setgroups(nr, groups) || setresgid(gid, gid, gid) ||
 		    setresuid(OTHER, OTHER, OTHER))
 			_exit(1);
@@ -336,10 +330,7 @@ FOLDER_TEST(test_peers)
 		{ OTHER, { OTHER, SOCKET_GROUP }, true },
 	};
 
-	if (geteuid()) {
-		print_message("needs root: other users\n");
-		skip();
-	}
+	need_root("other users");
 	server_start(fixture, (struct ipc_server_options){ .group = SOCKET_GROUP });
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 	assert_int_equal(chmod(fixture->path, 0666), 0);
@@ -369,10 +360,7 @@ SERVER_TEST(test_not_allowed)
 	struct ipc_url url;
 	pid_t pid;
 
-	if (geteuid()) {
-		print_message("needs root: other users\n");
-		skip();
-	}
+	need_root("other users");
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 	pid = fork();
 	if (!pid) {
@@ -406,7 +394,7 @@ static void name_check(const struct sockaddr_un *address, socklen_t size, const 
 FOLDER_TEST(test_name)
 {
 	const size_t before = offsetof(struct sockaddr_un, sun_path);
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = raw_address(fixture->path);
 	char name[SOCKET_NAME_SIZE] = "x";
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -414,7 +402,6 @@ FOLDER_TEST(test_name)
 	assert_string_equal(name, "");
 	socket_name(-1, name, sizeof(name));
 	assert_string_equal(name, "");
-	strcpy(address.sun_path, fixture->path);
 	name_check(&address, sizeof(address), fixture->path);
 	unlink(fixture->path);
 	snprintf(name, sizeof(name), "%s/", fixture->folder);

@@ -13,10 +13,9 @@ static void assert_refused(const char *text, size_t size)
 	memcpy(copy, text, size);
 	if (!read_text(copy, size, &back, &d))
 		fail_msg("taken: %.*s", (int)size, text);
-	assert_null(back.snapshot);
-	assert_null(back.stacks);
-	assert_non_null(strstr(d.text, "no report of bpftruss --json, or a damaged one"));
-	assert_null(strchr(d.text, '\n'));
+	assert_all(!back.snapshot, !back.stacks,
+		   strstr(d.text, "no report of bpftruss --json, or a damaged one"),
+		   !strchr(d.text, '\n'));
 }
 
 SNAPSHOT_TEST(test_truncated, scenario_untimed(ABI_OF_TESTS))

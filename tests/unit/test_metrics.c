@@ -256,9 +256,9 @@ static void history_step(struct history_test *t)
 	assert_int_equal(series_sum(after, "bpftruss_syscalls_total") +
 				 series_value(after, "bpftruss_retired_syscalls_total"),
 			 t->calls);
-	assert_true(series_value(after, "bpftruss_series_reserved") <=
-		    series_value(after, "bpftruss_series_limit"));
-	assert_true(count_of(after, "comm=\"") <= series_value(after, "bpftruss_series_reserved"));
+	assert_all(series_value(after, "bpftruss_series_reserved") <=
+			   series_value(after, "bpftruss_series_limit"),
+		   count_of(after, "comm=\"") <= series_value(after, "bpftruss_series_reserved"));
 	if (t->before)
 		assert_true(scrapes_compare(t->before, after) > 0);
 	free(t->before);
@@ -353,10 +353,9 @@ TEST(test_absent_numbers)
 	__cleanup(freep) char *text = NULL;
 
 	text = render(metrics_write, metrics, &self, METRICS_PROMETHEUS_TEXT);
-	assert_null(strstr(text, "bpftruss_store_"));
-	assert_null(strstr(text, "bpftruss_prog_run_seconds"));
-	assert_null(strstr(text, "bpftruss_scrape_duration_seconds"));
-	assert_null(strstr(text, "bpftruss_syscall_duration_seconds"));
+	assert_all(!strstr(text, "bpftruss_store_"), !strstr(text, "bpftruss_prog_run_seconds"),
+		   !strstr(text, "bpftruss_scrape_duration_seconds"),
+		   !strstr(text, "bpftruss_syscall_duration_seconds"));
 	assert_int_equal(series_value(text, "bpftruss_attached"), 1);
 }
 

@@ -109,10 +109,10 @@ BUILDERS_TEST(test_cap)
 	metrics_take(metrics, snapshot_take(before));
 	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
 	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
-	assert_true(series_value(text, "bpftruss_series_dropped_total") > 0);
-	assert_true(series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
-				       "syscall=\"other\"}") > calls / 2);
-	assert_true(count_of(text, "comm=\"greedy\"") <= 100);
+	assert_all(series_value(text, "bpftruss_series_dropped_total") > 0,
+		   series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
+				      "syscall=\"other\"}") > calls / 2,
+		   count_of(text, "comm=\"greedy\"") <= 100);
 	/* What it does most has room. */
 	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
 	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",

@@ -124,8 +124,7 @@ TEST(test_next_is_complete)
 		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
 			const char *name = syscall_find_name(abi, nr);
 
-			assert_true(nr > last);
-			assert_non_null(name);
+			assert_all(nr > last, name);
 			assert_in_range(strlen(name), 1, SYSCALL_NAME_MAX - 1);
 			assert_int_equal(syscall_find(abi, name), nr);
 			last = nr;
@@ -170,9 +169,7 @@ TEST(test_near)
 		assert_non_null(near);
 		assert_string_equal(near, pairs[i][1]);
 	}
-	assert_null(syscall_find_near(""));
-	assert_null(syscall_find_near("xyzzy"));
-	assert_null(syscall_find_near("qq"));
-	assert_null(syscall_find_near("frobnicate_everything"));
-	assert_null(syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
+	assert_all(!syscall_find_near(""), !syscall_find_near("xyzzy"), !syscall_find_near("qq"),
+		   !syscall_find_near("frobnicate_everything"),
+		   !syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
 }

@@ -36,9 +36,9 @@ static void assert_fits(const struct option_def *def)
 		assert_true(def->nr_words > 0);
 	if (def->kind == OPTION_NUMBER)
 		assert_true(def->high > 0 && (def->size == 8 || def->high <= UINT32_MAX));
-	assert_true(!def->section || def->verbs & VERB_DAEMON);
-	assert_true(def->offset > 0 && def->offset + def->size <= sizeof(struct options));
-	assert_true(*def->help && def->verbs);
+	assert_all(!def->section || def->verbs & VERB_DAEMON,
+		   def->offset > 0 && def->offset + def->size <= sizeof(struct options),
+		   *def->help && def->verbs);
 }
 
 TEST(test_table)
@@ -178,9 +178,9 @@ TEST(test_daemon)
 	assert_true(o->daemon.budget_percent == 0);
 	assert_int_equal(o->daemon.keep.keep_ns[0], 172800 * NS_PER_SEC);
 	assert_int_equal(o->daemon.metrics.group, METRICS_BY_COMM);
-	assert_true(o->collector.stacks && o->collector.verbose && !o->report.show_stacks);
-	assert_true(taken(&daemon_face, "--budget 12.5%")->daemon.budget_percent == 12.5);
-	assert_true(taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
+	assert_all(o->collector.stacks && o->collector.verbose && !o->report.show_stacks,
+		   taken(&daemon_face, "--budget 12.5%")->daemon.budget_percent == 12.5,
+		   taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
 }
 
 /* Words that are not understood, and those that make no sense together. */

@@ -134,8 +134,8 @@ BUILDERS_TEST(test_microstates)
 	line = line_of(rates, 7);
 	assert_states(line, 750 * MSEC, 250 * MSEC, 300 * MSEC, 2 * SEC, 700 * MSEC);
 	assert_int_equal(microstates_total_ns(&line->states), 4 * SEC);
-	assert_true(rate_share_pct(line, line->states.lock_ns) == 50);
-	assert_true(rates_cpu_pct(rates, rate_cpu_ns(line)) == 50);
+	assert_all(rate_share_pct(line, line->states.lock_ns) == 50,
+		   rates_cpu_pct(rates, rate_cpu_ns(line)) == 50);
 	assert_has(&line->usage, minor_faults, 11, major_faults, 3, voluntary_switches, 17,
 		   involuntary_switches, 5);
 	assert_int_equal(rates->total.usage.minor_faults, 11);

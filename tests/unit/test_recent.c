@@ -60,8 +60,7 @@ RECENT_TEST(test_spans_add_up, 1 << 20)
 		add(recent, i, i, i % 3 ? MARK_GIVEN : MARK_TICK);
 	for (unsigned int i = 0; i <= 10; i++)
 		assert_int_equal(calls_since(recent, i, 10), 55 - i * (i + 1) / 2);
-	assert_false(knows(recent, 11));
-	assert_false(recent->has_forgotten);
+	assert_all(!knows(recent, 11), !recent->has_forgotten);
 }
 
 RECENT_TEST(test_passing_marks_leave_no_trace, 1 << 20)
@@ -82,8 +81,7 @@ RECENT_TEST(test_oldest_marks_of_clients_go, 1 << 24)
 		add(recent, i, 1, MARK_GIVEN);
 	assert_int_equal(calls_since(recent, 0, 101), 101);
 	assert_int_equal(calls_since(recent, 1, 101), 100);
-	assert_false(knows(recent, 2));
-	assert_true(knows(recent, 100));
+	assert_all(!knows(recent, 2), knows(recent, 100));
 }
 
 /* However little memory there is: the last mark is good for one question. */
@@ -105,8 +103,7 @@ RECENT_TEST(test_ticks_beyond_memory_go, 100000)
 {
 	for (unsigned int i = 1; i <= 100; i++)
 		add(recent, i, 50, MARK_TICK);
-	assert_true(recent->has_forgotten);
-	assert_false(knows(recent, 0));
+	assert_all(recent->has_forgotten, !knows(recent, 0));
 	assert_int_equal(calls_since(recent, 99, 100), 50);
 }
 
@@ -132,8 +129,7 @@ RECENT_TEST(test_forgets_all_when_told, 1 << 20)
 {
 	add(recent, 1, 1, MARK_TICK);
 	recent_clear(recent);
-	assert_true(recent->has_forgotten);
-	assert_false(knows(recent, 0));
+	assert_all(recent->has_forgotten, !knows(recent, 0));
 }
 
 /* A host on which little happens: many processes and names in each reading, few of them active. */
@@ -161,8 +157,8 @@ RECENT_TEST(test_idle_processes_take_no_memory, 8 << 20)
 		const struct snapshot *counts = recent->parts[i].counts;
 
 		assert_has(counts, nr_processes, 2, nr_cgroups, 0);
-		assert_true(malloc_usable_size(counts->processes) < 1000);
-		assert_true(malloc_usable_size(counts->cgroups) < 1000);
+		assert_all(malloc_usable_size(counts->processes) < 1000,
+			   malloc_usable_size(counts->cgroups) < 1000);
 	}
 }
 

@@ -125,8 +125,7 @@ TEST(test_question)
 	assert_has(table, top, 10, min_calls, 3);
 	assert_true(table->hist && table->errors_only);
 	assert_int_equal(table->width, 132);
-	assert_true(syscall_set_has(table->waiting, ABI_X86_64, 0));
-	assert_true(asked.options.show_stacks);
+	assert_all(syscall_set_has(table->waiting, ABI_X86_64, 0), asked.options.show_stacks);
 	assert_has(&asked.options.stacks, weight, STACK_WEIGHT_TIME, top, 5);
 	assert_false(syscall_set_has(calls, ABI_X86_64, 0));
 	asked_report_done(&asked);
@@ -145,9 +144,8 @@ TEST(test_plain_question)
 	assert_int_equal(question_calls(&question, &calls), 0);
 	assert_null(calls);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
-	assert_null(asked.options.table.columns);
-	assert_null(asked.options.table.waiting);
-	assert_false(asked.options.show_stacks);
+	assert_all(!asked.options.table.columns, !asked.options.table.waiting,
+		   !asked.options.show_stacks);
 	asked_report_done(&asked);
 }
 

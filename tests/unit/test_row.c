@@ -150,12 +150,11 @@ TEST(test_subtract_undoes_merge)
 		assert_int_equal(row_subtract(&sum, &b), 0);
 		assert_row_sums_equal(&sum, &a);
 		/* The extremes cannot be known: bounds around the true ones. */
-		assert_true(sum.min_ns <= a.min_ns);
-		assert_true(sum.max_ns >= a.max_ns);
-		assert_true(hist_bucket(sum.min_ns) == hist_bucket(a.min_ns));
-		assert_true(hist_bucket(sum.max_ns) == hist_bucket(a.max_ns));
-		assert_true(sum.min_ns >= (a.min_ns < b.min_ns ? a.min_ns : b.min_ns));
-		assert_true(sum.max_ns <= (a.max_ns > b.max_ns ? a.max_ns : b.max_ns));
+		assert_all(sum.min_ns <= a.min_ns, sum.max_ns >= a.max_ns,
+			   hist_bucket(sum.min_ns) == hist_bucket(a.min_ns),
+			   hist_bucket(sum.max_ns) == hist_bucket(a.max_ns),
+			   sum.min_ns >= (a.min_ns < b.min_ns ? a.min_ns : b.min_ns),
+			   sum.max_ns <= (a.max_ns > b.max_ns ? a.max_ns : b.max_ns));
 		/* Calls in flight are those of the later reading. */
 		assert_int_equal(sum.in_flight, a.in_flight + b.in_flight);
 		row_done(&a);

@@ -298,11 +298,8 @@ TOP_TEST(test_prompts, 80, 24)
 
 TOP_TEST(test_quit, 80, 24)
 {
-	assert_false(press(top, "hq"));
-	assert_false(press(top, "Eq"));
-	assert_false(press(top, "/qX"));
-	assert_true(press(top, "q"));
-	assert_true(press(top, "X"));
+	assert_all(!press(top, "hq"), !press(top, "Eq"), !press(top, "/qX"), press(top, "q"),
+		   press(top, "X"));
 	top_done(top);
 	/* Before the first figures. */
 	top_init(top, SEC);

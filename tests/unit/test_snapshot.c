@@ -31,8 +31,7 @@ TEST(test_new_like)
 	assert_ptr_not_equal(like->targets, one->targets);
 	assert_process_equal(&like->targets[0], &one->targets[0]);
 	assert_has(like, nr_rows, 0, nr_processes, 0);
-	assert_null(like->rows);
-	assert_null(like->processes);
+	assert_all(!like->rows, !like->processes);
 }
 
 TEST(test_new_like_blank)
@@ -105,8 +104,7 @@ BUILDER_TEST(test_find_row)
 	assert_null(snapshot_find_row(snapshot, &row));
 	row_init_for(&row, 2, ABI_X86_64, 0);
 	row.boot_ns++;
-	assert_null(snapshot_find_row(snapshot, &row));
-	assert_null(snapshot_find_row(empty, &row));
+	assert_all(!snapshot_find_row(snapshot, &row), !snapshot_find_row(empty, &row));
 }
 
 BUILDER_TEST(test_user_time)

@@ -31,8 +31,8 @@ TEST(test_add)
 	assert_int_equal(one->frames[0].offset, 0x1d);
 	assert_null(one->frames[1].symbol);
 	assert_int_equal(two->end, STACK_PAGED_OUT);
-	assert_true(two->frames[0].inlined && !two->frames[0].kernel);
-	assert_true(two->frames[1].kernel && !two->frames[1].inlined);
+	assert_all(two->frames[0].inlined && !two->frames[0].kernel,
+		   two->frames[1].kernel && !two->frames[1].inlined);
 	assert_ptr_equal(one->frames[0].module, two->frames[0].module);
 	assert_ptr_equal(one->frames[0].symbol, two->frames[1].symbol);
 }
@@ -87,8 +87,7 @@ TEST(test_end_names)
 	for (int end = STACK_COMPLETE + 1; end < NR_STACK_END; end++) {
 		const char *name = stack_end_name((enum stack_end)end);
 
-		assert_non_null(name);
-		assert_true(*name == '[' && name[strlen(name) - 1] == ']');
+		assert_all(name, *name == '[' && name[strlen(name) - 1] == ']');
 		for (int other = STACK_COMPLETE + 1; other < end; other++)
 			assert_string_not_equal(name, stack_end_name((enum stack_end)other));
 	}

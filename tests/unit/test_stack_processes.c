@@ -143,10 +143,8 @@ SERVICE_TEST(test_raw_address_of_what_was_mapped_before, 0, "plain", "lean")
 	settle(s);
 	assert_frame(&first->frames[0], "plain", "main", 3);
 	assert_frame(&after->frames[0], "lean", "main", 2);
-	assert_null(early->frames[0].symbol);
-	assert_null(early->frames[0].module);
-	assert_null(late->frames[0].symbol);
-	assert_null(late->frames[0].module);
+	assert_all(!early->frames[0].symbol, !early->frames[0].module, !late->frames[0].symbol,
+		   !late->frames[0].module);
 	munmap(code, 4096);
 }
 
@@ -168,8 +166,7 @@ SERVICE_TEST(test_raw_address_with_other_code_around, 0, "plain")
 	s->layout = s->files.layout = 0;
 	unknown = add_of(s, &self, &frame, 1);
 	settle(s);
-	assert_null(stack->frames[0].module);
-	assert_null(unknown->frames[0].module);
+	assert_all(!stack->frames[0].module, !unknown->frames[0].module);
 	munmap(code, 4096);
 }
 

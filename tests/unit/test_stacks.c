@@ -48,9 +48,9 @@ STACKS_TEST(test_no_runq)
 
 	snapshot->has_runq = false;
 	text = render(report_stacks, snapshot, &options, &stack_options);
-	assert_null(strstr(text, "sleep"));
-	assert_non_null(strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
-				     "cpu 2.000 ms\n"));
+	assert_all(!strstr(text, "sleep"),
+		   strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
+				"cpu 2.000 ms\n"));
 }
 
 STACKS_TEST(test_nothing)

@@ -75,9 +75,9 @@ SNAPSHOT_TEST(test_time_is_cpu_time, scenario_web())
 {
 	__cleanup(freep) char *text = render(report_strace, snapshot);
 
-	assert_non_null(strstr(text, "    0.045400          11      4000       160 read\n"));
-	assert_non_null(strstr(text, "    0.008000         100        80           epoll_pwait\n"));
-	assert_non_null(strstr(text, "          10      6118      1764 total\n"));
+	assert_all(strstr(text, "    0.045400          11      4000       160 read\n"),
+		   strstr(text, "    0.008000         100        80           epoll_pwait\n"),
+		   strstr(text, "          10      6118      1764 total\n"));
 }
 
 TEST(test_failing_stream)

@@ -119,12 +119,11 @@ SNAPSHOT_TEST(test_waiting_override, scenario_web())
 	assert_int_equal(syscall_set_parse("all", &all, NULL), 0);
 	options.waiting = none;
 	working = render(report_wide, snapshot, &options);
-	assert_null(strstr(working, "waiting"));
-	assert_non_null(strstr(working, "\nworking       6118 "));
+	assert_all(!strstr(working, "waiting"), strstr(working, "\nworking       6118 "));
 	options.waiting = all;
 	waiting = render(report_wide, snapshot, &options);
-	assert_non_null(strstr(waiting, "\nwaiting       6118 "));
-	assert_non_null(strstr(waiting, "\nworking          0 "));
+	assert_all(strstr(waiting, "\nwaiting       6118 "),
+		   strstr(waiting, "\nworking          0 "));
 }
 
 /* Names that other users chose reach a screen only as printable text. */
