@@ -7,6 +7,12 @@
 
 #include "report/report.h"
 
+/* A golden file, and the options of the table in it. */
+struct golden_table {
+	const char *golden;
+	struct table_options options;
+};
+
 static inline void web_process(struct builder *builder, uint32_t pid, const char *comm,
 			       uint32_t uid, uint64_t cgroup_id, uint64_t user_ns)
 {

@@ -132,6 +132,16 @@ static inline uint64_t random_ns(uint64_t *seed, unsigned int bits)
 	return random_u64(seed) >> (64 - magnitude);
 }
 
+/* Rows of tables of cases: what is given, and what is to come of it. */
+struct text_pair {
+	const char *given, *expected;
+};
+
+struct text_number {
+	const char *text;
+	int64_t number;
+};
+
 #define MAX_WORD 64
 
 /* Takes the next word of a text; false: there is none. */

@@ -5,10 +5,7 @@
 
 SNAPSHOT_TEST(test_golden, scenario_web())
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "chart_web", { 0 } },
 		{ "chart_web_top", { .keys = GROUP_COMM | GROUP_SYSCALL, .top = 2 } },
 	};

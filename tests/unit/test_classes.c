@@ -5,10 +5,7 @@
 #include "syscalls/classes.h"
 #include "syscalls/names.h"
 
-static const struct {
-	const char *name;
-	unsigned int traits;
-} rows[] = {
+static const struct text_number rows[] = {
 #include "syscalls/classes.inc"
 };
 
@@ -25,12 +22,12 @@ static bool name_exists(const char *name)
 TEST(test_rows_are_sound)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!name_exists(rows[i].name))
-			fail_msg("%s is in no table", rows[i].name);
-		if (i && strcmp(rows[i - 1].name, rows[i].name) >= 0)
-			fail_msg("%s is out of order", rows[i].name);
-		assert_int_not_equal(rows[i].traits, 0);
-		assert_int_equal(syscall_name_traits(rows[i].name), rows[i].traits);
+		if (!name_exists(rows[i].text))
+			fail_msg("%s is in no table", rows[i].text);
+		if (i && strcmp(rows[i - 1].text, rows[i].text) >= 0)
+			fail_msg("%s is out of order", rows[i].text);
+		assert_int_not_equal(rows[i].number, 0);
+		assert_int_equal(syscall_name_traits(rows[i].text), rows[i].number);
 	}
 }
 
@@ -39,7 +36,7 @@ static size_t class_size(unsigned int trait)
 	size_t size = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		size += (rows[i].traits & trait) != 0;
+		size += (rows[i].number & trait) != 0;
 	return size;
 }
 

@@ -81,9 +81,7 @@ TEST(test_nothing)
 
 TEST(test_names)
 {
-	static const struct {
-		const char *comm, *cell;
-	} names[] = {
+	static const struct text_pair names[] = {
 		{ "nginx", ",nginx," },
 		{ "a,b", ",\"a,b\"," },
 		{ "a\"b", ",\"a\"\"b\"," },
@@ -114,12 +112,12 @@ TEST(test_names)
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
 
-		builder_take_process(builder, 1, names[i].comm, strlen(names[i].comm), 0);
+		builder_take_process(builder, 1, names[i].given, strlen(names[i].given), 0);
 		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, 1, 0, 0);
 		snapshot = snapshot_take(builder);
 		text = render(csv_with_header, snapshot, &options);
-		if (!strstr(text, names[i].cell))
-			fail_msg("no %s in %s", names[i].cell, text);
+		if (!strstr(text, names[i].expected))
+			fail_msg("no %s in %s", names[i].expected, text);
 	}
 }
 

@@ -124,10 +124,7 @@ TEST(test_without)
 
 TEST(test_identity)
 {
-	static const struct {
-		const char *file;
-		bool has_dwarf;
-	} cases[] = {
+	static const struct text_number cases[] = {
 		{ "inlines", true },
 		{ "bare", false },
 		{ "bare.debug", true },
@@ -135,11 +132,11 @@ TEST(test_identity)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int fd __cleanup(closep) = fixture_open(cases[i].file);
+		int fd __cleanup(closep) = fixture_open(cases[i].text);
 		struct elf_identity identity;
 
 		assert_int_equal(elf_identity_of_file(fd, &identity), 0);
-		assert_int_equal(identity.has_dwarf, cases[i].has_dwarf);
+		assert_int_equal(identity.has_dwarf, cases[i].number);
 	}
 }
 

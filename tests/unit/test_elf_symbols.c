@@ -148,9 +148,7 @@ TEST(test_names_are_untouched)
 
 TEST(test_demangle)
 {
-	static const struct {
-		const char *name, *demangled;
-	} cases[] = {
+	static const struct text_pair cases[] = {
 		{ "main", NULL },
 		{ "_Z", NULL },
 		{ "_Zwhatever", NULL },
@@ -166,11 +164,11 @@ TEST(test_demangle)
 	char buf[DEMANGLED_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		bool demangled = symbol_demangle(cases[i].name, buf);
+		bool demangled = symbol_demangle(cases[i].given, buf);
 
-		assert_int_equal(demangled, cases[i].demangled != NULL);
+		assert_int_equal(demangled, cases[i].expected != NULL);
 		if (demangled)
-			assert_string_equal(buf, cases[i].demangled);
+			assert_string_equal(buf, cases[i].expected);
 	}
 }
 
@@ -194,9 +192,7 @@ TEST(test_demangle_bomb)
 /* Whoever is asked about some addresses says of them what he would say of all, and nothing else. */
 TEST(test_some_as_all)
 {
-	static const struct {
-		const char *name, *debug;
-	} files[] = {
+	static const struct text_pair files[] = {
 		{ "plain", NULL },  { "lean", NULL }, { "fixed", NULL },
 		{ "mini", NULL },   { "cxx", NULL },  { "stripped", "stripped.debug" },
 #ifdef __x86_64__
@@ -206,13 +202,13 @@ TEST(test_some_as_all)
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		__cleanup(elf_functions_freep) struct elf_functions *all =
-			symbols_of(files[i].name, files[i].debug);
+			symbols_of(files[i].given, files[i].expected);
 		uint64_t load_offset = all->identity.load_offset;
 
 		assert_true(all->nr > 0);
 		for (uint64_t at = 0; at < ALL_BYTES; at += 97) {
 			__cleanup(elf_functions_freep) struct elf_functions *one =
-				symbols_at(files[i].name, files[i].debug, load_offset + at, 1);
+				symbols_at(files[i].given, files[i].expected, load_offset + at, 1);
 			const char *name = name_at(all, load_offset + at);
 
 			assert_has(one, nr, name != NULL, debug, all->debug);

@@ -4,10 +4,7 @@
 
 SNAPSHOT_TEST(test_golden, scenario_web())
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "errors_web", { 0 } },
 		{ "errors_web_pid", { .keys = GROUP_PID } },
 		{ "errors_web_syscall", { .keys = GROUP_SYSCALL } },

@@ -7,10 +7,7 @@
 
 TEST(test_keys)
 {
-	static const struct {
-		const char *list;
-		unsigned int keys;
-	} lists[] = {
+	static const struct text_number lists[] = {
 		{ "pid", GROUP_PID },
 		{ "tid", GROUP_PID | GROUP_TID },
 		{ "comm,syscall", GROUP_COMM | GROUP_SYSCALL },
@@ -24,8 +21,8 @@ TEST(test_keys)
 	unsigned int keys;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		assert_int_equal(group_keys_parse("--by", lists[i].list, &keys, &d), 0);
-		assert_int_equal(keys, lists[i].keys);
+		assert_int_equal(group_keys_parse("--by", lists[i].text, &keys, &d), 0);
+		assert_int_equal(keys, lists[i].number);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		assert_int_equal(group_keys_parse("--by", refused[i], &keys, &d), -EINVAL);

@@ -159,10 +159,7 @@ FOLDER_TEST(test_unlink)
 
 TEST(test_tcp_addresses)
 {
-	static const struct {
-		const char *address;
-		int err;
-	} cases[] = {
+	static const struct text_number cases[] = {
 		{ "127.0.0.1:0", 0 },
 		{ "127.8.9.10:0", 0 },
 		{ "0.0.0.0:9101", EADDRNOTAVAIL },
@@ -185,13 +182,13 @@ TEST(test_tcp_addresses)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct diag d = { .text = "" };
-		int fd __cleanup(closep) = socket_listen_tcp(cases[i].address, &d);
+		int fd __cleanup(closep) = socket_listen_tcp(cases[i].text, &d);
 
-		if (cases[i].err ? fd != -cases[i].err : fd < 0)
-			fail_msg("%s: %d", cases[i].address, fd);
-		assert_int_equal(*d.text != '\0', cases[i].err != 0);
+		if (cases[i].number ? fd != -cases[i].number : fd < 0)
+			fail_msg("%s: %d", cases[i].text, fd);
+		assert_int_equal(*d.text != '\0', cases[i].number != 0);
 		/* It is known before anybody listens. */
-		assert_int_equal(socket_tcp_check(cases[i].address, &d), -cases[i].err);
+		assert_int_equal(socket_tcp_check(cases[i].text, &d), -cases[i].number);
 	}
 	/* Not every host has these. */
 	assert_int_equal(socket_tcp_check("[::1]:0", NULL), 0);

@@ -89,9 +89,7 @@ TEST(test_numbers)
 /* Texts of all sorts of characters and of none, which fill many buffers. */
 TEST(test_texts)
 {
-	static const struct {
-		const char *bytes, *text;
-	} parts[] = {
+	static const struct text_pair parts[] = {
 		{ "plain words", "plain words" },
 		{ "\"", "\"" },
 		{ "\\", "\\" },
@@ -121,8 +119,8 @@ TEST(test_texts)
 		for (uint64_t j = random_below(&seed, 20); j; j--) {
 			uint64_t part = random_below(&seed, ARRAY_SIZE(parts));
 
-			strcat(bytes, parts[part].bytes);
-			strcat(expected, parts[part].text);
+			strcat(bytes, parts[part].given);
+			strcat(expected, parts[part].expected);
 		}
 		json_put_text(&to, NULL, bytes);
 		json_array_append_new(json, json_string(expected));
@@ -265,10 +263,7 @@ TEST(test_escape_valid)
 	}
 }
 
-static const struct {
-	const char *bytes;
-	const char *text;
-} invalid[] = {
+static const struct text_pair invalid[] = {
 	/* Nothing that starts a sequence. */
 	{ "\x80", "\\x80" },
 	{ "\xbf", "\\xbf" },
@@ -321,7 +316,7 @@ static const struct {
 TEST(test_escape_invalid)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(invalid); i++)
-		escape_check(invalid[i].bytes, strlen(invalid[i].bytes), invalid[i].text);
+		escape_check(invalid[i].given, strlen(invalid[i].given), invalid[i].expected);
 }
 
 /* The size cuts a sequence, the bytes behind it do not count. */
@@ -401,9 +396,7 @@ TEST(test_escape_all_starts)
 /* What one byte can be, next to others, comes back; and escaping it again gives the same text. */
 TEST(test_unescape)
 {
-	static const struct {
-		const char *text, *bytes;
-	} texts[] = {
+	static const struct text_pair texts[] = {
 		{ "plain", "plain" },
 		{ "\\xff\\x80", "\xff\x80" },
 		{ "\\x7f", "\x7f" },
@@ -421,10 +414,10 @@ TEST(test_unescape)
 		__cleanup(freep) char *again = NULL;
 		char bytes[64];
 
-		strcpy(bytes, texts[i].text);
+		strcpy(bytes, texts[i].given);
 		text_unescape(bytes);
-		assert_string_equal(bytes, texts[i].bytes);
+		assert_string_equal(bytes, texts[i].expected);
 		again = text_read_back(bytes, strlen(bytes));
-		assert_string_equal(again, texts[i].text);
+		assert_string_equal(again, texts[i].given);
 	}
 }

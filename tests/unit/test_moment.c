@@ -33,10 +33,7 @@ static int64_t parse_at(const char *text, int64_t now_seconds)
 /* Seconds as date(1) gives them. */
 TEST(test_forms)
 {
-	static const struct {
-		const char *text;
-		int64_t seconds;
-	} forms[] = {
+	static const struct text_number forms[] = {
 		{ "now", NOW },
 		{ "10m", NOW - 600 },
 		{ "10m ago", NOW - 600 },
@@ -63,7 +60,7 @@ TEST(test_forms)
 
 	zone_set("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		assert_int_equal(parse_at(forms[i].text, NOW), forms[i].seconds);
+		assert_int_equal(parse_at(forms[i].text, NOW), forms[i].number);
 }
 
 TEST(test_refused)
@@ -144,10 +141,7 @@ TEST(test_fractions)
 /* On 2026-03-29 clocks went from 2:00 to 3:00, on 2026-10-25 back, both at 01:00 UTC. */
 TEST(test_summer_time)
 {
-	static const struct {
-		const char *text;
-		int64_t seconds;
-	} times[] = {
+	static const struct text_number times[] = {
 		{ "2026-03-29 01:59", 1774745940 },
 		{ "2026-03-29 03:00", 1774746000 },
 		{ "2026-03-29 02:30", 1774747800 }, /* there was none: 03:30 */
@@ -160,7 +154,7 @@ TEST(test_summer_time)
 
 	zone_set(BERLIN);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		assert_int_equal(parse_at(times[i].text, NOW), times[i].seconds);
+		assert_int_equal(parse_at(times[i].text, NOW), times[i].number);
 	/* Where winter is the exception, an hour behind at the same moments. */
 	zone_set(DUBLIN);
 	assert_int_equal(parse_at("2026-03-29 00:59", NOW), 1774745940);

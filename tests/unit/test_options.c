@@ -307,10 +307,7 @@ static int read_file(const char *text)
 
 TEST(test_switches)
 {
-	static const struct {
-		const char *value;
-		bool expected;
-	} cases[] = {
+	static const struct text_number cases[] = {
 		{ "yes", true },    { "no", false }, { "true", true }, { "1", true },
 		{ "FALSE", false }, { "On", true },  { "0", false },   { "off", false },
 	};
@@ -318,9 +315,9 @@ TEST(test_switches)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[64];
 
-		snprintf(text, sizeof(text), "[tables]\ninline = %s\n", cases[i].value);
+		snprintf(text, sizeof(text), "[tables]\ninline = %s\n", cases[i].text);
 		assert_int_equal(read_file(text), 0);
-		assert_int_equal(line.options.collector.inlines, cases[i].expected);
+		assert_int_equal(line.options.collector.inlines, cases[i].number);
 	}
 }
 
@@ -342,9 +339,7 @@ TEST(test_file)
 
 TEST(test_faults)
 {
-	static const struct {
-		const char *text, *complaint;
-	} cases[] = {
+	static const struct text_pair cases[] = {
 		{ "[tables]\nstacks = maybe\n", ":2: stacks: \"maybe\" is neither yes nor no\n" },
 		{ "[tables]\nstacks =\n", ":2: stacks: \"\" is neither yes nor no\n" },
 		{ "[daemon]\n\nsocket =\n", ":3: socket has no value\n" },
@@ -360,10 +355,10 @@ TEST(test_faults)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(read_file(cases[i].text), -EINVAL);
+		assert_int_equal(read_file(cases[i].given), -EINVAL);
 		assert_string_equal(d.text, "1 error in the configuration");
-		if (!strstr(line.text, cases[i].complaint))
-			fail_msg("%s: %s", cases[i].text, line.text);
+		if (!strstr(line.text, cases[i].expected))
+			fail_msg("%s: %s", cases[i].given, line.text);
 	}
 	assert_int_equal(config_read(&line.options, "/nonexistent/file", &d), -ENOENT);
 }

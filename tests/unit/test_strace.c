@@ -47,10 +47,7 @@ BUILDER_TEST(test_by_hand)
 /* The last rule is one longer than the longest name, from 16 characters on. */
 TEST(test_name_column)
 {
-	static const struct {
-		const char *name;
-		const char *rule;
-	} names[] = {
+	static const struct text_pair names[] = {
 		{ "read", " ----------------\n" },
 		{ "set_robust_list", " ----------------\n" },
 		{ "process_vm_readv", " -----------------\n" },
@@ -63,10 +60,10 @@ TEST(test_name_column)
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
 
-		take_calls(builder, names[i].name, 1, 0, 0);
+		take_calls(builder, names[i].given, 1, 0, 0);
 		snapshot = snapshot_take(builder);
 		text = render(report_strace, snapshot);
-		assert_non_null(strstr(text, names[i].rule));
+		assert_non_null(strstr(text, names[i].expected));
 	}
 }
 

@@ -33,10 +33,7 @@ static void matches(const struct syscall_set *set, char *buf)
 	*buf = '\0';
 }
 
-static const struct {
-	const char *list;
-	const char *matches;
-} lists[] = {
+static const struct text_pair lists[] = {
 	{ "read", "rRA" },
 	{ "read,write", "rwRA" },
 	{ "read write", "rwRA" },
@@ -83,11 +80,11 @@ TEST(test_lists)
 		char buf[ARRAY_SIZE(probes) + 1];
 		struct diag d = { .text = "" };
 
-		if (syscall_set_parse(lists[i].list, &set, &d))
-			fail_msg("\"%s\": %s", lists[i].list, d.text);
+		if (syscall_set_parse(lists[i].given, &set, &d))
+			fail_msg("\"%s\": %s", lists[i].given, d.text);
 		matches(set, buf);
-		if (strcmp(buf, lists[i].matches))
-			fail_msg("\"%s\" has %s, not %s", lists[i].list, buf, lists[i].matches);
+		if (strcmp(buf, lists[i].expected))
+			fail_msg("\"%s\" has %s, not %s", lists[i].given, buf, lists[i].expected);
 	}
 }
 
@@ -104,10 +101,7 @@ TEST(test_printed_names_parse)
 	}
 }
 
-static const struct {
-	const char *list;
-	const char *message;
-} bad_lists[] = {
+static const struct text_pair bad_lists[] = {
 	{ "opnat", "no system call or class named \"opnat\"; did you mean \"openat\"?" },
 	{ "read,wriet", "no system call or class named \"wriet\"; did you mean \"write\"?" },
 	{ "!raed", "no system call or class named \"raed\"; did you mean \"read\"?" },
@@ -141,10 +135,10 @@ TEST(test_messages)
 		struct syscall_set *set = (void *)1;
 		struct diag d = { .text = "" };
 
-		assert_int_equal(syscall_set_parse(bad_lists[i].list, &set, &d), -EINVAL);
+		assert_int_equal(syscall_set_parse(bad_lists[i].given, &set, &d), -EINVAL);
 		assert_ptr_equal(set, (void *)1);
 		assert_int_equal(d.kind, DIAG_USAGE);
-		assert_string_equal(d.text, bad_lists[i].message);
+		assert_string_equal(d.text, bad_lists[i].expected);
 	}
 }
 

@@ -6,10 +6,7 @@
 
 TEST(test_golden)
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "timeline_80", { .width = 80 } },
 		{ "timeline_100", { .width = 100 } },
 		{ "timeline_160", { .width = 160 } },

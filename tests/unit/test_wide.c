@@ -6,10 +6,7 @@
 
 SNAPSHOT_TEST(test_golden, scenario_web())
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "wide_web", { .width = 80 } },
 		{ "wide_web_120", { .width = 120 } },
 		{ "wide_web_all", { 0 } },
