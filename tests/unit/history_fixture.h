@@ -142,8 +142,7 @@ static inline struct history *open_with(const struct place *place,
 {
 	struct history *history = NULL;
 
-	if (history_open(place->dir, options, &history, &d))
-		fail_msg("%s", d.text);
+	must(history_open(place->dir, options, &history, &d));
 	return history;
 }
 
@@ -204,8 +203,7 @@ static inline void host_begin(struct host *host, struct history *history)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
 
-	if (history_begin(history, now, now->end_ns, now->end_mono_ns, &d))
-		fail_msg("%s", d.text);
+	must(history_begin(history, now, now->end_ns, now->end_mono_ns, &d));
 }
 
 /* Time goes on by this much, and what the builder has, which is ended, is counted meanwhile. */
@@ -313,8 +311,7 @@ static inline bool host_stumble(struct host *host)
 
 static inline void append_must(struct history *history, const struct snapshot *interval)
 {
-	if (history_append(history, interval, &d))
-		fail_msg("%s", d.text);
+	must(history_append(history, interval, &d));
 }
 
 /* So much time of a host, of which nothing more is to be known. */
@@ -416,8 +413,7 @@ static inline void answer_must(struct history *history, const struct history_que
 			       struct timeline *ret)
 {
 	timeline_done(ret);
-	if (history_ask(history, question, ret, &d))
-		fail_msg("%s", d.text);
+	must(history_ask(history, question, ret, &d));
 }
 
 static inline void ask_must(struct history *history, int64_t from_ns, int64_t to_ns,

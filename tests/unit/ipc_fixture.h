@@ -272,30 +272,6 @@ static inline void need_root(const char *why)
 	skip();
 }
 
-/* Without that there is no other process; 0 in it. */
-static inline pid_t fork_must(void)
-{
-	const pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	return pid;
-}
-
-/* Waits for a process that ends with status 0. */
-static inline void child_must_end(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-static inline void child_kill(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 #define HOST  "Host: localhost\r\n"
 #define CLOSE HOST "Connection: close\r\n\r\n"
 

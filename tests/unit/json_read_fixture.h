@@ -30,8 +30,7 @@ static inline struct read_back read_right(const char *text)
 {
 	struct read_back back = { NULL, NULL };
 
-	if (read_text(text, strlen(text), &back, &d))
-		fail_msg("%s", d.text);
+	must(read_text(text, strlen(text), &back, &d));
 	return back;
 }
 

@@ -69,6 +69,21 @@ static inline void member_check(const char *name, intmax_t value, intmax_t expec
 /* What the code under test has said of a failure, in this test. */
 static struct diag d __attribute__((unused));
 
+/* What must not fail; what it says tells why it does. */
+#define must(call)                              \
+	do {                                    \
+		if (call)                       \
+			fail_msg("%s", d.text); \
+	} while (0)
+
+/* What must fail, and what it must say. */
+#define must_fail(call, err, sentence)          \
+	do {                                    \
+		assert_int_equal(call, err);    \
+		if (!strstr(d.text, sentence))  \
+			fail_msg("%s", d.text); \
+	} while (0)
+
 static struct {
 	struct CMUnitTest list[64];
 	size_t count;
@@ -153,6 +168,30 @@ static inline bool word_read(const char **text, char word[MAX_WORD])
 		return false;
 	*text += size;
 	return true;
+}
+
+/* Without that there is no other process; 0 in it. */
+static inline pid_t fork_must(void)
+{
+	const pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	return pid;
+}
+
+/* Waits for a process that ends with status 0. */
+static inline void child_must_end(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static inline void child_kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 /* What a test defines that is started as one of its own processes, or has to prepare something. */

@@ -19,8 +19,7 @@ static void one_minute(const struct place *place, struct timeline *ret)
 static void save_must(const struct baselines *baselines, const char *name,
 		      const struct timeline *timeline)
 {
-	if (baselines_save(baselines, name, &timeline->steps[0], false, &d))
-		fail_msg("%s", d.text);
+	must(baselines_save(baselines, name, &timeline->steps[0], false, &d));
 }
 
 static size_t count_listed(struct baselines *baselines, struct baseline *first)
@@ -28,8 +27,7 @@ static size_t count_listed(struct baselines *baselines, struct baseline *first)
 	__cleanup(freep) struct baseline *list = NULL;
 	size_t count;
 
-	if (baselines_list(baselines, &list, &count, &d))
-		fail_msg("%s", d.text);
+	must(baselines_list(baselines, &list, &count, &d));
 	if (count)
 		*first = list[0];
 	return count;
@@ -57,8 +55,7 @@ BASELINES_TEST(test_a_baseline_is_what_was_saved)
 
 	assert_int_equal(count_listed(baselines, &listed), 0);
 	save_must(baselines, "quiet-1.0", timeline);
-	if (baselines_load(baselines, "quiet-1.0", &loaded, &d))
-		fail_msg("%s", d.text);
+	must(baselines_load(baselines, "quiet-1.0", &loaded, &d));
 	assert_int_equal(loaded->nr_rows, timeline->steps[0].sum->nr_rows);
 	assert_string_equal(loaded->host, "web-1");
 	/* Twice: from the file, and from what is known of it. */
@@ -124,14 +121,14 @@ BASELINES_TEST(test_replacing)
 	char path[400];
 
 	save_must(baselines, "monday", timeline);
-	assert_int_equal(baselines_save(baselines, "monday", timeline->steps, false, &d), -EEXIST);
-	assert_non_null(strstr(d.text, "--replace"));
+	must_fail(baselines_save(baselines, "monday", timeline->steps, false, &d), -EEXIST,
+		  "--replace");
 	assert_int_equal(baselines_save(baselines, "monday", timeline->steps, true, &d), 0);
 	/* What is in the way of the new one is not removed. */
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/.new", place->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(baselines_save(baselines, "monday", timeline->steps, true, &d), -EISDIR);
-	assert_non_null(strstr(d.text, "monday"));
+	must_fail(baselines_save(baselines, "monday", timeline->steps, true, &d), -EISDIR,
+		  "monday");
 	assert_int_equal(baselines_load(baselines, "monday", &loaded, &d), 0);
 }
 
@@ -148,8 +145,7 @@ BASELINES_TEST(test_a_spoilt_file)
 	assert_int_equal(truncate(path, 100), 0);
 	assert_int_equal(count_listed(baselines, &listed), 1);
 	assert_string_equal(listed.name, "good");
-	assert_int_equal(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG);
-	assert_non_null(strstr(d.text, "save it again"));
+	must_fail(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG, "save it again");
 	assert_int_equal(baselines_save(baselines, "bad", timeline->steps, true, &d), 0);
 	assert_int_equal(count_listed(baselines, &listed), 2);
 	assert_int_equal(unlink(path), 0);
@@ -157,8 +153,7 @@ BASELINES_TEST(test_a_spoilt_file)
 	assert_int_equal(baselines_load(baselines, "bad", &loaded, &d), -ELOOP);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG);
-	assert_non_null(strstr(d.text, "no file of a snapshot"));
+	must_fail(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG, "no file of a snapshot");
 	assert_int_equal(rmdir(path), 0);
 }
 
@@ -175,8 +170,8 @@ BASELINES_TEST(test_too_large)
 	assert_non_null(sum->host);
 	memset(sum->host, 'x', HOST);
 	sum->host[HOST] = 0;
-	assert_int_equal(baselines_save(baselines, "large", timeline->steps, false, &d), -E2BIG);
-	assert_non_null(strstr(d.text, "shorter"));
+	must_fail(baselines_save(baselines, "large", timeline->steps, false, &d), -E2BIG,
+		  "shorter");
 	assert_int_equal(baselines_read(baselines, "large", &text, &size, &d), -ENOENT);
 }
 

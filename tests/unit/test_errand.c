@@ -43,8 +43,7 @@ static enum errand_turn wait_step(void *closure)
 	}
 	wait->turns++;
 	wait->order = ++begun;
-	pid = fork();
-	assert_true(pid >= 0);
+	pid = fork_must();
 	if (!pid) {
 		for (;;)
 			pause();

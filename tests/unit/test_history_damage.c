@@ -234,8 +234,7 @@ static void kill_one(uint64_t *seed)
 
 	place_init(&sample.place);
 	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	assert_true(child >= 0);
+	child = fork_must();
 	if (!child) {
 		close(ends[0]);
 		write_until_killed(&sample, ends[1]);
@@ -392,8 +391,7 @@ static void in_child(void (*run)(const struct place *place), const char *name)
 	pid_t child;
 
 	place_init(&place);
-	child = fork();
-	assert_true(child >= 0);
+	child = fork_must();
 	if (!child)
 		run(&place);
 	assert_int_equal(waitpid(child, &status, 0), child);

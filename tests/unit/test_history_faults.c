@@ -120,8 +120,7 @@ TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_te
 	assert_non_null(aside);
 	host.real_ns += HOUR;
 	lost = host_pass(&host, MINUTE, 5);
-	assert_int_equal(history_append(history, lost, &d), -ENOSPC);
-	assert_non_null(strstr(d.text, "the disk is full"));
+	must_fail(history_append(history, lost, &d), -ENOSPC, "the disk is full");
 	disk.is_full = false;
 	append_minutes(history, &host, 1, 5);
 	ask_must(history, NEW_YEAR - DAY, 0, 0, &timeline);
@@ -157,8 +156,8 @@ PLACE_TEST(test_odd_bytes)
 	run_sql(place, "UPDATE cell SET errnos = x'ff'");
 	history = open_default(place);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(history_ask(history, &question, &timeline, &d), -EUCLEAN);
-	assert_non_null(strstr(d.text, "as bpftruss writes it"));
+		must_fail(history_ask(history, &question, &timeline, &d), -EUCLEAN,
+			  "as bpftruss writes it");
 	for (int i = 0; i < 3; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 10);
 
@@ -241,8 +240,7 @@ PLACE_TEST(test_another_writer)
 	sqlite3 *other;
 
 	assert_int_equal(sqlite3_open(place->file, &other), SQLITE_OK);
-	if (history_run(history, write_late, other, true, "write", &d))
-		fail_msg("%s", d.text);
+	must(history_run(history, write_late, other, true, "write", &d));
 	sqlite3_close(other);
 }
 

@@ -177,8 +177,7 @@ SERVER_TEST(test_long_url)
 	assert_true(ipc_url_fits(&url));
 	ipc_url_add(&url, "v", value);
 	assert_true(ipc_url_fits(&url));
-	if (ask_url(fixture, IPC_GET, &url, &reply, &d))
-		fail_msg("%s", d.text);
+	must(ask_url(fixture, IPC_GET, &url, &reply, &d));
 	ipc_reply_done(&reply);
 	ipc_url_add(&url, "v", "");
 	assert_false(ipc_url_fits(&url));

@@ -10,8 +10,7 @@ TEST(test_round_trip)
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
 	__cleanup(freep) char *text = render(report_timeline_json, &timeline), *again = NULL;
 
-	if (report_timeline_json_read(text, strlen(text), &back, &d))
-		fail_msg("%s", d.text);
+	must(report_timeline_json_read(text, strlen(text), &back, &d));
 	again = render(report_timeline_json, &back);
 	assert_string_equal(text, again);
 	free(again);
