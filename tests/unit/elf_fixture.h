@@ -78,17 +78,25 @@ static inline struct elf_addresses addresses_from(uint64_t first, size_t nr)
 
 #define ALL_BYTES 65536
 
-/* The symbols of the first bytes of a fixture, as offsets in the file. */
-static inline struct elf_functions *symbols_of(const char *name, const char *debug)
+/* The symbols of some offsets in the file of a fixture. */
+static inline struct elf_functions *symbols_of_some(const char *name, const char *debug,
+						    const struct elf_addresses *some)
 {
-	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);
 	int fd __cleanup(closep) = fixture_open(name);
 	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
 	const struct debug_files files = debug_file(debug_fd);
 	struct elf_functions *functions = NULL;
 
-	assert_int_equal(elf_symbols_read(fd, &files, &all, &functions), 0);
+	assert_int_equal(elf_symbols_read(fd, &files, some, &functions), 0);
 	return functions;
+}
+
+/* Those of its first bytes. */
+static inline struct elf_functions *symbols_of(const char *name, const char *debug)
+{
+	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);
+
+	return symbols_of_some(name, debug, &all);
 }
 
 /* The name of an address; NULL: there is none. */

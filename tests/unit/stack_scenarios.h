@@ -19,6 +19,15 @@ static inline void stacked_done(struct stacked *stacked)
 	stack_table_free(stacked->table);
 }
 
+/* Ends the builder. */
+static inline struct stacked stacked_take(struct stack_table *table, struct builder *builder)
+{
+	struct stacked stacked = { snapshot_take(builder), table };
+
+	stacked.snapshot->stacks = table;
+	return stacked;
+}
+
 static inline struct stack_table *stack_table_make(void)
 {
 	struct stack_table *table;
@@ -75,16 +84,13 @@ static inline void row_add_errors_of(struct row *row, uint64_t id, int err, uint
 /* 11 and 12 are alike but for their ids; 13 has inlined frames, 16 and 17 lack outer ones. */
 static inline void scenario_stack_table(struct stack_table *table)
 {
-	STACK_TAKE(table, 11, STACK_COMPLETE, FRAME("libc.so.6", "read", 0x1d),
-		   FRAME("nginx", "ngx_unix_recv", 0x4e),
-		   FRAME("nginx", "ngx_http_wait_request_handler", 0x1a0),
-		   FRAME("nginx", "main", 0x6a), FRAME("libc.so.6", "__libc_start_main", 0x89),
-		   FRAME("nginx", "_start", 0x25));
-	STACK_TAKE(table, 12, STACK_COMPLETE, FRAME("libc.so.6", "read", 0x1d),
-		   FRAME("nginx", "ngx_unix_recv", 0x4e),
-		   FRAME("nginx", "ngx_http_wait_request_handler", 0x1a0),
-		   FRAME("nginx", "main", 0x6a), FRAME("libc.so.6", "__libc_start_main", 0x89),
-		   FRAME("nginx", "_start", 0x25));
+	for (uint64_t id = 11; id <= 12; id++)
+		STACK_TAKE(table, id, STACK_COMPLETE, FRAME("libc.so.6", "read", 0x1d),
+			   FRAME("nginx", "ngx_unix_recv", 0x4e),
+			   FRAME("nginx", "ngx_http_wait_request_handler", 0x1a0),
+			   FRAME("nginx", "main", 0x6a),
+			   FRAME("libc.so.6", "__libc_start_main", 0x89),
+			   FRAME("nginx", "_start", 0x25));
 	STACK_TAKE(table, 13, STACK_COMPLETE, KERNEL("ksys_read", 0x6d), KERNEL("do_syscall_64", 0),
 		   FRAME("libc.so.6", "read", 0x1d), INLINED("nginx", "ngx_read_fd", 0x8),
 		   INLINED("nginx", "ngx_read_file", 0), FRAME("nginx", "ngx_conf_parse", 0x2f0),
@@ -138,26 +144,20 @@ static inline void scenario_stack_rows(struct builder *builder)
 /* A server and a worker, with all that a stack can be. */
 static inline struct stacked scenario_stacks(void)
 {
-	struct stacked stacked = { .table = stack_table_make() };
+	struct stack_table *table = stack_table_make();
 	struct builder *builder = builder_make();
 
-	scenario_stack_table(stacked.table);
+	scenario_stack_table(table);
 	builder_take_process(builder, 100, "nginx", 5, 300 * MSEC);
 	builder_take_process(builder, 200, "worker pool", 11, 200 * MSEC);
 	scenario_stack_rows(builder);
-	stacked.snapshot = snapshot_take(builder);
-	stacked.snapshot->stacks = stacked.table;
-	return stacked;
+	return stacked_take(table, builder);
 }
 
 /* Stacks were taken, but there was no call. */
 static inline struct stacked scenario_stacks_empty(void)
 {
-	struct stacked stacked = { .table = stack_table_make() };
-
-	stacked.snapshot = snapshot_take(builder_make());
-	stacked.snapshot->stacks = stacked.table;
-	return stacked;
+	return stacked_take(stack_table_make(), builder_make());
 }
 
 /* Names made to end a line, a field, an element or a script, as module, symbol and process. */
@@ -184,7 +184,7 @@ static inline const char *const *scenario_hostile_frames(size_t *count)
 
 static inline struct stacked scenario_stacks_hostile(void)
 {
-	struct stacked stacked = { .table = stack_table_make() };
+	struct stack_table *table = stack_table_make();
 	struct builder *builder = builder_make();
 	const struct hostile_name *comms;
 	const char *const *names;
@@ -196,7 +196,7 @@ static inline struct stacked scenario_stacks_hostile(void)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t pid = 100 + (uint32_t)i;
 
-		STACK_TAKE(stacked.table, pid, STACK_COMPLETE, FRAME(names[i], names[i], 1),
+		STACK_TAKE(table, pid, STACK_COMPLETE, FRAME(names[i], names[i], 1),
 			   INLINED(names[i], names[(i + 1) % count], 0), FRAME(names[i], NULL, 16),
 			   FRAME(NULL, names[i], 0));
 		builder_take_process(builder, pid, comms[i % nr_comms].bytes,
@@ -205,9 +205,7 @@ static inline struct stacked scenario_stacks_hostile(void)
 		row_add_calls_of(&row, pid, 1 + i, 64, 0, 0);
 		builder_take_row(builder, &row);
 	}
-	stacked.snapshot = snapshot_take(builder);
-	stacked.snapshot->stacks = stacked.table;
-	return stacked;
+	return stacked_take(table, builder);
 }
 
 /* A function, and what it may call, down to a system call. */
@@ -335,7 +333,7 @@ static inline const char *scenario_walk(int at, uint64_t *seed, struct stack_fra
 	}
 }
 
-static inline void scenario_stack_walked(struct stacked *stacked, struct builder *builder,
+static inline void scenario_stack_walked(struct stack_table *table, struct builder *builder,
 					 uint32_t pid, int root, uint64_t id, uint64_t *seed)
 {
 	static const struct stack_frame outer[] = {
@@ -351,7 +349,7 @@ static inline void scenario_stack_walked(struct stacked *stacked, struct builder
 
 	for (size_t i = skipped; i < count; i++)
 		reversed[count - 1 - i] = frames[i];
-	stack_take(stacked->table, id, end, reversed, count - skipped);
+	stack_take(table, id, end, reversed, count - skipped);
 	row_init_named(&row, pid, ABI_X86_64, call);
 	row_add_calls_of(&row, id, 1 + random_ns(seed, 12), wall_ns, wall_ns / 2, wall_ns / 9);
 	builder_take_row(builder, &row);
@@ -361,7 +359,7 @@ static inline void scenario_stack_walked(struct stacked *stacked, struct builder
 static inline struct stacked scenario_stacks_many(void)
 {
 	static const int roots[] = { 1, 31, 70 };
-	struct stacked stacked = { .table = stack_table_make() };
+	struct stack_table *table = stack_table_make();
 	struct builder *builder = builder_make();
 	uint64_t seed = 42;
 
@@ -369,11 +367,9 @@ static inline struct stacked scenario_stacks_many(void)
 	builder_take_process(builder, 200, "postgres", 8, 0);
 	builder_take_process(builder, 300, "node", 4, 0);
 	for (uint64_t id = 1; id <= 200; id++)
-		scenario_stack_walked(&stacked, builder, 100 * (1 + (uint32_t)(id % 3)),
-				      roots[id % 3], id, &seed);
-	stacked.snapshot = snapshot_take(builder);
-	stacked.snapshot->stacks = stacked.table;
-	return stacked;
+		scenario_stack_walked(table, builder, 100 * (1 + (uint32_t)(id % 3)), roots[id % 3],
+				      id, &seed);
+	return stacked_take(table, builder);
 }
 
 /* Begins a test that is given scenario_stacks(). */

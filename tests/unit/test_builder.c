@@ -122,8 +122,7 @@ TEST(test_merge_of_nothing)
 	__cleanup(row_done) struct row row;
 
 	assert_int_equal(builder_merge(a, b), 0);
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 1, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 	assert_int_equal(builder_add_row(b, &row), 0);
 	assert_int_equal(builder_merge(a, b), 0);
 	builder_free(b);
@@ -222,8 +221,7 @@ TEST(test_finish_empties)
 	assert_int_equal(builder_finish(builder, first), 0);
 	assert_has(first, nr_rows, 0, nr_processes, 0);
 	for (int i = 0; i < 2; i++) {
-		row_init_for(&row, 1, ABI_X86_64, 0);
-		row_add_calls(&row, 1, 100, 0, 0);
+		row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 		row_add_errors(&row, EPERM, 1);
 		builder_take_row(builder, &row);
 		builder_take_process(builder, 1, "one", 3, 1);
@@ -240,8 +238,7 @@ BUILDER_TEST(test_rows_are_copied)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct row row;
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 1, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 	row_add_errors(&row, EPERM, 1);
 	assert_int_equal(builder_add_row(builder, &row), 0);
 	row.calls = 100;

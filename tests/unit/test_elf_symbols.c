@@ -33,16 +33,12 @@ static struct elf_functions *symbols_at(const char *name, const char *debug, uin
 {
 	__cleanup(addresses_done) struct elf_addresses some = addresses_from(first, nr);
 	int fd __cleanup(closep) = fixture_open(name);
-	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
-	const struct debug_files files = debug_file(debug_fd);
-	struct elf_functions *functions = NULL;
 	struct elf_identity identity;
 
 	assert_int_equal(elf_identity_of_file(fd, &identity), 0);
 	for (size_t i = 0; i < nr; i++)
 		some.addresses[i] -= identity.load_offset;
-	assert_int_equal(elf_symbols_read(fd, &files, &some, &functions), 0);
-	return functions;
+	return symbols_of_some(name, debug, &some);
 }
 
 static void assert_function(const char *fixture, const char *debug, const char *judge,

@@ -23,8 +23,7 @@ TEST(test_times)
 {
 	__cleanup(row_done) struct row row;
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 10, 1000, 300, 100);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 10, 1000, 300, 100);
 	row.calls += 5;
 	row.untimed = 2;
 	row.no_return = 3;
@@ -167,8 +166,7 @@ TEST(test_subtract_bounds)
 {
 	struct row earlier, later;
 
-	row_init_for(&earlier, 1, ABI_X86_64, 0);
-	row_add_calls(&earlier, 1, 70, 0, 0);
+	row_init_calls(&earlier, 1, ABI_X86_64, "read", 1, 70, 0, 0);
 	row_add_calls(&earlier, 1, 5000, 0, 0);
 	assert_int_equal(row_copy(&later, &earlier), 0);
 	row_add_calls(&later, 1, 1000, 0, 0);

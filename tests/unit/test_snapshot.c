@@ -163,8 +163,7 @@ BUILDER_TEST(test_exact)
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct row row;
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 10, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 10, 100, 0, 0);
 	row_add_errors(&row, ENOENT, 3);
 	row_add_errors(&row, EPERM, 4);
 	assert_int_equal(row_errors_unnamed(&row), 0);
