@@ -117,9 +117,8 @@ static inline void assert_row_sums_equal(const struct row *a, const struct row *
 		    wall_ns, off_ns, runq_ns);
 	assert_hist_equal(&a->hist, &b->hist);
 	assert_int_equal(a->nr_errnos, b->nr_errnos);
-	for (size_t i = 0; i < a->nr_errnos; i++) {
+	for (size_t i = 0; i < a->nr_errnos; i++)
 		assert_same(&a->errnos[i], &b->errnos[i], err, count);
-	}
 }
 
 static inline void assert_row_equal(const struct row *a, const struct row *b)

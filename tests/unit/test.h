@@ -42,15 +42,15 @@
 /* Members of a structure have these values: assert_has(&row, calls, 7, errors, 0). */
 #define assert_has(at, ...) EACH(HAS_VALUE(at, __VA_ARGS__))
 #define HAS_VALUE(at, member, value, ...)                                                   \
-	member_check(#at "->" #member, (intmax_t)(at)->member, (intmax_t)(value), __LINE__) \
-		__VA_OPT__(, HAS_VALUE_AGAIN NO_ARGUMENTS(at, __VA_ARGS__))
+	member_check(#at "->" #member, (intmax_t)(at)->member, (intmax_t)(value), __FILE__, \
+		     __LINE__) __VA_OPT__(, HAS_VALUE_AGAIN NO_ARGUMENTS(at, __VA_ARGS__))
 #define HAS_VALUE_AGAIN() HAS_VALUE
 
 /* Two structures have the same in these members: assert_same(a, b, calls, errors). */
 #define assert_same(a, b, ...) EACH(HAS_SAME(a, b, __VA_ARGS__))
 #define HAS_SAME(a, b, member, ...)                                                           \
-	member_check(#a "->" #member, (intmax_t)(a)->member, (intmax_t)(b)->member, __LINE__) \
-		__VA_OPT__(, HAS_SAME_AGAIN NO_ARGUMENTS(a, b, __VA_ARGS__))
+	member_check(#a "->" #member, (intmax_t)(a)->member, (intmax_t)(b)->member, __FILE__, \
+		     __LINE__) __VA_OPT__(, HAS_SAME_AGAIN NO_ARGUMENTS(a, b, __VA_ARGS__))
 #define HAS_SAME_AGAIN() HAS_SAME
 
 /* All of these hold. */
@@ -60,10 +60,11 @@
 		__VA_OPT__(, ALL_HOLD_AGAIN NO_ARGUMENTS(__VA_ARGS__))
 #define ALL_HOLD_AGAIN() ALL_HOLD
 
-static inline void member_check(const char *name, intmax_t value, intmax_t expected, int line)
+static inline void member_check(const char *name, intmax_t value, intmax_t expected,
+				const char *file, int line)
 {
 	if (value != expected)
-		fail_msg("line %d: %s is %jd, not %jd", line, name, value, expected);
+		fail_msg("%s:%d: %s is %jd, not %jd", file, line, name, value, expected);
 }
 
 /* What the code under test has said of a failure, in this test. */

@@ -63,9 +63,8 @@ TEST(test_errnos)
 	assert_memory_equal(blob.bytes, expected, sizeof(expected));
 	assert_int_equal(blob_to_errnos(blob.bytes, blob.size, &row), 0);
 	assert_int_equal(row.nr_errnos, ARRAY_SIZE(errnos));
-	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++)
 		assert_same(&row.errnos[i], &errnos[i], err, count);
-	}
 }
 
 TEST(test_refused)

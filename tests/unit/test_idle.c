@@ -187,9 +187,8 @@ static struct snapshot *world_read(struct world *world)
 static void assert_readings_equal(const struct snapshot *a, const struct snapshot *b)
 {
 	assert_snapshot_equal(a, b);
-	for (size_t i = 0; i < a->nr_rows; i++) {
+	for (size_t i = 0; i < a->nr_rows; i++)
 		assert_same(a->rows[i], b->rows[i], open_wall_ns, open_off_ns);
-	}
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *one = &a->processes[i], *other = &b->processes[i];
 

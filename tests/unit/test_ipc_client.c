@@ -126,9 +126,8 @@ FOLDER_TEST(test_crowd)
 	child = child_start(fixture);
 	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
 		customers[i] = customer_start(fixture);
-	for (size_t i = 0; i < ARRAY_SIZE(customers); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
 		child_must_end(customers[i]);
-	}
 	child_end(&child);
 }
 

@@ -148,9 +148,8 @@ FOLDER_TEST(test_patience)
 	fixture->answer_bytes = 1 << 20;
 	server_start(fixture, (struct ipc_server_options){ .patience_s = 2 });
 	assert_int_equal(ipc_server_patience_ms(fixture->server), -1);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		fds[i] = raw_begin(fixture, texts[i]);
-	}
 	clients_wait(fixture, ARRAY_SIZE(texts));
 	server_wait(fixture, 1);
 	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);

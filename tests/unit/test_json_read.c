@@ -47,9 +47,8 @@ static void assert_same_rest(const struct snapshot *a, const struct snapshot *b)
 {
 	assert_snapshot_equal(a, b);
 	assert_same(a, b, end_mono_ns, has_runq, caller_pidns);
-	for (size_t i = 0; i < a->nr_rows; i++) {
+	for (size_t i = 0; i < a->nr_rows; i++)
 		assert_same(a->rows[i], b->rows[i], open_wall_ns, open_off_ns, nr_stacks);
-	}
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *x = &a->processes[i], *y = &b->processes[i];
 

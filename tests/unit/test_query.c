@@ -77,9 +77,8 @@ SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 3);
-	for (size_t i = 0; i < sums.nr_rows; i++) {
+	for (size_t i = 0; i < sums.nr_rows; i++)
 		assert_has(sums.rows[i], pid, 0, boot_ns, 0);
-	}
 	assert_has(sums.rows[0], abi, ABI_X86_64, nr, 0, calls, 1234 + 5678, errors, 6, in_flight,
 		   2, oldest_start_ns, 1234);
 	assert_int_equal(row_cpu_ns(sums.rows[0]), (1234 + 5678) * 70);
@@ -116,9 +115,8 @@ BUILDER_TEST(test_sum_keeps_abis_apart)
 	assert_int_equal(sums.nr_rows, NR_SYSCALL_ABI);
 	/* Those that found no room belong to the same call. */
 	assert_has(sums.rows[0], calls, 101, untimed, 100);
-	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++) {
+	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++)
 		assert_has(sums.rows[abi], abi, abi, calls, 1 + abi);
-	}
 }
 
 SNAPSHOT_TEST(test_sum_of_nothing, snapshot_make())
