@@ -61,8 +61,8 @@ const struct option_def option_defs[] = {
 	{ "interval", 'i', OPTION_SECONDS, VERB_TOP, TO(interval_ns),
 	  "time between two frames (default 1)", .range = "from 0.1 to 3600 seconds",
 	  .low = NS_PER_SEC / 10, .high = 3600 * NS_PER_SEC },
-	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by), "a line per pid, comm or unit (default pid)",
-	  .arg = "KEY", WORDS(rate_by_names) },
+	{ "by", 0, OPTION_CHOICE, VERB_TOP, TO(rate_by),
+	  "a line per pid, comm or unit (default pid)", .arg = "KEY", WORDS(rate_by_names) },
 	{ "sort", 0, OPTION_CHOICE, VERB_TOP, TO(rate_sort),
 	  "pid, comm, user, unit, threads, calls (default), errors,\n"
 	  "cpu, usr, sys, runq, lock, sleep, max, oldest",
@@ -224,7 +224,8 @@ const struct option_def option_defs[] = {
 	{ "socket", 0, OPTION_TEXT, ASKING, TO(socket),
 	  "socket of the daemon (default " DEFAULT_SOCKET ")", .arg = "PATH" },
 	{ "state-dir", 0, OPTION_TEXT, ASKING, TO(state_dir),
-	  "directory of its history, if it is not running\n(default " DEFAULT_STATE_DIR ")", .arg = "DIR" },
+	  "directory of its history, if it is not running\n(default " DEFAULT_STATE_DIR ")",
+	  .arg = "DIR" },
 
 	/* The rest. */
 	{ "verbose", 'v', OPTION_FLAG, VERBS_COUNTING | VERB_DOCTOR, TO(collector.verbose),
@@ -232,8 +233,7 @@ const struct option_def option_defs[] = {
 	{ "version", 'V', OPTION_FLAG, VERB_COUNT, TO(version), "print the version" },
 	{ "config", 0, OPTION_TEXT, VERB_DAEMON, TO(config_file),
 	  "read only this file (default " DEFAULT_CONFIG ",\nand conf.d/*.conf)", .arg = "FILE" },
-	{ "check-config", 0, OPTION_FLAG, VERB_DAEMON, TO(check_config),
-	  "only check the files" },
+	{ "check-config", 0, OPTION_FLAG, VERB_DAEMON, TO(check_config), "only check the files" },
 	{ "help", 'h', OPTION_FLAG, ALL_VERBS, TO(help), "print this text" },
 };
 

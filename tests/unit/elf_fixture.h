@@ -3,11 +3,6 @@
 #ifndef TESTS_ELF_FIXTURE_H
 #define TESTS_ELF_FIXTURE_H
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "fixture.h"
 
 #include "elf/symbols.h"
@@ -75,8 +70,7 @@ static inline struct elf_addresses addresses_from(uint64_t first, size_t nr)
 {
 	struct elf_addresses addresses = { calloc(nr + 1, sizeof(uint64_t)), nr };
 
-	assert_non_null(addresses.addresses);
-	assert_true(nr <= MAX_ADDRESSES);
+	assert_all(addresses.addresses, nr <= MAX_ADDRESSES);
 	for (size_t i = 0; i < nr; i++)
 		addresses.addresses[i] = first + i;
 	return addresses;
@@ -84,17 +78,25 @@ static inline struct elf_addresses addresses_from(uint64_t first, size_t nr)
 
 #define ALL_BYTES 65536
 
-/* The symbols of the first bytes of a fixture, as offsets in the file. */
-static inline struct elf_functions *symbols_of(const char *name, const char *debug)
+/* The symbols of some offsets in the file of a fixture. */
+static inline struct elf_functions *symbols_of_some(const char *name, const char *debug,
+						    const struct elf_addresses *some)
 {
-	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);
 	int fd __cleanup(closep) = fixture_open(name);
 	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
 	const struct debug_files files = debug_file(debug_fd);
 	struct elf_functions *functions = NULL;
 
-	assert_int_equal(elf_symbols_read(fd, &files, &all, &functions), 0);
+	assert_int_equal(elf_symbols_read(fd, &files, some, &functions), 0);
 	return functions;
+}
+
+/* Those of its first bytes. */
+static inline struct elf_functions *symbols_of(const char *name, const char *debug)
+{
+	__cleanup(addresses_done) struct elf_addresses all = addresses_from(0, ALL_BYTES);
+
+	return symbols_of_some(name, debug, &all);
 }
 
 /* The name of an address; NULL: there is none. */

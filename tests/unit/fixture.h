@@ -6,49 +6,11 @@
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
 
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "test.h"
 
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "model/builder.h"
 #include "model/snapshot.h"
 #include "syscalls/names.h"
-
-#include "in_range.h"
-
-/* splitmix64: the same numbers on every machine. */
-static inline uint64_t random_u64(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-static inline uint64_t random_below(uint64_t *seed, uint64_t limit)
-{
-	return random_u64(seed) % limit;
-}
-
-/* Evenly many of every magnitude below 2^bits. */
-static inline uint64_t random_ns(uint64_t *seed, unsigned int bits)
-{
-	unsigned int magnitude = (unsigned int)random_below(seed, bits) + 1;
-
-	return random_u64(seed) >> (64 - magnitude);
-}
 
 static inline void row_init_for(struct row *row, uint32_t pid, enum syscall_abi abi, int64_t nr)
 {
@@ -119,6 +81,22 @@ static inline void row_init_random(struct row *row, uint64_t *seed)
 		row->oldest_start_ns = random_below(seed, 1000000);
 }
 
+/* What all rows add up to, of the plain counts and times. */
+static inline struct row snapshot_sum(const struct snapshot *snapshot)
+{
+	struct row sum = { .calls = 0 };
+
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		const struct row *row = snapshot->rows[i];
+
+		sum.calls += row->calls;
+		sum.errors += row->errors;
+		sum.wall_ns += row->wall_ns;
+		sum.off_ns += row->off_ns;
+	}
+	return sum;
+}
+
 static inline void rows_done(struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -135,47 +113,30 @@ static inline void assert_hist_equal(const struct hist *a, const struct hist *b)
 static inline void assert_row_sums_equal(const struct row *a, const struct row *b)
 {
 	assert_int_equal(row_compare(a, b), 0);
-	assert_int_equal(a->calls, b->calls);
-	assert_int_equal(a->errors, b->errors);
-	assert_int_equal(a->interrupted, b->interrupted);
-	assert_int_equal(a->untimed, b->untimed);
-	assert_int_equal(a->denied, b->denied);
-	assert_int_equal(a->no_return, b->no_return);
-	assert_int_equal(a->result_sum, b->result_sum);
-	assert_int_equal(a->wall_ns, b->wall_ns);
-	assert_int_equal(a->off_ns, b->off_ns);
-	assert_int_equal(a->runq_ns, b->runq_ns);
+	assert_same(a, b, calls, errors, interrupted, untimed, denied, no_return, result_sum,
+		    wall_ns, off_ns, runq_ns);
 	assert_hist_equal(&a->hist, &b->hist);
 	assert_int_equal(a->nr_errnos, b->nr_errnos);
-	for (size_t i = 0; i < a->nr_errnos; i++) {
-		assert_int_equal(a->errnos[i].err, b->errnos[i].err);
-		assert_int_equal(a->errnos[i].count, b->errnos[i].count);
-	}
+	for (size_t i = 0; i < a->nr_errnos; i++)
+		assert_same(&a->errnos[i], &b->errnos[i], err, count);
 }
 
 static inline void assert_row_equal(const struct row *a, const struct row *b)
 {
 	assert_row_sums_equal(a, b);
-	assert_int_equal(a->min_ns, b->min_ns);
-	assert_int_equal(a->max_ns, b->max_ns);
-	assert_int_equal(a->in_flight, b->in_flight);
-	assert_int_equal(a->in_flight_early, b->in_flight_early);
-	assert_int_equal(a->oldest_start_ns, b->oldest_start_ns);
+	assert_same(a, b, min_ns, max_ns, in_flight, in_flight_early, oldest_start_ns);
 }
 
 static inline void assert_process_equal(const struct process *a, const struct process *b)
 {
-	assert_int_equal(a->pid, b->pid);
-	assert_int_equal(a->boot_ns, b->boot_ns);
-	assert_int_equal(a->user_ns, b->user_ns);
+	assert_same(a, b, pid, boot_ns, user_ns);
 	assert_memory_equal(a->comm, b->comm, sizeof(a->comm));
 }
 
 /* Of what was counted; the descriptions may differ. */
 static inline void assert_snapshot_equal(const struct snapshot *a, const struct snapshot *b)
 {
-	assert_int_equal(a->nr_rows, b->nr_rows);
-	assert_int_equal(a->nr_processes, b->nr_processes);
+	assert_same(a, b, nr_rows, nr_processes);
 	for (size_t i = 0; i < a->nr_rows; i++)
 		assert_row_equal(a->rows[i], b->rows[i]);
 	for (size_t i = 0; i < a->nr_processes; i++)
@@ -190,11 +151,70 @@ static inline struct builder *builder_make(void)
 	return builder;
 }
 
+/* Begins a test that is given a builder, and ends it. */
+#define BUILDER_TEST(name)                              \
+	static void name##_of(struct builder *builder); \
+	TEST(name)                                      \
+	{                                               \
+		name##_of(builder_make());              \
+	}                                               \
+	static void name##_of(struct builder *builder)
+
+/* As BUILDER_TEST(): one for what was there before, one for what is after it. */
+#define BUILDERS_TEST(name)                                                   \
+	static void name##_of(struct builder *before, struct builder *after); \
+	TEST(name)                                                            \
+	{                                                                     \
+		name##_of(builder_make(), builder_make());                    \
+	}                                                                     \
+	static void name##_of(struct builder *before, struct builder *after)
+
 /* Adds a row and ends it. */
 static inline void builder_take_row(struct builder *builder, struct row *row)
 {
 	assert_int_equal(builder_add_row(builder, row), 0);
 	row_done(row);
+}
+
+/* A row of calls of one kind. */
+static inline void row_init_calls(struct row *row, uint32_t pid, enum syscall_abi abi,
+				  const char *name, uint64_t count, uint64_t wall_ns,
+				  uint64_t off_ns, uint64_t runq_ns)
+{
+	row_init_named(row, pid, abi, name);
+	row_add_calls(row, count, wall_ns, off_ns, runq_ns);
+}
+
+static inline void builder_take_calls(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+				      const char *name, uint64_t count, uint64_t wall_ns,
+				      uint64_t off_ns, uint64_t runq_ns)
+{
+	struct row row;
+
+	row_init_calls(&row, pid, abi, name, count, wall_ns, off_ns, runq_ns);
+	builder_take_row(builder, &row);
+}
+
+/* Errors of calls that were added already. */
+static inline void builder_take_errors(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+				       const char *name, int err, uint64_t count)
+{
+	struct row row;
+
+	row_init_named(&row, pid, abi, name);
+	row_add_errors(&row, err, count);
+	builder_take_row(builder, &row);
+}
+
+/* Calls that found no room for a time. */
+static inline void builder_take_untimed(struct builder *builder, uint32_t pid, enum syscall_abi abi,
+					const char *name, uint64_t count)
+{
+	struct row row;
+
+	row_init_named(&row, pid, abi, name);
+	row.calls = row.untimed = count;
+	builder_take_row(builder, &row);
 }
 
 /* The process of row_init_for(). */
@@ -268,6 +288,25 @@ static inline struct snapshot *snapshot_take(struct builder *builder)
 	return snapshot;
 }
 
+/* Begins a test that is given the snapshot that an expression makes. */
+#define SNAPSHOT_TEST(name, make)                                           \
+	static void name##_of(struct snapshot *snapshot);                   \
+	TEST(name)                                                          \
+	{                                                                   \
+		__cleanup(snapshot_freep) struct snapshot *snapshot = make; \
+		name##_of(snapshot);                                        \
+	}                                                                   \
+	static void name##_of(struct snapshot *snapshot)
+
+/* What the builder has, which goes on. */
+static inline struct snapshot *snapshot_read(const struct builder *builder)
+{
+	struct builder *copy = builder_make();
+
+	assert_int_equal(builder_merge(copy, builder), 0);
+	return snapshot_take(copy);
+}
+
 /* A stream into memory. */
 struct text_stream {
 	FILE *out;
@@ -291,25 +330,25 @@ static inline char *text_close(struct text_stream *stream)
 	return stream->text;
 }
 
-/* A stream that takes nothing. */
-static inline FILE *full_open(void)
-{
-	FILE *full = fopen("/dev/full", "we");
+/* The text, which the caller frees, that report(..., stream) writes. */
+#define render(report, ...)                                                    \
+	({                                                                     \
+		struct text_stream stream_;                                    \
+		assert_int_equal(report(__VA_ARGS__, text_open(&stream_)), 0); \
+		text_close(&stream_);                                          \
+	})
 
-	assert_non_null(full);
-	setbuf(full, NULL);
-	return full;
-}
+/* A report(..., stream) says so when its stream takes nothing. */
+#define assert_full(report, ...)                                    \
+	do {                                                        \
+		FILE *full_ = fopen("/dev/full", "we");             \
+		assert_non_null(full_);                             \
+		setbuf(full_, NULL);                                \
+		assert_int_equal(report(__VA_ARGS__, full_), -EIO); \
+		fclose(full_);                                      \
+	} while (0)
 
 typedef int snapshot_report(const struct snapshot *, FILE *);
-
-static inline char *report_render(snapshot_report *report, const struct snapshot *snapshot)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report(snapshot, text_open(&stream)), 0);
-	return text_close(&stream);
-}
 
 /* NULL when there is no such file. */
 static inline char *golden_read(const char *path)
@@ -318,57 +357,59 @@ static inline char *golden_read(const char *path)
 	char *text = NULL;
 	size_t size = 0;
 
-	if (!file)
-		return NULL;
-	/* No golden text has a NUL. */
-	if (getdelim(&text, &size, '\0', file) < 0) {
-		free(text);
-		text = strdup("");
-	}
+	/* No golden text has a NUL, and some have nothing. */
+	if (file && getdelim(&text, &size, '\0', file) < 0)
+		*text = '\0';
 	return text;
 }
 
-static inline void golden_write(const char *path, const char *text)
+/* A text as golden files have it, which outlive a version of the program; the caller frees it. */
+static inline char *version_mask(const char *text)
 {
-	FILE *file __cleanup(fclosep) = fopen(path, "we");
+	static const char *const before[] = { "\"version\":\"", "version=\"", "bpftruss  " };
+	char *masked = strdup(text);
 
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	fprintf(stderr, "rewrote %s\n", path);
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		const char *at = strstr(text, before[i]);
+
+		at = at ? at + strlen(before[i]) : "";
+		if (strncmp(at, BPFTRUSS_VERSION, strlen(BPFTRUSS_VERSION)) != 0)
+			continue;
+		free(masked);
+		assert_true(asprintf(&masked, "%.*sVERSION%s", (int)(at - text), text,
+				     at + strlen(BPFTRUSS_VERSION)) > 0);
+	}
+	return masked;
 }
 
 /* Compares byte for byte with GOLDEN_DIR/name.expected, or rewrites that. */
 static inline void golden_check(const char *name, const char *text)
 {
-	__cleanup(freep) char *expected = NULL;
+	__cleanup(freep) char *masked = version_mask(text), *expected = NULL;
 	const char *update = getenv("GOLDEN_UPDATE");
+	FILE *file __cleanup(fclosep) = NULL;
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s.expected", GOLDEN_DIR, name);
 	if (update && !strcmp(update, "1")) {
-		golden_write(path, text);
+		file = fopen(path, "we");
+		assert_true(file && fputs(masked, file) >= 0);
+		fprintf(stderr, "rewrote %s\n", path);
 		return;
 	}
 	expected = golden_read(path);
-	if (expected && !strcmp(expected, text))
+	if (expected && !strcmp(expected, masked))
 		return;
-	fprintf(stderr, "--- %s, expected%s:\n%s--- got:\n%s---\n", path,
-		expected ? "" : " (no such file)", expected ? expected : "", text);
+	fprintf(stderr, "--- %s, expected:\n%s--- got:\n%s---\n", path,
+		expected ?: "(no such file)\n", masked);
 	fail();
 }
 
-/* JSON with the version of the program masked, which changes without a change of the contract. */
-static inline char *version_mask(const char *text)
-{
-	static const char real[] = "\"version\":\"" BPFTRUSS_VERSION "\"";
-	static const char mask[] = "\"version\":\"VERSION\"";
-	const char *at = strstr(text, real);
-	char *masked = NULL;
-
-	assert_non_null(at);
-	assert_true(asprintf(&masked, "%.*s%s%s", (int)(at - text), text, mask, at + strlen(real)) >
-		    0);
-	return masked;
-}
+/* Compares the text that report(..., stream) writes. */
+#define golden_render(name, report, ...)                                    \
+	do {                                                                \
+		char *text_ __cleanup(freep) = render(report, __VA_ARGS__); \
+		golden_check(name, text_);                                  \
+	} while (0)
 
 #endif

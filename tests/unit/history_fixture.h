@@ -7,9 +7,6 @@
 #define TESTS_HISTORY_FIXTURE_H
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "fixture.h"
 
@@ -83,8 +80,44 @@ static inline void place_done(struct place *place)
 	assert_int_equal(rmdir(place->dir), 0);
 }
 
+struct bytes {
+	char *bytes; /* owned */
+	size_t size;
+};
+
+static inline struct bytes read_all(const char *path)
+{
+	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
+	struct bytes ret;
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	ret.size = (size_t)status.st_size;
+	ret.bytes = malloc(ret.size + 1);
+	assert_non_null(ret.bytes);
+	assert_int_equal(read(fd, ret.bytes, ret.size + 1), ret.size);
+	return ret;
+}
+
+static inline void write_all(const char *path, const struct bytes *all)
+{
+	int fd __cleanup(closep) = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, all->bytes, all->size), all->size);
+}
+
+/* It is what it was. */
+static inline void must_be(const char *path, const struct bytes *wanted)
+{
+	struct bytes got = read_all(path);
+
+	assert_int_equal(got.size, wanted->size);
+	assert_memory_equal(got.bytes, wanted->bytes, wanted->size);
+	free(got.bytes);
+}
+
 /* A test with a place of its own as its state. */
-#define PLACE_TEST(name) TEST_WITH(name, place_set_up, place_tear_down)
+#define PLACE_TEST(name) TEST_WITH(name, const struct place *place, place_set_up, place_tear_down)
 
 static inline int place_set_up(void **state)
 {
@@ -108,10 +141,8 @@ static inline struct history *open_with(const struct place *place,
 					const struct history_options *options)
 {
 	struct history *history = NULL;
-	struct diag d = { 0 };
 
-	if (history_open(place->dir, options, &history, &d))
-		fail_msg("%s", d.text);
+	must(history_open(place->dir, options, &history, &d));
 	return history;
 }
 
@@ -153,22 +184,50 @@ static inline struct snapshot *host_snapshot(const struct host *host)
 	return snapshot;
 }
 
+/* Begins a test of a history with these options and of a host; the timeline is for answers. */
+#define HISTORY_TEST(name, seed, ...)                                                           \
+	static void name##_in(struct history *history, struct host host,                        \
+			      struct timeline *timeline);                                       \
+	PLACE_TEST(name)                                                                        \
+	{                                                                                       \
+		const struct history_options options = { __VA_ARGS__ };                         \
+		__cleanup(history_closep) struct history *history = open_with(place, &options); \
+		__cleanup(timeline_done) struct timeline timeline = { 0 };                      \
+		assert_null(history_set_aside(history));                                        \
+		name##_in(history, host_make(seed), &timeline);                                 \
+	}                                                                                       \
+	static void name##_in(struct history *history, struct host host,                        \
+			      __attribute__((unused)) struct timeline *timeline)
+
 static inline void host_begin(struct host *host, struct history *history)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
-	struct diag d = { 0 };
 
-	if (history_begin(history, now, now->end_ns, now->end_mono_ns, &d))
-		fail_msg("%s", d.text);
+	must(history_begin(history, now, now->end_ns, now->end_mono_ns, &d));
 }
 
-/* Random rows of the processes 1 … 3, called kind-1 …, and some of nobody. */
-static inline void host_fill(struct host *host, struct snapshot *snapshot, unsigned int nr_rows)
+/* Time goes on by this much, and what the builder has, which is ended, is counted meanwhile. */
+static inline struct snapshot *host_count(struct host *host, int64_t ns, struct builder *builder)
+{
+	int64_t start_ns = host->real_ns;
+	struct snapshot *snapshot;
+
+	host->real_ns += ns;
+	host->mono_ns += ns;
+	snapshot = host_snapshot(host);
+	snapshot->start_ns = start_ns;
+	snapshot->elapsed_ns = (uint64_t)ns;
+	assert_int_equal(builder_finish(builder, snapshot), 0);
+	builder_free(builder);
+	return snapshot;
+}
+
+/* As host_count(): random rows of the processes 1 … 3, called kind-1 …, and some of nobody. */
+static inline struct snapshot *host_pass(struct host *host, int64_t ns, unsigned int nr_rows)
 {
 	struct builder *builder = builder_make();
+	struct snapshot *snapshot;
 
-	names_add(&snapshot->users, &snapshot->nr_users, 1000, "www");
-	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 77, "/system.slice/web.service");
 	for (unsigned int i = 0; i < nr_rows; i++) {
 		struct row row;
 
@@ -183,49 +242,38 @@ static inline void host_fill(struct host *host, struct snapshot *snapshot, unsig
 		process.user_ns = 1 + random_below(&host->seed, 1000);
 		assert_int_equal(builder_add_process(builder, &process, false), 0);
 	}
-	assert_int_equal(builder_finish(builder, snapshot), 0);
-	builder_free(builder);
+	snapshot = host_count(host, ns, builder);
+	names_add(&snapshot->users, &snapshot->nr_users, 1000, "www");
+	names_add(&snapshot->cgroups, &snapshot->nr_cgroups, 77, "/system.slice/web.service");
 	snapshot->losses.count[random_below(&host->seed, NR_MODEL_LOSS)] =
 		random_below(&host->seed, 5);
-}
-
-/* Time goes on by this much, and something is counted meanwhile. */
-static inline struct snapshot *host_pass(struct host *host, int64_t ns, unsigned int nr_rows)
-{
-	struct snapshot *snapshot;
-	int64_t start_ns = host->real_ns;
-
-	host->real_ns += ns;
-	host->mono_ns += ns;
-	snapshot = host_snapshot(host);
-	snapshot->start_ns = start_ns;
-	snapshot->elapsed_ns = (uint64_t)ns;
-	host_fill(host, snapshot, nr_rows);
 	return snapshot;
 }
 
-/* Many kinds of process, each with one call. */
-static inline struct snapshot *pass_crowd(struct host *host, uint32_t count)
+/* A process, and one call of it. */
+static inline void builder_take_caller(struct builder *builder, struct process process, int64_t nr)
 {
-	struct snapshot *interval = host_pass(host, MINUTE, 0);
+	struct row row;
+
+	row_init_for(&row, process.pid, ABI_X86_64, nr);
+	row.boot_ns = process.boot_ns;
+	row_add_calls(&row, 1, 100, 50, 25);
+	builder_take_row(builder, &row);
+	assert_int_equal(builder_add_process(builder, &process, false), 0);
+}
+
+/* Many kinds of process of the names that begin so, each with one call. */
+static inline struct snapshot *pass_crowd(struct host *host, const char *prefix, uint32_t count)
+{
 	struct builder *builder = builder_make();
 
 	for (uint32_t pid = 1; pid <= count; pid++) {
-		struct process process = { .pid = pid, .boot_ns = 1, .uid = pid };
-		struct row row;
+		struct process process = { .pid = pid, .boot_ns = 1, .uid = 5 };
 
-		row_init_for(&row, pid, ABI_X86_64, 0);
-		row.boot_ns = 1;
-		row_add_calls(&row, 1, 100, 50, 25);
-		builder_take_row(builder, &row);
-		assert_int_equal(builder_add_process(builder, &process, false), 0);
+		snprintf(process.comm, sizeof(process.comm), "%s%u", prefix, pid);
+		builder_take_caller(builder, process, 0);
 	}
-	free(steal_ptr(&interval->rows));
-	free(steal_ptr(&interval->processes));
-	interval->nr_processes = 0;
-	assert_int_equal(builder_finish(builder, interval), 0);
-	builder_free(builder);
-	return interval;
+	return host_count(host, MINUTE, builder);
 }
 
 static inline int64_t random_between(uint64_t *seed, int64_t low, int64_t high)
@@ -263,22 +311,23 @@ static inline bool host_stumble(struct host *host)
 
 static inline void append_must(struct history *history, const struct snapshot *interval)
 {
-	struct diag d = { 0 };
-
-	if (history_append(history, interval, &d))
-		fail_msg("%s", d.text);
+	must(history_append(history, interval, &d));
 }
 
-/* So many minutes of a host, of which nothing more is to be known. */
+/* So much time of a host, of which nothing more is to be known. */
+static inline void append_some(struct history *history, struct host *host, int64_t ns,
+			       unsigned int nr_rows)
+{
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(host, ns, nr_rows);
+
+	append_must(history, interval);
+}
+
 static inline void append_minutes(struct history *history, struct host *host, int minutes,
 				  unsigned int nr_rows)
 {
-	for (int i = 0; i < minutes; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval =
-			host_pass(host, MINUTE, nr_rows);
-
-		append_must(history, interval);
-	}
+	for (int i = 0; i < minutes; i++)
+		append_some(history, host, MINUTE, nr_rows);
 }
 
 /* Rows by the number in a kind's name as pid: what two sums of different origin can agree on. */
@@ -325,6 +374,16 @@ static inline void expected_add(struct expected *expected, const struct snapshot
 	expected->covered_ns += interval->elapsed_ns;
 }
 
+/* As append_some(), of which the expectation has the sum. */
+static inline void append_expected(struct history *history, struct host *host, int64_t ns,
+				   unsigned int nr_rows, struct expected *expected)
+{
+	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(host, ns, nr_rows);
+
+	append_must(history, interval);
+	expected_add(expected, interval);
+}
+
 /* Compares all that was counted with the sum of all steps, and frees the expectation. */
 static inline void expected_check(struct expected *expected, const struct timeline *timeline)
 {
@@ -349,6 +408,14 @@ static inline void expected_check(struct expected *expected, const struct timeli
 	expected->builder = NULL;
 }
 
+/* An answer takes the place of the one before. */
+static inline void answer_must(struct history *history, const struct history_question *question,
+			       struct timeline *ret)
+{
+	timeline_done(ret);
+	must(history_ask(history, question, ret, &d));
+}
+
 static inline void ask_must(struct history *history, int64_t from_ns, int64_t to_ns,
 			    uint64_t step_ns, struct timeline *ret)
 {
@@ -357,11 +424,8 @@ static inline void ask_must(struct history *history, int64_t from_ns, int64_t to
 		.to_ns = to_ns,
 		.step_ns = step_ns,
 	};
-	struct diag d = { 0 };
 
-	*ret = (struct timeline){ 0 };
-	if (history_ask(history, &question, ret, &d))
-		fail_msg("%s", d.text);
+	answer_must(history, &question, ret);
 }
 
 static inline uint64_t timeline_calls(const struct timeline *timeline)
@@ -371,8 +435,7 @@ static inline uint64_t timeline_calls(const struct timeline *timeline)
 	for (size_t i = 0; i < timeline->nr_steps; i++) {
 		const struct snapshot *sum = timeline->steps[i].sum;
 
-		for (size_t j = 0; sum && j < sum->nr_rows; j++)
-			calls += sum->rows[j]->calls;
+		calls += sum ? snapshot_sum(sum).calls : 0;
 	}
 	return calls;
 }
@@ -381,9 +444,7 @@ static inline void assert_gap(const struct timeline *timeline, size_t at, int64_
 			      int64_t end_ns, enum gap_reason reason)
 {
 	assert_true(at < timeline->nr_gaps);
-	assert_int_equal(timeline->gaps[at].reason, reason);
-	assert_int_equal(timeline->gaps[at].start_ns, start_ns);
-	assert_int_equal(timeline->gaps[at].end_ns, end_ns);
+	assert_has(&timeline->gaps[at], reason, reason, start_ns, start_ns, end_ns, end_ns);
 }
 
 #endif

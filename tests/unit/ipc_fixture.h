@@ -7,32 +7,15 @@
 #ifndef TESTS_IPC_FIXTURE_H
 #define TESTS_IPC_FIXTURE_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "test.h"
 
-#include <cmocka.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "ipc/client.h"
 #include "ipc/server.h"
 #include "ipc/socket.h"
-
-#include "in_range.h"
 
 /* What nothing here takes unless it hangs. */
 #define HANG_NS (60 * NS_PER_SEC)
@@ -48,6 +31,7 @@ struct ipc_fixture {
 	size_t answer_bytes;     /* of an answer to /large */
 	unsigned int still_busy; /* times that /busy answers 503 */
 	int work_ms;             /* that /work takes */
+	char reply[2 << 20];     /* the last one, with its head */
 };
 
 /* Byte i of a large answer. */
@@ -138,7 +122,6 @@ static inline int folder_teardown(void **state)
 /* Starts the server with options, of which the handler is ours. */
 static inline void server_start(struct ipc_fixture *fixture, struct ipc_server_options options)
 {
-	struct diag d = { 0 };
 	int fd = socket_listen_unix(fixture->path, getegid(), &d);
 
 	assert_true(fd >= 0);
@@ -161,12 +144,19 @@ static inline struct ipc_server_counts counts_of(const struct ipc_fixture *fixtu
 
 /* --- a raw client ----------------------------------------------------------------------------- */
 
-static inline int raw_connect(const char *path)
+static inline struct sockaddr_un raw_address(const char *path)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
 	strcpy(address.sun_path, path);
+	return address;
+}
+
+static inline int raw_connect(const char *path)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const struct sockaddr_un address = raw_address(path);
+
 	assert_true(fd >= 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	return fd;
@@ -185,6 +175,15 @@ static inline void raw_say(int fd, const char *text)
 	raw_send(fd, text, strlen(text));
 }
 
+/* A connection on which text is said. */
+static inline int raw_begin(const struct ipc_fixture *fixture, const char *text)
+{
+	int fd = raw_connect(fixture->path);
+
+	raw_say(fd, text);
+	return fd;
+}
+
 /*
  * Lets the server do what is to be done, waiting for it, or for fd, at most wait_ms. As a daemon
  * would: it runs when its descriptor is readable or its patience is over, and never else.
@@ -199,6 +198,13 @@ static inline void server_step(struct ipc_fixture *fixture, int fd, int wait_ms)
 	assert_true(poll(fds, 2, is_patient ? wait_ms : patience_ms) >= 0);
 	if (fds[0].revents || (!is_patient && !fds[1].revents))
 		ipc_server_run(fixture->server);
+}
+
+/* Until the handler was called so many times. */
+static inline void server_wait(struct ipc_fixture *fixture, unsigned int asked)
+{
+	while (fixture->asked < asked)
+		server_step(fixture, -1, 100);
 }
 
 /* All that has come, up to size - 1 bytes, when the server hangs up or says until. */
@@ -224,37 +230,52 @@ static inline size_t raw_read(struct ipc_fixture *fixture, int fd, char *buf, si
 	}
 }
 
-/* One request on a connection of its own; the reply with its head until the server hangs up. */
-static inline size_t raw_ask(struct ipc_fixture *fixture, const void *request, size_t size,
-			     char *reply, size_t reply_size)
-{
-	int fd __cleanup(closep) = raw_connect(fixture->path);
-
-	raw_send(fd, request, size);
-	return raw_read(fixture, fd, reply, reply_size, NULL);
-}
-
-/* The status of a reply; 0 when there is none. */
-static inline unsigned int raw_status(const char *reply)
+/* The status of the last reply; 0 when there is none. */
+static inline unsigned int raw_status(const struct ipc_fixture *fixture)
 {
 	unsigned int status = 0;
 
-	return sscanf(reply, "HTTP/1.1 %u", &status) == 1 ? status : 0;
+	return sscanf(fixture->reply, "HTTP/1.1 %u", &status) == 1 ? status : 0;
 }
 
-static inline const char *raw_body(const char *reply)
+static inline const char *raw_body(const struct ipc_fixture *fixture)
 {
-	const char *end = strstr(reply, "\r\n\r\n");
+	const char *end = strstr(fixture->reply, "\r\n\r\n");
 
 	assert_non_null(end);
 	return end + 4;
 }
 
+/* Reads until the server hangs up; the status of the reply. */
+static inline unsigned int raw_finish(struct ipc_fixture *fixture, int fd)
+{
+	raw_read(fixture, fd, fixture->reply, sizeof(fixture->reply), NULL);
+	return raw_status(fixture);
+}
+
+/* One request on a connection of its own; the status of the reply. */
+static inline unsigned int raw_ask(struct ipc_fixture *fixture, const char *request)
+{
+	int fd __cleanup(closep) = raw_begin(fixture, request);
+
+	return raw_finish(fixture, fd);
+}
+
+static inline void need_root(const char *why)
+{
+	if (!geteuid())
+		return;
+	print_message("needs root: %s\n", why);
+	skip();
+}
+
 #define HOST  "Host: localhost\r\n"
 #define CLOSE HOST "Connection: close\r\n\r\n"
 
-#define SERVER_TEST(name) TEST_WITH(name, server_setup, folder_teardown)
-#define FOLDER_TEST(name) TEST_WITH(name, folder_setup, folder_teardown)
+#define SERVER_TEST(name) \
+	TEST_WITH(name, struct ipc_fixture *fixture, server_setup, folder_teardown)
+#define FOLDER_TEST(name) \
+	TEST_WITH(name, struct ipc_fixture *fixture, folder_setup, folder_teardown)
 
 /* --- a server in another process -------------------------------------------------------------- */
 
@@ -284,8 +305,7 @@ static inline struct ipc_child child_start(struct ipc_fixture *fixture)
 	int ends[2];
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	child.pid = fork();
-	assert_true(child.pid >= 0);
+	child.pid = fork_must();
 	if (!child.pid) {
 		close(ends[1]);
 		child_serve(fixture, ends[0]);
@@ -297,11 +317,8 @@ static inline struct ipc_child child_start(struct ipc_fixture *fixture)
 
 static inline void child_end(struct ipc_child *child)
 {
-	int status;
-
 	close(child->pipe);
-	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
-	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	child_must_end(child->pid);
 }
 
 #endif

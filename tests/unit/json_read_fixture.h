@@ -29,23 +29,9 @@ static inline int read_text(const char *text, size_t size, struct read_back *ret
 static inline struct read_back read_right(const char *text)
 {
 	struct read_back back = { NULL, NULL };
-	struct diag d = { .text = "" };
 
-	if (read_text(text, strlen(text), &back, &d))
-		fail_msg("%s", d.text);
+	must(read_text(text, strlen(text), &back, &d));
 	return back;
-}
-
-static inline char *text_of(const struct snapshot *snapshot, snapshot_report *report)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	assert_int_equal(report(snapshot, out), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
 }
 
 /* Groupings by every key, one after the other. */
@@ -123,8 +109,7 @@ static inline struct snapshot *snapshot_of_all_fields(void)
 				    .comm = "[others]",
 				    .user_ns = 1 };
 	assert_int_equal(builder_add_process(builder, &process, false), 0);
-	row_init_named(&row, 70, ABI_X86_64, "mmap");
-	row_add_calls(&row, 3, 700, 600, 500);
+	row_init_calls(&row, 70, ABI_X86_64, "mmap", 3, 700, 600, 500);
 	row.tid = 71;
 	row.tid_ns = 12345;
 	row.result_sum = UINT64_MAX - 5;
@@ -137,8 +122,7 @@ static inline struct snapshot *snapshot_of_all_fields(void)
 	row.open_off_ns = 300;
 	builder_take_row(builder, &row);
 	/* The same thread number again, and a process that is not listed. */
-	row_init_named(&row, 70, ABI_X86_64, "mmap");
-	row_add_calls(&row, 1, 0, 0, 0);
+	row_init_calls(&row, 70, ABI_X86_64, "mmap", 1, 0, 0, 0);
 	row.tid = 71;
 	row.tid_ns = 12346;
 	builder_take_row(builder, &row);

@@ -38,26 +38,9 @@ static inline void metrics_take(struct metrics *metrics, struct snapshot *interv
 	snapshot_free(interval);
 }
 
-/* Takes a text; golden files outlive a version. */
-static inline char *metrics_mask(char *text)
-{
-	static const char version[] = "version=\"" BPFTRUSS_VERSION, mask[] = "version=\"VERSION";
-	char *found = strstr(text, version);
-	struct text_stream stream;
-	FILE *out = text_open(&stream);
-
-	assert_non_null(found);
-	fprintf(out, "%.*s%s%s", (int)(found - text), text, mask, found + strlen(version));
-	free(text);
-	return text_close(&stream);
-}
-
 static inline char *metrics_render(const struct metrics *metrics, enum metrics_format format)
 {
-	struct text_stream stream;
-
-	assert_int_equal(metrics_write(metrics, &self_of_tests, format, text_open(&stream)), 0);
-	return metrics_mask(text_close(&stream));
+	return render(metrics_write, metrics, &self_of_tests, format);
 }
 
 /* Value of a series, as written; NULL when there is none. */

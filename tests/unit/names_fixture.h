@@ -5,9 +5,6 @@
 
 #include "elf_fixture.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
@@ -148,8 +145,7 @@ static inline uint32_t files_find(void *closure, uint32_t pid, const struct code
 	struct files *files = closure;
 
 	(void)pid;
-	assert_true(mapping->exec && mapping->ino && key->ino == mapping->ino);
-	assert_non_null(name);
+	assert_all(mapping->exec && mapping->ino && key->ino == mapping->ino, name);
 	return files->found;
 }
 
@@ -190,7 +186,8 @@ struct service {
 	uint32_t layout, exec_pages;
 };
 
-static inline void service_open(struct service *s, const struct names_options *options)
+static inline void service_begin(struct service *s, const struct names_options *options,
+				 const struct files *files)
 {
 	const struct code_source source = {
 		.closure = &s->files,
@@ -206,6 +203,7 @@ static inline void service_open(struct service *s, const struct names_options *o
 		.address = files_address,
 	};
 
+	*s = (struct service){ .files = *files };
 	assert_int_equal(stack_table_new(&s->table), 0);
 	assert_int_equal(errands_new(&s->errands), 0);
 	assert_int_equal(names_new(&source, options, s->errands, s->table, &s->names), 0);
@@ -239,10 +237,11 @@ static inline void wait_and_go_on(struct service *s)
 	go_on(s);
 }
 
-#define SERVICE(...)                                                \
-	{                                                           \
-		.files = {.fixtures = { NULL, NULL, __VA_ARGS__ } } \
-	}
+/* Begins a test of a service with an option, of fixtures that are the files from 2 on. */
+#define SERVICE_TEST(name, option, ...)                               \
+	TEST_OF(name, struct service, s, service_done, service_begin, \
+		&(struct names_options){ option },                    \
+		&(struct files){ .fixtures = { NULL, NULL, __VA_ARGS__ } })
 
 static inline uint64_t frame_of(uint32_t file, uint64_t offset)
 {

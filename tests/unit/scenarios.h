@@ -33,34 +33,27 @@ static inline struct snapshot *scenario_ordinary(enum syscall_abi abi)
 	struct row row;
 
 	scenario_two_processes(builder);
-	row_init_named(&row, 1234, abi, "read");
-	row_add_calls(&row, 988, 1500 * USEC, 500 * USEC, 100 * USEC);
+	row_init_calls(&row, 1234, abi, "read", 988, 1500 * USEC, 500 * USEC, 100 * USEC);
 	row_add_calls(&row, 12, 2 * USEC, 0, 0);
 	row_add_errors(&row, EAGAIN, 9);
 	row_add_errors(&row, EINTR, 3);
 	row.result_sum = 4046848;
 	builder_take_row(builder, &row);
-	row_init_named(&row, 5678, abi, "read");
-	row_add_calls(&row, 24, 12 * MSEC, 2 * MSEC, MSEC);
+	row_init_calls(&row, 5678, abi, "read", 24, 12 * MSEC, 2 * MSEC, MSEC);
 	row_add_errors(&row, EAGAIN, 1);
 	row.result_sum = 98304;
 	builder_take_row(builder, &row);
-	row_init_named(&row, 1234, abi, "write");
-	row_add_calls(&row, 1, 999999, 0, 0);
+	row_init_calls(&row, 1234, abi, "write", 1, 999999, 0, 0);
 	row.result_sum = 512;
 	builder_take_row(builder, &row);
-	row_init_named(&row, 5678, abi, "fstat");
-	row_add_calls(&row, 1, SEC, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 5678, abi, "fstat", 1, SEC, 0, 0);
 	row_init_named(&row, 5678, abi, "exit_group");
 	row.calls = row.no_return = 1;
 	builder_take_row(builder, &row);
-	row_init_named(&row, 5678, abi, "getrandom");
-	row_add_calls(&row, 100000, 80, 0, 0);
+	row_init_calls(&row, 5678, abi, "getrandom", 100000, 80, 0, 0);
 	row.result_sum = 1600000;
 	builder_take_row(builder, &row);
-	row_init_named(&row, 1234, abi, "io_uring_enter");
-	row_add_calls(&row, 3, 250 * MSEC, 249 * MSEC, 3 * MSEC);
+	row_init_calls(&row, 1234, abi, "io_uring_enter", 3, 250 * MSEC, 249 * MSEC, 3 * MSEC);
 	row_add_errors(&row, 4000, 1);
 	row_add_errors(&row, ETIMEDOUT, 1);
 	row.interrupted = 1;
@@ -77,8 +70,7 @@ static inline struct snapshot *scenario_errors_unnamed(void)
 	struct builder *builder = builder_make();
 	struct row row;
 
-	row_init_named(&row, 1, ABI_OF_TESTS, "read");
-	row_add_calls(&row, 10, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_OF_TESTS, "read", 10, 100, 0, 0);
 	row_add_errors(&row, ENOENT, 3);
 	row.errors += 2;
 	builder_take_row(builder, &row);
@@ -102,8 +94,7 @@ static inline struct snapshot *scenario_long_names(enum syscall_abi abi)
 
 	scenario_two_processes(builder);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		row_init_named(&row, 1234, abi, names[i]);
-		row_add_calls(&row, 10 + i, 100 * MSEC, 0, 0);
+		row_init_calls(&row, 1234, abi, names[i], 10 + i, 100 * MSEC, 0, 0);
 		if (i)
 			row_add_errors(&row, EPERM, i);
 		builder_take_row(builder, &row);
@@ -129,8 +120,8 @@ static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
 	(void)abi;
 	scenario_two_processes(builder);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		row_init_named(&row, 5678, calls[i].abi, calls[i].name);
-		row_add_calls(&row, 1 + i, 7 * MSEC, 5 * MSEC, 0);
+		row_init_calls(&row, 5678, calls[i].abi, calls[i].name, 1 + i, 7 * MSEC, 5 * MSEC,
+			       0);
 		row.result_sum = 100;
 		builder_take_row(builder, &row);
 	}
@@ -141,19 +132,12 @@ static inline struct snapshot *scenario_foreign(enum syscall_abi abi)
 static inline struct snapshot *scenario_mixed(enum syscall_abi abi)
 {
 	struct builder *builder = builder_make();
-	struct row row;
 
 	scenario_two_processes(builder);
-	row_init_named(&row, 1234, abi, "read");
-	row_add_calls(&row, 5, 2 * MSEC, 0, 0);
-	builder_take_row(builder, &row);
-	row_init_named(&row, 1234, ABI_ARM, "read");
-	row_add_calls(&row, 7, 3 * MSEC, 0, 0);
-	row_add_errors(&row, EBADF, 2);
-	builder_take_row(builder, &row);
-	row_init_named(&row, 1234, ABI_ARM, "arm_fadvise64_64");
-	row_add_calls(&row, 1, MSEC, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 1234, abi, "read", 5, 2 * MSEC, 0, 0);
+	builder_take_calls(builder, 1234, ABI_ARM, "read", 7, 3 * MSEC, 0, 0);
+	builder_take_errors(builder, 1234, ABI_ARM, "read", EBADF, 2);
+	builder_take_calls(builder, 1234, ABI_ARM, "arm_fadvise64_64", 1, MSEC, 0, 0);
 	return snapshot_take(builder);
 }
 
@@ -187,9 +171,7 @@ static inline struct snapshot *scenario_overflow(enum syscall_abi abi)
 	struct row row;
 
 	scenario_two_processes(builder);
-	row_init_named(&row, 1234, abi, "read");
-	row_add_calls(&row, 10, 4 * MSEC, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 1234, abi, "read", 10, 4 * MSEC, 0, 0);
 	row_init_named(&row, 0, abi, "read");
 	row.calls = row.untimed = 90;
 	row.errors = 4;
@@ -222,12 +204,9 @@ static inline struct snapshot *scenario_in_flight(enum syscall_abi abi)
 {
 	const uint64_t now = 1000 * SEC; /* end_mono_ns of snapshot_make() */
 	struct builder *builder = builder_make();
-	struct row row;
 
 	scenario_two_processes(builder);
-	row_init_named(&row, 1234, abi, "read");
-	row_add_calls(&row, 10, 4 * MSEC, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 1234, abi, "read", 10, 4 * MSEC, 0, 0);
 	builder_take_in_flight(builder, 1234, abi, "read", 1, 0, now - 850);
 	builder_take_in_flight(builder, 1234, abi, "write", 2, 0, now - 12345);
 	builder_take_in_flight(builder, 5678, abi, "write", 1, 0, now - 12300);
@@ -251,8 +230,7 @@ static inline struct snapshot *scenario_untimed(enum syscall_abi abi)
 	row.denied = 2;
 	row_add_errors(&row, EPERM, 2);
 	builder_take_row(builder, &row);
-	row_init_named(&row, 1234, abi, "write");
-	row_add_calls(&row, 1, 0, 0, 0);
+	row_init_calls(&row, 1234, abi, "write", 1, 0, 0, 0);
 	row.calls++;
 	row.untimed = 1;
 	builder_take_row(builder, &row);
@@ -278,19 +256,14 @@ static inline struct snapshot *scenario_big(enum syscall_abi abi)
 	struct row row;
 
 	builder_take_process(builder, 4194304, "big", 3, 123456789 * SEC);
-	row_init_named(&row, 4194304, abi, "read");
-	row_add_calls(&row, 5000000000, 4 * MSEC, 3 * MSEC, MSEC);
+	row_init_calls(&row, 4194304, abi, "read", 5000000000, 4 * MSEC, 3 * MSEC, MSEC);
 	row_add_errors(&row, EAGAIN, 4999999999);
 	row.result_sum = 1ULL << 62;
 	builder_take_row(builder, &row);
-	row_init_named(&row, 4194304, abi, "write");
-	row_add_calls(&row, 1, 99999 * SEC + 999 * MSEC, 0, 0);
-	builder_take_row(builder, &row);
-	row_init_named(&row, 4194304, abi, "fstat");
-	row_add_calls(&row, 9999999, 10 * MSEC, 0, 0);
-	row_add_calls(&row, 1, 100 * SEC, 0, 0);
-	row_add_errors(&row, EIO, 9999999);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 4194304, abi, "write", 1, 99999 * SEC + 999 * MSEC, 0, 0);
+	builder_take_calls(builder, 4194304, abi, "fstat", 9999999, 10 * MSEC, 0, 0);
+	builder_take_calls(builder, 4194304, abi, "fstat", 1, 100 * SEC, 0, 0);
+	builder_take_errors(builder, 4194304, abi, "fstat", EIO, 9999999);
 	snapshot = snapshot_take(builder);
 	snapshot->elapsed_ns = 99999 * SEC + 999999999;
 	return snapshot;
@@ -338,15 +311,12 @@ static inline struct snapshot *scenario_hostile(enum syscall_abi abi)
 	struct builder *builder = builder_make();
 	const struct hostile_name *names;
 	struct snapshot *snapshot;
-	struct row row;
 	size_t count;
 
 	names = scenario_hostile_names(&count);
 	for (size_t i = 0; i < count; i++) {
 		builder_take_process(builder, 100 + (uint32_t)i, names[i].bytes, names[i].size, 0);
-		row_init_named(&row, 100 + (uint32_t)i, abi, "read");
-		row_add_calls(&row, 1, 64, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 100 + (uint32_t)i, abi, "read", 1, 64, 0, 0);
 	}
 	snapshot = snapshot_take(builder);
 	free(snapshot->targets);
@@ -387,25 +357,24 @@ static inline const struct scenario *scenario_find(const char *name)
 	return scenario_at(i);
 }
 
-/* Renders a scenario and compares with the golden file FORM_NAME. */
-static inline void scenario_check(const char *form, const char *name, snapshot_report *report)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot =
-		scenario_find(name)->make(ABI_OF_TESTS);
-	__cleanup(freep) char *text = report_render(report, snapshot);
-	char golden[64];
+/* Compares what report(snapshot, ..., stream) makes of scenarios with the golden files FORM_NAME. */
+#define golden_scenarios(form, names, report, ...)                                            \
+	do {                                                                                  \
+		char name_[MAX_WORD], golden_[2 * MAX_WORD];                                  \
+		for (const char *at_ = names; word_read(&at_, name_);) {                      \
+			__cleanup(snapshot_freep) struct snapshot *snapshot_ =                \
+				scenario_find(name_)->make(ABI_OF_TESTS);                     \
+			snprintf(golden_, sizeof(golden_), "%s_%s", form, name_);             \
+			golden_render(golden_, report, snapshot_ __VA_OPT__(, ) __VA_ARGS__); \
+		}                                                                             \
+	} while (0)
 
-	snprintf(golden, sizeof(golden), "%s_%s", form, name);
-	golden_check(golden, text);
-}
-
-/* A report that cannot be written says so. */
-static inline void scenario_check_stream(snapshot_report *report)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
-	__cleanup(fclosep) FILE *full = full_open();
-
-	assert_int_equal(report(snapshot, full), -EIO);
-}
+/* A report(snapshot, ..., stream) says so when its stream takes nothing. */
+#define assert_scenario_full(report, ...)                                  \
+	do {                                                               \
+		__cleanup(snapshot_freep) struct snapshot *ordinary_ =     \
+			scenario_ordinary(ABI_OF_TESTS);                   \
+		assert_full(report, ordinary_ __VA_OPT__(, ) __VA_ARGS__); \
+	} while (0)
 
 #endif

@@ -7,6 +7,12 @@
 
 #include "report/report.h"
 
+/* A golden file, and the options of the table in it. */
+struct golden_table {
+	const char *golden;
+	struct table_options options;
+};
+
 static inline void web_process(struct builder *builder, uint32_t pid, const char *comm,
 			       uint32_t uid, uint64_t cgroup_id, uint64_t user_ns)
 {
@@ -22,27 +28,25 @@ static inline void web_rows(struct builder *builder, uint32_t pid, uint64_t scal
 {
 	struct row row;
 
-	row_init_named(&row, pid, ABI_OF_TESTS, "read");
-	row_add_calls(&row, 900 * scale, 1500, 0, 0);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "read", 900 * scale, 1500, 0, 0);
 	row_add_calls(&row, 100 * scale, 2 * MSEC, 1900 * USEC, 50 * USEC);
 	row_add_errors(&row, EAGAIN, 40 * scale);
 	row.result_sum = 4096000 * scale;
 	row.tid = pid + 1;
 	builder_take_row(builder, &row);
-	row_init_named(&row, pid, ABI_OF_TESTS, "openat");
-	row_add_calls(&row, 500 * scale, 4 * USEC, 0, 0);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "openat", 500 * scale, 4 * USEC, 0, 0);
 	row_add_errors(&row, ENOENT, 395 * scale);
 	row_add_errors(&row, EACCES, 5 * scale);
 	row.tid = pid;
 	builder_take_row(builder, &row);
-	row_init_named(&row, pid, ABI_OF_TESTS, "epoll_pwait");
-	row_add_calls(&row, 20 * scale, 100 * MSEC, 99900 * USEC, 0);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "epoll_pwait", 20 * scale, 100 * MSEC, 99900 * USEC,
+		       0);
 	row.in_flight = 1;
 	row.oldest_start_ns = 990 * SEC;
 	row.tid = pid;
 	builder_take_row(builder, &row);
-	row_init_named(&row, pid, ABI_OF_TESTS, "futex");
-	row_add_calls(&row, 8 * scale, 10 * MSEC, 9900 * USEC, 700 * USEC);
+	row_init_calls(&row, pid, ABI_OF_TESTS, "futex", 8 * scale, 10 * MSEC, 9900 * USEC,
+		       700 * USEC);
 	row_add_errors(&row, ETIMEDOUT, scale);
 	row.tid = pid + 1;
 	builder_take_row(builder, &row);
@@ -61,15 +65,13 @@ static inline struct snapshot *scenario_web(void)
 	web_rows(builder, 100, 3);
 	web_rows(builder, 200, 1);
 	for (uint64_t i = 0; i < 2; i++) {
-		row_init_named(&row, 300, ABI_OF_TESTS, "ioctl");
-		row_add_calls(&row, 2 + i, 700, 0, 0);
+		row_init_calls(&row, 300, ABI_OF_TESTS, "ioctl", 2 + i, 700, 0, 0);
 		row.has_arg0 = true;
 		row.arg0 = i * 0xff;
 		row.tid = 300;
 		builder_take_row(builder, &row);
 	}
-	row_init_named(&row, 300, ABI_OF_TESTS, "wait4");
-	row_add_calls(&row, 1, 1200 * MSEC, 1200 * MSEC, 0);
+	row_init_calls(&row, 300, ABI_OF_TESTS, "wait4", 1, 1200 * MSEC, 1200 * MSEC, 0);
 	row.tid = 300;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
@@ -83,51 +85,12 @@ static inline struct snapshot *scenario_web(void)
 
 typedef int table_report(const struct snapshot *, const struct table_options *, FILE *);
 
-static inline char *table_render(table_report *report, const struct snapshot *snapshot,
-				 const struct table_options *options)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report(snapshot, options, text_open(&stream)), 0);
-	return text_close(&stream);
-}
-
-/* Renders and compares with a golden file. */
-static inline void table_check(const char *golden, table_report *report,
-			       const struct snapshot *snapshot, const struct table_options *options)
-{
-	__cleanup(freep) char *text = table_render(report, snapshot, options);
-
-	golden_check(golden, text);
-}
-
-/* As scenario_check(). */
-static inline void table_check_scenario(const char *form, const char *name, table_report *report,
-					const struct table_options *options)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot =
-		scenario_find(name)->make(ABI_OF_TESTS);
-	char golden[64];
-
-	snprintf(golden, sizeof(golden), "%s_%s", form, name);
-	table_check(golden, report, snapshot, options);
-}
-
 static inline const struct column *column_named(const char *name)
 {
 	const struct column *column;
 
 	assert_int_equal(column_find("", name, &column, NULL), 0);
 	return column;
-}
-
-static inline void table_check_stream(table_report *report)
-{
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	__cleanup(fclosep) FILE *full = full_open();
-	const struct table_options options = { 0 };
-
-	assert_int_equal(report(snapshot, &options, full), -EIO);
 }
 
 #endif

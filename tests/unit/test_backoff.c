@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What fails is tried again, and the more seldom the longer it has failed. */
-#include "test.h"
 #include "fixture.h"
 
 #include "base/backoff.h"

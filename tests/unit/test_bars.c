@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Histograms as text: which buckets are drawn, how long the bars are. */
-#include "test.h"
 #include "fixture.h"
 
 #include "report/report.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the daemon gives up when it costs too much, and when it takes that up again. */
-#include "test.h"
 #include "fixture.h"
 
 #include "base/clock.h"
@@ -127,9 +126,8 @@ TEST(test_answers_are_not_in_the_budget)
 	for (int i = 0; i < 10; i++) {
 		budget_check(&budget, NULL);
 		budget.answers_ns += NS_PER_SEC;
-		assert_true(budget.used_percent >= 0);
-		assert_true(budget.answers_percent >= 0);
-		assert_true(budget.answers_percent <= budget.own_percent);
+		assert_all(budget.used_percent >= 0, budget.answers_percent >= 0,
+			   budget.answers_percent <= budget.own_percent);
 	}
 	assert_int_equal(budget.step, STEP_NORMAL);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Adding up rows and processes in any order. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/builder.h"
@@ -120,25 +119,22 @@ TEST(test_merge_of_nothing)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *a = builder_make(), *b = builder_make();
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	assert_int_equal(builder_merge(a, b), 0);
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 1, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 	assert_int_equal(builder_add_row(b, &row), 0);
 	assert_int_equal(builder_merge(a, b), 0);
 	builder_free(b);
 	snapshot = snapshot_take(a);
 	assert_int_equal(snapshot->nr_rows, 1);
 	assert_row_equal(snapshot->rows[0], &row);
-	row_done(&row);
 }
 
-TEST(test_many_rows)
+BUILDER_TEST(test_many_rows)
 {
 	enum { PROCESSES = 100, CALLS = 100 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	/* 7919 is prime to 10000: every row once, far from in order. */
@@ -152,17 +148,13 @@ TEST(test_many_rows)
 		builder_take_process(builder, 1 + at / CALLS, "many", 4, 1);
 	}
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot->nr_rows, PROCESSES * CALLS);
-	assert_int_equal(snapshot->nr_processes, PROCESSES);
+	assert_has(snapshot, nr_rows, PROCESSES * CALLS, nr_processes, PROCESSES);
 	assert_sorted(snapshot);
 	for (uint32_t i = 0; i < PROCESSES * CALLS; i++) {
 		const struct row *found = snapshot->rows[i];
 
-		assert_int_equal(found->pid, 1 + i / CALLS);
-		assert_int_equal(found->nr, i % CALLS);
-		assert_int_equal(found->calls, 2);
-		assert_int_equal(found->wall_ns, 2 * i);
-		assert_int_equal(found->nr_errnos, 1);
+		assert_has(found, pid, 1 + i / CALLS, nr, i % CALLS, calls, 2, wall_ns, 2 * i,
+			   nr_errnos, 1);
 		assert_int_equal(found->errnos[0].count, 2);
 		assert_ptr_equal(snapshot_find_row(snapshot, found), found);
 	}
@@ -179,10 +171,9 @@ static void process_add(struct builder *builder, uint32_t pid, uint64_t boot_ns,
 	assert_int_equal(builder_add_process(builder, &process, rename), 0);
 }
 
-TEST(test_process_names)
+BUILDER_TEST(test_process_names)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 
 	/* A thread's name gives way to its process's, whichever is first. */
 	process_add(builder, 1, 10, "thread", false);
@@ -228,11 +219,9 @@ TEST(test_finish_empties)
 	struct row row;
 
 	assert_int_equal(builder_finish(builder, first), 0);
-	assert_int_equal(first->nr_rows, 0);
-	assert_int_equal(first->nr_processes, 0);
+	assert_has(first, nr_rows, 0, nr_processes, 0);
 	for (int i = 0; i < 2; i++) {
-		row_init_for(&row, 1, ABI_X86_64, 0);
-		row_add_calls(&row, 1, 100, 0, 0);
+		row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 		row_add_errors(&row, EPERM, 1);
 		builder_take_row(builder, &row);
 		builder_take_process(builder, 1, "one", 3, 1);
@@ -244,14 +233,12 @@ TEST(test_finish_empties)
 }
 
 /* The caller's row stays the caller's. */
-TEST(test_rows_are_copied)
+BUILDER_TEST(test_rows_are_copied)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 1, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 1, 100, 0, 0);
 	row_add_errors(&row, EPERM, 1);
 	assert_int_equal(builder_add_row(builder, &row), 0);
 	row.calls = 100;
@@ -263,10 +250,9 @@ TEST(test_rows_are_copied)
 }
 
 /* A row that is moved leaves an empty one behind. */
-TEST(test_rows_are_moved)
+BUILDER_TEST(test_rows_are_moved)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (uint64_t i = 0; i < 200; i++) {
@@ -274,16 +260,14 @@ TEST(test_rows_are_moved)
 		row_add_calls(&row, 1, 100 << (i % 7), 0, 0);
 		row_add_errors(&row, EPERM, 1);
 		assert_int_equal(builder_move_row(builder, &row), 0);
-		assert_int_equal(row.calls, 0);
-		assert_int_equal(row.nr_errnos, 0);
+		assert_has(&row, calls, 0, nr_errnos, 0);
 		assert_int_equal(hist_total(&row.hist), 0);
 		row_done(&row);
 	}
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_rows, 2);
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(snapshot->rows[i]->nr, i);
-		assert_int_equal(snapshot->rows[i]->calls, 100);
+		assert_has(snapshot->rows[i], nr, i, calls, 100);
 		assert_int_equal(hist_total(&snapshot->rows[i]->hist), 100);
 		assert_int_equal(snapshot->rows[i]->errnos[0].count, 100);
 	}
@@ -307,8 +291,7 @@ TEST(test_rows_are_shared)
 	row_add_errors(&row, EPERM, 5);
 	builder_take_row(lasting, &row);
 	after = snapshot_take(lasting);
-	assert_int_equal(before->rows[0]->calls, 1);
-	assert_int_equal(before->rows[0]->nr_errnos, 0);
+	assert_has(before->rows[0], calls, 1, nr_errnos, 0);
 	assert_int_equal(after->rows[0]->errors, 5);
 	assert_int_equal(after->rows[0]->errnos[0].count, 5);
 	assert_ptr_not_equal(before->rows[0], after->rows[0]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is remembered of cgroups that come and go. None of these ids exists on the host. */
-#include "test.h"
 #include "fixture.h"
 
 #include <sys/resource.h>

@@ -1,31 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The picture: golden files, well-formed XML whatever the names, nothing active, all inside. */
-#include "test.h"
 #include "pictures.h"
 #include "tables.h"
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "chart_web", { 0 } },
 		{ "chart_web_top", { .keys = GROUP_COMM | GROUP_SYSCALL, .top = 2 } },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, report_chart, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, report_chart, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty", "hostile", "big" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("chart", names[i], report_chart, &options);
+	golden_scenarios("chart", "ordinary empty hostile big", report_chart, &options);
 }
 
 /* Nothing that runs or loads. */
@@ -66,8 +59,7 @@ TEST(test_sound)
 
 		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
 			const struct table_options options = { .keys = keys[j] };
-			__cleanup(freep) char *text =
-				table_render(report_chart, snapshot, &options);
+			__cleanup(freep) char *text = render(report_chart, snapshot, &options);
 
 			xml_check(text);
 			passive_check(text);
@@ -77,12 +69,11 @@ TEST(test_sound)
 }
 
 /* At most 20 rows; what is left out is said. */
-TEST(test_many_rows)
+BUILDER_TEST(test_many_rows)
 {
 	const struct table_options options = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int nr = 0; nr < 50; nr++) {
@@ -91,7 +82,7 @@ TEST(test_many_rows)
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);
-	text = table_render(report_chart, snapshot, &options);
+	text = render(report_chart, snapshot, &options);
 	xml_check(text);
 	bounds_check(text);
 	assert_int_equal(count_of(text, "<g>"), 20);
@@ -109,17 +100,12 @@ TEST(test_extremes)
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
-		struct row row;
 
-		row_init_named(&row, 1, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 1, times[i], 0, 0);
-		row_add_calls(&row, 1, times[0], 0, 0);
-		builder_take_row(builder, &row);
-		row_init_named(&row, 1, ABI_OF_TESTS, "write");
-		row.calls = row.untimed = UINT64_MAX / 2;
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[i], 0, 0);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, times[0], 0, 0);
+		builder_take_untimed(builder, 1, ABI_OF_TESTS, "write", UINT64_MAX / 2);
 		snapshot = snapshot_take(builder);
-		text = table_render(report_chart, snapshot, &options);
+		text = render(report_chart, snapshot, &options);
 		xml_check(text);
 		bounds_check(text);
 	}
@@ -127,5 +113,5 @@ TEST(test_extremes)
 
 TEST(test_failing_stream)
 {
-	table_check_stream(report_chart);
+	assert_scenario_full(report_chart, &(struct table_options){ 0 });
 }

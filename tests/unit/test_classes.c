@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Membership of system calls in classes and traits. */
 #include "test.h"
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "syscalls/classes.h"
 #include "syscalls/names.h"
 
-static const struct {
-	const char *name;
-	unsigned int traits;
-} rows[] = {
+static const struct text_number rows[] = {
 #include "syscalls/classes.inc"
 };
 
@@ -35,12 +22,12 @@ static bool name_exists(const char *name)
 TEST(test_rows_are_sound)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!name_exists(rows[i].name))
-			fail_msg("%s is in no table", rows[i].name);
-		if (i && strcmp(rows[i - 1].name, rows[i].name) >= 0)
-			fail_msg("%s is out of order", rows[i].name);
-		assert_int_not_equal(rows[i].traits, 0);
-		assert_int_equal(syscall_name_traits(rows[i].name), rows[i].traits);
+		if (!name_exists(rows[i].text))
+			fail_msg("%s is in no table", rows[i].text);
+		if (i && strcmp(rows[i - 1].text, rows[i].text) >= 0)
+			fail_msg("%s is out of order", rows[i].text);
+		assert_int_not_equal(rows[i].number, 0);
+		assert_int_equal(syscall_name_traits(rows[i].text), rows[i].number);
 	}
 }
 
@@ -49,7 +36,7 @@ static size_t class_size(unsigned int trait)
 	size_t size = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		size += (rows[i].traits & trait) != 0;
+		size += (rows[i].number & trait) != 0;
 	return size;
 }
 
@@ -69,8 +56,7 @@ TEST(test_classes_have_members)
 		seen |= trait;
 	}
 	assert_int_equal(i, 15);
-	assert_null(class_name(i + 1));
-	assert_null(class_name(SIZE_MAX));
+	assert_all(!class_name(i + 1), !class_name(SIZE_MAX));
 	assert_int_equal(seen & (TRAIT_MOVES_DATA | TRAIT_NO_RETURN), 0);
 }
 
@@ -124,65 +110,40 @@ TEST(test_spot_members)
 /* A wrong row here would print a sum of something else as bytes. */
 TEST(test_moves_data)
 {
-	static const char *const yes[] = {
-		"read",
-		"write",
-		"pread64",
-		"pwrite64",
-		"readv",
-		"writev",
-		"preadv",
-		"pwritev",
-		"preadv2",
-		"pwritev2",
-		"sendto",
-		"recvfrom",
-		"sendmsg",
-		"recvmsg",
-		"send",
-		"recv",
-		"sendfile",
-		"sendfile64",
-		"splice",
-		"tee",
-		"vmsplice",
-		"copy_file_range",
-		"getrandom",
-		"getdents",
-		"getdents64",
-		"process_vm_readv",
-		"process_vm_writev",
-		"msgrcv",
-		"mq_timedreceive",
-		"mq_timedreceive_time64",
-	};
-	static const char *const no[] = {
-		"recvmmsg", "sendmmsg", "readlink", "readlinkat",   "getcwd",
-		"getxattr", "lseek",    "msgsnd",   "mq_timedsend", "io_uring_enter",
-		"poll",     "open",     "mmap",
-	};
+	static const char yes[] =
+		"read write pread64 pwrite64 readv writev preadv pwritev preadv2 "
+		"pwritev2 sendto recvfrom sendmsg recvmsg send recv sendfile "
+		"sendfile64 splice tee vmsplice copy_file_range getrandom getdents "
+		"getdents64 process_vm_readv process_vm_writev msgrcv mq_timedreceive "
+		"mq_timedreceive_time64";
+	static const char no[] =
+		"recvmmsg sendmmsg readlink readlinkat getcwd getxattr lseek msgsnd "
+		"mq_timedsend io_uring_enter poll open mmap";
+	char name[MAX_WORD];
+	size_t count = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-		assert_true(syscall_name_traits(yes[i]) & TRAIT_MOVES_DATA);
-	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-		assert_false(syscall_name_traits(no[i]) & TRAIT_MOVES_DATA);
-	assert_int_equal(class_size(TRAIT_MOVES_DATA), ARRAY_SIZE(yes));
+	for (const char *at = yes; word_read(&at, name); count++)
+		assert_true(syscall_name_traits(name) & TRAIT_MOVES_DATA);
+	for (const char *at = no; word_read(&at, name);)
+		assert_false(syscall_name_traits(name) & TRAIT_MOVES_DATA);
+	assert_int_equal(count, 30);
+	assert_int_equal(class_size(TRAIT_MOVES_DATA), count);
 	assert_int_equal(class_size(TRAIT_NO_RETURN), 2);
 }
 
 /* 60 is exit in one ABI and umask in another. */
 TEST(test_traits_by_number)
 {
-	assert_true(syscall_has_trait(ABI_X86_64, 60, TRAIT_NO_RETURN));
-	assert_true(syscall_has_trait(ABI_X86_64, 231, TRAIT_NO_RETURN));
-	assert_false(syscall_has_trait(ABI_I386, 60, TRAIT_NO_RETURN));
-	assert_true(syscall_has_trait(ABI_I386, 1, TRAIT_NO_RETURN));
-	assert_true(syscall_has_trait(ABI_ARM64, 93, TRAIT_NO_RETURN));
-	assert_true(syscall_has_trait(ABI_X86_64, 0, TRAIT_MOVES_DATA));
-	assert_false(syscall_has_trait(ABI_I386, 0, TRAIT_MOVES_DATA));
-	assert_true(syscall_has_trait(ABI_X86_64, 0, TRAIT_FILE | TRAIT_IO));
-	assert_false(syscall_has_trait(ABI_X86_64, 0, TRAIT_FILE));
-	assert_false(syscall_has_trait(ABI_X86_64, 0, 0));
+	assert_all(syscall_has_trait(ABI_X86_64, 60, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_X86_64, 231, TRAIT_NO_RETURN),
+		   !syscall_has_trait(ABI_I386, 60, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_I386, 1, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_ARM64, 93, TRAIT_NO_RETURN),
+		   syscall_has_trait(ABI_X86_64, 0, TRAIT_MOVES_DATA),
+		   !syscall_has_trait(ABI_I386, 0, TRAIT_MOVES_DATA),
+		   syscall_has_trait(ABI_X86_64, 0, TRAIT_FILE | TRAIT_IO),
+		   !syscall_has_trait(ABI_X86_64, 0, TRAIT_FILE),
+		   !syscall_has_trait(ABI_X86_64, 0, 0));
 	assert_int_equal(syscall_traits(ABI_X86_64, -1), 0);
 	assert_int_equal(syscall_traits(ABI_X86_64, INT_MAX), 0);
 	assert_int_equal(syscall_traits(NR_SYSCALL_ABI, 0), 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading and printing clocks. */
-#include "test.h"
 #include "fixture.h"
 
 #include <time.h>
@@ -65,9 +64,9 @@ TEST(test_monotonic)
 	ns = clock_mono_ns();
 	later = clock_mono_ns();
 	clock_gettime(CLOCK_MONOTONIC, &after);
-	assert_true(ns >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
-	assert_true(later >= ns);
-	assert_true(later <= (uint64_t)after.tv_sec * 1000000000 + (uint64_t)after.tv_nsec);
+	assert_all(ns >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec,
+		   later >= ns,
+		   later <= (uint64_t)after.tv_sec * 1000000000 + (uint64_t)after.tv_nsec);
 }
 
 /* Somebody may set the clock meanwhile, but not by an hour. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Columns: names, parsing, cells, order; and the units that a column of times gets. */
-#include "test.h"
 #include "tables.h"
 
 #include "report/label.h"
@@ -14,8 +13,8 @@ TEST(test_names_differ)
 
 		assert_true(strlen(column->name) > 0 && !strpbrk(column->name, ", "));
 		/* A cell needs a source; a key needs a key. */
-		assert_true(column_is_key(column) || column->number);
-		assert_true(column_is_key(column) == (column->known_by != 0));
+		assert_all(column_is_key(column) || column->number,
+			   column_is_key(column) == (column->known_by != 0));
 		assert_int_equal(column->known_by & column->shown_by, column->shown_by);
 		for (size_t i = 0; i < count; i++) {
 			assert_string_not_equal(column->name, column_at(i)->name);
@@ -62,7 +61,6 @@ TEST(test_refused)
 					     "calls;max", "calls, max", "CALLS",  "p999" };
 	const struct column *column;
 	struct column_list list;
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		assert_int_equal(columns_parse(lists[i], &list, &d), -EINVAL);
@@ -137,7 +135,7 @@ static void cells_check(const struct snapshot *snapshot, unsigned int keys, size
 }
 
 /* Every column by hand, for one row. */
-TEST(test_cells)
+SNAPSHOT_TEST(test_cells, scenario_web())
 {
 	static const struct cell cells[] = {
 		{ "pid", "100", 0 },
@@ -166,7 +164,6 @@ TEST(test_cells)
 		{ "max", NULL, 2000000 },
 		{ "bytes", NULL, 12288000 },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	unsigned int keys = GROUP_PID | GROUP_TID | GROUP_SYSCALL;
 	struct cell known[ARRAY_SIZE(cells)];
 	/* Groups are ordered by pid, tid, call: thread 100 has two calls before thread 101's read. */
@@ -207,7 +204,7 @@ TEST(test_unknown_cells)
 }
 
 /* Folded processes have a name but no pid, unnamed users their number. */
-TEST(test_folded_process)
+BUILDER_TEST(test_folded_process)
 {
 	static const struct cell cells[] = {
 		{ "pid", "exited", 0 },
@@ -215,7 +212,6 @@ TEST(test_folded_process)
 		{ "user", "12", 0 },
 	};
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct process process = { .boot_ns = 1, .uid = 12, .nr_folded = 3, .comm = "sh\x1b[2J" };
 	struct row row;
 

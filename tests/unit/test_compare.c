@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two snapshots side by side: matching across hosts, figures, order, regressions. */
-#include "test.h"
 #include "tables.h"
 
 #include <math.h>
@@ -11,21 +10,13 @@
 static void take_calls(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		       uint64_t wall_ns)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, wall_ns, 0, 0);
 }
 
 static void take_errors(struct builder *builder, uint32_t pid, const char *name, uint64_t count)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, 1000, 0, 0);
-	row_add_errors(&row, ENOENT, count);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, 1000, 0, 0);
+	builder_take_errors(builder, pid, ABI_OF_TESTS, name, ENOENT, count);
 }
 
 static struct snapshot *take_seconds(struct builder *builder, uint64_t seconds)
@@ -64,22 +55,20 @@ static void assert_near(double value, double expected)
 	assert_true(fabs(value - expected) <= 1e-9 * fabs(expected));
 }
 
-TEST(test_figures)
+BUILDERS_TEST(test_figures)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct comparison *item;
 
-	take_calls(builder, 1, "read", 1000, 2 * MSEC);
-	take_errors(builder, 1, "openat", 50);
-	take_calls(builder, 1, "write", 5, 1000);
-	a = take_seconds(builder, 10);
-	builder = builder_make();
-	take_calls(builder, 2, "read", 9000, 6 * MSEC);
-	take_errors(builder, 2, "openat", 90);
-	take_calls(builder, 2, "fstat", 60, 1000);
-	b = take_seconds(builder, 30);
+	take_calls(before, 1, "read", 1000, 2 * MSEC);
+	take_errors(before, 1, "openat", 50);
+	take_calls(before, 1, "write", 5, 1000);
+	a = take_seconds(before, 10);
+	take_calls(after, 2, "read", 9000, 6 * MSEC);
+	take_errors(after, 2, "openat", 90);
+	take_calls(after, 2, "fstat", 60, 1000);
+	b = take_seconds(after, 30);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.count, 4);
 	/* By change of time: 0.2 s a second against 1.8. */
@@ -107,20 +96,18 @@ TEST(test_figures)
 }
 
 /* The same change of time: the larger change of calls comes first, then the order of keys. */
-TEST(test_order)
+BUILDERS_TEST(test_order)
 {
 	static const char *const expected[] = { "getrandom", "fstat", "read", "write" };
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	a = take_seconds(builder, 1);
-	builder = builder_make();
-	take_calls(builder, 2, "read", 10, 100);
-	take_calls(builder, 2, "write", 10, 100);
-	take_calls(builder, 2, "fstat", 20, 50);
-	take_calls(builder, 2, "getrandom", 1, 2000);
-	b = take_seconds(builder, 1);
+	a = take_seconds(before, 1);
+	take_calls(after, 2, "read", 10, 100);
+	take_calls(after, 2, "write", 10, 100);
+	take_calls(after, 2, "fstat", 20, 50);
+	take_calls(after, 2, "getrandom", 1, 2000);
+	b = take_seconds(after, 1);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.count, ARRAY_SIZE(expected));
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
@@ -213,37 +200,33 @@ TEST(test_nameless_users)
 }
 
 /* After a NUL, a name has what an earlier one left. */
-TEST(test_stale_bytes)
+BUILDERS_TEST(test_stale_bytes)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 
-	builder_take_process(builder, 1, "sh\0old", 6, 0);
-	take_calls(builder, 1, "read", 1, 100);
-	a = snapshot_take(builder);
-	builder = builder_make();
-	builder_take_process(builder, 2, "sh\0new", 6, 0);
-	take_calls(builder, 2, "read", 1, 100);
-	b = snapshot_take(builder);
+	builder_take_process(before, 1, "sh\0old", 6, 0);
+	take_calls(before, 1, "read", 1, 100);
+	a = snapshot_take(before);
+	builder_take_process(after, 2, "sh\0new", 6, 0);
+	take_calls(after, 2, "read", 1, 100);
+	b = snapshot_take(after);
 	list = compare(a, b, GROUP_COMM);
 	assert_int_equal(list.count, 1);
 }
 
-TEST(test_unknown_time)
+BUILDERS_TEST(test_unknown_time)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	const struct regression_rule rule = { .limit = 0.1 };
 	struct regressions found;
 
-	take_calls(builder, 1, "read", 100, 1000);
-	take_calls(builder, 1, "write", 100, 1000);
-	a = take_seconds(builder, 0);
-	builder = builder_make();
-	take_calls(builder, 1, "read", 5000, 1000);
-	b = take_seconds(builder, 1);
+	take_calls(before, 1, "read", 100, 1000);
+	take_calls(before, 1, "write", 100, 1000);
+	a = take_seconds(before, 0);
+	take_calls(after, 1, "read", 5000, 1000);
+	b = take_seconds(after, 1);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_true(isnan(list.items[0].a.calls_per_s));
 	assert_int_equal(list.items[0].a.p50_ns, 1000);
@@ -323,26 +306,23 @@ TEST(test_regressions)
 }
 
 /* Nine calls of a thousand take a hundred times as long: alike below p99, but not in time. */
-TEST(test_time_regression)
+BUILDERS_TEST(test_time_regression)
 {
 	const struct regression_rule rule = { .limit = 0.2 };
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *a = NULL, *b = NULL;
 	__cleanup(comparison_list_done) struct comparison_list list = { 0 };
 	struct regressions found;
 
-	take_calls(builder, 1, "read", 100000, 2 * USEC);
-	a = take_seconds(builder, 5);
-	builder = builder_make();
-	take_calls(builder, 1, "read", 99100, 2 * USEC);
-	take_calls(builder, 1, "read", 900, 200 * USEC);
-	b = take_seconds(builder, 5);
+	take_calls(before, 1, "read", 100000, 2 * USEC);
+	a = take_seconds(before, 5);
+	take_calls(after, 1, "read", 99100, 2 * USEC);
+	take_calls(after, 1, "read", 900, 200 * USEC);
+	b = take_seconds(after, 5);
 	list = compare(a, b, GROUP_SYSCALL);
 	assert_int_equal(list.items[0].word, COMPARE_NO_CHANGE);
-	assert_true(comparison_regressions(&list, &list.items[0], &rule, &found));
-	assert_true(found.rise[REGRESSION_TIME] > 0.8);
-	assert_true(found.rise[REGRESSION_P99] == 0);
-	assert_true(found.rise[REGRESSION_CALLS] == 0);
+	assert_all(comparison_regressions(&list, &list.items[0], &rule, &found),
+		   found.rise[REGRESSION_TIME] > 0.8, found.rise[REGRESSION_P99] == 0,
+		   found.rise[REGRESSION_CALLS] == 0);
 }
 
 /* Calls that wait are judged by their number only. */

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a copy of this process brings home, or does not. */
-#include "test.h"
 #include "fixture.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/copy.h"
 

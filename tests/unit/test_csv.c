@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The CSV form: golden files, one header for many intervals, names that want to be formulas. */
-#include "test.h"
 #include "tables.h"
 
 static int csv_with_header(const struct snapshot *snapshot, const struct table_options *options,
@@ -16,7 +15,7 @@ static int csv_two_intervals(const struct snapshot *snapshot, const struct table
 		       ?: report_csv(snapshot, options, false, out);
 }
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
 	static const struct {
 		const char *golden;
@@ -29,32 +28,28 @@ TEST(test_golden)
 		{ "csv_web_unit", { .keys = GROUP_UNIT | GROUP_USER }, csv_with_header },
 		{ "csv_web_arg0", { .keys = GROUP_SYSCALL | GROUP_ARG0 }, csv_with_header },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, cases[i].report, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty",   "overflow", "hostile",
-					     "big",      "no_runq", "untimed" };
 	const struct table_options options = { .keys = GROUP_PID | GROUP_SYSCALL };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("csv", names[i], csv_with_header, &options);
+	golden_scenarios("csv", "ordinary empty overflow hostile big no_runq untimed",
+			 csv_with_header, &options);
 }
 
 /* Columns of the user's choice, with the unit in the header and the keys in front. */
-TEST(test_columns)
+SNAPSHOT_TEST(test_columns, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	const struct table_options options = { .columns = &columns, .top = 1 };
 	__cleanup(freep) char *text = NULL;
 
 	assert_int_equal(columns_parse("err%,max,calls", &columns, NULL), 0);
-	text = table_render(csv_with_header, snapshot, &options);
+	text = render(csv_with_header, snapshot, &options);
 	assert_string_equal(
 		text,
 		"start,end,syscall,errors_pct,max_ns,calls\n"
@@ -75,20 +70,18 @@ TEST(test_nothing)
 	__cleanup(freep) char *text = NULL, *none = NULL;
 
 	assert_int_equal(columns_parse("calls,err%,oldest,p50,bytes", &columns, NULL), 0);
-	text = table_render(csv_two_intervals, empty, &options);
+	text = render(csv_two_intervals, empty, &options);
 	assert_string_equal(
 		text, "start,end,comm,syscall,calls,errors_pct,oldest_in_flight_ns,p50_ns,bytes\n"
 		      "2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,,,0,,,,\n"
 		      "2026-01-31T23:59:58.500000000Z,2026-02-01T00:00:01.000000000Z,,,0,,,,\n");
-	none = table_render(csv_with_header, &moment, &options);
+	none = render(csv_with_header, &moment, &options);
 	assert_string_equal(strchr(none, '\n'), "\n");
 }
 
 TEST(test_names)
 {
-	static const struct {
-		const char *comm, *cell;
-	} names[] = {
+	static const struct text_pair names[] = {
 		{ "nginx", ",nginx," },
 		{ "a,b", ",\"a,b\"," },
 		{ "a\"b", ",\"a\"\"b\"," },
@@ -118,20 +111,17 @@ TEST(test_names)
 		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
-		struct row row;
 
-		builder_take_process(builder, 1, names[i].comm, strlen(names[i].comm), 0);
-		row_init_named(&row, 1, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 1, 1, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_process(builder, 1, names[i].given, strlen(names[i].given), 0);
+		builder_take_calls(builder, 1, ABI_OF_TESTS, "read", 1, 1, 0, 0);
 		snapshot = snapshot_take(builder);
-		text = table_render(csv_with_header, snapshot, &options);
-		if (!strstr(text, names[i].cell))
-			fail_msg("no %s in %s", names[i].cell, text);
+		text = render(csv_with_header, snapshot, &options);
+		if (!strstr(text, names[i].expected))
+			fail_msg("no %s in %s", names[i].expected, text);
 	}
 }
 
 TEST(test_failing_stream)
 {
-	table_check_stream(csv_with_header);
+	assert_scenario_full(csv_with_header, &(struct table_options){ 0 });
 }

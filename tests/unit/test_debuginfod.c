@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Servers of debug files that are too slow. */
-#include "test.h"
-
 #include "fixture.h"
-
-#include <errno.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "elf/debuginfod.h"

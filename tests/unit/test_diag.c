@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Errors that a user must act on. */
-#include "test.h"
 #include "fixture.h"
 
 #include "base/diag.h"
 
 TEST(test_set)
 {
-	struct diag d;
-
 	assert_int_equal(diag_set(&d, DIAG_USAGE, EINVAL, "%s: %d", "pid", 7), -EINVAL);
 	assert_int_equal(d.kind, DIAG_USAGE);
 	assert_string_equal(d.text, "pid: 7");
@@ -21,7 +18,6 @@ TEST(test_set)
 TEST(test_long_text_is_cut)
 {
 	char name[2 * sizeof(((struct diag *)0)->text)];
-	struct diag d;
 
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
@@ -31,8 +27,6 @@ TEST(test_long_text_is_cut)
 
 TEST(test_out_of_memory)
 {
-	struct diag d;
-
 	assert_int_equal(diag_oom(&d), -ENOMEM);
 	assert_int_equal(d.kind, DIAG_FAILED);
 	assert_string_equal(d.text, "out of memory");

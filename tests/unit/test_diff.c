@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What was counted between two snapshots. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -37,10 +36,9 @@ static void builder_fill(struct builder *builder, uint64_t *seed)
 		builder_take_process(builder, pid, "random", 6, random_ns(seed, 30));
 }
 
-TEST(test_of_itself)
+BUILDER_TEST(test_of_itself)
 {
 	__cleanup(snapshot_freep) struct snapshot *one = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
 	uint64_t seed = 13;
 
 	builder_fill(builder, &seed);
@@ -49,8 +47,7 @@ TEST(test_of_itself)
 	diff = diff_make(one, one);
 	assert_int_equal(diff->nr_rows, 0);
 	assert_int_equal(snapshot_user_ns(diff), 0);
-	assert_int_equal(diff->elapsed_ns, 0);
-	assert_int_equal(diff->start_ns, diff->end_ns);
+	assert_has(diff, elapsed_ns, 0, start_ns, diff->end_ns);
 	assert_true(losses_none(&diff->losses));
 }
 
@@ -75,8 +72,8 @@ TEST(test_undoes_merge)
 		assert_int_equal(diff->nr_rows, b->nr_rows);
 		for (size_t j = 0; j < b->nr_rows; j++) {
 			assert_row_sums_equal(diff->rows[j], b->rows[j]);
-			assert_true(diff->rows[j]->min_ns <= b->rows[j]->min_ns);
-			assert_true(diff->rows[j]->max_ns >= b->rows[j]->max_ns);
+			assert_all(diff->rows[j]->min_ns <= b->rows[j]->min_ns,
+				   diff->rows[j]->max_ns >= b->rows[j]->max_ns);
 		}
 		assert_int_equal(diff->nr_processes, b->nr_processes);
 		for (size_t j = 0; j < b->nr_processes; j++)
@@ -84,11 +81,10 @@ TEST(test_undoes_merge)
 	}
 }
 
-TEST(test_of_nothing_before)
+BUILDER_TEST(test_of_nothing_before)
 {
 	__cleanup(snapshot_freep) struct snapshot *none = snapshot_make(), *later = NULL;
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
-	struct builder *builder = builder_make();
 	uint64_t seed = 15;
 
 	builder_fill(builder, &seed);
@@ -144,9 +140,8 @@ static void take_thread(struct builder *builder, uint32_t tid, uint64_t tid_ns, 
 }
 
 /* New ones are there in full; unchanged ones leave no row. */
-TEST(test_new_and_unchanged)
+BUILDERS_TEST(test_new_and_unchanged)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 1, 0, 10);
@@ -160,15 +155,9 @@ TEST(test_new_and_unchanged)
 	builder_take_process(after, 3, "comes", 5, 200);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 3);
-	assert_int_equal(diff->rows[0]->pid, 1);
-	assert_int_equal(diff->rows[0]->nr, 1);
-	assert_int_equal(diff->rows[0]->calls, 5);
-	assert_int_equal(diff->rows[0]->nr_errnos, 0);
-	assert_int_equal(diff->rows[1]->nr, 2);
-	assert_int_equal(diff->rows[1]->calls, 20);
-	assert_int_equal(diff->rows[1]->nr_errnos, 1);
-	assert_int_equal(diff->rows[2]->pid, 3);
-	assert_int_equal(diff->rows[2]->calls, 30);
+	assert_has(diff->rows[0], pid, 1, nr, 1, calls, 5, nr_errnos, 0);
+	assert_has(diff->rows[1], nr, 2, calls, 20, nr_errnos, 1);
+	assert_has(diff->rows[2], pid, 3, calls, 30);
 	assert_int_equal(diff->nr_processes, 2);
 	assert_string_equal(diff->processes[0].comm, "renamed");
 	assert_int_equal(diff->processes[0].user_ns, 50);
@@ -177,11 +166,10 @@ TEST(test_new_and_unchanged)
 }
 
 /* What was folded in between is subtracted from the group that it is in now. */
-TEST(test_folded)
+BUILDERS_TEST(test_folded)
 {
 	const struct process other = folded_make(1, "other", 50);
 	const struct process goes = folded_make(2, "goes", 130);
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 2, 0, 10);
@@ -191,24 +179,21 @@ TEST(test_folded)
 	take_folded(after, &goes, 25);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->pid, 0);
-	assert_int_equal(diff->rows[0]->calls, 15);
+	assert_has(diff->rows[0], pid, 0, calls, 15);
 	assert_int_equal(hist_total(&diff->rows[0]->hist), 15);
 	assert_int_equal(diff->nr_processes, 2);
 	/* To the other group nothing has come. */
 	assert_string_equal(diff->processes[0].comm, "other");
 	assert_int_equal(diff->processes[0].nr_folded, 0);
 	assert_string_equal(diff->processes[1].comm, "goes");
-	assert_int_equal(diff->processes[1].user_ns, 30);
-	assert_int_equal(diff->processes[1].nr_folded, 1);
+	assert_has(&diff->processes[1], user_ns, 30, nr_folded, 1);
 }
 
 /* One whose kind has no group of its own is in that of all other kinds. */
-TEST(test_folded_into_others)
+BUILDERS_TEST(test_folded_into_others)
 {
 	const struct process kept = folded_make(1, "kept", 50);
 	struct process others = process_of_other_kinds();
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 2, 0, 10);
@@ -222,14 +207,12 @@ TEST(test_folded_into_others)
 	assert_int_equal(diff->nr_rows, 2);
 	assert_int_equal(diff->rows[0]->calls, 7);
 	assert_int_equal(diff->rows[1]->calls, 15);
-	assert_int_equal(diff->processes[1].user_ns, 30);
-	assert_int_equal(diff->processes[1].nr_folded, 2);
+	assert_has(&diff->processes[1], user_ns, 30, nr_folded, 2);
 }
 
 /* Another thread of the same tid is another row: the first one's is in that of ended threads. */
-TEST(test_tid_used_again)
+BUILDERS_TEST(test_tid_used_again)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_thread(before, 12, 1000, 10);
@@ -239,16 +222,13 @@ TEST(test_tid_used_again)
 	builder_take_process(after, 1, "threads", 7, 100);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0]->tid, 0);
-	assert_int_equal(diff->rows[0]->calls, 1);
-	assert_int_equal(diff->rows[1]->tid, 12);
-	assert_int_equal(diff->rows[1]->calls, 3);
+	assert_has(diff->rows[0], tid, 0, calls, 1);
+	assert_has(diff->rows[1], tid, 12, calls, 3);
 }
 
 /* The row of a thread that has ended is now in that of all ended threads. */
-TEST(test_ended_thread)
+BUILDERS_TEST(test_ended_thread)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_thread(before, 12, 0, 10);
@@ -257,15 +237,13 @@ TEST(test_ended_thread)
 	builder_take_process(after, 1, "threads", 7, 100);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->tid, 0);
-	assert_int_equal(diff->rows[0]->calls, 7);
+	assert_has(diff->rows[0], tid, 0, calls, 7);
 }
 
 /* Counters only grow: rows that are nowhere were of another counting. */
-TEST(test_vanished)
+BUILDER_TEST(test_vanished)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *builder = builder_make();
 
 	take_calls(builder, 2, 0, 10);
 	builder_take_process(builder, 2, "goes", 4, 100);
@@ -276,10 +254,9 @@ TEST(test_vanished)
 }
 
 /* As many calls as before, but fewer errors: no later reading, though nothing would be left. */
-TEST(test_shrunk)
+BUILDERS_TEST(test_shrunk)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *before = builder_make(), *after = builder_make();
 
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "one", 3, 100);
@@ -293,10 +270,9 @@ TEST(test_shrunk)
 }
 
 /* A number used again is another process: nothing is subtracted from it. */
-TEST(test_pid_used_again)
+BUILDERS_TEST(test_pid_used_again)
 {
 	const struct process second = { .pid = 1, .boot_ns = 77, .user_ns = 5 };
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	take_calls(before, 1, 0, 10);
@@ -307,14 +283,12 @@ TEST(test_pid_used_again)
 	assert_int_equal(builder_add_process(after, &second, true), 0);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->calls, 3);
-	assert_int_equal(diff->rows[0]->boot_ns, 77);
+	assert_has(diff->rows[0], calls, 3, boot_ns, 77);
 	assert_int_equal(diff->processes[0].user_ns, 5);
 }
 
-TEST(test_in_flight_is_of_later)
+BUILDERS_TEST(test_in_flight_is_of_later)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 3, 0, 100);
@@ -323,19 +297,14 @@ TEST(test_in_flight_is_of_later)
 	take_calls(after, 1, 1, 1);
 	diff = diff_take(before, after);
 	assert_int_equal(diff->nr_rows, 2);
-	assert_int_equal(diff->rows[0]->calls, 0);
-	assert_int_equal(diff->rows[0]->in_flight, 2);
-	assert_int_equal(diff->rows[0]->in_flight_early, 1);
-	assert_int_equal(diff->rows[0]->oldest_start_ns, 200);
-	assert_int_equal(diff->rows[1]->calls, 1);
-	assert_int_equal(diff->rows[1]->in_flight, 0);
+	assert_has(diff->rows[0], calls, 0, in_flight, 2, in_flight_early, 1, oldest_start_ns, 200);
+	assert_has(diff->rows[1], calls, 1, in_flight, 0);
 }
 
 /* Calls from before the counting: nothing is known of them that grows. */
-TEST(test_shared_row_in_flight)
+BUILDERS_TEST(test_shared_row_in_flight)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *before = builder_make(), *after = builder_make();
 
 	builder_take_in_flight(before, 1, ABI_X86_64, "read", 1, 1, 5);
 	builder_take_process(before, 1, "sleeps", 6, 0);
@@ -345,8 +314,7 @@ TEST(test_shared_row_in_flight)
 	later = snapshot_take(after);
 	diff = diff_make(earlier, later);
 	assert_int_equal(diff->nr_rows, 1);
-	assert_int_equal(diff->rows[0]->in_flight, 1);
-	assert_int_equal(diff->rows[0]->in_flight_early, 1);
+	assert_has(diff->rows[0], in_flight, 1, in_flight_early, 1);
 }
 
 TEST(test_description)
@@ -362,10 +330,8 @@ TEST(test_description)
 		later->losses.count[i] = 10 + 3 * (uint64_t)i;
 	}
 	diff = diff_make(earlier, later);
-	assert_int_equal(diff->start_ns, earlier->end_ns);
-	assert_int_equal(diff->end_ns, later->end_ns);
-	assert_int_equal(diff->elapsed_ns, 7000000001);
-	assert_int_equal(diff->end_mono_ns, later->end_mono_ns);
+	assert_has(diff, start_ns, earlier->end_ns, end_ns, later->end_ns, elapsed_ns, 7000000001,
+		   end_mono_ns, later->end_mono_ns);
 	assert_string_equal(diff->host, later->host);
 	assert_string_equal(diff->boot_id, later->boot_id);
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
@@ -388,10 +354,9 @@ TEST(test_other_boot)
 }
 
 /* Neither side changes, and the result is its own. */
-TEST(test_leaves_both_alone)
+BUILDERS_TEST(test_leaves_both_alone)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL, *diff = NULL;
-	struct builder *before = builder_make(), *after = builder_make();
 
 	take_calls(before, 1, 0, 10);
 	builder_take_process(before, 1, "one", 3, 100);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How doctor's findings look. */
-#include "test.h"
 #include "fixture.h"
 
 #include <jansson.h>
@@ -24,10 +23,7 @@ static char *render_text(size_t count)
 
 static char *render_json(size_t count)
 {
-	struct text_stream stream;
-
-	assert_int_equal(report_findings_json(findings, count, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_findings_json, findings, count);
 }
 
 TEST(test_text)
@@ -72,18 +68,14 @@ TEST(test_works)
 
 	for (size_t count = 0; count < ARRAY_SIZE(works); count++) {
 		__cleanup(freep) char *text = render_json(count);
-		json_t *json = json_loads(text, 0, NULL);
+		json_auto_t *json = json_loads(text, 0, NULL);
 
-		assert_non_null(json);
-		assert_true(json_is_boolean(json_object_get(json, "works")));
+		assert_all(json, json_is_boolean(json_object_get(json, "works")));
 		assert_int_equal(json_is_true(json_object_get(json, "works")), works[count]);
-		json_decref(json);
 	}
 }
 
 TEST(test_failing_stream)
 {
-	__cleanup(fclosep) FILE *full = full_open();
-
-	assert_int_equal(report_findings_json(findings, ARRAY_SIZE(findings), full), -EIO);
+	assert_full(report_findings_json, findings, ARRAY_SIZE(findings));
 }

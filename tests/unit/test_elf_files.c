@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Debug files and perf maps below a root that somebody else has arranged. */
-#include "test.h"
 #include "elf_fixture.h"
 
 #include "base/regular_file.h"
@@ -83,8 +82,7 @@ static void assert_text(int found, const char *text)
 	int fd __cleanup(closep) = -1;
 	char buf[64] = "";
 
-	assert_true(found >= 0);
-	assert_true(fcntl(found, F_GETFL) & O_PATH);
+	assert_all(found >= 0, fcntl(found, F_GETFL) & O_PATH);
 	fd = readable(found);
 	assert_int_equal(pread(fd, buf, sizeof(buf) - 1, 0), strlen(text));
 	assert_string_equal(buf, text);

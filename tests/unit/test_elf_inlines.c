@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Inlined functions: what another reader of DWARF says, and what nobody is to believe. */
-#include "test.h"
-
 #include "elf_fixture.h"
 
 #include "elf/elf_handle.h"
@@ -75,8 +73,7 @@ static struct judge file_judge(const char *file, const struct elf_functions *inl
 	snprintf(line, sizeof(line), "LC_ALL=C addr2line -a -f -i -C -e %s/%s <%s", FIXTURES, file,
 		 list);
 	said = popen(line, "r");
-	assert_non_null(said);
-	assert_true(line_read(said, line, sizeof(line)));
+	assert_all(said, line_read(said, line, sizeof(line)));
 	for (size_t i = 0; i < all->nr; i++)
 		address_judge(&judge, said, inlines, all->addresses[i], line, sizeof(line));
 	pclose(said);
@@ -127,10 +124,7 @@ TEST(test_without)
 
 TEST(test_identity)
 {
-	static const struct {
-		const char *file;
-		bool has_dwarf;
-	} cases[] = {
+	static const struct text_number cases[] = {
 		{ "inlines", true },
 		{ "bare", false },
 		{ "bare.debug", true },
@@ -138,11 +132,11 @@ TEST(test_identity)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int fd __cleanup(closep) = fixture_open(cases[i].file);
+		int fd __cleanup(closep) = fixture_open(cases[i].text);
 		struct elf_identity identity;
 
 		assert_int_equal(elf_identity_of_file(fd, &identity), 0);
-		assert_int_equal(identity.has_dwarf, cases[i].has_dwarf);
+		assert_int_equal(identity.has_dwarf, cases[i].number);
 	}
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols: where each fixture has them, whom an address belongs to, and what names look like. */
-#include "test.h"
-
 #include "elf_fixture.h"
 
 #include "elf/elf_handle.h"
@@ -35,16 +33,12 @@ static struct elf_functions *symbols_at(const char *name, const char *debug, uin
 {
 	__cleanup(addresses_done) struct elf_addresses some = addresses_from(first, nr);
 	int fd __cleanup(closep) = fixture_open(name);
-	int debug_fd __cleanup(closep) = debug ? fixture_open(debug) : -1;
-	const struct debug_files files = debug_file(debug_fd);
-	struct elf_functions *functions = NULL;
 	struct elf_identity identity;
 
 	assert_int_equal(elf_identity_of_file(fd, &identity), 0);
 	for (size_t i = 0; i < nr; i++)
 		some.addresses[i] -= identity.load_offset;
-	assert_int_equal(elf_symbols_read(fd, &files, &some, &functions), 0);
-	return functions;
+	return symbols_of_some(name, debug, &some);
 }
 
 static void assert_function(const char *fixture, const char *debug, const char *judge,
@@ -104,8 +98,7 @@ TEST(test_identity)
 	assert_int_equal(identity->nr_build_id, 20);
 	assert_memory_equal(identity->build_id, lean->identity.build_id, 20);
 	assert_string_equal(identity->debuglink, "stripped.debug");
-	assert_false(identity->has_symtab);
-	assert_true(lean->identity.has_symtab);
+	assert_all(!identity->has_symtab, lean->identity.has_symtab);
 	assert_string_equal(lean->identity.debuglink, "");
 }
 
@@ -118,11 +111,9 @@ TEST(test_unsized)
 	assert_true(nm_find("frames", "without_rule", &addr, &size));
 	assert_string_equal(name_at(symbols, addr + size - 1), "without_rule");
 	/* Nobody says whose the padding is. */
-	assert_null(name_at(symbols, addr + size));
-	assert_true(nm_find("frames", "far_function", &addr, &size));
+	assert_all(!name_at(symbols, addr + size), nm_find("frames", "far_function", &addr, &size));
 	/* unsized_last ends with its section, 64 bytes before. */
-	assert_null(name_at(symbols, addr - 1));
-	assert_null(name_at(symbols, addr - 64));
+	assert_all(!name_at(symbols, addr - 1), !name_at(symbols, addr - 64));
 	assert_string_equal(name_at(symbols, addr - 65), "unsized_last");
 	assert_string_equal(name_at(symbols, addr - 66), "unsized_last");
 	assert_string_equal(name_at(symbols, addr - 67), "unsized_first");
@@ -145,17 +136,15 @@ TEST(test_names_are_untouched)
 	__cleanup(elf_functions_freep) struct elf_functions *lean = symbols_of("lean", NULL);
 	__cleanup(elf_functions_freep) struct elf_functions *cxx = symbols_of("cxx", NULL);
 
-	assert_true(has_name(lean, "\033[31mred\nname"));
-	assert_true(has_name(cxx, "shop::Basket<double>::total"));
+	assert_all(has_name(lean, "\033[31mred\nname"),
+		   has_name(cxx, "shop::Basket<double>::total"));
 }
 
 /* --- demangling ------------------------------------------------------------------------------- */
 
 TEST(test_demangle)
 {
-	static const struct {
-		const char *name, *demangled;
-	} cases[] = {
+	static const struct text_pair cases[] = {
 		{ "main", NULL },
 		{ "_Z", NULL },
 		{ "_Zwhatever", NULL },
@@ -171,11 +160,11 @@ TEST(test_demangle)
 	char buf[DEMANGLED_SIZE];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		bool demangled = symbol_demangle(cases[i].name, buf);
+		bool demangled = symbol_demangle(cases[i].given, buf);
 
-		assert_int_equal(demangled, cases[i].demangled != NULL);
+		assert_int_equal(demangled, cases[i].expected != NULL);
 		if (demangled)
-			assert_string_equal(buf, cases[i].demangled);
+			assert_string_equal(buf, cases[i].expected);
 	}
 }
 
@@ -199,9 +188,7 @@ TEST(test_demangle_bomb)
 /* Whoever is asked about some addresses says of them what he would say of all, and nothing else. */
 TEST(test_some_as_all)
 {
-	static const struct {
-		const char *name, *debug;
-	} files[] = {
+	static const struct text_pair files[] = {
 		{ "plain", NULL },  { "lean", NULL }, { "fixed", NULL },
 		{ "mini", NULL },   { "cxx", NULL },  { "stripped", "stripped.debug" },
 #ifdef __x86_64__
@@ -211,17 +198,16 @@ TEST(test_some_as_all)
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		__cleanup(elf_functions_freep) struct elf_functions *all =
-			symbols_of(files[i].name, files[i].debug);
+			symbols_of(files[i].given, files[i].expected);
 		uint64_t load_offset = all->identity.load_offset;
 
 		assert_true(all->nr > 0);
 		for (uint64_t at = 0; at < ALL_BYTES; at += 97) {
 			__cleanup(elf_functions_freep) struct elf_functions *one =
-				symbols_at(files[i].name, files[i].debug, load_offset + at, 1);
+				symbols_at(files[i].given, files[i].expected, load_offset + at, 1);
 			const char *name = name_at(all, load_offset + at);
 
-			assert_int_equal(one->nr, name != NULL);
-			assert_int_equal(one->debug, all->debug);
+			assert_has(one, nr, name != NULL, debug, all->debug);
 			if (!name)
 				continue;
 			assert_string_equal(name_at(one, load_offset + at), name);

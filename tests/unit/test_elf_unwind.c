@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Unwind rows: what the rules of each fixture are, and whether readelf reads the same. */
-#include "test.h"
-
 #include "elf_fixture.h"
 
 #include <sys/auxv.h>
@@ -78,8 +76,7 @@ TEST(test_rules)
 	__cleanup(elf_functions_freep) struct elf_functions *symbols = symbols_of("frames", NULL);
 
 	assert_in_order(unwind);
-	assert_int_equal(unwind->text_start, 0x401000);
-	assert_int_equal(unwind->load_offset, 0x400000);
+	assert_has(unwind, text_start, 0x401000, load_offset, 0x400000);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t pc = function_start(symbols, cases[i].function) + cases[i].offset;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a worker that has been taken over might answer, or be asked: none of it is believed. */
-#include "test.h"
 #include "elf_fixture.h"
 
 #include "elf/wire.h"
@@ -21,7 +20,7 @@ static struct unwind_lie unwind_truth(void)
 			    .load_offset = 7,
 			    .nr_rows = 4 },
 		.rows = { { 0x1000, { .cfa = CFA_NONE } },
-			  { 0x1001, { .cfa = CFA_RSP, .cfa_offset = 1 } },
+			  { 0x1002, { .cfa = CFA_RSP, .cfa_offset = 1 } },
 			  { 0x2000, { .cfa = CFA_RBP, .rbp = RBP_CFA } },
 			  { 0x2fff, { .cfa = CFA_UNSUPPORTED, .rbp = RBP_FRAME } } },
 	};
@@ -48,78 +47,37 @@ TEST(test_unwind_truth)
 	assert_int_equal(unwind->load_offset, 7);
 }
 
-static void lie_start(struct unwind_lie *lie)
-{
-	lie->unwind.text_start = lie->rows[0].pc = 0x1001;
-}
-
-static void lie_first(struct unwind_lie *lie)
-{
-	lie->unwind.text_start = 0;
-}
-
-static void lie_end(struct unwind_lie *lie)
-{
-	lie->unwind.text_end = 0x2fff;
-}
-
-static void lie_backwards(struct unwind_lie *lie)
-{
-	lie->unwind.text_end = 0;
-}
-
-static void lie_length(struct unwind_lie *lie)
-{
-	lie->unwind.text_end = lie->unwind.text_start + MAX_UNWIND_BYTES + 1;
-}
-
-static void lie_address(struct unwind_lie *lie)
-{
-	lie->unwind.text_end = UINT64_MAX;
-}
-
-static void lie_order(struct unwind_lie *lie)
-{
-	lie->rows[2].pc = lie->rows[1].pc;
-}
-
-static void lie_cfa(struct unwind_lie *lie)
-{
-	lie->rows[3].rule.cfa = CFA_UNSUPPORTED + 1;
-}
-
-static void lie_rbp(struct unwind_lie *lie)
-{
-	lie->rows[1].rule.rbp = 255;
-}
-
-static void lie_longer(struct unwind_lie *lie)
-{
-	lie->more = 1;
-}
-
-static void lie_shorter(struct unwind_lie *lie)
-{
-	lie->more = -1;
-}
-
-static void lie_empty(struct unwind_lie *lie)
-{
-	lie->more = -(int)(sizeof(lie->rows) + sizeof(uint64_t));
-}
+#define LIE(field, value) \
+	{ offsetof(struct unwind_lie, field), sizeof(((struct unwind_lie *)0)->field), value }
 
 TEST(test_unwind_lies)
 {
-	static void (*const lies[])(struct unwind_lie *lie) = {
-		lie_start, lie_first, lie_end, lie_backwards, lie_length,  lie_address,
-		lie_order, lie_cfa,   lie_rbp, lie_longer,    lie_shorter, lie_empty,
+	static const struct {
+		size_t offset, size;
+		uint64_t value;
+	} lies[][2] = {
+		{ LIE(unwind.text_start, 0x1001), LIE(rows[0].pc, 0x1001) },
+		{ LIE(unwind.text_start, 0) },
+		{ LIE(rows[0].pc, 0x1001) },
+		{ LIE(unwind.text_end, 0x2fff) },
+		{ LIE(unwind.text_end, 0) },
+		{ LIE(unwind.text_end, 0x1000 + MAX_UNWIND_BYTES + 1) },
+		{ LIE(unwind.text_end, UINT64_MAX) },
+		{ LIE(rows[2].pc, 0x1002) },
+		{ LIE(rows[3].rule.cfa, CFA_UNSUPPORTED + 1) },
+		{ LIE(rows[1].rule.rbp, 255) },
+		{ LIE(more, 1) },
+		{ LIE(more, -1) },
+		{ LIE(more, -(int)(4 * sizeof(struct unwind_row) + sizeof(uint64_t))) },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct unwind_lie lie = unwind_truth();
 		struct elf_unwind *unwind = NULL;
 
-		lies[i](&lie);
+		for (size_t j = 0; j < 2; j++)
+			memcpy((char *)&lie + lies[i][j].offset, &lies[i][j].value,
+			       lies[i][j].size);
 		assert_int_equal(unwind_send(&lie, &unwind), -EPROTO);
 		assert_null(unwind);
 	}

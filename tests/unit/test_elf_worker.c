@@ -3,150 +3,128 @@
  * Workers against files that mean harm. This program is its own worker; a file that begins with the
  * name of a part makes it play that part instead: one that foreign bytes have taken over.
  */
-#include "test.h"
-
 #include "elf_fixture.h"
 
-#include <signal.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "elf/sandbox.h"
 
 /* --- workers gone bad ------------------------------------------------------------------------- */
 
-static void play_crash(void)
+static bool play_crash(void)
 {
 	abort();
 }
 
-static void play_liar(void)
+static bool play_liar(void)
 {
 	char lie[4096];
 
 	memset(lie, 0xff, sizeof(lie));
-	if (write(WORKER_FD_OUTPUT, lie, sizeof(lie)) != sizeof(lie))
-		_exit(1);
-	_exit(0);
+	return write(WORKER_FD_OUTPUT, lie, sizeof(lie)) != sizeof(lie);
 }
 
-static void play_mute(void)
+static bool play_mute(void)
 {
-	_exit(0);
+	return false;
 }
 
-static void play_stranger(void)
+static bool play_stranger(void)
 {
 	_exit(EPERM);
 }
 
-static void play_homeless(void)
+static bool play_homeless(void)
 {
 	_exit(WORKER_NO_CAGE);
 }
 
-static void play_idler(void)
+static bool play_idler(void)
 {
 	char byte;
 
 	if (sandbox_enter(WORKER_READS_FILE))
-		_exit(0);
+		return false;
 	while (pread(WORKER_FD_FILE, &byte, 1, 0) >= 0)
 		;
+	return false;
 }
 
 /* For this one there are no files. */
-static void play_opener(void)
+static bool play_opener(void)
 {
-	if (!sandbox_enter(0) && open("/etc/passwd", O_RDONLY) < 0 && errno == ENOENT)
-		_exit(EBADMSG);
-	_exit(0);
+	return !sandbox_enter(0) && open("/etc/passwd", O_RDONLY) < 0 && errno == ENOENT;
 }
 
 /* Nor can it be learned whether there are: the flag says that the path may be empty, no more. */
-static void play_looker(void)
+static bool play_looker(void)
 {
 	struct stat status;
 
-	if (!sandbox_enter(0) &&
-	    syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &status, AT_EMPTY_PATH) &&
-	    errno == ENOENT)
-		_exit(EBADMSG);
-	_exit(0);
+	return !sandbox_enter(0) &&
+	       syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &status, AT_EMPTY_PATH) &&
+	       errno == ENOENT;
 }
 
 /* Memory that is short is taken from workers first. */
-static void play_offered(void)
+static bool play_offered(void)
 {
 	int score = open("/proc/self/oom_score_adj", O_RDONLY);
 	char text[16] = "";
 
-	if (score < 0 || dup2(score, WORKER_FD_DEBUG) < 0 ||
-	    sandbox_enter(WORKER_EXTRA(WORKER_FD_DEBUG)))
-		_exit(0);
-	if (pread(WORKER_FD_DEBUG, text, sizeof(text) - 1, 0) > 0 && !strcmp(text, "1000\n"))
-		_exit(EBADMSG);
-	_exit(0);
+	return score >= 0 && dup2(score, WORKER_FD_DEBUG) >= 0 &&
+	       !sandbox_enter(WORKER_EXTRA(WORKER_FD_DEBUG)) &&
+	       pread(WORKER_FD_DEBUG, text, sizeof(text) - 1, 0) > 0 && !strcmp(text, "1000\n");
 }
 
 /* In whatever way the C library asks. */
-static void play_measurer(void)
+static bool play_measurer(void)
 {
 	struct stat status = { 0 }, same = { 0 };
 
-	if (!sandbox_enter(0) && !fstat(WORKER_FD_FILE, &status) &&
-	    !syscall(SYS_newfstatat, WORKER_FD_FILE, "", &same, AT_EMPTY_PATH) &&
-	    status.st_size == sizeof("measurer") && same.st_size == status.st_size &&
-	    syscall(SYS_newfstatat, 1000, "", &same, AT_EMPTY_PATH) && errno == EBADF)
-		_exit(EBADMSG);
-	_exit(0);
+	return !sandbox_enter(0) && !fstat(WORKER_FD_FILE, &status) &&
+	       !syscall(SYS_newfstatat, WORKER_FD_FILE, "", &same, AT_EMPTY_PATH) &&
+	       status.st_size == sizeof("measurer") && same.st_size == status.st_size &&
+	       syscall(SYS_newfstatat, 1000, "", &same, AT_EMPTY_PATH) && errno == EBADF;
 }
 
 /* The file that was proved is mapped; to read from it, by whatever descriptor, is another thing. */
-static void play_reader(void)
+static bool play_reader(void)
 {
 	char byte;
 
-	if (sandbox_enter(0) || pread(WORKER_FD_FILE, &byte, 1, 0) >= 0 || errno != EIO ||
-	    read(fcntl(WORKER_FD_FILE, F_DUPFD_CLOEXEC, 0), &byte, 1) >= 0 || errno != EIO ||
-	    mmap(NULL, 1, PROT_READ, MAP_PRIVATE, WORKER_FD_FILE, 0) == MAP_FAILED)
-		_exit(0);
-	_exit(EBADMSG);
+	return !sandbox_enter(0) && pread(WORKER_FD_FILE, &byte, 1, 0) < 0 && errno == EIO &&
+	       read(fcntl(WORKER_FD_FILE, F_DUPFD_CLOEXEC, 0), &byte, 1) < 0 && errno == EIO &&
+	       mmap(NULL, 1, PROT_READ, MAP_PRIVATE, WORKER_FD_FILE, 0) != MAP_FAILED;
 }
 
 /* Those that try to get out end before they can say that all is well. */
-static void play_forker(void)
+static bool play_forker(void)
 {
-	if (!sandbox_enter(0) && !fork())
-		_exit(0);
-	_exit(0);
+	return !sandbox_enter(0) && fork() >= 0;
 }
 
-static void play_coder(void)
+static bool play_coder(void)
 {
-	if (!sandbox_enter(0))
-		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	_exit(0);
+	return !sandbox_enter(0) &&
+	       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-static void play_killer(void)
+static bool play_killer(void)
 {
-	if (!sandbox_enter(0))
-		kill(getppid(), 0);
-	_exit(0);
+	return !sandbox_enter(0) && !kill(getppid(), 0);
 }
 
 /* What is open besides its own is not open any more. */
-static void play_heir(void)
+static bool play_heir(void)
 {
-	if (sandbox_enter(0) || fcntl(WORKER_FD_DEBUG, F_GETFD) >= 0 || errno != EBADF)
-		_exit(ENOMEM);
-	_exit(EBADMSG);
+	return !sandbox_enter(0) && fcntl(WORKER_FD_DEBUG, F_GETFD) < 0 && errno == EBADF;
 }
 
+/* Whoever plays and finds all as it should be says EBADMSG. */
 static const struct part {
 	const char *name;
-	void (*play)(void);
+	bool (*play)(void);
 	int expected;
 } parts[] = {
 	{ "crash", play_crash, -EPROTO },       { "liar", play_liar, -EPROTO },
@@ -194,8 +172,7 @@ TEST(test_bad_workers)
 				 parts[i].expected);
 		assert_int_equal(worker_functions(ELF_INLINES, fd, NULL, &one, &functions),
 				 parts[i].expected);
-		assert_null(unwind);
-		assert_null(functions);
+		assert_all(!unwind, !functions);
 	}
 }
 
@@ -525,7 +502,7 @@ void test_begin(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], ELF_WORKER_ARGUMENT)) {
 		const struct part *part = part_find(WORKER_FD_FILE);
 		if (part)
-			part->play();
+			_exit(part->play() ? EBADMSG : 0);
 		elf_worker_main(argc, argv);
 	}
 }

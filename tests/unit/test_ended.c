@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ended processes keep to their memory: some keep rows, others are folded, some are not taken in. */
-#include "test.h"
 #include "fixture.h"
-
-#include <unistd.h>
 
 #include "collect/collector_private.h"
 #include "model/diff.h"
@@ -80,14 +77,6 @@ static void add_ended(struct state *state, const char *comm, uint64_t cgroup_id,
 	assert_int_equal(ended_fold(&state->collector), 0);
 }
 
-static struct snapshot *read_ended(const struct state *state)
-{
-	struct builder *copy = builder_make();
-
-	assert_int_equal(builder_merge(copy, state->collector.ended), 0);
-	return snapshot_take(copy);
-}
-
 static size_t with_pid(const struct snapshot *snapshot)
 {
 	size_t count = 0;
@@ -95,15 +84,6 @@ static size_t with_pid(const struct snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		count += snapshot->processes[i].pid != 0;
 	return count;
-}
-
-static uint64_t calls_in(const struct snapshot *snapshot)
-{
-	uint64_t calls = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i]->calls;
-	return calls;
 }
 
 /* However many end, they never are a reason to take no more in. */
@@ -115,11 +95,11 @@ TEST(test_processes_that_are_gone)
 	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 5000; i++) {
 		add_ended(&state, i % 2 ? "odd" : "even", 1, 28);
-		assert_false(state.collector.ended_is_full);
-		assert_true(builder_bytes(state.collector.ended) < (4096 + 2048 + 1024) * KIB);
+		assert_all(!state.collector.ended_is_full,
+			   builder_bytes(state.collector.ended) < (4096 + 2048 + 1024) * KIB);
 	}
-	all = read_ended(&state);
-	assert_int_equal(calls_in(all), 5000 * 28 * 3);
+	all = snapshot_read(state.collector.ended);
+	assert_int_equal(snapshot_sum(all).calls, 5000 * 28 * 3);
 	assert_true(with_pid(all) > 100);
 	assert_int_equal(all->processes[0].pid, 0);
 	done(&state);
@@ -133,7 +113,7 @@ TEST(test_small_ones_keep_their_pids)
 	start(&state, 4096 * KIB, 4096 * KIB);
 	for (int i = 0; i < 2500; i++)
 		add_ended(&state, "small", 1, 2);
-	all = read_ended(&state);
+	all = snapshot_read(state.collector.ended);
 	assert_true(with_pid(all) >= 1000 && with_pid(all) <= 2000);
 	done(&state);
 }
@@ -154,9 +134,8 @@ TEST(test_processes_that_stay)
 		assert_int_equal(ended_fold(&state.collector), 0);
 	}
 	assert_in_range(nr, 500, 1500);
-	assert_false(ended_takes(&state.collector, &its));
-	assert_true(ended_takes(&state.collector, &of_another));
-	assert_true(ended_pauses(&state.collector));
+	assert_all(!ended_takes(&state.collector, &its), ended_takes(&state.collector, &of_another),
+		   ended_pauses(&state.collector));
 	/* The latest that ended keep their rows beside it. */
 	state.collector.full_until_ns = 0;
 	add_ended(&state, "gone", 1, 5);
@@ -172,16 +151,17 @@ TEST(test_new_kinds_find_room_after_a_reading)
 
 	start(&state, 512 * KIB, 4096 * KIB);
 	for (int reading = 0; reading < 100; reading++) {
-		__cleanup(snapshot_freep) struct snapshot *before = read_ended(&state);
+		__cleanup(snapshot_freep) struct snapshot *before =
+			snapshot_read(state.collector.ended);
 		__cleanup(snapshot_freep) struct snapshot *after = NULL, *diff = NULL;
 
 		state.collector.has_folded = false;
 		for (int i = 0; i < 40; i++)
 			add_ended(&state, "timer", cgroup++, 20);
-		after = read_ended(&state);
-		assert_int_equal(calls_in(after), cgroup * 20 * 3 - 20 * 3);
+		after = snapshot_read(state.collector.ended);
+		assert_int_equal(snapshot_sum(after).calls, cgroup * 20 * 3 - 20 * 3);
 		assert_int_equal(snapshot_diff(before, after, &diff), 0);
-		assert_int_equal(calls_in(diff), 40 * 20 * 3);
+		assert_int_equal(snapshot_sum(diff).calls, 40 * 20 * 3);
 		assert_true(losses_none(&diff->losses));
 	}
 	done(&state);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of errands: whose turn it is, and how each of them ends. */
-#include "test.h"
 #include "fixture.h"
-
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/errand.h"
@@ -23,6 +18,18 @@ struct wait {
 
 static unsigned int begun;
 
+#define ERRAND_TEST(name)                                   \
+	static void name##_in(struct errands *errands);     \
+	TEST(name)                                          \
+	{                                                   \
+		struct errands *errands;                    \
+		begun = 0;                                  \
+		assert_int_equal(errands_new(&errands), 0); \
+		name##_in(errands);                         \
+		errands_free(errands);                      \
+	}                                                   \
+	static void name##_in(struct errands *errands)
+
 static enum errand_turn wait_step(void *closure)
 {
 	struct wait *wait = closure;
@@ -39,8 +46,7 @@ static enum errand_turn wait_step(void *closure)
 	wait->order = ++begun;
 	if (wait->is_refused)
 		return ERRAND_REFUSED;
-	pid = fork();
-	assert_true(pid >= 0);
+	pid = fork_must();
 	if (!pid) {
 		for (;;)
 			pause();
@@ -84,14 +90,11 @@ static size_t count_running(const struct wait *waits, size_t nr)
 	return count;
 }
 
-TEST(test_users_take_turns)
+ERRAND_TEST(test_users_take_turns)
 {
-	struct errands *errands;
 	struct wait waits[8];
 	static const unsigned int order[] = { 1, 3, 5, 6, 2, 4 };
 
-	begun = 0;
-	assert_int_equal(errands_new(&errands), 0);
 	/* Four of one user come before two of another: one at a time, as each has its end. */
 	for (size_t i = 0; i < 6; i++) {
 		wait_init(&waits[i], ERRAND_NAMES, i >= 4);
@@ -115,30 +118,25 @@ TEST(test_users_take_turns)
 		}
 	}
 	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(waits[i].order, order[i]);
-		assert_int_equal(waits[i].turns, 1);
-		assert_int_equal(waits[i].status, -EPROTO);
+		assert_has(&waits[i], order, order[i], turns, 1, status, -EPROTO);
 		assert_false(errand_is_busy(&waits[i].errand));
 	}
 	assert_int_equal(errands_patience_ms(errands), -1);
-	errands_free(errands);
 }
 
 /* Whoever has many errands leaves room for others, and so does one kind of errand for all others. */
-TEST(test_nobody_takes_all)
+ERRAND_TEST(test_nobody_takes_all)
 {
-	struct errands *errands;
 	struct wait waits[14];
 
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < 12; i++) {
 		wait_init(&waits[i], ERRAND_OPEN, 1000);
 		errands_add(errands, &waits[i].errand);
 	}
 	run_all(errands);
 	assert_int_equal(count_running(waits, 12), 4);
-	assert_false(errands_are_idle(errands, ERRAND_OPEN, 0));
-	assert_true(errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX));
+	assert_all(!errands_are_idle(errands, ERRAND_OPEN, 0),
+		   errands_are_idle(errands, ERRAND_TABLE, UINT64_MAX));
 	wait_init(&waits[12], ERRAND_OPEN, 1001);
 	wait_init(&waits[13], ERRAND_TABLE, 1000);
 	errands_add(errands, &waits[12].errand);
@@ -154,16 +152,13 @@ TEST(test_nobody_takes_all)
 	for (size_t i = 0; i < 14; i++)
 		errands_remove(errands, &waits[i].errand);
 	assert_true(errands_are_idle(errands, ERRAND_OPEN, UINT64_MAX));
-	errands_free(errands);
 }
 
-TEST(test_a_queue_that_has_an_end)
+ERRAND_TEST(test_a_queue_that_has_an_end)
 {
-	struct errands *errands;
 	struct wait waits[64];
 	size_t nr = 0;
 
-	assert_int_equal(errands_new(&errands), 0);
 	while (errands_have_room(errands, ERRAND_FETCH, 1000)) {
 		wait_init(&waits[nr], ERRAND_FETCH, 1000);
 		errands_add(errands, &waits[nr++].errand);
@@ -174,21 +169,17 @@ TEST(test_a_queue_that_has_an_end)
 	for (size_t i = 0; i < nr; i++)
 		errands_remove(errands, &waits[i].errand);
 	assert_true(errands_have_room(errands, ERRAND_FETCH, 1000));
-	errands_free(errands);
 }
 
 /* One that is overdue is killed, and nobody has waited for it. */
-TEST(test_a_deadline)
+ERRAND_TEST(test_a_deadline)
 {
-	struct errands *errands;
 	struct wait wait;
 
-	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
 	errands_run(errands);
-	assert_true(wait.errand.is_running);
-	assert_true(errands_patience_ms(errands) > 0);
+	assert_all(wait.errand.is_running, errands_patience_ms(errands) > 0);
 	wait.errand.child.deadline_ns = clock_mono_ns();
 	errands_run(errands);
 	while (errand_is_busy(&wait.errand)) {
@@ -198,7 +189,6 @@ TEST(test_a_deadline)
 		errands_run(errands);
 	}
 	assert_int_equal(wait.status, -ETIMEDOUT);
-	errands_free(errands);
 }
 
 static void child_hide(struct child *child)
@@ -212,13 +202,11 @@ static void child_hide(struct child *child)
 }
 
 /* Nobody's place is kept by children that do not even end when they are killed. */
-TEST(test_a_child_that_does_not_end)
+ERRAND_TEST(test_a_child_that_does_not_end)
 {
-	struct errands *errands;
 	struct wait waits[5];
 	pid_t pids[3];
 
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		wait_init(&waits[i], ERRAND_TABLE, 1000);
 		errands_add(errands, &waits[i].errand);
@@ -252,7 +240,6 @@ TEST(test_a_child_that_does_not_end)
 	}
 	errands_remove(errands, &waits[3].errand);
 	errands_remove(errands, &waits[4].errand);
-	errands_free(errands);
 }
 
 /* As an errand whose child goes on living looks when that was killed, and had its while to end in. */
@@ -370,15 +357,12 @@ TEST(test_no_child_can_be_started)
 }
 
 /* The soonest is the first; of those that are due together it is who came first. */
-TEST(test_in_order_of_what_is_due)
+ERRAND_TEST(test_in_order_of_what_is_due)
 {
 	static const uint64_t due_ns[] = { 30, 10, UINT64_MAX / 2, 20, 10 };
 	static const unsigned int order[] = { 4, 1, 0, 3, 2 };
-	struct errands *errands;
 	struct wait waits[5];
 
-	begun = 0;
-	assert_int_equal(errands_new(&errands), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		wait_init(&waits[i], ERRAND_OPEN, 1000);
 		waits[i].errand.due_ns = due_ns[i];
@@ -386,21 +370,17 @@ TEST(test_in_order_of_what_is_due)
 	}
 	run_all(errands);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
-		assert_int_equal(waits[i].turns, order[i] != 0);
-		assert_int_equal(waits[i].order, order[i]);
+		assert_has(&waits[i], turns, order[i] != 0, order, order[i]);
 		errands_remove(errands, &waits[i].errand);
 	}
-	errands_free(errands);
 }
 
 /* A child is gone with its errand. */
-TEST(test_cancelled)
+ERRAND_TEST(test_cancelled)
 {
-	struct errands *errands;
 	struct wait wait;
 	pid_t pid;
 
-	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_TABLE, 0);
 	errands_add(errands, &wait.errand);
 	errands_run(errands);
@@ -413,16 +393,13 @@ TEST(test_cancelled)
 	errands_run(errands);
 	assert_int_equal(wait.turns, 2);
 	errands_remove(errands, &wait.errand);
-	errands_free(errands);
 }
 
 /* Another turn comes when it is due, and may be of another kind. */
-TEST(test_again)
+ERRAND_TEST(test_again)
 {
-	struct errands *errands;
 	struct wait wait;
 
-	assert_int_equal(errands_new(&errands), 0);
 	wait_init(&wait, ERRAND_NAMES, 0);
 	wait.wanted = 2;
 	wait.next = ERRAND_FETCH;
@@ -433,13 +410,12 @@ TEST(test_again)
 	assert_true(wait.errand.is_waiting);
 	assert_int_equal(wait.turns, 1);
 	assert_in_range(errands_patience_ms(errands), 3500000, 3600000);
-	assert_true(errands_are_idle(errands, ERRAND_FETCH, clock_mono_ns()));
-	assert_false(errands_are_idle(errands, ERRAND_FETCH, UINT64_MAX));
+	assert_all(errands_are_idle(errands, ERRAND_FETCH, clock_mono_ns()),
+		   !errands_are_idle(errands, ERRAND_FETCH, UINT64_MAX));
 	errands_set_due(errands, &wait.errand, 0);
 	errands_run(errands);
 	assert_int_equal(wait.turns, 2);
 	errands_remove(errands, &wait.errand);
-	errands_free(errands);
 }
 
 TEST(test_back_off)

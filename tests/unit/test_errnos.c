@@ -2,11 +2,6 @@
 /* Names of error numbers, held against this machine's macros. */
 #include "test.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "syscalls/errnos.h"
 
 TEST(test_names)

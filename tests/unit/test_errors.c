@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of errors: golden files, order, shares, what is left out. */
-#include "test.h"
 #include "tables.h"
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "errors_web", { 0 } },
 		{ "errors_web_pid", { .keys = GROUP_PID } },
 		{ "errors_web_syscall", { .keys = GROUP_SYSCALL } },
 		{ "errors_web_top", { .top = 1 } },
 		{ "errors_web_min_calls", { .min_calls = 100 } },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, report_errors, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, report_errors, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty", "overflow", "foreign", "mixed" };
 	const struct table_options options = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("errors", names[i], report_errors, &options);
+	golden_scenarios("errors", "ordinary empty overflow foreign mixed", report_errors,
+			 &options);
 }
 
 /* Whatever is shown, the last line has every error. */
@@ -37,19 +31,17 @@ TEST(test_all_errors)
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
 		const struct table_options options = { .top = i % 3, .min_calls = i % 2 * 5 };
-		__cleanup(freep) char *text = table_render(report_errors, snapshot, &options);
+		__cleanup(freep) char *text = render(report_errors, snapshot, &options);
 		const char *line = strstr(text, "all errors ");
-		uint64_t errors = 0, shown;
+		uint64_t shown;
 
-		for (size_t j = 0; j < snapshot->nr_rows; j++)
-			errors += snapshot->rows[j]->errors;
 		assert_non_null(line);
 		assert_int_equal(sscanf(line, "all errors %" SCNu64, &shown), 1);
-		assert_int_equal(shown, errors);
+		assert_int_equal(shown, snapshot_sum(snapshot).errors);
 	}
 }
 
 TEST(test_failing_stream)
 {
-	table_check_stream(report_errors);
+	assert_scenario_full(report_errors, &(struct table_options){ 0 });
 }

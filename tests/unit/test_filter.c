@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes of a snapshot a filter has, and what is left of the snapshot. */
-#include "test.h"
 #include "tables.h"
 
 #include <fnmatch.h>
@@ -165,8 +164,7 @@ TEST(test_all)
 	assert_int_equal(snapshot_filter(snapshot, &one, &left), 0);
 	assert_int_equal(left->nr_processes, 1);
 	assert_int_equal(left->losses.count[LOSS_TASK_TABLE_FULL], 4);
-	assert_int_equal(left->elapsed_ns, snapshot->elapsed_ns);
-	assert_int_equal(left->end_mono_ns, snapshot->end_mono_ns);
+	assert_same(left, snapshot, elapsed_ns, end_mono_ns);
 	assert_string_equal(snapshot_user(left, 33), "www-data");
 }
 

@@ -3,7 +3,6 @@
  * The flame graph: golden files, boxes within boxes, well-formed XML whatever the names, nothing
  * from outside. What the script does is tested in tests/readers.
  */
-#include "test.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
 
@@ -12,7 +11,7 @@
 static char *flame_render(const struct snapshot *snapshot, enum stack_weight weight,
 			  const char *name)
 {
-	char *text = weight_render(report_flame, snapshot, weight);
+	char *text = render(report_flame, snapshot, weight);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.svg", name);
@@ -27,9 +26,9 @@ static char *picture_of(const char *text)
 	const char *body_end = strstr(text, "<script>");
 	char *picture;
 
-	assert_true(head_end && body && body_end && body < body_end);
-	assert_true(asprintf(&picture, "%.*s<style>%.*s</svg>\n", (int)(head_end - text), text,
-			     (int)(body_end - body), body) > 0);
+	assert_all(head_end && body && body_end && body < body_end,
+		   asprintf(&picture, "%.*s<style>%.*s</svg>\n", (int)(head_end - text), text,
+			    (int)(body_end - body), body) > 0);
 	return picture;
 }
 
@@ -42,13 +41,12 @@ static void flame_check(const struct snapshot *snapshot, enum stack_weight weigh
 	xml_check(picture);
 }
 
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
 
-	flame_check(stacked.snapshot, STACK_WEIGHT_CALLS, "flame_calls");
-	flame_check(stacked.snapshot, STACK_WEIGHT_TIME, "flame_time");
+	flame_check(snapshot, STACK_WEIGHT_CALLS, "flame_calls");
+	flame_check(snapshot, STACK_WEIGHT_TIME, "flame_time");
 	flame_check(empty.snapshot, STACK_WEIGHT_CALLS, "flame_empty");
 }
 
@@ -60,22 +58,20 @@ TEST(test_hostile)
 	__cleanup(freep) char *text = NULL, *other = NULL;
 
 	flame_check(hostile.snapshot, STACK_WEIGHT_CALLS, "flame_hostile");
-	text = weight_render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
-	other = weight_render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
+	text = render(report_flame, hostile.snapshot, STACK_WEIGHT_CALLS);
+	other = render(report_flame, empty.snapshot, STACK_WEIGHT_CALLS);
 	assert_int_equal(count_of(text, "<script"), 1);
 	assert_int_equal(count_of(text, "]]>"), 1);
 	assert_string_equal(strstr(text, "<script"), strstr(other, "<script"));
 }
 
 /* Nothing is loaded; the names of two formats are the only addresses. */
-TEST(test_self_contained)
+STACKS_TEST(test_self_contained)
 {
 	static const char *const loading[] = { "href", "src=",   "url(",     "@import", "<image",
 					       "<use", "fetch(", "import(",  "XMLHttp", "eval(",
 					       "<?",   "<!--",   "innerHTML" };
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(freep) char *text =
-		weight_render(report_flame, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_flame, snapshot, STACK_WEIGHT_CALLS);
 
 	for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
 		assert_null(strstr(text, loading[i]));
@@ -116,16 +112,6 @@ static uint64_t kind_sum(const struct flame *flame, enum box_kind kind)
 	return sum;
 }
 
-static uint64_t weight_sum(const struct snapshot *snapshot, enum stack_weight weight)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		sum += weight == STACK_WEIGHT_TIME ? snapshot->rows[i]->wall_ns
-						   : snapshot->rows[i]->calls;
-	return sum;
-}
-
 /* Processes at the bottom and system calls at the top each have all. */
 TEST(test_sums)
 {
@@ -137,7 +123,8 @@ TEST(test_sums)
 		enum stack_weight weight = (enum stack_weight)(i % NR_STACK_WEIGHT);
 		__cleanup(stacked_done) struct stacked stacked = scenarios[i / NR_STACK_WEIGHT]();
 		__cleanup(flame_done) struct flame flame = { .boxes = NULL };
-		uint64_t sum = weight_sum(stacked.snapshot, weight);
+		const struct row all = snapshot_sum(stacked.snapshot);
+		uint64_t sum = weight == STACK_WEIGHT_TIME ? all.wall_ns : all.calls;
 
 		assert_int_equal(flame_make(stacked.snapshot, weight, UINT64_MAX, &flame), 0);
 		boxes_check(&flame);
@@ -198,10 +185,7 @@ TEST(test_many)
 	assert_string_not_equal(calls, time);
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
-
-	assert_int_equal(report_flame(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
+	assert_full(report_flame, snapshot, STACK_WEIGHT_CALLS);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ended processes that are added up: within a budget, for good, and so that nothing is lost. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -16,10 +15,17 @@ struct state {
 	size_t max_bytes;
 };
 
-static struct state state_make(size_t max_bytes)
+static void begin(struct state *state, size_t max_bytes)
 {
-	return (struct state){ builder_make(), FOLDED_FIRST, 0, 0, 100, max_bytes };
+	*state = (struct state){ builder_make(), FOLDED_FIRST, 0, 0, 100, max_bytes };
 }
+
+static void done(struct state *state)
+{
+	builder_free(state->ended);
+}
+
+#define FOLD_TEST(name) TEST_OF(name, struct state, state, done, begin, BUDGET)
 
 static void add_process(struct state *state, const char *comm, uint32_t uid, int first_nr,
 			int nr_rows)
@@ -38,15 +44,6 @@ static void add_process(struct state *state, const char *comm, uint32_t uid, int
 		state->calls += 3;
 		builder_take_row(state->ended, &row);
 	}
-}
-
-/* Reads what a report would have now. */
-static struct snapshot *read_ended(const struct state *state)
-{
-	struct builder *copy = builder_make();
-
-	assert_int_equal(builder_merge(copy, state->ended), 0);
-	return snapshot_take(copy);
 }
 
 /* Groups of serial numbers below that are retired. */
@@ -73,15 +70,6 @@ static void fold_and_retire(struct state *state, uint64_t retire_below)
 static void fold(struct state *state)
 {
 	fold_and_retire(state, 0);
-}
-
-static uint64_t calls_in(const struct snapshot *snapshot)
-{
-	uint64_t calls = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i]->calls;
-	return calls;
 }
 
 static uint64_t calls_of(const struct snapshot *snapshot, const char *comm, int64_t nr)
@@ -114,11 +102,6 @@ static size_t group_bytes(const struct snapshot *snapshot, uint32_t uid)
 	return bytes;
 }
 
-static void done(struct state *state)
-{
-	builder_free(state->ended);
-}
-
 static uint64_t user_ns_in(const struct snapshot *snapshot)
 {
 	uint64_t sum = 0;
@@ -141,14 +124,14 @@ static uint64_t processes_in(const struct snapshot *snapshot)
 static void must_differ_by(const struct state *state, const struct snapshot *before, uint64_t calls,
 			   uint64_t processes)
 {
-	__cleanup(snapshot_freep) struct snapshot *after = read_ended(state);
+	__cleanup(snapshot_freep) struct snapshot *after = snapshot_read(state->ended);
 	__cleanup(snapshot_freep) struct snapshot *diff = NULL;
 
-	assert_int_equal(calls_in(after), state->calls);
+	assert_int_equal(snapshot_sum(after).calls, state->calls);
 	assert_int_equal(user_ns_in(after), 7 * state->processes);
 	assert_int_equal(processes_in(after), state->processes);
 	assert_int_equal(snapshot_diff(before, after, &diff), 0);
-	assert_int_equal(calls_in(diff), calls);
+	assert_int_equal(snapshot_sum(diff).calls, calls);
 	assert_int_equal(user_ns_in(diff), 7 * processes);
 	if (!calls)
 		assert_true(losses_none(&diff->losses));
@@ -157,24 +140,23 @@ static void must_differ_by(const struct state *state, const struct snapshot *bef
 /* Folding is no event: between a reading before and one after it nothing was called. */
 static void fold_changes_nothing(struct state *state)
 {
-	__cleanup(snapshot_freep) struct snapshot *before = read_ended(state);
+	__cleanup(snapshot_freep) struct snapshot *before = snapshot_read(state->ended);
 
 	fold(state);
 	must_differ_by(state, before, 0, 0);
 }
 
-TEST(test_kinds_are_added_up)
+FOLD_TEST(test_kinds_are_added_up)
 {
-	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 
 	for (int i = 0; i < 50; i++) {
-		add_process(&state, "one", 0, 0, 4);
-		add_process(&state, "two", 0, 2, 4);
+		add_process(state, "one", 0, 0, 4);
+		add_process(state, "two", 0, 2, 4);
 	}
-	fold_changes_nothing(&state);
-	after = read_ended(&state);
+	fold_changes_nothing(state);
+	after = snapshot_read(state->ended);
 	/* Pid 100 is kept. */
 	assert_int_equal(after->nr_processes, 3);
 	assert_int_equal(calls_of(after, "one", 3), 150);
@@ -182,13 +164,11 @@ TEST(test_kinds_are_added_up)
 	assert_int_equal(calls_of(after, "two", 1), 0);
 	snapshot_count_folded(after, &losses);
 	assert_true(losses_none(&losses));
-	done(&state);
 }
 
 /* A user who makes up names takes half of the room; others find the other half. */
-TEST(test_a_user_takes_half_of_the_room)
+FOLD_TEST(test_a_user_takes_half_of_the_room)
 {
-	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 	char comm[PROCESS_COMM_SIZE];
@@ -196,45 +176,42 @@ TEST(test_a_user_takes_half_of_the_room)
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < 100; i++) {
 			snprintf(comm, sizeof(comm), "n%d-%d", round, i);
-			add_process(&state, comm, 1000, i, 7);
+			add_process(state, comm, 1000, i, 7);
 		}
-		fold_changes_nothing(&state);
+		fold_changes_nothing(state);
 	}
-	add_process(&state, "nginx", 33, 0, 5);
-	add_process(&state, "nginx", 33, 0, 5);
-	fold_changes_nothing(&state);
-	after = read_ended(&state);
-	assert_true(group_bytes(after, 1000) <= BUDGET / 2 + 1024);
-	assert_true(group_bytes(after, 1000) > BUDGET / 4);
+	add_process(state, "nginx", 33, 0, 5);
+	add_process(state, "nginx", 33, 0, 5);
+	fold_changes_nothing(state);
+	after = snapshot_read(state->ended);
+	assert_all(group_bytes(after, 1000) <= BUDGET / 2 + 1024,
+		   group_bytes(after, 1000) > BUDGET / 4);
 	assert_int_equal(calls_of(after, "nginx", 4), 6);
 	assert_true(calls_of(after, "[others]", 50) > 0);
 	snapshot_count_folded(after, &losses);
 	assert_in_range(losses.count[LOSS_KIND_FOLDED], 1000, 2000);
-	done(&state);
 }
 
 /* Groups that are there when the room is spent take new numbers as none. */
-TEST(test_rows_of_groups_keep_to_the_room)
+FOLD_TEST(test_rows_of_groups_keep_to_the_room)
 {
-	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 
 	for (uint32_t uid = 0; uid < 10; uid++)
-		add_process(&state, "grows", uid, 0, 3);
-	fold_changes_nothing(&state);
+		add_process(state, "grows", uid, 0, 3);
+	fold_changes_nothing(state);
 	for (int round = 0; round < 20; round++) {
 		for (uint32_t uid = 0; uid < 10; uid++)
-			add_process(&state, "grows", uid, round * 20, 30);
-		fold_changes_nothing(&state);
+			add_process(state, "grows", uid, round * 20, 30);
+		fold_changes_nothing(state);
 	}
-	after = read_ended(&state);
+	after = snapshot_read(state->ended);
 	assert_int_equal(calls_of(after, "grows", 1), 10 * 2 * 3);
 	assert_true(calls_of(after, "grows", ROW_NR_OTHER) > 0);
 	snapshot_count_folded(after, &losses);
 	assert_int_equal(losses.count[LOSS_NUMBER_FOLDED], calls_of(after, "grows", ROW_NR_OTHER));
 	assert_int_equal(losses.count[LOSS_KIND_FOLDED], 0);
-	done(&state);
 }
 
 /* Any order of names, users and numbers, and budgets that are spent somewhere in between. */
@@ -244,10 +221,12 @@ TEST(test_any_order)
 	uint64_t random = 1;
 
 	for (size_t budget = 1; budget < 1 << 20; budget *= 8) {
-		struct state state = state_make(budget);
+		struct state state __cleanup(done);
 
+		begin(&state, budget);
 		for (int round = 0; round < 12; round++) {
-			__cleanup(snapshot_freep) struct snapshot *before = read_ended(&state);
+			__cleanup(snapshot_freep) struct snapshot *before =
+				snapshot_read(state.ended);
 			uint64_t calls = state.calls, processes = state.processes;
 
 			/* First of all some are retired; then more are folded, and more. */
@@ -263,40 +242,36 @@ TEST(test_any_order)
 			must_differ_by(&state, before, state.calls - calls,
 				       state.processes - processes);
 		}
-		done(&state);
 	}
 }
 
 /* There is room again for kinds that come later, and what was retired has no name any more. */
-TEST(test_retired_groups_make_room)
+FOLD_TEST(test_retired_groups_make_room)
 {
-	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *before = NULL, *after = NULL;
 	char comm[PROCESS_COMM_SIZE];
 
 	for (int i = 0; i < 400; i++) {
 		snprintf(comm, sizeof(comm), "n%d", i);
-		add_process(&state, comm, 1000, 0, 7);
+		add_process(state, comm, 1000, 0, 7);
 	}
-	fold(&state);
-	before = read_ended(&state);
-	fold_and_retire(&state, UINT64_MAX);
-	add_process(&state, "late", 1000, 0, 2);
-	add_process(&state, "n3", 1000, 0, 2);
-	add_process(&state, "more", 1000, 0, 2);
-	fold(&state);
-	must_differ_by(&state, before, 18, 3);
-	after = read_ended(&state);
+	fold(state);
+	before = snapshot_read(state->ended);
+	fold_and_retire(state, UINT64_MAX);
+	add_process(state, "late", 1000, 0, 2);
+	add_process(state, "n3", 1000, 0, 2);
+	add_process(state, "more", 1000, 0, 2);
+	fold(state);
+	must_differ_by(state, before, 18, 3);
+	after = snapshot_read(state->ended);
 	assert_int_equal(calls_of(after, "late", 1), 3);
 	assert_int_equal(calls_of(after, "n3", 1), 3);
 	assert_int_equal(calls_of(after, "n4", 1), 0);
-	done(&state);
 }
 
 /* Rows of nobody have no process, and stay. */
-TEST(test_nobody)
+FOLD_TEST(test_nobody)
 {
-	struct state state = state_make(BUDGET);
 	__cleanup(snapshot_freep) struct snapshot *after = NULL;
 	struct losses losses = { 0 };
 	struct row row;
@@ -304,16 +279,14 @@ TEST(test_nobody)
 	row_init_for(&row, 0, ABI_X86_64, ROW_NR_OTHER);
 	row_forget_owner(&row);
 	row_add_calls(&row, 7, 100, 0, 0);
-	builder_take_row(state.ended, &row);
-	state.calls += 7;
-	add_process(&state, "one", 0, 0, 4);
-	add_process(&state, "one", 0, 0, 4);
-	fold_changes_nothing(&state);
-	after = read_ended(&state);
-	assert_int_equal(after->rows[0]->boot_ns, 0);
-	assert_int_equal(after->rows[0]->calls, 7);
+	builder_take_row(state->ended, &row);
+	state->calls += 7;
+	add_process(state, "one", 0, 0, 4);
+	add_process(state, "one", 0, 0, 4);
+	fold_changes_nothing(state);
+	after = snapshot_read(state->ended);
+	assert_has(after->rows[0], boot_ns, 0, calls, 7);
 	assert_int_equal(calls_of(after, "one", 2), 6);
 	snapshot_count_folded(after, &losses);
 	assert_true(losses_none(&losses));
-	done(&state);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Folded stacks: golden files, and lines that every reader splits at the same places. */
-#include "test.h"
 #include "stack_scenarios.h"
 
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(freep) char *calls =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
-	__cleanup(freep) char *time =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_TIME);
+	__cleanup(freep) char *calls = render(report_folded, snapshot, STACK_WEIGHT_CALLS);
 
 	sample_write("stacks.folded", calls, strlen(calls));
 	golden_check("folded_calls", calls);
-	golden_check("folded_time", time);
+	golden_render("folded_time", report_folded, snapshot, STACK_WEIGHT_TIME);
 }
 
 /* Reads a line back as tools do: the number behind the last blank. Returns the line's end. */
@@ -38,7 +33,7 @@ static const char *line_read(const char *line, uint64_t *sum)
 
 static uint64_t folded_sum(const struct snapshot *snapshot, enum stack_weight weight)
 {
-	__cleanup(freep) char *text = weight_render(report_folded, snapshot, weight);
+	__cleanup(freep) char *text = render(report_folded, snapshot, weight);
 	uint64_t sum = 0;
 
 	for (const char *line = text; *line;)
@@ -48,54 +43,42 @@ static uint64_t folded_sum(const struct snapshot *snapshot, enum stack_weight we
 
 static void sums_check(const struct snapshot *snapshot)
 {
-	uint64_t calls = 0, wall_ns = 0;
+	const struct row sum = snapshot_sum(snapshot);
 
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		calls += snapshot->rows[i]->calls;
-		wall_ns += snapshot->rows[i]->wall_ns;
-	}
-	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_CALLS), calls);
-	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), wall_ns);
+	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_CALLS), sum.calls);
+	assert_int_equal(folded_sum(snapshot, STACK_WEIGHT_TIME), sum.wall_ns);
 }
 
-TEST(test_sums)
+STACKS_TEST(test_sums)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	sums_check(stacked.snapshot);
+	sums_check(snapshot);
 	/* Without any stack all calls are of others. */
-	stacked.snapshot->stacks = NULL;
-	sums_check(stacked.snapshot);
+	snapshot->stacks = NULL;
+	sums_check(snapshot);
 }
 
 TEST(test_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
-	__cleanup(freep) char *text =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	sums_check(stacked.snapshot);
 	sample_write("hostile.folded", text, strlen(text));
 	golden_check("folded_hostile", text);
 	/* Blanks beyond ASCII. */
-	assert_null(strstr(text, "\xc2\xa0"));
-	assert_null(strstr(text, "\xe3\x80\x80"));
-	assert_non_null(strstr(text, "nb_sp_x_y"));
+	assert_all(!strstr(text, "\xc2\xa0"), !strstr(text, "\xe3\x80\x80"),
+		   strstr(text, "nb_sp_x_y"));
 }
 
 TEST(test_empty)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_empty();
-	__cleanup(freep) char *text =
-		weight_render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
+	__cleanup(freep) char *text = render(report_folded, stacked.snapshot, STACK_WEIGHT_CALLS);
 
 	assert_string_equal(text, "");
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
-
-	assert_int_equal(report_folded(stacked.snapshot, STACK_WEIGHT_CALLS, full), -EIO);
+	assert_full(report_folded, snapshot, STACK_WEIGHT_CALLS);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Groups: keys, sums that hold for every grouping, selection, and calls that wait. */
-#include "test.h"
 #include "tables.h"
 
 #include "syscalls/classes.h"
@@ -8,10 +7,7 @@
 
 TEST(test_keys)
 {
-	static const struct {
-		const char *list;
-		unsigned int keys;
-	} lists[] = {
+	static const struct text_number lists[] = {
 		{ "pid", GROUP_PID },
 		{ "tid", GROUP_PID | GROUP_TID },
 		{ "comm,syscall", GROUP_COMM | GROUP_SYSCALL },
@@ -23,11 +19,10 @@ TEST(test_keys)
 		"", ",", "pid,", "pids", "PID", "pid comm", "calls"
 	};
 	unsigned int keys;
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		assert_int_equal(group_keys_parse("--by", lists[i].list, &keys, &d), 0);
-		assert_int_equal(keys, lists[i].keys);
+		assert_int_equal(group_keys_parse("--by", lists[i].text, &keys, &d), 0);
+		assert_int_equal(keys, lists[i].number);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		assert_int_equal(group_keys_parse("--by", refused[i], &keys, &d), -EINVAL);
@@ -80,11 +75,9 @@ static uint64_t moved_bytes(const struct snapshot *snapshot)
 }
 
 /* For every mask of keys: all groups differ, and together they are all rows. */
-TEST(test_sums_hold)
+SNAPSHOT_TEST(test_sums_hold, random_snapshot(&(uint64_t){ 1 }))
 {
-	uint64_t seed = 1;
-	__cleanup(snapshot_freep) struct snapshot *snapshot = random_snapshot(&seed);
-	struct row all;
+	__cleanup(row_done) struct row all;
 
 	row_init(&all);
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
@@ -100,7 +93,6 @@ TEST(test_sums_hold)
 		assert_int_equal(sum.bytes, moved_bytes(snapshot));
 		row_done(&sum.sum);
 	}
-	row_done(&all);
 }
 
 static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)
@@ -111,9 +103,8 @@ static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)
 	return list.nr_groups;
 }
 
-TEST(test_counts_by_hand)
+SNAPSHOT_TEST(test_counts_by_hand, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	__cleanup(snapshot_freep) struct snapshot *empty = scenario_empty(ABI_OF_TESTS);
 
 	assert_int_equal(count_groups(snapshot, 0), 1);
@@ -153,9 +144,8 @@ static void select_check(const struct snapshot *snapshot, const struct group_fil
 	while (shown < list.nr_groups && !list.groups[shown].nr_merged) {
 		const struct row *row = &list.groups[shown++].sum;
 
-		assert_true(row->calls >= filter->min_calls);
-		assert_true(!filter->errors_only || row->errors);
-		assert_true(row->calls || row->in_flight);
+		assert_all(row->calls >= filter->min_calls, !filter->errors_only || row->errors,
+			   row->calls || row->in_flight);
 		if (shown > 1 && filter->compare)
 			assert_true(row[0].calls <= list.groups[shown - 2].sum.calls);
 	}
@@ -191,12 +181,11 @@ TEST(test_select)
 }
 
 /* Groups without calls vanish, those in flight do not. */
-TEST(test_select_drops_nothing_but_nothing)
+BUILDER_TEST(test_select_drops_nothing_but_nothing)
 {
 	const struct group_filter all = { 0 }, none = { .min_calls = 1 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(group_list_done) struct group_list list = { 0 };
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int i = 0; i < 3; i++) {
@@ -223,12 +212,11 @@ static int all_equal(const struct group *a, const struct group *b, const void *c
 	return 0;
 }
 
-TEST(test_select_is_stable)
+BUILDER_TEST(test_select_is_stable)
 {
 	const struct group_filter filter = { .compare = all_equal };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(group_list_done) struct group_list list = { 0 };
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int i = 0; i < 100; i++) {
@@ -244,19 +232,14 @@ TEST(test_select_is_stable)
 }
 
 /* What follows the NUL of a name is not part of it. */
-TEST(test_comm_ends_at_nul)
+BUILDER_TEST(test_comm_ends_at_nul)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
-	struct row row;
 
 	builder_take_process(builder, 1, "sh\0old name", 11, 0);
 	builder_take_process(builder, 2, "sh", 2, 0);
-	for (uint32_t pid = 1; pid < 3; pid++) {
-		row_init_named(&row, pid, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 1, 1, 0, 0);
-		builder_take_row(builder, &row);
-	}
+	for (uint32_t pid = 1; pid < 3; pid++)
+		builder_take_calls(builder, pid, ABI_OF_TESTS, "read", 1, 1, 0, 0);
 	snapshot = snapshot_take(builder);
 	assert_int_equal(count_groups(snapshot, GROUP_COMM), 1);
 }
@@ -277,9 +260,8 @@ TEST(test_waiting_list)
 		if (i && strcmp(waiting_name(i - 1), waiting_name(i)) >= 0)
 			fail_msg("%s is out of order", waiting_name(i));
 	}
-	assert_false(syscall_waits(NULL, ABI_OF_TESTS, syscall_find(ABI_OF_TESTS, "read")));
-	assert_false(syscall_waits(NULL, ABI_OF_TESTS, -1));
-	assert_null(waiting_name(SIZE_MAX));
+	assert_all(!syscall_waits(NULL, ABI_OF_TESTS, syscall_find(ABI_OF_TESTS, "read")),
+		   !syscall_waits(NULL, ABI_OF_TESTS, -1), !waiting_name(SIZE_MAX));
 }
 
 TEST(test_waiting_override)
@@ -289,7 +271,6 @@ TEST(test_waiting_override)
 
 	assert_int_equal(syscall_set_parse("read", &set, NULL), 0);
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
-	assert_true(syscall_waits(set, ABI_OF_TESTS, read));
-	assert_false(syscall_waits(set, ABI_OF_TESTS, futex));
-	assert_false(syscall_waits(none, ABI_OF_TESTS, futex));
+	assert_all(syscall_waits(set, ABI_OF_TESTS, read), !syscall_waits(set, ABI_OF_TESTS, futex),
+		   !syscall_waits(none, ABI_OF_TESTS, futex));
 }

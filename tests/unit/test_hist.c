@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whole histograms: sums, differences, and quantiles held against sorted arrays. */
-#include "test.h"
 #include "fixture.h"
 
 #include "hist/hist.h"

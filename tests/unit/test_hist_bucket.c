@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mapping of latencies to buckets: the header is the very one that the BPF side compiles. */
-#include "test.h"
 #include "fixture.h"
 
 #include "bpftruss/hist_bucket.h"
@@ -73,8 +72,7 @@ TEST(test_bounds)
 	for (unsigned int i = 1; i < HIST_BUCKETS - 1; i++) {
 		uint64_t low = hist_bucket_low(i), width = hist_bucket_low(i + 1) - low;
 
-		assert_true(4 * width <= low);
-		assert_true(7 * width >= low);
+		assert_all(4 * width <= low, 7 * width >= low);
 	}
 }
 

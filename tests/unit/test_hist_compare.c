@@ -1,46 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether histograms differ: rate of false alarms, shifts that are found, what does not matter. */
-#include "test.h"
 #include "fixture.h"
 
 #include <math.h>
 
 #include "hist/hist_compare.h"
 
-/* In a row, which owns what its histogram takes. */
-struct draws {
-	struct row row;
-};
-
-static struct draws draws_make(void)
+/* Rows own what their histograms take. */
+static struct row draws_make(void)
 {
-	struct draws draws;
+	struct row draws;
 
-	row_init(&draws.row);
+	row_init(&draws);
 	return draws;
 }
 
-static void draws_done(struct draws *draws)
+static void draws_clear(struct row *draws)
 {
-	row_done(&draws->row);
+	row_done(draws);
+	row_init(draws);
 }
 
-static void draws_clear(struct draws *draws)
+static void draws_add(struct row *draws, uint64_t count, double ns)
 {
-	row_done(&draws->row);
-	row_init(&draws->row);
+	assert_int_equal(hist_add(&draws->hist, hist_bucket((uint64_t)ns), count), 0);
+	draws->wall_ns += count * (uint64_t)ns;
 }
 
-static void draws_add(struct draws *draws, uint64_t count, double ns)
+static struct hist_difference draws_compare(const struct row *a, const struct row *b)
 {
-	assert_int_equal(hist_add(&draws->row.hist, hist_bucket((uint64_t)ns), count), 0);
-	draws->row.wall_ns += count * (uint64_t)ns;
-}
-
-static struct hist_difference draws_compare(const struct draws *a, const struct draws *b)
-{
-	const struct hist_side x = { &a->row.hist, a->row.wall_ns };
-	const struct hist_side y = { &b->row.hist, b->row.wall_ns };
+	const struct hist_side x = { &a->hist, a->wall_ns };
+	const struct hist_side y = { &b->hist, b->wall_ns };
 	struct hist_difference difference;
 
 	hist_compare(&x, &y, &difference);
@@ -70,7 +60,7 @@ static double random_humps(uint64_t *seed)
 
 enum shape { SHAPE_USUAL, SHAPE_NARROW, SHAPE_HUMPS, NR_SHAPE };
 
-static void draws_take(struct draws *draws, enum shape shape, size_t count, double factor,
+static void draws_take(struct row *draws, enum shape shape, size_t count, double factor,
 		       uint64_t *seed)
 {
 	draws_clear(draws);
@@ -92,7 +82,7 @@ TEST(test_false_alarms)
 	static const double limits[] = { 0.5, 0.2, 0.05, HIST_CHANCE };
 	size_t below[ARRAY_SIZE(limits)] = { 0 }, pairs = 0, words = 0;
 	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 	uint64_t seed = 11;
 
 	for (size_t i = 0; i < PAIRS * NR_SHAPE * ARRAY_SIZE(sizes); i++, pairs++) {
@@ -115,13 +105,11 @@ TEST(test_false_alarms)
 
 static enum hist_word word_of_factor(enum shape shape, size_t count, double factor, uint64_t seed)
 {
-	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 
 	draws_take(&a, shape, count, 1, &seed);
 	draws_take(&b, shape, count, factor, &seed);
-	difference = draws_compare(&a, &b);
-	return difference.word;
+	return draws_compare(&a, &b).word;
 }
 
 /* A third more or less is found from 1000 calls on, and most often from 300 on. */
@@ -143,7 +131,7 @@ TEST(test_power)
 TEST(test_matters)
 {
 	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 
 	draws_add(&a, 1000000, 1270);
 	draws_add(&b, 1000000, 1290);
@@ -163,7 +151,7 @@ TEST(test_matters)
 /* Nor does a part of the calls below a twentieth, where it moves the median and the mean. */
 TEST(test_part_matters)
 {
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 	struct hist_difference difference;
 
 	draws_add(&a, 510000, 1270);
@@ -175,84 +163,70 @@ TEST(test_part_matters)
 	assert_true(difference.probability < HIST_CHANCE);
 	assert_int_equal(difference.word, HIST_NO_CHANGE);
 	draws_add(&b, 30000, 1290);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.word, HIST_NO_CHANGE);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_NO_CHANGE);
 	draws_add(&b, 60000, 1290);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.word, HIST_SLOWER);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_SLOWER);
 }
 
 /* The whole looks the same, the p99 is another. */
 TEST(test_tail)
 {
-	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 
 	draws_add(&a, 1000, 1500);
 	draws_add(&b, 980, 1500);
 	draws_add(&b, 20, 900000);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.tail, 1);
-	assert_int_equal(difference.word, HIST_SLOWER);
-	difference = draws_compare(&b, &a);
-	assert_int_equal(difference.tail, -1);
-	assert_int_equal(difference.word, HIST_FASTER);
+	assert_int_equal(draws_compare(&a, &b).tail, 1);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_SLOWER);
+	assert_int_equal(draws_compare(&b, &a).tail, -1);
+	assert_int_equal(draws_compare(&b, &a).word, HIST_FASTER);
 	/* Two of a hundred may be chance. */
 	draws_clear(&b);
 	draws_add(&b, 98, 1500);
 	draws_add(&b, 2, 900000);
 	draws_clear(&a);
 	draws_add(&a, 100, 1500);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.tail, 0);
-	assert_int_equal(difference.word, HIST_NO_CHANGE);
+	assert_int_equal(draws_compare(&a, &b).tail, 0);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_NO_CHANGE);
 }
 
 TEST(test_differs)
 {
-	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 
 	draws_add(&a, 1000, 10000);
 	draws_add(&b, 600, 3000);
 	draws_add(&b, 400, 40000);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.word, HIST_DIFFERS);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_DIFFERS);
 	/* Most are faster, the slowest slower. */
 	draws_clear(&b);
 	draws_add(&b, 970, 3000);
 	draws_add(&b, 30, 40000);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.tail, 1);
-	assert_int_equal(difference.word, HIST_DIFFERS);
+	assert_int_equal(draws_compare(&a, &b).tail, 1);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_DIFFERS);
 }
 
 TEST(test_too_few)
 {
-	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.word, HIST_TOO_FEW);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_TOO_FEW);
 	draws_add(&a, 1000000, 100);
 	draws_add(&b, HIST_COMPARE_LEAST - 1, 1000000);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.word, HIST_TOO_FEW);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_TOO_FEW);
 	draws_add(&b, 1, 1000000);
-	difference = draws_compare(&a, &b);
-	assert_int_equal(difference.word, HIST_SLOWER);
+	assert_int_equal(draws_compare(&a, &b).word, HIST_SLOWER);
 	/* Beyond every bucket. */
 	draws_clear(&a);
 	draws_add(&a, 100, ldexp(1, 50));
-	difference = draws_compare(&b, &a);
-	assert_int_equal(difference.word, HIST_SLOWER);
+	assert_int_equal(draws_compare(&b, &a).word, HIST_SLOWER);
 }
 
 /* Values of Smirnov's table: 0.0500 at x = 1.3581, 0.0010 at 1.9495; twice that, for two questions. */
 TEST(test_probability)
 {
 	struct hist_difference difference;
-	__cleanup(draws_done) struct draws a = draws_make(), b = draws_make();
+	__cleanup(row_done) struct row a = draws_make(), b = draws_make();
 
 	/* 20000 a side: x = distance * 100. In the middle, where the tail has nothing to say. */
 	draws_add(&a, 10000, 1500);
@@ -271,12 +245,10 @@ TEST(test_probability)
 /* The bound is one: never below the binomial tail, and no event is no surprise. */
 TEST(test_chance_of_count)
 {
-	assert_true(chance_of_count(0, 0, 0.5) == 1);
-	assert_true(chance_of_count(5, 10, 0.5) == 1);
+	assert_all(chance_of_count(0, 0, 0.5) == 1, chance_of_count(5, 10, 0.5) == 1);
 	/* All of ten heads: exactly 2^-10. */
 	assert_true(fabs(chance_of_count(10, 10, 0.5) - 1.0 / 1024) < 1e-12);
 	/* At least 9 of 10: 11 / 1024. */
-	assert_true(chance_of_count(9, 10, 0.5) > 11.0 / 1024);
-	assert_true(chance_of_count(9, 10, 0.5) < 0.03);
-	assert_true(chance_of_count(0, 100, 0.5) < 1e-30);
+	assert_all(chance_of_count(9, 10, 0.5) > 11.0 / 1024, chance_of_count(9, 10, 0.5) < 0.03,
+		   chance_of_count(0, 100, 0.5) < 1e-30);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Blobs of cells: what is written is read, in few bytes, and what nobody wrote is refused. */
-#include "test.h"
 #include "fixture.h"
 
 #include "store/blob.h"
@@ -56,7 +55,7 @@ TEST(test_errnos)
 	static const uint8_t expected[] = { 2,    1,    9,    0xac, 0x02, 0xf4, 0x1f, 0xff, 0xff,
 					    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
 	struct blob blob __cleanup(blob_done) = { 0 };
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	row_init(&row);
 	assert_int_equal(blob_from_errnos(&blob, errnos, ARRAY_SIZE(errnos)), 0);
@@ -64,11 +63,8 @@ TEST(test_errnos)
 	assert_memory_equal(blob.bytes, expected, sizeof(expected));
 	assert_int_equal(blob_to_errnos(blob.bytes, blob.size, &row), 0);
 	assert_int_equal(row.nr_errnos, ARRAY_SIZE(errnos));
-	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++) {
-		assert_int_equal(row.errnos[i].err, errnos[i].err);
-		assert_int_equal(row.errnos[i].count, errnos[i].count);
-	}
-	row_done(&row);
+	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++)
+		assert_same(&row.errnos[i], &errnos[i], err, count);
 }
 
 TEST(test_refused)

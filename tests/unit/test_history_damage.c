@@ -3,13 +3,10 @@
  * Files cut off anywhere, flipped bits, writers that are killed, full disks: a damaged file is put
  * aside whole, its time is a gap, and what is counted after that is right.
  */
-#include "test.h"
 #include "history_fixture.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 
 #define NR_INTERVALS 45
 
@@ -21,45 +18,14 @@ struct sample {
 	struct place place;
 	struct host host;
 	uint64_t calls[NR_INTERVALS];
-	uint8_t *bytes;
-	size_t size;
+	struct bytes file;
 };
-
-static void read_bytes(struct sample *sample)
-{
-	int fd __cleanup(closep) = open(sample->place.file, O_RDONLY | O_CLOEXEC);
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	sample->size = (size_t)status.st_size;
-	sample->bytes = malloc(sample->size);
-	assert_non_null(sample->bytes);
-	assert_int_equal(read(fd, sample->bytes, sample->size), sample->size);
-}
-
-static void write_bytes(const struct place *place, const uint8_t *bytes, size_t size)
-{
-	int fd __cleanup(closep) =
-		open(place->file, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, size), size);
-}
-
-static uint64_t snapshot_calls(const struct snapshot *snapshot)
-{
-	uint64_t calls = 0;
-
-	for (size_t i = 0; i < snapshot->nr_rows; i++)
-		calls += snapshot->rows[i]->calls;
-	return calls;
-}
 
 static void append_counted(struct sample *sample, struct history *history, size_t i)
 {
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&sample->host, MINUTE, 6);
 
-	sample->calls[i] = snapshot_calls(interval);
+	sample->calls[i] = snapshot_sum(interval).calls;
 	append_must(history, interval);
 }
 
@@ -74,30 +40,29 @@ static void sample_init(struct sample *sample, uint64_t seed)
 	for (size_t i = 0; i < NR_INTERVALS; i++)
 		append_counted(sample, history, i);
 	history_close(history);
-	read_bytes(sample);
+	sample->file = read_all(sample->place.file);
 }
 
 static void sample_done(struct sample *sample)
 {
-	free(sample->bytes);
+	free(sample->file.bytes);
 	place_done(&sample->place);
 }
 
 /* How many minutes are there; each has all its calls, and after the first that lacks all do. */
 static size_t check_answer(const struct sample *sample, struct history *history)
 {
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	size_t count = 0;
 
 	ask_must(history, NEW_YEAR, NEW_YEAR + NR_INTERVALS * MINUTE, (uint64_t)MINUTE, &timeline);
 	for (size_t i = 0; i < timeline.nr_steps && timeline.steps[i].sum; i++) {
 		assert_int_equal(timeline.steps[i].covered_ns, MINUTE);
-		assert_int_equal(snapshot_calls(timeline.steps[i].sum), sample->calls[i]);
+		assert_int_equal(snapshot_sum(timeline.steps[i].sum).calls, sample->calls[i]);
 		count++;
 	}
 	for (size_t i = count; i < timeline.nr_steps; i++)
 		assert_null(timeline.steps[i].sum);
-	timeline_done(&timeline);
 	return count;
 }
 
@@ -107,8 +72,8 @@ static size_t check_answer(const struct sample *sample, struct history *history)
  */
 static void check_damage(struct history *history, int64_t end_ns, int refused)
 {
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int64_t now_ns = end_ns + refused * MINUTE;
-	struct timeline timeline;
 
 	ask_must(history, NEW_YEAR - DAY, now_ns + MINUTE, 0, &timeline);
 	assert_int_equal(timeline.nr_gaps, 1 + (refused > 0));
@@ -119,25 +84,12 @@ static void check_damage(struct history *history, int64_t end_ns, int refused)
 		assert_int_equal(timeline.gaps[0].start_ns, WRITTEN);
 	assert_int_equal(timeline.gaps[0].end_ns, end_ns);
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
-}
-
-/* It is what it was, under the name that the history tells. */
-static void check_aside(const char *path, const uint8_t *bytes, size_t size)
-{
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
-	__cleanup(freep) uint8_t *got = malloc(size + 1);
-
-	assert_true(fd >= 0);
-	assert_int_equal(read(fd, got, size + 1), size);
-	assert_memory_equal(got, bytes, size);
 }
 
 /* Counting begins again. Returns how many intervals were refused first, for what is in the file. */
 static int go_on(struct history *history, struct host *host)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
-	struct diag d = { 0 };
 	int err = history_begin(history, now, now->end_ns, now->end_mono_ns, &d);
 	bool begins = !err;
 	int refused = 0;
@@ -155,29 +107,27 @@ static int go_on(struct history *history, struct host *host)
 }
 
 /* What becomes of these bytes: it opens, answers, and goes on. Returns whether they were put aside. */
-static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size)
+static bool check_bytes(struct sample *sample, const struct bytes *bytes)
 {
 	const struct timespec written[2] = { { WRITTEN / SECOND, 0 }, { WRITTEN / SECOND, 0 } };
 	const struct history_options options = { 0 };
 	struct host later = sample->host;
 	struct history *history;
 	const struct history_question question = { 0 };
-	struct timeline timeline = { 0 };
-	struct diag d;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int err, refused;
 	__cleanup(freep) char *aside = NULL, *later_aside = NULL;
 
 	place_empty(&sample->place);
-	write_bytes(&sample->place, bytes, size);
+	write_all(sample->place.file, bytes);
 	assert_int_equal(utimensat(AT_FDCWD, sample->place.file, written, 0), 0);
 	history = open_with(&sample->place, &options);
 	aside = history_set_aside(history);
 	if (aside)
-		check_aside(aside, bytes, size);
+		must_be(aside, bytes);
 	err = history_ask(history, &question, &timeline, &d);
 	/* SQLite does not see bytes that only we do not understand. */
 	assert_true(!err || (err == -EUCLEAN && !aside));
-	timeline_done(&timeline);
 	later.real_ns += MINUTE;
 	later.mono_ns += MINUTE;
 	refused = go_on(history, &later);
@@ -196,10 +146,11 @@ TEST(test_truncated)
 	struct sample sample;
 
 	sample_init(&sample, 21);
-	assert_false(check_bytes(&sample, sample.bytes, sample.size));
+	assert_false(check_bytes(&sample, &sample.file));
 	/* An empty file is a new one. */
-	for (size_t size = 0; size < sample.size; size += size % 4096 < 97 ? 131 : 3811)
-		assert_int_equal(check_bytes(&sample, sample.bytes, size), size != 0);
+	for (size_t size = 0; size < sample.file.size; size += size % 4096 < 97 ? 131 : 3811)
+		assert_int_equal(check_bytes(&sample, &(struct bytes){ sample.file.bytes, size }),
+				 size != 0);
 	sample_done(&sample);
 }
 
@@ -212,12 +163,12 @@ TEST(test_flipped_bits)
 
 	sample_init(&sample, 22);
 	for (size_t i = 0; i < 70; i++) {
-		size_t at = random_below(&seed, i % 2 ? sample.size : 4096);
+		size_t at = random_below(&seed, i % 2 ? sample.file.size : 4096);
 		uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
 
-		sample.bytes[at] ^= bit;
-		asides += check_bytes(&sample, sample.bytes, sample.size);
-		sample.bytes[at] ^= bit;
+		sample.file.bytes[at] ^= bit;
+		asides += check_bytes(&sample, &sample.file);
+		sample.file.bytes[at] ^= bit;
 	}
 	assert_in_range(asides, 1, 69);
 	sample_done(&sample);
@@ -231,8 +182,7 @@ TEST(test_damaged_while_open)
 	__cleanup(freep) char *aside = NULL;
 	struct history *history;
 	struct history_size size;
-	struct timeline timeline;
-	struct diag d;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 
 	place_init(&sample.place);
 	history = open_default(&sample.place);
@@ -243,28 +193,23 @@ TEST(test_damaged_while_open)
 
 		/* The disk goes bad between two appends. */
 		if (i == 1000) {
-			read_bytes(&sample);
-			assert_true(sample.size > 2 << 20);
-			memset(sample.bytes + 4096, 0xa5, sample.size - 4096);
-			write_bytes(&sample.place, sample.bytes, sample.size);
-			assert_int_equal(history_ask(history, &minutes, &timeline, &d), 0);
-			timeline_done(&timeline);
+			sample.file = read_all(sample.place.file);
+			assert_true(sample.file.size > 2 << 20);
+			memset(sample.file.bytes + 4096, 0xa5, sample.file.size - 4096);
+			write_all(sample.place.file, &sample.file);
+			answer_must(history, &minutes, &timeline);
 		}
 		append_must(history, interval);
 	}
 	assert_int_equal(history_size(history, &size), 0);
-	assert_int_equal(size.set_aside, 1);
-	assert_int_equal(size.failed, 0);
+	assert_has(&size, set_aside, 1, failed, 0);
 	assert_int_equal(size.intervals[0], 5);
 	aside = history_set_aside(history);
-	assert_non_null(aside);
-	assert_null(history_set_aside(history));
+	assert_all(aside, !history_set_aside(history));
 	ask_must(history, NEW_YEAR, 0, 0, &timeline);
 	assert_int_equal(timeline.steps[0].covered_ns, 5 * MINUTE);
 	assert_int_equal(timeline.nr_gaps, 1);
-	assert_int_equal(timeline.gaps[0].reason, GAP_DAMAGED);
-	assert_int_equal(timeline.gaps[0].end_ns, NEW_YEAR + 1000 * MINUTE);
-	timeline_done(&timeline);
+	assert_has(&timeline.gaps[0], reason, GAP_DAMAGED, end_ns, NEW_YEAR + 1000 * MINUTE);
 	history_close(history);
 	sample_done(&sample);
 }
@@ -295,8 +240,7 @@ static void kill_one(uint64_t *seed)
 
 	place_init(&sample.place);
 	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	assert_true(child >= 0);
+	child = fork_must();
 	if (!child) {
 		close(ends[0]);
 		write_until_killed(&sample, ends[1]);
@@ -312,7 +256,7 @@ static void kill_one(uint64_t *seed)
 		__cleanup(snapshot_freep) struct snapshot *interval =
 			host_pass(&sample.host, MINUTE, 6);
 
-		sample.calls[i] = snapshot_calls(interval);
+		sample.calls[i] = snapshot_sum(interval).calls;
 	}
 	/* All that was said to be written is there, and nothing is half there. */
 	history = open_default(&sample.place);
@@ -362,14 +306,12 @@ enum { CHILD_FINE = 0, CHILD_WRONG = 1, CHILD_SKIPS = 77 };
 /* What is not written needs no room, not even what does not fit into the cache. */
 static void ask_crowd(struct history *history, struct host host)
 {
-	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, 12000);
+	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, "crowd-", 12000);
 	const struct history_question question = { .tail = crowd, .by_call = true };
-	struct timeline timeline;
-	struct diag d;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 
 	child_require(!history_ask(history, &question, &timeline, &d));
 	child_require(timeline_calls(&timeline) >= 12000);
-	timeline_done(&timeline);
 }
 
 /* Appends fail with a sentence while the disk is full, and go on by themselves after. */
@@ -377,7 +319,7 @@ static void live_with_full_disk(const struct place *place)
 {
 	struct host host = host_make(26);
 	struct history *history;
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	struct history_size size;
 	struct diag d = { 0 };
 	char ballast[300];
@@ -411,7 +353,6 @@ static void live_with_full_disk(const struct place *place)
 	for (size_t i = 0; i < timeline.nr_gaps; i++)
 		child_require(timeline.gaps[i].reason == GAP_NOT_WRITTEN);
 	child_require(timeline.nr_gaps > 0);
-	timeline_done(&timeline);
 	history_close(history);
 	_exit(CHILD_FINE);
 }
@@ -443,7 +384,8 @@ static void refuse_read_only_disk(const struct place *place)
 	history_close(history);
 	history = open_default(place);
 	ask_must(history, 0, 0, 0, &timeline);
-	child_require(timeline_calls(&timeline) == snapshot_calls(first) + snapshot_calls(second));
+	child_require(timeline_calls(&timeline) ==
+		      snapshot_sum(first).calls + snapshot_sum(second).calls);
 	child_require(timeline.steps[0].covered_ns == 2 * (uint64_t)MINUTE);
 	_exit(CHILD_FINE);
 }
@@ -455,8 +397,7 @@ static void in_child(void (*run)(const struct place *place), const char *name)
 	pid_t child;
 
 	place_init(&place);
-	child = fork();
-	assert_true(child >= 0);
+	child = fork_must();
 	if (!child)
 		run(&place);
 	assert_int_equal(waitpid(child, &status, 0), child);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the history does when its disk, or what is in its file, is not as it should be. */
-#include "test.h"
-
 #include "history_fixture.h"
 
 #include <sqlite3.h>
@@ -68,22 +66,19 @@ static int disk_tear_down(void **state)
 }
 
 /* One read of a page fails, whichever it is: that is no damage, and the next start finds all. */
-TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
+TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct history_options options = { 0 };
-	const struct place *place = *state;
 	struct history *history = open_default(place);
 	struct host host = host_make(61);
-	struct timeline timeline;
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	unsigned int at = 0, refused = 0;
-	struct diag d = { 0 };
 	uint64_t calls;
 	int err;
 
 	append_minutes(history, &host, 30, 20);
 	ask_must(history, 0, 0, 0, &timeline);
 	calls = timeline_calls(&timeline);
-	timeline_done(&timeline);
 	history_close(history);
 	do {
 		disk.read_fails_at = ++at;
@@ -102,22 +97,19 @@ TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
 	history = open_default(place);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline_calls(&timeline), calls);
-	timeline_done(&timeline);
 	history_close(history);
 }
 
 /* What is lost stays a gap, also when the disk was full as the file was set aside. */
-TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
+TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct timespec times[2] = { { NEW_YEAR / SECOND, 0 }, { NEW_YEAR / SECOND, 0 } };
 	const struct history_question question = { 0 };
-	const struct place *place = *state;
 	struct host host = host_make(62);
 	__cleanup(history_closep) struct history *history = NULL;
 	__cleanup(snapshot_freep) struct snapshot *lost = NULL;
 	__cleanup(freep) char *aside = NULL;
-	struct timeline timeline;
-	struct diag d = { 0 };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int fd = open(place->file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	for (int i = 0; i < 1000; i++)
@@ -132,14 +124,12 @@ TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
 	assert_true(history_ask(history, &question, &timeline, &d) < 0);
 	assert_non_null(strstr(d.text, "no new one can be made yet"));
 	lost = host_pass(&host, MINUTE, 5);
-	assert_int_equal(history_append(history, lost, &d), -ENOSPC);
-	assert_non_null(strstr(d.text, "the disk is full"));
+	must_fail(history_append(history, lost, &d), -ENOSPC, "the disk is full");
 	disk.is_full = false;
 	append_minutes(history, &host, 1, 5);
 	ask_must(history, NEW_YEAR - DAY, 0, 0, &timeline);
 	assert_gap(&timeline, 0, NEW_YEAR, NEW_YEAR + HOUR, GAP_DAMAGED);
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 }
 
@@ -172,11 +162,9 @@ static int count_check(unsigned int event, void *closure, void *statement, void 
 PLACE_TEST(test_odd_bytes)
 {
 	const struct history_question question = { 0 };
-	const struct place *place = *state;
 	struct history *history = open_default(place);
 	struct host host = host_make(63);
-	struct timeline timeline;
-	struct diag d = { 0 };
+	__cleanup(timeline_done) struct timeline timeline = { 0 };
 	int checks = 0;
 
 	append_minutes(history, &host, 5, 10);
@@ -185,8 +173,8 @@ PLACE_TEST(test_odd_bytes)
 	history = open_default(place);
 	sqlite3_trace_v2(history->db->handle, SQLITE_TRACE_STMT, count_check, &checks);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(history_ask(history, &question, &timeline, &d), -EUCLEAN);
-	assert_non_null(strstr(d.text, "as bpftruss writes it: ask for another span"));
+		must_fail(history_ask(history, &question, &timeline, &d), -EUCLEAN,
+			  "as bpftruss writes it: ask for another span");
 	for (int i = 0; i < 3; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 10);
 
@@ -198,7 +186,6 @@ PLACE_TEST(test_odd_bytes)
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 	ask_must(history, 0, 0, 0, &timeline);
 	assert_int_equal(timeline.steps[0].covered_ns, MINUTE);
-	timeline_done(&timeline);
 	history_close(history);
 }
 
@@ -206,11 +193,9 @@ PLACE_TEST(test_odd_bytes)
 PLACE_TEST(test_odd_schema)
 {
 	const struct history_question question = { 0 };
-	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = NULL;
 	struct host host = host_make(65);
 	struct timeline timeline;
-	struct diag d = { 0 };
 
 	history = open_default(place);
 	append_minutes(history, &host, 2, 5);
@@ -222,45 +207,9 @@ PLACE_TEST(test_odd_schema)
 	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
 }
 
-struct bytes {
-	char *bytes; /* owned */
-	size_t size;
-};
-
-static struct bytes read_all(const char *path)
-{
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_CLOEXEC);
-	struct bytes ret;
-	struct stat status;
-
-	assert_int_equal(fstat(fd, &status), 0);
-	ret.size = (size_t)status.st_size;
-	ret.bytes = malloc(ret.size + 1);
-	assert_non_null(ret.bytes);
-	assert_int_equal(read(fd, ret.bytes, ret.size + 1), ret.size);
-	return ret;
-}
-
-static void write_all(const char *path, const struct bytes *all)
-{
-	int fd __cleanup(closep) = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-
-	assert_int_equal(write(fd, all->bytes, all->size), all->size);
-}
-
-static void must_be(const char *path, const struct bytes *wanted)
-{
-	struct bytes got = read_all(path);
-
-	assert_int_equal(got.size, wanted->size);
-	assert_memory_equal(got.bytes, wanted->bytes, wanted->size);
-	free(got.bytes);
-}
-
 /* A damaged file that a killed daemon has left, with a log: neither is written to. */
 PLACE_TEST(test_the_log_of_a_damaged_file)
 {
-	const struct place *place = *state;
 	struct history *history = open_default(place);
 	struct host host = host_make(64);
 	struct bytes file, log;
@@ -293,7 +242,6 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 /* Where the file cannot be renamed, its log stays beside it: without, it would be read as another one. */
 PLACE_TEST(test_the_log_of_a_file_that_stays)
 {
-	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = open_default(place);
 	struct host host = host_make(66);
 	char log[400], kept[400], *aside = NULL;
@@ -325,14 +273,11 @@ static int write_late(struct history *history, void *closure)
 
 PLACE_TEST(test_another_writer)
 {
-	const struct place *place = *state;
 	__cleanup(history_closep) struct history *history = open_default(place);
-	struct diag d = { 0 };
 	sqlite3 *other;
 
 	assert_int_equal(sqlite3_open(place->file, &other), SQLITE_OK);
-	if (history_run(history, write_late, other, true, "write", &d))
-		fail_msg("%s", d.text);
+	must(history_run(history, write_late, other, true, "write", &d));
 	sqlite3_close(other);
 }
 
@@ -365,7 +310,6 @@ static void check_plan(struct db *db)
 /* A user with many cgroups: a kind is found by all that it is, not among all of a name and a user. */
 PLACE_TEST(test_many_kinds_of_a_name)
 {
-	const struct place *place = *state;
 	char cgroup[32];
 	int64_t room = KINDS_MAX;
 	struct db *db;

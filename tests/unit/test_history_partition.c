@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* However a span is cut, its parts add up to the whole: random intervals, holes, runs, clocks. */
-#include "test.h"
 #include "history_fixture.h"
 
 #define NR_INTERVALS 220
@@ -16,8 +15,7 @@ static void ledger_note(struct ledger *ledger, int i, const struct snapshot *int
 {
 	ledger->ends_ns[i] = interval->end_ns;
 	ledger->covered_ns[i] = interval->elapsed_ns;
-	for (size_t j = 0; j < interval->nr_rows; j++)
-		ledger->calls[i] += interval->rows[j]->calls;
+	ledger->calls[i] = snapshot_sum(interval).calls;
 }
 
 static void fill(struct history *history, struct host *host, struct expected *all,
@@ -60,7 +58,7 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 		int64_t edge_ns = random_between(&seed, start_ns + 1, end_ns - 1);
 		int64_t step_ns = random_between(&seed, MINUTE, 3 * HOUR);
 		struct expected expected = expected_of(whole), parts = expected_make();
-		struct timeline steps, left, right;
+		__cleanup(timeline_done) struct timeline steps = { 0 }, left = { 0 }, right = { 0 };
 
 		ask_must(history, start_ns, end_ns, (uint64_t)step_ns, &steps);
 		expected_check(&expected, &steps);
@@ -75,9 +73,6 @@ static void assert_partitions(struct history *history, const struct timeline *wh
 				expected_add(&parts, right.steps[j].sum);
 		}
 		expected_check(&parts, &steps);
-		timeline_done(&steps);
-		timeline_done(&left);
-		timeline_done(&right);
 	}
 }
 
@@ -97,7 +92,7 @@ static void assert_steps(struct history *history, const struct timeline *whole,
 			 const struct ledger *ledger, int64_t step_ns)
 {
 	int64_t start_ns = whole->steps[0].start_ns - 3 * SECOND;
-	struct timeline steps;
+	__cleanup(timeline_done) struct timeline steps = { 0 };
 
 	ask_must(history, start_ns, whole->steps[0].end_ns, (uint64_t)step_ns, &steps);
 	for (size_t i = 0; i < steps.nr_steps; i++) {
@@ -115,7 +110,6 @@ static void assert_steps(struct history *history, const struct timeline *whole,
 		assert_int_equal(steps.steps[i].covered_ns, covered_ns);
 		assert_int_equal(timeline_calls(&part), calls);
 	}
-	timeline_done(&steps);
 }
 
 /* Gaps do not overlap each other, and where the clock was never set they fill the rest. */
@@ -125,9 +119,9 @@ static void assert_gaps(const struct timeline *whole, bool clock_is_right)
 
 	for (size_t i = 0; i < whole->nr_gaps; i++) {
 		gaps_ns += whole->gaps[i].end_ns - whole->gaps[i].start_ns;
-		assert_true(whole->gaps[i].start_ns < whole->gaps[i].end_ns);
-		assert_true(whole->gaps[i].reason == GAP_NOT_RUNNING ||
-			    whole->gaps[i].reason == GAP_NOT_WRITTEN);
+		assert_all(whole->gaps[i].start_ns < whole->gaps[i].end_ns,
+			   whole->gaps[i].reason == GAP_NOT_RUNNING ||
+				   whole->gaps[i].reason == GAP_NOT_WRITTEN);
 	}
 	if (clock_is_right)
 		assert_int_equal((uint64_t)gaps_ns + whole->steps[0].covered_ns,
@@ -143,7 +137,7 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	struct history *history;
 	struct host host = host_make(seed);
 	struct expected all = expected_make();
-	struct timeline whole;
+	__cleanup(timeline_done) struct timeline whole = { 0 };
 	int64_t drift_ns;
 
 	place_init(&place);
@@ -157,13 +151,11 @@ static void check_one(uint64_t seed, const struct history_options *options, bool
 	/* Boots take the monotonic clock away; without them both clocks went alike or did not. */
 	drift_ns = (host.real_ns - NEW_YEAR) - (host.mono_ns - 1000 * SECOND);
 	assert_gaps(&whole, drift_ns == 0);
-	timeline_done(&whole);
 	/* It is the same after a restart. */
 	history_close(history);
 	history = open_default(&place);
 	ask_must(history, 0, 0, 0, &whole);
 	assert_partitions(history, &whole, seed);
-	timeline_done(&whole);
 	history_close(history);
 	place_done(&place);
 }

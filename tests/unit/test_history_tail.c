@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is answered before it is written: as if it were, and without a trace. Sums by call. */
-#include "test.h"
-
 #include "history_fixture.h"
 
 #include "report/report.h"
@@ -26,18 +24,10 @@ static char *ask_text(struct history *history, struct history_question question,
 		      const struct snapshot *tail)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
-	struct diag d = { 0 };
-	char *text = NULL;
-	size_t size;
-	FILE *out;
 
 	question.tail = tail;
-	if (history_ask(history, &question, &timeline, &d))
-		fail_msg("%s", d.text);
-	out = open_memstream(&text, &size);
-	assert_int_equal(report_timeline_json(&timeline, out), 0);
-	fclose(out);
-	return text;
+	answer_must(history, &question, &timeline);
+	return render(report_timeline_json, &timeline);
 }
 
 /* What a question must leave as it was: all that is in the file. */
@@ -130,7 +120,7 @@ static void check_sequence(uint64_t seed)
 	struct history *history;
 	struct host host = host_make(seed);
 	struct expected all = expected_make();
-	struct timeline whole;
+	__cleanup(timeline_done) struct timeline whole = { 0 };
 
 	place_init(&place);
 	history = open_with(&place, &options);
@@ -150,7 +140,6 @@ static void check_sequence(uint64_t seed)
 	/* A kind that was asked for, but not written, would be missed here. */
 	ask_must(history, 0, 0, 0, &whole);
 	expected_check(&all, &whole);
-	timeline_done(&whole);
 	history_close(history);
 	place_done(&place);
 }
@@ -162,41 +151,31 @@ TEST(test_tail_is_as_if_appended)
 }
 
 /* Nothing has ever been written: the tail is all there is. */
-PLACE_TEST(test_tail_alone)
+HISTORY_TEST(test_tail_alone, 41)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct host host = host_make(41);
 	__cleanup(snapshot_freep) struct snapshot *interval = NULL;
 	struct history_question question = { 0 };
-	struct timeline timeline = { 0 };
 	struct expected expected = expected_make();
-	struct diag d = { 0 };
 
 	host_begin(&host, history);
 	interval = host_pass(&host, MINUTE, 20);
 	expected_add(&expected, interval);
 	question.tail = interval;
-	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
-	assert_int_equal(timeline.nr_steps, 1);
-	expected_check(&expected, &timeline);
-	timeline_done(&timeline);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(timeline.nr_steps, 0);
-	timeline_done(&timeline);
+	answer_must(history, &question, timeline);
+	assert_int_equal(timeline->nr_steps, 1);
+	expected_check(&expected, timeline);
+	ask_must(history, 0, 0, 0, timeline);
+	assert_int_equal(timeline->nr_steps, 0);
 }
 
 /* What an append would refuse would be counted twice. */
-PLACE_TEST(test_tail_that_overlaps)
+HISTORY_TEST(test_tail_that_overlaps, 42)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct host host = host_make(42);
 	__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 5);
 	const struct history_question question = { .tail = interval };
-	struct timeline timeline = { 0 };
-	struct diag d = { 0 };
 
 	append_must(history, interval);
-	assert_int_equal(history_ask(history, &question, &timeline, &d), -EINVAL);
+	assert_int_equal(history_ask(history, &question, timeline, &d), -EINVAL);
 	assert_true(strlen(d.text) > 0);
 }
 
@@ -221,14 +200,13 @@ static void sum_by_call(const struct snapshot *snapshot, const char *comm, struc
 static void check_by_call(struct history *history, struct history_question question,
 			  const char *comm)
 {
-	struct timeline kinds = { 0 }, calls = { 0 };
+	__cleanup(timeline_done) struct timeline kinds = { 0 }, calls = { 0 };
 	struct builder *wanted = builder_make(), *got = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *one = NULL, *other = NULL;
-	struct diag d;
 
-	assert_int_equal(history_ask(history, &question, &kinds, &d), 0);
+	answer_must(history, &question, &kinds);
 	question.by_call = true;
-	assert_int_equal(history_ask(history, &question, &calls, &d), 0);
+	answer_must(history, &question, &calls);
 	assert_int_equal(calls.nr_steps, kinds.nr_steps);
 	for (size_t i = 0; i < kinds.nr_steps; i++) {
 		const struct snapshot *sum = calls.steps[i].sum;
@@ -237,133 +215,95 @@ static void check_by_call(struct history *history, struct history_question quest
 		sum_by_call(sum, NULL, got);
 		assert_int_equal(sum->nr_processes, 1);
 		assert_string_equal(sum->processes[0].comm, "[all]");
-		assert_int_equal(sum->processes[0].pid, 0);
-		assert_int_equal(sum->processes[0].nr_folded, 0);
+		assert_has(&sum->processes[0], pid, 0, nr_folded, 0);
 		assert_memory_equal(&sum->losses, &kinds.steps[i].sum->losses, sizeof(sum->losses));
 	}
 	one = snapshot_take(wanted);
 	other = snapshot_take(got);
 	assert_true(one->nr_rows > 0);
 	assert_snapshot_equal(other, one);
-	timeline_done(&kinds);
-	timeline_done(&calls);
 }
 
-PLACE_TEST(test_by_call)
+HISTORY_TEST(test_by_call, 43)
 {
 	const struct target_selector name = { SELECT_COMM, "kind-2" };
 	struct history_question question = { .step_ns = 20 * MINUTE };
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct host host = host_make(43);
 
-	for (int i = 0; i < 60; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 40);
-
-		append_must(history, interval);
-	}
+	for (int i = 0; i < 60; i++)
+		append_some(history, &host, MINUTE, 40);
 	check_by_call(history, question, NULL);
 	question.filter = (struct process_filter){ .selectors = &name, .nr_selectors = 1 };
 	check_by_call(history, question, "kind-2");
 }
 
 /* An answer that would take too much memory is refused, and says how to ask; by call it is small. */
-PLACE_TEST(test_too_much)
+HISTORY_TEST(test_too_much, 44)
 {
 	struct history_question question = { .step_ns = MINUTE };
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct host host = host_make(44);
-	struct timeline timeline = { 0 };
-	struct diag d = { 0 };
 
 	for (int i = 0; i < 12; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval = pass_crowd(&host, 3000);
+		__cleanup(snapshot_freep) struct snapshot *interval =
+			pass_crowd(&host, "crowd-", 3000);
 
 		append_must(history, interval);
 	}
-	assert_int_equal(history_ask(history, &question, &timeline, &d), -E2BIG);
-	assert_non_null(strstr(d.text, "longer steps"));
-	assert_non_null(strstr(d.text, "table"));
+	assert_int_equal(history_ask(history, &question, timeline, &d), -E2BIG);
+	assert_all(strstr(d.text, "longer steps"), strstr(d.text, "table"));
 	question.by_call = true;
-	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
-	assert_int_equal(timeline.nr_steps, 12);
-	assert_int_equal(timeline_calls(&timeline), 12 * 3000);
-	timeline_done(&timeline);
+	answer_must(history, &question, timeline);
+	assert_int_equal(timeline->nr_steps, 12);
+	assert_int_equal(timeline_calls(timeline), 12 * 3000);
 	question.by_call = false;
 	question.step_ns = 0;
-	assert_int_equal(history_ask(history, &question, &timeline, &d), 0);
-	assert_int_equal(timeline_calls(&timeline), 12 * 3000);
-	timeline_done(&timeline);
+	answer_must(history, &question, timeline);
+	assert_int_equal(timeline_calls(timeline), 12 * 3000);
 }
 
 /* Before the first interval there is nothing to tell, but for what has gone. */
-PLACE_TEST(test_steps_before_the_first)
+HISTORY_TEST(test_steps_before_the_first, 45, .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR })
 {
-	const struct history_options options = { .keep_ns = { 10 * MINUTE, HOUR, 2 * HOUR } };
-	__cleanup(history_closep) struct history *history = open_with(*state, &options);
-	struct host host = host_make(45);
-	struct timeline timeline;
-
-	ask_must(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, &timeline);
-	assert_int_equal(timeline.nr_steps, 0);
-	timeline_done(&timeline);
+	ask_must(history, NEW_YEAR - DAY, NEW_YEAR, HOUR, timeline);
+	assert_int_equal(timeline->nr_steps, 0);
 	for (int i = 0; i < 6 * 60; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 1);
 
 		append_must(history, interval);
 		if (i)
 			continue;
-		ask_must(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, &timeline);
-		assert_int_equal(timeline.nr_steps, 2);
-		assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
-		assert_non_null(timeline.steps[0].sum);
-		assert_null(timeline.steps[1].sum);
-		timeline_done(&timeline);
+		ask_must(history, NEW_YEAR - DAY, NEW_YEAR + 2 * MINUTE, MINUTE, timeline);
+		assert_int_equal(timeline->nr_steps, 2);
+		assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
+		assert_all(timeline->steps[0].sum, !timeline->steps[1].sum);
 	}
 	/* The first hours are a gap by now. */
-	ask_must(history, NEW_YEAR - DAY, 0, HOUR, &timeline);
-	assert_int_equal(timeline.gaps[0].reason, GAP_RETIRED);
-	assert_int_equal(timeline.nr_steps, 6);
-	assert_int_equal(timeline.steps[0].start_ns, NEW_YEAR);
-	assert_null(timeline.steps[0].sum);
-	timeline_done(&timeline);
+	ask_must(history, NEW_YEAR - DAY, 0, HOUR, timeline);
+	assert_int_equal(timeline->gaps[0].reason, GAP_RETIRED);
+	assert_int_equal(timeline->nr_steps, 6);
+	assert_int_equal(timeline->steps[0].start_ns, NEW_YEAR);
+	assert_null(timeline->steps[0].sum);
 }
 
 /* A step of a moment is none, unless its end was asked for. */
-PLACE_TEST(test_short_rest)
+HISTORY_TEST(test_short_rest, 46)
 {
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct host host = host_make(46);
-	struct timeline timeline;
-
-	for (int i = 0; i < 3; i++) {
-		__cleanup(snapshot_freep) struct snapshot *interval =
-			host_pass(&host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
-
-		append_must(history, interval);
-	}
-	ask_must(history, NEW_YEAR, 0, MINUTE, &timeline);
-	assert_int_equal(timeline.nr_steps, 2);
-	assert_int_equal(timeline.steps[1].covered_ns, MINUTE + 6 * SECOND - 1);
-	assert_int_equal(timeline.steps[1].end_ns, host.real_ns);
-	timeline_done(&timeline);
-	ask_must(history, NEW_YEAR, host.real_ns, MINUTE, &timeline);
-	assert_int_equal(timeline.nr_steps, 3);
-	timeline_done(&timeline);
-	ask_must(history, NEW_YEAR, 0, MINUTE - SECOND, &timeline);
+	for (int i = 0; i < 3; i++)
+		append_some(history, &host, i < 2 ? MINUTE : 6 * SECOND - 1, 1);
+	ask_must(history, NEW_YEAR, 0, MINUTE, timeline);
+	assert_int_equal(timeline->nr_steps, 2);
+	assert_has(&timeline->steps[1], covered_ns, MINUTE + 6 * SECOND - 1, end_ns, host.real_ns);
+	ask_must(history, NEW_YEAR, host.real_ns, MINUTE, timeline);
+	assert_int_equal(timeline->nr_steps, 3);
+	ask_must(history, NEW_YEAR, 0, MINUTE - SECOND, timeline);
 	/* The first is covered by the interval that ends in the second; the third is the rest. */
-	assert_int_equal(timeline.nr_steps, 2);
-	assert_int_equal(timeline.steps[1].end_ns, host.real_ns);
-	timeline_done(&timeline);
+	assert_int_equal(timeline->nr_steps, 2);
+	assert_int_equal(timeline->steps[1].end_ns, host.real_ns);
 }
 
 /* New limits take what is too much by them; the run goes on. */
-PLACE_TEST(test_new_limits)
+HISTORY_TEST(test_new_limits, 47)
 {
 	const struct history_options less = { .keep_ns = { 20 * MINUTE, DAY, DAY } };
-	__cleanup(history_closep) struct history *history = open_default(*state);
-	struct host host = host_make(47);
 	struct history_size before, after;
-	struct timeline timeline;
 
 	host_begin(&host, history);
 	for (int i = 0; i < 200; i++) {
@@ -379,8 +319,7 @@ PLACE_TEST(test_new_limits)
 	assert_int_equal(history_size(history, &after), 0);
 	assert_in_range(after.intervals[0], 20, 40);
 	assert_int_equal(after.first_ns, before.first_ns);
-	ask_must(history, 0, 0, 0, &timeline);
-	assert_int_equal(timeline.nr_gaps, 0);
-	assert_int_equal(timeline.steps[0].covered_ns, 200 * MINUTE);
-	timeline_done(&timeline);
+	ask_must(history, 0, 0, 0, timeline);
+	assert_int_equal(timeline->nr_gaps, 0);
+	assert_int_equal(timeline->steps[0].covered_ns, 200 * MINUTE);
 }

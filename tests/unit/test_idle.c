@@ -3,7 +3,6 @@
  * Readings that take sleeping threads from what is kept, next to readings that take every thread anew:
  * threads wake up, make calls, change, end, and give their records to others, in any order.
  */
-#include "test.h"
 #include "fixture.h"
 
 #include "collect/idle.h"
@@ -188,16 +187,12 @@ static struct snapshot *world_read(struct world *world)
 static void assert_readings_equal(const struct snapshot *a, const struct snapshot *b)
 {
 	assert_snapshot_equal(a, b);
-	for (size_t i = 0; i < a->nr_rows; i++) {
-		assert_int_equal(a->rows[i]->open_wall_ns, b->rows[i]->open_wall_ns);
-		assert_int_equal(a->rows[i]->open_off_ns, b->rows[i]->open_off_ns);
-	}
+	for (size_t i = 0; i < a->nr_rows; i++)
+		assert_same(a->rows[i], b->rows[i], open_wall_ns, open_off_ns);
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *one = &a->processes[i], *other = &b->processes[i];
 
-		assert_int_equal(one->threads, other->threads);
-		assert_int_equal(one->uid, other->uid);
-		assert_int_equal(one->ended_ns, other->ended_ns);
+		assert_same(one, other, threads, uid, ended_ns);
 		for (size_t j = 0; j < NR_PROCESS_COUNTS; j++)
 			assert_int_equal(process_count(one, j), process_count(other, j));
 	}
@@ -297,8 +292,7 @@ TEST(test_what_has_no_room_is_read_each_time)
 
 	world_init(&world, 7, 40000);
 	world_run(&world, ROUNDS / 4);
-	assert_true(world.kept > 0);
-	assert_true(world.read > world.kept);
+	assert_all(world.kept > 0, world.read > world.kept);
 	world_done(&world);
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The client with our server, and with servers that mean it no good. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
-#include <signal.h>
 #include <sys/time.h>
 
 /* --- with our server -------------------------------------------------------------------------- */
@@ -45,12 +42,10 @@ SERVER_TEST(test_call)
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		char text[16];
 		__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-		struct diag d;
 
 		snprintf(text, sizeof(text), "%s /a", methods[i]);
-		assert_int_equal(ask(*state, methods[i], "/a", &reply, &d), 0);
-		assert_int_equal(reply.status, 200);
-		assert_int_equal(reply.size, strlen(text));
+		assert_int_equal(ask(fixture, methods[i], "/a", &reply, &d), 0);
+		assert_has(&reply, status, 200, size, strlen(text));
 		assert_string_equal(reply.body, text);
 	}
 }
@@ -72,7 +67,6 @@ SERVER_TEST(test_round_trip)
 	char expected[1024] = "GET /a b%?#&";
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
 	struct ipc_url url;
-	struct diag d;
 
 	ipc_url_init(&url, "/a b%?#&");
 	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
@@ -81,15 +75,13 @@ SERVER_TEST(test_round_trip)
 	}
 	ipc_url_add(&url, "odd=&name", "x");
 	strcat(expected, "|odd=&name=x");
-	assert_int_equal(ask_url(*state, "GET", &url, &reply, &d), 0);
+	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), 0);
 	assert_string_equal(reply.body, expected);
 }
 
 SERVER_TEST(test_large)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
 
 	fixture->answer_bytes = 20 << 20;
 	assert_int_equal(ask(fixture, "GET", "/large", &reply, &d), 0);
@@ -103,8 +95,6 @@ SERVER_TEST(test_large)
 SERVER_TEST(test_busy_then_not)
 {
 	__cleanup(ipc_reply_done) struct ipc_reply reply = { 0 };
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
 
 	fixture->still_busy = 3;
 	assert_int_equal(ask(fixture, "GET", "/busy", &reply, &d), 0);
@@ -113,13 +103,11 @@ SERVER_TEST(test_busy_then_not)
 
 static pid_t customer_start(const struct ipc_fixture *fixture)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_must();
 
-	assert_true(pid >= 0);
 	if (!pid) {
 		struct ipc_reply reply = { 0 };
 		struct ipc_url url;
-		struct diag d;
 
 		ipc_url_init(&url, "/large");
 		_exit(ipc_call(fixture->path, "GET", &url, NULL, &reply, &d) ||
@@ -131,7 +119,6 @@ static pid_t customer_start(const struct ipc_fixture *fixture)
 /* There is room for one answer at a time, but all get theirs in the end. */
 FOLDER_TEST(test_crowd)
 {
-	struct ipc_fixture *fixture = *state;
 	struct ipc_child child;
 	pid_t customers[50];
 
@@ -141,12 +128,8 @@ FOLDER_TEST(test_crowd)
 	child = child_start(fixture);
 	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
 		customers[i] = customer_start(fixture);
-	for (size_t i = 0; i < ARRAY_SIZE(customers); i++) {
-		int status;
-
-		assert_int_equal(waitpid(customers[i], &status, 0), customers[i]);
-		assert_int_equal(status, 0);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(customers); i++)
+		child_must_end(customers[i]);
 	child_end(&child);
 }
 
@@ -161,9 +144,7 @@ FOLDER_TEST(test_interrupted)
 	const struct sigaction action = { .sa_handler = alarm_take };
 	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } }, never = { 0 };
 	struct ipc_url url;
-	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply = { 0 };
-	struct diag d = { .text = "" };
 	struct sigaction before;
 	struct ipc_child child;
 	int err;
@@ -188,17 +169,14 @@ FOLDER_TEST(test_interrupted)
 SERVER_TEST(test_long_url)
 {
 	struct ipc_url url;
-	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply = { 0 };
-	struct diag d = { .text = "" };
 	char value[IPC_URL_BYTES];
 
 	memset(value, 'a', sizeof(value));
 	value[sizeof(value) - strlen("/?v=")] = '\0';
 	ipc_url_init(&url, "/");
 	ipc_url_add(&url, "v", value);
-	if (ask_url(fixture, "GET", &url, &reply, &d))
-		fail_msg("%s", d.text);
+	must(ask_url(fixture, "GET", &url, &reply, &d));
 	ipc_reply_done(&reply);
 	ipc_url_add(&url, "v", "");
 	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), -E2BIG);
@@ -209,11 +187,10 @@ SERVER_TEST(test_error)
 {
 	struct ipc_url url;
 	struct ipc_reply reply = { 0 };
-	struct diag d;
 
 	ipc_url_init(&url, "/error");
 	ipc_url_add(&url, "say", "no \"baseline\" of that name \\ caf\xc3\xa9");
-	assert_int_equal(ask_url(*state, "GET", &url, &reply, &d), -ENODATA);
+	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), -ENODATA);
 	assert_string_equal(d.text, "no \"baseline\" of that name \\ caf\\xc3\\xa9");
 	assert_null(reply.body);
 }
@@ -223,7 +200,6 @@ SERVER_TEST(test_error)
 static void assert_start_it(const struct ipc_fixture *fixture, int err)
 {
 	struct ipc_reply reply;
-	struct diag d;
 	char expected[512];
 
 	snprintf(expected, sizeof(expected),
@@ -236,8 +212,6 @@ static void assert_start_it(const struct ipc_fixture *fixture, int err)
 
 FOLDER_TEST(test_no_daemon)
 {
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
 	int fd;
 
 	assert_start_it(fixture, ENOENT);
@@ -251,7 +225,6 @@ TEST(test_long_path)
 {
 	char path[200];
 	struct ipc_reply reply;
-	struct diag d;
 
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
@@ -263,9 +236,8 @@ TEST(test_long_path)
 /* Sends bytes to whoever comes, and hangs up; until it is killed. */
 static pid_t liar_start(int listener, const char *bytes, size_t size)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_must();
 
-	assert_true(pid >= 0);
 	if (pid)
 		return pid;
 	for (;;) {
@@ -298,8 +270,7 @@ static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
 	const struct ipc_patience patience = { .silence_ms = HANG_NS / NS_PER_MS, .busy_ms = 300 };
 	int err = ask_path(fixture->path, &patience, &reply, &d);
 
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	child_kill(pid);
 	unlink(fixture->path);
 	if (err != -lie->err || (lie->sentence && strcmp(d.text, lie->sentence)))
 		fail_msg("%.60s: %d, %s", lie->bytes, err, d.text);
@@ -335,7 +306,7 @@ FOLDER_TEST(test_lies)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)
-		lie_check(*state, &lies[i]);
+		lie_check(fixture, &lies[i]);
 }
 
 /* An error of a status with a body. */
@@ -369,9 +340,9 @@ FOLDER_TEST(test_error_lies)
 			 { 501, EOPNOTSUPP }, { 302, EREMOTEIO }, { 503, EBUSY } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)
-		error_check(*state, 500, &lies[i]);
+		error_check(fixture, 500, &lies[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
-		error_check(*state, meanings[i].status,
+		error_check(fixture, meanings[i].status,
 			    &(struct lie){ "{\"error\": \"x\"}", meanings[i].err, "x" });
 }
 
@@ -381,7 +352,7 @@ FOLDER_TEST(test_long_sentence)
 	char bytes[4 * sizeof(((struct diag *)NULL)->text)] = "";
 
 	memset(bytes, 'a', sizeof(bytes) - 1);
-	error_check(*state, 500, &(struct lie){ bytes, EREMOTEIO, NULL });
+	error_check(fixture, 500, &(struct lie){ bytes, EREMOTEIO, NULL });
 }
 
 /* A daemon that has said something, and then no more. */
@@ -389,23 +360,19 @@ FOLDER_TEST(test_silence)
 {
 	static const char *const texts[] = { "", OK, OK "Content-Length: 9\r\n\r\n12345678" };
 	const struct ipc_patience patience = { .silence_ms = 20 };
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct ipc_reply reply;
-		struct diag d;
 		int listener __cleanup(closep) = socket_listen_unix(fixture->path, getegid(), &d);
-		pid_t pid = fork();
+		pid_t pid = fork_must();
 
-		assert_true(pid >= 0);
 		if (!pid) {
 			poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, -1);
 			raw_say(accept(listener, NULL, NULL), texts[i]);
 			pause();
 		}
 		assert_int_equal(ask_path(fixture->path, &patience, &reply, &d), -ETIMEDOUT);
-		kill(pid, SIGKILL);
-		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		child_kill(pid);
 		unlink(fixture->path);
 	}
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What many, slow and hostile clients can make the server hold, and whether others are served. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #define CROWD 400
+#define LARGE "GET /large HTTP/1.1\r\n" HOST "\r\n"
 
 /* Both ends of a crowd are in this process. */
 static void descriptors_allow(void)
@@ -23,12 +21,8 @@ static void descriptors_allow(void)
 
 static void assert_served(struct ipc_fixture *fixture)
 {
-	static const char request[] = "GET /alive HTTP/1.1\r\n" CLOSE;
-	char reply[1024];
-
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 200);
-	assert_string_equal(raw_body(reply), "GET /alive");
+	assert_int_equal(raw_ask(fixture, "GET /alive HTTP/1.1\r\n" CLOSE), 200);
+	assert_string_equal(raw_body(fixture), "GET /alive");
 }
 
 static void clients_wait(struct ipc_fixture *fixture, unsigned int nr)
@@ -45,9 +39,7 @@ static void clients_wait(struct ipc_fixture *fixture, unsigned int nr)
 static void crowd_open(struct ipc_fixture *fixture, int *fds, size_t nr, const char *text)
 {
 	for (size_t i = 0; i < nr; i++) {
-		fds[i] = raw_connect(fixture->path);
-		if (*text)
-			raw_say(fds[i], text);
+		fds[i] = raw_begin(fixture, text);
 		server_step(fixture, -1, 0);
 	}
 	clients_wait(fixture, (unsigned int)nr);
@@ -63,7 +55,6 @@ SERVER_TEST(test_half_requests)
 {
 	static const char *const halves[] = { "", "G", "GET /", "GET / HTTP/1.1\r\nHos",
 					      "GET / HTTP/1.1\r\nHost: localhost\r\n" };
-	struct ipc_fixture *fixture = *state;
 	int fds[CROWD];
 
 	descriptors_allow();
@@ -80,12 +71,9 @@ SERVER_TEST(test_half_requests)
 /* In a child, whose limits are its own. */
 FOLDER_TEST(test_limit_raised)
 {
-	struct ipc_fixture *fixture = *state;
-	const pid_t pid = fork();
+	const pid_t pid = fork_must();
 	struct rlimit limit;
-	int status;
 
-	assert_true(pid >= 0);
 	if (!pid) {
 		if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_max <= 100)
 			_exit(2);
@@ -95,19 +83,15 @@ FOLDER_TEST(test_limit_raised)
 		server_start(fixture, (struct ipc_server_options){ 0 });
 		_exit(getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur != limit.rlim_max);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	child_must_end(pid);
 }
 
 /* Two servers take a third each, so that as much is left for all else. */
 FOLDER_TEST(test_share_of_descriptors)
 {
 	const struct rlimit few = { 300, 300 };
-	struct ipc_fixture *fixture = *state;
-	const pid_t pid = fork();
-	int status;
+	const pid_t pid = fork_must();
 
-	assert_true(pid >= 0);
 	if (!pid) {
 		if (setrlimit(RLIMIT_NOFILE, &few))
 			_exit(2);
@@ -120,8 +104,7 @@ FOLDER_TEST(test_share_of_descriptors)
 			server_step(fixture, -1, 10);
 		_exit(counts_of(fixture).clients != 100);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	child_must_end(pid);
 }
 
 /* What it was given is closed, as it says. */
@@ -129,7 +112,6 @@ TEST(test_no_listener)
 {
 	const struct ipc_server_options options = { 0 };
 	struct ipc_server *server;
-	struct diag d;
 	int fd = memfd_create("no socket", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
@@ -140,7 +122,6 @@ TEST(test_no_listener)
 /* They ask for more than the kernel holds for them, and do not read. */
 FOLDER_TEST(test_slow_readers)
 {
-	struct ipc_fixture *fixture = *state;
 	int fds[CROWD];
 
 	descriptors_allow();
@@ -148,9 +129,8 @@ FOLDER_TEST(test_slow_readers)
 	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes =
 								   CROWD * fixture->answer_bytes,
 							   .budget_ms = HANG_NS / NS_PER_MS });
-	crowd_open(fixture, fds, CROWD, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-	while (fixture->asked < CROWD)
-		server_step(fixture, -1, 100);
+	crowd_open(fixture, fds, CROWD, LARGE);
+	server_wait(fixture, CROWD);
 	assert_int_equal(counts_of(fixture).pending_bytes, CROWD * fixture->answer_bytes);
 	assert_served(fixture);
 	crowd_close(fds, CROWD);
@@ -162,21 +142,16 @@ FOLDER_TEST(test_slow_readers)
 /* Neither half a request nor half an answer is waited for longer than that, and the share of work. */
 FOLDER_TEST(test_patience)
 {
-	static const char *const texts[] = { "", "GET / HT",
-					     "GET /large HTTP/1.1\r\n" HOST "\r\n" };
-	struct ipc_fixture *fixture = *state;
+	static const char *const texts[] = { "", "GET / HT", LARGE };
 	int fds[ARRAY_SIZE(texts)];
 
 	fixture->answer_bytes = 1 << 20;
 	server_start(fixture, (struct ipc_server_options){ .patience_s = 2 });
 	assert_int_equal(ipc_server_patience_ms(fixture->server), -1);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		fds[i] = raw_connect(fixture->path);
-		raw_say(fds[i], texts[i]);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		fds[i] = raw_begin(fixture, texts[i]);
 	clients_wait(fixture, ARRAY_SIZE(texts));
-	while (!fixture->asked)
-		server_step(fixture, -1, 100);
+	server_wait(fixture, 1);
 	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
 	assert_in_range(ipc_server_patience_ms(fixture->server), 0, 3000);
 	clients_wait(fixture, 0);
@@ -187,16 +162,14 @@ FOLDER_TEST(test_patience)
 /* Who always makes a little progress does not keep an answer for ever. */
 FOLDER_TEST(test_lifetime)
 {
-	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
 	int slow[2];
 	char byte;
 
 	fixture->answer_bytes = 1 << 20;
 	server_start(fixture, (struct ipc_server_options){ .patience_s = 1000, .lifetime_s = 1 });
-	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-	slow[1] = raw_connect(fixture->path);
-	raw_say(slow[1], "GET /");
+	crowd_open(fixture, slow, 1, LARGE);
+	slow[1] = raw_begin(fixture, "GET /");
 	while (!fixture->asked || counts_of(fixture).clients) {
 		assert_true(clock_mono_ns() - start < HANG_NS);
 		(void)!recv(slow[0], &byte, 1, MSG_DONTWAIT);
@@ -208,7 +181,7 @@ FOLDER_TEST(test_lifetime)
 	assert_int_equal(fixture->asked, 1);
 	crowd_close(slow, 2);
 	/* Nor does it take anybody else to wake the server for that. */
-	crowd_open(fixture, slow, 1, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+	crowd_open(fixture, slow, 1, LARGE);
 	clients_wait(fixture, 0);
 	crowd_close(slow, 1);
 }
@@ -216,7 +189,6 @@ FOLDER_TEST(test_lifetime)
 /* After the first has been cut off, the next look is at the deadline of the second. */
 FOLDER_TEST(test_two_lifetimes)
 {
-	struct ipc_fixture *fixture = *state;
 	int first __cleanup(closep) = -1, second __cleanup(closep) = -1;
 	uint64_t earliest, latest, now;
 	char reply[64];
@@ -241,47 +213,39 @@ FOLDER_TEST(test_two_lifetimes)
 /* A server that is full lets others wait, and takes them as soon as one has left. */
 FOLDER_TEST(test_full)
 {
-	struct ipc_fixture *fixture = *state;
 	int fds[4], waiting __cleanup(closep) = -1;
-	char reply[1024];
 
 	server_start(fixture, (struct ipc_server_options){ .max_clients = 4, .patience_s = 1000 });
 	crowd_open(fixture, fds, 4, "");
-	waiting = raw_connect(fixture->path);
-	raw_say(waiting, "GET /late HTTP/1.1\r\n" CLOSE);
+	waiting = raw_begin(fixture, "GET /late HTTP/1.1\r\n" CLOSE);
 	for (int i = 0; i < 10; i++)
 		server_step(fixture, -1, 0);
 	assert_int_equal(fixture->asked, 0);
 	assert_int_equal(counts_of(fixture).clients, 4);
 	crowd_close(fds, 4);
-	raw_read(fixture, waiting, reply, sizeof(reply), NULL);
-	assert_string_equal(raw_body(reply), "GET /late");
+	raw_finish(fixture, waiting);
+	assert_string_equal(raw_body(fixture), "GET /late");
 }
 
 /* Sends a request on a new connection, and does not wait for the answer. */
 static int ask_later(const struct ipc_fixture *fixture, const char *path)
 {
 	char request[256];
-	int fd = raw_connect(fixture->path);
 
 	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n" CLOSE, path);
-	raw_say(fd, request);
-	return fd;
+	return raw_begin(fixture, request);
 }
 
 static unsigned int status_come(struct ipc_fixture *fixture, int fd)
 {
-	char reply[1024];
-
-	raw_read(fixture, fd, reply, sizeof(reply), NULL);
+	raw_finish(fixture, fd);
 	close(fd);
-	return raw_status(reply);
+	return raw_status(fixture);
 }
 
 /* Who asks when others have had their time is told to come again, unless it is a trifle. */
 FOLDER_TEST(test_budget)
 {
-	struct ipc_fixture *fixture = *state;
 	int works[3], trifle;
 
 	fixture->work_ms = 30;
@@ -292,8 +256,7 @@ FOLDER_TEST(test_budget)
 	assert_int_equal(status_come(fixture, trifle), 200);
 	for (size_t i = 0; i < ARRAY_SIZE(works); i++)
 		status_come(fixture, works[i]);
-	assert_int_equal(fixture->asked, ARRAY_SIZE(works) + 1);
-	assert_int_equal(fixture->crowded, ARRAY_SIZE(works) - 1);
+	assert_has(fixture, asked, ARRAY_SIZE(works) + 1, crowded, ARRAY_SIZE(works) - 1);
 	assert_int_equal(counts_of(fixture).refused, fixture->crowded);
 	/* The next run has its own. */
 	assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
@@ -302,18 +265,15 @@ FOLDER_TEST(test_budget)
 /* Time in which the server works is not held against those who wait for it. */
 FOLDER_TEST(test_work_is_no_silence)
 {
-	struct ipc_fixture *fixture = *state;
 	int first, second, half;
 
 	fixture->work_ms = 2500;
 	server_start(fixture, (struct ipc_server_options){ .patience_s = 1 });
-	half = raw_connect(fixture->path);
-	raw_say(half, "GET /trifle HTTP/1.1\r\n");
+	half = raw_begin(fixture, "GET /trifle HTTP/1.1\r\n");
 	clients_wait(fixture, 1);
 	first = ask_later(fixture, "/work");
 	second = ask_later(fixture, "/work");
-	while (!fixture->asked)
-		server_step(fixture, -1, 100);
+	server_wait(fixture, 1);
 	raw_say(half, CLOSE);
 	assert_int_equal(status_come(fixture, half), 200);
 	assert_int_equal(status_come(fixture, first), 200);
@@ -327,7 +287,6 @@ FOLDER_TEST(test_work_is_no_silence)
  */
 FOLDER_TEST(test_work_after_an_end)
 {
-	struct ipc_fixture *fixture = *state;
 	int waiting[4], ended[4], works[2];
 
 	fixture->work_ms = 1500;
@@ -357,15 +316,13 @@ FOLDER_TEST(test_work_after_an_end)
 /* Nor does it count towards the lifetime of those who wait. */
 FOLDER_TEST(test_work_moves_ends)
 {
-	struct ipc_fixture *fixture = *state;
 	uint64_t start;
 	int half;
 
 	fixture->work_ms = 800;
 	server_start(fixture, (struct ipc_server_options){ .patience_s = 2, .lifetime_s = 2 });
 	start = clock_mono_ns();
-	half = raw_connect(fixture->path);
-	raw_say(half, "GET /trifle HTTP/1.1\r\n");
+	half = raw_begin(fixture, "GET /trifle HTTP/1.1\r\n");
 	clients_wait(fixture, 1);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(status_come(fixture, ask_later(fixture, "/work")), 200);
@@ -381,64 +338,49 @@ FOLDER_TEST(test_work_moves_ends)
 /* What is not taken is bounded; who asks for more is told to come again, and then is served. */
 FOLDER_TEST(test_pending)
 {
-	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	__cleanup(freep) char *reply = malloc(2 << 20);
 	int slow[2];
 
 	fixture->answer_bytes = 1 << 20;
 	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 2 << 20 });
-	crowd_open(fixture, slow, 2, request);
-	while (fixture->asked < 2)
-		server_step(fixture, -1, 100);
-	raw_ask(fixture, request, strlen(request), reply, 2 << 20);
-	assert_int_equal(raw_status(reply), 503);
-	assert_non_null(strcasestr(reply, "\r\nRetry-After: 1\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nContent-Type: application/json\r\n"));
-	assert_string_equal(raw_body(reply), "{\"error\": \"a crowd\"}\n");
+	crowd_open(fixture, slow, 2, LARGE);
+	server_wait(fixture, 2);
+	assert_int_equal(raw_ask(fixture, LARGE), 503);
+	assert_all(strcasestr(fixture->reply, "\r\nRetry-After: 1\r\n"),
+		   strcasestr(fixture->reply, "\r\nContent-Type: application/json\r\n"));
+	assert_string_equal(raw_body(fixture), "{\"error\": \"a crowd\"}\n");
 	assert_int_equal(counts_of(fixture).refused, 1);
 	assert_served(fixture);
 	crowd_close(slow, 2);
 	clients_wait(fixture, 0);
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
-	raw_ask(fixture, request, strlen(request), reply, 2 << 20);
-	assert_int_equal(raw_status(reply), 200);
-	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
+	assert_int_equal(raw_ask(fixture, LARGE), 200);
+	assert_int_equal(strlen(raw_body(fixture)), fixture->answer_bytes);
 }
 
 /* Later would be no better for it. */
 FOLDER_TEST(test_larger_than_all)
 {
-	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	__cleanup(freep) char *reply = malloc(2 << 20);
-
 	fixture->answer_bytes = 1 << 20;
 	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 1000 });
-	raw_ask(fixture, request, strlen(request), reply, 2 << 20);
-	assert_int_equal(raw_status(reply), 200);
-	assert_int_equal(strlen(raw_body(reply)), fixture->answer_bytes);
+	assert_int_equal(raw_ask(fixture, LARGE), 200);
+	assert_int_equal(strlen(raw_body(fixture)), fixture->answer_bytes);
 }
 
 /* Who takes nothing holds up those who ask for as much, but not for ever. */
 FOLDER_TEST(test_slow_goes)
 {
-	static const char request[] = "GET /large HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	__cleanup(freep) char *reply = malloc(2 << 20);
 	int slow[1];
 
 	fixture->answer_bytes = 1 << 20;
 	server_start(fixture,
 		     (struct ipc_server_options){ .max_pending_bytes = 1000, .patience_s = 1 });
-	crowd_open(fixture, slow, 1, request);
-	while (!fixture->asked)
-		server_step(fixture, -1, 100);
+	crowd_open(fixture, slow, 1, LARGE);
+	server_wait(fixture, 1);
 	do {
 		server_step(fixture, -1, 100);
-		raw_ask(fixture, request, strlen(request), reply, 2 << 20);
-	} while (raw_status(reply) == 503);
-	assert_int_equal(raw_status(reply), 200);
+		raw_ask(fixture, LARGE);
+	} while (raw_status(fixture) == 503);
+	assert_int_equal(raw_status(fixture), 200);
 	assert_true(fixture->crowded > 0);
 	crowd_close(slow, 1);
 }
@@ -446,7 +388,6 @@ FOLDER_TEST(test_slow_goes)
 /* Nor for longer than it takes to find out that they do, however patient the server is. */
 FOLDER_TEST(test_slow_makes_room)
 {
-	struct ipc_fixture *fixture = *state;
 	const uint64_t start = clock_mono_ns();
 	int slow[2];
 
@@ -454,9 +395,8 @@ FOLDER_TEST(test_slow_makes_room)
 	server_start(fixture, (struct ipc_server_options){ .max_pending_bytes = 2 << 20,
 							   .patience_s = 1000,
 							   .lifetime_s = 1000 });
-	crowd_open(fixture, slow, 2, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-	while (fixture->asked < 2)
-		server_step(fixture, -1, 100);
+	crowd_open(fixture, slow, 2, LARGE);
+	server_wait(fixture, 2);
 	while (status_come(fixture, ask_later(fixture, "/work")) == 503) {
 		assert_true(clock_mono_ns() - start < HANG_NS);
 		server_step(fixture, -1, 100);
@@ -470,17 +410,14 @@ FOLDER_TEST(test_slow_makes_room)
 /* They leave at any point of an answer; its body is not kept. */
 SERVER_TEST(test_leaving)
 {
-	struct ipc_fixture *fixture = *state;
 	const size_t read_bytes[] = { 0, 1, 200, 100000, 900000 };
 
 	fixture->answer_bytes = 1 << 20;
 	for (size_t i = 0; i < ARRAY_SIZE(read_bytes); i++) {
 		__cleanup(freep) char *reply = malloc(read_bytes[i] + 1);
-		int fd = raw_connect(fixture->path);
+		int fd = raw_begin(fixture, LARGE);
 
-		raw_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-		while (fixture->asked <= i)
-			server_step(fixture, -1, 100);
+		server_wait(fixture, (unsigned int)i + 1);
 		assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
 		if (read_bytes[i])
 			raw_read(fixture, fd, reply, read_bytes[i] + 1, NULL);
@@ -493,28 +430,17 @@ SERVER_TEST(test_leaving)
 /* The server ends while an answer is under way. */
 SERVER_TEST(test_cut_off)
 {
-	struct ipc_fixture *fixture = *state;
 	int fd __cleanup(closep) = raw_connect(fixture->path);
 
 	fixture->answer_bytes = 1 << 20;
-	raw_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-	while (!fixture->asked)
-		server_step(fixture, -1, 100);
+	raw_say(fd, LARGE);
+	server_wait(fixture, 1);
 	assert_int_equal(counts_of(fixture).pending_bytes, fixture->answer_bytes);
 	ipc_server_free(fixture->server);
 	fixture->server = NULL;
 }
 
 /* --- a storm ---------------------------------------------------------------------------------- */
-
-static uint64_t storm_next(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
 
 /* A good request with some of its bytes changed, left out or repeated. */
 static size_t storm_request(uint64_t *seed, char *request, size_t room)
@@ -525,10 +451,10 @@ static size_t storm_request(uint64_t *seed, char *request, size_t room)
 	size_t size = 0;
 
 	for (size_t i = 0; i < sizeof(good) - 1 && size + 64 < room; i++) {
-		const uint64_t dice = storm_next(seed) % 64;
+		const uint64_t dice = random_below(seed, 64);
 
 		if (dice == 0)
-			request[size++] = odd[storm_next(seed) % (sizeof(odd) - 1)];
+			request[size++] = odd[random_below(seed, sizeof(odd) - 1)];
 		else if (dice == 1)
 			for (int n = 0; n < 32; n++)
 				request[size++] = good[i];
@@ -539,15 +465,15 @@ static size_t storm_request(uint64_t *seed, char *request, size_t room)
 }
 
 /* What has come when the server has nothing more to do; it would wait for the rest of a half. */
-static void storm_read(struct ipc_fixture *fixture, int fd, char *reply, size_t size)
+static void storm_read(struct ipc_fixture *fixture, int fd)
 {
 	struct pollfd server = { .fd = ipc_server_fd(fixture->server), .events = POLLIN };
 	ssize_t n;
 
 	while (poll(&server, 1, 0) || !ipc_server_patience_ms(fixture->server))
 		ipc_server_run(fixture->server);
-	n = recv(fd, reply, size - 1, MSG_DONTWAIT);
-	reply[n > 0 ? n : 0] = '\0';
+	n = recv(fd, fixture->reply, sizeof(fixture->reply) - 1, MSG_DONTWAIT);
+	fixture->reply[n > 0 ? n : 0] = '\0';
 }
 
 /* STORM_REQUESTS of the environment, or a few thousand. */
@@ -555,18 +481,17 @@ SERVER_TEST(test_storm)
 {
 	const char *wanted = getenv("STORM_REQUESTS");
 	const int nr = wanted ? atoi(wanted) : 3000;
-	struct ipc_fixture *fixture = *state;
 	uint64_t seed = 20260131;
 	int good = 0;
 
 	for (int i = 0; i < nr; i++) {
-		char request[4096], reply[8192];
+		char request[4096];
 		size_t size = storm_request(&seed, request, sizeof(request));
 		int fd __cleanup(closep) = raw_connect(fixture->path);
 
 		raw_send(fd, request, size);
-		storm_read(fixture, fd, reply, sizeof(reply));
-		good += raw_status(reply) == 200;
+		storm_read(fixture, fd);
+		good += raw_status(fixture) == 200;
 	}
 	clients_wait(fixture, 0);
 	assert_served(fixture);

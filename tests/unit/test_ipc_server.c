@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the HTTP server answers, refuses and counts, byte by byte. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
 #include <arpa/inet.h>
@@ -12,16 +10,13 @@
 SERVER_TEST(test_answer)
 {
 	static const char request[] = "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	char reply[1024];
 
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 200);
-	assert_string_equal(raw_body(reply), "GET /metrics");
-	assert_non_null(strcasestr(reply, "\r\nContent-Type: text/plain\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nContent-Length: 12\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nCache-Control: no-store\r\n"));
-	assert_non_null(strcasestr(reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
+	assert_int_equal(raw_ask(fixture, request), 200);
+	assert_string_equal(raw_body(fixture), "GET /metrics");
+	assert_all(strcasestr(fixture->reply, "\r\nContent-Type: text/plain\r\n"),
+		   strcasestr(fixture->reply, "\r\nContent-Length: 12\r\n"),
+		   strcasestr(fixture->reply, "\r\nCache-Control: no-store\r\n"),
+		   strcasestr(fixture->reply, "\r\nX-Content-Type-Options: nosniff\r\n"));
 	assert_int_equal(counts_of(fixture).requests, 1);
 	assert_int_equal(counts_of(fixture).malformed, 0);
 	assert_int_equal(counts_of(fixture).refused, 0);
@@ -46,17 +41,15 @@ SERVER_TEST(test_methods)
 		{ "get /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
 		{ "FETCH /a HTTP/1.1\r\n" CLOSE, NULL, 405 },
 	};
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char reply[1024];
-
-		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
-		assert_int_equal(raw_status(reply), cases[i].status);
+		raw_ask(fixture, cases[i].request);
+		assert_int_equal(raw_status(fixture), cases[i].status);
 		if (cases[i].body)
-			assert_string_equal(raw_body(reply), cases[i].body);
+			assert_string_equal(raw_body(fixture), cases[i].body);
 		else
-			assert_non_null(strstr(reply, "\r\nAllow: GET, HEAD, PUT, DELETE\r\n"));
+			assert_non_null(
+				strstr(fixture->reply, "\r\nAllow: GET, HEAD, PUT, DELETE\r\n"));
 	}
 	assert_int_equal(counts_of(fixture).malformed, 5);
 	assert_int_equal(fixture->asked, 6);
@@ -66,12 +59,10 @@ SERVER_TEST(test_methods)
 SERVER_TEST(test_head)
 {
 	static const char request[] = "HEAD /length HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	char reply[1024];
 
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_non_null(strcasestr(reply, "\r\nContent-Length: 11\r\n"));
-	assert_string_equal(raw_body(reply), "");
+	raw_ask(fixture, request);
+	assert_non_null(strcasestr(fixture->reply, "\r\nContent-Length: 11\r\n"));
+	assert_string_equal(raw_body(fixture), "");
 	assert_string_equal(fixture->text, "GET /length");
 	assert_int_equal(counts_of(fixture).pending_bytes, 0);
 }
@@ -80,11 +71,9 @@ SERVER_TEST(test_parameters)
 {
 	static const char request[] = "GET /v1/x%20y?pid=1&pid=2&empty=&bare&n%61me=a%26b+c%C3%A9 "
 				      "HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	char reply[1024];
 
-	raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-	assert_string_equal(raw_body(reply),
+	raw_ask(fixture, request);
+	assert_string_equal(raw_body(fixture),
 			    "GET /v1/x y|pid=1|pid=2|empty=|bare=|name=a&b c\xc3\xa9");
 	assert_int_equal(fixture->last.nr_parameters, 5);
 }
@@ -103,16 +92,14 @@ TEST(test_parameter_lookup)
 
 SERVER_TEST(test_parameter_limit)
 {
-	struct ipc_fixture *fixture = *state;
-
 	for (int nr = IPC_MAX_PARAMETERS; nr <= IPC_MAX_PARAMETERS + 1; nr++) {
-		char request[1024] = "GET /?", reply[2048];
+		char request[1024] = "GET /?";
 
 		for (int i = 0; i < nr; i++)
 			sprintf(request + strlen(request), "%sp%d=%d", i ? "&" : "", i, i);
 		strcat(request, " HTTP/1.1\r\n" CLOSE);
-		raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-		assert_int_equal(raw_status(reply), nr > IPC_MAX_PARAMETERS ? 400 : 200);
+		raw_ask(fixture, request);
+		assert_int_equal(raw_status(fixture), nr > IPC_MAX_PARAMETERS ? 400 : 200);
 	}
 	assert_int_equal(fixture->asked, 1);
 	assert_int_equal(fixture->last.nr_parameters, IPC_MAX_PARAMETERS);
@@ -123,39 +110,31 @@ SERVER_TEST(test_one_request)
 {
 	static const char requests[] = "GET /one HTTP/1.1\r\n" HOST "\r\n"
 				       "PUT /two HTTP/1.1\r\n" HOST "\r\n";
-	struct ipc_fixture *fixture = *state;
-	char reply[4096];
 
-	raw_ask(fixture, requests, strlen(requests), reply, sizeof(reply));
-	assert_non_null(strcasestr(reply, "\r\nConnection: close\r\n"));
-	assert_string_equal(raw_body(reply), "GET /one");
+	raw_ask(fixture, requests);
+	assert_non_null(strcasestr(fixture->reply, "\r\nConnection: close\r\n"));
+	assert_string_equal(raw_body(fixture), "GET /one");
 	assert_int_equal(fixture->asked, 1);
 }
 
 /* A bad request says nothing of the next. */
 SERVER_TEST(test_malformed_then_good)
 {
-	static const char bad[] = "GET http://a/ HTTP/1.1\r\n" HOST "\r\n";
-	struct ipc_fixture *fixture = *state;
-	char reply[1024];
-
-	raw_ask(fixture, bad, strlen(bad), reply, sizeof(reply));
-	assert_int_equal(raw_status(reply), 400);
-	raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE, strlen("GET / HTTP/1.1\r\n" CLOSE), reply,
-		sizeof(reply));
-	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(raw_ask(fixture, "GET http://a/ HTTP/1.1\r\n" HOST "\r\n"), 400);
+	assert_int_equal(raw_ask(fixture, "GET / HTTP/1.1\r\n" CLOSE), 200);
 	assert_int_equal(counts_of(fixture).malformed, 1);
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
 
 /* The library refuses some of these itself, the newer it is the more, with a status of its own. */
-static bool status_is(const char *reply, const unsigned int status[2])
+static bool status_is(const struct ipc_fixture *fixture, const unsigned int status[2])
 {
 	unsigned int got = 0;
 
 	/* It answers in the version of the request. */
-	return sscanf(reply, "HTTP/1.%*u %u", &got) == 1 && (got == status[0] || got == status[1]);
+	return sscanf(fixture->reply, "HTTP/1.%*u %u", &got) == 1 &&
+	       (got == status[0] || got == status[1]);
 }
 
 SERVER_TEST(test_refused)
@@ -177,14 +156,11 @@ SERVER_TEST(test_refused)
 		  { 413 } },
 		{ "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" CLOSE "0\r\n\r\n", { 413 } },
 	};
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char reply[2048];
-
-		raw_ask(fixture, cases[i].request, strlen(cases[i].request), reply, sizeof(reply));
-		if (!status_is(reply, cases[i].status))
-			fail_msg("%s: %s", cases[i].request, reply);
+		raw_ask(fixture, cases[i].request);
+		if (!status_is(fixture, cases[i].status))
+			fail_msg("%s: %s", cases[i].request, fixture->reply);
 		assert_int_equal(counts_of(fixture).malformed, i + 1);
 	}
 	assert_int_equal(fixture->asked, 0);
@@ -195,12 +171,11 @@ SERVER_TEST(test_refused)
 SERVER_TEST(test_raw_nul)
 {
 	static const char request[] = "GET /a\0b HTTP/1.1\r\n" CLOSE;
-	struct ipc_fixture *fixture = *state;
-	char reply[1024];
+	int fd __cleanup(closep) = raw_connect(fixture->path);
 
-	raw_ask(fixture, request, sizeof(request) - 1, reply, sizeof(reply));
-	if (raw_status(reply) == 200)
-		assert_string_equal(raw_body(reply), "GET /a");
+	raw_send(fd, request, sizeof(request) - 1);
+	if (raw_finish(fixture, fd) == 200)
+		assert_string_equal(raw_body(fixture), "GET /a");
 	else
 		assert_int_equal(fixture->asked, 0);
 }
@@ -208,7 +183,6 @@ SERVER_TEST(test_raw_nul)
 /* What is longer than a request may be: in its first line, in a header, in many of them. */
 SERVER_TEST(test_too_long)
 {
-	struct ipc_fixture *fixture = *state;
 	static const struct {
 		const char *before, *repeated, *behind;
 		size_t bytes;
@@ -229,8 +203,8 @@ SERVER_TEST(test_too_long)
 		for (size_t n = 0; n < cases[i].bytes; n += strlen(cases[i].repeated))
 			out = stpcpy(out, cases[i].repeated);
 		strcpy(out, cases[i].behind);
-		raw_ask(fixture, request, strlen(request), reply, sizeof(reply));
-		if (raw_status(reply) != cases[i].status)
+		raw_ask(fixture, request);
+		if (raw_status(fixture) != cases[i].status)
 			fail_msg("case %zu: %.40s", i, reply);
 	}
 	assert_int_equal(counts_of(fixture).malformed, 3);
@@ -256,37 +230,24 @@ TEST(test_error_escapes)
 
 TEST(test_hosts)
 {
-	static const char *const ours[] = {
-		"localhost",     "LocalHost:80", "127.0.0.1", "127.0.0.1:9101",
-		"127.255.0.9:1", "[::1]",        "[::1]:80",  "localhost:",
-	};
-	static const char *const foreign[] = {
-		"",
-		"evil.example",
-		"localhost.evil.example",
-		"127.0.0.1.evil.example",
-		"10.0.0.1",
-		"[::2]",
-		"[::1",
-		"[::1]x",
-		"::1",
-		"[]",
-		"localhost:80x",
-		"localhost:80:80",
-		"[127.0.0.1]",
-		"127.1",
-		"128.0.0.1",
-		"user@localhost",
+	static const char ours[] =
+		"localhost LocalHost:80 127.0.0.1 127.0.0.1:9101 127.255.0.9:1 [::1] "
+		"[::1]:80 localhost:";
+	static const char foreign[] =
+		"evil.example localhost.evil.example 127.0.0.1.evil.example 10.0.0.1 [::2] "
+		"[::1 [::1]x ::1 [] localhost:80x localhost:80:80 [127.0.0.1] 127.1 128.0.0.1 "
+		"user@localhost"
 		/* No longer than an address may be with its NUL, and one byte more. */
-		"127.000000000000000000000000000000000000000001",
-		"127.0000000000000000000000000000000000000000001",
-	};
+		" 127.000000000000000000000000000000000000000001 "
+		"127.0000000000000000000000000000000000000000001";
+	char host[MAX_WORD];
 
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		assert_true(socket_host_is_loopback(ours[i]));
-	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
-		if (socket_host_is_loopback(foreign[i]))
-			fail_msg("%s is no loopback host", foreign[i]);
+	for (const char *at = ours; word_read(&at, host);)
+		assert_true(socket_host_is_loopback(host));
+	assert_false(socket_host_is_loopback(""));
+	for (const char *at = foreign; word_read(&at, host);)
+		if (socket_host_is_loopback(host))
+			fail_msg("%s is no loopback host", host);
 }
 
 static int tcp_connect(const struct sockaddr_in *address)
@@ -310,11 +271,9 @@ FOLDER_TEST(test_tcp)
 		{ "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", { 403, 400 } },
 		{ "GET / HTTP/1.0\r\n\r\n", { 403 } },
 	};
-	struct ipc_fixture *fixture = *state;
 	const struct ipc_server_options options = { .handler = fixture_handle, .closure = fixture };
 	struct sockaddr_in address;
 	socklen_t size = sizeof(address);
-	struct diag d;
 	int listener = socket_listen_tcp("127.0.0.1:0", &d);
 
 	assert_true(listener >= 0);
@@ -322,15 +281,13 @@ FOLDER_TEST(test_tcp)
 	assert_int_equal(ipc_server_new(listener, &options, &fixture->server, &d), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int fd __cleanup(closep) = tcp_connect(&address);
-		char reply[1024];
 
 		raw_say(fd, cases[i].request);
-		raw_read(fixture, fd, reply, sizeof(reply), NULL);
-		if (!status_is(reply, cases[i].status))
-			fail_msg("%s: %s", cases[i].request, reply);
+		raw_finish(fixture, fd);
+		if (!status_is(fixture, cases[i].status))
+			fail_msg("%s: %s", cases[i].request, fixture->reply);
 	}
 	assert_int_equal(fixture->asked, 2);
-	assert_false(fixture->last.peer.known);
-	assert_false(fixture->last.peer.in_group);
+	assert_all(!fixture->last.peer.known, !fixture->last.peer.in_group);
 	assert_int_equal(counts_of(fixture).refused + counts_of(fixture).malformed, 4);
 }

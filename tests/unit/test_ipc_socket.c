@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names in the file system, what systemd hands over, and who is at the other end. */
-#include "test.h"
-
 #include "ipc_fixture.h"
 
 #include <grp.h>
@@ -18,19 +16,16 @@ static int listen_on(const char *path, struct diag *d)
 FOLDER_TEST(test_mode)
 {
 	static const mode_t umasks[] = { 0, 022, 0777 };
-	struct ipc_fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(umasks); i++) {
 		const mode_t before = umask(umasks[i]);
-		struct diag d;
 		int fd __cleanup(closep) = listen_on(fixture->path, &d);
 		struct stat found;
 
 		assert_int_equal(umask(before), umasks[i]);
 		assert_true(fd >= 0);
 		assert_int_equal(lstat(fixture->path, &found), 0);
-		assert_int_equal(found.st_mode, S_IFSOCK | 0660);
-		assert_int_equal(found.st_gid, getegid());
+		assert_has(&found, st_mode, S_IFSOCK | 0660, st_gid, getegid());
 		assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 		unlink(fixture->path);
 	}
@@ -39,13 +34,11 @@ FOLDER_TEST(test_mode)
 /* What socket_listen_unix() relies on: the name is born with the mode of the descriptor. */
 FOLDER_TEST(test_mode_at_birth)
 {
-	struct ipc_fixture *fixture = *state;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = raw_address(fixture->path);
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0);
 	const mode_t before = umask(0);
 	struct stat found;
 
-	strcpy(address.sun_path, fixture->path);
 	assert_int_equal(fchmod(fd, 0600), 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	umask(before);
@@ -55,26 +48,18 @@ FOLDER_TEST(test_mode_at_birth)
 
 FOLDER_TEST(test_group)
 {
-	struct ipc_fixture *fixture = *state;
 	struct stat found;
-	struct diag d;
 	int fd __cleanup(closep) = -1;
 
-	if (geteuid()) {
-		print_message("needs root: another group\n");
-		skip();
-	}
+	need_root("another group");
 	fd = socket_listen_unix(fixture->path, 12345, &d);
 	assert_true(fd >= 0);
 	assert_int_equal(lstat(fixture->path, &found), 0);
-	assert_int_equal(found.st_gid, 12345);
-	assert_int_equal(found.st_uid, 0);
+	assert_has(&found, st_gid, 12345, st_uid, 0);
 }
 
 FOLDER_TEST(test_dead_replaced)
 {
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
 	int fd = listen_on(fixture->path, &d);
 
 	assert_true(fd >= 0);
@@ -88,15 +73,12 @@ FOLDER_TEST(test_dead_replaced)
 
 FOLDER_TEST(test_live_kept)
 {
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
 	int fd __cleanup(closep) = listen_on(fixture->path, &d);
 	struct stat before, after;
 
 	assert_true(fd >= 0);
 	assert_int_equal(lstat(fixture->path, &before), 0);
-	assert_int_equal(listen_on(fixture->path, &d), -EADDRINUSE);
-	assert_non_null(strstr(d.text, "another daemon answers on"));
+	must_fail(listen_on(fixture->path, &d), -EADDRINUSE, "another daemon answers on");
 	assert_int_equal(lstat(fixture->path, &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	closep(&(int){ raw_connect(fixture->path) });
@@ -105,12 +87,9 @@ FOLDER_TEST(test_live_kept)
 /* A live socket that has no room for one more client is alive, too. */
 FOLDER_TEST(test_full_kept)
 {
-	struct ipc_fixture *fixture = *state;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = raw_address(fixture->path);
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM, 0), client __cleanup(closep) = -1;
-	struct diag d;
 
-	strcpy(address.sun_path, fixture->path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(fd, 0), 0);
 	client = raw_connect(fixture->path);
@@ -119,22 +98,16 @@ FOLDER_TEST(test_full_kept)
 
 FOLDER_TEST(test_file_kept)
 {
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
-
 	close(open(fixture->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	assert_int_equal(listen_on(fixture->path, &d), -EEXIST);
-	assert_non_null(strstr(d.text, "is no socket"));
+	must_fail(listen_on(fixture->path, &d), -EEXIST, "is no socket");
 	assert_int_equal(access(fixture->path, F_OK), 0);
 }
 
 /* Neither where it leads nor the link itself is touched; nor where a dangling one leads. */
 FOLDER_TEST(test_link_kept)
 {
-	struct ipc_fixture *fixture = *state;
 	char other[64];
 	struct stat found;
-	struct diag d;
 	int fd;
 
 	sprintf(other, "%s/other", fixture->folder);
@@ -156,20 +129,16 @@ FOLDER_TEST(test_link_kept)
 TEST(test_bad_paths)
 {
 	char path[200];
-	struct diag d;
 
 	memset(path, 'a', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	assert_int_equal(listen_on(path, &d), -ENAMETOOLONG);
 	assert_int_equal(listen_on("", &d), -ENAMETOOLONG);
-	assert_int_equal(listen_on("/nonexistent/socket", &d), -ENOENT);
-	assert_non_null(strstr(d.text, "/nonexistent"));
+	must_fail(listen_on("/nonexistent/socket", &d), -ENOENT, "/nonexistent");
 }
 
 FOLDER_TEST(test_unlink)
 {
-	struct ipc_fixture *fixture = *state;
-	struct diag d;
 	int ours __cleanup(closep) = listen_on(fixture->path, &d), theirs __cleanup(closep) = -1;
 	const struct stat nobodys = { 0 };
 	struct stat bound;
@@ -187,10 +156,7 @@ FOLDER_TEST(test_unlink)
 
 TEST(test_tcp_addresses)
 {
-	static const struct {
-		const char *address;
-		int err;
-	} cases[] = {
+	static const struct text_number cases[] = {
 		{ "127.0.0.1:0", 0 },
 		{ "127.8.9.10:0", 0 },
 		{ "0.0.0.0:9101", EADDRNOTAVAIL },
@@ -213,13 +179,13 @@ TEST(test_tcp_addresses)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct diag d = { .text = "" };
-		int fd __cleanup(closep) = socket_listen_tcp(cases[i].address, &d);
+		int fd __cleanup(closep) = socket_listen_tcp(cases[i].text, &d);
 
-		if (cases[i].err ? fd != -cases[i].err : fd < 0)
-			fail_msg("%s: %d", cases[i].address, fd);
-		assert_int_equal(*d.text != '\0', cases[i].err != 0);
+		if (cases[i].number ? fd != -cases[i].number : fd < 0)
+			fail_msg("%s: %d", cases[i].text, fd);
+		assert_int_equal(*d.text != '\0', cases[i].number != 0);
 		/* It is known before anybody listens. */
-		assert_int_equal(socket_tcp_check(cases[i].address, &d), -cases[i].err);
+		assert_int_equal(socket_tcp_check(cases[i].text, &d), -cases[i].number);
 	}
 	/* Not every host has these. */
 	assert_int_equal(socket_tcp_check("[::1]:0", NULL), 0);
@@ -239,8 +205,6 @@ enum handed {
 
 static int handed_make(struct ipc_fixture *fixture, enum handed what)
 {
-	struct diag d;
-
 	switch (what) {
 	case HANDED_SOCKET:
 		return listen_on(fixture->path, &d);
@@ -259,12 +223,10 @@ static int handed_make(struct ipc_fixture *fixture, enum handed what)
 static int inherit(struct ipc_fixture *fixture, enum handed what, const char *nr, pid_t other,
 		   int expected)
 {
-	const pid_t pid = fork();
+	const pid_t pid = fork_must();
 	int status, fd;
 	char number[16];
-	struct diag d;
 
-	assert_true(pid >= 0);
 	if (pid) {
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		unlink(fixture->path);
@@ -293,7 +255,7 @@ FOLDER_TEST(test_inherited)
 	static const int expected[NR_HANDED] = { 3, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK, -ENOTSOCK };
 
 	for (int what = 0; what < NR_HANDED; what++)
-		assert_int_equal(inherit(*state, (enum handed)what, "1", 0, expected[what]), 0);
+		assert_int_equal(inherit(fixture, (enum handed)what, "1", 0, expected[what]), 0);
 }
 
 FOLDER_TEST(test_not_inherited)
@@ -301,11 +263,11 @@ FOLDER_TEST(test_not_inherited)
 	static const char *const numbers[] = { "", "0", "-1", "1x", " 1", "99999999999999999999" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		assert_int_equal(inherit(*state, HANDED_SOCKET, numbers[i], 0, -ENOENT), 0);
+		assert_int_equal(inherit(fixture, HANDED_SOCKET, numbers[i], 0, -ENOENT), 0);
 	/* They were meant for another. */
-	assert_int_equal(inherit(*state, HANDED_SOCKET, "1", 1, -ENOENT), 0);
-	assert_int_equal(inherit(*state, HANDED_SOCKET, "2", 0, -EINVAL), 0);
-	assert_int_equal(inherit(*state, HANDED_SOCKET, "999999999", 0, -EINVAL), 0);
+	assert_int_equal(inherit(fixture, HANDED_SOCKET, "1", 1, -ENOENT), 0);
+	assert_int_equal(inherit(fixture, HANDED_SOCKET, "2", 0, -EINVAL), 0);
+	assert_int_equal(inherit(fixture, HANDED_SOCKET, "999999999", 0, -EINVAL), 0);
 }
 
 /* --- peers ------------------------------------------------------------------------------------ */
@@ -315,52 +277,41 @@ FOLDER_TEST(test_not_inherited)
 
 static struct ipc_peer peer_of(struct ipc_fixture *fixture, int fd)
 {
-	char reply[1024];
-
 	raw_say(fd, "GET /peer HTTP/1.1\r\n" CLOSE);
-	raw_read(fixture, fd, reply, sizeof(reply), NULL);
-	assert_int_equal(raw_status(reply), 200);
+	assert_int_equal(raw_finish(fixture, fd), 200);
 	return fixture->last.peer;
 }
 
 SERVER_TEST(test_own_peer)
 {
-	struct ipc_fixture *fixture = *state;
 	int fd __cleanup(closep) = raw_connect(fixture->path);
 	const struct ipc_peer peer = peer_of(fixture, fd);
 
 	assert_true(peer.known);
-	assert_int_equal(peer.uid, geteuid());
-	assert_int_equal(peer.gid, getegid());
+	assert_has(&peer, uid, geteuid(), gid, getegid());
 	assert_true(peer.in_group);
 }
 
 /* Connects as another user, hands the connection back, and is gone before it is accepted. */
 static int connect_as(struct ipc_fixture *fixture, gid_t gid, const gid_t *groups, size_t nr)
 {
-	int fd, status;
-	pid_t pid;
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const pid_t pid = fork_must();
 
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	pid = fork();
-	assert_true(pid >= 0);
 	if (!pid) {
-		struct sockaddr_un address = { .sun_family = AF_UNIX };
+		struct sockaddr_un address = raw_address(fixture->path);
 
-		strcpy(address.sun_path, fixture->path);
 		if (setgroups(nr, groups) || setresgid(gid, gid, gid) ||
 		    setresuid(OTHER, OTHER, OTHER))
 			_exit(1);
 		_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) ? 2 : 0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	child_must_end(pid);
 	return fd;
 }
 
 FOLDER_TEST(test_peers)
 {
-	struct ipc_fixture *fixture = *state;
 	gid_t many[1000];
 	const struct {
 		gid_t gid;
@@ -373,10 +324,7 @@ FOLDER_TEST(test_peers)
 		{ OTHER, { OTHER, SOCKET_GROUP }, true },
 	};
 
-	if (geteuid()) {
-		print_message("needs root: other users\n");
-		skip();
-	}
+	need_root("other users");
 	server_start(fixture, (struct ipc_server_options){ .group = SOCKET_GROUP });
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 	assert_int_equal(chmod(fixture->path, 0666), 0);
@@ -385,9 +333,7 @@ FOLDER_TEST(test_peers)
 		const struct ipc_peer peer = peer_of(fixture, fd);
 
 		assert_true(peer.known);
-		assert_int_equal(peer.uid, OTHER);
-		assert_int_equal(peer.gid, cases[i].gid);
-		assert_int_equal(peer.in_group, cases[i].in_group);
+		assert_has(&peer, uid, OTHER, gid, cases[i].gid, in_group, cases[i].in_group);
 	}
 	/* More than fit where there is room for the usual number. */
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
@@ -404,17 +350,11 @@ FOLDER_TEST(test_peers)
 /* Those who may not use it are told so. */
 SERVER_TEST(test_not_allowed)
 {
-	struct ipc_fixture *fixture = *state;
 	struct ipc_reply reply;
 	struct ipc_url url;
-	int status;
-	struct diag d;
 	pid_t pid;
 
-	if (geteuid()) {
-		print_message("needs root: other users\n");
-		skip();
-	}
+	need_root("other users");
 	assert_int_equal(chmod(fixture->folder, 0755), 0);
 	pid = fork();
 	if (!pid) {
@@ -430,8 +370,7 @@ SERVER_TEST(test_not_allowed)
 			_exit(2);
 		_exit(strcmp(d.text, expected) ? 3 : 0);
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	child_must_end(pid);
 }
 
 static void name_check(const struct sockaddr_un *address, socklen_t size, const char *expected)
@@ -448,8 +387,7 @@ static void name_check(const struct sockaddr_un *address, socklen_t size, const 
 FOLDER_TEST(test_name)
 {
 	const size_t before = offsetof(struct sockaddr_un, sun_path);
-	struct ipc_fixture *fixture = *state;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = raw_address(fixture->path);
 	char name[SOCKET_NAME_SIZE] = "x";
 	int fd __cleanup(closep) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -457,7 +395,6 @@ FOLDER_TEST(test_name)
 	assert_string_equal(name, "");
 	socket_name(-1, name, sizeof(name));
 	assert_string_equal(name, "");
-	strcpy(address.sun_path, fixture->path);
 	name_check(&address, sizeof(address), fixture->path);
 	unlink(fixture->path);
 	snprintf(name, sizeof(name), "%s/", fixture->folder);

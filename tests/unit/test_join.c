@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Consecutive differences, added up again. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/diff.h"
@@ -16,11 +15,8 @@ struct readings {
 
 static struct snapshot *reading_take(const struct builder *total, int index)
 {
-	struct builder *copy = builder_make();
-	struct snapshot *reading;
+	struct snapshot *reading = snapshot_read(total);
 
-	assert_int_equal(builder_merge(copy, total), 0);
-	reading = snapshot_take(copy);
 	reading->start_ns = 1000;
 	reading->end_ns = 1000 + index * 10;
 	reading->end_mono_ns = 500 + (uint64_t)index * 10;
@@ -82,9 +78,7 @@ static void assert_same_counts(const struct snapshot *a, const struct snapshot *
 		assert_hist_equal(&a->rows[i]->hist, &b->rows[i]->hist);
 	}
 	assert_int_equal(snapshot_user_ns(a), snapshot_user_ns(b));
-	assert_int_equal(a->elapsed_ns, b->elapsed_ns);
-	assert_int_equal(a->start_ns, b->start_ns);
-	assert_int_equal(a->end_ns, b->end_ns);
+	assert_same(a, b, elapsed_ns, start_ns, end_ns);
 	assert_memory_equal(&a->losses, &b->losses, sizeof(a->losses));
 }
 
@@ -146,13 +140,11 @@ TEST(test_in_flight)
 	after = snapshot_take(second);
 	assert_int_equal(snapshot_diff(before, after, &part), 0);
 	snapshot_keep_counts(part);
-	assert_int_equal(part->nr_rows, 0);
-	assert_int_equal(part->nr_processes, 0);
+	assert_has(part, nr_rows, 0, nr_processes, 0);
 	parts[0] = part;
 	assert_int_equal(snapshot_join(parts, 1, after, &joined), 0);
 	assert_int_equal(joined->nr_rows, 1);
-	assert_int_equal(joined->rows[0]->in_flight, 1);
-	assert_int_equal(joined->rows[0]->oldest_start_ns, 100);
+	assert_has(joined->rows[0], in_flight, 1, oldest_start_ns, 100);
 	assert_int_equal(joined->nr_processes, 1);
 	assert_int_equal(joined->processes[0].user_ns, 0);
 }
@@ -164,7 +156,6 @@ TEST(test_of_nothing)
 	now = snapshot_take(builder_make());
 	now->losses.count[LOSS_EXIT_MISSED] = 3;
 	assert_int_equal(snapshot_join(NULL, 0, now, &joined), 0);
-	assert_int_equal(joined->elapsed_ns, 0);
-	assert_int_equal(joined->start_ns, now->end_ns);
+	assert_has(joined, elapsed_ns, 0, start_ns, now->end_ns);
 	assert_true(losses_none(&joined->losses));
 }

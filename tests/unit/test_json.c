@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON contract: golden files, and what a reader gets out of it. */
-#include "test.h"
 #include "scenarios.h"
 
 #include <jansson.h>
@@ -26,7 +25,7 @@ static json_t *scenario_json(const char *name)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot =
 		scenario_find(name)->make(ABI_OF_JSON);
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	return parse(text);
 }
@@ -57,23 +56,15 @@ static const char *string(const json_t *object, const char *key)
 	return json_string_value(value);
 }
 
-static void assert_is_null(const json_t *object, const char *key)
-{
-	if (!json_is_null(json_object_get(object, key)))
-		fail_msg("%s is not null", key);
-}
-
 TEST(test_golden)
 {
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
-		__cleanup(freep) char *text = report_render(report_json, snapshot);
-		__cleanup(freep) char *masked = version_mask(text);
 		char golden[64];
 
 		snprintf(golden, sizeof(golden), "json_%s", scenario_at(i)->name);
-		golden_check(golden, masked);
+		golden_render(golden, report_json, snapshot);
 	}
 }
 
@@ -105,8 +96,9 @@ TEST(test_form)
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_JSON);
-		__cleanup(freep) char *text = report_render(report_json, snapshot);
-		json_t *json = parse(text), *rows = json_object_get(json, "rows");
+		__cleanup(freep) char *text = render(report_json, snapshot);
+		json_auto_t *json = parse(text);
+		const json_t *rows = json_object_get(json, "rows");
 		size_t size = strlen(text);
 
 		assert_true(json_is_object(json));
@@ -116,88 +108,18 @@ TEST(test_form)
 		assert_int_equal(json_array_size(rows), snapshot->nr_rows);
 		for (size_t j = 0; j < snapshot->nr_rows; j++)
 			assert_keys(json_array_get(rows, j), json_array_get(rows, 0));
-		json_decref(json);
 	}
 }
 
-TEST(test_head)
-{
-	json_t *json = scenario_json("ordinary");
-	const json_t *target = json_array_get(json_object_get(json, "targets"), 0);
-
-	assert_int_equal(integer(json, "schema"), 1);
-	assert_string_equal(string(json, "version"), BPFTRUSS_VERSION);
-	assert_string_equal(string(json, "host"), "web-1");
-	assert_string_equal(string(json, "boot_id"), "6f1c2a34-5b6d-4e7f-8a90-b1c2d3e4f506");
-	assert_string_equal(string(json, "kernel"), "6.1.0-test");
-	assert_string_equal(string(json, "start"), "2026-01-31T23:59:58.500000000Z");
-	assert_string_equal(string(json, "end"), "2026-02-01T00:00:01.000000000Z");
-	assert_int_equal(integer(json, "elapsed_ns"), 2500000000);
-	assert_int_equal(integer(json, "user_cpu_ns"), 2000000000);
-	assert_true(json_is_true(json_object_get(json, "exact")));
-	assert_int_equal(json_array_size(json_object_get(json, "targets")), 1);
-	assert_int_equal(integer(target, "pid"), 1234);
-	assert_string_equal(string(target, "comm"), "worker");
-	json_decref(json);
-}
-
-/* Each number of one row under its own key. */
-TEST(test_row)
-{
-	json_t *json = scenario_json("ordinary"), *bucket;
-	const json_t *row = row_at(json, 0), *histogram = json_object_get(row, "histogram");
-
-	assert_int_equal(integer(row, "pid"), 1234);
-	assert_string_equal(string(row, "comm"), "worker");
-	assert_string_equal(string(row, "abi"), "x86_64");
-	assert_int_equal(integer(row, "nr"), 0);
-	assert_string_equal(string(row, "syscall"), "read");
-	assert_int_equal(integer(row, "calls"), 1000);
-	assert_int_equal(integer(row, "errors"), 12);
-	assert_int_equal(integer(row, "in_flight"), 0);
-	assert_is_null(row, "oldest_in_flight_ns");
-	assert_int_equal(integer(row, "wall_ns"), 988 * 1500000 + 12 * 2000);
-	assert_int_equal(integer(row, "cpu_ns"), 988 * 1000000 + 12 * 2000);
-	assert_int_equal(integer(row, "runq_ns"), 988 * 100000);
-	assert_int_equal(integer(row, "sleep_ns"), 988 * 400000);
-	assert_int_equal(integer(row, "min_ns"), 2000);
-	assert_int_equal(integer(row, "max_ns"), 1500000);
-	assert_in_range(integer(row, "p50_ns"), 1310720, 1500000);
-	assert_in_range(integer(row, "p99_ns"), integer(row, "p90_ns"), 1500000);
-	assert_in_range(integer(row, "p90_ns"), integer(row, "p50_ns"), 1500000);
-	assert_int_equal(integer(row, "bytes"), 4046848);
-	assert_int_equal(json_object_size(json_object_get(row, "errnos")), 2);
-	assert_int_equal(integer(json_object_get(row, "errnos"), "EAGAIN"), 9);
-	assert_int_equal(integer(json_object_get(row, "errnos"), "EINTR"), 3);
-	assert_int_equal(json_array_size(histogram), 2);
-	bucket = json_array_get(histogram, 0);
-	assert_int_equal(json_integer_value(json_array_get(bucket, 0)), 1792);
-	assert_int_equal(json_integer_value(json_array_get(bucket, 1)), 2048);
-	assert_int_equal(json_integer_value(json_array_get(bucket, 2)), 12);
-	bucket = json_array_get(histogram, 1);
-	assert_int_equal(json_integer_value(json_array_get(bucket, 0)), 1310720);
-	assert_int_equal(json_integer_value(json_array_get(bucket, 1)), 1572864);
-	assert_int_equal(json_integer_value(json_array_get(bucket, 2)), 988);
-	/* An error without a name has its number; interrupted calls are no errors. */
-	row = row_at(json, 2);
-	assert_string_equal(string(row, "syscall"), "io_uring_enter");
-	assert_int_equal(integer(json_object_get(row, "errnos"), "errno_4000"), 1);
-	assert_int_equal(integer(row, "errors"), 2);
-	assert_int_equal(integer(row, "interrupted"), 1);
-	json_decref(json);
-}
-
 /* Counts that tell where the calls without a time went: each is its own. */
-TEST(test_untimed_counts)
+BUILDER_TEST(test_untimed_counts)
 {
-	struct builder *builder = builder_make();
-	struct snapshot *snapshot;
+	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	__cleanup(freep) char *text = NULL;
+	json_auto_t *json = NULL;
 	struct row row;
-	char *text;
-	json_t *json;
 
-	row_init_named(&row, 1, ABI_OF_JSON, "getpid");
-	row_add_calls(&row, 10, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_OF_JSON, "getpid", 10, 100, 0, 0);
 	row.calls += 11 + 12;
 	row.no_return = 11;
 	row.untimed = 12;
@@ -206,7 +128,7 @@ TEST(test_untimed_counts)
 	row.result_sum = 77;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	text = report_render(report_json, snapshot);
+	text = render(report_json, snapshot);
 	json = parse(text);
 	assert_int_equal(integer(row_at(json, 0), "calls"), 33);
 	assert_int_equal(integer(row_at(json, 0), "no_return"), 11);
@@ -217,79 +139,13 @@ TEST(test_untimed_counts)
 	assert_int_equal(integer(row_at(json, 0), "bytes"), 0);
 	/* Its process is unknown, its number is not. */
 	assert_int_equal(integer(row_at(json, 0), "pid"), 1);
-	json_decref(json);
-	free(text);
-	snapshot_free(snapshot);
-}
-
-static void assert_no_times(const json_t *row)
-{
-	static const char *const keys[] = { "wall_ns", "cpu_ns", "runq_ns", "sleep_ns", "min_ns",
-					    "max_ns",  "p50_ns", "p90_ns",  "p99_ns" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		assert_is_null(row, keys[i]);
-	assert_int_equal(json_array_size(json_object_get(row, "histogram")), 0);
-}
-
-TEST(test_untimed)
-{
-	json_t *json = scenario_json("untimed");
-
-	assert_no_times(row_at(json, 0));
-	assert_int_equal(integer(row_at(json, 0), "calls"), 3);
-	assert_int_equal(integer(row_at(json, 0), "untimed"), 3);
-	assert_int_equal(integer(row_at(json, 0), "denied"), 2);
-	/* 0 ns is a time. */
-	assert_int_equal(integer(row_at(json, 1), "wall_ns"), 0);
-	assert_int_equal(integer(row_at(json, 1), "min_ns"), 0);
-	assert_int_equal(integer(row_at(json, 1), "p99_ns"), 0);
-	json_decref(json);
-}
-
-TEST(test_overflow)
-{
-	json_t *json = scenario_json("overflow");
-
-	for (size_t i = 0; i < 3; i++) {
-		assert_is_null(row_at(json, i), "pid");
-		assert_string_equal(string(row_at(json, i), "comm"), "[overflow]");
-		assert_no_times(row_at(json, i));
-	}
-	assert_is_null(row_at(json, 0), "nr");
-	assert_string_equal(string(row_at(json, 0), "syscall"), "[other]");
-	assert_string_equal(string(row_at(json, 0), "abi"), "x86_64");
-	assert_int_equal(integer(row_at(json, 1), "nr"), 0);
-	assert_string_equal(string(row_at(json, 1), "syscall"), "read");
-	assert_is_null(row_at(json, 2), "nr");
-	assert_string_equal(string(row_at(json, 2), "abi"), "arm");
-	assert_int_equal(integer(row_at(json, 3), "pid"), 1234);
-	assert_false(json_is_true(json_object_get(json, "exact")));
-	json_decref(json);
-}
-
-TEST(test_losses)
-{
-	json_t *json = scenario_json("losses");
-	const json_t *losses = json_object_get(json, "losses");
-
-	assert_true(json_is_false(json_object_get(json, "exact")));
-	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
-	for (int i = 0; i < NR_MODEL_LOSS; i++)
-		assert_int_equal(integer(losses, loss_texts[i].name), 101 + i);
-	json_decref(json);
-	json = scenario_json("empty");
-	losses = json_object_get(json, "losses");
-	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
-	for (int i = 0; i < NR_MODEL_LOSS; i++)
-		assert_int_equal(integer(losses, loss_texts[i].name), 0);
-	json_decref(json);
 }
 
 /* Whatever a process calls itself, a reader gets that and the report stays a report. */
 TEST(test_hostile_names)
 {
-	json_t *json = scenario_json("hostile"), *targets = json_object_get(json, "targets");
+	json_auto_t *json = scenario_json("hostile");
+	const json_t *targets = json_object_get(json, "targets");
 	const struct hostile_name *names;
 	size_t count;
 
@@ -300,7 +156,6 @@ TEST(test_hostile_names)
 		assert_string_equal(string(row_at(json, i), "comm"), names[i].text);
 		assert_string_equal(string(json_array_get(targets, i), "comm"), names[i].text);
 	}
-	json_decref(json);
 }
 
 /* No sequence of bytes makes the report fail. */
@@ -309,9 +164,10 @@ TEST(test_random_names)
 	uint64_t seed = 16;
 
 	for (int i = 0; i < 300; i++) {
+		__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 		struct builder *builder = builder_make();
-		struct snapshot *snapshot;
-		char bytes[PROCESS_COMM_SIZE], *text;
+		__cleanup(freep) char *text = NULL;
+		char bytes[PROCESS_COMM_SIZE];
 		struct row row;
 
 		for (size_t j = 0; j < sizeof(bytes); j++)
@@ -321,16 +177,14 @@ TEST(test_random_names)
 		row.calls = row.untimed = 1;
 		builder_take_row(builder, &row);
 		snapshot = snapshot_take(builder);
-		text = report_render(report_json, snapshot);
+		text = render(report_json, snapshot);
 		for (size_t j = 0; j < strlen(text) - 1; j++)
 			assert_in_range((unsigned char)text[j], ' ', '~');
 		json_decref(parse(text));
-		free(text);
-		snapshot_free(snapshot);
 	}
 }
 
 TEST(test_failing_stream)
 {
-	scenario_check_stream(report_json);
+	assert_scenario_full(report_json);
 }

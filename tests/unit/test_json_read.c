@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON reports read back: nothing is lost in them. */
-#include "test.h"
 #include "json_read_fixture.h"
 
 #include "model/diff.h"
@@ -47,22 +46,13 @@ static void assert_same_profile(const struct snapshot *a, const struct snapshot 
 static void assert_same_rest(const struct snapshot *a, const struct snapshot *b)
 {
 	assert_snapshot_equal(a, b);
-	assert_int_equal(a->end_mono_ns, b->end_mono_ns);
-	assert_int_equal(a->has_runq, b->has_runq);
-	assert_int_equal(a->caller_pidns, b->caller_pidns);
-	for (size_t i = 0; i < a->nr_rows; i++) {
-		assert_int_equal(a->rows[i]->open_wall_ns, b->rows[i]->open_wall_ns);
-		assert_int_equal(a->rows[i]->open_off_ns, b->rows[i]->open_off_ns);
-		assert_int_equal(a->rows[i]->nr_stacks, b->rows[i]->nr_stacks);
-	}
+	assert_same(a, b, end_mono_ns, has_runq, caller_pidns);
+	for (size_t i = 0; i < a->nr_rows; i++)
+		assert_same(a->rows[i], b->rows[i], open_wall_ns, open_off_ns, nr_stacks);
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct process *x = &a->processes[i], *y = &b->processes[i];
 
-		assert_int_equal(x->uid, y->uid);
-		assert_int_equal(x->cgroup_id, y->cgroup_id);
-		assert_int_equal(x->nr_folded, y->nr_folded);
-		assert_int_equal(x->threads, y->threads);
-		assert_int_equal(x->ended_ns, y->ended_ns);
+		assert_same(x, y, uid, cgroup_id, nr_folded, threads, ended_ns);
 	}
 }
 
@@ -72,8 +62,8 @@ static void assert_same_reports(const struct snapshot *a, const struct snapshot 
 						    report_trust, all_tables,   all_stacks };
 
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
-		__cleanup(freep) char *one = text_of(a, reports[i]);
-		__cleanup(freep) char *other = text_of(b, reports[i]);
+		__cleanup(freep) char *one = render(reports[i], a);
+		__cleanup(freep) char *other = render(reports[i], b);
 
 		assert_string_equal(one, other);
 	}
@@ -83,7 +73,7 @@ static void assert_same_reports(const struct snapshot *a, const struct snapshot 
 
 static void check_round_trip(const struct snapshot *snapshot)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	__cleanup(read_back_done) struct read_back back = read_right(text);
 
 	assert_same_reports(snapshot, back.snapshot);
@@ -99,10 +89,8 @@ TEST(test_scenarios)
 	}
 }
 
-TEST(test_web)
+SNAPSHOT_TEST(test_web, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-
 	check_round_trip(snapshot);
 }
 
@@ -118,10 +106,8 @@ TEST(test_stacks)
 }
 
 /* Errnos that are not those of all errors: too few without a loss, too many in a torn read. */
-TEST(test_errnos_unlike_errors)
+SNAPSHOT_TEST(test_errnos_unlike_errors, scenario_errors_unnamed())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
-
 	assert_int_equal(snapshot_errors_unnamed(snapshot), 2);
 	check_round_trip(snapshot);
 	snapshot->rows[0]->errors = 2;
@@ -139,8 +125,7 @@ TEST(test_between_torn_reads)
 		struct builder *builder = builder_make();
 		struct row row;
 
-		row_init_named(&row, 1, ABI_OF_TESTS, "read");
-		row_add_calls(&row, 10 + i, 100, 0, 0);
+		row_init_calls(&row, 1, ABI_OF_TESTS, "read", 10 + i, 100, 0, 0);
 		row_add_errors(&row, ENOENT, 3 + 2 * i);
 		row.errors = 3 + i;
 		builder_take_row(builder, &row);
@@ -152,10 +137,9 @@ TEST(test_between_torn_reads)
 	check_round_trip(diff);
 }
 
-TEST(test_all_fields)
+SNAPSHOT_TEST(test_all_fields, snapshot_of_all_fields())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	__cleanup(read_back_done) struct read_back back = read_right(text);
 
 	assert_same_reports(snapshot, back.snapshot);
@@ -190,8 +174,7 @@ TEST(test_saved)
 {
 	__cleanup(read_back_done) struct read_back back = read_json(saved_json());
 
-	assert_int_equal(back.snapshot->nr_rows, 7);
-	assert_int_equal(back.snapshot->nr_processes, 2);
+	assert_has(back.snapshot, nr_rows, 7, nr_processes, 2);
 	assert_int_equal(back.snapshot->rows[0]->calls, 1000);
 	assert_false(snapshot_is_exact(back.snapshot));
 }
@@ -218,11 +201,9 @@ TEST(test_other_counters)
 static char *rates_text(const struct snapshot *earlier, const struct snapshot *later)
 {
 	__cleanup(rates_freep) struct rates *rates = NULL;
-	struct text_stream stream;
 
 	assert_int_equal(rates_new(earlier, later, RATE_BY_PID, &rates), 0);
-	assert_int_equal(report_rates_json(rates, 0, text_open(&stream)), 0);
-	return text_close(&stream);
+	return render(report_rates_json, rates, 0);
 }
 
 /* Two that were read back tell of the interval between them what the originals do. */
@@ -230,13 +211,13 @@ TEST(test_rates)
 {
 	__cleanup(snapshot_freep) struct snapshot *earlier = scenario_empty(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *later = snapshot_of_all_fields();
-	__cleanup(freep) char *earlier_text = report_render(report_json, earlier);
+	__cleanup(freep) char *earlier_text = render(report_json, earlier);
 	__cleanup(freep) char *later_text = NULL, *expected = NULL, *got = NULL;
 	__cleanup(read_back_done) struct read_back earlier_back = read_right(earlier_text);
 	__cleanup(read_back_done) struct read_back later_back = { NULL, NULL };
 
 	later->end_mono_ns += SEC;
-	later_text = report_render(report_json, later);
+	later_text = render(report_json, later);
 	later_back = read_right(later_text);
 	expected = rates_text(earlier, later);
 	got = rates_text(earlier_back.snapshot, later_back.snapshot);
@@ -267,9 +248,9 @@ TEST(test_random_names)
 		builder_take_process(builder, 1, comm, used, 0);
 		snapshot = snapshot_take(builder);
 		{
-			__cleanup(freep) char *text = report_render(report_json, snapshot);
+			__cleanup(freep) char *text = render(report_json, snapshot);
 			__cleanup(read_back_done) struct read_back back = read_right(text);
-			__cleanup(freep) char *again = report_render(report_json, back.snapshot);
+			__cleanup(freep) char *again = render(report_json, back.snapshot);
 
 			assert_string_equal(text, again);
 		}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JSON reports that are damaged: nothing of a wrong type or out of range gets in. */
-#include "test.h"
 #include "json_read_fixture.h"
 
 /* Exactly so many bytes, so that one read beyond is found. */
@@ -14,16 +13,14 @@ static void assert_refused(const char *text, size_t size)
 	memcpy(copy, text, size);
 	if (!read_text(copy, size, &back, &d))
 		fail_msg("taken: %.*s", (int)size, text);
-	assert_null(back.snapshot);
-	assert_null(back.stacks);
-	assert_non_null(strstr(d.text, "no report of bpftruss --json, or a damaged one"));
-	assert_null(strchr(d.text, '\n'));
+	assert_all(!back.snapshot, !back.stacks,
+		   strstr(d.text, "no report of bpftruss --json, or a damaged one"),
+		   !strchr(d.text, '\n'));
 }
 
-TEST(test_truncated)
+SNAPSHOT_TEST(test_truncated, scenario_untimed(ABI_OF_TESTS))
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_untimed(ABI_OF_TESTS);
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	/* All but the line end, which nothing needs. */
 	for (size_t size = 0; size + 1 < strlen(text); size++)
@@ -49,8 +46,8 @@ static void assert_json_sane(const json_t *whole)
 	if (read_text(text, strlen(text), &back, NULL))
 		return;
 	assert_sorted(back.snapshot);
-	free(text_of(back.snapshot, report_json));
-	free(text_of(back.snapshot, all_tables));
+	free(render(report_json, back.snapshot));
+	free(render(all_tables, back.snapshot));
 }
 
 /* Values that follow from others. */
@@ -127,17 +124,15 @@ static void damage_below(const json_t *whole, json_t *at)
 
 static void check_damage(const struct snapshot *snapshot)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
-	json_t *json = json_loads(text, 0, NULL);
+	__cleanup(freep) char *text = render(report_json, snapshot);
+	json_auto_t *json = json_loads(text, 0, NULL);
 
 	assert_non_null(json);
 	damage_below(json, json);
-	json_decref(json);
 }
 
-TEST(test_damage)
+SNAPSHOT_TEST(test_damage, snapshot_of_all_fields())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_all_fields();
 	struct stack_table *table = stack_table_make();
 	struct row *row = snapshot->rows[0];
 	const struct stack_count count = { .id = 9 };
@@ -171,7 +166,7 @@ struct change {
 
 static void check_changes(const struct snapshot *snapshot, const struct change *list, size_t count)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 
 	for (size_t i = 0; i < count; i++) {
 		__cleanup(freep) char *changed = text_with(text, list[i].old, list[i].new);
@@ -185,7 +180,7 @@ static void check_changes(const struct snapshot *snapshot, const struct change *
 	}
 }
 
-TEST(test_values)
+SNAPSHOT_TEST(test_values, scenario_ordinary(ABI_X86_64))
 {
 	static const struct change list[] = {
 		{ "\"schema\":1", "\"schema\":2", "schema is not 1" },
@@ -229,13 +224,12 @@ TEST(test_values)
 		{ "\"nr\":1,", "\"nr\":4294967296,", "nr is not the number of a call" },
 		{ "\"tid\":null", "\"tid\":-1", "tid is below 0" },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
 
 	check_changes(snapshot, list, ARRAY_SIZE(list));
 }
 
 /* What a later version may find missing is not taken for exact. */
-TEST(test_exact)
+SNAPSHOT_TEST(test_exact, scenario_ordinary(ABI_X86_64))
 {
 	static const struct change of_exact[] = {
 		{ "\"exact\":true", "\"exact\":false", "exact does not fit" },
@@ -245,7 +239,6 @@ TEST(test_exact)
 		{ "\"exact\":true,\"losses\":{", "\"exact\":false,\"losses\":{\"new_loss\":7,",
 		  "exact does not fit" },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_X86_64);
 
 	check_changes(snapshot, of_exact, ARRAY_SIZE(of_exact));
 }

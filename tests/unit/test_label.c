@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The spelling of rows, ages and untrusted bytes. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "report/label.h"
@@ -94,10 +93,7 @@ TEST(test_age)
 /* What acts on a screen is escaped, byte for byte; the rest stays. */
 TEST(test_escape_visible)
 {
-	static const struct {
-		const char *bytes;
-		const char *text;
-	} cases[] = {
+	static const struct text_pair cases[] = {
 		{ "nginx", "nginx" },
 		{ "\xc3\xa9\xe2\x82\xac", "\xc3\xa9\xe2\x82\xac" },
 		{ "\x1b[2J\x07", "\\x1b[2J\\x07" },
@@ -128,18 +124,15 @@ TEST(test_escape_visible)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char out[TEXT_ESCAPED_MAX(8)];
 
-		text_escape_visible(cases[i].bytes, strlen(cases[i].bytes), out);
-		assert_string_equal(out, cases[i].text);
+		text_escape_visible(cases[i].given, strlen(cases[i].given), out);
+		assert_string_equal(out, cases[i].expected);
 	}
 }
 
 /* The name of a program never looks like a row of ours. */
 TEST(test_escape_name)
 {
-	static const struct {
-		const char *bytes;
-		const char *text;
-	} cases[] = {
+	static const struct text_pair cases[] = {
 		{ "", "" },
 		{ "nginx", "nginx" },
 		{ "a[0]", "a[0]" },
@@ -152,8 +145,8 @@ TEST(test_escape_name)
 	char out[TEXT_ESCAPED_MAX(16)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		text_escape_name(cases[i].bytes, strlen(cases[i].bytes), out);
-		assert_string_equal(out, cases[i].text);
+		text_escape_name(cases[i].given, strlen(cases[i].given), out);
+		assert_string_equal(out, cases[i].expected);
 	}
 	text_escape_name("[all]", 0, out);
 	assert_string_equal(out, "");

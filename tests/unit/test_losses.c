@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The reasons why a snapshot may not be exact. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/losses.h"
@@ -19,9 +18,7 @@ TEST(test_texts)
 {
 	assert_int_equal(NR_MODEL_LOSS, ARRAY_SIZE(keys));
 	for (int i = 0; i < NR_MODEL_LOSS; i++) {
-		assert_non_null(loss_texts[i].name);
-		assert_non_null(loss_texts[i].what);
-		assert_non_null(loss_texts[i].why);
+		assert_all(loss_texts[i].name, loss_texts[i].what, loss_texts[i].why);
 		assert_string_equal(loss_texts[i].name, keys[i]);
 		assert_true(loss_texts[i].what[0] && loss_texts[i].why[0]);
 	}

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is said of a mapping's file that cannot be opened: of this process's own mappings. */
-#include "test.h"
-
 #include "fixture.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/process.h"
 #include "collect/mapped_file.c" /* NOLINT: without the collector, of which it needs no more */
@@ -65,7 +57,6 @@ TEST(test_no_regular_file)
 	assert_int_equal(mapping_open(place, &opened), 0);
 	assert_int_equal(opened.fd, -1);
 	assert_int_equal(fstat(device, &status), 0);
-	assert_int_equal(opened.key.ino, status.st_ino);
-	assert_int_equal(opened.key.mtime_s, 0);
+	assert_has(&opened.key, ino, status.st_ino, mtime_s, 0);
 	munmap(place, 4096);
 }

@@ -3,7 +3,6 @@
  * /metrics: golden files of both formats; that no counter ever shrinks and their sum is that of all
  * calls, over random histories.
  */
-#include "test.h"
 #include "metrics_fixture.h"
 #include "pictures.h"
 #include "stack_scenarios.h"
@@ -47,17 +46,15 @@ TEST(test_golden)
 
 /* --- values --- */
 
-TEST(test_histogram)
+BUILDER_TEST(test_histogram)
 {
 	const struct metrics_options options = { .histograms = true };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 	struct row row;
 
 	web_process(builder, 100, "nginx", 33, 7, 0);
-	row_init_named(&row, 100, ABI_OF_TESTS, "read");
-	row_add_calls(&row, 1, 1023, 0, 0);
+	row_init_calls(&row, 100, ABI_OF_TESTS, "read", 1, 1023, 0, 0);
 	row_add_calls(&row, 2, 1024, 0, 0);
 	row_add_calls(&row, 4, (1ULL << 34) - 1, 0, 0);
 	row_add_calls(&row, 8, 1ULL << 34, 0, 0);
@@ -110,12 +107,9 @@ TEST(test_moving_process)
 	for (uint64_t cgroup = 7; cgroup <= 8; cgroup++) {
 		struct builder *builder = builder_make();
 		struct snapshot *interval;
-		struct row row;
 
 		web_process(builder, 100, "nginx", 33, cgroup, 0);
-		row_init_named(&row, 100, ABI_OF_TESTS, "read");
-		row_add_calls(&row, cgroup, 1500, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, 100, ABI_OF_TESTS, "read", cgroup, 1500, 0, 0);
 		interval = snapshot_take(builder);
 		names_add(&interval->cgroups, &interval->nr_cgroups, 7, "/init.scope");
 		names_add(&interval->cgroups, &interval->nr_cgroups, 8, "/a.slice/b.service/c");
@@ -136,11 +130,10 @@ TEST(test_moving_process)
 }
 
 /* A program that waits for work is not stuck. */
-TEST(test_oldest)
+BUILDER_TEST(test_oldest)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL, *later = NULL;
 
 	scenario_two_processes(builder);
@@ -263,9 +256,9 @@ static void history_step(struct history_test *t)
 	assert_int_equal(series_sum(after, "bpftruss_syscalls_total") +
 				 series_value(after, "bpftruss_retired_syscalls_total"),
 			 t->calls);
-	assert_true(series_value(after, "bpftruss_series_reserved") <=
-		    series_value(after, "bpftruss_series_limit"));
-	assert_true(count_of(after, "comm=\"") <= series_value(after, "bpftruss_series_reserved"));
+	assert_all(series_value(after, "bpftruss_series_reserved") <=
+			   series_value(after, "bpftruss_series_limit"),
+		   count_of(after, "comm=\"") <= series_value(after, "bpftruss_series_reserved"));
 	if (t->before)
 		assert_true(scrapes_compare(t->before, after) > 0);
 	free(t->before);
@@ -357,16 +350,12 @@ TEST(test_absent_numbers)
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
 	const struct daemon_status self = { 0 };
-	struct text_stream stream;
 	__cleanup(freep) char *text = NULL;
 
-	assert_int_equal(metrics_write(metrics, &self, METRICS_PROMETHEUS_TEXT, text_open(&stream)),
-			 0);
-	text = text_close(&stream);
-	assert_null(strstr(text, "bpftruss_store_"));
-	assert_null(strstr(text, "bpftruss_prog_run_seconds"));
-	assert_null(strstr(text, "bpftruss_scrape_duration_seconds"));
-	assert_null(strstr(text, "bpftruss_syscall_duration_seconds"));
+	text = render(metrics_write, metrics, &self, METRICS_PROMETHEUS_TEXT);
+	assert_all(!strstr(text, "bpftruss_store_"), !strstr(text, "bpftruss_prog_run_seconds"),
+		   !strstr(text, "bpftruss_scrape_duration_seconds"),
+		   !strstr(text, "bpftruss_syscall_duration_seconds"));
 	assert_int_equal(series_value(text, "bpftruss_attached"), 1);
 }
 
@@ -374,7 +363,6 @@ TEST(test_failing_stream)
 {
 	const struct metrics_options options = { 0 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	__cleanup(fclosep) FILE *full = full_open();
 
-	assert_int_equal(metrics_write(metrics, &self_of_tests, METRICS_OPENMETRICS, full), -EIO);
+	assert_full(metrics_write, metrics, &self_of_tests, METRICS_OPENMETRICS);
 }

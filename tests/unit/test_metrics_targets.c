@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes have series of their own in /metrics: limits, names, and pids that come again. */
-#include "test.h"
 #include "metrics_fixture.h"
 #include "pictures.h"
 
@@ -9,12 +8,8 @@
 /* So many calls of one program, at a moment. */
 static void program_add(struct builder *builder, uint32_t pid, const char *comm, uint64_t calls)
 {
-	struct row row;
-
 	builder_take_process(builder, pid, comm, strlen(comm), 0);
-	row_init_named(&row, pid, ABI_OF_TESTS, "read");
-	row_add_calls(&row, calls, 1500, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
 }
 
 static struct snapshot *interval_at(struct builder *builder, uint64_t second)
@@ -46,12 +41,11 @@ static void scrape_check(const struct metrics *metrics, const char *const *comms
 }
 
 /* Who comes first keeps its place; who follows has series only of what it does from then on. */
-TEST(test_places)
+BUILDER_TEST(test_places)
 {
 	static const char *const comms[] = { "busy", "idle", "late", "other" };
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .top = 2 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 
 	program_add(builder, 1, "idle", 10);
 	program_add(builder, 2, "late", 9);
@@ -94,40 +88,38 @@ TEST(test_quiet_process)
 }
 
 /* One that tries many calls and errors uses up its share, not that of the others. */
-TEST(test_cap)
+BUILDERS_TEST(test_cap)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM, .max_series = 400 };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL, *later = NULL;
 	char most[SYSCALL_NAME_MAX], series[128];
 	uint64_t calls = 0;
 	struct row row;
 
-	builder_take_process(builder, 1, "greedy", 6, 0);
+	builder_take_process(before, 1, "greedy", 6, 0);
 	for (int nr = -1; (nr = syscall_next(ABI_OF_TESTS, nr)) >= 0;) {
 		row_init_for(&row, 1, ABI_OF_TESTS, nr);
 		row_add_calls(&row, 1000 - (uint64_t)nr, 500, 0, 0);
 		for (int err = 1; err < 130; err++)
 			row_add_errors(&row, err, 1);
 		calls += row.calls;
-		builder_take_row(builder, &row);
+		builder_take_row(before, &row);
 	}
-	metrics_take(metrics, snapshot_take(builder));
+	metrics_take(metrics, snapshot_take(before));
 	text = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
 	assert_int_equal(series_sum(text, "bpftruss_syscalls_total"), calls);
-	assert_true(series_value(text, "bpftruss_series_dropped_total") > 0);
-	assert_true(series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
-				       "syscall=\"other\"}") > calls / 2);
-	assert_true(count_of(text, "comm=\"greedy\"") <= 100);
+	assert_all(series_value(text, "bpftruss_series_dropped_total") > 0,
+		   series_value(text, "bpftruss_syscalls_total{comm=\"greedy\","
+				      "syscall=\"other\"}") > calls / 2,
+		   count_of(text, "comm=\"greedy\"") <= 100);
 	/* What it does most has room. */
 	syscall_name(ABI_OF_TESTS, syscall_next(ABI_OF_TESTS, -1), most, sizeof(most));
 	snprintf(series, sizeof(series), "bpftruss_syscalls_total{comm=\"greedy\",syscall=\"%s\"}",
 		 most);
 	assert_int_equal(series_value(text, series), 1000);
-	builder = builder_make();
-	program_add(builder, 2, "modest", 3);
-	metrics_take(metrics, snapshot_take(builder));
+	program_add(after, 2, "modest", 3);
+	metrics_take(metrics, snapshot_take(after));
 	later = metrics_render(metrics, METRICS_PROMETHEUS_TEXT);
 	assert_int_equal(comm_calls(later, "modest"), 3);
 	/* Nothing more was refused. */
@@ -137,12 +129,11 @@ TEST(test_cap)
 
 /* --- names --- */
 
-TEST(test_reserved_names)
+BUILDER_TEST(test_reserved_names)
 {
 	static const char *const names[] = { "other", "total", "unattributed", "" };
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -154,11 +145,10 @@ TEST(test_reserved_names)
 }
 
 /* Names that are told apart by bytes but look alike in a label share its series. */
-TEST(test_equal_labels)
+BUILDER_TEST(test_equal_labels)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
 	program_add(builder, 1, "\xff", 1);
@@ -170,11 +160,10 @@ TEST(test_equal_labels)
 }
 
 /* Numbers that no kernel knows, and errors that none has, make no series each. */
-TEST(test_made_up_numbers)
+BUILDER_TEST(test_made_up_numbers)
 {
 	const struct metrics_options options = { .group = METRICS_BY_COMM };
 	__cleanup(metrics_freep) struct metrics *metrics = metrics_make(&options);
-	struct builder *builder = builder_make();
 	__cleanup(freep) char *text = NULL;
 
 	builder_take_process(builder, 1, "odd", 3, 0);
@@ -204,8 +193,7 @@ static void pid_add(struct builder *builder, uint64_t start, uint64_t calls, boo
 	struct process process = process_make(9, start == 1 ? "old" : "new", 3);
 	struct row row;
 
-	row_init_named(&row, 9, ABI_OF_TESTS, "read");
-	row_add_calls(&row, calls, 1500, 0, 0);
+	row_init_calls(&row, 9, ABI_OF_TESTS, "read", calls, 1500, 0, 0);
 	process.boot_ns = row.boot_ns = 1000 * start;
 	process.ended_ns = ended ? 2000 : 0;
 	assert_int_equal(builder_add_process(builder, &process, false), 0);

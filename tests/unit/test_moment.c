@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Times as people write them, in zones with and without summer time. */
-#include "test.h"
 #include "fixture.h"
 
 #include <time.h>
@@ -23,7 +22,6 @@ static void zone_set(const char *zone)
 
 static int64_t parse_at(const char *text, int64_t now_seconds)
 {
-	struct diag d = { .text = "" };
 	int64_t ns;
 
 	if (moment_parse("--from", text, now_seconds * (int64_t)NS_PER_SEC, &ns, &d))
@@ -35,10 +33,7 @@ static int64_t parse_at(const char *text, int64_t now_seconds)
 /* Seconds as date(1) gives them. */
 TEST(test_forms)
 {
-	static const struct {
-		const char *text;
-		int64_t seconds;
-	} forms[] = {
+	static const struct text_number forms[] = {
 		{ "now", NOW },
 		{ "10m", NOW - 600 },
 		{ "10m ago", NOW - 600 },
@@ -65,7 +60,7 @@ TEST(test_forms)
 
 	zone_set("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
-		assert_int_equal(parse_at(forms[i].text, NOW), forms[i].seconds);
+		assert_int_equal(parse_at(forms[i].text, NOW), forms[i].number);
 }
 
 TEST(test_refused)
@@ -112,7 +107,6 @@ TEST(test_refused)
 		"14:05:07.",
 	};
 	int64_t ns = 77;
-	struct diag d;
 
 	zone_set("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -147,10 +141,7 @@ TEST(test_fractions)
 /* On 2026-03-29 clocks went from 2:00 to 3:00, on 2026-10-25 back, both at 01:00 UTC. */
 TEST(test_summer_time)
 {
-	static const struct {
-		const char *text;
-		int64_t seconds;
-	} times[] = {
+	static const struct text_number times[] = {
 		{ "2026-03-29 01:59", 1774745940 },
 		{ "2026-03-29 03:00", 1774746000 },
 		{ "2026-03-29 02:30", 1774747800 }, /* there was none: 03:30 */
@@ -163,7 +154,7 @@ TEST(test_summer_time)
 
 	zone_set(BERLIN);
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-		assert_int_equal(parse_at(times[i].text, NOW), times[i].seconds);
+		assert_int_equal(parse_at(times[i].text, NOW), times[i].number);
 	/* Where winter is the exception, an hour behind at the same moments. */
 	zone_set(DUBLIN);
 	assert_int_equal(parse_at("2026-03-29 00:59", NOW), 1774745940);
@@ -197,7 +188,6 @@ TEST(test_durations)
 		"", "5", "m", "5m ", "1h1h", "0s", "1.5h", "5m ago"
 	};
 	uint64_t ns = 7;
-	struct diag d;
 
 	assert_int_equal(duration_parse("--step", "1h30m", &ns, &d), 0);
 	assert_int_equal(ns, 5400 * NS_PER_SEC);
@@ -216,11 +206,9 @@ TEST(test_spans)
 	};
 	const int64_t now_ns = NOW * (int64_t)NS_PER_SEC;
 	int64_t from_ns = 1, to_ns = 2;
-	struct diag d;
 
 	zone_set("UTC");
-	assert_true(span_is("yesterday..today"));
-	assert_false(span_is("monday"));
+	assert_all(span_is("yesterday..today"), !span_is("monday"));
 	assert_int_equal(span_parse("compare", "yesterday..today", now_ns, &from_ns, &to_ns, &d),
 			 0);
 	assert_int_equal(from_ns, 1795046400 * (int64_t)NS_PER_SEC);

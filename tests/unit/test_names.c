@@ -1,120 +1,76 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* System call names and numbers; the expected values are those of the system's own headers. */
 #include "test.h"
-#include <errno.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "in_range.h"
-
-#include "base/mem.h"
 #include "syscalls/names.h"
 
-static const struct {
+/* Numbers of calls, and the names of those that have one. */
+struct calls {
 	enum syscall_abi abi;
-	int nr;
-	const char *name;
-} known[] = {
-	{ ABI_X86_64, 0, "read" },
-	{ ABI_X86_64, 5, "fstat" },
-	{ ABI_X86_64, 17, "pread64" },
-	{ ABI_X86_64, 59, "execve" },
-	{ ABI_X86_64, 60, "exit" },
-	{ ABI_X86_64, 219, "restart_syscall" },
-	{ ABI_X86_64, 231, "exit_group" },
-	{ ABI_X86_64, 257, "openat" },
-	{ ABI_X86_64, 262, "newfstatat" },
-	{ ABI_X86_64, 334, "rseq" },
-	{ ABI_X86_64, 424, "pidfd_send_signal" },
-	{ ABI_X86_64, 462, "mseal" },
-	{ ABI_I386, 0, "restart_syscall" },
-	{ ABI_I386, 3, "read" },
-	{ ABI_I386, 7, "waitpid" },
-	{ ABI_I386, 17, "break" },
-	{ ABI_I386, 18, "oldstat" },
-	{ ABI_I386, 106, "stat" },
-	{ ABI_I386, 195, "stat64" },
-	{ ABI_I386, 243, "set_thread_area" },
-	{ ABI_I386, 252, "exit_group" },
-	{ ABI_I386, 422, "futex_time64" },
-	{ ABI_X32, 0, "read" },
-	{ ABI_X32, 60, "exit" },
-	{ ABI_X32, 512, "rt_sigaction" },
-	{ ABI_X32, 520, "execve" },
-	{ ABI_X32, 547, "pwritev2" },
-	{ ABI_ARM64, 0, "io_setup" },
-	{ ABI_ARM64, 25, "fcntl" },
-	{ ABI_ARM64, 38, "renameat" },
-	{ ABI_ARM64, 62, "lseek" },
-	{ ABI_ARM64, 63, "read" },
-	{ ABI_ARM64, 79, "newfstatat" },
-	{ ABI_ARM64, 80, "fstat" },
-	{ ABI_ARM64, 93, "exit" },
-	{ ABI_ARM64, 163, "getrlimit" },
-	{ ABI_ARM64, 222, "mmap" },
-	{ ABI_ARM64, 447, "memfd_secret" },
-	{ ABI_ARM, 0, "restart_syscall" },
-	{ ABI_ARM, 3, "read" },
-	{ ABI_ARM, 191, "ugetrlimit" },
-	{ ABI_ARM, 192, "mmap2" },
-	{ ABI_ARM, 248, "exit_group" },
-	{ ABI_ARM, 270, "arm_fadvise64_64" },
-	{ ABI_ARM, 322, "openat" },
-	{ ABI_ARM, 0x0f0001, "breakpoint" },
-	{ ABI_ARM, 0x0f0002, "cacheflush" },
-	{ ABI_ARM, 0x0f0003, "usr26" },
-	{ ABI_ARM, 0x0f0004, "usr32" },
-	{ ABI_ARM, 0x0f0005, "set_tls" },
-	{ ABI_ARM, 0x0f0006, "get_tls" },
+	const char *text;
 };
 
-/* Holes, ends of the tables, and numbers that only another ABI has. */
-static const struct {
-	enum syscall_abi abi;
-	int nr;
-} unknown[] = {
-	{ ABI_X86_64, -1 },       { ABI_X86_64, INT_MIN },
-	{ ABI_X86_64, INT_MAX },  { ABI_X86_64, 337 },
-	{ ABI_X86_64, 423 },      { ABI_X86_64, 512 },
-	{ ABI_X86_64, 520 },      { ABI_X86_64, 0x40000000 },
-	{ ABI_X86_64, 0x0f0002 }, { ABI_I386, 222 },
-	{ ABI_I386, 415 },        { ABI_I386, INT_MAX },
-	{ ABI_X32, 13 },          { ABI_X32, 59 },
-	{ ABI_X32, 511 },         { ABI_X32, 548 },
-	{ ABI_ARM64, 415 },       { ABI_ARM64, 244 },
-	{ ABI_ARM64, 258 },       { ABI_ARM64, 403 },
-	{ ABI_ARM, 7 },           { ABI_ARM, 13 },
-	{ ABI_ARM, 0x0f0000 },    { ABI_ARM, 0x0f0007 },
-	{ ABI_ARM, INT_MAX },     { ABI_ARM, INT_MIN },
-	{ NR_SYSCALL_ABI, 0 },    { (enum syscall_abi)0xffff, 0 },
-};
+static void assert_known(enum syscall_abi abi, int nr, const char *name)
+{
+	char buf[SYSCALL_NAME_MAX];
+
+	assert_non_null(syscall_find_name(abi, nr));
+	assert_string_equal(syscall_find_name(abi, nr), name);
+	assert_int_equal(syscall_find(abi, name), nr);
+	syscall_name(abi, nr, buf, sizeof(buf));
+	assert_string_equal(buf, name);
+}
 
 TEST(test_known_both_ways)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		char buf[SYSCALL_NAME_MAX];
+	static const struct calls known[] = {
+		{ ABI_X86_64, "0 read 5 fstat 17 pread64 59 execve 60 exit 219 restart_syscall "
+			      "231 exit_group 257 openat 262 newfstatat 334 rseq "
+			      "424 pidfd_send_signal 462 mseal" },
+		{ ABI_I386, "0 restart_syscall 3 read 7 waitpid 17 break 18 oldstat 106 stat "
+			    "195 stat64 243 set_thread_area 252 exit_group 422 futex_time64" },
+		{ ABI_X32, "0 read 60 exit 512 rt_sigaction 520 execve 547 pwritev2" },
+		{ ABI_ARM64, "0 io_setup 25 fcntl 38 renameat 62 lseek 63 read 79 newfstatat "
+			     "80 fstat 93 exit 163 getrlimit 222 mmap 447 memfd_secret" },
+		{ ABI_ARM, "0 restart_syscall 3 read 191 ugetrlimit 192 mmap2 248 exit_group "
+			   "270 arm_fadvise64_64 322 openat 0x0f0001 breakpoint "
+			   "0x0f0002 cacheflush 0x0f0003 usr26 0x0f0004 usr32 0x0f0005 set_tls "
+			   "0x0f0006 get_tls" },
+	};
+	size_t count = 0;
 
-		assert_non_null(syscall_find_name(known[i].abi, known[i].nr));
-		assert_string_equal(syscall_find_name(known[i].abi, known[i].nr), known[i].name);
-		assert_int_equal(syscall_find(known[i].abi, known[i].name), known[i].nr);
-		syscall_name(known[i].abi, known[i].nr, buf, sizeof(buf));
-		assert_string_equal(buf, known[i].name);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		const char *at = known[i].text;
+		char name[32];
+
+		for (int nr, size; sscanf(at, "%i %31s%n", &nr, name, &size) == 2;
+		     at += size, count++)
+			assert_known(known[i].abi, nr, name);
 	}
+	assert_int_equal(count, 51);
 }
 
+/* Holes, ends of the tables, and numbers that only another ABI has. */
 TEST(test_unknown)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
-		const char *name = syscall_find_name(unknown[i].abi, unknown[i].nr);
+	static const struct calls unknown[] = {
+		{ ABI_X86_64, "-1 -2147483648 2147483647 337 423 512 520 0x40000000 0x0f0002" },
+		{ ABI_I386, "222 415 2147483647" },
+		{ ABI_X32, "13 59 511 548" },
+		{ ABI_ARM64, "415 244 258 403" },
+		{ ABI_ARM, "7 13 0x0f0000 0x0f0007 2147483647 -2147483648" },
+		{ NR_SYSCALL_ABI, "0" },
+		{ (enum syscall_abi)0xffff, "0" },
+	};
 
-		if (name)
-			fail_msg("%s %d is %s", abi_name(unknown[i].abi), unknown[i].nr, name);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		const char *at = unknown[i].text, *name;
+
+		for (int nr, size; sscanf(at, "%i%n", &nr, &size) == 1; at += size) {
+			name = syscall_find_name(unknown[i].abi, nr);
+			if (name)
+				fail_msg("%s %d is %s", abi_name(unknown[i].abi), nr, name);
+		}
 	}
 }
 
@@ -168,8 +124,7 @@ TEST(test_next_is_complete)
 		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
 			const char *name = syscall_find_name(abi, nr);
 
-			assert_true(nr > last);
-			assert_non_null(name);
+			assert_all(nr > last, name);
 			assert_in_range(strlen(name), 1, SYSCALL_NAME_MAX - 1);
 			assert_int_equal(syscall_find(abi, name), nr);
 			last = nr;
@@ -214,9 +169,7 @@ TEST(test_near)
 		assert_non_null(near);
 		assert_string_equal(near, pairs[i][1]);
 	}
-	assert_null(syscall_find_near(""));
-	assert_null(syscall_find_near("xyzzy"));
-	assert_null(syscall_find_near("qq"));
-	assert_null(syscall_find_near("frobnicate_everything"));
-	assert_null(syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
+	assert_all(!syscall_find_near(""), !syscall_find_near("xyzzy"), !syscall_find_near("qq"),
+		   !syscall_find_near("frobnicate_everything"),
+		   !syscall_find_near("a_name_that_is_longer_than_any_call_could_have"));
 }

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the service manager and the journal hear of the daemon. */
 #include "test.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "daemon/log.h"
 
 /* --- the service manager ----------------------------------------------------------------------- */

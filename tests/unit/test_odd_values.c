@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers and errnos that programs make up: the first ones are kept, and for good. */
-#include "test.h"
 #include "fixture.h"
 
 #include "collect/odd_values.h"
@@ -82,7 +81,7 @@ TEST(test_known_numbers_take_no_room)
 TEST(test_errnos)
 {
 	struct odd_values odd = { 0 };
-	struct row row;
+	__cleanup(row_done) struct row row;
 
 	row_init_for(&row, 100, ABI_X86_64, 1);
 	row.errors = row.calls = 1000;
@@ -94,5 +93,4 @@ TEST(test_errnos)
 	assert_int_equal(row.errnos[0].err, ENOENT);
 	assert_int_equal(row.errnos[HALF].err, 1000 + HALF - 1);
 	assert_int_equal(row_errors_unnamed(&row), 1000 - 2 * (HALF + 1));
-	row_done(&row);
 }

@@ -2,14 +2,7 @@
 /* The options of all verbs: the table, command lines, what contradicts what, configuration files. */
 #include "test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/options.h"
 #include "cmd/reporting.h"
 
@@ -42,9 +35,9 @@ static void assert_fits(const struct option_def *def)
 		assert_true(def->nr_words > 0);
 	if (def->kind == OPTION_NUMBER)
 		assert_true(def->high > 0 && (def->size == 8 || def->high <= UINT32_MAX));
-	assert_true(!def->section || def->verbs & VERB_DAEMON);
-	assert_true(def->offset > 0 && def->offset + def->size <= sizeof(struct options));
-	assert_true(*def->help && def->verbs);
+	assert_all(!def->section || def->verbs & VERB_DAEMON,
+		   def->offset > 0 && def->offset + def->size <= sizeof(struct options),
+		   *def->help && def->verbs);
 }
 
 TEST(test_table)
@@ -73,13 +66,13 @@ static struct {
 	struct options options;
 	char text[512];
 	char *words[MAX_WORDS + 1];
-	struct diag d;
 } line;
 
 static void forget(void)
 {
 	options_done(&line.options);
 	memset(&line, 0, sizeof(line));
+	d = (struct diag){ .text = "" };
 }
 
 static int read_line(const struct verb *verb, const char *text)
@@ -93,14 +86,14 @@ static int read_line(const struct verb *verb, const char *text)
 	while (count < MAX_WORDS && (line.words[count] = strsep(&rest, " ")))
 		count++;
 	options_init(&line.options, verb);
-	err = options_read(&line.options, count, line.words, &line.d);
-	return err ? err : options_complete(&line.options, &line.d);
+	err = options_read(&line.options, count, line.words, &d);
+	return err ? err : options_complete(&line.options, &d);
 }
 
 static const struct options *taken(const struct verb *verb, const char *text)
 {
 	if (read_line(verb, text))
-		fail_msg("%s: %s", text, line.d.text);
+		fail_msg("%s: %s", text, d.text);
 	return &line.options;
 }
 
@@ -108,9 +101,9 @@ static void assert_refused(const struct verb *verb, const char *text, const char
 {
 	if (!read_line(verb, text))
 		fail_msg("%s was taken", text);
-	assert_int_equal(line.d.kind, DIAG_USAGE);
-	if (!strstr(line.d.text, sentence))
-		fail_msg("%s: %s", text, line.d.text);
+	assert_int_equal(d.kind, DIAG_USAGE);
+	if (!strstr(d.text, sentence))
+		fail_msg("%s: %s", text, d.text);
 }
 
 /* What a daemon is asked for is what the user gave, under the names of its protocol. */
@@ -151,10 +144,8 @@ TEST(test_count)
 	assert_ptr_equal(o->collector.pids, o->targets.pids);
 	assert_true(o->duration_ns == NS_PER_SEC / 4 && o->interval_ns == 10 * NS_PER_SEC);
 	assert_int_equal(o->count_limit, 3);
-	assert_int_equal(o->collector.slower_than_ns, 1500000);
-	assert_int_equal(o->collector.max_tasks, 7);
-	assert_int_equal(o->report.table.min_calls, 5);
-	assert_int_equal(o->report.table.top, 2);
+	assert_has(&o->collector, slower_than_ns, 1500000, max_tasks, 7);
+	assert_has(&o->report.table, min_calls, 5, top, 2);
 	assert_int_equal(o->report.format, FORMAT_WIDE);
 	assert_true(o->collector.by_arg0 && !o->collector.by_thread && !o->collector.stacks);
 	assert_ptr_equal(o->collector.calls, o->output.only);
@@ -180,8 +171,7 @@ TEST(test_reports)
 	assert_int_equal(o->report.table.columns->count, 2);
 	o = taken(&snapshot_face, "--stacks=time --top 3 --flame x");
 	assert_true(o->report.show_stacks && o->collector.stacks);
-	assert_int_equal(o->report.stacks.weight, STACK_WEIGHT_TIME);
-	assert_int_equal(o->report.stacks.top, 3);
+	assert_has(&o->report.stacks, weight, STACK_WEIGHT_TIME, top, 3);
 	assert_int_equal(o->report.table.top, 0);
 	o = taken(&snapshot_face, "--pprof x --format errors");
 	assert_true(!o->report.show_stacks && o->collector.stacks);
@@ -200,8 +190,7 @@ TEST(test_targets)
 	assert_string_equal(o->collector.selectors[3].text, "d");
 	assert_int_equal(o->rate_sort, RATE_OLDEST);
 	o = taken(&snapshot_face, "-n a --all -p 5");
-	assert_int_equal(o->collector.nr_selectors, 1);
-	assert_int_equal(o->collector.nr_pids, 1);
+	assert_has(&o->collector, nr_selectors, 1, nr_pids, 1);
 }
 
 TEST(test_daemon)
@@ -210,14 +199,13 @@ TEST(test_daemon)
 		taken(&daemon_face, "-i 1h30m --recent 1.5M --budget none --keep 2d "
 				    "--metrics-by comm --listen [::1]:9 --stacks -v");
 
-	assert_int_equal(o->daemon.interval_ns, 5400 * NS_PER_SEC);
-	assert_int_equal(o->daemon.recent_bytes, 3 << 19);
+	assert_has(&o->daemon, interval_ns, 5400 * NS_PER_SEC, recent_bytes, 3 << 19);
 	assert_true(o->daemon.budget_percent == 0);
 	assert_int_equal(o->daemon.keep.keep_ns[0], 172800 * NS_PER_SEC);
 	assert_int_equal(o->daemon.metrics.group, METRICS_BY_COMM);
-	assert_true(o->collector.stacks && o->collector.verbose && !o->report.show_stacks);
-	assert_true(taken(&daemon_face, "--budget 12.5%")->daemon.budget_percent == 12.5);
-	assert_true(taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
+	assert_all(o->collector.stacks && o->collector.verbose && !o->report.show_stacks,
+		   taken(&daemon_face, "--budget 12.5%")->daemon.budget_percent == 12.5,
+		   taken(&compare_face, "a b --fail-over 20%")->fail_over_percent == 20);
 }
 
 /* Words that are not understood, and those that make no sense together. */
@@ -333,7 +321,7 @@ static int read_file(const char *text)
 	assert_int_equal(write(file, text, strlen(text)), strlen(text));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	dup2(printed, STDERR_FILENO);
-	err = config_read(&line.options, path, &line.d);
+	err = config_read(&line.options, path, &d);
 	dup2(before, STDERR_FILENO);
 	assert_true(pread(printed, line.text, sizeof(line.text) - 1, 0) >= 0);
 	close(file);
@@ -344,10 +332,7 @@ static int read_file(const char *text)
 
 TEST(test_switches)
 {
-	static const struct {
-		const char *value;
-		bool expected;
-	} cases[] = {
+	static const struct text_number cases[] = {
 		{ "yes", true },    { "no", false }, { "true", true }, { "1", true },
 		{ "FALSE", false }, { "On", true },  { "0", false },   { "off", false },
 	};
@@ -355,9 +340,9 @@ TEST(test_switches)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[64];
 
-		snprintf(text, sizeof(text), "[tables]\ninline = %s\n", cases[i].value);
+		snprintf(text, sizeof(text), "[tables]\ninline = %s\n", cases[i].text);
 		assert_int_equal(read_file(text), 0);
-		assert_int_equal(line.options.collector.inlines, cases[i].expected);
+		assert_int_equal(line.options.collector.inlines, cases[i].number);
 	}
 }
 
@@ -379,9 +364,7 @@ TEST(test_file)
 
 TEST(test_faults)
 {
-	static const struct {
-		const char *text, *complaint;
-	} cases[] = {
+	static const struct text_pair cases[] = {
 		{ "[tables]\nstacks = maybe\n", ":2: stacks: \"maybe\" is neither yes nor no\n" },
 		{ "[tables]\nstacks =\n", ":2: stacks: \"\" is neither yes nor no\n" },
 		{ "[daemon]\n\nsocket =\n", ":3: socket has no value\n" },
@@ -397,10 +380,10 @@ TEST(test_faults)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(read_file(cases[i].text), -EINVAL);
-		assert_string_equal(line.d.text, "1 error in the configuration");
-		if (!strstr(line.text, cases[i].complaint))
-			fail_msg("%s: %s", cases[i].text, line.text);
+		assert_int_equal(read_file(cases[i].given), -EINVAL);
+		assert_string_equal(d.text, "1 error in the configuration");
+		if (!strstr(line.text, cases[i].expected))
+			fail_msg("%s: %s", cases[i].given, line.text);
 	}
-	assert_int_equal(config_read(&line.options, "/nonexistent/file", &line.d), -ENOENT);
+	assert_int_equal(config_read(&line.options, "/nonexistent/file", &d), -ENOENT);
 }

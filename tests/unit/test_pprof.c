@@ -4,7 +4,6 @@
  * whether all numbers refer to something. tests/readers lets other programs read what is written
  * here to SAMPLES_DIR.
  */
-#include "test.h"
 #include "stack_scenarios.h"
 
 #include <zlib.h>
@@ -265,30 +264,22 @@ static void profile_check(const struct snapshot *snapshot, const char *name)
 {
 	__cleanup(profile_done) struct profile profile = { .size = 0 };
 	__cleanup(freep) char *text = NULL;
-	uint64_t calls = 0, errors = 0, wall_ns = 0, cpu_ns = 0;
+	const struct row sum = snapshot_sum(snapshot);
 	char file[64];
 
 	snprintf(file, sizeof(file), "%s.pb.gz", name);
 	profile_make(snapshot, file, &profile);
 	text = profile_text(&profile);
 	golden_check(name, text);
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		calls += snapshot->rows[i]->calls;
-		errors += snapshot->rows[i]->errors;
-		wall_ns += snapshot->rows[i]->wall_ns;
-		cpu_ns += row_cpu_ns(snapshot->rows[i]);
-	}
-	assert_int_equal(profile.sums[0], calls);
-	assert_int_equal(profile.sums[1], wall_ns);
-	assert_int_equal(profile.sums[2], cpu_ns);
-	assert_int_equal(profile.sums[3], errors);
+	assert_int_equal(profile.sums[0], sum.calls);
+	assert_int_equal(profile.sums[1], sum.wall_ns);
+	assert_int_equal(profile.sums[2], row_cpu_ns(&sum));
+	assert_int_equal(profile.sums[3], sum.errors);
 }
 
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-
-	profile_check(stacked.snapshot, "pprof_stacks");
+	profile_check(snapshot, "pprof_stacks");
 }
 
 TEST(test_hostile)
@@ -305,12 +296,9 @@ TEST(test_empty)
 	profile_check(stacked.snapshot, "pprof_empty");
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
-
-	assert_int_equal(report_pprof(stacked.snapshot, full), -EIO);
+	assert_full(report_pprof, snapshot);
 }
 
 /* --- the encoder --- */
@@ -334,8 +322,7 @@ TEST(test_varints)
 		__cleanup(protobuf_done) struct protobuf message = { .size = 0 };
 
 		protobuf_add_uint(&message, 1, cases[i].value);
-		assert_int_equal(message.err, 0);
-		assert_int_equal(message.size, cases[i].size);
+		assert_has(&message, err, 0, size, cases[i].size);
 		if (message.size)
 			assert_memory_equal(message.bytes, cases[i].bytes, message.size);
 	}
@@ -351,8 +338,7 @@ TEST(test_nesting)
 	protobuf_add_packed(&inner, 3, values, 0);
 	protobuf_add_message(&outer, 1, &inner);
 	protobuf_add_bytes(&outer, 2, "", 0);
-	assert_int_equal(outer.err, 0);
-	assert_int_equal(outer.size, 15);
+	assert_has(&outer, err, 0, size, 15);
 	assert_memory_equal(outer.bytes, "\x0a\x0b\xa2\x01\x02hi\x12\x04\x00\x01\xac\x02\x12\x00",
 			    15);
 	/* A failure stays, and spreads. */

@@ -2,16 +2,7 @@
 /* A process has ended when its last thread has, and not before. */
 #include "test.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/process.h"
 
@@ -23,8 +14,7 @@ TEST(test_a_living_process_has_not_ended)
 		pause();
 		_exit(0);
 	}
-	assert_false(process_has_ended(getpid()));
-	assert_false(process_has_ended(child));
+	assert_all(!process_has_ended(getpid()), !process_has_ended(child));
 	kill(child, SIGSTOP);
 	waitpid(child, NULL, WUNTRACED);
 	assert_false(process_has_ended(child));
@@ -77,6 +67,5 @@ TEST(test_a_process_whose_first_thread_has_ended_has_not)
 TEST(test_no_process_at_all_is_an_open_question)
 {
 	/* The kernel says EINVAL, not that it is gone. */
-	assert_false(process_has_ended(0));
-	assert_false(process_has_ended(-1));
+	assert_all(!process_has_ended(0), !process_has_ended(-1));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Selecting and grouping the rows of a snapshot. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "model/query.h"
@@ -24,26 +23,20 @@ static struct snapshot *snapshot_two_by_three(void)
 
 	scenario_two_processes(builder);
 	for (uint32_t pid = 1234; pid <= 5678; pid += 5678 - 1234) {
-		row_init_named(&row, pid, ABI_X86_64, "read");
-		row_add_calls(&row, pid, 100, 30, 10);
+		row_init_calls(&row, pid, ABI_X86_64, "read", pid, 100, 30, 10);
 		row_add_errors(&row, pid == 1234 ? EPERM : EIO, 1);
 		row_add_errors(&row, EINTR, 2);
 		row.in_flight = 1;
 		row.oldest_start_ns = pid;
 		builder_take_row(builder, &row);
-		row_init_named(&row, pid, ABI_X86_64, "write");
-		row_add_calls(&row, 1, pid, 0, 0);
-		builder_take_row(builder, &row);
-		row_init_named(&row, pid, ABI_I386, "read");
-		row_add_calls(&row, 7, 100, 0, 0);
-		builder_take_row(builder, &row);
+		builder_take_calls(builder, pid, ABI_X86_64, "write", 1, pid, 0, 0);
+		builder_take_calls(builder, pid, ABI_I386, "read", 7, 100, 0, 0);
 	}
 	return snapshot_take(builder);
 }
 
-TEST(test_select_all)
+SNAPSHOT_TEST(test_select_all, snapshot_two_by_three())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(snapshot_freep) struct snapshot *all = select_make(snapshot, NULL);
 
 	assert_snapshot_equal(snapshot, all);
@@ -54,9 +47,8 @@ TEST(test_select_all)
 }
 
 /* A name counts in every ABI; processes stay, for their user time. */
-TEST(test_select_by_set)
+SNAPSHOT_TEST(test_select_by_set, snapshot_two_by_three())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(snapshot_freep) struct snapshot *reads = select_make(snapshot, "read");
 	__cleanup(snapshot_freep) struct snapshot *writes = select_make(snapshot, "write");
 	__cleanup(snapshot_freep) struct snapshot *none = select_make(snapshot, "!all");
@@ -79,50 +71,35 @@ TEST(test_select_by_set)
 	assert_int_equal(snapshot->nr_rows, 6);
 }
 
-TEST(test_sum_by_syscall)
+SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_two_by_three();
 	__cleanup(row_list_done) struct row_list sums = { 0 };
 
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, 3);
-	for (size_t i = 0; i < sums.nr_rows; i++) {
-		assert_int_equal(sums.rows[i]->pid, 0);
-		assert_int_equal(sums.rows[i]->boot_ns, 0);
-	}
-	assert_int_equal(sums.rows[0]->abi, ABI_X86_64);
-	assert_int_equal(sums.rows[0]->nr, 0);
-	assert_int_equal(sums.rows[0]->calls, 1234 + 5678);
-	assert_int_equal(sums.rows[0]->errors, 6);
-	assert_int_equal(sums.rows[0]->in_flight, 2);
-	assert_int_equal(sums.rows[0]->oldest_start_ns, 1234);
+	for (size_t i = 0; i < sums.nr_rows; i++)
+		assert_has(sums.rows[i], pid, 0, boot_ns, 0);
+	assert_has(sums.rows[0], abi, ABI_X86_64, nr, 0, calls, 1234 + 5678, errors, 6, in_flight,
+		   2, oldest_start_ns, 1234);
 	assert_int_equal(row_cpu_ns(sums.rows[0]), (1234 + 5678) * 70);
 	assert_int_equal(sums.rows[0]->nr_errnos, 3);
 	assert_int_equal(sums.rows[0]->errnos[0].err, EPERM);
-	assert_int_equal(sums.rows[0]->errnos[1].err, EINTR);
-	assert_int_equal(sums.rows[0]->errnos[1].count, 4);
+	assert_has(&sums.rows[0]->errnos[1], err, EINTR, count, 4);
 	assert_int_equal(sums.rows[0]->errnos[2].err, EIO);
-	assert_int_equal(sums.rows[1]->nr, 1);
-	assert_int_equal(sums.rows[1]->calls, 2);
-	assert_int_equal(sums.rows[1]->min_ns, 1234);
-	assert_int_equal(sums.rows[1]->max_ns, 5678);
+	assert_has(sums.rows[1], nr, 1, calls, 2, min_ns, 1234, max_ns, 5678);
 	assert_int_equal(hist_total(&sums.rows[1]->hist), 2);
 	/* read of another ABI is another call. */
-	assert_int_equal(sums.rows[2]->abi, ABI_I386);
-	assert_int_equal(sums.rows[2]->nr, 3);
-	assert_int_equal(sums.rows[2]->calls, 14);
+	assert_has(sums.rows[2], abi, ABI_I386, nr, 3, calls, 14);
 	/* Asking changes nothing. */
 	assert_int_equal(snapshot->nr_rows, 6);
-	assert_int_equal(snapshot->rows[0]->pid, 1234);
-	assert_int_equal(snapshot->rows[0]->nr_errnos, 2);
+	assert_has(snapshot->rows[0], pid, 1234, nr_errnos, 2);
 }
 
 /* The same number under two ABIs is two calls. */
-TEST(test_sum_keeps_abis_apart)
+BUILDER_TEST(test_sum_keeps_abis_apart)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(row_list_done) struct row_list sums = { 0 };
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
@@ -137,17 +114,13 @@ TEST(test_sum_keeps_abis_apart)
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
 	assert_int_equal(sums.nr_rows, NR_SYSCALL_ABI);
 	/* Those that found no room belong to the same call. */
-	assert_int_equal(sums.rows[0]->calls, 101);
-	assert_int_equal(sums.rows[0]->untimed, 100);
-	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++) {
-		assert_int_equal(sums.rows[abi]->abi, abi);
-		assert_int_equal(sums.rows[abi]->calls, 1 + abi);
-	}
+	assert_has(sums.rows[0], calls, 101, untimed, 100);
+	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++)
+		assert_has(sums.rows[abi], abi, abi, calls, 1 + abi);
 }
 
-TEST(test_sum_of_nothing)
+SNAPSHOT_TEST(test_sum_of_nothing, snapshot_make())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
 	struct row_list sums = { 0 };
 
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
@@ -158,11 +131,10 @@ TEST(test_sum_of_nothing)
 }
 
 /* Threads and first arguments do not keep rows of one call apart. */
-TEST(test_sum_ignores_thread_and_argument)
+BUILDER_TEST(test_sum_ignores_thread_and_argument)
 {
 	__cleanup(row_list_done) struct row_list list = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
 	for (uint32_t i = 0; i < 4; i++) {
@@ -177,7 +149,6 @@ TEST(test_sum_ignores_thread_and_argument)
 	assert_int_equal(snapshot->nr_rows, 4);
 	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
 	assert_int_equal(list.nr_rows, 1);
-	assert_int_equal(list.rows[0]->calls, 10);
-	assert_int_equal(list.rows[0]->tid, 0);
+	assert_has(list.rows[0], calls, 10, tid, 0);
 	assert_false(list.rows[0]->has_arg0);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an interval of `bpftruss top` says: where the time of each process went. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "model/rates.h"
@@ -61,11 +60,7 @@ static void take_early(struct builder *builder, uint32_t pid, const char *name, 
 static void take_ended(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		       uint64_t wall_ns, uint64_t off_ns, uint64_t runq_ns)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, off_ns, runq_ns);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, wall_ns, off_ns, runq_ns);
 }
 
 /* Ends both builders. */
@@ -101,31 +96,24 @@ static void assert_calls_took(const struct rates *rates, uint32_t pid, uint64_t 
 		row_microstates(rates->diff, rates->diff->rows[i], &states);
 		microstates_add(&sum, &states);
 	}
-	assert_int_equal(sum.user_ns, 0);
-	assert_int_equal(sum.system_ns, system_ns);
-	assert_int_equal(sum.runq_ns, runq_ns);
-	assert_int_equal(sum.lock_ns, lock_ns);
-	assert_int_equal(sum.sleep_ns, sleep_ns);
+	assert_has(&sum, user_ns, 0, system_ns, system_ns, runq_ns, runq_ns, lock_ns, lock_ns,
+		   sleep_ns, sleep_ns);
 }
 
 static void assert_states(const struct rate *line, uint64_t user_ns, uint64_t system_ns,
 			  uint64_t runq_ns, uint64_t lock_ns, uint64_t sleep_ns)
 {
 	assert_non_null(line);
-	assert_int_equal(line->states.user_ns, user_ns);
-	assert_int_equal(line->states.system_ns, system_ns);
-	assert_int_equal(line->states.runq_ns, runq_ns);
-	assert_int_equal(line->states.lock_ns, lock_ns);
-	assert_int_equal(line->states.sleep_ns, sleep_ns);
+	assert_has(&line->states, user_ns, user_ns, system_ns, system_ns, runq_ns, runq_ns, lock_ns,
+		   lock_ns, sleep_ns, sleep_ns);
 }
 
 /*
  * Two threads for 2 s: 1 s of CPU time, three of four ticks in the program; they add up to 4 s
  * whatever calls tell.
  */
-TEST(test_microstates)
+BUILDERS_TEST(test_microstates)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -146,19 +134,16 @@ TEST(test_microstates)
 	line = line_of(rates, 7);
 	assert_states(line, 750 * MSEC, 250 * MSEC, 300 * MSEC, 2 * SEC, 700 * MSEC);
 	assert_int_equal(microstates_total_ns(&line->states), 4 * SEC);
-	assert_true(rate_share_pct(line, line->states.lock_ns) == 50);
-	assert_true(rates_cpu_pct(rates, rate_cpu_ns(line)) == 50);
-	assert_int_equal(line->usage.minor_faults, 11);
-	assert_int_equal(line->usage.major_faults, 3);
-	assert_int_equal(line->usage.voluntary_switches, 17);
-	assert_int_equal(line->usage.involuntary_switches, 5);
+	assert_all(rate_share_pct(line, line->states.lock_ns) == 50,
+		   rates_cpu_pct(rates, rate_cpu_ns(line)) == 50);
+	assert_has(&line->usage, minor_faults, 11, major_faults, 3, voluntary_switches, 17,
+		   involuntary_switches, 5);
 	assert_int_equal(rates->total.usage.minor_faults, 11);
 }
 
 /* More than there is time for is cut, in this order: run queue, lock; sleep has the rest. */
-TEST(test_microstates_cut)
+BUILDERS_TEST(test_microstates_cut)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
 	take_used(after, 7, "one", 1,
@@ -169,9 +154,8 @@ TEST(test_microstates_cut)
 }
 
 /* A clock that went back takes nothing away, and is told. */
-TEST(test_shrunk)
+BUILDERS_TEST(test_shrunk)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
 	take_process(before, 7, "back", 1, SEC);
@@ -184,9 +168,8 @@ TEST(test_shrunk)
 }
 
 /* 100 calls before, 50 in the interval, of 10 ms: 4 on the CPU, 1 waiting for it, 5 asleep. */
-TEST(test_ended_calls)
+BUILDERS_TEST(test_ended_calls)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -206,9 +189,8 @@ TEST(test_ended_calls)
 }
 
 /* No call ends, and yet it is known where the time went. */
-TEST(test_open_all_interval)
+BUILDERS_TEST(test_open_all_interval)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -223,8 +205,7 @@ TEST(test_open_all_interval)
 	rates = rates_make(before, after, RATE_BY_PID);
 	line = line_of(rates, 7);
 	assert_calls_took(rates, 7, 0, 0, 0, 2 * SEC);
-	assert_int_equal(line->calls, 0);
-	assert_int_equal(line->oldest_ns, 7 * SEC);
+	assert_has(line, calls, 0, oldest_ns, 7 * SEC);
 	assert_false(line->oldest_early);
 	line = line_of(rates, 8);
 	assert_calls_took(rates, 8, 0, 0, 6 * SEC, 0);
@@ -233,9 +214,8 @@ TEST(test_open_all_interval)
 }
 
 /* A call of 10 s that ends 1 s into the interval belongs to it by that second only. */
-TEST(test_long_call_ends)
+BUILDERS_TEST(test_long_call_ends)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	const struct rate *line;
 
@@ -250,9 +230,8 @@ TEST(test_long_call_ends)
 }
 
 /* A call that began in the interval, on the CPU half of the time; its process is new. */
-TEST(test_open_and_new)
+BUILDERS_TEST(test_open_and_new)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 
 	take_process(after, 9, "new", 1, 250 * MSEC);
@@ -262,9 +241,8 @@ TEST(test_open_and_new)
 }
 
 /* Calls whose end told no time must not make any number negative. */
-TEST(test_ends_without_time)
+BUILDERS_TEST(test_ends_without_time)
 {
-	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(rates_freep) struct rates *rates = NULL;
 	struct row row;
 
@@ -275,9 +253,7 @@ TEST(test_ends_without_time)
 	row_init_named(&row, 7, ABI_OF_TESTS, "read");
 	row.calls = row.no_return = 1;
 	builder_take_row(after, &row);
-	row_init_named(&row, 7, ABI_OF_TESTS, "futex");
-	row.calls = row.untimed = 1;
-	builder_take_row(after, &row);
+	builder_take_untimed(after, 7, ABI_OF_TESTS, "futex", 1);
 	rates = rates_make(before, after, RATE_BY_PID);
 	assert_calls_took(rates, 7, 0, 0, 0, 0);
 	assert_int_equal(line_of(rates, 7)->calls, 2);
@@ -287,7 +263,6 @@ TEST(test_ends_without_time)
 static struct rates *rates_of_many(enum rate_by by)
 {
 	struct builder *before = builder_make(), *after = builder_make();
-	struct row row;
 
 	for (uint32_t pid = 1; pid <= 4; pid++) {
 		take_process(before, pid, pid < 4 ? "httpd" : "init", 1, 0);
@@ -299,9 +274,7 @@ static struct rates *rates_of_many(enum rate_by by)
 	take_process(before, 5, "gone", 0, SEC);
 	take_process(after, 5, "gone", 0, SEC);
 	/* Calls that found no room. */
-	row_init_named(&row, 0, ABI_OF_TESTS, "read");
-	row.calls = row.untimed = 7;
-	builder_take_row(after, &row);
+	builder_take_untimed(after, 0, ABI_OF_TESTS, "read", 7);
 	return rates_make(before, after, by);
 }
 
@@ -312,9 +285,7 @@ TEST(test_lines)
 	assert_int_equal(rates->nr_lines, 5);
 	assert_null(rates->lines[0].process);
 	assert_int_equal(rates->lines[0].calls, 7);
-	assert_int_equal(rates->total.calls, 100 + 4 + 7);
-	assert_int_equal(rates->total.nr_processes, 4);
-	assert_int_equal(rates->total.threads, 4);
+	assert_has(&rates->total, calls, 100 + 4 + 7, nr_processes, 4, threads, 4);
 	rates_sort(rates, RATE_CALLS);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(rates->lines[i].pid, 4 - i);
@@ -336,9 +307,7 @@ TEST(test_groups)
 	assert_int_equal(rates->nr_lines, 3);
 	rates_sort(rates, RATE_CALLS);
 	assert_memory_equal(rates->lines[0].process->comm, "httpd", 6);
-	assert_int_equal(rates->lines[0].pid, 0);
-	assert_int_equal(rates->lines[0].nr_processes, 3);
-	assert_int_equal(rates->lines[0].calls, 63);
+	assert_has(&rates->lines[0], pid, 0, nr_processes, 3, calls, 63);
 	assert_int_equal(rates->lines[0].states.user_ns, 6 * MSEC);
 	rate_identify(rates, &rates->lines[0], &identity);
 	assert_string_equal(identity.name, "httpd");

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reports that a daemon writes: what a question asks for, and what of the text arrives. */
-#include "test.h"
 #include "scenarios.h"
 #include "tables.h"
 
 #include "daemon/question.h"
 #include "report/report.h"
-
-static char *text_of_report(const struct snapshot *snapshot, const struct report_options *options)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report_write(snapshot, options, text_open(&stream)), 0);
-	return text_close(&stream);
-}
 
 /* Whatever is in a report, the text that arrives is the text that was written. */
 TEST(test_arrives)
@@ -27,19 +18,15 @@ TEST(test_arrives)
 				.format = (enum report_format)format,
 				.table.keys = GROUP_COMM | GROUP_SYSCALL,
 			};
-			__cleanup(freep) char *text = text_of_report(snapshot, &options);
+			__cleanup(freep) char *text = render(report_write, snapshot, &options);
 			__cleanup(freep) char *json = NULL;
 			struct report_text report = { .text = NULL };
-			struct text_stream stream;
 
-			assert_int_equal(report_text_json(snapshot, text, text_open(&stream)), 0);
-			json = text_close(&stream);
+			json = render(report_text_json, snapshot, text);
 			assert_int_equal(report_text_json_read(json, strlen(json), &report, NULL),
 					 0);
 			assert_string_equal(report.text, text);
-			assert_int_equal(report.start_ns, snapshot->start_ns);
-			assert_int_equal(report.end_ns, snapshot->end_ns);
-			assert_int_equal(report.elapsed_ns, snapshot->elapsed_ns);
+			assert_same(&report, snapshot, start_ns, end_ns, elapsed_ns);
 			free(report.text);
 		}
 	}
@@ -60,7 +47,6 @@ TEST(test_foreign_text)
 					       "{\"schema\":1,\"report\":\"x\"}" };
 	static const char hostile[] = ANSWER("\"\\u001b[2Ja\\n\\n\\u009b\\r\\n\"");
 	struct report_text report = { .text = NULL };
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		assert_int_equal(report_text_json_read(refused[i], strlen(refused[i]), &report, &d),
@@ -94,7 +80,6 @@ TEST(test_question)
 	struct asked_report asked;
 	struct syscall_set *calls = NULL;
 	const struct table_options *table = &asked.options.table;
-	struct diag d = { .text = "" };
 	const struct question question = { &request, &d };
 
 	if (question_report(&question, &asked) || question_set(&question, "trace", &calls))
@@ -104,14 +89,11 @@ TEST(test_question)
 	assert_string_equal(table->sort->name, "p99");
 	assert_int_equal(table->columns->count, 1);
 	assert_string_equal(table->columns->columns[0]->name, "calls");
-	assert_int_equal(table->top, 10);
-	assert_int_equal(table->min_calls, 3);
+	assert_has(table, top, 10, min_calls, 3);
 	assert_true(table->hist && table->errors_only);
 	assert_int_equal(table->width, 132);
-	assert_true(syscall_set_has(table->waiting, ABI_X86_64, 0));
-	assert_true(asked.options.show_stacks);
-	assert_int_equal(asked.options.stacks.weight, STACK_WEIGHT_TIME);
-	assert_int_equal(asked.options.stacks.top, 5);
+	assert_all(syscall_set_has(table->waiting, ABI_X86_64, 0), asked.options.show_stacks);
+	assert_has(&asked.options.stacks, weight, STACK_WEIGHT_TIME, top, 5);
 	assert_false(syscall_set_has(calls, ABI_X86_64, 0));
 	asked_report_done(&asked);
 	syscall_set_free(calls);
@@ -129,9 +111,8 @@ TEST(test_plain_question)
 	assert_int_equal(question_set(&question, "trace", &calls), 0);
 	assert_null(calls);
 	assert_int_equal(asked.options.format, FORMAT_WIDE);
-	assert_null(asked.options.table.columns);
-	assert_null(asked.options.table.waiting);
-	assert_false(asked.options.show_stacks);
+	assert_all(!asked.options.table.columns, !asked.options.table.waiting,
+		   !asked.options.show_stacks);
 	asked_report_done(&asked);
 }
 
@@ -192,7 +173,7 @@ TEST(test_contradictions)
 }
 
 /* Lines are those of the table that would be written. */
-TEST(test_lines)
+SNAPSHOT_TEST(test_lines, scenario_ordinary(ABI_OF_TESTS))
 {
 	static const struct {
 		struct report_options options;
@@ -203,7 +184,6 @@ TEST(test_lines)
 		{ { .format = FORMAT_WIDE, .table.keys = GROUP_PID }, 2 },
 		{ { .format = FORMAT_CSV, .table.min_calls = 1000 }, 3 }, /* with the others */
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct report_options *options = &cases[i].options;

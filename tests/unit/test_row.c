@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The arithmetic of rows. */
-#include "test.h"
 #include "fixture.h"
 
 #include "model/row.h"
@@ -11,12 +10,8 @@ TEST(test_init)
 
 	memset(&row, 0xa5, sizeof(row));
 	row_init(&row);
-	assert_int_equal(row.pid, 0);
-	assert_int_equal(row.calls, 0);
-	assert_int_equal(row.min_ns, UINT64_MAX);
-	assert_int_equal(row.max_ns, 0);
-	assert_int_equal(row.oldest_start_ns, UINT64_MAX);
-	assert_int_equal(row.in_flight, 0);
+	assert_has(&row, pid, 0, calls, 0, min_ns, UINT64_MAX, max_ns, 0, oldest_start_ns,
+		   UINT64_MAX, in_flight, 0);
 	assert_null(row.errnos);
 	assert_int_equal(row.nr_errnos, 0);
 	assert_int_equal(hist_total(&row.hist), 0);
@@ -26,10 +21,9 @@ TEST(test_init)
 
 TEST(test_times)
 {
-	struct row row;
+	__cleanup(row_done) struct row row;
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 10, 1000, 300, 100);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 10, 1000, 300, 100);
 	row.calls += 5;
 	row.untimed = 2;
 	row.no_return = 3;
@@ -41,7 +35,6 @@ TEST(test_times)
 	assert_int_equal(row_cpu_ns(&row), 7000);
 	assert_int_equal(row_sleep_ns(&row), 2000);
 	assert_int_equal(row_cpu_ns(&row) + row.runq_ns + row_sleep_ns(&row), row.wall_ns);
-	row_done(&row);
 }
 
 /* Counts that are told apart from each other: n times one to seven. */
@@ -73,36 +66,17 @@ TEST(test_merge_adds_every_field)
 	row_add_errors(&b, ENOENT, 2);
 	row_add_errors(&b, EPERM, 3);
 	assert_int_equal(row_merge(&a, &b), 0);
-	assert_int_equal(a.pid, 1);
-	assert_int_equal(a.boot_ns, 1000);
-	assert_int_equal(a.abi, ABI_X86_64);
-	assert_int_equal(a.nr, 7);
-	assert_int_equal(a.calls, 3000);
-	assert_int_equal(a.errors, 6);
-	assert_int_equal(a.interrupted, 11);
-	assert_int_equal(a.untimed, 22);
-	assert_int_equal(a.denied, 33);
-	assert_int_equal(a.no_return, 44);
-	assert_int_equal(a.result_sum, 55);
-	assert_int_equal(a.wall_ns, 2100);
-	assert_int_equal(a.off_ns, 950);
-	assert_int_equal(a.runq_ns, 320);
-	assert_int_equal(a.min_ns, 100);
-	assert_int_equal(a.max_ns, 2000);
+	assert_has(&a, pid, 1, boot_ns, 1000, abi, ABI_X86_64, nr, 7, calls, 3000, errors, 6,
+		   interrupted, 11, untimed, 22, denied, 33, no_return, 44, result_sum, 55, wall_ns,
+		   2100, off_ns, 950, runq_ns, 320, min_ns, 100, max_ns, 2000);
 	assert_int_equal(hist_count(&a.hist, hist_bucket(100)), 1);
 	assert_int_equal(hist_count(&a.hist, hist_bucket(2000)), 1);
 	assert_int_equal(hist_total(&a.hist), 2);
-	assert_int_equal(a.in_flight, 66);
-	assert_int_equal(a.in_flight_early, 77);
-	assert_int_equal(a.oldest_start_ns, 60);
-	assert_int_equal(a.nr_errnos, 2);
-	assert_int_equal(a.errnos[0].err, EPERM);
-	assert_int_equal(a.errnos[0].count, 3);
-	assert_int_equal(a.errnos[1].err, ENOENT);
-	assert_int_equal(a.errnos[1].count, 3);
+	assert_has(&a, in_flight, 66, in_flight_early, 77, oldest_start_ns, 60, nr_errnos, 2);
+	assert_has(&a.errnos[0], err, EPERM, count, 3);
+	assert_has(&a.errnos[1], err, ENOENT, count, 3);
 	/* The other one is as it was. */
-	assert_int_equal(b.calls, 2000);
-	assert_int_equal(b.nr_errnos, 2);
+	assert_has(&b, calls, 2000, nr_errnos, 2);
 	row_done(&a);
 	row_done(&b);
 }
@@ -120,19 +94,13 @@ TEST(test_merge_keeps_extremes_either_way)
 	low.oldest_start_ns = 5;
 	assert_int_equal(row_copy(&sum, &high), 0);
 	assert_int_equal(row_merge(&sum, &low), 0);
-	assert_int_equal(sum.min_ns, 10);
-	assert_int_equal(sum.max_ns, 1000);
-	assert_int_equal(sum.oldest_start_ns, 5);
+	assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
 	row_done(&sum);
 	assert_int_equal(row_copy(&sum, &low), 0);
 	assert_int_equal(row_merge(&sum, &high), 0);
-	assert_int_equal(sum.min_ns, 10);
-	assert_int_equal(sum.max_ns, 1000);
-	assert_int_equal(sum.oldest_start_ns, 5);
+	assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
 	assert_int_equal(row_merge(&sum, &none), 0);
-	assert_int_equal(sum.min_ns, 10);
-	assert_int_equal(sum.max_ns, 1000);
-	assert_int_equal(sum.oldest_start_ns, 5);
+	assert_has(&sum, min_ns, 10, max_ns, 1000, oldest_start_ns, 5);
 	assert_int_equal(row_merge(&none, &low), 0);
 	assert_row_equal(&none, &low);
 	row_done(&low);
@@ -181,12 +149,11 @@ TEST(test_subtract_undoes_merge)
 		assert_int_equal(row_subtract(&sum, &b), 0);
 		assert_row_sums_equal(&sum, &a);
 		/* The extremes cannot be known: bounds around the true ones. */
-		assert_true(sum.min_ns <= a.min_ns);
-		assert_true(sum.max_ns >= a.max_ns);
-		assert_true(hist_bucket(sum.min_ns) == hist_bucket(a.min_ns));
-		assert_true(hist_bucket(sum.max_ns) == hist_bucket(a.max_ns));
-		assert_true(sum.min_ns >= (a.min_ns < b.min_ns ? a.min_ns : b.min_ns));
-		assert_true(sum.max_ns <= (a.max_ns > b.max_ns ? a.max_ns : b.max_ns));
+		assert_all(sum.min_ns <= a.min_ns, sum.max_ns >= a.max_ns,
+			   hist_bucket(sum.min_ns) == hist_bucket(a.min_ns),
+			   hist_bucket(sum.max_ns) == hist_bucket(a.max_ns),
+			   sum.min_ns >= (a.min_ns < b.min_ns ? a.min_ns : b.min_ns),
+			   sum.max_ns <= (a.max_ns > b.max_ns ? a.max_ns : b.max_ns));
 		/* Calls in flight are those of the later reading. */
 		assert_int_equal(sum.in_flight, a.in_flight + b.in_flight);
 		row_done(&a);
@@ -199,16 +166,14 @@ TEST(test_subtract_bounds)
 {
 	struct row earlier, later;
 
-	row_init_for(&earlier, 1, ABI_X86_64, 0);
-	row_add_calls(&earlier, 1, 70, 0, 0);
+	row_init_calls(&earlier, 1, ABI_X86_64, "read", 1, 70, 0, 0);
 	row_add_calls(&earlier, 1, 5000, 0, 0);
 	assert_int_equal(row_copy(&later, &earlier), 0);
 	row_add_calls(&later, 1, 1000, 0, 0);
 	row_add_calls(&later, 1, 300, 0, 0);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
 	/* Buckets 256 to 319 and 896 to 1023. */
-	assert_int_equal(later.min_ns, 256);
-	assert_int_equal(later.max_ns, 1023);
+	assert_has(&later, min_ns, 256, max_ns, 1023);
 
 	/* Cut to the extremes of the whole. */
 	row_done(&later);
@@ -216,24 +181,21 @@ TEST(test_subtract_bounds)
 	row_add_calls(&later, 1, 72, 0, 0);
 	row_add_calls(&later, 1, 4900, 0, 0);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_int_equal(later.min_ns, 70);
-	assert_int_equal(later.max_ns, 5000);
+	assert_has(&later, min_ns, 70, max_ns, 5000);
 
 	/* The last bucket has no end of its own. */
 	row_done(&later);
 	assert_int_equal(row_copy(&later, &earlier), 0);
 	row_add_calls(&later, 1, 1ULL << 43, 0, 0);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_int_equal(later.min_ns, 1ULL << 42);
-	assert_int_equal(later.max_ns, 1ULL << 43);
+	assert_has(&later, min_ns, 1ULL << 42, max_ns, 1ULL << 43);
 
 	/* Nor has the first a beginning. */
 	row_done(&later);
 	assert_int_equal(row_copy(&later, &earlier), 0);
 	row_add_calls(&later, 1, 0, 0, 0);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
-	assert_int_equal(later.min_ns, 0);
-	assert_int_equal(later.max_ns, 63);
+	assert_has(&later, min_ns, 0, max_ns, 63);
 	row_done(&later);
 	row_done(&earlier);
 }
@@ -246,11 +208,7 @@ TEST(test_subtract_all)
 	row_init_random(&a, &seed);
 	assert_int_equal(row_copy(&b, &a), 0);
 	assert_int_equal(row_subtract(&a, &b), 0);
-	assert_int_equal(a.calls, 0);
-	assert_int_equal(a.wall_ns, 0);
-	assert_int_equal(a.nr_errnos, 0);
-	assert_int_equal(a.min_ns, UINT64_MAX);
-	assert_int_equal(a.max_ns, 0);
+	assert_has(&a, calls, 0, wall_ns, 0, nr_errnos, 0, min_ns, UINT64_MAX, max_ns, 0);
 	assert_int_equal(hist_total(&a.hist), 0);
 	row_done(&a);
 	row_done(&b);
@@ -300,12 +258,9 @@ TEST(test_subtract_errnos)
 	row_add_errors(&later, ETIMEDOUT, 6);
 	assert_int_equal(row_subtract(&later, &earlier), 0);
 	assert_int_equal(later.nr_errnos, 3);
-	assert_int_equal(later.errnos[0].err, ENOENT);
-	assert_int_equal(later.errnos[0].count, 4);
-	assert_int_equal(later.errnos[1].err, EINTR);
-	assert_int_equal(later.errnos[1].count, 3);
-	assert_int_equal(later.errnos[2].err, ETIMEDOUT);
-	assert_int_equal(later.errnos[2].count, 6);
+	assert_has(&later.errnos[0], err, ENOENT, count, 4);
+	assert_has(&later.errnos[1], err, EINTR, count, 3);
+	assert_has(&later.errnos[2], err, ETIMEDOUT, count, 6);
 	assert_int_equal(later.errors, 13);
 	row_done(&earlier);
 	row_done(&later);

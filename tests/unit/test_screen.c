@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The frames of `bpftruss top`, at every size, and what its keys do. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "report/report.h"
@@ -34,12 +33,8 @@ static void take_process(struct builder *builder, uint32_t pid, const char *comm
 static void take_row(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		     uint64_t wall_ns, uint64_t off_ns, uint64_t errors)
 {
-	struct row row;
-
-	row_init_named(&row, pid, ABI_OF_TESTS, name);
-	row_add_calls(&row, count, wall_ns, off_ns, off_ns / 10);
-	row_add_errors(&row, ENOENT, errors);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, pid, ABI_OF_TESTS, name, count, wall_ns, off_ns, off_ns / 10);
+	builder_take_errors(builder, pid, ABI_OF_TESTS, name, ENOENT, errors);
 }
 
 static void take_early(struct builder *builder, uint32_t pid, const char *name)
@@ -68,7 +63,6 @@ static struct rates *rates_ordinary(bool one_has_ended)
 	struct builder *before = builder_make(), *after = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *earlier = NULL, *later = NULL;
 	struct rates *rates;
-	struct row row;
 
 	take_process(after, 300, "nginx", 5, 4, 500 * MSEC);
 	take_row(after, 300, "read", 20000, 30 * USEC, 20 * USEC, 150);
@@ -83,9 +77,7 @@ static struct rates *rates_ordinary(bool one_has_ended)
 		take_row(after, 17, "exit_group", 1, USEC, 0, 0);
 		take_early(after, 17, "read");
 	}
-	row_init_named(&row, 0, ABI_OF_TESTS, "read");
-	row.calls = row.untimed = 7;
-	builder_take_row(after, &row);
+	builder_take_untimed(after, 0, ABI_OF_TESTS, "read", 7);
 	earlier = reading(before, 0);
 	later = reading(after, 2 * SEC);
 	later->losses.count[LOSS_SLOT_TABLE_FULL] = 7;
@@ -99,6 +91,9 @@ static void top_make(struct top *top, int width, int height)
 	assert_int_equal(top_update(top, rates_ordinary(false)), 0);
 	top_resize(top, width, height);
 }
+
+#define TOP_TEST(name, width, height) \
+	TEST_OF(name, struct top, top, top_done, top_make, width, height)
 
 /* Presses keys, a character each; upper case ones are special. */
 static bool press(struct top *top, const char *keys)
@@ -152,7 +147,7 @@ static void check(const struct top *top, const char *name)
 	golden_check(name, text);
 }
 
-TEST(test_sizes)
+TOP_TEST(test_sizes, 80, 14)
 {
 	static const struct {
 		int width, height;
@@ -165,10 +160,8 @@ TEST(test_sizes)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct top top __cleanup(top_done);
-
-		top_make(&top, sizes[i].width, sizes[i].height);
-		check(&top, sizes[i].name);
+		top_resize(top, sizes[i].width, sizes[i].height);
+		check(top, sizes[i].name);
 	}
 }
 
@@ -213,138 +206,112 @@ TEST(test_states)
 	check(&top, "top_by_unit");
 }
 
-TEST(test_process_ends)
+TOP_TEST(test_process_ends, 80, 12)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 12);
-	press(&top, "/sleepEE");
-	assert_true(top.opened);
-	assert_string_equal(top.title, "process 17 (sleep)");
-	assert_int_equal(top.nr_calls, 2);
-	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
-	assert_true(top.gone);
-	check(&top, "top_gone");
-	press(&top, ">DDNs");
-	assert_false(press(&top, "q"));
-	assert_int_equal(top.nr_shown, 0);
-	free(screen_text(&top));
-	press(&top, "E");
-	assert_false(top.opened);
+	press(top, "/sleepEE");
+	assert_true(top->opened);
+	assert_string_equal(top->title, "process 17 (sleep)");
+	assert_int_equal(top->nr_calls, 2);
+	assert_int_equal(top_update(top, rates_ordinary(true)), 0);
+	assert_true(top->gone);
+	check(top, "top_gone");
+	press(top, ">DDNs");
+	assert_false(press(top, "q"));
+	assert_int_equal(top->nr_shown, 0);
+	free(screen_text(top));
+	press(top, "E");
+	assert_false(top->opened);
 }
 
-TEST(test_move)
+TOP_TEST(test_move, 80, 7)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 7);
-	assert_int_equal(top.nr_shown, 5);
-	assert_int_equal(top_room(&top), 5);
-	top_resize(&top, 80, 4);
-	assert_int_equal(top_room(&top), 2);
-	press(&top, "U");
-	assert_int_equal(top.places[0].cursor, 0);
-	press(&top, "DD");
-	assert_int_equal(top.places[0].cursor, 2);
-	assert_int_equal(top.places[0].first, 1);
-	press(&top, "N");
-	assert_int_equal(top.places[0].cursor, 4);
-	press(&top, "NZ");
-	assert_int_equal(top.places[0].first, 3);
-	press(&top, "P");
-	assert_int_equal(top.places[0].cursor, 2);
-	press(&top, "A");
-	assert_int_equal(top.places[0].first, 0);
-	assert_false(top.follows);
+	assert_int_equal(top->nr_shown, 5);
+	assert_int_equal(top_room(top), 5);
+	top_resize(top, 80, 4);
+	assert_int_equal(top_room(top), 2);
+	press(top, "U");
+	assert_int_equal(top->places[0].cursor, 0);
+	press(top, "DD");
+	assert_has(&top->places[0], cursor, 2, first, 1);
+	press(top, "N");
+	assert_int_equal(top->places[0].cursor, 4);
+	press(top, "NZ");
+	assert_int_equal(top->places[0].first, 3);
+	press(top, "P");
+	assert_int_equal(top->places[0].cursor, 2);
+	press(top, "A");
+	assert_int_equal(top->places[0].first, 0);
+	assert_false(top->follows);
 }
 
 /* The cursor stays on its process while the order changes around it. */
-TEST(test_follow)
+TOP_TEST(test_follow, 80, 24)
 {
-	struct top top __cleanup(top_done);
 	uint32_t pid;
 
-	top_make(&top, 80, 24);
-	press(&top, "Z");
-	pid = top.rates->lines[top.shown[top.places[0].cursor]].pid;
-	top.places[0].sort = RATE_PID;
-	assert_int_equal(top_update(&top, rates_ordinary(true)), 0);
-	assert_int_equal(top.rates->lines[top.shown[top.places[0].cursor]].pid, pid);
+	press(top, "Z");
+	pid = top->rates->lines[top->shown[top->places[0].cursor]].pid;
+	top->places[0].sort = RATE_PID;
+	assert_int_equal(top_update(top, rates_ordinary(true)), 0);
+	assert_int_equal(top->rates->lines[top->shown[top->places[0].cursor]].pid, pid);
 }
 
-TEST(test_sort_keys)
+TOP_TEST(test_sort_keys, 80, 24)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 24);
-	press(&top, "s");
-	assert_int_equal(top.places[0].sort, RATE_ERRORS);
-	press(&top, "<<");
-	assert_int_equal(top.places[0].sort, RATE_COMM);
-	press(&top, "<<");
-	assert_int_equal(top.places[0].sort, RATE_OLDEST);
-	press(&top, "E>");
-	assert_int_equal(top.places[1].sort, RATE_ERRORS);
+	press(top, "s");
+	assert_int_equal(top->places[0].sort, RATE_ERRORS);
+	press(top, "<<");
+	assert_int_equal(top->places[0].sort, RATE_COMM);
+	press(top, "<<");
+	assert_int_equal(top->places[0].sort, RATE_OLDEST);
+	press(top, "E>");
+	assert_int_equal(top->places[1].sort, RATE_ERRORS);
 }
 
-TEST(test_prompts)
+TOP_TEST(test_prompts, 80, 24)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 24);
-	press(&top, "/nginy");
-	assert_int_equal(top.nr_shown, 0);
-	press(&top, "BxBE");
-	assert_string_equal(top.filter, "ngin");
+	press(top, "/nginy");
+	assert_int_equal(top->nr_shown, 0);
+	press(top, "BxBE");
+	assert_string_equal(top->filter, "ngin");
 	/* Its unit is nginx.service, too. */
-	assert_int_equal(top.nr_shown, 2);
-	press(&top, "/zX");
-	assert_string_equal(top.filter, "ngin");
-	assert_false(press(&top, "X"));
-	assert_string_equal(top.filter, "");
-	press(&top, "d0.25E");
-	assert_int_equal(top.delay_ns, SEC / 4);
-	press(&top, "d1e9E");
-	assert_int_equal(top.delay_ns, SEC / 4);
-	assert_non_null(top.message);
-	press(&top, "dnanE");
-	assert_non_null(top.message);
-	press(&top, "d7X");
-	assert_null(top.message);
-	assert_int_equal(top.delay_ns, SEC / 4);
-	press(&top, "/");
+	assert_int_equal(top->nr_shown, 2);
+	press(top, "/zX");
+	assert_string_equal(top->filter, "ngin");
+	assert_false(press(top, "X"));
+	assert_string_equal(top->filter, "");
+	press(top, "d0.25E");
+	assert_int_equal(top->delay_ns, SEC / 4);
+	press(top, "d1e9E");
+	assert_int_equal(top->delay_ns, SEC / 4);
+	assert_non_null(top->message);
+	press(top, "dnanE");
+	assert_non_null(top->message);
+	press(top, "d7X");
+	assert_null(top->message);
+	assert_int_equal(top->delay_ns, SEC / 4);
+	press(top, "/");
 	for (int i = 0; i < 200; i++)
-		press(&top, "m");
-	assert_int_equal(strlen(top.filter), TOP_TEXT_MAX - 1);
+		press(top, "m");
+	assert_int_equal(strlen(top->filter), TOP_TEXT_MAX - 1);
 }
 
-TEST(test_quit)
+TOP_TEST(test_quit, 80, 24)
 {
-	struct top top __cleanup(top_done);
-
-	top_make(&top, 80, 24);
-	assert_false(press(&top, "hq"));
-	assert_false(press(&top, "Eq"));
-	assert_false(press(&top, "/qX"));
-	assert_true(press(&top, "q"));
-	assert_true(press(&top, "X"));
-	top_done(&top);
+	assert_all(!press(top, "hq"), !press(top, "Eq"), !press(top, "/qX"), press(top, "q"),
+		   press(top, "X"));
+	top_done(top);
 	/* Before the first figures. */
-	top_init(&top, SEC);
-	assert_false(press(&top, "EDUNPAZ<>sgp/xEd1Eh "));
-	free(screen_text(&top));
-	assert_true(press(&top, "q") || press(&top, "Xq"));
+	top_init(top, SEC);
+	assert_false(press(top, "EDUNPAZ<>sgp/xEd1Eh "));
+	free(screen_text(top));
+	assert_true(press(top, "q") || press(top, "Xq"));
 }
 
 TEST(test_json)
 {
 	__cleanup(rates_freep) struct rates *rates = rates_ordinary(false);
-	__cleanup(freep) char *text = NULL, *masked = NULL;
-	struct text_stream stream;
 
 	rates_sort(rates, RATE_CALLS);
-	assert_int_equal(report_rates_json(rates, 3, text_open(&stream)), 0);
-	text = text_close(&stream);
-	masked = version_mask(text);
-	golden_check("top_json", masked);
+	golden_render("top_json", report_rates_json, rates, 3);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Snapshots as values: copies, look-ups and sums. */
-#include "test.h"
 #include "fixture.h"
 
 TEST(test_new_like)
@@ -26,19 +25,13 @@ TEST(test_new_like)
 	assert_ptr_not_equal(like->host, one->host);
 	assert_ptr_not_equal(like->boot_id, one->boot_id);
 	assert_ptr_not_equal(like->kernel, one->kernel);
-	assert_int_equal(like->start_ns, one->start_ns);
-	assert_int_equal(like->end_ns, one->end_ns);
-	assert_int_equal(like->elapsed_ns, one->elapsed_ns);
-	assert_int_equal(like->end_mono_ns, one->end_mono_ns);
-	assert_int_equal(like->has_runq, one->has_runq);
+	assert_same(like, one, start_ns, end_ns, elapsed_ns, end_mono_ns, has_runq);
 	assert_int_equal(like->losses.count[LOSS_TORN_READ], 9);
 	assert_int_equal(like->nr_targets, 1);
 	assert_ptr_not_equal(like->targets, one->targets);
 	assert_process_equal(&like->targets[0], &one->targets[0]);
-	assert_int_equal(like->nr_rows, 0);
-	assert_int_equal(like->nr_processes, 0);
-	assert_null(like->rows);
-	assert_null(like->processes);
+	assert_has(like, nr_rows, 0, nr_processes, 0);
+	assert_all(!like->rows, !like->processes);
 }
 
 TEST(test_new_like_blank)
@@ -56,7 +49,7 @@ TEST(test_new_like_blank)
 	snapshot_freep(&none);
 }
 
-TEST(test_find_process)
+BUILDER_TEST(test_find_process)
 {
 	static const struct {
 		uint32_t pid;
@@ -66,7 +59,6 @@ TEST(test_find_process)
 		uint32_t pid;
 		uint64_t boot_ns;
 	} absent[] = { { 0, 0 }, { 1, 0 }, { 1, 15 }, { 1, 30 }, { 2, 10 }, { 3, 5 }, { 300, 1 } };
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
@@ -84,9 +76,8 @@ TEST(test_find_process)
 	assert_null(snapshot_find_process(empty, 1, 10));
 }
 
-TEST(test_find_row)
+BUILDER_TEST(test_find_row)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 	struct row row;
@@ -113,13 +104,11 @@ TEST(test_find_row)
 	assert_null(snapshot_find_row(snapshot, &row));
 	row_init_for(&row, 2, ABI_X86_64, 0);
 	row.boot_ns++;
-	assert_null(snapshot_find_row(snapshot, &row));
-	assert_null(snapshot_find_row(empty, &row));
+	assert_all(!snapshot_find_row(snapshot, &row), !snapshot_find_row(empty, &row));
 }
 
-TEST(test_user_time)
+BUILDER_TEST(test_user_time)
 {
-	struct builder *builder = builder_make();
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(snapshot_freep) struct snapshot *empty = snapshot_make();
 
@@ -131,9 +120,8 @@ TEST(test_user_time)
 	assert_int_equal(snapshot_user_ns(empty), 0);
 }
 
-TEST(test_oldest)
+SNAPSHOT_TEST(test_oldest, snapshot_make())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_make();
 	struct row row;
 
 	row_init_for(&row, 1, ABI_X86_64, 0);
@@ -170,14 +158,12 @@ TEST(test_process_order)
 }
 
 /* Neither a loss nor an error without its errno is to be read as nothing missing. */
-TEST(test_exact)
+BUILDER_TEST(test_exact)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	struct builder *builder = builder_make();
 	struct row row;
 
-	row_init_for(&row, 1, ABI_X86_64, 0);
-	row_add_calls(&row, 10, 100, 0, 0);
+	row_init_calls(&row, 1, ABI_X86_64, "read", 10, 100, 0, 0);
 	row_add_errors(&row, ENOENT, 3);
 	row_add_errors(&row, EPERM, 4);
 	assert_int_equal(row_errors_unnamed(&row), 0);

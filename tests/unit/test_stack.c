@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of stacks, and the counts of stacks in rows. */
-#include "test.h"
 #include "stack_scenarios.h"
 
 TEST(test_empty)
@@ -26,16 +25,14 @@ TEST(test_add)
 	one = stack_table_find(table, 7);
 	two = stack_table_find(table, 8);
 	assert_int_equal(stack_table_count(table), 2);
-	assert_int_equal(one->id, 7);
-	assert_int_equal(one->end, STACK_COMPLETE);
-	assert_int_equal(one->nr_frames, 2);
+	assert_has(one, id, 7, end, STACK_COMPLETE, nr_frames, 2);
 	assert_string_equal(one->frames[0].module, "libc.so.6");
 	assert_string_equal(one->frames[0].symbol, "read");
 	assert_int_equal(one->frames[0].offset, 0x1d);
 	assert_null(one->frames[1].symbol);
 	assert_int_equal(two->end, STACK_PAGED_OUT);
-	assert_true(two->frames[0].inlined && !two->frames[0].kernel);
-	assert_true(two->frames[1].kernel && !two->frames[1].inlined);
+	assert_all(two->frames[0].inlined && !two->frames[0].kernel,
+		   two->frames[1].kernel && !two->frames[1].inlined);
 	assert_ptr_equal(one->frames[0].module, two->frames[0].module);
 	assert_ptr_equal(one->frames[0].symbol, two->frames[1].symbol);
 }
@@ -90,8 +87,7 @@ TEST(test_end_names)
 	for (int end = STACK_COMPLETE + 1; end < NR_STACK_END; end++) {
 		const char *name = stack_end_name((enum stack_end)end);
 
-		assert_non_null(name);
-		assert_true(*name == '[' && name[strlen(name) - 1] == ']');
+		assert_all(name, *name == '[' && name[strlen(name) - 1] == ']');
 		for (int other = STACK_COMPLETE + 1; other < end; other++)
 			assert_string_not_equal(name, stack_end_name((enum stack_end)other));
 	}
@@ -109,12 +105,8 @@ TEST(test_row_add)
 	assert_int_equal(row_add_stack(&row, &count), 0);
 	assert_int_equal(row_add_stack(&row, &again), 0);
 	assert_int_equal(row.nr_stacks, 1);
-	assert_int_equal(row.stacks[0].calls, 11);
-	assert_int_equal(row.stacks[0].errors, 22);
-	assert_int_equal(row.stacks[0].wall_ns, 330);
-	assert_int_equal(row.stacks[0].off_ns, 220);
-	assert_int_equal(row.stacks[0].runq_ns, 110);
-	assert_int_equal(row.stacks[0].max_ns, 7);
+	assert_has(&row.stacks[0], calls, 11, errors, 22, wall_ns, 330, off_ns, 220, runq_ns, 110,
+		   max_ns, 7);
 	row_done(&row);
 	assert_null(row.stacks);
 	assert_int_equal(row.nr_stacks, 0);
@@ -157,12 +149,7 @@ static void assert_stacks_equal(const struct row *a, const struct row *b)
 	for (size_t i = 0; i < a->nr_stacks; i++) {
 		const struct stack_count *x = &a->stacks[i], *y = &b->stacks[i];
 
-		assert_int_equal(x->id, y->id);
-		assert_int_equal(x->calls, y->calls);
-		assert_int_equal(x->errors, y->errors);
-		assert_int_equal(x->wall_ns, y->wall_ns);
-		assert_int_equal(x->off_ns, y->off_ns);
-		assert_int_equal(x->runq_ns, y->runq_ns);
+		assert_same(x, y, id, calls, errors, wall_ns, off_ns, runq_ns);
 		assert_true(x->max_ns >= y->max_ns);
 	}
 }
@@ -172,7 +159,7 @@ TEST(test_row_merge_subtract)
 	uint64_t seed = 22;
 
 	for (int i = 0; i < 200; i++) {
-		struct row a, b, sum;
+		__cleanup(row_done) struct row a, b, sum;
 
 		row_init_stacks(&a, &seed);
 		row_init_stacks(&b, &seed);
@@ -184,9 +171,6 @@ TEST(test_row_merge_subtract)
 		assert_stacks_equal(&sum, &a);
 		assert_int_equal(row_subtract(&sum, &a), 0);
 		assert_int_equal(sum.nr_stacks, 0);
-		row_done(&a);
-		row_done(&b);
-		row_done(&sum);
 	}
 }
 
@@ -207,13 +191,12 @@ TEST(test_row_copy)
 }
 
 /* On their way through builder, groups and snapshot nothing is lost. */
-TEST(test_grouped)
+STACKS_TEST(test_grouped)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	uint64_t calls = 0, of_stacks = 0;
 
-	assert_int_equal(snapshot_group(stacked.snapshot, GROUP_SYSCALL, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, &list), 0);
 	for (size_t i = 0; i < list.nr_groups; i++) {
 		calls += list.groups[i].sum.calls;
 		for (size_t j = 0; j < list.groups[i].sum.nr_stacks; j++)
@@ -252,9 +235,7 @@ TEST(test_put)
 	assert_int_equal(stack_table_put(table, &stack), 0);
 	assert_ptr_equal(stack_table_find(table, 5), found);
 	assert_int_equal(stack_table_count(table), 1);
-	assert_int_equal(found->id, 5);
-	assert_int_equal(found->end, STACK_TRUNCATED);
-	assert_int_equal(found->nr_frames, 2);
+	assert_has(found, id, 5, end, STACK_TRUNCATED, nr_frames, 2);
 	/* No string was copied. */
 	assert_ptr_equal(found->frames[0].symbol, frames[1].symbol);
 	assert_string_equal(found->frames[1].symbol, "outer");

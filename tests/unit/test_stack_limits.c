@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of stacks: what fails, what takes too long, what finds no room, and who has his turn. */
-#include "test.h"
-
 #include "names_fixture.h"
 
-TEST(test_a_file_that_nobody_has)
+SERVICE_TEST(test_a_file_that_nobody_has, 0, NULL)
 {
-	__cleanup(service_done) struct service s = SERVICE(NULL);
 	uint64_t frame = frame_of(2, offset_of("plain", NULL, "main") + 4);
 	const struct stack *stack, *later;
 
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame);
-	settle(&s);
+	stack = add_one(s, frame);
+	settle(s);
 	assert_frame(&stack->frames[0], "gone", NULL, frame & FRAME_OFFSET_MASK);
-	assert_int_equal(counts_of(&s).failed, 1);
+	assert_int_equal(counts_of(s).failed, 1);
 	/* Somebody comes who has it: then it is read. */
-	s.files.fixtures[2] = "plain";
-	later = add_one(&s, frame);
-	settle(&s);
+	s->files.fixtures[2] = "plain";
+	later = add_one(s, frame);
+	settle(s);
 	assert_frame(&later->frames[0], "plain", "main", 4);
 	/* The report before has it, too. */
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(counts_of(&s).failed, 0);
+	assert_int_equal(counts_of(s).failed, 0);
 }
 
 static void settle_patiently(struct service *s)
@@ -35,51 +31,44 @@ static void settle_patiently(struct service *s)
 }
 
 /* Nothing has failed for good: what comes late, comes. */
-TEST(test_failures_are_forgiven)
+SERVICE_TEST(test_failures_are_forgiven, 0, "crash")
 {
-	__cleanup(service_done) struct service s = SERVICE("crash");
 	const struct stack *stack;
 
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
-	settle(&s);
+	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	settle(s);
 	assert_null(stack->frames[0].symbol);
-	s.files.fixtures[2] = "plain";
-	settle_patiently(&s);
+	s->files.fixtures[2] = "plain";
+	settle_patiently(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
 }
 
 /* Nor is it a failure that a file is not known yet. */
-TEST(test_what_is_not_known_yet)
+SERVICE_TEST(test_what_is_not_known_yet, 0, "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct stack *stack;
 
-	s.files.err = -EAGAIN;
-	s.files.errs = MAX_NAME_TRIES + 1;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
-	settle(&s);
+	s->files.err = -EAGAIN;
+	s->files.errs = MAX_NAME_TRIES + 1;
+	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(s.files.opened, MAX_NAME_TRIES + 2);
+	assert_int_equal(s->files.opened, MAX_NAME_TRIES + 2);
 }
 
 /* However many files there are, others have their turn in between. */
-TEST(test_a_turn_is_short)
+SERVICE_TEST(test_a_turn_is_short, 0, NULL)
 {
-	__cleanup(service_done) struct service s = SERVICE(NULL);
-
-	s.files.err = -EBADMSG;
-	s.files.errs = NR_FILES;
-	service_open(&s, &(struct names_options){ 0 });
+	s->files.err = -EBADMSG;
+	s->files.errs = NR_FILES;
 	for (uint32_t file = 2; file < NR_FILES; file++)
-		add_one(&s, frame_of(file, 0x10));
-	names_begin(s.names);
-	go_on(&s);
-	assert_in_range(s.files.opened, 1, 8);
-	assert_int_equal(patience_of(&s), 0);
-	settle(&s);
-	assert_int_equal(s.files.opened, NR_FILES - 2);
+		add_one(s, frame_of(file, 0x10));
+	names_begin(s->names);
+	go_on(s);
+	assert_in_range(s->files.opened, 1, 8);
+	assert_int_equal(patience_of(s), 0);
+	settle(s);
+	assert_int_equal(s->files.opened, NR_FILES - 2);
 }
 
 /* Asks for a name in the first file, which holds up nobody: those of two others come. */
@@ -99,23 +88,19 @@ static const struct stack *name_two_others(struct service *s)
 }
 
 /* Files are opened where nobody waits for it, and users share who does that. */
-TEST(test_a_search_that_does_not_end)
+SERVICE_TEST(test_a_search_that_does_not_end, 0, "plain", "plain", "lean")
 {
-	struct service s = SERVICE("plain", "plain", "lean");
 	const struct stack *stack;
 
-	s.files.closed = s.files.hang = true;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = name_two_others(&s);
+	s->files.closed = s->files.hang = true;
+	stack = name_two_others(s);
 	assert_frame(&stack->frames[0], "plain", "main", 1);
-	assert_false(names_are_done(s.names));
-	service_done(&s);
+	assert_false(names_are_done(s->names));
 }
 
 /* What was read while somebody wrote to the file gives no names: it is opened anew. */
-TEST(test_a_file_that_changes)
+SERVICE_TEST(test_a_file_that_changes, 0, "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct timespec times[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
 	char path[] = "/tmp/bpftruss-test-XXXXXX", command[PATH_MAX];
 	const struct stack *stack;
@@ -123,58 +108,51 @@ TEST(test_a_file_that_changes)
 	close(mkstemp(path));
 	snprintf(command, sizeof(command), "cp %s/plain %s", FIXTURES, path);
 	assert_int_equal(system(command), 0);
-	s.files.path = path;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 4));
-	names_begin(s.names);
-	go_on(&s);
+	s->files.path = path;
+	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 4));
+	names_begin(s->names);
+	go_on(s);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-	while (!s.files.dropped) {
-		assert_false(names_are_done(s.names));
+	while (!s->files.dropped) {
+		assert_false(names_are_done(s->names));
 		assert_null(stack->frames[0].symbol);
-		wait_and_go_on(&s);
+		wait_and_go_on(s);
 	}
-	assert_int_equal(s.files.opened, 1);
-	settle(&s);
+	assert_int_equal(s->files.opened, 1);
+	settle(s);
 	unlink(path);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(s.files.opened, 2);
+	assert_int_equal(s->files.opened, 2);
 }
 
 /* Whoever kills workers is left alone for a while, and whoever has been named stays so. */
-TEST(test_a_file_that_kills_workers)
+SERVICE_TEST(test_a_file_that_kills_workers, 0, "crash", "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("crash", "plain");
 	uint64_t at = offset_of("plain", NULL, "main");
 	const struct stack *stack, *good;
 
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, 0x10));
-	good = add_one(&s, frame_of(3, at + 1));
-	settle(&s);
+	stack = add_one(s, frame_of(2, 0x10));
+	good = add_one(s, frame_of(3, at + 1));
+	settle(s);
 	assert_frame(&good->frames[0], "plain", "main", 1);
 	assert_frame(&stack->frames[0], "crash", NULL, 0x10);
-	assert_int_equal(s.files.opened, 2);
+	assert_int_equal(s->files.opened, 2);
 	/* It may have been chance: it waits to be tried again, but not now. */
-	assert_int_equal(counts_of(&s).waiting, 1);
-	assert_int_equal(counts_of(&s).failed, 0);
-	add_one(&s, frame_of(2, 0x20));
-	settle(&s);
-	assert_int_equal(s.files.opened, 2);
-	assert_int_equal(counts_of(&s).waiting, 2);
-	assert_true(patience_of(&s) > 0);
+	assert_int_equal(counts_of(s).waiting, 1);
+	assert_int_equal(counts_of(s).failed, 0);
+	add_one(s, frame_of(2, 0x20));
+	settle(s);
+	assert_int_equal(s->files.opened, 2);
+	assert_int_equal(counts_of(s).waiting, 2);
+	assert_true(patience_of(s) > 0);
 }
 
 /* Nor does anybody wait for a worker that does not end. */
-TEST(test_a_worker_that_does_not_end)
+SERVICE_TEST(test_a_worker_that_does_not_end, .at_once = true, "idle", "plain", "lean")
 {
-	struct service s = SERVICE("idle", "plain", "lean");
-
-	service_open(&s, &(struct names_options){ .at_once = true });
-	name_two_others(&s);
-	assert_false(names_are_done(s.names));
-	assert_int_equal(counts_of(&s).waiting, 1);
-	service_done(&s);
+	name_two_others(s);
+	assert_false(names_are_done(s->names));
+	assert_int_equal(counts_of(s).waiting, 1);
 }
 
 static const struct stack *add_places(struct service *s, uint32_t file, uint64_t first,
@@ -192,53 +170,49 @@ static const struct stack *add_places(struct service *s, uint32_t file, uint64_t
 }
 
 /* Whatever comes, no more is kept than there is room for; what is left out is counted. */
-TEST(test_places_are_bounded)
+SERVICE_TEST(test_places_are_bounded, 0, "plain", "plain", "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
 	const struct stack *stack = NULL;
 
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_places(&s, 2, 1, MAX_PLACES);
+	stack = add_places(s, 2, 1, MAX_PLACES);
 	/* Half of it is for others. */
-	assert_int_equal(counts_of(&s).places, MAX_PLACES / 2);
-	assert_in_range(counts_of(&s).refused, MAX_PLACES / 2, MAX_PLACES / 2 + MAX_FRAMES);
+	assert_int_equal(counts_of(s).places, MAX_PLACES / 2);
+	assert_in_range(counts_of(s).refused, MAX_PLACES / 2, MAX_PLACES / 2 + MAX_FRAMES);
 	assert_string_equal(stack->frames[0].module, "plain");
 	assert_null(stack->frames[0].symbol);
-	s.uid = 1000;
-	add_places(&s, 3, 1, MAX_PLACES / 2);
-	assert_int_equal(counts_of(&s).places, MAX_PLACES);
-	settle(&s);
-	assert_int_equal(counts_of(&s).waiting, 0);
-	assert_in_range(counts_of(&s).bytes, MAX_PLACES, 16 << 20);
+	s->uid = 1000;
+	add_places(s, 3, 1, MAX_PLACES / 2);
+	assert_int_equal(counts_of(s).places, MAX_PLACES);
+	settle(s);
+	assert_int_equal(counts_of(s).waiting, 0);
+	assert_in_range(counts_of(s).bytes, MAX_PLACES, 16 << 20);
 }
 
 /* A place that nobody waits for makes room, the oldest first, and first what the same user has. */
-TEST(test_places_make_room)
+SERVICE_TEST(test_places_make_room, 0, "plain", "plain", "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain", "plain", "plain");
 	uint64_t main_at = offset_of("plain", NULL, "main"), refused;
 	const struct stack *stack;
 
-	service_open(&s, &(struct names_options){ 0 });
-	add_places(&s, 2, 1 << 20, MAX_PLACES / 2);
-	settle(&s);
-	refused = counts_of(&s).refused;
-	stack = add_one(&s, frame_of(2, main_at + 4));
-	settle(&s);
+	add_places(s, 2, 1 << 20, MAX_PLACES / 2);
+	settle(s);
+	refused = counts_of(s).refused;
+	stack = add_one(s, frame_of(2, main_at + 4));
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(counts_of(&s).refused, refused);
-	assert_int_equal(counts_of(&s).places, MAX_PLACES / 2);
+	assert_int_equal(counts_of(s).refused, refused);
+	assert_int_equal(counts_of(s).places, MAX_PLACES / 2);
 	/* A third user comes when all is full. */
-	s.uid = 1000;
-	add_places(&s, 3, 1 << 20, MAX_PLACES / 2);
-	settle(&s);
-	s.uid = 1001;
-	refused = counts_of(&s).refused;
-	stack = add_one(&s, frame_of(4, main_at + 4));
-	settle(&s);
+	s->uid = 1000;
+	add_places(s, 3, 1 << 20, MAX_PLACES / 2);
+	settle(s);
+	s->uid = 1001;
+	refused = counts_of(s).refused;
+	stack = add_one(s, frame_of(4, main_at + 4));
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(counts_of(&s).refused, refused);
-	assert_int_equal(counts_of(&s).places, MAX_PLACES);
+	assert_int_equal(counts_of(s).refused, refused);
+	assert_int_equal(counts_of(s).places, MAX_PLACES);
 }
 
 /* A name that nobody can tell is not waited for for ever: it would take the room of all others. */

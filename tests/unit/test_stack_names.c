@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of stacks: they come while nobody waits. */
-#include "test.h"
-
 #include "names_fixture.h"
 
 #include <glob.h>
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-TEST(test_names_follow)
+SERVICE_TEST(test_names_follow, 0, "plain", "cxx")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain", "cxx");
 	uint64_t at = offset_of("plain", NULL, "main");
 	const uint64_t frames[] = {
 		frame_of(2, at + 5),
@@ -19,111 +16,100 @@ TEST(test_names_follow)
 	};
 	const struct stack *stack, *next;
 
-	service_open(&s, &(struct names_options){ 0 });
 	/* It is there at once, as places in a file. */
-	stack = add(&s, frames, ARRAY_SIZE(frames));
+	stack = add(s, frames, ARRAY_SIZE(frames));
 	assert_int_equal(stack->nr_frames, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_frame(&stack->frames[i], "plain", NULL,
 			     frames[i] & FRAME_OFFSET_MASK & ~FRAME_INTERRUPTED);
 	/* Nothing is read before somebody asks. */
-	go_on(&s);
-	assert_int_equal(s.files.opened, 0);
-	assert_int_equal(counts_of(&s).waiting, 3);
-	names_begin(s.names);
-	go_on(&s);
-	assert_false(names_are_done(s.names));
+	go_on(s);
+	assert_int_equal(s->files.opened, 0);
+	assert_int_equal(counts_of(s).waiting, 3);
+	names_begin(s->names);
+	go_on(s);
+	assert_false(names_are_done(s->names));
 	/* A worker is at it; what is shown meanwhile is what is known. */
-	assert_int_equal(s.files.opened, 1);
+	assert_int_equal(s->files.opened, 1);
 	assert_null(stack->frames[0].symbol);
-	settle(&s);
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 5);
 	assert_frame(&stack->frames[1], "plain", "main", 0);
 	assert_frame(&stack->frames[2], "plain", "sample_hidden", 9);
-	assert_int_equal(counts_of(&s).waiting, 0);
-	assert_int_equal(counts_of(&s).failed, 0);
+	assert_int_equal(counts_of(s).waiting, 0);
+	assert_int_equal(counts_of(s).failed, 0);
 	/* A known place is not asked for again. */
-	next = add(&s, frames, 2);
+	next = add(s, frames, 2);
 	assert_frame(&next->frames[0], "plain", "main", 5);
-	assert_int_equal(s.files.opened, 1);
-	assert_int_equal(counts_of(&s).places, 3);
+	assert_int_equal(s->files.opened, 1);
+	assert_int_equal(counts_of(s).places, 3);
 }
 
 /* What is read is not what was meant: it gives no names, and is opened anew. */
-TEST(test_another_file_is_not_the_file)
+SERVICE_TEST(test_another_file_is_not_the_file, 0, "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain");
 	uint64_t at = offset_of("plain", NULL, "main");
 	const struct stack *stack;
 
-	service_open(&s, &(struct names_options){ 0 });
-	s.files.proof_err = -ESTALE;
-	stack = add_one(&s, frame_of(2, at + 4));
-	names_begin(s.names);
-	while (!s.files.dropped) {
+	s->files.proof_err = -ESTALE;
+	stack = add_one(s, frame_of(2, at + 4));
+	names_begin(s->names);
+	while (!s->files.dropped) {
 		assert_null(stack->frames[0].symbol);
-		wait_and_go_on(&s);
+		wait_and_go_on(s);
 	}
-	assert_int_equal(s.files.opened, 1);
-	settle(&s);
+	assert_int_equal(s->files.opened, 1);
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 4);
-	assert_int_equal(s.files.dropped, 1);
-	assert_int_equal(s.files.opened, 2);
+	assert_has(&s->files, dropped, 1, opened, 2);
 }
 
-TEST(test_names_come_at_once_where_that_is_asked)
+SERVICE_TEST(test_names_come_at_once_where_that_is_asked, .at_once = true, "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct stack *stack;
 
-	service_open(&s, &(struct names_options){ .at_once = true });
-	stack = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 1));
+	stack = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 1));
 	while (!stack->frames[0].symbol) {
-		assert_true(patience_of(&s) >= 0);
-		wait_and_go_on(&s);
+		assert_true(patience_of(s) >= 0);
+		wait_and_go_on(s);
 	}
 	assert_frame(&stack->frames[0], "plain", "main", 1);
-	assert_int_equal(patience_of(&s), -1);
+	assert_int_equal(patience_of(s), -1);
 }
 
-TEST(test_what_is_no_symbol_stays_a_place)
+SERVICE_TEST(test_what_is_no_symbol_stays_a_place, 0, "stripped")
 {
-	__cleanup(service_done) struct service s = SERVICE("stripped");
 	uint64_t at = offset_of("stripped", "stripped.debug", "main");
 	const struct stack *stack;
 
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, at + 4));
-	settle(&s);
+	stack = add_one(s, frame_of(2, at + 4));
+	settle(s);
 	assert_null(stack->frames[0].symbol);
 	assert_string_equal(stack->frames[0].module, "stripped");
-	assert_int_equal(counts_of(&s).failed, 0);
-	assert_int_equal(counts_of(&s).waiting, 0);
+	assert_int_equal(counts_of(s).failed, 0);
+	assert_int_equal(counts_of(s).waiting, 0);
 	/* It is known that nothing is known. */
-	add_one(&s, frame_of(2, at + 4));
-	settle(&s);
-	assert_int_equal(s.files.opened, 1);
+	add_one(s, frame_of(2, at + 4));
+	settle(s);
+	assert_int_equal(s->files.opened, 1);
 }
 
-TEST(test_debug_file)
+SERVICE_TEST(test_debug_file, 0, "stripped")
 {
-	__cleanup(service_done) struct service s = SERVICE("stripped");
 	char root[64];
 	const struct stack *stack;
 
 	make_root(root, "stripped", "stripped.debug");
-	s.files.root = root;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
-	settle(&s);
+	s->files.root = root;
+	stack = add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
+	settle(s);
 	remove_root(root);
 	assert_frame(&stack->frames[0], "stripped", "main", 4);
 }
 
 /* Whoever dies of a debug file is missed, and not sent there again at once. */
-TEST(test_debug_file_that_kills_workers)
+SERVICE_TEST(test_debug_file_that_kills_workers, 0, "stripped")
 {
-	__cleanup(service_done) struct service s = SERVICE("stripped");
 	char root[64], command[PATH_MAX];
 	const struct stack *stack;
 
@@ -131,17 +117,16 @@ TEST(test_debug_file_that_kills_workers)
 	snprintf(command, sizeof(command),
 		 "for f in $(find %s -name '*.debug' -type f); do printf crash >$f; done", root);
 	assert_int_equal(system(command), 0);
-	s.files.root = root;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_one(&s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
-	settle(&s);
+	s->files.root = root;
+	stack = add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
+	settle(s);
 	assert_null(stack->frames[0].symbol);
-	assert_int_equal(counts_of(&s).failed, 1);
-	assert_int_equal(counts_of(&s).waiting, 0);
-	add_one(&s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
-	settle(&s);
+	assert_int_equal(counts_of(s).failed, 1);
+	assert_int_equal(counts_of(s).waiting, 0);
+	add_one(s, frame_of(2, offset_of("stripped", "stripped.debug", "main") + 4));
+	settle(s);
 	remove_root(root);
-	assert_int_equal(s.files.opened, 1);
+	assert_int_equal(s->files.opened, 1);
 }
 
 /* What could not be read at all is missed, too: the symbols are there, and no more than those. */
@@ -150,10 +135,11 @@ TEST(test_what_adds_to_the_symbols_cannot_be_read)
 	static const int errors[] = { -ESTALE, -EAGAIN };
 
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
-		__cleanup(service_done) struct service s = SERVICE("inlines");
+		__cleanup(service_done) struct service s;
 		const struct stack *stack;
 
-		service_open(&s, &(struct names_options){ .inlines = true });
+		service_begin(&s, &(struct names_options){ .inlines = true },
+			      &(struct files){ .fixtures = { NULL, NULL, "inlines" } });
 		stack = add_one(&s, frame_of(2, offset_of("inlines", NULL, "physical") + 1));
 		names_begin(s.names);
 		/* The first worker is on its way. */
@@ -196,13 +182,14 @@ static void make_client(char *folder)
 /* Servers are asked for each file, once, and a few at a time. */
 TEST(test_servers_are_asked_for_each_file)
 {
-	__cleanup(service_done) struct service s =
-		SERVICE("stripped", "stripped", "stripped", "stripped", "stripped", "stripped");
+	const struct files files = { .fixtures = { NULL, NULL, "stripped", "stripped", "stripped",
+						   "stripped", "stripped", "stripped" } };
+	struct service s __cleanup(service_done);
 	char folder[64], pattern[80], *before = strdup(getenv("PATH"));
 	glob_t found = { 0 };
 
 	make_client(folder);
-	service_open(&s, &(struct names_options){ .debuginfod = true });
+	service_begin(&s, &(struct names_options){ .debuginfod = true }, &files);
 	for (uint32_t file = 2; file < 2 + NR_FETCHED; file++)
 		add_one(&s, frame_of(file, 0x1200));
 	settle(&s);
@@ -219,26 +206,24 @@ TEST(test_servers_are_asked_for_each_file)
 }
 
 /* The functions that were inlined stand in front. */
-TEST(test_inlined)
+SERVICE_TEST(test_inlined, .inlines = true, "inlines", "bare")
 {
-	__cleanup(service_done) struct service s = SERVICE("inlines", "bare");
 	uint64_t first = offset_of("inlines", NULL, "physical");
 	const struct stack *of_file, *of_debug_file;
 	size_t longest = 0;
 	char root[64];
 
 	make_root(root, "bare", "bare.debug");
-	s.files.root = root;
-	service_open(&s, &(struct names_options){ .inlines = true });
+	s->files.root = root;
 	for (uint64_t at = first + 1; at < first + 60; at++) {
-		of_file = add_one(&s, frame_of(2, at));
-		of_debug_file = add_one(&s, frame_of(3, at));
+		of_file = add_one(s, frame_of(2, at));
+		of_debug_file = add_one(s, frame_of(3, at));
 	}
-	settle(&s);
+	settle(s);
 	remove_root(root);
-	for (uint64_t id = 1; id < s.last_id; id += 2) {
-		of_file = stack_table_find(s.table, id);
-		of_debug_file = stack_table_find(s.table, id + 1);
+	for (uint64_t id = 1; id < s->last_id; id += 2) {
+		of_file = stack_table_find(s->table, id);
+		of_debug_file = stack_table_find(s->table, id + 1);
 		assert_int_equal(of_file->nr_frames, of_debug_file->nr_frames);
 		for (size_t i = 0; i < of_file->nr_frames; i++)
 			assert_frame(&of_debug_file->frames[i], "bare", of_file->frames[i].symbol,
@@ -250,35 +235,29 @@ TEST(test_inlined)
 			longest = of_file->nr_frames;
 	}
 	assert_int_equal(longest, 4);
-	assert_int_equal(s.files.opened, 2);
+	assert_int_equal(s->files.opened, 2);
 }
 
-TEST(test_what_is_no_file_of_code)
+SERVICE_TEST(test_what_is_no_file_of_code, 0, "../gen/truss.skel.h")
 {
-	__cleanup(service_done) struct service s = SERVICE("../gen/truss.skel.h");
-
-	service_open(&s, &(struct names_options){ 0 });
 	for (uint64_t at = 16; at < 64; at += 16) {
-		const struct stack *stack = add_one(&s, frame_of(2, at));
+		const struct stack *stack = add_one(s, frame_of(2, at));
 
-		settle(&s);
+		settle(s);
 		assert_null(stack->frames[0].symbol);
 	}
 	/* It is not read again and again. */
-	assert_int_equal(s.files.opened, 1);
-	assert_int_equal(counts_of(&s).waiting, 0);
+	assert_int_equal(s->files.opened, 1);
+	assert_int_equal(counts_of(s).waiting, 0);
 }
 
 /* Who is not asked any more has no worker left. */
-TEST(test_ends_while_workers_are_at_it)
+SERVICE_TEST(test_ends_while_workers_are_at_it, .inlines = true, "plain", "cxx", "lean", "fixed",
+	     "static")
 {
-	struct service s = SERVICE("plain", "cxx", "lean", "fixed", "static");
-
-	service_open(&s, &(struct names_options){ .inlines = true });
 	for (uint32_t file = 2; file < 7; file++)
-		add_one(&s, frame_of(file, 0x1200));
-	names_begin(s.names);
-	go_on(&s);
-	assert_false(names_are_done(s.names));
-	service_done(&s);
+		add_one(s, frame_of(file, 0x1200));
+	names_begin(s->names);
+	go_on(s);
+	assert_false(names_are_done(s->names));
 }

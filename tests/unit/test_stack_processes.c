@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of code of no file, and of code of which only its address in a process is known. */
-#include "test.h"
-
 #include "names_fixture.h"
 
 /* --- code of no file -------------------------------------------------------------------------- */
@@ -47,9 +45,8 @@ static void remove_map(void)
 	unlink(path);
 }
 
-TEST(test_jit)
+SERVICE_TEST(test_jit, 0, NULL)
 {
-	__cleanup(service_done) struct service s = SERVICE(NULL);
 	const struct process_id self = own_id();
 	struct process_id other = self;
 	char *code = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -58,25 +55,24 @@ TEST(test_jit)
 	const struct stack *stack, *later, *of_other;
 
 	other.started_ns += NS_PER_SEC;
-	service_open(&s, &(struct names_options){ 0 });
 	write_map("w", "%lx 100 first\n", (unsigned long)(uintptr_t)code);
-	stack = add_of(&s, &self, frames, 2);
+	stack = add_of(s, &self, frames, 2);
 	assert_frame(&stack->frames[0], NULL, NULL, (uintptr_t)code + 0x20);
-	settle(&s);
+	settle(s);
 	assert_frame(&stack->frames[0], "[jit]", "first", 0x20);
 	assert_frame(&stack->frames[1], NULL, NULL, 0x10);
 	/* The map grows, and so does what is known. */
 	write_map("a", "%lx 100 second\n", (unsigned long)(uintptr_t)code + 0x100);
 	frames[0] += 0x100;
-	later = add_of(&s, &self, frames, 1);
-	of_other = add_of(&s, &other, frames, 1);
-	settle(&s);
+	later = add_of(s, &self, frames, 1);
+	of_other = add_of(s, &other, frames, 1);
+	settle(s);
 	assert_frame(&later->frames[0], "[jit]", "second", 0x20);
 	/* A pid that is another process's by now names nothing. */
 	assert_frame(&of_other->frames[0], NULL, NULL, (uintptr_t)code + 0x120);
 	/* Places of a process are gone with their stacks; the names stay in the table, and are counted. */
-	assert_int_equal(counts_of(&s).places, 0);
-	assert_true(counts_of(&s).bytes >= strlen("first") + strlen("second") + strlen("[jit]"));
+	assert_int_equal(counts_of(s).places, 0);
+	assert_true(counts_of(s).bytes >= strlen("first") + strlen("second") + strlen("[jit]"));
 	remove_map();
 	munmap(code, 8192);
 }
@@ -95,9 +91,8 @@ static uint32_t own_exec_pages(void)
 }
 
 /* Code of a file that no table tells of is named by the file. */
-TEST(test_raw_address_in_a_file)
+SERVICE_TEST(test_raw_address_in_a_file, 0, "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct process_id self = own_id();
 	int fd __cleanup(closep) = fixture_open("plain");
 	uint64_t offset = offset_of("plain", NULL, "main"), page = offset & ~4095ULL;
@@ -106,20 +101,18 @@ TEST(test_raw_address_in_a_file)
 	const struct stack *stack;
 
 	assert_true(code != MAP_FAILED);
-	s.files.found = 2;
-	s.layout = s.files.layout = 7;
-	s.exec_pages = own_exec_pages();
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_of(&s, &self, &frame, 1);
-	settle(&s);
+	s->files.found = 2;
+	s->layout = s->files.layout = 7;
+	s->exec_pages = own_exec_pages();
+	stack = add_of(s, &self, &frame, 1);
+	settle(s);
 	assert_frame(&stack->frames[0], "plain", "main", 3);
 	munmap(code, 4096);
 }
 
 /* A mapping of now gives no name to one of the time when the stack was taken. */
-TEST(test_raw_address_of_what_was_mapped_before)
+SERVICE_TEST(test_raw_address_of_what_was_mapped_before, 0, "plain", "lean")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain", "lean");
 	const struct process_id self = own_id();
 	int plain __cleanup(closep) = fixture_open("plain"), lean __cleanup(closep) = -1;
 	uint64_t offset = offset_of("plain", NULL, "main"), page = offset & ~4095ULL;
@@ -129,99 +122,88 @@ TEST(test_raw_address_of_what_was_mapped_before)
 	const struct stack *first, *early, *late, *after;
 
 	lean = fixture_open("lean");
-	s.exec_pages = own_exec_pages();
-	s.files.found = 2;
-	s.layout = s.files.layout = 7;
-	service_open(&s, &(struct names_options){ 0 });
-	first = add_of(&s, &self, &frame, 1);
-	settle(&s);
+	s->exec_pages = own_exec_pages();
+	s->files.found = 2;
+	s->layout = s->files.layout = 7;
+	first = add_of(s, &self, &frame, 1);
+	settle(s);
 	/* Another file takes its place; a stack from before comes late, and one from after early. */
 	assert_ptr_equal(mmap(code, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, lean,
 			      (off_t)(other & ~4095ULL)),
 			 code);
-	s.files.found = 3;
-	s.layout = 8;
-	early = add_of(&s, &self, &frame, 1);
-	settle(&s);
-	s.files.layout = 9;
-	late = add_of(&s, &self, &frame, 1);
-	s.layout = 9;
+	s->files.found = 3;
+	s->layout = 8;
+	early = add_of(s, &self, &frame, 1);
+	settle(s);
+	s->files.layout = 9;
+	late = add_of(s, &self, &frame, 1);
+	s->layout = 9;
 	frame = FRAME_RAW | ((uintptr_t)code + (other & 4095) + 2);
-	after = add_of(&s, &self, &frame, 1);
-	settle(&s);
+	after = add_of(s, &self, &frame, 1);
+	settle(s);
 	assert_frame(&first->frames[0], "plain", "main", 3);
 	assert_frame(&after->frames[0], "lean", "main", 2);
-	assert_null(early->frames[0].symbol);
-	assert_null(early->frames[0].module);
-	assert_null(late->frames[0].symbol);
-	assert_null(late->frames[0].module);
+	assert_all(!early->frames[0].symbol, !early->frames[0].module, !late->frames[0].symbol,
+		   !late->frames[0].module);
 	munmap(code, 4096);
 }
 
 /* Nor when the layout is the same, as whoever shares the memory may have mapped it. */
-TEST(test_raw_address_with_other_code_around)
+SERVICE_TEST(test_raw_address_with_other_code_around, 0, "plain")
 {
-	__cleanup(service_done) struct service s = SERVICE("plain");
 	const struct process_id self = own_id();
 	int fd __cleanup(closep) = fixture_open("plain");
 	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	uint64_t frame = FRAME_RAW | ((uintptr_t)code + 3);
 	const struct stack *stack, *unknown;
 
-	s.files.found = 2;
-	s.layout = s.files.layout = 7;
-	s.exec_pages = own_exec_pages() + 1;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_of(&s, &self, &frame, 1);
-	settle(&s);
-	s.exec_pages--;
-	s.layout = s.files.layout = 0;
-	unknown = add_of(&s, &self, &frame, 1);
-	settle(&s);
-	assert_null(stack->frames[0].module);
-	assert_null(unknown->frames[0].module);
+	s->files.found = 2;
+	s->layout = s->files.layout = 7;
+	s->exec_pages = own_exec_pages() + 1;
+	stack = add_of(s, &self, &frame, 1);
+	settle(s);
+	s->exec_pages--;
+	s->layout = s->files.layout = 0;
+	unknown = add_of(s, &self, &frame, 1);
+	settle(s);
+	assert_all(!stack->frames[0].module, !unknown->frames[0].module);
 	munmap(code, 4096);
 }
 
 /* What a process has mapped is asked for where nobody waits for the answer. */
-TEST(test_mappings_that_do_not_come)
+SERVICE_TEST(test_mappings_that_do_not_come, 0, "plain")
 {
-	struct service s = SERVICE("plain");
 	const struct process_id self = own_id();
 	uint64_t frame = FRAME_RAW | 0x1000;
 	const struct stack *stack, *other;
 
-	s.files.hang = true;
-	s.layout = 7;
-	service_open(&s, &(struct names_options){ 0 });
-	stack = add_of(&s, &self, &frame, 1);
-	other = add_one(&s, frame_of(2, offset_of("plain", NULL, "main") + 1));
-	names_begin(s.names);
+	s->files.hang = true;
+	s->layout = 7;
+	stack = add_of(s, &self, &frame, 1);
+	other = add_one(s, frame_of(2, offset_of("plain", NULL, "main") + 1));
+	names_begin(s->names);
 	while (!other->frames[0].symbol)
-		wait_and_go_on(&s);
+		wait_and_go_on(s);
 	assert_frame(&stack->frames[0], NULL, NULL, 0x1000);
-	assert_false(names_are_done(s.names));
-	service_done(&s);
+	assert_false(names_are_done(s->names));
 }
 
 /* A map that is too large names nothing, and is not read for it. */
-TEST(test_a_large_map)
+SERVICE_TEST(test_a_large_map, 0, NULL)
 {
-	__cleanup(service_done) struct service s = SERVICE(NULL);
 	const struct process_id self = own_id();
 	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t frame = FRAME_RAW | FRAME_OF_NO_FILE | ((uintptr_t)code + 0x20);
 	const struct stack *stack;
 	char path[64];
 
-	service_open(&s, &(struct names_options){ 0 });
 	write_map("w", "%lx 100 first\n", (unsigned long)(uintptr_t)code);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	assert_int_equal(truncate(path, MAX_PERF_MAP_BYTES + 1), 0);
-	stack = add_of(&s, &self, &frame, 1);
-	settle(&s);
+	stack = add_of(s, &self, &frame, 1);
+	settle(s);
 	remove_map();
 	assert_frame(&stack->frames[0], NULL, NULL, (uintptr_t)code + 0x20);
-	assert_int_equal(counts_of(&s).failed, 1);
+	assert_int_equal(counts_of(s).failed, 1);
 	munmap(code, 4096);
 }

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The section of call stacks below a table, and the stacks in JSON. */
-#include "test.h"
 #include "stack_scenarios.h"
 
 #include <jansson.h>
 
-static char *stacks_render(const struct snapshot *snapshot, const struct table_options *options,
-			   const struct stack_options *stack_options)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report_stacks(snapshot, options, stack_options, text_open(&stream)), 0);
-	return text_close(&stream);
-}
-
-TEST(test_golden)
+STACKS_TEST(test_golden)
 {
 	static const struct {
 		const char *golden;
@@ -27,11 +17,10 @@ TEST(test_golden)
 		{ "stacks_time_top", { 0 }, { .weight = STACK_WEIGHT_TIME, .top = 2 } },
 		{ "stacks_by_pid", { .keys = GROUP_PID | GROUP_SYSCALL }, { 0 } },
 	};
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(freep) char *text =
-			stacks_render(stacked.snapshot, &cases[i].options, &cases[i].stacks);
+			render(report_stacks, snapshot, &cases[i].options, &cases[i].stacks);
 
 		golden_check(cases[i].golden, text);
 	}
@@ -43,39 +32,39 @@ TEST(test_hostile)
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
 	const struct table_options options = { .keys = GROUP_COMM };
 	const struct stack_options stack_options = { 0 };
-	__cleanup(freep) char *text = stacks_render(stacked.snapshot, &options, &stack_options);
+	__cleanup(freep) char *text =
+		render(report_stacks, stacked.snapshot, &options, &stack_options);
 
 	golden_check("stacks_hostile", text);
 	for (const char *at = text; *at; at++)
 		assert_true((unsigned char)*at >= ' ' || *at == '\n');
 }
 
-TEST(test_no_runq)
+STACKS_TEST(test_no_runq)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { .weight = STACK_WEIGHT_TIME };
 	__cleanup(freep) char *text = NULL;
 
-	stacked.snapshot->has_runq = false;
-	text = stacks_render(stacked.snapshot, &options, &stack_options);
-	assert_null(strstr(text, "sleep"));
-	assert_non_null(strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
-				     "cpu 2.000 ms\n"));
+	snapshot->has_runq = false;
+	text = render(report_stacks, snapshot, &options, &stack_options);
+	assert_all(!strstr(text, "sleep"),
+		   strstr(text, "2000.000 ms in 20 calls: off the CPU 1998.000 ms, "
+				"cpu 2.000 ms\n"));
 }
 
-TEST(test_nothing)
+STACKS_TEST(test_nothing)
 {
 	__cleanup(stacked_done) struct stacked empty = scenario_stacks_empty();
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
-	__cleanup(freep) char *text = stacks_render(empty.snapshot, &options, &stack_options);
+	__cleanup(freep) char *text =
+		render(report_stacks, empty.snapshot, &options, &stack_options);
 	__cleanup(freep) char *untaken = NULL;
 
 	assert_string_equal(text, "");
-	stacked.snapshot->stacks = NULL;
-	untaken = stacks_render(stacked.snapshot, &options, &stack_options);
+	snapshot->stacks = NULL;
+	untaken = render(report_stacks, snapshot, &options, &stack_options);
 	assert_string_equal(untaken, "");
 }
 
@@ -96,41 +85,35 @@ static uint64_t counts_sum(const char *text)
 }
 
 /* Whatever is cut, the counts add up to those of the table. */
-TEST(test_sums)
+STACKS_TEST(test_sums)
 {
 	static const unsigned int keys[] = { 0, GROUP_PID, GROUP_COMM, GROUP_PID | GROUP_SYSCALL };
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	uint64_t calls = 0;
 
-	for (size_t i = 0; i < stacked.snapshot->nr_rows; i++)
-		calls += stacked.snapshot->rows[i]->calls;
 	for (size_t top = 0; top < 6; top++) {
 		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 			const struct table_options options = { .keys = keys[i], .top = top };
 			const struct stack_options stack_options = { .top = top };
 			__cleanup(freep) char *text =
-				stacks_render(stacked.snapshot, &options, &stack_options);
+				render(report_stacks, snapshot, &options, &stack_options);
 
-			assert_int_equal(counts_sum(text), calls);
+			assert_int_equal(counts_sum(text), snapshot_sum(snapshot).calls);
 		}
 	}
 }
 
-TEST(test_failing_stream)
+STACKS_TEST(test_failing_stream)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	__cleanup(fclosep) FILE *full = full_open();
 	const struct table_options options = { 0 };
 	const struct stack_options stack_options = { 0 };
 
-	assert_int_equal(report_stacks(stacked.snapshot, &options, &stack_options, full), -EIO);
+	assert_full(report_stacks, snapshot, &options, &stack_options);
 }
 
 /* --- JSON --- */
 
 static json_t *stacks_json(const struct snapshot *snapshot)
 {
-	__cleanup(freep) char *text = report_render(report_json, snapshot);
+	__cleanup(freep) char *text = render(report_json, snapshot);
 	json_t *json = json_loads(text, 0, NULL);
 
 	assert_non_null(json);
@@ -146,11 +129,10 @@ static uint64_t integer(const json_t *object, const char *key)
 }
 
 /* Each row's stacks add up to the row, in every number. */
-TEST(test_json_sums)
+STACKS_TEST(test_json_sums)
 {
 	static const char *const keys[] = { "calls", "errors", "wall_ns", "cpu_ns", "sleep_ns" };
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	json_t *json = stacks_json(stacked.snapshot), *row, *stack;
+	json_t *json = stacks_json(snapshot), *row, *stack;
 	size_t i, j;
 
 	json_array_foreach(json_object_get(json, "rows"), i, row)
@@ -185,10 +167,9 @@ static const json_t *stack_ending(const json_t *json, const char *end)
 	return NULL;
 }
 
-TEST(test_json_stack)
+STACKS_TEST(test_json_stack)
 {
-	__cleanup(stacked_done) struct stacked stacked = scenario_stacks();
-	json_t *json = stacks_json(stacked.snapshot);
+	json_t *json = stacks_json(snapshot);
 	const json_t *stack = stack_ending(json, "no_frame_pointer"), *frame;
 
 	frame = json_array_get(json_object_get(stack, "frames"), 0);
@@ -208,8 +189,8 @@ TEST(test_json_stack)
 	stack = stack_ending(json, "complete");
 	assert_int_equal(json_array_size(json_object_get(stack, "frames")), 6);
 	json_decref(json);
-	stacked.snapshot->stacks = NULL;
-	json = stacks_json(stacked.snapshot);
+	snapshot->stacks = NULL;
+	json = stacks_json(snapshot);
 	assert_null(json_object_get(json_array_get(json_object_get(json, "rows"), 0), "stacks"));
 	json_decref(json);
 }
@@ -217,7 +198,7 @@ TEST(test_json_stack)
 TEST(test_json_hostile)
 {
 	__cleanup(stacked_done) struct stacked stacked = scenario_stacks_hostile();
-	json_t *json = stacks_json(stacked.snapshot);
+	json_auto_t *json = stacks_json(stacked.snapshot);
 	const json_t *frame = json_array_get(
 		json_object_get(
 			json_array_get(
@@ -228,5 +209,4 @@ TEST(test_json_hostile)
 		0);
 
 	assert_string_equal(json_string_value(json_object_get(frame, "symbol")), "one\ntwo 7\r\n8");
-	json_decref(json);
 }

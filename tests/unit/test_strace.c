@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The look-alike of strace -c: golden files, one table by hand, one mode a table. */
-#include "test.h"
 #include "tables.h"
 
 TEST(test_golden)
 {
-	static const char *const names[] = {
-		"ordinary", "empty", "long_names", "mixed",   "foreign",
-		"unknown",  "big",   "overflow",   "untimed",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		scenario_check("strace", names[i], report_strace);
+	golden_scenarios("strace",
+			 "ordinary empty long_names mixed foreign unknown big overflow "
+			 "untimed",
+			 report_strace);
 }
 
 static void take_calls(struct builder *builder, const char *name, uint64_t calls, uint64_t cpu_ns,
@@ -19,8 +15,7 @@ static void take_calls(struct builder *builder, const char *name, uint64_t calls
 {
 	struct row row;
 
-	row_init_named(&row, 1, ABI_OF_TESTS, name);
-	row_add_calls(&row, calls, cpu_ns / calls, 0, 0);
+	row_init_calls(&row, 1, ABI_OF_TESTS, name, calls, cpu_ns / calls, 0, 0);
 	row.wall_ns = cpu_ns;
 	if (errors)
 		row_add_errors(&row, ENOENT, errors);
@@ -28,7 +23,7 @@ static void take_calls(struct builder *builder, const char *name, uint64_t calls
 }
 
 /* What strace 6.1 wrote for these numbers, but for the names. */
-TEST(test_by_hand)
+BUILDER_TEST(test_by_hand)
 {
 	static const char *const expected =
 		"% time     seconds  usecs/call     calls    errors syscall\n"
@@ -40,23 +35,19 @@ TEST(test_by_hand)
 		"100.00    0.000035           0        65        19 total\n";
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	__cleanup(freep) char *text = NULL;
-	struct builder *builder = builder_make();
 
 	take_calls(builder, "openat", 39, 19000, 19);
 	take_calls(builder, "write", 4, 11000, 0);
 	take_calls(builder, "close", 22, 5000, 0);
 	snapshot = snapshot_take(builder);
-	text = report_render(report_strace, snapshot);
+	text = render(report_strace, snapshot);
 	assert_string_equal(text, expected);
 }
 
 /* The last rule is one longer than the longest name, from 16 characters on. */
 TEST(test_name_column)
 {
-	static const struct {
-		const char *name;
-		const char *rule;
-	} names[] = {
+	static const struct text_pair names[] = {
 		{ "read", " ----------------\n" },
 		{ "set_robust_list", " ----------------\n" },
 		{ "process_vm_readv", " -----------------\n" },
@@ -69,25 +60,24 @@ TEST(test_name_column)
 		__cleanup(freep) char *text = NULL;
 		struct builder *builder = builder_make();
 
-		take_calls(builder, names[i].name, 1, 0, 0);
+		take_calls(builder, names[i].given, 1, 0, 0);
 		snapshot = snapshot_take(builder);
-		text = report_render(report_strace, snapshot);
-		assert_non_null(strstr(text, names[i].rule));
+		text = render(report_strace, snapshot);
+		assert_non_null(strstr(text, names[i].expected));
 	}
 }
 
 /* Only CPU time counts, and threads are added up. */
-TEST(test_time_is_cpu_time)
+SNAPSHOT_TEST(test_time_is_cpu_time, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
-	__cleanup(freep) char *text = report_render(report_strace, snapshot);
+	__cleanup(freep) char *text = render(report_strace, snapshot);
 
-	assert_non_null(strstr(text, "    0.045400          11      4000       160 read\n"));
-	assert_non_null(strstr(text, "    0.008000         100        80           epoll_pwait\n"));
-	assert_non_null(strstr(text, "          10      6118      1764 total\n"));
+	assert_all(strstr(text, "    0.045400          11      4000       160 read\n"),
+		   strstr(text, "    0.008000         100        80           epoll_pwait\n"),
+		   strstr(text, "          10      6118      1764 total\n"));
 }
 
 TEST(test_failing_stream)
 {
-	scenario_check_stream(report_strace);
+	assert_scenario_full(report_strace);
 }

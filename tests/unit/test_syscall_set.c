@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parsing and matching of -t lists, sane and hostile. */
 #include "test.h"
-#include <errno.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/mem.h"
 #include "syscalls/names.h"
 #include "syscalls/syscall_set.h"
 
@@ -43,10 +33,7 @@ static void matches(const struct syscall_set *set, char *buf)
 	*buf = '\0';
 }
 
-static const struct {
-	const char *list;
-	const char *matches;
-} lists[] = {
+static const struct text_pair lists[] = {
 	{ "read", "rRA" },
 	{ "read,write", "rwRA" },
 	{ "read write", "rwRA" },
@@ -93,11 +80,11 @@ TEST(test_lists)
 		char buf[ARRAY_SIZE(probes) + 1];
 		struct diag d = { .text = "" };
 
-		if (syscall_set_parse(lists[i].list, &set, &d))
-			fail_msg("\"%s\": %s", lists[i].list, d.text);
+		if (syscall_set_parse(lists[i].given, &set, &d))
+			fail_msg("\"%s\": %s", lists[i].given, d.text);
 		matches(set, buf);
-		if (strcmp(buf, lists[i].matches))
-			fail_msg("\"%s\" has %s, not %s", lists[i].list, buf, lists[i].matches);
+		if (strcmp(buf, lists[i].expected))
+			fail_msg("\"%s\" has %s, not %s", lists[i].given, buf, lists[i].expected);
 	}
 }
 
@@ -114,10 +101,7 @@ TEST(test_printed_names_parse)
 	}
 }
 
-static const struct {
-	const char *list;
-	const char *message;
-} bad_lists[] = {
+static const struct text_pair bad_lists[] = {
 	{ "opnat", "no system call or class named \"opnat\"; did you mean \"openat\"?" },
 	{ "read,wriet", "no system call or class named \"wriet\"; did you mean \"write\"?" },
 	{ "!raed", "no system call or class named \"raed\"; did you mean \"read\"?" },
@@ -151,10 +135,10 @@ TEST(test_messages)
 		struct syscall_set *set = (void *)1;
 		struct diag d = { .text = "" };
 
-		assert_int_equal(syscall_set_parse(bad_lists[i].list, &set, &d), -EINVAL);
+		assert_int_equal(syscall_set_parse(bad_lists[i].given, &set, &d), -EINVAL);
 		assert_ptr_equal(set, (void *)1);
 		assert_int_equal(d.kind, DIAG_USAGE);
-		assert_string_equal(d.text, bad_lists[i].message);
+		assert_string_equal(d.text, bad_lists[i].expected);
 	}
 }
 
@@ -216,7 +200,6 @@ TEST(test_long_terms)
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		__cleanup(freep) char *list = calloc(1, lengths[i] + 1);
 		struct syscall_set *set = NULL;
-		struct diag d;
 
 		assert_non_null(list);
 		memset(list, 'a', lengths[i]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables are sized by threads and memory. */
-#include "test.h"
 #include "fixture.h"
 
 #include "bpftruss/abi.h"
@@ -86,8 +85,8 @@ TEST(test_memory_of_cgroup)
 	const struct collector_options options = { 0 };
 	struct table_sizes sizes = choose(&options, 20000, 482, 8);
 
-	assert_true(sizes.bytes <= 8 * MIB + 4096 && sizes.bytes > 7 * MIB);
-	assert_true(sizes.elements[TABLE_TASKS] > 700);
+	assert_all(sizes.bytes <= 8 * MIB + 4096 && sizes.bytes > 7 * MIB,
+		   sizes.elements[TABLE_TASKS] > 700);
 }
 
 static uint32_t grow(const struct collector_options *options, const struct table_sizes *now,

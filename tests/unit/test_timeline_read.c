@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Timelines read back from JSON: nothing is lost in them, and nothing that is wrong gets in. */
-#include "test.h"
 #include "timelines.h"
 
 #include <jansson.h>
@@ -9,17 +8,13 @@ TEST(test_round_trip)
 {
 	const struct table_options options = { .width = 160 };
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
-	__cleanup(freep) char *text = timeline_render_json(&timeline), *again = NULL;
-	struct text_stream stream;
-	struct diag d = { .text = "" };
+	__cleanup(freep) char *text = render(report_timeline_json, &timeline), *again = NULL;
 
-	if (report_timeline_json_read(text, strlen(text), &back, &d))
-		fail_msg("%s", d.text);
-	again = timeline_render_json(&back);
+	must(report_timeline_json_read(text, strlen(text), &back, &d));
+	again = render(report_timeline_json, &back);
 	assert_string_equal(text, again);
 	free(again);
-	assert_int_equal(report_timeline(&back, &options, text_open(&stream)), 0);
-	again = text_close(&stream);
+	again = render(report_timeline, &back, &options);
 	golden_check("timeline_160", again);
 }
 
@@ -29,8 +24,7 @@ TEST(test_empty)
 	__cleanup(timeline_done) struct timeline back = { 0 };
 
 	assert_int_equal(report_timeline_json_read(text, strlen(text), &back, NULL), 0);
-	assert_int_equal(back.nr_steps, 0);
-	assert_int_equal(back.nr_gaps, 0);
+	assert_has(&back, nr_steps, 0, nr_gaps, 0);
 }
 
 #define T0                     "\"2026-11-19T00:00:00.000000000Z\""
@@ -64,7 +58,6 @@ TEST(test_refused)
 	static const char right[] = WHOLE(STEP(T0, T1, NOTHING) "," STEP(T1, T1, NOTHING),
 					  STEP(T0, T1, ",\"reason\":\"damaged\""));
 	__cleanup(timeline_done) struct timeline back = { 0 };
-	struct diag d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		d = (struct diag){ .text = "" };
@@ -83,9 +76,8 @@ TEST(test_refused)
 TEST(test_cut)
 {
 	__cleanup(timeline_done) struct timeline timeline = timeline_make(), back = { 0 };
-	__cleanup(freep) char *text = timeline_render_json(&timeline);
+	__cleanup(freep) char *text = render(report_timeline_json, &timeline);
 	size_t size = strlen(text) - 1;
-	struct diag d;
 
 	for (size_t cut = 0; cut < size; cut += 97)
 		assert_int_equal(report_timeline_json_read(text, cut, &back, &d), -EINVAL);
@@ -99,7 +91,6 @@ TEST(test_too_many)
 	FILE *out = text_open(&stream);
 	__cleanup(freep) char *text = NULL;
 	__cleanup(timeline_done) struct timeline back = { 0 };
-	struct diag d;
 
 	fputs("{\"schema\":1,\"gaps\":[],\"steps\":[", out);
 	for (int i = 0; i <= TIMELINE_MAX_STEPS; i++)

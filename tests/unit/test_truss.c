@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of truss -c and the trust lines below it: golden files, and the layout of illumos. */
-#include "test.h"
 #include "scenarios.h"
 
 #include "model/query.h"
@@ -9,30 +8,23 @@
 
 TEST(test_golden)
 {
-	static const char *const names[] = {
-		"ordinary", "empty",  "long_names", "foreign", "mixed", "unknown",
-		"overflow", "losses", "in_flight",  "untimed", "big",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		scenario_check("truss", names[i], report_truss);
+	golden_scenarios("truss",
+			 "ordinary empty long_names foreign mixed unknown overflow losses "
+			 "in_flight untimed big",
+			 report_truss);
 }
 
 TEST(test_trust_golden)
 {
-	static const char *const names[] = { "ordinary", "losses", "in_flight", "overflow" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		scenario_check("trust", names[i], report_trust);
+	golden_scenarios("trust", "ordinary losses in_flight overflow", report_trust);
 }
 
 /* Rows of an interval may show what the losses of the one before tell of. */
-TEST(test_trust_of_errors_without_errno)
+SNAPSHOT_TEST(test_trust_of_errors_without_errno, scenario_errors_unnamed())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_errors_unnamed();
 	__cleanup(freep) char *trust = NULL;
 
-	trust = report_render(report_trust, snapshot);
+	trust = render(report_trust, snapshot);
 	assert_string_equal(trust, "not exact: 2 errors counted without their errno\n");
 }
 
@@ -42,8 +34,8 @@ TEST(test_trust_is_in_every_table)
 	for (size_t i = 0; scenario_at(i); i++) {
 		__cleanup(snapshot_freep) struct snapshot *snapshot =
 			scenario_at(i)->make(ABI_OF_TESTS);
-		__cleanup(freep) char *table = report_render(report_truss, snapshot);
-		__cleanup(freep) char *trust = report_render(report_trust, snapshot);
+		__cleanup(freep) char *table = render(report_truss, snapshot);
+		__cleanup(freep) char *trust = render(report_trust, snapshot);
 
 		assert_true(strlen(table) > strlen(trust));
 		assert_string_equal(table + strlen(table) - strlen(trust), trust);
@@ -119,33 +111,11 @@ TEST(test_layout_is_that_of_illumos)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct scenario *scenario = scenario_find(names[i]);
 		__cleanup(snapshot_freep) struct snapshot *snapshot = scenario->make(ABI_OF_TESTS);
-		__cleanup(freep) char *got = report_render(report_truss, snapshot);
-		__cleanup(freep) char *expected = report_render(report_as_illumos, snapshot);
+		__cleanup(freep) char *got = render(report_truss, snapshot);
+		__cleanup(freep) char *expected = render(report_as_illumos, snapshot);
 
 		assert_string_equal(got, expected);
 	}
-}
-
-/* One table by hand, so that no code is needed to know what is right. */
-TEST(test_by_hand)
-{
-	static const char *const expected = "\n"
-					    "syscall               seconds   calls  errors\n"
-					    "read                    1.228    1024      13\n"
-					    "write                    .000       1\n"
-					    "fstat                   1.000       1\n"
-					    "exit_group               .000       1\n"
-					    "getrandom                .008  100000\n"
-					    "io_uring_enter           .003       3       2\n"
-					    "                     --------  ------   ----\n"
-					    "sys totals:             2.240  101030     15\n"
-					    "usr time:               2.000\n"
-					    "elapsed:                2.500\n"
-					    "exact: no call is missing\n";
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_ordinary(ABI_OF_TESTS);
-	__cleanup(freep) char *text = report_render(report_truss, snapshot);
-
-	assert_string_equal(text, expected);
 }
 
 /* Without run-queue time the CPU time is the same. */
@@ -153,8 +123,8 @@ TEST(test_runq_is_not_shown)
 {
 	__cleanup(snapshot_freep) struct snapshot *with = scenario_ordinary(ABI_OF_TESTS);
 	__cleanup(snapshot_freep) struct snapshot *without = scenario_no_runq(ABI_OF_TESTS);
-	__cleanup(freep) char *a = report_render(report_truss, with);
-	__cleanup(freep) char *b = report_render(report_truss, without);
+	__cleanup(freep) char *a = render(report_truss, with);
+	__cleanup(freep) char *b = render(report_truss, without);
 
 	assert_string_equal(a, b);
 }
@@ -163,13 +133,10 @@ static char *render_one(enum syscall_abi abi, const char *name, uint64_t wall_ns
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct builder *builder = builder_make();
-	struct row row;
 
-	row_init_named(&row, 1, abi, name);
-	row_add_calls(&row, 1, wall_ns, 0, 0);
-	builder_take_row(builder, &row);
+	builder_take_calls(builder, 1, abi, name, 1, wall_ns, 0, 0);
 	snapshot = snapshot_take(builder);
-	return report_render(report_truss, snapshot);
+	return render(report_truss, snapshot);
 }
 
 /* The column is 19 wide up to 19 characters, then exactly as wide as the longest name. */
@@ -229,6 +196,6 @@ TEST(test_seconds)
 
 TEST(test_failing_stream)
 {
-	scenario_check_stream(report_truss);
-	scenario_check_stream(report_trust);
+	assert_scenario_full(report_truss);
+	assert_scenario_full(report_trust);
 }

@@ -2,12 +2,7 @@
 /* How often the user database is asked, and what is kept of it. */
 #include "test.h"
 
-#include <stdio.h>
-
-#include "in_range.h"
-
 #include "base/clock.h"
-#include "base/mem.h"
 #include "collect/user_names.h"
 
 /* Of a library that keeps its answer in a place of its own, as getpwuid() does. */
@@ -36,7 +31,7 @@ static int setup(void **state)
 	return 0;
 }
 
-TEST_WITH(test_asked_once, setup, NULL)
+TEST_WITH(test_asked_once, void *unused, setup, NULL)
 {
 	static const uint32_t uids[] = { 8, 2, UINT32_MAX - 1, 0, 4 };
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
@@ -52,7 +47,7 @@ TEST_WITH(test_asked_once, setup, NULL)
 }
 
 /* Those without a name are dear, too. */
-TEST_WITH(test_absent, setup, NULL)
+TEST_WITH(test_absent, void *unused, setup, NULL)
 {
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 
@@ -62,7 +57,7 @@ TEST_WITH(test_absent, setup, NULL)
 }
 
 /* Nobody is remembered for ever. */
-TEST_WITH(test_expiry, setup, NULL)
+TEST_WITH(test_expiry, void *unused, setup, NULL)
 {
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 	const uint64_t minute = 60 * NS_PER_SEC;
@@ -75,7 +70,7 @@ TEST_WITH(test_expiry, setup, NULL)
 }
 
 /* However many there are: memory is bounded, and answers stay right. */
-TEST_WITH(test_many, setup, NULL)
+TEST_WITH(test_many, void *unused, setup, NULL)
 {
 	struct user_names names __cleanup(user_names_done) = { .ask = ask };
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The wide table: golden files, columns by width, sums that hold, units that do not mix. */
-#include "test.h"
 #include "tables.h"
 
 #include "syscalls/waiting.h"
 
-TEST(test_golden)
+SNAPSHOT_TEST(test_golden, scenario_web())
 {
-	static const struct {
-		const char *golden;
-		struct table_options options;
-	} cases[] = {
+	static const struct golden_table cases[] = {
 		{ "wide_web", { .width = 80 } },
 		{ "wide_web_120", { .width = 120 } },
 		{ "wide_web_all", { 0 } },
@@ -23,21 +19,19 @@ TEST(test_golden)
 		{ "wide_web_arg0", { .width = 80, .keys = GROUP_SYSCALL | GROUP_ARG0 } },
 		{ "wide_web_min_calls", { .width = 80, .min_calls = 100 } },
 	};
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		table_check(cases[i].golden, report_wide, snapshot, &cases[i].options);
+		golden_render(cases[i].golden, report_wide, snapshot, &cases[i].options);
 }
 
 TEST(test_scenarios_golden)
 {
-	static const char *const names[] = { "ordinary", "empty",     "foreign", "overflow",
-					     "losses",   "in_flight", "untimed", "no_runq",
-					     "big",      "long_names" };
 	const struct table_options options = { .width = 80 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		table_check_scenario("wide", names[i], report_wide, &options);
+	golden_scenarios("wide",
+			 "ordinary empty foreign overflow losses in_flight untimed "
+			 "no_runq big long_names",
+			 report_wide, &options);
 }
 
 /* No line of the table is wider than asked; trust lines are prose and may be. */
@@ -51,7 +45,7 @@ TEST(test_fits)
 
 		for (size_t j = 0; j < ARRAY_SIZE(widths); j++) {
 			const struct table_options options = { .width = widths[j] };
-			__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+			__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 			char *end = strstr(text, "\nuser CPU ");
 
 			assert_non_null(end);
@@ -65,14 +59,13 @@ TEST(test_fits)
 }
 
 /* Wider screens have all columns of narrower ones. */
-TEST(test_widens)
+SNAPSHOT_TEST(test_widens, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	size_t before = 0;
 
 	for (int width = 20; width < 200; width += 5) {
 		const struct table_options options = { .width = width };
-		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+		__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 		size_t columns = 0;
 
 		*strchr(text, '\n') = '\0';
@@ -83,64 +76,58 @@ TEST(test_widens)
 	}
 }
 
-TEST(test_chosen_columns)
+SNAPSHOT_TEST(test_chosen_columns, scenario_web())
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct column_list columns;
 	struct table_options options = { .width = 20, .columns = &columns };
-	__cleanup(freep) char *text = NULL, *chosen = NULL;
+	__cleanup(freep) char *chosen = NULL;
 
 	/* The user's choice is never hidden. */
 	assert_int_equal(columns_parse("calls,syscall,err%,max,time%", &columns, NULL), 0);
-	text = table_render(report_wide, snapshot, &options);
-	golden_check("wide_web_columns", text);
+	golden_render("wide_web_columns", report_wide, snapshot, &options);
 	/* Keys that were not named come first. */
 	assert_int_equal(columns_parse("max", &columns, NULL), 0);
-	chosen = table_render(report_wide, snapshot, &options);
+	chosen = render(report_wide, snapshot, &options);
 	assert_memory_equal(chosen, "syscall         max us\n", 23);
 }
 
 /* The column of --sort is always there. */
-TEST(test_sort)
+SNAPSHOT_TEST(test_sort, scenario_web())
 {
 	static const char *const names[] = { "bytes", "err%", "oldest", "min", "calls" };
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct table_options options = { .width = 80,
 						       .sort = column_named(names[i]) };
-		__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+		__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 
 		*strchr(text, '\n') = '\0';
 		assert_non_null(strstr(text, names[i]));
 	}
 }
 
-TEST(test_waiting_override)
+SNAPSHOT_TEST(test_waiting_override, scenario_web())
 {
 	__cleanup(syscall_set_freep) struct syscall_set *none = NULL, *all = NULL;
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_web();
 	struct table_options options = { .width = 80 };
 	__cleanup(freep) char *working = NULL, *waiting = NULL;
 
 	assert_int_equal(syscall_set_parse("!all", &none, NULL), 0);
 	assert_int_equal(syscall_set_parse("all", &all, NULL), 0);
 	options.waiting = none;
-	working = table_render(report_wide, snapshot, &options);
-	assert_null(strstr(working, "waiting"));
-	assert_non_null(strstr(working, "\nworking       6118 "));
+	working = render(report_wide, snapshot, &options);
+	assert_all(!strstr(working, "waiting"), strstr(working, "\nworking       6118 "));
 	options.waiting = all;
-	waiting = table_render(report_wide, snapshot, &options);
-	assert_non_null(strstr(waiting, "\nwaiting       6118 "));
-	assert_non_null(strstr(waiting, "\nworking          0 "));
+	waiting = render(report_wide, snapshot, &options);
+	assert_all(strstr(waiting, "\nwaiting       6118 "),
+		   strstr(waiting, "\nworking          0 "));
 }
 
 /* Names that other users chose reach a screen only as printable text. */
-TEST(test_hostile)
+SNAPSHOT_TEST(test_hostile, scenario_hostile(ABI_OF_TESTS))
 {
-	__cleanup(snapshot_freep) struct snapshot *snapshot = scenario_hostile(ABI_OF_TESTS);
 	const struct table_options options = { .width = 80, .keys = GROUP_PID };
-	__cleanup(freep) char *text = table_render(report_wide, snapshot, &options);
+	__cleanup(freep) char *text = render(report_wide, snapshot, &options);
 
 	golden_check("wide_hostile", text);
 	for (const char *at = text; *at; at++)
@@ -149,5 +136,5 @@ TEST(test_hostile)
 
 TEST(test_failing_stream)
 {
-	table_check_stream(report_wide);
+	assert_scenario_full(report_wide, &(struct table_options){ 0 });
 }

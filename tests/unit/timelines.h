@@ -77,12 +77,4 @@ static inline struct timeline timeline_make(void)
 	return timeline;
 }
 
-static inline char *timeline_render_json(const struct timeline *timeline)
-{
-	struct text_stream stream;
-
-	assert_int_equal(report_timeline_json(timeline, text_open(&stream)), 0);
-	return text_close(&stream);
-}
-
 #endif
