@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "model/fold.h"
 
 struct diff {
@@ -87,31 +86,44 @@ static struct row *const *diff_find_heir(struct diff *diff, const struct row *ol
 	return found ?: snapshot_place_row(diff->later, &identity);
 }
 
-/* An earlier row, and the place of the later one from which it is to be subtracted. */
-struct pair {
-	size_t later;
-	const struct row *old;
-};
-
-struct pair_list {
-	struct pair *pairs;
-	size_t count;
-};
-
-static int compare_pairs(const void *a, const void *b)
+static bool row_is_idle(const struct row *row)
 {
-	const struct pair *x = a, *y = b;
-
-	return compare_u64(x->later, y->later);
+	return !row->calls && !row->in_flight;
 }
 
-/* Finds the place of each earlier row. Both snapshots are in order, so most are met in passing. */
-static int diff_pair_rows(struct diff *diff, struct pair_list *list)
+/*
+ * Subtracts an earlier row from its heir, the later one at some place. There the rows of the difference
+ * have a copy of their own once something is subtracted; the later row itself stands for nothing left.
+ */
+static int diff_subtract(struct diff *diff, size_t at, const struct row *old)
+{
+	struct row *row = diff->later->rows[at], **less = &diff->out->rows[at];
+
+	if (*less == row)
+		return old->calls ? -EINVAL : 0;
+	/* Most rows have nothing new; readings share one that did not change between them. */
+	if (!*less && !row->in_flight && row->calls == old->calls) {
+		*less = row;
+		return row == old || row_is_after(row, old) ? 0 : -EINVAL;
+	}
+	if (!*less) {
+		*less = row_ref(row);
+		if (row_unshare(less)) {
+			row_unref(row);
+			return -ENOMEM;
+		}
+	}
+	return row_subtract(*less, old);
+}
+
+/* Finds the heir of each earlier row. Both snapshots are in order, so most are met in passing. */
+static int diff_subtract_all(struct diff *diff)
 {
 	const struct snapshot *later = diff->later;
 	size_t at = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < diff->earlier->nr_rows; i++) {
+	for (size_t i = 0; i < diff->earlier->nr_rows && !err; i++) {
 		const struct row *old = diff->earlier->rows[i];
 		struct row *const *row;
 
@@ -121,84 +133,35 @@ static int diff_pair_rows(struct diff *diff, struct pair_list *list)
 		if (!row || row_compare(*row, old))
 			row = diff_find_heir(diff, old);
 		/* A call that was in flight and is no more has a row only if it ended. */
-		if (!row && old->calls)
-			return -EINVAL;
 		if (row)
-			list->pairs[list->count++] = (struct pair){ row - later->rows, old };
-	}
-	qsort(list->pairs, list->count, sizeof(*list->pairs), compare_pairs);
-	return 0;
-}
-
-static bool row_is_idle(const struct row *row)
-{
-	return !row->calls && !row->in_flight;
-}
-
-/* Subtracts earlier rows from a copy. NULL: nothing is left, unless *err is -EINVAL or -ENOMEM. */
-static struct row *row_less(const struct row *row, const struct pair *pairs, size_t nr_pairs,
-			    int *err)
-{
-	struct row copy, *less;
-
-	*err = row_copy(&copy, row);
-	if (*err)
-		return NULL;
-	for (size_t i = 0; i < nr_pairs && !*err; i++)
-		*err = row_subtract(&copy, pairs[i].old);
-	less = *err || row_is_idle(&copy) ? NULL : row_new(&copy);
-	if (!*err && !less && !row_is_idle(&copy))
-		*err = -ENOMEM;
-	row_done(&copy);
-	return less;
-}
-
-/* Adds what one later row has more than its earlier ones; most have one, and nothing new. */
-static int diff_add_row(struct diff *diff, struct row *row, const struct pair *pairs,
-			size_t nr_pairs)
-{
-	struct row *less;
-	int err;
-
-	if (row_is_idle(row) && !nr_pairs)
-		return 0;
-	/* Readings share a row that did not change between them. */
-	if (nr_pairs == 1 && row == pairs->old && !row->in_flight)
-		return 0;
-	if (nr_pairs == 1 && row->calls == pairs->old->calls && !row->in_flight)
-		return row_is_after(row, pairs->old) ? 0 : -EINVAL;
-	if (!nr_pairs) {
-		diff->out->rows[diff->out->nr_rows++] = row_ref(row);
-		return 0;
-	}
-	less = row_less(row, pairs, nr_pairs, &err);
-	if (less)
-		diff->out->rows[diff->out->nr_rows++] = less;
-	return err;
-}
-
-static int diff_pairs(struct diff *diff, const struct pair_list *list)
-{
-	size_t first = 0, end;
-	int err = 0;
-
-	for (size_t i = 0; i < diff->later->nr_rows && !err; i++, first = end) {
-		for (end = first; end < list->count && list->pairs[end].later == i;)
-			end++;
-		err = diff_add_row(diff, diff->later->rows[i], &list->pairs[first], end - first);
+			err = diff_subtract(diff, (size_t)(row - later->rows), old);
+		else
+			err = old->calls ? -EINVAL : 0;
 	}
 	return err;
 }
 
 static int diff_rows(struct diff *diff)
 {
-	struct pair_list list = { calloc(diff->earlier->nr_rows + 1, sizeof(*list.pairs)), 0 };
-	int err = -ENOMEM;
+	const struct snapshot *later = diff->later;
+	struct snapshot *out = diff->out;
+	int err;
 
-	diff->out->rows = calloc(diff->later->nr_rows + 1, sizeof(*diff->out->rows));
-	if (list.pairs && diff->out->rows)
-		err = diff_pair_rows(diff, &list) ?: diff_pairs(diff, &list);
-	free(list.pairs);
+	out->rows = calloc(later->nr_rows + 1, sizeof(*out->rows));
+	if (!out->rows)
+		return -ENOMEM;
+	err = diff_subtract_all(diff);
+	for (size_t i = 0; i < later->nr_rows; i++) {
+		struct row *row = out->rows[i], *whole = later->rows[i];
+
+		if (row == whole)
+			continue;
+		row = row ?: row_ref(whole);
+		if (row_is_idle(row))
+			row_unref(row);
+		else
+			out->rows[out->nr_rows++] = row;
+	}
 	return err;
 }
 
