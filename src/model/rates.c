@@ -364,17 +364,17 @@ static void rate_of_calls(const struct rates *rates, const struct row *row, stru
 int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
 		size_t *ret_count)
 {
-	struct row_list rows __cleanup(row_list_done) = { .rows = NULL };
+	struct group_list calls __cleanup(group_list_done) = { 0 };
 	struct line_test closure = { rates, rate };
 	struct row_test test = { line_has_row, &closure };
 
-	if (snapshot_sum_by_syscall(rates->diff, &test, &rows))
+	if (snapshot_group(rates->diff, GROUP_SYSCALL, &test, &calls))
 		return -ENOMEM;
-	*ret = calloc(rows.nr_rows + 1, sizeof(**ret));
+	*ret = calloc(calls.nr_groups + 1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (size_t i = 0; i < rows.nr_rows; i++)
-		rate_of_calls(rates, rows.rows[i], &(*ret)[i]);
-	*ret_count = rows.nr_rows;
+	for (size_t i = 0; i < calls.nr_groups; i++)
+		rate_of_calls(rates, &calls.groups[i].sum, &(*ret)[i]);
+	*ret_count = calls.nr_groups;
 	return 0;
 }

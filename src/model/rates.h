@@ -8,9 +8,8 @@
 #ifndef BPFTRUSS_RATES_H
 #define BPFTRUSS_RATES_H
 
+#include "model/group.h"
 #include "model/microstates.h"
-#include "model/query.h"
-#include "model/snapshot.h"
 
 enum rate_by {
 	RATE_BY_PID,

@@ -167,7 +167,7 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 
 	errors.scope.keys = (options->keys ?: (unsigned int)GROUP_COMM) | GROUP_SYSCALL;
 	columns_of_keys(errors.scope.keys, &errors.keys);
-	err = snapshot_group(snapshot, errors.scope.keys, &errors.groups);
+	err = snapshot_group(snapshot, errors.scope.keys, NULL, &errors.groups);
 	err = err ?: errors_find(&errors) ?: errors_make_grid(&errors);
 	if (err)
 		return err;

@@ -72,8 +72,8 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 	int err;
 
 	part.scope.keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
-	err = snapshot_group_some(snapshot, part.scope.keys, test, &part.list);
-	err = err ?: group_list_sum(&part.list, &part.sum);
+	err = snapshot_group(snapshot, part.scope.keys, test, &part.list);
+	err = err ?: group_list_sum(&part.list, 0, &part.sum);
 	part.scope.total_ns = part.sum.sum.wall_ns;
 	err = err ?: part_select(&part, options);
 	if (err)

@@ -75,7 +75,7 @@ static int line_add(struct sheet *sheet, struct line *line, const struct timelin
 
 	line->snapshot = line->snapshot ?: step->sum;
 	line->covered_ns += step->covered_ns;
-	err = snapshot_group_some(step->sum, 0, &test, &list);
+	err = snapshot_group(step->sum, 0, &test, &list);
 	if (err)
 		return err;
 	for (size_t i = 0; i < list.nr_groups && !err; i++)

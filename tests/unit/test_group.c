@@ -61,7 +61,7 @@ static struct snapshot *random_snapshot(uint64_t *seed)
 
 static void groups_sum(const struct group_list *list, struct group *ret)
 {
-	assert_int_equal(group_list_sum(list, ret), 0);
+	assert_int_equal(group_list_sum(list, 0, ret), 0);
 	/* The identity of a sum is nobody's. */
 	assert_int_equal(ret->sum.pid, 0);
 }
@@ -93,7 +93,7 @@ TEST(test_sums_hold)
 		__cleanup(group_list_done) struct group_list list = { 0 };
 		struct group sum;
 
-		assert_int_equal(snapshot_group(snapshot, keys, &list), 0);
+		assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
 		assert_in_range(list.nr_groups, 1, snapshot->nr_rows);
 		groups_sum(&list, &sum);
 		assert_row_equal(&sum.sum, &all);
@@ -107,7 +107,7 @@ static size_t count_groups(const struct snapshot *snapshot, unsigned int keys)
 {
 	__cleanup(group_list_done) struct group_list list = { 0 };
 
-	assert_int_equal(snapshot_group(snapshot, keys, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
 	return list.nr_groups;
 }
 
@@ -143,7 +143,7 @@ static void select_check(const struct snapshot *snapshot, const struct group_fil
 	struct group before, after;
 	size_t nr_before, shown = 0;
 
-	assert_int_equal(snapshot_group(snapshot, GROUP_PID | GROUP_SYSCALL, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_PID | GROUP_SYSCALL, NULL, &list), 0);
 	nr_before = list.nr_groups;
 	groups_sum(&list, &before);
 	assert_int_equal(group_list_select(&list, filter), 0);
@@ -205,7 +205,7 @@ TEST(test_select_drops_nothing_but_nothing)
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
 	assert_int_equal(group_list_select(&list, &all), 0);
 	assert_int_equal(list.nr_groups, 1);
 	assert_int_equal(list.groups[0].sum.nr, 1);
@@ -237,7 +237,7 @@ TEST(test_select_is_stable)
 		builder_take_row(builder, &row);
 	}
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
 	assert_int_equal(group_list_select(&list, &filter), 0);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(list.groups[i].sum.nr, i);

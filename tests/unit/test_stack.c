@@ -213,7 +213,7 @@ TEST(test_grouped)
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	uint64_t calls = 0, of_stacks = 0;
 
-	assert_int_equal(snapshot_group(stacked.snapshot, GROUP_SYSCALL, &list), 0);
+	assert_int_equal(snapshot_group(stacked.snapshot, GROUP_SYSCALL, NULL, &list), 0);
 	for (size_t i = 0; i < list.nr_groups; i++) {
 		calls += list.groups[i].sum.calls;
 		for (size_t j = 0; j < list.groups[i].sum.nr_stacks; j++)
