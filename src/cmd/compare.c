@@ -13,7 +13,6 @@
 #include "cmd/ask.h"
 #include "cmd/output.h"
 #include "daemon/baselines.h"
-#include "model/filter.h"
 #include "model/query.h"
 
 /* What "now" is: long enough to have some calls in it. */

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/snapshot.h"
 #include "stacks/names.h"
 #include "syscalls/syscall_set.h"

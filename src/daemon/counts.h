@@ -14,7 +14,7 @@
 #include "base/diag.h"
 #include "daemon/config.h"
 #include "daemon/recent.h"
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/snapshot.h"
 #include "metrics/metrics.h"
 

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers questions to a snapshot, which it never changes. */
+/*
+ * Answers questions to a snapshot, which it never changes. Selectors mean what they do when counting,
+ * but names are those of the snapshot, which may be of another machine.
+ */
 #include "model/query.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "model/glob.h"
+#include "model/unit.h"
 
-int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
+/* As snapshot_new_like(), with room for all rows and processes of the other. 0 or -ENOMEM. */
+static int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
 
@@ -38,6 +46,128 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	}
 	for (size_t i = 0; i < snapshot->nr_processes; i++)
 		out->processes[out->nr_processes++] = snapshot->processes[i];
+	*ret = steal_ptr(&out);
+	return 0;
+}
+
+static bool has_any(const char *text, const struct snapshot *snapshot,
+		    const struct process *process)
+{
+	(void)text, (void)snapshot, (void)process;
+	return true;
+}
+
+static bool has_comm(const char *text, const struct snapshot *snapshot,
+		     const struct process *process)
+{
+	struct selector glob;
+
+	(void)snapshot;
+	return !glob_compile(text, &glob, NULL) &&
+	       glob_matches(&glob, process->comm, sizeof(process->comm));
+}
+
+/* A path on the file system is meant, too, where that is always mounted. */
+static bool has_cgroup(const char *text, const struct snapshot *snapshot,
+		       const struct process *process)
+{
+	static const char *const mounts[] = { "/sys/fs/cgroup/unified", "/sys/fs/cgroup" };
+	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
+
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		size_t length = strlen(mounts[i]);
+
+		if (!strncmp(text, mounts[i], length) && strchr("/", text[length])) {
+			text += length;
+			break;
+		}
+	}
+	return cgroup && cgroup_is_in(cgroup, text);
+}
+
+static bool has_unit(const char *text, const struct snapshot *snapshot,
+		     const struct process *process)
+{
+	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
+	char unit[SELECTOR_NAME_SIZE];
+
+	return cgroup && !unit_complete_name(text, unit, sizeof(unit)) &&
+	       cgroup_is_in_unit(cgroup, unit);
+}
+
+/* A name goes before a number, as there are users whose name is one. */
+static bool has_user(const char *text, const struct snapshot *snapshot,
+		     const struct process *process)
+{
+	unsigned long uid;
+	char *end;
+
+	for (size_t i = 0; i < snapshot->nr_users; i++) {
+		if (!strcmp(snapshot->users[i].name, text))
+			return process->uid == snapshot->users[i].id;
+	}
+	errno = 0;
+	uid = strtoul(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno && uid < UID_NONE &&
+	       process->uid == uid;
+}
+
+static bool filter_has_all(const struct process_filter *filter)
+{
+	bool all = !filter->nr_pids && !filter->nr_selectors;
+
+	for (size_t i = 0; i < filter->nr_selectors; i++)
+		all |= filter->selectors[i].kind == SELECT_ALL;
+	return all;
+}
+
+static bool filter_has_pid(const struct process_filter *filter, uint32_t pid)
+{
+	for (size_t i = 0; i < filter->nr_pids; i++) {
+		if (pid && (uint32_t)filter->pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+bool process_filter_has(const struct process_filter *filter, const struct snapshot *snapshot,
+			const struct process *process)
+{
+	static bool (*const has[])(const char *text, const struct snapshot *snapshot,
+				   const struct process *process) = {
+		[SELECT_ALL] = has_any,   [SELECT_COMM] = has_comm, [SELECT_CGROUP] = has_cgroup,
+		[SELECT_UNIT] = has_unit, [SELECT_USER] = has_user,
+	};
+
+	if (filter_has_all(filter) || filter_has_pid(filter, process->pid))
+		return true;
+	for (size_t i = 0; i < filter->nr_selectors; i++) {
+		const struct target_selector *selector = &filter->selectors[i];
+
+		if (has[selector->kind](selector->text, snapshot, process))
+			return true;
+	}
+	return false;
+}
+
+int snapshot_filter(const struct snapshot *snapshot, const struct process_filter *filter,
+		    struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+
+	if (snapshot_new_part(snapshot, &out))
+		return -ENOMEM;
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		if (process_filter_has(filter, snapshot, &snapshot->processes[i]))
+			out->processes[out->nr_processes++] = snapshot->processes[i];
+	}
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		struct row *row = snapshot->rows[i];
+
+		if (filter_has_all(filter) || filter_has_pid(filter, row->pid) ||
+		    snapshot_find_process(out, row->pid, row->boot_ns))
+			out->rows[out->nr_rows++] = row_ref(row);
+	}
 	*ret = steal_ptr(&out);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/snapshot.h"
 #include "model/timeline.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/snapshot.h"
 #include "store/db.h"
 

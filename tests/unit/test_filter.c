@@ -5,7 +5,7 @@
 
 #include <fnmatch.h>
 
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/glob.h"
 #include "model/unit.h"
 
