@@ -11,8 +11,7 @@
 
 #include "base/mem.h"
 #include "collect/cgroups.h"
-#include "model/glob.h"
-#include "model/unit.h"
+#include "model/match.h"
 
 static int resolve_all(const char *text, bool wait, struct selector *s, struct diag *d)
 {

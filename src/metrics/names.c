@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/unit.h"
+#include "model/match.h"
 #include "metrics/state.h"
 
 /* As in the tables: nobody knows, or there is none. */

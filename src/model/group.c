@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/unit.h"
+#include "model/match.h"
 
 static int compare_pid(const struct group_member *a, const struct group_member *b)
 {

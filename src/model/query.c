@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/glob.h"
-#include "model/unit.h"
+#include "model/match.h"
 
 /* As snapshot_new_like(), with room for all rows and processes of the other. 0 or -ENOMEM. */
 static int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)

@@ -278,3 +278,19 @@ uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *r
 		return 0;
 	return snapshot->end_mono_ns - row->oldest_start_ns;
 }
+
+const char *const gap_reason_names[NR_GAP_REASON] = {
+	[GAP_NOT_RUNNING] = "not_running",
+	[GAP_NOT_WRITTEN] = "not_written",
+	[GAP_DAMAGED] = "damaged",
+	[GAP_RETIRED] = "retired",
+};
+
+void timeline_done(struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->nr_steps; i++)
+		snapshot_free(timeline->steps[i].sum);
+	free(timeline->steps);
+	free(timeline->gaps);
+	*timeline = (struct timeline){ 0 };
+}

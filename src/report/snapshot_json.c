@@ -6,8 +6,8 @@
 #include "report/snapshot_json.h"
 
 #include "base/mem.h"
-#include "model/microstates.h"
-#include "model/unit.h"
+#include "model/rates.h"
+#include "model/match.h"
 #include "report/frames.h"
 #include "report/report.h"
 #include "syscalls/errnos.h"

@@ -10,7 +10,7 @@
 
 #include "base/diag.h"
 #include "model/losses.h"
-#include "model/timeline.h"
+#include "model/snapshot.h"
 
 #define STATUS_MAX_TABLES 8
 

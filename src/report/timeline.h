@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "model/timeline.h"
+#include "model/snapshot.h"
 #include "report/table.h"
 
 /*

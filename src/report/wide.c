@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/microstates.h"
+#include "model/rates.h"
 #include "report/report.h"
 
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */

@@ -14,7 +14,6 @@
 #include "base/diag.h"
 #include "model/query.h"
 #include "model/snapshot.h"
-#include "model/timeline.h"
 
 struct history;
 

@@ -16,9 +16,8 @@
 #include "base/mem.h"
 #include "base/moment.h"
 #include "cmd/options.h"
-#include "model/glob.h"
+#include "model/match.h"
 #include "model/group.h"
-#include "model/unit.h"
 #include "report/columns.h"
 #include "syscalls/syscall_set.h"
 

@@ -4,7 +4,6 @@
 #include "fixture.h"
 
 #include "model/diff.h"
-#include "model/join.h"
 
 #define NR_READINGS 6
 
