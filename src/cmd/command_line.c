@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "syscalls/classes.h"
+#include "syscalls/names.h"
 
 #define MAX_OPTIONS     80 /* of one verb */
 #define FIRST_LONG_ONLY 256

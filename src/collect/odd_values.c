@@ -2,7 +2,6 @@
 /* Keeps the first numbers and errnos without a name that are seen. */
 #include "collect/odd_values.h"
 
-#include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
 /* Whether a user may have one more: with each that anybody has there is less room, so no is for good. */

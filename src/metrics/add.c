@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "metrics/state.h"
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 /* A process of the interval. */
 struct member {

@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 #include "metrics/state.h"
-#include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
 /* Buckets, the last without a bound, sum and count. */

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "metrics/state.h"
-#include "syscalls/errnos.h"
+#include "syscalls/names.h"
 
 /* One scrape. */
 struct scrape {

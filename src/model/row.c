@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "syscalls/classes.h"
+#include "syscalls/names.h"
 
 /* malloc() adds this to each piece. */
 #define PIECE_BYTES 16

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "report/report.h"
-#include "syscalls/errnos.h"
+#include "syscalls/names.h"
 
 /* What the kernel had no room to tell apart. */
 #define ERRNO_UNKNOWN 0

@@ -10,7 +10,6 @@
 #include "model/match.h"
 #include "report/frames.h"
 #include "report/report.h"
-#include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
 /* Of the calls of a row or of one of its stacks: null what is not known. */

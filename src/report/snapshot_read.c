@@ -17,7 +17,6 @@
 #include "report/frames.h"
 #include "report/report.h"
 #include "report/snapshot_json.h"
-#include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
 #define MAX_ERRNO 4095

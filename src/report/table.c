@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 bool row_is_waiting(const struct row *row, const void *options)
 {

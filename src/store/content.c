@@ -7,7 +7,6 @@
 #include "model/losses.h"
 #include "store/blob.h"
 #include "store/sum.h"
-#include "syscalls/classes.h"
 #include "syscalls/names.h"
 
 /* Stands for ROW_NR_OTHER, which has no room for an ABI: no number of 32 bits is as small. */

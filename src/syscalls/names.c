@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds system calls by name and number, in tables that scripts/gen-syscalls makes. */
+/*
+ * Finds system calls by name and number, in tables that scripts/gen-syscalls makes, and knows which are
+ * in which class. Names of errors are those of libc, which are the same on all machines we know.
+ */
 #include "syscalls/names.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -202,4 +205,115 @@ const char *syscall_find_near(const char *name)
 		}
 	}
 	return nearest;
+}
+
+/* --- classes ------------------------------------------------------------------------------------ */
+
+struct member {
+	const char *name;
+	unsigned int traits;
+};
+
+static const struct member members[] = {
+#include "syscalls/classes.inc"
+};
+
+/* Only what a user can select; the order is that of messages and of the manual page. */
+static const struct {
+	const char *name;
+	unsigned int trait;
+} classes[] = {
+	{ "file", TRAIT_FILE },     { "desc", TRAIT_DESC },       { "network", TRAIT_NETWORK },
+	{ "memory", TRAIT_MEMORY }, { "process", TRAIT_PROCESS }, { "signal", TRAIT_SIGNAL },
+	{ "ipc", TRAIT_IPC },       { "io", TRAIT_IO },           { "creds", TRAIT_CREDS },
+	{ "clock", TRAIT_CLOCK },   { "stat", TRAIT_STAT },       { "lstat", TRAIT_LSTAT },
+	{ "fstat", TRAIT_FSTAT },   { "statfs", TRAIT_STATFS },   { "fstatfs", TRAIT_FSTATFS },
+};
+
+static int member_compare(const void *name, const void *member)
+{
+	return strcmp(name, ((const struct member *)member)->name);
+}
+
+unsigned int syscall_name_traits(const char *name)
+{
+	const struct member *member =
+		bsearch(name, members, ARRAY_SIZE(members), sizeof(members[0]), member_compare);
+
+	return member ? member->traits : 0;
+}
+
+bool syscall_has_trait(enum syscall_abi abi, int nr, unsigned int mask)
+{
+	const char *name = syscall_find_name(abi, nr);
+
+	return name && syscall_name_traits(name) & mask;
+}
+
+unsigned int class_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		if (strcmp(classes[i].name, name) == 0)
+			return classes[i].trait;
+	}
+	return 0;
+}
+
+const char *class_name(size_t index)
+{
+	return index < ARRAY_SIZE(classes) ? classes[index].name : NULL;
+}
+
+/* --- errors ------------------------------------------------------------------------------------- */
+
+/* Errors that the kernel keeps for itself, but a tracer may see. */
+#define KERNEL_FIRST 512
+static const char *const kernel_names[] = {
+	[0] = "ERESTARTSYS",
+	[1] = "ERESTARTNOINTR",
+	[2] = "ERESTARTNOHAND",
+	[3] = "ENOIOCTLCMD",
+	[4] = "ERESTART_RESTARTBLOCK",
+	[5] = "EPROBE_DEFER",
+	[6] = "EOPENSTALE",
+	[7] = "ENOPARAM",
+	[9] = "EBADHANDLE",
+	[10] = "ENOTSYNC",
+	[11] = "EBADCOOKIE",
+	[12] = "ENOTSUPP",
+	[13] = "ETOOSMALL",
+	[14] = "ESERVERFAULT",
+	[15] = "EBADTYPE",
+	[16] = "EJUKEBOX",
+	[17] = "EIOCBQUEUED",
+	[18] = "ERECALLCONFLICT",
+	[19] = "ENOGRACE",
+};
+
+#define ERRNO_END (KERNEL_FIRST + (int)ARRAY_SIZE(kernel_names))
+
+const char *errno_name(int err)
+{
+	if (err <= 0 || err >= ERRNO_END)
+		return NULL;
+	return err < KERNEL_FIRST ? strerrorname_np(err) : kernel_names[err - KERNEL_FIRST];
+}
+
+int errno_find(const char *name)
+{
+	for (int err = 1; err < ERRNO_END; err++) {
+		if (errno_name(err) && !strcmp(errno_name(err), name))
+			return err;
+	}
+	return -ENOENT;
+}
+
+void errno_label(int err, char *buf, size_t size)
+{
+	const char *name = errno_name(err);
+
+	if (name)
+		snprintf(buf, size, "%s", name);
+	else
+		snprintf(buf, size, "errno_%d", err);
 }

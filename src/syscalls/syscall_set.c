@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "syscalls/classes.h"
 #include "syscalls/names.h"
 
 #define BLANKS     " \t\n"
@@ -233,6 +232,11 @@ bool syscall_set_has(const struct syscall_set *set, enum syscall_abi abi, int nr
 			return !set->terms[i].is_excluded;
 	}
 	return set->is_inverted;
+}
+
+bool syscall_waits(const struct syscall_set *set, enum syscall_abi abi, int nr)
+{
+	return set ? syscall_set_has(set, abi, nr) : syscall_has_trait(abi, nr, TRAIT_WAITS);
 }
 
 void syscall_set_free(struct syscall_set *set)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "syscalls/errnos.h"
+#include "syscalls/names.h"
 
 TEST(test_names)
 {

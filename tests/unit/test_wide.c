@@ -3,7 +3,7 @@
 #include "test.h"
 #include "tables.h"
 
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 TEST(test_golden)
 {
