@@ -199,13 +199,19 @@ static void process_merge(struct process *into, const struct process *from, bool
 	into->cgroup_id = from->cgroup_id;
 }
 
+struct process *builder_find_process(const struct builder *builder, const struct process *key)
+{
+	struct process **found = tfind(key, &builder->processes, process_compare);
+
+	return found ? *found : NULL;
+}
+
 int builder_add_process(struct builder *builder, const struct process *process, bool rename)
 {
-	struct process **found = tfind(process, &builder->processes, process_compare);
-	struct process *copy;
+	struct process *copy = builder_find_process(builder, process);
 
-	if (found) {
-		process_merge(*found, process, rename);
+	if (copy) {
+		process_merge(copy, process, rename);
 		return 0;
 	}
 	copy = malloc(sizeof(*copy));

@@ -43,6 +43,9 @@ int builder_share_row(struct builder *builder, struct row *row);
  */
 int builder_add_process(struct builder *builder, const struct process *process, bool rename);
 
+/* The process of that pid and start, whose numbers may be changed; NULL when absent. */
+struct process *builder_find_process(const struct builder *builder, const struct process *key);
+
 /* Adds everything of another builder. Returns 0 or -ENOMEM. */
 int builder_merge(struct builder *into, const struct builder *from);
 

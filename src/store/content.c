@@ -95,7 +95,8 @@ static int cell_bind(sqlite3_stmt *insert, const struct row *row, const struct b
 
 static int cell_write(struct db *db, int64_t interval, const struct row *row, struct blobs *blobs)
 {
-	int64_t numbers[1 + COLUMN_NUMBERS + NR_NUMBER] = { interval, sum_kind(row), call_of(row) };
+	int64_t numbers[1 + COLUMN_NUMBERS + NR_NUMBER] = { interval, sum_kind(row->boot_ns),
+							    call_of(row) };
 	sqlite3_stmt *insert;
 	int err;
 
@@ -117,33 +118,34 @@ static int cell_write(struct db *db, int64_t interval, const struct row *row, st
 		       ?: db_run(insert);
 }
 
-static int write_cells(struct db *db, int64_t interval, struct sum *sum)
-{
-	struct snapshot *rows __cleanup(snapshot_freep) = calloc(1, sizeof(*rows));
-	struct blobs blobs __cleanup(blobs_done) = { 0 };
-	int err = 0;
-
-	if (!rows || (sum->builder && builder_finish(sum->builder, rows)))
-		return -ENOMEM;
-	for (size_t i = 0; i < rows->nr_rows && !err; i++)
-		err = cell_write(db, interval, rows->rows[i], &blobs);
-	return err;
-}
-
-static int write_shares(struct db *db, int64_t interval, const struct sum *sum)
+static int write_shares(struct db *db, int64_t interval, const struct snapshot *kinds)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < sum->nr_shares && !err; i++) {
-		const struct share *share = &sum->shares[i];
+	for (size_t i = 0; i < kinds->nr_processes && !err; i++) {
+		const struct process *kind = &kinds->processes[i];
 
 		err = db_change(db,
 				"INSERT INTO share (interval, kind, processes, user_ns) "
 				"VALUES (?, ?, ?, ?)",
-				DB_NUMBERS(interval, share->kind, (int64_t)share->processes,
-					   (int64_t)share->user_ns));
+				DB_NUMBERS(interval, sum_kind(kind->boot_ns),
+					   (int64_t)kind->nr_folded, (int64_t)kind->user_ns));
 	}
 	return err;
+}
+
+/* What is added up by kind: cells and shares. */
+static int write_kinds(struct db *db, int64_t interval, struct builder *builder)
+{
+	struct snapshot *kinds __cleanup(snapshot_freep) = calloc(1, sizeof(*kinds));
+	struct blobs blobs __cleanup(blobs_done) = { 0 };
+	int err = 0;
+
+	if (!kinds || builder_finish(builder, kinds))
+		return -ENOMEM;
+	for (size_t i = 0; i < kinds->nr_rows && !err; i++)
+		err = cell_write(db, interval, kinds->rows[i], &blobs);
+	return err ?: write_shares(db, interval, kinds);
 }
 
 static int write_losses(struct db *db, int64_t interval, const struct losses *losses)
@@ -166,8 +168,7 @@ static int write_losses(struct db *db, int64_t interval, const struct losses *lo
 
 int content_write(struct db *db, int64_t interval, struct sum *sum)
 {
-	return write_cells(db, interval, sum)
-		       ?: write_shares(db, interval, sum)
+	return (sum->builder ? write_kinds(db, interval, sum->builder) : 0)
 		       ?: write_losses(db, interval, &sum->losses)
 		       ?: kinds_touch(db, interval);
 }
@@ -213,13 +214,12 @@ static int read_cell(sqlite3_stmt *columns, struct sum *sum)
 
 static int read_share(sqlite3_stmt *columns, struct sum *sum)
 {
-	const struct share share = {
-		.kind = sqlite3_column_int64(columns, 0),
-		.processes = (uint64_t)sqlite3_column_int64(columns, 1),
-		.user_ns = (uint64_t)sqlite3_column_int64(columns, 2),
-	};
+	int64_t kind = sqlite3_column_int64(columns, 0);
 
-	return kind_set_has(sum->kinds, share.kind) ? sum_add_share(sum, &share) : 0;
+	if (!kind_set_has(sum->kinds, kind))
+		return 0;
+	return sum_add_share(sum, kind, (uint64_t)sqlite3_column_int64(columns, 1),
+			     (uint64_t)sqlite3_column_int64(columns, 2));
 }
 
 static int read_loss(sqlite3_stmt *columns, struct sum *sum)

@@ -24,20 +24,12 @@ static int interval_from_row(sqlite3_stmt *row, struct interval *ret)
 
 int intervals_read(sqlite3_stmt *rows, struct interval_list *ret)
 {
-	struct interval *grown;
 	int more, err;
 
 	while ((more = db_next(rows)) == 1) {
-		size_t count = ret->count;
-
-		/* It doubles at each power of 2. */
-		grown = count & (count - 1)
-				? ret->items
-				: reallocarray(ret->items, count ? 2 * count : 1, sizeof(*grown));
-		if (!grown)
+		if (!array_grow(&ret->items, ret->count, sizeof(*ret->items)))
 			return -ENOMEM;
-		ret->items = grown;
-		err = interval_from_row(rows, &grown[count]);
+		err = interval_from_row(rows, &ret->items[ret->count]);
 		if (err)
 			return err;
 		ret->count++;

@@ -117,7 +117,9 @@ static int kind_from_row(sqlite3_stmt *row, struct snapshot *names, struct proce
 		return err;
 	if (size > sizeof(ret->comm) || (size && !comm))
 		return -EUCLEAN;
-	*ret = (struct process){ .uid = uid, .boot_ns = serial, .cgroup_id = cgroup ? serial : 0 };
+	ret->uid = uid;
+	ret->cgroup_id = cgroup ? serial : 0;
+	memset(ret->comm, 0, sizeof(ret->comm));
 	if (size)
 		memcpy(ret->comm, comm, size);
 	if (user)
@@ -135,6 +137,11 @@ int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process 
 
 	if (err)
 		return err;
+	if (id == KIND_ALL) {
+		ret->uid = UID_NONE;
+		strcpy(ret->comm, "[all]");
+		return 0;
+	}
 	err = db_next(row);
 	return err == 1 ? kind_from_row(row, names, ret) : err ?: -EUCLEAN;
 }
@@ -143,7 +150,7 @@ int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process 
 static int kind_matches(sqlite3_stmt *row, const struct process_filter *filter)
 {
 	struct snapshot *names __cleanup(snapshot_freep) = calloc(1, sizeof(*names));
-	struct process process;
+	struct process process = { 0 };
 	int err = names ? kind_from_row(row, names, &process) : -ENOMEM;
 
 	return err ?: process_filter_has(filter, names, &process);
@@ -152,7 +159,6 @@ static int kind_matches(sqlite3_stmt *row, const struct process_filter *filter)
 int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int64_t *grown;
 	int more, matches;
 
 	if (!filter->nr_selectors)
@@ -167,11 +173,9 @@ int kind_set_fill(struct db *db, const struct process_filter *filter, struct kin
 		matches = kind_matches(row, filter);
 		if (matches < 0)
 			return matches;
-		grown = reallocarray(ret->ids, ret->count + 1, sizeof(*grown));
-		if (!grown)
+		if (!array_grow(&ret->ids, ret->count, sizeof(*ret->ids)))
 			return -ENOMEM;
-		ret->ids = grown;
-		grown[ret->count] = sqlite3_column_int64(row, 0);
+		ret->ids[ret->count] = sqlite3_column_int64(row, 0);
 		ret->count += (size_t)matches;
 	}
 	return ret->ids ? more : -ENOMEM;

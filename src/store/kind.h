@@ -52,7 +52,7 @@ int kinds_touch(struct db *db, int64_t interval);
 /* Removes kinds that no interval has any more. */
 int kinds_retire(struct db *db);
 
-/* Reads one as a process with its serial number, and adds its user and cgroup to a snapshot's names. */
+/* Fills name, user and cgroup of a process, and adds the latter two to a snapshot's names. */
 int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret);
 
 /* The ids of some kinds, in order. */

@@ -12,19 +12,10 @@
 #include "store/interval.h"
 #include "store/kind.h"
 
-/* A kind's part that belongs to no call. */
-struct share {
-	int64_t kind;
-	uint64_t processes; /* the most in any of the intervals */
-	uint64_t user_ns;
-};
-
 struct sum {
 	bool by_call;                 /* all kinds are one */
 	const struct kind_set *kinds; /* that are wanted, borrowed; NULL: all */
-	struct builder *builder;      /* rows of pid 0, by kind; made when needed */
-	struct share *shares;         /* by kind */
-	size_t nr_shares;
+	struct builder *builder; /* made when needed: rows of pid 0, and a process for each kind */
 	struct losses losses;
 	uint64_t covered_ns;
 	struct interval first, last; /* in the order in which they were added */
@@ -34,12 +25,14 @@ struct sum {
 
 void sum_done(struct sum *sum);
 
-/* The kind of a row of a sum. */
-int64_t sum_kind(const struct row *row);
+/* The kind that the start of a row or process of a sum stands for: nobody has no serial number. */
+int64_t sum_kind(uint64_t boot_ns);
 
 /* Adds the numbers of a row whose kind is known, and takes over what it owns. -ENOMEM. */
 int sum_add_row(struct sum *sum, int64_t kind, struct row *row);
-int sum_add_share(struct sum *sum, const struct share *share);
+
+/* Adds what belongs to no call: the most processes in any of the intervals, and user time. -ENOMEM. */
+int sum_add_share(struct sum *sum, int64_t kind, uint64_t processes, uint64_t user_ns);
 
 /* Adds the times and the flags of an interval. */
 void sum_add_interval(struct sum *sum, const struct interval *interval);
