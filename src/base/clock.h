@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks in nanoseconds, and their text form. */
+/* Clocks in nanoseconds, their text form, and when to try again. */
 #ifndef BPFTRUSS_CLOCK_H
 #define BPFTRUSS_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,5 +40,39 @@ void clock_rfc3339(int64_t real_ns, char *buf, size_t size);
 
 /* For people: date, blank, time in the local time zone, 2026-01-31 23:59:59, rounded down. */
 void clock_local(int64_t real_ns, char *buf, size_t size);
+
+/* Occasions that are left out at most. */
+#define BACKOFF_MAX 32
+
+/*
+ * When to try again what failed and takes work: after 1, 2, 4 … occasions, so that failing stays
+ * cheap. All zero: at the next one.
+ */
+struct backoff {
+	unsigned int left; /* occasions that are still left out */
+	unsigned int next; /* after one more failure */
+};
+
+/* Whether this occasion is to be left out. */
+static inline bool backoff_waits(struct backoff *backoff)
+{
+	bool waits = backoff->left > 0;
+
+	backoff->left -= waits;
+	return waits;
+}
+
+static inline void backoff_failed(struct backoff *backoff)
+{
+	unsigned int next = backoff->next * 2;
+
+	backoff->left = backoff->next;
+	backoff->next = !next ? 1 : next < BACKOFF_MAX ? next : BACKOFF_MAX;
+}
+
+static inline void backoff_done(struct backoff *backoff)
+{
+	*backoff = (struct backoff){ 0 };
+}
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/backoff.h"
+#include "base/clock.h"
 #include "base/diag.h"
 #include "daemon/config.h"
 #include "daemon/recent.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/copy.h"
+#include "base/child.h"
 #include "base/mem.h"
 #include "base/regular_file.h"
 #include "elf/sandbox.h"

@@ -6,7 +6,7 @@
 #ifndef BPFTRUSS_COMPARE_H
 #define BPFTRUSS_COMPARE_H
 
-#include "hist/hist_compare.h"
+#include "hist/hist.h"
 #include "model/group.h"
 #include "model/snapshot.h"
 

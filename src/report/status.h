@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "model/losses.h"
 #include "model/snapshot.h"
 
 #define STATUS_MAX_TABLES 8

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/losses.h"
+#include "model/snapshot.h"
 #include "store/blob.h"
 #include "store/sum.h"
 #include "syscalls/names.h"

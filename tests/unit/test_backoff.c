@@ -3,7 +3,7 @@
 #include "test.h"
 #include "fixture.h"
 
-#include "base/backoff.h"
+#include "base/clock.h"
 
 TEST(test_waits_double)
 {

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/copy.h"
+#include "base/child.h"
 
 static void assert_no_children(void)
 {

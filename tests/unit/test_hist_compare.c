@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "hist/hist_compare.h"
+#include "hist/hist.h"
 
 /* In a row, which owns what its histogram takes. */
 struct draws {

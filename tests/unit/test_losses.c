@@ -3,7 +3,7 @@
 #include "test.h"
 #include "fixture.h"
 
-#include "model/losses.h"
+#include "model/snapshot.h"
 
 /* The keys of the JSON contract, in its order: changing one breaks readers. */
 static const char *const keys[] = {
