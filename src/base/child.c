@@ -6,7 +6,6 @@
 #include "base/child.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,43 +21,8 @@
 /* A killed process is gone at once, unless the kernel keeps it waiting for a disk: then we leave it. */
 #define KILLED_WAIT_NS (100 * NS_PER_MS)
 
-/* The child has none of our signals: not those we wait for, nor the terminal's. */
-static int attributes_fill(posix_spawnattr_t *attributes)
+void child_become(char *const *argv, char *const *environment)
 {
-	sigset_t all, none;
-	int err;
-
-	sigfillset(&all);
-	sigemptyset(&none);
-	err = posix_spawnattr_setsigdefault(attributes, &all);
-	if (!err)
-		err = posix_spawnattr_setsigmask(attributes, &none);
-	if (!err)
-		err = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF |
-								   POSIX_SPAWN_SETSIGMASK |
-								   POSIX_SPAWN_SETSID);
-	return -err;
-}
-
-int child_spawn(struct child *child, char *const *argv, char *const *environment,
-		const posix_spawn_file_actions_t *actions, uint64_t seconds)
-{
-	posix_spawnattr_t attributes;
-	int err = -posix_spawnattr_init(&attributes);
-	pid_t pid;
-
-	if (err)
-		return err;
-	err = attributes_fill(&attributes);
-	if (!err)
-		err = -posix_spawn(&pid, "/proc/self/exe", actions, &attributes, argv, environment);
-	posix_spawnattr_destroy(&attributes);
-	return err ? err : child_adopt(child, pid, seconds);
-}
-
-void child_become(char *const *argv)
-{
-	char *const environment[] = { NULL };
 	sigset_t none;
 
 	for (int number = 1; number < NSIG; number++)
@@ -98,35 +62,21 @@ pid_t child_leave(struct child *child)
 	return child->pid;
 }
 
-/* The same as child_wait(): where there was no descriptor left for a pidfd, it is asked for its end. */
-static bool pid_wait(pid_t pid, uint64_t until_ns)
+/* True when it has ended. It mostly has: whoever is not in a hurry waits for its descriptor before. */
+static bool child_wait(const struct child *child, uint64_t until_ns)
 {
 	static const struct timespec pause = { .tv_nsec = NS_PER_MS };
 	siginfo_t end;
 
 	for (;;) {
 		end.si_pid = 0;
-		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid)
+		if (waitid(P_PID, (id_t)child->pid, &end, WEXITED | WNOHANG | WNOWAIT) ||
+		    end.si_pid)
 			return true;
 		if (clock_mono_ns() >= until_ns)
 			return false;
 		nanosleep(&pause, NULL);
 	}
-}
-
-/* True when it has ended. */
-static bool child_wait(const struct child *child, uint64_t until_ns)
-{
-	struct pollfd pollfd = { .fd = child->pidfd, .events = POLLIN };
-	int left_ms, count;
-
-	if (child->pidfd < 0)
-		return pid_wait(child->pid, until_ns);
-	do {
-		left_ms = clock_until_ms(until_ns);
-		count = poll(&pollfd, 1, left_ms);
-	} while ((count < 0 && errno == EINTR) || (!count && left_ms));
-	return count > 0;
 }
 
 int child_reap(struct child *child)
@@ -167,8 +117,6 @@ void child_done(struct child *child)
 
 #define COPY_SECONDS 5
 
-#define MAX_KEPT 16
-
 /* This is on the socket, with the descriptors. */
 struct copy_message {
 	int err;
@@ -187,31 +135,19 @@ void copy_answer_done(struct copy_answer *answer)
 	answer->nr_fds = 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Those that nobody needs would be kept open, and be in use, for as long as it takes. */
 static void others_close(int socket, const int *fds, size_t nr)
 {
-	int kept[MAX_KEPT + 2] = { STDERR_FILENO, socket };
-	size_t nr_kept = 2;
-	int last = STDERR_FILENO;
+	int last = STDERR_FILENO, next;
 
-	for (size_t i = 0; i < nr && i < MAX_KEPT; i++) {
-		if (fds[i] > STDERR_FILENO)
-			kept[nr_kept++] = fds[i];
-	}
-	qsort(kept, nr_kept, sizeof(*kept), compare_numbers);
-	for (size_t i = 0; i < nr_kept; i++) {
-		if (kept[i] > last + 1)
-			syscall(SYS_close_range, last + 1, kept[i] - 1, 0);
-		last = kept[i];
-	}
-	syscall(SYS_close_range, last + 1, ~0U, 0);
+	do {
+		next = socket > last ? socket : INT_MAX;
+		for (size_t i = 0; i < nr; i++)
+			next = fds[i] > last && fds[i] < next ? fds[i] : next;
+		if (next > last + 1)
+			syscall(SYS_close_range, last + 1, next - 1, 0);
+		last = next;
+	} while (next < INT_MAX);
 }
 
 static void message_send(int socket, const struct copy_message *message)

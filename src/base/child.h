@@ -7,7 +7,6 @@
 #define BPFTRUSS_CHILD_H
 
 #include <limits.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,14 +26,10 @@ struct child {
 #define NO_CHILD (struct child){ .pidfd = -1, .output = -1 }
 
 /*
- * Starts this program once more, with neither our signals nor our terminal; the actions say which
- * descriptors it has. 0 or a negative errno; child_done() is due in both cases.
+ * In a process that fork() has made: becomes this program once more, with neither our signals nor our
+ * terminal. Returns if that fails.
  */
-int child_spawn(struct child *child, char *const *argv, char *const *environment,
-		const posix_spawn_file_actions_t *actions, uint64_t seconds);
-
-/* In a process that fork() has made: becomes such a program, without environment. Returns if that fails. */
-void child_become(char *const *argv);
+void child_become(char *const *argv, char *const *environment);
 
 /* Makes a child of a process that fork() has made. */
 int child_adopt(struct child *child, pid_t pid, uint64_t seconds);

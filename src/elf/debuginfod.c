@@ -195,45 +195,39 @@ static char **environment_make(char *home, char *cache)
 	return variables;
 }
 
-static int client_spawn(const struct debuginfod *debuginfod, const struct debuginfod_folder *folder,
-			char *build_id, int output, struct child *ret)
+/* In a process that fork() has made. */
+static _Noreturn void client_become(const struct debuginfod *debuginfod,
+				    const struct debuginfod_folder *folder, char *build_id,
+				    int output)
 {
 	char home[PATH_MAX], cache[PATH_MAX];
 	char *const argv[] = { "bpftruss", DEBUGINFOD_ARGUMENT, debuginfod->program, build_id,
 			       NULL };
-	char **environment __cleanup(freep) = environment_make(home, cache);
-	posix_spawn_file_actions_t actions;
-	int err;
+	char **environment = environment_make(home, cache);
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (!environment)
-		return -ENOMEM;
 	snprintf(home, sizeof(home), "HOME=%s", folder->path);
 	snprintf(cache, sizeof(cache), "DEBUGINFOD_CACHE_PATH=%s", folder->path);
-	err = -posix_spawn_file_actions_init(&actions);
-	if (err)
-		return err;
-	err = -posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = -posix_spawn_file_actions_adddup2(&actions, output, 1);
-	if (!err)
-		err = -posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_RDWR, 0);
-	if (!err)
-		err = child_spawn(ret, argv, environment, &actions, FETCH_SECONDS);
-	posix_spawn_file_actions_destroy(&actions);
-	return err;
+	if (environment && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 && dup2(nothing, 2) == 2)
+		child_become(argv, environment);
+	_exit(1);
 }
 
 static int client_run(struct debuginfod *debuginfod, char *build_id,
 		      struct debuginfod_folder *folder, struct child *ret)
 {
 	int pipes[2], err = folder_make(folder);
+	pid_t pid;
 
 	if (err)
 		return err;
 	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
 	ret->output = pipes[0];
-	err = client_spawn(debuginfod, folder, build_id, pipes[1], ret);
+	pid = fork();
+	if (!pid)
+		client_become(debuginfod, folder, build_id, pipes[1]);
+	err = pid < 0 ? -errno : child_adopt(ret, pid, FETCH_SECONDS);
 	close(pipes[1]);
 	return err;
 }

@@ -143,6 +143,7 @@ static int worker_become(void *closure, struct copy_answer *ret)
 	const struct elf_question *question = start->question;
 	char kind[16], extra[16];
 	char *const argv[] = { "bpftruss", ELF_WORKER_ARGUMENT, extra, kind, NULL };
+	char *const environment[] = { NULL };
 	int extras, err = 0;
 
 	(void)ret;
@@ -159,7 +160,7 @@ static int worker_become(void *closure, struct copy_answer *ret)
 		extras |= WORKER_READS_FILE;
 	snprintf(kind, sizeof(kind), "%d", question->kind);
 	snprintf(extra, sizeof(extra), "%d", extras);
-	child_become(argv);
+	child_become(argv, environment);
 	_exit(WORKER_NOT_OPENED);
 }
 
