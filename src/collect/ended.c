@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bounds the memory of what has ended: the latest processes keep rows of their own, all before are
- * added up by name, user and cgroup, see model/fold.h. What threads of processes that are still there
+ * added up by name, user and cgroup, see model/builder.h. What threads of processes that are still there
  * have left cannot be folded: where that is too much, no more of it is taken in, and the tables in the
  * kernel fill up instead.
  */
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 #include "collect/process_end.h"
-#include "model/fold.h"
+#include "model/builder.h"
 
 /* A full collector looks for room again after this pause. */
 #define FULL_PAUSE_NS (100 * NS_PER_MS)

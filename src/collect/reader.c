@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collector_private.h"
-#include "model/fold.h"
+#include "model/builder.h"
 
 /*
  * A writer is done within a microsecond unless its CPU was taken away. Trying that often takes some

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "collect/process_end.h"
-#include "model/fold.h"
+#include "model/builder.h"
 #include "model/diff.h"
 
 /* Marks that clients made; beyond, the oldest of them goes and its two parts become one. */

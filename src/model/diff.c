@@ -14,7 +14,6 @@
 
 #include "base/mem.h"
 #include "model/builder.h"
-#include "model/fold.h"
 
 struct diff {
 	const struct snapshot *earlier, *later;

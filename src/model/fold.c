@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds or makes the group of each process that is folded, and the row of each of its calls. */
-#include "model/fold.h"
+#include "model/builder.h"
 
 #include <errno.h>
 #include <search.h>

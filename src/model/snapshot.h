@@ -19,7 +19,7 @@
  * those only user space can see. The names are part of the JSON contract.
  */
 enum model_loss {
-	LOSS_NUMBER_FOLDED = NR_LOSS, /* by folding; see model/fold.h */
+	LOSS_NUMBER_FOLDED = NR_LOSS, /* by folding; see model/builder.h */
 	LOSS_KIND_FOLDED,
 	LOSS_ENTER_MISSED, /* runs of a program that the kernel skipped, host-wide */
 	LOSS_LEAVE_MISSED,

@@ -76,8 +76,6 @@ int64_t rollup_period(const struct interval *interval, int64_t level);
  */
 int rollup_close(struct db *db, int64_t run, const struct interval *next);
 
-/* --- retire.c ---------------------------------------------------------------------------------- */
-
 /* Removes what is too old or too much when an interval ends; inside a transaction. */
 int retire_due(struct history *history, const struct run *run, const struct interval *now);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads and writes the rows of kind, and says which processes are of one kind. */
-#include "store/kind.h"
+#include "store/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -8,9 +8,96 @@
 #define BPFTRUSS_STORE_SUM_H
 
 #include "model/builder.h"
-#include "model/snapshot.h"
+#include "model/query.h"
 #include "store/interval.h"
-#include "store/kind.h"
+
+/* --- kinds -------------------------------------------------------------------------------------- */
+
+/*
+ * Kinds of process: what the history keeps instead of pids. A kind is a name, a user and a cgroup;
+ * two more stand for processes of all further kinds and for calls that belong to nobody.
+ */
+
+/* Serial numbers of kinds, as boot_ns of processes with pid 0, and ids of cgroups start here. */
+#define KIND_FIRST FOLDED_FIRST
+
+/* Kinds beyond this many become the one of others: names are chosen by programs. */
+#define KINDS_MAX 20000
+
+/* Ids that always mean the same; the others have a row for each. */
+enum {
+	KIND_ALL = 0,    /* all kinds together, in a sum by call; in no file */
+	KIND_NOBODY = 1, /* calls that found no room */
+	KIND_OTHERS = 2, /* process_of_other_kinds() */
+};
+
+/* A kind by value; it borrows from a snapshot. */
+struct kind {
+	int64_t id; /* 0: not known */
+	char comm[PROCESS_COMM_SIZE];
+	uint32_t uid;
+	const char *user, *cgroup; /* NULL: unknown */
+};
+
+/* What a process of a snapshot is; NULL is nobody. The id is filled only if it is always the same. */
+struct kind kind_of(const struct snapshot *snapshot, const struct process *process);
+
+/* Fills the id, if it is not known, and there is such a kind. */
+int kind_find(struct db *db, struct kind *kind);
+
+/* How many kinds may still be added. */
+int kinds_room(struct db *db, int64_t *ret);
+
+/* As kind_find(), but adds a kind that is new, while there is room, which is counted down. */
+int kind_take(struct db *db, struct kind *kind, int64_t *room);
+
+/* Notes that an interval, which is written, has its kinds. */
+int kinds_touch(struct db *db, int64_t interval);
+
+/* Removes kinds that no interval has any more. */
+int kinds_retire(struct db *db);
+
+/* Fills name, user and cgroup of a process, and adds the latter two to a snapshot's names. */
+int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret);
+
+/* The ids of some kinds, in order. */
+struct kind_set {
+	int64_t *ids; /* owned; NULL: all kinds are in it */
+	size_t count;
+};
+
+/* Those that match; without selectors, all. */
+int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret);
+bool kind_set_has(const struct kind_set *set, int64_t id);
+
+/* --- blobs -------------------------------------------------------------------------------------- */
+
+/*
+ * Histograms and errnos of a cell as bytes. Numbers are varints: 7 bits a byte, the least
+ * significant first, all but the last byte with its top bit set; they have 64 bits.
+ *
+ * histogram: for each bucket with calls, in ascending order, (count << 2 | skipped), where skipped
+ * is the number of buckets without between it and the one before it; or 3, and then a varint of
+ * that number less 3 follows. Counts are below 2^62.
+ *
+ * errnos: for each errno, in ascending order, its distance from the one before it, then the count.
+ */
+struct blob {
+	uint8_t *bytes; /* owned; the memory is used again */
+	size_t size, room;
+};
+
+void blob_done(struct blob *blob);
+
+/* Replace what the blob has. Return 0, -ENOMEM, or -ERANGE for a count that is too large. */
+int blob_from_hist(struct blob *blob, const struct hist *hist);
+int blob_from_errnos(struct blob *blob, const struct errno_count *errnos, size_t count);
+
+/* Add to what the row has. Return 0, -ENOMEM, or -EUCLEAN for bytes that were not made above. */
+int blob_to_hist(const void *bytes, size_t size, struct hist *hist);
+int blob_to_errnos(const void *bytes, size_t size, struct row *row);
+
+/* --- sums --------------------------------------------------------------------------------------- */
 
 struct sum {
 	bool by_call;                 /* all kinds are one */

@@ -5,7 +5,7 @@
 #include "history_fixture.h"
 
 #include "store/history_private.h"
-#include "store/kind.h"
+#include "store/sum.h"
 
 PLACE_TEST(test_round_trip)
 {

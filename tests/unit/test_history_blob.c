@@ -3,7 +3,7 @@
 #include "test.h"
 #include "fixture.h"
 
-#include "store/blob.h"
+#include "store/sum.h"
 
 TEST(test_histogram)
 {
