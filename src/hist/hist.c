@@ -116,16 +116,6 @@ int hist_merge(struct hist *into, const struct hist *from)
 	return 0;
 }
 
-int hist_copy(struct hist *to, const struct hist *from)
-{
-	struct hist copy = { 0 };
-
-	if (hist_merge(&copy, from))
-		return -ENOMEM;
-	*to = copy;
-	return 0;
-}
-
 void hist_subtract(struct hist *from, const struct hist *earlier)
 {
 	unsigned int first = earlier->first > from->first ? earlier->first : from->first;

@@ -35,9 +35,6 @@ int hist_add_all(struct hist *hist, const uint32_t counts[HIST_BUCKETS]);
 /* Returns 0, or -ENOMEM: into is then as it was. */
 int hist_merge(struct hist *into, const struct hist *from);
 
-/* Makes a copy of its own; what to had is not freed. Returns 0, or -ENOMEM: to is as it was. */
-int hist_copy(struct hist *to, const struct hist *from);
-
 /*
  * Subtracts an earlier state of the same histogram. Buckets only grow, so none goes below 0; where
  * one would all the same, it is 0.

@@ -92,8 +92,7 @@ static int builder_sort(struct builder *builder)
 	return 0;
 }
 
-/* Sorts the rows and merges those of one identity. */
-static int builder_merge_rows(struct builder *builder)
+int builder_settle(struct builder *builder)
 {
 	struct row **rows = builder->rows;
 	size_t count = builder->nr_rows, kept = 0;
@@ -127,7 +126,7 @@ static int builder_reserve(struct builder *builder)
 
 	if (builder->nr_rows < builder->max_rows)
 		return 0;
-	if (builder_merge_rows(builder))
+	if (builder_settle(builder))
 		return -ENOMEM;
 	if (builder->nr_rows < builder->max_rows / 2)
 		return 0;
@@ -148,39 +147,29 @@ int builder_adopt_row(struct builder *builder, struct row *row)
 	return 0;
 }
 
-int builder_share_row(struct builder *builder, struct row *row)
+/* Adopts a row, or frees it. NULL: there was no memory for it. */
+static int take_row(struct builder *builder, struct row *own)
 {
-	int err = builder_adopt_row(builder, row);
+	int err = own ? builder_adopt_row(builder, own) : -ENOMEM;
 
-	if (!err)
-		row_ref(row);
+	if (err)
+		row_unref(own);
 	return err;
 }
 
 int builder_move_row(struct builder *builder, struct row *row)
 {
-	struct row *own = row_new(row);
-	int err = own ? builder_adopt_row(builder, own) : -ENOMEM;
+	return take_row(builder, row_new(row));
+}
 
-	if (err && own) {
-		*row = *own;
-		row->refs = 0;
-		free(own);
-	}
-	return err;
+int builder_share_row(struct builder *builder, struct row *row)
+{
+	return take_row(builder, row_ref(row));
 }
 
 int builder_add_row(struct builder *builder, const struct row *row)
 {
-	struct row copy;
-
-	if (row_copy(&copy, row))
-		return -ENOMEM;
-	if (builder_move_row(builder, &copy)) {
-		row_done(&copy);
-		return -ENOMEM;
-	}
-	return 0;
+	return take_row(builder, row_new_like(row));
 }
 
 static void process_merge(struct process *into, const struct process *from, bool rename)
@@ -263,11 +252,6 @@ size_t builder_bytes(const struct builder *builder)
 	return builder->row_bytes + builder->nr_processes * PROCESS_BYTES;
 }
 
-int builder_settle(struct builder *builder)
-{
-	return builder_merge_rows(builder);
-}
-
 /* Carries a walk: where to, and the first error. */
 struct walk {
 	struct builder *into;
@@ -313,7 +297,7 @@ static struct row **builder_take_rows(struct builder *builder)
 
 int builder_finish(struct builder *builder, struct snapshot *snapshot)
 {
-	if (builder_merge_rows(builder))
+	if (builder_settle(builder))
 		return -ENOMEM;
 	snapshot->processes = calloc(builder->nr_processes + 1, sizeof(*snapshot->processes));
 	if (!snapshot->processes)

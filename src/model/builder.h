@@ -26,7 +26,7 @@ int builder_add_row(struct builder *builder, const struct row *row);
 
 /*
  * As builder_add_row(), without copies: what the row owns becomes the builder's, and it is as after
- * row_init(). On -ENOMEM it is still the caller's.
+ * row_init(). On -ENOMEM it is either that or as it was.
  */
 int builder_move_row(struct builder *builder, struct row *row);
 

@@ -66,19 +66,23 @@ void row_unref(struct row *row)
 	free(row);
 }
 
+struct row *row_new_like(const struct row *from)
+{
+	struct row copy, *row = NULL;
+
+	if (row_copy(&copy, from))
+		return NULL;
+	row = row_new(&copy);
+	row_done(&copy);
+	return row;
+}
+
 int row_unshare(struct row **row)
 {
-	struct row copy, *own;
+	struct row *own = (*row)->refs > 1 ? row_new_like(*row) : row_ref(*row);
 
-	if ((*row)->refs == 1)
-		return 0;
-	if (row_copy(&copy, *row))
+	if (!own)
 		return -ENOMEM;
-	own = row_new(&copy);
-	if (!own) {
-		row_done(&copy);
-		return -ENOMEM;
-	}
 	row_unref(*row);
 	*row = own;
 	return 0;
@@ -310,37 +314,17 @@ void row_forget_number(struct row *row)
 	row->arg0 = 0;
 }
 
-/* NULL for none, which is no failure: *failed tells. */
-static void *array_copy(const void *array, size_t count, size_t size, bool *failed)
-{
-	void *copy = count ? reallocarray(NULL, count, size) : NULL;
-
-	if (copy)
-		memcpy(copy, array, count * size);
-	*failed |= count && !copy;
-	return copy;
-}
-
 int row_copy(struct row *to, const struct row *from)
 {
-	bool failed = false;
-	struct errno_count *errnos =
-		array_copy(from->errnos, from->nr_errnos, sizeof(*errnos), &failed);
-	struct stack_count *stacks =
-		array_copy(from->stacks, from->nr_stacks, sizeof(*stacks), &failed);
+	struct row copy;
 
-	struct hist hist = { 0 };
-
-	if (failed || hist_copy(&hist, &from->hist)) {
-		free(errnos);
-		free(stacks);
+	row_init(&copy);
+	row_copy_identity(&copy, from);
+	if (row_merge(&copy, from)) {
+		row_done(&copy);
 		return -ENOMEM;
 	}
-	*to = *from;
-	to->refs = 0;
-	to->hist = hist;
-	to->errnos = errnos;
-	to->stacks = stacks;
+	*to = copy;
 	return 0;
 }
 
@@ -367,19 +351,4 @@ bool row_moves_data(const struct row *row)
 {
 	return row->nr != ROW_NR_OTHER &&
 	       syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
-}
-
-uint64_t row_timed(const struct row *row)
-{
-	return row->calls - row->untimed - row->no_return;
-}
-
-uint64_t row_cpu_ns(const struct row *row)
-{
-	return row->wall_ns - row->off_ns;
-}
-
-uint64_t row_sleep_ns(const struct row *row)
-{
-	return row->off_ns - row->runq_ns;
 }
