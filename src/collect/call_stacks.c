@@ -212,7 +212,7 @@ static bool frame_is_of_switch(const struct stack_frame *frame)
 	return !strcmp(frame->symbol, "__schedule") || !strcmp(frame->symbol, "schedule");
 }
 
-static void kernel_frame_name(struct call_stacks *stacks, uint64_t address, struct stack_frame *ret)
+static int kernel_frame_name(struct call_stacks *stacks, uint64_t address, struct stack_frame *ret)
 {
 	const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
 
@@ -222,6 +222,8 @@ static void kernel_frame_name(struct call_stacks *stacks, uint64_t address, stru
 		.offset = symbol ? address - symbol->address : address,
 		.kernel = true,
 	};
+	return stack_table_intern(stacks->table, ret->module, &ret->module)
+		       ?: stack_table_intern(stacks->table, ret->symbol, &ret->symbol);
 }
 
 /* A kernel stack goes into the table, too: user stacks begin with its frames. */
@@ -233,11 +235,12 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 	for (size_t i = 0; i < frame_count(event); i++) {
 		struct stack_frame *frame = &frames[stack.nr_frames];
 
-		kernel_frame_name(stacks, event->frames[i], frame);
+		if (kernel_frame_name(stacks, event->frames[i], frame))
+			return -ENOMEM;
 		if (stack.nr_frames || !frame_is_of_switch(frame))
 			stack.nr_frames++;
 	}
-	return stack_table_add(stacks->table, &stack);
+	return stack_table_put(stacks->table, &stack);
 }
 
 static int stack_add(struct call_stacks *stacks, const struct stack_event *event)

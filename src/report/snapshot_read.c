@@ -144,8 +144,7 @@ static const char *read_frame_name(struct reader *reader, const struct json_plac
 	char *name __cleanup(freep) = json_get_text(at, key, JSON_OR_NULL);
 	const char *own = NULL;
 
-	if (name)
-		json_check(at, stack_table_intern(reader->stacks, name, &own));
+	json_check(at, stack_table_intern(reader->stacks, name, &own));
 	return own;
 }
 
@@ -186,7 +185,7 @@ static uint64_t read_frames(struct reader *reader, const struct json_place *at)
 	if (end == VIEW_OTHERS || at->document->err)
 		return STACK_OTHERS;
 	stack.id = ++reader->nr_stack_ids;
-	json_check(at, stack_table_add(reader->stacks, &stack));
+	json_check(at, stack_table_put(reader->stacks, &stack));
 	return stack.id;
 }
 

@@ -7,7 +7,6 @@ TEST(test_empty)
 {
 	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
 
-	assert_int_equal(stack_table_count(table), 0);
 	assert_null(stack_table_find(table, 1));
 	stack_table_free(NULL);
 }
@@ -25,7 +24,6 @@ TEST(test_add)
 	memset(symbol, 'y', sizeof(symbol) - 1);
 	one = stack_table_find(table, 7);
 	two = stack_table_find(table, 8);
-	assert_int_equal(stack_table_count(table), 2);
 	assert_int_equal(one->id, 7);
 	assert_int_equal(one->end, STACK_COMPLETE);
 	assert_int_equal(one->nr_frames, 2);
@@ -38,21 +36,6 @@ TEST(test_add)
 	assert_true(two->frames[1].kernel && !two->frames[1].inlined);
 	assert_ptr_equal(one->frames[0].module, two->frames[0].module);
 	assert_ptr_equal(one->frames[0].symbol, two->frames[1].symbol);
-}
-
-/* The first of an id stays, where it is. */
-TEST(test_add_again)
-{
-	__cleanup(stack_table_freep) struct stack_table *table = stack_table_make();
-	const struct stack *first;
-
-	STACK_TAKE(table, 7, STACK_COMPLETE, FRAME("a", "b", 1));
-	first = stack_table_find(table, 7);
-	STACK_TAKE(table, 7, STACK_TRUNCATED, FRAME("c", "d", 2));
-	assert_int_equal(stack_table_count(table), 1);
-	assert_ptr_equal(stack_table_find(table, 7), first);
-	assert_string_equal(first->frames[0].module, "a");
-	assert_int_equal(first->end, STACK_COMPLETE);
 }
 
 TEST(test_no_frames)
@@ -76,7 +59,6 @@ TEST(test_many)
 		STACK_TAKE(table, ids[i], STACK_COMPLETE, FRAME("m", symbol, i));
 		first = first ?: stack_table_find(table, ids[0]);
 	}
-	assert_int_equal(stack_table_count(table), ARRAY_SIZE(ids));
 	assert_ptr_equal(stack_table_find(table, ids[0]), first);
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		snprintf(symbol, sizeof(symbol), "f%zu", i);
@@ -251,15 +233,10 @@ TEST(test_put)
 	stack.end = STACK_TRUNCATED;
 	assert_int_equal(stack_table_put(table, &stack), 0);
 	assert_ptr_equal(stack_table_find(table, 5), found);
-	assert_int_equal(stack_table_count(table), 1);
 	assert_int_equal(found->id, 5);
 	assert_int_equal(found->end, STACK_TRUNCATED);
 	assert_int_equal(found->nr_frames, 2);
 	/* No string was copied. */
 	assert_ptr_equal(found->frames[0].symbol, frames[1].symbol);
 	assert_string_equal(found->frames[1].symbol, "outer");
-	/* To add it again changes nothing. */
-	stack.nr_frames = 1;
-	assert_int_equal(stack_table_add(table, &stack), 0);
-	assert_int_equal(found->nr_frames, 2);
 }
