@@ -96,24 +96,16 @@ static struct tm local_day(int64_t now_ns, int days_before)
 
 static bool parse_word(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
-	static const struct {
-		const char *word;
-		int days_before;
-	} days[] = { { "today", 0 }, { "yesterday", 1 } };
+	bool is_yesterday = !strcmp(text, "yesterday");
+	struct tm day = local_day(now_ns, is_yesterday);
 
-	if (!strcmp(text, "now")) {
+	if (!strcmp(text, "now"))
 		*ret_ns = now_ns;
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
-		struct tm day = local_day(now_ns, days[i].days_before);
-
-		if (strcmp(text, days[i].word))
-			continue;
+	else if (is_yesterday || !strcmp(text, "today"))
 		*ret_ns = local_seconds(&day) * (int64_t)NS_PER_SEC;
-		return true;
-	}
-	return false;
+	else
+		return false;
+	return true;
 }
 
 static bool parse_epoch(const char *text, int64_t now_ns, int64_t *ret_ns)

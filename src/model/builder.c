@@ -215,26 +215,27 @@ int builder_add_process(struct builder *builder, const struct process *process, 
 	return 0;
 }
 
-struct visitor {
-	void (*visit)(void *closure, const struct process *process);
+/* A walk through the tree of processes, up to the first error. */
+struct walk {
+	builder_visit *visit;
 	void *closure;
+	int err;
 };
 
 static void visit_process(const void *node, VISIT visit, void *closure)
 {
-	const struct visitor *visitor = closure;
+	struct walk *walk = closure;
 
-	if (visit == postorder || visit == leaf)
-		visitor->visit(visitor->closure, *(struct process *const *)node);
+	if ((visit == postorder || visit == leaf) && !walk->err)
+		walk->err = walk->visit(walk->closure, *(struct process *const *)node);
 }
 
-void builder_visit_processes(const struct builder *builder,
-			     void (*visit)(void *closure, const struct process *process),
-			     void *closure)
+int builder_visit_processes(const struct builder *builder, builder_visit *visit, void *closure)
 {
-	struct visitor visitor = { visit, closure };
+	struct walk walk = { visit, closure, 0 };
 
-	twalk_r(builder->processes, visit_process, &visitor);
+	twalk_r(builder->processes, visit_process, &walk);
+	return walk.err;
 }
 
 size_t builder_processes(const struct builder *builder)
@@ -252,35 +253,26 @@ size_t builder_bytes(const struct builder *builder)
 	return builder->row_bytes + builder->nr_processes * PROCESS_BYTES;
 }
 
-/* Carries a walk: where to, and the first error. */
-struct walk {
-	struct builder *into;
-	int err;
-};
-
-static void merge_process(void *closure, const struct process *process)
+static int merge_process(void *into, const struct process *process)
 {
-	struct walk *walk = closure;
-
-	if (!walk->err)
-		walk->err = builder_add_process(walk->into, process, false);
+	return builder_add_process(into, process, false);
 }
 
 int builder_merge(struct builder *into, const struct builder *from)
 {
-	struct walk walk = { .into = into };
+	int err = 0;
 
-	for (size_t i = 0; i < from->nr_rows && !walk.err; i++)
-		walk.err = builder_share_row(into, from->rows[i]);
-	builder_visit_processes(from, merge_process, &walk);
-	return walk.err;
+	for (size_t i = 0; i < from->nr_rows && !err; i++)
+		err = builder_share_row(into, from->rows[i]);
+	return err ?: builder_visit_processes(from, merge_process, into);
 }
 
-static void emit_process(void *closure, const struct process *process)
+static int emit_process(void *closure, const struct process *process)
 {
 	struct snapshot *snapshot = closure;
 
 	snapshot->processes[snapshot->nr_processes++] = *process;
+	return 0;
 }
 
 /* The rows with no more memory than they need. */

@@ -49,10 +49,9 @@ struct process *builder_find_process(const struct builder *builder, const struct
 /* Adds everything of another builder. Returns 0 or -ENOMEM. */
 int builder_merge(struct builder *into, const struct builder *from);
 
-/* Calls visit for each process. */
-void builder_visit_processes(const struct builder *builder,
-			     void (*visit)(void *closure, const struct process *process),
-			     void *closure);
+/* Calls visit for each process, up to the first error, which it returns. */
+typedef int builder_visit(void *closure, const struct process *process);
+int builder_visit_processes(const struct builder *builder, builder_visit *visit, void *closure);
 
 /* Number of processes in it. */
 size_t builder_processes(const struct builder *builder);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 static const char *const names_x86_64[] = {
 #include "syscalls/table_x86_64.inc"
@@ -108,40 +109,22 @@ int syscall_find(enum syscall_abi abi, const char *name)
 	return -ENOENT;
 }
 
-/* The first number of a range above nr that has a name, or -1. */
-static int range_next(const struct name_range *range, int nr)
-{
-	int index = 0;
-
-	if (nr >= range->base)
-		index = nr - range->base < range->count ? nr - range->base + 1 : range->count;
-	while (index < range->count && !range->names[index])
-		index++;
-	return index < range->count ? range->base + index : -1;
-}
-
 int syscall_next(enum syscall_abi abi, int nr)
 {
-	if (!abi_is_known(abi))
-		return -1;
-	for (size_t i = 0; i < RANGES_PER_ABI; i++) {
-		int next = range_next(&abis[abi].ranges[i], nr);
+	for (size_t i = 0; abi_is_known(abi) && i < RANGES_PER_ABI; i++) {
+		const struct name_range *range = &abis[abi].ranges[i];
 
-		if (next >= 0)
-			return next;
+		for (long at = nr < range->base ? 0 : nr - range->base + 1L; at < range->count;
+		     at++) {
+			if (range->names[at])
+				return range->base + (int)at;
+		}
 	}
 	return -1;
 }
 
 /* Edits beyond which a misspelt name is no longer taken for another. */
 #define DISTANCE_MAX 3
-
-static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
-{
-	unsigned int low = a < b ? a : b;
-
-	return low < c ? low : c;
-}
 
 static bool same_letter(char a, char b)
 {
@@ -152,50 +135,41 @@ static bool same_letter(char a, char b)
  * How many letters must be added, dropped, replaced or swapped with their neighbour to make a
  * into b. Only the last three rows of the matrix are kept; both are shorter than the name limit.
  */
-static unsigned int edit_distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
-	unsigned int rows[3][SYSCALL_NAME_MAX];
+	size_t rows[3][SYSCALL_NAME_MAX];
 	size_t a_length = strlen(a), b_length = strlen(b);
 
 	for (size_t j = 0; j <= b_length; j++)
-		rows[0][j] = (unsigned int)j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= a_length; i++) {
-		unsigned int *row = rows[i % 3], *above = rows[(i - 1) % 3];
+		size_t *row = rows[i % 3], *last = rows[(i - 1) % 3];
 
-		row[0] = (unsigned int)i;
+		row[0] = i;
 		for (size_t j = 1; j <= b_length; j++) {
-			row[j] = min3(above[j] + 1, row[j - 1] + 1,
-				      above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+			row[j] = min_u64(min_u64(last[j], row[j - 1]) + 1,
+					 last[j - 1] + !same_letter(a[i - 1], b[j - 1]));
 			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
 			    same_letter(a[i - 2], b[j - 1]))
-				row[j] = min3(row[j], rows[(i - 2) % 3][j - 2] + 1, row[j]);
+				row[j] = min_u64(row[j], rows[(i - 2) % 3][j - 2] + 1);
 		}
 	}
 	return rows[a_length % 3][b_length];
 }
 
-/* A third of the letters may be wrong: beyond that, a suggestion would be a guess. */
-static unsigned int tolerance(const char *name)
-{
-	size_t third = strlen(name) / 3;
-
-	if (third < 1)
-		return 1;
-	return third < DISTANCE_MAX ? (unsigned int)third : DISTANCE_MAX;
-}
-
 const char *syscall_find_near(const char *name)
 {
 	const char *nearest = NULL;
-	unsigned int limit;
+	size_t limit;
 
 	if (!*name || strlen(name) >= SYSCALL_NAME_MAX)
 		return NULL;
-	limit = tolerance(name);
+	/* A third of the letters may be wrong: beyond that, a suggestion would be a guess. */
+	limit = max_u64(1, min_u64(strlen(name) / 3, DISTANCE_MAX));
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
 			const char *candidate = syscall_find_name(abi, nr);
-			unsigned int distance = edit_distance(name, candidate);
+			size_t distance = edit_distance(name, candidate);
 
 			/* Strictly nearer than the last, so that of equals the first wins. */
 			if (distance < limit + !nearest) {
