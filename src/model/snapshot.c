@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static char *copy_text(const char *text)
 {
 	return strdup(text ? text : "");
@@ -161,9 +163,7 @@ int process_compare(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->boot_ns > y->boot_ns) - (x->boot_ns < y->boot_ns);
+	return compare_u64(x->pid, y->pid) ?: compare_u64(x->boot_ns, y->boot_ns);
 }
 
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,

@@ -201,32 +201,9 @@ static int call_write(struct db *db, const struct row *row)
 		       ?: db_run(insert);
 }
 
-/* The two blobs of a cell; their memory is used again and again. */
-struct blobs {
-	struct blob histogram, errnos;
-};
-
-static void blobs_done(struct blobs *blobs)
-{
-	blob_done(&blobs->histogram);
-	blob_done(&blobs->errnos);
-}
-
-static int cell_bind(sqlite3_stmt *insert, const struct row *row, const struct blobs *blobs)
-{
-	int err = 0;
-
-	/* Parameters begin with 1, and the first one is the interval. */
-	if (row->min_ns != UINT64_MAX)
-		err = db_errno(sqlite3_bind_int64(insert, 2 + COLUMN_MIN, (int64_t)row->min_ns));
-	return err
-		       ?: db_bind_blob(insert, 2 + COLUMN_HISTOGRAM, blobs->histogram.bytes,
-				       blobs->histogram.size)
-		       ?: db_bind_blob(insert, 2 + COLUMN_ERRNOS, blobs->errnos.bytes,
-				       blobs->errnos.size);
-}
-
-static int cell_write(struct db *db, int64_t interval, const struct row *row, struct blobs *blobs)
+/* The memory of the blobs is used again and again. */
+static int cell_write(struct db *db, int64_t interval, const struct row *row,
+		      struct blob *histogram, struct blob *errnos)
 {
 	int64_t numbers[1 + COLUMN_NUMBERS + NR_NUMBER] = { interval, sum_kind(row->boot_ns),
 							    call_of(row) };
@@ -238,16 +215,22 @@ static int cell_write(struct db *db, int64_t interval, const struct row *row, st
 	for (size_t i = 0; i < NR_NUMBER; i++)
 		memcpy(&numbers[1 + COLUMN_NUMBERS + i], (const char *)row + number_offsets[i],
 		       sizeof(*numbers));
-	err = blob_from_hist(&blobs->histogram, &row->hist)
-		      ?: blob_from_errnos(&blobs->errnos, row->errnos, row->nr_errnos)
+	err = blob_from_hist(histogram, &row->hist)
+		      ?: blob_from_errnos(errnos, row->errnos, row->nr_errnos)
 		      ?: call_write(db, row);
 	if (err)
 		return err;
-	return db_query(db,
-			"INSERT INTO cell (interval, " CELL_COLUMNS
-			") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			numbers, ARRAY_SIZE(numbers), &insert)
-		       ?: cell_bind(insert, row, blobs)
+	err = db_query(db,
+		       "INSERT INTO cell (interval, " CELL_COLUMNS
+		       ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		       numbers, ARRAY_SIZE(numbers), &insert);
+	/* Parameters begin with 1, and the first one is the interval. */
+	if (!err && row->min_ns != UINT64_MAX)
+		err = db_errno(sqlite3_bind_int64(insert, 2 + COLUMN_MIN, (int64_t)row->min_ns));
+	return err
+		       ?: db_bind_blob(insert, 2 + COLUMN_HISTOGRAM, histogram->bytes,
+				       histogram->size)
+		       ?: db_bind_blob(insert, 2 + COLUMN_ERRNOS, errnos->bytes, errnos->size)
 		       ?: db_run(insert);
 }
 
@@ -271,13 +254,13 @@ static int write_shares(struct db *db, int64_t interval, const struct snapshot *
 static int write_kinds(struct db *db, int64_t interval, struct builder *builder)
 {
 	struct snapshot *kinds __cleanup(snapshot_freep) = calloc(1, sizeof(*kinds));
-	struct blobs blobs __cleanup(blobs_done) = { 0 };
+	struct blob histogram __cleanup(blob_done) = { 0 }, errnos __cleanup(blob_done) = { 0 };
 	int err = 0;
 
 	if (!kinds || builder_finish(builder, kinds))
 		return -ENOMEM;
 	for (size_t i = 0; i < kinds->nr_rows && !err; i++)
-		err = cell_write(db, interval, kinds->rows[i], &blobs);
+		err = cell_write(db, interval, kinds->rows[i], &histogram, &errnos);
 	return err ?: write_shares(db, interval, kinds);
 }
 

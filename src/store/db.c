@@ -292,19 +292,6 @@ int db_column_text(sqlite3_stmt *statement, int column, char **ret)
 	return 0;
 }
 
-int db_text(struct db *db, const char *sql, int64_t number, char **ret)
-{
-	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, sql, &number, 1, &row), more;
-
-	if (err)
-		return err;
-	more = db_next(row);
-	if (more == 1)
-		return db_column_text(row, 0, ret);
-	return more ?: -EUCLEAN;
-}
-
 void db_rollback(struct db *db)
 {
 	/* Some errors have rolled back already. */

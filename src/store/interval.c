@@ -116,16 +116,18 @@ int run_write(struct db *db, struct run *run)
 	return err;
 }
 
-int run_read(struct db *db, int64_t id, struct run *ret)
+int run_read(struct db *db, int64_t id, struct snapshot *ret)
 {
-	struct run run = { .id = id };
-	int err = db_text(db, "SELECT host FROM run WHERE id = ?", id, &run.host)
-			  ?: db_text(db, "SELECT boot_id FROM run WHERE id = ?", id, &run.boot_id)
-			  ?: db_text(db, "SELECT kernel FROM run WHERE id = ?", id, &run.kernel);
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, "SELECT host, boot_id, kernel FROM run WHERE id = ?", DB_NUMBERS(id),
+			   &row);
 
 	if (err)
-		run_done(&run);
-	else
-		*ret = run;
-	return err;
+		return err;
+	err = db_next(row);
+	if (err != 1)
+		return err ?: -EUCLEAN;
+	return db_column_text(row, 0, &ret->host)
+		       ?: db_column_text(row, 1, &ret->boot_id)
+		       ?: db_column_text(row, 2, &ret->kernel);
 }

@@ -74,7 +74,7 @@ int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int
 /* Writes a row, and fills its id. */
 int run_write(struct db *db, struct run *run);
 
-/* Reads host, boot and kernel. */
-int run_read(struct db *db, int64_t id, struct run *ret);
+/* Fills host, boot and kernel of a snapshot. */
+int run_read(struct db *db, int64_t id, struct snapshot *ret);
 
 #endif

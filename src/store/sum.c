@@ -95,14 +95,9 @@ struct adding {
 	struct sum *sum;
 	struct db *db;
 	const struct snapshot *snapshot;
-	int64_t *kinds; /* owned: of its processes, and of nobody; 0: not known yet */
+	int64_t *kinds; /* of its processes, and of nobody; 0: not known yet */
 	int64_t room;   /* for new kinds */
 };
-
-static void adding_done(struct adding *adding)
-{
-	free(adding->kinds);
-}
 
 static int64_t *known_kind(const struct adding *adding, const struct process *process)
 {
@@ -185,12 +180,12 @@ static int add_presence(struct adding *adding, const struct process *process)
 
 int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot)
 {
-	struct adding adding __cleanup(adding_done) = { sum, db, snapshot, NULL, 0 };
-	int err = kinds_room(db, &adding.room);
+	int64_t *kinds __cleanup(freep) = calloc(snapshot->nr_processes + 1, sizeof(*kinds));
+	struct adding adding = { sum, db, snapshot, kinds, 0 };
+	int err = kinds ? kinds_room(db, &adding.room) : -ENOMEM;
 
-	adding.kinds = calloc(snapshot->nr_processes + 1, sizeof(*adding.kinds));
-	if (err || !adding.kinds)
-		return err ?: -ENOMEM;
+	if (err)
+		return err;
 	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
 		err = add_row(&adding, *snapshot->rows[i]);
 	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
@@ -214,9 +209,12 @@ static int name_kinds(struct db *db, struct snapshot *snapshot)
 
 int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 {
-	struct run run __cleanup(run_done) = { 0 };
-	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	struct snapshot description = {
+	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
+	int err;
+
+	if (!snapshot || sum_begin(sum))
+		return -ENOMEM;
+	*snapshot = (struct snapshot){
 		.start_ns = sum->start_ns,
 		.end_ns = sum->end_ns,
 		.elapsed_ns = sum->covered_ns,
@@ -226,13 +224,9 @@ int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 		.threads_unknown = (uint64_t)sum->last.threads_unknown,
 		.losses = sum->losses,
 	};
-	int err = run_read(db, sum->last.run, &run);
-
-	description.host = run.host;
-	description.boot_id = run.boot_id;
-	description.kernel = run.kernel;
-	err = err ?: snapshot_new_like(&description, &snapshot) ?: sum_begin(sum);
-	err = err ?: builder_finish(sum->builder, snapshot) ?: name_kinds(db, snapshot);
+	err = run_read(db, sum->last.run, snapshot)
+		      ?: builder_finish(sum->builder, snapshot)
+		      ?: name_kinds(db, snapshot);
 	if (err)
 		return err;
 	sum_done(sum);
