@@ -78,7 +78,7 @@ void run_done(struct run *run)
 	*run = (struct run){ 0 };
 }
 
-int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns)
+int run_set(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns)
 {
 	struct run made = {
 		.host = strdup(host->host ?: ""),
@@ -94,6 +94,7 @@ int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int
 		run_done(&made);
 		return -ENOMEM;
 	}
+	run_done(run);
 	*run = made;
 	return 0;
 }

@@ -68,8 +68,8 @@ struct run {
 
 void run_done(struct run *run);
 
-/* A run that begins at a moment of a host. Returns 0 or -ENOMEM. */
-int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns);
+/* Replaces a run by one that begins at a moment of a host. 0, or -ENOMEM: it is as it was. */
+int run_set(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns);
 
 /* Writes a row, and fills its id. */
 int run_write(struct db *db, struct run *run);
