@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads what /proc says of a process: untrusted, and read through one descriptor of its folder. */
+/*
+ * What others control: /proc of a process, which is read through one descriptor of its folder, and files
+ * at their paths.
+ */
 #ifndef BPFTRUSS_PROCESS_H
 #define BPFTRUSS_PROCESS_H
 
@@ -47,5 +50,32 @@ bool process_maps_next(FILE *maps, struct code_mapping *ret, struct code_mapping
 
 /* The mapping of this process that begins at an address. */
 bool process_maps_find_own(uint64_t start, struct code_mapping *ret);
+
+/*
+ * Opens files at paths that others control: what is opened is a regular file and lies below the
+ * given root, whatever symbolic links say. No device is touched, no FIFO waited for.
+ */
+struct stat;
+
+/*
+ * flags: O_NOFOLLOW, to refuse a link as the last part of the path, or 0. Returns a descriptor opened
+ * with O_PATH, which whoever closes it waits for no server, and fills *status; or -ENOENT, -EINVAL (no
+ * regular file), -EFBIG (beyond max_bytes), …
+ */
+int regular_file_find(int root_fd, const char *path, int flags, uint64_t max_bytes,
+		      struct stat *status);
+
+/* Opens what was found for reading, if it is such a file; what was found stays open. */
+int regular_file_reopen(int found_fd, uint64_t max_bytes, struct stat *status);
+
+/* Both in one. */
+int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_bytes,
+		      struct stat *status);
+
+/*
+ * Whether what a file says may be believed of the code of a user: it is his own, or root's and then
+ * no secret. For he may have put any file there that he can see, by a mount of his own.
+ */
+bool regular_file_is_trusted(const struct stat *status, uid_t user);
 
 #endif

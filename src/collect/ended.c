@@ -91,8 +91,7 @@ static int choice_list_live(struct choice *choice)
 static void choice_add_bytes(struct choice *choice)
 {
 	const struct snapshot *all = choice->all;
-	const struct process nobody = { 0 };
-	size_t row = snapshot_rows_of(all, 0, &nobody), end;
+	size_t row = snapshot_rows_of(all, 0, NULL), end;
 
 	for (size_t i = 0; i < all->nr_processes; i++) {
 		end = row + snapshot_rows_of(all, row, &all->processes[i]);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/regular_file.h"
 #include "base/process.h"
 
 /* Without what the kernel adds to the path of a file that is gone. */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "elf/elf_handle.h"
 
 /* A checksum takes some seconds for so many bytes; a worker has no more time. */

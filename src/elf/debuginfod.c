@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "elf/sandbox.h"
 
 #define FETCH_SECONDS 60

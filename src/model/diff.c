@@ -337,21 +337,6 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	return 0;
 }
 
-/* Earlier parts may have a process that ended meanwhile as a live one. */
-static bool process_is_kept(const struct snapshot *snapshot, const struct process *process,
-			    size_t *row)
-{
-	bool has_rows = false;
-
-	/* Both are in the same order. */
-	while (*row < snapshot->nr_rows && process_has_row(process, snapshot->rows[*row])) {
-		has_rows = true;
-		(*row)++;
-	}
-	return has_rows || process->user_ns || process->nr_folded ||
-	       process->ended_ns > snapshot->end_mono_ns - snapshot->elapsed_ns;
-}
-
 static void keep_rows(struct snapshot *difference)
 {
 	size_t kept = 0;
@@ -367,18 +352,20 @@ static void keep_rows(struct snapshot *difference)
 	difference->nr_rows = kept;
 }
 
+/* Earlier parts may have a process that ended meanwhile as a live one. */
 static void keep_processes(struct snapshot *difference)
 {
-	size_t kept = 0, row = 0;
+	uint64_t start_ns = difference->end_mono_ns - difference->elapsed_ns;
+	size_t kept = 0, row = snapshot_rows_of(difference, 0, NULL);
 
-	/* Rows of nobody, in front, have no process. */
-	while (row < difference->nr_rows &&
-	       !snapshot_find_process(difference, difference->rows[row]->pid,
-				      difference->rows[row]->boot_ns))
-		row++;
 	for (size_t i = 0; i < difference->nr_processes; i++) {
-		if (process_is_kept(difference, &difference->processes[i], &row))
-			difference->processes[kept++] = difference->processes[i];
+		const struct process *process = &difference->processes[i];
+		size_t nr_rows = snapshot_rows_of(difference, row, process);
+
+		row += nr_rows;
+		if (nr_rows || process->user_ns || process->nr_folded ||
+		    process->ended_ns > start_ns)
+			difference->processes[kept++] = *process;
 	}
 	difference->nr_processes = kept;
 }

@@ -214,13 +214,10 @@ static int move_process(struct fold *fold, const struct process *process, struct
 
 /* --- the whole ---------------------------------------------------------------------------------- */
 
-/* The rows of nobody are in front, and have no process. */
-static const struct process nobody;
-
 /* Finds the groups that there are, and their rows. */
 static int fold_prepare(struct fold *fold, const struct snapshot *all)
 {
-	size_t row = snapshot_rows_of(all, 0, &nobody), count;
+	size_t row = snapshot_rows_of(all, 0, NULL), count;
 
 	for (size_t i = 0; i < all->nr_processes && all->processes[i].pid == 0; i++, row += count) {
 		const struct process *process = &all->processes[i];
@@ -244,7 +241,7 @@ static int fold_prepare(struct fold *fold, const struct snapshot *all)
 
 static int fold_all(struct fold *fold, struct snapshot *all)
 {
-	size_t row = snapshot_rows_of(all, 0, &nobody), count;
+	size_t row = snapshot_rows_of(all, 0, NULL), count;
 	int err = move_rows(fold, NULL, all->rows, row);
 
 	for (size_t i = 0; i < all->nr_processes && !err; i++, row += count) {

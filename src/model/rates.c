@@ -117,9 +117,8 @@ static uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *r
 bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret)
 {
 	bool complete = !snapshot->selected && !snapshot->slower_than_ns;
-	static const struct process nobody;
 	struct microstates states;
-	size_t row, end = snapshot_rows_of(snapshot, 0, &nobody);
+	size_t row, end = snapshot_rows_of(snapshot, 0, NULL);
 
 	*ret = (struct microstates){ 0 };
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {

@@ -125,8 +125,10 @@ bool process_has_row(const struct process *process, const struct row *row)
 size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
 			const struct process *process)
 {
+	static const struct process nobody;
 	size_t end = first;
 
+	process = process ?: &nobody;
 	while (end < snapshot->nr_rows && process_has_row(process, snapshot->rows[end]))
 		end++;
 	return end - first;
@@ -188,13 +190,6 @@ struct row *const *snapshot_place_row(const struct snapshot *snapshot, const str
 		return NULL;
 	return bsearch(identity, snapshot->rows, snapshot->nr_rows, sizeof(*snapshot->rows),
 		       compare_row);
-}
-
-const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity)
-{
-	struct row *const *place = snapshot_place_row(snapshot, identity);
-
-	return place ? *place : NULL;
 }
 
 /* Where an id is or would have to be. */

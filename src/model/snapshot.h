@@ -114,8 +114,8 @@ bool process_has_row(const struct process *process, const struct row *row);
 struct snapshot;
 
 /*
- * Counts the rows of a process from the index first on, in a snapshot whose rows and processes have
- * the same order.
+ * Counts the rows of a process (NULL: of nobody, which come before all others) from the index first on,
+ * in a snapshot whose rows and processes have the same order.
  */
 size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
 			const struct process *process);
@@ -196,9 +196,8 @@ static inline void snapshot_freep(struct snapshot **snapshot)
 /* NULL when absent. */
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns);
-const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity);
 
-/* The place in the list of rows. */
+/* Where a row is in the list of rows; NULL when absent. */
 struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity);
 
 /* Names of a process's user and cgroup; NULL when unknown. */

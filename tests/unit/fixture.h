@@ -371,4 +371,13 @@ static inline char *version_mask(const char *text)
 	return masked;
 }
 
+/* NULL when absent. */
+static inline const struct row *snapshot_find_row(const struct snapshot *snapshot,
+						  const struct row *identity)
+{
+	struct row *const *place = snapshot_place_row(snapshot, identity);
+
+	return place ? *place : NULL;
+}
+
 #endif

@@ -3,7 +3,7 @@
 #include "test.h"
 #include "elf_fixture.h"
 
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "elf/elf_handle.h"
 
 struct root {
