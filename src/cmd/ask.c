@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/clock.h"
 #include "report/report.h"
 
 void ask_add_targets(struct ipc_url *url, const struct options *o)

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/output.h"
 #include "daemon/baselines.h"

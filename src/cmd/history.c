@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "cmd/ask.h"
 #include "cmd/output.h"
 #include "model/query.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/clock.h"
 #include "cmd/option_table.h"
 #include "collect/user_names.h"
 #include "ipc/socket.h"

@@ -17,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "daemon/log.h"
 #include "report/json_read.h"
 #include "report/report.h"

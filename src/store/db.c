@@ -188,18 +188,15 @@ int db_execute(struct db *db, const char *sql)
 
 static int db_prepare(struct db *db, const char *sql, sqlite3_stmt **ret)
 {
-	struct db_statement *grown =
-		reallocarray(db->statements, db->nr_statements + 1, sizeof(*grown));
 	int err;
 
-	if (!grown)
+	if (!array_grow(&db->statements, db->nr_statements, sizeof(*db->statements)))
 		return -ENOMEM;
-	db->statements = grown;
 	err = db_errno(
 		sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
 	if (err)
 		return err;
-	grown[db->nr_statements++] = (struct db_statement){ sql, *ret };
+	db->statements[db->nr_statements++] = (struct db_statement){ sql, *ret };
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "store/db.h"
 #include "store/history.h"
-#include "store/interval.h"
+#include "store/sum.h"
 
 /* Defaults; docs/HISTORY.md has the sizes that they lead to. */
 #define HISTORY_KEEP_HOURS_0 12

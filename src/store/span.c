@@ -54,17 +54,13 @@ static void span_done(struct span *span)
 /* Adds a gap, unless nothing of it is inside. Returns 0 or -ENOMEM. */
 static int gap_add(struct span *span, int64_t start_ns, int64_t end_ns, enum gap_reason reason)
 {
-	struct timeline_gap *grown;
-
 	start_ns = start_ns < span->from_ns ? span->from_ns : start_ns;
 	end_ns = end_ns > span->to_ns ? span->to_ns : end_ns;
 	if (end_ns <= start_ns)
 		return 0;
-	grown = reallocarray(span->gaps, span->nr_gaps + 1, sizeof(*grown));
-	if (!grown)
+	if (!array_grow(&span->gaps, span->nr_gaps, sizeof(*span->gaps)))
 		return -ENOMEM;
-	span->gaps = grown;
-	grown[span->nr_gaps++] = (struct timeline_gap){ start_ns, end_ns, reason };
+	span->gaps[span->nr_gaps++] = (struct timeline_gap){ start_ns, end_ns, reason };
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/clock.h"
 #include "cmd/options.h"
 #include "model/match.h"
 #include "model/group.h"

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/moment.h"
 
 static void zone_set(const char *zone)
 {
