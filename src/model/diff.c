@@ -18,10 +18,7 @@
 struct diff {
 	const struct snapshot *earlier, *later;
 	struct snapshot *out;
-
-	/* The process of the row that was asked for last: that of the next mostly is the same. */
-	struct process asked;
-	const struct process *heir;
+	const struct process **heirs; /* where each earlier process is now */
 };
 
 static const struct process *find_group(const struct snapshot *snapshot, const struct process *kind)
@@ -50,28 +47,29 @@ static const struct process *find_folded(const struct snapshot *snapshot,
 	return group ?: find_group(snapshot, &others);
 }
 
-/* Where an earlier process is now: itself, the group it was folded into, or nowhere. */
-static const struct process *diff_heir(const struct diff *diff, uint32_t pid, uint64_t boot_ns)
+/* Each is itself now, or the group it was folded into. -EINVAL: not one snapshot after the other. */
+static int diff_find_heirs(struct diff *diff)
 {
-	const struct process *same = snapshot_find_process(diff->later, pid, boot_ns);
-	const struct process *old = snapshot_find_process(diff->earlier, pid, boot_ns);
+	const struct snapshot *later = diff->later;
 
-	return same || !old ? same : find_folded(diff->later, old);
-}
+	for (size_t i = 0; i < diff->earlier->nr_processes; i++) {
+		const struct process *old = &diff->earlier->processes[i];
 
-static const struct process *diff_row_heir(struct diff *diff, const struct row *old)
-{
-	if (!diff->asked.boot_ns || !process_has_row(&diff->asked, old)) {
-		diff->asked = (struct process){ .pid = old->pid, .boot_ns = old->boot_ns };
-		diff->heir = diff_heir(diff, old->pid, old->boot_ns);
+		diff->heirs[i] = snapshot_find_process(later, old->pid, old->boot_ns)
+					 ?: find_folded(later, old);
+		if (!diff->heirs[i])
+			return -EINVAL;
 	}
-	return diff->heir;
+	return 0;
 }
 
-/* Where an earlier row that is there no more is now. NULL: not one snapshot after the other. */
-static struct row *const *diff_find_heir(struct diff *diff, const struct row *old)
+/* Where an earlier row that is there no more is now; NULL: nowhere. */
+static struct row *const *diff_find_heir(const struct diff *diff, const struct row *old)
 {
-	const struct process *heir = diff_row_heir(diff, old);
+	const struct process *process =
+		snapshot_find_process(diff->earlier, old->pid, old->boot_ns);
+	const struct process *heir =
+		process ? diff->heirs[process - diff->earlier->processes] : NULL;
 	struct row identity = *old;
 	struct row *const *found;
 
@@ -146,12 +144,8 @@ static int diff_rows(struct diff *diff)
 {
 	const struct snapshot *later = diff->later;
 	struct snapshot *out = diff->out;
-	int err;
+	int err = diff_subtract_all(diff);
 
-	out->rows = calloc(later->nr_rows + 1, sizeof(*out->rows));
-	if (!out->rows)
-		return -ENOMEM;
-	err = diff_subtract_all(diff);
 	for (size_t i = 0; i < later->nr_rows; i++) {
 		struct row *row = out->rows[i], *whole = later->rows[i];
 
@@ -167,44 +161,39 @@ static int diff_rows(struct diff *diff)
 }
 
 /* Clocks that went back leave what is less than before: it counts as a loss of the difference. */
-static int diff_processes(const struct diff *diff)
+static void diff_processes(const struct diff *diff)
 {
 	for (size_t i = 0; i < diff->earlier->nr_processes; i++) {
-		const struct process *old = &diff->earlier->processes[i];
-		const struct process *heir = diff_heir(diff, old->pid, old->boot_ns);
-		struct process *process;
+		const struct process *old = &diff->earlier->processes[i], *heir = diff->heirs[i];
+		struct process *process = &diff->out->processes[heir - diff->later->processes];
 
-		if (!heir)
-			return -EINVAL;
-		process = &diff->out->processes[heir - diff->later->processes];
 		diff->out->losses.count[LOSS_TIME_CLAMPED] += process_subtract_counts(process, old);
 		if (heir->pid != old->pid || old->pid == 0)
 			process->nr_folded -= old->pid ? 1 : old->nr_folded;
 	}
-	return 0;
 }
 
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
-	struct diff diff = { .earlier = earlier, .later = later };
+	const struct process **heirs __cleanup(freep) =
+		calloc(earlier->nr_processes + 1, sizeof(*heirs));
+	struct diff diff = { earlier, later, NULL, heirs };
 	int err;
 
 	if (strcmp(earlier->boot_id ?: "", later->boot_id ?: ""))
 		return -EINVAL;
-	if (snapshot_new_like(later, &out))
+	if (!heirs || snapshot_new_part(later, &out))
 		return -ENOMEM;
 	losses_subtract(&out->losses, &earlier->losses);
 	diff.out = out;
-	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
-	if (!out->processes)
-		return -ENOMEM;
 	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
 		out->processes[out->nr_processes] = later->processes[out->nr_processes];
-	err = diff_rows(&diff) ?: diff_processes(&diff);
+	err = diff_find_heirs(&diff) ?: diff_rows(&diff);
 	if (err)
 		return err;
+	diff_processes(&diff);
 	/* Only of what is in the difference. */
 	out->losses.count[LOSS_NUMBER_FOLDED] = out->losses.count[LOSS_KIND_FOLDED] = 0;
 	snapshot_count_folded(out, &out->losses);
@@ -289,20 +278,6 @@ static int join_processes(struct builder *builder, const struct snapshot *part,
 	return 0;
 }
 
-/* Names of users and cgroups that now has forgotten. */
-static int join_names(struct snapshot *out, const struct snapshot *part)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < part->nr_users && !err; i++)
-		err = id_names_add(&out->users, &out->nr_users, part->users[i].id,
-				   part->users[i].name);
-	for (size_t i = 0; i < part->nr_cgroups && !err; i++)
-		err = id_names_add(&out->cgroups, &out->nr_cgroups, part->cgroups[i].id,
-				   part->cgroups[i].name);
-	return err;
-}
-
 int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
 		  struct snapshot **ret)
 {
@@ -330,7 +305,8 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 	for (size_t i = 0; i < count; i++) {
 		out->elapsed_ns += parts[i]->elapsed_ns;
 		losses_merge(&out->losses, &parts[i]->losses);
-		if (join_names(out, parts[i]))
+		/* Names that now has forgotten. */
+		if (snapshot_add_names(out, parts[i]))
 			return -ENOMEM;
 	}
 	*ret = steal_ptr(&out);

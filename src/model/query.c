@@ -13,21 +13,6 @@
 #include "base/mem.h"
 #include "model/match.h"
 
-/* As snapshot_new_like(), with room for all rows and processes of the other. 0 or -ENOMEM. */
-static int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
-{
-	struct snapshot *out __cleanup(snapshot_freep) = NULL;
-
-	if (snapshot_new_like(snapshot, &out))
-		return -ENOMEM;
-	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
-	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
-	if (!out->rows || !out->processes)
-		return -ENOMEM;
-	*ret = steal_ptr(&out);
-	return 0;
-}
-
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
 		    struct snapshot **ret)
 {

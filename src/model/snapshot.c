@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 
 static char *copy_text(const char *text)
@@ -22,23 +23,6 @@ static void names_free(struct id_name *names, size_t count)
 	free(names);
 }
 
-static int names_copy(const struct id_name *from, size_t count, struct id_name **ret)
-{
-	struct id_name *copy = calloc(count + 1, sizeof(*copy));
-
-	if (!copy)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		copy[i] = (struct id_name){ from[i].id, strdup(from[i].name) };
-		if (!copy[i].name) {
-			names_free(copy, count);
-			return -ENOMEM;
-		}
-	}
-	*ret = copy;
-	return 0;
-}
-
 int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 {
 	struct snapshot *copy = malloc(sizeof(*copy));
@@ -49,14 +33,13 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	copy->processes = NULL;
 	copy->rows = NULL;
 	copy->users = copy->cgroups = NULL;
-	copy->nr_processes = copy->nr_rows = 0;
+	copy->nr_processes = copy->nr_rows = copy->nr_users = copy->nr_cgroups = 0;
 	copy->host = copy_text(other->host);
 	copy->boot_id = copy_text(other->boot_id);
 	copy->kernel = copy_text(other->kernel);
 	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
 	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets ||
-	    names_copy(other->users, other->nr_users, &copy->users) ||
-	    names_copy(other->cgroups, other->nr_cgroups, &copy->cgroups)) {
+	    snapshot_add_names(copy, other)) {
 		snapshot_free(copy);
 		return -ENOMEM;
 	}
@@ -73,16 +56,28 @@ void snapshot_free(struct snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		row_unref(snapshot->rows[i]);
 	free(snapshot->rows);
-	if (snapshot->users)
-		names_free(snapshot->users, snapshot->nr_users);
-	if (snapshot->cgroups)
-		names_free(snapshot->cgroups, snapshot->nr_cgroups);
+	names_free(snapshot->users, snapshot->nr_users);
+	names_free(snapshot->cgroups, snapshot->nr_cgroups);
 	free(snapshot->processes);
 	free(snapshot->targets);
 	free(snapshot->host);
 	free(snapshot->boot_id);
 	free(snapshot->kernel);
 	free(snapshot);
+}
+
+int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+
+	if (snapshot_new_like(snapshot, &out))
+		return -ENOMEM;
+	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
+	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
+	if (!out->rows || !out->processes)
+		return -ENOMEM;
+	*ret = steal_ptr(&out);
+	return 0;
 }
 
 bool process_same_kind(const struct process *a, const struct process *b)
@@ -234,6 +229,19 @@ int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char 
 	grown[at] = (struct id_name){ id, copy };
 	(*count)++;
 	return 0;
+}
+
+int snapshot_add_names(struct snapshot *to, const struct snapshot *from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->nr_users && !err; i++)
+		err = id_names_add(&to->users, &to->nr_users, from->users[i].id,
+				   from->users[i].name);
+	for (size_t i = 0; i < from->nr_cgroups && !err; i++)
+		err = id_names_add(&to->cgroups, &to->nr_cgroups, from->cgroups[i].id,
+				   from->cgroups[i].name);
+	return err;
 }
 
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid)

@@ -185,6 +185,9 @@ struct snapshot {
 /* An empty snapshot with the other's description: host, times, targets, losses. 0 or -ENOMEM. */
 int snapshot_new_like(const struct snapshot *other, struct snapshot **ret);
 
+/* The same, with room for all rows and processes of the other. Returns 0 or -ENOMEM. */
+int snapshot_new_part(const struct snapshot *other, struct snapshot **ret);
+
 /* Frees a snapshot and all it owns; NULL is fine. */
 void snapshot_free(struct snapshot *snapshot);
 
@@ -199,6 +202,9 @@ const struct process *snapshot_find_process(const struct snapshot *snapshot, uin
 
 /* Where a row is in the list of rows; NULL when absent. */
 struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity);
+
+/* Adds names of users and cgroups that another one has. Returns 0 or -ENOMEM. */
+int snapshot_add_names(struct snapshot *to, const struct snapshot *from);
 
 /* Names of a process's user and cgroup; NULL when unknown. */
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);
