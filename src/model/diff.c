@@ -225,29 +225,16 @@ static int join_rows(struct builder *builder, const struct snapshot *part)
 	return 0;
 }
 
-/* Adds a process under its latest name, with the counts of a part; NULL: without any. */
-static int join_process(struct builder *builder, const struct process *from,
-			const struct process *latest, const struct process *counts)
-{
-	struct process process = latest ? *latest : *from;
-
-	process_clear_counts(&process);
-	if (counts)
-		process_add_counts(&process, counts);
-	/* Parts do not keep the time of processes that slept all the time. */
-	process.usage = (struct usage){ 0 };
-	process.threads = 0;
-	return builder_add_process(builder, &process, true);
-}
-
 /* As calls in flight are now; a row with nothing else in it. */
 static int join_in_flight(struct builder *builder, const struct snapshot *now)
 {
-	const struct process *latest;
-	struct row row;
-
 	for (size_t i = 0; i < now->nr_rows; i++) {
 		const struct row *from = now->rows[i];
+		/* Whoever is in a call has a row, and a row has a process. */
+		const struct process *process =
+			snapshot_find_process(now, from->pid, from->boot_ns);
+		struct process without = process ? *process : (struct process){ 0 };
+		struct row row;
 
 		if (!from->in_flight)
 			continue;
@@ -256,26 +243,40 @@ static int join_in_flight(struct builder *builder, const struct snapshot *now)
 		row.in_flight = from->in_flight;
 		row.in_flight_early = from->in_flight_early;
 		row.oldest_start_ns = from->oldest_start_ns;
-		/* Whoever is in a call has a row, and a row has a process. */
-		latest = snapshot_find_process(now, row.pid, row.boot_ns);
+		process_clear_counts(&without);
 		if (builder_add_row(builder, &row) ||
-		    (latest && join_process(builder, latest, latest, NULL)))
+		    (process && builder_add_process(builder, &without, true)))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int join_processes(struct builder *builder, const struct snapshot *part,
-			  const struct snapshot *now)
+static int join_processes(struct builder *builder, const struct snapshot *part)
 {
 	for (size_t i = 0; i < part->nr_processes; i++) {
-		const struct process *from = &part->processes[i];
+		struct process process = part->processes[i];
 
-		if (join_process(builder, from,
-				 snapshot_find_process(now, from->pid, from->boot_ns), from))
+		/* Parts do not keep the time of processes that slept all the time. */
+		process.usage = (struct usage){ 0 };
+		process.threads = 0;
+		if (builder_add_process(builder, &process, true))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* All of a process but its counts is as it is now, if it is there. */
+static void process_update(struct process *process, const struct snapshot *now)
+{
+	const struct process *latest = snapshot_find_process(now, process->pid, process->boot_ns);
+	struct process updated;
+
+	if (!latest)
+		return;
+	updated = *latest;
+	process_clear_counts(&updated);
+	process_add_counts(&updated, process);
+	*process = updated;
 }
 
 int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
@@ -283,22 +284,17 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
 	struct builder *builder __cleanup(builder_freep) = NULL;
-	const struct process *latest;
 
 	if (snapshot_new_like(now, &out) || builder_new(&builder) || join_in_flight(builder, now))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		if (join_rows(builder, parts[i]) || join_processes(builder, parts[i], now))
+		if (join_rows(builder, parts[i]) || join_processes(builder, parts[i]))
 			return -ENOMEM;
 	}
 	if (builder_finish(builder, out))
 		return -ENOMEM;
-	for (size_t i = 0; i < out->nr_processes; i++) {
-		struct process *process = &out->processes[i];
-
-		latest = snapshot_find_process(now, process->pid, process->boot_ns);
-		process->threads = latest ? latest->threads : 0;
-	}
+	for (size_t i = 0; i < out->nr_processes; i++)
+		process_update(&out->processes[i], now);
 	out->start_ns = count ? parts[0]->start_ns : now->end_ns;
 	out->elapsed_ns = 0;
 	memset(&out->losses, 0, sizeof(out->losses));
