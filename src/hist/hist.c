@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static unsigned int hist_end(const struct hist *hist)
 {
 	return hist->first + hist->length;
@@ -139,11 +141,6 @@ uint64_t hist_total(const struct hist *hist)
 	return total;
 }
 
-static uint64_t clamp_ns(uint64_t value, uint64_t low, uint64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
 uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, uint64_t max_ns)
 {
 	uint64_t total = hist_total(hist), below = 0, rank;
@@ -152,8 +149,7 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 
 	if (total == 0)
 		return 0;
-	rank = (uint64_t)ceil(q * (double)total);
-	rank = clamp_ns(rank, 1, total);
+	rank = max_u64(1, min_u64((uint64_t)ceil(q * (double)total), total));
 	for (unsigned int i = hist->first; i < hist_end(hist); i++) {
 		uint64_t count = hist_count(hist, i);
 
@@ -162,11 +158,11 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 			continue;
 		}
 		/* The extremes may lie inside the bucket: interpolate between what is possible. */
-		low = clamp_ns(hist_bucket_low(i), min_ns, max_ns);
-		high = clamp_ns(hist_bucket_low(i + 1), min_ns, max_ns);
+		low = max_u64(min_ns, min_u64(hist_bucket_low(i), max_ns));
+		high = max_u64(min_ns, min_u64(hist_bucket_low(i + 1), max_ns));
 		share = (double)(rank - below) / (double)count;
 		/* A double may round up past the end. */
-		return low + clamp_ns((uint64_t)((double)(high - low) * share), 0, high - low);
+		return low + min_u64((uint64_t)((double)(high - low) * share), high - low);
 	}
 	return max_ns;
 }

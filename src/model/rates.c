@@ -6,6 +6,7 @@
 #include "model/rates.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -401,23 +402,17 @@ void rates_sort(struct rates *rates, enum rate_key key)
 
 void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret)
 {
-	size_t length = 0;
-	const char *name = NULL;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->by = rates->by;
 	if (rates->by == RATE_BY_PID) {
 		ret->pid = rate->pid;
 		ret->boot_ns = rate->boot_ns;
 	} else if (rates->by == RATE_BY_UNIT) {
-		name = rate->unit;
-		length = rate->unit_length;
+		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)rate->unit_length, rate->unit);
 	} else if (rate->process) {
-		name = rate->process->comm;
-		length = strnlen(name, PROCESS_COMM_SIZE);
+		snprintf(ret->name, sizeof(ret->name), "%.*s", PROCESS_COMM_SIZE,
+			 rate->process->comm);
 	}
-	if (name)
-		memcpy(ret->name, name, min_u64(length, sizeof(ret->name) - 1));
 	/* Nobody's name is empty, which no process can be sure not to have. */
 	if (!rate->process)
 		ret->boot_ns = UINT64_MAX;

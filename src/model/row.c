@@ -134,17 +134,7 @@ void stack_count_add(struct stack_count *into, const struct stack_count *from)
 
 static size_t stack_place(const struct row *row, uint64_t id)
 {
-	size_t low = 0, high = row->nr_stacks;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (row->stacks[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return place_u64(row->stacks, row->nr_stacks, sizeof(*row->stacks), id);
 }
 
 int row_add_stack(struct row *row, const struct stack_count *stack)
@@ -172,8 +162,7 @@ int row_merge(struct row *into, const struct row *from)
 		*row_counter(into, i) += row_count(from, i);
 	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
-	if (from->oldest_start_ns < into->oldest_start_ns)
-		into->oldest_start_ns = from->oldest_start_ns;
+	into->oldest_start_ns = min_u64(into->oldest_start_ns, from->oldest_start_ns);
 	if (hist_merge(&into->hist, &from->hist))
 		return -ENOMEM;
 	for (size_t i = 0; i < from->nr_errnos; i++) {

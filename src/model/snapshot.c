@@ -187,32 +187,16 @@ struct row *const *snapshot_place_row(const struct snapshot *snapshot, const str
 		       compare_row);
 }
 
-/* Where an id is or would have to be. */
-static size_t names_place(const struct id_name *names, size_t count, uint64_t id)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (names[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 const char *id_names_find(const struct id_name *names, size_t count, uint64_t id)
 {
-	size_t at = names_place(names, count, id);
+	size_t at = place_u64(names, count, sizeof(*names), id);
 
 	return at < count && names[at].id == id ? names[at].name : NULL;
 }
 
 int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
 {
-	size_t at = names_place(*names, *count, id);
+	size_t at = place_u64(*names, *count, sizeof(**names), id);
 	struct id_name *grown;
 	char *copy;
 

@@ -244,17 +244,20 @@ int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 	return db_query(db, sql, numbers, count, &statement) ?: db_run(statement);
 }
 
+static int first_number(sqlite3_stmt *row, int64_t *ret)
+{
+	int more = db_next(row);
+
+	if (more == 1)
+		*ret = sqlite3_column_int64(row, 0);
+	return more < 0 ? more : 0;
+}
+
 int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, sql, numbers, count, &row);
 
-	if (err)
-		return err;
-	err = db_next(row);
-	if (err == 1)
-		*ret = sqlite3_column_int64(row, 0);
-	return err < 0 ? err : 0;
+	return db_query(db, sql, numbers, count, &row) ?: first_number(row, ret);
 }
 
 int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size)
@@ -328,15 +331,10 @@ int db_check_schema(struct db *db, bool make, int64_t damaged_ns)
 int db_meta_read(struct db *db, const char *name, int64_t *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
-			  ?: db_bind_text(row, 1, name, strlen(name));
 
-	if (err)
-		return err;
-	err = db_next(row);
-	if (err == 1)
-		*ret = sqlite3_column_int64(row, 0);
-	return err < 0 ? err : 0;
+	return db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
+		       ?: db_bind_text(row, 1, name, strlen(name))
+		       ?: first_number(row, ret);
 }
 
 int db_meta_write(struct db *db, const char *name, int64_t value)
