@@ -250,15 +250,6 @@ double chance_of_count(uint64_t count, uint64_t events, double share)
 	return exp(-(double)events * exponent);
 }
 
-/* Chance of the counts from a bucket on, however that bucket was chosen. */
-static double beyond_probability(uint64_t beyond_a, uint64_t beyond_b, const struct shares *shares)
-{
-	double all = (double)shares->count_a + (double)shares->count_b;
-
-	return 2.0 * HIST_BUCKETS *
-	       chance_of_count(beyond_b, beyond_a + beyond_b, (double)shares->count_b / all);
-}
-
 /* Which p99 is higher beyond noise, by more than a bucket; chance is that of the counts anywhere. */
 static int tail_compare(const struct hist *a, const struct hist *b, const struct shares *shares,
 			double *chance)
@@ -267,6 +258,8 @@ static int tail_compare(const struct hist *a, const struct hist *b, const struct
 	unsigned int p99_b = quantile_bucket(shares->b, 0.99);
 	unsigned int low = p99_a < p99_b ? p99_a : p99_b, high = p99_a < p99_b ? p99_b : p99_a;
 	uint64_t beyond_a = 0, beyond_b = 0;
+	double share_b =
+		(double)shares->count_b / ((double)shares->count_a + (double)shares->count_b);
 	double between = 1;
 
 	*chance = 1;
@@ -275,7 +268,8 @@ static int tail_compare(const struct hist *a, const struct hist *b, const struct
 
 		beyond_a += hist_count(a, i);
 		beyond_b += hist_count(b, i);
-		here = beyond_probability(beyond_a, beyond_b, shares);
+		/* Chance of the counts from here on, however that bucket was chosen. */
+		here = 2.0 * HIST_BUCKETS * chance_of_count(beyond_b, beyond_a + beyond_b, share_b);
 		*chance = fmin(*chance, here);
 		if (i >= low + 2 && i <= high)
 			between = fmin(between, here);

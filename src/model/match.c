@@ -6,10 +6,10 @@
 #include "model/match.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 #define MAX_TOKENS      31
@@ -110,24 +110,23 @@ bool glob_matches(const struct selector *s, const char *name, size_t size)
 
 /* --- units -------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, size_t length, const char *end)
+/* The next component; its length is 0 at the end. */
+static size_t next_component(const char **path)
 {
-	size_t end_length = strlen(end);
-
-	return length > end_length && !strncmp(text + length - end_length, end, end_length);
+	*path += strspn(*path, "/");
+	return strcspn(*path, "/");
 }
 
 size_t cgroup_unit(const char *path, const char **ret)
 {
-	size_t length;
+	static const char slice[] = ".slice";
+	size_t length, end = strlen(slice);
 
-	for (; *path; path += length) {
-		path += strspn(path, "/");
-		length = strcspn(path, "/");
-		if (!length || ends_with(path, length, ".slice"))
-			continue;
-		*ret = path;
-		return length;
+	for (; (length = next_component(&path)); path += length) {
+		if (length <= end || strncmp(path + length - end, slice, end) != 0) {
+			*ret = path;
+			return length;
+		}
 	}
 	*ret = "-";
 	return 1;
@@ -138,35 +137,16 @@ int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length)
 	return memcmp(a, b, min_u64(a_length, b_length)) ?: compare_u64(a_length, b_length);
 }
 
-/* The types of unit that have processes. */
-static bool unit_has_type(const char *name)
-{
-	static const char *const types[] = { ".service", ".scope", ".slice",
-					     ".socket",  ".mount", ".swap" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		if (ends_with(name, strlen(name), types[i]))
-			return true;
-	}
-	return false;
-}
-
 int unit_complete_name(const char *text, char *buf, size_t size)
 {
 	if (!*text || strlen(text) + strlen(".service") >= size || strchr(text, '/'))
 		return -EINVAL;
 	memset(buf, 0, size);
 	strcpy(buf, text);
-	if (!unit_has_type(text))
+	/* The types of unit that have processes. */
+	if (fnmatch("?*.@(service|scope|slice|socket|mount|swap)", text, FNM_EXTMATCH))
 		strcat(buf, ".service");
 	return 0;
-}
-
-/* The next component; its length is 0 at the end. */
-static size_t next_component(const char **path)
-{
-	*path += strspn(*path, "/");
-	return strcspn(*path, "/");
 }
 
 bool cgroup_is_in_unit(const char *path, const char *unit)

@@ -65,16 +65,6 @@ static int64_t start_mono_ns(const struct snapshot *snapshot)
 	return (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns);
 }
 
-/* The clock was set inside it: its length behind its end, so that no span has days that were not. */
-static void interval_straighten(struct interval *interval)
-{
-	int64_t length_ns = interval->end_mono_ns - interval->start_mono_ns;
-	int64_t off_ns = interval->end_ns - interval->start_ns - length_ns;
-
-	if (off_ns > CLOCK_SET_NS || off_ns < -CLOCK_SET_NS)
-		interval->start_ns = interval->end_ns - length_ns;
-}
-
 static struct interval interval_of(const struct run *run, const struct snapshot *snapshot)
 {
 	struct interval interval = {
@@ -87,8 +77,12 @@ static struct interval interval_of(const struct run *run, const struct snapshot 
 			 (snapshot->caller_pidns ? INTERVAL_CALLER_PIDNS : 0),
 		.threads_unknown = (int64_t)snapshot->threads_unknown,
 	};
+	int64_t length_ns = interval.end_mono_ns - interval.start_mono_ns;
+	int64_t off_ns = interval.end_ns - interval.start_ns - length_ns;
 
-	interval_straighten(&interval);
+	/* The clock was set inside it: so no span has days that were not. */
+	if (off_ns > CLOCK_SET_NS || off_ns < -CLOCK_SET_NS)
+		interval.start_ns = interval.end_ns - length_ns;
 	return interval;
 }
 

@@ -150,27 +150,21 @@ void db_close(struct db *db)
 	free(db);
 }
 
-/* What a word of quick_check means: it tells of pages that could not be read as if they were damaged. */
-static int check_errno(const char *word)
-{
-	static const char code[] = "error code=";
-	const char *at = strstr(word, code);
-
-	if (!strcmp(word, "ok"))
-		return 0;
-	return at ? db_errno(atoi(at + strlen(code))) ?: -EBADMSG : -EBADMSG;
-}
-
 static int check_once(struct db *db)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
 	int err = db_query(db, "PRAGMA quick_check(1)", DB_NO_NUMBERS, &row) ?: db_next(row);
-	const char *word;
+	static const char code[] = "error code=";
+	const char *word, *at;
 
 	if (err < 0)
 		return err == -EUCLEAN ? -EBADMSG : err;
-	word = err ? (const char *)sqlite3_column_text(row, 0) : NULL;
-	return check_errno(word ?: "");
+	word = (err ? (const char *)sqlite3_column_text(row, 0) : NULL) ?: "";
+	if (!strcmp(word, "ok"))
+		return 0;
+	/* It tells of pages that could not be read as if they were damaged. */
+	at = strstr(word, code);
+	return (at ? db_errno(atoi(at + strlen(code))) : 0) ?: -EBADMSG;
 }
 
 /* Of some pages it does not tell why they are wrong: what is damaged is so when it is read again. */

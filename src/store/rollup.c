@@ -5,6 +5,7 @@
  * roll-up hides no gap, and whatever ends in it ends in one period.
  */
 #include "base/mem.h"
+#include "base/text.h"
 #include "store/history_private.h"
 #include "store/sum.h"
 
@@ -180,19 +181,12 @@ static int count_pages(struct db *db, int64_t *used, int64_t *all)
 	return err;
 }
 
-/* Pages that the file may have. Baselines count, and are never removed. */
-static int64_t page_limit(const struct history *history)
-{
-	uint64_t max_bytes = history->options.max_bytes, log_bytes = max_bytes / 8;
-	uint64_t other_bytes = place_baseline_bytes(history);
-
-	other_bytes += log_bytes < LOG_BYTES ? log_bytes : LOG_BYTES;
-	return max_bytes > other_bytes ? (int64_t)(max_bytes - other_bytes) / 4096 : 0;
-}
-
 static int retire_by_size(struct history *history, const struct interval *now)
 {
-	int64_t limit = page_limit(history), used = 0, all = 0;
+	/* Pages that the file may have. Baselines count, and are never removed. */
+	uint64_t max_bytes = history->options.max_bytes;
+	uint64_t other_bytes = place_baseline_bytes(history) + min_u64(max_bytes / 8, LOG_BYTES);
+	int64_t limit = (int64_t)above(max_bytes, other_bytes) / 4096, used = 0, all = 0;
 	struct interval oldest;
 	int err = count_pages(history->db, &used, &all), found;
 

@@ -246,17 +246,6 @@ static int begin_with_lost(struct span *span)
 	return gap_add(span, retired_ns, first->start_ns, GAP_RETIRED);
 }
 
-/* Appends that failed since the last one. Before a tail they are a hole like any other. */
-static int end_with_unwritten(struct span *span)
-{
-	const struct history *history = span->history;
-
-	return history->unwritten.end_ns && !span->question->tail
-		       ? gap_add(span, history->unwritten.start_ns, history->unwritten.end_ns,
-				 GAP_NOT_WRITTEN)
-		       : 0;
-}
-
 static int count_rows(struct span *span)
 {
 	size_t nr_rows = 0;
@@ -274,6 +263,7 @@ static int count_rows(struct span *span)
 static int visit_all(struct span *span)
 {
 	const struct interval_list *list = &span->list;
+	const struct timeline_gap *unwritten = &span->history->unwritten;
 	const struct interval *taken = NULL;
 	int err = begin_with_lost(span);
 
@@ -290,7 +280,11 @@ static int visit_all(struct span *span)
 		if (!err && i % COUNT_EACH == 0)
 			err = count_rows(span);
 	}
-	return err ?: count_rows(span) ?: end_with_unwritten(span);
+	err = err ?: count_rows(span);
+	/* Before a tail they are a hole like any other. */
+	if (err || span->question->tail)
+		return err;
+	return gap_add(span, unwritten->start_ns, unwritten->end_ns, GAP_NOT_WRITTEN);
 }
 
 static int fill_steps(struct span *span)

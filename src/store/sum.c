@@ -156,15 +156,6 @@ static int add_time(struct adding *adding, const struct process *process)
 	return add_kind(adding->sum, kind, 0, process->user_ns);
 }
 
-/* How many processes of the interval one of the snapshot stands for. */
-static uint64_t processes_seen(const struct snapshot *snapshot, const struct process *process)
-{
-	if (!process->pid)
-		return process->nr_folded;
-	return !process->ended_ns ||
-	       process->ended_ns + snapshot->elapsed_ns >= snapshot->end_mono_ns;
-}
-
 /* Of a kind that did nothing not even its existence is kept. */
 static int add_presence(struct adding *adding, const struct process *process)
 {
@@ -173,8 +164,13 @@ static int add_presence(struct adding *adding, const struct process *process)
 	int err = known ? 0 : kind_find(adding->db, &kind);
 	struct process *added = find_kind(adding->sum, known ?: kind.id);
 
-	if (added)
-		added->nr_folded += processes_seen(adding->snapshot, process);
+	/* How many processes of the interval this one stands for. */
+	if (added && !process->pid)
+		added->nr_folded += process->nr_folded;
+	else if (added)
+		added->nr_folded +=
+			!process->ended_ns || process->ended_ns + adding->snapshot->elapsed_ns >=
+						      adding->snapshot->end_mono_ns;
 	return err;
 }
 
