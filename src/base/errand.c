@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 /* To start a process takes its time: no more of a kind before others have their turn. */
 #define MAX_STARTS 2

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Spells times, and bytes that somebody else chose. */
+/* Spells times, bytes that somebody else chose, and errors for users. */
 #include "base/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/mem.h"
 
 /* --- times --- */
@@ -269,4 +271,24 @@ void text_cut(char *text, size_t width)
 			break;
 	}
 	strcpy(text + at, "..");
+}
+
+/* --- errors ------------------------------------------------------------------------------------- */
+
+int diag_set(struct diag *d, enum diag_kind kind, int err, const char *format, ...)
+{
+	va_list args;
+
+	if (d) {
+		d->kind = kind;
+		va_start(args, format);
+		vsnprintf(d->text, sizeof(d->text), format, args);
+		va_end(args);
+	}
+	return -err;
+}
+
+int diag_oom(struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, ENOMEM, "out of memory");
 }

@@ -3,7 +3,6 @@
 #ifndef BPFTRUSS_TEXT_H
 #define BPFTRUSS_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,18 +163,13 @@ const char *const regression_names[NR_REGRESSION_KIND] = {
 	[REGRESSION_P99] = "p99",
 };
 
+/* One that is absent is. */
 static bool side_is_negligible(const struct compare_side *side, const struct compare_side *total)
 {
 	const struct row *row = &side->group.sum, *all = &total->group.sum;
 
 	return (double)row->calls <= SHARE_LEAST * (double)all->calls &&
 	       (double)row->wall_ns <= SHARE_LEAST * (double)all->wall_ns;
-}
-
-static bool is_negligible(const struct comparison_list *list, const struct comparison *item)
-{
-	return (!item->a.present || side_is_negligible(&item->a, &list->total.a)) &&
-	       (!item->b.present || side_is_negligible(&item->b, &list->total.b));
 }
 
 /* By what part b is above a, if that is more than the limit; else 0. */
@@ -224,7 +218,8 @@ bool comparison_regressions(const struct comparison_list *list, const struct com
 	struct regressions found = { { 0 } };
 	bool any = false;
 
-	if (!is_negligible(list, item))
+	if (!side_is_negligible(&item->a, &list->total.a) ||
+	    !side_is_negligible(&item->b, &list->total.b))
 		find_rises(list, item, rule, &found);
 	for (int i = 0; i < NR_REGRESSION_KIND; i++)
 		any |= found.rise[i] > 0;

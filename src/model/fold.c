@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 /* The groups of one user, or the group of other kinds, and the memory of their rows. */

@@ -85,17 +85,11 @@ static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
 	return sum > 0 ? (uint64_t)sum : 0;
 }
 
-static bool row_is_of_lock(const struct row *row)
-{
-	const char *name =
-		row->nr == ROW_NR_OTHER ? NULL : syscall_find_name(row->abi, (int)row->nr);
-
-	return name && !strncmp(name, "futex", strlen("futex"));
-}
-
 void row_microstates(const struct snapshot *snapshot, const struct row *row,
 		     struct microstates *ret)
 {
+	const char *name =
+		row->nr == ROW_NR_OTHER ? NULL : syscall_find_name(row->abi, (int)row->nr);
 	uint64_t wall_ns = total_ns(row->wall_ns, row->open_wall_ns);
 	uint64_t off_ns = min_u64(total_ns(row->off_ns, row->open_off_ns), wall_ns);
 	uint64_t runq_ns = min_u64(row->runq_ns, off_ns);
@@ -104,7 +98,7 @@ void row_microstates(const struct snapshot *snapshot, const struct row *row,
 	uint64_t sleep_ns = off_ns - runq_ns + row->in_flight_early * early_ns;
 
 	*ret = (struct microstates){ .system_ns = wall_ns - off_ns, .runq_ns = runq_ns };
-	*(row_is_of_lock(row) ? &ret->lock_ns : &ret->sleep_ns) = sleep_ns;
+	*(name && !strncmp(name, "futex", 5) ? &ret->lock_ns : &ret->sleep_ns) = sleep_ns;
 }
 
 static uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row)
@@ -190,8 +184,7 @@ static void rate_add(struct rate *into, const struct rate *from)
 	into->errors += from->errors;
 	microstates_add(&into->states, &from->states);
 	usage_add(&into->usage, &from->usage);
-	if (from->worst_ns > into->worst_ns)
-		into->worst_ns = from->worst_ns;
+	into->worst_ns = max_u64(into->worst_ns, from->worst_ns);
 	rate_set_oldest(into, from);
 	into->in_flight += from->in_flight;
 }
@@ -238,8 +231,8 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 
 	if (!lines)
 		return -ENOMEM;
-	while (row < diff->nr_rows && !diff->rows[row]->pid && !diff->rows[row]->boot_ns)
-		rate_add_row(&nobody, rates, diff->rows[row++]);
+	for (size_t rows = snapshot_rows_of(diff, 0, NULL); row < rows; row++)
+		rate_add_row(&nobody, rates, diff->rows[row]);
 	if (nobody.calls)
 		lines[count++] = nobody;
 	for (size_t i = 0; i < diff->nr_processes; i++) {
