@@ -25,27 +25,21 @@ static void db_closep(struct db **db)
 /* Readers do not hold the writer up, nor it them: only a checkpoint may. */
 #define BUSY_MS 250
 
-#define READ_PRAGMAS                  \
-	"PRAGMA query_only = ON;"     \
+/* What a connection begins with: none of it is written. */
+#define PRAGMAS                       \
 	"PRAGMA temp_store = MEMORY;" \
 	"PRAGMA cache_size = -1024;"  \
 	"PRAGMA mmap_size = 0;"       \
 	"PRAGMA cell_size_check = ON;"
 
-/* What a connection begins with: none of it is written. */
-static const char *const pragmas[] = {
-	[DB_WRITE] = "PRAGMA foreign_keys = ON;"
-		     "PRAGMA synchronous = NORMAL;"
-		     "PRAGMA wal_autocheckpoint = 256;"
-		     "PRAGMA journal_size_limit = 4194304;"
-		     "PRAGMA secure_delete = OFF;"
-		     "PRAGMA temp_store = MEMORY;"
-		     "PRAGMA cache_size = -1024;"
-		     "PRAGMA mmap_size = 0;"
-		     "PRAGMA cell_size_check = ON;",
-	[DB_READ] = READ_PRAGMAS,
-	[DB_FROZEN] = READ_PRAGMAS,
-};
+#define READ_PRAGMAS PRAGMAS "PRAGMA query_only = ON;"
+
+#define WRITE_PRAGMAS                                  \
+	PRAGMAS "PRAGMA foreign_keys = ON;"            \
+		"PRAGMA synchronous = NORMAL;"         \
+		"PRAGMA wal_autocheckpoint = 256;"     \
+		"PRAGMA journal_size_limit = 4194304;" \
+		"PRAGMA secure_delete = OFF;"
 
 int db_errno(int result)
 {
@@ -99,7 +93,7 @@ static int db_configure(struct db *db, enum db_mode mode)
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	db_keep_log(db, true);
-	err = db_execute(db, pragmas[mode]);
+	err = db_execute(db, mode == DB_WRITE ? WRITE_PRAGMAS : READ_PRAGMAS);
 	/* They read the schema: what SQLite cannot make sense of at all is damaged. */
 	return err == -EUCLEAN ? -EBADMSG : err;
 }
