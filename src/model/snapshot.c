@@ -25,7 +25,7 @@ static void names_free(struct id_name *names, size_t count)
 
 int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 {
-	struct snapshot *copy = malloc(sizeof(*copy));
+	struct snapshot *copy __cleanup(snapshot_freep) = malloc(sizeof(*copy));
 
 	if (!copy)
 		return -ENOMEM;
@@ -39,13 +39,11 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	copy->kernel = copy_text(other->kernel);
 	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
 	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets ||
-	    snapshot_add_names(copy, other)) {
-		snapshot_free(copy);
+	    snapshot_add_names(copy, other))
 		return -ENOMEM;
-	}
 	if (other->nr_targets)
 		memcpy(copy->targets, other->targets, other->nr_targets * sizeof(*copy->targets));
-	*ret = copy;
+	*ret = steal_ptr(&copy);
 	return 0;
 }
 
