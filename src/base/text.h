@@ -14,6 +14,12 @@ static inline int compare_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+/* The same of items that begin with one. */
+static inline int compare_first_u64(const void *a, const void *b)
+{
+	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

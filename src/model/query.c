@@ -34,13 +34,6 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	return 0;
 }
 
-static bool has_any(const char *text, const struct snapshot *snapshot,
-		    const struct process *process)
-{
-	(void)text, (void)snapshot, (void)process;
-	return true;
-}
-
 static bool has_comm(const char *text, const struct snapshot *snapshot,
 		     const struct process *process)
 {
@@ -119,10 +112,13 @@ bool process_filter_has(const struct process_filter *filter, const struct snapsh
 {
 	static bool (*const has[])(const char *text, const struct snapshot *snapshot,
 				   const struct process *process) = {
-		[SELECT_ALL] = has_any,   [SELECT_COMM] = has_comm, [SELECT_CGROUP] = has_cgroup,
-		[SELECT_UNIT] = has_unit, [SELECT_USER] = has_user,
+		[SELECT_COMM] = has_comm,
+		[SELECT_CGROUP] = has_cgroup,
+		[SELECT_UNIT] = has_unit,
+		[SELECT_USER] = has_user,
 	};
 
+	/* A selector of all needs no function of its own. */
 	if (filter_has_all(filter) || filter_has_pid(filter, process->pid))
 		return true;
 	for (size_t i = 0; i < filter->nr_selectors; i++) {

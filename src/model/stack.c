@@ -14,11 +14,6 @@ struct stack_table {
 	void *strings; /* tree of char * */
 };
 
-static int compare_stacks(const void *a, const void *b)
-{
-	return compare_u64(((const struct stack *)a)->id, ((const struct stack *)b)->id);
-}
-
 static int compare_strings(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -93,7 +88,7 @@ int stack_table_put(struct stack_table *table, const struct stack *stack)
 	if (!copy)
 		return -ENOMEM;
 	copy->id = stack->id;
-	found = tsearch(copy, &table->stacks, compare_stacks);
+	found = tsearch(copy, &table->stacks, compare_first_u64);
 	if (!found || *found != copy)
 		free(copy);
 	return found ? stack_set(*found, stack) : -ENOMEM;
@@ -102,7 +97,7 @@ int stack_table_put(struct stack_table *table, const struct stack *stack)
 const struct stack *stack_table_find(const struct stack_table *table, uint64_t id)
 {
 	struct stack key = { .id = id };
-	struct stack *const *found = tfind(&key, &table->stacks, compare_stacks);
+	struct stack *const *found = tfind(&key, &table->stacks, compare_first_u64);
 
 	return found ? *found : NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 void interval_list_done(struct interval_list *list)
 {
@@ -308,14 +309,8 @@ int kind_set_fill(struct db *db, const struct process_filter *filter, struct kin
 	return ret->ids ? more : -ENOMEM;
 }
 
-static int compare_id(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 bool kind_set_has(const struct kind_set *set, int64_t id)
 {
-	return !set || !set->ids || bsearch(&id, set->ids, set->count, sizeof(id), compare_id);
+	return !set || !set->ids ||
+	       bsearch(&id, set->ids, set->count, sizeof(id), compare_first_u64);
 }
