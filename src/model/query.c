@@ -118,13 +118,12 @@ bool process_filter_has(const struct process_filter *filter, const struct snapsh
 		[SELECT_USER] = has_user,
 	};
 
-	/* A selector of all needs no function of its own. */
 	if (filter_has_all(filter) || filter_has_pid(filter, process->pid))
 		return true;
 	for (size_t i = 0; i < filter->nr_selectors; i++) {
 		const struct target_selector *selector = &filter->selectors[i];
 
-		if (has[selector->kind](selector->text, snapshot, process))
+		if (has[selector->kind] && has[selector->kind](selector->text, snapshot, process))
 			return true;
 	}
 	return false;
