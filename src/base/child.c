@@ -25,11 +25,13 @@ void child_become(char *const *argv, char *const *environment)
 {
 	sigset_t none;
 
-	for (int number = 1; number < NSIG; number++)
+	for (int number = 1; number < NSIG; number++) {
+		/* None that came for us is left to end it. */
+		signal(number, SIG_IGN);
 		signal(number, SIG_DFL);
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
 	execve("/proc/self/exe", argv, environment);
 }
 
@@ -178,6 +180,8 @@ static _Noreturn void copy_run(copy_function function, void *closure, int socket
 	/* Should nobody be there any more to end it. */
 	signal(SIGALRM, SIG_DFL);
 	alarm(COPY_SECONDS + 1);
+	/* What is typed at our terminal is not for it. */
+	setsid();
 	others_close(socket, fds, nr_fds);
 	message.err = function(closure, &message.answer);
 	message_send(socket, &message);

@@ -26,8 +26,8 @@ struct child {
 #define NO_CHILD (struct child){ .pidfd = -1, .output = -1 }
 
 /*
- * In a process that fork() has made: becomes this program once more, with neither our signals nor our
- * terminal. Returns if that fails.
+ * In a process that fork() has made: becomes this program once more, without our signals. Returns if that
+ * fails.
  */
 void child_become(char *const *argv, char *const *environment);
 

@@ -16,13 +16,17 @@
 /* To start a process takes its time: no more of a kind before others have their turn. */
 #define MAX_STARTS 2
 
+/* No process could be started: the next is when there may be fewer, or more memory. */
+#define REFUSED_NS (NS_PER_SEC / 10)
+
 /* A failed errand is tried again after 4, 16, 64, 256 s, and then every 10 minutes. */
 #define FIRST_RETRY_NS (4 * NS_PER_SEC)
 #define LAST_RETRY_NS  (600 * NS_PER_SEC)
 
 /*
- * A child that was stopped ends at once, unless the kernel keeps it waiting for a server: after a while
- * nobody waits for it any more. So many of these may be there, and half as many of one user.
+ * A child that was stopped ends at once, unless the kernel keeps it waiting for a server: after a
+ * while nobody waits for it any more. So many of these may be there, and half as many of one user:
+ * TasksMax= of bpftruss.service must have room for them besides all that run.
  */
 #define STOPPED_MS 1000
 #define MAX_LEFT   32
@@ -57,6 +61,7 @@ struct errands {
 	size_t nr_left;
 	struct errand *running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS]; /* by number */
 	bool is_paused[NR_ERRAND_KIND];
+	uint64_t resume_ns;             /* none begins a turn before */
 	uint64_t turn, turns[NR_TURNS]; /* when users had one last */
 };
 
@@ -208,7 +213,7 @@ static struct errand *errand_choose(const struct errands *errands, enum errand_k
 {
 	struct errand *best = NULL, *errand;
 
-	if (!kind_has_room(errands, kind))
+	if (now_ns < errands->resume_ns || !kind_has_room(errands, kind))
 		return NULL;
 	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
 		if (errand->due_ns > now_ns)
@@ -237,7 +242,9 @@ static void errand_go_on(struct errands *errands, struct errand *errand)
 	}
 	*place = NULL;
 	errand->is_running = false;
-	if (turn == ERRAND_AGAIN)
+	if (turn == ERRAND_REFUSED)
+		errands->resume_ns = clock_mono_ns() + REFUSED_NS;
+	if (turn != ERRAND_OVER)
 		errands_add(errands, errand);
 }
 
@@ -324,7 +331,9 @@ static int kind_patience_ms(const struct errands *errands, enum errand_kind kind
 		return -1;
 	TAILQ_FOREACH (errand, &errands->waiting[kind], queue) {
 		if (user_has_room(errands, errand))
-			return clock_until_ms(errand->due_ns);
+			return clock_until_ms(errand->due_ns > errands->resume_ns
+						      ? errand->due_ns
+						      : errands->resume_ns);
 	}
 	return -1;
 }

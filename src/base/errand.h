@@ -35,6 +35,8 @@ enum errand_turn {
 	ERRAND_OVER,  /* it is off the list */
 	ERRAND_RUNS,  /* it waits for its child */
 	ERRAND_AGAIN, /* it waits for another turn, of its kind, from due_ns on */
+	/* No child could be started: it waits for another turn, and no errand begins one for 100 ms. */
+	ERRAND_REFUSED,
 };
 
 struct errand {

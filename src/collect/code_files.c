@@ -36,9 +36,6 @@
 /* For the table of one file: some are made to take long, and others wait. */
 #define LEARN_NS (10 * NS_PER_SEC)
 
-/* No process could be started: it has its turn when there are fewer, or more memory. */
-#define AGAIN_NS (NS_PER_SEC / 10)
-
 #define WAIT_MS 50
 
 /*
@@ -283,10 +280,9 @@ static enum errand_turn open_begin(struct code_file *file)
 {
 	const int *program = &file->files->identity.program;
 
-	if (!copy_start(place_run, file, program, *program >= 0, &file->errand.child))
-		return ERRAND_RUNS;
-	file->errand.due_ns = clock_mono_ns() + AGAIN_NS;
-	return ERRAND_AGAIN;
+	return copy_start(place_run, file, program, *program >= 0, &file->errand.child)
+		       ? ERRAND_REFUSED
+		       : ERRAND_RUNS;
 }
 
 /* The more often it has failed, the longer: at first whoever has it mapped is asked at once. */
@@ -389,6 +385,9 @@ static enum errand_turn table_begin(struct code_file *file)
 		return ERRAND_AGAIN;
 	}
 	err = code_table_start(file->fd, &proof, &file->errand.child);
+	/* It stays open: its process may have ended when a child can be started. */
+	if (err == -EAGAIN || err == -ENOMEM)
+		return ERRAND_REFUSED;
 	if (err)
 		return table_end(file, err, NULL);
 	file->errand.child.deadline_ns = clock_mono_ns() + LEARN_NS;

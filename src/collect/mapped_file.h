@@ -12,7 +12,8 @@
  * 0 or -errno: nothing is mapped there any more, or the file cannot be opened now. Of what is no
  * regular file, or must not be read, the key has only the device and the inode (0: unknown), and the
  * descriptor is negative.
- * Descriptors are opened with O_PATH. No device is touched; but a file system may keep its caller waiting: for copies (base/child.h).
+ * Descriptors are opened with O_PATH. No device is touched; but a file system may keep its caller
+ * waiting: for copies (base/child.h).
  */
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
 		     uint64_t end, struct opened_code *ret);

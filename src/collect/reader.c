@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "collect/collector_private.h"
 #include "model/builder.h"
 
@@ -147,11 +148,6 @@ static void row_identify(struct row *row, const struct collector *c,
 		row->tid = record->tid;
 		row->tid_ns = record->start_ns;
 	}
-}
-
-static uint64_t above(uint64_t whole, uint64_t part)
-{
-	return whole > part ? whole - part : 0;
 }
 
 /* Calls without a stack of their own have what the others of the row have not. */
@@ -503,7 +499,10 @@ static int kernel_losses_read(const struct collector *c, struct losses *losses)
 	return err;
 }
 
-/* Adds up the sets of an ABI, each from its first row to its last: a CPU may have one. */
+/*
+ * Adds up the sets of an ABI, each from its first row to its last: a CPU may have one. Programs count
+ * the call first and its outcome then, so outcomes are read first: they are never more than calls.
+ */
 static void overflow_sum(const struct overflow_row *rows, const struct overflow_sets *sets,
 			 struct overflow_row sums[OVERFLOW_ROWS])
 {
@@ -511,9 +510,10 @@ static void overflow_sum(const struct overflow_row *rows, const struct overflow_
 	rows += (size_t)sets->first * OVERFLOW_ROWS;
 	for (uint32_t set = 0; set <= sets->mask; set++, rows += OVERFLOW_ROWS) {
 		for (int i = 0; i < OVERFLOW_ROWS; i++) {
-			sums[i].calls += rows[i].calls;
-			sums[i].errors += rows[i].errors;
-			sums[i].interrupted += rows[i].interrupted;
+			sums[i].errors += __atomic_load_n(&rows[i].errors, __ATOMIC_ACQUIRE);
+			sums[i].interrupted +=
+				__atomic_load_n(&rows[i].interrupted, __ATOMIC_ACQUIRE);
+			sums[i].calls += __atomic_load_n(&rows[i].calls, __ATOMIC_RELAXED);
 		}
 	}
 }

@@ -4,15 +4,22 @@
 
 #include "bpftruss/abi.h"
 
+/* What an element takes in the list of those that were given back. */
+#define RETURNED_BYTES 4
+/* What a slot takes in the hash of foreign calls, which has room for every fifth: 100 bytes for each. */
+#define FOREIGN_BYTES  20
+
 /* Each table has so many elements for a thread, and at the least; and an element so many bytes. */
 static const struct {
 	uint32_t halves_per_thread, at_least;
 	uint32_t element;
 } kinds[NR_TABLE] = {
-	[TABLE_TASKS] = { 3, DEFAULT_MAX_TASKS, sizeof(struct task_record) },
-	[TABLE_SLOTS] = { 48, DEFAULT_MAX_SLOTS, sizeof(struct call_slot) },
-	[TABLE_LINES] = { 48 * LINES_PER_ROW, DEFAULT_MAX_LINES, sizeof(struct hist_line) },
-	[TABLE_TALLIES] = { 12, DEFAULT_MAX_TALLIES, sizeof(struct tally) },
+	[TABLE_TASKS] = { 3, DEFAULT_MAX_TASKS, sizeof(struct task_record) + RETURNED_BYTES },
+	[TABLE_SLOTS] = { 48, DEFAULT_MAX_SLOTS,
+			  sizeof(struct call_slot) + RETURNED_BYTES + FOREIGN_BYTES },
+	[TABLE_LINES] = { 48 * LINES_PER_ROW, DEFAULT_MAX_LINES,
+			  sizeof(struct hist_line) + RETURNED_BYTES },
+	[TABLE_TALLIES] = { 12, DEFAULT_MAX_TALLIES, sizeof(struct tally) + RETURNED_BYTES },
 };
 
 /* More threads than any host has, and no product overflows. */

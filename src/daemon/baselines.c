@@ -260,8 +260,10 @@ int baselines_save(const struct baselines *baselines, const char *name,
 				name);
 	err = save(baselines, file, step->sum);
 	if (err == -EFBIG)
-		return diag_set(d, DIAG_FAILED, E2BIG,
-				"too much for a baseline: choose a shorter span");
+		return diag_set(
+			d, DIAG_FAILED, E2BIG,
+			"too much for a baseline: choose a shorter span, or fewer processes "
+			"(PUT with name=, user=, unit= or cgroup=)");
 	return err ? explain(baselines, "save", name, err, d) : 0;
 }
 
@@ -327,6 +329,12 @@ int baselines_read(const struct baselines *baselines, const char *name, char **r
 		return no_baseline(name, d);
 	if (err == -EBADMSG)
 		return no_snapshot(name, "it is no file of a snapshot", d);
+	if (err == -EFBIG)
+		return diag_set(
+			d, DIAG_FAILED, EFBIG,
+			"the baseline \"%.64s\" has more than %d MiB: remove it, and save a "
+			"shorter span, or fewer processes",
+			name, MAX_FILE_BYTES >> 20);
 	return err ? explain(baselines, "read", name, err, d) : 0;
 }
 

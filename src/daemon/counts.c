@@ -85,7 +85,7 @@ static void history_tell_aside(struct counts *c)
 
 	if (aside)
 		log_line(LOG_WARNING,
-			 "the history was damaged: its file is now %s, and a new one begins; "
+			 "the history was damaged: its file is now %s; "
 			 "'sqlite3 %s .recover | sqlite3 recovered.db' saves what can be read",
 			 aside, aside);
 }

@@ -17,9 +17,6 @@
 /* A day of minutes, and the marks of clients. */
 #define MAX_PARTS (1440 + MAX_CLIENT_MARKS)
 
-/* Each takes milliseconds when parts are large. */
-#define JOINS_AT_ONCE 4
-
 /* The serial numbers of groups made here begin above those of the collector's groups. */
 #define FIRST_SERIAL (FOLDED_FIRST + FOLDED_FIRST / 2)
 
@@ -75,22 +72,28 @@ static void part_remove(struct recent *recent, size_t index)
 		(recent->nr_parts - index) * sizeof(*recent->parts));
 }
 
-/* The mark between a part and the next one goes. */
-static int part_join_next(struct recent *recent, size_t index)
+/* Makes one part of count parts, the last of which keeps its mark. */
+static int parts_join(struct recent *recent, size_t first, size_t count)
 {
-	struct recent_part *part = &recent->parts[index], *next = part + 1;
-	const struct snapshot *both[] = { part->counts, next->counts };
+	struct recent_part *last = &recent->parts[first + count - 1];
+	const struct snapshot **all __cleanup(freep) =
+		calloc(count, sizeof(const struct snapshot *));
 	struct snapshot *joined;
 
-	if (snapshot_join(both, ARRAY_SIZE(both), next->counts, &joined))
+	if (!all)
 		return -ENOMEM;
-	snapshot_free(next->counts);
-	recent->bytes -= next->bytes;
-	next->counts = joined;
-	next->start_mark = part->start_mark;
-	next->bytes = snapshot_bytes(joined);
-	recent->bytes += next->bytes;
-	part_remove(recent, index);
+	for (size_t i = 0; i < count; i++)
+		all[i] = recent->parts[first + i].counts;
+	if (snapshot_join(all, count, last->counts, &joined))
+		return -ENOMEM;
+	snapshot_free(last->counts);
+	last->counts = joined;
+	last->start_mark = recent->parts[first].start_mark;
+	recent->bytes -= last->bytes;
+	last->bytes = snapshot_bytes(joined);
+	recent->bytes += last->bytes;
+	while (--count)
+		part_remove(recent, first);
 	return 0;
 }
 
@@ -106,7 +109,7 @@ static int recent_limit_client_marks(struct recent *recent)
 	}
 	/* The latest mark ends no two parts yet. */
 	return count > MAX_CLIENT_MARKS && oldest + 1 < recent->nr_parts
-		       ? part_join_next(recent, oldest)
+		       ? parts_join(recent, oldest, 2)
 		       : 0;
 }
 
@@ -165,11 +168,10 @@ static int recent_limit_memory(struct recent *recent)
 		part_remove(recent, 0);
 		recent->has_forgotten = true;
 	}
-	for (int i = 0;
-	     i < JOINS_AT_ONCE && recent->bytes > recent->max_bytes && recent->nr_parts > 1; i++) {
-		if (part_join_next(recent, 0))
-			return -ENOMEM;
-	}
+	/* All at once, as each join reads all of what it joins. */
+	if (recent->bytes > recent->max_bytes && recent->nr_parts > 1 &&
+	    parts_join(recent, 0, (recent->nr_parts + 2) / 2))
+		return -ENOMEM;
 	/* The rest may belong to live processes: folding it again on each call brings nothing. */
 	if (recent->bytes <= recent->max_bytes)
 		recent->fold_at = 0;
@@ -185,13 +187,29 @@ static int recent_join_passing(struct recent *recent)
 	size_t count = recent->nr_parts;
 
 	return count > 1 && recent->parts[count - 2].mark == MARK_PASSING
-		       ? part_join_next(recent, count - 2)
+		       ? parts_join(recent, count - 2, 2)
 		       : 0;
 }
 
 int recent_limit(struct recent *recent)
 {
 	return recent_limit_memory(recent) ?: recent_limit_client_marks(recent);
+}
+
+/* Makes room for a part of so many bytes, as far as there is anything to join or to fold. */
+static int recent_make_room(struct recent *recent, size_t bytes)
+{
+	size_t nr_parts, held;
+
+	do {
+		if ((recent->bytes + bytes) / 2 <= recent->max_bytes)
+			return 0;
+		nr_parts = recent->nr_parts;
+		held = recent->bytes;
+		if (recent_limit(recent))
+			return -ENOMEM;
+	} while (recent->nr_parts < nr_parts || recent->bytes < held);
+	return 0;
 }
 
 int recent_add(struct recent *recent, struct snapshot *difference, enum recent_mark mark)
@@ -201,7 +219,7 @@ int recent_add(struct recent *recent, struct snapshot *difference, enum recent_m
 
 	snapshot_keep_counts(difference);
 	bytes = snapshot_bytes(difference);
-	if ((recent->bytes + bytes) / 2 <= recent->max_bytes || !recent_limit(recent))
+	if (!recent_make_room(recent, bytes))
 		grown = reallocarray(recent->parts, recent->nr_parts + 1, sizeof(*grown));
 	if (!grown) {
 		snapshot_free(difference);

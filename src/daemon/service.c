@@ -26,6 +26,7 @@
 
 /* What a report may take in time and memory of the one thread that also counts. */
 #define MAX_REPORT_LINES 20000
+#define MAX_REPORT_BYTES (4u << 20)
 
 /* A question, and where its answer goes. */
 struct asked {
@@ -151,21 +152,22 @@ static int answer_snapshot(struct asked *asked)
 	return written(asked, report_json(snapshot, asked->body));
 }
 
-/* The text of a report as a JSON object, with what of the snapshot is not in the text. */
-static int write_report(const struct snapshot *snapshot, const struct report_options *options,
-			FILE *out)
+/*
+ * The text of a report as a JSON object, with what of the snapshot is not in the text. Whoever writes
+ * beyond the end of the memory gets an error, and stops.
+ */
+static int write_report(struct asked *asked, const struct snapshot *snapshot,
+			const struct report_options *options)
 {
-	char *text __cleanup(freep) = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
-	int err;
+	char *text __cleanup(freep) = calloc(1, MAX_REPORT_BYTES + 1);
+	FILE *memory __cleanup(fclosep) = text ? fmemopen(text, MAX_REPORT_BYTES, "w") : NULL;
+	int err = memory ? report_write(snapshot, options, memory) : -ENOMEM;
 
-	if (!memory)
-		return -ENOMEM;
-	err = report_write(snapshot, options, memory);
-	if (fclose(memory) || err)
-		return -ENOMEM;
-	return report_text_json(snapshot, text, out);
+	if (err == -ENOMEM)
+		return diag_oom(&asked->d);
+	if (err || fflush(memory))
+		return report_too_long(&asked->d);
+	return written(asked, report_text_json(snapshot, text, asked->body));
 }
 
 static int answer_report(struct asked *asked)
@@ -187,7 +189,7 @@ static int answer_report(struct asked *asked)
 			&asked->d, DIAG_FAILED, ENODATA,
 			"the daemon takes no call stacks: set 'stacks = yes' in [tables] of "
 			"its configuration");
-	return written(asked, write_report(snapshot, &report.options, asked->body));
+	return write_report(asked, snapshot, &report.options);
 }
 
 /* --- the daemon itself ------------------------------------------------------------------------- */
@@ -396,16 +398,21 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
+/* Of a parameter that is given twice but for targets one value would be missed. */
 static int check_parameters(const struct route *route, struct asked *asked)
 {
 	const struct ipc_request *request = asked->request;
 
 	for (size_t i = 0; i < request->nr_parameters; i++) {
-		if (!list_has(route->parameters, request->parameters[i].name))
+		const char *name = request->parameters[i].name;
+
+		if (!list_has(route->parameters, name))
 			return diag_set(&asked->d, DIAG_USAGE, EINVAL,
-					"this path knows no parameter \"%.64s\"%s%s",
-					request->parameters[i].name,
+					"this path knows no parameter \"%.64s\"%s%s", name,
 					*route->parameters ? ", only " : "", route->parameters);
+		if (!list_has(TARGETS, name) &&
+		    ipc_parameter(request, name) != request->parameters[i].value)
+			return diag_set(&asked->d, DIAG_USAGE, EINVAL, "give \"%.64s\" once", name);
 	}
 	return 0;
 }
@@ -415,7 +422,6 @@ static unsigned int status_of(int err)
 {
 	switch (err) {
 	case -EINVAL:
-	case -E2BIG: /* the answer would be */
 		return 400;
 	case -ENOENT:
 		return 404;
@@ -423,6 +429,8 @@ static unsigned int status_of(int err)
 		return 409;
 	case -ENODATA:
 		return 410;
+	case -E2BIG: /* the answer would be */
+		return 413;
 	default:
 		return 500;
 	}

@@ -36,7 +36,10 @@ struct elf_identity {
 /* No file, where one is chosen. */
 #define DEBUG_FILE_NONE MAX_DEBUG_FILES
 
-/* Descriptors of regular files, the likeliest first; they may have been opened with O_PATH. All zero: none. */
+/*
+ * Descriptors of regular files, the likeliest first; they may have been opened with O_PATH. All
+ * zero: none.
+ */
 struct debug_files {
 	int fds[MAX_DEBUG_FILES];
 	size_t nr;

@@ -206,6 +206,7 @@ static _Noreturn void client_become(const struct debuginfod *debuginfod,
 	char **environment = environment_make(home, cache);
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	setsid();
 	snprintf(home, sizeof(home), "HOME=%s", folder->path);
 	snprintf(cache, sizeof(cache), "DEBUGINFOD_CACHE_PATH=%s", folder->path);
 	if (environment && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 && dup2(nothing, 2) == 2)

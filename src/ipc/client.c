@@ -168,9 +168,10 @@ static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 		int err;
 		enum diag_kind kind;
 	} meanings[] = {
-		{ 400, EINVAL, DIAG_USAGE },         { 403, EPERM, DIAG_FAILED },
-		{ 404, ENODATA, DIAG_FAILED },       { 501, EOPNOTSUPP, DIAG_UNSUPPORTED },
-		{ STATUS_BUSY, EBUSY, DIAG_FAILED }, { 0, EREMOTEIO, DIAG_FAILED },
+		{ 400, EINVAL, DIAG_USAGE },           { 403, EPERM, DIAG_FAILED },
+		{ 404, ENODATA, DIAG_FAILED },         { 413, E2BIG, DIAG_USAGE },
+		{ 501, EOPNOTSUPP, DIAG_UNSUPPORTED }, { STATUS_BUSY, EBUSY, DIAG_FAILED },
+		{ 0, EREMOTEIO, DIAG_FAILED },
 	};
 	char sentence[sizeof(d->text)];
 	size_t i = 0;
@@ -201,7 +202,7 @@ static int path_refused(const char *path, int err, struct diag *d)
 	return diag_set(d, DIAG_FAILED, err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-/* A descriptor, or -EAGAIN (without d): too many are before us. */
+/* A descriptor, or -EAGAIN (without d): too many are before us, or a signal came. */
 static int daemon_connect(const char *path, unsigned int silence_ms, struct diag *d)
 {
 	const struct timeval silence = { silence_ms / 1000, silence_ms % 1000 * 1000 };
@@ -215,7 +216,7 @@ static int daemon_connect(const char *path, unsigned int silence_ms, struct diag
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence)))
 		return path_refused(path, errno, d);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return errno == EAGAIN ? -EAGAIN : path_refused(path, errno, d);
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : path_refused(path, errno, d);
 	return steal_fd(&fd);
 }
 

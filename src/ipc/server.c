@@ -41,8 +41,8 @@ struct connection {
 	TAILQ_ENTRY(connection) place;
 	struct MHD_Connection *handle; /* the library's, as fd */
 	int fd;
-	uint64_t end_ns;
-	uint64_t answered_ns; /* 0: has no answer to take, or was cut off */
+	uint64_t end_ns;      /* by the clock of the server */
+	uint64_t answered_ns; /* 0: has no answer to take, or was cut off; by the same clock */
 	size_t answer_bytes;
 	bool has_nul; /* in what is asked: strings would end there */
 };
@@ -53,14 +53,23 @@ struct ipc_server {
 	struct ipc_server_counts counts;
 	TAILQ_HEAD(, connection) connections; /* the one that ends first is the first */
 	uint64_t busy_ns;                     /* in the handler, in this run */
+	uint64_t worked_ns;                   /* in the handler, in all runs */
+	uint64_t forgiven_ns;                 /* of these, what was held against no client */
+	bool has_cut;                         /* somebody off for others, in this run */
 };
 
 /* --- connections ------------------------------------------------------------------------------ */
 
+/* A clock that stands still while the handler works: nobody can be served then. */
+static uint64_t server_clock_ns(const struct ipc_server *server)
+{
+	return clock_mono_ns() - server->worked_ns;
+}
+
 /* The library ends those that make no progress; this ends those that make hardly any. */
 static void connections_end_old(struct ipc_server *server)
 {
-	const uint64_t now_ns = clock_mono_ns();
+	const uint64_t now_ns = server_clock_ns(server);
 	struct connection *first;
 
 	while ((first = TAILQ_FIRST(&server->connections)) && first->end_ns <= now_ns) {
@@ -72,6 +81,18 @@ static void connections_end_old(struct ipc_server *server)
 	}
 }
 
+/* How much of our work in seconds may be held against a client. */
+static unsigned int patience_share_s(const struct ipc_server *server)
+{
+	return (server->options.patience_s + 3) / 4;
+}
+
+/* What the library is told: nobody is cut off before all of the patience is spent. */
+static unsigned int library_patience_s(const struct ipc_server *server)
+{
+	return server->options.patience_s + patience_share_s(server);
+}
+
 /*
  * The library compares the time of the last byte with now, and so would take our own work for
  * silence; a limit that is taken away and set anew begins at this moment.
@@ -80,30 +101,32 @@ static void patience_renew(const struct ipc_server *server, const struct connect
 {
 	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	MHD_set_connection_option(connection->handle, MHD_CONNECTION_OPTION_TIMEOUT,
-				  server->options.patience_s);
+				  library_patience_s(server));
 }
 
-/* Holds the time that an answer took against nobody. */
-static void connections_forgive(struct ipc_server *server, const struct connection *asking,
-				uint64_t took_ns)
+/*
+ * Holds our work against nobody, once there is so much of it that it matters. To be called between
+ * runs: in a run there are connections that the library has closed without saying so yet, and to set
+ * an option of those would spoil its lists.
+ */
+static void connections_forgive(struct ipc_server *server)
 {
 	struct connection *connection;
 
-	patience_renew(server, asking);
-	/* What is short is found out in the next run, which reads before it cuts off. */
-	if (took_ns < server->options.patience_s * NS_PER_SEC / 4)
+	if (server->worked_ns - server->forgiven_ns < patience_share_s(server) * NS_PER_SEC)
 		return;
-	TAILQ_FOREACH (connection, &server->connections, place) {
+	server->forgiven_ns = server->worked_ns;
+	TAILQ_FOREACH (connection, &server->connections, place)
 		patience_renew(server, connection);
-		if (connection->end_ns != UINT64_MAX)
-			connection->end_ns += took_ns;
-	}
 }
 
-/* Makes room for others: ends the one that has been taking its answer for longest, and too long. */
+/*
+ * Makes room for others: ends the one that has been taking its answer for longest, and too long. One
+ * in a run, as its room is there only after that.
+ */
 static void connection_end_slowest(struct ipc_server *server)
 {
-	uint64_t first_ns = clock_mono_ns() - HURRY_NS;
+	uint64_t first_ns = server_clock_ns(server) - HURRY_NS;
 	struct connection *connection, *slowest = NULL;
 
 	TAILQ_FOREACH (connection, &server->connections, place) {
@@ -112,8 +135,9 @@ static void connection_end_slowest(struct ipc_server *server)
 		first_ns = connection->answered_ns;
 		slowest = connection;
 	}
-	if (!slowest)
+	if (!slowest || server->has_cut)
 		return;
+	server->has_cut = true;
 	shutdown(slowest->fd, SHUT_RDWR);
 	slowest->answered_ns = 0;
 }
@@ -131,7 +155,7 @@ static void connection_open(struct ipc_server *server, struct MHD_Connection *ha
 	connection->handle = handle;
 	connection->fd =
 		MHD_get_connection_info(handle, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	connection->end_ns = clock_mono_ns() + server->options.lifetime_s * NS_PER_SEC;
+	connection->end_ns = server_clock_ns(server) + server->options.lifetime_s * NS_PER_SEC;
 	TAILQ_INSERT_TAIL(&server->connections, connection, place);
 	/* Without it a client is merely dearer. */
 	setsockopt(connection->fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
@@ -195,7 +219,8 @@ static void request_answer(struct ipc_server *server, const struct connection *a
 	options->handler(options->closure, request, answer);
 	took_ns = clock_mono_ns() - start_ns;
 	server->busy_ns += took_ns;
-	connections_forgive(server, asking, took_ns);
+	server->worked_ns += took_ns;
+	patience_renew(server, asking);
 	if (answer->status != MHD_HTTP_SERVICE_UNAVAILABLE)
 		return;
 	server->counts.refused++;
@@ -253,7 +278,7 @@ static enum MHD_Result request_handle(void *closure, struct MHD_Connection *from
 	} else {
 		request_answer(server, connection, &request, &answer);
 	}
-	connection->answered_ns = clock_mono_ns();
+	connection->answered_ns = server_clock_ns(server);
 	connection->answer_bytes = answer.size;
 	server->counts.pending_bytes += answer.size;
 	return response_send(from, &answer);
@@ -306,10 +331,11 @@ static struct MHD_Daemon *library_start(struct ipc_server *server, int listener)
 		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, request_handle, server,
 		MHD_OPTION_EXTERNAL_LOGGER, library_log, server, MHD_OPTION_LISTEN_SOCKET, listener,
 		MHD_OPTION_CONNECTION_LIMIT, options->max_clients, MHD_OPTION_CONNECTION_TIMEOUT,
-		options->patience_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)INCREMENT_BYTES,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, connection_notify,
-		server, MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
+		library_patience_s(server), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+		(size_t)INCREMENT_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server,
+		MHD_OPTION_UNESCAPE_CALLBACK, part_unescape, server, MHD_OPTION_END);
 }
 
 int ipc_server_new(int listener, const struct ipc_server_options *options, struct ipc_server **ret,
@@ -353,7 +379,8 @@ int ipc_server_fd(const struct ipc_server *server)
 int ipc_server_patience_ms(const struct ipc_server *server)
 {
 	const struct connection *first = TAILQ_FIRST(&server->connections);
-	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX, now_ns = clock_mono_ns();
+	const uint64_t end_ns = first ? first->end_ns : UINT64_MAX,
+		       now_ns = server_clock_ns(server);
 	/* Rounded up: it is time then. */
 	const uint64_t left_ms = end_ns > now_ns ? (end_ns - now_ns) / NS_PER_MS + 1 : 0;
 	MHD_UNSIGNED_LONG_LONG wait_ms;
@@ -369,11 +396,13 @@ void ipc_server_run(struct ipc_server *server)
 	unsigned int before;
 
 	server->busy_ns = 0;
+	server->has_cut = false;
 	connections_end_old(server);
 	/* A server that was full looks at its listener again in the run after a client has left. */
 	do {
 		before = server->counts.clients;
 		MHD_run(server->daemon);
+		connections_forgive(server);
 	} while (server->counts.clients < before);
 }
 

@@ -29,8 +29,9 @@ struct ipc_server_options {
 	 * towards neither patience nor lifetime.
 	 */
 	unsigned int max_clients; /* connected at once; others wait (1200) */
-	unsigned int patience_s;  /* with a client that neither sends nor takes a byte (10) */
-	unsigned int lifetime_s;  /* of a connection (120) */
+	/* With a client that neither sends nor takes a byte (10); a quarter more is possible. */
+	unsigned int patience_s;
+	unsigned int lifetime_s; /* of a connection (120) */
 	/*
 	 * The budget for answers: requests are crowded while this much waits to be taken (32 MiB), and
 	 * once the handler has worked for so long in this run (250). Each request that is refused

@@ -17,7 +17,8 @@ int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
 /*
  * Binds and listens on a unix socket, 0660, of a group. What a daemon that died left there is
  * replaced, a live one is not (-EADDRINUSE). Never follows a symbolic link, never removes what is no
- * socket (-EEXIST). The folder must be one that only its owner may write to. Returns the descriptor or -errno with d filled.
+ * socket (-EEXIST). The folder must be one that only its owner may write to. Returns the descriptor
+ * or -errno with d filled.
  */
 int socket_listen_unix(const char *path, gid_t group, struct diag *d);
 

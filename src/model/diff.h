@@ -25,8 +25,8 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
 
 /*
  * Removes what says nothing in a difference that is to be joined, and gives its memory back: rows
- * of nothing but calls in flight, processes that neither made calls nor used CPU time nor ended, and names that then
- * nobody has.
+ * of nothing but calls in flight, processes that neither made calls nor used CPU time nor ended,
+ * and names that then nobody has.
  */
 void snapshot_keep_counts(struct snapshot *difference);
 

@@ -34,14 +34,23 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	return 0;
 }
 
-static bool has_comm(const char *text, const struct snapshot *snapshot,
-		     const struct process *process)
-{
-	struct selector glob;
+/* To compile a glob takes longer than to look at a process, of which there may be many thousands. */
+struct filter_globs {
+	const struct process_filter *filter;
+	struct selector globs[]; /* by selector; one that cannot be compiled matches nothing */
+};
 
-	(void)snapshot;
-	return !glob_compile(text, &glob, NULL) &&
-	       glob_matches(&glob, process->comm, sizeof(process->comm));
+int filter_globs_new(const struct process_filter *filter, struct filter_globs **ret)
+{
+	*ret = calloc(1, sizeof(**ret) + filter->nr_selectors * sizeof((*ret)->globs[0]));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->filter = filter;
+	for (size_t i = 0; i < filter->nr_selectors; i++) {
+		if (filter->selectors[i].kind == SELECT_COMM)
+			glob_compile(filter->selectors[i].text, &(*ret)->globs[i], NULL);
+	}
+	return 0;
 }
 
 /* A path on the file system is meant, too, where that is always mounted. */
@@ -76,17 +85,22 @@ static bool has_unit(const char *text, const struct snapshot *snapshot,
 static bool has_user(const char *text, const struct snapshot *snapshot,
 		     const struct process *process)
 {
+	const char *user = snapshot_user(snapshot, process->uid);
 	unsigned long uid;
 	char *end;
 
-	for (size_t i = 0; i < snapshot->nr_users; i++) {
-		if (!strcmp(snapshot->users[i].name, text))
-			return process->uid == snapshot->users[i].id;
-	}
+	if (user && !strcmp(user, text))
+		return true;
 	errno = 0;
 	uid = strtoul(text, &end, 10);
-	return isdigit((unsigned char)*text) && !*end && !errno && uid < UID_NONE &&
-	       process->uid == uid;
+	if (!isdigit((unsigned char)*text) || *end || errno || uid >= UID_NONE ||
+	    process->uid != uid)
+		return false;
+	for (size_t i = 0; i < snapshot->nr_users; i++) {
+		if (!strcmp(snapshot->users[i].name, text))
+			return false;
+	}
+	return true;
 }
 
 static bool filter_has_all(const struct process_filter *filter)
@@ -107,23 +121,25 @@ static bool filter_has_pid(const struct process_filter *filter, uint32_t pid)
 	return false;
 }
 
-bool process_filter_has(const struct process_filter *filter, const struct snapshot *snapshot,
-			const struct process *process)
+bool filter_has(const struct filter_globs *globs, const struct snapshot *snapshot,
+		const struct process *process)
 {
 	static bool (*const has[])(const char *text, const struct snapshot *snapshot,
 				   const struct process *process) = {
-		[SELECT_COMM] = has_comm,
 		[SELECT_CGROUP] = has_cgroup,
 		[SELECT_UNIT] = has_unit,
 		[SELECT_USER] = has_user,
 	};
+	const struct process_filter *filter = globs->filter;
 
 	if (filter_has_all(filter) || filter_has_pid(filter, process->pid))
 		return true;
 	for (size_t i = 0; i < filter->nr_selectors; i++) {
 		const struct target_selector *selector = &filter->selectors[i];
 
-		if (has[selector->kind] && has[selector->kind](selector->text, snapshot, process))
+		if (selector->kind == SELECT_COMM
+			    ? glob_matches(&globs->globs[i], process->comm, sizeof(process->comm))
+			    : has[selector->kind](selector->text, snapshot, process))
 			return true;
 	}
 	return false;
@@ -133,11 +149,12 @@ int snapshot_filter(const struct snapshot *snapshot, const struct process_filter
 		    struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+	struct filter_globs *globs __cleanup(freep) = NULL;
 
-	if (snapshot_new_part(snapshot, &out))
+	if (filter_globs_new(filter, &globs) || snapshot_new_part(snapshot, &out))
 		return -ENOMEM;
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
-		if (process_filter_has(filter, snapshot, &snapshot->processes[i]))
+		if (filter_has(globs, snapshot, &snapshot->processes[i]))
 			out->processes[out->nr_processes++] = snapshot->processes[i];
 	}
 	for (size_t i = 0; i < snapshot->nr_rows; i++) {

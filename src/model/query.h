@@ -31,9 +31,15 @@ struct process_filter {
 	size_t nr_selectors;
 };
 
+/* The names of a filter as they are compared, one for each selector. */
+struct filter_globs;
+
+/* Compiles what borrows the filter. Returns 0 or -ENOMEM. */
+int filter_globs_new(const struct process_filter *filter, struct filter_globs **ret);
+
 /* Selectors mean what they do when counting: a glob for a name, a cgroup and all below it. */
-bool process_filter_has(const struct process_filter *filter, const struct snapshot *snapshot,
-			const struct process *process);
+bool filter_has(const struct filter_globs *globs, const struct snapshot *snapshot,
+		const struct process *process);
 
 /*
  * The snapshot with those processes and their rows only; rows of calls that found no room belong to

@@ -108,31 +108,26 @@ int report_options_check(const struct report_options *options, struct diag *d)
 	return 0;
 }
 
+int report_too_long(struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, E2BIG,
+			"the report would be too long: ask for the first lines with --top, for "
+			"fewer processes, or by fewer keys; JSON has all");
+}
+
 int report_check_lines(const struct snapshot *snapshot, const struct report_options *options,
 		       size_t max, struct diag *d)
 {
 	struct table_part part __cleanup(table_part_done) = { .list = { 0 } };
-	const bool is_of_errors = options->format == FORMAT_ERRORS;
 	struct table_options table = options->table;
-	size_t lines = 0;
 
 	/* Groups are no more than rows, and most snapshots have few. */
-	if ((table.top && table.top <= max) || (!is_of_errors && snapshot->nr_rows <= max))
+	if ((table.top && table.top <= max) || snapshot->nr_rows <= max)
 		return 0;
-	/* As report_errors() groups, where the others are options of its own lines. */
-	if (is_of_errors)
-		table = (struct table_options){ .keys = (table.keys ?: (unsigned int)GROUP_COMM) |
-							GROUP_SYSCALL };
+	table.sort = NULL;
 	if (table_part_make(snapshot, &table, NULL, &part))
 		return diag_oom(d);
-	for (size_t i = 0; i < part.list.nr_groups; i++)
-		lines += is_of_errors ? part.list.groups[i].sum.nr_errnos : 1;
-	if (lines <= max)
-		return 0;
-	return diag_set(d, DIAG_FAILED, E2BIG,
-			"the report would have %zu lines, more than %zu: ask for the first with "
-			"top, for fewer processes, or by fewer keys; JSON has all",
-			lines, max);
+	return part.list.nr_groups <= max ? 0 : report_too_long(d);
 }
 
 static int report_table(const struct snapshot *snapshot, const struct report_options *options,

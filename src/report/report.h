@@ -46,9 +46,12 @@ bool report_needs_wide(const struct table_options *table);
  */
 int report_options_check(const struct report_options *options, struct diag *d);
 
+/* Fills d with what to ask for instead of a report that is too long. Returns -E2BIG. */
+int report_too_long(struct diag *d);
+
 /*
- * Refuses a report whose tables would have more lines than max: -E2BIG with d filled, which says what
- * to ask for instead. Returns 0, that, or -ENOMEM with d filled.
+ * Refuses a report whose tables would have more groups than max. Returns 0, or -E2BIG or -ENOMEM with d
+ * filled.
  */
 int report_check_lines(const struct snapshot *snapshot, const struct report_options *options,
 		       size_t max, struct diag *d);

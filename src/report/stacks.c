@@ -176,7 +176,7 @@ static int print_part(struct section *section, int which)
 
 	if (which == TABLE_WAITING && part->sum.sum.calls)
 		fputs("\nwaiting for work:\n", section->out);
-	for (size_t i = 0; i < part->list.nr_groups && !err; i++) {
+	for (size_t i = 0; i < part->list.nr_groups && !err && !ferror(section->out); i++) {
 		if (part->list.groups[i].sum.calls)
 			err = print_group(section, part, &part->list.groups[i]);
 	}

@@ -166,7 +166,7 @@ static void wide_print_bars(const struct wide *wide, FILE *out)
 	for (int i = 0; i < NR_TABLE_HALF; i++) {
 		const struct table_part *part = &wide->parts[i];
 
-		for (size_t j = 0; j < part->list.nr_groups; j++) {
+		for (size_t j = 0; j < part->list.nr_groups && !ferror(out); j++) {
 			const struct group *group = &part->list.groups[j];
 			uint64_t timed = hist_total(&group->sum.hist);
 

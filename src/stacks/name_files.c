@@ -145,14 +145,14 @@ static int own_finish(struct name_task *task)
 	struct elf_functions *functions __cleanup(elf_functions_freep) = NULL;
 	int err = elf_worker_functions(&task->file->errand.child, &functions);
 
-	/* It is opened anew, by whoever has it still. */
-	if (err == -ESTALE) {
+	/*
+	 * The names read may be what somebody has just written there, perhaps to his own copy of it,
+	 * in one of several containers: it is opened anew, by whoever has it still.
+	 */
+	if (err == -ESTALE || !opened_code_is_unchanged(&task->opened)) {
 		source->drop(source->closure, task->file->number);
 		return -EAGAIN;
 	}
-	/* The names read may be what somebody has just written there. */
-	if (!opened_code_is_unchanged(&task->opened))
-		return -EBADMSG;
 	if (err)
 		return err;
 	task->identity = functions->identity;
@@ -198,12 +198,24 @@ static int debug_begin(struct name_task *task)
 	return worker_ask(task, ELF_SYMBOLS, task->opened.fd, &task->debug, 0);
 }
 
+/* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
+static bool failure_lasts(int err)
+{
+	static const int lasting[] = { -EBADMSG, -E2BIG, -EINVAL, -EFBIG, -ENOTSUP, -ENOSYS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
+		if (err == lasting[i])
+			return true;
+	}
+	return false;
+}
+
 /* Of what was only to add something, the end is not the end of the task. */
 static bool more_is_good(struct name_task *task, int err)
 {
 	if (!opened_code_is_unchanged(&task->opened))
 		return false;
-	task->has_died |= err == -ETIMEDOUT || err == -EPROTO || err == -ENOMEM || err == -E2BIG;
+	task->has_died |= err && (err == -E2BIG || !failure_lasts(err));
 	return !err;
 }
 
@@ -376,18 +388,6 @@ static void more_note(struct name_task *task)
 	} else {
 		file->more_failures = 0;
 	}
-}
-
-/* Whether a file that could not be read is what it is. Who writes to it later makes another one of it. */
-static bool failure_lasts(int err)
-{
-	static const int lasting[] = { -EBADMSG, -E2BIG, -EINVAL, -EFBIG, -ENOTSUP, -ENOSYS };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
-		if (err == lasting[i])
-			return true;
-	}
-	return false;
 }
 
 static void file_failed(struct name_file *file, struct place_list *batch, int err)

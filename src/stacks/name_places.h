@@ -113,7 +113,10 @@ void name_places_settle_one(struct name_places *places, struct name_place *place
 /* Grows with each change of a place. */
 uint64_t name_places_version(const struct name_places *places);
 
-/* The table's own string of a module, for which there is always room, as for their number. NULL: no memory. */
+/*
+ * The table's own string of a module, for which there is always room, as for their number. NULL:
+ * no memory.
+ */
 const char *name_places_module(struct name_places *places, const char *module);
 
 void name_places_refuse(struct name_places *places);

@@ -40,9 +40,11 @@ static int explain(const struct history *history, int err, const char *what, str
 		{ -EROFS, "it is on a read-only file system: mount it writable" },
 		{ -EBUSY, "another program has it locked: end that program" },
 		{ -EBADMSG, "it is damaged: the daemon sets it aside when it starts" },
+		{ -ENOMEDIUM, "the damaged file was set aside, and no new one can be made yet" },
 		{ -EUCLEAN, "not all in it is as bpftruss writes it: ask for another span" },
 		{ -ENOTSUP, "it was written by a newer bpftruss: use that one" },
 		{ -ENOENT, "it cannot be opened: start the daemon, which makes it" },
+		{ -EIO, "a page of it cannot be read or written: check the disk" },
 		{ -ENOMEM, "out of memory" },
 		{ -ERANGE, "a count is impossible: report this as a bug" },
 	};
@@ -52,6 +54,8 @@ static int explain(const struct history *history, int err, const char *what, str
 		if (reasons[i].err == err)
 			why = reasons[i].why;
 	}
+	if (err == -EUCLEAN && !strcmp(what, "write"))
+		why = "not all in it is as bpftruss writes it: a new one begins unless that passes";
 	return diag_set(d, DIAG_FAILED, -err, "history: cannot %s %.250s: %s", what, history->path,
 			why);
 }
@@ -212,8 +216,9 @@ static int transact(struct history *history, history_task *task, void *closure, 
 }
 
 /*
- * A change that fails for what is in the file: SQLite says whether it is damaged. After some in a row a
- * new file is better than one to which nothing can be written any more.
+ * After some changes in a row that failed for what is in the file, a new one is better than one to
+ * which nothing can be written any more. SQLite is not asked: it would read all of the file while
+ * others wait.
  */
 static int judge_odd(struct history *history, int err)
 {
@@ -222,7 +227,7 @@ static int judge_odd(struct history *history, int err)
 		return err;
 	}
 	if (++history->odd < ODD_MAX)
-		return db_check(history->db) ?: err;
+		return err;
 	history->odd = 0;
 	return -EBADMSG;
 }
@@ -234,7 +239,9 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 
 	/* Only what writes tries to open it again: anybody may ask. */
 	if (!history->db)
-		err = commits ? open_or_replace(history, d) : explain(history, -EBADMSG, what, d);
+		err = commits ? open_or_replace(history, d)
+			      : explain(history, history->set_aside ? -ENOMEDIUM : -EBADMSG, what,
+					d);
 	if (err)
 		return err;
 	err = transact(history, task, closure, commits);

@@ -56,9 +56,9 @@ static inline void history_closep(struct history **history)
 }
 
 /*
- * A file that SQLite finds damaged, or that fails three changes in a row for what is in it, is renamed, when it is opened or when SQLite meets the damage later, and a new one
- * begins. Returns the new path of one that was renamed since the last call, to be freed; NULL: none
- * was.
+ * A file that SQLite finds damaged, or that fails three changes in a row for what is in it, is
+ * renamed, when it is opened or when SQLite meets the damage later, and a new one begins. Returns
+ * the new path of one that was renamed since the last call, to be freed; NULL: none was.
  */
 char *history_set_aside(struct history *history);
 

@@ -84,8 +84,9 @@ int retire_due(struct history *history, const struct run *run, const struct inte
 /*
  * Runs a task in one transaction, which is rolled back unless commits is set. It runs again after a
  * full disk or a damaged file has been dealt with, so what it changes in memory must not matter when
- * it fails. A question that meets something odd in a file that SQLite finds in order just fails. A task that refuses to do something fills d and returns -EINVAL or -E2BIG; for other
- * errors d says what could not be done ("read", "write"). Returns 0 or -errno with d filled.
+ * it fails. A question that meets something odd in a file that SQLite finds in order just fails. A
+ * task that refuses to do something fills d and returns -EINVAL or -E2BIG; for other errors d says
+ * what could not be done ("read", "write"). Returns 0 or -errno with d filled.
  */
 typedef int history_task(struct history *history, void *closure);
 int history_run(struct history *history, history_task *task, void *closure, bool commits,

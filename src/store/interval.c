@@ -275,22 +275,25 @@ int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process 
 }
 
 /* A kind by itself, for the filter to look at: 1, 0 or -errno. */
-static int kind_matches(sqlite3_stmt *row, const struct process_filter *filter)
+static int kind_matches(sqlite3_stmt *row, const struct filter_globs *globs)
 {
 	struct snapshot *names __cleanup(snapshot_freep) = calloc(1, sizeof(*names));
 	struct process process = { 0 };
 	int err = names ? kind_from_row(row, names, &process) : -ENOMEM;
 
-	return err ?: process_filter_has(filter, names, &process);
+	return err ?: filter_has(globs, names, &process);
 }
 
 int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	struct filter_globs *globs __cleanup(freep) = NULL;
 	int more, matches;
 
 	if (!filter->nr_selectors)
 		return 0;
+	if (filter_globs_new(filter, &globs))
+		return -ENOMEM;
 	/* What found no room may be anybody's. */
 	more = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id > ? ORDER BY id",
 			DB_NUMBERS(KIND_NOBODY), &row);
@@ -298,7 +301,7 @@ int kind_set_fill(struct db *db, const struct process_filter *filter, struct kin
 		return more;
 	ret->ids = calloc(1, sizeof(*ret->ids));
 	while (ret->ids && (more = db_next(row)) == 1) {
-		matches = kind_matches(row, filter);
+		matches = kind_matches(row, globs);
 		if (matches < 0)
 			return matches;
 		if (!array_grow(&ret->ids, ret->count, sizeof(*ret->ids)))

@@ -202,8 +202,13 @@ int place_set_aside(const struct history *history, char **ret)
 	else if (renameat(dir, LOG_NAME, dir, log_name))
 		return -errno;
 	unlinkat(dir, INDEX_NAME, 0);
-	if (renameat(dir, FILE_NAME, dir, name))
-		return -errno;
+	if (renameat(dir, FILE_NAME, dir, name)) {
+		int err = -errno;
+
+		/* It is opened again, with all that is in its log. */
+		renameat(dir, log_name, dir, LOG_NAME);
+		return err;
+	}
 	fsync(dir);
 	if (asprintf(ret, "%s/%s", history->dir, name) < 0) {
 		*ret = NULL;

@@ -138,8 +138,10 @@ def setting(*herd, options=("-n", "herd")):
         os.mkdir(state, mode=0o700)
         argv = [BPFTRUSS, "daemon", "--socket", path, "--state-dir", state, *options]
         try:
-            with child([HERD, *map(str, herd)], "ready"):
+            with child([HERD, *map(str, herd)], "ready", stdin=subprocess.PIPE) as flock:
                 with child(argv, "clients ask at", preexec_fn=cgroup.enter) as daemon:
+                    flock.stdin.write("wake up\n")
+                    flock.stdin.flush()
                     yield path, cgroup, daemon
         finally:
             cgroup.close()

@@ -18,6 +18,7 @@ COUNTING = "calls and latencies"
 TRACED, UNTRACED = "bpftruss, traced", "bpftruss, not traced"
 STACKED, STACKID = "bpftruss --stacks", "bpf_get_stackid"
 USTACK = "bpftrace @[ustack]"
+SWITCHES = "empty programs, also at switches"
 
 
 class Figures:
@@ -86,6 +87,13 @@ def stack_cost(samples):
     return None if None in parts else ratio(parts[0] - parts[1], parts[2] - parts[3])
 
 
+def switch_cost(samples):
+    """Of two in a round trip that is not traced, over empty programs there, without that of four calls."""
+    figures = medians(samples)
+    parts = [figures.added(name, key) for key in ("pipe", "call") for name in (UNTRACED, SWITCHES)]
+    return None if None in parts else (parts[0] - parts[1] - 4 * (parts[2] - parts[3])) / 2
+
+
 def added_over(above, below):
     return lambda samples: medians(samples).added_over(above, below)
 
@@ -100,6 +108,7 @@ TARGETS = [
      AT_MOST, 0.65),
     ("added: not traced / empty programs", added_over((UNTRACED, "call"), (EMPTY, "call")),
      AT_MOST, 1.15),
+    ("ns of a switch that is not traced, over an empty program", switch_cost, AT_MOST, 10),
     ("added: traced, two threads at once / one", added_over((TRACED, "pair"), (TRACED, "call")),
      AT_MOST, 1.1),
     ("a stack of 20 frames / bpf_get_stackid", stack_cost, AT_MOST, 1.5),

@@ -22,6 +22,12 @@ int BPF_PROG(empty_exit, struct pt_regs *regs, long result)
 	return 0;
 }
 
+SEC("tp_btf/sched_switch")
+int BPF_PROG(empty_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(timestamp_enter, struct pt_regs *regs, long nr)
 {

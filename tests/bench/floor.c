@@ -7,14 +7,15 @@
 
 struct mode {
 	const char *name;
-	bool empty_enter, empty_exit, timestamps, counting, stackid;
+	bool empty_enter, empty_exit, empty_switch, timestamps, counting, stackid;
 };
 
 static const struct mode modes[] = {
-	{ "empty", true, true, false, false, false },
-	{ "timestamps", false, false, true, false, false },
-	{ "counting", false, false, false, true, false },
-	{ "stackid", true, false, false, false, true },
+	{ "empty", .empty_enter = true, .empty_exit = true },
+	{ "switch", .empty_enter = true, .empty_exit = true, .empty_switch = true },
+	{ "timestamps", .timestamps = true },
+	{ "counting", .counting = true },
+	{ "stackid", .empty_enter = true, .stackid = true },
 };
 
 static const struct mode *mode_find(const char *name)
@@ -30,6 +31,7 @@ static void programs_choose(struct floor_bpf *skel, const struct mode *mode)
 {
 	bpf_program__set_autoload(skel->progs.empty_enter, mode->empty_enter);
 	bpf_program__set_autoload(skel->progs.empty_exit, mode->empty_exit);
+	bpf_program__set_autoload(skel->progs.empty_switch, mode->empty_switch);
 	bpf_program__set_autoload(skel->progs.timestamp_enter, mode->timestamps);
 	bpf_program__set_autoload(skel->progs.timestamp_exit, mode->timestamps);
 	bpf_program__set_autoload(skel->progs.counting_enter, mode->counting);
@@ -44,7 +46,7 @@ int main(int argc, char **argv)
 	int err;
 
 	if (!mode) {
-		fprintf(stderr, "usage: floor empty | timestamps | counting | stackid\n");
+		fprintf(stderr, "usage: floor empty | switch | timestamps | counting | stackid\n");
 		return 2;
 	}
 	skel = floor_bpf__open();

@@ -2,10 +2,12 @@
 /*
  * herd PROCESSES KINDS RATE [SLEEPERS THREADS]: processes that each make KINDS different system
  * calls, RATE calls a second all together, until killed. Beside them are SLEEPERS processes of
- * THREADS threads each, which sleep but for one moment: 10 seconds after their start they make each of
- * these calls once. Says "ready" when all are there and those that are awake have made each call once.
+ * THREADS threads each, which sleep but for one moment: after a line on stdin they make each of these
+ * calls once. Says "ready" when all are there and those that are awake have made each call once.
  */
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +32,6 @@ static const long kinds[] = {
 
 #define NR_KINDS   (sizeof(kinds) / sizeof(kinds[0]))
 #define WAKE_UPS_S 10
-#define SLEEP_S    10
 
 static void make_call(unsigned int kind)
 {
@@ -38,7 +39,7 @@ static void make_call(unsigned int kind)
 	syscall(kinds[kind], -1, 0, 0, 0, 0, 0);
 }
 
-static unsigned int nr_kinds, *ready;
+static unsigned int nr_kinds, *ready, *woken;
 
 static void make_calls(void)
 {
@@ -69,7 +70,8 @@ static void live(unsigned int calls)
 static void *sleep_on(void *unused)
 {
 	be_ready();
-	sleep(SLEEP_S);
+	while (!__atomic_load_n(woken, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, woken, FUTEX_WAIT, 0, NULL);
 	make_calls();
 	pause();
 	return unused;
@@ -101,6 +103,7 @@ int main(int argc, char **argv)
 
 	nr_kinds = argument(argc, argv, 2);
 	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	woken = ready + 1;
 	if (!processes || !nr_kinds || nr_kinds > NR_KINDS || ready == MAP_FAILED) {
 		fprintf(stderr, "usage: herd PROCESSES KINDS(1..%zu) RATE [SLEEPERS THREADS]\n",
 			NR_KINDS);
@@ -118,6 +121,10 @@ int main(int argc, char **argv)
 		usleep(1000);
 	puts("ready");
 	fflush(stdout);
+	if (getchar() != EOF) {
+		__atomic_store_n(woken, 1, __ATOMIC_RELEASE);
+		syscall(SYS_futex, woken, FUTEX_WAKE, INT_MAX);
+	}
 	pause();
 	return 0;
 }

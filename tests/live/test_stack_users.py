@@ -188,12 +188,13 @@ def test_what_is_written_in_one_container_names_nothing_in_another(layers, live)
 
 
 def test_what_is_written_before_the_table_is_made_unwinds_nothing_else(layers, live):
-    """The file is held by bpftruss already, or not yet: it is told to stop at any moment of that."""
+    """bpftruss, which is stopped, hears of the file when one of them has written to it already."""
     one, other = [os.path.join(layer, "victim.so") for layer in layers]
     attacker, target = live.add(Loads), live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
-    attacker.do("raw %s 4096 10", one)
     bpftruss.signal(signal.SIGSTOP)
+    until(lambda: bpftruss.state() == "T", "it stops")
+    attacker.do("raw %s 4096 10", one)
     replace_contents(one, fixture("beta.so"))
     bpftruss.signal(signal.SIGCONT)
     time.sleep(0.5)

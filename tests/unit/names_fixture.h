@@ -32,7 +32,7 @@ struct files {
 	int err;   /* of opening, for so many times */
 	unsigned int errs;
 	unsigned int opened;
-	bool is_other; /* what is opened for reading is another file, until it is dropped */
+	int proof_err; /* of a proof that what is opened for reading is the file, until it is dropped */
 	unsigned int dropped;
 };
 
@@ -120,8 +120,9 @@ static inline int files_is_it(const struct elf_proof *proof, int fd)
 	const struct files *files = proof->closure;
 	struct stat status;
 
-	return files->is_other || fstat(fd, &status) || status.st_ino != proof->key.ino ? -ESTALE
-											: 0;
+	if (files->proof_err)
+		return files->proof_err;
+	return fstat(fd, &status) || status.st_ino != proof->key.ino ? -ESTALE : 0;
 }
 
 static inline void files_drop(void *closure, uint32_t file)
@@ -130,7 +131,7 @@ static inline void files_drop(void *closure, uint32_t file)
 
 	(void)file;
 	files->dropped++;
-	files->is_other = false;
+	files->proof_err = 0;
 }
 
 static inline bool files_key(void *closure, int process, const struct code_mapping *mapping,

@@ -309,6 +309,32 @@ TEST(test_a_file_is_proved)
 	assert_true(unwind->nr_rows > 0);
 }
 
+/* As if somebody had typed Ctrl-C while the file was opened. */
+static int interrupts(const struct elf_proof *proof, int fd)
+{
+	(void)proof, (void)fd;
+	kill(getpid(), SIGINT);
+	return getsid(0) == getpid() ? 0 : -EINVAL;
+}
+
+/* The terminal is nobody's to a worker: a signal that came for us, and waits, does not end it. */
+TEST(test_a_worker_is_not_interrupted)
+{
+	int found __cleanup(closep) = open(FIXTURES "/stripped", O_PATH | O_CLOEXEC);
+	const struct elf_proof proof = { .is_it = interrupts, .fd = -1 };
+	const struct elf_question question = { .kind = ELF_UNWIND, .fd = found, .proof = &proof };
+	__cleanup(elf_unwind_freep) struct elf_unwind *unwind = NULL;
+	sigset_t interrupt, before;
+	struct child child;
+
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &interrupt, &before), 0);
+	assert_int_equal(elf_worker_start(&question, &child), 0);
+	assert_int_equal(elf_worker_unwind(&child, &unwind), 0);
+	assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+}
+
 /* Somebody holds a lease: that may pass, and is nothing about the file. */
 TEST(test_a_file_that_cannot_be_opened_now)
 {

@@ -16,6 +16,7 @@ struct wait {
 	unsigned int turns;    /* that it has begun */
 	unsigned int wanted;   /* as many as that */
 	enum errand_kind next; /* of another turn */
+	bool is_refused;       /* no child can be started for it */
 	int status;            /* of its last child */
 	unsigned int order;    /* among all that have begun */
 };
@@ -36,6 +37,8 @@ static enum errand_turn wait_step(void *closure)
 	}
 	wait->turns++;
 	wait->order = ++begun;
+	if (wait->is_refused)
+		return ERRAND_REFUSED;
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
@@ -249,6 +252,120 @@ TEST(test_a_child_that_does_not_end)
 	}
 	errands_remove(errands, &waits[3].errand);
 	errands_remove(errands, &waits[4].errand);
+	errands_free(errands);
+}
+
+/* As an errand whose child goes on living looks when that was killed, and had its while to end in. */
+static void waits_hang(struct wait *waits, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		waits[i].errand.child.is_stopped = true;
+		waits[i].errand.child.deadline_ns = clock_mono_ns();
+	}
+}
+
+#define NR_HANGING 3
+
+/* Starts a few of a user, which hang; returns whether they were left, and adds them to the children. */
+static bool user_hangs(struct errands *errands, uint32_t user, struct wait *waits, pid_t *pids,
+		       size_t *nr_pids)
+{
+	for (size_t i = 0; i < NR_HANGING; i++) {
+		wait_init(&waits[i], ERRAND_TABLE, user);
+		errands_add(errands, &waits[i].errand);
+	}
+	run_all(errands);
+	assert_int_equal(count_running(waits, NR_HANGING), NR_HANGING);
+	for (size_t i = 0; i < NR_HANGING; i++)
+		pids[i] = waits[i].errand.child.pid;
+	*nr_pids += NR_HANGING;
+	waits_hang(waits, NR_HANGING);
+	errands_run(errands);
+	return !count_running(waits, NR_HANGING);
+}
+
+/* How many tasks the service may have. */
+static size_t tasks_max(void)
+{
+	static const char name[] = "TasksMax=";
+	FILE *file __cleanup(fclosep) = fopen("systemd/bpftruss.service", "re");
+	size_t max = 0;
+	char line[256];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, name, strlen(name)))
+			max = strtoul(line + strlen(name), NULL, 10);
+	}
+	return max;
+}
+
+/* All that run and all that are left have room in the service, so that no user takes it from others. */
+TEST(test_as_many_children_as_there_can_be)
+{
+	struct errands *errands;
+	struct wait left[16][NR_HANGING], running[NR_ERRAND_KIND * MAX_RUNNING_ERRANDS];
+	size_t nr_left = 0, nr_users = 0, nr_running;
+	pid_t pids[64];
+
+	assert_int_equal(errands_new(&errands), 0);
+	/* One user has half of the places, and then his errands wait for what they have. */
+	while (user_hangs(errands, 1000, left[nr_users++], pids + nr_left, &nr_left))
+		assert_true(nr_left <= 15);
+	assert_int_equal(nr_left, 18);
+	assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
+	for (size_t i = 0; i < NR_HANGING; i++)
+		errands_remove(errands, &left[nr_users - 1][i].errand);
+	nr_left = 16;
+	for (uint32_t user = 1001;
+	     user_hangs(errands, user, left[nr_users++], pids + nr_left, &nr_left); user++)
+		assert_true(nr_left <= 31);
+	assert_int_equal(nr_left, 34);
+	assert_int_equal(count_running(left[nr_users - 1], NR_HANGING), 2);
+	for (size_t i = 0; i < NR_HANGING; i++)
+		errands_remove(errands, &left[nr_users - 1][i].errand);
+	nr_left = 32;
+	for (size_t i = 0; i < ARRAY_SIZE(running); i++) {
+		wait_init(&running[i], i / MAX_RUNNING_ERRANDS, 2000 + (uint32_t)i);
+		errands_add(errands, &running[i].errand);
+	}
+	run_all(errands);
+	nr_running = count_running(running, ARRAY_SIZE(running));
+	assert_int_equal(nr_running, 23);
+	/* The daemon, and whoever checks its configuration before it is read again. */
+	assert_in_range(tasks_max(), 2 + nr_left + nr_running, 256);
+	for (size_t i = 0; i < ARRAY_SIZE(running); i++)
+		errands_remove(errands, &running[i].errand);
+	for (size_t i = 0; i < nr_left; i++)
+		kill(pids[i], SIGKILL);
+	errands_free(errands);
+}
+
+/* Where no child can be started, one errand at a time tries it, and each has its turn later. */
+TEST(test_no_child_can_be_started)
+{
+	struct errands *errands;
+	struct wait waits[12];
+
+	assert_int_equal(errands_new(&errands), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		wait_init(&waits[i], i % 2 ? ERRAND_TABLE : ERRAND_OPEN, 1000 + (uint32_t)i);
+		waits[i].is_refused = true;
+		errands_add(errands, &waits[i].errand);
+	}
+	begun = 0;
+	errands_run(errands);
+	assert_int_equal(begun, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		assert_true(waits[i].errand.is_waiting);
+		waits[i].is_refused = false;
+	}
+	while (errands_patience_ms(errands))
+		poll(NULL, 0, errands_patience_ms(errands));
+	run_all(errands);
+	assert_int_equal(count_running(waits, ARRAY_SIZE(waits)), 10);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		errands_remove(errands, &waits[i].errand);
 	errands_free(errands);
 }
 

@@ -49,13 +49,15 @@ static struct snapshot *snapshot_of_many(void)
 static void assert_left(const struct process_filter *filter, const char *expected)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = snapshot_of_many(), *left = NULL;
+	__cleanup(freep) struct filter_globs *globs = NULL;
 	char pids[128] = "";
 	size_t rows = 0;
 
 	assert_int_equal(snapshot_filter(snapshot, filter, &left), 0);
+	assert_int_equal(filter_globs_new(filter, &globs), 0);
 	for (size_t i = 0; i < snapshot->nr_processes; i++) {
 		const struct process *process = &snapshot->processes[i];
-		bool has = process_filter_has(filter, snapshot, process);
+		bool has = filter_has(globs, snapshot, process);
 
 		assert_int_equal(has, snapshot_find_process(left, process->pid, process->boot_ns) !=
 					      NULL);

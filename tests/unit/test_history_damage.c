@@ -101,13 +101,19 @@ static size_t check_answer(const struct sample *sample, struct history *history)
 	return count;
 }
 
-/* The only gap before what is counted now; the file may tell since when, or when it was written. */
-static void check_damage(struct history *history, int64_t end_ns)
+/*
+ * What was damaged is a gap before what is counted now, and so are intervals that were refused in
+ * between; the file may tell since when, or when it was written.
+ */
+static void check_damage(struct history *history, int64_t end_ns, int refused)
 {
+	int64_t now_ns = end_ns + refused * MINUTE;
 	struct timeline timeline;
 
-	ask_must(history, NEW_YEAR - DAY, end_ns + MINUTE, 0, &timeline);
-	assert_int_equal(timeline.nr_gaps, 1);
+	ask_must(history, NEW_YEAR - DAY, now_ns + MINUTE, 0, &timeline);
+	assert_int_equal(timeline.nr_gaps, 1 + (refused > 0));
+	if (refused)
+		assert_gap(&timeline, 1, end_ns, now_ns, GAP_NOT_WRITTEN);
 	assert_int_equal(timeline.gaps[0].reason, GAP_DAMAGED);
 	if (timeline.gaps[0].start_ns != NEW_YEAR)
 		assert_int_equal(timeline.gaps[0].start_ns, WRITTEN);
@@ -127,13 +133,14 @@ static void check_aside(const char *path, const uint8_t *bytes, size_t size)
 	assert_memory_equal(got, bytes, size);
 }
 
-/* Counting begins again. Returns whether the file was refused for what is in it, until it was replaced. */
-static bool go_on(struct history *history, struct host *host)
+/* Counting begins again. Returns how many intervals were refused first, for what is in the file. */
+static int go_on(struct history *history, struct host *host)
 {
 	__cleanup(snapshot_freep) struct snapshot *now = host_snapshot(host);
 	struct diag d = { 0 };
 	int err = history_begin(history, now, now->end_ns, now->end_mono_ns, &d);
-	int refused = err != 0;
+	bool begins = !err;
+	int refused = 0;
 
 	do {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(host, MINUTE, 3);
@@ -141,10 +148,10 @@ static bool go_on(struct history *history, struct host *host)
 		assert_true(!err || err == -EUCLEAN);
 		err = history_append(history, interval, &d);
 		refused += err != 0;
-	} while (err && refused < 3);
+	} while (err && refused < 2 + begins);
 	if (err)
 		fail_msg("%s", d.text);
-	return refused > 0;
+	return refused;
 }
 
 /* What becomes of these bytes: it opens, answers, and goes on. Returns whether they were put aside. */
@@ -157,8 +164,7 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	const struct history_question question = { 0 };
 	struct timeline timeline = { 0 };
 	struct diag d;
-	int err;
-	bool is_odd;
+	int err, refused;
 	__cleanup(freep) char *aside = NULL, *later_aside = NULL;
 
 	place_empty(&sample->place);
@@ -174,12 +180,12 @@ static bool check_bytes(struct sample *sample, const uint8_t *bytes, size_t size
 	timeline_done(&timeline);
 	later.real_ns += MINUTE;
 	later.mono_ns += MINUTE;
-	is_odd = go_on(history, &later);
+	refused = go_on(history, &later);
 	/* SQLite may see it only when it reads what is damaged. */
 	later_aside = history_set_aside(history);
 	assert_int_equal(place_count(&sample->place, "history.db.damaged-"), aside || later_aside);
-	if ((aside || later_aside) && !is_odd)
-		check_damage(history, later.real_ns - MINUTE);
+	if (aside || later_aside)
+		check_damage(history, later.real_ns - (1 + refused) * MINUTE, refused);
 	assert_null(history_set_aside(history));
 	history_close(history);
 	return aside || later_aside;

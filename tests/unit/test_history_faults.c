@@ -90,6 +90,7 @@ TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
 		err = history_open(place->dir, &options, &history, &d);
 		assert_true(err == 0 || err == -EIO);
 		assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+		assert_true(!err || strstr(d.text, "check the disk"));
 		refused += err != 0;
 		if (!err)
 			history_close(history);
@@ -109,6 +110,7 @@ TEST_WITH(test_a_read_that_fails_once, disk_set_up, disk_tear_down)
 TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
 {
 	const struct timespec times[2] = { { NEW_YEAR / SECOND, 0 }, { NEW_YEAR / SECOND, 0 } };
+	const struct history_question question = { 0 };
 	const struct place *place = *state;
 	struct host host = host_make(62);
 	__cleanup(history_closep) struct history *history = NULL;
@@ -127,6 +129,8 @@ TEST_WITH(test_damaged_and_full, disk_set_up, disk_tear_down)
 	aside = history_set_aside(history);
 	assert_non_null(aside);
 	host.real_ns += HOUR;
+	assert_true(history_ask(history, &question, &timeline, &d) < 0);
+	assert_non_null(strstr(d.text, "no new one can be made yet"));
 	lost = host_pass(&host, MINUTE, 5);
 	assert_int_equal(history_append(history, lost, &d), -ENOSPC);
 	assert_non_null(strstr(d.text, "the disk is full"));
@@ -150,9 +154,20 @@ static void run_sql(const struct place *place, const char *sql)
 	sqlite3_close(handle);
 }
 
+/* A check of the file reads all of it. */
+static int count_check(unsigned int event, void *closure, void *statement, void *sql)
+{
+	int *checks = closure;
+
+	(void)event, (void)statement;
+	*checks += strstr(sql, "quick_check") != NULL;
+	return 0;
+}
+
 /*
  * SQLite finds nothing wrong with bytes that nobody can decode: a question fails, and so do intervals
- * that have to read them; a new file begins when nothing can be written to this one any more.
+ * that have to read them; a new file begins when nothing can be written to this one any more. Nobody
+ * waits for the whole file to be checked meanwhile.
  */
 PLACE_TEST(test_odd_bytes)
 {
@@ -162,19 +177,23 @@ PLACE_TEST(test_odd_bytes)
 	struct host host = host_make(63);
 	struct timeline timeline;
 	struct diag d = { 0 };
+	int checks = 0;
 
 	append_minutes(history, &host, 5, 10);
 	history_close(history);
 	run_sql(place, "UPDATE cell SET errnos = x'ff'");
 	history = open_default(place);
+	sqlite3_trace_v2(history->db->handle, SQLITE_TRACE_STMT, count_check, &checks);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(history_ask(history, &question, &timeline, &d), -EUCLEAN);
-	assert_non_null(strstr(d.text, "as bpftruss writes it"));
+	assert_non_null(strstr(d.text, "as bpftruss writes it: ask for another span"));
 	for (int i = 0; i < 3; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 10);
 
 		assert_int_equal(place_count(place, "history.db.damaged-"), 0);
 		assert_int_equal(history_append(history, interval, &d), i < 2 ? -EUCLEAN : 0);
+		assert_true(i == 2 || strstr(d.text, "a new one begins unless that passes"));
+		assert_int_equal(checks, 0);
 	}
 	assert_int_equal(place_count(place, "history.db.damaged-"), 1);
 	ask_must(history, 0, 0, 0, &timeline);
@@ -269,6 +288,25 @@ PLACE_TEST(test_the_log_of_a_damaged_file)
 	history_close(history);
 	free(file.bytes);
 	free(log.bytes);
+}
+
+/* Where the file cannot be renamed, its log stays beside it: without, it would be read as another one. */
+PLACE_TEST(test_the_log_of_a_file_that_stays)
+{
+	const struct place *place = *state;
+	__cleanup(history_closep) struct history *history = open_default(place);
+	struct host host = host_make(66);
+	char log[400], kept[400], *aside = NULL;
+
+	append_minutes(history, &host, 2, 5);
+	snprintf(log, sizeof(log), "%s-wal", place->file);
+	snprintf(kept, sizeof(kept), "%s-kept", place->file);
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(rename(place->file, kept), 0);
+	assert_int_equal(place_set_aside(history, &aside), -ENOENT);
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+	assert_int_equal(rename(kept, place->file), 0);
 }
 
 /* --- others ------------------------------------------------------------------------------------ */

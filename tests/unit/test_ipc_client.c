@@ -365,7 +365,7 @@ FOLDER_TEST(test_error_lies)
 	static const struct {
 		unsigned int status;
 		int err;
-	} meanings[] = { { 400, EINVAL },     { 403, EPERM },     { 404, ENODATA },
+	} meanings[] = { { 400, EINVAL },     { 403, EPERM },     { 404, ENODATA }, { 413, E2BIG },
 			 { 501, EOPNOTSUPP }, { 302, EREMOTEIO }, { 503, EBUSY } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++)

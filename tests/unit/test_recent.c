@@ -153,6 +153,25 @@ TEST(test_memory_is_bounded_between_questions)
 	recent_done(&recent);
 }
 
+/* However much comes at once: as many marks go as there has to be room for. */
+TEST(test_a_large_difference_makes_room)
+{
+	struct recent recent;
+	size_t part;
+
+	recent_init(&recent, 1 << 20);
+	add(&recent, 1, 50, MARK_GIVEN);
+	part = recent.bytes;
+	recent_done(&recent);
+	recent_init(&recent, 25 * part);
+	for (unsigned int i = 1; i <= 50; i++)
+		assert_int_equal(recent_add(&recent, difference_make(i, 50), MARK_GIVEN), 0);
+	assert_int_equal(recent_add(&recent, difference_make(51, 1000), MARK_GIVEN), 0);
+	assert_true(recent.bytes <= 2 * recent.max_bytes);
+	assert_int_equal(calls_since(&recent, 0, 51), 50 * 50 + 1000);
+	recent_done(&recent);
+}
+
 TEST(test_forgets_all_when_told)
 {
 	struct recent recent;

@@ -112,7 +112,7 @@ TEST(test_a_search_that_does_not_end)
 	service_done(&s);
 }
 
-/* A file that somebody writes while it is read gives no names. */
+/* What was read while somebody wrote to the file gives no names: it is opened anew. */
 TEST(test_a_file_that_changes)
 {
 	__cleanup(service_done) struct service s = SERVICE("plain");
@@ -129,10 +129,16 @@ TEST(test_a_file_that_changes)
 	names_begin(s.names);
 	go_on(&s);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	while (!s.files.dropped) {
+		assert_false(names_are_done(s.names));
+		assert_null(stack->frames[0].symbol);
+		wait_and_go_on(&s);
+	}
+	assert_int_equal(s.files.opened, 1);
 	settle(&s);
 	unlink(path);
-	assert_int_equal(s.files.opened, 1);
-	assert_null(stack->frames[0].symbol);
+	assert_frame(&stack->frames[0], "plain", "main", 4);
+	assert_int_equal(s.files.opened, 2);
 }
 
 /* Whoever kills workers is left alone for a while, and whoever has been named stays so. */

@@ -57,7 +57,7 @@ TEST(test_another_file_is_not_the_file)
 	const struct stack *stack;
 
 	service_open(&s, &(struct names_options){ 0 });
-	s.files.is_other = true;
+	s.files.proof_err = -ESTALE;
 	stack = add_one(&s, frame_of(2, at + 4));
 	names_begin(s.names);
 	while (!s.files.dropped) {
@@ -142,6 +142,29 @@ TEST(test_debug_file_that_kills_workers)
 	settle(&s);
 	remove_root(root);
 	assert_int_equal(s.files.opened, 1);
+}
+
+/* What could not be read at all is missed, too: the symbols are there, and no more than those. */
+TEST(test_what_adds_to_the_symbols_cannot_be_read)
+{
+	static const int errors[] = { -ESTALE, -EAGAIN };
+
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		__cleanup(service_done) struct service s = SERVICE("inlines");
+		const struct stack *stack;
+
+		service_open(&s, &(struct names_options){ .inlines = true });
+		stack = add_one(&s, frame_of(2, offset_of("inlines", NULL, "physical") + 1));
+		names_begin(s.names);
+		/* The first worker is on its way. */
+		go_on(&s);
+		s.files.proof_err = errors[i];
+		settle(&s);
+		assert_int_equal(stack->nr_frames, 1);
+		assert_string_equal(stack->frames[0].symbol, "physical");
+		assert_int_equal(counts_of(&s).failed, 1);
+		assert_int_equal(s.files.opened, 1);
+	}
 }
 
 /* More than are asked for at a time. */
