@@ -55,7 +55,7 @@ int child_reap(struct child *child);
 /* Kills it if it is still there, and closes the descriptors. The child is NO_CHILD again. */
 void child_done(struct child *child);
 
-/* --- copies ------------------------------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------------------------- */
 
 /*
  * A copy of this process does what may wait for a disk, a network or somebody else's file system: it can

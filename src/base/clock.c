@@ -86,7 +86,7 @@ void clock_local(int64_t real_ns, char *buf, size_t size)
 		snprintf(buf, size, "-");
 }
 
-/* --- times as people write them ----------------------------------------------------------------- */
+/* --- times as people write them --------------------------------------------------------------- */
 
 /* The year 2262 is where 64 bits of ns end. */
 #define YEAR_LAST     2261

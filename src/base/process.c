@@ -158,7 +158,7 @@ bool process_maps_find_own(uint64_t start, struct code_mapping *ret)
 	return false;
 }
 
-/* --- files at foreign paths ---------------------------------------------------------------------- */
+/* --- files at foreign paths ------------------------------------------------------------------- */
 
 /* The kernel gives up when directories move while it walks. */
 #define MAX_TRIES 8

@@ -264,7 +264,7 @@ void text_cut(char *text, size_t width)
 	strcpy(text + at, "..");
 }
 
-/* --- errors ------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 int diag_set(struct diag *d, enum diag_kind kind, int err, const char *format, ...)
 {

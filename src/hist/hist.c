@@ -167,7 +167,7 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 	return max_ns;
 }
 
-/* --- comparing ---------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 /* One side deviates in both directions unless the smaller is below this part of the larger. */
 #define OPPOSITE_LEAST 0.2

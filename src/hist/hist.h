@@ -51,7 +51,7 @@ uint64_t hist_total(const struct hist *hist);
  */
 uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, uint64_t max_ns);
 
-/* --- comparing ---------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 /*
  * Whether two histograms of latencies differ by more than chance, and by enough to matter. Both are

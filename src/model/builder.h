@@ -69,7 +69,7 @@ int builder_settle(struct builder *builder);
  */
 int builder_finish(struct builder *builder, struct snapshot *snapshot);
 
-/* --- folding ------------------------------------------------------------------------------------ */
+/* --- folding ---------------------------------------------------------------------------------- */
 
 /*
  * Adds up ended processes by name, user and cgroup, within a budget of memory: these groups have

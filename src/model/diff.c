@@ -203,7 +203,7 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	return 0;
 }
 
-/* --- differences added up again ----------------------------------------------------------------- */
+/* --- differences added up again --------------------------------------------------------------- */
 
 static int join_rows(struct builder *builder, const struct snapshot *part)
 {

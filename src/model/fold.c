@@ -57,7 +57,7 @@ static int compare_ids(const void *x, const void *y)
 	return order ?: a->has_arg0 - b->has_arg0 ?: compare_u64(a->arg0, b->arg0);
 }
 
-/* --- groups ------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static struct share *share_find(struct fold *fold, uint32_t uid)
 {
@@ -122,7 +122,7 @@ static struct group *group_of(struct fold *fold, const struct process *process)
 	return found ?: group_add(fold, &kind, (*fold->options->serial)++);
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Notes that a group has a row, and its memory. 0 or -ENOMEM. */
 static int row_note(struct fold *fold, const struct row_id *id, const struct group *group,
@@ -211,7 +211,7 @@ static int move_process(struct fold *fold, const struct process *process, struct
 		       ?: builder_add_process(fold->into, &moved, true);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 /* Finds the groups that there are, and their rows. */
 static int fold_prepare(struct fold *fold, const struct snapshot *all)

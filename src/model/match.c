@@ -108,7 +108,7 @@ bool glob_matches(const struct selector *s, const char *name, size_t size)
 	return states & s->final;
 }
 
-/* --- units -------------------------------------------------------------------------------------- */
+/* --- units ------------------------------------------------------------------------------------ */
 
 /* The next component; its length is 0 at the end. */
 static size_t next_component(const char **path)

@@ -31,7 +31,7 @@ const char *const rate_by_names[NR_RATE_BY] = {
 	[RATE_BY_UNIT] = "unit",
 };
 
-/* --- microstates -------------------------------------------------------------------------------- */
+/* --- microstates ------------------------------------------------------------------------------ */
 
 void microstates_add(struct microstates *into, const struct microstates *from)
 {
@@ -341,7 +341,7 @@ void rates_free(struct rates *rates)
 	free(rates);
 }
 
-/* --- order and identity ------------------------------------------------------------------------ */
+/* --- order and identity ----------------------------------------------------------------------- */
 
 static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 {

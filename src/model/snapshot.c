@@ -282,7 +282,7 @@ void timeline_done(struct timeline *timeline)
 	*timeline = (struct timeline){ 0 };
 }
 
-/* --- losses ------------------------------------------------------------------------------------- */
+/* --- losses ----------------------------------------------------------------------------------- */
 
 const struct loss_text loss_texts[NR_MODEL_LOSS] = {
 	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "threads not counted at all",

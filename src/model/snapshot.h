@@ -222,7 +222,7 @@ uint64_t snapshot_user_ns(const struct snapshot *snapshot);
 /* Age in ns of a row's oldest call in flight, as of the end; 0 when none is. */
 uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *row);
 
-/* --- timelines ---------------------------------------------------------------------------------- */
+/* --- timelines -------------------------------------------------------------------------------- */
 
 /*
  * What was counted over a span of time, in steps, and where nothing is known. Times of day are

@@ -140,7 +140,7 @@ int blob_to_errnos(const void *bytes, size_t size, struct row *row)
 	return 0;
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Stands for ROW_NR_OTHER, which has no room for an ABI: no number of 32 bits is as small. */
 #define CALL_NR_OTHER ((int64_t)INT32_MIN - 1)

@@ -33,7 +33,7 @@ struct history {
 	char *aside;              /* owned: where that file is now, until somebody is told */
 };
 
-/* --- place.c: where the file is ---------------------------------------------------------------- */
+/* --- place.c: where the file is --------------------------------------------------------------- */
 
 /* Fills dir, path and dir_fd. Returns 0 or -errno with d filled. */
 int place_open(struct history *history, const char *dir, struct diag *d);
@@ -57,7 +57,7 @@ int64_t place_changed_ns(const struct history *history);
  */
 int place_set_aside(const struct history *history, char **ret);
 
-/* --- append.c ---------------------------------------------------------------------------------- */
+/* --- append.c --------------------------------------------------------------------------------- */
 
 /* Refuses a snapshot that would make a sum wrong: -EINVAL with d filled. */
 int append_check(const struct history *history, const struct snapshot *snapshot, struct diag *d);
@@ -65,7 +65,7 @@ int append_check(const struct history *history, const struct snapshot *snapshot,
 /* Writes a snapshot as the last interval, in a transaction that is to be rolled back. */
 int append_tail(struct history *history, const struct snapshot *snapshot);
 
-/* --- rollup.c ---------------------------------------------------------------------------------- */
+/* --- rollup.c --------------------------------------------------------------------------------- */
 
 /* The period of a level in which an interval ends. */
 int64_t rollup_period(const struct interval *interval, int64_t level);
@@ -79,7 +79,7 @@ int rollup_close(struct db *db, int64_t run, const struct interval *next);
 /* Removes what is too old or too much when an interval ends; inside a transaction. */
 int retire_due(struct history *history, const struct run *run, const struct interval *now);
 
-/* --- history.c --------------------------------------------------------------------------------- */
+/* --- history.c -------------------------------------------------------------------------------- */
 
 /*
  * Runs a task in one transaction, which is rolled back unless commits is set. It runs again after a

@@ -134,7 +134,7 @@ int run_read(struct db *db, int64_t id, struct snapshot *ret)
 		       ?: db_column_text(row, 2, &ret->kernel);
 }
 
-/* --- kinds -------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 /* Intervals after which a kind's row is written again; removal waits as many longer. */
 #define SEEN_SLACK "1440"

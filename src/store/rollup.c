@@ -93,7 +93,7 @@ int rollup_close(struct db *db, int64_t run, const struct interval *next)
 	return err;
 }
 
-/* --- what is old -------------------------------------------------------------------------------- */
+/* --- what is old ------------------------------------------------------------------------------ */
 
 /*
  * Removes what is old. Intervals go together with all others in the same roll-up, so that a moment

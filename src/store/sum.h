@@ -12,7 +12,7 @@
 #include "store/db.h"
 #include "store/history.h"
 
-/* --- intervals and runs ------------------------------------------------------------------------- */
+/* --- intervals and runs ----------------------------------------------------------------------- */
 
 /*
  * Rows of interval and run: when something was counted, and by whom. Intervals of a level cover what
@@ -83,7 +83,7 @@ int run_write(struct db *db, struct run *run);
 /* Fills host, boot and kernel of a snapshot. */
 int run_read(struct db *db, int64_t id, struct snapshot *ret);
 
-/* --- kinds -------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 /*
  * Kinds of process: what the history keeps instead of pids. A kind is a name, a user and a cgroup;
@@ -142,7 +142,7 @@ struct kind_set {
 int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret);
 bool kind_set_has(const struct kind_set *set, int64_t id);
 
-/* --- blobs -------------------------------------------------------------------------------------- */
+/* --- blobs ------------------------------------------------------------------------------------ */
 
 /*
  * Histograms and errnos of a cell as bytes. Numbers are varints: 7 bits a byte, the least
@@ -169,7 +169,7 @@ int blob_from_errnos(struct blob *blob, const struct errno_count *errnos, size_t
 int blob_to_hist(const void *bytes, size_t size, struct hist *hist);
 int blob_to_errnos(const void *bytes, size_t size, struct row *row);
 
-/* --- sums --------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
 struct sum {
 	bool by_call;                 /* all kinds are one */

@@ -181,7 +181,7 @@ const char *syscall_find_near(const char *name)
 	return nearest;
 }
 
-/* --- classes ------------------------------------------------------------------------------------ */
+/* --- classes ---------------------------------------------------------------------------------- */
 
 struct member {
 	const char *name;
@@ -238,7 +238,7 @@ const char *class_name(size_t index)
 	return index < ARRAY_SIZE(classes) ? classes[index].name : NULL;
 }
 
-/* --- errors ------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 /* Errors that the kernel keeps for itself, but a tracer may see. */
 #define KERNEL_FIRST 512
