@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clocks in nanoseconds, and their text form. */
+/* Clocks in nanoseconds, when to try again, and times as people read and write them. */
 #ifndef BPFTRUSS_CLOCK_H
 #define BPFTRUSS_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/diag.h"
 
 #define NS_PER_SEC 1000000000ULL
 #define NS_PER_MS  1000000ULL
@@ -39,5 +42,62 @@ void clock_rfc3339(int64_t real_ns, char *buf, size_t size);
 
 /* For people: date, blank, time in the local time zone, 2026-01-31 23:59:59, rounded down. */
 void clock_local(int64_t real_ns, char *buf, size_t size);
+
+/* Occasions that are left out at most. */
+#define BACKOFF_MAX 32
+
+/*
+ * When to try again what failed and takes work: after 1, 2, 4 … occasions, so that failing stays
+ * cheap. All zero: at the next one.
+ */
+struct backoff {
+	unsigned int left; /* occasions that are still left out */
+	unsigned int next; /* after one more failure */
+};
+
+/* Whether this occasion is to be left out. */
+static inline bool backoff_waits(struct backoff *backoff)
+{
+	bool waits = backoff->left > 0;
+
+	backoff->left -= waits;
+	return waits;
+}
+
+static inline void backoff_failed(struct backoff *backoff)
+{
+	unsigned int next = backoff->next * 2;
+
+	backoff->left = backoff->next;
+	backoff->next = !next ? 1 : next < BACKOFF_MAX ? next : BACKOFF_MAX;
+}
+
+static inline void backoff_done(struct backoff *backoff)
+{
+	*backoff = (struct backoff){ 0 };
+}
+
+/*
+ * Times as people write them: "now", "10m", "2h30m ago", "today", "yesterday" (their first moment),
+ * "14:05" (when clocks last showed it), "2026-11-19", "2026-11-19 14:05:07", "2026-11-19T14:05Z",
+ * "@1763560000" (seconds since 1970). Local times are of the time zone of tzset(3); one that came
+ * twice, as clocks were set back, is the earlier; one that was left out is as much after the gap as
+ * it lies behind its beginning.
+ */
+
+/* CLOCK_REALTIME in ns; option begins the sentence of a fault. 0, or -EINVAL with d filled. */
+int moment_parse(const char *option, const char *text, int64_t now_ns, int64_t *ret_ns,
+		 struct diag *d);
+
+/* A duration: 30s, 10m, 2h30m, 1d, 1w. 0, or -EINVAL with d filled. */
+int duration_parse(const char *option, const char *text, uint64_t *ret_ns, struct diag *d);
+
+/*
+ * FROM..TO, two moments in that order; TO may be missing and is now then. Whether a text is meant
+ * as one tells span_is(). 0, or -EINVAL with d filled.
+ */
+int span_parse(const char *option, const char *text, int64_t now_ns, int64_t *ret_from_ns,
+	       int64_t *ret_to_ns, struct diag *d);
+bool span_is(const char *text);
 
 #endif

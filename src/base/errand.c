@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 /* To start a process takes its time: no more of a kind before others have their turn. */
 #define MAX_STARTS 2
@@ -156,18 +155,16 @@ void errands_pause(struct errands *errands, enum errand_kind kind, bool is_pause
 
 /* --- whose turn it is ------------------------------------------------------------------------- */
 
-/* How many of a kind run, and how many of these are a user's. */
+/* How many of a kind run; user: only of that one, unless it is NULL. */
 static unsigned int count_running(const struct errands *errands, enum errand_kind kind,
-				  uint32_t user, unsigned int *of_user)
+				  const uint32_t *user)
 {
 	unsigned int count = 0;
 
-	*of_user = 0;
 	for (unsigned int i = 0; i < MAX_RUNNING_ERRANDS; i++) {
 		const struct errand *errand = errands->running[kind * MAX_RUNNING_ERRANDS + i];
 
-		count += errand != NULL;
-		*of_user += errand && errand->user == user;
+		count += errand && (!user || errand->user == *user);
 	}
 	return count;
 }
@@ -192,10 +189,9 @@ static unsigned int turn_index(uint32_t user)
 bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32_t user,
 		    uint32_t other)
 {
-	unsigned int runs, other_runs;
+	unsigned int runs = count_running(errands, kind, &user);
+	unsigned int other_runs = count_running(errands, kind, &other);
 
-	count_running(errands, kind, user, &runs);
-	count_running(errands, kind, other, &other_runs);
 	if (runs != other_runs)
 		return runs < other_runs;
 	return errands->turns[turn_index(user)] < errands->turns[turn_index(other)];
@@ -203,18 +199,13 @@ bool errands_prefer(const struct errands *errands, enum errand_kind kind, uint32
 
 static bool kind_has_room(const struct errands *errands, enum errand_kind kind)
 {
-	unsigned int of_user;
-
-	return !errands->is_paused[kind] &&
-	       count_running(errands, kind, 0, &of_user) < limits[kind].max;
+	return !errands->is_paused[kind] && count_running(errands, kind, NULL) < limits[kind].max;
 }
 
 static bool user_has_room(const struct errands *errands, const struct errand *errand)
 {
-	unsigned int of_user;
-
-	count_running(errands, errand->kind, errand->user, &of_user);
-	return of_user < limits[errand->kind].max_of_user;
+	return count_running(errands, errand->kind, &errand->user) <
+	       limits[errand->kind].max_of_user;
 }
 
 static struct errand *errand_choose(const struct errands *errands, enum errand_kind kind,
@@ -286,30 +277,26 @@ static bool errand_may_leave(const struct errands *errands, const struct errand 
 	return errands->nr_left < MAX_LEFT && of_user < MAX_LEFT / 2;
 }
 
-/* The errand goes on without a child that does not end although it was killed. */
-static void errand_leave(struct errands *errands, struct errand *errand)
-{
-	errands->left[errands->nr_left++] =
-		(struct left_child){ child_leave(&errand->child), errand->user };
-	epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
-	errand_go_on(errands, errand);
-}
-
 static void errand_look(struct errands *errands, struct errand *errand)
 {
 	struct pollfd end = { .fd = errand->child.pidfd, .events = POLLIN };
 
-	if (poll(&end, 1, 0) > 0) {
-		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
-		errand_go_on(errands, errand);
-	} else if (child_timeout_ms(&errand->child)) {
-		return;
-	} else if (!errand->child.is_stopped) {
-		child_stop(&errand->child);
-		errand->child.deadline_ns = clock_mono_ns() + STOPPED_MS * NS_PER_MS;
-	} else if (errand_may_leave(errands, errand)) {
-		errand_leave(errands, errand);
+	if (poll(&end, 1, 0) <= 0) {
+		if (child_timeout_ms(&errand->child))
+			return;
+		if (!errand->child.is_stopped) {
+			child_stop(&errand->child);
+			errand->child.deadline_ns = clock_mono_ns() + STOPPED_MS * NS_PER_MS;
+			return;
+		}
+		if (!errand_may_leave(errands, errand))
+			return;
+		/* It goes on without a child that does not end although it was killed. */
+		errands->left[errands->nr_left++] =
+			(struct left_child){ child_leave(&errand->child), errand->user };
 	}
+	epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
+	errand_go_on(errands, errand);
 }
 
 void errands_run(struct errands *errands)
@@ -370,9 +357,8 @@ int errands_patience_ms(const struct errands *errands)
 bool errands_are_idle(const struct errands *errands, enum errand_kind kind, uint64_t until_ns)
 {
 	const struct errand *first = TAILQ_FIRST(&errands->waiting[kind]);
-	unsigned int of_user;
 
-	return !(first && first->due_ns < until_ns) && !count_running(errands, kind, 0, &of_user);
+	return !(first && first->due_ns < until_ns) && !count_running(errands, kind, NULL);
 }
 
 uint64_t errand_retry_ns(unsigned int failures)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Spells times, and bytes that somebody else chose. */
+/* Spells times, bytes that somebody else chose, and errors for users. */
 #include "base/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/mem.h"
 
 /* --- times --- */
@@ -190,25 +192,12 @@ void text_escape_ascii(const char *bytes, size_t length, char *buf, size_t size)
 static unsigned char escaped_byte(const char *text)
 {
 	static const char digits[] = "0123456789abcdef";
-	const char *high, *low;
+	size_t length = strncmp(text, "\\x", 2) ? 0 : strspn(text + 2, digits);
 
-	if (text[0] != '\\' || text[1] != 'x' || !text[2] || !text[3])
+	if (length < 2)
 		return 0;
-	high = strchr(digits, text[2]);
-	low = strchr(digits, text[3]);
-	if (!high || !low)
-		return 0;
-	return (unsigned char)((high - digits) << 4 | (low - digits));
-}
-
-/* Bytes of escapes that follow each other, as many as the longest sequence has. */
-static size_t escaped_run(const char *text, char run[4])
-{
-	size_t count = 0;
-
-	while (count < 4 && (run[count] = (char)escaped_byte(text + count * ESCAPE_LENGTH)))
-		count++;
-	return count;
+	return (unsigned char)((strchr(digits, text[2]) - digits) << 4 |
+			       (strchr(digits, text[3]) - digits));
 }
 
 void text_unescape(char *text)
@@ -216,8 +205,12 @@ void text_unescape(char *text)
 	char run[4], *out = text;
 
 	while (*text) {
-		size_t count = escaped_run(text, run), length;
+		size_t count = 0, length;
 
+		/* Escapes that follow each other, as many as the longest sequence has bytes. */
+		while (count < sizeof(run) &&
+		       (run[count] = (char)escaped_byte(text + count * ESCAPE_LENGTH)))
+			count++;
 		if (!count || (unsigned char)run[0] < 0x7f) {
 			*out++ = *text++;
 			continue;
@@ -269,4 +262,24 @@ void text_cut(char *text, size_t width)
 			break;
 	}
 	strcpy(text + at, "..");
+}
+
+/* --- errors ----------------------------------------------------------------------------------- */
+
+int diag_set(struct diag *d, enum diag_kind kind, int err, const char *format, ...)
+{
+	va_list args;
+
+	if (d) {
+		d->kind = kind;
+		va_start(args, format);
+		vsnprintf(d->text, sizeof(d->text), format, args);
+		va_end(args);
+	}
+	return -err;
+}
+
+int diag_oom(struct diag *d)
+{
+	return diag_set(d, DIAG_FAILED, ENOMEM, "out of memory");
 }

@@ -3,7 +3,6 @@
 #ifndef BPFTRUSS_TEXT_H
 #define BPFTRUSS_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +14,12 @@ static inline int compare_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+/* The same of items that begin with one. */
+static inline int compare_first_u64(const void *a, const void *b)
+{
+	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -23,6 +28,22 @@ static inline uint64_t min_u64(uint64_t a, uint64_t b)
 static inline uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+/* Where a number is, or would be, among the first members of items in ascending order. */
+static inline size_t place_u64(const void *items, size_t count, size_t size, uint64_t number)
+{
+	size_t low = 0;
+
+	while (low < count) {
+		size_t middle = (low + count) / 2;
+
+		if (*(const uint64_t *)((const char *)items + middle * size) < number)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
 }
 
 /* How much more the whole is than the part: 0 if it is less. */

@@ -9,10 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
-#include "model/filter.h"
 #include "model/query.h"
 
 /* What "now" is: long enough to have some calls in it. */

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "cmd/reporting.h"
 #include "model/query.h"
 #include "report/report.h"

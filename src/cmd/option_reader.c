@@ -14,11 +14,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/clock.h"
 #include "cmd/options.h"
 #include "collect/user_names.h"
 #include "ipc/socket.h"
-#include "syscalls/classes.h"
+#include "syscalls/names.h"
 
 /* An argument on its way to a member. */
 struct setting {

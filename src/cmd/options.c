@@ -129,8 +129,7 @@ static int count_check(const struct options *o, struct diag *d)
 		  "--debuginfod needs DEBUGINFOD_URLS: set it, and make sure that "
 		  "sudo passes it on" },
 		{ o->count_limit && !o->interval_ns, "-N counts intervals: give -i SECONDS, too" },
-		{ o->collector.wait && !c->nr_selectors,
-		  "--wait needs -n, -u, -g, -U or -a" },
+		{ o->collector.wait && !c->nr_selectors, "--wait needs -n, -u, -g, -U or -a" },
 		{ o->follow && c->nr_selectors && !c->nr_pids,
 		  "-f needs -p or a command: other targets select each process on its own" },
 		{ !targets_given(&o->targets) && !o->command,
@@ -139,9 +138,8 @@ static int count_check(const struct options *o, struct diag *d)
 	int err;
 
 	if (!o->count)
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"nothing to do: -c counts system calls; see 'bpftruss --help'");
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"nothing to do: -c counts system calls; see 'bpftruss --help'");
 	err = report_check(o, d);
 	if (!err && targets_given(&o->targets) && o->command)
 		err = diag_set(d, DIAG_USAGE, EINVAL,
@@ -175,9 +173,8 @@ int options_complete(struct options *o, struct diag *d)
 	/* The verbs that ask the daemon. */
 	if (r->table.keys & (GROUP_TID | GROUP_ARG0))
 		return diag_set(d, DIAG_USAGE, EINVAL, "--by: %s",
-				is_snapshot
-					? "the daemon keeps neither threads nor first "
-					  "arguments; use bpftruss -c"
-					: "threads and first arguments are not compared");
+				is_snapshot ? "the daemon keeps neither threads nor first "
+					      "arguments; use bpftruss -c"
+					    : "threads and first arguments are not compared");
 	return is_snapshot ? report_check(o, d) : 0;
 }

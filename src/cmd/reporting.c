@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
-#include "base/regular_file.h"
+#include "base/clock.h"
+#include "base/process.h"
 #include "model/query.h"
 #include "report/report.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
 #include "cmd/reporting.h"
 #include "report/status.h"
 

@@ -251,15 +251,18 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 		struct stack_frame *frame = &frames[stack.nr_frames];
 
 		*frame = (struct stack_frame){
-			.module = symbol && symbol->module ? symbol->module : "kernel",
-			.symbol = symbol ? symbol->name : NULL,
 			.offset = symbol ? address - symbol->address : address,
 			.kernel = true,
 		};
+		if (stack_table_intern(stacks->table,
+				       symbol && symbol->module ? symbol->module : "kernel",
+				       &frame->module) ||
+		    stack_table_intern(stacks->table, symbol ? symbol->name : NULL, &frame->symbol))
+			return -ENOMEM;
 		if (stack.nr_frames || !frame_is_of_switch(frame))
 			stack.nr_frames++;
 	}
-	return stack_table_add(stacks->table, &stack);
+	return stack_table_put(stacks->table, &stack);
 }
 
 /* In the order in which they came: those of the kernel before those that they stand on. */

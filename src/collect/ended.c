@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bounds the memory of what has ended: the latest processes keep rows of their own, all before are
- * added up by name, user and cgroup, see model/fold.h. What threads of processes that are still there
+ * added up by name, user and cgroup, see model/builder.h. What threads of processes that are still there
  * have left cannot be folded: where that is too much, no more of it is taken in, and the tables in the
  * kernel fill up instead.
  */
@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "collect/collector_private.h"
-#include "model/fold.h"
+#include "model/builder.h"
 
 /* A full collector looks for room again after this pause. */
 #define FULL_PAUSE_NS (100 * NS_PER_MS)
@@ -87,8 +87,7 @@ static int choice_list_live(struct choice *choice)
 static int choice_look(struct choice *choice)
 {
 	const struct snapshot *all = choice->all;
-	const struct process nobody = { 0 };
-	size_t count = all->nr_processes, row = snapshot_rows_of(all, 0, &nobody), end;
+	size_t count = all->nr_processes, row = snapshot_rows_of(all, 0, NULL), end;
 
 	choice->fates = calloc(count + 1, sizeof(*choice->fates));
 	if (!choice->fates || choice_list_live(choice))

@@ -22,7 +22,6 @@
 
 #include "base/mem.h"
 #include "base/process.h"
-#include "base/regular_file.h"
 
 /* --- which file it is ------------------------------------------------------------------------- */
 

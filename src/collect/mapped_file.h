@@ -45,7 +45,7 @@ uint32_t code_identity_layout(const struct code_identity *identity, uint32_t pid
  * regular file, or must not be read, the key has only the device and the inode (0: unknown), and the
  * descriptor is negative.
  * Descriptors are opened with O_PATH. No device is touched; but a file system may keep its caller
- * waiting: for copies (base/copy.h).
+ * waiting: for copies (base/child.h).
  */
 int mapped_file_open(const struct code_identity *identity, int process, uint64_t start,
 		     uint64_t end, struct opened_code *ret);

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
 /* With each that anybody has there is less room, so no is for good. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "model/filter.h"
+#include "model/query.h"
 #include "syscalls/syscall_set.h"
 
 struct collector_options {

@@ -143,11 +143,12 @@ struct id_list {
 	size_t count;
 };
 
-static void id_list_add(void *closure, const struct process *process)
+static int id_list_add(void *closure, const struct process *process)
 {
 	struct id_list *list = closure;
 
 	list->ids[list->count++] = process->cgroup_id;
+	return 0;
 }
 
 static int forget_cgroups(struct collector *c)

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
-#include "model/fold.h"
+#include "model/builder.h"
 
 /* --- losses ------------------------------------------------------------------------------------- */
 

@@ -13,8 +13,7 @@
 #include "base/mem.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
-#include "model/glob.h"
-#include "model/unit.h"
+#include "model/match.h"
 
 /* --- selectors ---------------------------------------------------------------------------------- */
 

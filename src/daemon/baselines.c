@@ -18,8 +18,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/moment.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "daemon/log.h"
 #include "report/json.h"

@@ -11,7 +11,6 @@
 
 #include "base/diag.h"
 #include "model/snapshot.h"
-#include "model/timeline.h"
 
 /* Letters, digits, '.', '-' and '_', no '.' in front: in a path it is no other request. */
 bool baseline_name_is_valid(const char *name);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "daemon/log.h"
 #include "model/diff.h"
-#include "model/filter.h"
+#include "model/query.h"
 
 void counts_answer_done(struct counts_answer *answer)
 {

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/backoff.h"
+#include "base/clock.h"
 #include "base/diag.h"
 #include "daemon/config.h"
 #include "daemon/recent.h"
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/snapshot.h"
 #include "metrics/metrics.h"
 

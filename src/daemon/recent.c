@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/process.h"
-#include "model/fold.h"
-#include "model/join.h"
+#include "model/builder.h"
+#include "model/diff.h"
 
 /* Marks that clients made; beyond, the oldest of them goes and its two parts become one. */
 #define MAX_CLIENT_MARKS 64

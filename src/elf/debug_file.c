@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 
 /* A checksum takes some seconds for so many bytes; a worker has no more time. */
 #define MAX_DEBUGLINK_BYTES (1ULL << 30)

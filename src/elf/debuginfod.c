@@ -19,9 +19,9 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "base/copy.h"
+#include "base/child.h"
 #include "base/mem.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "elf/sandbox.h"
 

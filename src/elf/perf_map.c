@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 
 #define MAP_PATH_SIZE 64
 

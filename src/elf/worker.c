@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/copy.h"
+#include "base/child.h"
 #include "base/mem.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "elf/sandbox.h"
 #include "elf/symbols.h"
 #include "elf/wire.h"

@@ -29,7 +29,7 @@ enum elf_question_kind {
 
 /* Proves that an open file is the one that is meant. */
 struct elf_proof {
-	/* In a copy of this process (base/copy.h); the file is open for reading. 0, -ESTALE or -errno. */
+	/* In a copy of this process (base/child.h); the file is open for reading. 0, -ESTALE or -errno. */
 	int (*is_it)(const struct elf_proof *proof, int fd);
 	const void *closure;
 	int fd;              /* that it needs besides; -1: none */

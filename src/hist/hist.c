@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stores histograms, adds and subtracts them. Invariant: neither the first nor
+ * Stores histograms, adds and subtracts them, and compares two by statistics. Invariant: neither the first nor
  * the last of the counts kept is 0, so equal histograms look alike.
  */
 #include "hist/hist.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 static unsigned int hist_end(const struct hist *hist)
 {
@@ -115,16 +118,6 @@ int hist_merge(struct hist *into, const struct hist *from)
 	return 0;
 }
 
-int hist_copy(struct hist *to, const struct hist *from)
-{
-	struct hist copy = { 0 };
-
-	if (hist_merge(&copy, from))
-		return -ENOMEM;
-	*to = copy;
-	return 0;
-}
-
 void hist_subtract(struct hist *from, const struct hist *earlier)
 {
 	unsigned int first = earlier->first > from->first ? earlier->first : from->first;
@@ -148,11 +141,6 @@ uint64_t hist_total(const struct hist *hist)
 	return total;
 }
 
-static uint64_t clamp_ns(uint64_t value, uint64_t low, uint64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
 uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, uint64_t max_ns)
 {
 	uint64_t total = hist_total(hist), below = 0, rank;
@@ -161,8 +149,7 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 
 	if (total == 0)
 		return 0;
-	rank = (uint64_t)ceil(q * (double)total);
-	rank = clamp_ns(rank, 1, total);
+	rank = max_u64(1, min_u64((uint64_t)ceil(q * (double)total), total));
 	for (unsigned int i = hist->first; i < hist_end(hist); i++) {
 		uint64_t count = hist_count(hist, i);
 
@@ -171,11 +158,178 @@ uint64_t hist_quantile_ns(const struct hist *hist, double q, uint64_t min_ns, ui
 			continue;
 		}
 		/* The extremes may lie inside the bucket: interpolate between what is possible. */
-		low = clamp_ns(hist_bucket_low(i), min_ns, max_ns);
-		high = clamp_ns(hist_bucket_low(i + 1), min_ns, max_ns);
+		low = max_u64(min_ns, min_u64(hist_bucket_low(i), max_ns));
+		high = max_u64(min_ns, min_u64(hist_bucket_low(i + 1), max_ns));
 		share = (double)(rank - below) / (double)count;
 		/* A double may round up past the end. */
-		return low + clamp_ns((uint64_t)((double)(high - low) * share), 0, high - low);
+		return low + min_u64((uint64_t)((double)(high - low) * share), high - low);
 	}
 	return max_ns;
+}
+
+/* --- comparing -------------------------------------------------------------------------------- */
+
+/* One side deviates in both directions unless the smaller is below this part of the larger. */
+#define OPPOSITE_LEAST 0.2
+
+/* Neighbouring medians may be hair's breadths apart: then the means decide. */
+#define MEAN_CHANGE_LEAST 0.1
+
+/* Both sides as cumulative shares: below[i] is the share of latencies in buckets up to i. */
+struct shares {
+	double a[HIST_BUCKETS], b[HIST_BUCKETS];
+	uint64_t count_a, count_b;
+};
+
+/* How far b lies above a (it is faster) and below; the same with one bucket forgiven. */
+struct deviation {
+	double faster, slower;
+	double faster_clear, slower_clear;
+};
+
+static void shares_fill(const struct hist *hist, uint64_t total, double *ret)
+{
+	uint64_t below = 0;
+
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		below += hist_count(hist, i);
+		ret[i] = (double)below / (double)total;
+	}
+}
+
+static void deviation_find(const struct shares *shares, struct deviation *ret)
+{
+	struct deviation found = { 0 };
+
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		unsigned int next = i + 1 < HIST_BUCKETS ? i + 1 : i;
+
+		found.faster = fmax(found.faster, shares->b[i] - shares->a[i]);
+		found.slower = fmax(found.slower, shares->a[i] - shares->b[i]);
+		found.faster_clear = fmax(found.faster_clear, shares->b[i] - shares->a[next]);
+		found.slower_clear = fmax(found.slower_clear, shares->a[i] - shares->b[next]);
+	}
+	*ret = found;
+}
+
+/* Smirnov's limit: 2 * sum over k >= 1 of (-1)^(k-1) * exp(-2 * k^2 * x^2). */
+static double smirnov_probability(double distance, uint64_t count_a, uint64_t count_b)
+{
+	double n = (double)count_a, m = (double)count_b;
+	double x = distance * sqrt(n * m / (n + m));
+	double sum = 0, sign = 1;
+
+	/* The sum converges slowly there, to what is 1 in six digits. */
+	if (x < 0.4)
+		return 1;
+	for (int k = 1; k <= 20; k++, sign = -sign)
+		sum += sign * exp(-2.0 * k * k * x * x);
+	return fmin(1, fmax(0, 2 * sum));
+}
+
+static unsigned int quantile_bucket(const double *below, double q)
+{
+	unsigned int i = 0;
+
+	while (i + 1 < HIST_BUCKETS && below[i] < q)
+		i++;
+	return i;
+}
+
+double chance_of_count(uint64_t count, uint64_t events, double share)
+{
+	double part, exponent = 0;
+
+	if (!events || !(share > 0 && share < 1))
+		return 1;
+	part = (double)count / (double)events;
+	if (part > 0)
+		exponent += part * log(part / share);
+	if (part < 1)
+		exponent += (1 - part) * log((1 - part) / (1 - share));
+	return exp(-(double)events * exponent);
+}
+
+/* Which p99 is higher beyond noise, by more than a bucket; chance is that of the counts anywhere. */
+static int tail_compare(const struct hist *a, const struct hist *b, const struct shares *shares,
+			double *chance)
+{
+	unsigned int p99_a = quantile_bucket(shares->a, 0.99);
+	unsigned int p99_b = quantile_bucket(shares->b, 0.99);
+	unsigned int low = p99_a < p99_b ? p99_a : p99_b, high = p99_a < p99_b ? p99_b : p99_a;
+	uint64_t beyond_a = 0, beyond_b = 0;
+	double share_b =
+		(double)shares->count_b / ((double)shares->count_a + (double)shares->count_b);
+	double between = 1;
+
+	*chance = 1;
+	for (unsigned int i = HIST_BUCKETS; i-- > 0;) {
+		double here;
+
+		beyond_a += hist_count(a, i);
+		beyond_b += hist_count(b, i);
+		/* Chance of the counts from here on, however that bucket was chosen. */
+		here = 2.0 * HIST_BUCKETS * chance_of_count(beyond_b, beyond_a + beyond_b, share_b);
+		*chance = fmin(*chance, here);
+		if (i >= low + 2 && i <= high)
+			between = fmin(between, here);
+	}
+	if (2 * between >= HIST_CHANCE)
+		return 0;
+	return p99_b > p99_a ? 1 : -1;
+}
+
+/* Whether the middle moved, if only from one bucket to the next. */
+static bool middle_moved(const struct hist_side *a, const struct hist_side *b,
+			 const struct shares *shares)
+{
+	double mean_a = (double)a->sum_ns / (double)shares->count_a;
+	double mean_b = (double)b->sum_ns / (double)shares->count_b;
+	unsigned int median_a = quantile_bucket(shares->a, 0.5);
+	unsigned int median_b = quantile_bucket(shares->b, 0.5);
+
+	if (median_b > median_a)
+		return mean_b >= mean_a * (1 + MEAN_CHANGE_LEAST);
+	return median_b < median_a && mean_a >= mean_b * (1 + MEAN_CHANGE_LEAST);
+}
+
+/* A deviation that stands for a direction of its own beside the other one. */
+static bool counts_beside(double one, double other)
+{
+	return one >= HIST_DISTANCE_LEAST && one >= OPPOSITE_LEAST * other;
+}
+
+static enum hist_word word_of(bool faster, bool slower)
+{
+	if (faster && slower)
+		return HIST_DIFFERS;
+	return faster ? HIST_FASTER : slower ? HIST_SLOWER : HIST_NO_CHANGE;
+}
+
+void hist_compare(const struct hist_side *a, const struct hist_side *b, struct hist_difference *ret)
+{
+	struct hist_difference found = { .word = HIST_TOO_FEW, .probability = 1 };
+	struct deviation by;
+	struct shares shares;
+	double tail_chance, whole_chance;
+	bool whole;
+
+	shares.count_a = hist_total(a->hist);
+	shares.count_b = hist_total(b->hist);
+	*ret = found;
+	if (shares.count_a < HIST_COMPARE_LEAST || shares.count_b < HIST_COMPARE_LEAST)
+		return;
+	shares_fill(a->hist, shares.count_a, shares.a);
+	shares_fill(b->hist, shares.count_b, shares.b);
+	deviation_find(&shares, &by);
+	found.distance = fmax(by.faster, by.slower);
+	whole_chance = smirnov_probability(found.distance, shares.count_a, shares.count_b);
+	found.tail = tail_compare(a->hist, b->hist, &shares, &tail_chance);
+	found.probability = fmin(1, 2 * fmin(whole_chance, tail_chance));
+	whole = 2 * whole_chance < HIST_CHANCE &&
+		(fmax(by.faster_clear, by.slower_clear) >= HIST_DISTANCE_LEAST ||
+		 middle_moved(a, b, &shares));
+	found.word = word_of((whole && counts_beside(by.faster, by.slower)) || found.tail < 0,
+			     (whole && counts_beside(by.slower, by.faster)) || found.tail > 0);
+	*ret = found;
 }

@@ -18,10 +18,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/unit.h"
-#include "syscalls/errnos.h"
+#include "model/match.h"
 #include "syscalls/names.h"
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 /* --- names -------------------------------------------------------------------------------------- */
 

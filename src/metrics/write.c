@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "metrics/state.h"
-#include "syscalls/errnos.h"
+#include "syscalls/names.h"
 
 /* --- syntax ------------------------------------------------------------------------------------- */
 

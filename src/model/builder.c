@@ -92,8 +92,7 @@ static int builder_sort(struct builder *builder)
 	return 0;
 }
 
-/* Sorts the rows and merges those of one identity. */
-static int builder_merge_rows(struct builder *builder)
+int builder_settle(struct builder *builder)
 {
 	struct row **rows = builder->rows;
 	size_t count = builder->nr_rows, kept = 0;
@@ -127,7 +126,7 @@ static int builder_reserve(struct builder *builder)
 
 	if (builder->nr_rows < builder->max_rows)
 		return 0;
-	if (builder_merge_rows(builder))
+	if (builder_settle(builder))
 		return -ENOMEM;
 	if (builder->nr_rows < builder->max_rows / 2)
 		return 0;
@@ -148,39 +147,29 @@ int builder_adopt_row(struct builder *builder, struct row *row)
 	return 0;
 }
 
-int builder_share_row(struct builder *builder, struct row *row)
+/* Adopts a row, or frees it. NULL: there was no memory for it. */
+static int take_row(struct builder *builder, struct row *own)
 {
-	int err = builder_adopt_row(builder, row);
+	int err = own ? builder_adopt_row(builder, own) : -ENOMEM;
 
-	if (!err)
-		row_ref(row);
+	if (err)
+		row_unref(own);
 	return err;
 }
 
 int builder_move_row(struct builder *builder, struct row *row)
 {
-	struct row *own = row_new(row);
-	int err = own ? builder_adopt_row(builder, own) : -ENOMEM;
+	return take_row(builder, row_new(row));
+}
 
-	if (err && own) {
-		*row = *own;
-		row->refs = 0;
-		free(own);
-	}
-	return err;
+int builder_share_row(struct builder *builder, struct row *row)
+{
+	return take_row(builder, row_ref(row));
 }
 
 int builder_add_row(struct builder *builder, const struct row *row)
 {
-	struct row copy;
-
-	if (row_copy(&copy, row))
-		return -ENOMEM;
-	if (builder_move_row(builder, &copy)) {
-		row_done(&copy);
-		return -ENOMEM;
-	}
-	return 0;
+	return take_row(builder, row_new_like(row));
 }
 
 static void process_merge(struct process *into, const struct process *from, bool rename)
@@ -199,13 +188,19 @@ static void process_merge(struct process *into, const struct process *from, bool
 	into->cgroup_id = from->cgroup_id;
 }
 
+struct process *builder_find_process(const struct builder *builder, const struct process *key)
+{
+	struct process **found = tfind(key, &builder->processes, process_compare);
+
+	return found ? *found : NULL;
+}
+
 int builder_add_process(struct builder *builder, const struct process *process, bool rename)
 {
-	struct process **found = tfind(process, &builder->processes, process_compare);
-	struct process *copy;
+	struct process *copy = builder_find_process(builder, process);
 
-	if (found) {
-		process_merge(*found, process, rename);
+	if (copy) {
+		process_merge(copy, process, rename);
 		return 0;
 	}
 	copy = malloc(sizeof(*copy));
@@ -220,26 +215,27 @@ int builder_add_process(struct builder *builder, const struct process *process, 
 	return 0;
 }
 
-struct visitor {
-	void (*visit)(void *closure, const struct process *process);
+/* A walk through the tree of processes, up to the first error. */
+struct walk {
+	builder_visit *visit;
 	void *closure;
+	int err;
 };
 
 static void visit_process(const void *node, VISIT visit, void *closure)
 {
-	const struct visitor *visitor = closure;
+	struct walk *walk = closure;
 
-	if (visit == postorder || visit == leaf)
-		visitor->visit(visitor->closure, *(struct process *const *)node);
+	if ((visit == postorder || visit == leaf) && !walk->err)
+		walk->err = walk->visit(walk->closure, *(struct process *const *)node);
 }
 
-void builder_visit_processes(const struct builder *builder,
-			     void (*visit)(void *closure, const struct process *process),
-			     void *closure)
+int builder_visit_processes(const struct builder *builder, builder_visit *visit, void *closure)
 {
-	struct visitor visitor = { visit, closure };
+	struct walk walk = { visit, closure, 0 };
 
-	twalk_r(builder->processes, visit_process, &visitor);
+	twalk_r(builder->processes, visit_process, &walk);
+	return walk.err;
 }
 
 size_t builder_processes(const struct builder *builder)
@@ -257,40 +253,26 @@ size_t builder_bytes(const struct builder *builder)
 	return builder->row_bytes + builder->nr_processes * PROCESS_BYTES;
 }
 
-int builder_settle(struct builder *builder)
+static int merge_process(void *into, const struct process *process)
 {
-	return builder_merge_rows(builder);
-}
-
-/* Carries a walk: where to, and the first error. */
-struct walk {
-	struct builder *into;
-	int err;
-};
-
-static void merge_process(void *closure, const struct process *process)
-{
-	struct walk *walk = closure;
-
-	if (!walk->err)
-		walk->err = builder_add_process(walk->into, process, false);
+	return builder_add_process(into, process, false);
 }
 
 int builder_merge(struct builder *into, const struct builder *from)
 {
-	struct walk walk = { .into = into };
+	int err = 0;
 
-	for (size_t i = 0; i < from->nr_rows && !walk.err; i++)
-		walk.err = builder_share_row(into, from->rows[i]);
-	builder_visit_processes(from, merge_process, &walk);
-	return walk.err;
+	for (size_t i = 0; i < from->nr_rows && !err; i++)
+		err = builder_share_row(into, from->rows[i]);
+	return err ?: builder_visit_processes(from, merge_process, into);
 }
 
-static void emit_process(void *closure, const struct process *process)
+static int emit_process(void *closure, const struct process *process)
 {
 	struct snapshot *snapshot = closure;
 
 	snapshot->processes[snapshot->nr_processes++] = *process;
+	return 0;
 }
 
 /* The rows with no more memory than they need. */
@@ -307,7 +289,7 @@ static struct row **builder_take_rows(struct builder *builder)
 
 int builder_finish(struct builder *builder, struct snapshot *snapshot)
 {
-	if (builder_merge_rows(builder))
+	if (builder_settle(builder))
 		return -ENOMEM;
 	snapshot->processes = calloc(builder->nr_processes + 1, sizeof(*snapshot->processes));
 	if (!snapshot->processes)

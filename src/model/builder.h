@@ -26,7 +26,7 @@ int builder_add_row(struct builder *builder, const struct row *row);
 
 /*
  * As builder_add_row(), without copies: what the row owns becomes the builder's, and it is as after
- * row_init(). On -ENOMEM it is still the caller's.
+ * row_init(). On -ENOMEM it is either that or as it was.
  */
 int builder_move_row(struct builder *builder, struct row *row);
 
@@ -43,13 +43,15 @@ int builder_share_row(struct builder *builder, struct row *row);
  */
 int builder_add_process(struct builder *builder, const struct process *process, bool rename);
 
+/* The process of that pid and start, whose numbers may be changed; NULL when absent. */
+struct process *builder_find_process(const struct builder *builder, const struct process *key);
+
 /* Adds everything of another builder. Returns 0 or -ENOMEM. */
 int builder_merge(struct builder *into, const struct builder *from);
 
-/* Calls visit for each process. */
-void builder_visit_processes(const struct builder *builder,
-			     void (*visit)(void *closure, const struct process *process),
-			     void *closure);
+/* Calls visit for each process, up to the first error, which it returns. */
+typedef int builder_visit(void *closure, const struct process *process);
+int builder_visit_processes(const struct builder *builder, builder_visit *visit, void *closure);
 
 /* Number of processes in it. */
 size_t builder_processes(const struct builder *builder);
@@ -66,5 +68,41 @@ int builder_settle(struct builder *builder);
  * empty afterwards. Returns 0 or -ENOMEM (the snapshot is then to be freed).
  */
 int builder_finish(struct builder *builder, struct snapshot *snapshot);
+
+/* --- folding ---------------------------------------------------------------------------------- */
+
+/*
+ * Adds up ended processes by name, user and cgroup, within a budget of memory: these groups have
+ * pid 0. Where the budget is spent, a new group is that of process_of_other_kinds(), and a new row
+ * of a group is that of ROW_NR_OTHER. As the rows of groups only grow, no budget has room again once
+ * it is spent, unless groups are retired: a group or row that exists has all that was folded of its
+ * kind or number since then.
+ */
+
+/* There are no more groups than these; no user has more than half of them. */
+#define FOLD_MAX_KINDS 2000
+
+struct fold_options {
+	/*
+	 * Whether a process is to be folded. A group is retired: it joins that of other kinds. Between
+	 * two readings of which one is subtracted from the other, only in front of all other folds.
+	 */
+	bool (*folds)(const struct process *process, const void *closure);
+	const void *closure;
+	size_t max_bytes; /* of the rows of all groups; no user's take more than half of it */
+	uint64_t *serial; /* of the next new group, FOLDED_FIRST or more; counted on */
+};
+
+/*
+ * Moves the rows and processes of a snapshot into a builder, those that are to be folded into
+ * groups. Returns 0 or -ENOMEM: then some are in neither, and both are to be freed.
+ */
+int snapshot_fold(struct snapshot *from, const struct fold_options *options, struct builder *into);
+
+/*
+ * Adds what a snapshot has lost by folding: ended processes in the group of other kinds, calls in rows
+ * of ROW_NR_OTHER of any process.
+ */
+void snapshot_count_folded(const struct snapshot *snapshot, struct losses *losses);
 
 #endif

@@ -7,14 +7,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "hist/hist_compare.h"
 
 const char *const compare_words[NR_COMPARE_WORD] = {
 	[COMPARE_TOO_FEW] = "too few", [COMPARE_NO_CHANGE] = "alike", [COMPARE_FASTER] = "faster",
@@ -22,45 +20,11 @@ const char *const compare_words[NR_COMPARE_WORD] = {
 	[COMPARE_GONE] = "gone",
 };
 
-static const enum compare_word words[NR_HIST_WORD] = {
-	[HIST_TOO_FEW] = COMPARE_TOO_FEW, [HIST_NO_CHANGE] = COMPARE_NO_CHANGE,
-	[HIST_FASTER] = COMPARE_FASTER,   [HIST_SLOWER] = COMPARE_SLOWER,
-	[HIST_DIFFERS] = COMPARE_DIFFERS,
-};
-
-/* A group of either side, with what its keys say. */
-struct entry {
-	struct group_member member;
-	struct group *group; /* in the list of its side */
-	bool in_b;
-	size_t place; /* of its comparison */
-};
-
-static int compare_entries(const void *x, const void *y, void *closure)
-{
-	const struct entry *a = x, *b = y;
-
-	return group_members_compare(&a->member, &b->member, *(const unsigned int *)closure, true);
-}
-
-static void entries_add(const struct snapshot *snapshot, struct group_list *list, bool in_b,
-			struct entry *entries, size_t *count)
-{
-	for (size_t i = 0; i < list->nr_groups; i++) {
-		struct group *group = &list->groups[i];
-
-		if (group->sum.calls)
-			entries[(*count)++] =
-				(struct entry){ member_of(snapshot, &group->sum, group->process),
-						group, in_b, 0 };
-	}
-}
-
 static void comparison_init(struct comparison *item)
 {
 	memset(item, 0, sizeof(*item));
-	row_init(&item->a.group.sum);
-	row_init(&item->b.group.sum);
+	group_init(&item->a.group, NULL);
+	group_init(&item->b.group, NULL);
 }
 
 static void comparison_done(struct comparison *item)
@@ -69,17 +33,14 @@ static void comparison_done(struct comparison *item)
 	row_done(&item->b.group.sum);
 }
 
-/* Moves a group to its side, or adds it to one of the same name that is there. */
-static int side_take(struct compare_side *side, struct group *group)
+static int comparison_add(struct comparison *item, const struct group_member *member)
 {
-	if (side->present)
-		return group_merge(&side->group, group);
-	row_done(&side->group.sum);
-	side->group = *group;
+	struct compare_side *side = member->in_b ? &item->b : &item->a;
+
+	if (!side->present)
+		group_init(&side->group, member);
 	side->present = true;
-	*group = (struct group){ 0 };
-	row_init(&group->sum);
-	return 0;
+	return group_add_member(&side->group, member);
 }
 
 static void side_finish(struct compare_side *side, const struct snapshot *snapshot)
@@ -109,7 +70,7 @@ static void comparison_finish(struct comparison *item, const struct snapshot *a,
 	side_finish(&item->a, a);
 	side_finish(&item->b, b);
 	hist_compare(&x, &y, &difference);
-	item->word = words[difference.word];
+	item->word = (enum compare_word)difference.word;
 	if (!item->a.present)
 		item->word = COMPARE_NEW;
 	else if (!item->b.present)
@@ -119,21 +80,19 @@ static void comparison_finish(struct comparison *item, const struct snapshot *a,
 	item->tail = difference.tail;
 }
 
-/* Makes a comparison of each run of equal ones among sorted entries. */
-static int list_fill(struct comparison_list *list, struct entry *entries, size_t count)
+/* Makes a comparison of each run of equal members. */
+static int list_fill(struct comparison_list *list, const struct group_members *members)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (!i || compare_entries(&entries[i - 1], &entries[i], &list->keys)) {
+	for (size_t i = 0; i < members->count; i++) {
+		if (group_member_is_first(members, i)) {
+			if (!array_grow(&list->items, list->count, sizeof(*list->items)))
+				return -ENOMEM;
 			comparison_init(&list->items[list->count]);
 			list->items[list->count].place = list->count;
 			list->count++;
 		}
-		entries[i].place = list->count - 1;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct comparison *item = &list->items[entries[i].place];
-
-		if (side_take(entries[i].in_b ? &item->b : &item->a, entries[i].group))
+		if (comparison_add(&list->items[list->count - 1], &members->items[i]) ||
+		    comparison_add(&list->total, &members->items[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -159,53 +118,27 @@ static int compare_changes(const void *x, const void *y)
 	return order ?: compare_u64(u->place, v->place);
 }
 
-/* groups are those of a and of b; what is taken of them is left empty. */
-static int list_make(const struct snapshot *a, const struct snapshot *b,
-		     struct group_list groups[2], struct comparison_list *list)
-{
-	size_t most = groups[0].nr_groups + groups[1].nr_groups, count = 0;
-	struct entry *entries __cleanup(freep) = calloc(most + 1, sizeof(*entries));
-
-	list->items = calloc(most + 1, sizeof(*list->items));
-	if (!entries || !list->items || group_list_sum(&groups[0], &list->total.a.group) ||
-	    group_list_sum(&groups[1], &list->total.b.group))
-		return -ENOMEM;
-	list->total.a.present = list->total.b.present = true;
-	comparison_finish(&list->total, a, b);
-	entries_add(a, &groups[0], false, entries, &count);
-	entries_add(b, &groups[1], true, entries, &count);
-	qsort_r(entries, count, sizeof(*entries), compare_entries, &list->keys);
-	if (list_fill(list, entries, count))
-		return -ENOMEM;
-	for (size_t i = 0; i < list->count; i++)
-		comparison_finish(&list->items[i], a, b);
-	qsort(list->items, list->count, sizeof(*list->items), compare_changes);
-	return 0;
-}
-
 int snapshot_compare(const struct snapshot *a, const struct snapshot *b, unsigned int keys,
 		     const struct row_test *test, struct comparison_list *ret)
 {
+	struct group_members members __cleanup(group_members_done) = { 0 };
 	struct comparison_list list __cleanup(comparison_list_done) = {
 		.keys = keys,
 		.seconds_a = (double)a->elapsed_ns / (double)NS_PER_SEC,
 		.seconds_b = (double)b->elapsed_ns / (double)NS_PER_SEC,
 	};
-	struct group_list groups[2] = { { 0 }, { 0 } };
-	int err;
 
 	comparison_init(&list.total);
-	err = snapshot_group_some(a, keys, test, &groups[0]);
-	err = err ?: snapshot_group_some(b, keys, test, &groups[1]);
-	err = err ?: list_make(a, b, groups, &list);
-	group_list_done(&groups[0]);
-	group_list_done(&groups[1]);
-	if (err)
-		return err;
+	if (group_members_make(a, b, keys, test, &members) || list_fill(&list, &members))
+		return -ENOMEM;
+	list.total.a.present = list.total.b.present = true;
+	comparison_finish(&list.total, a, b);
+	for (size_t i = 0; i < list.count; i++)
+		comparison_finish(&list.items[i], a, b);
+	if (list.count)
+		qsort(list.items, list.count, sizeof(*list.items), compare_changes);
 	*ret = list;
-	list.items = NULL;
-	list.count = 0;
-	comparison_init(&list.total);
+	list = (struct comparison_list){ 0 };
 	return 0;
 }
 
@@ -214,9 +147,8 @@ void comparison_list_done(struct comparison_list *list)
 	for (size_t i = 0; i < list->count; i++)
 		comparison_done(&list->items[i]);
 	free(list->items);
-	list->items = NULL;
-	list->count = 0;
 	comparison_done(&list->total);
+	*list = (struct comparison_list){ 0 };
 }
 
 /* --- what became worse ------------------------------------------------------------------------ */
@@ -231,18 +163,13 @@ const char *const regression_names[NR_REGRESSION_KIND] = {
 	[REGRESSION_P99] = "p99",
 };
 
+/* One that is absent is. */
 static bool side_is_negligible(const struct compare_side *side, const struct compare_side *total)
 {
 	const struct row *row = &side->group.sum, *all = &total->group.sum;
 
 	return (double)row->calls <= SHARE_LEAST * (double)all->calls &&
 	       (double)row->wall_ns <= SHARE_LEAST * (double)all->wall_ns;
-}
-
-static bool is_negligible(const struct comparison_list *list, const struct comparison *item)
-{
-	return (!item->a.present || side_is_negligible(&item->a, &list->total.a)) &&
-	       (!item->b.present || side_is_negligible(&item->b, &list->total.b));
 }
 
 /* By what part b is above a, if that is more than the limit; else 0. */
@@ -291,7 +218,8 @@ bool comparison_regressions(const struct comparison_list *list, const struct com
 	struct regressions found = { { 0 } };
 	bool any = false;
 
-	if (!is_negligible(list, item))
+	if (!side_is_negligible(&item->a, &list->total.a) ||
+	    !side_is_negligible(&item->b, &list->total.b))
 		find_rises(list, item, rule, &found);
 	for (int i = 0; i < NR_REGRESSION_KIND; i++)
 		any |= found.rise[i] > 0;

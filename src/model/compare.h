@@ -6,17 +6,20 @@
 #ifndef BPFTRUSS_COMPARE_H
 #define BPFTRUSS_COMPARE_H
 
+#include "hist/hist.h"
 #include "model/group.h"
 #include "model/snapshot.h"
 
+/* The first ones are as in enum hist_word. */
 enum compare_word {
-	COMPARE_TOO_FEW,   /* too few timed calls on one side to tell */
-	COMPARE_NO_CHANGE, /* what differs may well be chance, or is too little to matter */
-	COMPARE_FASTER,
-	COMPARE_SLOWER,
-	COMPARE_DIFFERS, /* another shape, neither faster nor slower throughout */
-	COMPARE_NEW,     /* only in b */
-	COMPARE_GONE,    /* only in a */
+	COMPARE_TOO_FEW = HIST_TOO_FEW, /* too few timed calls on one side to tell */
+	COMPARE_NO_CHANGE =
+		HIST_NO_CHANGE, /* what differs may well be chance, or too little to matter */
+	COMPARE_FASTER = HIST_FASTER,
+	COMPARE_SLOWER = HIST_SLOWER,
+	COMPARE_DIFFERS = HIST_DIFFERS, /* another shape, neither faster nor slower throughout */
+	COMPARE_NEW,                    /* only in b */
+	COMPARE_GONE,                   /* only in a */
 	NR_COMPARE_WORD,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Subtracts snapshots: counters only grow, so every difference is exact. A row that is
+ * Subtracts snapshots, and adds differences up. Counters only grow, so every difference is exact; joined
+ * with any others, none is counted twice. A row that is
  * gone from the later one has an heir there, into which it was added: a thread's is its process's
  * row of ended threads, a folded process's is that of its name, user and cgroup, or, if that has no
  * row of its number, the one of ROW_NR_OTHER.
@@ -12,16 +13,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text.h"
-#include "model/fold.h"
+#include "model/builder.h"
 
 struct diff {
 	const struct snapshot *earlier, *later;
 	struct snapshot *out;
-
-	/* The process of the row that was asked for last: that of the next mostly is the same. */
-	struct process asked;
-	const struct process *heir;
+	const struct process **heirs; /* where each earlier process is now */
 };
 
 static const struct process *find_group(const struct snapshot *snapshot, const struct process *kind)
@@ -50,28 +47,29 @@ static const struct process *find_folded(const struct snapshot *snapshot,
 	return group ?: find_group(snapshot, &others);
 }
 
-/* Where an earlier process is now: itself, the group it was folded into, or nowhere. */
-static const struct process *diff_heir(const struct diff *diff, uint32_t pid, uint64_t boot_ns)
+/* Each is itself now, or the group it was folded into. -EINVAL: not one snapshot after the other. */
+static int diff_find_heirs(struct diff *diff)
 {
-	const struct process *same = snapshot_find_process(diff->later, pid, boot_ns);
-	const struct process *old = snapshot_find_process(diff->earlier, pid, boot_ns);
+	const struct snapshot *later = diff->later;
 
-	return same || !old ? same : find_folded(diff->later, old);
-}
+	for (size_t i = 0; i < diff->earlier->nr_processes; i++) {
+		const struct process *old = &diff->earlier->processes[i];
 
-static const struct process *diff_row_heir(struct diff *diff, const struct row *old)
-{
-	if (!diff->asked.boot_ns || !process_has_row(&diff->asked, old)) {
-		diff->asked = (struct process){ .pid = old->pid, .boot_ns = old->boot_ns };
-		diff->heir = diff_heir(diff, old->pid, old->boot_ns);
+		diff->heirs[i] = snapshot_find_process(later, old->pid, old->boot_ns)
+					 ?: find_folded(later, old);
+		if (!diff->heirs[i])
+			return -EINVAL;
 	}
-	return diff->heir;
+	return 0;
 }
 
-/* Where an earlier row that is there no more is now. NULL: not one snapshot after the other. */
-static struct row *const *diff_find_heir(struct diff *diff, const struct row *old)
+/* Where an earlier row that is there no more is now; NULL: nowhere. */
+static struct row *const *diff_find_heir(const struct diff *diff, const struct row *old)
 {
-	const struct process *heir = diff_row_heir(diff, old);
+	const struct process *process =
+		snapshot_find_process(diff->earlier, old->pid, old->boot_ns);
+	const struct process *heir =
+		process ? diff->heirs[process - diff->earlier->processes] : NULL;
 	struct row identity = *old;
 	struct row *const *found;
 
@@ -87,31 +85,44 @@ static struct row *const *diff_find_heir(struct diff *diff, const struct row *ol
 	return found ?: snapshot_place_row(diff->later, &identity);
 }
 
-/* An earlier row, and the place of the later one from which it is to be subtracted. */
-struct pair {
-	size_t later;
-	const struct row *old;
-};
-
-struct pair_list {
-	struct pair *pairs;
-	size_t count;
-};
-
-static int compare_pairs(const void *a, const void *b)
+static bool row_is_idle(const struct row *row)
 {
-	const struct pair *x = a, *y = b;
-
-	return compare_u64(x->later, y->later);
+	return !row->calls && !row->in_flight;
 }
 
-/* Finds the place of each earlier row. Both snapshots are in order, so most are met in passing. */
-static int diff_pair_rows(struct diff *diff, struct pair_list *list)
+/*
+ * Subtracts an earlier row from its heir, the later one at some place. There the rows of the difference
+ * have a copy of their own once something is subtracted; the later row itself stands for nothing left.
+ */
+static int diff_subtract(struct diff *diff, size_t at, const struct row *old)
+{
+	struct row *row = diff->later->rows[at], **less = &diff->out->rows[at];
+
+	if (*less == row)
+		return old->calls ? -EINVAL : 0;
+	/* Most rows have nothing new; readings share one that did not change between them. */
+	if (!*less && !row->in_flight && row->calls == old->calls) {
+		*less = row;
+		return row == old || row_is_after(row, old) ? 0 : -EINVAL;
+	}
+	if (!*less) {
+		*less = row_ref(row);
+		if (row_unshare(less)) {
+			row_unref(row);
+			return -ENOMEM;
+		}
+	}
+	return row_subtract(*less, old);
+}
+
+/* Finds the heir of each earlier row. Both snapshots are in order, so most are met in passing. */
+static int diff_subtract_all(struct diff *diff)
 {
 	const struct snapshot *later = diff->later;
 	size_t at = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < diff->earlier->nr_rows; i++) {
+	for (size_t i = 0; i < diff->earlier->nr_rows && !err; i++) {
 		const struct row *old = diff->earlier->rows[i];
 		struct row *const *row;
 
@@ -121,126 +132,68 @@ static int diff_pair_rows(struct diff *diff, struct pair_list *list)
 		if (!row || row_compare(*row, old))
 			row = diff_find_heir(diff, old);
 		/* A call that was in flight and is no more has a row only if it ended. */
-		if (!row && old->calls)
-			return -EINVAL;
 		if (row)
-			list->pairs[list->count++] = (struct pair){ row - later->rows, old };
-	}
-	qsort(list->pairs, list->count, sizeof(*list->pairs), compare_pairs);
-	return 0;
-}
-
-static bool row_is_idle(const struct row *row)
-{
-	return !row->calls && !row->in_flight;
-}
-
-/* Subtracts earlier rows from a copy. NULL: nothing is left, unless *err is -EINVAL or -ENOMEM. */
-static struct row *row_less(const struct row *row, const struct pair *pairs, size_t nr_pairs,
-			    int *err)
-{
-	struct row copy, *less;
-
-	*err = row_copy(&copy, row);
-	if (*err)
-		return NULL;
-	for (size_t i = 0; i < nr_pairs && !*err; i++)
-		*err = row_subtract(&copy, pairs[i].old);
-	less = *err || row_is_idle(&copy) ? NULL : row_new(&copy);
-	if (!*err && !less && !row_is_idle(&copy))
-		*err = -ENOMEM;
-	row_done(&copy);
-	return less;
-}
-
-/* Adds what one later row has more than its earlier ones; most have one, and nothing new. */
-static int diff_add_row(struct diff *diff, struct row *row, const struct pair *pairs,
-			size_t nr_pairs)
-{
-	struct row *less;
-	int err;
-
-	if (row_is_idle(row) && !nr_pairs)
-		return 0;
-	/* Readings share a row that did not change between them. */
-	if (nr_pairs == 1 && row == pairs->old && !row->in_flight)
-		return 0;
-	if (nr_pairs == 1 && row->calls == pairs->old->calls && !row->in_flight)
-		return row_is_after(row, pairs->old) ? 0 : -EINVAL;
-	if (!nr_pairs) {
-		diff->out->rows[diff->out->nr_rows++] = row_ref(row);
-		return 0;
-	}
-	less = row_less(row, pairs, nr_pairs, &err);
-	if (less)
-		diff->out->rows[diff->out->nr_rows++] = less;
-	return err;
-}
-
-static int diff_pairs(struct diff *diff, const struct pair_list *list)
-{
-	size_t first = 0, end;
-	int err = 0;
-
-	for (size_t i = 0; i < diff->later->nr_rows && !err; i++, first = end) {
-		for (end = first; end < list->count && list->pairs[end].later == i;)
-			end++;
-		err = diff_add_row(diff, diff->later->rows[i], &list->pairs[first], end - first);
+			err = diff_subtract(diff, (size_t)(row - later->rows), old);
+		else
+			err = old->calls ? -EINVAL : 0;
 	}
 	return err;
 }
 
 static int diff_rows(struct diff *diff)
 {
-	struct pair_list list = { calloc(diff->earlier->nr_rows + 1, sizeof(*list.pairs)), 0 };
-	int err = -ENOMEM;
+	const struct snapshot *later = diff->later;
+	struct snapshot *out = diff->out;
+	int err = diff_subtract_all(diff);
 
-	diff->out->rows = calloc(diff->later->nr_rows + 1, sizeof(*diff->out->rows));
-	if (list.pairs && diff->out->rows)
-		err = diff_pair_rows(diff, &list) ?: diff_pairs(diff, &list);
-	free(list.pairs);
+	for (size_t i = 0; i < later->nr_rows; i++) {
+		struct row *row = out->rows[i], *whole = later->rows[i];
+
+		if (row == whole)
+			continue;
+		row = row ?: row_ref(whole);
+		if (row_is_idle(row))
+			row_unref(row);
+		else
+			out->rows[out->nr_rows++] = row;
+	}
 	return err;
 }
 
 /* Clocks that went back leave what is less than before: it counts as a loss of the difference. */
-static int diff_processes(const struct diff *diff)
+static void diff_processes(const struct diff *diff)
 {
 	for (size_t i = 0; i < diff->earlier->nr_processes; i++) {
-		const struct process *old = &diff->earlier->processes[i];
-		const struct process *heir = diff_heir(diff, old->pid, old->boot_ns);
-		struct process *process;
+		const struct process *old = &diff->earlier->processes[i], *heir = diff->heirs[i];
+		struct process *process = &diff->out->processes[heir - diff->later->processes];
 
-		if (!heir)
-			return -EINVAL;
-		process = &diff->out->processes[heir - diff->later->processes];
 		diff->out->losses.count[LOSS_TIME_CLAMPED] += process_subtract_counts(process, old);
 		if (heir->pid != old->pid || old->pid == 0)
 			process->nr_folded -= old->pid ? 1 : old->nr_folded;
 	}
-	return 0;
 }
 
 int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 		  struct snapshot **ret)
 {
 	struct snapshot *out __cleanup(snapshot_freep) = NULL;
-	struct diff diff = { .earlier = earlier, .later = later };
+	const struct process **heirs __cleanup(freep) =
+		calloc(earlier->nr_processes + 1, sizeof(*heirs));
+	struct diff diff = { earlier, later, NULL, heirs };
 	int err;
 
 	if (strcmp(earlier->boot_id ?: "", later->boot_id ?: ""))
 		return -EINVAL;
-	if (snapshot_new_like(later, &out))
+	if (!heirs || snapshot_new_part(later, &out))
 		return -ENOMEM;
 	losses_subtract(&out->losses, &earlier->losses);
 	diff.out = out;
-	out->processes = calloc(later->nr_processes + 1, sizeof(*out->processes));
-	if (!out->processes)
-		return -ENOMEM;
 	for (; out->nr_processes < later->nr_processes; out->nr_processes++)
 		out->processes[out->nr_processes] = later->processes[out->nr_processes];
-	err = diff_rows(&diff) ?: diff_processes(&diff);
+	err = diff_find_heirs(&diff) ?: diff_rows(&diff);
 	if (err)
 		return err;
+	diff_processes(&diff);
 	/* Only of what is in the difference. */
 	out->losses.count[LOSS_NUMBER_FOLDED] = out->losses.count[LOSS_KIND_FOLDED] = 0;
 	snapshot_count_folded(out, &out->losses);
@@ -248,4 +201,182 @@ int snapshot_diff(const struct snapshot *earlier, const struct snapshot *later,
 	out->elapsed_ns = later->end_mono_ns - earlier->end_mono_ns;
 	*ret = steal_ptr(&out);
 	return 0;
+}
+
+/* --- differences added up again --------------------------------------------------------------- */
+
+static int join_rows(struct builder *builder, const struct snapshot *part)
+{
+	for (size_t i = 0; i < part->nr_rows; i++) {
+		struct row *from = part->rows[i];
+		struct row row = *from; /* borrows what the row owns */
+
+		if (!from->calls)
+			continue;
+		/* The numbers that add up, without those of the moment. */
+		row.in_flight = row.in_flight_early = 0;
+		row.oldest_start_ns = UINT64_MAX;
+		row.open_wall_ns = row.open_off_ns = 0;
+		if (from->in_flight || from->open_wall_ns || from->open_off_ns
+			    ? builder_add_row(builder, &row)
+			    : builder_share_row(builder, from))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* As calls in flight are now; a row with nothing else in it. */
+static int join_in_flight(struct builder *builder, const struct snapshot *now)
+{
+	for (size_t i = 0; i < now->nr_rows; i++) {
+		const struct row *from = now->rows[i];
+		/* Whoever is in a call has a row, and a row has a process. */
+		const struct process *process =
+			snapshot_find_process(now, from->pid, from->boot_ns);
+		struct process without = process ? *process : (struct process){ 0 };
+		struct row row;
+
+		if (!from->in_flight)
+			continue;
+		row_init(&row);
+		row_copy_identity(&row, from);
+		row.in_flight = from->in_flight;
+		row.in_flight_early = from->in_flight_early;
+		row.oldest_start_ns = from->oldest_start_ns;
+		process_clear_counts(&without);
+		if (builder_add_row(builder, &row) ||
+		    (process && builder_add_process(builder, &without, true)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int join_processes(struct builder *builder, const struct snapshot *part)
+{
+	for (size_t i = 0; i < part->nr_processes; i++) {
+		struct process process = part->processes[i];
+
+		/* Parts do not keep the time of processes that slept all the time. */
+		process.usage = (struct usage){ 0 };
+		process.threads = 0;
+		if (builder_add_process(builder, &process, true))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* All of a process but its counts is as it is now, if it is there. */
+static void process_update(struct process *process, const struct snapshot *now)
+{
+	const struct process *latest = snapshot_find_process(now, process->pid, process->boot_ns);
+	struct process updated;
+
+	if (!latest)
+		return;
+	updated = *latest;
+	process_clear_counts(&updated);
+	process_add_counts(&updated, process);
+	*process = updated;
+}
+
+int snapshot_join(const struct snapshot *const *parts, size_t count, const struct snapshot *now,
+		  struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+	struct builder *builder __cleanup(builder_freep) = NULL;
+
+	if (snapshot_new_like(now, &out) || builder_new(&builder) || join_in_flight(builder, now))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (join_rows(builder, parts[i]) || join_processes(builder, parts[i]))
+			return -ENOMEM;
+	}
+	if (builder_finish(builder, out))
+		return -ENOMEM;
+	for (size_t i = 0; i < out->nr_processes; i++)
+		process_update(&out->processes[i], now);
+	out->start_ns = count ? parts[0]->start_ns : now->end_ns;
+	out->elapsed_ns = 0;
+	memset(&out->losses, 0, sizeof(out->losses));
+	for (size_t i = 0; i < count; i++) {
+		out->elapsed_ns += parts[i]->elapsed_ns;
+		losses_merge(&out->losses, &parts[i]->losses);
+		/* Names that now has forgotten. */
+		if (snapshot_add_names(out, parts[i]))
+			return -ENOMEM;
+	}
+	*ret = steal_ptr(&out);
+	return 0;
+}
+
+static void keep_rows(struct snapshot *difference)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < difference->nr_rows; i++) {
+		struct row *row = difference->rows[i];
+
+		if (row->calls)
+			difference->rows[kept++] = row;
+		else
+			row_unref(row);
+	}
+	difference->nr_rows = kept;
+}
+
+/* Earlier parts may have a process that ended meanwhile as a live one. */
+static void keep_processes(struct snapshot *difference)
+{
+	uint64_t start_ns = difference->end_mono_ns - difference->elapsed_ns;
+	size_t kept = 0, row = snapshot_rows_of(difference, 0, NULL);
+
+	for (size_t i = 0; i < difference->nr_processes; i++) {
+		const struct process *process = &difference->processes[i];
+		size_t nr_rows = snapshot_rows_of(difference, row, process);
+
+		row += nr_rows;
+		if (nr_rows || process->user_ns || process->nr_folded ||
+		    process->ended_ns > start_ns)
+			difference->processes[kept++] = *process;
+	}
+	difference->nr_processes = kept;
+}
+
+static size_t keep_names(const struct snapshot *snapshot, struct id_name *names, size_t count,
+			 bool of_cgroups)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool used = false;
+
+		for (size_t j = 0; j < snapshot->nr_processes && !used; j++) {
+			const struct process *process = &snapshot->processes[j];
+
+			used = names[i].id == (of_cgroups ? process->cgroup_id : process->uid);
+		}
+		if (used)
+			names[kept++] = names[i];
+		else
+			free(names[i].name);
+	}
+	return kept;
+}
+
+/* Where there is no memory to make less of it, the old one stays. */
+static void *shrink(void *array, size_t count, size_t size)
+{
+	return reallocarray(array, count + 1, size) ?: array;
+}
+
+void snapshot_keep_counts(struct snapshot *s)
+{
+	keep_rows(s);
+	keep_processes(s);
+	s->nr_users = keep_names(s, s->users, s->nr_users, false);
+	s->nr_cgroups = keep_names(s, s->cgroups, s->nr_cgroups, true);
+	s->rows = shrink(s->rows, s->nr_rows, sizeof(*s->rows));
+	s->processes = shrink(s->processes, s->nr_processes, sizeof(*s->processes));
+	s->users = shrink(s->users, s->nr_users, sizeof(*s->users));
+	s->cgroups = shrink(s->cgroups, s->nr_cgroups, sizeof(*s->cgroups));
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds or makes the group of each process that is folded, and the row of each of its calls. */
-#include "model/fold.h"
+#include "model/builder.h"
 
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 /* The groups of one user, or the group of other kinds, and the memory of their rows. */
@@ -58,7 +57,7 @@ static int compare_ids(const void *x, const void *y)
 	return order ?: a->has_arg0 - b->has_arg0 ?: compare_u64(a->arg0, b->arg0);
 }
 
-/* --- groups ------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static struct share *share_find(struct fold *fold, uint32_t uid)
 {
@@ -123,7 +122,7 @@ static struct group *group_of(struct fold *fold, const struct process *process)
 	return found ?: group_add(fold, &kind, (*fold->options->serial)++);
 }
 
-/* --- rows --------------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Notes that a group has a row, and its memory. 0 or -ENOMEM. */
 static int row_note(struct fold *fold, const struct row_id *id, const struct group *group,
@@ -212,15 +211,12 @@ static int move_process(struct fold *fold, const struct process *process, struct
 		       ?: builder_add_process(fold->into, &moved, true);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------- */
-
-/* The rows of nobody are in front, and have no process. */
-static const struct process nobody;
+/* --- the whole -------------------------------------------------------------------------------- */
 
 /* Finds the groups that there are, and their rows. */
 static int fold_prepare(struct fold *fold, const struct snapshot *all)
 {
-	size_t row = snapshot_rows_of(all, 0, &nobody), count;
+	size_t row = snapshot_rows_of(all, 0, NULL), count;
 
 	for (size_t i = 0; i < all->nr_processes && all->processes[i].pid == 0; i++, row += count) {
 		const struct process *process = &all->processes[i];
@@ -244,7 +240,7 @@ static int fold_prepare(struct fold *fold, const struct snapshot *all)
 
 static int fold_all(struct fold *fold, struct snapshot *all)
 {
-	size_t row = snapshot_rows_of(all, 0, &nobody), count;
+	size_t row = snapshot_rows_of(all, 0, NULL), count;
 	int err = move_rows(fold, NULL, all->rows, row);
 
 	for (size_t i = 0; i < all->nr_processes && !err; i++, row += count) {

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/unit.h"
+#include "model/match.h"
 
 static int compare_pid(const struct group_member *a, const struct group_member *b)
 {
@@ -112,33 +112,65 @@ int group_keys_parse(const char *option, const char *list, unsigned int *ret, st
 	return 0;
 }
 
-int group_members_compare(const struct group_member *a, const struct group_member *b,
-			  unsigned int keys, bool by_name)
+static int compare_members(const void *x, const void *y, void *closure)
 {
+	const struct group_members *members = closure;
 	int order = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(key_defs) && !order; i++) {
-		if (keys & key_defs[i].key)
-			order = (by_name ? key_defs[i].compare_names : key_defs[i].compare)(a, b);
+		if (members->keys & key_defs[i].key)
+			order = (members->by_name ? key_defs[i].compare_names
+						  : key_defs[i].compare)(x, y);
 	}
 	return order;
 }
 
-static int compare_members(const void *x, const void *y, void *closure)
+bool group_member_is_first(const struct group_members *members, size_t at)
 {
-	return group_members_compare(x, y, *(const unsigned int *)closure, false);
+	return !at ||
+	       compare_members(&members->items[at - 1], &members->items[at], (void *)members);
 }
 
-struct group_member member_of(const struct snapshot *snapshot, const struct row *row,
-			      const struct process *process)
+static void members_add(struct group_members *members, const struct snapshot *snapshot, bool in_b,
+			const struct row_test *test)
 {
-	const char *path = process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL;
-	struct group_member member = { .row = row, .process = process };
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		struct group_member *member = &members->items[members->count];
+		const struct row *row = snapshot->rows[i];
+		const char *path = NULL;
 
-	member.unit_length = cgroup_unit(path ?: "", &member.unit);
-	if (process)
-		member.user = snapshot_user(snapshot, process->uid);
-	return member;
+		if ((members->by_name && !row->calls) || (test && !test->has(row, test->closure)))
+			continue;
+		*member = (struct group_member){ .row = row, .in_b = in_b };
+		member->process = snapshot_find_process(snapshot, row->pid, row->boot_ns);
+		if (member->process) {
+			path = snapshot_cgroup(snapshot, member->process->cgroup_id);
+			member->user = snapshot_user(snapshot, member->process->uid);
+		}
+		member->unit_length = cgroup_unit(path ?: "", &member->unit);
+		members->count++;
+	}
+}
+
+int group_members_make(const struct snapshot *a, const struct snapshot *b, unsigned int keys,
+		       const struct row_test *test, struct group_members *ret)
+{
+	size_t most = a->nr_rows + (b ? b->nr_rows : 0);
+
+	*ret = (struct group_members){ .keys = keys, .by_name = b };
+	ret->items = calloc(most + 1, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	members_add(ret, a, false, test);
+	if (b)
+		members_add(ret, b, true, test);
+	qsort_r(ret->items, ret->count, sizeof(*ret->items), compare_members, ret);
+	return 0;
+}
+
+void group_members_done(struct group_members *members)
+{
+	free(members->items);
 }
 
 void group_list_done(struct group_list *list)
@@ -150,6 +182,14 @@ void group_list_done(struct group_list *list)
 	list->nr_groups = 0;
 }
 
+void group_init(struct group *group, const struct group_member *member)
+{
+	*group = (struct group){ .process = member ? member->process : NULL };
+	row_init(&group->sum);
+	if (member)
+		row_copy_identity(&group->sum, member->row);
+}
+
 int group_merge(struct group *into, const struct group *from)
 {
 	into->moves_data |= from->moves_data;
@@ -157,88 +197,39 @@ int group_merge(struct group *into, const struct group *from)
 	return row_merge(&into->sum, &from->sum);
 }
 
-int group_list_sum(const struct group_list *list, struct group *ret)
-{
-	struct group sum = { 0 };
-
-	row_init(&sum.sum);
-	for (size_t i = 0; i < list->nr_groups; i++) {
-		if (group_merge(&sum, &list->groups[i])) {
-			row_done(&sum.sum);
-			return -ENOMEM;
-		}
-	}
-	*ret = sum;
-	return 0;
-}
-
-/* A group of one member that borrows the row's errnos. */
-static struct group group_of(const struct group_member *member)
+int group_add_member(struct group *group, const struct group_member *member)
 {
 	const struct row *row = member->row;
-	bool moves_data = row_moves_data(row);
 
-	return (struct group){
-		.sum = *row,
-		.moves_data = moves_data,
-		.bytes = moves_data ? row->result_sum : 0,
-		.process = member->process,
-	};
+	if (row_moves_data(row)) {
+		group->moves_data = true;
+		group->bytes += row->result_sum;
+	}
+	return row_merge(&group->sum, row);
 }
 
-static int groups_merge(const struct group_member *members, size_t count, unsigned int keys,
-			struct group_list *list)
+int snapshot_group(const struct snapshot *snapshot, unsigned int keys, const struct row_test *test,
+		   struct group_list *ret)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct group *last = &list->groups[list->nr_groups];
-		struct group one = group_of(&members[i]);
+	struct group_members members __cleanup(group_members_done) = { 0 };
+	struct group_list list __cleanup(group_list_done) = { .keys = keys };
 
-		if (i && !compare_members(&members[i - 1], &members[i], &keys)) {
-			if (group_merge(&last[-1], &one))
+	if (group_members_make(snapshot, NULL, keys, test, &members))
+		return -ENOMEM;
+	for (size_t i = 0; i < members.count; i++) {
+		if (group_member_is_first(&members, i)) {
+			if (!array_grow(&list.groups, list.nr_groups, sizeof(*list.groups)))
 				return -ENOMEM;
-			continue;
+			group_init(&list.groups[list.nr_groups], &members.items[i]);
+			list.groups[list.nr_groups].place = list.nr_groups;
+			list.nr_groups++;
 		}
-		if (row_copy(&one.sum, members[i].row))
+		if (group_add_member(&list.groups[list.nr_groups - 1], &members.items[i]))
 			return -ENOMEM;
-		one.place = list->nr_groups++;
-		*last = one;
-	}
-	return 0;
-}
-
-int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
-			const struct row_test *test, struct group_list *ret)
-{
-	struct group_member *members __cleanup(freep) =
-		calloc(snapshot->nr_rows + 1, sizeof(*members));
-	struct group_list list = { .keys = keys };
-	size_t count = 0;
-
-	list.groups = calloc(snapshot->nr_rows + 1, sizeof(*list.groups));
-	if (!members || !list.groups) {
-		group_list_done(&list);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		const struct row *row = snapshot->rows[i];
-
-		if (!test || test->has(row, test->closure))
-			members[count++] =
-				member_of(snapshot, row,
-					  snapshot_find_process(snapshot, row->pid, row->boot_ns));
-	}
-	qsort_r(members, count, sizeof(*members), compare_members, &keys);
-	if (groups_merge(members, count, keys, &list)) {
-		group_list_done(&list);
-		return -ENOMEM;
 	}
 	*ret = list;
+	list = (struct group_list){ 0 };
 	return 0;
-}
-
-int snapshot_group(const struct snapshot *snapshot, unsigned int keys, struct group_list *ret)
-{
-	return snapshot_group_some(snapshot, keys, NULL, ret);
 }
 
 /* --- what a report shows ---------------------------------------------------------------------- */
@@ -266,22 +257,18 @@ static int compare_groups(const void *x, const void *y, void *closure)
 	return order ?: compare_u64(a->place, b->place);
 }
 
-/* Adds up the groups from the first on. */
-static int others_sum(const struct group_list *list, size_t first, struct group *ret)
+int group_list_sum(const struct group_list *list, size_t first, struct group *ret)
 {
-	struct group others = { 0 };
+	struct group sum;
 
-	row_init(&others.sum);
+	group_init(&sum, NULL);
 	for (size_t i = first; i < list->nr_groups; i++) {
-		if (group_is_empty(&list->groups[i]))
-			continue;
-		if (group_merge(&others, &list->groups[i])) {
-			row_done(&others.sum);
+		if (group_merge(&sum, &list->groups[i])) {
+			row_done(&sum.sum);
 			return -ENOMEM;
 		}
-		others.nr_merged++;
 	}
-	*ret = others;
+	*ret = sum;
 	return 0;
 }
 
@@ -290,17 +277,23 @@ int group_list_select(struct group_list *list, const struct group_filter *filter
 	struct group others, *groups = list->groups;
 	size_t kept = 0;
 
+	if (!list->nr_groups)
+		return 0;
 	qsort_r(groups, list->nr_groups, sizeof(*groups), compare_groups, (void *)filter);
 	while (kept < list->nr_groups && filter_has(filter, &groups[kept]) &&
 	       (!filter->top || kept < filter->top))
 		kept++;
-	if (others_sum(list, kept, &others))
+	if (group_list_sum(list, kept, &others))
 		return -ENOMEM;
-	for (size_t i = kept; i < list->nr_groups; i++)
+	for (size_t i = kept; i < list->nr_groups; i++) {
+		others.nr_merged += !group_is_empty(&groups[i]);
 		row_done(&groups[i].sum);
+	}
 	list->nr_groups = kept;
 	/* In the place of one that was left out. */
 	if (others.nr_merged)
 		groups[list->nr_groups++] = others;
+	else
+		row_done(&others.sum);
 	return 0;
 }

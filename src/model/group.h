@@ -38,18 +38,15 @@ struct group_list {
 
 void group_list_done(struct group_list *list);
 
-/* Adds up the snapshot's rows by keys, ordered by key. Returns 0 or -ENOMEM. */
-int snapshot_group(const struct snapshot *snapshot, unsigned int keys, struct group_list *ret);
-
 /* Which rows are to be grouped. */
 struct row_test {
 	bool (*has)(const struct row *row, const void *closure);
 	const void *closure;
 };
 
-/* As snapshot_group(), of some rows only; a NULL test has all. */
-int snapshot_group_some(const struct snapshot *snapshot, unsigned int keys,
-			const struct row_test *test, struct group_list *ret);
+/* Adds up the rows that the test has (NULL: all) by keys, ordered by key. Returns 0 or -ENOMEM. */
+int snapshot_group(const struct snapshot *snapshot, unsigned int keys, const struct row_test *test,
+		   struct group_list *ret);
 
 /* A row with what its keys may ask for. */
 struct group_member {
@@ -58,24 +55,39 @@ struct group_member {
 	const char *unit;              /* not NUL-terminated */
 	size_t unit_length;
 	const char *user; /* NULL: without a name */
+	bool in_b;
 };
 
-/* A row of the snapshot, or a sum of such rows of one process. */
-struct group_member member_of(const struct snapshot *snapshot, const struct row *row,
-			      const struct process *process);
+struct group_members {
+	struct group_member *items; /* owned; in order */
+	size_t count;
+	unsigned int keys;
+	bool by_name; /* they are of two snapshots, in which users and processes are known by their names */
+};
+
+void group_members_done(struct group_members *members);
 
 /*
- * Orders members by keys: within one snapshot, or, by name, of two, in which a user and a process
- * are known by their names.
+ * Lists the rows of a that the test has, and, unless b is NULL, those of both snapshots with calls that
+ * ended. Returns 0 or -ENOMEM.
  */
-int group_members_compare(const struct group_member *a, const struct group_member *b,
-			  unsigned int keys, bool by_name);
+int group_members_make(const struct snapshot *a, const struct snapshot *b, unsigned int keys,
+		       const struct row_test *test, struct group_members *ret);
+
+/* Whether a member is the first of its group. */
+bool group_member_is_first(const struct group_members *members, size_t at);
+
+/* Makes an empty group, with the identity of a member unless that is NULL. */
+void group_init(struct group *group, const struct group_member *member);
+
+/* Adds the numbers of a member. Returns 0 or -ENOMEM. */
+int group_add_member(struct group *group, const struct group_member *member);
 
 /* Adds the numbers, not the identity. Returns 0 or -ENOMEM (the group is then to be discarded). */
 int group_merge(struct group *into, const struct group *from);
 
-/* Adds up all groups; a list without any gives a group of zeroes. row_done() its sum. 0, -ENOMEM. */
-int group_list_sum(const struct group_list *list, struct group *ret);
+/* Adds up the groups from the first on; row_done() the sum. Returns 0 or -ENOMEM. */
+int group_list_sum(const struct group_list *list, size_t first, struct group *ret);
 
 struct group_filter {
 	uint64_t min_calls;

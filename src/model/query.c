@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers questions to a snapshot, which it never changes. */
+/*
+ * Answers questions to a snapshot, which it never changes. Selectors mean what they do when counting,
+ * but names are those of the snapshot, which may be of another machine.
+ */
 #include "model/query.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/builder.h"
-
-int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
-{
-	struct snapshot *out __cleanup(snapshot_freep) = NULL;
-
-	if (snapshot_new_like(snapshot, &out))
-		return -ENOMEM;
-	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
-	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
-	if (!out->rows || !out->processes)
-		return -ENOMEM;
-	*ret = steal_ptr(&out);
-	return 0;
-}
+#include "model/match.h"
 
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
 		    struct snapshot **ret)
@@ -44,37 +34,136 @@ int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *s
 	return 0;
 }
 
-void row_list_done(struct row_list *list)
+/* To compile a glob takes longer than to look at a process, of which there may be many thousands. */
+struct filter_globs {
+	const struct process_filter *filter;
+	struct selector globs[]; /* by selector; one that cannot be compiled matches nothing */
+};
+
+int filter_globs_new(const struct process_filter *filter, struct filter_globs **ret)
 {
-	for (size_t i = 0; i < list->nr_rows; i++)
-		row_unref(list->rows[i]);
-	free(list->rows);
-	list->rows = NULL;
-	list->nr_rows = 0;
+	*ret = calloc(1, sizeof(**ret) + filter->nr_selectors * sizeof((*ret)->globs[0]));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->filter = filter;
+	for (size_t i = 0; i < filter->nr_selectors; i++) {
+		if (filter->selectors[i].kind == SELECT_COMM)
+			glob_compile(filter->selectors[i].text, &(*ret)->globs[i], NULL);
+	}
+	return 0;
 }
 
-int snapshot_sum_by_syscall(const struct snapshot *snapshot, const struct row_test *test,
-			    struct row_list *ret)
+/* A path on the file system is meant, too, where that is always mounted. */
+static bool has_cgroup(const char *text, const struct snapshot *snapshot,
+		       const struct process *process)
 {
-	struct builder *builder __cleanup(builder_freep) = NULL;
-	struct snapshot *sums __cleanup(snapshot_freep) = NULL;
+	static const char *const mounts[] = { "/sys/fs/cgroup/unified", "/sys/fs/cgroup" };
+	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
 
-	if (builder_new(&builder) || snapshot_new_like(snapshot, &sums))
-		return -ENOMEM;
-	for (size_t i = 0; i < snapshot->nr_rows; i++) {
-		/* Borrows the errnos: the builder copies them. */
-		struct row row = *snapshot->rows[i];
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		size_t length = strlen(mounts[i]);
 
-		if (test && !test->has(&row, test->closure))
-			continue;
-		row_forget_owner(&row);
-		if (builder_add_row(builder, &row))
-			return -ENOMEM;
+		if (!strncmp(text, mounts[i], length) && strchr("/", text[length])) {
+			text += length;
+			break;
+		}
 	}
-	if (builder_finish(builder, sums))
+	return cgroup && cgroup_is_in(cgroup, text);
+}
+
+static bool has_unit(const char *text, const struct snapshot *snapshot,
+		     const struct process *process)
+{
+	const char *cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
+	char unit[SELECTOR_NAME_SIZE];
+
+	return cgroup && !unit_complete_name(text, unit, sizeof(unit)) &&
+	       cgroup_is_in_unit(cgroup, unit);
+}
+
+/* A name goes before a number, as there are users whose name is one. */
+static bool has_user(const char *text, const struct snapshot *snapshot,
+		     const struct process *process)
+{
+	const char *user = snapshot_user(snapshot, process->uid);
+	unsigned long uid;
+	char *end;
+
+	if (user && !strcmp(user, text))
+		return true;
+	errno = 0;
+	uid = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || uid >= UID_NONE ||
+	    process->uid != uid)
+		return false;
+	for (size_t i = 0; i < snapshot->nr_users; i++) {
+		if (!strcmp(snapshot->users[i].name, text))
+			return false;
+	}
+	return true;
+}
+
+static bool filter_has_all(const struct process_filter *filter)
+{
+	bool all = !filter->nr_pids && !filter->nr_selectors;
+
+	for (size_t i = 0; i < filter->nr_selectors; i++)
+		all |= filter->selectors[i].kind == SELECT_ALL;
+	return all;
+}
+
+static bool filter_has_pid(const struct process_filter *filter, uint32_t pid)
+{
+	for (size_t i = 0; i < filter->nr_pids; i++) {
+		if (pid && (uint32_t)filter->pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+bool filter_has(const struct filter_globs *globs, const struct snapshot *snapshot,
+		const struct process *process)
+{
+	static bool (*const has[])(const char *text, const struct snapshot *snapshot,
+				   const struct process *process) = {
+		[SELECT_CGROUP] = has_cgroup,
+		[SELECT_UNIT] = has_unit,
+		[SELECT_USER] = has_user,
+	};
+	const struct process_filter *filter = globs->filter;
+
+	if (filter_has_all(filter) || filter_has_pid(filter, process->pid))
+		return true;
+	for (size_t i = 0; i < filter->nr_selectors; i++) {
+		const struct target_selector *selector = &filter->selectors[i];
+
+		if (selector->kind == SELECT_COMM
+			    ? glob_matches(&globs->globs[i], process->comm, sizeof(process->comm))
+			    : has[selector->kind](selector->text, snapshot, process))
+			return true;
+	}
+	return false;
+}
+
+int snapshot_filter(const struct snapshot *snapshot, const struct process_filter *filter,
+		    struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+	struct filter_globs *globs __cleanup(freep) = NULL;
+
+	if (filter_globs_new(filter, &globs) || snapshot_new_part(snapshot, &out))
 		return -ENOMEM;
-	ret->rows = steal_ptr(&sums->rows);
-	ret->nr_rows = sums->nr_rows;
-	sums->nr_rows = 0;
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		if (filter_has(globs, snapshot, &snapshot->processes[i]))
+			out->processes[out->nr_processes++] = snapshot->processes[i];
+	}
+	for (size_t i = 0; i < snapshot->nr_rows; i++) {
+		struct row *row = snapshot->rows[i];
+
+		if (filter_has_all(filter) || filter_has_pid(filter, row->pid) ||
+		    snapshot_find_process(out, row->pid, row->boot_ns))
+			out->rows[out->nr_rows++] = row_ref(row);
+	}
+	*ret = steal_ptr(&out);
 	return 0;
 }

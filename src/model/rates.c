@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes lines of processes, names or units from the counts of an interval. */
+/*
+ * Splits the time of threads into microstates, and makes lines of processes, names or units from the
+ * counts of an interval.
+ */
 #include "model/rates.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +14,8 @@
 #include "base/text.h"
 #include "model/builder.h"
 #include "model/diff.h"
-#include "model/unit.h"
+#include "model/match.h"
+#include "syscalls/names.h"
 
 const char *const rate_key_names[NR_RATE_KEY] = {
 	[RATE_PID] = "pid",       [RATE_COMM] = "comm",       [RATE_USER] = "user",
@@ -25,6 +30,105 @@ const char *const rate_by_names[NR_RATE_BY] = {
 	[RATE_BY_COMM] = "comm",
 	[RATE_BY_UNIT] = "unit",
 };
+
+/* --- microstates ------------------------------------------------------------------------------ */
+
+void microstates_add(struct microstates *into, const struct microstates *from)
+{
+	into->user_ns += from->user_ns;
+	into->system_ns += from->system_ns;
+	into->runq_ns += from->runq_ns;
+	into->lock_ns += from->lock_ns;
+	into->sleep_ns += from->sleep_ns;
+}
+
+uint64_t microstates_total_ns(const struct microstates *states)
+{
+	return states->user_ns + states->system_ns + states->runq_ns + states->lock_ns +
+	       states->sleep_ns;
+}
+
+/* The part of CPU time that was the program's. */
+static uint64_t usage_user_ns(const struct usage *usage, uint64_t outside_ns)
+{
+	uint64_t ticks_ns = usage->utime_ns + usage->stime_ns;
+
+	if (!ticks_ns)
+		return min_u64(outside_ns, usage->cpu_ns);
+	return (uint64_t)((double)usage->cpu_ns * ((double)usage->utime_ns / (double)ticks_ns));
+}
+
+/* How the threads of a process spent their time, of which lock_ns was slept in futex(2). */
+static void process_microstates(const struct process *process, uint64_t lock_ns,
+				struct microstates *ret)
+{
+	const struct usage *usage = &process->usage;
+	uint64_t left_ns = usage->threads_ns - min_u64(usage->cpu_ns, usage->threads_ns);
+	uint64_t user_ns = min_u64(usage_user_ns(usage, process->user_ns), usage->cpu_ns);
+
+	*ret = (struct microstates){ .user_ns = user_ns, .system_ns = usage->cpu_ns - user_ns };
+	ret->runq_ns = min_u64(usage->runq_ns, left_ns);
+	left_ns -= ret->runq_ns;
+	ret->lock_ns = min_u64(lock_ns, left_ns);
+	ret->sleep_ns = left_ns - ret->lock_ns;
+}
+
+/*
+ * Time in calls that have ended, plus growth of that in calls that have not. Below 0 it is that of
+ * a call whose end told no time.
+ */
+static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
+{
+	/* Of a foreign snapshot it may wrap. */
+	int64_t sum = (int64_t)(ended_ns + (uint64_t)open_ns);
+
+	return sum > 0 ? (uint64_t)sum : 0;
+}
+
+void row_microstates(const struct snapshot *snapshot, const struct row *row,
+		     struct microstates *ret)
+{
+	const char *name =
+		row->nr == ROW_NR_OTHER ? NULL : syscall_find_name(row->abi, (int)row->nr);
+	uint64_t wall_ns = total_ns(row->wall_ns, row->open_wall_ns);
+	uint64_t off_ns = min_u64(total_ns(row->off_ns, row->open_off_ns), wall_ns);
+	uint64_t runq_ns = min_u64(row->runq_ns, off_ns);
+	/* Early calls were asleep when counting began, and none of them has returned since. */
+	uint64_t early_ns = min_u64(snapshot->elapsed_ns, snapshot_oldest_ns(snapshot, row));
+	uint64_t sleep_ns = off_ns - runq_ns + row->in_flight_early * early_ns;
+
+	*ret = (struct microstates){ .system_ns = wall_ns - off_ns, .runq_ns = runq_ns };
+	*(name && !strncmp(name, "futex", 5) ? &ret->lock_ns : &ret->sleep_ns) = sleep_ns;
+}
+
+static uint64_t row_lock_ns(const struct snapshot *snapshot, const struct row *row)
+{
+	struct microstates states;
+
+	row_microstates(snapshot, row, &states);
+	return states.lock_ns;
+}
+
+bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret)
+{
+	bool complete = !snapshot->selected && !snapshot->slower_than_ns;
+	struct microstates states;
+	size_t row, end = snapshot_rows_of(snapshot, 0, NULL);
+
+	*ret = (struct microstates){ 0 };
+	for (size_t i = 0; i < snapshot->nr_processes; i++) {
+		const struct process *process = &snapshot->processes[i];
+		uint64_t lock_ns = 0;
+
+		row = end;
+		end += snapshot_rows_of(snapshot, row, process);
+		for (; row < end && complete; row++)
+			lock_ns += row_lock_ns(snapshot, snapshot->rows[row]);
+		process_microstates(process, lock_ns, &states);
+		microstates_add(ret, &states);
+	}
+	return complete;
+}
 
 /* --- times ------------------------------------------------------------------------------------ */
 
@@ -80,8 +184,7 @@ static void rate_add(struct rate *into, const struct rate *from)
 	into->errors += from->errors;
 	microstates_add(&into->states, &from->states);
 	usage_add(&into->usage, &from->usage);
-	if (from->worst_ns > into->worst_ns)
-		into->worst_ns = from->worst_ns;
+	into->worst_ns = max_u64(into->worst_ns, from->worst_ns);
 	rate_set_oldest(into, from);
 	into->in_flight += from->in_flight;
 }
@@ -128,8 +231,8 @@ static int rates_list(const struct rates *rates, struct rate **ret, size_t *ret_
 
 	if (!lines)
 		return -ENOMEM;
-	while (row < diff->nr_rows && !diff->rows[row]->pid && !diff->rows[row]->boot_ns)
-		rate_add_row(&nobody, rates, diff->rows[row++]);
+	for (size_t rows = snapshot_rows_of(diff, 0, NULL); row < rows; row++)
+		rate_add_row(&nobody, rates, diff->rows[row]);
 	if (nobody.calls)
 		lines[count++] = nobody;
 	for (size_t i = 0; i < diff->nr_processes; i++) {
@@ -238,7 +341,7 @@ void rates_free(struct rates *rates)
 	free(rates);
 }
 
-/* --- order and identity ------------------------------------------------------------------------ */
+/* --- order and identity ----------------------------------------------------------------------- */
 
 static uint64_t rate_number(const struct rate *rate, enum rate_key key)
 {
@@ -292,23 +395,17 @@ void rates_sort(struct rates *rates, enum rate_key key)
 
 void rate_identify(const struct rates *rates, const struct rate *rate, struct rate_identity *ret)
 {
-	size_t length = 0;
-	const char *name = NULL;
-
 	memset(ret, 0, sizeof(*ret));
 	ret->by = rates->by;
 	if (rates->by == RATE_BY_PID) {
 		ret->pid = rate->pid;
 		ret->boot_ns = rate->boot_ns;
 	} else if (rates->by == RATE_BY_UNIT) {
-		name = rate->unit;
-		length = rate->unit_length;
+		snprintf(ret->name, sizeof(ret->name), "%.*s", (int)rate->unit_length, rate->unit);
 	} else if (rate->process) {
-		name = rate->process->comm;
-		length = strnlen(name, PROCESS_COMM_SIZE);
+		snprintf(ret->name, sizeof(ret->name), "%.*s", PROCESS_COMM_SIZE,
+			 rate->process->comm);
 	}
-	if (name)
-		memcpy(ret->name, name, min_u64(length, sizeof(ret->name) - 1));
 	/* Nobody's name is empty, which no process can be sure not to have. */
 	if (!rate->process)
 		ret->boot_ns = UINT64_MAX;
@@ -364,17 +461,17 @@ static void rate_of_calls(const struct rates *rates, const struct row *row, stru
 int rates_calls(const struct rates *rates, const struct rate *rate, struct rate **ret,
 		size_t *ret_count)
 {
-	struct row_list rows __cleanup(row_list_done) = { .rows = NULL };
+	struct group_list calls __cleanup(group_list_done) = { 0 };
 	struct line_test closure = { rates, rate };
 	struct row_test test = { line_has_row, &closure };
 
-	if (snapshot_sum_by_syscall(rates->diff, &test, &rows))
+	if (snapshot_group(rates->diff, GROUP_SYSCALL, &test, &calls))
 		return -ENOMEM;
-	*ret = calloc(rows.nr_rows + 1, sizeof(**ret));
+	*ret = calloc(calls.nr_groups + 1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
-	for (size_t i = 0; i < rows.nr_rows; i++)
-		rate_of_calls(rates, rows.rows[i], &(*ret)[i]);
-	*ret_count = rows.nr_rows;
+	for (size_t i = 0; i < calls.nr_groups; i++)
+		rate_of_calls(rates, &calls.groups[i].sum, &(*ret)[i]);
+	*ret_count = calls.nr_groups;
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "syscalls/classes.h"
+#include "syscalls/names.h"
 
 /* malloc() adds this to each piece. */
 #define PIECE_BYTES 16
@@ -66,19 +66,23 @@ void row_unref(struct row *row)
 	free(row);
 }
 
+struct row *row_new_like(const struct row *from)
+{
+	struct row copy, *row = NULL;
+
+	if (row_copy(&copy, from))
+		return NULL;
+	row = row_new(&copy);
+	row_done(&copy);
+	return row;
+}
+
 int row_unshare(struct row **row)
 {
-	struct row copy, *own;
+	struct row *own = (*row)->refs > 1 ? row_new_like(*row) : row_ref(*row);
 
-	if ((*row)->refs == 1)
-		return 0;
-	if (row_copy(&copy, *row))
+	if (!own)
 		return -ENOMEM;
-	own = row_new(&copy);
-	if (!own) {
-		row_done(&copy);
-		return -ENOMEM;
-	}
 	row_unref(*row);
 	*row = own;
 	return 0;
@@ -130,17 +134,7 @@ void stack_count_add(struct stack_count *into, const struct stack_count *from)
 
 static size_t stack_place(const struct row *row, uint64_t id)
 {
-	size_t low = 0, high = row->nr_stacks;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (row->stacks[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return place_u64(row->stacks, row->nr_stacks, sizeof(*row->stacks), id);
 }
 
 int row_add_stack(struct row *row, const struct stack_count *stack)
@@ -168,8 +162,7 @@ int row_merge(struct row *into, const struct row *from)
 		*row_counter(into, i) += row_count(from, i);
 	into->min_ns = from->min_ns < into->min_ns ? from->min_ns : into->min_ns;
 	into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
-	if (from->oldest_start_ns < into->oldest_start_ns)
-		into->oldest_start_ns = from->oldest_start_ns;
+	into->oldest_start_ns = min_u64(into->oldest_start_ns, from->oldest_start_ns);
 	if (hist_merge(&into->hist, &from->hist))
 		return -ENOMEM;
 	for (size_t i = 0; i < from->nr_errnos; i++) {
@@ -310,37 +303,17 @@ void row_forget_number(struct row *row)
 	row->arg0 = 0;
 }
 
-/* NULL for none, which is no failure: *failed tells. */
-static void *array_copy(const void *array, size_t count, size_t size, bool *failed)
-{
-	void *copy = count ? reallocarray(NULL, count, size) : NULL;
-
-	if (copy)
-		memcpy(copy, array, count * size);
-	*failed |= count && !copy;
-	return copy;
-}
-
 int row_copy(struct row *to, const struct row *from)
 {
-	bool failed = false;
-	struct errno_count *errnos =
-		array_copy(from->errnos, from->nr_errnos, sizeof(*errnos), &failed);
-	struct stack_count *stacks =
-		array_copy(from->stacks, from->nr_stacks, sizeof(*stacks), &failed);
+	struct row copy;
 
-	struct hist hist = { 0 };
-
-	if (failed || hist_copy(&hist, &from->hist)) {
-		free(errnos);
-		free(stacks);
+	row_init(&copy);
+	row_copy_identity(&copy, from);
+	if (row_merge(&copy, from)) {
+		row_done(&copy);
 		return -ENOMEM;
 	}
-	*to = *from;
-	to->refs = 0;
-	to->hist = hist;
-	to->errnos = errnos;
-	to->stacks = stacks;
+	*to = copy;
 	return 0;
 }
 
@@ -367,19 +340,4 @@ bool row_moves_data(const struct row *row)
 {
 	return row->nr != ROW_NR_OTHER &&
 	       syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
-}
-
-uint64_t row_timed(const struct row *row)
-{
-	return row->calls - row->untimed - row->no_return;
-}
-
-uint64_t row_cpu_ns(const struct row *row)
-{
-	return row->wall_ns - row->off_ns;
-}
-
-uint64_t row_sleep_ns(const struct row *row)
-{
-	return row->off_ns - row->runq_ns;
 }

@@ -117,6 +117,9 @@ void row_done(struct row *row);
  */
 struct row *row_new(struct row *from);
 
+/* Makes such a row as a copy. NULL: no memory. */
+struct row *row_new_like(const struct row *from);
+
 /* Makes such a row a member of one more list: from then on nobody changes it. Returns it. */
 struct row *row_ref(struct row *row);
 
@@ -184,10 +187,20 @@ uint64_t row_errors_unnamed(const struct row *row);
 /* Whether its results count bytes of a transfer. */
 bool row_moves_data(const struct row *row);
 
-uint64_t row_timed(const struct row *row);
+/* How many of its calls are timed. */
+static inline uint64_t row_timed(const struct row *row)
+{
+	return row->calls - row->untimed - row->no_return;
+}
 
-uint64_t row_cpu_ns(const struct row *row);
+static inline uint64_t row_cpu_ns(const struct row *row)
+{
+	return row->wall_ns - row->off_ns;
+}
 
-uint64_t row_sleep_ns(const struct row *row);
+static inline uint64_t row_sleep_ns(const struct row *row)
+{
+	return row->off_ns - row->runq_ns;
+}
 
 #endif

@@ -3,8 +3,13 @@
 #include "model/snapshot.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
 
 static char *copy_text(const char *text)
 {
@@ -18,26 +23,9 @@ static void names_free(struct id_name *names, size_t count)
 	free(names);
 }
 
-static int names_copy(const struct id_name *from, size_t count, struct id_name **ret)
-{
-	struct id_name *copy = calloc(count + 1, sizeof(*copy));
-
-	if (!copy)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		copy[i] = (struct id_name){ from[i].id, strdup(from[i].name) };
-		if (!copy[i].name) {
-			names_free(copy, count);
-			return -ENOMEM;
-		}
-	}
-	*ret = copy;
-	return 0;
-}
-
 int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 {
-	struct snapshot *copy = malloc(sizeof(*copy));
+	struct snapshot *copy __cleanup(snapshot_freep) = malloc(sizeof(*copy));
 
 	if (!copy)
 		return -ENOMEM;
@@ -45,20 +33,17 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	copy->processes = NULL;
 	copy->rows = NULL;
 	copy->users = copy->cgroups = NULL;
-	copy->nr_processes = copy->nr_rows = 0;
+	copy->nr_processes = copy->nr_rows = copy->nr_users = copy->nr_cgroups = 0;
 	copy->host = copy_text(other->host);
 	copy->boot_id = copy_text(other->boot_id);
 	copy->kernel = copy_text(other->kernel);
 	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
 	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets ||
-	    names_copy(other->users, other->nr_users, &copy->users) ||
-	    names_copy(other->cgroups, other->nr_cgroups, &copy->cgroups)) {
-		snapshot_free(copy);
+	    snapshot_add_names(copy, other))
 		return -ENOMEM;
-	}
 	if (other->nr_targets)
 		memcpy(copy->targets, other->targets, other->nr_targets * sizeof(*copy->targets));
-	*ret = copy;
+	*ret = steal_ptr(&copy);
 	return 0;
 }
 
@@ -69,16 +54,28 @@ void snapshot_free(struct snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->nr_rows; i++)
 		row_unref(snapshot->rows[i]);
 	free(snapshot->rows);
-	if (snapshot->users)
-		names_free(snapshot->users, snapshot->nr_users);
-	if (snapshot->cgroups)
-		names_free(snapshot->cgroups, snapshot->nr_cgroups);
+	names_free(snapshot->users, snapshot->nr_users);
+	names_free(snapshot->cgroups, snapshot->nr_cgroups);
 	free(snapshot->processes);
 	free(snapshot->targets);
 	free(snapshot->host);
 	free(snapshot->boot_id);
 	free(snapshot->kernel);
 	free(snapshot);
+}
+
+int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret)
+{
+	struct snapshot *out __cleanup(snapshot_freep) = NULL;
+
+	if (snapshot_new_like(snapshot, &out))
+		return -ENOMEM;
+	out->rows = calloc(snapshot->nr_rows + 1, sizeof(*out->rows));
+	out->processes = calloc(snapshot->nr_processes + 1, sizeof(*out->processes));
+	if (!out->rows || !out->processes)
+		return -ENOMEM;
+	*ret = steal_ptr(&out);
+	return 0;
 }
 
 bool process_same_kind(const struct process *a, const struct process *b)
@@ -121,8 +118,10 @@ bool process_has_row(const struct process *process, const struct row *row)
 size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
 			const struct process *process)
 {
+	static const struct process nobody;
 	size_t end = first;
 
+	process = process ?: &nobody;
 	while (end < snapshot->nr_rows && process_has_row(process, snapshot->rows[end]))
 		end++;
 	return end - first;
@@ -159,9 +158,7 @@ int process_compare(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->boot_ns > y->boot_ns) - (x->boot_ns < y->boot_ns);
+	return compare_u64(x->pid, y->pid) ?: compare_u64(x->boot_ns, y->boot_ns);
 }
 
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
@@ -188,39 +185,16 @@ struct row *const *snapshot_place_row(const struct snapshot *snapshot, const str
 		       compare_row);
 }
 
-const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity)
-{
-	struct row *const *place = snapshot_place_row(snapshot, identity);
-
-	return place ? *place : NULL;
-}
-
-/* Where an id is or would have to be. */
-static size_t names_place(const struct id_name *names, size_t count, uint64_t id)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (names[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 const char *id_names_find(const struct id_name *names, size_t count, uint64_t id)
 {
-	size_t at = names_place(names, count, id);
+	size_t at = place_u64(names, count, sizeof(*names), id);
 
 	return at < count && names[at].id == id ? names[at].name : NULL;
 }
 
 int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char *name)
 {
-	size_t at = names_place(*names, *count, id);
+	size_t at = place_u64(*names, *count, sizeof(**names), id);
 	struct id_name *grown;
 	char *copy;
 
@@ -237,6 +211,19 @@ int id_names_add(struct id_name **names, size_t *count, uint64_t id, const char 
 	grown[at] = (struct id_name){ id, copy };
 	(*count)++;
 	return 0;
+}
+
+int snapshot_add_names(struct snapshot *to, const struct snapshot *from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->nr_users && !err; i++)
+		err = id_names_add(&to->users, &to->nr_users, from->users[i].id,
+				   from->users[i].name);
+	for (size_t i = 0; i < from->nr_cgroups && !err; i++)
+		err = id_names_add(&to->cgroups, &to->nr_cgroups, from->cgroups[i].id,
+				   from->cgroups[i].name);
+	return err;
 }
 
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid)
@@ -277,4 +264,121 @@ uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *r
 	if (!row->in_flight || row->oldest_start_ns > snapshot->end_mono_ns)
 		return 0;
 	return snapshot->end_mono_ns - row->oldest_start_ns;
+}
+
+const char *const gap_reason_names[NR_GAP_REASON] = {
+	[GAP_NOT_RUNNING] = "not_running",
+	[GAP_NOT_WRITTEN] = "not_written",
+	[GAP_DAMAGED] = "damaged",
+	[GAP_RETIRED] = "retired",
+};
+
+void timeline_done(struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->nr_steps; i++)
+		snapshot_free(timeline->steps[i].sum);
+	free(timeline->steps);
+	free(timeline->gaps);
+	*timeline = (struct timeline){ 0 };
+}
+
+/* --- losses ----------------------------------------------------------------------------------- */
+
+const struct loss_text loss_texts[NR_MODEL_LOSS] = {
+	[LOSS_TASK_UNTRACKED] = { "untracked_tasks", "threads not counted at all",
+				  "the kernel had no memory for them", true },
+	[LOSS_TASK_TABLE_FULL] = { "task_table_full", "calls counted without process and time",
+				   "thread table full: --max-tasks", false },
+	[LOSS_SLOT_TABLE_FULL] = { "slot_table_full", "calls counted without process and time",
+				   "row table full: --max-rows", false },
+	[LOSS_ERRNO_TABLE_FULL] = { "errno_table_full", "errors counted without their errno",
+				    "errno table full: --max-errnos", false },
+	[LOSS_BUCKET_WRAPPED] = { "bucket_wrapped", "histogram buckets short of 2^32 calls",
+				  "errno table full: --max-errnos", false },
+	[LOSS_EXIT_MISSED] = { "exit_missed", "calls counted without time",
+			       "their end was not seen", false },
+	[LOSS_TIME_CLAMPED] = { "time_clamped", "times that did not add up",
+				"a clock went back; they were cut to what is possible", false },
+	[LOSS_FOREIGN_TABLE_FULL] = { "foreign_table_full",
+				      "calls of other ABIs, unknown numbers, or beyond 63 kinds in "
+				      "a thread counted without process and time",
+				      "more than a fifth of --max-rows, or than 64 unknown numbers "
+				      "in a thread",
+				      false },
+	[LOSS_THREAD_LATE] = { "late_threads", "threads whose first calls may be missing",
+			       "the kernel was busy when they were made", true },
+	[LOSS_ERRNO_OFF] = { "errnos_off", "errors counted without their errno",
+			     "errnos were off, to cost less", false },
+	[LOSS_STACK_TABLE_FULL] = { "stack_table_full", "calls without their stack",
+				    "errno table full: --max-errnos", false },
+	[LOSS_ARG0_TABLE_FULL] = { "arg0_table_full", "calls counted without their first argument",
+				   "row table full: --max-rows; or more than 4096 in a "
+				   "thread",
+				   false },
+	[LOSS_SWITCH_UNSEEN] = { "switch_unseen", "context switches not seen",
+				 "CPU time may stand as time asleep, or the other way round",
+				 false },
+	[LOSS_LOOKUP_BUSY] = { "lookup_busy", "calls, at most, missing or misread",
+			       "the kernel was busy with what is kept of their threads", true },
+	[LOSS_USER_TIME] = { "user_time_unknown",
+			     "threads without user CPU time and calls in flight",
+			     "thread table full: --max-tasks", false },
+	[LOSS_HIST_TABLE_FULL] = { "hist_table_full", "calls counted without their time",
+				   "row table full: --max-rows", false },
+	[LOSS_ENTER_MISSED] = { "enter_missed", "calls, at most, missing or misread host-wide",
+				"the kernel skipped the sys_enter program", true },
+	[LOSS_LEAVE_MISSED] = { "leave_missed", "calls, at most, without time host-wide",
+				"the kernel skipped the sys_exit program", true },
+	[LOSS_SWITCH_MISSED] = { "switch_missed", "context switches not seen host-wide",
+				 "time asleep may stand as CPU time", false },
+	[LOSS_LIFECYCLE_MISSED] = { "lifecycle_missed", "forks, execs or exits not seen host-wide",
+				    "children may be missing", true },
+	[LOSS_CHANGE_MISSED] = { "change_missed",
+				 "renames or moves between cgroups not seen host-wide",
+				 "a process may stand under an earlier name or unit", false },
+	[LOSS_NUMBER_FOLDED] = { "numbers_folded", "calls counted without their number",
+				 "more unknown numbers, or rows of ended processes, than fit",
+				 false },
+	[LOSS_KIND_FOLDED] = { "kinds_folded",
+			       "ended processes counted without name, user and unit",
+			       "the memory for more names, users and units was spent", false },
+	[LOSS_TORN_READ] = { "torn_reads", "rows read while they changed",
+			     "the next reading heals them", false },
+};
+
+void losses_text(const struct losses *losses, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	snprintf(buf, size, "exact: no call is missing");
+	for (int i = 0; i < NR_MODEL_LOSS && used < size; i++) {
+		if (losses->count[i])
+			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " %s (%s)",
+						 used ? "; " : "not exact: ", losses->count[i],
+						 loss_texts[i].what, loss_texts[i].why);
+	}
+}
+
+bool losses_none(const struct losses *losses)
+{
+	for (int i = 0; i < NR_MODEL_LOSS; i++) {
+		if (losses->count[i])
+			return false;
+	}
+	return true;
+}
+
+void losses_merge(struct losses *into, const struct losses *from)
+{
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		into->count[i] += from->count[i];
+}
+
+void losses_subtract(struct losses *from, const struct losses *earlier)
+{
+	uint64_t torn = from->count[LOSS_TORN_READ] + earlier->count[LOSS_TORN_READ];
+
+	for (int i = 0; i < NR_MODEL_LOSS; i++)
+		from->count[i] -= earlier->count[i];
+	from->count[LOSS_TORN_READ] = torn;
 }

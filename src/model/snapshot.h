@@ -10,9 +10,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/losses.h"
+#include "bpftruss/abi.h"
 #include "model/row.h"
 #include "model/stack.h"
+
+/*
+ * Every reason for which a snapshot may not be exact: those the BPF programs count (enum loss) and
+ * those only user space can see. The names are part of the JSON contract.
+ */
+enum model_loss {
+	LOSS_NUMBER_FOLDED = NR_LOSS, /* by folding; see model/builder.h */
+	LOSS_KIND_FOLDED,
+	LOSS_ENTER_MISSED, /* runs of a program that the kernel skipped, host-wide */
+	LOSS_LEAVE_MISSED,
+	LOSS_SWITCH_MISSED,
+	LOSS_LIFECYCLE_MISSED,
+	LOSS_CHANGE_MISSED,
+	LOSS_TORN_READ,
+	NR_MODEL_LOSS,
+};
+
+struct losses {
+	uint64_t count[NR_MODEL_LOSS];
+};
+
+struct loss_text {
+	const char *name;   /* JSON key */
+	const char *what;   /* what N of them mean, after the number */
+	const char *why;    /* cause or remedy */
+	bool calls_missing; /* counts calls that are in no row */
+};
+
+/* Indexed by enum loss and enum model_loss. */
+extern const struct loss_text loss_texts[NR_MODEL_LOSS];
+
+/* Writes "exact: no call is missing", or what is missing and why. */
+#define LOSSES_TEXT_MAX 4096
+void losses_text(const struct losses *losses, char *buf, size_t size);
+
+bool losses_none(const struct losses *losses);
+
+void losses_merge(struct losses *into, const struct losses *from);
+
+/* Torn reads are of one reading, not since the start: those of either distort what is between. */
+void losses_subtract(struct losses *from, const struct losses *earlier);
 
 #define PROCESS_COMM_SIZE 16
 
@@ -73,8 +114,8 @@ bool process_has_row(const struct process *process, const struct row *row);
 struct snapshot;
 
 /*
- * Counts the rows of a process from the index first on, in a snapshot whose rows and processes have
- * the same order.
+ * Counts the rows of a process (NULL: of nobody, which come before all others) from the index first on,
+ * in a snapshot whose rows and processes have the same order.
  */
 size_t snapshot_rows_of(const struct snapshot *snapshot, size_t first,
 			const struct process *process);
@@ -144,6 +185,9 @@ struct snapshot {
 /* An empty snapshot with the other's description: host, times, targets, losses. 0 or -ENOMEM. */
 int snapshot_new_like(const struct snapshot *other, struct snapshot **ret);
 
+/* The same, with room for all rows and processes of the other. Returns 0 or -ENOMEM. */
+int snapshot_new_part(const struct snapshot *other, struct snapshot **ret);
+
 /* Frees a snapshot and all it owns; NULL is fine. */
 void snapshot_free(struct snapshot *snapshot);
 
@@ -155,10 +199,12 @@ static inline void snapshot_freep(struct snapshot **snapshot)
 /* NULL when absent. */
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,
 					    uint64_t boot_ns);
-const struct row *snapshot_find_row(const struct snapshot *snapshot, const struct row *identity);
 
-/* The place in the list of rows. */
+/* Where a row is in the list of rows; NULL when absent. */
 struct row *const *snapshot_place_row(const struct snapshot *snapshot, const struct row *identity);
+
+/* Adds names of users and cgroups that another one has. Returns 0 or -ENOMEM. */
+int snapshot_add_names(struct snapshot *to, const struct snapshot *from);
 
 /* Names of a process's user and cgroup; NULL when unknown. */
 const char *snapshot_user(const struct snapshot *snapshot, uint32_t uid);
@@ -175,5 +221,52 @@ uint64_t snapshot_user_ns(const struct snapshot *snapshot);
 
 /* Age in ns of a row's oldest call in flight, as of the end; 0 when none is. */
 uint64_t snapshot_oldest_ns(const struct snapshot *snapshot, const struct row *row);
+
+/* --- timelines -------------------------------------------------------------------------------- */
+
+/*
+ * What was counted over a span of time, in steps, and where nothing is known. Times of day are
+ * CLOCK_REALTIME in ns; durations are monotonic, so the two may differ where the clock was set.
+ */
+#define TIMELINE_MAX_STEPS 10000
+
+struct timeline_step {
+	int64_t start_ns, end_ns; /* as counted; as asked for when nothing was */
+	uint64_t covered_ns;      /* monotonic: how long was counted in it */
+	struct snapshot *sum;     /* owned; elapsed_ns = covered_ns. NULL: nothing was counted */
+};
+
+enum gap_reason {
+	GAP_NOT_RUNNING = 0, /* the daemon was stopped or killed, or the host was down */
+	GAP_NOT_WRITTEN = 1, /* counted, but the history could not be written */
+	GAP_DAMAGED = 2,     /* written, but unreadable now */
+	GAP_RETIRED = 3,     /* older than what is kept */
+	NR_GAP_REASON,
+};
+
+/* not_running, …: part of the JSON contract. */
+extern const char *const gap_reason_names[NR_GAP_REASON];
+
+struct timeline_gap {
+	int64_t start_ns, end_ns;
+	enum gap_reason reason;
+};
+
+struct timeline {
+	struct timeline_step *steps; /* owned, as the gaps; in order of time */
+	size_t nr_steps;
+	struct timeline_gap *gaps;
+	size_t nr_gaps;
+};
+
+void timeline_done(struct timeline *timeline);
+
+/* A span kept for good under a name: letters, digits, dot, dash, underscore, at most 64. */
+struct baseline {
+	char name[65];
+	int64_t saved_ns;
+	int64_t start_ns, end_ns;
+	uint64_t covered_ns;
+};
 
 #endif

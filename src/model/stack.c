@@ -7,18 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct stack_table {
 	void *stacks;  /* tree of struct stack, by id */
 	void *strings; /* tree of char * */
-	size_t count;
 };
-
-static int compare_stacks(const void *a, const void *b)
-{
-	uint64_t x = ((const struct stack *)a)->id, y = ((const struct stack *)b)->id;
-
-	return (x > y) - (x < y);
-}
 
 static int compare_strings(const void *a, const void *b)
 {
@@ -57,10 +51,10 @@ const char *stack_table_string(const struct stack_table *table, const char *stri
 
 int stack_table_intern(struct stack_table *table, const char *string, const char **ret)
 {
-	const char *found = stack_table_string(table, string);
+	const char *found = string ? stack_table_string(table, string) : NULL;
 	char *copy;
 
-	if (!found) {
+	if (string && !found) {
 		copy = strdup(string);
 		if (!copy || !tsearch(copy, &table->strings, compare_strings)) {
 			free(copy);
@@ -72,90 +66,40 @@ int stack_table_intern(struct stack_table *table, const char *string, const char
 	return 0;
 }
 
-static int intern(struct stack_table *table, const char **string)
+static int stack_set(struct stack *to, const struct stack *stack)
 {
-	return *string ? stack_table_intern(table, *string, string) : 0;
-}
+	struct stack_frame *frames = calloc(stack->nr_frames + 1, sizeof(*frames));
 
-/* With the strings of the original. */
-static struct stack *stack_copy_own(const struct stack *from)
-{
-	struct stack *copy = malloc(sizeof(*copy));
-
-	if (!copy)
-		return NULL;
-	*copy = *from;
-	copy->frames = calloc(from->nr_frames + 1, sizeof(*copy->frames));
-	if (!copy->frames) {
-		free(copy);
-		return NULL;
-	}
-	if (from->nr_frames)
-		memcpy(copy->frames, from->frames, from->nr_frames * sizeof(*copy->frames));
-	return copy;
-}
-
-static struct stack *stack_copy(struct stack_table *table, const struct stack *from)
-{
-	struct stack *copy = stack_copy_own(from);
-
-	for (size_t i = 0; copy && i < copy->nr_frames; i++) {
-		struct stack_frame *frame = &copy->frames[i];
-
-		if (intern(table, &frame->module) || intern(table, &frame->symbol)) {
-			free_stack(copy);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
-/* Takes the copy. */
-static int stack_insert(struct stack_table *table, struct stack *copy)
-{
-	if (!copy)
+	if (!frames)
 		return -ENOMEM;
-	if (!tsearch(copy, &table->stacks, compare_stacks)) {
-		free_stack(copy);
-		return -ENOMEM;
-	}
-	table->count++;
+	if (stack->nr_frames)
+		memcpy(frames, stack->frames, stack->nr_frames * sizeof(*frames));
+	free(to->frames);
+	*to = *stack;
+	to->frames = frames;
 	return 0;
-}
-
-int stack_table_add(struct stack_table *table, const struct stack *stack)
-{
-	if (stack_table_find(table, stack->id))
-		return 0;
-	return stack_insert(table, stack_copy(table, stack));
 }
 
 /* Where one of its id is, it stays. */
 int stack_table_put(struct stack_table *table, const struct stack *stack)
 {
-	struct stack *copy = stack_copy_own(stack), *const * found, old;
+	struct stack **found, *copy = calloc(1, sizeof(*copy));
 
-	found = copy ? tfind(copy, &table->stacks, compare_stacks) : NULL;
-	if (!found)
-		return stack_insert(table, copy);
-	old = **found;
-	**found = *copy;
-	*copy = old;
-	free_stack(copy);
-	return 0;
+	if (!copy)
+		return -ENOMEM;
+	copy->id = stack->id;
+	found = tsearch(copy, &table->stacks, compare_first_u64);
+	if (!found || *found != copy)
+		free(copy);
+	return found ? stack_set(*found, stack) : -ENOMEM;
 }
 
 const struct stack *stack_table_find(const struct stack_table *table, uint64_t id)
 {
 	struct stack key = { .id = id };
-	struct stack *const *found = tfind(&key, &table->stacks, compare_stacks);
+	struct stack *const *found = tfind(&key, &table->stacks, compare_first_u64);
 
 	return found ? *found : NULL;
-}
-
-size_t stack_table_count(const struct stack_table *table)
-{
-	return table->count;
 }
 
 const char *stack_end_name(enum stack_end end)

@@ -44,11 +44,8 @@ static inline void stack_table_freep(struct stack_table **table)
 	stack_table_free(*table);
 }
 
-/* Copies a stack, names included; one whose id is there already changes nothing. 0 or -ENOMEM. */
-int stack_table_add(struct stack_table *table, const struct stack *stack);
-
 /*
- * The table's own copy of a string, of which there is one as long as the table lives. Returns 0 or
+ * The table's own copy of a string, of which there is one as long as the table lives; NULL for NULL. 0 or
  * -ENOMEM.
  */
 int stack_table_intern(struct stack_table *table, const char *string, const char **ret);
@@ -64,8 +61,6 @@ int stack_table_put(struct stack_table *table, const struct stack *stack);
 
 /* NULL when it is not there: its frames were lost. */
 const struct stack *stack_table_find(const struct stack_table *table, uint64_t id);
-
-size_t stack_table_count(const struct stack_table *table);
 
 /* How reports say that a stack is not complete: [truncated]; NULL for STACK_COMPLETE. */
 const char *stack_end_name(enum stack_end end);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/unit.h"
+#include "model/match.h"
 #include "report/label.h"
 #include "syscalls/names.h"
 

@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "model/microstates.h"
+#include "model/rates.h"
 #include "model/snapshot.h"
 
 /* What an object says under "schema"; readers refuse all others. */

@@ -252,15 +252,15 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 
 int report_trust(const struct snapshot *snapshot, FILE *out)
 {
-	struct row_list rows __cleanup(row_list_done) = { 0 };
+	struct group_list list __cleanup(group_list_done) = { 0 };
 	const char *separator = "in flight: ";
 	char label[ROW_LABEL_MAX], age[AGE_MAX];
 
-	if (snapshot_sum_by_syscall(snapshot, NULL, &rows))
+	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
 		return -ENOMEM;
 	print_exactness(snapshot, out);
-	for (size_t i = 0; i < rows.nr_rows; i++) {
-		const struct row *row = rows.rows[i];
+	for (size_t i = 0; i < list.nr_groups; i++) {
+		const struct row *row = &list.groups[i].sum;
 
 		if (!row->in_flight)
 			continue;

@@ -12,7 +12,6 @@
 #include "model/compare.h"
 #include "model/rates.h"
 #include "model/snapshot.h"
-#include "model/timeline.h"
 #include "report/label.h"
 #include "report/table.h"
 

@@ -16,11 +16,10 @@
 
 #include "base/mem.h"
 #include "model/builder.h"
-#include "model/microstates.h"
-#include "model/unit.h"
+#include "model/match.h"
+#include "model/rates.h"
 #include "report/label.h"
 #include "report/report.h"
-#include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
 /* Of the calls of a row or of one of its stacks: null what is not known. */
@@ -413,8 +412,7 @@ static const char *read_frame_name(struct reader *reader, const struct json_plac
 	char *name __cleanup(freep) = json_get_text(at, key, JSON_OR_NULL);
 	const char *own = NULL;
 
-	if (name)
-		json_check(at, stack_table_intern(reader->stacks, name, &own));
+	json_check(at, stack_table_intern(reader->stacks, name, &own));
 	return own;
 }
 
@@ -479,7 +477,7 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 		/* Calls that have no stack are in none of the table. */
 		if ((unsigned int)stack.end != VIEW_OTHERS && !place.document->err) {
 			count.id = stack.id = ++reader->nr_stack_ids;
-			json_check(&place, stack_table_add(reader->stacks, &stack));
+			json_check(&place, stack_table_put(reader->stacks, &stack));
 		}
 		json_check(&place, row_add_stack(row, &count));
 	}

@@ -12,8 +12,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "model/losses.h"
-#include "model/timeline.h"
+#include "model/snapshot.h"
 
 #define STATUS_MAX_TABLES 8
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 #define GAP 2
 
@@ -348,8 +348,8 @@ int table_part_make(const struct snapshot *snapshot, const struct table_options 
 
 	part.scope.keys = options->keys ?: (unsigned int)GROUP_SYSCALL;
 	if ((!sorting.column && column_find("--sort", "total", &sorting.column, NULL)) ||
-	    snapshot_group_some(snapshot, part.scope.keys, test, &part.list) ||
-	    group_list_sum(&part.list, &part.sum))
+	    snapshot_group(snapshot, part.scope.keys, test, &part.list) ||
+	    group_list_sum(&part.list, 0, &part.sum))
 		return -ENOMEM;
 	part.scope.total_ns = part.sum.sum.wall_ns;
 	if (group_list_select(&part.list, &filter))

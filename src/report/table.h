@@ -154,7 +154,7 @@ struct table_options {
 	bool errors_only;                  /* --errors-only */
 	bool hist;                         /* --hist */
 	int width;                         /* columns of the screen; 0: no limit */
-	const struct syscall_set *waiting; /* calls that wait for work; NULL: waiting.inc */
+	const struct syscall_set *waiting; /* calls that wait for work; NULL: TRAIT_WAITS */
 };
 
 /* Some of the calls, grouped. */

@@ -15,20 +15,20 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/query.h"
+#include "model/group.h"
 #include "report/label.h"
 #include "report/report.h"
 #include "syscalls/names.h"
 
 /* The length of the longest name of those that have calls. */
-static int longest_name(struct row *const *rows, size_t count, size_t least,
+static int longest_name(const struct group *groups, size_t count, size_t least,
 			void (*name)(const struct row *row, char *buf, size_t size))
 {
 	char buf[ROW_LABEL_MAX];
 
 	for (size_t i = 0; i < count; i++) {
-		name(rows[i], buf, sizeof(buf));
-		if (rows[i]->calls)
+		name(&groups[i].sum, buf, sizeof(buf));
+		if (groups[i].sum.calls)
 			least = max_u64(least, strlen(buf));
 	}
 	return (int)least;
@@ -52,17 +52,17 @@ static void print_time(const char *name, uint64_t ns, int width, FILE *out)
 
 int report_truss(const struct snapshot *snapshot, FILE *out)
 {
-	struct row_list list __cleanup(row_list_done) = { 0 };
+	struct group_list list __cleanup(group_list_done) = { 0 };
 	uint64_t cpu_ns = 0, calls = 0, errors = 0;
 	char label[ROW_LABEL_MAX];
 	int width;
 
-	if (snapshot_sum_by_syscall(snapshot, NULL, &list))
+	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
 		return -ENOMEM;
-	width = longest_name(list.rows, list.nr_rows, TRUSS_NAME_WIDTH, row_label);
+	width = longest_name(list.groups, list.nr_groups, TRUSS_NAME_WIDTH, row_label);
 	fprintf(out, "\n%-*s   seconds   calls  errors\n", width, "syscall");
-	for (size_t i = 0; i < list.nr_rows; i++) {
-		const struct row *row = list.rows[i];
+	for (size_t i = 0; i < list.nr_groups; i++) {
+		const struct row *row = &list.groups[i].sum;
 
 		if (!row->calls)
 			continue;
@@ -96,9 +96,9 @@ static const char *const mode_names[NR_SYSCALL_ABI] = {
 	[ABI_ARM64] = "64 bit",  [ABI_ARM] = "32 bit",
 };
 
-static int compare_rows(const void *x, const void *y)
+static int compare_groups(const void *x, const void *y)
 {
-	const struct row *a = *(struct row *const *)x, *b = *(struct row *const *)y;
+	const struct row *a = &((const struct group *)x)->sum, *b = &((const struct group *)y)->sum;
 
 	return compare_u64(row_cpu_ns(b), row_cpu_ns(a)) ?: (a->nr > b->nr) - (a->nr < b->nr);
 }
@@ -124,39 +124,39 @@ static void print_line(double share, const struct row *row, const char *name, FI
 }
 
 /* Native calls come without a title, as they do in strace. */
-static void print_mode(const struct row_list *list, enum syscall_abi abi, bool titled, FILE *out)
+static void print_mode(const struct group_list *list, enum syscall_abi abi, bool titled, FILE *out)
 {
 	char name[SYSCALL_NAME_MAX];
-	struct row **rows = list->rows;
-	size_t left = list->nr_rows, count = 0;
+	struct group *groups = list->groups;
+	size_t left = list->nr_groups, count = 0;
 	struct row sum;
 	int width;
 
-	for (; left && (*rows)->abi != abi; left--)
-		rows++;
+	for (; left && groups->sum.abi != abi; left--)
+		groups++;
 	row_init(&sum);
-	for (; count < left && rows[count]->abi == abi; count++) {
-		sum.wall_ns += rows[count]->wall_ns;
-		sum.off_ns += rows[count]->off_ns;
-		sum.calls += rows[count]->calls;
-		sum.errors += rows[count]->errors;
+	for (; count < left && groups[count].sum.abi == abi; count++) {
+		sum.wall_ns += groups[count].sum.wall_ns;
+		sum.off_ns += groups[count].sum.off_ns;
+		sum.calls += groups[count].sum.calls;
+		sum.errors += groups[count].sum.errors;
 	}
 	if (!sum.calls)
 		return;
 	/* One blank more than the longest name. */
-	width = longest_name(rows, count, STRACE_NAME_WIDTH - 1, row_call_name) + 1;
-	qsort(rows, count, sizeof(*rows), compare_rows);
+	width = longest_name(groups, count, STRACE_NAME_WIDTH - 1, row_call_name) + 1;
+	qsort(groups, count, sizeof(*groups), compare_groups);
 	if (titled)
 		fprintf(out, "System call usage summary for %s mode:\n", mode_names[abi]);
 	fputs("% time     seconds  usecs/call     calls    errors syscall\n", out);
 	print_rule(width, out);
 	for (size_t i = 0; i < count; i++) {
+		const struct row *row = &groups[i].sum;
 		double cpu_ns = (double)row_cpu_ns(&sum);
 
-		row_call_name(rows[i], name, sizeof(name));
-		if (rows[i]->calls)
-			print_line(cpu_ns ? (double)row_cpu_ns(rows[i]) / cpu_ns : 0, rows[i], name,
-				   out);
+		row_call_name(row, name, sizeof(name));
+		if (row->calls)
+			print_line(cpu_ns ? (double)row_cpu_ns(row) / cpu_ns : 0, row, name, out);
 	}
 	print_rule(width, out);
 	print_line(1, &sum, "total", out);
@@ -164,9 +164,9 @@ static void print_mode(const struct row_list *list, enum syscall_abi abi, bool t
 
 int report_strace(const struct snapshot *snapshot, FILE *out)
 {
-	struct row_list list __cleanup(row_list_done) = { 0 };
+	struct group_list list __cleanup(group_list_done) = { 0 };
 
-	if (snapshot_sum_by_syscall(snapshot, NULL, &list))
+	if (snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list))
 		return -ENOMEM;
 	print_mode(&list, LABEL_NATIVE_ABI, false, out);
 	for (enum syscall_abi abi = 0; abi < NR_SYSCALL_ABI; abi++) {

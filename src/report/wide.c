@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/microstates.h"
+#include "model/rates.h"
 #include "report/report.h"
-#include "syscalls/errnos.h"
+#include "syscalls/names.h"
 
 /* Columns shown unless the user chose, in order; of those with higher rank fewer fit. */
 static const struct {
@@ -306,8 +306,8 @@ int report_errors(const struct snapshot *snapshot, const struct table_options *o
 
 	errors.scope.keys = (options->keys ?: (unsigned int)GROUP_COMM) | GROUP_SYSCALL;
 	columns_of_keys(errors.scope.keys, &errors.keys);
-	if (snapshot_group(snapshot, errors.scope.keys, &errors.groups) || errors_find(&errors) ||
-	    grid_new(errors.keys.count + NR_ERRORS, &errors.grid))
+	if (snapshot_group(snapshot, errors.scope.keys, NULL, &errors.groups) ||
+	    errors_find(&errors) || grid_new(errors.keys.count + NR_ERRORS, &errors.grid))
 		return -ENOMEM;
 	table_set_titles(errors.grid, &errors.keys, NULL);
 	for (size_t i = 0; i < NR_ERRORS; i++)

@@ -8,7 +8,7 @@
 
 #include "bpftruss/stack_abi.h"
 
-#include "base/copy.h"
+#include "base/child.h"
 #include "elf/unwind_rows.h"
 #include "elf/worker.h"
 #include "base/process.h"

@@ -51,34 +51,26 @@ static int refuse_read_only(const struct history *history, struct diag *d)
 int history_begin(struct history *history, const struct snapshot *host, int64_t since_ns,
 		  uint64_t since_mono_ns, struct diag *d)
 {
-	struct run run;
 	int err = refuse_read_only(history, d);
 
 	if (err)
 		return err;
-	if (run_init(&run, host, since_ns, (int64_t)since_mono_ns))
+	if (run_set(&history->run, host, since_ns, (int64_t)since_mono_ns))
 		return diag_oom(d);
-	run_done(&history->run);
-	history->run = run;
 	/* On failure the first interval tries again. */
 	return history_run(history, change_begin, NULL, true, "write", d);
 }
 
-/* The clock was set inside it: its length behind its end, so that no span has days that were not. */
-static void interval_straighten(struct interval *interval)
+static int64_t start_mono_ns(const struct snapshot *snapshot)
 {
-	int64_t length_ns = interval->end_mono_ns - interval->start_mono_ns;
-	int64_t off_ns = interval->end_ns - interval->start_ns - length_ns;
-
-	if (off_ns > CLOCK_SET_NS || off_ns < -CLOCK_SET_NS)
-		interval->start_ns = interval->end_ns - length_ns;
+	return (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns);
 }
 
 static struct interval interval_of(const struct run *run, const struct snapshot *snapshot)
 {
 	struct interval interval = {
 		.run = run->id,
-		.start_mono_ns = (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns),
+		.start_mono_ns = start_mono_ns(snapshot),
 		.end_mono_ns = (int64_t)snapshot->end_mono_ns,
 		.start_ns = snapshot->start_ns,
 		.end_ns = snapshot->end_ns,
@@ -86,8 +78,12 @@ static struct interval interval_of(const struct run *run, const struct snapshot 
 			 (snapshot->caller_pidns ? INTERVAL_CALLER_PIDNS : 0),
 		.threads_unknown = (int64_t)snapshot->threads_unknown,
 	};
+	int64_t length_ns = interval.end_mono_ns - interval.start_mono_ns;
+	int64_t off_ns = interval.end_ns - interval.start_ns - length_ns;
 
-	interval_straighten(&interval);
+	/* The clock was set inside it: so no span has days that were not. */
+	if (off_ns > CLOCK_SET_NS || off_ns < -CLOCK_SET_NS)
+		interval.start_ns = interval.end_ns - length_ns;
 	return interval;
 }
 
@@ -115,38 +111,31 @@ static int change_append(struct history *history, void *closure)
 		       ?: write_interval(history->db, &interval, snapshot);
 }
 
-/* The run that a snapshot belongs to: counting may begin without a word, or go on after a boot. */
-static int run_follow(const struct history *history, const struct snapshot *snapshot,
-		      struct run *ret)
+/* Whether a snapshot belongs to the run: counting may begin without a word, or go on after a boot. */
+static bool run_goes_on(const struct run *run, const struct snapshot *snapshot)
 {
-	const struct run *run = &history->run;
-	int64_t start_mono_ns = (int64_t)(snapshot->end_mono_ns - snapshot->elapsed_ns);
-
-	if (!run->boot_id || strcmp(run->boot_id, snapshot->boot_id ?: "") != 0)
-		return run_init(ret, snapshot, snapshot->start_ns, start_mono_ns);
-	if (run_init(ret, snapshot, run->start_ns, run->start_mono_ns))
-		return -ENOMEM;
-	ret->id = run->id;
-	ret->end_ns = run->end_ns;
-	ret->end_mono_ns = run->end_mono_ns;
-	return 0;
+	return run->boot_id && !strcmp(run->boot_id, snapshot->boot_id ?: "");
 }
 
 int append_tail(struct history *history, const struct snapshot *snapshot)
 {
-	struct run run __cleanup(run_done) = { 0 };
+	struct run fresh __cleanup(run_done) = { 0 }, *run = &history->run;
 	struct interval interval;
-	int err = run_follow(history, snapshot, &run) ?: begin_run(history->db, &run);
+	int err = 0;
 
+	if (!run_goes_on(run, snapshot)) {
+		run = &fresh;
+		err = run_set(run, snapshot, snapshot->start_ns, start_mono_ns(snapshot));
+	}
+	err = err ?: begin_run(history->db, run);
 	if (err)
 		return err;
-	interval = interval_of(&run, snapshot);
+	interval = interval_of(run, snapshot);
 	return write_interval(history->db, &interval, snapshot);
 }
 
 int append_check(const struct history *history, const struct snapshot *snapshot, struct diag *d)
 {
-	struct run run __cleanup(run_done) = { 0 };
 	int err = refuse_read_only(history, d);
 
 	if (err)
@@ -157,36 +146,28 @@ int append_check(const struct history *history, const struct snapshot *snapshot,
 	if (snapshot->slower_than_ns)
 		return diag_set(d, DIAG_FAILED, EINVAL,
 				"history: an interval must have all calls, not the slow ones only");
-	if (run_follow(history, snapshot, &run))
-		return diag_oom(d);
-	if (snapshot->end_mono_ns - snapshot->elapsed_ns < (uint64_t)run.end_mono_ns)
+	if (run_goes_on(&history->run, snapshot) &&
+	    start_mono_ns(snapshot) < history->run.end_mono_ns)
 		return diag_set(d, DIAG_FAILED, EINVAL,
 				"history: an interval begins before the last one ended");
 	return 0;
 }
 
-static void note_failure(struct history *history, const struct snapshot *snapshot)
-{
-	history->failed++;
-	if (!history->unwritten.end_ns)
-		history->unwritten.start_ns = snapshot->start_ns;
-	history->unwritten.end_ns = snapshot->end_ns;
-}
-
 int history_append(struct history *history, const struct snapshot *interval, struct diag *d)
 {
-	struct run run;
 	int err = append_check(history, interval, d);
 
 	if (err)
 		return err;
-	if (run_follow(history, interval, &run))
+	if (!run_goes_on(&history->run, interval) &&
+	    run_set(&history->run, interval, interval->start_ns, start_mono_ns(interval)))
 		return diag_oom(d);
-	run_done(&history->run);
-	history->run = run;
 	err = history_run(history, change_append, (void *)interval, true, "write", d);
 	if (err) {
-		note_failure(history, interval);
+		history->failed++;
+		if (!history->unwritten.end_ns)
+			history->unwritten.start_ns = interval->start_ns;
+		history->unwritten.end_ns = interval->end_ns;
 		return err;
 	}
 	history->run.end_ns = interval->end_ns;

@@ -1,14 +1,146 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads and writes the rows of cell, share, loss and call. */
+/* Reads and writes the rows of cell, share, loss and call. Decoding believes nothing of what it reads. */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/losses.h"
-#include "store/blob.h"
+#include "model/snapshot.h"
 #include "store/sum.h"
-#include "syscalls/classes.h"
 #include "syscalls/names.h"
+
+#define VARINT_MAX 10
+#define COUNT_MAX  (UINT64_MAX >> 2)
+#define SKIP_MORE  3
+
+void blob_done(struct blob *blob)
+{
+	free(blob->bytes);
+	*blob = (struct blob){ 0 };
+}
+
+static int blob_put(struct blob *blob, uint64_t number)
+{
+	uint8_t *grown = blob->bytes;
+
+	if (blob->room < blob->size + VARINT_MAX) {
+		grown = realloc(blob->bytes, 2 * blob->room + 2 * VARINT_MAX);
+		if (!grown)
+			return -ENOMEM;
+		blob->bytes = grown;
+		blob->room = 2 * blob->room + 2 * VARINT_MAX;
+	}
+	for (; number >= 0x80; number >>= 7)
+		grown[blob->size++] = (uint8_t)(number | 0x80);
+	grown[blob->size++] = (uint8_t)number;
+	return 0;
+}
+
+int blob_from_hist(struct blob *blob, const struct hist *hist)
+{
+	unsigned int skipped = 0;
+	int err = 0;
+
+	blob->size = 0;
+	for (unsigned int i = 0; i < HIST_BUCKETS && !err; i++) {
+		uint64_t count = hist_count(hist, i);
+
+		if (!count) {
+			skipped++;
+			continue;
+		}
+		if (count > COUNT_MAX)
+			return -ERANGE;
+		err = blob_put(blob, count << 2 | (skipped < SKIP_MORE ? skipped : SKIP_MORE));
+		if (!err && skipped >= SKIP_MORE)
+			err = blob_put(blob, skipped - SKIP_MORE);
+		skipped = 0;
+	}
+	return err;
+}
+
+int blob_from_errnos(struct blob *blob, const struct errno_count *errnos, size_t count)
+{
+	int last = 0, err = 0;
+
+	blob->size = 0;
+	for (size_t i = 0; i < count && !err; i++) {
+		if (errnos[i].err < last)
+			return -ERANGE;
+		err = blob_put(blob, (uint64_t)(errnos[i].err - last));
+		err = err ?: blob_put(blob, errnos[i].count);
+		last = errnos[i].err;
+	}
+	return err;
+}
+
+struct cursor {
+	const uint8_t *bytes;
+	size_t at, size;
+};
+
+static int cursor_take(struct cursor *cursor, uint64_t *ret)
+{
+	uint64_t number = 0;
+
+	for (unsigned int shift = 0; shift < 64 && cursor->at < cursor->size; shift += 7) {
+		uint8_t byte = cursor->bytes[cursor->at++];
+
+		if (shift == 63 && byte > 1)
+			return -EUCLEAN;
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			*ret = number;
+			return 0;
+		}
+	}
+	return -EUCLEAN;
+}
+
+int blob_to_hist(const void *bytes, size_t size, struct hist *hist)
+{
+	struct cursor cursor = { bytes, 0, bytes ? size : 0 };
+	uint64_t bucket = 0, number, more;
+	int err;
+
+	while (cursor.at < cursor.size) {
+		if (cursor_take(&cursor, &number))
+			return -EUCLEAN;
+		bucket += number & SKIP_MORE;
+		if ((number & SKIP_MORE) == SKIP_MORE) {
+			if (cursor_take(&cursor, &more) || more > HIST_BUCKETS)
+				return -EUCLEAN;
+			bucket += more;
+		}
+		if (bucket >= HIST_BUCKETS || number >> 2 == 0)
+			return -EUCLEAN;
+		err = hist_add(hist, (unsigned int)bucket++, number >> 2);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int blob_to_errnos(const void *bytes, size_t size, struct row *row)
+{
+	struct cursor cursor = { bytes, 0, bytes ? size : 0 };
+	uint64_t last = 0, step, count;
+	int err;
+
+	while (cursor.at < cursor.size) {
+		if (cursor_take(&cursor, &step) || cursor_take(&cursor, &count) || step > INT_MAX ||
+		    last + step > INT_MAX || !count)
+			return -EUCLEAN;
+		last += step;
+		err = row_add_errno(row, (int)last, count);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
 
 /* Stands for ROW_NR_OTHER, which has no room for an ABI: no number of 32 bits is as small. */
 #define CALL_NR_OTHER ((int64_t)INT32_MIN - 1)
@@ -69,34 +201,12 @@ static int call_write(struct db *db, const struct row *row)
 		       ?: db_run(insert);
 }
 
-/* The two blobs of a cell; their memory is used again and again. */
-struct blobs {
-	struct blob histogram, errnos;
-};
-
-static void blobs_done(struct blobs *blobs)
+/* The memory of the blobs is used again and again. */
+static int cell_write(struct db *db, int64_t interval, const struct row *row,
+		      struct blob *histogram, struct blob *errnos)
 {
-	blob_done(&blobs->histogram);
-	blob_done(&blobs->errnos);
-}
-
-static int cell_bind(sqlite3_stmt *insert, const struct row *row, const struct blobs *blobs)
-{
-	int err = 0;
-
-	/* Parameters begin with 1, and the first one is the interval. */
-	if (row->min_ns != UINT64_MAX)
-		err = db_errno(sqlite3_bind_int64(insert, 2 + COLUMN_MIN, (int64_t)row->min_ns));
-	return err
-		       ?: db_bind_blob(insert, 2 + COLUMN_HISTOGRAM, blobs->histogram.bytes,
-				       blobs->histogram.size)
-		       ?: db_bind_blob(insert, 2 + COLUMN_ERRNOS, blobs->errnos.bytes,
-				       blobs->errnos.size);
-}
-
-static int cell_write(struct db *db, int64_t interval, const struct row *row, struct blobs *blobs)
-{
-	int64_t numbers[1 + COLUMN_NUMBERS + NR_NUMBER] = { interval, sum_kind(row), call_of(row) };
+	int64_t numbers[1 + COLUMN_NUMBERS + NR_NUMBER] = { interval, sum_kind(row->boot_ns),
+							    call_of(row) };
 	sqlite3_stmt *insert;
 	int err;
 
@@ -105,46 +215,53 @@ static int cell_write(struct db *db, int64_t interval, const struct row *row, st
 	for (size_t i = 0; i < NR_NUMBER; i++)
 		memcpy(&numbers[1 + COLUMN_NUMBERS + i], (const char *)row + number_offsets[i],
 		       sizeof(*numbers));
-	err = blob_from_hist(&blobs->histogram, &row->hist)
-		      ?: blob_from_errnos(&blobs->errnos, row->errnos, row->nr_errnos)
+	err = blob_from_hist(histogram, &row->hist)
+		      ?: blob_from_errnos(errnos, row->errnos, row->nr_errnos)
 		      ?: call_write(db, row);
 	if (err)
 		return err;
-	return db_query(db,
-			"INSERT INTO cell (interval, " CELL_COLUMNS
-			") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			numbers, ARRAY_SIZE(numbers), &insert)
-		       ?: cell_bind(insert, row, blobs)
+	err = db_query(db,
+		       "INSERT INTO cell (interval, " CELL_COLUMNS
+		       ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		       numbers, ARRAY_SIZE(numbers), &insert);
+	/* Parameters begin with 1, and the first one is the interval. */
+	if (!err && row->min_ns != UINT64_MAX)
+		err = db_errno(sqlite3_bind_int64(insert, 2 + COLUMN_MIN, (int64_t)row->min_ns));
+	return err
+		       ?: db_bind_blob(insert, 2 + COLUMN_HISTOGRAM, histogram->bytes,
+				       histogram->size)
+		       ?: db_bind_blob(insert, 2 + COLUMN_ERRNOS, errnos->bytes, errnos->size)
 		       ?: db_run(insert);
 }
 
-static int write_cells(struct db *db, int64_t interval, struct sum *sum)
-{
-	struct snapshot *rows __cleanup(snapshot_freep) = calloc(1, sizeof(*rows));
-	struct blobs blobs __cleanup(blobs_done) = { 0 };
-	int err = 0;
-
-	if (!rows || (sum->builder && builder_finish(sum->builder, rows)))
-		return -ENOMEM;
-	for (size_t i = 0; i < rows->nr_rows && !err; i++)
-		err = cell_write(db, interval, rows->rows[i], &blobs);
-	return err;
-}
-
-static int write_shares(struct db *db, int64_t interval, const struct sum *sum)
+static int write_shares(struct db *db, int64_t interval, const struct snapshot *kinds)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < sum->nr_shares && !err; i++) {
-		const struct share *share = &sum->shares[i];
+	for (size_t i = 0; i < kinds->nr_processes && !err; i++) {
+		const struct process *kind = &kinds->processes[i];
 
 		err = db_change(db,
 				"INSERT INTO share (interval, kind, processes, user_ns) "
 				"VALUES (?, ?, ?, ?)",
-				DB_NUMBERS(interval, share->kind, (int64_t)share->processes,
-					   (int64_t)share->user_ns));
+				DB_NUMBERS(interval, sum_kind(kind->boot_ns),
+					   (int64_t)kind->nr_folded, (int64_t)kind->user_ns));
 	}
 	return err;
+}
+
+/* What is added up by kind: cells and shares. */
+static int write_kinds(struct db *db, int64_t interval, struct builder *builder)
+{
+	struct snapshot *kinds __cleanup(snapshot_freep) = calloc(1, sizeof(*kinds));
+	struct blob histogram __cleanup(blob_done) = { 0 }, errnos __cleanup(blob_done) = { 0 };
+	int err = 0;
+
+	if (!kinds || builder_finish(builder, kinds))
+		return -ENOMEM;
+	for (size_t i = 0; i < kinds->nr_rows && !err; i++)
+		err = cell_write(db, interval, kinds->rows[i], &histogram, &errnos);
+	return err ?: write_shares(db, interval, kinds);
 }
 
 static int write_losses(struct db *db, int64_t interval, const struct losses *losses)
@@ -167,8 +284,7 @@ static int write_losses(struct db *db, int64_t interval, const struct losses *lo
 
 int content_write(struct db *db, int64_t interval, struct sum *sum)
 {
-	return write_cells(db, interval, sum)
-		       ?: write_shares(db, interval, sum)
+	return (sum->builder ? write_kinds(db, interval, sum->builder) : 0)
 		       ?: write_losses(db, interval, &sum->losses)
 		       ?: kinds_touch(db, interval);
 }
@@ -214,13 +330,12 @@ static int read_cell(sqlite3_stmt *columns, struct sum *sum)
 
 static int read_share(sqlite3_stmt *columns, struct sum *sum)
 {
-	const struct share share = {
-		.kind = sqlite3_column_int64(columns, 0),
-		.processes = (uint64_t)sqlite3_column_int64(columns, 1),
-		.user_ns = (uint64_t)sqlite3_column_int64(columns, 2),
-	};
+	int64_t kind = sqlite3_column_int64(columns, 0);
 
-	return kind_set_has(sum->kinds, share.kind) ? sum_add_share(sum, &share) : 0;
+	if (!kind_set_has(sum->kinds, kind))
+		return 0;
+	return sum_add_share(sum, kind, (uint64_t)sqlite3_column_int64(columns, 1),
+			     (uint64_t)sqlite3_column_int64(columns, 2));
 }
 
 static int read_loss(sqlite3_stmt *columns, struct sum *sum)

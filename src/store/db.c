@@ -25,27 +25,21 @@ static void db_closep(struct db **db)
 /* Readers do not hold the writer up, nor it them: only a checkpoint may. */
 #define BUSY_MS 250
 
-#define READ_PRAGMAS                  \
-	"PRAGMA query_only = ON;"     \
+/* What a connection begins with: none of it is written. */
+#define PRAGMAS                       \
 	"PRAGMA temp_store = MEMORY;" \
 	"PRAGMA cache_size = -1024;"  \
 	"PRAGMA mmap_size = 0;"       \
 	"PRAGMA cell_size_check = ON;"
 
-/* What a connection begins with: none of it is written. */
-static const char *const pragmas[] = {
-	[DB_WRITE] = "PRAGMA foreign_keys = ON;"
-		     "PRAGMA synchronous = NORMAL;"
-		     "PRAGMA wal_autocheckpoint = 256;"
-		     "PRAGMA journal_size_limit = 4194304;"
-		     "PRAGMA secure_delete = OFF;"
-		     "PRAGMA temp_store = MEMORY;"
-		     "PRAGMA cache_size = -1024;"
-		     "PRAGMA mmap_size = 0;"
-		     "PRAGMA cell_size_check = ON;",
-	[DB_READ] = READ_PRAGMAS,
-	[DB_FROZEN] = READ_PRAGMAS,
-};
+#define READ_PRAGMAS PRAGMAS "PRAGMA query_only = ON;"
+
+#define WRITE_PRAGMAS                                  \
+	PRAGMAS "PRAGMA foreign_keys = ON;"            \
+		"PRAGMA synchronous = NORMAL;"         \
+		"PRAGMA wal_autocheckpoint = 256;"     \
+		"PRAGMA journal_size_limit = 4194304;" \
+		"PRAGMA secure_delete = OFF;"
 
 int db_errno(int result)
 {
@@ -99,7 +93,7 @@ static int db_configure(struct db *db, enum db_mode mode)
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	db_keep_log(db, true);
-	err = db_execute(db, pragmas[mode]);
+	err = db_execute(db, mode == DB_WRITE ? WRITE_PRAGMAS : READ_PRAGMAS);
 	/* They read the schema: what SQLite cannot make sense of at all is damaged. */
 	return err == -EUCLEAN ? -EBADMSG : err;
 }
@@ -150,27 +144,21 @@ void db_close(struct db *db)
 	free(db);
 }
 
-/* What a word of quick_check means: it tells of pages that could not be read as if they were damaged. */
-static int check_errno(const char *word)
-{
-	static const char code[] = "error code=";
-	const char *at = strstr(word, code);
-
-	if (!strcmp(word, "ok"))
-		return 0;
-	return at ? db_errno(atoi(at + strlen(code))) ?: -EBADMSG : -EBADMSG;
-}
-
 static int check_once(struct db *db)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
 	int err = db_query(db, "PRAGMA quick_check(1)", DB_NO_NUMBERS, &row) ?: db_next(row);
-	const char *word;
+	static const char code[] = "error code=";
+	const char *word, *at;
 
 	if (err < 0)
 		return err == -EUCLEAN ? -EBADMSG : err;
-	word = err ? (const char *)sqlite3_column_text(row, 0) : NULL;
-	return check_errno(word ?: "");
+	word = (err ? (const char *)sqlite3_column_text(row, 0) : NULL) ?: "";
+	if (!strcmp(word, "ok"))
+		return 0;
+	/* It tells of pages that could not be read as if they were damaged. */
+	at = strstr(word, code);
+	return (at ? db_errno(atoi(at + strlen(code))) : 0) ?: -EBADMSG;
 }
 
 /* Of some pages it does not tell why they are wrong: what is damaged is so when it is read again. */
@@ -188,18 +176,15 @@ int db_execute(struct db *db, const char *sql)
 
 static int db_prepare(struct db *db, const char *sql, sqlite3_stmt **ret)
 {
-	struct db_statement *grown =
-		reallocarray(db->statements, db->nr_statements + 1, sizeof(*grown));
 	int err;
 
-	if (!grown)
+	if (!array_grow(&db->statements, db->nr_statements, sizeof(*db->statements)))
 		return -ENOMEM;
-	db->statements = grown;
 	err = db_errno(
 		sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
 	if (err)
 		return err;
-	grown[db->nr_statements++] = (struct db_statement){ sql, *ret };
+	db->statements[db->nr_statements++] = (struct db_statement){ sql, *ret };
 	return 0;
 }
 
@@ -247,17 +232,20 @@ int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 	return db_query(db, sql, numbers, count, &statement) ?: db_run(statement);
 }
 
+static int first_number(sqlite3_stmt *row, int64_t *ret)
+{
+	int more = db_next(row);
+
+	if (more == 1)
+		*ret = sqlite3_column_int64(row, 0);
+	return more < 0 ? more : 0;
+}
+
 int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, sql, numbers, count, &row);
 
-	if (err)
-		return err;
-	err = db_next(row);
-	if (err == 1)
-		*ret = sqlite3_column_int64(row, 0);
-	return err < 0 ? err : 0;
+	return db_query(db, sql, numbers, count, &row) ?: first_number(row, ret);
 }
 
 int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size)
@@ -290,19 +278,6 @@ int db_column_text(sqlite3_stmt *statement, int column, char **ret)
 		return -ENOMEM;
 	*ret = copy;
 	return 0;
-}
-
-int db_text(struct db *db, const char *sql, int64_t number, char **ret)
-{
-	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, sql, &number, 1, &row), more;
-
-	if (err)
-		return err;
-	more = db_next(row);
-	if (more == 1)
-		return db_column_text(row, 0, ret);
-	return more ?: -EUCLEAN;
 }
 
 void db_rollback(struct db *db)
@@ -344,15 +319,10 @@ int db_check_schema(struct db *db, bool make, int64_t damaged_ns)
 int db_meta_read(struct db *db, const char *name, int64_t *ret)
 {
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
-	int err = db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
-			  ?: db_bind_text(row, 1, name, strlen(name));
 
-	if (err)
-		return err;
-	err = db_next(row);
-	if (err == 1)
-		*ret = sqlite3_column_int64(row, 0);
-	return err < 0 ? err : 0;
+	return db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
+		       ?: db_bind_text(row, 1, name, strlen(name))
+		       ?: first_number(row, ret);
 }
 
 int db_meta_write(struct db *db, const char *name, int64_t value)

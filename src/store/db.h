@@ -81,9 +81,6 @@ int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 /* Reads the first column of the first row; without a row *ret stays as it is. */
 int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret);
 
-/* A copy of the text in the first column of the first row, to be freed. -EUCLEAN: there is none. */
-int db_text(struct db *db, const char *sql, int64_t number, char **ret);
-
 /* NULL text is NULL, and bytes without a size are. They must live until the statement is run. */
 int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
 int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);

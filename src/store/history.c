@@ -14,27 +14,16 @@
 
 #define NS_PER_HOUR (3600 * NS_PER_SEC)
 
-static void options_default(struct history_options *options)
+void history_set_options(struct history *history, const struct history_options *options)
 {
 	static const uint64_t hours[NR_HISTORY_LEVEL] = { HISTORY_KEEP_HOURS_0,
 							  HISTORY_KEEP_HOURS_1,
 							  HISTORY_KEEP_HOURS_2 };
+	struct history_options *own = &history->options;
 
-	for (int i = 0; i < NR_HISTORY_LEVEL; i++) {
-		if (!options->keep_ns[i])
-			options->keep_ns[i] = hours[i] * NS_PER_HOUR;
-	}
-	if (!options->max_bytes)
-		options->max_bytes = HISTORY_MAX_BYTES;
-}
-
-void history_set_options(struct history *history, const struct history_options *options)
-{
-	bool read_only = history->options.read_only;
-
-	history->options = *options;
-	history->options.read_only = read_only;
-	options_default(&history->options);
+	own->max_bytes = options->max_bytes ?: HISTORY_MAX_BYTES;
+	for (int i = 0; i < NR_HISTORY_LEVEL; i++)
+		own->keep_ns[i] = options->keep_ns[i] ?: hours[i] * NS_PER_HOUR;
 }
 
 /* Changes in a row that may fail for what is in the file: after so many it cannot go on with it. */
@@ -164,8 +153,8 @@ int history_open(const char *dir, const struct history_options *options, struct 
 	if (!history)
 		return diag_oom(d);
 	history->dir_fd = -1;
-	history->options = *options;
-	options_default(&history->options);
+	history->options.read_only = options->read_only;
+	history_set_options(history, options);
 	err = place_open(history, dir, d);
 	if (err)
 		return err;

@@ -12,9 +12,8 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "model/filter.h"
+#include "model/query.h"
 #include "model/snapshot.h"
-#include "model/timeline.h"
 #include "store/history_options.h"
 
 struct history;

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/diag.h"
-#include "model/timeline.h"
+#include "model/snapshot.h"
 #include "store/db.h"
 #include "store/history_options.h"
-#include "store/interval.h"
+#include "store/sum.h"
 
 /* Defaults; docs/HISTORY.md has the sizes that they lead to. */
 #define HISTORY_KEEP_HOURS_0 12
@@ -35,7 +35,7 @@ struct history {
 	char *aside;              /* owned: where that file is now, until somebody is told */
 };
 
-/* --- place.c: where the file is ---------------------------------------------------------------- */
+/* --- place.c: where the file is --------------------------------------------------------------- */
 
 /* Fills dir, path and dir_fd. Returns 0 or -errno with d filled. */
 int place_open(struct history *history, const char *dir, struct diag *d);
@@ -59,7 +59,7 @@ int64_t place_changed_ns(const struct history *history);
  */
 int place_set_aside(const struct history *history, char **ret);
 
-/* --- append.c ---------------------------------------------------------------------------------- */
+/* --- append.c --------------------------------------------------------------------------------- */
 
 /* Refuses a snapshot that would make a sum wrong: -EINVAL with d filled. */
 int append_check(const struct history *history, const struct snapshot *snapshot, struct diag *d);
@@ -67,7 +67,7 @@ int append_check(const struct history *history, const struct snapshot *snapshot,
 /* Writes a snapshot as the last interval, in a transaction that is to be rolled back. */
 int append_tail(struct history *history, const struct snapshot *snapshot);
 
-/* --- rollup.c ---------------------------------------------------------------------------------- */
+/* --- rollup.c --------------------------------------------------------------------------------- */
 
 /* The period of a level in which an interval ends. */
 int64_t rollup_period(const struct interval *interval, int64_t level);
@@ -78,12 +78,10 @@ int64_t rollup_period(const struct interval *interval, int64_t level);
  */
 int rollup_close(struct db *db, int64_t run, const struct interval *next);
 
-/* --- retire.c ---------------------------------------------------------------------------------- */
-
 /* Removes what is too old or too much when an interval ends; inside a transaction. */
 int retire_due(struct history *history, const struct run *run, const struct interval *now);
 
-/* --- history.c --------------------------------------------------------------------------------- */
+/* --- history.c -------------------------------------------------------------------------------- */
 
 /*
  * Runs a task in one transaction, which is rolled back unless commits is set. It runs again after a

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads and writes the rows of interval and run. */
-#include "store/interval.h"
+/* Reads and writes the rows of interval, run and kind, and says which processes are of one kind. */
+#include "store/sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 void interval_list_done(struct interval_list *list)
 {
@@ -24,20 +25,12 @@ static int interval_from_row(sqlite3_stmt *row, struct interval *ret)
 
 int intervals_read(sqlite3_stmt *rows, struct interval_list *ret)
 {
-	struct interval *grown;
 	int more, err;
 
 	while ((more = db_next(rows)) == 1) {
-		size_t count = ret->count;
-
-		/* It doubles at each power of 2. */
-		grown = count & (count - 1)
-				? ret->items
-				: reallocarray(ret->items, count ? 2 * count : 1, sizeof(*grown));
-		if (!grown)
+		if (!array_grow(&ret->items, ret->count, sizeof(*ret->items)))
 			return -ENOMEM;
-		ret->items = grown;
-		err = interval_from_row(rows, &grown[count]);
+		err = interval_from_row(rows, &ret->items[ret->count]);
 		if (err)
 			return err;
 		ret->count++;
@@ -86,7 +79,7 @@ void run_done(struct run *run)
 	*run = (struct run){ 0 };
 }
 
-int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns)
+int run_set(struct run *run, const struct snapshot *host, int64_t start_ns, int64_t start_mono_ns)
 {
 	struct run made = {
 		.host = strdup(host->host ?: ""),
@@ -102,6 +95,7 @@ int run_init(struct run *run, const struct snapshot *host, int64_t start_ns, int
 		run_done(&made);
 		return -ENOMEM;
 	}
+	run_done(run);
 	*run = made;
 	return 0;
 }
@@ -124,16 +118,202 @@ int run_write(struct db *db, struct run *run)
 	return err;
 }
 
-int run_read(struct db *db, int64_t id, struct run *ret)
+int run_read(struct db *db, int64_t id, struct snapshot *ret)
 {
-	struct run run = { .id = id };
-	int err = db_text(db, "SELECT host FROM run WHERE id = ?", id, &run.host)
-			  ?: db_text(db, "SELECT boot_id FROM run WHERE id = ?", id, &run.boot_id)
-			  ?: db_text(db, "SELECT kernel FROM run WHERE id = ?", id, &run.kernel);
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, "SELECT host, boot_id, kernel FROM run WHERE id = ?", DB_NUMBERS(id),
+			   &row);
 
 	if (err)
-		run_done(&run);
-	else
-		*ret = run;
+		return err;
+	err = db_next(row);
+	if (err != 1)
+		return err ?: -EUCLEAN;
+	return db_column_text(row, 0, &ret->host)
+		       ?: db_column_text(row, 1, &ret->boot_id)
+		       ?: db_column_text(row, 2, &ret->kernel);
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+/* Intervals after which a kind's row is written again; removal waits as many longer. */
+#define SEEN_SLACK "1440"
+
+struct kind kind_of(const struct snapshot *snapshot, const struct process *process)
+{
+	struct process others = process_of_other_kinds();
+	struct kind kind = { .id = KIND_NOBODY, .uid = UID_NONE };
+
+	if (!process || (!process->pid && !process->boot_ns))
+		return kind;
+	kind.id = !process->pid && process_same_kind(process, &others) ? KIND_OTHERS : 0;
+	memcpy(kind.comm, process->comm, strnlen(process->comm, sizeof(kind.comm)));
+	kind.uid = process->uid;
+	kind.user = snapshot_user(snapshot, process->uid);
+	kind.cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
+	return kind;
+}
+
+static int bind_value(sqlite3_stmt *statement, const struct kind *kind)
+{
+	const char *user = kind->user, *cgroup = kind->cgroup;
+
+	return db_bind_text(statement, 2, kind->comm, strnlen(kind->comm, sizeof(kind->comm)))
+		       ?: db_bind_text(statement, 3, user, user ? strlen(user) : 0)
+		       ?: db_bind_text(statement, 4, cgroup, cgroup ? strlen(cgroup) : 0);
+}
+
+int kind_find(struct db *db, struct kind *kind)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db,
+			   "SELECT id FROM kind WHERE uid = ?1 AND comm = ?2 AND user IS ?3 AND "
+			   "cgroup IS ?4 ORDER BY id LIMIT 1",
+			   DB_NUMBERS(kind->uid), &row)
+			  ?: bind_value(row, kind);
+
+	if (err || kind->id)
+		return err;
+	err = db_next(row);
+	if (err == 1)
+		kind->id = sqlite3_column_int64(row, 0);
+	return err < 0 ? err : 0;
+}
+
+static int kind_add(struct db *db, struct kind *kind)
+{
+	sqlite3_stmt *insert;
+	int err = db_query(db,
+			   "INSERT INTO kind (uid, comm, user, cgroup, seen) VALUES (?, ?, ?, ?, 0)",
+			   DB_NUMBERS(kind->uid), &insert)
+			  ?: bind_value(insert, kind)
+			  ?: db_run(insert);
+
+	if (err)
+		return err;
+	kind->id = sqlite3_last_insert_rowid(db->handle);
+	return 0;
+}
+
+int kinds_room(struct db *db, int64_t *ret)
+{
+	return db_number(db, "SELECT ?1 - count(*) FROM kind WHERE id > ?2",
+			 DB_NUMBERS(KINDS_MAX, KIND_OTHERS), ret);
+}
+
+int kind_take(struct db *db, struct kind *kind, int64_t *room)
+{
+	int err = kind_find(db, kind);
+
+	if (err || kind->id)
+		return err;
+	if (*room > 0) {
+		--*room;
+		return kind_add(db, kind);
+	}
+	kind->id = KIND_OTHERS;
+	return 0;
+}
+
+int kinds_touch(struct db *db, int64_t interval)
+{
+	return db_change(db,
+			 "UPDATE kind SET seen = ?1 WHERE seen <= ?1 - " SEEN_SLACK
+			 " AND id IN (SELECT kind FROM share WHERE interval = ?1)",
+			 DB_NUMBERS(interval));
+}
+
+int kinds_retire(struct db *db)
+{
+	return db_change(db,
+			 "DELETE FROM kind WHERE id > ? AND "
+			 "seen < (SELECT min(id) FROM interval) - " SEEN_SLACK,
+			 DB_NUMBERS(KIND_OTHERS));
+}
+
+/* Columns: id, uid, comm, user, cgroup. */
+static int kind_from_row(sqlite3_stmt *row, struct snapshot *names, struct process *ret)
+{
+	uint64_t serial = KIND_FIRST + (uint64_t)sqlite3_column_int64(row, 0);
+	uint32_t uid = (uint32_t)sqlite3_column_int64(row, 1);
+	const void *comm = sqlite3_column_blob(row, 2);
+	size_t size = (size_t)sqlite3_column_bytes(row, 2);
+	__cleanup(freep) char *user = NULL, *cgroup = NULL;
+	int err = db_column_text(row, 3, &user) ?: db_column_text(row, 4, &cgroup);
+
+	if (err)
+		return err;
+	if (size > sizeof(ret->comm) || (size && !comm))
+		return -EUCLEAN;
+	ret->uid = uid;
+	ret->cgroup_id = cgroup ? serial : 0;
+	memset(ret->comm, 0, sizeof(ret->comm));
+	if (size)
+		memcpy(ret->comm, comm, size);
+	if (user)
+		err = id_names_add(&names->users, &names->nr_users, uid, user);
+	if (cgroup && !err)
+		err = id_names_add(&names->cgroups, &names->nr_cgroups, serial, cgroup);
 	return err;
+}
+
+int kind_read(struct db *db, int64_t id, struct snapshot *names, struct process *ret)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	int err = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id = ?",
+			   DB_NUMBERS(id), &row);
+
+	if (err)
+		return err;
+	if (id == KIND_ALL) {
+		ret->uid = UID_NONE;
+		strcpy(ret->comm, "[all]");
+		return 0;
+	}
+	err = db_next(row);
+	return err == 1 ? kind_from_row(row, names, ret) : err ?: -EUCLEAN;
+}
+
+/* A kind by itself, for the filter to look at: 1, 0 or -errno. */
+static int kind_matches(sqlite3_stmt *row, const struct filter_globs *globs)
+{
+	struct snapshot *names __cleanup(snapshot_freep) = calloc(1, sizeof(*names));
+	struct process process = { 0 };
+	int err = names ? kind_from_row(row, names, &process) : -ENOMEM;
+
+	return err ?: filter_has(globs, names, &process);
+}
+
+int kind_set_fill(struct db *db, const struct process_filter *filter, struct kind_set *ret)
+{
+	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
+	struct filter_globs *globs __cleanup(freep) = NULL;
+	int more, matches;
+
+	if (!filter->nr_selectors)
+		return 0;
+	if (filter_globs_new(filter, &globs))
+		return -ENOMEM;
+	/* What found no room may be anybody's. */
+	more = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id > ? ORDER BY id",
+			DB_NUMBERS(KIND_NOBODY), &row);
+	if (more)
+		return more;
+	ret->ids = calloc(1, sizeof(*ret->ids));
+	while (ret->ids && (more = db_next(row)) == 1) {
+		matches = kind_matches(row, globs);
+		if (matches < 0)
+			return matches;
+		if (!array_grow(&ret->ids, ret->count, sizeof(*ret->ids)))
+			return -ENOMEM;
+		ret->ids[ret->count] = sqlite3_column_int64(row, 0);
+		ret->count += (size_t)matches;
+	}
+	return ret->ids ? more : -ENOMEM;
+}
+
+bool kind_set_has(const struct kind_set *set, int64_t id)
+{
+	return !set || !set->ids ||
+	       bsearch(&id, set->ids, set->count, sizeof(id), compare_first_u64);
 }

@@ -55,17 +55,13 @@ static void span_done(struct span *span)
 /* Adds a gap, unless nothing of it is inside. Returns 0 or -ENOMEM. */
 static int gap_add(struct span *span, int64_t start_ns, int64_t end_ns, enum gap_reason reason)
 {
-	struct timeline_gap *grown;
-
 	start_ns = start_ns < span->from_ns ? span->from_ns : start_ns;
 	end_ns = end_ns > span->to_ns ? span->to_ns : end_ns;
 	if (end_ns <= start_ns)
 		return 0;
-	grown = reallocarray(span->gaps, span->nr_gaps + 1, sizeof(*grown));
-	if (!grown)
+	if (!array_grow(&span->gaps, span->nr_gaps, sizeof(*span->gaps)))
 		return -ENOMEM;
-	span->gaps = grown;
-	grown[span->nr_gaps++] = (struct timeline_gap){ start_ns, end_ns, reason };
+	span->gaps[span->nr_gaps++] = (struct timeline_gap){ start_ns, end_ns, reason };
 	return 0;
 }
 
@@ -251,17 +247,6 @@ static int begin_with_lost(struct span *span)
 	return gap_add(span, retired_ns, first->start_ns, GAP_RETIRED);
 }
 
-/* Appends that failed since the last one. Before a tail they are a hole like any other. */
-static int end_with_unwritten(struct span *span)
-{
-	const struct history *history = span->history;
-
-	return history->unwritten.end_ns && !span->question->tail
-		       ? gap_add(span, history->unwritten.start_ns, history->unwritten.end_ns,
-				 GAP_NOT_WRITTEN)
-		       : 0;
-}
-
 static int count_rows(struct span *span)
 {
 	size_t nr_rows = 0;
@@ -279,6 +264,7 @@ static int count_rows(struct span *span)
 static int visit_all(struct span *span)
 {
 	const struct interval_list *list = &span->list;
+	const struct timeline_gap *unwritten = &span->history->unwritten;
 	const struct interval *taken = NULL;
 	int err = begin_with_lost(span);
 
@@ -295,7 +281,11 @@ static int visit_all(struct span *span)
 		if (!err && i % COUNT_EACH == 0)
 			err = count_rows(span);
 	}
-	return err ?: count_rows(span) ?: end_with_unwritten(span);
+	err = err ?: count_rows(span);
+	/* Before a tail they are a hole like any other. */
+	if (err || span->question->tail)
+		return err;
+	return gap_add(span, unwritten->start_ns, unwritten->end_ns, GAP_NOT_WRITTEN);
 }
 
 static int fill_steps(struct span *span)

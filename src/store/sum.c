@@ -4,48 +4,52 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 void sum_done(struct sum *sum)
 {
 	builder_free(sum->builder);
-	free(sum->shares);
 	*sum = (struct sum){ 0 };
 }
 
-/* The share of a kind, made when it is new and wanted; NULL: there is none, or no memory. */
-static struct share *share_place(struct sum *sum, int64_t kind, bool make)
+int64_t sum_kind(uint64_t boot_ns)
 {
-	size_t at = sum->nr_shares;
-	struct share *grown;
-
-	while (at > 0 && sum->shares[at - 1].kind >= kind)
-		at--;
-	if (at < sum->nr_shares && sum->shares[at].kind == kind)
-		return &sum->shares[at];
-	grown = make ? reallocarray(sum->shares, sum->nr_shares + 1, sizeof(*grown)) : NULL;
-	if (!grown)
-		return NULL;
-	sum->shares = grown;
-	memmove(&grown[at + 1], &grown[at], (sum->nr_shares - at) * sizeof(*grown));
-	grown[at] = (struct share){ .kind = kind };
-	sum->nr_shares++;
-	return &grown[at];
+	return boot_ns ? (int64_t)(boot_ns - KIND_FIRST) : KIND_NOBODY;
 }
 
-/* Nobody has no serial number. */
-int64_t sum_kind(const struct row *row)
+static int sum_begin(struct sum *sum)
 {
-	return row->boot_ns ? (int64_t)(row->boot_ns - KIND_FIRST) : KIND_NOBODY;
+	return sum->builder ? 0 : builder_new(&sum->builder);
+}
+
+static struct process kind_process(int64_t kind)
+{
+	return (struct process){ .boot_ns = KIND_FIRST + (uint64_t)kind };
+}
+
+/* Adds to the process of a kind, which is made when it is new. */
+static int add_kind(struct sum *sum, int64_t kind, uint64_t processes, uint64_t user_ns)
+{
+	struct process process = kind_process(kind);
+
+	process.nr_folded = processes;
+	process.user_ns = user_ns;
+	return sum_begin(sum) ?: builder_add_process(sum->builder, &process, false);
+}
+
+/* NULL: nothing was added to it. */
+static struct process *find_kind(struct sum *sum, int64_t kind)
+{
+	struct process key = kind_process(kind);
+
+	return sum->builder ? builder_find_process(sum->builder, &key) : NULL;
 }
 
 int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
 {
-	if (!sum->builder && builder_new(&sum->builder))
-		return -ENOMEM;
-	if (sum->by_call && !share_place(sum, kind = KIND_ALL, true))
+	if (sum_begin(sum) || (sum->by_call && add_kind(sum, kind = KIND_ALL, 0, 0)))
 		return -ENOMEM;
 	row_forget_owner(row);
 	if (kind != KIND_NOBODY)
@@ -53,16 +57,18 @@ int sum_add_row(struct sum *sum, int64_t kind, struct row *row)
 	return builder_move_row(sum->builder, row);
 }
 
-int sum_add_share(struct sum *sum, const struct share *share)
+int sum_add_share(struct sum *sum, int64_t kind, uint64_t processes, uint64_t user_ns)
 {
-	struct share *place = share_place(sum, sum->by_call ? KIND_ALL : share->kind, true);
+	struct process *process;
 
-	if (!place)
-		return -ENOMEM;
-	place->user_ns += share->user_ns;
 	/* How many of all kinds there were at a time nobody has noted. */
-	if (!sum->by_call && share->processes > place->processes)
-		place->processes = share->processes;
+	if (sum->by_call)
+		return add_kind(sum, KIND_ALL, 0, user_ns);
+	process = find_kind(sum, kind);
+	if (!process)
+		return add_kind(sum, kind, processes, user_ns);
+	process->user_ns += user_ns;
+	process->nr_folded = max_u64(process->nr_folded, processes);
 	return 0;
 }
 
@@ -88,14 +94,9 @@ struct adding {
 	struct sum *sum;
 	struct db *db;
 	const struct snapshot *snapshot;
-	int64_t *kinds; /* owned: of its processes, and of nobody; 0: not known yet */
+	int64_t *kinds; /* of its processes, and of nobody; 0: not known yet */
 	int64_t room;   /* for new kinds */
 };
-
-static void adding_done(struct adding *adding)
-{
-	free(adding->kinds);
-}
 
 static int64_t *known_kind(const struct adding *adding, const struct process *process)
 {
@@ -130,7 +131,7 @@ static int add_row(struct adding *adding, struct row row)
 
 	if (kind <= 0)
 		return (int)kind;
-	if (kind != KIND_NOBODY && !share_place(adding->sum, kind, true))
+	if (kind != KIND_NOBODY && add_kind(adding->sum, kind, 0, 0))
 		return -ENOMEM;
 	/* Calls in flight are in the interval in which they end; stacks are in none. */
 	row.in_flight = row.in_flight_early = 0;
@@ -148,24 +149,10 @@ static int add_row(struct adding *adding, struct row row)
 static int add_time(struct adding *adding, const struct process *process)
 {
 	int64_t kind = process->user_ns ? take_kind(adding, process) : KIND_NOBODY;
-	struct share *share;
 
 	if (kind < 0 || kind == KIND_NOBODY)
 		return kind < 0 ? (int)kind : 0;
-	share = share_place(adding->sum, kind, true);
-	if (!share)
-		return -ENOMEM;
-	share->user_ns += process->user_ns;
-	return 0;
-}
-
-/* How many processes of the interval one of the snapshot stands for. */
-static uint64_t processes_seen(const struct snapshot *snapshot, const struct process *process)
-{
-	if (!process->pid)
-		return process->nr_folded;
-	return !process->ended_ns ||
-	       process->ended_ns + snapshot->elapsed_ns >= snapshot->end_mono_ns;
+	return add_kind(adding->sum, kind, 0, process->user_ns);
 }
 
 /* Of a kind that did nothing not even its existence is kept. */
@@ -174,21 +161,26 @@ static int add_presence(struct adding *adding, const struct process *process)
 	struct kind kind = kind_of(adding->snapshot, process);
 	int64_t known = *known_kind(adding, process);
 	int err = known ? 0 : kind_find(adding->db, &kind);
-	struct share *share = share_place(adding->sum, known ?: kind.id, false);
+	struct process *added = find_kind(adding->sum, known ?: kind.id);
 
-	if (share)
-		share->processes += processes_seen(adding->snapshot, process);
+	/* How many processes of the interval this one stands for. */
+	if (added && !process->pid)
+		added->nr_folded += process->nr_folded;
+	else if (added)
+		added->nr_folded +=
+			!process->ended_ns || process->ended_ns + adding->snapshot->elapsed_ns >=
+						      adding->snapshot->end_mono_ns;
 	return err;
 }
 
 int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snapshot)
 {
-	struct adding adding __cleanup(adding_done) = { sum, db, snapshot, NULL, 0 };
-	int err = kinds_room(db, &adding.room);
+	int64_t *kinds __cleanup(freep) = calloc(snapshot->nr_processes + 1, sizeof(*kinds));
+	struct adding adding = { sum, db, snapshot, kinds, 0 };
+	int err = kinds ? kinds_room(db, &adding.room) : -ENOMEM;
 
-	adding.kinds = calloc(snapshot->nr_processes + 1, sizeof(*adding.kinds));
-	if (err || !adding.kinds)
-		return err ?: -ENOMEM;
+	if (err)
+		return err;
 	for (size_t i = 0; i < snapshot->nr_rows && !err; i++)
 		err = add_row(&adding, *snapshot->rows[i]);
 	for (size_t i = 0; i < snapshot->nr_processes && !err; i++)
@@ -199,24 +191,25 @@ int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snap
 	return err;
 }
 
-static int add_process(struct sum *sum, struct db *db, const struct share *share,
-		       struct snapshot *snapshot)
+/* Of users with one id the latest name counts. */
+static int name_kinds(struct db *db, struct snapshot *snapshot)
 {
-	struct process process = { .comm = "[all]", .uid = UID_NONE, .boot_ns = KIND_FIRST };
-	int err = sum->by_call ? 0 : kind_read(db, share->kind, snapshot, &process);
+	int err = 0;
 
-	if (err)
-		return err;
-	process.user_ns = share->user_ns;
-	process.nr_folded = share->processes;
-	return builder_add_process(sum->builder, &process, false);
+	for (size_t i = snapshot->nr_processes; i-- > 0 && !err;)
+		err = kind_read(db, sum_kind(snapshot->processes[i].boot_ns), snapshot,
+				&snapshot->processes[i]);
+	return err;
 }
 
 int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 {
-	struct run run __cleanup(run_done) = { 0 };
-	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	struct snapshot description = {
+	struct snapshot *snapshot __cleanup(snapshot_freep) = calloc(1, sizeof(*snapshot));
+	int err;
+
+	if (!snapshot || sum_begin(sum))
+		return -ENOMEM;
+	*snapshot = (struct snapshot){
 		.start_ns = sum->start_ns,
 		.end_ns = sum->end_ns,
 		.elapsed_ns = sum->covered_ns,
@@ -226,18 +219,9 @@ int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 		.threads_unknown = (uint64_t)sum->last.threads_unknown,
 		.losses = sum->losses,
 	};
-	int err = run_read(db, sum->last.run, &run);
-
-	description.host = run.host;
-	description.boot_id = run.boot_id;
-	description.kernel = run.kernel;
-	err = err ?: snapshot_new_like(&description, &snapshot);
-	if (!err && !sum->builder)
-		err = builder_new(&sum->builder);
-	/* Of users with one id the latest name counts. */
-	for (size_t i = sum->nr_shares; i-- > 0 && !err;)
-		err = add_process(sum, db, &sum->shares[i], snapshot);
-	err = err ?: builder_finish(sum->builder, snapshot);
+	err = run_read(db, sum->last.run, snapshot)
+		      ?: builder_finish(sum->builder, snapshot)
+		      ?: name_kinds(db, snapshot);
 	if (err)
 		return err;
 	sum_done(sum);

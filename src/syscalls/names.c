@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds system calls by name and number, in tables that scripts/gen-syscalls makes. */
+/*
+ * Finds system calls by name and number, in tables that scripts/gen-syscalls makes, and knows which are
+ * in which class. Names of errors are those of libc, which are the same on all machines we know.
+ */
 #include "syscalls/names.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 static const char *const names_x86_64[] = {
 #include "syscalls/table_x86_64.inc"
@@ -105,40 +109,22 @@ int syscall_find(enum syscall_abi abi, const char *name)
 	return -ENOENT;
 }
 
-/* The first number of a range above nr that has a name, or -1. */
-static int range_next(const struct name_range *range, int nr)
-{
-	int index = 0;
-
-	if (nr >= range->base)
-		index = nr - range->base < range->count ? nr - range->base + 1 : range->count;
-	while (index < range->count && !range->names[index])
-		index++;
-	return index < range->count ? range->base + index : -1;
-}
-
 int syscall_next(enum syscall_abi abi, int nr)
 {
-	if (!abi_is_known(abi))
-		return -1;
-	for (size_t i = 0; i < RANGES_PER_ABI; i++) {
-		int next = range_next(&abis[abi].ranges[i], nr);
+	for (size_t i = 0; abi_is_known(abi) && i < RANGES_PER_ABI; i++) {
+		const struct name_range *range = &abis[abi].ranges[i];
 
-		if (next >= 0)
-			return next;
+		for (long at = nr < range->base ? 0 : nr - range->base + 1L; at < range->count;
+		     at++) {
+			if (range->names[at])
+				return range->base + (int)at;
+		}
 	}
 	return -1;
 }
 
 /* Edits beyond which a misspelt name is no longer taken for another. */
 #define DISTANCE_MAX 3
-
-static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
-{
-	unsigned int low = a < b ? a : b;
-
-	return low < c ? low : c;
-}
 
 static bool same_letter(char a, char b)
 {
@@ -149,50 +135,41 @@ static bool same_letter(char a, char b)
  * How many letters must be added, dropped, replaced or swapped with their neighbour to make a
  * into b. Only the last three rows of the matrix are kept; both are shorter than the name limit.
  */
-static unsigned int edit_distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
-	unsigned int rows[3][SYSCALL_NAME_MAX];
+	size_t rows[3][SYSCALL_NAME_MAX];
 	size_t a_length = strlen(a), b_length = strlen(b);
 
 	for (size_t j = 0; j <= b_length; j++)
-		rows[0][j] = (unsigned int)j;
+		rows[0][j] = j;
 	for (size_t i = 1; i <= a_length; i++) {
-		unsigned int *row = rows[i % 3], *above = rows[(i - 1) % 3];
+		size_t *row = rows[i % 3], *last = rows[(i - 1) % 3];
 
-		row[0] = (unsigned int)i;
+		row[0] = i;
 		for (size_t j = 1; j <= b_length; j++) {
-			row[j] = min3(above[j] + 1, row[j - 1] + 1,
-				      above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+			row[j] = min_u64(min_u64(last[j], row[j - 1]) + 1,
+					 last[j - 1] + !same_letter(a[i - 1], b[j - 1]));
 			if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
 			    same_letter(a[i - 2], b[j - 1]))
-				row[j] = min3(row[j], rows[(i - 2) % 3][j - 2] + 1, row[j]);
+				row[j] = min_u64(row[j], rows[(i - 2) % 3][j - 2] + 1);
 		}
 	}
 	return rows[a_length % 3][b_length];
 }
 
-/* A third of the letters may be wrong: beyond that, a suggestion would be a guess. */
-static unsigned int tolerance(const char *name)
-{
-	size_t third = strlen(name) / 3;
-
-	if (third < 1)
-		return 1;
-	return third < DISTANCE_MAX ? (unsigned int)third : DISTANCE_MAX;
-}
-
 const char *syscall_find_near(const char *name)
 {
 	const char *nearest = NULL;
-	unsigned int limit;
+	size_t limit;
 
 	if (!*name || strlen(name) >= SYSCALL_NAME_MAX)
 		return NULL;
-	limit = tolerance(name);
+	/* A third of the letters may be wrong: beyond that, a suggestion would be a guess. */
+	limit = max_u64(1, min_u64(strlen(name) / 3, DISTANCE_MAX));
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
 		for (int nr = syscall_next(abi, -1); nr >= 0; nr = syscall_next(abi, nr)) {
 			const char *candidate = syscall_find_name(abi, nr);
-			unsigned int distance = edit_distance(name, candidate);
+			size_t distance = edit_distance(name, candidate);
 
 			/* Strictly nearer than the last, so that of equals the first wins. */
 			if (distance < limit + !nearest) {
@@ -202,4 +179,115 @@ const char *syscall_find_near(const char *name)
 		}
 	}
 	return nearest;
+}
+
+/* --- classes ---------------------------------------------------------------------------------- */
+
+struct member {
+	const char *name;
+	unsigned int traits;
+};
+
+static const struct member members[] = {
+#include "syscalls/classes.inc"
+};
+
+/* Only what a user can select; the order is that of messages and of the manual page. */
+static const struct {
+	const char *name;
+	unsigned int trait;
+} classes[] = {
+	{ "file", TRAIT_FILE },     { "desc", TRAIT_DESC },       { "network", TRAIT_NETWORK },
+	{ "memory", TRAIT_MEMORY }, { "process", TRAIT_PROCESS }, { "signal", TRAIT_SIGNAL },
+	{ "ipc", TRAIT_IPC },       { "io", TRAIT_IO },           { "creds", TRAIT_CREDS },
+	{ "clock", TRAIT_CLOCK },   { "stat", TRAIT_STAT },       { "lstat", TRAIT_LSTAT },
+	{ "fstat", TRAIT_FSTAT },   { "statfs", TRAIT_STATFS },   { "fstatfs", TRAIT_FSTATFS },
+};
+
+static int member_compare(const void *name, const void *member)
+{
+	return strcmp(name, ((const struct member *)member)->name);
+}
+
+unsigned int syscall_name_traits(const char *name)
+{
+	const struct member *member =
+		bsearch(name, members, ARRAY_SIZE(members), sizeof(members[0]), member_compare);
+
+	return member ? member->traits : 0;
+}
+
+bool syscall_has_trait(enum syscall_abi abi, int nr, unsigned int mask)
+{
+	const char *name = syscall_find_name(abi, nr);
+
+	return name && syscall_name_traits(name) & mask;
+}
+
+unsigned int class_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		if (strcmp(classes[i].name, name) == 0)
+			return classes[i].trait;
+	}
+	return 0;
+}
+
+const char *class_name(size_t index)
+{
+	return index < ARRAY_SIZE(classes) ? classes[index].name : NULL;
+}
+
+/* --- errors ----------------------------------------------------------------------------------- */
+
+/* Errors that the kernel keeps for itself, but a tracer may see. */
+#define KERNEL_FIRST 512
+static const char *const kernel_names[] = {
+	[0] = "ERESTARTSYS",
+	[1] = "ERESTARTNOINTR",
+	[2] = "ERESTARTNOHAND",
+	[3] = "ENOIOCTLCMD",
+	[4] = "ERESTART_RESTARTBLOCK",
+	[5] = "EPROBE_DEFER",
+	[6] = "EOPENSTALE",
+	[7] = "ENOPARAM",
+	[9] = "EBADHANDLE",
+	[10] = "ENOTSYNC",
+	[11] = "EBADCOOKIE",
+	[12] = "ENOTSUPP",
+	[13] = "ETOOSMALL",
+	[14] = "ESERVERFAULT",
+	[15] = "EBADTYPE",
+	[16] = "EJUKEBOX",
+	[17] = "EIOCBQUEUED",
+	[18] = "ERECALLCONFLICT",
+	[19] = "ENOGRACE",
+};
+
+#define ERRNO_END (KERNEL_FIRST + (int)ARRAY_SIZE(kernel_names))
+
+const char *errno_name(int err)
+{
+	if (err <= 0 || err >= ERRNO_END)
+		return NULL;
+	return err < KERNEL_FIRST ? strerrorname_np(err) : kernel_names[err - KERNEL_FIRST];
+}
+
+int errno_find(const char *name)
+{
+	for (int err = 1; err < ERRNO_END; err++) {
+		if (errno_name(err) && !strcmp(errno_name(err), name))
+			return err;
+	}
+	return -ENOENT;
+}
+
+void errno_label(int err, char *buf, size_t size)
+{
+	const char *name = errno_name(err);
+
+	if (name)
+		snprintf(buf, size, "%s", name);
+	else
+		snprintf(buf, size, "errno_%d", err);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "syscalls/classes.h"
 #include "syscalls/names.h"
 
 #define BLANKS     " \t\n"
@@ -39,33 +38,23 @@ static bool name_is_known(const char *name)
 	return false;
 }
 
-/* The whole text must be digits of that base: strtoul() alone would take blanks and signs. */
-static bool digits_parse(const char *text, int base, uint32_t *ret)
+/* The whole text must be digits: strtoull() alone would take blanks and signs. */
+static bool number_parse(const char *text, uint32_t *ret)
 {
-	const char *digits = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
+	size_t prefix = strncmp(text, "syscall_", 8) ? 0 : 8;
+	bool is_hex = !strncmp(text + prefix, "0x", 2);
+	const char *digits = is_hex ? "0123456789abcdefABCDEF" : "0123456789";
 	unsigned long long value;
 
+	text += is_hex ? prefix + 2 : 0;
 	if (!*text || text[strspn(text, digits)])
 		return false;
 	errno = 0;
-	value = strtoull(text, NULL, base);
+	value = strtoull(text, NULL, is_hex ? 16 : 10);
 	if (errno || value > UINT32_MAX)
 		return false;
 	*ret = (uint32_t)value;
 	return true;
-}
-
-static bool number_parse(const char *text, uint32_t *ret)
-{
-	static const char *const hex_prefixes[] = { "syscall_0x", "0x" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(hex_prefixes); i++) {
-		size_t length = strlen(hex_prefixes[i]);
-
-		if (strncmp(text, hex_prefixes[i], length) == 0)
-			return digits_parse(text + length, 16, ret);
-	}
-	return digits_parse(text, 10, ret);
 }
 
 static int unknown_class_error(const char *name, struct diag *d)
@@ -224,6 +213,11 @@ bool syscall_set_has(const struct syscall_set *set, enum syscall_abi abi, int nr
 			return !set->terms[i].is_excluded;
 	}
 	return set->is_inverted;
+}
+
+bool syscall_waits(const struct syscall_set *set, enum syscall_abi abi, int nr)
+{
+	return set ? syscall_set_has(set, abi, nr) : syscall_has_trait(abi, nr, TRAIT_WAITS);
 }
 
 void syscall_set_free(struct syscall_set *set)

@@ -25,6 +25,9 @@ int syscall_set_parse(const char *list, struct syscall_set **ret, struct diag *d
 /* A NULL set has every call. */
 bool syscall_set_has(const struct syscall_set *set, enum syscall_abi abi, int nr);
 
+/* Whether programs wait for work in a call: those of the set, or, if it is NULL, of TRAIT_WAITS. */
+bool syscall_waits(const struct syscall_set *set, enum syscall_abi abi, int nr);
+
 void syscall_set_free(struct syscall_set *set);
 
 static inline void syscall_set_freep(struct syscall_set **set)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "store/blob.h"
+#include "store/sum.h"
 #include "store/history.h"
 
 #define require(condition)        \

@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/moment.h"
+#include "base/clock.h"
 #include "cmd/options.h"
-#include "model/glob.h"
+#include "model/match.h"
 #include "model/group.h"
-#include "model/unit.h"
 #include "report/table.h"
 #include "syscalls/syscall_set.h"
 

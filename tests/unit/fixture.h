@@ -412,4 +412,13 @@ static inline void golden_check(const char *name, const char *text)
 		golden_check(name, text_);                                  \
 	} while (0)
 
+/* NULL when absent. */
+static inline const struct row *snapshot_find_row(const struct snapshot *snapshot,
+						  const struct row *identity)
+{
+	struct row *const *place = snapshot_place_row(snapshot, identity);
+
+	return place ? *place : NULL;
+}
+
 #endif

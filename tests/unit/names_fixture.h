@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 
 #include "base/clock.h"
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "elf/debuginfod.h"
 #include "elf/elf_handle.h"
 #include "elf/sandbox.h"

@@ -41,7 +41,11 @@ static inline void stack_take(struct stack_table *table, uint64_t id, enum stack
 {
 	const struct stack stack = { id, end, nr_frames, frames };
 
-	assert_int_equal(stack_table_add(table, &stack), 0);
+	for (size_t i = 0; i < nr_frames; i++) {
+		assert_int_equal(stack_table_intern(table, frames[i].module, &frames[i].module), 0);
+		assert_int_equal(stack_table_intern(table, frames[i].symbol, &frames[i].symbol), 0);
+	}
+	assert_int_equal(stack_table_put(table, &stack), 0);
 }
 
 /* A stack of frames in parentheses. */

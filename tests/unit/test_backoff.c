@@ -2,7 +2,7 @@
 /* What fails is tried again, and the more seldom the longer it has failed. */
 #include "fixture.h"
 
-#include "base/backoff.h"
+#include "base/clock.h"
 
 TEST(test_waits_double)
 {

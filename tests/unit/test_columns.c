@@ -112,7 +112,7 @@ static void cells_check(const struct snapshot *snapshot, unsigned int keys, size
 	__cleanup(group_list_done) struct group_list list = { 0 };
 	struct column_scope scope = { snapshot, keys, 1000 };
 
-	assert_int_equal(snapshot_group(snapshot, keys, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, keys, NULL, &list), 0);
 	assert_true(at < list.nr_groups);
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = column_named(cells[i].column);

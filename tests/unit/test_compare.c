@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "model/compare.h"
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 static void take_calls(struct builder *builder, uint32_t pid, const char *name, uint64_t count,
 		       uint64_t wall_ns)

@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "base/copy.h"
+#include "base/child.h"
 
 static void assert_no_children(void)
 {

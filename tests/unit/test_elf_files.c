@@ -2,7 +2,7 @@
 /* Debug files and perf maps below a root that somebody else has arranged. */
 #include "elf_fixture.h"
 
-#include "base/regular_file.h"
+#include "base/process.h"
 #include "elf/elf_handle.h"
 
 struct root {

@@ -2,7 +2,7 @@
 /* Names of error numbers, held against this machine's macros. */
 #include "test.h"
 
-#include "syscalls/errnos.h"
+#include "syscalls/names.h"
 
 TEST(test_names)
 {

@@ -4,9 +4,8 @@
 
 #include <fnmatch.h>
 
-#include "model/filter.h"
-#include "model/glob.h"
-#include "model/unit.h"
+#include "model/query.h"
+#include "model/match.h"
 
 /* The web server of tables.h; what found no room, folded processes, and one of which nothing is known. */
 static struct snapshot *snapshot_of_many(void)

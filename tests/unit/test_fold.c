@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 #include "model/diff.h"
-#include "model/fold.h"
+#include "model/builder.h"
 
 #define BUDGET (64 * 1024)
 

@@ -156,13 +156,13 @@ TEST(test_copy_is_independent)
 
 	hist_add_random(&a, &seed);
 	plain_add(&plain, &a);
-	assert_int_equal(hist_copy(&b, &a), 0);
+	assert_int_equal(hist_merge(&b, &a), 0);
 	assert_hist_is(&b, &plain);
 	assert_int_equal(hist_add(&a, 7, 1), 0);
 	assert_hist_is(&b, &plain);
 	hist_done(&a);
 	assert_hist_is(&b, &plain);
-	assert_int_equal(hist_copy(&none, &a), 0);
+	assert_int_equal(hist_merge(&none, &a), 0);
 	assert_int_equal(hist_total(&none), 0);
 }
 
@@ -177,7 +177,7 @@ TEST(test_subtract_undoes_merge)
 		hist_add_random(&a, &seed);
 		hist_add_random(&b, &seed);
 		plain_add(&plain, &a);
-		assert_int_equal(hist_copy(&sum, &a), 0);
+		assert_int_equal(hist_merge(&sum, &a), 0);
 		assert_int_equal(hist_merge(&sum, &b), 0);
 		hist_subtract(&sum, &b);
 		assert_hist_is(&sum, &plain);

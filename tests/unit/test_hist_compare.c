@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "hist/hist_compare.h"
+#include "hist/hist.h"
 
 /* Rows own what their histograms take. */
 static struct row draws_make(void)

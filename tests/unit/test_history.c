@@ -3,7 +3,7 @@
 #include "history_fixture.h"
 
 #include "store/history_private.h"
-#include "store/kind.h"
+#include "store/sum.h"
 
 HISTORY_TEST(test_round_trip, 1)
 {

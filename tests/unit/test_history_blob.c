@@ -2,7 +2,7 @@
 /* Blobs of cells: what is written is read, in few bytes, and what nobody wrote is refused. */
 #include "fixture.h"
 
-#include "store/blob.h"
+#include "store/sum.h"
 
 TEST(test_histogram)
 {

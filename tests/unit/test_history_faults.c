@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 
 #include "store/history_private.h"
-#include "store/kind.h"
+#include "store/sum.h"
 
 /* --- a disk that fails when it is told to ------------------------------------------------------ */
 

@@ -3,7 +3,6 @@
 #include "fixture.h"
 
 #include "model/diff.h"
-#include "model/join.h"
 
 #define NR_READINGS 6
 

@@ -2,7 +2,7 @@
 /* The reasons why a snapshot may not be exact. */
 #include "fixture.h"
 
-#include "model/losses.h"
+#include "model/snapshot.h"
 
 /* The keys of the JSON contract, in its order: changing one breaks readers. */
 static const char *const keys[] = {

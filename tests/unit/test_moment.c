@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/moment.h"
 
 static void zone_set(const char *zone)
 {

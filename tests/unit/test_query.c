@@ -2,6 +2,7 @@
 /* Selecting and grouping the rows of a snapshot. */
 #include "scenarios.h"
 
+#include "model/group.h"
 #include "model/query.h"
 
 static struct snapshot *select_make(const struct snapshot *snapshot, const char *list)
@@ -73,23 +74,21 @@ SNAPSHOT_TEST(test_select_by_set, snapshot_two_by_three())
 
 SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 {
-	__cleanup(row_list_done) struct row_list sums = { 0 };
+	__cleanup(group_list_done) struct group_list sums = { 0 };
 
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
-	assert_int_equal(sums.nr_rows, 3);
-	for (size_t i = 0; i < sums.nr_rows; i++)
-		assert_has(sums.rows[i], pid, 0, boot_ns, 0);
-	assert_has(sums.rows[0], abi, ABI_X86_64, nr, 0, calls, 1234 + 5678, errors, 6, in_flight,
-		   2, oldest_start_ns, 1234);
-	assert_int_equal(row_cpu_ns(sums.rows[0]), (1234 + 5678) * 70);
-	assert_int_equal(sums.rows[0]->nr_errnos, 3);
-	assert_int_equal(sums.rows[0]->errnos[0].err, EPERM);
-	assert_has(&sums.rows[0]->errnos[1], err, EINTR, count, 4);
-	assert_int_equal(sums.rows[0]->errnos[2].err, EIO);
-	assert_has(sums.rows[1], nr, 1, calls, 2, min_ns, 1234, max_ns, 5678);
-	assert_int_equal(hist_total(&sums.rows[1]->hist), 2);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &sums), 0);
+	assert_int_equal(sums.nr_groups, 3);
+	assert_has(&sums.groups[0].sum, abi, ABI_X86_64, nr, 0, calls, 1234 + 5678, errors, 6,
+		   in_flight, 2, oldest_start_ns, 1234);
+	assert_int_equal(row_cpu_ns(&sums.groups[0].sum), (1234 + 5678) * 70);
+	assert_int_equal(sums.groups[0].sum.nr_errnos, 3);
+	assert_int_equal(sums.groups[0].sum.errnos[0].err, EPERM);
+	assert_has(&sums.groups[0].sum.errnos[1], err, EINTR, count, 4);
+	assert_int_equal(sums.groups[0].sum.errnos[2].err, EIO);
+	assert_has(&sums.groups[1].sum, nr, 1, calls, 2, min_ns, 1234, max_ns, 5678);
+	assert_int_equal(hist_total(&sums.groups[1].sum.hist), 2);
 	/* read of another ABI is another call. */
-	assert_has(sums.rows[2], abi, ABI_I386, nr, 3, calls, 14);
+	assert_has(&sums.groups[2].sum, abi, ABI_I386, nr, 3, calls, 14);
 	/* Asking changes nothing. */
 	assert_int_equal(snapshot->nr_rows, 6);
 	assert_has(snapshot->rows[0], pid, 1234, nr_errnos, 2);
@@ -99,7 +98,7 @@ SNAPSHOT_TEST(test_sum_by_syscall, snapshot_two_by_three())
 BUILDER_TEST(test_sum_keeps_abis_apart)
 {
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	__cleanup(row_list_done) struct row_list sums = { 0 };
+	__cleanup(group_list_done) struct group_list sums = { 0 };
 	struct row row;
 
 	for (int abi = 0; abi < NR_SYSCALL_ABI; abi++) {
@@ -111,29 +110,29 @@ BUILDER_TEST(test_sum_keeps_abis_apart)
 	row.calls = row.untimed = 100;
 	builder_take_row(builder, &row);
 	snapshot = snapshot_take(builder);
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
-	assert_int_equal(sums.nr_rows, NR_SYSCALL_ABI);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &sums), 0);
+	assert_int_equal(sums.nr_groups, NR_SYSCALL_ABI);
 	/* Those that found no room belong to the same call. */
-	assert_has(sums.rows[0], calls, 101, untimed, 100);
+	assert_has(&sums.groups[0].sum, calls, 101, untimed, 100);
 	for (int abi = 1; abi < NR_SYSCALL_ABI; abi++)
-		assert_has(sums.rows[abi], abi, abi, calls, 1 + abi);
+		assert_has(&sums.groups[abi].sum, abi, abi, calls, 1 + abi);
 }
 
 SNAPSHOT_TEST(test_sum_of_nothing, snapshot_make())
 {
-	struct row_list sums = { 0 };
+	struct group_list sums = { 0 };
 
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &sums), 0);
-	assert_int_equal(sums.nr_rows, 0);
-	row_list_done(&sums);
-	row_list_done(&sums);
-	assert_null(sums.rows);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &sums), 0);
+	assert_int_equal(sums.nr_groups, 0);
+	group_list_done(&sums);
+	group_list_done(&sums);
+	assert_null(sums.groups);
 }
 
 /* Threads and first arguments do not keep rows of one call apart. */
 BUILDER_TEST(test_sum_ignores_thread_and_argument)
 {
-	__cleanup(row_list_done) struct row_list list = { 0 };
+	__cleanup(group_list_done) struct group_list list = { 0 };
 	__cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	struct row row;
 
@@ -147,8 +146,7 @@ BUILDER_TEST(test_sum_ignores_thread_and_argument)
 	}
 	snapshot = snapshot_take(builder);
 	assert_int_equal(snapshot->nr_rows, 4);
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
-	assert_int_equal(list.nr_rows, 1);
-	assert_has(list.rows[0], calls, 10, tid, 0);
-	assert_false(list.rows[0]->has_arg0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
+	assert_int_equal(list.nr_groups, 1);
+	assert_int_equal(list.groups[0].sum.calls, 10);
 }

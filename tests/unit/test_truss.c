@@ -2,7 +2,7 @@
 /* The table of truss -c and the trust lines below it: golden files, and the layout of illumos. */
 #include "scenarios.h"
 
-#include "model/query.h"
+#include "model/group.h"
 #include "report/label.h"
 #include "report/report.h"
 
@@ -60,14 +60,14 @@ static void illumos_time(uint64_t ns, FILE *out)
 /* The report of illumos truss, format by format; names are cut, so none may be too long. */
 static void illumos_report(const struct snapshot *snapshot, FILE *out)
 {
-	__cleanup(row_list_done) struct row_list list = { 0 };
+	__cleanup(group_list_done) struct group_list list = { 0 };
 	uint64_t cpu_ns = 0;
 	long calls = 0, errors = 0;
 
-	assert_int_equal(snapshot_sum_by_syscall(snapshot, NULL, &list), 0);
+	assert_int_equal(snapshot_group(snapshot, GROUP_SYSCALL, NULL, &list), 0);
 	fprintf(out, "\nsyscall               seconds   calls  errors\n");
-	for (size_t i = 0; i < list.nr_rows; i++) {
-		const struct row *row = list.rows[i];
+	for (size_t i = 0; i < list.nr_groups; i++) {
+		const struct row *row = &list.groups[i].sum;
 		char label[ROW_LABEL_MAX];
 
 		if (!row->calls)

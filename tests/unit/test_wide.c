@@ -2,7 +2,7 @@
 /* The wide table: golden files, columns by width, sums that hold, units that do not mix. */
 #include "tables.h"
 
-#include "syscalls/waiting.h"
+#include "syscalls/syscall_set.h"
 
 SNAPSHOT_TEST(test_golden, scenario_web())
 {

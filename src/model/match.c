@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compiles globs and runs them. State i of the automaton: the first i tokens have matched. */
-#include "model/glob.h"
+/*
+ * Matches names of processes with globs and paths of cgroups with units. State i of a glob's automaton:
+ * the first i tokens have matched.
+ */
+#include "model/match.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #define MAX_TOKENS      31
 #define MAX_NAME_LENGTH 15
@@ -100,4 +106,68 @@ bool glob_matches(const struct selector *s, const char *name, size_t size)
 		states = ((states & s->match[c]) << 1) | (states & s->loops);
 	}
 	return states & s->final;
+}
+
+/* --- units ------------------------------------------------------------------------------------ */
+
+/* The next component; its length is 0 at the end. */
+static size_t next_component(const char **path)
+{
+	*path += strspn(*path, "/");
+	return strcspn(*path, "/");
+}
+
+size_t cgroup_unit(const char *path, const char **ret)
+{
+	static const char slice[] = ".slice";
+	size_t length, end = strlen(slice);
+
+	for (; (length = next_component(&path)); path += length) {
+		if (length <= end || strncmp(path + length - end, slice, end) != 0) {
+			*ret = path;
+			return length;
+		}
+	}
+	*ret = "-";
+	return 1;
+}
+
+int unit_compare(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	return memcmp(a, b, min_u64(a_length, b_length)) ?: compare_u64(a_length, b_length);
+}
+
+int unit_complete_name(const char *text, char *buf, size_t size)
+{
+	if (!*text || strlen(text) + strlen(".service") >= size || strchr(text, '/'))
+		return -EINVAL;
+	memset(buf, 0, size);
+	strcpy(buf, text);
+	/* The types of unit that have processes. */
+	if (fnmatch("?*.@(service|scope|slice|socket|mount|swap)", text, FNM_EXTMATCH))
+		strcat(buf, ".service");
+	return 0;
+}
+
+bool cgroup_is_in_unit(const char *path, const char *unit)
+{
+	size_t length;
+
+	for (; (length = next_component(&path)); path += length) {
+		if (strlen(unit) == length && !strncmp(path, unit, length))
+			return true;
+	}
+	return false;
+}
+
+bool cgroup_is_in(const char *path, const char *other)
+{
+	size_t length;
+
+	for (; (length = next_component(&other)); other += length) {
+		if (next_component(&path) != length || strncmp(path, other, length) != 0)
+			return false;
+		path += length;
+	}
+	return true;
 }
