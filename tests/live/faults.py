@@ -111,13 +111,18 @@ def history_of(daemon, *options):
     return json.loads(result.stdout)
 
 
-def written(daemon):
-    """Counts of all that is in the history."""
-    return counts(step["snapshot"] for step in history_of(daemon)["steps"])
+def of_steps(steps):
+    """Counts of all steps of a timeline."""
+    return counts(step["snapshot"] for step in steps)
 
 
-def gap_reasons(daemon):
-    return [gap["reason"] for gap in history_of(daemon)["gaps"]]
+def written(daemon, *options):
+    """Counts of all that is in the history, or in a part of it."""
+    return of_steps(history_of(daemon, *options)["steps"])
+
+
+def gap_reasons(daemon, *options):
+    return [gap["reason"] for gap in history_of(daemon, *options)["gaps"]]
 
 
 def tick(daemon):
@@ -126,14 +131,6 @@ def tick(daemon):
     daemon.signal(signal.SIGHUP)
     until(lambda: daemon.stderr().count(READ_ANEW) > said, "the configuration is read")
     return daemon.request("/v1/status")[0]
-
-
-def played(live, name="calls", *arguments):
-    """A workload that has done all that it does."""
-    target = live.workload(name, *arguments)
-    target.go()
-    assert target.wait() == 0
-    return target
 
 
 # --- disks ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import os
 import platform
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -78,6 +79,20 @@ def is_sanitized():
 def skip_if_sanitized(reason="sanitizers take memory of their own"):
     if is_sanitized():
         pytest.skip(reason)
+
+
+def need(name, path=None):
+    """Where a program is; skips where it is not installed."""
+    found = shutil.which(name) or (path and shutil.which(name, path=path))
+    if not found:
+        pytest.skip("no %s here" % name)
+    return found
+
+
+def skip_if_none(target, what):
+    """Skips where a workload says that there is no such thing here."""
+    if b"none" in target.stdout():
+        pytest.skip(what + " is not to be had here")
 
 
 def program(name):
@@ -183,6 +198,20 @@ class Report:
         (row,) = self.select(syscall, abi)
         return row
 
+    def stacks(self, syscall=None, pid=None):
+        """All stacks of a call or of all calls, of a process or of all."""
+        rows = [row for row in self.rows if pid in (None, row["pid"])]
+        return [s for row in rows if syscall in (None, row["syscall"]) for s in row["stacks"]]
+
+    def frames(self, syscall=None):
+        """The frames of these stacks, as (module, symbol)."""
+        frames = [frame for stack in self.stacks(syscall) for frame in stack["frames"]]
+        return {(frame["module"], frame["symbol"]) for frame in frames}
+
+    def all(self, field):
+        """What its rows have there."""
+        return {row[field] for row in self.rows}
+
     def sum(self, field):
         return sum(row[field] or 0 for row in self.rows)
 
@@ -219,7 +248,8 @@ def merge_counts(rows, by_pid):
 class Table:
     """What a workload says that it did: the sum of all tables that it printed."""
 
-    def __init__(self, output):
+    def __init__(self, output, pid=None):
+        self.pid = pid
         self.rows = []
         self.measures = []
         self.printed = b""  # the lines of its tables
@@ -302,12 +332,22 @@ class Process:
     def wait(self):
         return self.popen.wait(DEADLINE_S)
 
+    def stop(self, number=signal.SIGINT):
+        """Asks it to end, and waits until it has."""
+        self.signal(number)
+        assert self.wait() == 0, self.stderr()
+
+    def pause(self):
+        """Stops it, until a SIGCONT."""
+        self.signal(signal.SIGSTOP)
+        until(lambda: self.state() == "T", "it stops")
+
     def tell(self, text):
         self.popen.stdin.write(text)
         self.popen.stdin.flush()
 
-    def state(self):
-        status = slurp("/proc/%d/status" % self.pid).decode("latin-1")
+    def state(self, tid=None):
+        status = slurp("/proc/%d/status" % (tid or self.pid)).decode("latin-1")
         return re.search(r"\nState:\t(.)", status).group(1)
 
     def threads(self):
@@ -360,8 +400,14 @@ class Workload(Process):
     def go(self):
         self.tell(b"go\n")
 
+    def play(self):
+        """Lets it do all that it does."""
+        self.go()
+        assert self.wait() == 0, self.stderr()
+        return self
+
     def table(self):
-        return Table(self.stdout())
+        return Table(self.stdout(), self.pid)
 
 
 class Bpftruss(Process):
@@ -382,6 +428,15 @@ class Bpftruss(Process):
 
     def text(self):
         return slurp(self.report_path)
+
+    def end_text(self):
+        """The text of one that ends by itself."""
+        assert self.wait() == 0, self.stderr()
+        return self.text().decode("utf-8")
+
+    def stop_text(self):
+        self.stop()
+        return self.text().decode("utf-8")
 
     def report(self, lossy=False):
         """The report of a bpftruss that ends by itself."""
@@ -427,11 +482,19 @@ class Live:
     def workload(self, name, *args, **options):
         return self.add(Workload, name, *args, **options)
 
+    def play(self, name, *args, **options):
+        """A workload that has done all that it does."""
+        return self.workload(name, *args, **options).play()
+
+    def choose(self, *arguments, **options):
+        """bpftruss, counting what its arguments choose."""
+        return self.add(Bpftruss, list(arguments), **options).wait_counting()
+
     def attach(self, pids, *arguments, **options):
         """bpftruss, counting these processes."""
         pids = [pids] if isinstance(pids, int) else pids
         listed = ",".join(str(pid) for pid in pids)
-        return self.add(Bpftruss, list(arguments) + ["-p", listed], **options).wait_counting()
+        return self.choose(*arguments, "-p", listed, **options)
 
     def count(self, name, *args, options=(), lossy=False):
         """The report and the table of a workload that was attached to at its barrier."""

@@ -123,8 +123,7 @@ def test_without_errnos_all_else_is_counted(live):
     target = live.workload("calls")
     steer = live.add(Steer, target.pid)
     steer.step("no_errnos")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report, table = steer.report(lossy=True), target.table()
     assert report.losses == {"errnos_off": report.sum("errors")} != {"errnos_off": 0}
     for row in table.rows:
@@ -159,8 +158,7 @@ def test_no_stack_is_taken_while_stacks_are_off(live):
     target = live.workload("execs", "vfork")
     steer = live.add(Steer, target.pid, "stacks")
     steer.step("no_stacks")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report = steer.report()
     must_include(report, target.table())
     ends = {stack["end"] for row in report.rows for stack in row["stacks"] if stack["calls"]}
@@ -203,8 +201,7 @@ def test_the_tables_say_how_full_they_are(live, caller):
 def test_what_has_ended_takes_no_room(live):
     target = live.workload("calls")
     steer = live.add(Steer, target.pid)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report, cost = steer.report(), steer.cost()
     must_equal(report, target.table())
     assert {cost[name][0] for name in ("records", "slots", "tallies", "foreign", "stacks")} == {0}

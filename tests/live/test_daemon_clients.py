@@ -53,7 +53,7 @@ def connect(daemon, sockets, text=b""):
 
 
 def clients(daemon):
-    return daemon.get("/v1/status")["clients"]["connected"]
+    return daemon.status("clients", "connected")
 
 
 def must_have_let_go(daemon, before):
@@ -112,7 +112,7 @@ def test_more_clients_than_there_may_be_wait_their_turn(daemon, sockets):
         connect(daemon, sockets)
     for connection in sockets:
         connection.close()
-    assert daemon.get("/v1/status")["schema"] == 1
+    assert daemon.status("schema") == 1
     must_have_let_go(daemon, before)
 
 
@@ -191,7 +191,7 @@ def test_malformed_requests_leave_nothing_behind(live, daemon):
         if number == REQUESTS // 4:
             memory = memory_kib(daemon.pid)
         if number % 500 == 0:
-            assert daemon.get("/v1/status")["schema"] == 1
+            assert daemon.status("schema") == 1
     print(answered, "%d KiB, then %d KiB" % (memory, memory_kib(daemon.pid)))
     assert not {"500", "502"} & set(answered), answered
     assert answered["400"] > REQUESTS // 20

@@ -30,7 +30,7 @@ def counted(daemon):
 
 
 def history_status(daemon):
-    return daemon.get("/v1/status")["history"]
+    return daemon.status("history")
 
 
 def play_as(live, tmp_path, name):
@@ -126,7 +126,7 @@ def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, tmp
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
     played(live)
     assert "history misses an interval" in daemon.stderr()
-    until(lambda: daemon.get("/v1/status")["uptime_ns"] > 3e9, "intervals that are not written")
+    until(lambda: daemon.status("uptime_ns") > 3e9, "intervals that are not written")
     state.remount("rw")
     until(lambda: "the history is written again" in daemon.stderr(), "it is written again")
     until(lambda: history_status(daemon)["intervals"] >= 2, "intervals")

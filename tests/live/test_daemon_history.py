@@ -26,7 +26,7 @@ def of_snapshot(daemon, *options):
 
 
 def intervals(daemon):
-    return daemon.get("/v1/status")["history"]["intervals"]
+    return daemon.intervals()
 
 
 def wait_intervals(daemon, count):
@@ -36,9 +36,7 @@ def wait_intervals(daemon, count):
 
 
 def play(live, name="calls", *args):
-    target = live.workload(name, *args)
-    target.go()
-    assert target.wait() == 0
+    target = live.play(name, *args)
     return target
 
 

@@ -108,9 +108,9 @@ def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path)
                 rows = now
         again = start_daemon(live, place, *options)
         difference(written(again), rows)
-        intervals = again.get("/v1/status")["history"]["intervals"]
+        intervals = again.intervals()
         until(
-            lambda: again.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals"
+            lambda: again.intervals() >= intervals + 2, "intervals"
         )
     assert "damaged" not in again.stderr()
     assert not [name for name in os.listdir(again.state) if "damaged" in name]

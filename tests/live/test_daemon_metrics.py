@@ -12,9 +12,7 @@ from prometheus import Prometheus, need, port_free
 
 
 def play(live):
-    target = live.workload("calls")
-    target.go()
-    assert target.wait() == 0
+    target = live.play("calls")
     return target.table()
 
 

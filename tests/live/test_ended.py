@@ -138,8 +138,7 @@ def test_processes_that_end_within_one_interval_are_folded_too(live):
     target, keeper = live.workload("forks", "clone", 5003), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", 100, "--keep-exited", 10)
     before = memory_kib(bpftruss.pid)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     time.sleep(0.2)
     # One row of each would take 26 KiB a process, 130 MiB together. Tables become resident, too.
     assert memory_kib(bpftruss.pid) - before < 60 * 1024

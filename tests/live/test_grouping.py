@@ -91,8 +91,7 @@ def test_by_comm_and_syscall_tells_names_apart(live):
 def test_by_tid_has_the_calls_of_every_thread(live):
     options = ["--csv", "--by", "pid,tid", "-t", "sched_yield"]
     target, bpftruss = crew_at_rest(live, *options)
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    bpftruss.stop()
     rows = parse_csv(bpftruss.text().decode())
     assert sorted(by(rows, "tid").values()) == [1, 2, 3, 4, 5, 6, 7]
     assert {int(row["tid"]) for row in rows} == set(target.threads()) - {target.pid}
@@ -101,8 +100,7 @@ def test_by_tid_has_the_calls_of_every_thread(live):
 
 def test_by_tid_and_syscall_has_the_calls_of_every_thread(live):
     target, bpftruss = crew_at_rest(live, "--csv", "--by", "tid,syscall")
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    bpftruss.stop()
     counts = by(parse_csv(bpftruss.text().decode()), "tid", "syscall")
     tids = {tid for tid, syscall in counts if syscall == "sched_yield"}
     assert sorted(counts[tid, "sched_yield"] for tid in tids) == [1, 2, 3, 4, 5, 6, 7]

@@ -142,8 +142,7 @@ def test_intervals_by_thread_add_up(live):
 def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
     target, keeper = live.workload("steady", ROUNDS, CALLS), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", TICK)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     whole = ask_between(bpftruss)
     bpftruss.signal(signal.SIGINT)
     lines = intervals(finished(bpftruss))
@@ -157,8 +156,7 @@ def test_intervals_add_up_while_threads_sleep_through_some(live):
     target, keeper = live.workload("naps", 100, 40), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", "0.02")
     long = live.attach(target.pid, "-f")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     whole, alone = ask_between(bpftruss), long.report()
     bpftruss.signal(signal.SIGINT)
     lines = intervals(finished(bpftruss))
@@ -282,8 +280,7 @@ def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live)
     chosen = "yes%d" % os.getpid()
     target = live.workload("renames", chosen, 700)
     bpftruss = live.add(Bpftruss, ["-n", chosen, "-i", "0.01"]).wait_counting()
-    target.go()
-    assert target.wait() == 0
+    target.play()
     bpftruss.signal(signal.SIGINT)
     lines = finished(bpftruss)
     assert sum(line.total("getppid") for line in lines) == 2 * 700
@@ -295,8 +292,7 @@ def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live)
 def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
     options = ["--csv", "--by", "tid", "-t", "sched_yield", "-i", TICK]
     _, bpftruss = crew_at_rest(live, *options)
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    bpftruss.stop()
     calls = {}
     for row in parse_csv(bpftruss.text().decode()):
         calls[row["tid"]] = calls.get(row["tid"], 0) + int(row["calls"])
@@ -310,10 +306,8 @@ def test_csv_intervals_without_calls_are_there(live):
     options = ["--csv", "--by", "comm,syscall", "-t", "getppid", "-i", TICK]
     bpftruss = live.attach([target.pid, keeper.pid], *options, json=False)
     until(lambda: bpftruss.text().count(b"\n") > 3, "three intervals without calls")
-    target.go()
-    assert target.wait() == 0
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    target.play()
+    bpftruss.stop()
     rows = parse_csv(bpftruss.text().decode())
     for row in rows[:3]:
         assert (row["comm"], row["syscall"], row["calls"], row["total_ns"]) == ("", "", "0", "")
@@ -377,8 +371,7 @@ def test_n_ends_after_that_many_intervals(live, count):
 def test_the_last_interval_is_reported_although_it_is_not_over(live):
     target, keeper = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-i", 50)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     bpftruss.signal(signal.SIGINT)
     (last,) = finished(bpftruss)
     assert last.total("getppid") == 1009
@@ -389,8 +382,7 @@ def test_a_part_of_an_interval_holds_what_the_ones_before_it_do_not(live):
     target, keeper = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-i", "1")
     until(lambda: reports(bpftruss), "a first interval")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     bpftruss.signal(signal.SIGINT)
     lines = finished(bpftruss)
     assert [bool(line.select("getppid")) for line in lines].count(True) == 1
@@ -402,8 +394,7 @@ def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(
     target, keeper = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-i", TICK)
     until(lambda: len(reports(bpftruss)) > 2, "three intervals")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     bpftruss.signal(signal.SIGINT)
     lines = finished(bpftruss)
     for line in lines[:3]:
@@ -418,8 +409,7 @@ def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(
 def test_sigusr1_prints_a_report_so_far_and_counting_goes_on(live):
     first, second = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([first.pid, second.pid])
-    first.go()
-    assert first.wait() == 0
+    first.play()
     so_far = ask(bpftruss)
     assert so_far.total("getppid") == 1009
     second.go()

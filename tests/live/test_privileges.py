@@ -87,8 +87,7 @@ def test_counts_are_exact_with_two_capabilities(live, binary, target):
     bpftruss = attach(live, binary, COUNTING, *options)
     status = slurp("/proc/%d/status" % bpftruss.pid).decode()
     assert re.findall(r"^(?:Uid|CapEff):\t(\w+)", status, re.M) == [USER, "000000c000000000"]
-    workload.go()
-    assert workload.wait() == 0
+    workload.play()
     # Of others' threads one may be late, for want of priority: that is a loss, and said.
     report = bpftruss.interrupt(lossy=True) if target == "all" else bpftruss.report()
     must_include(report, workload.table())

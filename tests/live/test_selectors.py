@@ -27,8 +27,7 @@ def select(live, *arguments):
 
 def change(live, bpftruss, target):
     """Lets a target go through its change; the calls that were counted."""
-    target.go()
-    assert target.wait() == 0, target.stderr()
+    target.play()
     return bpftruss.interrupt()
 
 
@@ -62,8 +61,7 @@ def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
 def test_a_thread_that_found_no_room_leaves_like_the_others(live):
     target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
     bpftruss = select(live, "-n", "becomes", "--max-tasks", 3)
-    target.go()
-    assert target.wait() == 0, target.stderr()
+    target.play()
     report = bpftruss.interrupt(lossy=True)
     assert report.losses
     assert report.total("getppid") == BEFORE
@@ -158,8 +156,7 @@ def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
     move(inside.pid, unit)
     bpftruss = select(live, "-u", "bpftruss-test")
     for target in (inside, outside):
-        target.go()
-        assert target.wait() == 0
+        target.play()
     report = bpftruss.interrupt()
     assert {row["pid"] for row in report.rows} == {inside.pid}
     assert report.counts() == inside.table().counts()
@@ -171,8 +168,7 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     bpftruss.signal(signal.SIGSTOP)
     unit = cgroup("test.slice", "bpftruss-gone.service")
     move(target.pid, unit)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     until(lambda: cgroup_remove(unit), "unit is gone")
     os.mkdir(unit)  # another of that name, for the fixture to remove
     bpftruss.signal(signal.SIGCONT)
@@ -194,14 +190,12 @@ def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
     first = live.workload("calls")
     move(first.pid, unit)
     bpftruss = select(live, "-u", "bpftruss-test")
-    first.go()
-    assert first.wait() == 0
+    first.play()
     until(lambda: cgroup_remove(unit), "unit is stopped")
     os.mkdir(unit)
     second = live.workload("calls")
     move(second.pid, unit)
-    second.go()
-    assert second.wait() == 0
+    second.play()
     report = bpftruss.interrupt()
     assert report.total("getppid", pid=first.pid) == first.table().total("getppid") > 0
     assert report.total("getppid", pid=second.pid) == second.table().total("getppid") > 0
@@ -245,8 +239,7 @@ def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
 def test_children_of_the_same_name_are_counted_from_their_first_call_on(live):
     target = live.workload("forks", "fork", 13)
     bpftruss = select(live, "-n", "forks")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report = bpftruss.interrupt()
     assert report.counts() == target.table().counts()
 
@@ -257,8 +250,7 @@ def test_who_takes_another_name_leaves_and_comes_back_with_its_own(live, who):
     name = "n%d" % os.getpid()
     target = live.workload("renames", name, 300, *who)
     bpftruss = select(live, "-n", name)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report = bpftruss.interrupt()
     assert (report.total("getppid"), report.total("getsid")) == (600, 0)
 
@@ -272,9 +264,7 @@ def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
         true"""
     parent = live.spawn("/bin/sh", "-c", script, "sh", name, stdin=subprocess.PIPE)
     until(lambda: parent.stdout() == b"x", "the child has left")
-    joins = live.workload("renames", name, 1)
-    joins.go()
-    assert joins.wait() == 0
+    joins = live.play("renames", name, 1)
     time.sleep(0.1)
     parent.tell(b"\n")
     assert parent.wait() == 0, parent.stderr()
@@ -287,8 +277,7 @@ def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
 def test_names_may_be_globs(live, pattern):
     target = live.workload("calls")
     bpftruss = select(live, "-n", pattern)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report = bpftruss.interrupt()
     assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
 
@@ -304,8 +293,7 @@ def test_all_processes_are_counted_but_bpftruss_itself(live):
     targets = [live.workload("calls") for _ in range(3)]
     bpftruss = select(live, "-a")
     for target in targets:
-        target.go()
-        assert target.wait() == 0
+        target.play()
     report = bpftruss.interrupt()
     assert bpftruss.pid not in {row["pid"] for row in report.rows}
     for target in targets:
@@ -316,8 +304,7 @@ def test_selectors_add_up(live):
     targets = [live.workload(name) for name in ("calls", "forks", "numbers")]
     bpftruss = select(live, "-n", "calls", "-n", "numbers", "-p", targets[1].pid)
     for target in targets:
-        target.go()
-        assert target.wait() == 0
+        target.play()
     pids = {row["pid"] for row in bpftruss.interrupt().rows}
     assert {target.pid for target in targets} == pids
 

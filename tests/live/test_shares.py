@@ -42,7 +42,7 @@ def hoard(live, number):
 
 
 def tables_of(daemon):
-    return daemon.get("/v1/status")["counting"]["tables"]
+    return daemon.status("counting", "tables")
 
 
 def test_a_user_leaves_room_for_others(live, tmp_path):
@@ -51,8 +51,7 @@ def test_a_user_leaves_room_for_others(live, tmp_path):
     assert HOARDERS * KIND_OF_CALLS > 2 * ROWS
     target, mark = live.workload("calls"), tmp_path / "mark"
     mark.write_text(daemon.verb("snapshot", "--json"))
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report = daemon.snapshot("-p", target.pid, "--since", mark, lossy=True)
     must_equal_seen_whole(report, target.table())
     assert daemon.snapshot(lossy=True).losses["slot_table_full"] > 0

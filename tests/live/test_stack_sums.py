@@ -108,8 +108,7 @@ def test_stacks_by_thread_add_up_to_the_calls_of_each(live):
     for _ in range(40):
         each.tell(b"x")
         until(each.readers, "it is read")
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    bpftruss.stop()
     text = bpftruss.text().decode()
     rows = {tid: int(n) for tid, n in re.findall(r"^ *\d+ +(\d+) +\S+ +read +(\d+) ", text, re.M)}
     sections = re.findall(r"^\d+ (\d+) \S+ read: (\d+) calls?, 1 stack$", text, re.M)

@@ -30,7 +30,7 @@ CALLS = 100
 
 
 def names_of(daemon):
-    return daemon.get("/v1/status")["names"]
+    return daemon.status("names")
 
 
 def frames_of(daemon, syscall="getppid", *options):
@@ -47,7 +47,7 @@ def frames_of(daemon, syscall="getppid", *options):
 
 def answers_everything(daemon):
     """Each kind of question; a snapshot is read whole."""
-    assert daemon.get("/v1/status")["schema"] == 1
+    assert daemon.status("schema") == 1
     assert daemon.get("/v1/snapshot")["schema"] == 1
     assert daemon.request("/metrics")[0] == 200
 
@@ -89,8 +89,7 @@ def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path):
         target = live.workload(without_symbols(tmp_path), CALLS)
         env = {**os.environ, **server.env}
         bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=env)
-        target.go()
-        assert target.wait() == 0
+        target.play()
         until(lambda: server.asked, "the server is asked")
         bpftruss.signal(signal.SIGINT)
         report = bpftruss.report()
@@ -136,8 +135,7 @@ def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
             live, tmp_path / "daemon", "--stacks", "--debuginfod", "-n", "bare", "-n", "loads",
             env={**os.environ, **server.env},
         )
-        target.go()
-        assert target.wait() == 0
+        target.play()
         until(lambda: server.asked, "the server is asked")
         answers_everything(daemon)
         assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
@@ -526,9 +524,7 @@ def test_the_daemon_outlives_a_bomb(live, tmp_path, bomb):
     path = str(tmp_path / "bomb")
     shutil.copy(bomb, path)
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "bomb")
-    target = live.workload(path, 100)
-    target.go()
-    assert target.wait() == 0
+    target = live.play(path, 100)
     until(lambda: names_of(daemon)["places"] > 0, "its stacks are seen")
     until(lambda: not names_of(daemon)["waiting"], "all that can be known is known")
     answers_everything(daemon)
@@ -553,8 +549,7 @@ def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_p
         shutil.copy(program("pace"), path)
         target = live.workload(path, 100)
         daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
-        target.go()
-        assert target.wait() == 0
+        target.play()
         until(lambda: ("pace", "main") in all_frames(daemon), "its frames are named")
         until(lambda: umount(place), "it is unmounted")
         # Nobody has forgotten their names.

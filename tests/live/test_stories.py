@@ -100,8 +100,7 @@ def test_the_gc_threads_of_a_jvm_have_rows_of_their_own(live, tmp_path):
     until(lambda: b"done" in jvm.stdout(), "the JVM says done")
     stop(jvm)
     for bpftruss in (threads, whole):
-        bpftruss.signal(signal.SIGINT)
-        assert bpftruss.wait() == 0
+        bpftruss.stop()
     rows, (one,) = (parse_csv(each.text().decode()) for each in (threads, whole))
     workers = {tid for tid in jvm.threads() if comm(jvm.pid, tid).startswith("GC Thread")}
     counts = {int(tid): calls for (tid,), calls in by(rows, "tid").items() if tid}

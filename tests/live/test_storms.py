@@ -10,7 +10,7 @@ import os
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
-from daemons import start_daemon
+from daemons import start_daemon, watched
 from faults import memory_kib
 from harness import IS_X86, skip_if_sanitized, until
 
@@ -26,12 +26,10 @@ def storm(live, tmp_path, kind, number, user=SOMEBODY, meanwhile=None):
     """The daemon after a storm, and how many calls were made in it."""
     skip_if_sanitized()
     # The watchdog's pace is the one at which unused memory is given back.
-    environment = dict(os.environ, WATCHDOG_USEC="400000")
-    environment.pop("WATCHDOG_PID", None)
     options = ["--interval", "1h", "--budget", "none"]
     # Tables of these sizes do not grow, for which counting would begin anew.
     options += ["--max-tasks", 1536, "--max-rows", 40000, "--max-errnos", 12288]
-    daemon = start_daemon(live, tmp_path / "daemon", *options, env=environment)
+    daemon = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
     target = live.workload("storm", kind, number, user)
     target.go()
     while meanwhile and target.popen.poll() is None:
@@ -91,10 +89,10 @@ def test_differences_of_a_storm_keep_to_their_limit(live, tmp_path):
 
     def ask(daemon):
         assert daemon.request("/v1/snapshot?since=1000000000")[0] in (200, 503)
-        assert daemon.get("/v1/status")["recent"]["bytes"] <= 16 << 20
+        assert daemon.status("recent", "bytes") <= 16 << 20
 
     daemon, made = storm(live, tmp_path, "names", 2500, meanwhile=ask)
-    assert daemon.get("/v1/status")["recent"]["bytes"] <= 16 << 20
+    assert daemon.status("recent", "bytes") <= 16 << 20
     report = must_be_bounded(daemon, ASKED_LIMIT_KIB)
     if IS_X86:
         assert calls_of(report, lambda row: row["abi"] == "x32") == made

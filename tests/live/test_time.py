@@ -155,7 +155,7 @@ def test_the_time_of_threads_that_only_compute_is_user_time(live):
 
 
 def test_the_rest_of_a_call_that_began_before_counting_is_no_user_time(live):
-    target = live.workload("early", asleep=False)
+    target = live.workload("awake", "readv", asleep=False)
     bpftruss = live.attach(target.pid)
     before = target.run_ns()
     until(lambda: target.run_ns() - before > 200 * MS, "the call goes on")
@@ -337,8 +337,7 @@ def test_the_wide_table_splits_the_time_of_all_threads(live):
     bpftruss = live.attach(target.pid, "-w", json=False)
     target.go()
     until(lambda: b'{"utime' in target.stdout(), "it says what was booked")
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    bpftruss.stop()
     number = r"(\d+\.\d{3})"
     found = re.search(
         rf"^threads {number} s = user {number} \+ system {number}\n"

@@ -41,8 +41,7 @@ def test_a_signal_that_asks_for_a_report_does_not_end_it(live):
     process.signal(signal.SIGUSR1)
     seen = len(objects(process))
     until(lambda: len(objects(process)) > seen + 2, "further intervals")
-    process.signal(signal.SIGINT)
-    assert process.wait() == 0, process.stderr()
+    process.stop()
 
 
 def test_intervals_add_up_to_what_the_process_did(live):
@@ -50,12 +49,10 @@ def test_intervals_add_up_to_what_the_process_did(live):
     target = live.workload("pace", rounds)
     process = top(live, "--json", "-i", "0.1", "-p", str(target.pid))
     until(lambda: objects(process), "a first interval")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     seen = len(objects(process))
     until(lambda: len(objects(process)) > seen + 2, "intervals after its end")
-    process.signal(signal.SIGINT)
-    assert process.wait() == 0, process.stderr()
+    process.stop()
     data = objects(process)
     lines = [line for line in (line_of(one, target.pid) for one in data) if line]
     # Ten getppid, close and nanosleep a round; the read before it and exit_group after it.

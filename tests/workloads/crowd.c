@@ -79,7 +79,6 @@ int main(int argc, char **argv)
 		}
 	}
 	counted_call(SYS_close, start[1]);
-	for (int i = 0; i < number; i++)
-		counted_wait(-1);
+	counted_waits(number);
 	table_finish(0);
 }
