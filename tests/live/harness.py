@@ -6,6 +6,7 @@ Every report that a test gets has been checked against the identities that hold 
 (check_identities). A workload's own table is then compared row by row: the difference is to be 0.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -79,6 +80,13 @@ def is_sanitized():
 def skip_if_sanitized(reason="sanitizers take memory of their own"):
     if is_sanitized():
         pytest.skip(reason)
+
+
+def readable_copy(directory):
+    """bpftruss where anybody can reach it; the build directory may be private."""
+    for path in [directory] + list(directory.parents)[:2]:
+        os.chmod(path, 0o755)
+    return shutil.copy(BPFTRUSS, directory / "bpftruss")
 
 
 def need(name, path=None):
@@ -460,6 +468,18 @@ def run(*arguments, **options):
         timeout=DEADLINE_S,
         **options,
     )
+
+
+@contextlib.contextmanager
+def deaf_command(live, **options):
+    """bpftruss with a command that signals do not end."""
+    script = "trap '' INT TERM; echo ready $$; while :; do sleep 0.01; done"
+    bpftruss = live.start("/bin/sh", "-c", script, **options)
+    ready = until(lambda: re.search(rb"ready (\d+)\n", bpftruss.stdout()), "the command says ready")
+    try:
+        yield bpftruss
+    finally:
+        os.kill(int(ready.group(1)), signal.SIGKILL)
 
 
 class Live:

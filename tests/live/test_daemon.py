@@ -15,7 +15,7 @@ import pytest
 from bpf_objects import in_kernel
 from daemons import must_equal_seen_whole, start_daemon, watched
 from faults import tick
-from harness import BPFTRUSS, Report, run, until
+from harness import BPFTRUSS, run, until
 
 NOBODY = 65534
 MEMBER = {"user": 1234, "group": NOBODY, "extra_groups": []}
@@ -162,7 +162,7 @@ def test_targets_choose_among_what_was_counted(live, daemon, option, value):
 
 
 def test_targets_that_do_not_match_are_not_in_the_answer(live, daemon):
-    target = live.play("calls")
+    live.play("calls")
     assert daemon.snapshot("-n", "cal*").all("comm") == {"calls"}
     assert daemon.snapshot("-n", "no-such-name").rows == []
 
@@ -174,7 +174,7 @@ def test_the_daemon_does_not_count_itself(daemon):
 
 def test_only_the_configured_targets_are_counted(live, tmp_path):
     daemon = start_daemon(live, tmp_path / "daemon", "-n", "calls")
-    target = live.play("calls")
+    live.play("calls")
     assert daemon.snapshot().all("comm") == {"calls"}
     assert "name calls" in daemon.verb("status")
 
