@@ -4,13 +4,10 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 
-import pytest
-
-from harness import is_sanitized, program, run, until
+from harness import is_sanitized, run, until
 
 READ_ANEW = "the configuration was read anew"
 
@@ -162,24 +159,3 @@ class Disk:
 
     def close(self):
         subprocess.run(["umount", "--lazy", self.place], check=True)
-
-
-@pytest.fixture
-def disk():
-    """disk(place, kib) is a file system that lasts as long as the test."""
-    disks = []
-
-    def make(place, kib):
-        disks.append(Disk(place, kib))
-        return disks[-1]
-
-    yield make
-    for made in disks:
-        made.close()
-
-
-def named_copy(tmp_path, workload, name):
-    """A workload under another name."""
-    path = os.path.join(str(tmp_path), name)
-    shutil.copy(program(workload), path)
-    return path

@@ -340,9 +340,9 @@ class Process:
     def wait(self):
         return self.popen.wait(DEADLINE_S)
 
-    def stop(self, number=signal.SIGINT):
-        """Asks it to end, and waits until it has."""
-        self.signal(number)
+    def stop(self, number=None):
+        """Asks it to end, by SIGINT if not said otherwise, and waits until it has."""
+        self.signal(number or signal.SIGINT)
         assert self.wait() == 0, self.stderr()
 
     def pause(self):

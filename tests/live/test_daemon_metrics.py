@@ -11,17 +11,12 @@ from harness import NATIVE, run, until
 from prometheus import Prometheus, need, port_free
 
 
-def play(live):
-    target = live.play("calls")
-    return target.table()
-
-
 def test_prometheus_reads_what_the_workload_says(live, tmp_path):
     need("prometheus")
     port = port_free()
     options = ["--listen", "127.0.0.1:%d" % port, "--metrics-by", "comm"]
     daemon = start_daemon(live, tmp_path / "daemon", *options)
-    play(live)
+    live.play("calls")
     rows = daemon.snapshot("-n", "calls").rows
     with Prometheus(tmp_path, "127.0.0.1:%d" % port) as prometheus:
         prometheus.wait_scrape()
@@ -37,7 +32,7 @@ def test_prometheus_reads_what_the_workload_says(live, tmp_path):
 def test_promtool_finds_no_fault(live, tmp_path):
     promtool = need("promtool")
     daemon = start_daemon(live, tmp_path / "daemon")
-    play(live)
+    live.play("calls")
     _, headers, body = daemon.request("/metrics")
     assert headers["Content-Type"].startswith("text/plain")
     result = subprocess.run(
