@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
-from harness import BPFTRUSS, Bpftruss, need_unshare, program, run, until
+from harness import BPFTRUSS, need_unshare, program, run, until
 
 THREADS = 7
 CALLS = 1009
@@ -21,14 +21,14 @@ AFTER = 2 * CALLS * (THREADS + 1)  # the main thread makes none before the chang
 BEFORE = CALLS * THREADS
 
 
-def select(live, *arguments):
-    return live.add(Bpftruss, list(arguments)).wait_counting()
-
-
-def change(live, bpftruss, target):
+def change(bpftruss, target, lossy=False):
     """Lets a target go through its change; the calls that were counted."""
     target.play()
-    return bpftruss.interrupt()
+    return bpftruss.interrupt(lossy)
+
+
+def becomes(live, *change):
+    return live.workload("becomes", *change, THREADS, CALLS)
 
 
 # --- joining -------------------------------------------------------------------------------------
@@ -36,33 +36,31 @@ def change(live, bpftruss, target):
 
 def test_a_process_that_takes_a_name_is_counted_from_then_on_in_all_threads(live):
     keeper = live.workload("becomes", "nothing", "-", 1, 1)
-    target = live.workload("becomes", "name", "chosen-one", THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-n", "chosen-*")
-    report = change(live, bpftruss, target)
+    target = becomes(live, "name", "chosen-one")
+    report = change(live.choose("--wait", "-n", "chosen-*"), target)
     assert report.total("getppid") == AFTER
-    assert {row["comm"] for row in report.rows} == {"chosen-one"}
+    assert report.all("comm") == {"chosen-one"}
     assert keeper.popen.poll() is None
 
 
 def test_a_longer_name_is_cut_as_the_kernel_cuts_names(live):
-    target = live.workload("becomes", "name", "fifteen-letters", THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-n", "fifteen-letters-and-more")
-    assert change(live, bpftruss, target).total("getppid") == AFTER
+    target = becomes(live, "name", "fifteen-letters")
+    bpftruss = live.choose("--wait", "-n", "fifteen-letters-and-more")
+    assert change(bpftruss, target).total("getppid") == AFTER
 
 
 def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
-    target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
-    report = change(live, select(live, "-n", "becomes"), target)
+    target = becomes(live, "name", "somebody-else")
+    report = change(live.choose("-n", "becomes"), target)
     assert report.total("getppid") == BEFORE
     # The name that was not chosen is in no report.
-    assert {row["comm"] for row in report.rows} == {"becomes"}
+    assert report.all("comm") == {"becomes"}
 
 
 def test_a_thread_that_found_no_room_leaves_like_the_others(live):
-    target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
-    bpftruss = select(live, "-n", "becomes", "--max-tasks", 3)
-    target.play()
-    report = bpftruss.interrupt(lossy=True)
+    target = becomes(live, "name", "somebody-else")
+    bpftruss = live.choose("-n", "becomes", "--max-tasks", 3)
+    report = change(bpftruss, target, lossy=True)
     assert report.losses
     assert report.total("getppid") == BEFORE
 
@@ -87,19 +85,18 @@ def test_a_leader_that_sleeps_through_its_renaming_keeps_the_name_it_was_chosen_
     name = "sleeper%d" % os.getpid()
     target = live.spawn(sys.executable, "-c", RENAMED_BY_ANOTHER, name, stdin=subprocess.PIPE)
     until(lambda: len(target.threads()) == 2, "a second thread")
-    bpftruss = select(live, "-n", name)
+    bpftruss = live.choose("-n", name)
     target.tell(b"\n")
     until(lambda: target.stdout() == b"done", "the leader is renamed")
     if end == "killed":
         target.signal(signal.SIGKILL)
         target.wait()
-    assert {row["comm"] for row in bpftruss.interrupt().rows} == {name}
+    assert bpftruss.interrupt().all("comm") == {name}
 
 
 def test_a_process_that_is_chosen_under_both_names_goes_by_the_last(live):
-    keeper = live.workload("becomes", "name", "becoming", THREADS, CALLS)
-    bpftruss = select(live, "-n", "becom*")
-    report = change(live, bpftruss, keeper)
+    keeper = becomes(live, "name", "becoming")
+    report = change(live.choose("-n", "becom*"), keeper)
     assert report.total("getppid") == BEFORE + AFTER
     assert {row["comm"] for row in report.rows if row["pid"] == keeper.pid} == {"becoming"}
 
@@ -122,7 +119,7 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
     name = "headless%d" % os.getpid()
     target = live.spawn(sys.executable, "-c", LEADERLESS, name, stdin=subprocess.PIPE)
     until(lambda: target.state() == "Z", "the first thread has ended")
-    bpftruss = select(live, "-n", name)
+    bpftruss = live.choose("-n", name)
     target.tell(b"\n")
     assert target.wait() == 0
     assert bpftruss.interrupt().total("getppid", pid=target.pid) == 1009
@@ -130,35 +127,34 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
 
 def test_a_process_that_moves_into_a_cgroup_is_counted_from_then_on(live, cgroup):
     inner = cgroup("bpftruss-test", "inner")
-    target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-g", "bpftruss-test")
-    target.go()
-    target.wait_asleep_in("read", fd=0)
-    move(target.pid, inner)
-    assert change(live, bpftruss, target).total("getppid") == AFTER
+    target = becomes(live, "nothing", "-")
+    bpftruss = live.choose("--wait", "-g", "bpftruss-test")
+    assert change_when_moved(bpftruss, target, inner).total("getppid") == AFTER
 
 
 def test_a_process_that_moves_out_of_a_cgroup_is_counted_until_then(live, cgroup):
     inner = cgroup("bpftruss-test", "inner")
-    target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
+    target = becomes(live, "nothing", "-")
     move(target.pid, inner)
-    bpftruss = select(live, "-g", os.path.join(cgroup_mount(), "bpftruss-test"))
+    bpftruss = live.choose("-g", os.path.join(cgroup_mount(), "bpftruss-test"))
+    assert change_when_moved(bpftruss, target, cgroup_mount()).total("getppid") == BEFORE
+
+
+def change_when_moved(bpftruss, target, path):
     target.go()
     target.wait_asleep_in("read", fd=0)
-    move(target.pid, cgroup_mount())
-    assert change(live, bpftruss, target).total("getppid") == BEFORE
+    move(target.pid, path)
+    return change(bpftruss, target)
 
 
 def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
     unit = cgroup("test.slice", "bpftruss-test.service", "payload")
-    inside = live.workload("calls")
-    outside = live.workload("calls")
+    inside, outside = live.workload("calls"), live.workload("calls")
     move(inside.pid, unit)
-    bpftruss = select(live, "-u", "bpftruss-test")
-    for target in (inside, outside):
-        target.play()
-    report = bpftruss.interrupt()
-    assert {row["pid"] for row in report.rows} == {inside.pid}
+    bpftruss = live.choose("-u", "bpftruss-test")
+    outside.play()
+    report = change(bpftruss, inside)
+    assert report.all("pid") == {inside.pid}
     assert report.counts() == inside.table().counts()
 
 
@@ -172,7 +168,7 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     until(lambda: cgroup_remove(unit), "unit is gone")
     os.mkdir(unit)  # another of that name, for the fixture to remove
     bpftruss.signal(signal.SIGCONT)
-    assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-gone.service"}
+    assert bpftruss.report().all("unit") == {"bpftruss-gone.service"}
 
 
 def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
@@ -182,44 +178,43 @@ def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
     bpftruss = live.attach(target.pid)
     move(target.pid, cgroup(*slices, "bpftruss-deep.service"))
     target.go()
-    assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-deep.service"}
+    assert bpftruss.report().all("unit") == {"bpftruss-deep.service"}
 
 
 def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
     unit = cgroup("bpftruss-test.service")
     first = live.workload("calls")
     move(first.pid, unit)
-    bpftruss = select(live, "-u", "bpftruss-test")
+    bpftruss = live.choose("-u", "bpftruss-test")
     first.play()
     until(lambda: cgroup_remove(unit), "unit is stopped")
     os.mkdir(unit)
     second = live.workload("calls")
     move(second.pid, unit)
-    second.play()
-    report = bpftruss.interrupt()
-    assert report.total("getppid", pid=first.pid) == first.table().total("getppid") > 0
-    assert report.total("getppid", pid=second.pid) == second.table().total("getppid") > 0
+    report = change(bpftruss, second)
+    for target in (first, second):
+        assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
 
 
 def test_a_process_that_changes_its_user_is_counted_from_then_on(live):
-    target = live.workload("becomes", "user", 54321, THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-U", "54321")
-    assert change(live, bpftruss, target).total("getppid") == AFTER
+    target = becomes(live, "user", 54321)
+    bpftruss = live.choose("--wait", "-U", "54321")
+    assert change(bpftruss, target).total("getppid") == AFTER
 
 
 def test_a_process_that_was_of_a_user_is_counted_until_it_changes(live):
-    target = live.workload("becomes", "user", 54321, THREADS, CALLS)
-    bpftruss = select(live, "-U", pwd.getpwuid(0).pw_name)
-    report = change(live, bpftruss, target)
+    target = becomes(live, "user", 54321)
+    report = change(live.choose("-U", pwd.getpwuid(0).pw_name), target)
     assert report.total("getppid", pid=target.pid) == BEFORE
 
 
 def test_an_exec_into_a_name_counts_from_the_first_call_after_it(live, tmp_path):
     chosen = shutil.copy(program("calls"), tmp_path / "chosen-calls")
-    bpftruss = select(live, "--wait", "-n", "chosen-calls")
-    outputs = [subprocess.run([chosen], capture_output=True, check=True) for _ in range(23)]
+    bpftruss = live.choose("--wait", "-n", "chosen-calls")
+    for _ in range(23):
+        subprocess.run([chosen], capture_output=True, check=True)
     report = bpftruss.interrupt()
-    assert len({row["pid"] for row in report.rows}) == len(outputs)
+    assert len(report.all("pid")) == 23
     assert not report.select("execve")
     assert report.total("exit_group") == 23
 
@@ -228,7 +223,7 @@ def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
     shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
     target = live.spawn(shell, "-c", "read line; exec " + program("calls"), stdin=-1)
     target.wait_asleep_in("read")
-    bpftruss = select(live, "-n", "chosen-sh")
+    bpftruss = live.choose("-n", "chosen-sh")
     target.tell(b"go\n")
     assert target.wait() == 0
     report = bpftruss.interrupt()
@@ -238,9 +233,7 @@ def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
 
 def test_children_of_the_same_name_are_counted_from_their_first_call_on(live):
     target = live.workload("forks", "fork", 13)
-    bpftruss = select(live, "-n", "forks")
-    target.play()
-    report = bpftruss.interrupt()
+    report = change(live.choose("-n", "forks"), target)
     assert report.counts() == target.table().counts()
 
 
@@ -249,15 +242,13 @@ def test_who_takes_another_name_leaves_and_comes_back_with_its_own(live, who):
     """A child is chosen from its fork on, without ever having taken the name."""
     name = "n%d" % os.getpid()
     target = live.workload("renames", name, 300, *who)
-    bpftruss = select(live, "-n", name)
-    target.play()
-    report = bpftruss.interrupt()
+    report = change(live.choose("-n", name), target)
     assert (report.total("getppid"), report.total("getsid")) == (600, 0)
 
 
 def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
     name = "n%d" % os.getpid()
-    bpftruss = select(live, "-n", name, "--wait")
+    bpftruss = live.choose("-n", name, "--wait")
     script = """
         exec 3>/proc/self/comm; printf %s "$1" >&3
         (exec /bin/sh -c 'printf x; read line; kill -0 $$; kill -0 $$')
@@ -276,9 +267,7 @@ def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
 @pytest.mark.parametrize("pattern", ["calls", "c*s", "c?lls", "[a-c]a[!m]*", "*", "cal\\ls"])
 def test_names_may_be_globs(live, pattern):
     target = live.workload("calls")
-    bpftruss = select(live, "-n", pattern)
-    target.play()
-    report = bpftruss.interrupt()
+    report = change(live.choose("-n", pattern), target)
     assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
 
 
@@ -291,22 +280,21 @@ def test_a_glob_that_does_not_match_counts_nothing(live, pattern):
 
 def test_all_processes_are_counted_but_bpftruss_itself(live):
     targets = [live.workload("calls") for _ in range(3)]
-    bpftruss = select(live, "-a")
+    bpftruss = live.choose("-a")
     for target in targets:
         target.play()
     report = bpftruss.interrupt()
-    assert bpftruss.pid not in {row["pid"] for row in report.rows}
+    assert bpftruss.pid not in report.all("pid")
     for target in targets:
         assert report.total("getppid", pid=target.pid) == target.table().total("getppid")
 
 
 def test_selectors_add_up(live):
     targets = [live.workload(name) for name in ("calls", "forks", "numbers")]
-    bpftruss = select(live, "-n", "calls", "-n", "numbers", "-p", targets[1].pid)
+    bpftruss = live.choose("-n", "calls", "-n", "numbers", "-p", targets[1].pid)
     for target in targets:
         target.play()
-    pids = {row["pid"] for row in bpftruss.interrupt().rows}
-    assert {target.pid for target in targets} == pids
+    assert bpftruss.interrupt().all("pid") == {target.pid for target in targets}
 
 
 @pytest.mark.parametrize(
