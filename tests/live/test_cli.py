@@ -162,13 +162,8 @@ def test_a_report_that_cannot_be_written_is_a_failure(live):
     assert one_sentence(result.stderr.splitlines(keepends=True)[-1])
 
 
-@pytest.fixture(scope="module")
-def table():
-    """The report of the workload calls, as everybody gets it."""
-    return run("-c", program("calls")).stderr
-
-
-def test_the_report_has_the_columns_of_truss(table):
+def test_the_report_has_the_columns_of_truss_and_their_sums():
+    table = run("-c", program("calls")).stderr
     lines = table[table.index("\nsyscall") + 1 :].split("\n")
     rule = lines.index("                     --------  ------   ----")
     assert lines[0] == "syscall               seconds   calls  errors"
@@ -179,16 +174,10 @@ def test_the_report_has_the_columns_of_truss(table):
     assert re.match(r"^usr time: {11}[ \d]{5}\.\d{3}$", lines[rule + 2])
     assert re.match(r"^elapsed: {12}[ \d]{5}\.\d{3}$", lines[rule + 3])
     assert lines[rule + 4].startswith("exact")
-
-
-def test_the_totals_of_the_table_are_the_sums_of_its_rows(table):
     rows = re.findall(r"^[a-z]\S* +\d*\.\d{3} +(\d+)(?: +(\d+))?$", table, re.M)
     calls, errors = re.search(r"^sys totals: +\S+ +(\d+) +(\d+)$", table, re.M).groups()
     assert sum(int(row[0]) for row in rows) == int(calls)
     assert sum(int(row[1] or 0) for row in rows) == int(errors)
-
-
-def test_errors_are_blank_where_there_are_none(table):
     assert re.search(r"^getppid +\.\d{3} {4}1009$", table, re.M)
     assert re.search(r"^openat +\.\d{3} {6}12 {6}12$", table, re.M)
 
@@ -208,11 +197,9 @@ def test_json_describes_itself(live):
 # --- exit statuses -------------------------------------------------------------------------------
 
 
-def test_a_command_gives_its_own_status():
+def test_a_command_is_found_along_path_and_gives_its_own_status():
     assert run("-c", "/bin/sh", "-c", "exit 7").returncode == 7
-
-
-def test_a_command_killed_by_a_signal_gives_128_and_its_number():
+    assert run("-c", "true").returncode == 0
     assert run("-c", "/bin/sh", "-c", "kill -TERM $$").returncode == 128 + signal.SIGTERM
     assert run("-c", "/bin/sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
 
@@ -229,10 +216,6 @@ def test_a_command_that_may_not_be_executed_is_one_sentence(tmp_path):
     result = run("-c", path)
     assert result.returncode in (1, 126)
     assert one_sentence(result.stderr)
-
-
-def test_a_command_is_found_along_path():
-    assert run("-c", "true").returncode == 0
 
 
 def test_a_command_keeps_its_own_options():

@@ -292,21 +292,15 @@ def test_the_socket_belongs_to_root_and_its_group(shared):
     assert (found.st_mode & 0o777, found.st_uid, found.st_gid) == (0o660, 0, NOBODY)
 
 
-def test_members_of_the_group_may_ask(shared):
+def test_members_of_the_group_may_ask_and_change_nothing(shared):
     assert status_as(shared, **MEMBER) == "200"
     assert status_as(shared, user=1234, group=1234, extra_groups=[NOBODY]) == "200"
-
-
-def test_members_may_not_change_anything(shared):
     assert status_as(shared, "/v1/baselines/x", "PUT", **MEMBER) == "403"
     assert status_as(shared, "/v1/baselines/x", "DELETE", **MEMBER) == "403"
 
 
-def test_others_cannot_even_connect(shared):
+def test_others_cannot_connect_or_are_refused_all_the_same(shared):
     assert status_as(shared, **STRANGER) == "errno 13"
-
-
-def test_others_who_can_connect_are_refused_all_the_same(shared):
     os.chmod(shared.socket, 0o666)
     assert status_as(shared, **STRANGER) == "403"
 
@@ -440,9 +434,11 @@ def test_faults_of_the_configuration_are_told_with_their_line(tmp_path, text, li
     assert "%s:%d: " % (path, line) in result.stderr and sentence in result.stderr, result.stderr
 
 
-def test_a_good_configuration_is_said_to_be_so(tmp_path):
+def test_the_configuration_is_said_to_be_good_or_missing(tmp_path):
     result = run("daemon", "--check-config", "--config", configured(tmp_path, GOOD))
     assert (result.returncode, result.stdout) == (0, "the configuration is in order\n")
+    result = run("daemon", "--check-config", "--config", tmp_path / "none")
+    assert result.returncode == 2 and "none" in result.stderr
 
 
 def test_no_undoes_yes(live, tmp_path):
@@ -450,11 +446,6 @@ def test_no_undoes_yes(live, tmp_path):
     daemon = start_daemon(live, tmp_path / "daemon", "--config", configured(tmp_path, text))
     status = daemon.status()
     assert status["history"] is not None and status["counting"]["targets"] == "name calls"
-
-
-def test_a_configuration_that_is_named_must_be_there(tmp_path):
-    result = run("daemon", "--check-config", "--config", tmp_path / "none")
-    assert result.returncode == 2 and "none" in result.stderr
 
 
 def test_a_reload_takes_the_new_interval_and_a_bad_one_changes_nothing(live, tmp_path):

@@ -47,10 +47,17 @@ def start_and_play(live, place):
 # --- history -------------------------------------------------------------------------------------
 
 
-def test_the_history_has_what_was_counted(live, place):
+def test_the_history_has_what_was_counted_for_every_reader(live, place):
     daemon, wanted = start_and_play(live, place)
     assert sum(row["calls"] for row in wanted.values()) > 100
     assert all_steps(daemon) == wanted
+    with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
+        found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
+        assert dict(found) == {name: row["calls"] for (_, name), row in wanted.items()}
+    lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
+    assert {line["syscall"]: int(line["calls"]) for line in lines} == {
+        name: row["calls"] for (_, name), row in wanted.items()
+    }
 
 
 def test_steps_add_up_to_the_whole(live, place):
@@ -114,21 +121,6 @@ def test_without_a_daemon_the_file_tells(live, place):
     assert result.returncode == 0, result.stderr
     assert "no daemon runs" in result.stderr
     assert of_steps(json.loads(result.stdout)["steps"]) == wanted
-
-
-def test_sqlite_reads_the_file(live, place):
-    daemon, wanted = start_and_play(live, place)
-    with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
-        found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
-        assert dict(found) == {name: row["calls"] for (_, name), row in wanted.items()}
-
-
-def test_csv_has_a_line_a_step_and_call(live, place):
-    daemon, wanted = start_and_play(live, place)
-    lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
-    assert {line["syscall"]: int(line["calls"]) for line in lines} == {
-        name: row["calls"] for (_, name), row in wanted.items()
-    }
 
 
 def test_the_history_knows_no_pids(live, place):

@@ -33,10 +33,16 @@ def test_more_threads_than_records_keep_exact_totals(live):
     assert report.losses["task_table_full"] > 0
 
 
-def test_more_calls_than_rows_keep_exact_totals(live):
+def test_more_calls_than_rows_keep_exact_totals_in_rows_without_a_process(live):
     report, table = count_lossy(live, "calls", options=["--max-rows", 5])
     assert totals(report.counts()) == totals(table.counts())
     assert report.losses["slot_table_full"] > 0
+    assert overflow(report)
+    assert {row["comm"] for row in overflow(report)} == {"[overflow]"}
+    lost = sum(row["calls"] for row in overflow(report))
+    assert lost == report.losses["slot_table_full"]
+    for row in overflow(report):
+        assert row["wall_ns"] is row["min_ns"] is row["p99_ns"] is None and row["histogram"] == []
 
 
 def test_more_errnos_than_room_keep_exact_errors(live):
@@ -62,20 +68,6 @@ def test_children_beyond_the_tables_keep_exact_totals(live):
     options = ["-f", "--max-tasks", 2, "--max-rows", 5]
     report, table = count_lossy(live, "forks", "clone", 101, options=options)
     assert totals(report.counts()) == totals(table.counts())
-
-
-def test_overflowed_calls_stand_in_rows_without_a_process(live):
-    report, _ = count_lossy(live, "calls", options=["--max-rows", 5])
-    assert overflow(report)
-    assert {row["comm"] for row in overflow(report)} == {"[overflow]"}
-    lost = sum(row["calls"] for row in overflow(report))
-    assert lost == report.losses["slot_table_full"]
-
-
-def test_overflowed_calls_have_no_times(live):
-    report, _ = count_lossy(live, "calls", options=["--max-rows", 5])
-    for row in overflow(report):
-        assert row["wall_ns"] is row["min_ns"] is row["p99_ns"] is None and row["histogram"] == []
 
 
 def test_the_text_report_says_that_it_is_not_exact_and_why(live):

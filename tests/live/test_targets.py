@@ -270,10 +270,6 @@ def test_json_survives_every_name_that_a_process_can_give_itself(live):
     # Escaped and valid UTF-8: nothing that a terminal would act on, but for the last newline.
     assert controls(report.text.decode("utf-8")) == {"\n"}
     assert report.text.count(b"\n") == 1
-
-
-def test_names_are_not_lost_in_escaping(live):
-    report, _ = live.count("names", options=["-f"])
     names = {row["comm"] for row in report.rows}
     assert {'"quo"ted\\', "new\nline\rtab\t", "\033[31mred\033[0m", "%s%n%x"} <= names
 
