@@ -22,33 +22,6 @@ def many(usual, variable):
 # --- what a process holds ------------------------------------------------------------------------
 
 
-def kernel_objects(pid):
-    """("prog", 12), ("map", 34), ("link", 56) … of which a process has descriptors."""
-    found = set()
-    folder = "/proc/%d/fdinfo" % pid
-    for name in os.listdir(folder):
-        try:
-            with open(os.path.join(folder, name)) as file:
-                found |= set(re.findall(r"^(prog|map|link|btf)_id:\t(\d+)$", file.read(), re.M))
-        except OSError:
-            pass
-    # The program of a link has a descriptor of its own; links would keep it alive all the same.
-    return {(kind, int(number)) for kind, number in found}
-
-
-def still_loaded(objects):
-    """Those that the kernel holds, whoever has them."""
-    there = set()
-    for kind in {kind for kind, _ in objects}:
-        listed = subprocess.run(["bpftool", "-j", kind, "list"], stdout=subprocess.PIPE, check=True)
-        there |= {(kind, entry["id"]) for entry in json.loads(listed.stdout or "[]")}
-    return objects & there
-
-
-def must_be_unloaded(objects):
-    until(lambda: not still_loaded(objects), "the kernel has let go of all that was loaded")
-
-
 def descriptors(pid):
     return len(os.listdir("/proc/%d/fd" % pid))
 

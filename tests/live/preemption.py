@@ -17,7 +17,7 @@ program at the end of tasks is skipped, their exit is lacking, whose end that wo
 
 import os
 
-import pytest
+from harness import skip_if_none
 
 CALLS = 60013
 
@@ -49,9 +49,10 @@ def unexplained(report, table):
 
 def contend(live, preemptors, number=CALLS):
     """Report and table of a thread that others at real-time priority take the CPU from."""
-    target = live.workload("contend", max(os.sched_getaffinity(0)), number, preemptors)
-    if b"none" in target.stdout():
-        pytest.skip("nobody lets it have a real-time priority")
+    cpu = max(os.sched_getaffinity(0))
+    target = live.workload("contend", cpu, number, preemptors, asleep=False)
+    skip_if_none(target, "a real-time priority")
+    target.wait_asleep_in("read")
     bpftruss = live.attach(target.pid)
     target.go()
     report = bpftruss.report(lossy=True)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from bpf_objects import held, in_kernel, need_bpftool
+from bpf_objects import held, in_kernel, must_be_unloaded, need_bpftool
 from harness import BPFTRUSS, Report, deaf_command, program, readable_copy, run, slurp, until
 
 
@@ -347,9 +347,9 @@ def test_nothing_of_it_stays_in_the_kernel(live, number):
     need_bpftool()
     target = live.workload("calls")
     bpftruss = live.attach(target.pid)
-    programs = held(str(bpftruss.pid))["prog"]
-    assert len(programs) >= 2 and programs <= in_kernel("prog")
+    objects = held(str(bpftruss.pid))
+    assert len(objects["prog"]) >= 2 and objects["prog"] <= in_kernel("prog")
     bpftruss.signal(number)
     bpftruss.wait()
-    until(lambda: not programs & in_kernel("prog"), "the kernel frees the programs")
+    must_be_unloaded(objects)
     target.play()

@@ -9,9 +9,9 @@ import random
 import threading
 import time
 
+from bpf_objects import held, must_be_unloaded
 from daemons import Daemon, start_daemon
-from faults import (counts, difference, history_of, kernel_objects, many, must_be_unloaded, of_steps,
-                    written)  # fmt: skip
+from faults import counts, difference, history_of, many, of_steps, written
 from harness import Report
 
 KILLS = many(10, "FAULTS_KILLS")
@@ -79,19 +79,19 @@ def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path)
     chance = random.Random(SEED)
     place = tmp_path / "daemon"
     options = ("-n", "steady", "--interval", "1s")
-    rows, lives, held = {}, 0, 0
+    rows, lives, compared = {}, 0, 0
     with Load(live):
         for _ in range(KILLS):
             daemon = live.add(Daemon, place, *options)
             if chance.random() < 0.2:
                 # Before it is ready.
                 time.sleep(chance.uniform(0, 1.5))
-                objects, said = kernel_objects(daemon.pid), []
+                objects, said = held(str(daemon.pid)), []
             else:
                 daemon.wait_ready()
                 said = answers_until(daemon, time.monotonic() + chance.uniform(0, 3))
-                objects = kernel_objects(daemon.pid)
-                assert len(objects) > 10
+                objects = held(str(daemon.pid))
+                assert sum(map(len, objects.values())) > 10
             daemon.kill()
             must_be_unloaded(objects)
             file = os.path.join(daemon.state, "history.db")
@@ -103,7 +103,7 @@ def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path)
             if not timeline["steps"]:
                 assert now == rows == {}
                 continue
-            held += must_be_whole(difference(now, rows), timeline["steps"][-1]["end"], said)
+            compared += must_be_whole(difference(now, rows), timeline["steps"][-1]["end"], said)
             must_be_in_order(timeline)
             lives += now != rows
             rows = now
@@ -114,7 +114,7 @@ def test_killed_at_any_moment_it_loses_only_what_was_not_written(live, tmp_path)
     assert not [name for name in os.listdir(again.state) if "damaged" in name]
     timeline = history_of(again)
     must_be_in_order(timeline)
-    assert lives >= 2 and held >= lives and len(timeline["gaps"]) >= lives
+    assert lives >= 2 and compared >= lives and len(timeline["gaps"]) >= lives
     assert again.snapshot().data["exact"] is True
     again.stop()
-    print("%d kills, %d lives with intervals, held against %d answers" % (KILLS, lives, held))
+    print("%d kills, %d lives with intervals, held against %d answers" % (KILLS, lives, compared))

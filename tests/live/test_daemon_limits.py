@@ -14,10 +14,11 @@ import time
 
 import pytest
 
+from bpf_objects import held, must_be_unloaded
 from cgroups import memory, move
 from daemons import UnixConnection, must_equal_seen_whole, start_daemon, watched
-from faults import counts, cpu_s, gap_reasons, history_of, kernel_objects, memory_kib
-from faults import must_be_below, must_be_unloaded, of_steps, written
+from faults import (counts, cpu_s, gap_reasons, history_of, memory_kib, must_be_below, of_steps,
+                    written)  # fmt: skip
 from harness import Report, skip_if_sanitized, until
 
 # --- a storm of processes ------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def test_without_memory_it_dies_or_refuses_and_no_number_is_wrong(live, tmp_path
         options = ["-n", "crowd", "-n", "calls", "--interval", "1s"]
         enter = functools.partial(move, "0", group.path)
         daemon = start_daemon(live, place, *options, preexec_fn=enter)
-        objects = kernel_objects(daemon.pid)
+        objects = held(str(daemon.pid))
         live.play("calls")
         daemon.wait_intervals()
         known = counts([daemon.snapshot("-n", "calls").data])

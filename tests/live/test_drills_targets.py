@@ -5,7 +5,6 @@ frozen, traced, execs, changes its name. All calls that it made are counted, and
 """
 
 import mmap
-import os
 import shutil
 import signal
 import struct
@@ -87,11 +86,11 @@ def stop(lives):
 def freeze(lives):
     with freezer() as cgroup:
         move(lives.pid, cgroup.path)
-        cgroup.freeze()
+        cgroup.set(True)
         before = lives.done()
         time.sleep(0.05)
         assert lives.done() == before
-        cgroup.thaw()
+        cgroup.set(False)
         lives.works()
 
 
@@ -150,9 +149,9 @@ def test_a_target_that_is_killed_while_frozen_has_the_calls_that_it_made(live, l
     bpftruss = start(live, lives)
     with freezer() as cgroup:
         move(lives.pid, cgroup.path)
-        cgroup.freeze()
+        cgroup.set(True)
         lives.workload.signal(signal.SIGKILL)
-        cgroup.thaw()
+        cgroup.set(False)
         report = bpftruss.report()
     begun, done, _ = lives.numbers()
     assert done <= report.total("getppid") <= begun <= done + 1
@@ -163,11 +162,11 @@ def test_a_target_that_is_frozen_all_the_time_is_attached_to_and_let_go(live, li
     lives.works()
     with freezer() as cgroup:
         move(lives.pid, cgroup.path)
-        cgroup.freeze()
+        cgroup.set(True)
         before = lives.done()
         report = live.attach(lives.pid).interrupt()
         assert report.total("getppid") == 0 and lives.done() == before
-        cgroup.thaw()
+        cgroup.set(False)
         lives.works()
 
 
