@@ -8,6 +8,7 @@ Every report that a test gets has been checked against the identities that hold 
 
 import contextlib
 import errno
+import glob
 import json
 import os
 import platform
@@ -154,6 +155,16 @@ def check_stacks(row):
         assert sum(stack[field] or 0 for stack in stacks) == (row[field] or 0), (field, row)
     if stacks and row["max_ns"]:
         assert max(stack["max_ns"] or 0 for stack in stacks) == row["max_ns"], row
+
+
+def locked_bytes(pid):
+    """Kernel memory of the maps that a process holds, as the kernel says."""
+    maps = {}
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        fields = dict(re.findall(r"^(map_id|memlock):\t(\d+)$", slurp(path).decode(), re.M))
+        if "map_id" in fields:
+            maps[fields["map_id"]] = int(fields["memlock"])
+    return sum(maps.values())
 
 
 def need_unshare(*options):
@@ -543,3 +554,10 @@ class Live:
         for process in reversed(self.processes):
             if process:
                 process.close()
+
+
+@pytest.fixture
+def live(tmp_path):
+    things = Live(tmp_path)
+    yield things
+    things.close()
