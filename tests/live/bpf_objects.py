@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 
-from harness import need, until
+from harness import need, slurp, until
 
 KINDS = {"prog": "prog_id", "map": "map_id", "link": "link_id", "btf": "btf_id"}
 ATTACHED = ("prog", "map", "link")
@@ -57,8 +57,7 @@ def held(pid="[0-9]*"):
     found = {kind: set() for kind in KINDS}
     for path in glob.glob("/proc/%s/fdinfo/*" % pid):
         try:
-            with open(path) as info:
-                text = info.read()
+            text = slurp(path).decode()
         except OSError:
             continue
         for kind, field in KINDS.items():

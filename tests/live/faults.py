@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from harness import is_sanitized, run, until
+from harness import is_sanitized, run, slurp, until
 
 READ_ANEW = "the configuration was read anew"
 
@@ -27,8 +27,8 @@ def descriptors(pid):
 
 
 def memory_kib(pid, field="VmRSS"):
-    with open("/proc/%d/status" % pid) as status:
-        return int(re.search(r"^%s:\s+(\d+) kB$" % field, status.read(), re.M).group(1))
+    status = slurp("/proc/%d/status" % pid).decode("latin-1")
+    return int(re.search(r"^%s:\s+(\d+) kB$" % field, status, re.M).group(1))
 
 
 def must_be_below(kib, limit_kib):
@@ -38,8 +38,7 @@ def must_be_below(kib, limit_kib):
 
 def cpu_s(pid):
     """CPU time of a process so far."""
-    with open("/proc/%d/stat" % pid) as stat:
-        fields = stat.read().rpartition(")")[2].split()
+    fields = slurp("/proc/%d/stat" % pid).rpartition(b")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -56,16 +56,14 @@ def test_as_many_process_starts_as_go_have_exact_totals(live):
     assert totals(report.counts()) == totals(table.counts())
     must_state_overflow(report)
     starts = report.total("getppid")
-    lost = sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
     say("%d process starts in %d s: %.0f a second; %d of %d calls without a process", starts,
-        seconds, starts / seconds, lost, report.sum("calls"))  # fmt: skip
+        seconds, starts / seconds, without_process(report), report.sum("calls"))  # fmt: skip
 
 
 def must_state_overflow(report):
     """Calls without a process are as many as the losses say, and no call is missing."""
-    lost = sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
     full = ("task_table_full", "slot_table_full", "foreign_table_full")
-    assert sum(report.losses.get(name, 0) for name in full) == lost
+    assert sum(report.losses.get(name, 0) for name in full) == without_process(report)
     may = {"user_time_unknown", "errno_table_full", "torn_reads", *full}
     may |= {"arg0_table_full", "stack_table_full"}  # what is split off, not the calls
     assert set(report.losses) <= may, report.losses
@@ -85,12 +83,9 @@ def test_a_fork_bomb_in_a_cgroup_has_exact_totals(live, limit, records):
         report = bpftruss.report(lossy=True)
     # The bystander wrote its table before the bomb filled ours.
     assert report.total("getppid", pid=bystander.pid) == 1009
-    expected, got = totals(bomb.table().counts()), totals(report.counts())
     for name in ("clone", "wait4"):
         assert report.errnos(name) or report.losses
-    for key, row in totals(bystander.table().counts()).items():
-        expected[key] = add(row, expected.get(key))
-    assert got == expected
+    assert totals(report.counts()) == add_up(made_by([bomb, bystander]))
     must_state_overflow(report)
     refused = report.total("clone", "errors")
     assert refused > 0
@@ -98,33 +93,43 @@ def test_a_fork_bomb_in_a_cgroup_has_exact_totals(live, limit, records):
         report.total("clone") - refused, refused, report.losses)  # fmt: skip
 
 
-def by_known_number(counts):
+def by_known_number(rows):
     """As in the overflow rows, where all numbers beyond the table of calls share one."""
+    return add_up(((abi, nr if nr in range(512) else None), row) for (abi, nr), row in rows)
+
+
+def add_up(rows):
+    """The sums of (key, numbers), by key."""
     found = {}
-    for (abi, nr), row in counts.items():
-        key = (abi, nr if nr in range(512) else None)
-        found[key] = add(row, found.get(key))
+    for key, row in rows:
+        found[key] = tuple(map(sum, zip(row, found.get(key, (0, 0, 0)))))
     return found
 
 
-def add(row, other):
-    return tuple(map(sum, zip(row, other or (0, 0, 0))))
+def made_by(targets):
+    """Totals of some workloads that have ended, as (key, numbers)."""
+    return [item for target in targets for item in totals(target.table().counts()).items()]
+
+
+def without_process(report):
+    """How many calls stand in rows of no process."""
+    return sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
 
 
 @pytest.mark.parametrize("more", [[], ["--by", "arg0"], ["--stacks", "--max-stacks", 1]])
 def test_every_table_full_at_once_keeps_exact_totals(live, more):
     options = ["-f", "--max-tasks", 3, "--max-rows", 7, "--max-errnos", 1, *more]
-    targets = [live.workload(*words) for words in FILLERS]
+    # Threads, children, errnos, numbers of every ABI.
+    fillers = ["numbers"], ["calls"], ["threads", 7, 503], ["forks", "clone", 31]
+    targets = [live.workload(*words) for words in (*fillers, *fillers[:2])]
     bpftruss = live.attach([target.pid for target in targets], *options)
-    expected = {}
     for target in targets:
         target.go()
     report = bpftruss.report(lossy=True)
     for target in targets:
         assert target.wait() == 0, target.stderr()
-        for key, row in totals(target.table().counts()).items():
-            expected[key] = add(row, expected.get(key))
-    assert by_known_number(totals(report.counts())) == by_known_number(expected)
+    got = by_known_number(totals(report.counts()).items())
+    assert got == by_known_number(made_by(targets))
     must_state_overflow(report)
     wanted = {"task_table_full", "slot_table_full"}
     # Arguments and stacks are kept where errnos are, so there is room for more of them.
@@ -133,17 +138,6 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
     if "arg0" in more:
         wanted.add("arg0_table_full")
     assert wanted <= set(report.losses), report.losses
-
-
-# Threads, children, errnos, numbers of every ABI.
-FILLERS = [
-    ("numbers",),
-    ("calls",),
-    ("numbers",),
-    ("calls",),
-    ("threads", 7, 503),
-    ("forks", "clone", 31),
-]
 
 
 # --- attach, detach ------------------------------------------------------------------------------

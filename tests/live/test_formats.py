@@ -7,13 +7,12 @@ hold the numbers of the JSON, and no name that a process gives itself breaks the
 import errno
 import os
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree
 
 import pytest
 
-from harness import program, run
+from harness import need, program, run
 from reports import SUMS, count_csv, count_text, must_add_up, parse_csv
 
 
@@ -24,8 +23,7 @@ def count_both(live, *options):
     text = live.attach(target.pid, *options, json=False)
     target.go()
     report = json.report()
-    assert text.wait() == 0, text.stderr()
-    return text.text().decode(), report
+    return text.end_text(), report
 
 
 # --- the table of errors -------------------------------------------------------------------------
@@ -113,11 +111,10 @@ def test_the_strace_format_has_the_counts_of_the_json(live):
 
 
 def test_the_strace_format_is_that_of_strace(live, tmp_path):
-    if not shutil.which("strace"):
-        pytest.skip("needs strace")
+    strace = need("strace")
     own, its = tmp_path / "own", tmp_path / "strace"
     assert run("-c", "--format=strace", "-o", own, program("calls")).returncode == 0
-    subprocess.run(["strace", "-c", "-o", its, program("calls")], stdout=-1, check=True)
+    subprocess.run([strace, "-c", "-o", its, program("calls")], stdout=-1, check=True)
     (head, own_table, _), (its_head, its_table, _) = map(
         parse_strace, (own.read_text(), its.read_text())
     )
