@@ -8,12 +8,12 @@ import http.client
 import os
 import pathlib
 import shutil
-import socket
 import tempfile
 
 import pytest
 
 from harness import slurp, until
+from prometheus import port_free
 
 APACHE = shutil.which("apache2") or shutil.which("apache2", path="/usr/sbin")
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
@@ -50,12 +50,6 @@ DocumentRoot {pages}
 """
 
 
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
-
-
 class Apache:
     def __init__(self, live, override, more="", page=PAGE):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="bpftruss-apache-"))
@@ -63,7 +57,7 @@ class Apache:
         self.pages.mkdir(parents=True)
         self.root.chmod(0o755)
         (self.pages / "index.html").write_text(page)
-        self.port = free_port()
+        self.port = port_free()
         config = self.root / "apache.conf"
         text = CONFIG.format(
             root=self.root, port=self.port, modules=MODULES, pages=self.pages, override=override
@@ -77,8 +71,7 @@ class Apache:
 
     def find_worker(self):
         assert self.process.popen.poll() is None, self.process.stderr()
-        children = slurp("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)).split()
-        return int(children[0]) if children else None
+        return next(iter(self.process.children()), None)
 
     def is_idle(self):
         """Asleep in accept4."""

@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-from harness import Bpftruss
-
 CALLS = 503
 
 
@@ -20,7 +18,7 @@ def unique(name):
 def rename_together(live, chosen, name, threads):
     """How many calls were counted of each of 23 processes that take a name at the same time."""
     targets = [live.workload("becomes", "name", name, threads, CALLS) for _ in range(23)]
-    bpftruss = live.add(Bpftruss, ["--wait", "-n", chosen]).wait_counting()
+    bpftruss = live.choose("--wait", "-n", chosen)
     for target in targets:
         target.go()
     for target in targets:
@@ -57,7 +55,7 @@ for i in range(700):
 def test_processes_that_change_their_names_all_the_time_are_counted_under_each(live, number):
     """One getppid under the chosen name each time, and one getsid under the other."""
     arguments = [sys.executable, "-c", RENAMER, unique("no"), unique("yes")]
-    bpftruss = live.add(Bpftruss, ["--wait", "-n", unique("yes")]).wait_counting()
+    bpftruss = live.choose("--wait", "-n", unique("yes"))
     processes = [subprocess.Popen(arguments) for _ in range(number)]
     for process in processes:
         assert process.wait() == 0

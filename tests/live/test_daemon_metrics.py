@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from daemons import start_daemon
-from harness import NATIVE, run, until
-from prometheus import Prometheus, need, port_free
+from harness import NATIVE, need, run, until
+from prometheus import Prometheus, port_free
 
 
 def test_prometheus_reads_what_the_workload_says(live, tmp_path):
