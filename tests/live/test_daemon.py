@@ -40,32 +40,21 @@ def test_what_came_since_a_saved_snapshot_is_what_the_workload_says(live, tmp_pa
     must_equal_seen_whole(report, target.table())
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["-w"],
-        ["-w", "--by", "comm,syscall", "--top", "3", "--sort", "calls"],
-        ["-w", "--columns", "calls,p99", "--min-calls", "2", "-t", "!%network,exit_group"],
-        ["--errors"],
-        ["--format=strace", "-t", "%file"],
-    ],
-)
-def test_a_table_of_the_daemon_is_that_of_the_client(live, tmp_path, daemon, options):
+def test_a_table_of_the_daemon_is_that_of_the_client(live, tmp_path, daemon):
     """With a chart the client reads the whole snapshot and makes the table itself."""
     target = live.play("calls")
-    asked = "snapshot", "-p", target.pid, *options
-    texts = daemon.verb(*asked), daemon.verb(*asked, "--chart", tmp_path / "chart.svg")
-    lines = [[line for line in text.split("\n") if "elapsed" not in line] for text in texts]
-    assert lines[0] == lines[1] and len(lines[0]) > 3
-
-
-def test_a_process_is_counted_from_its_first_call(live, daemon):
-    target = live.play("calls")
-    report = daemon.snapshot("-p", target.pid)
-    execve = report.only("execve")
-    assert execve["calls"] == 1 and execve["errors"] == 0
-    assert report.only("exit_group")["no_return"] == 1
+    for options in (
+        "",
+        "-w",
+        "-w --by comm,syscall --top 3 --sort calls",
+        "-w --columns calls,p99 --min-calls 2 -t !%network,exit_group",
+        "--errors",
+        "--format=strace -t %file",
+    ):
+        asked = "snapshot", "-p", target.pid, *options.split()
+        texts = daemon.verb(*asked), daemon.verb(*asked, "--chart", tmp_path / "chart.svg")
+        lines = [[line for line in text.split("\n") if "elapsed" not in line] for text in texts]
+        assert lines[0] == lines[1] and len(lines[0]) > 3, options
 
 
 def test_asking_clears_nothing_and_answers_add_up(live, tmp_path, daemon):
@@ -119,17 +108,21 @@ def test_a_span_begins_with_the_reading_before_it(live, daemon):
 
 
 def test_every_format_has_the_same_counts(live, tmp_path, daemon):
+    """From the first call of a process on."""
     target = live.play("calls")
     only = ["-p", target.pid]
     whole = daemon.snapshot(*only)
     calls = whole.sum("calls")
-    chart = tmp_path / "chart.svg"
+    execve = whole.only("execve")
+    assert execve["calls"] == 1 and execve["errors"] == 0
+    assert whole.only("exit_group")["no_return"] == 1
     assert str(calls) in daemon.verb("snapshot", *only)
     assert str(calls) in daemon.verb("snapshot", *only, "-w", "--by", "comm", "--columns", "calls")
     rows = daemon.verb("snapshot", *only, "--csv").splitlines()
     assert len(rows) - 1 == len({(row["abi"], row["nr"]) for row in whole.rows})
     for options in (["--hist"], ["--errors"], ["--format=strace"], ["--by", "unit"]):
         assert daemon.verb("snapshot", *only, *options)
+    chart = tmp_path / "chart.svg"
     daemon.verb("snapshot", *only, "--chart", chart)
     assert chart.read_text().startswith("<svg ")
 
@@ -155,20 +148,13 @@ def test_stacks_come_through_the_daemon_in_every_form(live, tmp_path):
     assert flame.read_text().startswith("<svg ")
 
 
-@pytest.mark.parametrize("option, value", [("-n", "cal*"), ("-U", "root"), ("-g", "/")])
-def test_targets_choose_among_what_was_counted(live, daemon, option, value):
+def test_targets_choose_among_what_was_counted(live, daemon):
+    """Of which the daemon itself is no part."""
     target = live.play("calls")
-    assert target.pid in daemon.snapshot(option, value).all("pid")
-
-
-def test_targets_that_do_not_match_are_not_in_the_answer(live, daemon):
-    live.play("calls")
+    for option, value in (("-n", "cal*"), ("-U", "root"), ("-g", "/")):
+        assert target.pid in daemon.snapshot(option, value).all("pid")
     assert daemon.snapshot("-n", "cal*").all("comm") == {"calls"}
     assert daemon.snapshot("-n", "no-such-name").rows == []
-
-
-def test_the_daemon_does_not_count_itself(daemon):
-    daemon.snapshot()
     assert daemon.pid not in daemon.snapshot().all("pid")
 
 
@@ -190,50 +176,36 @@ def test_marks_of_another_daemon_are_refused(live, tmp_path, daemon):
     assert "does not know that snapshot" in said
 
 
-@pytest.mark.parametrize(
-    "options, sentence",
-    [
-        (["--since", "soon"], "neither a span"),
-        (["--by", "tid"], "neither threads nor first"),
-        (["--stacks"], "takes no call stacks"),
-        (["nonsense"], "is no option"),
-        (["--since", "/"], "no saved snapshot"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_one_sentence(daemon, options, sentence):
-    assert sentence in daemon.refusal("snapshot", *options)
+def test_what_makes_no_sense_is_refused_in_one_sentence(daemon):
+    for words, sentence in (
+        ("--since soon", "neither a span"),
+        ("--by tid", "neither threads nor first"),
+        ("--stacks", "takes no call stacks"),
+        ("nonsense", "is no option"),
+        ("--since /", "no saved snapshot"),
+    ):
+        assert sentence in daemon.refusal("snapshot", *words.split())
 
 
-@pytest.mark.parametrize(
-    "target, status",
-    [
-        ("/v1/nothing", 404),
-        ("/v2/snapshot", 404),
-        ("/v1/snapshot?since=yesterday", 400),
-        ("/v1/snapshot?pid=0x10", 400),
-        ("/v1/snapshot?mark=1&boot_id=x", 410),
-        ("/v1/snapshot?sicne=1", 400),
-        ("/v1/snapshot?since=1&mark=1", 400),
-        ("/v1/snapshot?from=1&since=1", 400),
-        ("/v1/snapshot?from=1&step=1", 400),
-        ("/v1/snapshot?trace=nothing", 400),
-        ("/v1/snapshot?trace=read&trace=write", 400),
-        ("/v1/snapshot?by=comm", 400),
-        ("/v1/report?format=json", 400),
-        ("/v1/report?by=nothing", 400),
-        ("/v1/report?stacks=calls", 410),
-        ("/v1/status?x=1", 400),
-        ("/v1/history?from=1&to=10002&step=1", 413),
-        ("/v1/history?step=9223372036854775807&from=0&to=0", 400),
-        ("/v1/baselines/none?pid=1", 400),
-        ("/v1/baselines/none", 404),
-    ],
-)
-def test_bad_requests_have_their_status_and_a_sentence(daemon, target, status):
-    got, headers, body = daemon.request(target)
-    assert got == status
-    assert headers["Content-Type"].startswith("application/json")
-    assert json.loads(body)["error"]
+def test_bad_requests_have_their_status_and_a_sentence(daemon):
+    for status, targets in BAD_REQUESTS.items():
+        for target in targets.split():
+            got, headers, body = daemon.request(target)
+            assert got == status, target
+            assert headers["Content-Type"].startswith("application/json"), target
+            assert json.loads(body)["error"], target
+
+
+BAD_REQUESTS = {
+    400: """/v1/snapshot?since=yesterday /v1/snapshot?pid=0x10 /v1/snapshot?sicne=1
+            /v1/snapshot?since=1&mark=1 /v1/snapshot?from=1&since=1 /v1/snapshot?from=1&step=1
+            /v1/snapshot?trace=nothing /v1/snapshot?trace=read&trace=write /v1/snapshot?by=comm
+            /v1/report?format=json /v1/report?by=nothing /v1/status?x=1 /v1/baselines/none?pid=1
+            /v1/history?step=9223372036854775807&from=0&to=0""",
+    404: "/v1/nothing /v2/snapshot /v1/baselines/none",
+    410: "/v1/snapshot?mark=1&boot_id=x /v1/report?stacks=calls",
+    413: "/v1/history?from=1&to=10002&step=1",
+}
 
 
 def test_a_name_that_the_client_refuses_is_refused_by_the_daemon(daemon):
@@ -242,9 +214,7 @@ def test_a_name_that_the_client_refuses_is_refused_by_the_daemon(daemon):
         assert got == 400 and "is no name for a baseline" in json.loads(body)["error"], name
         said = run("baseline", "save", unquote(name), "--socket", daemon.socket)
         assert said.returncode == 2 and "is no name for a baseline" in said.stderr, name
-
-
-def test_other_methods_are_refused(daemon):
+    # Nor may anything else be put.
     assert daemon.request("/v1/snapshot", "PUT")[0] == 405
 
 

@@ -17,20 +17,14 @@ def test_a_report_holds_exactly_the_calls_that_the_program_made(live):
     report, table = live.count("calls")
     must_equal(report, table)
     assert report.total("getppid") == 1009
-
-
-def test_errors_are_counted_by_errno(live):
-    report, _ = live.count("calls")
     assert report.only("openat")["errnos"] == {"ENOENT": 7, "ENOTDIR": 5}
     assert report.only("close")["errnos"] == {"EBADF": 13}
-
-
-def test_bytes_are_the_sum_of_what_was_moved(live):
-    report, table = live.count("calls")
     moved = sum(3 + i for i in range(17))
     moves = {"read": moved + len("go\n"), "write": moved + len(table.printed), "getppid": 0}
     for name, size in {"readv": 211, "writev": 211, **moves}.items():
         assert report.only(name)["bytes"] == size, name
+    row = report.only("exit_group")
+    assert (row["calls"], row["no_return"], row["histogram"]) == (1, 1, [])
 
 
 def test_a_command_is_counted_from_its_own_execve_on(live):
@@ -38,12 +32,6 @@ def test_a_command_is_counted_from_its_own_execve_on(live):
     must_include(report, table)
     assert report.only("execve")["calls"] == 1
     assert {row["pid"] for row in report.rows} == {table.rows[0]["pid"]}
-
-
-def test_exit_counts_although_it_never_returns(live):
-    report, _ = live.count("calls")
-    row = report.only("exit_group")
-    assert (row["calls"], row["no_return"], row["histogram"]) == (1, 1, [])
 
 
 def test_exit_of_a_thread_counts_although_it_never_returns(live):
@@ -189,18 +177,17 @@ def test_calls_that_seccomp_denies_are_counted_with_their_errno(live):
     row = report.only("getppid")
     assert (row["calls"], row["denied"], row["errnos"]) == (37, 37, {"EACCES": 37})
     assert row["wall_ns"] is None
+    assert (report.total("getgid"), report.total("getgid", "denied")) == (5, 5)
+    assert report.total("rt_sigreturn") == 5
+    # 41 calls of the victim and 23 of the main thread; the fatal one never began.
+    assert report.total("geteuid") == 64
+    assert not report.select("getpgid")
 
 
 def test_a_call_that_seccomp_fakes_as_success_is_denied_all_the_same(live):
     report, _ = live.count("denied")
     row = report.only("getuid")
     assert (row["calls"], row["denied"], row["errors"]) == (11, 11, 0)
-
-
-def test_a_call_that_seccomp_turns_into_a_signal_is_denied(live):
-    report, _ = live.count("denied")
-    assert (report.total("getgid"), report.total("getgid", "denied")) == (5, 5)
-    assert report.total("rt_sigreturn") == 5
 
 
 def test_what_is_found_in_the_registers_of_such_a_call_is_no_result(live):
@@ -210,13 +197,6 @@ def test_what_is_found_in_the_registers_of_such_a_call_is_no_result(live):
     assert (row["calls"], row["denied"], row["bytes"], row["errors"]) == (7, 7, 0, 0)
     (row,) = [row for row in report.rows if row["nr"] < 0]
     assert (row["calls"], row["denied"], row["errors"]) == (5, 5, 0)
-
-
-def test_a_thread_that_seccomp_kills_leaves_its_counts_behind(live):
-    report, _ = live.count("denied")
-    # 41 calls of the victim and 23 of the main thread; the fatal one never began.
-    assert report.total("geteuid") == 64
-    assert not report.select("getpgid")
 
 
 # --- kept from the kernel ------------------------------------------------------------------------

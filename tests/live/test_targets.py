@@ -62,9 +62,11 @@ def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
 
 @pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
 def test_children_are_counted_from_their_first_call_on(live, kind):
+    """In rows of their own."""
     report, table = live.count("forks", kind, 13, options=["-f"])
     must_equal(report, table)
-    assert report.total("getppid") == 13
+    children = [row["pid"] for row in report.select("getppid")]
+    assert report.total("getppid") == len(set(children)) == len(children) == 13
 
 
 @pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
@@ -78,12 +80,6 @@ def test_children_are_not_counted_without_f(live):
     assert report.all("pid") == {table.pid}
     assert report.total("clone") == report.total("wait4") == 13
     assert not report.select("getppid")
-
-
-def test_a_child_has_rows_of_its_own(live):
-    report, _ = live.count("forks", "clone", 7, options=["-f"])
-    children = [row["pid"] for row in report.select("getppid")]
-    assert len(set(children)) == len(children) == 7
 
 
 def test_far_more_short_children_than_records_lose_nothing(live):
