@@ -142,14 +142,10 @@ def test_allowoverride_on_the_root_looks_for_htaccess_in_every_directory(live, s
 
 
 def test_attaching_to_all_of_apache_counts_the_same_requests(live, start_apache):
+    """And leaves the worker as it was."""
     apache = start_apache()
     bpftruss = live.attach([apache.process.pid, apache.worker], "-f")
     apache.requests(50)
     assert bpftruss.interrupt().total("accept4") == 50
-
-
-def test_the_worker_has_been_left_as_it_was(live, start_apache):
-    apache = start_apache()
-    count_requests(live, apache, 10)
     apache.requests(10)
     assert os.path.exists("/proc/%d" % apache.worker)

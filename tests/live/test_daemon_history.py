@@ -51,13 +51,20 @@ def test_the_history_has_what_was_counted_for_every_reader(live, place):
     daemon, wanted = start_and_play(live, place)
     assert sum(row["calls"] for row in wanted.values()) > 100
     assert all_steps(daemon) == wanted
+    calls = {name: row["calls"] for (_, name), row in wanted.items()}
     with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
         found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
-        assert dict(found) == {name: row["calls"] for (_, name), row in wanted.items()}
+        assert dict(found) == calls
     lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
-    assert {line["syscall"]: int(line["calls"]) for line in lines} == {
-        name: row["calls"] for (_, name), row in wanted.items()
-    }
+    assert {line["syscall"]: int(line["calls"]) for line in lines} == calls
+    assert len(lines) == len(calls)
+    # Without a daemon the file tells.
+    daemon.stop()
+    options = ["--state-dir", daemon.state, "--json", "--step", "all"]
+    result = run("history", "--socket", daemon.socket, *options)
+    assert result.returncode == 0, result.stderr
+    assert "no daemon runs" in result.stderr
+    assert of_steps(json.loads(result.stdout)["steps"]) == wanted
 
 
 def test_steps_add_up_to_the_whole(live, place):
@@ -113,16 +120,6 @@ def test_questions_write_nothing_and_know_what_is_not_written_yet(live, place):
     assert all_steps(start(live, place), "--from", "10m") == wanted
 
 
-def test_without_a_daemon_the_file_tells(live, place):
-    daemon, wanted = start_and_play(live, place)
-    daemon.stop()
-    options = ["--state-dir", daemon.state, "--json", "--step", "all"]
-    result = run("history", "--socket", daemon.socket, *options)
-    assert result.returncode == 0, result.stderr
-    assert "no daemon runs" in result.stderr
-    assert of_steps(json.loads(result.stdout)["steps"]) == wanted
-
-
 def test_the_history_knows_no_pids(live, place):
     assert "pids" in start(live, place).refusal("history", "-p", "1")
 
@@ -136,22 +133,21 @@ def test_no_history_is_kept_when_none_is_wanted(live, place):
 # --- baselines -----------------------------------------------------------------------------------
 
 
-def test_baselines_are_kept_listed_and_removed(live, place):
+def test_baselines_are_kept_listed_compared_and_removed(live, place):
+    """And not replaced by accident."""
     daemon, wanted = start_and_play(live, place)
     assert "no baselines" in daemon.verb("baseline", "list")
     daemon.verb("baseline", "save", "monday", "--from", "5m")
     listed = json.loads(daemon.verb("baseline", "list", "--json"))["baselines"]
     assert [baseline["name"] for baseline in listed] == ["monday"]
     assert counts([daemon.get("/v1/baselines/monday")]) == wanted
-    daemon.verb("baseline", "rm", "monday")
-    assert "no baselines" in daemon.verb("baseline", "list")
-
-
-def test_a_baseline_is_not_replaced_by_accident(live, place):
-    daemon, _ = start_and_play(live, place)
-    daemon.verb("baseline", "save", "monday")
     assert "monday" in daemon.refusal("baseline", "save", "monday", status=[1])
     daemon.verb("baseline", "save", "monday", "--replace")
+    for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
+        assert "exit_group" in daemon.verb("compare", *pair)
+    assert json.loads(daemon.verb("compare", "monday", "now", "--json"))["schema"] == 1
+    daemon.verb("baseline", "rm", "monday")
+    assert "no baselines" in daemon.verb("baseline", "list")
 
 
 @pytest.mark.parametrize("name", ["../x", "a b", "", ".", "x" * 65, "a?b"])
@@ -185,14 +181,6 @@ def test_a_regression_has_its_exit_status(saved):
     assert result.returncode == 3, result.stderr
     assert run("compare", *saved).returncode == 0
     assert run("compare", *reversed(saved), "--fail-over", "20%").returncode == 0
-
-
-def test_compare_takes_baselines_spans_and_now(live, place):
-    daemon, _ = start_and_play(live, place)
-    daemon.verb("baseline", "save", "monday")
-    for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
-        assert "exit_group" in daemon.verb("compare", *pair)
-    assert json.loads(daemon.verb("compare", "monday", "now", "--json"))["schema"] == 1
 
 
 def test_compare_says_what_it_does_not_know(live, place):

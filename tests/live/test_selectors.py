@@ -125,26 +125,17 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
     assert bpftruss.interrupt().total("getppid", pid=target.pid) == 1009
 
 
-def test_a_process_that_moves_into_a_cgroup_is_counted_from_then_on(live, cgroup):
-    inner = cgroup("bpftruss-test", "inner")
-    target = becomes(live, "nothing", "-")
-    bpftruss = live.choose("--wait", "-g", "bpftruss-test")
-    assert change_when_moved(bpftruss, target, inner).total("getppid") == AFTER
-
-
-def test_a_process_that_moves_out_of_a_cgroup_is_counted_until_then(live, cgroup):
-    inner = cgroup("bpftruss-test", "inner")
-    target = becomes(live, "nothing", "-")
-    move(target.pid, inner)
-    bpftruss = live.choose("-g", os.path.join(cgroup_mount(), "bpftruss-test"))
-    assert change_when_moved(bpftruss, target, cgroup_mount()).total("getppid") == BEFORE
-
-
-def change_when_moved(bpftruss, target, path):
+@pytest.mark.parametrize("into", [True, False], ids=["into", "out of"])
+def test_a_process_that_moves_into_or_out_of_a_cgroup_is_counted_meanwhile(live, cgroup, into):
+    inner, target = cgroup("bpftruss-test", "inner"), becomes(live, "nothing", "-")
+    if not into:
+        move(target.pid, inner)
+    path = os.path.join(cgroup_mount(), "bpftruss-test")
+    bpftruss = live.choose(*(["--wait", "-g", "bpftruss-test"] if into else ["-g", path]))
     target.go()
     target.wait_asleep_in("read", fd=0)
-    move(target.pid, path)
-    return change(bpftruss, target)
+    move(target.pid, inner if into else cgroup_mount())
+    assert change(bpftruss, target).total("getppid") == (AFTER if into else BEFORE)
 
 
 def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
