@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from faults import memory_kib
-from harness import Report, Table, must_include, program, skip_if_sanitized, until
+from harness import BUILD, Report, Table, must_include, program, skip_if_sanitized, until
 from reports import add_up, by, count_csv, count_text, must_add_up
 
 
@@ -171,3 +173,30 @@ def test_intervals_of_processes_of_ever_new_names_add_up(live):
     lines = [json.loads(line) for line in bpftruss.end_text().splitlines()]
     rows = [row for line in lines for row in line["rows"] if row["syscall"] == "getppid"]
     assert len(lines) > 3 and sum(row["calls"] for row in rows) == 1601
+
+
+# --- ends that the kernel does not tell of, as where it skips programs --------------------------
+
+
+def count_blindly(live, *workload):
+    target = live.workload(*workload)
+    blind = live.spawn(os.path.join(BUILD, "collect", "blind"), target.pid)
+    until(lambda: blind.stdout().startswith(b"counting\n"), "it counts")
+    target.go()
+    assert blind.wait() == 0
+    return Report(blind.stdout().split(b"\n", 1)[1], lossy=True), target.table()
+
+
+@pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])
+def test_counting_ends_although_no_end_is_seen(live, workload):
+    """Also of zombies: the workload is a child of the test, which has not waited for it."""
+    report, table = count_blindly(live, *workload)
+    assert report.total("getppid") == table.total("getppid")
+    assert report.data["exact"] is False
+    assert report.losses["lifecycle_missed"] > 0
+    assert not [row for row in report.rows if row["in_flight"]]
+
+
+def test_what_it_says_of_unseen_ends_is_how_many_tasks_there_were(live):
+    report, _ = count_blindly(live, "forks", "clone", 31)
+    assert report.losses["lifecycle_missed"] == 1 + 31
