@@ -278,21 +278,14 @@ def test_others_cannot_connect_or_are_refused_all_the_same(shared):
 # --- its life ------------------------------------------------------------------------------------
 
 
-def test_it_ends_cleanly_and_leaves_nothing(live, tmp_path):
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_it_leaves_nothing_in_the_kernel_and_can_start_again(live, tmp_path, end):
     before = in_kernel("prog")
     daemon = start_daemon(live, tmp_path / "daemon")
     assert in_kernel("prog") - before
-    daemon.stop()
-    assert not os.path.exists(daemon.socket)
+    getattr(daemon, end)()
     until(lambda: not in_kernel("prog") - before, "the programs are gone")
-
-
-def test_killed_it_leaves_nothing_in_the_kernel_and_can_start_again(live, tmp_path):
-    before = in_kernel("prog")
-    daemon = start_daemon(live, tmp_path / "daemon")
-    daemon.kill()
-    until(lambda: not in_kernel("prog") - before, "the programs are gone")
-    assert os.path.exists(daemon.socket)
+    assert os.path.exists(daemon.socket) == (end == "kill")
     again = start_daemon(live, tmp_path / "daemon")
     assert again.snapshot().data["exact"] is True
 

@@ -122,30 +122,26 @@ def two(live):
 # --- intervals add up ----------------------------------------------------------------------------
 
 
-def test_intervals_add_up_to_one_long_report(live):
-    target, short, long = both(live, "-f")
+FOLDED = "--keep-exited 3"
+
+
+@pytest.mark.parametrize("options", ["-f", "", "-f --by tid", "-f " + FOLDED, "-f --by tid " + FOLDED])
+def test_intervals_add_up_to_one_long_report(live, options):
+    """With children and without, by thread, and while ended processes are folded."""
+    target, short, long = both(live, *options.split())
     target.go()
     lines, whole = finished(short), long.report()
     assert len(lines) > 3
-    must_equal(whole, target.table())
-    assert counted(lines) == counted([whole])
+    by_pid = FOLDED not in options
+    assert counted(lines, by_pid) == counted([whole], by_pid)
     must_meet(lines)
-
-
-def test_intervals_of_one_process_without_its_children_add_up(live):
-    target, short, long = both(live)
-    target.go()
-    lines, whole = finished(short), long.report()
-    assert whole.all("pid") == {target.pid}
-    assert counted(lines) == counted([whole])
-
-
-def test_intervals_by_thread_add_up(live):
-    target, short, long = both(live, "-f", "--by", "tid")
-    target.go()
-    lines, whole = finished(short), long.report()
-    must_equal(whole, target.table())
-    assert counted(lines) == counted([whole])
+    if not options:
+        assert whole.all("pid") == {target.pid}
+    elif by_pid:
+        must_equal(whole, target.table())
+    else:
+        assert None in whole.all("pid")
+        assert calls_of([whole]) == calls_of_table(target.table())
 
 
 def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
@@ -174,15 +170,6 @@ def test_intervals_add_up_while_threads_sleep_through_some(live):
     must_meet(lines)
 
 
-def test_intervals_add_up_while_ended_processes_are_folded(live):
-    target, short, long = both(live, "-f", "--keep-exited", 3)
-    target.go()
-    lines, whole = finished(short), long.report()
-    assert None in whole.all("pid")
-    assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
-    assert calls_of([whole]) == calls_of_table(target.table())
-
-
 def calls_of(lines):
     """Calls by ABI and number, whoever made them."""
     return {key: row["calls"] for key, row in counted(lines, by_pid=False).items()}
@@ -199,13 +186,6 @@ def test_folded_processes_are_in_no_interval_twice(live):
     assert sum(line.total("getppid") for line in lines) == 503
     assert counted(lines, by_pid=False).keys() == target.table().counts().keys()
     must_meet(lines)
-
-
-def test_intervals_by_thread_add_up_while_processes_are_folded(live):
-    target, short, long = both(live, "-f", "--by", "tid", "--keep-exited", 3)
-    target.go()
-    lines, whole = finished(short), long.report()
-    assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
 
 
 def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
