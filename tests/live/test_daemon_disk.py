@@ -216,56 +216,25 @@ def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part
 # --- whose it is ---------------------------------------------------------------------------------
 
 
-def others_may_enter(place):
-    os.chmod(place / "state", 0o755)
-
-
-def owned_by_another(place):
-    os.chown(place / "state", 1234, 1234)
-
-
-def a_link(place):
-    os.rename(place / "state", place / "elsewhere")
-    os.symlink(place / "elsewhere", place / "state")
-
-
-def the_file_is_a_link(place):
-    (place / "target").write_bytes(b"")
-    os.symlink(place / "target", place / "state" / "history.db")
-
-
-def the_file_is_a_directory(place):
-    os.mkdir(place / "state" / "history.db")
-
-
-def the_file_is_a_fifo(place):
-    os.mkfifo(place / "state" / "history.db")
-
-
-def no_directory(place):
-    os.rmdir(place / "state")
-    (place / "state").write_bytes(b"")
-
-
-def no_parent(place):
-    os.rmdir(place / "state")
-    os.rmdir(place)
+def spoil(place, script):
+    """A folder whose state directory a shell script has changed."""
+    os.makedirs(place / "state", mode=0o700)
+    subprocess.run(["sh", "-ec", script], cwd=place, check=True)
 
 
 @pytest.mark.parametrize(
-    "spoil, sentence",
+    "script, sentence",
     [
-        (others_may_enter, "chmod 700"),
-        (owned_by_another, "belongs to another user"),
-        (a_link, "cannot open directory"),
-        (no_directory, "Not a directory"),
-        (no_parent, "cannot make directory"),
+        ("chmod 755 state", "chmod 700"),
+        ("chown 1234:1234 state", "belongs to another user"),
+        ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
+        ("rmdir state; touch state", "Not a directory"),
+        ("rmdir state; rmdir ../daemon", "cannot make directory"),
     ],
 )
-def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, spoil, sentence):
+def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, script, sentence):
     place = tmp_path / "daemon"
-    os.makedirs(place / "state", mode=0o700)
-    spoil(place)
+    spoil(place, script)
     arguments = ["daemon", "--socket", tmp_path / "socket", "--state-dir", place / "state"]
     result = run(*arguments, "-n", "calls")
     assert result.returncode == 1
@@ -305,18 +274,16 @@ def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tm
         daemon.stop(signal.SIGTERM)
 
 
-@pytest.mark.parametrize("spoil", [the_file_is_a_link, the_file_is_a_directory, the_file_is_a_fifo])
-def test_a_file_that_is_not_its_own_is_refused_and_counting_goes_on(live, tmp_path, spoil):
+@pytest.mark.parametrize("kind", ["ln -s ../target", "mkdir", "mkfifo"])
+def test_a_file_that_is_not_its_own_is_refused_and_counting_goes_on(live, tmp_path, kind):
     place = tmp_path / "daemon"
-    os.makedirs(place / "state", mode=0o700)
-    spoil(place)
+    spoil(place, "touch target; %s state/history.db" % kind)
     daemon = start(live, place)
     live.play("calls")
     assert daemon.snapshot().total("exit_group") >= 1
     assert "history.db" in trouble_of(daemon)
     assert "history.db" in daemon.verb("status")
-    if spoil is the_file_is_a_link:
-        assert (place / "target").stat().st_size == 0
+    assert (place / "target").stat().st_size == 0
 
 
 def test_nothing_is_made_in_tmp(live, tmp_path):
