@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import time
 
+from bench_report import rows_print  # noqa: F401 (for those who import this)
+
 BUILD = os.environ.get("O", "build")
 BPFTRUSS = os.path.join(BUILD, "bpftruss")
 HERD = os.path.join(BUILD, "bench", "herd")
@@ -23,8 +25,7 @@ DEADLINE_S = 120
 
 def controller(name):
     """Finds where a controller's tree is, and whether it is of version 2; None: nowhere."""
-    with open("/proc/self/mounts", encoding="utf-8") as mounts:
-        lines = [line.split() for line in mounts]
+    lines = [line.split() for line in read("/proc/self/mounts").splitlines()]
     for _, path, kind, options, *_ in lines:
         if kind == "cgroup" and name in options.split(","):
             return path, False
@@ -42,6 +43,11 @@ def read(path):
 def write(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def read_fields(folder, name):
+    lines = read(os.path.join(folder, name)).splitlines()
+    return {key: int(value) for key, value in map(str.split, lines)}
 
 
 class Cgroup:
@@ -71,17 +77,14 @@ class Cgroup:
     def cpu_ns(self):
         if "cpuacct" in self.paths:
             return int(read(os.path.join(self.paths["cpuacct"][0], "cpuacct.usage")))
-        fields = dict(line.split() for line in
-                      read(os.path.join(self.paths["cpu"][0], "cpu.stat")).splitlines())
-        return int(fields["usage_usec"]) * 1000
+        return read_fields(self.paths["cpu"][0], "cpu.stat")["usage_usec"] * 1000
 
     def resident_mib(self):
         """Memory of user space; that of maps is the kernel's, and stands by itself."""
         path, unified = self.paths["memory"]
-        fields = dict(line.split() for line in
-                      read(os.path.join(path, "memory.stat")).splitlines())
+        fields = read_fields(path, "memory.stat")
         names = ("anon", "file_mapped") if unified else ("rss", "mapped_file")
-        return sum(int(fields[name]) for name in names) / MIB
+        return sum(fields[name] for name in names) / MIB
 
 
 # --- the daemon and its herd ---------------------------------------------------------------------
@@ -145,13 +148,3 @@ def setting(*herd, options=("-n", "herd")):
                     yield path, cgroup, daemon
         finally:
             cgroup.close()
-
-
-def rows_print(rows, markdown):
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for number, row in enumerate(rows):
-        cells = [row[0].ljust(widths[0])] + [cell.rjust(width)
-                                             for cell, width in zip(row[1:], widths[1:])]
-        print("| " + " | ".join(cells) + " |" if markdown else "  ".join(cells).rstrip())
-        if markdown and number == 0:
-            print("|:---" + "|---:" * (len(row) - 1) + "|")

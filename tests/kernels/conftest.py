@@ -11,11 +11,4 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "live")]
 
 pytest.register_assert_rewrite("faults", "harness", "reports")
 
-from harness import Live  # noqa: E402
-
-
-@pytest.fixture
-def live(tmp_path):
-    things = Live(tmp_path)
-    yield things
-    things.close()
+from harness import live  # noqa: E402, F401

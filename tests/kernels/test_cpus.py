@@ -42,8 +42,7 @@ def run_threads(workload):
 
 def run_all(workload):
     run_threads(workload)
-    workload.go()
-    assert workload.wait() == 0, workload.stderr()
+    workload.play()
     return workload.table()
 
 

@@ -6,7 +6,7 @@ skips that program for all others on its CPU, and counts. A report may lack no m
 
 import pytest
 
-from preemption import contend, unexplained
+from test_preemption import contend, unexplained
 
 ATTEMPTS = 10
 WORKLOADS = {"calls": [], "numbers": [], "threads": [11, 503]}

@@ -7,12 +7,12 @@ use bpftruss at the same time, so nothing is ever compared by number.
 import glob
 import json
 import re
-import shutil
 import subprocess
 
-import pytest
+from harness import need, slurp, until
 
-KINDS = {"prog": "prog_id", "map": "map_id", "link": "link_id"}
+KINDS = {"prog": "prog_id", "map": "map_id", "link": "link_id", "btf": "btf_id"}
+ATTACHED = ("prog", "map", "link")
 
 # Of the programs and maps of bpftruss, what no other tool calls so.
 OURS = {
@@ -22,20 +22,22 @@ OURS = {
 
 
 def need_bpftool():
-    if not shutil.which("bpftool"):
-        pytest.skip("needs bpftool")
+    need("bpftool")
+
+
+def bpftool(*words):
+    argv = ["bpftool", "-j", *words]
+    return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
 
 
 def listed(kind):
-    output = subprocess.run(["bpftool", "-j", kind, "list"], stdout=subprocess.PIPE, check=True)
-    return json.loads(output.stdout)
+    return json.loads(bpftool(kind, "list") or "[]")
 
 
 def map_keys(number):
     """The keys that are in a map, as tuples of bytes."""
-    argv = ["bpftool", "-j", "map", "dump", "id", str(number)]
-    output = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
-    return {tuple(entry["key"]) for entry in json.loads(output.stdout)}
+    dump = json.loads(bpftool("map", "dump", "id", str(number)))
+    return {tuple(entry["key"]) for entry in dump}
 
 
 def in_kernel(kind):
@@ -55,8 +57,7 @@ def held(pid="[0-9]*"):
     found = {kind: set() for kind in KINDS}
     for path in glob.glob("/proc/%s/fdinfo/*" % pid):
         try:
-            with open(path) as info:
-                text = info.read()
+            text = slurp(path).decode()
         except OSError:
             continue
         for kind, field in KINDS.items():
@@ -64,16 +65,22 @@ def held(pid="[0-9]*"):
     return found
 
 
+def must_be_unloaded(objects):
+    """Of what a process held: the kernel lets go of it, whoever else has it."""
+    until(lambda: not any(ids & in_kernel(kind) for kind, ids in objects.items()),
+          "the kernel frees all that was loaded")  # fmt: skip
+
+
 class Orphans:
     """Objects of bpftruss that nobody holds. gone() is asked until it is true."""
 
     def __init__(self):
-        self.left = {kind: ours(kind) for kind in KINDS}
+        self.left = {kind: ours(kind) for kind in ATTACHED}
 
     def gone(self):
         """Whatever is being made has no descriptor yet, so an orphan is one each time."""
-        now = {kind: ours(kind) for kind in KINDS}
+        now = {kind: ours(kind) for kind in ATTACHED}
         holders = held()
-        for kind in KINDS:
+        for kind in ATTACHED:
             self.left[kind] &= now[kind] - holders[kind]
         return not any(self.left.values())

@@ -6,20 +6,23 @@ import os
 
 import pytest
 
-from harness import until
+from harness import slurp, until
+
+
+def mounts():
+    """Each as (what, where, file system, options, …)."""
+    return [line.split() for line in slurp("/proc/self/mounts").decode().splitlines()]
 
 
 def cgroup_mount():
-    with open("/proc/self/mounts") as mounts:
-        for line in mounts:
-            if line.split()[2] == "cgroup2":
-                return line.split()[1]
+    for _, path, kind, *_ in mounts():
+        if kind == "cgroup2":
+            return path
     pytest.skip("no cgroup version 2 file system is mounted")
 
 
 def move(pid, path):
-    with open(os.path.join(path, "cgroup.procs"), "w") as procs:
-        procs.write(str(pid))
+    write(os.path.join(path, "cgroup.procs"), pid)
 
 
 def cgroup_remove(path):
@@ -29,6 +32,18 @@ def cgroup_remove(path):
         return True
     except OSError:
         return False
+
+
+def cgroup_empty(path, root):
+    """Removes a cgroup, whose processes go to the root."""
+    for pid in slurp(os.path.join(path, "cgroup.procs")).split():
+        move(int(pid), root)
+    until(lambda: cgroup_remove(path), "cgroup is empty")
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(str(text))
 
 
 class Cgroups:
@@ -49,10 +64,7 @@ class Cgroups:
 
     def close(self):
         for path in reversed(self.made):
-            with open(os.path.join(path, "cgroup.procs")) as procs:
-                for pid in procs.read().split():
-                    move(pid, cgroup_mount())
-            until(lambda: cgroup_remove(path), "cgroup is empty")
+            cgroup_empty(path, cgroup_mount())
 
 
 # --- controllers, of either version --------------------------------------------------------------
@@ -60,17 +72,13 @@ class Cgroups:
 
 def controller_mount(name):
     """Where a controller is: in a hierarchy of its own, or in version 2."""
-    with open("/proc/self/mounts") as mounts:
-        for line in mounts:
-            words = line.split()
-            if words[2] == "cgroup" and name in words[3].split(","):
-                return words[1]
+    for _, path, kind, options, *_ in mounts():
+        if kind == "cgroup" and name in options.split(","):
+            return path
     root = cgroup_mount()
-    with open(os.path.join(root, "cgroup.controllers")) as controllers:
-        if name not in controllers.read().split():
-            pytest.skip("no cgroup controller %s here" % name)
-    with open(os.path.join(root, "cgroup.subtree_control"), "w") as control:
-        control.write("+" + name)
+    if name not in slurp(os.path.join(root, "cgroup.controllers")).decode().split():
+        pytest.skip("no cgroup controller %s here" % name)
+    write(os.path.join(root, "cgroup.subtree_control"), "+" + name)
     return root
 
 
@@ -82,18 +90,14 @@ def temporary(mount):
     try:
         yield path
     finally:
-        with open(os.path.join(path, "cgroup.procs")) as procs:
-            for pid in procs.read().split():
-                move(pid, mount)
-        until(lambda: cgroup_remove(path), "cgroup is empty")
+        cgroup_empty(path, mount)
 
 
 @contextlib.contextmanager
 def pids_limit(limit):
     """A cgroup that holds so many processes and threads at most."""
     with temporary(controller_mount("pids")) as path:
-        with open(os.path.join(path, "pids.max"), "w") as file:
-            file.write(str(limit))
+        write(os.path.join(path, "pids.max"), limit)
         yield path
 
 
@@ -104,19 +108,11 @@ class Freezer:
         self.path = path
 
     def set(self, frozen):
-        with open(os.path.join(self.path, "cgroup.freeze"), "w") as file:
-            file.write("1" if frozen else "0")
+        write(os.path.join(self.path, "cgroup.freeze"), int(frozen))
         until(lambda: self.is_frozen() == frozen, "cgroup is frozen: %s" % frozen)
 
     def is_frozen(self):
-        with open(os.path.join(self.path, "cgroup.events")) as events:
-            return "frozen 1" in events.read()
-
-    def freeze(self):
-        self.set(True)
-
-    def thaw(self):
-        self.set(False)
+        return b"frozen 1" in slurp(os.path.join(self.path, "cgroup.events"))
 
 
 @contextlib.contextmanager
@@ -128,7 +124,7 @@ def freezer():
         try:
             yield freezing
         finally:
-            freezing.thaw()
+            freezing.set(False)
 
 
 class Memory:
@@ -140,12 +136,10 @@ class Memory:
         self.files = ("usage_in_bytes", "limit_in_bytes") if first else ("current", "max")
 
     def used(self):
-        with open(os.path.join(self.path, "memory." + self.files[0])) as file:
-            return int(file.read())
+        return int(slurp(os.path.join(self.path, "memory." + self.files[0])))
 
     def limit(self, size):
-        with open(os.path.join(self.path, "memory." + self.files[1]), "w") as file:
-            file.write(str(size))
+        write(os.path.join(self.path, "memory." + self.files[1]), size)
 
 
 @contextlib.contextmanager

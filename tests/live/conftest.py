@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 pytest.register_assert_rewrite("faults", "harness", "reports")
 
 from cgroups import Cgroups  # noqa: E402
-from harness import BPFTRUSS, Live, Lossy  # noqa: E402
+from harness import BPFTRUSS, Lossy, live  # noqa: E402, F401
 
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would all they start.
@@ -54,13 +54,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=reason))
     elif not os.path.exists(BPFTRUSS):
         pytest.exit("%s is missing: build first (make check-live)" % BPFTRUSS, returncode=1)
-
-
-@pytest.fixture
-def live(tmp_path):
-    things = Live(tmp_path)
-    yield things
-    things.close()
 
 
 @pytest.fixture

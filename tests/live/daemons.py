@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A private daemon, beside any other of the system, and how tests ask it."""
 
+import functools
 import http.client
 import json
+import operator
 import os
 import signal
 import socket
@@ -61,16 +63,47 @@ class Daemon(Process):
         assert result.returncode == status, result.stderr
         return result.stdout
 
+    def status(self, *path):
+        """What it says of itself, or the part of it that a path of keys leads to."""
+        return functools.reduce(operator.getitem, path, self.get("/v1/status"))
+
+    def intervals(self):
+        """How many its history has."""
+        return self.status("history", "intervals")
+
+    def wait_intervals(self, count=2):
+        """Until so many more have been written."""
+        before = self.intervals()
+        until(lambda: self.intervals() >= before + count, "%d intervals" % count)
+
+    def save(self, path, *options):
+        """A snapshot in a file, as --since takes it."""
+        path.write_text(self.verb("snapshot", "--json", *options), encoding="utf-8")
+        return path
+
+    def refusal(self, *arguments, status=(1, 2)):
+        """The one sentence by which a verb is refused."""
+        result = run(arguments[0], "--socket", self.socket, *arguments[1:])
+        assert result.returncode in status, result
+        assert result.stderr.count("\n") == 1, result.stderr
+        return result.stderr
+
     def snapshot(self, *options, lossy=False):
         return Report(self.verb("snapshot", "--json", *options).encode(), lossy)
 
-    def stop(self):
-        self.signal(signal.SIGTERM)
-        assert self.wait() == 0, self.stderr()
+    def stop(self, number=signal.SIGTERM):
+        super().stop(number)
 
     def kill(self):
         self.signal(signal.SIGKILL)
         assert self.wait() == -signal.SIGKILL
+
+
+def watched(usec):
+    """The environment of a daemon whose manager wants to hear of it so often; it looks after itself then."""
+    environment = dict(os.environ, WATCHDOG_USEC=str(usec))
+    environment.pop("WATCHDOG_PID", None)
+    return environment
 
 
 def start_daemon(live, place, *options, **process_options):

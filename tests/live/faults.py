@@ -4,13 +4,10 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 
-import pytest
-
-from harness import is_sanitized, program, run, until
+from harness import is_sanitized, run, slurp, until
 
 READ_ANEW = "the configuration was read anew"
 
@@ -25,40 +22,13 @@ def many(usual, variable):
 # --- what a process holds ------------------------------------------------------------------------
 
 
-def kernel_objects(pid):
-    """("prog", 12), ("map", 34), ("link", 56) … of which a process has descriptors."""
-    found = set()
-    folder = "/proc/%d/fdinfo" % pid
-    for name in os.listdir(folder):
-        try:
-            with open(os.path.join(folder, name)) as file:
-                found |= set(re.findall(r"^(prog|map|link|btf)_id:\t(\d+)$", file.read(), re.M))
-        except OSError:
-            pass
-    # The program of a link has a descriptor of its own; links would keep it alive all the same.
-    return {(kind, int(number)) for kind, number in found}
-
-
-def still_loaded(objects):
-    """Those that the kernel holds, whoever has them."""
-    there = set()
-    for kind in {kind for kind, _ in objects}:
-        listed = subprocess.run(["bpftool", "-j", kind, "list"], stdout=subprocess.PIPE, check=True)
-        there |= {(kind, entry["id"]) for entry in json.loads(listed.stdout or "[]")}
-    return objects & there
-
-
-def must_be_unloaded(objects):
-    until(lambda: not still_loaded(objects), "the kernel has let go of all that was loaded")
-
-
 def descriptors(pid):
     return len(os.listdir("/proc/%d/fd" % pid))
 
 
 def memory_kib(pid, field="VmRSS"):
-    with open("/proc/%d/status" % pid) as status:
-        return int(re.search(r"^%s:\s+(\d+) kB$" % field, status.read(), re.M).group(1))
+    status = slurp("/proc/%d/status" % pid).decode("latin-1")
+    return int(re.search(r"^%s:\s+(\d+) kB$" % field, status, re.M).group(1))
 
 
 def must_be_below(kib, limit_kib):
@@ -68,8 +38,7 @@ def must_be_below(kib, limit_kib):
 
 def cpu_s(pid):
     """CPU time of a process so far."""
-    with open("/proc/%d/stat" % pid) as stat:
-        fields = stat.read().rpartition(")")[2].split()
+    fields = slurp("/proc/%d/stat" % pid).rpartition(b")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -111,13 +80,18 @@ def history_of(daemon, *options):
     return json.loads(result.stdout)
 
 
-def written(daemon):
-    """Counts of all that is in the history."""
-    return counts(step["snapshot"] for step in history_of(daemon)["steps"])
+def of_steps(steps):
+    """Counts of all steps of a timeline."""
+    return counts(step["snapshot"] for step in steps)
 
 
-def gap_reasons(daemon):
-    return [gap["reason"] for gap in history_of(daemon)["gaps"]]
+def written(daemon, *options):
+    """Counts of all that is in the history, or in a part of it."""
+    return of_steps(history_of(daemon, *options)["steps"])
+
+
+def gap_reasons(daemon, *options):
+    return [gap["reason"] for gap in history_of(daemon, *options)["gaps"]]
 
 
 def tick(daemon):
@@ -126,14 +100,6 @@ def tick(daemon):
     daemon.signal(signal.SIGHUP)
     until(lambda: daemon.stderr().count(READ_ANEW) > said, "the configuration is read")
     return daemon.request("/v1/status")[0]
-
-
-def played(live, name="calls", *arguments):
-    """A workload that has done all that it does."""
-    target = live.workload(name, *arguments)
-    target.go()
-    assert target.wait() == 0
-    return target
 
 
 # --- disks ---------------------------------------------------------------------------------------
@@ -165,24 +131,3 @@ class Disk:
 
     def close(self):
         subprocess.run(["umount", "--lazy", self.place], check=True)
-
-
-@pytest.fixture
-def disk():
-    """disk(place, kib) is a file system that lasts as long as the test."""
-    disks = []
-
-    def make(place, kib):
-        disks.append(Disk(place, kib))
-        return disks[-1]
-
-    yield make
-    for made in disks:
-        made.close()
-
-
-def named_copy(tmp_path, workload, name):
-    """A workload under another name."""
-    path = os.path.join(str(tmp_path), name)
-    shutil.copy(program(workload), path)
-    return path

@@ -6,12 +6,15 @@ Every report that a test gets has been checked against the identities that hold 
 (check_identities). A workload's own table is then compared row by row: the difference is to be 0.
 """
 
+import contextlib
 import errno
+import glob
 import json
 import os
 import platform
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -81,6 +84,27 @@ def skip_if_sanitized(reason="sanitizers take memory of their own"):
         pytest.skip(reason)
 
 
+def readable_copy(directory):
+    """bpftruss where anybody can reach it; the build directory may be private."""
+    for path in [directory] + list(directory.parents)[:2]:
+        os.chmod(path, 0o755)
+    return shutil.copy(BPFTRUSS, directory / "bpftruss")
+
+
+def need(name, path=None):
+    """Where a program is; skips where it is not installed."""
+    found = shutil.which(name) or (path and shutil.which(name, path=path))
+    if not found:
+        pytest.skip("no %s here" % name)
+    return found
+
+
+def skip_if_none(target, what):
+    """Skips where a workload says that there is no such thing here."""
+    if b"none" in target.stdout():
+        pytest.skip(what + " is not to be had here")
+
+
 def program(name):
     """Where a workload is."""
     return os.path.join(BUILD, "workloads", name)
@@ -134,6 +158,16 @@ def check_stacks(row):
         assert max(stack["max_ns"] or 0 for stack in stacks) == row["max_ns"], row
 
 
+def locked_bytes(pid):
+    """Kernel memory of the maps that a process holds, as the kernel says."""
+    maps = {}
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        fields = dict(re.findall(r"^(map_id|memlock):\t(\d+)$", slurp(path).decode(), re.M))
+        if "map_id" in fields:
+            maps[fields["map_id"]] = int(fields["memlock"])
+    return sum(maps.values())
+
+
 def need_unshare(*options):
     """Skips where no such namespace can be made, as in a chroot that is not a mount point."""
     result = subprocess.run(["unshare", *options, "true"], check=False, stderr=subprocess.PIPE)
@@ -184,6 +218,20 @@ class Report:
         (row,) = self.select(syscall, abi)
         return row
 
+    def stacks(self, syscall=None, pid=None):
+        """All stacks of a call or of all calls, of a process or of all."""
+        rows = [row for row in self.rows if pid in (None, row["pid"])]
+        return [s for row in rows if syscall in (None, row["syscall"]) for s in row["stacks"]]
+
+    def frames(self, syscall=None):
+        """The frames of these stacks, as (module, symbol)."""
+        frames = [frame for stack in self.stacks(syscall) for frame in stack["frames"]]
+        return {(frame["module"], frame["symbol"]) for frame in frames}
+
+    def all(self, field):
+        """What its rows have there."""
+        return {row[field] for row in self.rows}
+
     def sum(self, field):
         return sum(row[field] or 0 for row in self.rows)
 
@@ -220,7 +268,8 @@ def merge_counts(rows, by_pid):
 class Table:
     """What a workload says that it did: the sum of all tables that it printed."""
 
-    def __init__(self, output):
+    def __init__(self, output, pid=None):
+        self.pid = pid
         self.rows = []
         self.measures = []
         self.printed = b""  # the lines of its tables
@@ -303,12 +352,22 @@ class Process:
     def wait(self):
         return self.popen.wait(DEADLINE_S)
 
+    def stop(self, number=None):
+        """Asks it to end, by SIGINT if not said otherwise, and waits until it has."""
+        self.signal(number or signal.SIGINT)
+        assert self.wait() == 0, self.stderr()
+
+    def pause(self):
+        """Stops it, until a SIGCONT."""
+        self.signal(signal.SIGSTOP)
+        until(lambda: self.state() == "T", "it stops")
+
     def tell(self, text):
         self.popen.stdin.write(text)
         self.popen.stdin.flush()
 
-    def state(self):
-        status = slurp("/proc/%d/status" % self.pid).decode("latin-1")
+    def state(self, tid=None):
+        status = slurp("/proc/%d/status" % (tid or self.pid)).decode("latin-1")
         return re.search(r"\nState:\t(.)", status).group(1)
 
     def threads(self):
@@ -361,8 +420,14 @@ class Workload(Process):
     def go(self):
         self.tell(b"go\n")
 
+    def play(self):
+        """Lets it do all that it does."""
+        self.go()
+        assert self.wait() == 0, self.stderr()
+        return self
+
     def table(self):
-        return Table(self.stdout())
+        return Table(self.stdout(), self.pid)
 
 
 class Bpftruss(Process):
@@ -383,6 +448,15 @@ class Bpftruss(Process):
 
     def text(self):
         return slurp(self.report_path)
+
+    def end_text(self):
+        """The text of one that ends by itself."""
+        assert self.wait() == 0, self.stderr()
+        return self.text().decode("utf-8")
+
+    def stop_text(self):
+        self.stop()
+        return self.text().decode("utf-8")
 
     def report(self, lossy=False):
         """The report of a bpftruss that ends by itself."""
@@ -408,6 +482,18 @@ def run(*arguments, **options):
     )
 
 
+@contextlib.contextmanager
+def deaf_command(live, **options):
+    """bpftruss with a command that signals do not end."""
+    script = "trap '' INT TERM; echo ready $$; while :; do sleep 0.01; done"
+    bpftruss = live.start("/bin/sh", "-c", script, **options)
+    ready = until(lambda: re.search(rb"ready (\d+)\n", bpftruss.stdout()), "the command says ready")
+    try:
+        yield bpftruss
+    finally:
+        os.kill(int(ready.group(1)), signal.SIGKILL)
+
+
 class Live:
     """Starts things for one test, and ends what is left of them after it."""
 
@@ -428,11 +514,19 @@ class Live:
     def workload(self, name, *args, **options):
         return self.add(Workload, name, *args, **options)
 
+    def play(self, name, *args, **options):
+        """A workload that has done all that it does."""
+        return self.workload(name, *args, **options).play()
+
+    def choose(self, *arguments, **options):
+        """bpftruss, counting what its arguments choose."""
+        return self.add(Bpftruss, list(arguments), **options).wait_counting()
+
     def attach(self, pids, *arguments, **options):
         """bpftruss, counting these processes."""
         pids = [pids] if isinstance(pids, int) else pids
         listed = ",".join(str(pid) for pid in pids)
-        return self.add(Bpftruss, list(arguments) + ["-p", listed], **options).wait_counting()
+        return self.choose(*arguments, "-p", listed, **options)
 
     def count(self, name, *args, options=(), lossy=False):
         """The report and the table of a workload that was attached to at its barrier."""
@@ -461,3 +555,10 @@ class Live:
         for process in reversed(self.processes):
             if process:
                 process.close()
+
+
+@pytest.fixture
+def live(tmp_path):
+    things = Live(tmp_path)
+    yield things
+    things.close()

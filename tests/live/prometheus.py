@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -11,9 +10,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-import pytest
-
-DEADLINE_S = 60  # for anything to happen at all; far beyond what it takes
+from harness import DEADLINE_S, need
 
 CONFIG = """\
 global: {scrape_interval: 1s, scrape_timeout: 1s}
@@ -22,14 +19,6 @@ scrape_configs:
   metrics_path: %s
   static_configs: [{targets: ['%s']}]
 """
-
-
-def need(program):
-    """Where a program is; without it the test is skipped."""
-    path = shutil.which(program)
-    if not path:
-        pytest.skip("no %s here" % program)
-    return path
 
 
 def port_free():

@@ -15,9 +15,9 @@ def count_text(live, options, name, *args):
     target = live.workload(name, *args)
     bpftruss = live.attach(target.pid, *options, json=False)
     target.go()
-    assert bpftruss.wait() == 0, bpftruss.stderr()
+    text = bpftruss.end_text()
     assert target.wait() == 0, target.stderr()
-    return bpftruss.text().decode("utf-8"), target.table()
+    return text, target.table()
 
 
 def parse_csv(text):

@@ -20,10 +20,11 @@ import threading
 
 import pytest
 
-from harness import BUILD, NUMBERS, Process, slurp, until
+from harness import BUILD, NUMBERS, Process, need, slurp, until
 
 FIXTURES = os.path.join(BUILD, "stacks")
 READ = b"%d" % NUMBERS["read"]
+FRAME_POINTERS = dict(os.environ, BPFTRUSS_FRAME_POINTERS="1")  # as where there is nothing better
 DEBUG_ROOT = "/usr/lib/debug/.build-id"
 
 
@@ -40,6 +41,12 @@ def fixture(name):
 
 def output_of(*argv):
     return subprocess.run(argv, capture_output=True, text=True, timeout=60).stdout
+
+
+def build_id(path):
+    """As (two digits, the others): the folder and the file of its debug file. None: it has none."""
+    found = re.search("Build ID: (..)(.*)", output_of("readelf", "-nW", path))
+    return found and found.groups()
 
 
 @functools.lru_cache(None)
@@ -71,9 +78,9 @@ class ElfFile:
             words = line.split()
             if words and words[0] == "LOAD":
                 self.segments.append([int(word, 16) for word in words[1:6]])
-        build_id = re.search("Build ID: (..)(.*)", output_of("readelf", "-nW", path))
-        if not debug and build_id:
-            debug = os.path.join(DEBUG_ROOT, build_id[1], build_id[2] + ".debug")
+        folder = build_id(path)
+        if not debug and folder:
+            debug = os.path.join(DEBUG_ROOT, folder[0], folder[1] + ".debug")
         self.names = read_symbols(path)
         if debug and os.path.isfile(debug):
             for address, names in read_symbols(debug).items():
@@ -158,8 +165,7 @@ def read_mappings(pid):
 
 def eu_stacks(pid, debug=None):
     """{thread: [frames, innermost first]} of a process that waits. debug: {module: debug file}"""
-    if not shutil.which("eu-stack"):
-        pytest.skip("no eu-stack here (package elfutils)")
+    need("eu-stack")
     stacks, mappings = {}, read_mappings(pid)
     # It opens files by path; without -r the path would begin above the root of a chroot.
     argv = ["nsenter", "-t", str(pid), "-m", "-r", "eu-stack", "-r", "-n", "0", "-p", str(pid)]
@@ -218,12 +224,12 @@ def must_be(got, expected):
 def must_be_complete(rows):
     """All calls of these rows have whole stacks."""
     broken = {
-        (row["syscall"], stack_text(stack))
+        row["syscall"] + "\n" + stack_text(stack)
         for row in rows
         for stack in row["stacks"]
         if stack["end"] != "complete"
     }
-    assert broken == set(), "\n\n".join(name + "\n" + text for name, text in broken)
+    assert broken == set(), "\n\n".join(broken)
 
 
 # --- fixtures ------------------------------------------------------------------------------------
@@ -271,25 +277,46 @@ class Waiting(Process):
 class Loads(Process):
     """tests/stacks/loads.c: brings code into its address space, a line of input at a time."""
 
-    def __init__(self, directory, path=None, **options):
-        super().__init__(directory, [path or fixture("loads")], stdin=subprocess.PIPE, **options)
+    def __init__(self, directory, *argv, **options):
+        argv = argv or [fixture("loads")]
+        super().__init__(directory, argv, stdin=subprocess.PIPE, **options)
         self.lines = 1
-        self.target = self.pid
+        self.perf_map = "/tmp/perf-%d.map" % self.pid
         until(lambda: self.stdout() == b"ready\n", "loads is ready")
 
-    def do(self, line, *values):
-        self.tell((line % values + "\n").encode())
-        self.lines += 1
+    def do(self, *lines):
+        for line in lines:
+            self.tell((line + "\n").encode())
+            self.lines += 1
+            until(self.done, line)
 
-        def done():
-            assert self.popen.poll() is None, "loads has ended"
-            return self.stdout().count(b"\n") == self.lines
+    def done(self):
+        assert self.popen.poll() is None, "loads has ended"
+        return self.stdout().count(b"\n") == self.lines
 
-        until(done, line)
+    def call(self, path, function, number):
+        """Loads a library, of which it calls a function so often."""
+        self.do("load %s" % path, "call %s %d" % (function, number))
 
     def finish(self):
         self.popen.stdin.close()
         assert self.wait() == 0, self.stderr()
+
+    def close(self):
+        super().close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.perf_map)
+
+
+def count_waits(live, *argv, **options):
+    """The stacks of a fixture that waits, counted; all are whole, and those that eu-stack finds."""
+    each = live.add(Waiting, argv, **options)
+    bpftruss = live.attach(each.pid, "--stacks")
+    each.finish()
+    report = bpftruss.report()
+    judge(each, report.only("read"))
+    must_be_complete(report.rows)
+    return report.stacks("read")
 
 
 def judge(fixture, row):
@@ -318,9 +345,7 @@ class DebugServer:
 
     def __init__(self, path, slow=False):
         self.asked, self.told = [], threading.Event()
-        notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True)
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes.stdout).group(1)
-        self.wanted = "/buildid/%s/debuginfo" % build_id
+        self.wanted = "/buildid/%s/debuginfo" % "".join(build_id(path))
         self.bytes = bytearray(slurp(path))
         server = self
         if not slow:
@@ -341,7 +366,8 @@ class DebugServer:
                 pass
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.env = {"DEBUGINFOD_URLS": "http://127.0.0.1:%d" % self.http.server_port}
+        url = "http://127.0.0.1:%d" % self.http.server_port
+        self.env = dict(os.environ, DEBUGINFOD_URLS=url)
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def close(self):

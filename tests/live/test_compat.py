@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from harness import NATIVE, program, until
+from harness import NATIVE, program, slurp, until
 
 pytestmark = [
     pytest.mark.skipif(NATIVE != "arm64", reason="64-bit Arm has this, other machines do not"),
@@ -48,8 +48,15 @@ class Compat:
         until(lambda: self.process.stdout() == b"ready\n", "the workload says ready")
         self.wait_asleep()
 
-    def wait_asleep(self):
+    def wait_asleep(self, call=b""):
+        path = "/proc/%d/syscall" % self.process.pid
+        until(lambda: call in slurp(path), "it is in its call")
         until(lambda: self.process.state() == "S", "the workload sleeps")
+
+    def count(self, live, *options):
+        bpftruss = live.attach(self.process.pid, *options)
+        self.process.tell(b"go\n")
+        return bpftruss.report()
 
 
 def counts(report):
@@ -65,27 +72,15 @@ def counts(report):
 
 
 def test_calls_of_a_32_bit_program_are_those_that_it_made(live):
-    compat = Compat(live, "calls")
-    bpftruss = live.attach(compat.process.pid, "-f")
-    compat.process.tell(b"go\n")
-    report = bpftruss.report()
+    report = Compat(live, "calls").count(live, "-f")
     assert counts(report) == CALLS
     assert {row["abi"] for row in report.rows} == {"arm"}
-
-
-def test_rt_sigreturn_in_32_bits_is_no_error_although_a_register_holds_one(live):
-    compat = Compat(live, "calls")
-    bpftruss = live.attach(compat.process.pid, "-f")
-    compat.process.tell(b"go\n")
-    row = bpftruss.report().only("rt_sigreturn", abi="arm")
+    row = report.only("rt_sigreturn", abi="arm")
     assert (row["calls"], row["errors"], row["untimed"]) == (4, 0, 0)
 
 
 def test_denied_calls_in_32_bits_never_began(live):
-    compat = Compat(live, "calls")
-    bpftruss = live.attach(compat.process.pid)
-    compat.process.tell(b"go\n")
-    report = bpftruss.report()
+    report = Compat(live, "calls").count(live)
     assert report.total("getgid32", "denied", abi="arm") == 11
     assert sum(row["denied"] for row in report.rows) == 11
 
@@ -101,9 +96,9 @@ def test_a_32_bit_sleep_that_is_stopped_goes_on_as_itself(live):
     compat = Compat(live, "sleep")
     bpftruss = live.attach(compat.process.pid)
     compat.process.tell(b"go\n")
-    until(lambda: b"162 " in syscall_of(compat.process), "it sleeps in nanosleep")
-    compat.wait_asleep()
-    stop_and_continue(compat)
+    compat.wait_asleep(b"162 ")  # nanosleep
+    compat.process.pause()
+    compat.process.signal(signal.SIGCONT)
     report = bpftruss.report()
     row = report.only("nanosleep", abi="arm")
     assert (row["calls"], row["interrupted"], row["errors"]) == (2, 1, 0)
@@ -113,23 +108,10 @@ def test_a_32_bit_sleep_that_is_stopped_goes_on_as_itself(live):
 def test_a_32_bit_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
     compat = Compat(live, "sleep")
     compat.process.tell(b"go\n")
-    until(lambda: b"162 " in syscall_of(compat.process), "it sleeps in nanosleep")
-    compat.wait_asleep()
-    compat.process.signal(signal.SIGSTOP)
-    until(lambda: compat.process.state() == "T", "it stops")
+    compat.wait_asleep(b"162 ")  # nanosleep
+    compat.process.pause()
     bpftruss = live.attach(compat.process.pid)
     compat.process.signal(signal.SIGCONT)
     report = bpftruss.report()
     assert report.only("nanosleep", abi="arm")["calls"] == 1
     assert not report.select("restart_syscall", abi="arm")
-
-
-def syscall_of(process):
-    with open("/proc/%d/syscall" % process.pid, "rb") as file:
-        return file.read()
-
-
-def stop_and_continue(compat):
-    compat.process.signal(signal.SIGSTOP)
-    until(lambda: compat.process.state() == "T", "it stops")
-    compat.process.signal(signal.SIGCONT)

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What counting costs, as it says itself, and what it leaves out when told that this is too much."""
 
-import glob
 import json
 import os
-import re
 import subprocess
 import sys
 
 import pytest
 
-from harness import (BUILD, Process, Report, check_stacks, must_equal, must_include, slurp,
+from harness import (BUILD, Process, Report, check_stacks, locked_bytes, must_equal, must_include,
                      until)  # fmt: skip
 
 # Makes calls that succeed, fail or are none, as a line of its stdin says; says when it is done.
@@ -40,12 +38,12 @@ class Talker(Process):
         self.answers = 0
         self.answer()
 
-    def answer(self):
-        def answered():
-            assert self.popen.poll() is None, self.stderr()
-            return self.stdout().count(b"\n") > self.answers
+    def is_answered(self):
+        assert self.popen.poll() is None, self.stderr()
+        return self.stdout().count(b"\n") > self.answers
 
-        until(answered, "an answer")
+    def answer(self):
+        until(self.is_answered, "an answer")
         self.answers += 1
         return self.stdout().split(b"\n")[self.answers - 1]
 
@@ -119,12 +117,15 @@ def test_errnos_can_be_left_out_for_a_while(live, caller):
     assert report.losses == {"errnos_off": 7}
 
 
+def steered(live, *workload, options=()):
+    target = live.workload(*workload)
+    return target, live.add(Steer, target.pid, *options)
+
+
 def test_without_errnos_all_else_is_counted(live):
-    target = live.workload("calls")
-    steer = live.add(Steer, target.pid)
+    target, steer = steered(live, "calls")
     steer.step("no_errnos")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report, table = steer.report(lossy=True), target.table()
     assert report.losses == {"errnos_off": report.sum("errors")} != {"errnos_off": 0}
     for row in table.rows:
@@ -156,15 +157,12 @@ def test_stacks_can_be_left_out_for_a_while(live, caller):
 
 def test_no_stack_is_taken_while_stacks_are_off(live):
     """Not of calls that hide their caller, nor of those that never return."""
-    target = live.workload("execs", "vfork")
-    steer = live.add(Steer, target.pid, "stacks")
+    target, steer = steered(live, "execs", "vfork", options=["stacks"])
     steer.step("no_stacks")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     report = steer.report()
     must_include(report, target.table())
-    ends = {stack["end"] for row in report.rows for stack in row["stacks"] if stack["calls"]}
-    assert ends == {"other_stacks"}
+    assert {stack["end"] for stack in report.stacks() if stack["calls"]} == {"other_stacks"}
     assert steer.cost()["stacks"][0] == 0
 
 
@@ -201,10 +199,8 @@ def test_the_tables_say_how_full_they_are(live, caller):
 
 
 def test_what_has_ended_takes_no_room(live):
-    target = live.workload("calls")
-    steer = live.add(Steer, target.pid)
-    target.go()
-    assert target.wait() == 0
+    target, steer = steered(live, "calls")
+    target.play()
     report, cost = steer.report(), steer.cost()
     must_equal(report, target.table())
     assert {cost[name][0] for name in ("records", "slots", "tallies", "foreign", "stacks")} == {0}
@@ -212,8 +208,7 @@ def test_what_has_ended_takes_no_room(live):
 
 
 def test_threads_are_no_processes(live):
-    target = live.workload("sleepers")
-    steer = live.add(Steer, target.pid)
+    target, steer = steered(live, "sleepers")
     target.go()
     until(lambda: len(target.threads()) == 3, "three threads")
     cost = steer.cost()
@@ -223,13 +218,7 @@ def test_threads_are_no_processes(live):
 
 def test_the_memory_is_what_the_kernel_says(live, caller):
     steer = live.add(Steer, caller.pid)
-    maps = {}
-    for path in glob.glob("/proc/%d/fdinfo/*" % steer.pid):
-        info = slurp(path).decode()
-        if "map_type" in info:
-            number = re.search(r"^map_id:\t(\d+)$", info, re.M).group(1)
-            maps[number] = int(re.search(r"^memlock:\t(\d+)$", info, re.M).group(1))
-    bytes_now = steer.cost()["kernel_bytes"]
+    locked, bytes_now = locked_bytes(steer.pid), steer.cost()["kernel_bytes"]
     assert 0 < bytes_now < 34 << 20
     # Hashes grow on newer kernels.
-    assert bytes_now == pytest.approx(sum(maps.values()), rel=0.01)
+    assert bytes_now == pytest.approx(locked, rel=0.01)

@@ -16,7 +16,7 @@ import pytest
 from daemons import start_daemon
 from faults import descriptors, many, memory_kib, must_be_below
 from harness import run, until
-from test_daemon import shared, status_as
+from test_daemon import STRANGER, shared, status_as
 
 __all__ = ["shared"]
 
@@ -31,6 +31,11 @@ def daemon(live, tmp_path):
     return start_daemon(live, tmp_path / "daemon", "-n", "crowd", "--interval", "1h")
 
 
+def close_all(connections):
+    for connection in connections:
+        connection.close()
+
+
 @pytest.fixture
 def sockets():
     """Many connections at a time; all of them end with the test."""
@@ -38,8 +43,7 @@ def sockets():
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
     opened = []
     yield opened
-    for connection in opened:
-        connection.close()
+    close_all(opened)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
@@ -52,13 +56,9 @@ def connect(daemon, sockets, text=b""):
     return connection
 
 
-def clients(daemon):
-    return daemon.get("/v1/status")["clients"]["connected"]
-
-
 def must_have_let_go(daemon, before):
     """One more is whoever asks."""
-    until(lambda: clients(daemon) == 1, "the daemon has let go of all clients")
+    until(lambda: daemon.status("clients", "connected") == 1, "the daemon has let go of all clients")
     until(lambda: descriptors(daemon.pid) <= before, "descriptors are closed")
 
 
@@ -66,8 +66,7 @@ def must_have_let_go(daemon, before):
 
 
 def test_a_thousand_clients_are_served_beside_slow_and_silent_ones(live, daemon, sockets):
-    workload = live.workload("crowd", 100)
-    workload.go()
+    live.workload("crowd", 100).go()
     until(lambda: daemon.snapshot(lossy=True).rows, "something to tell")
     before, memory = descriptors(daemon.pid), memory_kib(daemon.pid)
     for number in range(CLIENTS):
@@ -82,15 +81,13 @@ def test_a_thousand_clients_are_served_beside_slow_and_silent_ones(live, daemon,
     print("%d clients: %d KiB before, at most %d KiB" % (CLIENTS, memory, most))
     # What is pending is at most 32 MiB together; a client and what it has sent, 16 KiB.
     must_be_below(most - memory, (32 << 10) + 16 * CLIENTS + (16 << 10))
-    for connection in sockets:
-        connection.close()
+    close_all(sockets)
     must_have_let_go(daemon, before)
 
 
 def test_clients_that_take_nothing_do_not_hold_up_others(live, daemon, sockets):
     """Answers of megabytes, of which nobody takes a byte: more than may be pending together."""
-    workload = live.workload("crowd", 1000)
-    workload.go()
+    live.workload("crowd", 1000).go()
     until(lambda: len(daemon.request("/v1/snapshot")[2]) > 4 << 20, "a large answer")
     size, before = len(daemon.request("/v1/snapshot")[2]), descriptors(daemon.pid)
     for _ in range((64 << 20) // size + 2):
@@ -101,8 +98,7 @@ def test_clients_that_take_nothing_do_not_hold_up_others(live, daemon, sockets):
     most = memory_kib(daemon.pid, "VmHWM")
     print("answers of %d KiB: at most %d KiB resident" % (size >> 10, most))
     must_be_below(most, 256 << 10)
-    for connection in sockets:
-        connection.close()
+    close_all(sockets)
     must_have_let_go(daemon, before)
 
 
@@ -110,9 +106,8 @@ def test_more_clients_than_there_may_be_wait_their_turn(daemon, sockets):
     before = descriptors(daemon.pid)
     for _ in range(1250):
         connect(daemon, sockets)
-    for connection in sockets:
-        connection.close()
-    assert daemon.get("/v1/status")["schema"] == 1
+    close_all(sockets)
+    assert daemon.status("schema") == 1
     must_have_let_go(daemon, before)
 
 
@@ -179,8 +174,7 @@ def put(daemon, text, half):
 def test_malformed_requests_leave_nothing_behind(live, daemon):
     print("FAULTS_SEED=%d" % SEED)
     chance = random.Random(SEED)
-    workload = live.workload("crowd", 3)
-    workload.go()
+    live.workload("crowd", 3).go()
     daemon.verb("baseline", "list")
     before, memory, answered = descriptors(daemon.pid), 0, {}
     for number in range(REQUESTS):
@@ -191,7 +185,7 @@ def test_malformed_requests_leave_nothing_behind(live, daemon):
         if number == REQUESTS // 4:
             memory = memory_kib(daemon.pid)
         if number % 500 == 0:
-            assert daemon.get("/v1/status")["schema"] == 1
+            assert daemon.status("schema") == 1
     print(answered, "%d KiB, then %d KiB" % (memory, memory_kib(daemon.pid)))
     assert not {"500", "502"} & set(answered), answered
     assert answered["400"] > REQUESTS // 20
@@ -212,9 +206,8 @@ PATHS = [
 def test_whoever_may_not_ask_gets_nothing_on_any_path(shared, method):
     """Not even whether there is such a path."""
     os.chmod(shared.socket, 0o666)
-    stranger = {"user": 1234, "group": 1234, "extra_groups": []}
     for path in PATHS:
-        assert status_as(shared, path, method, **stranger) == "403", path
+        assert status_as(shared, path, method, **STRANGER) == "403", path
 
 
 # --- verbs ---------------------------------------------------------------------------------------
@@ -245,20 +238,14 @@ def odd_files(tmp_path, daemon):
     return files
 
 
-def must_refuse(result, *words):
-    assert result.returncode in (1, 2), result
-    assert result.stderr.count("\n") == 1 and len(result.stderr) > 30, result.stderr
-    assert all(word in result.stderr for word in words), result.stderr
-    return result.stderr
-
-
 def test_files_that_are_no_snapshots_are_named_in_one_sentence(daemon, odd_files):
     for name, path in odd_files.items():
         word = os.path.basename(str(path))
         for arguments in (("snapshot", "--since", path), ("compare", path, "now"),
                           ("compare", "now", path)):
-            result = run(arguments[0], "--socket", daemon.socket, *arguments[1:])
-            print(name, must_refuse(result, word), end="")
+            said = daemon.refusal(*arguments)
+            print(name, said, end="")
+            assert word in said and len(said) > 30
 
 
 @pytest.mark.parametrize(
@@ -298,10 +285,9 @@ def test_files_that_are_no_snapshots_are_named_in_one_sentence(daemon, odd_files
     ],
 )
 def test_odd_words_are_refused_in_one_sentence(daemon, arguments, word):
-    result = run(arguments[0], "--socket", daemon.socket, *arguments[1:])
-    sentence = must_refuse(result, word)
-    assert "\x1b" not in sentence
+    sentence = daemon.refusal(*arguments)
     print(sentence, end="")
+    assert word in sentence and len(sentence) > 30 and "\x1b" not in sentence
 
 
 def test_spans_of_which_nothing_is_known_are_said_to_be_so(daemon):

@@ -12,30 +12,47 @@ import subprocess
 
 import pytest
 
-from daemons import Daemon, start_daemon
-from faults import counts, difference, disk, gap_reasons, history_of, named_copy, played, tick
-from faults import written
-from harness import BPFTRUSS, run, until
-
-__all__ = ["disk"]
+from daemons import start_daemon
+from faults import Disk, counts, difference, gap_reasons, history_of, tick, written
+from harness import BPFTRUSS, need, program, run, slurp, until
 
 
-def start(live, place, *options):
+@pytest.fixture
+def disk():
+    """disk(place, kib) is a file system that lasts as long as the test."""
+    disks = []
+
+    def make(place, kib):
+        disks.append(Disk(place, kib))
+        return disks[-1]
+
+    yield make
+    for made in disks:
+        made.close()
+
+
+def start(live, place, *options, **process_options):
     """Intervals end when a test says so."""
-    return start_daemon(live, place, "-n", "calls*", "--interval", "1h", *options)
+    options = "-n", "calls*", "--interval", "1h", *options
+    return start_daemon(live, place, *options, **process_options)
 
 
 def counted(daemon):
     return counts([daemon.snapshot().data])
 
 
-def history_status(daemon):
-    return daemon.get("/v1/status")["history"]
+def trouble_of(daemon):
+    return daemon.status("history", "trouble")
 
 
-def play_as(live, tmp_path, name):
-    """The workload calls under another name: so the history has something new to write."""
-    subprocess.run([named_copy(tmp_path, "calls", name)], stdout=subprocess.DEVNULL, check=True)
+def play_as(live, tmp_path, daemon, name):
+    """
+    The workload calls under another name, so that the history has something new to write. What was
+    counted of it.
+    """
+    path = shutil.copy(program("calls"), tmp_path / name)
+    subprocess.run([path], stdout=subprocess.DEVNULL, check=True)
+    return {key: row for key, row in counted(daemon).items() if key[0] == name}
 
 
 # --- no room -------------------------------------------------------------------------------------
@@ -45,35 +62,33 @@ def test_a_full_disk_leaves_gaps_and_nothing_double(live, tmp_path, disk):
     place = tmp_path / "daemon"
     state = disk(place / "state", 1024)
     daemon = start(live, place)
-    played(live)
+    live.play("calls")
     assert tick(daemon) == 200
     state.fill()
     wanted, failed = counted(daemon), 0
     # What is free inside the file is used up at some time.
     for number in range(200):
-        play_as(live, tmp_path, "calls%03d" % number)
-        now = counted(daemon)
+        name = "calls%03d" % number
+        now = play_as(live, tmp_path, daemon, name)
         tick(daemon)
-        trouble = history_status(daemon)
-        if trouble["failed"] == failed:
-            wanted = {**wanted, **{key: now[key] for key in now if key[0] == "calls%03d" % number}}
-        failed = trouble["failed"]
+        history = daemon.status("history")
+        if history["failed"] == failed:
+            wanted.update(now)
+        failed = history["failed"]
         if failed >= 3:
             break
-    assert failed >= 3 and "the disk is full" in trouble["trouble"]
+    assert failed >= 3 and "the disk is full" in history["trouble"]
     assert "the disk is full" in daemon.verb("status")
     assert daemon.stderr().count("the disk is full") >= 1
     assert difference(counted(daemon), written(daemon))
     assert "not_written" in gap_reasons(daemon)
     state.make_room()
-    play_as(live, tmp_path, "calls-after")
+    wanted.update(play_as(live, tmp_path, daemon, "calls-after"))
     assert tick(daemon) == 200
-    assert history_status(daemon)["trouble"] is None
+    assert trouble_of(daemon) is None
     assert "the history is written again" in daemon.stderr()
-    now = counted(daemon)
-    wanted.update({key: now[key] for key in now if key[0] == "calls-after"})
     assert written(daemon) == wanted
-    assert gap_reasons(daemon) == ["not_written"] * len(gap_reasons(daemon))
+    assert set(gap_reasons(daemon)) <= {"not_written"}
     assert daemon.snapshot().data["exact"] is True
     daemon.stop()
     assert written(daemon) == wanted
@@ -84,13 +99,13 @@ def test_it_writes_again_without_being_asked(live, tmp_path, disk):
     state = disk(place / "state", 512)
     state.fill()
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
-    played(live)
+    live.play("calls")
     until(lambda: "history misses an interval" in daemon.stderr(), "the log says so")
-    assert history_status(daemon)["trouble"]
+    assert trouble_of(daemon)
     state.make_room()
     until(lambda: "the history is written again" in daemon.stderr(), "it is written again")
-    until(lambda: history_status(daemon)["intervals"] >= 2, "intervals")
-    assert history_status(daemon)["trouble"] is None
+    until(lambda: daemon.intervals() >= 2, "intervals")
+    assert trouble_of(daemon) is None
     assert daemon.snapshot().total("exit_group") >= 1
 
 
@@ -98,21 +113,21 @@ def test_a_read_only_state_is_told_and_begins_to_be_written_when_it_can(live, tm
     place = tmp_path / "daemon"
     state = disk(place / "state", 4096)
     first = start(live, place)
-    played(live)
+    live.play("calls")
     first.stop()
     before = written(first)
     state.remount("ro")
     daemon = start(live, place)
-    played(live)
+    live.play("calls")
     now = counted(daemon)
     assert now["calls", "exit_group"]["calls"] == 1
-    assert "read-only" in history_status(daemon)["trouble"].lower()
+    assert "read-only" in trouble_of(daemon).lower()
     assert "read-only" in daemon.verb("status").lower()
     assert daemon.snapshot().data["exact"] is True
     state.remount("rw")
     daemon.stop()
     again = start(live, place)
-    assert history_status(again)["trouble"] is None
+    assert trouble_of(again) is None
     # The interval ends when the daemon does, and can be written by then: once.
     assert difference(written(again), before) == difference(now, {})
     assert "not_running" in gap_reasons(again) or not gap_reasons(again)
@@ -124,19 +139,17 @@ def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, tmp
     state = disk(place / "state", 4096)
     state.remount("ro")
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
-    played(live)
+    live.play("calls")
     assert "history misses an interval" in daemon.stderr()
-    until(lambda: daemon.get("/v1/status")["uptime_ns"] > 3e9, "intervals that are not written")
+    until(lambda: daemon.status("uptime_ns") > 3e9, "intervals that are not written")
     state.remount("rw")
     until(lambda: "the history is written again" in daemon.stderr(), "it is written again")
-    until(lambda: history_status(daemon)["intervals"] >= 2, "intervals")
+    until(lambda: daemon.intervals() >= 2, "intervals")
     before = written(daemon)
-    played(live)
-    intervals = history_status(daemon)["intervals"]
-    until(lambda: history_status(daemon)["intervals"] >= intervals + 2, "intervals")
+    live.play("calls")
+    daemon.wait_intervals()
     assert difference(written(daemon), before)["calls", "getppid"]["calls"] == 1009
-    timeline = history_of(daemon, "--from", "1h", "--step", "all")
-    assert {gap["reason"] for gap in timeline["gaps"]} == {"not_written"}
+    assert set(gap_reasons(daemon, "--from", "1h", "--step", "all")) == {"not_written"}
     assert "contradict" not in daemon.stderr() and "begins before" not in daemon.stderr()
 
 
@@ -148,7 +161,7 @@ def kept(live, tmp_path):
     """A stopped daemon with a history of several intervals."""
     daemon = start(live, tmp_path / "daemon")
     for number in range(12):
-        play_as(live, tmp_path, "calls%02d" % (number % 5))
+        play_as(live, tmp_path, daemon, "calls%02d" % (number % 5))
         assert tick(daemon) == 200
     daemon.stop()
     return daemon
@@ -174,22 +187,13 @@ def set_aside(daemon):
 
 @pytest.mark.parametrize(
     "damage, part",
-    [
-        (damage_cut, 0.0),
-        (damage_cut, 0.0005),
-        (damage_cut, 0.3),
-        (damage_cut, 0.77),
-        (damage_cut, 0.999),
-        (damage_bits, 0.0),
-        (damage_bits, 0.41),
-        (damage_bits, 0.95),
-    ],
+    [(damage_cut, part) for part in (0.0, 0.0005, 0.3, 0.77, 0.999)]
+    + [(damage_bits, part) for part in (0.0, 0.41, 0.95)],
 )
 def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part):
     path = os.path.join(kept.state, "history.db")
     whole = history_of(kept, "--step", "all")
-    with open(path, "rb") as file:
-        broken = damage(file.read(), part)
+    broken = damage(slurp(path), part)
     with open(path, "wb") as file:
         file.write(broken)
     daemon = start(live, tmp_path / "daemon")
@@ -197,72 +201,40 @@ def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part
     # An empty file is as a new one; single bits are seen when they are read, or never.
     assert aside or not broken or damage is damage_bits
     if aside:
-        with open(aside[0], "rb") as file:
-            assert file.read() == broken
+        assert slurp(aside[0]) == broken
         assert written(daemon) == {}
-    play_as(live, tmp_path, "calls-new")
+    play_as(live, tmp_path, daemon, "calls-new")
     assert tick(daemon) == 200
-    assert history_status(daemon)["trouble"] is None
+    assert trouble_of(daemon) is None
     assert written(daemon)["calls-new", "getppid"]["calls"] == 1009
-    steps = history_of(daemon, "--from", whole["steps"][0]["start"], "--step", "all")
+    reasons = gap_reasons(daemon, "--from", whole["steps"][0]["start"], "--step", "all")
     for path in set_aside(kept):
         assert "sqlite3 %s .recover" % path in daemon.stderr()
-        assert "damaged" in {gap["reason"] for gap in steps["gaps"]}
+        assert "damaged" in reasons
 
 
 # --- whose it is ---------------------------------------------------------------------------------
 
 
-def others_may_enter(place):
-    os.chmod(place / "state", 0o755)
-
-
-def owned_by_another(place):
-    os.chown(place / "state", 1234, 1234)
-
-
-def a_link(place):
-    os.rename(place / "state", place / "elsewhere")
-    os.symlink(place / "elsewhere", place / "state")
-
-
-def the_file_is_a_link(place):
-    (place / "target").write_bytes(b"")
-    os.symlink(place / "target", place / "state" / "history.db")
-
-
-def the_file_is_a_directory(place):
-    os.mkdir(place / "state" / "history.db")
-
-
-def the_file_is_a_fifo(place):
-    os.mkfifo(place / "state" / "history.db")
-
-
-def no_directory(place):
-    os.rmdir(place / "state")
-    (place / "state").write_bytes(b"")
-
-
-def no_parent(place):
-    os.rmdir(place / "state")
-    os.rmdir(place)
+def spoil(place, script):
+    """A folder whose state directory a shell script has changed."""
+    os.makedirs(place / "state", mode=0o700)
+    subprocess.run(["sh", "-ec", script], cwd=place, check=True)
 
 
 @pytest.mark.parametrize(
-    "spoil, sentence",
+    "script, sentence",
     [
-        (others_may_enter, "chmod 700"),
-        (owned_by_another, "belongs to another user"),
-        (a_link, "cannot open directory"),
-        (no_directory, "Not a directory"),
-        (no_parent, "cannot make directory"),
+        ("chmod 755 state", "chmod 700"),
+        ("chown 1234:1234 state", "belongs to another user"),
+        ("mv state elsewhere; ln -s elsewhere state", "cannot open directory"),
+        ("rmdir state; touch state", "Not a directory"),
+        ("rmdir state; rmdir ../daemon", "cannot make directory"),
     ],
 )
-def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, spoil, sentence):
+def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path, script, sentence):
     place = tmp_path / "daemon"
-    os.makedirs(place / "state", mode=0o700)
-    spoil(place)
+    spoil(place, script)
     arguments = ["daemon", "--socket", tmp_path / "socket", "--state-dir", place / "state"]
     result = run(*arguments, "-n", "calls")
     assert result.returncode == 1
@@ -271,20 +243,23 @@ def test_a_state_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path
     assert not (tmp_path / "socket").exists()
 
 
-def test_without_a_history_no_state_directory_is_wanted(live, tmp_path):
-    arguments = ["--socket", tmp_path / "s", "--state-dir", tmp_path / "no" / "such", "--no-history"]
+def spawn_ready(live, *arguments):
+    """A daemon whose places a test gives."""
     daemon = live.spawn(BPFTRUSS, "daemon", *arguments, "-n", "calls")
     until(lambda: "clients ask at" in daemon.stderr(), "it is ready")
-    daemon.signal(signal.SIGTERM)
-    assert daemon.wait() == 0, daemon.stderr()
+    return daemon
+
+
+def test_without_a_history_no_state_directory_is_wanted(live, tmp_path):
+    state = tmp_path / "no" / "such"
+    daemon = spawn_ready(live, "--socket", tmp_path / "s", "--state-dir", state, "--no-history")
+    daemon.stop(signal.SIGTERM)
     assert not (tmp_path / "no").exists()
 
 
 def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tmp_path):
     place = tmp_path / "counts"
-    argv = [BPFTRUSS, "daemon", "--socket", place / "s", "--state-dir", place, "-n", "calls"]
-    first = live.spawn(*argv)
-    until(lambda: "clients ask at" in first.stderr(), "it is ready")
+    first = spawn_ready(live, "--socket", place / "s", "--state-dir", place)
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert {"history.db", "s"} <= set(os.listdir(place))
     # With the same socket; with another one, and the same state; with a state of its own.
@@ -294,56 +269,36 @@ def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tm
     ):
         second = run("daemon", "--socket", place / path, "--state-dir", state, "-n", "calls")
         assert (second.returncode, sentence in second.stderr) == (1, True), second.stderr
-    third = live.spawn(*argv[:3], place / "t", "--state-dir", tmp_path / "other", "-n", "calls")
-    until(lambda: "clients ask at" in third.stderr(), "another in the same directory is ready")
+    third = spawn_ready(live, "--socket", place / "t", "--state-dir", tmp_path / "other")
     for daemon in (first, third):
-        daemon.signal(signal.SIGTERM)
-        assert daemon.wait() == 0, daemon.stderr()
+        daemon.stop(signal.SIGTERM)
 
 
-@pytest.mark.parametrize(
-    "spoil, sentence",
-    [
-        (the_file_is_a_link, "history.db"),
-        (the_file_is_a_directory, "history.db"),
-        (the_file_is_a_fifo, "history.db"),
-    ],
-)
-def test_a_file_that_is_not_its_own_is_refused_and_counting_goes_on(
-    live, tmp_path, spoil, sentence
-):
+@pytest.mark.parametrize("kind", ["ln -s ../target", "mkdir", "mkfifo"])
+def test_a_file_that_is_not_its_own_is_refused_and_counting_goes_on(live, tmp_path, kind):
     place = tmp_path / "daemon"
-    os.makedirs(place / "state", mode=0o700)
-    spoil(place)
-    daemon = live.add(Daemon, place, "-n", "calls", "--interval", "1h").wait_ready()
-    played(live)
+    spoil(place, "touch target; %s state/history.db" % kind)
+    daemon = start(live, place)
+    live.play("calls")
     assert daemon.snapshot().total("exit_group") >= 1
-    assert sentence in history_status(daemon)["trouble"]
-    assert sentence in daemon.verb("status")
-    for folder in ("elsewhere", "target"):
-        path = place / folder
-        if path.is_dir():
-            assert os.listdir(path) == []
-        elif path.exists():
-            assert path.stat().st_size == 0
+    assert "history.db" in trouble_of(daemon)
+    assert "history.db" in daemon.verb("status")
+    assert (place / "target").stat().st_size == 0
 
 
 def test_nothing_is_made_in_tmp(live, tmp_path):
     """As strace saw it: every name that the daemon makes is below its own directories."""
-    if not shutil.which("strace"):
-        pytest.skip("no strace here")
+    need("strace")
     log = tmp_path / "strace"
-    place = tmp_path / "daemon"
     # Who looks for leaks at the end would be a tracer, too.
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    environment = dict(os.environ, ASAN_OPTIONS=options)
-    daemon = start_daemon(live, place, "-n", "calls", "--interval", "1h", env=environment)
+    daemon = start(live, tmp_path / "daemon", env=dict(os.environ, ASAN_OPTIONS=options))
     tracer = live.spawn(
         *("strace", "-f", "-p", daemon.pid, "-o", log),
         *("-e", "trace=open,openat,creat,mkdir,mkdirat,mknod,mknodat,link,linkat,symlink"),
     )
     until(lambda: "attached" in tracer.stderr(), "strace is attached")
-    played(live)
+    live.play("calls")
     assert tick(daemon) == 200
     daemon.verb("baseline", "save", "monday")
     daemon.snapshot("--since", "10m")

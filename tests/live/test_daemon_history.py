@@ -9,37 +9,21 @@ import sqlite3
 import pytest
 
 from daemons import start_daemon
-from faults import counts
-from harness import run, until
+from faults import counts, gap_reasons, of_steps, written
+from harness import run
 
 
 def history(daemon, *options):
     return json.loads(daemon.verb("history", "--json", *options))
 
 
-def of_steps(timeline):
-    return counts(step["snapshot"] for step in timeline["steps"])
+def all_steps(daemon, *options):
+    """Counts of a part of the history, as one step."""
+    return written(daemon, *options, "--step", "all")
 
 
 def of_snapshot(daemon, *options):
     return counts([json.loads(daemon.verb("snapshot", "--json", *options))])
-
-
-def intervals(daemon):
-    return daemon.get("/v1/status")["history"]["intervals"]
-
-
-def wait_intervals(daemon, count):
-    """Until so many more have been written."""
-    before = intervals(daemon)
-    until(lambda: intervals(daemon) >= before + count, "%d intervals" % count)
-
-
-def play(live, name="calls", *args):
-    target = live.workload(name, *args)
-    target.go()
-    assert target.wait() == 0
-    return target
 
 
 @pytest.fixture
@@ -52,156 +36,118 @@ def start(live, place):
     return start_daemon(live, place, "-n", "calls", "--interval", "1s")
 
 
+def start_and_play(live, place):
+    """The same, with something in its history; and what it has counted."""
+    daemon = start(live, place)
+    live.play("calls")
+    daemon.wait_intervals()
+    return daemon, of_snapshot(daemon)
+
+
 # --- history -------------------------------------------------------------------------------------
 
 
-def test_the_history_has_what_was_counted(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    wanted = of_snapshot(daemon)
+def test_the_history_has_what_was_counted_for_every_reader(live, place):
+    daemon, wanted = start_and_play(live, place)
     assert sum(row["calls"] for row in wanted.values()) > 100
-    assert of_steps(history(daemon, "--step", "all")) == wanted
+    assert all_steps(daemon) == wanted
+    calls = {name: row["calls"] for (_, name), row in wanted.items()}
+    with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
+        found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
+        assert dict(found) == calls
+    lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
+    assert {line["syscall"]: int(line["calls"]) for line in lines} == calls
+    assert len(lines) == len(calls)
+    # Without a daemon the file tells.
+    daemon.stop()
+    options = ["--state-dir", daemon.state, "--json", "--step", "all"]
+    result = run("history", "--socket", daemon.socket, *options)
+    assert result.returncode == 0, result.stderr
+    assert "no daemon is running" in result.stderr
+    assert of_steps(json.loads(result.stdout)["steps"]) == wanted
 
 
 def test_steps_add_up_to_the_whole(live, place):
     daemon = start(live, place)
     for _ in range(3):
-        play(live)
-        wait_intervals(daemon, 1)
-    wait_intervals(daemon, 1)
-    timeline = history(daemon, "--from", "1m", "--step", "1s")
-    assert len([step for step in timeline["steps"] if step["snapshot"]]) >= 3
-    assert of_steps(timeline) == of_snapshot(daemon)
-
-
-def gaps(daemon):
-    return [gap["reason"] for gap in history(daemon, "--from", "10m", "--step", "all")["gaps"]]
+        live.play("calls")
+        daemon.wait_intervals(1)
+    daemon.wait_intervals(1)
+    steps = history(daemon, "--from", "1m", "--step", "1s")["steps"]
+    assert len([step for step in steps if step["snapshot"]]) >= 3
+    assert of_steps(steps) == of_snapshot(daemon)
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_a_restart_leaves_a_gap_and_loses_nothing_that_was_written(live, place, end):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    first = of_snapshot(daemon)
+    daemon, first = start_and_play(live, place)
     getattr(daemon, end)()
-    play(live)
-    again = start(live, place)
-    play(live)
-    wait_intervals(again, 2)
-    second = of_snapshot(again)
-    both = of_steps(history(again, "--from", "10m", "--step", "all"))
+    live.play("calls")
+    again, second = start_and_play(live, place)
+    both = all_steps(again, "--from", "10m")
     assert {key: row["calls"] for key, row in both.items()} == {
         key: first.get(key, {"calls": 0})["calls"] + row["calls"] for key, row in second.items()
     }
-    assert "not_running" in gaps(again)
+    assert "not_running" in gap_reasons(again, "--from", "10m", "--step", "all")
     assert "daemon was not running" in again.verb("history", "--from", "10m", "--step", "1s")
 
 
 def test_since_boot_goes_beyond_the_daemon(live, place):
     daemon = start(live, place)
-    play(live)
+    live.play("calls")
     daemon.stop()
     again = start(live, place)
-    play(live)
-    rows = of_snapshot(again, "--since", "BOOT")
-    assert rows["calls", "exit_group"]["calls"] == 2
+    live.play("calls")
+    assert of_snapshot(again, "--since", "BOOT")["calls", "exit_group"]["calls"] == 2
     assert of_snapshot(again)["calls", "exit_group"]["calls"] == 1
 
 
 def test_questions_write_nothing_and_know_what_is_not_written_yet(live, place):
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1h")
-    play(live)
+    live.play("calls")
     wanted = of_snapshot(daemon)
     assert wanted["calls", "exit_group"]["calls"] == 1
     assert of_snapshot(daemon, "--since", "BOOT") == wanted
     assert counts([daemon.get("/v1/snapshot?from=1")]) == wanted
-    assert of_steps(history(daemon)) == wanted
+    assert of_steps(history(daemon)["steps"]) == wanted
     daemon.verb("baseline", "save", "monday", "--from", "10m")
     assert counts([daemon.get("/v1/baselines/monday")]) == wanted
     lines = daemon.verb("history", "--csv", "--step", "all").splitlines()
     assert len(lines) == 1 + len(wanted)
     assert "\n" in daemon.verb("history")
-    assert intervals(daemon) == 0
+    assert daemon.intervals() == 0
     daemon.stop()
-    again = start(live, place)
-    assert of_steps(history(again, "--from", "10m", "--step", "all")) == wanted
-
-
-def test_without_a_daemon_the_file_tells(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    wanted = of_snapshot(daemon)
-    daemon.stop()
-    result = run(
-        *("history", "--socket", daemon.socket, "--state-dir", daemon.state),
-        *("--json", "--step", "all"),
-    )
-    assert result.returncode == 0, result.stderr
-    assert "no daemon is running" in result.stderr
-    assert of_steps(json.loads(result.stdout)) == wanted
-
-
-def test_sqlite_reads_the_file(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    wanted = of_snapshot(daemon)
-    with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
-        found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
-        assert dict(found) == {name: row["calls"] for (_, name), row in wanted.items()}
-
-
-def test_csv_has_a_line_a_step_and_call(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
-    wanted = of_snapshot(daemon)
-    assert {line["syscall"]: int(line["calls"]) for line in lines} == {
-        name: row["calls"] for (_, name), row in wanted.items()
-    }
+    assert all_steps(start(live, place), "--from", "10m") == wanted
 
 
 def test_the_history_knows_no_pids(live, place):
-    daemon = start(live, place)
-    result = run("history", "--socket", daemon.socket, "-p", "1")
-    assert result.returncode in (1, 2)
-    assert "pids" in result.stderr and result.stderr.count("\n") == 1
+    assert "pids" in start(live, place).refusal("history", "-p", "1")
 
 
 def test_no_history_is_kept_when_none_is_wanted(live, place):
     daemon = start_daemon(live, place, "--no-history")
-    assert run("history", "--socket", daemon.socket).returncode == 1
+    daemon.verb("history", status=1)
     assert "none is kept" in daemon.verb("status")
 
 
 # --- baselines -----------------------------------------------------------------------------------
 
 
-def test_baselines_are_kept_listed_and_removed(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
+def test_baselines_are_kept_listed_compared_and_removed(live, place):
+    """And not replaced by accident."""
+    daemon, wanted = start_and_play(live, place)
     assert "no baselines" in daemon.verb("baseline", "list")
     daemon.verb("baseline", "save", "monday", "--from", "5m")
     listed = json.loads(daemon.verb("baseline", "list", "--json"))["baselines"]
     assert [baseline["name"] for baseline in listed] == ["monday"]
-    assert counts([daemon.get("/v1/baselines/monday")]) == of_snapshot(daemon)
+    assert counts([daemon.get("/v1/baselines/monday")]) == wanted
+    assert "monday" in daemon.refusal("baseline", "save", "monday", status=[1])
+    daemon.verb("baseline", "save", "monday", "--replace")
+    for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
+        assert "exit_group" in daemon.verb("compare", *pair)
+    assert json.loads(daemon.verb("compare", "monday", "now", "--json"))["schema"] == 1
     daemon.verb("baseline", "rm", "monday")
     assert "no baselines" in daemon.verb("baseline", "list")
-
-
-def test_a_baseline_is_not_replaced_by_accident(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    daemon.verb("baseline", "save", "monday")
-    result = run("baseline", "--socket", daemon.socket, "save", "monday")
-    assert result.returncode == 1 and "monday" in result.stderr
-    daemon.verb("baseline", "save", "monday", "--replace")
 
 
 @pytest.mark.parametrize("name", ["../x", "a b", "", ".", "x" * 65, "a?b"])
@@ -237,23 +183,9 @@ def test_a_regression_has_its_exit_status(saved):
     assert run("compare", *reversed(saved), "--fail-over", "20%").returncode == 0
 
 
-def test_compare_takes_baselines_spans_and_now(live, place):
-    daemon = start(live, place)
-    play(live)
-    wait_intervals(daemon, 2)
-    daemon.verb("baseline", "save", "monday")
-    for pair in (["monday", "now"], ["monday", "10m"], ["5m ago..now", "monday"]):
-        assert "exit_group" in daemon.verb("compare", *pair)
-    answer = json.loads(daemon.verb("compare", "monday", "now", "--json"))
-    assert answer["schema"] == 1
-
-
 def test_compare_says_what_it_does_not_know(live, place):
-    daemon = start(live, place)
-    result = run("compare", "--socket", daemon.socket, "nothing", "now")
-    assert result.returncode == 1
-    assert '"nothing" is neither a file nor a span, and ' in result.stderr, result.stderr
-    assert result.stderr.count("\n") == 1, result.stderr
+    said = start(live, place).refusal("compare", "nothing", "now", status=[1])
+    assert '"nothing" is neither a file nor a span, and ' in said
 
 
 @pytest.mark.parametrize("side", ["nothing", "now", "10m", "2h ago..now"])

@@ -5,6 +5,7 @@ Whatever gives way is said; no number is wrong.
 """
 
 import calendar
+import functools
 import glob
 import os
 import signal
@@ -13,10 +14,11 @@ import time
 
 import pytest
 
+from bpf_objects import held, must_be_unloaded
 from cgroups import memory, move
-from daemons import Daemon, UnixConnection, must_equal_seen_whole, start_daemon
-from faults import counts, cpu_s, history_of, kernel_objects, memory_kib, must_be_below
-from faults import must_be_unloaded, written
+from daemons import UnixConnection, must_equal_seen_whole, start_daemon, watched
+from faults import (counts, cpu_s, gap_reasons, history_of, memory_kib, must_be_below, of_steps,
+                    written)  # fmt: skip
 from harness import Report, skip_if_sanitized, until
 
 # --- a storm of processes ------------------------------------------------------------------------
@@ -27,12 +29,11 @@ STORM = 10007  # children, one after the other
 def test_ten_thousand_processes_are_counted_to_the_last_call(live, tmp_path):
     daemon = start_daemon(live, tmp_path / "daemon", "-n", "forks", "--interval", "1h")
     target = live.workload("forks", "clone", STORM)
-    mark = tmp_path / "mark"
-    mark.write_text(daemon.verb("snapshot", "--json"))
+    mark = daemon.save(tmp_path / "mark")
     before, memory = cpu_s(daemon.pid), memory_kib(daemon.pid)
     target.go()
     assert target.popen.wait(300) == 0
-    own, took = cpu_s(daemon.pid) - before, cpu_s_of_children()
+    own, times = cpu_s(daemon.pid) - before, os.times()
     report = daemon.snapshot("--since", mark, lossy=True)
     must_have_all_calls(report, target.table())
     assert report.total("getppid") == STORM
@@ -40,7 +41,7 @@ def test_ten_thousand_processes_are_counted_to_the_last_call(live, tmp_path):
         must_equal_seen_whole(report, target.table())
     print(
         "%d processes: %.2f s of the daemon's CPU, %.2f s of theirs; %d KiB before, %d KiB after"
-        % (STORM, own, took, memory, memory_kib(daemon.pid))
+        % (STORM, own, times.children_user + times.children_system, memory, memory_kib(daemon.pid))
     )
     # Processes that have ended are folded: they do not add up.
     must_be_below(memory_kib(daemon.pid), memory + (16 << 10))
@@ -59,19 +60,7 @@ def must_have_all_calls(report, table):
     assert set(report.losses) <= {"task_table_full", "user_time_unknown"}
 
 
-def cpu_s_of_children():
-    times = os.times()
-    return times.children_user + times.children_system
-
-
 # --- no memory -----------------------------------------------------------------------------------
-
-
-def start_in(live, place, group, *options):
-    def enter():
-        move(os.getpid(), group.path)
-
-    return live.add(Daemon, place, *options, preexec_fn=enter)
 
 
 def ask_for_much(daemon, connections):
@@ -88,16 +77,12 @@ def ask_for_much(daemon, connections):
 def test_without_memory_it_dies_or_refuses_and_no_number_is_wrong(live, tmp_path):
     place = tmp_path / "daemon"
     with memory() as group:
-        daemon = start_in(live, place, group, "-n", "crowd", "-n", "calls", "--interval", "1s")
-        daemon.wait_ready()
-        objects = kernel_objects(daemon.pid)
-        played = live.workload("calls")
-        played.go()
-        assert played.wait() == 0
-        intervals = daemon.get("/v1/status")["history"]["intervals"]
-        until(
-            lambda: daemon.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals"
-        )
+        options = ["-n", "crowd", "-n", "calls", "--interval", "1s"]
+        enter = functools.partial(move, "0", group.path)
+        daemon = start_daemon(live, place, *options, preexec_fn=enter)
+        objects = held(str(daemon.pid))
+        live.play("calls")
+        daemon.wait_intervals()
         known = counts([daemon.snapshot("-n", "calls").data])
         group.limit(group.used() + (6 << 20))
         crowd = live.workload("crowd", 1000)
@@ -126,12 +111,11 @@ def test_without_memory_it_dies_or_refuses_and_no_number_is_wrong(live, tmp_path
         else:
             assert ended in (-signal.SIGKILL, 1), daemon.stderr()
         must_be_unloaded(objects)
-    again = start_daemon(live, place, "-n", "crowd", "-n", "calls", "--interval", "1s")
+    again = start_daemon(live, place, *options)
     of_calls = {key: row for key, row in written(again).items() if key[0] == "calls"}
     assert of_calls == known
-    intervals = again.get("/v1/status")["history"]["intervals"]
-    until(lambda: again.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals")
-    reasons = {gap["reason"] for gap in history_of(again)["gaps"]}
+    again.wait_intervals()
+    reasons = gap_reasons(again)
     assert "not_running" in reasons and "damaged" not in reasons
     assert again.snapshot(lossy=True).data["schema"] == 1
 
@@ -145,26 +129,23 @@ def start_with_budget(live, tmp_path, budget, *options):
     """The watchdog's pace is the one at which it looks at its cost."""
     config = tmp_path / "bpftruss.conf"
     config.write_text(CONFIG % budget)
-    environment = dict(os.environ, WATCHDOG_USEC="400000")
-    environment.pop("WATCHDOG_PID", None)
-    return start_daemon(
-        live, tmp_path / "daemon", "--config", config, *options, env=environment
-    )
-
-
-def cost_of(daemon):
-    return daemon.get("/v1/status")["cost"]
+    options = ["--config", config, *options]
+    return start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
 
 
 def must_have_errnos_again(live, daemon, mark):
     """It is exact again: nothing is lost from here on."""
-    mark.write_text(daemon.verb("snapshot", "--json"))
-    target = live.workload("calls")
-    target.go()
-    assert target.wait() == 0
+    daemon.save(mark)
+    target = live.play("calls")
     after = daemon.snapshot("-n", "calls", "--since", mark)
     assert after.errnos("openat")["ENOTDIR"] == 5
     return after, target
+
+
+def must_have_at_least(report, table):
+    got = report.counts()
+    for key, row in table.counts().items():
+        assert got[key]["calls"] >= row["calls"] and got[key]["errors"] >= row["errors"], key
 
 
 def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
@@ -175,11 +156,9 @@ def test_what_the_budget_gave_up_comes_back_when_it_fits(live, tmp_path):
     load.close()
     until(lambda: "which errors occur are counted again" in daemon.stderr(), "errnos come back")
     until(lambda: "call stacks are counted again" in daemon.stderr(), "stacks come back")
-    assert cost_of(daemon)["step"] == "normal"
+    assert daemon.status("cost", "step") == "normal"
     after, target = must_have_errnos_again(live, daemon, tmp_path / "mark")
-    got, expected = after.counts(), target.table().counts()
-    for key, row in expected.items():
-        assert got[key]["calls"] >= row["calls"] and got[key]["errors"] >= row["errors"], key
+    must_have_at_least(after, target.table())
 
 
 def test_scrapes_spend_no_budget(live, tmp_path):
@@ -201,9 +180,9 @@ def test_scrapes_spend_no_budget(live, tmp_path):
         spans = set()
 
         def is_judged():
-            cost = cost_of(daemon)
-            if cost["used_percent"] and cost["used_percent"] > 5:
-                spans.add(cost["used_percent"])
+            used = daemon.status("cost", "used_percent")
+            if used and used > 5:
+                spans.add(used)
             return len(spans) >= 8
 
         until(is_judged, "the daemon has seen eight spans beyond its budget")
@@ -212,7 +191,7 @@ def test_scrapes_spend_no_budget(live, tmp_path):
         for scraper in scrapers:
             scraper.join()
     assert not wrong
-    assert cost_of(daemon)["step"] == "normal", daemon.stderr()
+    assert daemon.status("cost", "step") == "normal", daemon.stderr()
 
 
 def test_a_text_of_metrics_is_given_again(live, tmp_path):
@@ -235,23 +214,15 @@ def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path
     config = tmp_path / "bpftruss.conf"
     load = live.workload("steady", 100000, 29, asleep=False)
     load.go()
-
-    def step():
-        return daemon.get("/v1/status")["cost"]["step"]
-
     until(lambda: "call stacks are not counted" in daemon.stderr(), "stacks are given up")
     until(lambda: "which errors occur are not counted" in daemon.stderr(), "errnos are given up")
-    assert step() == "no_errnos"
+    assert daemon.status("cost", "step") == "no_errnos"
     load.close()
-    target = live.workload("calls")
-    target.go()
-    assert target.wait() == 0
+    target = live.play("calls")
     report = daemon.snapshot("-n", "calls", lossy=True)
     assert report.data["exact"] is False
     assert report.losses["errnos_off"] > 0
-    got, expected = report.counts(), target.table().counts()
-    for key, row in expected.items():
-        assert got[key]["calls"] >= row["calls"] and got[key]["errors"] >= row["errors"], key
+    must_have_at_least(report, target.table())
     assert report.total("getppid") == 1009 and report.total("getuid") >= 101
     assert report.total("close", "errors") >= 13
     assert b"\nbpftruss_budget_step" in daemon.request("/metrics")[2]
@@ -259,14 +230,12 @@ def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path
     config.write_text(CONFIG % "100%")
     daemon.signal(signal.SIGHUP)
     until(lambda: "was read anew" in daemon.stderr(), "it is read anew")
-    assert step() == "normal"
+    assert daemon.status("cost", "step") == "normal"
     must_have_errnos_again(live, daemon, tmp_path / "mark")
     daemon.stop()
 
 
 # --- a clock that jumps --------------------------------------------------------------------------
-
-DAY_NS = 86400 * 10**9
 
 
 def faketime():
@@ -302,11 +271,7 @@ class Clock:
 def nanoseconds(text):
     """Of a time in a report."""
     whole, fraction = text.rstrip("Z").split(".")
-    return calendar_s(whole) * 10**9 + int(fraction)
-
-
-def calendar_s(text):
-    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(fraction)
 
 
 @pytest.mark.parametrize("days", [1, -1])
@@ -314,19 +279,13 @@ def test_a_clock_that_is_set_changes_no_count_and_no_length(live, tmp_path, days
     skip_if_sanitized("libfaketime asks for memory before sanitizers have any")
     clock = Clock(tmp_path / "clock")
     place = tmp_path / "daemon"
-    daemon = start_daemon(
-        live, place, "-n", "calls", "--interval", "1s", env=clock.environment()
-    )
+    options = ["-n", "calls", "--interval", "1s"]
+    daemon = start_daemon(live, place, *options, env=clock.environment())
     begun = time.monotonic_ns()
 
     def play():
-        target = live.workload("calls")
-        target.go()
-        assert target.wait() == 0
-        intervals = daemon.get("/v1/status")["history"]["intervals"]
-        until(
-            lambda: daemon.get("/v1/status")["history"]["intervals"] >= intervals + 2, "intervals"
-        )
+        live.play("calls")
+        daemon.wait_intervals()
 
     play()
     clock.set(days)
@@ -341,37 +300,30 @@ def test_a_clock_that_is_set_changes_no_count_and_no_length(live, tmp_path, days
     whole = daemon.snapshot()
     assert whole.total("exit_group") == 3
     assert whole.data["elapsed_ns"] < elapsed + 60 * 10**9
-    options = ("--from", "3d", "--to", "@%d" % (time.time() + 3 * 86400))
-    timeline = history_of(daemon, *options, "--step", "all")
-    assert counts(step["snapshot"] for step in timeline["steps"]) == counts([whole.data])
+    span = ("--from", "3d", "--to", "@%d" % (time.time() + 3 * 86400))
+    timeline = history_of(daemon, *span, "--step", "all")
+    assert of_steps(timeline["steps"]) == counts([whole.data])
     (step,) = timeline["steps"]
     # Up to when it was asked, which was later.
     elapsed_ns = daemon.snapshot().data["elapsed_ns"]
     assert 0 < step["covered_ns"] <= elapsed_ns
     assert step["snapshot"]["elapsed_ns"] == step["covered_ns"]
     # In minutes: each call in one of them, none longer than what was counted.
-    steps = history_of(daemon, *options, "--step", "1m")["steps"]
-    filled = [step for step in steps if step["snapshot"]]
-    assert counts(step["snapshot"] for step in filled) == counts([whole.data])
+    steps = history_of(daemon, *span, "--step", "1m")["steps"]
+    filled = [one for one in steps if one["snapshot"]]
+    assert of_steps(filled) == counts([whole.data])
     elapsed_ns = daemon.snapshot().data["elapsed_ns"]
-    assert step_sum(timeline) <= sum(step["covered_ns"] for step in filled) <= elapsed_ns
+    assert step["covered_ns"] <= sum(one["covered_ns"] for one in filled) <= elapsed_ns
     for one in filled:
         assert nanoseconds(one["start"]) < nanoseconds(one["end"]), one["start"]
         assert one["covered_ns"] <= elapsed_ns
     assert [one["start"] for one in filled] == sorted(one["start"] for one in filled)
     # It never stopped, and all was written.
     print("gaps", timeline["gaps"])
-    assert {gap["reason"] for gap in timeline["gaps"]} <= {"not_running"}
     assert timeline["gaps"] == []
     since = daemon.snapshot("--since", "1h")
     assert since.total("exit_group") == 3
     daemon.verb("status")
     daemon.stop()
-    again = start_daemon(live, place, "-n", "calls", "--interval", "1s")
-    assert counts(
-        step["snapshot"] for step in history_of(again, *options, "--step", "all")["steps"]
-    ) == counts([whole.data])
-
-
-def step_sum(timeline):
-    return sum(step["covered_ns"] for step in timeline["steps"])
+    again = start_daemon(live, place, *options)
+    assert of_steps(history_of(again, *span, "--step", "all")["steps"]) == counts([whole.data])

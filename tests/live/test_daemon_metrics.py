@@ -7,15 +7,8 @@ import subprocess
 import pytest
 
 from daemons import start_daemon
-from harness import NATIVE, run, until
-from prometheus import Prometheus, need, port_free
-
-
-def play(live):
-    target = live.workload("calls")
-    target.go()
-    assert target.wait() == 0
-    return target.table()
+from harness import NATIVE, need, run, until
+from prometheus import Prometheus, port_free
 
 
 def test_prometheus_reads_what_the_workload_says(live, tmp_path):
@@ -23,7 +16,7 @@ def test_prometheus_reads_what_the_workload_says(live, tmp_path):
     port = port_free()
     options = ["--listen", "127.0.0.1:%d" % port, "--metrics-by", "comm"]
     daemon = start_daemon(live, tmp_path / "daemon", *options)
-    play(live)
+    live.play("calls")
     rows = daemon.snapshot("-n", "calls").rows
     with Prometheus(tmp_path, "127.0.0.1:%d" % port) as prometheus:
         prometheus.wait_scrape()
@@ -36,43 +29,32 @@ def test_prometheus_reads_what_the_workload_says(live, tmp_path):
                 assert prometheus.value(query) == timed, query
 
 
-def test_promtool_finds_no_fault(live, tmp_path):
-    promtool = need("promtool")
+def test_open_metrics_is_given_to_whoever_prefers_it_and_promtool_finds_no_fault(live, tmp_path):
     daemon = start_daemon(live, tmp_path / "daemon")
-    play(live)
-    _, headers, body = daemon.request("/metrics")
-    assert headers["Content-Type"].startswith("text/plain")
-    result = subprocess.run(
-        [promtool, "check", "metrics"], input=body, capture_output=True, check=False
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-
-
-def test_open_metrics_is_given_to_whoever_prefers_it(live, tmp_path):
-    daemon = start_daemon(live, tmp_path / "daemon")
+    live.play("calls")
     accept = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"}
     _, headers, body = daemon.request("/metrics", headers=accept)
     assert headers["Content-Type"].startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
+    _, headers, body = daemon.request("/metrics")
+    assert headers["Content-Type"].startswith("text/plain")
+    argv = [need("promtool"), "check", "metrics"]
+    result = subprocess.run(argv, input=body, capture_output=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_over_tcp_there_is_nothing_else(live, tmp_path):
+def test_over_tcp_there_is_nothing_else_and_strangers_are_cut_off(live, tmp_path):
+    """He who says a byte at a time is never silent, yet cut off; others are answered meanwhile."""
     port = port_free()
     start_daemon(live, tmp_path / "daemon", "--listen", "127.0.0.1:%d" % port)
-    curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"]
+
+    def ask(path):
+        url = "http://127.0.0.1:%d%s" % (port, path)
+        curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", url]
+        return subprocess.run(curl, capture_output=True, text=True, check=True).stdout
+
     for path, status in (("/metrics", "200"), ("/v1/status", "403"), ("/v1/snapshot", "403")):
-        result = subprocess.run(
-            curl + ["http://127.0.0.1:%d%s" % (port, path)], capture_output=True, text=True,
-            check=True,
-        )
-        assert result.stdout == status, path
-
-
-def test_a_stranger_who_says_a_byte_at_a_time_is_cut_off(live, tmp_path):
-    """He is never silent, yet his connection ends; others are answered meanwhile."""
-    port = port_free()
-    start_daemon(live, tmp_path / "daemon", "--listen", "127.0.0.1:%d" % port)
-    address = "http://127.0.0.1:%d/metrics" % port
+        assert ask(path) == status, path
     with socket.create_connection(("127.0.0.1", port)) as stranger:
         stranger.settimeout(0.5)
 
@@ -81,7 +63,7 @@ def test_a_stranger_who_says_a_byte_at_a_time_is_cut_off(live, tmp_path):
                 stranger.sendall(b"G")
                 return stranger.recv(1) == b""
             except TimeoutError:
-                subprocess.run(["curl", "-sf", "-o", "/dev/null", address], check=True)
+                assert ask("/metrics") == "200"
                 return False
             except OSError:
                 return True

@@ -13,7 +13,7 @@ import time
 import pytest
 
 import harness
-from bpf_objects import KINDS, Orphans, held, in_kernel, need_bpftool
+from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded, need_bpftool
 from cgroups import move, pids_limit
 from harness import BPFTRUSS, BUILD, Process, must_equal, program, run, skip_if_sanitized, until
 from test_tables import overflow, totals
@@ -56,16 +56,14 @@ def test_as_many_process_starts_as_go_have_exact_totals(live):
     assert totals(report.counts()) == totals(table.counts())
     must_state_overflow(report)
     starts = report.total("getppid")
-    lost = sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
     say("%d process starts in %d s: %.0f a second; %d of %d calls without a process", starts,
-        seconds, starts / seconds, lost, report.sum("calls"))  # fmt: skip
+        seconds, starts / seconds, without_process(report), report.sum("calls"))  # fmt: skip
 
 
 def must_state_overflow(report):
     """Calls without a process are as many as the losses say, and no call is missing."""
-    lost = sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
     full = ("task_table_full", "slot_table_full", "foreign_table_full")
-    assert sum(report.losses.get(name, 0) for name in full) == lost
+    assert sum(report.losses.get(name, 0) for name in full) == without_process(report)
     may = {"user_time_unknown", "errno_table_full", "torn_reads", *full}
     may |= {"arg0_table_full", "stack_table_full"}  # what is split off, not the calls
     assert set(report.losses) <= may, report.losses
@@ -80,19 +78,14 @@ def test_a_fork_bomb_in_a_cgroup_has_exact_totals(live, limit, records):
     with pids_limit(limit) as cgroup:
         move(bomb.pid, cgroup)
         bpftruss = live.attach([bomb.pid, bystander.pid], "-f", "--max-tasks", records)
-        bystander.go()
-        assert bystander.wait() == 0
-        bomb.go()
-        assert bomb.wait() == 0, bomb.stderr()
+        bystander.play()
+        bomb.play()
         report = bpftruss.report(lossy=True)
     # The bystander wrote its table before the bomb filled ours.
     assert report.total("getppid", pid=bystander.pid) == 1009
-    expected, got = totals(bomb.table().counts()), totals(report.counts())
     for name in ("clone", "wait4"):
         assert report.errnos(name) or report.losses
-    for key, row in totals(bystander.table().counts()).items():
-        expected[key] = add(row, expected.get(key))
-    assert got == expected
+    assert totals(report.counts()) == add_up(made_by([bomb, bystander]))
     must_state_overflow(report)
     refused = report.total("clone", "errors")
     assert refused > 0
@@ -100,33 +93,43 @@ def test_a_fork_bomb_in_a_cgroup_has_exact_totals(live, limit, records):
         report.total("clone") - refused, refused, report.losses)  # fmt: skip
 
 
-def by_known_number(counts):
+def by_known_number(rows):
     """As in the overflow rows, where all numbers beyond the table of calls share one."""
+    return add_up(((abi, nr if nr in range(512) else None), row) for (abi, nr), row in rows)
+
+
+def add_up(rows):
+    """The sums of (key, numbers), by key."""
     found = {}
-    for (abi, nr), row in counts.items():
-        key = (abi, nr if nr in range(512) else None)
-        found[key] = add(row, found.get(key))
+    for key, row in rows:
+        found[key] = tuple(map(sum, zip(row, found.get(key, (0, 0, 0)))))
     return found
 
 
-def add(row, other):
-    return tuple(map(sum, zip(row, other or (0, 0, 0))))
+def made_by(targets):
+    """Totals of some workloads that have ended, as (key, numbers)."""
+    return [item for target in targets for item in totals(target.table().counts()).items()]
+
+
+def without_process(report):
+    """How many calls stand in rows of no process."""
+    return sum(row["calls"] for row in overflow(report) if row["comm"] == "[overflow]")
 
 
 @pytest.mark.parametrize("more", [[], ["--by", "arg0"], ["--stacks", "--max-stacks", 1]])
 def test_every_table_full_at_once_keeps_exact_totals(live, more):
     options = ["-f", "--max-tasks", 3, "--max-rows", 7, "--max-errnos", 1, *more]
-    targets = [live.workload(*words) for words in FILLERS]
+    # Threads, children, errnos, numbers of every ABI.
+    fillers = ["numbers"], ["calls"], ["threads", 7, 503], ["forks", "clone", 31]
+    targets = [live.workload(*words) for words in (*fillers, *fillers[:2])]
     bpftruss = live.attach([target.pid for target in targets], *options)
-    expected = {}
     for target in targets:
         target.go()
     report = bpftruss.report(lossy=True)
     for target in targets:
         assert target.wait() == 0, target.stderr()
-        for key, row in totals(target.table().counts()).items():
-            expected[key] = add(row, expected.get(key))
-    assert by_known_number(totals(report.counts())) == by_known_number(expected)
+    got = by_known_number(totals(report.counts()).items())
+    assert got == by_known_number(made_by(targets))
     must_state_overflow(report)
     wanted = {"task_table_full", "slot_table_full"}
     # Arguments and stacks are kept where errnos are, so there is room for more of them.
@@ -135,17 +138,6 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
     if "arg0" in more:
         wanted.add("arg0_table_full")
     assert wanted <= set(report.losses), report.losses
-
-
-# Threads, children, errnos, numbers of every ABI.
-FILLERS = [
-    ("numbers",),
-    ("calls",),
-    ("numbers",),
-    ("calls",),
-    ("threads", 7, 503),
-    ("forks", "clone", 31),
-]
 
 
 # --- attach, detach ------------------------------------------------------------------------------
@@ -174,14 +166,14 @@ def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
         time.sleep(0.05)
     assert process.wait() == 0, process.stderr()
     lines = [tuple(map(int, line.split())) for line in process.stdout().splitlines()]
-    assert len(lines) == rounds and all(ids.values())
+    assert len(lines) == rounds and all(ids[kind] for kind in ATTACHED)
     assert all(calls > 0 for _, calls, _, _, _ in lines)
     assert len({fds for _, _, fds, _, _ in lines}) == 1
     assert {mappings for _, _, _, mappings, _ in lines} == {0}
     # It grows while the allocator finds its size, in the first rounds.
     settled, last = lines[rounds // 4][4], lines[-1][4]
     assert last <= settled + 512
-    until(lambda: not any(ids[k] & in_kernel(k) for k in KINDS), "the kernel frees what it held")
+    must_be_unloaded(ids)
     say("%d rounds: %d fds, %d mappings, %d KiB after a quarter, %d KiB in the end; %d programs "
         "seen", rounds, lines[-1][2], lines[-1][3], settled, last, len(ids["prog"]))  # fmt: skip
 

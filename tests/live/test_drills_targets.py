@@ -4,9 +4,8 @@ A target that never pauses, and what may befall it while it is counted: it is ki
 frozen, traced, execs, changes its name. All calls that it made are counted, and none besides.
 """
 
+import contextlib
 import mmap
-import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -15,7 +14,7 @@ import time
 import pytest
 
 from cgroups import freezer, move
-from harness import DEADLINE_S, slurp, until
+from harness import need, slurp, until
 
 END, EXEC, RENAME = 1, 2, 3
 
@@ -79,33 +78,44 @@ def finish(lives, bpftruss):
 
 
 def stop(lives):
-    lives.workload.signal(signal.SIGSTOP)
-    until(lambda: lives.workload.state() == "T", "the target stops")
+    lives.workload.pause()
     lives.workload.signal(signal.SIGCONT)
 
 
-def freeze(lives):
+@contextlib.contextmanager
+def frozen(lives):
     with freezer() as cgroup:
         move(lives.pid, cgroup.path)
-        cgroup.freeze()
+        cgroup.set(True)
+        yield
+        cgroup.set(False)
+
+
+@contextlib.contextmanager
+def traced(lives, end):
+    """A tracer has come, and is ended by a signal."""
+    argv = [need("strace"), "-qq", "-o", "/dev/null", "-p", str(lives.pid)]
+    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as strace:
+        tracer = b"\nTracerPid:\t%d\n" % strace.pid
+        try:
+            until(lambda: tracer in slurp("/proc/%d/status" % lives.pid), "strace attaches")
+            yield
+        finally:
+            strace.send_signal(end)
+
+
+def freeze(lives):
+    with frozen(lives):
         before = lives.done()
         time.sleep(0.05)
         assert lives.done() == before
-        cgroup.thaw()
-        lives.works()
+    lives.works()
 
 
 def trace(lives):
     """A tracer comes, sees every call and goes."""
-    if not shutil.which("strace"):
-        pytest.skip("needs strace")
-    argv = ["strace", "-qq", "-o", "/dev/null", "-p", str(lives.pid)]
-    strace = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
-    tracer = "\nTracerPid:\t%d\n" % strace.pid
-    until(lambda: tracer in slurp("/proc/%d/status" % lives.pid).decode("latin-1"), "strace attaches")
-    lives.works()
-    strace.send_signal(signal.SIGINT)
-    strace.wait(DEADLINE_S)
+    with traced(lives, signal.SIGINT):
+        lives.works()
 
 
 def rename(lives):
@@ -138,22 +148,12 @@ def test_a_target_is_counted_exactly_when_all_befalls_it(live, lives):
     assert report.only("prctl")["calls"] >= 1
 
 
-def test_a_target_that_is_killed_has_the_calls_that_it_made(live, lives):
+@pytest.mark.parametrize("how", [contextlib.nullcontext, frozen], ids=["running", "frozen"])
+def test_a_target_that_is_killed_has_the_calls_that_it_made(live, lives, how):
     bpftruss = start(live, lives)
-    lives.workload.signal(signal.SIGKILL)
-    report = bpftruss.report()
-    begun, done, _ = lives.numbers()
-    assert done <= report.total("getppid") <= begun <= done + 1
-
-
-def test_a_target_that_is_killed_while_frozen_has_the_calls_that_it_made(live, lives):
-    bpftruss = start(live, lives)
-    with freezer() as cgroup:
-        move(lives.pid, cgroup.path)
-        cgroup.freeze()
+    with how(lives):
         lives.workload.signal(signal.SIGKILL)
-        cgroup.thaw()
-        report = bpftruss.report()
+    report = bpftruss.report()
     begun, done, _ = lives.numbers()
     assert done <= report.total("getppid") <= begun <= done + 1
 
@@ -161,24 +161,14 @@ def test_a_target_that_is_killed_while_frozen_has_the_calls_that_it_made(live, l
 def test_a_target_that_is_frozen_all_the_time_is_attached_to_and_let_go(live, lives):
     lives.workload.go()
     lives.works()
-    with freezer() as cgroup:
-        move(lives.pid, cgroup.path)
-        cgroup.freeze()
+    with frozen(lives):
         before = lives.done()
         report = live.attach(lives.pid).interrupt()
         assert report.total("getppid") == 0 and lives.done() == before
-        cgroup.thaw()
-        lives.works()
+    lives.works()
 
 
 def test_a_target_that_is_traced_at_attach_is_counted_exactly(live, lives):
-    if not shutil.which("strace"):
-        pytest.skip("needs strace")
-    bpftruss = None
-    argv = ["strace", "-qq", "-o", "/dev/null", "-p", str(lives.pid)]
-    with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as strace:
-        tracer = "\nTracerPid:\t%d\n" % strace.pid
-        until(lambda: tracer in slurp("/proc/%d/status" % lives.pid).decode("latin-1"), "strace")
+    with traced(lives, signal.SIGKILL):
         bpftruss = start(live, lives)
-        strace.send_signal(signal.SIGKILL)
     finish(lives, bpftruss)

@@ -4,7 +4,6 @@ What the rows of a report are: the keys of --by, the order of --sort, what --top
 --errors-only leave out, and what of that is refused. Sums hold whatever is asked for.
 """
 
-import signal
 
 import pytest
 
@@ -76,24 +75,29 @@ def test_by_comm_adds_up_processes_of_one_name(live):
     must_add_up(rows, table)
 
 
-def test_by_comm_and_syscall_tells_names_apart(live):
-    targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
-    options = ["-f", "--csv", "--by", "comm,syscall"]
-    bpftruss = live.attach([target.pid for target in targets], *options, json=False)
+def count_together(live, targets, *options):
+    """The CSV of some workloads at once."""
+    bpftruss = live.attach([target.pid for target in targets], "--csv", *options, json=False)
     for target in targets:
         target.go()
-    assert bpftruss.wait() == 0
-    counts = by(parse_csv(bpftruss.text().decode()), "comm", "syscall")
+    return parse_csv(bpftruss.end_text())
+
+
+def calls_of(target):
+    return sum(counts["calls"] for counts in target.table().counts().values())
+
+
+def test_by_comm_and_syscall_tells_names_apart(live):
+    targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
+    rows = count_together(live, targets, "-f", "--by", "comm,syscall")
+    counts = by(rows, "comm", "syscall")
     assert counts["calls", "getppid"] == 1009 and counts["forks", "getppid"] == 5
     assert counts["calls", "close"] == 15 and counts["forks", "close"] == 5
 
 
 def test_by_tid_has_the_calls_of_every_thread(live):
-    options = ["--csv", "--by", "pid,tid", "-t", "sched_yield"]
-    target, bpftruss = crew_at_rest(live, *options)
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
-    rows = parse_csv(bpftruss.text().decode())
+    target, bpftruss = crew_at_rest(live, "--csv", "--by", "pid,tid", "-t", "sched_yield")
+    rows = parse_csv(bpftruss.stop_text())
     assert sorted(by(rows, "tid").values()) == [1, 2, 3, 4, 5, 6, 7]
     assert {int(row["tid"]) for row in rows} == set(target.threads()) - {target.pid}
     assert {row["pid"] for row in rows} == {str(target.pid)}
@@ -101,9 +105,7 @@ def test_by_tid_has_the_calls_of_every_thread(live):
 
 def test_by_tid_and_syscall_has_the_calls_of_every_thread(live):
     target, bpftruss = crew_at_rest(live, "--csv", "--by", "tid,syscall")
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
-    counts = by(parse_csv(bpftruss.text().decode()), "tid", "syscall")
+    counts = by(parse_csv(bpftruss.stop_text()), "tid", "syscall")
     tids = {tid for tid, syscall in counts if syscall == "sched_yield"}
     assert sorted(counts[tid, "sched_yield"] for tid in tids) == [1, 2, 3, 4, 5, 6, 7]
     assert all(counts[tid, "close"] == counts[tid, "sched_yield"] for tid in tids)
@@ -121,26 +123,15 @@ def test_by_unit_tells_cgroups_apart(live, cgroup):
     targets = [live.workload("calls"), live.workload("forks", "clone", 5)]
     for name, target in zip(names, targets):
         move(target.pid, cgroup("bpftruss.slice", name))
-    bpftruss = live.attach([t.pid for t in targets], "-f", "--csv", "--by", "unit", json=False)
-    for target in targets:
-        target.go()
-    assert bpftruss.wait() == 0
-    sums = [sum(c["calls"] for c in target.table().counts().values()) for target in targets]
-    assert by(parse_csv(bpftruss.text().decode()), "unit") == {
-        (name,): calls for name, calls in zip(names, sums)
-    }
+    rows = count_together(live, targets, "-f", "--by", "unit")
+    assert by(rows, "unit") == {(name,): calls_of(each) for name, each in zip(names, targets)}
 
 
 def test_by_user_tells_users_apart(live):
-    other = live.workload("becomes", "user", 54321, 3, 101)
-    target = live.workload("calls")
-    bpftruss = live.attach([target.pid, other.pid], "--csv", "--by", "user", json=False)
-    for process in (target, other):
-        process.go()
-    assert bpftruss.wait() == 0
-    counts = by(parse_csv(bpftruss.text().decode()), "user")
+    other, target = live.workload("becomes", "user", 54321, 3, 101), live.workload("calls")
+    counts = by(count_together(live, [target, other], "--by", "user"), "user")
     assert set(counts) == {("root",), ("54321",)}
-    assert counts[("root",)] == sum(c["calls"] for c in target.table().counts().values())
+    assert counts[("root",)] == calls_of(target)
 
 
 # --- the first argument --------------------------------------------------------------------------
@@ -186,12 +177,11 @@ def test_more_values_of_arg0_than_rows_keep_exact_totals(live):
     bpftruss = live.attach(target.pid, "--csv", *options, json=False)
     wide = live.attach(target.pid, "-w", *options, json=False)
     target.go()
-    assert bpftruss.wait() == wide.wait() == 0
-    rows = parse_csv(bpftruss.text().decode())
-    assert add_up(rows, "calls") == sum(c["calls"] for c in target.table().counts().values())
-    assert add_up(rows, "errors") == sum(c["errors"] for c in target.table().counts().values())
+    rows, text = parse_csv(bpftruss.end_text()), wide.end_text()
+    counts = target.table().counts().values()
+    for field in ("calls", "errors"):
+        assert add_up(rows, field) == sum(each[field] for each in counts)
     assert len(rows) < 25
-    text = wide.text().decode()
     assert "not exact: " in text and "--max-rows" in text
 
 
@@ -229,20 +219,18 @@ def test_top_leaves_a_row_for_the_others(live, top):
         assert rows[-1]["syscall"] == "(%d others)" % (kinds - top)
 
 
+def shown(rows):
+    """{call: its row} of those that are not added up as others."""
+    return {row["syscall"]: row for row in rows if "other" not in row["syscall"]}
+
+
 def test_min_calls_hides_rare_rows(live):
     rows, _ = count_csv(live, ["--min-calls", 12], "calls")
-    shown = [row for row in rows if "other" not in row["syscall"]]
-    assert shown and all(int(row["calls"]) >= 12 for row in shown)
-    assert {"getppid", "getuid", "close", "openat", "read", "write"} == {
-        row["syscall"] for row in shown
-    }
+    assert set(shown(rows)) == {"getppid", "getuid", "close", "openat", "read", "write"}
+    assert all(int(row["calls"]) >= 12 for row in shown(rows).values())
 
 
 def test_errors_only_hides_rows_without_errors(live):
     rows, _ = count_csv(live, ["--errors-only"], "calls")
-    shown = [row for row in rows if "other" not in row["syscall"]]
-    assert {row["syscall"]: int(row["errors"]) for row in shown} == {
-        "openat": 12,
-        "close": 13,
-        "read": 3,
-    }
+    errors = {name: int(row["errors"]) for name, row in shown(rows).items()}
+    assert errors == {"openat": 12, "close": 13, "read": 3}

@@ -18,9 +18,7 @@ def folded(live, workload, *options, env=None):
     """The lines of --folded for getppid, without the names of files."""
     path = os.path.join(live.directory, "folded")
     target = live.workload(workload, CALLS)
-    bpftruss = live.attach(
-        target.pid, "-t", "getppid", "--folded", path, *options, env={**os.environ, **(env or {})}
-    )
+    bpftruss = live.attach(target.pid, "-t", "getppid", "--folded", path, *options, env=env)
     target.go()
     report = bpftruss.report()
     assert report.total("getppid") == CALLS
@@ -31,6 +29,18 @@ def calls(lines):
     return sum(int(line.rsplit(b" ", 1)[1]) for line in lines.splitlines())
 
 
+def must_be_inlined(lines):
+    """In the stacks of all calls."""
+    assert lines.count(INLINED) == len(lines.splitlines()), lines
+    assert calls(lines) == CALLS
+
+
+def must_be_bare(lines):
+    """The function has its name, but none that was inlined."""
+    assert b";work;getppid " in lines and b"_[i]" not in lines, lines
+    assert calls(lines) == CALLS
+
+
 def copy_of(name, directory, *objcopy):
     """A workload, changed; its path is as good as a workload's name."""
     path = os.path.join(directory, name)
@@ -39,28 +49,22 @@ def copy_of(name, directory, *objcopy):
 
 
 def test_inlined_functions_are_shown(live):
-    lines = folded(live, "inlined", "--inline")
-    assert lines.count(INLINED) == len(lines.splitlines()), lines
-    assert calls(lines) == CALLS
+    must_be_inlined(folded(live, "inlined", "--inline"))
 
 
 def test_only_when_asked(live):
-    lines = folded(live, "inlined")
-    assert b";work;getppid " in lines and b"_[i]" not in lines, lines
-    assert calls(lines) == CALLS
+    must_be_bare(folded(live, "inlined"))
 
 
 def test_no_dwarf_changes_nothing(live, tmp_path):
-    lines = folded(live, copy_of("inlined", tmp_path, "--strip-debug"), "--inline")
-    assert b";work;getppid " in lines and b"_[i]" not in lines, lines
+    must_be_bare(folded(live, copy_of("inlined", tmp_path, "--strip-debug"), "--inline"))
 
 
 def test_separate_debug_file(live, tmp_path):
     debug = copy_of("inlined", tmp_path, "--only-keep-debug")
     os.rename(debug, debug + ".debug")
     path = copy_of("inlined", tmp_path, "--strip-all", "--add-gnu-debuglink=%s.debug" % debug)
-    lines = folded(live, path, "--inline")
-    assert lines.count(INLINED) == len(lines.splitlines()), lines
+    must_be_inlined(folded(live, path, "--inline"))
 
 
 def test_inline_is_for_stacks():
@@ -87,17 +91,14 @@ def server():
 def test_debug_file_is_fetched(live, tmp_path, server):
     path = copy_of("inlined", tmp_path, "--strip-all")
     before = leftovers()
-    lines = folded(live, path, "--inline", "--debuginfod", env=server.env)
-    assert lines.count(INLINED) == len(lines.splitlines()), lines
-    assert calls(lines) == CALLS
+    must_be_inlined(folded(live, path, "--inline", "--debuginfod", env=server.env))
     assert server.asked == [server.wanted]
     assert leftovers() == before
 
 
 @needs_client
 def test_nothing_is_fetched_that_is_here(live, server):
-    lines = folded(live, "inlined", "--inline", "--debuginfod", env=server.env)
-    assert lines.count(INLINED) == len(lines.splitlines()), lines
+    must_be_inlined(folded(live, "inlined", "--inline", "--debuginfod", env=server.env))
     assert server.asked == []
 
 
@@ -127,11 +128,8 @@ def test_client_has_no_rights(live, tmp_path):
         open(said, "w").close()
         for path, mode in ((directory, 0o755), (client, 0o755), (said, 0o666)):
             os.chmod(path, mode)
-        env = {
-            "DEBUGINFOD_URLS": "http://127.0.0.1:1",
-            "PATH": "%s:%s" % (directory, os.environ["PATH"]),
-            "SECRET": "secret",
-        }
+        path = "%s:%s" % (directory, os.environ["PATH"])
+        env = dict(os.environ, DEBUGINFOD_URLS="http://127.0.0.1:1", PATH=path, SECRET="secret")
         before = leftovers()
         path = copy_of("inlined", tmp_path, "--strip-all")
         lines = folded(live, path, "--inline", "--debuginfod", env=env)
@@ -161,7 +159,7 @@ def test_debuginfod_needs_servers_and_stacks():
 
 
 def test_debuginfod_needs_its_program(server, tmp_path):
-    env = {**os.environ, **server.env, "PATH": str(tmp_path)}
+    env = {**server.env, "PATH": str(tmp_path)}
     result = run("-c", "--stacks", "--debuginfod", "/bin/true", env=env)
     assert result.returncode == 1
     assert "debuginfod-find, which is not installed" in result.stderr

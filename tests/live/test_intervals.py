@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reports in between: intervals add up to the whole, and asking does not disturb the counting."""
 
+import collections
 import json
 import os
 import shutil
@@ -10,16 +11,7 @@ import time
 
 import pytest
 
-from harness import (
-    NUMBERS,
-    Bpftruss,
-    Report,
-    check_row,
-    merge_counts,
-    must_equal,
-    program,
-    until,
-)
+from harness import NUMBERS, Report, check_row, merge_counts, must_equal, program, until
 from reports import crew_at_rest, parse_csv
 
 ROUNDS = 150
@@ -99,54 +91,65 @@ def ask_between(bpftruss):
     return wholes(reports(bpftruss))[-1]
 
 
-def both(live, target, *options, json=True):
-    """One bpftruss that reports intervals, and one that does not."""
-    return (
-        live.attach(target.pid, "-i", TICK, *options, json=json),
-        live.attach(target.pid, *options, json=json),
-    )
+def both(live, *options, json=True):
+    """A workload, one bpftruss that reports its intervals, and one that does not."""
+    target = live.workload("steady", ROUNDS, CALLS)
+    short = live.attach(target.pid, "-i", TICK, *options, json=json)
+    return target, short, live.attach(target.pid, *options, json=json)
+
+
+def played_in_intervals(live, name, *args, options):
+    """The reports of a workload that does all that it does under bpftruss; and the workload."""
+    target = live.workload(name, *args)
+    bpftruss = live.attach(target.pid, *options)
+    target.go()
+    lines = finished(bpftruss)
+    if target.wait() == 77:
+        pytest.skip("the kernel does not let this user choose an id")
+    return lines, target
+
+
+def stopped(bpftruss):
+    bpftruss.stop()
+    return reports(bpftruss)
+
+
+def two(live):
+    """A target, and another one that keeps the counting going when that has ended."""
+    return live.workload("calls"), live.workload("calls")
 
 
 # --- intervals add up ----------------------------------------------------------------------------
 
 
-def test_intervals_add_up_to_one_long_report(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target, "-f")
+FOLDED = "--keep-exited 3"
+
+
+@pytest.mark.parametrize("options", ["-f", "", "-f --by tid", "-f " + FOLDED, "-f --by tid " + FOLDED])
+def test_intervals_add_up_to_one_long_report(live, options):
+    """With children and without, by thread, and while ended processes are folded."""
+    target, short, long = both(live, *options.split())
     target.go()
     lines, whole = finished(short), long.report()
     assert len(lines) > 3
-    must_equal(whole, target.table())
-    assert counted(lines) == counted([whole])
+    by_pid = FOLDED not in options
+    assert counted(lines, by_pid) == counted([whole], by_pid)
     must_meet(lines)
-
-
-def test_intervals_of_one_process_without_its_children_add_up(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target)
-    target.go()
-    lines, whole = finished(short), long.report()
-    assert {row["pid"] for row in whole.rows} == {target.pid}
-    assert counted(lines) == counted([whole])
-
-
-def test_intervals_by_thread_add_up(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target, "-f", "--by", "tid")
-    target.go()
-    lines, whole = finished(short), long.report()
-    must_equal(whole, target.table())
-    assert counted(lines) == counted([whole])
+    if not options:
+        assert whole.all("pid") == {target.pid}
+    elif by_pid:
+        must_equal(whole, target.table())
+    else:
+        assert None in whole.all("pid")
+        assert calls_of([whole]) == calls_of_table(target.table())
 
 
 def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live):
     target, keeper = live.workload("steady", ROUNDS, CALLS), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", TICK)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     whole = ask_between(bpftruss)
-    bpftruss.signal(signal.SIGINT)
-    lines = intervals(finished(bpftruss))
+    lines = intervals(stopped(bpftruss))
     assert counted(lines) == counted([whole])
     assert measured(lines) == measured([whole])
     must_meet(lines)
@@ -157,11 +160,9 @@ def test_intervals_add_up_while_threads_sleep_through_some(live):
     target, keeper = live.workload("naps", 100, 40), live.workload("calls")
     bpftruss = live.attach([target.pid, keeper.pid], "-f", "-i", "0.02")
     long = live.attach(target.pid, "-f")
-    target.go()
-    assert target.wait() == 0
+    target.play()
     whole, alone = ask_between(bpftruss), long.report()
-    bpftruss.signal(signal.SIGINT)
-    lines = intervals(finished(bpftruss))
+    lines = intervals(stopped(bpftruss))
     must_equal(alone, target.table())
     assert counted([whole]) == counted([alone])
     assert counted(lines) == counted([whole])
@@ -169,45 +170,29 @@ def test_intervals_add_up_while_threads_sleep_through_some(live):
     must_meet(lines)
 
 
-def test_intervals_add_up_while_ended_processes_are_folded(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target, "-f", "--keep-exited", 3)
-    target.go()
-    lines, whole = finished(short), long.report()
-    assert any(row["pid"] is None for row in whole.rows)
-    assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
-    must_equal_totals(whole, target.table())
+def calls_of(lines):
+    """Calls by ABI and number, whoever made them."""
+    return {key: row["calls"] for key, row in counted(lines, by_pid=False).items()}
 
 
-def must_equal_totals(report, table):
-    calls = {key: row["calls"] for key, row in table.counts().items()}
-    assert {key: row["calls"] for key, row in counted([report], by_pid=False).items()} == calls
+def calls_of_table(table):
+    return {key: row["calls"] for key, row in table.counts().items()}
 
 
 def test_folded_processes_are_in_no_interval_twice(live):
     """The rows of those that were folded are subtracted from the rows they were folded into."""
-    target = live.workload("forks", "clone", 503)
-    bpftruss = live.attach(target.pid, "-f", "-i", "0.01", "--keep-exited", 3)
-    target.go()
-    lines = finished(bpftruss)
+    options = ["-f", "-i", "0.01", "--keep-exited", 3]
+    lines, target = played_in_intervals(live, "forks", "clone", 503, options=options)
     assert sum(line.total("getppid") for line in lines) == 503
     assert counted(lines, by_pid=False).keys() == target.table().counts().keys()
     must_meet(lines)
 
 
-def test_intervals_by_thread_add_up_while_processes_are_folded(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target, "-f", "--by", "tid", "--keep-exited", 3)
-    target.go()
-    lines, whole = finished(short), long.report()
-    assert counted(lines, by_pid=False) == counted([whole], by_pid=False)
-
-
 def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
     unique = "ours%d-" % os.getpid()
     forks = shutil.copy(program("forks"), tmp_path / (unique + "f"))
-    short = live.add(Bpftruss, ["--wait", "-n", unique + "*", "-i", "0.02"]).wait_counting()
-    long = live.add(Bpftruss, ["--wait", "-n", unique + "*"]).wait_counting()
+    short = live.choose("--wait", "-n", unique + "*", "-i", "0.02")
+    long = live.choose("--wait", "-n", unique + "*")
     for _ in range(3):
         joining = [live.workload("becomes", "name", unique + str(i), 7, 503) for i in range(3)]
         targets = [live.spawn(forks, "fork", 61), live.spawn(forks, "clone3", 61)] + joining
@@ -216,8 +201,7 @@ def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
         for target in targets:
             assert target.wait() == 0
     long.signal(signal.SIGINT)
-    short.signal(signal.SIGINT)
-    lines, whole = finished(short), long.report()
+    lines, whole = stopped(short), long.report()
     assert whole.total("getppid") == 3 * (2 * 61 + 3 * 2 * 503 * (7 + 1))
     # But for the reads in which threads slept while their process took its name.
     sums = [{k: v for k, v in counted(x).items() if k[2] != READ} for x in (lines, [whole])]
@@ -236,42 +220,28 @@ def test_intervals_add_up_while_processes_join_and_leave(live, tmp_path):
     ids=lambda options: " ".join(map(str, options)),
 )
 def test_very_short_intervals_add_up(live, options):
-    target = live.workload("forks", "clone", 1009)
-    bpftruss = live.attach(target.pid, "-f", "-i", "0.002", *options)
-    target.go()
-    lines = finished(bpftruss)
+    options = ["-f", "-i", "0.002", *options]
+    lines, target = played_in_intervals(live, "forks", "clone", 1009, options=options)
     assert len(lines) > 10
-    calls = {key: row["calls"] for key, row in target.table().counts().items()}
-    got = {key: row["calls"] for key, row in counted(lines, by_pid=False).items()}
-    assert got == calls
+    assert calls_of(lines) == calls_of_table(target.table())
     must_meet(lines)
 
 
 def test_intervals_of_two_processes_under_one_pid_add_up(live):
-    target = live.workload("reuse")
-    bpftruss = live.attach(target.pid, "-f", "-i", "0.001", "--keep-exited", 1)
-    target.go()
-    lines = finished(bpftruss)
-    if target.wait() == 77:
-        pytest.skip("the kernel does not let this user choose a pid")
+    options = ["-f", "-i", "0.001", "--keep-exited", 1]
+    lines, _ = played_in_intervals(live, "reuse", options=options)
     assert sum(line.total("getppid") for line in lines) == 18
 
 
 def test_intervals_of_two_threads_under_one_tid_add_up(live):
-    target = live.workload("reuse", "thread")
-    bpftruss = live.attach(target.pid, "-i", "0.02", "--by", "tid")
-    target.go()
-    lines = finished(bpftruss)
-    if target.wait() == 77:
-        pytest.skip("the kernel does not let this user choose a tid")
+    options = ["-i", "0.02", "--by", "tid"]
+    lines, _ = played_in_intervals(live, "reuse", "thread", options=options)
     assert sum(line.total("getppid") for line in lines) == 7 + 11
 
 
 def test_intervals_by_thread_add_up_over_an_exec_from_another_thread(live):
-    target = live.workload("execs", "thread")
-    bpftruss = live.attach(target.pid, "-i", "0.01", "--by", "tid")
-    target.go()
-    lines = finished(bpftruss)
+    options = ["-i", "0.01", "--by", "tid"]
+    lines, _ = played_in_intervals(live, "execs", "thread", options=options)
     assert sum(line.total("getppid") for line in lines) == 7 + 19
     assert sum(line.total("execve") for line in lines) == 1
     must_meet(lines)
@@ -281,11 +251,9 @@ def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live)
     """It makes 2 * 700 calls under the chosen name, 700 under another; 20 intervals or so."""
     chosen = "yes%d" % os.getpid()
     target = live.workload("renames", chosen, 700)
-    bpftruss = live.add(Bpftruss, ["-n", chosen, "-i", "0.01"]).wait_counting()
-    target.go()
-    assert target.wait() == 0
-    bpftruss.signal(signal.SIGINT)
-    lines = finished(bpftruss)
+    bpftruss = live.choose("-n", chosen, "-i", "0.01")
+    target.play()
+    lines = stopped(bpftruss)
     assert sum(line.total("getppid") for line in lines) == 2 * 700
     assert sum(line.total("getsid") for line in lines) == 0
     assert {row["comm"] for line in lines for row in line.rows} == {chosen}
@@ -295,26 +263,21 @@ def test_intervals_add_up_when_a_process_leaves_and_joins_again_in_between(live)
 def test_csv_intervals_by_thread_have_the_calls_of_every_thread(live):
     options = ["--csv", "--by", "tid", "-t", "sched_yield", "-i", TICK]
     _, bpftruss = crew_at_rest(live, *options)
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
-    calls = {}
-    for row in parse_csv(bpftruss.text().decode()):
-        calls[row["tid"]] = calls.get(row["tid"], 0) + int(row["calls"])
+    calls = collections.Counter()
+    for row in parse_csv(bpftruss.stop_text()):
+        calls[row["tid"]] += int(row["calls"])
     # Before and after them is nobody's nothing.
     assert calls.pop("", 0) == 0
     assert sorted(calls.values()) == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_csv_intervals_without_calls_are_there(live):
-    target, keeper = live.workload("calls"), live.workload("calls")
+    target, keeper = two(live)
     options = ["--csv", "--by", "comm,syscall", "-t", "getppid", "-i", TICK]
     bpftruss = live.attach([target.pid, keeper.pid], *options, json=False)
     until(lambda: bpftruss.text().count(b"\n") > 3, "three intervals without calls")
-    target.go()
-    assert target.wait() == 0
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
-    rows = parse_csv(bpftruss.text().decode())
+    target.play()
+    rows = parse_csv(bpftruss.stop_text())
     for row in rows[:3]:
         assert (row["comm"], row["syscall"], row["calls"], row["total_ns"]) == ("", "", "0", "")
     times = [(row["start"], row["end"]) for row in rows]
@@ -323,39 +286,30 @@ def test_csv_intervals_without_calls_are_there(live):
 
 
 def test_csv_intervals_add_up_and_have_one_header(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target, "-f", "--csv", "--by", "syscall", json=False)
+    target, short, long = both(live, "-f", "--csv", "--by", "syscall", json=False)
     target.go()
-    assert short.wait() == long.wait() == 0
-    short, long = short.text().decode(), long.text().decode()
+    short, long = short.end_text(), long.end_text()
     assert short.count("start,end,") == 1
-    names = ("calls", "errors", "interrupted", "no_return", "bytes")
-    assert csv_sums(short, names) == csv_sums(long, names)
-    times = csv_times(short)
+    assert csv_sums(short) == csv_sums(long)
+    times = sorted({(row["start"], row["end"]) for row in parse_csv(short)})
     assert len(times) > 3
     for (_, end), (start, _) in zip(times, times[1:]):
         assert end == start
 
 
-def csv_times(text):
-    return sorted({(row["start"], row["end"]) for row in parse_csv(text)})
-
-
-def csv_sums(text, names):
-    total = {}
+def csv_sums(text):
+    total = collections.Counter()
     for row in parse_csv(text):
-        for name in names:
-            key = (row["syscall"], name)
-            total[key] = total.get(key, 0) + int(row[name] or 0)
-    return {key: count for key, count in total.items() if count}
+        for name in ("calls", "errors", "interrupted", "no_return", "bytes"):
+            total[row["syscall"], name] += int(row[name] or 0)
+    return +total
 
 
 def test_text_intervals_add_up(live):
     target = live.workload("steady", ROUNDS, CALLS)
     bpftruss = live.attach(target.pid, "-f", "-i", TICK, json=False)
     target.go()
-    assert bpftruss.wait() == 0
-    text = bpftruss.text().decode()
+    text = bpftruss.end_text()
     calls = [line.split()[2] for line in text.splitlines() if line.startswith("getppid ")]
     assert sum(map(int, calls)) == target.table().total("getppid")
     assert text.count("sys totals:") == text.count("exact: no call is missing") > 3
@@ -375,37 +329,31 @@ def test_n_ends_after_that_many_intervals(live, count):
 
 
 def test_the_last_interval_is_reported_although_it_is_not_over(live):
-    target, keeper = live.workload("calls"), live.workload("calls")
+    target, keeper = two(live)
     bpftruss = live.attach([target.pid, keeper.pid], "-i", 50)
-    target.go()
-    assert target.wait() == 0
-    bpftruss.signal(signal.SIGINT)
-    (last,) = finished(bpftruss)
+    target.play()
+    (last,) = stopped(bpftruss)
     assert last.total("getppid") == 1009
     assert last.data["elapsed_ns"] < 50e9
 
 
 def test_a_part_of_an_interval_holds_what_the_ones_before_it_do_not(live):
-    target, keeper = live.workload("calls"), live.workload("calls")
+    target, keeper = two(live)
     bpftruss = live.attach([target.pid, keeper.pid], "-i", "1")
     until(lambda: reports(bpftruss), "a first interval")
-    target.go()
-    assert target.wait() == 0
-    bpftruss.signal(signal.SIGINT)
-    lines = finished(bpftruss)
+    target.play()
+    lines = stopped(bpftruss)
     assert [bool(line.select("getppid")) for line in lines].count(True) == 1
     assert sum(line.total("getppid") for line in lines) == 1009
     must_meet(lines)
 
 
 def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(live):
-    target, keeper = live.workload("calls"), live.workload("calls")
+    target, keeper = two(live)
     bpftruss = live.attach([target.pid, keeper.pid], "-i", TICK)
     until(lambda: len(reports(bpftruss)) > 2, "three intervals")
-    target.go()
-    assert target.wait() == 0
-    bpftruss.signal(signal.SIGINT)
-    lines = finished(bpftruss)
+    target.play()
+    lines = stopped(bpftruss)
     for line in lines[:3]:
         (row,) = line.select("read", pid=target.pid)
         assert row["in_flight"] == 1 and row["calls"] == 0
@@ -416,12 +364,10 @@ def test_a_call_in_flight_is_in_every_interval_and_counts_in_the_one_it_ends_in(
 
 
 def test_sigusr1_prints_a_report_so_far_and_counting_goes_on(live):
-    first, second = live.workload("calls"), live.workload("calls")
+    first, second = two(live)
     bpftruss = live.attach([first.pid, second.pid])
-    first.go()
-    assert first.wait() == 0
-    so_far = ask(bpftruss)
-    assert so_far.total("getppid") == 1009
+    first.play()
+    assert ask(bpftruss).total("getppid") == 1009
     second.go()
     lines = finished(bpftruss)
     assert len(lines) == 2
@@ -441,8 +387,7 @@ def test_sigusr1_under_load_changes_nothing(live):
 
 
 def test_sigusr1_between_intervals_takes_nothing_from_them(live):
-    target = live.workload("steady", ROUNDS, CALLS)
-    short, long = both(live, target, "-f")
+    target, short, long = both(live, "-f")
     until(lambda: reports(short), "a first interval")
     target.go()
     for _ in range(5):

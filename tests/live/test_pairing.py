@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from harness import IS_X86, NUMBERS, must_equal, must_include, until
+from harness import IS_X86, NUMBERS, must_equal, must_include, skip_if_none, until
+from reports import count_text
 
 x86_only = pytest.mark.skipif(not IS_X86, reason="x86 has this, other machines do not")
 
@@ -16,21 +17,14 @@ def test_a_report_holds_exactly_the_calls_that_the_program_made(live):
     report, table = live.count("calls")
     must_equal(report, table)
     assert report.total("getppid") == 1009
-
-
-def test_errors_are_counted_by_errno(live):
-    report, _ = live.count("calls")
     assert report.only("openat")["errnos"] == {"ENOENT": 7, "ENOTDIR": 5}
     assert report.only("close")["errnos"] == {"EBADF": 13}
-
-
-def test_bytes_are_the_sum_of_what_was_moved(live):
-    report, table = live.count("calls")
     moved = sum(3 + i for i in range(17))
-    assert report.only("readv")["bytes"] == report.only("writev")["bytes"] == 211
-    assert report.only("read")["bytes"] == moved + len("go\n")
-    assert report.only("write")["bytes"] == moved + len(table.printed)
-    assert report.only("getppid")["bytes"] == 0
+    moves = {"read": moved + len("go\n"), "write": moved + len(table.printed), "getppid": 0}
+    for name, size in {"readv": 211, "writev": 211, **moves}.items():
+        assert report.only(name)["bytes"] == size, name
+    row = report.only("exit_group")
+    assert (row["calls"], row["no_return"], row["histogram"]) == (1, 1, [])
 
 
 def test_a_command_is_counted_from_its_own_execve_on(live):
@@ -38,12 +32,6 @@ def test_a_command_is_counted_from_its_own_execve_on(live):
     must_include(report, table)
     assert report.only("execve")["calls"] == 1
     assert {row["pid"] for row in report.rows} == {table.rows[0]["pid"]}
-
-
-def test_exit_counts_although_it_never_returns(live):
-    report, _ = live.count("calls")
-    row = report.only("exit_group")
-    assert (row["calls"], row["no_return"], row["histogram"]) == (1, 1, [])
 
 
 def test_exit_of_a_thread_counts_although_it_never_returns(live):
@@ -89,12 +77,8 @@ def test_unknown_numbers_are_kept_and_named_by_their_number(live):
 
 @x86_only
 def test_the_truss_table_names_the_foreign_abi(live):
-    target = live.workload("numbers")
-    bpftruss = live.attach(target.pid, json=False)
-    target.go()
-    bpftruss.wait()
-    lines = [line.split() for line in bpftruss.text().decode().splitlines()]
-    counts = {words[0]: words[2:] for words in lines if words}
+    text, _ = count_text(live, [], "numbers")
+    counts = {words[0]: words[2:] for words in map(str.split, text.splitlines()) if words}
     assert counts["read/i386"] == ["7", "7"]
     assert counts["getppid"] == ["31"]
 
@@ -154,8 +138,7 @@ def test_restart_syscall_is_credited_to_the_sleep_that_it_continues(live):
     target.go()
     for _ in range(2):
         target.wait_asleep_in("nanosleep", "restart_syscall")
-        target.signal(signal.SIGSTOP)
-        wait_stopped(target)
+        target.pause()
         target.signal(signal.SIGCONT)
     report = bpftruss.report()
     must_equal(report, target.table())
@@ -164,12 +147,16 @@ def test_restart_syscall_is_credited_to_the_sleep_that_it_continues(live):
     assert not report.select("restart_syscall")
 
 
-def test_a_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
+def stopped_sleeper(live):
     target = live.workload("signals", "stop", 1)
     target.go()
     target.wait_asleep_in("nanosleep")
-    target.signal(signal.SIGSTOP)
-    wait_stopped(target)
+    target.pause()
+    return target
+
+
+def test_a_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
+    target = stopped_sleeper(live)
     bpftruss = live.attach(target.pid)
     target.signal(signal.SIGCONT)
     report = bpftruss.report()
@@ -178,17 +165,7 @@ def test_a_sleep_that_was_stopped_at_attach_goes_on_as_itself(live):
 
 
 def test_a_stopped_process_is_in_no_call(live):
-    target = live.workload("signals", "stop", 1)
-    target.go()
-    target.wait_asleep_in("nanosleep")
-    target.signal(signal.SIGSTOP)
-    wait_stopped(target)
-    report = live.attach(target.pid, "-d", "0.1").report()
-    assert not report.rows
-
-
-def wait_stopped(target):
-    until(lambda: target.state() == "T", "the target stops")
+    assert not live.attach(stopped_sleeper(live).pid, "-d", "0.1").report().rows
 
 
 # --- refused by seccomp --------------------------------------------------------------------------
@@ -200,6 +177,11 @@ def test_calls_that_seccomp_denies_are_counted_with_their_errno(live):
     row = report.only("getppid")
     assert (row["calls"], row["denied"], row["errnos"]) == (37, 37, {"EACCES": 37})
     assert row["wall_ns"] is None
+    assert (report.total("getgid"), report.total("getgid", "denied")) == (5, 5)
+    assert report.total("rt_sigreturn") == 5
+    # 41 calls of the victim and 23 of the main thread; the fatal one never began.
+    assert report.total("geteuid") == 64
+    assert not report.select("getpgid")
 
 
 def test_a_call_that_seccomp_fakes_as_success_is_denied_all_the_same(live):
@@ -208,14 +190,8 @@ def test_a_call_that_seccomp_fakes_as_success_is_denied_all_the_same(live):
     assert (row["calls"], row["denied"], row["errors"]) == (11, 11, 0)
 
 
-def test_a_call_that_seccomp_turns_into_a_signal_is_denied(live):
-    report, _ = live.count("denied")
-    assert (report.total("getgid"), report.total("getgid", "denied")) == (5, 5)
-    assert report.total("rt_sigreturn") == 5
-
-
 def test_what_is_found_in_the_registers_of_such_a_call_is_no_result(live):
-    report, table = live.count("trapped")
+    report, table = live.count("denied", "registers")
     must_equal(report, table)
     (row,) = report.select("pread64")
     assert (row["calls"], row["denied"], row["bytes"], row["errors"]) == (7, 7, 0, 0)
@@ -223,20 +199,12 @@ def test_what_is_found_in_the_registers_of_such_a_call_is_no_result(live):
     assert (row["calls"], row["denied"], row["errors"]) == (5, 5, 0)
 
 
-def test_a_thread_that_seccomp_kills_leaves_its_counts_behind(live):
-    report, _ = live.count("denied")
-    # 41 calls of the victim and 23 of the main thread; the fatal one never began.
-    assert report.total("geteuid") == 64
-    assert not report.select("getpgid")
-
-
 # --- kept from the kernel ------------------------------------------------------------------------
 
 
 def count_or_skip(live, name, what, *arguments):
     target = live.workload(name, *arguments, asleep=False)
-    if b"none" in target.stdout():
-        pytest.skip(what + " is not to be had here")
+    skip_if_none(target, what)
     target.wait_asleep_in("read")
     bpftruss = live.attach(target.pid)
     target.go()
@@ -268,8 +236,7 @@ def test_a_fork_answered_with_0_takes_no_user_time_back(live):
     target = live.workload("faked", "seccomp", 30000)
     bpftruss = live.attach(target.pid, "-f", "-i", 0.05)
     target.go()
-    assert bpftruss.wait() == 0
-    lines = [json.loads(line) for line in bpftruss.text().splitlines()]
+    lines = [json.loads(line) for line in bpftruss.end_text().splitlines()]
     said = [(line["user_cpu_ns"], {k: n for k, n in line["losses"].items() if n}) for line in lines]
     assert not [words for words, line in zip(said, lines) if not line["exact"] or words[0] >= 10**10]
     assert sum(row["calls"] for line in lines for row in line["rows"]) > 60000
@@ -308,18 +275,19 @@ def test_a_call_in_flight_at_attach_counts_without_time_once_it_ends(live):
     assert (row["calls"], row["untimed"], row["in_flight"], row["wall_ns"]) == (2, 2, 0, None)
 
 
-def wait_for_sleepers(target):
-    """All three threads are where they stay."""
+def sleepers(live, *arguments, **options):
+    """All three threads are where they stay, or the one that is alone; and bpftruss."""
+    target = live.workload("sleepers", *arguments)
+    bpftruss = live.attach(target.pid, **options)
+    target.go()
     target.wait_asleep_in("nanosleep")
     for tid in target.threads():
         target.wait_asleep_in("nanosleep", "read", tid=tid)
+    return target, bpftruss
 
 
 def test_calls_in_flight_at_the_end_are_shown_with_their_age_and_not_counted(live):
-    target = live.workload("sleepers")
-    bpftruss = live.attach(target.pid)
-    target.go()
-    wait_for_sleepers(target)
+    target, bpftruss = sleepers(live)
     time.sleep(0.1)
     report = bpftruss.interrupt()
     must_include(report, target.table())
@@ -342,22 +310,14 @@ def test_a_call_in_flight_is_no_older_than_it_is(live):
 
 
 def test_the_text_report_names_the_calls_in_flight(live):
-    target = live.workload("sleepers")
-    bpftruss = live.attach(target.pid, json=False)
-    target.go()
-    wait_for_sleepers(target)
-    bpftruss.signal(signal.SIGINT)
-    bpftruss.wait()
-    last = bpftruss.text().decode().splitlines()[-1]
+    _, bpftruss = sleepers(live, json=False)
+    last = bpftruss.stop_text().splitlines()[-1]
     assert last.startswith("in flight: read 1 (") and "nanosleep 2 (oldest " in last
 
 
 def test_a_sleep_in_which_its_task_is_killed_ends_as_interrupted(live):
     # The signal ends the sleep with a restart code before it ends the task.
-    target = live.workload("sleepers", "alone")
-    bpftruss = live.attach(target.pid)
-    target.go()
-    target.wait_asleep_in("nanosleep")
+    target, bpftruss = sleepers(live, "alone")
     target.signal(signal.SIGKILL)
     report = bpftruss.report()
     must_include(report, target.table())
@@ -371,24 +331,17 @@ def test_a_sleep_in_which_its_task_is_killed_ends_as_interrupted(live):
 
 @pytest.mark.parametrize("caller", ["leader", "thread"])
 def test_an_exec_is_one_call_and_the_program_counts_on(live, caller):
-    target = live.workload("execs", caller)
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
-    table = target.table()
+    report, table = live.count("execs", caller)
     must_include(report, table)
     assert report.only("execve")["calls"] == 1
     assert report.only("getppid")["calls"] == 7 + 19
 
 
 def test_an_exec_from_another_thread_ends_the_call_of_every_thread_that_it_kills(live):
-    target = live.workload("execs", "thread")
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
+    report, table = live.count("execs", "thread")
     row = report.only("ppoll")
     assert (row["calls"], row["interrupted"], row["in_flight"]) == (1, 1, 0)
-    assert {row["pid"] for row in report.rows} == {target.pid}
+    assert report.all("pid") == {table.pid}
 
 
 def test_after_an_exec_from_another_thread_calls_are_those_of_the_first_thread(live):
@@ -400,7 +353,7 @@ def test_after_an_exec_from_another_thread_calls_are_those_of_the_first_thread(l
     target.wait_asleep_in("read")
     report = bpftruss.interrupt()
     # Threads that have ended share a row without a tid.
-    assert {row["tid"] for row in report.rows} == {target.pid, None}
+    assert report.all("tid") == {target.pid, None}
     calls = {row["tid"]: row["calls"] for row in report.select("getppid")}
     assert calls == {target.pid: 19, None: 7}
     assert report.only("getuid")["tid"] is None

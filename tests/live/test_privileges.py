@@ -12,8 +12,8 @@ import subprocess
 
 import pytest
 
-from harness import BPFTRUSS, TOP, Bpftruss, Process, must_include, slurp, until
-from stacks import Waiting, fixture, judge, must_be_complete, symbols
+from harness import TOP, Bpftruss, Process, must_include, readable_copy, slurp, until
+from stacks import Waiting, fixture, judge, must_be_complete
 
 COUNTING = ["bpf", "perfmon"]
 STACKS = COUNTING + ["sys_ptrace", "dac_read_search", "checkpoint_restore"]
@@ -37,10 +37,12 @@ def confined(capabilities, *command):
 
 @pytest.fixture
 def binary(tmp_path):
-    """A copy where anybody can reach it; the build directory may be private."""
-    for path in [tmp_path] + list(tmp_path.parents)[:2]:
-        os.chmod(path, 0o755)
-    return shutil.copy(BPFTRUSS, tmp_path / "bpftruss")
+    return readable_copy(tmp_path)
+
+
+def run_confined(capabilities, *command):
+    argv = confined(capabilities, *command)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60)
 
 
 class Confined(Bpftruss):
@@ -87,8 +89,7 @@ def test_counts_are_exact_with_two_capabilities(live, binary, target):
     bpftruss = attach(live, binary, COUNTING, *options)
     status = slurp("/proc/%d/status" % bpftruss.pid).decode()
     assert re.findall(r"^(?:Uid|CapEff):\t(\w+)", status, re.M) == [USER, "000000c000000000"]
-    workload.go()
-    assert workload.wait() == 0
+    workload.play()
     # Of others' threads one may be late, for want of priority: that is a loss, and said.
     report = bpftruss.interrupt(lossy=True) if target == "all" else bpftruss.report()
     must_include(report, workload.table())
@@ -96,15 +97,13 @@ def test_counts_are_exact_with_two_capabilities(live, binary, target):
 
 @pytest.mark.parametrize("missing", COUNTING)
 def test_without_one_of_them_it_says_which(binary, missing):
-    argv = confined(without(COUNTING, missing), binary, "-c", "-p", "1")
-    result = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    result = run_confined(without(COUNTING, missing), binary, "-c", "-p", "1")
     assert (result.returncode, result.stdout) == (4, "")
     assert "CAP_%s is missing" % missing.upper() in result.stderr
 
 
 def test_the_doctor_is_content_with_two_capabilities(binary):
-    argv = confined(COUNTING, binary, "doctor")
-    result = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    result = run_confined(COUNTING, binary, "doctor")
     assert result.returncode == 0, result.stdout
     assert "CAP_BPF and CAP_PERFMON" in result.stdout
 
@@ -149,22 +148,20 @@ def test_stacks_are_whole_with_three_more(live, binary):
 @pytest.mark.parametrize("missing", ["sys_ptrace", "dac_read_search", "checkpoint_restore"])
 def test_without_one_of_them_counts_have_no_names(live, binary, missing):
     _, report, row = count_wait(live, binary, without(STACKS, missing))
-    names = {name for stack in row["stacks"] for name in symbols(stack)}
-    assert names == {None}
+    assert {name for _, name in report.frames("read")} == {None}
     # A byte each.
     assert row["calls"] == len("xx" + "xxq") and report.data["exact"] is True
 
 
-def kernel_symbols(row):
-    frames = [frame for stack in row["stacks"] for frame in stack["frames"]]
-    return {frame["symbol"] for frame in frames if frame["module"] == "kernel"}
+def kernel_symbols(report):
+    return {symbol for module, symbol in report.frames("read") if module == "kernel"}
 
 
 def test_functions_of_the_kernel_have_names_with_syslog_only(live, binary):
-    argv = confined(STACKS, "head", "-n", "1", "/proc/kallsyms")
-    if int(subprocess.run(argv, capture_output=True, check=True).stdout.split()[0], 16):
+    first = run_confined(STACKS, "head", "-n", "1", "/proc/kallsyms")
+    if int(first.stdout.split()[0], 16):
         pytest.skip("this kernel tells everybody its addresses (kernel.perf_event_paranoid)")
-    _, _, named = count_wait(live, binary, KERNEL_STACKS, "--kernel-stacks")
-    _, _, bare = count_wait(live, binary, STACKS, "--kernel-stacks")
+    _, named, _ = count_wait(live, binary, KERNEL_STACKS, "--kernel-stacks")
+    _, bare, _ = count_wait(live, binary, STACKS, "--kernel-stacks")
     assert any("read" in (name or "") for name in kernel_symbols(named))
     assert kernel_symbols(bare) == {None}

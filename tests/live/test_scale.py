@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables have the size that is needed for the threads that there are."""
 
-import os
 import sys
 
 import pytest
 
-from daemons import start_daemon
+from daemons import start_daemon, watched
 from faults import gap_reasons, history_of
-from harness import until
+from harness import slurp, until
 from test_cost import CALLER, Talker
 
 SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 
 
-def free_pids():
-    with open("/proc/sys/kernel/pid_max") as limit:
-        return int(limit.read()) - 5000
-
-
 @pytest.mark.parametrize("number", [3000, 20000])
 def test_threads_of_a_running_process_have_rows_of_their_own(live, number):
-    if number > free_pids():
+    if number > int(slurp("/proc/sys/kernel/pid_max")) - 5000:
         pytest.skip("there may not be so many threads here: kernel.pid_max")
     target = live.workload("legion", number, 7)
     bpftruss = live.attach(target.pid)
@@ -56,19 +50,14 @@ def test_a_task_that_found_no_record_gets_one_later(live):
 
 def test_a_daemon_makes_larger_tables_before_calls_lose_their_process(live, tmp_path):
     """It begins anew, and its history has what was counted before; between them is a gap."""
-    environment = dict(os.environ, WATCHDOG_USEC="400000")  # twice a second it looks
-    environment.pop("WATCHDOG_PID", None)
     options = ["-n", "legion", "--budget", "none"]
-    daemon = start_daemon(live, tmp_path / "daemon", *options, env=environment)
-    before = live.workload("legion", 10, 7)
-    before.go()
-    assert before.wait() == 0
+    daemon = start_daemon(live, tmp_path / "daemon", *options, env=watched(400000))
+    live.play("legion", 10, 7)
     target = live.workload("legion", 5000, 7)
     until(lambda: "counting began anew" in daemon.stderr(), "the tables grow")
-    until(lambda: daemon.get("/v1/status")["counting"]["threads"] == 5001, "all are counted")
-    assert daemon.get("/v1/status")["counting"]["tables"]["threads"]["capacity"] > 5001
-    target.go()
-    assert target.wait() == 0
+    until(lambda: daemon.status("counting", "threads") == 5001, "all are counted")
+    assert daemon.status("counting", "tables", "threads", "capacity") > 5001
+    target.play()
     report = daemon.snapshot()
     assert report.total("getppid") == 7 * 5000
     assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, 5000)

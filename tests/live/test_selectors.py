@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cgroups import cgroup_mount, cgroup_remove, move
-from harness import BPFTRUSS, Bpftruss, need_unshare, program, run, until
+from harness import BPFTRUSS, need_unshare, program, run, until
 
 THREADS = 7
 CALLS = 1009
@@ -21,15 +21,14 @@ AFTER = 2 * CALLS * (THREADS + 1)  # the main thread makes none before the chang
 BEFORE = CALLS * THREADS
 
 
-def select(live, *arguments):
-    return live.add(Bpftruss, list(arguments)).wait_counting()
-
-
-def change(live, bpftruss, target):
+def change(bpftruss, target, lossy=False):
     """Lets a target go through its change; the calls that were counted."""
-    target.go()
-    assert target.wait() == 0, target.stderr()
-    return bpftruss.interrupt()
+    target.play()
+    return bpftruss.interrupt(lossy)
+
+
+def becomes(live, *change):
+    return live.workload("becomes", *change, THREADS, CALLS)
 
 
 # --- joining -------------------------------------------------------------------------------------
@@ -37,34 +36,31 @@ def change(live, bpftruss, target):
 
 def test_a_process_that_takes_a_name_is_counted_from_then_on_in_all_threads(live):
     keeper = live.workload("becomes", "nothing", "-", 1, 1)
-    target = live.workload("becomes", "name", "chosen-one", THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-n", "chosen-*")
-    report = change(live, bpftruss, target)
+    target = becomes(live, "name", "chosen-one")
+    report = change(live.choose("--wait", "-n", "chosen-*"), target)
     assert report.total("getppid") == AFTER
-    assert {row["comm"] for row in report.rows} == {"chosen-one"}
+    assert report.all("comm") == {"chosen-one"}
     assert keeper.popen.poll() is None
 
 
 def test_a_longer_name_is_cut_as_the_kernel_cuts_names(live):
-    target = live.workload("becomes", "name", "fifteen-letters", THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-n", "fifteen-letters-and-more")
-    assert change(live, bpftruss, target).total("getppid") == AFTER
+    target = becomes(live, "name", "fifteen-letters")
+    bpftruss = live.choose("--wait", "-n", "fifteen-letters-and-more")
+    assert change(bpftruss, target).total("getppid") == AFTER
 
 
 def test_a_process_that_gives_up_its_name_is_counted_until_then(live):
-    target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
-    report = change(live, select(live, "-n", "becomes"), target)
+    target = becomes(live, "name", "somebody-else")
+    report = change(live.choose("-n", "becomes"), target)
     assert report.total("getppid") == BEFORE
     # The name that was not chosen is in no report.
-    assert {row["comm"] for row in report.rows} == {"becomes"}
+    assert report.all("comm") == {"becomes"}
 
 
 def test_a_thread_that_found_no_room_leaves_like_the_others(live):
-    target = live.workload("becomes", "name", "somebody-else", THREADS, CALLS)
-    bpftruss = select(live, "-n", "becomes", "--max-tasks", 3)
-    target.go()
-    assert target.wait() == 0, target.stderr()
-    report = bpftruss.interrupt(lossy=True)
+    target = becomes(live, "name", "somebody-else")
+    bpftruss = live.choose("-n", "becomes", "--max-tasks", 3)
+    report = change(bpftruss, target, lossy=True)
     assert report.losses
     assert report.total("getppid") == BEFORE
 
@@ -89,19 +85,18 @@ def test_a_leader_that_sleeps_through_its_renaming_keeps_the_name_it_was_chosen_
     name = "sleeper%d" % os.getpid()
     target = live.spawn(sys.executable, "-c", RENAMED_BY_ANOTHER, name, stdin=subprocess.PIPE)
     until(lambda: len(target.threads()) == 2, "a second thread")
-    bpftruss = select(live, "-n", name)
+    bpftruss = live.choose("-n", name)
     target.tell(b"\n")
     until(lambda: target.stdout() == b"done", "the leader is renamed")
     if end == "killed":
         target.signal(signal.SIGKILL)
         target.wait()
-    assert {row["comm"] for row in bpftruss.interrupt().rows} == {name}
+    assert bpftruss.interrupt().all("comm") == {name}
 
 
 def test_a_process_that_is_chosen_under_both_names_goes_by_the_last(live):
-    keeper = live.workload("becomes", "name", "becoming", THREADS, CALLS)
-    bpftruss = select(live, "-n", "becom*")
-    report = change(live, bpftruss, keeper)
+    keeper = becomes(live, "name", "becoming")
+    report = change(live.choose("-n", "becom*"), keeper)
     assert report.total("getppid") == BEFORE + AFTER
     assert {row["comm"] for row in report.rows if row["pid"] == keeper.pid} == {"becoming"}
 
@@ -124,44 +119,33 @@ def test_a_process_whose_first_thread_has_ended_is_found_by_its_name(live):
     name = "headless%d" % os.getpid()
     target = live.spawn(sys.executable, "-c", LEADERLESS, name, stdin=subprocess.PIPE)
     until(lambda: target.state() == "Z", "the first thread has ended")
-    bpftruss = select(live, "-n", name)
+    bpftruss = live.choose("-n", name)
     target.tell(b"\n")
     assert target.wait() == 0
     assert bpftruss.interrupt().total("getppid", pid=target.pid) == 1009
 
 
-def test_a_process_that_moves_into_a_cgroup_is_counted_from_then_on(live, cgroup):
-    inner = cgroup("bpftruss-test", "inner")
-    target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-g", "bpftruss-test")
+@pytest.mark.parametrize("into", [True, False], ids=["into", "out of"])
+def test_a_process_that_moves_into_or_out_of_a_cgroup_is_counted_meanwhile(live, cgroup, into):
+    inner, target = cgroup("bpftruss-test", "inner"), becomes(live, "nothing", "-")
+    if not into:
+        move(target.pid, inner)
+    path = os.path.join(cgroup_mount(), "bpftruss-test")
+    bpftruss = live.choose(*(["--wait", "-g", "bpftruss-test"] if into else ["-g", path]))
     target.go()
     target.wait_asleep_in("read", fd=0)
-    move(target.pid, inner)
-    assert change(live, bpftruss, target).total("getppid") == AFTER
-
-
-def test_a_process_that_moves_out_of_a_cgroup_is_counted_until_then(live, cgroup):
-    inner = cgroup("bpftruss-test", "inner")
-    target = live.workload("becomes", "nothing", "-", THREADS, CALLS)
-    move(target.pid, inner)
-    bpftruss = select(live, "-g", os.path.join(cgroup_mount(), "bpftruss-test"))
-    target.go()
-    target.wait_asleep_in("read", fd=0)
-    move(target.pid, cgroup_mount())
-    assert change(live, bpftruss, target).total("getppid") == BEFORE
+    move(target.pid, inner if into else cgroup_mount())
+    assert change(bpftruss, target).total("getppid") == (AFTER if into else BEFORE)
 
 
 def test_a_unit_is_the_cgroup_of_its_name(live, cgroup):
     unit = cgroup("test.slice", "bpftruss-test.service", "payload")
-    inside = live.workload("calls")
-    outside = live.workload("calls")
+    inside, outside = live.workload("calls"), live.workload("calls")
     move(inside.pid, unit)
-    bpftruss = select(live, "-u", "bpftruss-test")
-    for target in (inside, outside):
-        target.go()
-        assert target.wait() == 0
-    report = bpftruss.interrupt()
-    assert {row["pid"] for row in report.rows} == {inside.pid}
+    bpftruss = live.choose("-u", "bpftruss-test")
+    outside.play()
+    report = change(bpftruss, inside)
+    assert report.all("pid") == {inside.pid}
     assert report.counts() == inside.table().counts()
 
 
@@ -171,12 +155,11 @@ def test_a_unit_has_its_name_although_it_is_gone_before_anybody_asks(live, cgrou
     bpftruss.signal(signal.SIGSTOP)
     unit = cgroup("test.slice", "bpftruss-gone.service")
     move(target.pid, unit)
-    target.go()
-    assert target.wait() == 0
+    target.play()
     until(lambda: cgroup_remove(unit), "unit is gone")
     os.mkdir(unit)  # another of that name, for the fixture to remove
     bpftruss.signal(signal.SIGCONT)
-    assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-gone.service"}
+    assert bpftruss.report().all("unit") == {"bpftruss-gone.service"}
 
 
 def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
@@ -186,46 +169,38 @@ def test_a_unit_deep_in_the_tree_has_its_name(live, cgroup):
     bpftruss = live.attach(target.pid)
     move(target.pid, cgroup(*slices, "bpftruss-deep.service"))
     target.go()
-    assert {row["unit"] for row in bpftruss.report().rows} == {"bpftruss-deep.service"}
+    assert bpftruss.report().all("unit") == {"bpftruss-deep.service"}
 
 
 def test_a_unit_that_is_started_again_is_counted_again(live, cgroup):
     unit = cgroup("bpftruss-test.service")
     first = live.workload("calls")
     move(first.pid, unit)
-    bpftruss = select(live, "-u", "bpftruss-test")
-    first.go()
-    assert first.wait() == 0
+    bpftruss = live.choose("-u", "bpftruss-test")
+    first.play()
     until(lambda: cgroup_remove(unit), "unit is stopped")
     os.mkdir(unit)
     second = live.workload("calls")
     move(second.pid, unit)
-    second.go()
-    assert second.wait() == 0
-    report = bpftruss.interrupt()
-    assert report.total("getppid", pid=first.pid) == first.table().total("getppid") > 0
-    assert report.total("getppid", pid=second.pid) == second.table().total("getppid") > 0
+    report = change(bpftruss, second)
+    for target in (first, second):
+        assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
 
 
-def test_a_process_that_changes_its_user_is_counted_from_then_on(live):
-    target = live.workload("becomes", "user", 54321, THREADS, CALLS)
-    bpftruss = select(live, "--wait", "-U", "54321")
-    assert change(live, bpftruss, target).total("getppid") == AFTER
-
-
-def test_a_process_that_was_of_a_user_is_counted_until_it_changes(live):
-    target = live.workload("becomes", "user", 54321, THREADS, CALLS)
-    bpftruss = select(live, "-U", pwd.getpwuid(0).pw_name)
-    report = change(live, bpftruss, target)
-    assert report.total("getppid", pid=target.pid) == BEFORE
+@pytest.mark.parametrize("user, calls", [("54321", AFTER), (pwd.getpwuid(0).pw_name, BEFORE)])
+def test_a_process_that_changes_its_user_is_counted_while_it_has_the_chosen_one(live, user, calls):
+    target = becomes(live, "user", 54321)
+    report = change(live.choose("--wait", "-U", user), target)
+    assert report.total("getppid", pid=target.pid) == calls
 
 
 def test_an_exec_into_a_name_counts_from_the_first_call_after_it(live, tmp_path):
     chosen = shutil.copy(program("calls"), tmp_path / "chosen-calls")
-    bpftruss = select(live, "--wait", "-n", "chosen-calls")
-    outputs = [subprocess.run([chosen], capture_output=True, check=True) for _ in range(23)]
+    bpftruss = live.choose("--wait", "-n", "chosen-calls")
+    for _ in range(23):
+        subprocess.run([chosen], capture_output=True, check=True)
     report = bpftruss.interrupt()
-    assert len({row["pid"] for row in report.rows}) == len(outputs)
+    assert len(report.all("pid")) == 23
     assert not report.select("execve")
     assert report.total("exit_group") == 23
 
@@ -234,7 +209,7 @@ def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
     shell = shutil.copy("/bin/sh", tmp_path / "chosen-sh")
     target = live.spawn(shell, "-c", "read line; exec " + program("calls"), stdin=-1)
     target.wait_asleep_in("read")
-    bpftruss = select(live, "-n", "chosen-sh")
+    bpftruss = live.choose("-n", "chosen-sh")
     target.tell(b"go\n")
     assert target.wait() == 0
     report = bpftruss.interrupt()
@@ -244,10 +219,7 @@ def test_an_exec_into_another_name_ends_the_counting_with_it(live, tmp_path):
 
 def test_children_of_the_same_name_are_counted_from_their_first_call_on(live):
     target = live.workload("forks", "fork", 13)
-    bpftruss = select(live, "-n", "forks")
-    target.go()
-    assert target.wait() == 0
-    report = bpftruss.interrupt()
+    report = change(live.choose("-n", "forks"), target)
     assert report.counts() == target.table().counts()
 
 
@@ -256,25 +228,20 @@ def test_who_takes_another_name_leaves_and_comes_back_with_its_own(live, who):
     """A child is chosen from its fork on, without ever having taken the name."""
     name = "n%d" % os.getpid()
     target = live.workload("renames", name, 300, *who)
-    bpftruss = select(live, "-n", name)
-    target.go()
-    assert target.wait() == 0
-    report = bpftruss.interrupt()
+    report = change(live.choose("-n", name), target)
     assert (report.total("getppid"), report.total("getsid")) == (600, 0)
 
 
 def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
     name = "n%d" % os.getpid()
-    bpftruss = select(live, "-n", name, "--wait")
+    bpftruss = live.choose("-n", name, "--wait")
     script = """
         exec 3>/proc/self/comm; printf %s "$1" >&3
         (exec /bin/sh -c 'printf x; read line; kill -0 $$; kill -0 $$')
         true"""
     parent = live.spawn("/bin/sh", "-c", script, "sh", name, stdin=subprocess.PIPE)
     until(lambda: parent.stdout() == b"x", "the child has left")
-    joins = live.workload("renames", name, 1)
-    joins.go()
-    assert joins.wait() == 0
+    joins = live.play("renames", name, 1)
     time.sleep(0.1)
     parent.tell(b"\n")
     assert parent.wait() == 0, parent.stderr()
@@ -286,10 +253,7 @@ def test_a_child_that_has_left_is_not_adopted_when_another_process_joins(live):
 @pytest.mark.parametrize("pattern", ["calls", "c*s", "c?lls", "[a-c]a[!m]*", "*", "cal\\ls"])
 def test_names_may_be_globs(live, pattern):
     target = live.workload("calls")
-    bpftruss = select(live, "-n", pattern)
-    target.go()
-    assert target.wait() == 0
-    report = bpftruss.interrupt()
+    report = change(live.choose("-n", pattern), target)
     assert report.total("getppid", pid=target.pid) == target.table().total("getppid") > 0
 
 
@@ -302,24 +266,21 @@ def test_a_glob_that_does_not_match_counts_nothing(live, pattern):
 
 def test_all_processes_are_counted_but_bpftruss_itself(live):
     targets = [live.workload("calls") for _ in range(3)]
-    bpftruss = select(live, "-a")
+    bpftruss = live.choose("-a")
     for target in targets:
-        target.go()
-        assert target.wait() == 0
+        target.play()
     report = bpftruss.interrupt()
-    assert bpftruss.pid not in {row["pid"] for row in report.rows}
+    assert bpftruss.pid not in report.all("pid")
     for target in targets:
         assert report.total("getppid", pid=target.pid) == target.table().total("getppid")
 
 
 def test_selectors_add_up(live):
     targets = [live.workload(name) for name in ("calls", "forks", "numbers")]
-    bpftruss = select(live, "-n", "calls", "-n", "numbers", "-p", targets[1].pid)
+    bpftruss = live.choose("-n", "calls", "-n", "numbers", "-p", targets[1].pid)
     for target in targets:
-        target.go()
-        assert target.wait() == 0
-    pids = {row["pid"] for row in bpftruss.interrupt().rows}
-    assert {target.pid for target in targets} == pids
+        target.play()
+    assert bpftruss.interrupt().all("pid") == {target.pid for target in targets}
 
 
 @pytest.mark.parametrize(
@@ -348,3 +309,63 @@ def test_pids_are_those_of_the_callers_namespace(live, tmp_path):
     assert {row["pid"] for row in report["rows"]} == {int(inside.stdout())}
     assert report["targets"][0]["comm"] == "sleep"
     assert report["pid_namespace"] == "caller"
+
+
+# --- at the same time as others ------------------------------------------------------------------
+
+CROWD_CALLS = 503
+
+
+def unique(name):
+    """A name that only this test's processes have."""
+    return "%s%d" % (name, os.getpid())
+
+
+def rename_together(live, chosen, name, threads):
+    """How many calls were counted of each of 23 processes that take a name at the same time."""
+    targets = [live.workload("becomes", "name", name, threads, CROWD_CALLS) for _ in range(23)]
+    bpftruss = live.choose("--wait", "-n", chosen)
+    for target in targets:
+        target.go()
+    for target in targets:
+        assert target.wait() == 0
+    report = bpftruss.interrupt(lossy=True)
+    return [report.total("getppid", pid=target.pid) for target in targets]
+
+
+@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("threads", [1, 7])
+def test_processes_that_take_a_name_at_the_same_time_are_all_counted(live, threads, attempt):
+    calls = rename_together(live, unique("yes"), unique("yes"), threads)
+    assert calls == [2 * CROWD_CALLS * (threads + 1)] * 23
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_processes_that_give_up_a_name_at_the_same_time_are_counted_until_then(live, attempt):
+    assert rename_together(live, "becomes", unique("no"), 3) == [3 * CROWD_CALLS] * 23
+
+
+RENAMER = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+other, chosen = (name.encode() for name in sys.argv[1:])
+for i in range(700):
+    libc.prctl(15, other, 0, 0, 0)
+    libc.getsid(0)
+    libc.prctl(15, chosen, 0, 0, 0)
+    libc.getppid()
+"""
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_processes_that_change_their_names_all_the_time_are_counted_under_each(live, number):
+    """One getppid under the chosen name each time, and one getsid under the other."""
+    arguments = [sys.executable, "-c", RENAMER, unique("no"), unique("yes")]
+    bpftruss = live.choose("--wait", "-n", unique("yes"))
+    processes = [subprocess.Popen(arguments) for _ in range(number)]
+    for process in processes:
+        assert process.wait() == 0
+    report = bpftruss.interrupt(lossy=True)
+    assert report.data["exact"] is True
+    assert [report.total("getppid", pid=process.pid) for process in processes] == [700] * number
+    assert report.total("getsid") == 0

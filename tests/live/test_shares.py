@@ -8,11 +8,12 @@ import tempfile
 
 import pytest
 
-from daemons import must_equal_seen_whole, start_daemon
+from daemons import must_equal_seen_whole, start_daemon, watched
 from harness import need_unshare, program, slurp, until
 from stacks import Loads, fixture
 
 SOMEBODY = 54321
+WHO = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []}
 ROWS = 4000
 # Each makes 80 kinds of calls, 16 of which fail in 60 ways.
 HOARDERS = 120
@@ -28,8 +29,8 @@ def place():
     shutil.rmtree(path)
 
 
-def start_small(live, tmp_path, tasks=600):
-    options = ["--max-tasks", tasks, "--max-rows", ROWS, "--max-errnos", 6000]
+def start_small(live, tmp_path):
+    options = ["--max-tasks", 600, "--max-rows", ROWS, "--max-errnos", 6000]
     return start_daemon(live, tmp_path / "daemon", "--interval", "1h", *options)
 
 
@@ -41,33 +42,30 @@ def hoard(live, number):
     return target
 
 
-def tables_of(daemon):
-    return daemon.get("/v1/status")["counting"]["tables"]
+def rows_used(daemon):
+    return daemon.status("counting", "tables", "rows", "used")
 
 
 def test_a_user_leaves_room_for_others(live, tmp_path):
     daemon = start_small(live, tmp_path)
     hoard(live, HOARDERS)
     assert HOARDERS * KIND_OF_CALLS > 2 * ROWS
-    target, mark = live.workload("calls"), tmp_path / "mark"
-    mark.write_text(daemon.verb("snapshot", "--json"))
-    target.go()
-    assert target.wait() == 0
+    target, mark = live.workload("calls"), daemon.save(tmp_path / "mark")
+    target.play()
     report = daemon.snapshot("-p", target.pid, "--since", mark, lossy=True)
     must_equal_seen_whole(report, target.table())
     assert daemon.snapshot(lossy=True).losses["slot_table_full"] > 0
-    tables = tables_of(daemon)
-    assert ROWS * 0.4 < tables["rows"]["used"] < ROWS * 0.7, tables
+    assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.7
 
 
 def test_what_a_user_had_is_there_for_it_again(live, tmp_path):
     daemon, used = start_small(live, tmp_path), []
     for _ in range(3):
         target = hoard(live, HOARDERS)
-        used.append(tables_of(daemon)["rows"]["used"])
+        used.append(rows_used(daemon))
         target.tell(b"over\n")
         assert target.wait() == 0
-        until(lambda: tables_of(daemon)["rows"]["used"] < ROWS * 0.2, "rows are given back")
+        until(lambda: rows_used(daemon) < ROWS * 0.2, "rows are given back")
     assert min(used) > ROWS * 0.4, used
 
 
@@ -86,16 +84,14 @@ def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, place):
             file.write("1 %d 10" % (SOMEBODY + 1000))
     shell.tell(b"go\n")
     until(lambda: shell.stdout().count(b"calls") == 4, "all have hoarded")
-    assert ROWS * 0.4 < tables_of(daemon)["rows"]["used"] < ROWS * 0.7
+    assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.7
 
 
 def ends_of(daemon, pid):
     """How the stacks of its getppid end: {why: calls}."""
     ends = {}
-    report = daemon.snapshot("-p", pid, lossy=True)
-    for row in report.select("getppid", pid=pid):
-        for stack in row["stacks"]:
-            ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
+    for stack in daemon.snapshot("-p", pid, lossy=True).stacks("getppid", pid):
+        ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
     return ends
 
 
@@ -114,27 +110,24 @@ def until_known(daemon, loads, number):
     until(are_known, "its files have tables")
 
 
+def crowd_of_somebody(live, place, number):
+    """A user's process with code of so many files, each of which gets a number; there are 8192."""
+    crowd = live.add(Loads, shutil.copy(fixture("loads"), place), **WHO)
+    crowd.do("crowd %d" % number, "walk 1")
+    return crowd
+
+
 def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path, place):
-    """Each file with code gets a number, of which there are 8192."""
     daemon = start_daemon(live, tmp_path / "daemon", "--interval", "1h", "--stacks")
-    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []}
-    crowd = live.add(Loads, shutil.copy(fixture("loads"), place), **somebody)
-    crowd.do("crowd 4500")
-    crowd.do("walk 1")
+    crowd_of_somebody(live, place, 4500)
     other = live.add(Loads)
     other.do("crowd 20")
     until_known(daemon, other, 20)
 
 
 def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path, place):
-    environment = dict(os.environ, WATCHDOG_USEC="400000")  # twice a second it looks
-    environment.pop("WATCHDOG_PID", None)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=environment)
-    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []}
-    crowd = live.add(Loads, shutil.copy(fixture("loads"), place), **somebody)
-    crowd.do("crowd 3600")
-    crowd.do("walk 1")
-    crowd.finish()
+    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=watched(400000))
+    crowd_of_somebody(live, place, 3600).finish()
     until(lambda: "counting began anew" in daemon.stderr(), "it begins anew")
     other = live.add(Loads)
     other.do("crowd 3")

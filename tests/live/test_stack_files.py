@@ -6,7 +6,6 @@ of no file, processes that have ended.
 """
 
 import os
-import re
 import shlex
 import shutil
 import time
@@ -14,17 +13,8 @@ import time
 import pytest
 
 from harness import need_unshare, until
-from stacks import (
-    Loads,
-    Waiting,
-    fixture,
-    judge,
-    must_be_complete,
-    output_of,
-    stack_text,
-    symbols,
-    symbols_outside_libc,
-)
+from stacks import (FRAME_POINTERS, Loads, Waiting, build_id, count_waits, fixture, stack_text,
+                    symbols, symbols_outside_libc)  # fmt: skip
 
 LIBC_START = ["__libc_start_call_main", "__libc_start_main", "_start"]
 ENTRY = ["getppid", "probe", "enter", "follow", "main"] + LIBC_START
@@ -34,23 +24,20 @@ HOWS = ("over", "again", "moved", "protect")
 
 def copy(name, directory):
     """The same file with an identity that nobody has seen before."""
-    path = os.path.join(str(directory), name)
-    shutil.copy(fixture(name), path)
-    return path
+    return shutil.copy(fixture(name), os.path.join(str(directory), name))
 
 
 def library_calls(report, pid=None):
     """{the library's function: {how its stack ends: calls}} of getppid."""
     found = {}
-    for row in report.select("getppid", pid=pid):
-        for stack in row["stacks"]:
-            names = [str(name).split("@")[0] for name in symbols(stack)]
-            name = names[2] if len(names) > 2 else None
-            if stack["end"] == "complete":
-                above = [name for name in names[4:] if name not in HELPERS]
-                assert names[:2] + names[3:4] + above == ENTRY, stack_text(stack)
-            ends = found.setdefault(name, {})
-            ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
+    for stack in report.stacks("getppid", pid):
+        names = [str(name).split("@")[0] for name in symbols(stack)]
+        name = names[2] if len(names) > 2 else None
+        if stack["end"] == "complete":
+            above = [name for name in names[4:] if name not in HELPERS]
+            assert names[:2] + names[3:4] + above == ENTRY, stack_text(stack)
+        ends = found.setdefault(name, {})
+        ends[stack["end"]] = ends.get(stack["end"], 0) + stack["calls"]
     return found
 
 
@@ -71,8 +58,7 @@ def until_open(bpftruss, path):
 def test_a_library_loaded_later_has_whole_stacks_soon(live, tmp_path):
     program, path = live.add(Loads), copy("alpha.so", tmp_path)
     bpftruss = live.attach(program.pid, "--stacks")
-    program.do("load %s", path)
-    program.do("call alpha_one 1")
+    program.call(path, "alpha_one", 1)
     until_open(bpftruss, path)
     program.do("call alpha_two 1000")
     program.finish()
@@ -88,16 +74,14 @@ def test_many_libraries_at_once_lose_no_call(live, tmp_path):
     program = live.add(Loads)
     bpftruss = live.attach(program.pid, "--stacks")
     for number in range(20):
-        folder = tmp_path / ("library%d" % number)
+        folder, name = tmp_path / ("library%d" % number), ("alpha", "beta")[number % 2]
         folder.mkdir()
-        program.do("load %s", copy(("alpha.so", "beta.so")[number % 2], folder))
-        program.do("call %s_one 50", ("alpha", "beta")[number % 2])
+        program.call(copy(name + ".so", folder), name + "_one", 50)
     program.finish()
     ends = library_calls(bpftruss.report())
     assert set(ends) <= {"alpha_one", "beta_one", "None"}
     assert set(ends.pop("None", {})) <= {"table_pending"}
-    whole = {name: calls.get("complete", 0) for name, calls in ends.items()}
-    assert all(calls <= 500 for calls in whole.values())
+    assert all(calls.get("complete", 0) <= 500 for calls in ends.values())
 
 
 def test_the_stacks_of_a_command_become_whole(live, tmp_path):
@@ -119,14 +103,12 @@ def test_another_library_at_the_same_address_has_its_own_stacks(live, tmp_path):
     programs = {how: live.add(Loads) for how in HOWS}
     alpha, beta = copy("alpha.so", tmp_path), copy("beta.so", tmp_path)
     for program in programs.values():
-        program.do("load %s", alpha)
-        program.do("load %s", beta)
+        program.do("load " + alpha, "load " + beta)
     bpftruss = live.attach([program.pid for program in programs.values()], "--stacks")
     for how, program in programs.items():
         for number in (1, 10, 100):
-            program.do("%s %s alpha_one %d", how, alpha, number)
-            program.do("%s %s beta_one %d", how, beta, number)
-            program.do("%s %s alpha_two %d", how, alpha, number)
+            for path, name in ((alpha, "alpha_one"), (beta, "beta_one"), (alpha, "alpha_two")):
+                program.do("%s %s %s %d" % (how, path, name, number))
         program.finish()
     report = bpftruss.report()
     whole = {name: {"complete": 111} for name in ("alpha_one", "alpha_two", "beta_one")}
@@ -137,7 +119,7 @@ def test_another_library_at_the_same_address_has_its_own_stacks(live, tmp_path):
 @pytest.mark.parametrize("gone", ["replaced", "deleted"])
 def test_a_file_is_what_is_mapped_and_not_what_its_path_leads_to(live, tmp_path, gone):
     program, path = live.add(Loads), copy("alpha.so", tmp_path)
-    program.do("load %s", path)
+    program.do("load %s" % path)
     if gone == "replaced":
         shutil.copy(fixture("beta.so"), path + ".new")
         os.rename(path + ".new", path)
@@ -162,22 +144,11 @@ def privately(directory, commands, *argv):
     return ["unshare", "-m", "--propagation", "private", "sh", "-c", script]
 
 
-def count_wait(live, argv, **options):
-    """A fixture that waits, counted, and the report."""
-    each = live.add(Waiting, argv, **options)
-    bpftruss = live.attach(each.pid, "--stacks")
-    each.finish()
-    report = bpftruss.report()
-    judge(each, report.only("read"))
-    must_be_complete(report.rows)
-    return report.only("read")["stacks"]
-
-
 def test_a_program_may_be_where_only_its_process_sees_it(live, tmp_path):
     place = str(tmp_path)
     hidden = os.path.join(place, "hidden")
     argv = privately(place, shlex.join(["cp", fixture("chain-O2"), hidden]), hidden, "plain")
-    (stack,) = count_wait(live, argv)
+    (stack,) = count_waits(live, *argv)
     assert not os.path.exists(hidden)
     assert [frame["module"] for frame in stack["frames"]].count("hidden") == 6
     assert symbols_outside_libc(stack)[:5] == ["wait_here", "three", "two", "one", "main"]
@@ -185,15 +156,12 @@ def test_a_program_may_be_where_only_its_process_sees_it(live, tmp_path):
 
 def test_a_debug_file_is_found_by_build_id_as_the_process_sees_it(live):
     """Where this namespace has none."""
-    notes = output_of("readelf", "-nW", fixture("chain-stripped"))
-    build_id = re.search("Build ID: (.*)", notes).group(1)
-    root = "/usr/lib/debug"
+    root, debug = "/usr/lib/debug", fixture("chain-O2.debug")
+    folder, name = build_id(fixture("chain-stripped"))
+    folder = "%s/.build-id/%s" % (root, folder)
     os.makedirs(root, exist_ok=True)
-    folder = "%s/.build-id/%s" % (root, build_id[:2])
-    target = "%s/%s.debug" % (folder, build_id[2:])
-    debug = fixture("chain-O2.debug")
-    commands = "mkdir -p %s && cp %s %s" % (folder, shlex.quote(debug), target)
-    argv = privately(root, commands, fixture("chain-stripped"), "plain")
+    copying = "mkdir -p %s && cp %s %s/%s.debug" % (folder, shlex.quote(debug), folder, name)
+    argv = privately(root, copying, fixture("chain-stripped"), "plain")
     each = live.add(Waiting, argv, debug={"chain-stripped": debug})
     bpftruss = live.attach(each.pid, "--stacks")
     each.tell(b"xx")
@@ -210,13 +178,12 @@ def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
     """An address may have been mapped anew since: then there is no name."""
     programs = {how: live.add(Loads) for how in HOWS}
     alpha, beta = copy("alpha.so", tmp_path), copy("beta.so", tmp_path)
-    bpftruss = live.attach(
-        [program.pid for program in programs.values()], "--stacks",
-        env=dict(os.environ, BPFTRUSS_FRAME_POINTERS="1"))
+    pids = [program.pid for program in programs.values()]
+    bpftruss = live.attach(pids, "--stacks", env=FRAME_POINTERS)
     for _ in range(3):
         for path, name, number in ((alpha, "alpha_self", 10), (beta, "beta_self", 1)):
             for how, program in programs.items():
-                program.do("%s %s %s %d", how, path, name, number)
+                program.do("%s %s %s %d" % (how, path, name, number))
             # Most are named while the library is there.
             time.sleep(0.3)
     for program in programs.values():
@@ -225,10 +192,9 @@ def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
     named = {"alpha_self": 0, "beta_self": 0}
     for program in programs.values():
         calls = {"alpha_self": 0, "beta_self": 0}
-        for row in report.select("getppid", pid=program.pid):
-            for stack in row["stacks"]:
-                for name in set(symbols(stack)) & set(calls):
-                    calls[name] += stack["calls"]
+        for stack in report.stacks("getppid", program.pid):
+            for name in set(symbols(stack)) & set(calls):
+                calls[name] += stack["calls"]
         assert calls["alpha_self"] in (0, 10, 20, 30) and calls["beta_self"] in range(4), calls
         named = {name: named[name] + calls[name] for name in named}
     assert all(named.values()), named
@@ -240,20 +206,15 @@ def test_without_tables_no_library_has_the_name_of_another(live, tmp_path):
 def test_jit_code_with_frame_pointers_has_whole_stacks_and_its_names(live):
     program = live.add(Loads)
     bpftruss = live.attach(program.pid, "--stacks")
-    try:
-        program.do("jit made_up 100")
-        program.do("jit with_[odd]-name 10")
-        time.sleep(0.5)
-        program.finish()
-    finally:
-        os.unlink("/tmp/perf-%d.map" % program.pid)
+    program.do("jit made_up 100", "jit with_[odd]-name 10")
+    time.sleep(0.5)
+    program.finish()
     report = bpftruss.report()
     assert library_calls(report) == {
         "made_up": {"complete": 100},
         "with_[odd]-name": {"complete": 10},
     }
-    modules = {stack["frames"][2]["module"] for stack in report.only("getppid")["stacks"]}
-    assert modules == {"[jit]"}
+    assert {stack["frames"][2]["module"] for stack in report.stacks("getppid")} == {"[jit]"}
 
 
 def test_code_without_frame_pointer_ends_a_stack_that_says_so(live):
@@ -269,16 +230,13 @@ def test_code_without_frame_pointer_ends_a_stack_that_says_so(live):
 
 def test_names_of_a_process_that_has_ended_are_known(live):
     """JIT code has its names from the process: they must be taken while it lives."""
-    program, other = live.add(Loads), live.add(Loads)
-    bpftruss = live.attach([program.pid, other.pid], "--stacks")
-    program.do("jit made_up 100")
-    time.sleep(0.5)
-    program.finish()
-    os.unlink("/tmp/perf-%d.map" % program.pid)
-    other.do("jit other 10")
-    time.sleep(0.5)
-    other.finish()
-    os.unlink("/tmp/perf-%d.map" % other.pid)
+    programs = {name: live.add(Loads) for name in ("made_up", "other")}
+    bpftruss = live.attach([program.pid for program in programs.values()], "--stacks")
+    for name, program in programs.items():
+        program.do("jit %s 100" % name)
+        time.sleep(0.5)
+        program.finish()
+        os.unlink(program.perf_map)
     report = bpftruss.report()
-    assert library_calls(report, program.pid) == {"made_up": {"complete": 100}}
-    assert library_calls(report, other.pid) == {"other": {"complete": 10}}
+    for name, program in programs.items():
+        assert library_calls(report, program.pid) == {name: {"complete": 100}}

@@ -4,6 +4,7 @@ Call stacks of what people run: servers, interpreters, and code that a JIT made.
 code are whole, all of them. What is not installed is skipped by name.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import until
+from harness import need, until
 from stacks import must_be_complete, stack_text, symbols
 from test_apache import APACHE, MODULES, PAGE, start_apache  # noqa: F401
 
@@ -26,10 +27,7 @@ needs_apache = pytest.mark.skipif(
 
 
 def tool(name):
-    path = shutil.which(name) or shutil.which(name, path="/usr/local/go/bin")
-    if not path:
-        pytest.skip("no %s here" % name)
-    return path
+    return need(name, path="/usr/local/go/bin")
 
 
 def plain(name):
@@ -47,7 +45,7 @@ PROGRAM = ("_start", "__libc_start_main", "__libc_start_call_main", "main")
 THREADS = (("clone3", "start_thread"), ("__clone3", "start_thread"), ("__clone", "start_thread"))
 
 
-def ask(live, argv, **options):
+def ask(live, argv, ready=lambda pid: None, **options):
     """
     The report of a program that answers each line with one, and in between makes calls that are
     known; the first line has made it do all that it does once.
@@ -58,10 +56,15 @@ def ask(live, argv, **options):
         target.tell(b"go\n")
         until(lambda: target.stdout().count(b"done") == number, "an answer: " + target.stderr())
 
-    line(1)
-    bpftruss = live.attach(target.pid, "-f", "--stacks")
-    line(2)
-    return bpftruss.interrupt()
+    try:
+        line(1)
+        ready(target.pid)
+        bpftruss = live.attach(target.pid, "-f", "--stacks")
+        line(2)
+        return bpftruss.interrupt()
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove("/tmp/perf-%d.map" % target.pid)
 
 
 def must_all_contain(row, *names):
@@ -84,13 +87,12 @@ def test_every_stack_of_an_apache_worker_begins_in_its_main(live, start_apache):
     report = bpftruss.interrupt()
     assert report.total("accept4") == 100
     must_be_complete(report.rows)
-    for row in report.rows:
-        for stack in row["stacks"]:
-            last = stack["frames"][-1]
-            assert last["module"] == "apache2", stack_text(stack)
-            # Stripped, but for what its modules may call.
-            assert last["symbol"] in ("_start", None)
-            assert begins_with({"frames": stack["frames"][:-1]}, *PROGRAM[1:]), stack_text(stack)
+    for stack in report.stacks():
+        last = stack["frames"][-1]
+        assert last["module"] == "apache2", stack_text(stack)
+        # Stripped, but for what its modules may call.
+        assert last["symbol"] in ("_start", None)
+        assert begins_with({"frames": stack["frames"][:-1]}, *PROGRAM[1:]), stack_text(stack)
 
 
 @needs_apache
@@ -105,12 +107,7 @@ def test_php_in_apache_has_whole_stacks(live, start_apache):  # noqa: F811
     apache.requests(10)
     report = bpftruss.interrupt()
     must_be_complete(report.rows)
-    looks = [
-        stack
-        for row in report.rows
-        for stack in row["stacks"]
-        if "zif_fileperms" in symbols(stack) or "php_stat" in symbols(stack)
-    ]
+    looks = [s for s in report.stacks() if {"zif_fileperms", "php_stat"} & set(symbols(s))]
     assert sum(stack["calls"] for stack in looks) == CALLS
     for stack in looks:
         assert {"libc.so.6", modules[-1].name, "apache2"} <= {f["module"] for f in stack["frames"]}
@@ -190,14 +187,8 @@ function asked() { return process.ppid; }
 
 def test_node_has_whole_stacks_and_names_of_its_functions(live, tmp_path):
     target = [tool("node"), "--perf-basic-prof", "--interpreted-frames-native-stack", "-e", NODE]
-    try:
-        # It leaves a log where it runs.
-        report = ask(live, target, cwd=tmp_path)
-    finally:
-        for process in live.processes:
-            path = "/tmp/perf-%d.map" % process.pid
-            if os.path.exists(path):
-                os.unlink(path)
+    # It leaves a log where it runs.
+    report = ask(live, target, cwd=tmp_path)
     row = report.only("getppid")
     must_be_complete([row])
     # Debian's library is stripped and names little of itself.
@@ -223,52 +214,38 @@ public class Asks {
 """
 
 
+def compiled(tmp_path):
+    """Asks, and the options of any JVM that runs it."""
+    (tmp_path / "Asks.java").write_text(JAVA)
+    subprocess.run([tool("javac"), "-d", tmp_path, tmp_path / "Asks.java"], check=True, timeout=60)
+    return ["-XX:+PreserveFramePointer", "-XX:+UseSerialGC", "-cp", tmp_path, "Asks"]
+
+
 def stacks_of_the_question(report):
-    """Those of the calls that Asks.java makes, whose count is known."""
-    return [
-        stack
-        for row in report.rows
-        for stack in row["stacks"]
-        if any("getLength" in str(name) for name in symbols(stack))
-    ]
+    """Those of the calls that Asks.java makes, whose count is known: all of them, and whole."""
+    found = [s for s in report.stacks() if any("getLength" in str(name) for name in symbols(s))]
+    assert sum(stack["calls"] for stack in found) == CALLS
+    for stack in found:
+        assert stack["end"] == "complete", stack_text(stack)
+    return found
 
 
 def test_a_jvm_with_frame_pointers_has_whole_stacks(live, tmp_path):
-    (tmp_path / "Asks.java").write_text(JAVA)
-    subprocess.run([tool("javac"), "-d", tmp_path, tmp_path / "Asks.java"], check=True, timeout=60)
-    options = ["-XX:+PreserveFramePointer", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", tmp_path]
-    report = ask(live, [tool("java"), *options, "Asks"])
-    found = stacks_of_the_question(report)
-    assert sum(stack["calls"] for stack in found) == CALLS
-    for stack in found:
-        assert stack["end"] == "complete", stack_text(stack)
+    report = ask(live, [tool("java"), "-Xshare:auto", *compiled(tmp_path)])
+    for stack in stacks_of_the_question(report):
         assert any(begins_with(stack, *names) for names in THREADS), stack_text(stack)
 
 
-def jcmd_map(pid):
-    """Has a JVM write its perf map; since Java 17."""
-    return subprocess.run([tool("jcmd"), str(pid), "Compiler.perfmap"], timeout=60).returncode
-
-
 def test_a_jvm_with_a_perf_map_has_names_of_its_methods(live, tmp_path):
-    (tmp_path / "Asks.java").write_text(JAVA)
-    subprocess.run([tool("javac"), "-d", tmp_path, tmp_path / "Asks.java"], check=True, timeout=60)
+    def write_map(pid):
+        """Since Java 17."""
+        argv = [tool("jcmd"), str(pid), "Compiler.perfmap"]
+        if subprocess.run(argv, timeout=60).returncode:
+            pytest.skip("this JVM writes no perf map")
+
     # Compiled at once: the interpreter's code has one name for all methods.
-    options = ["-XX:+PreserveFramePointer", "-XX:+UseSerialGC", "-Xcomp", "-cp", tmp_path]
-    target = live.spawn(tool("java"), *options, "Asks", stdin=subprocess.PIPE)
-    target.tell(b"go\n")
-    until(lambda: b"done" in target.stdout(), "an answer: " + target.stderr())
-    if jcmd_map(target.pid):
-        pytest.skip("this JVM writes no perf map")
-    bpftruss = live.attach(target.pid, "--stacks")
-    target.tell(b"go\n")
-    until(lambda: target.stdout().count(b"done") == 2, "an answer: " + target.stderr())
-    report = bpftruss.interrupt()
-    os.remove("/tmp/perf-%d.map" % target.pid)
-    found = stacks_of_the_question(report)
-    assert sum(stack["calls"] for stack in found) == CALLS
-    for stack in found:
-        assert stack["end"] == "complete", stack_text(stack)
+    report = ask(live, [tool("java"), "-Xcomp", *compiled(tmp_path)], ready=write_map)
+    for stack in stacks_of_the_question(report):
         names = [frame["symbol"] for frame in stack["frames"] if frame["module"] == "[jit]"]
         assert any("Asks" in str(name) for name in names), stack_text(stack)
 
@@ -321,8 +298,7 @@ def test_every_stack_of_a_postgresql_backend_begins_in_its_main(live, postgres):
     report = bpftruss.interrupt()
     assert report.total("recvfrom") > 0
     must_be_complete(report.rows)
-    for row in report.rows:
-        for stack in row["stacks"]:
-            # The program is stripped: its _start has no name.
-            assert plain(symbols(stack)[-2]) == "__libc_start_main", stack_text(stack)
-            assert stack["frames"][-1]["module"] == "postgres", stack_text(stack)
+    for stack in report.stacks():
+        # The program is stripped: its _start has no name.
+        assert plain(symbols(stack)[-2]) == "__libc_start_main", stack_text(stack)
+        assert stack["frames"][-1]["module"] == "postgres", stack_text(stack)

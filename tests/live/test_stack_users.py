@@ -4,8 +4,8 @@ Stacks of one user's processes while another one's would like to name them: what
 map or mount never says what the code of others is called, nor how it unwinds.
 """
 
+import contextlib
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -16,14 +16,18 @@ import time
 import pytest
 
 from bpf_objects import held, listed, map_keys, need_bpftool
-from harness import Process, until
-from stacks import Loads, fixture, stack_text, symbols
+from harness import slurp
+from stacks import FRAME_POINTERS, Loads, build_id, fixture, stack_text, symbols
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
 def sh(command, *values):
     return subprocess.run(command % values, shell=True, capture_output=True).returncode == 0
+
+
+def copy(name, path):
+    return shutil.copy(fixture(name), path)
 
 
 def nothing(top):
@@ -37,12 +41,9 @@ def mount_tmpfs(top):
 
 def mount_overlay(top):
     """Files of both layers, on another file system than the folder they seem to be in."""
-    for name in ("lower", "upper", "work", "both"):
-        os.mkdir(os.path.join(top, name))
+    os.mkdir(os.path.join(top, "lower"))
     copy("alpha.so", os.path.join(top, "lower/victim.so"))
-    options = "lowerdir=lower,upperdir=upper,workdir=work"
-    assert sh("cd %s && mount -t overlay none -o %s both", top, options)
-    return os.path.join(top, "both")
+    return mount_layer(top, "both")
 
 
 def mount_btrfs(top):
@@ -57,27 +58,29 @@ def mount_btrfs(top):
 
 @pytest.fixture(params=[nothing, mount_tmpfs, mount_overlay, mount_btrfs])
 def folder(request):
-    """A folder that every user may look into, on several file systems."""
-    top = tempfile.mkdtemp(prefix="bpftruss-")
-    os.chmod(top, 0o755)
-    yield request.param(top)
-    for mounted in ("both", "mounted", "."):
-        sh("cd / && mountpoint -q %s/%s && umount %s/%s", top, mounted, top, mounted)
-    shutil.rmtree(top)
+    """The same on several file systems."""
+    with folder_for_all() as top:
+        yield request.param(top)
 
 
-def copy(name, path):
-    shutil.copy(fixture(name), path)
-    return path
+@contextlib.contextmanager
+def folder_for_all():
+    """A folder that every user may look into; what is mounted there goes with it."""
+    path = tempfile.mkdtemp(prefix="bpftruss-")
+    os.chmod(path, 0o755)
+    try:
+        yield path
+    finally:
+        for mounted in ("both", "mounted", "one", "other", "."):
+            place = os.path.join(path, mounted)
+            sh("cd / && mountpoint -q %s && umount -l %s", place, place)
+        shutil.rmtree(path)
 
 
 @pytest.fixture
 def open_folder():
-    """A folder that every user may look into."""
-    path = tempfile.mkdtemp(prefix="bpftruss-")
-    os.chmod(path, 0o755)
-    yield path
-    shutil.rmtree(path)
+    with folder_for_all() as path:
+        yield path
 
 
 @pytest.fixture
@@ -86,36 +89,30 @@ def loads(open_folder):
     return copy("loads", os.path.join(open_folder, "loads"))
 
 
-def build_id(path):
-    text = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
-    return re.search("Build ID: (.*)", text).group(1)
-
-
 def names_below_probe(report, pid):
     """[(name and module of the function that was called, how the stack ends, calls)]"""
     found = []
-    for row in report.select("getppid", pid=pid):
-        for stack in row["stacks"]:
-            assert symbols(stack)[:2] == ["getppid", "probe"], stack_text(stack)
-            frame = stack["frames"][2]
-            found.append((frame["symbol"], frame["module"], stack["end"], stack["calls"]))
+    for stack in report.stacks("getppid", pid):
+        assert symbols(stack)[:2] == ["getppid", "probe"], stack_text(stack)
+        frame = stack["frames"][2]
+        found.append((frame["symbol"], frame["module"], stack["end"], stack["calls"]))
     return found
 
 
-def attack(live, loads, victim, evil, *options):
+def attack(live, loads, victim, evil):
     """
     A user's process maps a file that bpftruss does not know, and has another one in its place when
     bpftruss comes to look; then root's process runs code of that first file.
     """
     attacker, target = live.add(Loads, loads, **NOBODY), live.add(Loads)
-    bpftruss = live.attach([attacker.pid, target.pid], "--stacks", *options)
+    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
     bpftruss.signal(signal.SIGSTOP)
-    attacker.do("swap %s %s", victim, evil)
+    attacker.do("swap %s %s" % (victim, evil))
     bpftruss.signal(signal.SIGCONT)
     time.sleep(0.5)
-    target.do("raw %s 4096 100", victim)
+    target.do("raw %s 4096 100" % victim)
     time.sleep(0.5)
-    target.do("raw %s 4096 10", victim)
+    target.do("raw %s 4096 10" % victim)
     target.finish()
     attacker.finish()
     return names_below_probe(bpftruss.report(), target.pid)
@@ -140,170 +137,135 @@ def test_a_mapping_that_was_swapped_names_nothing(folder, live, loads):
 
 def mount_layer(top, name):
     """One of the containers that share a layer."""
-    for folder in ("lower", name, name + ".upper", name + ".work"):
-        os.makedirs(os.path.join(top, folder), exist_ok=True)
+    for folder in (name, name + ".upper", name + ".work"):
+        os.mkdir(os.path.join(top, folder))
     options = "lowerdir=lower,upperdir=%s.upper,workdir=%s.work" % (name, name)
     assert sh("cd %s && mount -t overlay none -o %s %s", top, options, name)
     return os.path.join(top, name)
 
 
 @pytest.fixture
-def layers():
+def layers(open_folder):
     """Two folders that share their lower layer, on a file system of their own."""
-    top = tempfile.mkdtemp(prefix="bpftruss-")
-    mount_tmpfs(top)
-    os.mkdir(os.path.join(top, "lower"))
-    copy("alpha.so", os.path.join(top, "lower/victim.so"))
-    yield mount_layer(top, "one"), mount_layer(top, "other")
-    for name in ("one", "other", ""):
-        sh("umount -l %s", os.path.join(top, name))
-    shutil.rmtree(top)
+    mount_tmpfs(open_folder)
+    os.mkdir(os.path.join(open_folder, "lower"))
+    copy("alpha.so", os.path.join(open_folder, "lower/victim.so"))
+    return mount_layer(open_folder, "one"), mount_layer(open_folder, "other")
 
 
 def replace_contents(path, evil):
     """The file is copied to the upper layer, and looks as old as before."""
     before = os.stat(path)
-    with open(evil, "rb") as file, open(path, "r+b") as written:
+    with open(path, "r+b") as written:
         written.truncate(0)
-        written.write(file.read())
+        written.write(slurp(evil))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert os.stat(path).st_mtime_ns == before.st_mtime_ns
 
 
-def test_what_is_written_in_one_container_names_nothing_in_another(layers, live):
-    """Both have mapped the same file of a layer; one writes to it after bpftruss has opened it."""
+@pytest.mark.parametrize("late", [False, True], ids=["after", "before"])
+def test_what_is_written_in_one_container_names_nothing_in_another(layers, live, late):
+    """
+    Both have mapped the same file of a layer; one writes to it after bpftruss has opened it, or
+    before: it is stopped, and makes its table of what is there then.
+    """
     one, other = [os.path.join(layer, "victim.so") for layer in layers]
     attacker, target = live.add(Loads), live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
-    attacker.do("raw %s 4096 10", one)
-    time.sleep(0.5)
+    if late:
+        bpftruss.pause()
+    attacker.do("raw %s 4096 10" % one)
+    time.sleep(0 if late else 0.5)
     replace_contents(one, fixture("beta.so"))
-    target.do("raw %s 4096 100", other)
+    bpftruss.signal(signal.SIGCONT)
+    time.sleep(0.5 if late else 0)
+    target.do("raw %s 4096 100" % other)
     time.sleep(0.5)
+    if late:
+        target.do("raw %s 4096 10" % other)
     # It lives, so that its file can be found.
     found = names_below_probe(bpftruss.interrupt(), target.pid)
     target.finish()
     attacker.finish()
-    assert found == [("alpha_one", "victim.so", "complete", 100)]
-
-
-def test_what_is_written_before_the_table_is_made_unwinds_nothing_else(layers, live):
-    """bpftruss, which is stopped, hears of the file when one of them has written to it already."""
-    one, other = [os.path.join(layer, "victim.so") for layer in layers]
-    attacker, target = live.add(Loads), live.add(Loads)
-    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
-    bpftruss.signal(signal.SIGSTOP)
-    until(lambda: bpftruss.state() == "T", "it stops")
-    attacker.do("raw %s 4096 10", one)
-    replace_contents(one, fixture("beta.so"))
-    bpftruss.signal(signal.SIGCONT)
-    time.sleep(0.5)
-    target.do("raw %s 4096 100", other)
-    time.sleep(0.5)
-    target.do("raw %s 4096 10", other)
-    found = names_below_probe(bpftruss.interrupt(), target.pid)
-    target.finish()
-    attacker.finish()
     must_be_of_alpha(found)
+    assert late or found == [("alpha_one", "victim.so", "complete", 100)]
 
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
 
 
-def needs_user_namespaces():
+def arranged(live, loads, script):
+    """Loads in a user's own mount namespace, in which anything may lie in root's folders."""
     if subprocess.run(UNSHARE + ["true"], **NOBODY, capture_output=True).returncode:
         pytest.skip("users have no namespaces of their own here")
+    return live.add(Loads, *UNSHARE, "%s && exec %s" % (script, shlex.quote(loads)), **NOBODY)
 
 
-class Arranged(Loads):
-    """The same in a user's own mount namespace, in which anything may lie in root's folders."""
-
-    def __init__(self, directory, loads, script):
-        argv = UNSHARE + ["%s && exec %s" % (script, shlex.quote(loads))]
-        Process.__init__(self, directory, argv, stdin=subprocess.PIPE, **NOBODY)
-        self.lines = 1
-        until(lambda: self.stdout() == b"ready\n", "loads is ready")
-
-
-def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live, loads):
-    """It has the library's build id, and lies where debug files are in the user's namespace."""
-    needs_user_namespaces()
-    victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
-    evil = copy("beta.so", os.path.join(open_folder, "evil.debug"))
-    subprocess.run(["strip", "--strip-all", victim], check=True)
-    wanted, given = build_id(victim), build_id(evil)
-    with open(evil, "r+b") as file:
-        data = file.read().replace(bytes.fromhex(given), bytes.fromhex(wanted))
-        file.seek(0)
-        file.write(data)
-    assert build_id(evil) == wanted
-    folder = "/usr/lib/debug/.build-id/" + wanted[:2]
-    script = "mount -t tmpfs none /usr/lib/debug && mkdir -p %s && cp %s %s/%s.debug" % (
-        folder,
-        evil,
-        folder,
-        wanted[2:],
-    )
-    attacker, target = live.add(Arranged, loads, script), live.add(Loads)
+def must_keep_its_name(live, attacker, mapped, victim):
+    """The file that a user's process has mapped is not what root's library is called by."""
+    target = live.add(Loads)
     bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
-    attacker.do("raw %s 4096 10", victim)
+    attacker.do("raw %s 4096 10" % mapped)
     time.sleep(0.5)
-    target.do("raw %s 4096 100", victim)
+    target.do("raw %s 4096 100" % victim)
     target.finish()
     # It lives as long as its namespace.
     found = names_below_probe(bpftruss.interrupt(), target.pid)
     assert found == [("alpha_one", "victim.so", "complete", 100)]
 
 
+def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live, loads):
+    """It has the library's build id, and lies where debug files are in the user's namespace."""
+    victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
+    evil = copy("beta.so", os.path.join(open_folder, "evil.debug"))
+    subprocess.run(["strip", "--strip-all", victim], check=True)
+    wanted, given = build_id(victim), build_id(evil)
+    data = slurp(evil).replace(*(bytes.fromhex("".join(each)) for each in (given, wanted)))
+    with open(evil, "wb") as file:
+        file.write(data)
+    assert build_id(evil) == wanted
+    folder = "/usr/lib/debug/.build-id/" + wanted[0]
+    script = "mount -t tmpfs none /usr/lib/debug && mkdir -p %s && cp %s %s/%s.debug"
+    attacker = arranged(live, loads, script % (folder, evil, folder, wanted[1]))
+    must_keep_its_name(live, attacker, victim, victim)
+
+
 def test_a_mount_of_a_user_gives_roots_library_no_other_name(open_folder, live, loads):
-    needs_user_namespaces()
     victim = copy("alpha.so", os.path.join(open_folder, "victim.so"))
     evil = copy("beta.so", os.path.join(open_folder, "looks_harmless.so"))
-    script = "mount --bind %s %s" % (victim, evil)
-    attacker, target = live.add(Arranged, loads, script), live.add(Loads)
-    bpftruss = live.attach([attacker.pid, target.pid], "--stacks")
-    attacker.do("raw %s 4096 10", evil)
-    time.sleep(0.5)
-    target.do("raw %s 4096 100", victim)
-    target.finish()
-    attacker.finish()
-    found = names_below_probe(bpftruss.report(), target.pid)
-    assert found == [("alpha_one", "victim.so", "complete", 100)]
+    attacker = arranged(live, loads, "mount --bind %s %s" % (victim, evil))
+    must_keep_its_name(live, attacker, evil, victim)
 
 
 @pytest.mark.parametrize("mode, name", [(0o600, None), (0o644, "made_up")])
 def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, loads, mode, name):
     """A mount of his own can put any file there, and its lines would be shown."""
     program = live.add(Loads, loads, **NOBODY)
-    path = "/tmp/perf-%d.map" % program.pid
     program.do("jit made_up 1")
-    os.chown(path, 0, 0)
-    os.chmod(path, mode)
+    os.chown(program.perf_map, 0, 0)
+    os.chmod(program.perf_map, mode)
     bpftruss = live.attach(program.pid, "--stacks")
     program.do("same 10")
     time.sleep(0.5)
     program.finish()
-    os.unlink(path)
     assert [each[0] for each in names_below_probe(bpftruss.report(), program.pid)] == [name]
 
 
 def ids_of_stacks(bpftruss):
     """The ids that the programs of one bpftruss give to the stacks that they have sent."""
-    (number,) = [
-        each["id"]
-        for each in listed("map")
-        if each.get("name") == "stacks_sent" and each["id"] in held(str(bpftruss.pid))["map"]
-    ]
+    own = held(str(bpftruss.pid))["map"]
+    maps = [each for each in listed("map") if each.get("name") == "stacks_sent"]
+    (number,) = [each["id"] for each in maps if each["id"] in own]
     return map_keys(number)
 
 
-def test_nobody_can_tell_which_stacks_have_the_same_id(live, monkeypatch):
+def test_nobody_can_tell_which_stacks_have_the_same_id(live):
     """Nobody can make his calls look like those of others: each collector has its own ids."""
     need_bpftool()
-    monkeypatch.setenv("BPFTRUSS_FRAME_POINTERS", "1")  # addresses, the same for both
     program = live.add(Loads)
-    both = [live.attach(program.pid, "--stacks") for _ in range(2)]
-    program.do("raw %s 4096 10", fixture("alpha.so"))
+    # Addresses, the same for both.
+    both = [live.attach(program.pid, "--stacks", env=FRAME_POINTERS) for _ in range(2)]
+    program.do("raw %s 4096 10" % fixture("alpha.so"))
     first, second = [ids_of_stacks(bpftruss) for bpftruss in both]
     program.finish()
     assert len(first) > 1 and len(second) > 1
@@ -313,14 +275,9 @@ def test_nobody_can_tell_which_stacks_have_the_same_id(live, monkeypatch):
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 
 
-class Placed(Loads):
-    """The same with its memory always at the same addresses."""
-
-    def __init__(self, directory):
-        argv = ["setarch", "-R", fixture("loads")]
-        Process.__init__(self, directory, argv, stdin=subprocess.PIPE)
-        self.lines = 1
-        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+def placed(live):
+    """Loads with its memory always at the same addresses."""
+    return live.add(Loads, "setarch", "-R", fixture("loads"))
 
 
 def with_pid(live, pid):
@@ -330,7 +287,7 @@ def with_pid(live, pid):
     for _ in range(100):
         with open(LAST_PID, "w") as file:
             file.write(str(pid - 1))
-        program = live.add(Placed)
+        program = placed(live)
         if program.pid == pid:
             return program
         program.close()
@@ -339,17 +296,15 @@ def with_pid(live, pid):
 
 def test_who_has_the_pid_of_another_does_not_name_its_code(live):
     """Code of a JIT is named as soon as bpftruss hears of it, and that may be late."""
-    program = live.add(Placed)
+    program = placed(live)
     bpftruss = live.attach(program.pid, "--stacks")
     bpftruss.signal(signal.SIGSTOP)
     program.do("jit first 10")
     program.finish()
-    path = "/tmp/perf-%d.map" % program.pid
-    os.unlink(path)
+    os.unlink(program.perf_map)
     other = with_pid(live, program.pid)
     other.do("jit second 1")
     bpftruss.signal(signal.SIGCONT)
     found = names_below_probe(bpftruss.report(), program.pid)
     other.finish()
-    os.unlink(path)
     assert found == [(None, None, "complete", 10)]

@@ -11,18 +11,8 @@ import subprocess
 import pytest
 
 from harness import BPFTRUSS, Live, must_equal
-from stacks import (
-    FIXTURES,
-    Waiting,
-    fixture,
-    judge,
-    must_be_complete,
-    output_of,
-    stack_differences,
-    stack_text,
-    symbols,
-    symbols_outside_libc,
-)
+from stacks import (FIXTURES, Waiting, count_waits, fixture, judge, must_be_complete, output_of,
+                    stack_differences, stack_text, symbols, symbols_outside_libc)  # fmt: skip
 
 # How many frames the fixture adds between main and the wait, below a handler or not.
 BUILDS = "clang clang-O0 O0 O2 O3-realign fixed static static-pie stripped linked mini".split()
@@ -112,15 +102,8 @@ def test_a_stack_has_127_frames_at_most(live):
 # --- other languages -----------------------------------------------------------------------------
 
 
-def count_waits(live, name, waits):
-    """The stacks of a fixture that waits so many times."""
-    each = live.add(Waiting, [fixture(name)], waits=waits)
-    bpftruss = live.attach(each.pid, "--stacks")
-    each.finish()
-    report = bpftruss.report()
-    judge(each, report.only("read"))
-    must_be_complete(report.rows)
-    return [symbols_outside_libc(stack) for stack in report.only("read")["stacks"]]
+def names_of(stacks):
+    return [symbols_outside_libc(stack) for stack in stacks]
 
 
 def having(stacks, *names):
@@ -128,7 +111,7 @@ def having(stacks, *names):
 
 
 def test_exceptions_of_cxx_pass_through_stacks(live):
-    stacks = count_waits(live, "throws", 5)
+    stacks = names_of(count_waits(live, fixture("throws"), waits=5))
     assert len(stacks) == 5
     assert {stack[0] for stack in stacks} == {"shop::wait_here"}
     assert len(having(stacks, "shop::Guard::~Guard")) == 1
@@ -140,10 +123,9 @@ def test_exceptions_of_cxx_pass_through_stacks(live):
 
 
 def test_rust_has_its_names(live):
-    stacks = count_waits(live, "panics", 3)
+    stacks = names_of(count_waits(live, fixture("panics"), waits=3))
     assert all(stack[0] == "panics::wait_here" for stack in stacks)
-    doors = having(stacks, "panics::main")
-    assert len(doors) == 3
+    assert len(having(stacks, "panics::main")) == 3
     opened = "<panics::Wooden<T> as panics::Door>::open"
     assert len(having(stacks, opened)) == 2
     assert not [name for stack in stacks for name in stack if "17h" in str(name)]
@@ -174,7 +156,7 @@ def test_forked_children_have_the_same_stacks(live):
     report, table = live.count("forks", "clone", 50, options=["-f", "--stacks"])
     must_equal(report, table)
     must_be_complete(report.rows)
-    assert {symbols(stack)[-1] for row in report.rows for stack in row["stacks"]} == {"_start"}
+    assert {symbols(stack)[-1] for stack in report.stacks()} == {"_start"}
 
 
 LINKER = "ld-linux-x86-64.so.2"

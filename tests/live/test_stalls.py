@@ -21,42 +21,45 @@ import pytest
 
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
-from harness import (BPFTRUSS, BUILD, Process, Report, need_unshare, program, skip_if_sanitized,
-                     slurp, until)
+from harness import (BPFTRUSS, Report, deaf_command, need_unshare, program, skip_if_sanitized,
+                     slurp, until)  # fmt: skip
 from stacks import DebugServer, Loads, fixture, needs_client
-from test_stack_hostile import sections
+from test_stack_hostile import SECTION, sections
 
 CALLS = 100
 
 
 def names_of(daemon):
-    return daemon.get("/v1/status")["names"]
+    return daemon.status("names")
 
 
-def frames_of(daemon, syscall="getppid", *options):
-    """All frames of the stacks of a call, as (module, symbol)."""
-    report = daemon.snapshot(*options, lossy=True)
-    return {
-        (frame["module"], frame["symbol"])
-        for row in report.rows
-        if row["syscall"] == syscall
-        for stack in row["stacks"]
-        for frame in stack["frames"]
-    }
+def frames_of(daemon):
+    """All frames of the stacks of getppid, as (module, symbol)."""
+    return daemon.snapshot(lossy=True).frames("getppid")
+
+
+def start(live, tmp_path, *names, **options):
+    """A daemon that counts the stacks of programs of these names."""
+    chosen = [word for name in names for word in ("-n", name)]
+    return start_daemon(live, tmp_path / "daemon", "--stacks", *chosen, **options)
+
+
+def must_name_others(daemon, other):
+    """Files of another process have their names, whatever the first one waits for."""
+    other.call(fixture("beta.so"), "beta_one", 10)
+    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
 
 
 def answers_everything(daemon):
     """Each kind of question; a snapshot is read whole."""
-    assert daemon.get("/v1/status")["schema"] == 1
+    assert daemon.status("schema") == 1
     assert daemon.get("/v1/snapshot")["schema"] == 1
     assert daemon.request("/metrics")[0] == 200
 
 
 def workers_of(daemon):
     """The processes that read files for it."""
-    path = "/proc/%d/task/%d/children" % (daemon.pid, daemon.pid)
-    with open(path) as children:
-        return set(children.read().split())
+    return set(daemon.children())
 
 
 def must_answer_while_a_worker_is_busy(daemon):
@@ -81,78 +84,58 @@ def without_symbols(directory):
     return path
 
 
+@pytest.fixture
+def server():
+    """Answers when it is told to."""
+    served = DebugServer(program("inlined"), slow=True)
+    yield served
+    served.close()
+
+
 @needs_client
-def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path):
+def test_a_report_that_waits_for_names_comes_when_a_signal_does(live, tmp_path, server):
     """With all that was counted, and what is missing is said."""
-    server = DebugServer(program("inlined"), slow=True)
-    try:
-        target = live.workload(without_symbols(tmp_path), CALLS)
-        env = {**os.environ, **server.env}
-        bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=env)
-        target.go()
-        assert target.wait() == 0
-        until(lambda: server.asked, "the server is asked")
-        bpftruss.signal(signal.SIGINT)
-        report = bpftruss.report()
-        assert report.total("getppid") == CALLS
-        assert re.search(r"\d+ frames have no names, or not all", bpftruss.stderr())
-    finally:
-        server.close()
+    target = live.workload(without_symbols(tmp_path), CALLS)
+    bpftruss = live.attach(target.pid, "--stacks", "--debuginfod", env=server.env)
+    target.play()
+    until(lambda: server.asked, "the server is asked")
+    assert bpftruss.interrupt().total("getppid") == CALLS
+    assert re.search(r"\d+ frames have no names, or not all", bpftruss.stderr())
 
 
 @needs_client
-def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, tmp_path):
+def test_a_report_that_was_asked_for_twice_waits_for_no_names(live, server):
     """The first signal is the command's, which does not care: who sends a second one is in a hurry."""
-    server = DebugServer(program("inlined"), slow=True)
-    try:
-        script = "trap '' INT TERM; echo ready $$; while :; do sleep 0.01; done"
-        bpftruss = live.start(
-            "/bin/sh", "-c", script, options=["--stacks", "--debuginfod"],
-            env={**os.environ, **server.env})
-        ready = until(
-            lambda: re.search(rb"ready (\d+)\n", bpftruss.stdout()), "the command says ready")
-        try:
-            bpftruss.signal(signal.SIGINT)
-            until(lambda: b"a second signal reports now" in bpftruss.stderr().encode(), "it waits")
-            bpftruss.signal(signal.SIGINT)
-            # The servers would have kept it for a minute.
-            bpftruss.popen.wait(20)
-        finally:
-            os.kill(int(ready.group(1)), signal.SIGKILL)
-        assert not server.asked
-        assert Report(bpftruss.text(), lossy=True).total("execve") >= 1
-    finally:
-        server.close()
+    options = ["--stacks", "--debuginfod"]
+    with deaf_command(live, options=options, env=server.env) as bpftruss:
+        bpftruss.signal(signal.SIGINT)
+        until(lambda: "a second signal reports now" in bpftruss.stderr(), "it waits")
+        bpftruss.signal(signal.SIGINT)
+        # The servers would have kept it for a minute.
+        bpftruss.popen.wait(20)
+    assert not server.asked
+    assert Report(bpftruss.text(), lossy=True).total("execve") >= 1
 
 
 @needs_client
-def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path):
-    server = DebugServer(program("inlined"), slow=True)
-    try:
-        path = without_symbols(tmp_path)
-        # What is mapped before counting begins has its tables: these stacks are whole.
-        target, other = live.workload(path, CALLS), live.add(Loads)
-        daemon = start_daemon(
-            live, tmp_path / "daemon", "--stacks", "--debuginfod", "-n", "bare", "-n", "loads",
-            env={**os.environ, **server.env},
-        )
-        target.go()
-        assert target.wait() == 0
-        until(lambda: server.asked, "the server is asked")
-        answers_everything(daemon)
-        assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
-        assert names_of(daemon)["waiting"] > 0
-        # Nor do other files wait for it.
-        other.do("load %s", fixture("beta.so"))
-        other.do("call beta_one 10")
-        until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
-        assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
-        other.finish()
-        server.told.set()
-        until(lambda: ("bare", "work") in frames_of(daemon), "the name comes in a later report")
-        daemon.stop()
-    finally:
-        server.close()
+def test_a_server_that_does_not_answer_holds_up_nobody(live, tmp_path, server):
+    path = without_symbols(tmp_path)
+    # What is mapped before counting begins has its tables: these stacks are whole.
+    target, other = live.workload(path, CALLS), live.add(Loads)
+    options = ["--stacks", "--debuginfod", "-n", "bare", "-n", "loads"]
+    daemon = start_daemon(live, tmp_path / "daemon", *options, env=server.env)
+    target.play()
+    until(lambda: server.asked, "the server is asked")
+    answers_everything(daemon)
+    assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+    assert names_of(daemon)["waiting"] > 0
+    # Nor do other files wait for it.
+    must_name_others(daemon, other)
+    assert {symbol for module, symbol in frames_of(daemon) if module == "bare"} == {None}
+    other.finish()
+    server.told.set()
+    until(lambda: ("bare", "work") in frames_of(daemon), "the name comes in a later report")
+    daemon.stop()
 
 
 # --- files that keep a reader busy ----------------------------------------------------------------
@@ -166,10 +149,10 @@ def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path):
         ["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id",
          "--add-gnu-debuglink=%s" % debug, program("pace"), path], check=True)
     (tmp_path / ".debug").mkdir()
-    shutil.copy(debug, tmp_path / ".debug" / "huge.debug")
+    shutil.copy(debug, tmp_path / ".debug")
     for place in (debug, tmp_path / ".debug" / "huge.debug"):
         os.truncate(place, 1 << 30)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "linked")
+    daemon = start(live, tmp_path, "linked")
     target = live.workload(path, 100)
     target.go()
     must_answer_while_a_worker_is_busy(daemon)
@@ -179,58 +162,47 @@ def test_a_checksum_that_takes_long_holds_up_nobody(live, tmp_path):
 
 def test_a_table_that_takes_long_holds_up_nobody(live, tmp_path):
     """Of functions by the hundred thousand; other files have their tables meanwhile."""
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
-    path = str(tmp_path / "heavy.so")
-    shutil.copy(fixture("heavy.so"), path)
-    loads = live.add(Loads)
-    loads.do("load %s", path)
+    daemon, loads = start(live, tmp_path, "loads"), live.add(Loads)
+    loads.do("load " + shutil.copy(fixture("heavy.so"), str(tmp_path)))
     must_answer_while_a_worker_is_busy(daemon)
     loads.finish()
     daemon.stop()
 
 
-@contextlib.contextmanager
-def perf_map(pid, lines):
-    path = "/tmp/perf-%d.map" % pid
+def perf_map_write(path, lines):
     with open(path, "a") as file:
         for at in range(lines):
             file.write("%x 10 function_number_%d\n" % (0x100000 + 16 * at, at))
-    try:
-        yield path
-    finally:
-        os.unlink(path)
 
 
 def test_perf_maps_hold_up_nobody(live, tmp_path):
     """Two processes in turn, each with a map that is nearly as large as one may be."""
     programs = [live.add(Loads) for _ in range(2)]
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
-    with contextlib.ExitStack() as maps:
-        for each in programs:
-            path = maps.enter_context(perf_map(each.pid, 800000))
-            assert 24 << 20 < os.path.getsize(path) < 32 << 20
+    daemon = start(live, tmp_path, "loads")
+    for each in programs:
+        perf_map_write(each.perf_map, 800000)
+        assert 24 << 20 < os.path.getsize(each.perf_map) < 32 << 20
+    over = threading.Event()
 
-        over = threading.Event()
+    def play():
+        number = 0
+        while not over.is_set():
+            number += 1
+            for each in programs:
+                each.do("jit made_%d 1" % number)
 
-        def play():
-            number = 0
-            while not over.is_set():
-                number += 1
-                for each in programs:
-                    each.do("jit made_%d 1" % number)
-
-        player = threading.Thread(target=play)
-        player.start()
-        try:
-            for _ in range(5):
-                must_answer_while_a_worker_is_busy(daemon)
-        finally:
-            over.set()
-            player.join()
-        until(lambda: ("[jit]", "made_1") in frames_of(daemon), "names of such a map come")
-        must_be_below(memory_kib(daemon.pid), 100 << 10)
-        for each in programs:
-            each.finish()
+    player = threading.Thread(target=play)
+    player.start()
+    try:
+        for _ in range(5):
+            must_answer_while_a_worker_is_busy(daemon)
+    finally:
+        over.set()
+        player.join()
+    until(lambda: ("[jit]", "made_1") in frames_of(daemon), "names of such a map come")
+    must_be_below(memory_kib(daemon.pid), 100 << 10)
+    for each in programs:
+        each.finish()
     daemon.stop()
 
 
@@ -249,25 +221,18 @@ os.execv(sys.argv[1], ["loads"])
 """
 
 
-class HungLoads(Loads):
-    def __init__(self, directory):
-        argv = [sys.executable, "-c", HUNG, fixture("loads")]
-        Process.__init__(self, directory, argv, stdin=subprocess.PIPE)
-        self.lines = 1
-        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+needs_fuse = pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+@needs_fuse
 def test_a_file_system_that_does_not_answer_holds_up_nobody(live, tmp_path):
     """The perf map of a process is looked for where the process sees it."""
     need_unshare("-m", "--propagation", "private")
-    hung, other = live.add(HungLoads), live.add(Loads)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    hung = live.add(Loads, sys.executable, "-c", HUNG, fixture("loads"))
+    other, daemon = live.add(Loads), start(live, tmp_path, "loads")
     hung.do("bare 100")
     must_answer_while_a_worker_is_busy(daemon)
-    other.do("load %s", fixture("beta.so"))
-    other.do("call beta_one 10")
-    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+    must_name_others(daemon, other)
     until(lambda: names_of(daemon)["failed"] > 0, "it is given up")
     other.finish()
     hung.finish()
@@ -337,31 +302,26 @@ class ServedLoads(Loads):
     def __init__(self, directory, folder):
         os.mkdir(folder)
         self.folder, pid_path = folder, folder + ".pid"
-        argv = [sys.executable, "-c", SERVED, fixture("loads"), folder, fixture("alpha.so"), pid_path]
-        Process.__init__(self, directory, argv, stdin=subprocess.PIPE)
-        self.lines = 1
-        until(lambda: self.stdout() == b"ready\n", "loads is ready")
+        files = fixture("loads"), folder, fixture("alpha.so"), pid_path
+        super().__init__(directory, sys.executable, "-c", SERVED, *files)
         self.server = int(until(lambda: os.path.exists(pid_path) and slurp(pid_path), "a server"))
 
     def hang(self):
         os.kill(self.server, signal.SIGSTOP)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+@needs_fuse
 def test_files_that_do_not_open_hold_up_nobody(live, tmp_path):
     """They are mapped and run, but whoever opens them now waits for ever: more than are opened at a time."""
     need_unshare("-m", "--propagation", "private")
     hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
     for number in range(6):
-        hung.do("load %s/%d.so", hung.folder, number)
-        hung.do("call alpha_one 1")
+        hung.call("%s/%d.so" % (hung.folder, number), "alpha_one", 1)
     hung.hang()
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
+    daemon = start(live, tmp_path, "loads")
     must_answer_while_a_worker_is_busy(daemon)
     hung.do("call alpha_one 10")
-    other.do("load %s", fixture("beta.so"))
-    other.do("call beta_one 10")
-    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+    must_name_others(daemon, other)
     assert not any(symbol == "alpha_one" for _, symbol in frames_of(daemon))
     answers_everything(daemon)
     other.finish()
@@ -377,21 +337,18 @@ def open_files(pid):
     return links
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/fuse"), reason="no FUSE here")
+@needs_fuse
 def test_a_file_is_closed_although_nobody_answers(live, tmp_path):
     """Even that is a question to a file system, which hangs after its file was read."""
     need_unshare("-m", "--propagation", "private")
     hung, other = live.add(ServedLoads, str(tmp_path / "served")), live.add(Loads)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
-    hung.do("load %s/0.so", hung.folder)
-    hung.do("call alpha_one 10")
+    daemon = start(live, tmp_path, "loads")
+    hung.call(hung.folder + "/0.so", "alpha_one", 10)
     until(lambda: ("0.so", "alpha_one") in frames_of(daemon), "its name comes")
     hung.hang()
     until(lambda: not any(path.endswith("/0.so") for path in open_files(daemon.pid)), "it is closed")
     answers_everything(daemon)
-    other.do("load %s", fixture("beta.so"))
-    other.do("call beta_one 10")
-    until(lambda: ("beta.so", "beta_one") in frames_of(daemon), "other names come")
+    must_name_others(daemon, other)
     other.finish()
     hung.finish()
     daemon.stop()
@@ -399,13 +356,13 @@ def test_a_file_is_closed_although_nobody_answers(live, tmp_path):
 
 def test_a_perf_map_that_is_too_large_names_nothing_and_costs_nothing(live, tmp_path):
     each = live.add(Loads)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
-    with perf_map(each.pid, 10) as path:
-        os.truncate(path, 33 << 20)
-        each.do("jit made_up 10")
-        until(lambda: names_of(daemon)["failed"] > 0, "it is said")
-        assert not any(module == "[jit]" for module, _ in frames_of(daemon))
-        each.finish()
+    daemon = start(live, tmp_path, "loads")
+    perf_map_write(each.perf_map, 10)
+    os.truncate(each.perf_map, 33 << 20)
+    each.do("jit made_up 10")
+    until(lambda: names_of(daemon)["failed"] > 0, "it is said")
+    assert not any(module == "[jit]" for module, _ in frames_of(daemon))
+    each.finish()
     daemon.stop()
 
 
@@ -417,8 +374,7 @@ SYMTAB, STRTAB = 2, 3
 
 def with_many_symbols(source, path, count):
     """A copy with so many functions more, at addresses where there is no code."""
-    with open(source, "rb") as file:
-        data = bytearray(file.read())
+    data = bytearray(slurp(source))
     table = sections(data)
     place, fields = next((place, fields) for place, fields in table if fields[1] == SYMTAB)
     names_place, names = table[fields[6]]
@@ -434,7 +390,7 @@ def with_many_symbols(source, path, count):
         data += bytes(-len(data) % 8)
         header[4], header[5] = len(data), len(content)
         data += content
-        struct.pack_into("<IIQQQQIIQQ", data, where, *header)
+        SECTION.pack_into(data, where, *header)
     with open(path, "wb") as file:
         file.write(data)
     os.chmod(path, 0o755)
@@ -443,15 +399,13 @@ def with_many_symbols(source, path, count):
 def test_two_million_symbols_are_named_and_not_kept(live, tmp_path):
     skip_if_sanitized()
     loads = live.add(Loads)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "loads")
-    paths = [str(tmp_path / ("%s.so" % name)) for name in ("alpha", "beta")]
-    for path in paths:
-        with_many_symbols(fixture(os.path.basename(path)), path, 2000000)
+    daemon = start(live, tmp_path, "loads")
+    paths = {name: str(tmp_path / ("%s.so" % name)) for name in ("alpha", "beta")}
+    for name, path in paths.items():
+        with_many_symbols(fixture(name + ".so"), path, 2000000)
     before = memory_kib(daemon.pid, "VmHWM")
-    loads.do("load %s", paths[0])
-    loads.do("call alpha_one 10")
-    loads.do("load %s", paths[1])
-    loads.do("call beta_one 10")
+    for name, path in paths.items():
+        loads.call(path, name + "_one", 10)
     wanted = {("alpha.so", "alpha_one"), ("beta.so", "beta_one")}
     until(lambda: wanted <= frames_of(daemon), "both have their names")
     must_be_below(memory_kib(daemon.pid, "VmHWM") - before, 16 << 10)
@@ -506,29 +460,18 @@ def worker_peak_kib(path, offsets, directory):
 
 
 def test_a_bomb_bursts_in_a_worker_and_not_far(bomb, tmp_path):
+    """Nor do holes give room: a file may be as long as anybody likes."""
     skip_if_sanitized()
-    peak = worker_peak_kib(bomb, [0x1000, 0x1100], tmp_path)
-    must_be_below(peak, 200 << 10)
-
-
-def test_holes_give_no_room(bomb, tmp_path):
-    """A file may be as long as anybody likes: that is no reason to give its reader memory."""
-    skip_if_sanitized()
-    path = str(tmp_path / "holes")
-    shutil.copy(bomb, path)
+    must_be_below(worker_peak_kib(bomb, [0x1000, 0x1100], tmp_path), 200 << 10)
+    path = shutil.copy(bomb, str(tmp_path / "holes"))
     os.truncate(path, 4 << 30)
-    peak = worker_peak_kib(path, [0x1000], tmp_path)
-    must_be_below(peak, 200 << 10)
+    must_be_below(worker_peak_kib(path, [0x1000], tmp_path), 200 << 10)
 
 
 def test_the_daemon_outlives_a_bomb(live, tmp_path, bomb):
     skip_if_sanitized()
-    path = str(tmp_path / "bomb")
-    shutil.copy(bomb, path)
-    daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "bomb")
-    target = live.workload(path, 100)
-    target.go()
-    assert target.wait() == 0
+    daemon = start(live, tmp_path, "bomb")
+    live.play(shutil.copy(bomb, str(tmp_path)), 100)
     until(lambda: names_of(daemon)["places"] > 0, "its stacks are seen")
     until(lambda: not names_of(daemon)["waiting"], "all that can be known is known")
     answers_everything(daemon)
@@ -549,26 +492,13 @@ def test_a_file_system_can_be_unmounted_once_its_programs_have_ended(live, tmp_p
     os.mkdir(place)
     subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
     try:
-        path = os.path.join(place, "pace")
-        shutil.copy(program("pace"), path)
-        target = live.workload(path, 100)
-        daemon = start_daemon(live, tmp_path / "daemon", "--stacks", "-n", "pace")
-        target.go()
-        assert target.wait() == 0
-        until(lambda: ("pace", "main") in all_frames(daemon), "its frames are named")
+        target = live.workload(shutil.copy(program("pace"), place), 100)
+        daemon = start(live, tmp_path, "pace")
+        target.play()
+        until(lambda: ("pace", "main") in frames_of(daemon), "its frames are named")
         until(lambda: umount(place), "it is unmounted")
         # Nobody has forgotten their names.
-        assert ("pace", "main") in all_frames(daemon)
+        assert ("pace", "main") in frames_of(daemon)
         daemon.stop()
     finally:
         umount(place)
-
-
-def all_frames(daemon):
-    report = daemon.snapshot(lossy=True)
-    return {
-        (frame["module"], frame["symbol"])
-        for row in report.rows
-        for stack in row["stacks"]
-        for frame in stack["frames"]
-    }

@@ -2,7 +2,6 @@
 """Questions that bpftruss is there to answer, asked of whole programs: a slow resolver, a JVM."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +11,7 @@ import time
 
 import pytest
 
-from harness import DEADLINE_S, until
+from harness import DEADLINE_S, need, slurp, until
 from reports import SUMS, add_up, by, parse_csv
 
 
@@ -83,14 +82,13 @@ public class Churn {
 
 
 def test_the_gc_threads_of_a_jvm_have_rows_of_their_own(live, tmp_path):
-    if not shutil.which("java") or not shutil.which("javac"):
-        pytest.skip("needs java and javac")
+    java, javac = need("java"), need("javac")
     (tmp_path / "Churn.java").write_text(CHURN)
-    subprocess.run(["javac", "-d", tmp_path, tmp_path / "Churn.java"], check=True)
+    subprocess.run([javac, "-d", tmp_path, tmp_path / "Churn.java"], check=True)
     gc_threads = 3 * os.cpu_count() + 1
     options = ["-XX:+UseParallelGC", "-XX:ParallelGCThreads=%d" % gc_threads, "-Xmx64m"]
     options += ["-XX:-UseDynamicNumberOfGCThreads", "-cp", tmp_path]
-    jvm = live.spawn("java", *options, "Churn", stdin=subprocess.PIPE)
+    jvm = live.spawn(java, *options, "Churn", stdin=subprocess.PIPE)
     until(lambda: b"ready" in jvm.stdout(), "the JVM says ready")
     stop(jvm)  # its timers too: both count the same calls
     threads = live.attach(jvm.pid, "--csv", "--by", "pid,tid", json=False)
@@ -99,11 +97,8 @@ def test_the_gc_threads_of_a_jvm_have_rows_of_their_own(live, tmp_path):
     jvm.tell(b"g")
     until(lambda: b"done" in jvm.stdout(), "the JVM says done")
     stop(jvm)
-    for bpftruss in (threads, whole):
-        bpftruss.signal(signal.SIGINT)
-        assert bpftruss.wait() == 0
-    rows, (one,) = (parse_csv(each.text().decode()) for each in (threads, whole))
-    workers = {tid for tid in jvm.threads() if comm(jvm.pid, tid).startswith("GC Thread")}
+    rows, (one,) = (parse_csv(each.stop_text()) for each in (threads, whole))
+    workers = {tid for tid in jvm.threads() if slurp("/proc/%d/comm" % tid).startswith(b"GC Thread")}
     counts = {int(tid): calls for (tid,), calls in by(rows, "tid").items() if tid}
     assert len(workers) == gc_threads > os.cpu_count()
     assert len([tid for tid in workers if counts.get(tid)]) > 2
@@ -112,14 +107,4 @@ def test_the_gc_threads_of_a_jvm_have_rows_of_their_own(live, tmp_path):
 
 def stop(process):
     process.signal(signal.SIGSTOP)
-    until(lambda: all(stopped(process.pid, tid) for tid in process.threads()), "it stops")
-
-
-def stopped(pid, tid):
-    with open("/proc/%d/task/%d/status" % (pid, tid)) as status:
-        return "\nState:\tT" in status.read()
-
-
-def comm(pid, tid):
-    with open("/proc/%d/task/%d/comm" % (pid, tid)) as file:
-        return file.read().strip()
+    until(lambda: all(process.state(tid) == "T" for tid in process.threads()), "it stops")

@@ -2,14 +2,14 @@
 """Who is counted: threads, children, pids, names."""
 
 import os
-import shutil
 import signal
 import unicodedata
 from subprocess import PIPE
 
 import pytest
 
-from harness import Table, must_equal, must_include, need_unshare, program, run, until
+from harness import (Table, must_equal, must_include, need, need_unshare, program, run, skip_if_none,
+                     until)  # fmt: skip
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -47,9 +47,9 @@ def test_kernel_threads_are_refused():
 
 
 def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
-    target = live.workload("uring")
-    if b"none" in target.stdout():
-        pytest.skip("io_uring is not to be had here")
+    target = live.workload("uring", asleep=False)
+    skip_if_none(target, "io_uring")
+    target.wait_asleep_in("read")
     bpftruss = live.attach(target.pid)
     target.go()
     report = bpftruss.report()
@@ -62,9 +62,11 @@ def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
 
 @pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
 def test_children_are_counted_from_their_first_call_on(live, kind):
+    """In rows of their own."""
     report, table = live.count("forks", kind, 13, options=["-f"])
     must_equal(report, table)
-    assert report.total("getppid") == 13
+    children = [row["pid"] for row in report.select("getppid")]
+    assert report.total("getppid") == len(set(children)) == len(children) == 13
 
 
 @pytest.mark.parametrize("kind", ["fork", "clone", "clone3"])
@@ -74,19 +76,10 @@ def test_the_return_of_fork_in_the_child_is_not_a_call(live, kind):
 
 
 def test_children_are_not_counted_without_f(live):
-    target = live.workload("forks", "clone", 13)
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
-    assert {row["pid"] for row in report.rows} == {target.pid}
+    report, table = live.count("forks", "clone", 13)
+    assert report.all("pid") == {table.pid}
     assert report.total("clone") == report.total("wait4") == 13
     assert not report.select("getppid")
-
-
-def test_a_child_has_rows_of_its_own(live):
-    report, _ = live.count("forks", "clone", 7, options=["-f"])
-    children = [row["pid"] for row in report.select("getppid")]
-    assert len(set(children)) == len(children) == 7
 
 
 def test_far_more_short_children_than_records_lose_nothing(live):
@@ -113,21 +106,15 @@ def test_with_f_counting_goes_on_until_the_last_child_has_ended(live):
 
 
 def test_a_vfork_child_that_execs_is_followed(live):
-    target = live.workload("execs", "vfork")
-    bpftruss = live.attach(target.pid, "-f")
-    target.go()
-    report = bpftruss.report()
-    must_include(report, target.table())
+    report, table = live.count("execs", "vfork", options=["-f"])
+    must_include(report, table)
     assert report.total("getppid") == 3 + 19
     assert report.total("vfork" if report.select("vfork") else "clone") == 1
 
 
 def test_a_vfork_lasts_until_the_child_has_its_own_image(live):
-    target = live.workload("execs", "vfork")
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
-    assert {row["pid"] for row in report.rows} == {target.pid}
+    report, table = live.count("execs", "vfork")
+    assert report.all("pid") == {table.pid}
     assert not report.select("getppid")
 
 
@@ -142,17 +129,18 @@ def test_a_command_run_with_f_is_counted_with_its_children(live):
 @pytest.mark.parametrize("form", ["comma", "blanks", "repeated"])
 def test_several_processes_are_counted_at_once(live, form):
     targets = [live.workload("calls") for _ in range(3)]
-    pids = [str(target.pid) for target in targets]
+    first, *others = [target.pid for target in targets]
     more = {
-        "comma": ["-p", ",".join(pids[1:])],
-        "blanks": ["-p", " ".join(pids[1:])],
-        "repeated": ["-p", pids[1], "-p", pids[2]],
+        "comma": ["-p", "%d,%d" % (*others,)],
+        "blanks": ["-p", "%d %d" % (*others,)],
+        "repeated": ["-p", others[0], "-p", others[1]],
     }[form]
-    bpftruss = live.attach(targets[0].pid, *more)
+    bpftruss = live.attach(first, *more)
     for target in targets:
         target.go()
     report = bpftruss.report()
-    assert sorted(target["pid"] for target in report.data["targets"]) == sorted(map(int, pids))
+    assert {target["pid"] for target in report.data["targets"]} == {first, *others}
+    assert len(report.data["targets"]) == 3
     for target in targets:
         must_include(report, target.table())
     assert report.total("getppid") == 3 * 1009
@@ -194,9 +182,8 @@ def test_a_process_that_nobody_chose_is_in_no_report(live):
 
 
 def test_a_program_under_strace_is_counted_the_same(live):
-    if not shutil.which("strace"):
-        pytest.skip("needs strace")
-    strace = live.spawn("strace", "-o", "/dev/null", program("calls"), "wait", stdin=PIPE)
+    argv = [need("strace"), "-o", "/dev/null", program("calls"), "wait"]
+    strace = live.spawn(*argv, stdin=PIPE)
     until(lambda: strace.stdout() == b"ready\n", "the workload says ready")
     bpftruss = live.attach(strace.children()[0])
     strace.tell(b"go\n")
@@ -270,10 +257,6 @@ def test_json_survives_every_name_that_a_process_can_give_itself(live):
     # Escaped and valid UTF-8: nothing that a terminal would act on, but for the last newline.
     assert controls(report.text.decode("utf-8")) == {"\n"}
     assert report.text.count(b"\n") == 1
-
-
-def test_names_are_not_lost_in_escaping(live):
-    report, _ = live.count("names", options=["-f"])
     names = {row["comm"] for row in report.rows}
     assert {'"quo"ted\\', "new\nline\rtab\t", "\033[31mred\033[0m", "%s%n%x"} <= names
 
@@ -282,14 +265,12 @@ def test_the_text_report_holds_no_control_characters(live):
     target = live.workload("names", "escape")
     bpftruss = live.attach(target.pid, "-f", json=False)
     target.go()
-    bpftruss.wait()
-    text = bpftruss.text().decode("utf-8") + bpftruss.stderr()
-    assert controls(text) == {"\n"}
+    assert controls(bpftruss.end_text() + bpftruss.stderr()) == {"\n"}
 
 
 def test_a_report_names_each_process_as_it_was_called_last(live):
     report, _ = live.run("/bin/sh", "-c", "exec sleep 0")
-    assert {row["comm"] for row in report.rows} == {"sleep"}
+    assert report.all("comm") == {"sleep"}
 
 
 def test_a_target_in_another_pid_namespace_is_counted(live):

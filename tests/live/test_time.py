@@ -28,21 +28,36 @@ def measure(live, what, number):
     return report, table.measures[0]
 
 
-def medians(live, what, number, values, runs=3):
-    """The median of each number that values(report, measure) gives."""
-    samples = [values(*measure(live, what, number)) for _ in range(runs)]
-    return [statistics.median(sample) for sample in zip(*samples)]
+def medians(live, what, number, *values):
+    """The median, of three runs, of each number that values(report, measure) give."""
+    runs = [measure(live, what, number) for _ in range(3)]
+    return [statistics.median(value(*run) for run in runs) for value in values]
+
+
+def of_schedstat(report, measured):
+    """CPU time in calls and outside of them, by what the kernel has booked."""
+    return (report.sum("cpu_ns") + report.data["user_cpu_ns"]) / measured["run_ns"]
+
+
+def user_of_schedstat(report, measured):
+    return report.data["user_cpu_ns"] / measured["run_ns"]
+
+
+SPIN = ["/bin/sh", "-c", "while :; do :; done"]
 
 
 @pytest.fixture
 def hogs(live):
     """A spinning process on every CPU."""
     for _ in range(NR_CPUS):
-        live.spawn("/bin/sh", "-c", "while :; do :; done")
+        live.spawn(*SPIN)
 
 
-def kernel_cpu_ns(report):
-    return report.sum("cpu_ns")
+@pytest.fixture(params=["alone", "beside spinning processes"])
+def beside(request):
+    if request.param != "alone":
+        request.getfixturevalue("hogs")
+    return request.param
 
 
 # --- wall time, sleep ----------------------------------------------------------------------------
@@ -68,11 +83,10 @@ def test_a_read_that_waits_for_a_late_writer_is_sleep(live):
 
 
 def test_wall_time_is_what_a_clock_around_the_calls_shows(live):
-    def values(report, measured):
-        return (report.only("getrandom")["wall_ns"] / measured["outer_ns"],)
+    def ratio(report, measured):
+        return report.only("getrandom")["wall_ns"] / measured["outer_ns"]
 
-    (ratio,) = medians(live, "random", 11, values)
-    assert 0.95 < ratio <= 1
+    assert 0.95 < medians(live, "random", 11, ratio)[0] <= 1
 
 
 def test_wall_time_never_exceeds_the_clock_around_the_calls(live, hogs):
@@ -84,58 +98,35 @@ def test_wall_time_never_exceeds_the_clock_around_the_calls(live, hogs):
 
 
 def test_a_busy_call_is_cpu_time_and_hardly_any_sleep(live):
-    def values(report, _):
+    def share(report, _):
         row = report.only("getrandom")
-        return row["cpu_ns"] / (row["cpu_ns"] + row["sleep_ns"]), row["cpu_ns"]
+        assert row["cpu_ns"] > 0
+        return row["cpu_ns"] / (row["cpu_ns"] + row["sleep_ns"])
 
-    share, cpu_ns = medians(live, "random", 11, values)
-    assert share > 0.9 and cpu_ns > 0
-
-
-def test_cpu_time_agrees_with_schedstat(live):
-    def values(report, measured):
-        return ((kernel_cpu_ns(report) + report.data["user_cpu_ns"]) / measured["run_ns"],)
-
-    (ratio,) = medians(live, "random", 29, values)
-    assert 0.9 < ratio < 1.15
+    assert medians(live, "random", 11, share)[0] > 0.9
 
 
-def test_cpu_time_agrees_with_schedstat_beside_spinning_processes(live, hogs):
-    def values(report, measured):
-        return ((kernel_cpu_ns(report) + report.data["user_cpu_ns"]) / measured["run_ns"],)
-
-    (ratio,) = medians(live, "random", 29, values)
-    assert 0.9 < ratio < 1.15
+def test_cpu_time_agrees_with_schedstat(live, beside):
+    assert 0.9 < medians(live, "random", 29, of_schedstat)[0] < 1.15
 
 
 def test_system_time_agrees_with_getrusage(live):
-    def values(report, measured):
-        return kernel_cpu_ns(report) / measured["stime_ns"]
-
     report, measured = measure(live, "random", 53)
     # Calls alone are no more than all that the kernel did for the program.
-    assert 0.7 < values(report, measured) < 1.15
+    assert 0.7 < report.sum("cpu_ns") / measured["stime_ns"] < 1.15
 
 
 def test_user_time_agrees_with_schedstat(live):
-    def values(report, measured):
-        return (report.data["user_cpu_ns"] / measured["run_ns"],)
-
-    (ratio,) = medians(live, "user", 29, values)
-    assert 0.9 < ratio < 1.1
+    assert 0.9 < medians(live, "user", 29, user_of_schedstat)[0] < 1.1
 
 
 def test_user_time_agrees_with_schedstat_beside_spinning_processes(live, hogs):
-    def values(report, measured):
-        return (report.data["user_cpu_ns"] / measured["run_ns"],)
-
-    (ratio,) = medians(live, "user", 53, values)
-    assert 0.85 < ratio < 1.15
+    assert 0.85 < medians(live, "user", 53, user_of_schedstat)[0] < 1.15
 
 
 def test_the_time_of_threads_that_only_compute_is_user_time(live):
     """More of them than CPUs, running since before counting: none makes a call."""
-    spinners = [live.spawn("/bin/sh", "-c", "while :; do :; done") for _ in range(2 * NR_CPUS)]
+    spinners = [live.spawn(*SPIN) for _ in range(2 * NR_CPUS)]
     time.sleep(0.2)
 
     def spent():
@@ -155,7 +146,7 @@ def test_the_time_of_threads_that_only_compute_is_user_time(live):
 
 
 def test_the_rest_of_a_call_that_began_before_counting_is_no_user_time(live):
-    target = live.workload("early", asleep=False)
+    target = live.workload("awake", "readv", asleep=False)
     bpftruss = live.attach(target.pid)
     before = target.run_ns()
     until(lambda: target.run_ns() - before > 200 * MS, "the call goes on")
@@ -167,12 +158,11 @@ def test_the_rest_of_a_call_that_began_before_counting_is_no_user_time(live):
 
 
 def test_a_program_that_is_stopped_takes_no_user_time(live):
-    spinner = live.spawn("/bin/sh", "-c", "while :; do :; done")
+    spinner = live.spawn(*SPIN)
     bpftruss = live.attach(spinner.pid)
     before = spinner.run_ns()
     until(lambda: spinner.run_ns() - before > 100 * MS, "it computes")
-    spinner.signal(signal.SIGSTOP)
-    until(lambda: spinner.state() == "T", "it stops")
+    spinner.pause()
     time.sleep(2)
     report = bpftruss.interrupt()
     # Some of it came before the first look.
@@ -183,20 +173,17 @@ def test_a_program_that_is_stopped_takes_no_user_time(live):
 
 
 def test_waiting_for_a_cpu_is_run_queue_time_and_no_sleep(live, hogs):
-    def values(report, measured):
-        row = report.only("getrandom")
-        return row["runq_ns"] / measured["outer_ns"], row["sleep_ns"] / measured["outer_ns"]
+    def share_of(state):
+        return lambda report, measured: report.only("getrandom")[state] / measured["outer_ns"]
 
     # Long enough that the scheduler cannot spare it the wait, which it does for newcomers.
-    runq, sleep = medians(live, "random", 211, values)
+    runq, sleep = medians(live, "random", 211, share_of("runq_ns"), share_of("sleep_ns"))
     assert runq > 0.1 and sleep < 0.05
 
 
 def test_run_queue_time_agrees_with_schedstat(live, hogs):
-    def values(report, measured):
-        return report.sum("runq_ns") / measured["delay_ns"]
-
-    ratios = [values(*measure(live, "random", 53)) for _ in range(3)]
+    runs = [measure(live, "random", 53) for _ in range(3)]
+    ratios = [report.sum("runq_ns") / measured["delay_ns"] for report, measured in runs]
     # The thread also waits for a CPU between its calls.
     assert 0.3 < statistics.median(ratios) and max(ratios) < 1.02
 
@@ -212,13 +199,12 @@ def test_user_time_holds_no_wait_for_a_cpu(live, hogs):
 
 @pytest.mark.skipif(NR_CPUS < 2, reason="needs two CPUs")
 def test_times_add_up_when_a_program_moves_itself_from_cpu_to_cpu(live):
-    def values(report, measured):
-        total = kernel_cpu_ns(report) + report.data["user_cpu_ns"]
-        return total / measured["run_ns"], report.only("nanosleep")["sleep_ns"]
+    def sleep_ns(report, _):
+        return report.only("nanosleep")["sleep_ns"]
 
-    ratio, sleep_ns = medians(live, "migrate", 29, values)
+    ratio, slept = medians(live, "migrate", 29, of_schedstat, sleep_ns)
     assert 0.8 < ratio < 1.25
-    assert sleep_ns > 29 * 0.9 * MS
+    assert slept > 29 * 0.9 * MS
 
 
 @pytest.mark.skipif(NR_CPUS < 2, reason="needs two CPUs")
@@ -230,9 +216,8 @@ def test_times_add_up_when_a_program_is_moved_inside_its_calls(live, hogs):
     report = bpftruss.report()
     moves = mover.stop()
     measured = target.table().measures[0]
-    total = kernel_cpu_ns(report) + report.data["user_cpu_ns"]
     assert moves > 20
-    assert 0.8 < total / measured["run_ns"] < 1.25
+    assert 0.8 < of_schedstat(report, measured) < 1.25
     assert report.only("getrandom")["wall_ns"] <= measured["outer_ns"]
 
 
@@ -282,26 +267,18 @@ def within(got, booked, stolen=0):
 
 
 def booked(target):
-    (measured,) = [m for m in map(json.loads, filter(is_object, target.stdout().splitlines()))
-                   if "utime_ns" in m]  # fmt: skip
-    return measured
+    """What the kernel has booked for it, once it says so."""
+    until(lambda: b'{"utime' in target.stdout(), "it says what was booked")
+    return next(json.loads(line) for line in target.stdout().splitlines() if b"utime_ns" in line)
 
 
-def is_object(line):
-    return line.startswith(b'{"utime')
-
-
-@pytest.mark.parametrize("busy", [False, True])
-def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, request, busy):
+def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside):
     """Three that compute, three that fault pages in, three that wait; beside others, too."""
-    if busy:
-        request.getfixturevalue("hogs")
     target = live.workload("states", 3000)
     bpftruss, before = live.attach(target.pid), stolen_ns()
     target.go()
     # Its threads sleep then; ending them would take CPUs, which others have.
-    until(lambda: b'{"utime' in target.stdout(), "it says what was booked")
-    report, kernel = bpftruss.interrupt(), booked(target)
+    kernel, report = booked(target), bpftruss.interrupt()
     states, (process,) = report.data["microstates"], report.data["processes"]
     stolen = stolen_ns() - before
     assert within(states["usr_ns"], kernel["utime_ns"], stolen)
@@ -317,8 +294,9 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, reques
     assert sum(states[part] or 0 for part in parts) == states["threads_ns"]
     assert within(states["threads_ns"], 10 * kernel["wall_ns"])
     assert abs(process["minor_faults"] - kernel["minflt"]) < kernel["minflt"] * 0.02
-    assert abs(process["voluntary_switches"] - kernel["nvcsw"]) <= kernel["nvcsw"] * 0.02 + 5
-    assert abs(process["involuntary_switches"] - kernel["nivcsw"]) <= kernel["nivcsw"] * 0.02 + 5
+    for ours, theirs in (("voluntary", "nvcsw"), ("involuntary", "nivcsw")):
+        switches = process[ours + "_switches"]
+        assert abs(switches - kernel[theirs]) <= kernel[theirs] * 0.02 + 5, ours
 
 
 def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
@@ -336,17 +314,16 @@ def test_the_wide_table_splits_the_time_of_all_threads(live):
     target = live.workload("states", 1000)
     bpftruss = live.attach(target.pid, "-w", json=False)
     target.go()
-    until(lambda: b'{"utime' in target.stdout(), "it says what was booked")
-    bpftruss.signal(signal.SIGINT)
-    assert bpftruss.wait() == 0
+    booked(target)
+    text = bpftruss.stop_text()
     number = r"(\d+\.\d{3})"
     found = re.search(
         rf"^threads {number} s = user {number} \+ system {number}\n"
         rf"  \+ run queue {number} \+ lock {number} \+ sleep {number}$",
-        bpftruss.text().decode(),
+        text,
         re.M,
     )
     whole, *parts = map(float, found.groups())
     assert abs(sum(parts) - whole) < 0.005 and whole > 10
     counts = r"^faults \d+ minor, \d+ major\ncontext switches \d+ voluntary, \d+ involuntary$"
-    assert re.search(counts, bpftruss.text().decode(), re.M)
+    assert re.search(counts, text, re.M)

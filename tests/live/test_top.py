@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,13 +11,34 @@ import time
 
 import pytest
 
-from harness import BPFTRUSS, need_terminals, slurp, until
+from harness import BPFTRUSS, need, need_terminals, slurp, until
 
 FOREVER = 1000000  # rounds
 
 
 def top(live, *arguments):
     return live.spawn(BPFTRUSS, "top", *arguments)
+
+
+def pace(live, *arguments):
+    """A workload that goes on for as long as the test, 100 rounds a second."""
+    target = live.workload("pace", FOREVER, *arguments)
+    target.go()
+    return target
+
+
+def once(live, interval, *arguments):
+    """The one frame of a top that counts for so long."""
+    process = top(live, "--once", "--json", "-i", interval, *arguments)
+    assert process.wait() == 0, process.stderr()
+    (data,) = objects(process)
+    return data
+
+
+def wait_frames(process, count):
+    """Until it has written so many more."""
+    seen = len(objects(process))
+    until(lambda: len(objects(process)) >= seen + count, "%d intervals" % count)
 
 
 def objects(process):
@@ -36,26 +56,21 @@ def line_of(data, pid):
 
 
 def test_a_signal_that_asks_for_a_report_does_not_end_it(live):
-    process = top(live, "--json", "-i", "0.1", "-p", str(os.getpid()))
-    until(lambda: objects(process), "a first interval")
+    process = top(live, "--json", "-i", "0.1", "-p", os.getpid())
+    wait_frames(process, 1)
     process.signal(signal.SIGUSR1)
-    seen = len(objects(process))
-    until(lambda: len(objects(process)) > seen + 2, "further intervals")
-    process.signal(signal.SIGINT)
-    assert process.wait() == 0, process.stderr()
+    wait_frames(process, 3)
+    process.stop()
 
 
 def test_intervals_add_up_to_what_the_process_did(live):
     rounds = 61
     target = live.workload("pace", rounds)
-    process = top(live, "--json", "-i", "0.1", "-p", str(target.pid))
-    until(lambda: objects(process), "a first interval")
-    target.go()
-    assert target.wait() == 0
-    seen = len(objects(process))
-    until(lambda: len(objects(process)) > seen + 2, "intervals after its end")
-    process.signal(signal.SIGINT)
-    assert process.wait() == 0, process.stderr()
+    process = top(live, "--json", "-i", "0.1", "-p", target.pid)
+    wait_frames(process, 1)
+    target.play()
+    wait_frames(process, 3)
+    process.stop()
     data = objects(process)
     lines = [line for line in (line_of(one, target.pid) for one in data) if line]
     # Ten getppid, close and nanosleep a round; the read before it and exit_group after it.
@@ -71,9 +86,7 @@ def test_intervals_add_up_to_what_the_process_did(live):
 
 def test_what_sleeps_all_the_time_is_asleep_though_no_call_ends(live):
     target = live.workload("pace", 1)
-    process = top(live, "--once", "--json", "-i", "0.5", "-p", str(target.pid))
-    assert process.wait() == 0, process.stderr()
-    (data,) = objects(process)
+    data = once(live, 0.5, "-p", target.pid)
     line = line_of(data, target.pid)
     assert line["calls"] == 0 and line["threads"] == 1
     assert line["sleep_ns"] == data["elapsed_ns"]
@@ -83,11 +96,8 @@ def test_what_sleeps_all_the_time_is_asleep_though_no_call_ends(live):
 
 
 def test_the_time_of_a_single_thread_adds_up(live):
-    target = live.workload("pace", FOREVER)
-    target.go()
-    process = top(live, "--once", "--json", "-i", "1", "-p", str(target.pid))
-    assert process.wait() == 0, process.stderr()
-    (data,) = objects(process)
+    target = pace(live)
+    data = once(live, 1, "-p", target.pid)
     line = line_of(data, target.pid)
     states = ("usr_ns", "sys_ns", "runq_ns", "lock_ns", "sleep_ns")
     assert sum(line[key] for key in states) == line["threads_ns"] == data["elapsed_ns"]
@@ -99,11 +109,8 @@ def test_the_time_of_a_single_thread_adds_up(live):
 
 
 def test_user_time_is_user_time(live):
-    target = live.workload("pace", FOREVER, "spin")
-    target.go()
-    process = top(live, "--once", "--json", "-i", "1", "-p", str(target.pid))
-    assert process.wait() == 0, process.stderr()
-    (data,) = objects(process)
+    target = pace(live, "spin")
+    data = once(live, 1, "-p", target.pid)
     line = line_of(data, target.pid)
     assert line["usr_ns"] > data["elapsed_ns"] / 5
     assert line["usr_ns"] > 10 * line["sys_ns"]
@@ -111,9 +118,8 @@ def test_user_time_is_user_time(live):
 
 
 def test_once_is_one_frame_of_text(live):
-    target = live.workload("pace", FOREVER)
-    target.go()
-    process = top(live, "--once", "-i", "0.5", "-p", str(target.pid))
+    target = pace(live)
+    process = top(live, "--once", "-i", "0.5", "-p", target.pid)
     assert process.wait() == 0, process.stderr()
     lines = process.stdout().decode("ascii").splitlines()
     assert len(lines) == 5 and lines[0].startswith("bpftruss top")
@@ -125,25 +131,20 @@ def test_once_is_one_frame_of_text(live):
 
 
 def test_lines_are_sorted_grouped_and_cut(live):
-    busy, idle = live.workload("pace", FOREVER), live.workload("pace", 1)
-    busy.go()
-    pids = "%d,%d" % (busy.pid, idle.pid)
+    busy, idle = pace(live), live.workload("pace", 1)
     for arguments, expected in [
         (["--sort", "calls"], [busy.pid, idle.pid]),
         (["--sort", "oldest"], [idle.pid, busy.pid]),
         (["--sort", "calls", "--top", "1"], [busy.pid]),
         (["--by", "comm"], [None]),
     ]:
-        process = top(live, "--once", "--json", "-i", "0.3", "-p", pids, *arguments)
-        assert process.wait() == 0, process.stderr()
-        (data,) = objects(process)
+        data = once(live, 0.3, "-p", "%d,%d" % (busy.pid, idle.pid), *arguments)
         assert [line["pid"] for line in data["lines"]] == expected, arguments
     assert data["lines"][0]["comm"] == "pace" and data["lines"][0]["processes"] == 2
 
 
 def test_all_processes_but_not_itself(live):
-    target = live.workload("pace", FOREVER)
-    target.go()
+    target = pace(live)
     process = top(live, "--once", "--json", "-i", "0.5")
     assert process.wait() == 0, process.stderr()
     (data,) = objects(process)
@@ -212,14 +213,17 @@ class Terminal:
         until(lambda: os.path.exists(self.status) and slurp(self.status), "the end of top")
         return int(slurp(self.status))
 
+    def quit(self, keys="q"):
+        self.keys(*keys)
+        assert self.ended() == 0
+
     def close(self):
         subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True)
 
 
 @pytest.fixture
 def terminal(live, tmp_path):
-    if not shutil.which("tmux"):
-        pytest.skip("no tmux here")
+    need("tmux")
     need_terminals()
     terminals = []
 
@@ -239,9 +243,16 @@ def pids_on(screen):
     return [int(found) for found in re.findall(r"^ *(\d+) ", "\n".join(screen.lines()), re.M)]
 
 
+def shown(live, terminal):
+    """A process that works, and a screen that shows it."""
+    target = pace(live)
+    screen = terminal("-p", str(target.pid))
+    screen.wait(r"%d pace" % target.pid)
+    return target, screen
+
+
 def test_a_session_at_the_screen(live, terminal):
-    busy, idle = live.workload("pace", FOREVER), live.workload("pace", 1)
-    busy.go()
+    busy, idle = pace(live), live.workload("pace", 1)
     screen = terminal("-p", "%d,%d" % (busy.pid, idle.pid))
     screen.wait(r"PID COMM +CALLS/s")
     until(lambda: pids_on(screen) == [busy.pid, idle.pid], "both, the busy one first")
@@ -271,14 +282,12 @@ def test_a_session_at_the_screen(live, terminal):
     screen.keys("x")
     screen.wait(r"PID COMM")
 
-    screen.keys("q")
-    assert screen.ended() == 0
+    screen.quit()
     assert "PID COMM" not in screen.text(), "the terminal is as it was"
 
 
 def test_a_process_is_opened_and_ends(live, terminal):
-    target = live.workload("pace", FOREVER)
-    target.go()
+    target = pace(live)
     screen = terminal("-p", str(target.pid), width=100)
     screen.wait(r"%d pace" % target.pid)
     screen.keys("Enter")
@@ -289,15 +298,11 @@ def test_a_process_is_opened_and_ends(live, terminal):
     screen.wait(r"process %d \(pace\) has ended" % target.pid)
     screen.keys("Down", ">", "Escape")
     screen.wait("no process is counted")
-    screen.keys("q")
-    assert screen.ended() == 0
+    screen.quit()
 
 
 def test_pause_and_delay(live, terminal):
-    target = live.workload("pace", FOREVER)
-    target.go()
-    screen = terminal("-p", str(target.pid))
-    screen.wait(r"%d pace" % target.pid)
+    target, screen = shown(live, terminal)
     screen.keys("p")
     screen.wait("paused")
     before = slurp("/proc/%d/stat" % target.pid)  # it goes on while the picture stands
@@ -315,10 +320,7 @@ def test_pause_and_delay(live, terminal):
 
 
 def test_every_size_of_window(live, terminal):
-    target = live.workload("pace", FOREVER)
-    target.go()
-    screen = terminal("-p", str(target.pid))
-    screen.wait(r"%d pace" % target.pid)
+    target, screen = shown(live, terminal)
     screen.resize(120, 40)
     screen.wait(r"IN CALL")
     screen.resize(40, 10)
@@ -331,8 +333,7 @@ def test_every_size_of_window(live, terminal):
     screen.keys("Enter", "Escape", "h", "h", "Down")
     screen.resize(80, 24)
     screen.wait(r"MAX +OLDEST")
-    screen.keys("q")
-    assert screen.ended() == 0
+    screen.quit()
 
 
 def test_names_cannot_write_to_the_terminal(live, terminal):
@@ -348,8 +349,7 @@ def test_names_cannot_write_to_the_terminal(live, terminal):
     screen.wait(r"%d \\x1b\[7m\\x9b31m" % target.pid)
     screen.keys("Enter")
     screen.wait(r"process %d \(\\x1b\[7m\\x9b31mEVIL\\xc3\\xbc" % target.pid)
-    screen.keys("q", "q")
-    assert screen.ended() == 0
+    screen.quit("qq")
 
 
 @pytest.mark.parametrize("environment, colored", [((), True), (("NO_COLOR=1",), False)])

@@ -11,11 +11,20 @@ import pwd
 import pytest
 
 from cgroups import move
-from daemons import Daemon
-from harness import IS_X86, NUMBERS, Bpftruss, until
+from daemons import start_daemon
+from harness import IS_X86, NUMBERS, until
+from reports import count_text
 
 UID = 54321
 CALLS = 1000
+
+
+def lingerer(live, *options, how="", json=True):
+    """A workload that has changed its user, and lingers, and bpftruss."""
+    target = live.workload("lingers", UID, CALLS, how)
+    bpftruss = live.attach(target.pid, *options, json=json)
+    let_change(target)
+    return target, bpftruss
 
 
 def let_change(target):
@@ -26,9 +35,7 @@ def let_change(target):
 
 def end(bpftruss):
     """The reports of a counting that ends now, while the process lives."""
-    bpftruss.signal(2)
-    assert bpftruss.wait() == 0, bpftruss.stderr()
-    return [json.loads(line) for line in bpftruss.text().splitlines()]
+    return [json.loads(line) for line in bpftruss.stop_text().splitlines()]
 
 
 def process_of(report, pid):
@@ -39,9 +46,7 @@ def process_of(report, pid):
 @pytest.mark.parametrize("how", ["", "thread"])
 @pytest.mark.parametrize("interval", [[], ["-i", 0.1]])
 def test_a_live_process_stands_under_the_user_that_it_has_become(live, interval, how):
-    target = live.workload("lingers", UID, CALLS, how)
-    bpftruss = live.attach(target.pid, *interval)
-    let_change(target)
+    target, bpftruss = lingerer(live, *interval, how=how)
     reports = end(bpftruss)
     processes = [process_of(report, target.pid) for report in reports]
     assert processes[-1]["uid"] == UID
@@ -50,49 +55,36 @@ def test_a_live_process_stands_under_the_user_that_it_has_become(live, interval,
 
 
 def test_every_way_to_change_the_user_is_seen(live):
-    target = live.workload("lingers", UID, CALLS, "back")
-    bpftruss = live.attach(target.pid)
-    let_change(target)
+    target, bpftruss = lingerer(live, how="back")
     (report,) = end(bpftruss)
     process = process_of(report, target.pid)
     assert (process["uid"], process["user_changes"]) == (UID, 7 if IS_X86 else 5)
 
 
 def test_a_call_too_fast_to_be_counted_changes_the_user_all_the_same(live):
-    target = live.workload("lingers", UID, CALLS)
-    bpftruss = live.attach(target.pid, "--slower-than", "10s")
-    let_change(target)
+    target, bpftruss = lingerer(live, "--slower-than", "10s")
     (report,) = end(bpftruss)
     assert process_of(report, target.pid)["uid"] == UID
 
 
 def test_a_table_by_user_says_who_changed(live):
-    target = live.workload("lingers", UID, CALLS)
-    bpftruss = live.attach(target.pid, "-w", "--by", "user", json=False)
-    let_change(target)
-    bpftruss.signal(2)
-    assert bpftruss.wait() == 0
-    text = bpftruss.text().decode()
+    target, bpftruss = lingerer(live, "-w", "--by", "user", json=False)
+    text = bpftruss.stop_text()
     said = "lingers %d: changed user while counted; all calls stand under the last one\n"
     assert said % target.pid in text
     assert str(UID) in text and "root" not in text
 
 
 def test_a_table_by_user_does_not_speak_of_who_did_not_change(live):
-    target = live.workload("calls")
-    bpftruss = live.attach(target.pid, "-w", "--by", "user,unit,comm", json=False)
-    target.go()
-    assert bpftruss.wait() == 0
-    assert b"changed" not in bpftruss.text()
+    text, _ = count_text(live, ["-w", "--by", "user,unit,comm"], "calls")
+    assert "changed" not in text
 
 
 @pytest.mark.parametrize("options", [["-n", "lingers"], []])
 def test_a_live_process_stands_under_the_unit_that_it_was_moved_to(live, cgroup, options):
     path = cgroup("bpftruss-moved.service")
     target = live.workload("lingers", os.geteuid(), CALLS)
-    bpftruss = (
-        live.add(Bpftruss, options).wait_counting() if options else live.attach(target.pid)
-    )
+    bpftruss = live.choose(*options) if options else live.attach(target.pid)
     let_change(target)
     move(target.pid, path)
     (report,) = end(bpftruss)
@@ -112,7 +104,7 @@ def test_a_live_process_has_the_name_that_it_gave_itself(live):
 
 def test_workers_that_a_root_process_makes_beside_a_daemon_stand_under_their_user(live, tmp_path):
     nobody = pwd.getpwnam("nobody").pw_uid
-    server = live.add(Daemon, tmp_path / "daemon").wait_ready()
+    server = start_daemon(live, tmp_path / "daemon")
     target = live.workload("lingers", nobody, CALLS, "fork")
     target.go()
     until(lambda: b"changed\n" in target.stdout(), "its child has changed")

@@ -39,9 +39,7 @@ def test_working_and_waiting_add_up_to_all_calls(live):
     json = live.attach(target.pid, "-f")
     wide = live.attach(target.pid, "-f", "-w", "--columns", "calls,errors,total", json=False)
     target.go()
-    report = json.report()
-    assert wide.wait() == 0
-    text = wide.text().decode()
+    report, text = json.report(), wide.end_text()
     working, waiting = total_line(text, "working"), total_line(text, "waiting")
     assert int(working[1]) + int(waiting[1]) == report.sum("calls")
     assert int(working[2]) + int(waiting[2]) == report.sum("errors")

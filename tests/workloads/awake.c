@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * awake WHERE: says ready and then runs on. In user mode ("user") until SIGUSR1, whose return is
- * its next call; or inside one long call ("kernel").
+ * awake WHERE: says ready and then runs on. In user mode ("user") or in a call that takes seconds of
+ * CPU time ("readv") until SIGUSR1, whose return is its next call; or inside one long call ("kernel").
  */
+#include <fcntl.h>
+#include <sys/uio.h>
+
 #include "table.h"
 
 #define LONG_CALL_BYTES (256 << 20)
+#define PART_BYTES      (8 << 20)
+#define PARTS           255 /* of less than the 2 GiB that a call may move */
 
 static char buf[LONG_CALL_BYTES];
 static volatile int signalled;
@@ -13,28 +18,28 @@ static volatile int signalled;
 static void on_signal(int signal)
 {
 	(void)signal;
+	table_add(SYS_rt_sigreturn, 0, END_OK);
 	signalled = 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_signal };
-	bool wait = table_init(&argc, &argv);
-	bool in_kernel = argc > 1 && !strcmp(argv[1], "kernel");
-	long result;
+	int fd = open("/dev/urandom", O_RDONLY);
+	struct iovec iov[PARTS];
 
-	if (!wait)
+	if (!table_init(&argc, &argv) || argc < 2)
 		return 1;
-	sigaction(SIGUSR1, &action, NULL);
+	for (int i = 0; i < PARTS; i++)
+		iov[i] = (struct iovec){ buf, PART_BYTES };
+	signal_handle(SIGUSR1, on_signal);
 	raw_call(SYS_write, STDOUT_FILENO, "ready\n", 6);
-	if (in_kernel) {
-		result = raw_call(SYS_getrandom, buf, sizeof(buf), 0);
-		table_add(SYS_getrandom, result, END_UNTIMED);
-	} else {
+	if (!strcmp(argv[1], "kernel"))
+		table_add(SYS_getrandom, raw_call(SYS_getrandom, buf, sizeof(buf), 0), END_UNTIMED);
+	else if (!strcmp(argv[1], "readv"))
+		table_add(SYS_readv, raw_call(SYS_readv, fd, iov, PARTS), END_UNTIMED);
+	else
 		while (!signalled)
 			;
-		table_add(SYS_rt_sigreturn, 0, END_OK);
-	}
 	repeat_call(31, SYS_getppid, 0);
 	table_finish(0);
 }

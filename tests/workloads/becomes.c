@@ -57,8 +57,7 @@ int main(int argc, char **argv)
 	if (!wait || argc < 3 || number > MAX_THREADS || pipe(before_pipe) || pipe(after_pipe) ||
 	    pipe(done_pipe))
 		return 1;
-	for (int i = 0; i < number; i++)
-		thread_start(&threads[i], i, run);
+	threads_start(threads, number, run);
 	table_barrier();
 	raw_call(SYS_write, before_pipe[1], bytes, number);
 	for (int i = 0; i < number; i++)
@@ -66,7 +65,6 @@ int main(int argc, char **argv)
 	change(argv[1], argv[2]);
 	raw_call(SYS_write, after_pipe[1], bytes, number);
 	repeat_call(2 * calls, SYS_getppid, 0);
-	for (int i = 0; i < number; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, number);
 	table_finish(0);
 }

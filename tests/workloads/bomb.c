@@ -36,10 +36,7 @@ int main(int argc, char **argv)
 {
 	int first;
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	if (shared == MAP_FAILED)
-		return 1;
+	shared = shared_make(sizeof(*shared));
 	table_start(&argc, &argv);
 	first = table_pid;
 	table_pid = 0;

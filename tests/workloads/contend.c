@@ -61,8 +61,7 @@ static void be_preempted(int calls, int number)
 	for (int i = 0; i < calls; i++)
 		raw_call(SYS_getppid);
 	over = 1;
-	for (int i = 0; i < number; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, number);
 	table_add_many(SYS_getppid, 0, END_OK, calls);
 	for (int i = 0; i < number; i++) {
 		table_add_many(SYS_getuid, 0, END_OK, rounds[i] * BURST);
@@ -78,10 +77,8 @@ int main(int argc, char **argv)
 
 	if (number > MAX_PREEMPTORS || !wait)
 		return 1;
-	if (!may_preempt(arg_number(argc, argv, 1, 0))) {
-		raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
-		return 77;
-	}
+	if (!may_preempt(arg_number(argc, argv, 1, 0)))
+		return table_refuse();
 	table_barrier();
 	be_preempted(arg_number(argc, argv, 2, 100003), number);
 	table_finish(0);

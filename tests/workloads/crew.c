@@ -32,15 +32,11 @@ int main(int argc, char **argv)
 	if (!wait || number > MAX_THREADS || pipe(end_pipe))
 		return 1;
 	table_barrier();
-	for (int i = 0; i < number; i++) {
-		thread_start(&threads[i], i + 1, run);
-		table_add(SYS_clone, 1, END_OK);
-	}
+	counted_threads(threads, 1, number, run);
 	while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) < number)
 		;
 	counted_call(SYS_read, STDIN_FILENO, line, sizeof(line));
 	counted_call(SYS_write, end_pipe[1], threads, number);
-	for (int i = 0; i < number; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, number);
 	table_finish(0);
 }

@@ -4,60 +4,55 @@
 
 static char buf[1024];
 
-/* Calls that do no harm; the last ten fail. */
-static const struct {
-	int nr;
-	long a, b, c;
-} calls[] = {
-	{ SYS_getpid, 0, 0, 0 },
-	{ SYS_getppid, 0, 0, 0 },
-	{ SYS_getuid, 0, 0, 0 },
-	{ SYS_getgid, 0, 0, 0 },
-	{ SYS_geteuid, 0, 0, 0 },
-	{ SYS_getegid, 0, 0, 0 },
-	{ SYS_gettid, 0, 0, 0 },
-	{ SYS_getpgid, 0, 0, 0 },
-	{ SYS_getsid, 0, 0, 0 },
-	{ SYS_getpriority, 0, 0, 0 },
-	{ SYS_sched_yield, 0, 0, 0 },
-	{ SYS_sched_getscheduler, 0, 0, 0 },
-	{ SYS_sched_get_priority_max, 0, 0, 0 },
-	{ SYS_sched_get_priority_min, 0, 0, 0 },
-	{ SYS_getgroups, 0, 0, 0 },
-	{ SYS_umask, 022, 0, 0 },
-	{ SYS_uname, (long)buf, 0, 0 },
-	{ SYS_sysinfo, (long)buf, 0, 0 },
-	{ SYS_times, (long)buf, 0, 0 },
-	{ SYS_gettimeofday, (long)buf, 0, 0 },
-	{ SYS_getcwd, (long)buf, sizeof(buf), 0 },
-	{ SYS_rt_sigpending, (long)buf, 8, 0 },
-	{ SYS_getrusage, 0, (long)buf, 0 },
-	{ SYS_getitimer, 0, (long)buf, 0 },
-	{ SYS_clock_gettime, 0, (long)buf, 0 },
-	{ SYS_clock_getres, 0, (long)buf, 0 },
-	{ SYS_sigaltstack, 0, (long)buf, 0 },
-	{ SYS_set_tid_address, (long)buf, 0, 0 },
-	{ SYS_close, -1, 0, 0 },
-	{ SYS_dup, -1, 0, 0 },
-	{ SYS_fsync, -1, 0, 0 },
-	{ SYS_fchdir, -1, 0, 0 },
-	{ SYS_lseek, -1, 0, 0 },
-	{ SYS_ftruncate, -1, 0, 0 },
-	{ SYS_readv, -1, 0, 0 },
-	{ SYS_writev, -1, 0, 0 },
-	{ SYS_fcntl, -1, 0, 0 },
-	{ SYS_ioctl, -1, 0, 0 },
+/* Calls that do no harm: their arguments are 0; the first one, or the second one, is a buffer; they fail. */
+static const int plain[] = {
+	SYS_getpid,
+	SYS_getppid,
+	SYS_getuid,
+	SYS_getgid,
+	SYS_geteuid,
+	SYS_getegid,
+	SYS_gettid,
+	SYS_getpgid,
+	SYS_getsid,
+	SYS_getpriority,
+	SYS_sched_yield,
+	SYS_sched_getscheduler,
+	SYS_sched_get_priority_max,
+	SYS_sched_get_priority_min,
+	SYS_getgroups,
+	SYS_umask,
+};
+static const int filling[] = {
+	SYS_uname, SYS_sysinfo, SYS_times, SYS_gettimeofday, SYS_set_tid_address,
+};
+static const int filling_second[] = {
+	SYS_getrusage, SYS_getitimer, SYS_clock_gettime, SYS_clock_getres, SYS_sigaltstack,
+};
+static const int failing[] = {
+	SYS_close,     SYS_dup,   SYS_fsync,  SYS_fchdir, SYS_lseek,
+	SYS_ftruncate, SYS_readv, SYS_writev, SYS_fcntl,  SYS_ioctl,
 };
 
-#define NR_CALLS (int)(sizeof(calls) / sizeof(calls[0]))
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static void call_all(const int *calls, size_t count, long a, long b)
+{
+	for (size_t i = 0; i < count; i++)
+		counted_call(calls[i], a, b, 0);
+}
 
 /* Thirty-eight calls on no file, then one that waits for all others, and the exit. */
 static void child(int start)
 {
 	char byte;
 
-	for (int i = 0; i < NR_CALLS; i++)
-		counted_call(calls[i].nr, calls[i].a, calls[i].b, calls[i].c);
+	call_all(plain, COUNT(plain), 0, 0);
+	call_all(filling, COUNT(filling), (long)buf, 0);
+	counted_call(SYS_getcwd, buf, sizeof(buf));
+	counted_call(SYS_rt_sigpending, buf, 8);
+	call_all(filling_second, COUNT(filling_second), 0, (long)buf);
+	call_all(failing, COUNT(failing), -1, 0);
 	counted_call(SYS_read, start, &byte, 1);
 	counted_exit(SYS_exit_group, 0);
 }
@@ -79,7 +74,6 @@ int main(int argc, char **argv)
 		}
 	}
 	counted_call(SYS_close, start[1]);
-	for (int i = 0; i < number; i++)
-		counted_wait(-1);
+	counted_waits(number);
 	table_finish(0);
 }

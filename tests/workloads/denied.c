@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Calls that seccomp refuses: with an errno, with errno 0 (a false success), with a SIGSYS that is
- * handled, and by killing the thread that made it.
+ * denied [registers]: calls that seccomp refuses: with an errno, with errno 0 (a false success), with a
+ * SIGSYS that is handled, and by killing the thread that made it. With "registers" calls that it turns
+ * into a signal, and that leave in the register of their result what looks like bytes that were moved, or
+ * like an error: the number of the call or its first argument.
  */
 #include <fcntl.h>
 
 #include "filter.h"
+
+#define NO_CALL (-ENODEV)
 
 static struct thread victim;
 
@@ -14,6 +18,8 @@ static const struct filtered refused[] = {
 	{ SYS_getuid, SECCOMP_RET_ERRNO | 0 },
 	{ SYS_getgid, SECCOMP_RET_TRAP },
 	{ SYS_getpgid, SECCOMP_RET_KILL_THREAD },
+	{ SYS_pread64, SECCOMP_RET_TRAP },
+	{ (unsigned int)NO_CALL, SECCOMP_RET_TRAP },
 };
 
 static void on_trap(int signal)
@@ -22,11 +28,11 @@ static void on_trap(int signal)
 	table_add(SYS_rt_sigreturn, 0, END_OK);
 }
 
-static void call_denied(int times, int nr, long result)
+static void call_denied(int times, int nr, long a, long result)
 {
 	for (int i = 0; i < times; i++) {
 		/* What a trapped call finds in the register of its result is no error. */
-		raw_call(nr, AT_FDCWD);
+		raw_call(nr, a);
 		table_add(nr, result, END_DENIED);
 	}
 }
@@ -41,16 +47,20 @@ static int run_victim(void *arg)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_trap };
 	bool wait = table_init(&argc, &argv);
 
-	sigaction(SIGSYS, &action, NULL);
+	signal_handle(SIGSYS, on_trap);
 	filter_install(refused, sizeof(refused) / sizeof(*refused), 0);
 	if (wait)
 		table_barrier();
-	call_denied(37, SYS_getppid, -EACCES);
-	call_denied(11, SYS_getuid, 0);
-	call_denied(5, SYS_getgid, 0);
+	if (argc > 1) {
+		call_denied(7, SYS_pread64, 12345, 0);
+		call_denied(5, NO_CALL, -ENODEV, 0);
+		table_finish(0);
+	}
+	call_denied(37, SYS_getppid, AT_FDCWD, -EACCES);
+	call_denied(11, SYS_getuid, AT_FDCWD, 0);
+	call_denied(5, SYS_getgid, AT_FDCWD, 0);
 	repeat_call(23, SYS_geteuid, 0);
 	thread_start(&victim, 0, run_victim);
 	table_add(SYS_clone, 1, END_OK);

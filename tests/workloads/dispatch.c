@@ -36,14 +36,11 @@ static void call_blocked(int nr)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = on_call };
 	bool wait = table_init(&argc, &argv);
 
-	sigaction(SIGSYS, &action, NULL);
-	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &selector)) {
-		raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
-		return 77;
-	}
+	signal_handle(SIGSYS, on_call);
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &selector))
+		return table_refuse();
 	if (wait)
 		table_barrier();
 	for (int i = 0; i < 13; i++)

@@ -34,8 +34,7 @@ int main(int argc, char **argv)
 	rounds = arg_number(argc, argv, 2, 40);
 	if (number > MAX_THREADS)
 		return 1;
-	for (int i = 0; i < number; i++)
-		thread_start(&threads[i], i, run);
+	threads_start(threads, number, run);
 	/* thread_join() would keep a CPU busy. */
 	for (int i = 0; i < number; i++) {
 		while (__atomic_load_n(&threads[i].running, __ATOMIC_ACQUIRE))

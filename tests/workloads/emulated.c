@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * emulated [NUMBER ANSWER]: calls that a tracer keeps from the kernel and answers itself, by PTRACE_SYSEMU, as user-mode
- * kernels have it. The tracer is a child that was made before counting. Says "none" where one
- * process may not trace another.
+ * emulated [NUMBER ANSWER]: calls that a tracer keeps from the kernel and answers itself, by
+ * PTRACE_SYSEMU, as user-mode kernels have it. The tracer is a child that was made before counting.
+ * Says "none" where one process may not trace another.
  */
 #include <stddef.h>
 #include <sys/ptrace.h>
@@ -62,10 +62,7 @@ static void tracer_start(void)
 {
 	int pid = getpid(), tracer;
 
-	state = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	if (state == MAP_FAILED)
-		abort();
+	state = shared_make(sizeof(*state));
 	tracer = fork();
 	if (tracer == 0)
 		trace(pid);
@@ -95,10 +92,8 @@ int main(int argc, char **argv)
 	number = arg_number(argc, argv, 1, number);
 	answer = arg_number(argc, argv, 2, answer);
 	tracer_start();
-	if (*state == REFUSED) {
-		raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
-		return 77;
-	}
+	if (*state == REFUSED)
+		return table_refuse();
 	table_barrier();
 	*state = WANTED;
 	while (*state != TRACING)

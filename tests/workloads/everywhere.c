@@ -142,13 +142,11 @@ int main(int argc, char **argv)
 	}
 	if (!wait || pipe(done_pipe) || pipe(end_pipe) || !move_to(cpus[0]))
 		return 1;
-	for (int i = 0; i < nr_cpus; i++)
-		thread_start(&threads[i], i, run);
+	threads_start(threads, nr_cpus, run);
 	table_barrier();
 	run_threads();
 	status = run_children();
 	counted_call(SYS_write, end_pipe[1], threads, nr_cpus);
-	for (int i = 0; i < nr_cpus; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, nr_cpus);
 	table_finish(status ? 1 : 0);
 }

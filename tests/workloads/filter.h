@@ -19,10 +19,22 @@ struct filtered {
 };
 
 /* Returns what seccomp(2) does: with SECCOMP_FILTER_FLAG_NEW_LISTENER the descriptor to listen at. */
+static inline int filter_load(struct sock_filter *code, size_t length, unsigned int flags)
+{
+	struct sock_fprog program = { .len = length, .filter = code };
+	int result;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		abort();
+	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (result < 0)
+		abort();
+	return result;
+}
+
 static inline int filter_install(const struct filtered *calls, size_t count, unsigned int flags)
 {
 	struct sock_filter code[2 + 2 * MAX_FILTERED], *next = code;
-	int result;
 
 	*next++ = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 					       offsetof(struct seccomp_data, nr));
@@ -32,13 +44,7 @@ static inline int filter_install(const struct filtered *calls, size_t count, uns
 		*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, calls[i].action);
 	}
 	*next++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		abort();
-	result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags,
-			 &(struct sock_fprog){ .len = next - code, .filter = code });
-	if (result < 0)
-		abort();
-	return result;
+	return filter_load(code, next - code, flags);
 }
 
 #endif

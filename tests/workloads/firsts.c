@@ -9,23 +9,6 @@
 
 #include "table.h"
 
-static void call_i386(int times, int nr, long a)
-{
-#if defined(__x86_64__)
-	int result;
-
-	for (int i = 0; i < times; i++) {
-		__asm__ volatile("int $0x80"
-				 : "=a"(result)
-				 : "0"(nr), "b"(a)
-				 : "r8", "r9", "r10", "r11", "memory");
-		table_add_abi(TABLE_I386, nr, result, END_OK);
-	}
-#else
-	(void)times, (void)nr, (void)a;
-#endif
-}
-
 static void work_on(int semaphore, int times)
 {
 	struct sembuf more = { .sem_op = 1 };
@@ -47,7 +30,7 @@ int main(int argc, char **argv)
 	work_on(first, 17);
 	work_on(second, 19);
 	for (int n = 1; n <= 5; n++)
-		call_i386(n, 6, 1000 + n);
+		repeat_i386(n, 6, 1000 + n);
 	counted_call(SYS_write, STDOUT_FILENO, line, length);
 	table_finish(0);
 }

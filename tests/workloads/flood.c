@@ -41,7 +41,6 @@ int main(int argc, char **argv)
 			flood(cpu, seconds);
 		children++;
 	}
-	while (children--)
-		counted_wait(-1);
+	counted_waits(children);
 	table_finish(0);
 }

@@ -52,8 +52,7 @@ static void make_children(void)
 		if (!together)
 			counted_wait(pid);
 	}
-	for (int i = 0; i < number && together; i++)
-		counted_wait(-1);
+	counted_waits(together ? number : 0);
 	table_finish(0);
 }
 

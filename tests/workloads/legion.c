@@ -38,11 +38,9 @@ int main(int argc, char **argv)
 	calls = arg_number(argc, argv, 2, 0);
 	if (!wait || number < 1 || number > MAX_THREADS || pipe(start_pipe))
 		return 1;
-	for (int i = 0; i < number; i++)
-		thread_start(&threads[i], i, run);
+	threads_start(threads, number, run);
 	table_barrier();
 	close(start_pipe[1]);
-	for (int i = 0; i < number; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, number);
 	table_finish(0);
 }

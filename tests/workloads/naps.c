@@ -38,10 +38,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	table_barrier();
-	for (int i = 0; i < number; i++) {
-		thread_start(&threads[i], i, run);
-		table_add(SYS_clone, 1, END_OK);
-	}
+	counted_threads(threads, 0, number, run);
 	for (int round = 0; round < rounds; round++) {
 		counted_call(SYS_nanosleep, &pause, NULL);
 		for (int i = round % GROUPS; i < number; i += GROUPS)
@@ -49,7 +46,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < number; i++)
 		counted_call(SYS_write, wake_up[i][1], "e", 1);
-	for (int i = 0; i < number; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, number);
 	table_finish(0);
 }

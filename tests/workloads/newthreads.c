@@ -57,7 +57,6 @@ int main(int argc, char **argv)
 	stop = 1;
 	thread_join(&maker);
 	close(start_pipe[1]);
-	for (int i = 0; i < nr_staying; i++)
-		thread_join(&staying[i]);
+	threads_join(staying, nr_staying);
 	table_finish(0);
 }

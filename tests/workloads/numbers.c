@@ -28,30 +28,17 @@ static void call_x32(int times, int nr)
 		table_add_abi(TABLE_X32, nr, raw_call(nr | X32_BIT), END_OK);
 }
 
-static void call_i386(int times, int nr, long a, long b)
-{
-	int result;
-
-	for (int i = 0; i < times; i++) {
-		__asm__ volatile("int $0x80"
-				 : "=a"(result)
-				 : "0"(nr), "b"(a), "c"(b), "d"(1L)
-				 : "r8", "r9", "r10", "r11", "memory");
-		table_add_abi(TABLE_I386, nr, result, END_OK);
-	}
-}
-
 static void call_other_abis(void)
 {
 	static const char missing[] = "/nonexistent/bpftruss"; /* below 4 GiB: a static program */
 
 	call_x32(11, SYS_getppid);
 	call_x32(3, 515);
-	call_i386(23, I386_GETPPID, 0, 0);
-	call_i386(29, I386_GETPID, 0, 0);
-	call_i386(13, I386_OPEN, (long)missing, 0);
-	call_i386(7, I386_READ, -1, 0);
-	call_i386(5, I386_UNKNOWN, 0, 0);
+	repeat_i386(23, I386_GETPPID, 0);
+	repeat_i386(29, I386_GETPID, 0);
+	repeat_i386(13, I386_OPEN, (long)missing);
+	repeat_i386(7, I386_READ, -1);
+	repeat_i386(5, I386_UNKNOWN, 0);
 }
 #else
 static void call_other_abis(void)

@@ -42,7 +42,6 @@ int main(int argc, char **argv)
 		if (!counted_fork())
 			make_children(seconds);
 	}
-	for (int i = 0; i < makers; i++)
-		counted_wait(-1);
+	counted_waits(makers);
 	table_finish(0);
 }

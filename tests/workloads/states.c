@@ -119,8 +119,7 @@ int main(int argc, char **argv)
 
 	table_start(&argc, &argv);
 	before = booked_read();
-	for (int i = 0; i < NR_THREADS; i++)
-		thread_start(&threads[i], i, run);
+	threads_start(threads, NR_THREADS, run);
 	burn_us(0);
 	usleep(arg_number(argc, argv, 1, 2000) * 1000);
 	done = 1;

@@ -48,7 +48,6 @@ int main(int argc, char **argv)
 	calls = arg_number(argc, argv, 2, 101);
 	for (int i = arg_number(argc, argv, 1, 100); i > 0; i--)
 		round_of_work(&threads[i % ALIVE]);
-	for (int i = 0; i < ALIVE; i++)
-		thread_join(&threads[i]);
+	threads_join(threads, ALIVE);
 	table_finish(0);
 }

@@ -42,14 +42,6 @@ static int over[2], done[2]; /* pipes: whoever stays reads from one and writes t
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define REFUSE      (SECCOMP_RET_ERRNO | ENOSYS)
 
-static void install(struct sock_filter *code, size_t length)
-{
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
-		    &(struct sock_fprog){ .len = length, .filter = code }))
-		abort();
-}
-
 /* Failing calls fail as their first argument says, those of the other ABI all alike. */
 static void refuse_calls(void)
 {
@@ -65,7 +57,7 @@ static void refuse_calls(void)
 		BPF_STMT(BPF_RET | BPF_K, REFUSE),
 	};
 
-	install(code, sizeof(code) / sizeof(*code));
+	filter_load(code, sizeof(code) / sizeof(*code), 0);
 }
 
 /* But for the end of the process: where there is no other ABI. */
@@ -78,7 +70,7 @@ static void refuse_all(void)
 		BPF_STMT(BPF_RET | BPF_K, REFUSE),
 	};
 
-	install(code, sizeof(code) / sizeof(*code));
+	filter_load(code, sizeof(code) / sizeof(*code), 0);
 }
 
 /* --- what one task does ------------------------------------------------------------------------ */

@@ -198,6 +198,24 @@ static inline void repeat_call(int times, int nr, long a)
 		counted_call(nr, a);
 }
 
+/* Calls of the 32-bit ABI, entered from a 64-bit process; none where there is no such thing. */
+static inline void repeat_i386(int times, int nr, long a)
+{
+#if defined(__x86_64__)
+	int result;
+
+	for (int i = 0; i < times; i++) {
+		__asm__ volatile("int $0x80"
+				 : "=a"(result)
+				 : "0"(nr), "b"(a), "c"(0L), "d"(1L)
+				 : "r8", "r9", "r10", "r11", "memory");
+		table_add_abi(TABLE_I386, nr, result, END_OK);
+	}
+#else
+	(void)times, (void)nr, (void)a;
+#endif
+}
+
 /* One JSON array of rows on a line; the write itself is in it, but for its bytes. */
 static inline void table_print(void)
 {
@@ -253,15 +271,29 @@ static inline void table_barrier(void)
 	table_add(SYS_read, result, END_UNTIMED);
 }
 
+/* In place of that: what the test wants is not to be had here. Returns the status to end with. */
+static inline int table_refuse(void)
+{
+	raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
+	return 77;
+}
+
+/* Memory that children share. */
+static inline void *shared_make(size_t size)
+{
+	void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		abort();
+	return shared;
+}
+
 /* Makes the table. Whether the workload is to wait; if so, its arguments start one later. */
 static inline bool table_init(int *argc, char ***argv)
 {
 	bool wait = *argc > 1 && !strcmp((*argv)[1], "wait");
 
-	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	if (table == MAP_FAILED)
-		abort();
+	table = shared_make(sizeof(*table));
 	table_pid = getpid();
 	if (wait) {
 		(*argc)--;
@@ -300,6 +332,12 @@ static inline void burn_us(int us)
 		;
 }
 
+/* Without SA_RESTART. */
+static inline void signal_handle(int number, void (*handler)(int))
+{
+	sigaction(number, &(struct sigaction){ .sa_handler = handler }, NULL);
+}
+
 /* --- processes and threads -------------------------------------------------------------------- */
 
 /* As fork(), by one counted clone. The child knows its pid without asking for it. */
@@ -326,6 +364,12 @@ static inline int counted_wait(int pid)
 	return status;
 }
 
+static inline void counted_waits(int number)
+{
+	while (number--)
+		counted_wait(-1);
+}
+
 struct thread {
 	int running; /* its tid, until the kernel clears it */
 	int index;
@@ -350,6 +394,28 @@ static inline void thread_join(const struct thread *thread)
 {
 	while (__atomic_load_n(&thread->running, __ATOMIC_ACQUIRE))
 		;
+}
+
+static inline void threads_start(struct thread *threads, int number, int (*run)(void *))
+{
+	for (int i = 0; i < number; i++)
+		thread_start(&threads[i], i, run);
+}
+
+/* The same, with indices from first on, where the caller is counted. */
+static inline void counted_threads(struct thread *threads, int first, int number,
+				   int (*run)(void *))
+{
+	for (int i = 0; i < number; i++) {
+		thread_start(&threads[i], first + i, run);
+		table_add(SYS_clone, 1, END_OK);
+	}
+}
+
+static inline void threads_join(const struct thread *threads, int number)
+{
+	for (int i = 0; i < number; i++)
+		thread_join(&threads[i]);
 }
 
 #endif

@@ -44,15 +44,10 @@ int main(int argc, char **argv)
 	calls = arg_number(argc, argv, 2, 1009);
 	if (number > MAX_THREADS || !wait || pipe(start_pipe))
 		return 1;
-	for (int i = 0; i < early; i++)
-		thread_start(&threads[i], i, run_early);
+	threads_start(threads, early, run_early);
 	table_barrier();
 	counted_call(SYS_write, start_pipe[1], threads, early);
-	for (int i = early; i < number; i++) {
-		thread_start(&threads[i], i, run_late);
-		table_add(SYS_clone, 1, END_OK);
-	}
-	for (int i = 0; i < number; i++)
-		thread_join(&threads[i]);
+	counted_threads(threads + early, early, number - early, run_late);
+	threads_join(threads, number);
 	table_finish(0);
 }

@@ -5,8 +5,8 @@
  * last two from the kernel's schedstat of its thread.
  *   sleep     NUMBER nanosleeps of 10 ms          until     as many to an absolute time
  *   latepipe  reads of a pipe whose writer takes its time, 20 ms
- *   zero      NUMBER reads of 8 MiB of zeros      random    as many of 1 MiB of random bytes
- *   user      NUMBER rounds of 2 ms in user mode and one short call
+ *   random    NUMBER getrandoms of 1 MiB          user      as many times 2 ms in user mode and one
+ *                                                            short call
  *   migrate   each sleep and each read on another CPU than the one before
  */
 #include <fcntl.h>
@@ -98,8 +98,6 @@ static void do_calls(const char *what, int number, int cpus)
 			sleep_ms(10);
 		else if (!strcmp(what, "until"))
 			sleep_until();
-		else if (!strcmp(what, "zero"))
-			read_zero();
 		else if (!strcmp(what, "random"))
 			get_random();
 		else if (!strcmp(what, "user")) {

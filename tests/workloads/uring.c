@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	bool wait = table_init(&argc, &argv);
 
 	if (raw_call(SYS_io_uring_setup, 4, &params) < 0)
-		raw_call(SYS_write, STDOUT_FILENO, "ready\nnone\n", 11);
+		return table_refuse();
 	if (wait)
 		table_barrier();
 	repeat_call(31, SYS_getppid, 0);
