@@ -54,15 +54,17 @@ int baseline_check_name(const char *name, struct diag *d)
 	uint64_t span_ns;
 
 	if (!strcmp(name, "now") || span_is(name) || !duration_parse("", name, &span_ns, NULL))
-		return diag_set(d, DIAG_USAGE, EINVAL,
-				"\"%.100s\" is no name for a baseline: it means a time to compare",
-				name);
+		return diag_set(
+			d, DIAG_USAGE, EINVAL,
+			"\"%.100s\" is not a name for a baseline: it means a time to compare",
+			name);
 	if (baseline_name_is_valid(name))
 		return 0;
-	return diag_set(d, DIAG_USAGE, EINVAL,
-			"\"%.100s\" is no name for a baseline: up to 64 letters, digits, '.', '-' "
-			"and '_', and no '.' in front",
-			name);
+	return diag_set(
+		d, DIAG_USAGE, EINVAL,
+		"\"%.100s\" is not a name for a baseline: up to 64 letters, digits, '.', '-' "
+		"and '_', and no '.' in front",
+		name);
 }
 
 /* The path of a file; what is no name of a baseline is no path either. */
@@ -84,7 +86,7 @@ static int explain(const char *state_dir, const char *what, const char *name, in
 static int no_baseline(const char *name, struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, ENOENT,
-			"no baseline is called \"%.64s\": the verb baseline lists those there are",
+			"there is no baseline \"%.64s\": 'bpftruss baseline list' lists them",
 			name);
 }
 
@@ -159,9 +161,10 @@ int baselines_save(const char *state_dir, const char *name, const struct snapsho
 		return err;
 	is_there = !faccessat(AT_FDCWD, path_of(state_dir, name, path), F_OK, AT_SYMLINK_NOFOLLOW);
 	if (!is_there && count >= MAX_FILES)
-		return diag_set(d, DIAG_FAILED, E2BIG,
-				"%d baselines are kept, and no more: remove one with baseline rm",
-				MAX_FILES);
+		return diag_set(
+			d, DIAG_FAILED, E2BIG,
+			"there are already %d baselines: remove one with 'bpftruss baseline rm'",
+			MAX_FILES);
 	if (!replace && is_there)
 		return diag_set(d, DIAG_FAILED, EEXIST,
 				"a baseline \"%s\" exists: replace it with --replace, or choose "
@@ -192,7 +195,7 @@ int baselines_read(const char *state_dir, const char *name, char **ret_text, siz
 	if (err == -ENOENT)
 		return no_baseline(name, d);
 	if (err == -EINVAL)
-		return no_snapshot(name, "it is no file of a snapshot", d);
+		return no_snapshot(name, "it is not the file of a snapshot", d);
 	if (err == -EFBIG)
 		return diag_set(
 			d, DIAG_FAILED, EFBIG,
@@ -252,7 +255,7 @@ static int read_head(const char *path, struct baseline *ret, struct diag *d)
 	/* In a text, quotes have a backslash in front. */
 	rest = strstr(head, ",\"targets\":");
 	if (!rest)
-		return diag_set(d, DIAG_FAILED, EINVAL, "it is no file of a snapshot");
+		return diag_set(d, DIAG_FAILED, EINVAL, "it is not the file of a snapshot");
 	*rest = '}';
 	at = json_open(&document, head, (size_t)(rest + 1 - head), d);
 	ret->saved_ns = status.st_mtim.tv_sec * (int64_t)NS_PER_SEC + status.st_mtim.tv_nsec;

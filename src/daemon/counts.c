@@ -75,7 +75,7 @@ static void history_troubled(struct counts *c, const struct diag *d)
 static void history_recovered(struct counts *c)
 {
 	if (c->history_trouble[0])
-		log_line(LOG_NOTICE, "the history is written again");
+		log_line(LOG_NOTICE, "the history can be written again");
 	c->history_trouble[0] = 0;
 }
 
@@ -200,7 +200,7 @@ static int counts_append(struct counts *c, struct diag *d)
 	int err;
 
 	if (!recent_find(&c->recent, c->tick_mark, &first))
-		return diag_set(d, DIAG_FAILED, ENODATA, "what was counted in it is not known");
+		return diag_set(d, DIAG_FAILED, ENODATA, "its counts are not known");
 	if (recent_sum(&c->recent, first, c->last, &interval))
 		return diag_oom(d);
 	err = history_append(c->history, interval, d);
@@ -304,7 +304,8 @@ int counts_need_history(const struct counts *c, struct diag *d)
 {
 	if (c->history)
 		return 0;
-	return diag_set(d, DIAG_FAILED, ENODATA, "only a history could tell, and none is kept%s%s",
+	return diag_set(d, DIAG_FAILED, ENODATA,
+			"only a history reaches back that far, and none is kept%s%s",
 			c->history_trouble[0] ? ": " : "", c->history_trouble);
 }
 
@@ -363,8 +364,8 @@ static int answer_since_mark(struct counts *c, const struct counts_question *que
 	if (strcmp(question->boot_id ?: "", c->last->boot_id) ||
 	    !recent_find(&c->recent, question->ns, &first))
 		return diag_set(d, DIAG_FAILED, ENODATA,
-				"the daemon does not know that snapshot any more: it was restarted "
-				"since, or took it too long ago; --since 10m asks for a span");
+				"the daemon no longer knows that snapshot: it was restarted "
+				"since, or took it too long ago; use a span, as in --since 10m");
 	return answer_recent(c, first, &question->filter, ret, d);
 }
 

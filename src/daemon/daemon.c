@@ -146,11 +146,12 @@ static int renew_tables(struct daemon *daemon)
 	if (!err) {
 		collector_follow(daemon);
 		log_line(LOG_NOTICE,
-			 "%s: counting began anew; what was counted before is in the history", why);
+			 "%s: counting was restarted; what was counted before is in the history",
+			 why);
 	}
 	if (!err || replaced)
 		return err;
-	log_line(LOG_WARNING, "%s, and tables cannot be made anew: %s", why, daemon->d.text);
+	log_line(LOG_WARNING, "%s, and tables cannot be enlarged: %s", why, daemon->d.text);
 	daemon->cannot_grow = true;
 	return 0;
 }
@@ -201,7 +202,7 @@ static void daemon_reload_config(struct daemon *daemon)
 		    (unsigned long long)(clock_mono_ns() / 1000));
 	if (counts_tick(&daemon->counts, &d) ||
 	    daemon->reload->read(daemon->reload->closure, &config, &d)) {
-		log_line(LOG_ERR, "the configuration stays as it was: %s", d.text);
+		log_line(LOG_ERR, "the configuration is unchanged: %s", d.text);
 	} else {
 		daemon->config = config;
 		daemon->service.config = config;
@@ -209,7 +210,7 @@ static void daemon_reload_config(struct daemon *daemon)
 		counts_open_history(&daemon->counts, config);
 		collector_follow(daemon);
 		tick_arm(daemon);
-		log_line(LOG_NOTICE, "the configuration was read anew");
+		log_line(LOG_NOTICE, "the configuration was reloaded");
 	}
 	notify_send("READY=1");
 }

@@ -16,8 +16,9 @@ static int number_parse(const struct question *q, const char *name, const char *
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
-		return diag_set(q->d, DIAG_USAGE, EINVAL, "%s: \"%.64s\" is no number up to %llu",
-				name, text, (unsigned long long)high);
+		return diag_set(q->d, DIAG_USAGE, EINVAL,
+				"%s: \"%.64s\" is not a number up to %llu", name, text,
+				(unsigned long long)high);
 	return 0;
 }
 
@@ -125,9 +126,8 @@ static int read_words(const struct question *q, struct asked_report *report)
 	if (options->format == FORMAT_JSON)
 		return diag_set(d, DIAG_USAGE, EINVAL, "format: /v1/snapshot is JSON");
 	if (options->table.keys & (GROUP_TID | GROUP_ARG0))
-		return diag_set(
-			d, DIAG_USAGE, EINVAL,
-			"by: the daemon keeps processes, neither threads nor first arguments");
+		return diag_set(d, DIAG_USAGE, EINVAL,
+				"by: the daemon keeps neither threads nor first arguments");
 	options->table.columns = columns ? &report->columns : NULL;
 	return question_set(q, "waiting", &report->waiting);
 }

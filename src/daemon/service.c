@@ -375,7 +375,7 @@ static int check_parameters(const struct route *route, struct asked *asked)
 
 		if (!list_has(route->parameters, name))
 			return diag_set(&asked->d, DIAG_USAGE, EINVAL,
-					"this path knows no parameter \"%.64s\"%s%s", name,
+					"this path has no parameter \"%.64s\"%s%s", name,
 					*route->parameters ? ", only " : "", route->parameters);
 		if (!list_has(TARGETS, name) &&
 		    ipc_parameter(request, name) != request->parameters[i].value)
@@ -456,13 +456,13 @@ void service_answer(void *closure, const struct ipc_request *request, struct ipc
 	}
 	if (route == end)
 		ipc_answer_error(answer, is_known ? 405 : 404,
-				 is_known ? "this path knows no such method"
-					  : "no such path; docs/PROTOCOL.md lists them");
+				 is_known ? "this path does not support the method"
+					  : "no such path; docs/PROTOCOL.md lists all paths");
 	else if (!peer_may(&request->peer, route->right))
 		answer_forbidden(answer);
 	else if (route->is_dear && request->is_crowded)
 		ipc_answer_error(answer, 503,
-				 "too many clients ask for too much: ask again in a second");
+				 "the daemon is busy with other answers: try again in a second");
 	else
 		route_answer(route, closure, request, answer);
 }

@@ -84,7 +84,7 @@ static int broken_off(FILE *from, unsigned int silence_ms, struct diag *d)
 				"'systemctl status bpftruss'",
 				silence_ms / 1000);
 	return diag_set(d, DIAG_FAILED, EPROTO,
-			"the daemon broke off its answer: ask again, or see its log");
+			"the daemon ended its answer early: try again, or see its log");
 }
 
 /* Reads a reply of any status. What is in it is to be freed in any case. */
@@ -106,7 +106,7 @@ static int reply_read(FILE *from, unsigned int silence_ms, struct ipc_reply *ret
 		return broken_off(from, silence_ms, d);
 	if (size < 0)
 		return diag_set(d, DIAG_FAILED, EPROTO,
-				"what answers there is no daemon of this version: see --socket");
+				"the server there is not a daemon of this version: see --socket");
 	if (size > MAX_REPLY_BYTES)
 		return diag_set(d, DIAG_FAILED, EFBIG,
 				"the daemon's answer is larger than %d MiB: ask for less, with -t "
@@ -161,7 +161,7 @@ static int reply_refused(const struct ipc_reply *reply, struct diag *d)
 	reply_sentence(reply, sentence, sizeof(sentence));
 	if (!*sentence)
 		return diag_set(d, meanings[i].kind, meanings[i].err,
-				"the daemon answers with status %u and no word: see its log",
+				"the daemon answers with status %u and no message: see its log",
 				reply->status);
 	return diag_set(d, meanings[i].kind, meanings[i].err, "%s", sentence);
 }

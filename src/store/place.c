@@ -32,7 +32,7 @@ static int check_directory(int fd, const char *dir, struct diag *d)
 				dir);
 	if (status.st_mode & 077)
 		return diag_set(d, DIAG_FAILED, EPERM,
-				"history: others may enter %.200s: run chmod 700 on it", dir);
+				"history: other users may access %.200s: run chmod 700 on it", dir);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ int place_make_file(const struct history *history, struct diag *d)
 				history->path, strerror(errno));
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
 		return diag_set(d, DIAG_FAILED, EINVAL,
-				"history: %.250s is no regular file: remove it", history->path);
+				"history: %.250s is not a regular file: remove it", history->path);
 	return 0;
 }
 

@@ -9,7 +9,7 @@ import subprocess
 
 from harness import is_sanitized, run, slurp, until
 
-READ_ANEW = "the configuration was read anew"
+READ_ANEW = "the configuration was reloaded"
 
 COUNTED = ("calls", "errors", "interrupted", "no_return", "untimed", "wall_ns")
 

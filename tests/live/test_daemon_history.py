@@ -153,7 +153,7 @@ def test_baselines_are_kept_listed_compared_and_removed(live, place):
 @pytest.mark.parametrize("name", ["../x", "a b", "", ".", "x" * 65, "a?b"])
 def test_names_that_are_none_are_refused(tmp_path, name):
     result = run("baseline", "--socket", tmp_path / "none", "save", name)
-    assert result.returncode == 2 and "no name" in result.stderr
+    assert result.returncode == 2 and "not a name" in result.stderr
 
 
 # --- compare -------------------------------------------------------------------------------------

@@ -229,7 +229,7 @@ def test_past_its_budget_it_gives_up_errnos_says_so_and_counts_on(live, tmp_path
     assert "errno" in daemon.verb("status")
     config.write_text(CONFIG % "100%")
     daemon.signal(signal.SIGHUP)
-    until(lambda: "was read anew" in daemon.stderr(), "it is read anew")
+    until(lambda: "was reloaded" in daemon.stderr(), "it is read anew")
     assert daemon.status("cost", "step") == "normal"
     must_have_errnos_again(live, daemon, tmp_path / "mark")
     daemon.stop()

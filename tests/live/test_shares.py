@@ -128,7 +128,7 @@ def test_files_of_a_user_leave_numbers_for_those_of_others(live, tmp_path, place
 def test_when_numbers_of_files_are_given_counting_begins_anew(live, tmp_path, place):
     daemon = start_daemon(live, tmp_path / "daemon", "--stacks", env=watched(400000))
     crowd_of_somebody(live, place, 3600).finish()
-    until(lambda: "counting began anew" in daemon.stderr(), "it begins anew")
+    until(lambda: "counting was restarted" in daemon.stderr(), "it begins anew")
     other = live.add(Loads)
     other.do("crowd 3")
     until_known(daemon, other, 3)

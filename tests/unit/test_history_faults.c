@@ -174,7 +174,7 @@ PLACE_TEST(test_odd_bytes)
 	sqlite3_trace_v2(history->db->handle, SQLITE_TRACE_STMT, count_check, &checks);
 	for (int i = 0; i < 10; i++)
 		must_fail(history_ask(history, &question, &timeline, &d), -EUCLEAN,
-			  "as bpftruss writes it: ask for another span");
+			  "that bpftruss does not write: ask for another span");
 	for (int i = 0; i < 3; i++) {
 		__cleanup(snapshot_freep) struct snapshot *interval = host_pass(&host, MINUTE, 10);
 

@@ -278,7 +278,7 @@ static void lie_check(struct ipc_fixture *fixture, const struct lie *lie)
 }
 
 #define OK     "HTTP/1.1 200 OK\r\n"
-#define BROKEN "the daemon broke off its answer: ask again, or see its log"
+#define BROKEN "the daemon ended its answer early: try again, or see its log"
 
 FOLDER_TEST(test_lies)
 {
@@ -329,9 +329,9 @@ FOLDER_TEST(test_error_lies)
 		{ "{\"error\": \"no end", EREMOTEIO, "no end" },
 		{ "{\"error\": \"end \\", EREMOTEIO, "end \\" },
 		{ "{\"error\": 7}", EREMOTEIO, "{\"error\": 7}" },
-		{ "", EREMOTEIO, "the daemon answers with status 500 and no word: see its log" },
+		{ "", EREMOTEIO, "the daemon answers with status 500 and no message: see its log" },
 		{ "{\"error\": \"\"}", EREMOTEIO,
-		  "the daemon answers with status 500 and no word: see its log" },
+		  "the daemon answers with status 500 and no message: see its log" },
 	};
 	static const struct {
 		unsigned int status;
