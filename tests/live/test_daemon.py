@@ -234,7 +234,8 @@ try:
     s.connect(sys.argv[1])
 except OSError as error:
     sys.exit("errno %d" % error.errno)
-s.sendall(sys.argv[2].encode() + b" HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+headers = b" HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
+s.sendall(sys.argv[2].encode() + headers)
 print(s.makefile().readline().split()[1])
 """
 
