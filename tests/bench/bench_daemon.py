@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from bench_report import rows_print  # noqa: F401 (for those who import this)
+from bench_workloads import running
 
 BUILD = os.environ.get("O", "build")
 BPFTRUSS = os.path.join(BUILD, "bpftruss")
@@ -117,18 +118,10 @@ def ask(path, target):
 @contextlib.contextmanager
 def child(argv, ready, **options):
     """A process that says on stdout or stderr when it is ready."""
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               start_new_session=True, **options)
-    try:
-        for line in process.stdout:
-            if ready in line:
-                break
-        else:
+    with running(argv, subprocess.PIPE, stop=signal.SIGTERM, text=True, **options) as process:
+        if not any(ready in line for line in process.stdout):
             raise SystemExit("%s did not start" % argv[0])
         yield process
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
 
 
 @contextlib.contextmanager
@@ -141,7 +134,7 @@ def setting(*herd, options=("-n", "herd")):
         os.mkdir(state, mode=0o700)
         argv = [BPFTRUSS, "daemon", "--socket", path, "--state-dir", state, *options]
         try:
-            with child([HERD, *map(str, herd)], "ready", stdin=subprocess.PIPE) as flock:
+            with child([HERD, *map(str, herd)], "ready") as flock:
                 with child(argv, "clients ask at", preexec_fn=cgroup.enter) as daemon:
                     flock.stdin.write("wake up\n")
                     flock.stdin.flush()

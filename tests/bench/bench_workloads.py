@@ -31,10 +31,11 @@ def program_missing(name):
 
 
 @contextlib.contextmanager
-def running(argv, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, stop=signal.SIGINT):
+def running(argv, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, stop=signal.SIGINT,
+            **options):
     """A process that is gone when the block is left, however it is left."""
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr,
-                               start_new_session=True)
+                               start_new_session=True, **options)
     try:
         yield process
     finally:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Facts about kernels that only a machine of our own shows: docs/internals/KERNELS.md lists them all."""
 
+import contextlib
+import glob
 import os
 import shutil
 import subprocess
 
 import pytest
 
-from harness import Bpftruss, program, until
+from harness import program, slurp, until
 
 CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 
@@ -15,8 +17,7 @@ CORE_PATTERN = "/proc/sys/kernel/core_pattern"
 @pytest.fixture
 def helper():
     """A program that the kernel starts itself whenever one dumps core."""
-    with open(CORE_PATTERN, encoding="ascii") as file:
-        before = file.read()
+    before = slurp(CORE_PATTERN).decode("ascii")
     path = shutil.copy(program("calls"), "/tmp/helper")
     set_core_pattern("|" + path)
     yield path
@@ -36,21 +37,17 @@ def dump_core(_):
 
 def is_running(name):
     """Whether a process of that name is there, be it a zombie."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/comm", encoding="latin-1") as file:
-                if file.read() == name + "\n":
-                    return True
-        except OSError:
-            pass
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if slurp(path) == name.encode() + b"\n":
+                return True
     return False
 
 
 def calls_of(live, helper, start, selector):
     """How often the helper made which call."""
     name = os.path.basename(helper)
-    bpftruss = live.add(Bpftruss, [name if word == "NAME" else word for word in selector])
-    bpftruss.wait_counting()
+    bpftruss = live.choose(*(name if word == "NAME" else word for word in selector))
     start(helper)
     until(lambda: not is_running(name), "the helper ends")
     report = bpftruss.interrupt(lossy=True)

@@ -18,5 +18,5 @@ def test_stacks_follow_frame_pointers_without_being_told_to(live):
     report = bpftruss.report()
     must_equal(report, target.table())
     assert "stacks by frame pointers only" in bpftruss.stderr()
-    ends = {stack["end"] for row in report.rows for stack in row["stacks"]}
+    ends = {stack["end"] for stack in report.stacks()}
     assert "no_frame_pointer" in ends and "complete" not in ends

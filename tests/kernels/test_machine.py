@@ -4,26 +4,23 @@
 import os
 import re
 
-
-def read(path):
-    with open(path, encoding="ascii") as file:
-        return file.read()
+from harness import slurp
 
 
 def preemption():
     """How this kernel preempts itself, in its own words; "static" where it does not say."""
-    if "PREEMPT_RT" in read("/proc/version"):
+    if b"PREEMPT_RT" in slurp("/proc/version"):
         return "rt"
     chosen = "/sys/kernel/debug/sched/preempt"
     if not os.path.exists(chosen):
         return "static"
-    return re.search(r"\((\w+)\)", read(chosen))[1]
+    return re.search(r"\((\w+)\)", slurp(chosen).decode())[1]
 
 
 def test_the_kernel_preempts_as_it_was_told_to(record_property):
     found = preemption()
     record_property("preempts", found)
-    asked = re.search(r"\bpreempt=(\w+)", read("/proc/cmdline"))
+    asked = re.search(r"\bpreempt=(\w+)", slurp("/proc/cmdline").decode())
     assert not asked or found == asked[1]
 
 

@@ -100,7 +100,7 @@ class Daemon(Process):
 
 
 def watched(usec):
-    """The environment of a daemon whose manager wants to hear of it so often; it looks after itself then."""
+    """The environment of a daemon whose manager wants to hear of it so often: then it looks, too."""
     environment = dict(os.environ, WATCHDOG_USEC=str(usec))
     environment.pop("WATCHDOG_PID", None)
     return environment

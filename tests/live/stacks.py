@@ -215,12 +215,6 @@ def stack_differences(got, expected):
     return lines
 
 
-def must_be(got, expected):
-    """A stack of a report is complete, and frame by frame the one of eu-stack."""
-    assert got["end"] == "complete", stack_text(got)
-    assert stack_differences(got, expected) == [], stack_text(got)
-
-
 def must_be_complete(rows):
     """All calls of these rows have whole stacks."""
     broken = {

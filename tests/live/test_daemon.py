@@ -234,7 +234,8 @@ try:
     s.connect(sys.argv[1])
 except OSError as error:
     sys.exit("errno %d" % error.errno)
-s.sendall(sys.argv[2].encode() + b" HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n")
+headers = b" HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n"
+s.sendall(sys.argv[2].encode() + headers)
 print(s.makefile().readline().split()[1])
 """
 
@@ -367,18 +368,18 @@ def configured(tmp_path, text):
     return str(path)
 
 
-def test_the_configuration_is_obeyed_and_flags_win(live, tmp_path):
-    path = configured(tmp_path, GOOD)
-    daemon = start_daemon(live, tmp_path / "daemon", "--config", path)
+UNDONE = "no-history = yes\nno-history = no\n[targets]\nall = yes\nall = no\n"
+
+
+@pytest.mark.parametrize("more, options, targets", [
+    ("", [], "name calls"), ("", ["-n", "other"], "name other"), (UNDONE, [], "name calls")
+], ids=["obeyed", "flags win", "no undoes yes"])  # fmt: skip
+def test_the_configuration_is_obeyed_and_flags_win(live, tmp_path, more, options, targets):
+    path = configured(tmp_path, GOOD + more)
+    daemon = start_daemon(live, tmp_path / "daemon", "--config", path, *options)
     assert os.path.exists(daemon.socket) and not os.path.exists(str(tmp_path / "daemon" / "other"))
-    assert daemon.status("counting", "targets") == "name calls"
+    assert daemon.status("counting", "targets") == targets
     assert daemon.status("history", "interval_ns") == 3600 * 10**9
-
-
-def test_flags_replace_the_targets_of_the_configuration(live, tmp_path):
-    path = configured(tmp_path, GOOD)
-    daemon = start_daemon(live, tmp_path / "daemon", "--config", path, "-n", "other")
-    assert daemon.status("counting", "targets") == "name other"
 
 
 @pytest.mark.parametrize(
@@ -402,13 +403,6 @@ def test_the_configuration_is_said_to_be_good_or_missing(tmp_path):
     assert (result.returncode, result.stdout) == (0, "the configuration is in order\n")
     result = run("daemon", "--check-config", "--config", tmp_path / "none")
     assert result.returncode == 2 and "none" in result.stderr
-
-
-def test_no_undoes_yes(live, tmp_path):
-    text = GOOD + "no-history = yes\nno-history = no\n[targets]\nall = yes\nall = no\n"
-    daemon = start_daemon(live, tmp_path / "daemon", "--config", configured(tmp_path, text))
-    status = daemon.status()
-    assert status["history"] is not None and status["counting"]["targets"] == "name calls"
 
 
 def test_a_reload_takes_the_new_interval_and_a_bad_one_changes_nothing(live, tmp_path):

@@ -58,7 +58,7 @@ def connect(daemon, sockets, text=b""):
 
 def must_have_let_go(daemon, before):
     """One more is whoever asks."""
-    until(lambda: daemon.status("clients", "connected") == 1, "the daemon has let go of all clients")
+    until(lambda: daemon.status("clients", "connected") == 1, "it has let go of all clients")
     until(lambda: descriptors(daemon.pid) <= before, "descriptors are closed")
 
 

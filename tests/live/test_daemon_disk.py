@@ -18,13 +18,13 @@ from harness import BPFTRUSS, need, program, run, slurp, until
 
 
 @pytest.fixture
-def disk():
-    """disk(place, kib) is a file system that lasts as long as the test."""
-    disks = []
+def disk(tmp_path):
+    """disk(kib) is the place of a daemon, and the file system of its state, as long as the test."""
+    place, disks = tmp_path / "daemon", []
 
-    def make(place, kib):
-        disks.append(Disk(place, kib))
-        return disks[-1]
+    def make(kib):
+        disks.append(Disk(place / "state", kib))
+        return place, disks[-1]
 
     yield make
     for made in disks:
@@ -59,8 +59,7 @@ def play_as(live, tmp_path, daemon, name):
 
 
 def test_a_full_disk_leaves_gaps_and_nothing_double(live, tmp_path, disk):
-    place = tmp_path / "daemon"
-    state = disk(place / "state", 1024)
+    place, state = disk(1024)
     daemon = start(live, place)
     live.play("calls")
     assert tick(daemon) == 200
@@ -94,9 +93,8 @@ def test_a_full_disk_leaves_gaps_and_nothing_double(live, tmp_path, disk):
     assert written(daemon) == wanted
 
 
-def test_it_writes_again_without_being_asked(live, tmp_path, disk):
-    place = tmp_path / "daemon"
-    state = disk(place / "state", 512)
+def test_it_writes_again_without_being_asked(live, disk):
+    place, state = disk(512)
     state.fill()
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
     live.play("calls")
@@ -109,9 +107,8 @@ def test_it_writes_again_without_being_asked(live, tmp_path, disk):
     assert daemon.snapshot().total("exit_group") >= 1
 
 
-def test_a_read_only_state_is_told_and_begins_to_be_written_when_it_can(live, tmp_path, disk):
-    place = tmp_path / "daemon"
-    state = disk(place / "state", 4096)
+def test_a_read_only_state_is_told_and_begins_to_be_written_when_it_can(live, disk):
+    place, state = disk(4096)
     first = start(live, place)
     live.play("calls")
     first.stop()
@@ -133,10 +130,9 @@ def test_a_read_only_state_is_told_and_begins_to_be_written_when_it_can(live, tm
     assert "not_running" in gap_reasons(again) or not gap_reasons(again)
 
 
-def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, tmp_path, disk):
+def test_what_was_counted_while_the_state_was_read_only_is_not_written(live, disk):
     """The daemon was running: the gap must not say otherwise."""
-    place = tmp_path / "daemon"
-    state = disk(place / "state", 4096)
+    place, state = disk(4096)
     state.remount("ro")
     daemon = start_daemon(live, place, "-n", "calls", "--interval", "1s")
     live.play("calls")

@@ -53,8 +53,8 @@ def test_the_history_has_what_was_counted_for_every_reader(live, place):
     assert all_steps(daemon) == wanted
     calls = {name: row["calls"] for (_, name), row in wanted.items()}
     with sqlite3.connect("file:%s/history.db?mode=ro" % daemon.state, uri=True) as file:
-        found = file.execute("select syscall, sum(calls) from calls where comm = 'calls' group by 1")
-        assert dict(found) == calls
+        query = "select syscall, sum(calls) from calls where comm = 'calls' group by 1"
+        assert dict(file.execute(query)) == calls
     lines = list(csv.DictReader(io.StringIO(daemon.verb("history", "--csv", "--step", "all"))))
     assert {line["syscall"]: int(line["calls"]) for line in lines} == calls
     assert len(lines) == len(calls)

@@ -125,7 +125,9 @@ def two(live):
 FOLDED = "--keep-exited 3"
 
 
-@pytest.mark.parametrize("options", ["-f", "", "-f --by tid", "-f " + FOLDED, "-f --by tid " + FOLDED])
+@pytest.mark.parametrize(
+    "options", ["-f", "", "-f --by tid", "-f " + FOLDED, "-f --by tid " + FOLDED]
+)
 def test_intervals_add_up_to_one_long_report(live, options):
     """With children and without, by thread, and while ended processes are folded."""
     target, short, long = both(live, *options.split())

@@ -69,7 +69,8 @@ def garbage_names(data, path):
     data[names] = b"\xff" * (names.stop - names.start)
 
 
-BREAKAGES = [cut_off, huge_sections, sections_elsewhere, garbage_frames, endless_entry, garbage_names]
+BREAKAGES = [cut_off, huge_sections, sections_elsewhere, garbage_frames, endless_entry,
+             garbage_names]  # fmt: skip
 
 
 def broken_copy(directory, breakage):

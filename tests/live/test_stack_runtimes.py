@@ -125,22 +125,20 @@ PERL = "$| = 1; while (<STDIN>) { getppid() for 1..100; print qq(done\\n) }"
 PHP = "while (fgets(STDIN)) { for ($i = 0; $i < 100; $i++) posix_getppid(); echo \"done\\n\"; }"
 
 
-def test_cpython_has_whole_stacks(live):
-    report = ask(live, [sys.executable, "-c", PYTHON])
+INTERPRETERS = {
+    "python3": ["-c", PYTHON, "Py_RunMain", "Py_BytesMain"],
+    "perl": ["-e", PERL, "Perl_runops_standard", "perl_run"],
+    "php": ["-r", PHP, "execute_ex", "__libc_start_call_main"],
+}
+
+
+@pytest.mark.parametrize("name", INTERPRETERS)
+def test_interpreters_have_whole_stacks(live, name):
+    option, script, *functions = INTERPRETERS[name]
+    interpreter = sys.executable if name == "python3" else tool(name)
+    report = ask(live, [interpreter, option, script])
     must_be_complete(report.rows)
-    must_all_contain(report.only("getppid"), "getppid", "Py_RunMain", "Py_BytesMain")
-
-
-def test_perl_has_whole_stacks(live):
-    report = ask(live, [tool("perl"), "-e", PERL])
-    must_be_complete(report.rows)
-    must_all_contain(report.only("getppid"), "getppid", "Perl_runops_standard", "perl_run")
-
-
-def test_php_has_whole_stacks(live):
-    report = ask(live, [tool("php"), "-r", PHP])
-    must_be_complete(report.rows)
-    must_all_contain(report.only("getppid"), "getppid", "execute_ex", "__libc_start_call_main")
+    must_all_contain(report.only("getppid"), "getppid", *functions)
 
 
 # --- other stacks and other code -----------------------------------------------------------------

@@ -98,7 +98,8 @@ def test_the_gc_threads_of_a_jvm_have_rows_of_their_own(live, tmp_path):
     until(lambda: b"done" in jvm.stdout(), "the JVM says done")
     stop(jvm)
     rows, (one,) = (parse_csv(each.stop_text()) for each in (threads, whole))
-    workers = {tid for tid in jvm.threads() if slurp("/proc/%d/comm" % tid).startswith(b"GC Thread")}
+    names = {tid: slurp("/proc/%d/comm" % tid) for tid in jvm.threads()}
+    workers = {tid for tid, name in names.items() if name.startswith(b"GC Thread")}
     counts = {int(tid): calls for (tid,), calls in by(rows, "tid").items() if tid}
     assert len(workers) == gc_threads > os.cpu_count()
     assert len([tid for tid in workers if counts.get(tid)]) > 2

@@ -89,8 +89,8 @@ def test_threads_of_processes_that_stay(live, tmp_path):
 
 def test_differences_of_a_storm_keep_to_their_limit(live, tmp_path):
     """
-    Each question leaves a mark; none may go before the history has what came since. Twice 8 MB is the
-    most.
+    Each question leaves a mark; none may go before the history has what came since. Twice 8 MB is
+    the most.
     """
 
     def ask(daemon):

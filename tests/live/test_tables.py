@@ -15,7 +15,7 @@ def totals(counts):
 
 
 def count_lossy(live, *workload, options):
-    """The report of a workload for which there is no room, and whose totals are exact all the same."""
+    """The report of a workload that finds no room, and whose totals are exact all the same."""
     report, table = live.count(*workload, options=options, lossy=True)
     assert report.data["exact"] is False
     assert totals(report.counts()) == totals(table.counts())

@@ -8,8 +8,8 @@ from subprocess import PIPE
 
 import pytest
 
-from harness import (Table, must_equal, must_include, need, need_unshare, program, run, skip_if_none,
-                     until)  # fmt: skip
+from harness import (Table, must_equal, must_include, need, need_unshare, program, run,
+                     skip_if_none, until)  # fmt: skip
 
 # --- threads -------------------------------------------------------------------------------------
 

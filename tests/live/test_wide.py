@@ -35,6 +35,7 @@ def grid(text):
 
 
 def test_working_and_waiting_add_up_to_all_calls(live):
+    """And what waits stands in a block of its own."""
     target = live.workload("forks", "clone", 11)
     json = live.attach(target.pid, "-f")
     wide = live.attach(target.pid, "-f", "-w", "--columns", "calls,errors,total", json=False)
@@ -44,10 +45,6 @@ def test_working_and_waiting_add_up_to_all_calls(live):
     assert int(working[1]) + int(waiting[1]) == report.sum("calls")
     assert int(working[2]) + int(waiting[2]) == report.sum("errors")
     assert int(waiting[1]) == report.total("wait4") == 11
-
-
-def test_waiting_calls_stand_in_a_block_of_their_own(live):
-    text, _ = count_text(live, ["-f", "-w"], "forks", "clone", 11)
     above, below = text.split("\nwaiting for work:\n")
     assert re.search("^getppid ", above, re.M) and not re.search("^wait4 ", above, re.M)
     assert re.search("^wait4 ", below, re.M)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * awake WHERE: says ready and then runs on. In user mode ("user") or in a call that takes seconds of
- * CPU time ("readv") until SIGUSR1, whose return is its next call; or inside one long call ("kernel").
+ * awake WHERE: says ready and then runs on. In user mode ("user") or in a call that takes seconds
+ * of CPU time ("readv") until SIGUSR1, whose return is its next call; or inside one long call
+ * ("kernel").
  */
 #include <fcntl.h>
 #include <sys/uio.h>

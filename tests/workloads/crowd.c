@@ -4,7 +4,7 @@
 
 static char buf[1024];
 
-/* Calls that do no harm: their arguments are 0; the first one, or the second one, is a buffer; they fail. */
+/* Calls that do no harm: with arguments of 0; with a buffer first, or second; that fail. */
 static const int plain[] = {
 	SYS_getpid,
 	SYS_getppid,

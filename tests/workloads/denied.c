@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * denied [registers]: calls that seccomp refuses: with an errno, with errno 0 (a false success), with a
- * SIGSYS that is handled, and by killing the thread that made it. With "registers" calls that it turns
- * into a signal, and that leave in the register of their result what looks like bytes that were moved, or
- * like an error: the number of the call or its first argument.
+ * denied [registers]: calls that seccomp refuses: with an errno, with errno 0 (a false success),
+ * with a SIGSYS that is handled, and by killing the thread that made it. With "registers" calls
+ * that it turns into a signal, and that leave in the register of their result what looks like
+ * bytes that were moved, or like an error: the number of the call or its first argument.
  */
 #include <fcntl.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pace ROUNDS [spin | spread]: prints no table. Each round is ten getppid, one close that fails, and a
- * sleep of 10 ms or, with spin, as many loops in user mode: eleven or twelve calls. With spread each
- * round is a sleep, the first of 1 us, each other twice as long, and in front of all there is one that
- * fails. The last call is exit_group; there are no others.
+ * pace ROUNDS [spin | spread]: prints no table. Each round is ten getppid, one close that fails,
+ * and a sleep of 10 ms or, with spin, as many loops in user mode: eleven or twelve calls. With
+ * spread each round is a sleep, the first of 1 us, each other twice as long, and in front of all
+ * there is one that fails. The last call is exit_group; there are no others.
  */
 #include "table.h"
 
