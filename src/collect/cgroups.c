@@ -74,7 +74,7 @@ static void own_cgroup(char *buf, size_t size)
 	while (file && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = 0;
 		if (!strncmp(line, "0::/", 4))
-			snprintf(buf, size, "%s", line + 3);
+			snprintf(buf, size, "%.*s", (int)size - 1, line + 3);
 	}
 }
 

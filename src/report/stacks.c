@@ -172,7 +172,7 @@ static void print_completeness(const struct section *section)
 int report_stacks(const struct snapshot *snapshot, const struct table_options *options,
 		  const struct stack_options *stack_options, FILE *out)
 {
-	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
+	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .list = { 0 } } };
 	struct section section = {
 		.snapshot = snapshot,
 		.options = stack_options,

@@ -78,7 +78,7 @@ static int sheet_fill(struct sheet *sheet, const struct timeline *timeline,
 		row_init(&sheet->lines[i].sum.sum);
 	for (size_t i = 0; i < sheet->nr_steps; i++) {
 		struct table_part parts[NR_TABLE_HALF] __cleanup(
-			table_halves_done) = { { .sum = { 0 } } };
+			table_halves_done) = { { .list = { 0 } } };
 		struct line *lines[] = { &sheet->lines[i], &sheet->lines[sheet->nr_steps] };
 		const struct timeline_step *step = &timeline->steps[i];
 

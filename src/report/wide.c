@@ -145,7 +145,7 @@ static void print_microstates(const struct snapshot *snapshot, FILE *out)
 
 int report_wide(const struct snapshot *snapshot, const struct table_options *options, FILE *out)
 {
-	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .sum = { 0 } } };
+	struct table_part parts[NR_TABLE_HALF] __cleanup(table_halves_done) = { { .list = { 0 } } };
 	struct grid *grid __cleanup(grid_freep) = NULL;
 	struct column_list columns;
 	int ranks[COLUMNS_MAX] = { 0 }, err;
