@@ -7,13 +7,11 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

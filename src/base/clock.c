@@ -7,8 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 

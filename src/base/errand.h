@@ -13,8 +13,6 @@
 #ifndef BPFTRUSS_ERRAND_H
 #define BPFTRUSS_ERRAND_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "base/child.h"

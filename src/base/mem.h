@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ownership of locals: cleanup attributes and hand-over; arrays that grow. */
+/*
+ * Ownership of locals: cleanup attributes and hand-over; arrays that grow. Whoever includes it has
+ * the C library's memory, strings and streams as well.
+ */
 #ifndef BPFTRUSS_MEM_H
 #define BPFTRUSS_MEM_H
 

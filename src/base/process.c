@@ -10,11 +10,8 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss baseline`: spans of the history that are kept under a name. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
-#include "report/status.h"
 
 static const struct action {
 	const char *name;

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss compare`: where its two sides come from, and its exit status. */
-#include "report/report.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
-#include "model/query.h"
 
 /* What "now" is: long enough to have some calls in it. */
 #define NOW_NS (60 * NS_PER_SEC)

@@ -3,10 +3,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <ini.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "cmd/options.h"

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "cmd/options.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
-#include "collect/collector.h"
 #include "model/diff.h"
 
 struct run {

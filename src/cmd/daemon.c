@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss daemon`: with what its files and flags say, and say at a reload. Flags win. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
-#include <stdio.h>
 
 #include "cmd/options.h"
 #include "collect/features.h"
-#include "report/status.h"
 
 static const enum finding_state finding_states[] = {
 	[FEATURE_OK] = FINDING_OK,

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss history`: from the daemon, or from its file when none runs. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/reporting.h"
-#include "model/query.h"
-#include "report/report.h"
-#include "store/history.h"
 
 /* About so many lines unless --step says how long each is. */
 #define LINES_WANTED 24

@@ -2,14 +2,9 @@
 /* Chooses the verb, runs it, and tells the user of an error. What is no verb is the truss face. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "cmd/options.h"
-#include "elf/worker.h"
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */
 static const struct verb *const verbs[] = {

@@ -2,8 +2,6 @@
 /* Lists all options of all verbs, in the order of --help. */
 #include "cmd/options.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 

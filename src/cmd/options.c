@@ -3,7 +3,6 @@
 #include "cmd/options.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 

@@ -7,18 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/clock.h"
-#include "base/process.h"
-#include "model/query.h"
-#include "report/report.h"
 
 void ask_add_targets(struct ipc_url *url, const struct options *o)
 {

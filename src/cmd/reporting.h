@@ -6,11 +6,8 @@
 #ifndef BPFTRUSS_REPORTING_H
 #define BPFTRUSS_REPORTING_H
 
-#include <stdio.h>
-
 #include "cmd/options.h"
 #include "ipc/client.h"
-#include "model/snapshot.h"
 
 /* --- asking ------------------------------------------------------------------------------------ */
 

@@ -7,14 +7,9 @@
 #define BPFTRUSS_SESSION_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/resource.h>
-#include <sys/types.h>
 
-#include "base/diag.h"
 #include "cmd/options.h"
-#include "collect/collector.h"
 
 struct command {
 	pid_t pid; /* 0: none */

@@ -4,13 +4,10 @@
  * it, and `bpftruss status`.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/reporting.h"
-#include "report/status.h"
 
 static int add_since(struct ipc_url *url, const char *since, struct diag *d)
 {

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss top`: reads once an interval, and shows, prints or writes what happened in it. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/options.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
-#include "collect/collector.h"
-#include "report/report.h"
 #include "tui/screen.h"
 #include "tui/top.h"
 

@@ -7,9 +7,6 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 
 #include "bpftruss/abi.h"

@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 
 #include "collect/options.h"
-#include "model/stack.h"
 #include "stacks/names.h"
 
 struct call_stacks;

@@ -6,11 +6,8 @@
 #ifndef BPFTRUSS_CODE_FILES_H
 #define BPFTRUSS_CODE_FILES_H
 
-#include <stdbool.h>
-
 #include "collect/mapped_file.h"
 #include "collect/unwind_tables.h"
-#include "stacks/code_source.h"
 #include "base/errand.h"
 
 struct code_files;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

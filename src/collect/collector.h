@@ -8,9 +8,7 @@
 #ifndef BPFTRUSS_COLLECTOR_H
 #define BPFTRUSS_COLLECTOR_H
 
-#include "base/diag.h"
 #include "collect/options.h"
-#include "model/snapshot.h"
 #include "stacks/names.h"
 
 struct collector;

@@ -3,8 +3,6 @@
 #ifndef BPFTRUSS_COLLECTOR_PRIVATE_H
 #define BPFTRUSS_COLLECTOR_PRIVATE_H
 
-#include <bpf/libbpf.h>
-
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
@@ -12,10 +10,8 @@
 #include "collect/cgroups.h"
 #include "collect/idle.h"
 #include "collect/odd_values.h"
-#include "collect/options.h"
 #include "collect/tables.h"
 #include "collect/user_names.h"
-#include "model/builder.h"
 
 /* With more at a time, all records are looked at. */
 #define MAX_ENDED_RECORDS 256

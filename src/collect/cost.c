@@ -2,8 +2,6 @@
 /* Owns what counting costs the host: the sample of the programs' runs, and how full the tables are. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -6,14 +6,11 @@
  * kernel fill up instead.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "collect/collector_private.h"
-#include "model/builder.h"
 
 /* A full collector looks for room again after this pause. */
 #define FULL_PAUSE_NS (100 * NS_PER_MS)

@@ -7,10 +7,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/capability.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>

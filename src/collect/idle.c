@@ -13,8 +13,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 
 #include "base/mem.h"

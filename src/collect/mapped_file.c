@@ -9,19 +9,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
 #include "base/mem.h"
-#include "base/process.h"
 
 /* --- which file it is ------------------------------------------------------------------------- */
 

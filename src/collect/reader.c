@@ -4,7 +4,6 @@
  * is whole; those of threads that sleep are read once.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

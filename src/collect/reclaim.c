@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 

@@ -2,15 +2,12 @@
 /* Makes a snapshot of all that was counted: rows, losses, and what users and cgroups are called. */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
-#include "model/builder.h"
 
 /* --- losses ------------------------------------------------------------------------------------- */
 

@@ -4,12 +4,9 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "bpftruss/abi.h"

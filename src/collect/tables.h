@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_TABLES_H
 #define BPFTRUSS_TABLES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpftruss/abi.h"
 #include "collect/options.h"
 

@@ -5,9 +5,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <pwd.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "base/mem.h"

@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <search.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "bpftruss/abi.h"

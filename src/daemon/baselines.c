@@ -10,11 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -23,7 +19,7 @@
 #include "daemon/log.h"
 #include "report/json.h"
 #include "report/report.h"
-#include "store/history.h"
+#include "store/history_options.h"
 
 #define FOLDER   "%s/" HISTORY_BASELINES
 #define SUFFIX   ".json"

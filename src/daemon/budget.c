@@ -3,7 +3,6 @@
 #include "daemon/budget.h"
 
 #include <sys/resource.h>
-#include <syslog.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -6,15 +6,10 @@
 #include "daemon/counts.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <syslog.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/log.h"
 #include "model/diff.h"
-#include "model/query.h"
 
 void counts_answer_done(struct counts_answer *answer)
 {

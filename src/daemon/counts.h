@@ -7,16 +7,9 @@
 #ifndef BPFTRUSS_COUNTS_H
 #define BPFTRUSS_COUNTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/clock.h"
-#include "base/diag.h"
 #include "daemon/config.h"
 #include "daemon/recent.h"
-#include "model/query.h"
-#include "model/snapshot.h"
-#include "metrics/metrics.h"
 
 struct counts {
 	struct collector *collector;

@@ -5,21 +5,13 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <syslog.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
-#include "ipc/socket.h"
-#include "store/history.h"
 
 /* How often the daemon looks at its own cost, unless the watchdog wants to hear more often. */
 #define PULSE_NS (10 * NS_PER_SEC)

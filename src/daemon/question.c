@@ -3,8 +3,6 @@
 #include "daemon/question.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 

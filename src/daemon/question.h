@@ -9,8 +9,6 @@
 #include "daemon/counts.h"
 #include "ipc/server.h"
 #include "report/report.h"
-#include "store/history.h"
-#include "syscalls/syscall_set.h"
 
 struct question {
 	const struct ipc_request *request;

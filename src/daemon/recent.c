@@ -3,8 +3,6 @@
 #include "daemon/recent.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/process.h"

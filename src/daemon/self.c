@@ -3,14 +3,9 @@
 #include "daemon/service.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/log.h"
-#include "store/history.h"
 
 static uint64_t resident_bytes(void)
 {

@@ -7,18 +7,9 @@
 #include "daemon/service.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/question.h"
-#include "model/query.h"
-#include "report/report.h"
-#include "store/history.h"
-#include "syscalls/syscall_set.h"
 
 /* A text of /metrics is given again until it is this old. */
 #define SCRAPE_MAX_AGE_NS NS_PER_SEC

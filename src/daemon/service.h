@@ -5,11 +5,8 @@
 
 #include "daemon/baselines.h"
 #include "daemon/budget.h"
-#include "daemon/config.h"
 #include "daemon/counts.h"
 #include "ipc/server.h"
-#include "metrics/metrics.h"
-#include "report/status.h"
 
 /* A text of /metrics: anybody may ask, as often as he likes, and each text takes a reading. */
 struct scrape {

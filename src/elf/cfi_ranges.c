@@ -6,12 +6,8 @@
 #include "elf/cfi.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <gelf.h>
 
 #include "base/mem.h"

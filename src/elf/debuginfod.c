@@ -9,17 +9,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "base/child.h"
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/text.h"

@@ -6,8 +6,6 @@
 #ifndef BPFTRUSS_DEBUGINFOD_H
 #define BPFTRUSS_DEBUGINFOD_H
 
-#include <stdint.h>
-
 #include "base/child.h"
 #include "elf/debug_file.h"
 

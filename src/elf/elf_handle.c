@@ -3,8 +3,6 @@
 #include "elf/elf_handle.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>

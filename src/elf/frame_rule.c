@@ -5,8 +5,6 @@
  */
 #include "elf/cfi.h"
 
-#include <stdint.h>
-
 #include <dwarf.h>
 
 #include "base/mem.h"

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <libiberty/demangle.h>

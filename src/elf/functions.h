@@ -7,8 +7,6 @@
 #define BPFTRUSS_FUNCTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "elf/debug_file.h"
 

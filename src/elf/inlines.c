@@ -7,7 +7,6 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -15,7 +14,6 @@
 #include <elfutils/libdw.h>
 
 #include "base/mem.h"
-#include "elf/elf_handle.h"
 
 /* Of a unit's tree; what is deeper is not looked at. */
 #define MAX_WALK_DEPTH 256

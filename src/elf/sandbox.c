@@ -10,15 +10,12 @@
 #include <linux/capability.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "elf/wire.h"

@@ -8,15 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "elf/elf_handle.h"
 
 #define MAX_SYMBOLS 4000000
 

@@ -3,11 +3,7 @@
 #include "elf/unwind_rows.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <elfutils/libdw.h>
 #include <gelf.h>
 
 #include "base/mem.h"

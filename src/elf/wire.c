@@ -7,10 +7,7 @@
 #include "elf/wire.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "elf/symbols.h"

@@ -8,15 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/child.h"
 #include "base/mem.h"
 #include "base/process.h"
 #include "elf/sandbox.h"

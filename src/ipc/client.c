@@ -3,14 +3,9 @@
 #include "ipc/client.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/queue.h>
 #include <sys/resource.h>

@@ -10,7 +10,6 @@
 
 #include <stdint.h>
 
-#include "base/diag.h"
 #include "ipc/socket.h"
 
 #define IPC_MAX_PARAMETERS 64

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 

@@ -4,11 +4,9 @@
  * head, and a sample is one line, whatever is in a label. Numbers are written from integers, so that
  * they do not depend on the locale and lose no digit.
  */
-#include "metrics/metrics.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"

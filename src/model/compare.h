@@ -6,9 +6,7 @@
 #ifndef BPFTRUSS_COMPARE_H
 #define BPFTRUSS_COMPARE_H
 
-#include "hist/hist.h"
 #include "model/group.h"
-#include "model/snapshot.h"
 
 /* The first ones are as in enum hist_word. */
 enum compare_word {

@@ -9,8 +9,6 @@
 #include "model/diff.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "model/builder.h"

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/text.h"

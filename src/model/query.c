@@ -7,8 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "model/match.h"

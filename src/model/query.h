@@ -6,8 +6,6 @@
 #ifndef BPFTRUSS_QUERY_H
 #define BPFTRUSS_QUERY_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "model/snapshot.h"

@@ -6,13 +6,9 @@
 #include "model/rates.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/builder.h"
 #include "model/diff.h"
 #include "model/match.h"
 #include "syscalls/names.h"

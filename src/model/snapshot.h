@@ -6,10 +6,6 @@
 #ifndef BPFTRUSS_SNAPSHOT_H
 #define BPFTRUSS_SNAPSHOT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpftruss/abi.h"
 #include "model/row.h"
 #include "model/stack.h"

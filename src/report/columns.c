@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "model/match.h"

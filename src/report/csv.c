@@ -9,12 +9,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "report/report.h"
-#include "report/table.h"
 
 /* Nothing a spreadsheet could compute is a sign with letters, digits and dots behind it. */
 static bool is_formula(const char *text)

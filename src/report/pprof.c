@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <search.h>
-#include <string.h>
 #include <zlib.h>
 
 #include "base/mem.h"

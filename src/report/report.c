@@ -4,11 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "model/query.h"
-#include "report/label.h"
 #include "report/json.h"
 
 const char *const report_format_names[NR_REPORT_FORMAT] = {

@@ -6,12 +6,8 @@
 #ifndef BPFTRUSS_REPORT_H
 #define BPFTRUSS_REPORT_H
 
-#include <stdio.h>
-
-#include "base/diag.h"
 #include "model/compare.h"
 #include "model/rates.h"
-#include "model/snapshot.h"
 #include "report/label.h"
 #include "report/table.h"
 

@@ -12,13 +12,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "model/builder.h"
 #include "model/match.h"
-#include "model/rates.h"
-#include "report/label.h"
 #include "report/report.h"
 #include "syscalls/names.h"
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

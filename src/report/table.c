@@ -8,12 +8,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "syscalls/syscall_set.h"
 
 #define GAP 2
 

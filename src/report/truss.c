@@ -12,11 +12,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "model/group.h"
-#include "report/label.h"
 #include "report/report.h"
 #include "syscalls/names.h"
 

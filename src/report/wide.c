@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "model/rates.h"
 #include "report/report.h"
 #include "syscalls/names.h"
 

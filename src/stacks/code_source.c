@@ -3,9 +3,6 @@
 #include "stacks/code_source.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

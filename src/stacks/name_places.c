@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -11,10 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

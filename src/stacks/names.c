@@ -7,9 +7,6 @@
 #include "stacks/names.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

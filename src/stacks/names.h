@@ -14,15 +14,7 @@
 #ifndef BPFTRUSS_NAMES_H
 #define BPFTRUSS_NAMES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "model/stack.h"
-#include "stacks/code_source.h"
-#include "base/errand.h"
 #include "stacks/name_files.h"
-#include "stacks/name_places.h"
 
 struct names;
 

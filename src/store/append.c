@@ -4,12 +4,10 @@
  * transaction; one that fails leaves nothing but a hole before the next.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "store/history.h"
 #include "store/history_private.h"
-#include "store/sum.h"
 
 /* More than a clock is slewed in an hour. */
 #define CLOCK_SET_NS (int64_t)(2 * NS_PER_SEC)

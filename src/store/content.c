@@ -2,11 +2,8 @@
 /* Reads and writes the rows of cell, share, loss and call. Decoding believes nothing of what it reads. */
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "model/snapshot.h"
 #include "store/sum.h"
 #include "syscalls/names.h"
 

@@ -6,8 +6,6 @@
 #include "store/history.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "store/history_private.h"

@@ -8,9 +8,6 @@
 #ifndef BPFTRUSS_HISTORY_H
 #define BPFTRUSS_HISTORY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/diag.h"
 #include "model/query.h"
 #include "model/snapshot.h"

@@ -3,13 +3,7 @@
 #ifndef BPFTRUSS_STORE_HISTORY_PRIVATE_H
 #define BPFTRUSS_STORE_HISTORY_PRIVATE_H
 
-#include <stdbool.h>
-
 #include "base/clock.h"
-#include "base/diag.h"
-#include "model/snapshot.h"
-#include "store/db.h"
-#include "store/history_options.h"
 #include "store/sum.h"
 
 /* Defaults; docs/HISTORY.md has the sizes that they lead to. */

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/history_private.h"
-#include "store/sum.h"
 
 const int64_t history_period_ns[NR_HISTORY_LEVEL] = {
 	0,

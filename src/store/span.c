@@ -4,13 +4,10 @@
  * it falls into one step, else what it was made of, if that is still there.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "store/history.h"
 #include "store/history_private.h"
-#include "store/sum.h"
 
 /* Rows of all steps together, of some 500 bytes each: more, and as text, are too much memory. */
 #define MAX_ROWS 24000

@@ -3,7 +3,6 @@
 #include "store/sum.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "syscalls/names.h"

@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_SCREEN_H
 #define BPFTRUSS_SCREEN_H
 
-#include <stdio.h>
-
-#include "base/diag.h"
 #include "tui/top.h"
 
 enum cell_style {

@@ -4,9 +4,6 @@
 
 #include <errno.h>
 #include <ncurses.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 

@@ -3,8 +3,6 @@
 #include "tui/top.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
