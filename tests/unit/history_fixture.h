@@ -55,7 +55,7 @@ static inline unsigned int place_count(const struct place *place, const char *pr
 
 static inline void place_remove_folder(const struct place *place, const char *name)
 {
-	char command[400];
+	char command[600];
 
 	snprintf(command, sizeof(command), "rm -r '%s/%s'", place->dir, name);
 	assert_int_equal(system(command), 0);
