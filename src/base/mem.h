@@ -61,6 +61,13 @@ static inline int steal_fd(int *fd)
 	return moved;
 }
 
+/* Defines what __cleanup() calls for a pointer: x_freep() for x_free(), which takes NULL. */
+#define CLEANUP_OF(type, free)                       \
+	static inline void free##p(struct type **at) \
+	{                                            \
+		free(*at);                           \
+	}
+
 static inline void fclosep(FILE **file)
 {
 	if (*file)

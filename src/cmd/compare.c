@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"
 

@@ -4,7 +4,6 @@
 #include <glob.h>
 #include <ini.h>
 
-#include "base/mem.h"
 #include "cmd/options.h"
 #include "daemon/log.h"
 

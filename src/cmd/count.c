@@ -2,7 +2,6 @@
 /* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
 #include "model/diff.h"

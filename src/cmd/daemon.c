@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/options.h"
 #include "daemon/log.h"
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/reporting.h"
 
 /* About so many lines unless --step says how long each is. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/mem.h"
 #include "cmd/options.h"
 
 /* Verbs stand in the order of --help; the first is that of the truss face, which has no name. */

@@ -8,7 +8,6 @@
 #include <getopt.h>
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/clock.h"
 #include "cmd/options.h"
 #include "collect/user_names.h"

@@ -3,7 +3,6 @@
 #include "cmd/options.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 /* Verbs that take the same options. */
 #define REPORTING   (VERB_COUNT | VERB_SNAPSHOT)

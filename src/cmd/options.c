@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
-
 void options_init(struct options *o, const struct verb *verb)
 {
 	*o = (struct options){ .verb = verb, .rate_sort = RATE_CALLS };

@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/clock.h"
 
 void ask_add_targets(struct ipc_url *url, const struct options *o)

@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 /* One that whoever started us has set to be ignored stays so: nohup, or a shell's background. */
 static void add_unless_ignored(sigset_t *set, int number)

@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cmd/reporting.h"
 
 static int add_since(struct ipc_url *url, const char *since, struct diag *d)

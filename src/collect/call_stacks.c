@@ -13,7 +13,6 @@
 #include "truss.skel.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "collect/code_files.h"
 

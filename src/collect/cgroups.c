@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 /* Where the tree is mounted; empty when it is not. 0, or -errno when that cannot be read. */

@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 /* To open a file whose process is gone each time, or has something else mapped, before a pause. */
 #define MAX_TRIES 16

@@ -21,11 +21,7 @@ int code_files_new(struct unwind_tables *tables, const struct code_identity *ide
 
 /* NULL is fine. */
 void code_files_free(struct code_files *files);
-
-static inline void code_files_freep(struct code_files **files)
-{
-	code_files_free(*files);
-}
+CLEANUP_OF(code_files, code_files_free)
 
 /*
  * Has the file of a mapping opened, and its table made, by an errand; one that is known costs nothing. A

@@ -14,7 +14,6 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "collect/collector_private.h"
 #include "collect/features.h"

@@ -29,11 +29,7 @@ void collector_tables(const struct collector *collector, size_t *files, size_t *
 
 /* Detaches everything; NULL is fine. */
 void collector_free(struct collector *collector);
-
-static inline void collector_freep(struct collector **collector)
-{
-	collector_free(*collector);
-}
+CLEANUP_OF(collector, collector_free)
 
 /* Marks a process, by its pid in the caller's pid namespace. Counting starts with all at once. */
 int collector_add_target(struct collector *collector, pid_t pid,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "collect/collector_private.h"
 

@@ -12,7 +12,6 @@
 #include <sys/utsname.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "probe.skel.h"
 #include "storage.skel.h"
 

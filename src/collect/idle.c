@@ -15,8 +15,6 @@
 #include <search.h>
 #include <sys/queue.h>
 
-#include "base/mem.h"
-
 /* The head of a record is all of it but the index of its slots. */
 #define HEAD_BYTES offsetof(struct task_record, ordinal_of)
 

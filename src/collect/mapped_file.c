@@ -16,8 +16,6 @@
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
 
-#include "base/mem.h"
-
 /* --- which file it is ------------------------------------------------------------------------- */
 
 void code_identity_init(struct code_identity *identity, const struct truss_bpf *skel)

@@ -5,7 +5,6 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "collect/collector.h"

@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 
-#include "base/mem.h"
 #include "bpftruss/abi.h"
 #include "collect/cgroups.h"
 #include "truss.skel.h"

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "base/mem.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "model/match.h"

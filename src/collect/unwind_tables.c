@@ -15,7 +15,6 @@
 #include "truss.skel.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 #define PAGE_BYTES  (1u << UNWIND_PAGE_SHIFT)
 #define PAGES_BYTES (sizeof(struct unwind_page) * MAX_UNWIND_PAGES)

@@ -6,6 +6,7 @@
 #ifndef BPFTRUSS_UNWIND_TABLES_H
 #define BPFTRUSS_UNWIND_TABLES_H
 
+#include "base/mem.h"
 #include "elf/unwind_rows.h"
 
 struct unwind_tables;
@@ -16,11 +17,7 @@ int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret);
 
 /* NULL is fine. */
 void unwind_tables_free(struct unwind_tables *tables);
-
-static inline void unwind_tables_freep(struct unwind_tables **tables)
-{
-	unwind_tables_free(*tables);
-}
+CLEANUP_OF(unwind_tables, unwind_tables_free)
 
 /*
  * Packs the rows of a file of this owner under its number; NULL or no rows: frame pointers. -ENOSPC

@@ -3,7 +3,6 @@
 #include "collect/user_names.h"
 
 #include <grp.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "daemon/log.h"

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "daemon/log.h"
 

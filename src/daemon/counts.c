@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "daemon/log.h"
 #include "model/diff.h"
 

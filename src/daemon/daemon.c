@@ -9,7 +9,6 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
-#include "base/mem.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
 

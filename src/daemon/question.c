@@ -4,8 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
-
 static int number_parse(const struct question *q, const char *name, const char *text, uint64_t high,
 			uint64_t *ret)
 {

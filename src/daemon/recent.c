@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "base/process.h"
 #include "model/builder.h"
 #include "model/diff.h"

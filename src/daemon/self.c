@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "daemon/log.h"
 
 static uint64_t resident_bytes(void)

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "daemon/question.h"
 
 /* A text of /metrics is given again until it is this old. */

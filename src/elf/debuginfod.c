@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "elf/sandbox.h"

@@ -7,6 +7,7 @@
 #define BPFTRUSS_DEBUGINFOD_H
 
 #include "base/child.h"
+#include "base/mem.h"
 #include "elf/debug_file.h"
 
 struct debuginfod;
@@ -16,11 +17,7 @@ int debuginfod_new(struct debuginfod **ret);
 
 /* NULL is fine. */
 void debuginfod_free(struct debuginfod *debuginfod);
-
-static inline void debuginfod_freep(struct debuginfod **debuginfod)
-{
-	debuginfod_free(*debuginfod);
-}
+CLEANUP_OF(debuginfod, debuginfod_free)
 
 /* When servers may be asked again that were too slow, but at least a second from now. */
 uint64_t debuginfod_again_ns(const struct debuginfod *debuginfod);

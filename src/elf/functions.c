@@ -9,7 +9,6 @@
 #include <libiberty/demangle.h>
 #undef ARRAY_SIZE /* libiberty's own */
 
-#include "base/mem.h"
 #include "base/text.h"
 
 /* Names that are made to be hard to demangle lose their readability, not the file its symbols. */

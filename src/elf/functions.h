@@ -6,8 +6,7 @@
 #ifndef BPFTRUSS_FUNCTIONS_H
 #define BPFTRUSS_FUNCTIONS_H
 
-#include <stdbool.h>
-
+#include "base/mem.h"
 #include "elf/debug_file.h"
 
 /* A parser is asked about at most so many addresses at a time. */
@@ -49,11 +48,7 @@ struct elf_functions {
 
 /* NULL is fine. */
 void elf_functions_free(struct elf_functions *functions);
-
-static inline void elf_functions_freep(struct elf_functions **functions)
-{
-	elf_functions_free(*functions);
-}
+CLEANUP_OF(elf_functions, elf_functions_free)
 
 /* NULL: nothing is known of that address. */
 const struct elf_function *elf_functions_find(const struct elf_functions *functions,

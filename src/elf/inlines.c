@@ -13,8 +13,6 @@
 
 #include <elfutils/libdw.h>
 
-#include "base/mem.h"
-
 /* Of a unit's tree; what is deeper is not looked at. */
 #define MAX_WALK_DEPTH 256
 

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/process.h"
 
 #define MAP_PATH_SIZE 64

@@ -17,7 +17,6 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "base/mem.h"
 #include "elf/wire.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -12,7 +12,6 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 #define MAX_SYMBOLS 4000000

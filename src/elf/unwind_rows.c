@@ -6,7 +6,6 @@
 
 #include <gelf.h>
 
-#include "base/mem.h"
 #include "elf/cfi.h"
 #include "elf/elf_handle.h"
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
 #define MAX_UNWIND_ROWS  4000000
@@ -37,10 +38,6 @@ int elf_unwind_read(int fd, struct elf_unwind **ret);
 
 /* NULL is fine. */
 void elf_unwind_free(struct elf_unwind *unwind);
-
-static inline void elf_unwind_freep(struct elf_unwind **unwind)
-{
-	elf_unwind_free(*unwind);
-}
+CLEANUP_OF(elf_unwind, elf_unwind_free)
 
 #endif

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "elf/symbols.h"
 
 #define MAX_NAMES ((size_t)MAX_ADDRESSES * MAX_INLINE_DEPTH)

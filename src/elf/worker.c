@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/process.h"
 #include "elf/sandbox.h"
 #include "elf/symbols.h"

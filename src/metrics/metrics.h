@@ -14,8 +14,7 @@
 #ifndef BPFTRUSS_METRICS_H
 #define BPFTRUSS_METRICS_H
 
-#include <stdio.h>
-
+#include "base/mem.h"
 #include "model/snapshot.h"
 #include "report/status.h"
 
@@ -65,11 +64,7 @@ int metrics_new(const struct metrics_options *options, struct metrics **ret);
 
 /* NULL is fine. */
 void metrics_free(struct metrics *metrics);
-
-static inline void metrics_freep(struct metrics **metrics)
-{
-	metrics_free(*metrics);
-}
+CLEANUP_OF(metrics, metrics_free)
 
 /*
  * Counts one interval: the first reading itself, then what snapshot_diff() makes of each and the

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "model/match.h"
 #include "syscalls/names.h"
 #include "syscalls/syscall_set.h"

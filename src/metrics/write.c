@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "metrics/state.h"
 #include "syscalls/names.h"
 

@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ROWS_AT_FIRST 64
 

@@ -15,11 +15,7 @@ int builder_new(struct builder **ret);
 
 /* NULL is fine. */
 void builder_free(struct builder *builder);
-
-static inline void builder_freep(struct builder **builder)
-{
-	builder_free(*builder);
-}
+CLEANUP_OF(builder, builder_free)
 
 /* Adds the numbers of a row to the one of the same identity. Returns 0 or -ENOMEM. */
 int builder_add_row(struct builder *builder, const struct row *row);

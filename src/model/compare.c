@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 const char *const compare_words[NR_COMPARE_WORD] = {

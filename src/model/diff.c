@@ -10,7 +10,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "model/builder.h"
 
 struct diff {

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "base/mem.h"
 #include "model/match.h"
 
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,

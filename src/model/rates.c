@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "model/diff.h"
 #include "model/match.h"

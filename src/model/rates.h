@@ -130,11 +130,7 @@ int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum
 
 /* NULL is fine. */
 void rates_free(struct rates *rates);
-
-static inline void rates_freep(struct rates **rates)
-{
-	rates_free(*rates);
-}
+CLEANUP_OF(rates, rates_free)
 
 /* Makes other lines of the same interval; a failure leaves the old ones. 0 or -ENOMEM. */
 int rates_group(struct rates *rates, enum rate_by by);

@@ -186,11 +186,7 @@ int snapshot_new_part(const struct snapshot *other, struct snapshot **ret);
 
 /* Frees a snapshot and all it owns; NULL is fine. */
 void snapshot_free(struct snapshot *snapshot);
-
-static inline void snapshot_freep(struct snapshot **snapshot)
-{
-	snapshot_free(*snapshot);
-}
+CLEANUP_OF(snapshot, snapshot_free)
 
 /* NULL when absent. */
 const struct process *snapshot_find_process(const struct snapshot *snapshot, uint32_t pid,

@@ -6,10 +6,10 @@
 #ifndef BPFTRUSS_STACK_H
 #define BPFTRUSS_STACK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
 /* The id of calls whose stack found no room: [other stacks]. Never that of a stack. */
@@ -38,11 +38,7 @@ int stack_table_new(struct stack_table **ret);
 
 /* NULL is fine. */
 void stack_table_free(struct stack_table *table);
-
-static inline void stack_table_freep(struct stack_table **table)
-{
-	stack_table_free(*table);
-}
+CLEANUP_OF(stack_table, stack_table_free)
 
 /*
  * The table's own copy of a string, of which there is one as long as the table lives; NULL for NULL. 0 or

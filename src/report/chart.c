@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "report/picture.h"
 
 void svg_escape(const char *text, FILE *out)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "model/match.h"
 #include "report/label.h"
 #include "syscalls/names.h"

@@ -11,7 +11,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "report/json.h"
 
 /* --- halves ----------------------------------------------------------------------------------- */

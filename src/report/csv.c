@@ -11,7 +11,6 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "report/report.h"
 
 /* Nothing a spreadsheet could compute is a sign with letters, digits and dots behind it. */

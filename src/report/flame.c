@@ -13,8 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
-
 #define WIDTH          1200
 #define MARGIN         10
 #define GRAPH          (WIDTH - 2 * MARGIN)

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 /* More than any number, or one character as two escapes. */

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "syscalls/names.h"
 
 void row_call_name(const struct row *row, char *buf, size_t size)

@@ -11,7 +11,6 @@
 #include <search.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "report/protobuf.h"
 
 /* --- protocol buffers: after a failure nothing is added any more --------------------------------- */

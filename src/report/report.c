@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "report/json.h"
 
 const char *const report_format_names[NR_REPORT_FORMAT] = {

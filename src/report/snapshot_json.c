@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "model/builder.h"
 #include "model/match.h"
 #include "report/report.h"

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
-
 #define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
 #define COUNT_WIDTH  17
 

@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/mem.h"
-
 #define GAP 2
 
 struct grid_column {

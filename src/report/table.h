@@ -6,11 +6,10 @@
 #ifndef BPFTRUSS_TABLE_H
 #define BPFTRUSS_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/diag.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "model/group.h"
 #include "syscalls/syscall_set.h"
@@ -97,11 +96,7 @@ struct grid;
 /* Returns 0 or -ENOMEM. */
 int grid_new(size_t nr_columns, struct grid **ret);
 void grid_free(struct grid *grid);
-
-static inline void grid_freep(struct grid **grid)
-{
-	grid_free(*grid);
-}
+CLEANUP_OF(grid, grid_free)
 
 /* Names a column. Of those with a rank, the highest is hidden first; 0: never. */
 void grid_set_title(struct grid *grid, size_t column, const char *title, bool right, int rank);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "report/report.h"
 #include "syscalls/names.h"
 

@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
-
 void opened_code_close(struct opened_code *code)
 {
 	closep(&code->fd);

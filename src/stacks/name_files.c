@@ -11,7 +11,6 @@
 #include <search.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "elf/debuginfod.h"
 
 /* Stacks come in crowds: one worker is to be asked about many. */

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <search.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 #define NR_BUCKETS 16384

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "elf/symbols.h"
 
 #define MAX_MAPPINGS 4096

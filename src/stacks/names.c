@@ -9,7 +9,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "elf/debuginfod.h"
 #include "stacks/name_processes.h"

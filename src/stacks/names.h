@@ -27,11 +27,7 @@ int names_require_debuginfod(void);
 
 /* NULL is fine. */
 void names_free(struct names *names);
-
-static inline void names_freep(struct names **names)
-{
-	names_free(*names);
-}
+CLEANUP_OF(names, names_free)
 
 /* Puts a stack of a user into the table. Returns 0 or -ENOMEM. */
 int names_add_stack(struct names *names, const struct stack_event *event);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "base/mem.h"
 #include "store/sum.h"
 #include "syscalls/names.h"
 

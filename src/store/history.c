@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "store/history_private.h"
 
 #define NS_PER_HOUR (3600 * NS_PER_SEC)

@@ -9,6 +9,7 @@
 #define BPFTRUSS_HISTORY_H
 
 #include "base/diag.h"
+#include "base/mem.h"
 #include "model/query.h"
 #include "model/snapshot.h"
 #include "store/history_options.h"
@@ -34,11 +35,7 @@ int history_open(const char *dir, const struct history_options *options, struct 
 
 /* NULL is fine. */
 void history_close(struct history *history);
-
-static inline void history_closep(struct history **history)
-{
-	history_close(*history);
-}
+CLEANUP_OF(history, history_close)
 
 /*
  * A file that SQLite finds damaged, or that fails three changes in a row for what is in it, is

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 void interval_list_done(struct interval_list *list)

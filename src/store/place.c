@@ -8,7 +8,6 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "store/history.h"
 #include "store/history_private.h"
 

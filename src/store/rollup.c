@@ -4,7 +4,6 @@
  * below, all of one run, that end in the same period of the day and have no hole between them: so a
  * roll-up hides no gap, and whatever ends in it ends in one period.
  */
-#include "base/mem.h"
 #include "base/text.h"
 #include "store/history_private.h"
 

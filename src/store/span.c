@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 
-#include "base/mem.h"
 #include "store/history.h"
 #include "store/history_private.h"
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 void sum_done(struct sum *sum)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "base/mem.h"
 #include "syscalls/names.h"
 
 #define BLANKS     " \t\n"

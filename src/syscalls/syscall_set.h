@@ -12,9 +12,8 @@
 #ifndef SYSCALLS_SYSCALL_SET_H
 #define SYSCALLS_SYSCALL_SET_H
 
-#include <stdbool.h>
-
 #include "base/diag.h"
+#include "base/mem.h"
 #include "bpftruss/abi.h"
 
 struct syscall_set;
@@ -29,10 +28,6 @@ bool syscall_set_has(const struct syscall_set *set, enum syscall_abi abi, int nr
 bool syscall_waits(const struct syscall_set *set, enum syscall_abi abi, int nr);
 
 void syscall_set_free(struct syscall_set *set);
-
-static inline void syscall_set_freep(struct syscall_set **set)
-{
-	syscall_set_free(*set);
-}
+CLEANUP_OF(syscall_set, syscall_set_free)
 
 #endif

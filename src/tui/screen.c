@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 static const char *const help_lines[] = {

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <ncurses.h>
 
-#include "base/mem.h"
-
 /* Behind all others, as its macros are words of every day. */
 #include <term.h>
 

@@ -4,11 +4,8 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 void top_init(struct top *top, uint64_t delay_ns)
 {

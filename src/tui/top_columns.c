@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "report/label.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
