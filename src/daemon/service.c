@@ -446,7 +446,7 @@ static int route_take(const struct route *route, struct asked *asked, struct ipc
 	err = question_targets(&asked->question, &asked->targets);
 	if (err)
 		return err;
-	asked->body = open_memstream(&answer->body, &answer->size);
+	asked->body = ipc_answer_open(answer);
 	if (!asked->body)
 		return diag_oom(&asked->d);
 	err = route->answer(asked);
