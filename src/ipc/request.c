@@ -28,17 +28,18 @@ static ssize_t body_write(void *cookie, const char *bytes, size_t size)
 {
 	struct ipc_answer *answer = cookie;
 	size_t capacity = answer->capacity ?: 4096;
-	char *grown = answer->body;
+	char *grown;
 
 	while (capacity - answer->size < size)
 		capacity += capacity / 2;
-	if (capacity > answer->capacity)
-		grown = realloc(grown, capacity);
-	/* What stdio takes for an error. */
-	if (!grown)
-		return 0;
-	answer->body = grown;
-	answer->capacity = capacity;
+	if (capacity > answer->capacity) {
+		grown = realloc(answer->body, capacity);
+		/* What stdio takes for an error. */
+		if (!grown)
+			return 0;
+		answer->body = grown;
+		answer->capacity = capacity;
+	}
 	memcpy(answer->body + answer->size, bytes, size);
 	answer->size += size;
 	return (ssize_t)size;

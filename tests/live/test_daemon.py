@@ -239,7 +239,7 @@ def test_marks_of_another_daemon_are_refused(live, tmp_path, daemon):
         (["--by", "tid"], "neither threads nor first"),
         (["--stacks"], "takes no call stacks"),
         (["nonsense"], "is not an option"),
-        (["--since", "/"], "no saved snapshot"),
+        (["--since", "/"], "not a saved snapshot"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(daemon, options, sentence):
