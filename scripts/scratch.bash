@@ -5,15 +5,25 @@
 # scratch_make NAME SIGNAL: the signal is what jobs are ended with.
 scratch_make()
 {
-	local caught=
-	scratch='' scratch_signal=$2
+	scratch='' scratch_signal=$2 scratch_state=making scratch_caught=''
 	trap scratch_remove EXIT
+	# Once only: while bash changes a trap, it ignores the signal.
+	trap scratch_interrupted INT TERM HUP
 	# From the moment that the folder is there until its name is known: mktemp hears nothing, and the
 	# signal is obeyed after it.
-	trap 'caught=yes' INT TERM HUP
 	scratch=$(trap '' INT TERM HUP && exec mktemp -d -t "bpftruss-$1.XXXXXX")
-	trap 'scratch_remove; exit 1' INT TERM HUP
-	[ -z "$caught" ] || exit 1
+	scratch_state=made
+	[ -z "$scratch_caught" ] || exit 1
+}
+
+scratch_interrupted()
+{
+	if [ "$scratch_state" = making ]; then
+		scratch_caught=yes
+		return
+	fi
+	scratch_remove
+	exit 1
 }
 
 # job_start COMMAND...: in the background, as a process group of its own, so that all of it can be ended.

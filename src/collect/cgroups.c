@@ -196,15 +196,20 @@ static int known_add(void *closure, uint64_t id, const char *path)
 	struct id_name *known = known_find(names, id);
 	char *copy;
 
-	if (!known)
-		return id_names_add(&names->known, &names->nr_known, id, path);
-	if (*known->name)
+	if (known && *known->name)
 		return 0;
-	copy = strdup(path);
-	if (!copy)
+	if (known) {
+		copy = strdup(path);
+		if (!copy)
+			return -ENOMEM;
+		free(known->name);
+		known->name = copy;
+		names->known_bytes += strlen(path);
+		return 0;
+	}
+	if (id_names_add(&names->known, &names->nr_known, id, path))
 		return -ENOMEM;
-	free(known->name);
-	known->name = copy;
+	names->known_bytes += strlen(path) + 1;
 	return 0;
 }
 
@@ -222,10 +227,28 @@ void cgroup_names_begin(struct cgroup_names *names)
 	names->learned = false;
 }
 
+/* Takes a name out of a slot of the ring. */
+static char *recent_steal(struct cgroup_names *names, struct id_name *slot)
+{
+	if (slot->name)
+		names->recent_bytes -= strlen(slot->name) + 1;
+	return steal_ptr(&slot->name);
+}
+
+/* Takes over the path; NULL: nothing. The oldest make room. */
+static void recent_add(struct cgroup_names *names, uint64_t id, char *path)
+{
+	if (!path)
+		return;
+	names->recent_bytes += strlen(path) + 1;
+	while (names->nr_made - names->nr_forgotten >= RECENT_CGROUPS ||
+	       (names->recent_bytes > RECENT_CGROUP_BYTES && names->nr_forgotten < names->nr_made))
+		free(recent_steal(names, &names->recent[names->nr_forgotten++ % RECENT_CGROUPS]));
+	names->recent[names->nr_made++ % RECENT_CGROUPS] = (struct id_name){ id, path };
+}
+
 void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path)
 {
-	struct id_name *slot;
-
 	if (!names->recent)
 		names->recent = calloc(RECENT_CGROUPS, sizeof(*names->recent));
 	if (!names->recent)
@@ -235,9 +258,7 @@ void cgroup_names_made(struct cgroup_names *names, uint64_t id, const char *path
 		known_add(names, id, path);
 		return;
 	}
-	slot = &names->recent[names->nr_made++ % RECENT_CGROUPS];
-	free(slot->name);
-	*slot = (struct id_name){ id, strdup(path) };
+	recent_add(names, id, strdup(path));
 }
 
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
@@ -249,7 +270,7 @@ const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 		return known_find(names, id)->name;
 	for (size_t i = 0; names->recent && i < RECENT_CGROUPS && !path; i++) {
 		if (names->recent[i].id == id)
-			path = steal_ptr(&names->recent[i].name);
+			path = recent_steal(names, &names->recent[i]);
 	}
 	if (path)
 		err = known_add(names, id, path);
@@ -265,23 +286,28 @@ const char *cgroup_names_find(struct cgroup_names *names, uint64_t id)
 
 bool cgroup_names_are_many(const struct cgroup_names *names)
 {
-	return names->nr_known > (names->prune_at ?: RECENT_CGROUPS);
+	return names->nr_known > (names->prune_at ?: RECENT_CGROUPS) ||
+	       names->known_bytes > (names->prune_bytes_at ?: RECENT_CGROUP_BYTES);
 }
 
 void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count)
 {
-	size_t kept = 0;
+	size_t kept = 0, bytes = 0;
 
 	qsort(in_use, count, sizeof(*in_use), compare_ids);
 	for (size_t i = 0; i < names->nr_known; i++) {
 		struct id_name *name = &names->known[i];
 
-		if (bsearch(&name->id, in_use, count, sizeof(*in_use), compare_ids))
-			names->known[kept++] = *name;
-		else
+		if (!bsearch(&name->id, in_use, count, sizeof(*in_use), compare_ids)) {
 			free(name->name);
+			continue;
+		}
+		bytes += strlen(name->name) + 1;
+		names->known[kept++] = *name;
 	}
 	names->nr_known = kept;
+	names->known_bytes = bytes;
+	names->prune_bytes_at = bytes + RECENT_CGROUP_BYTES;
 	names->prune_at = kept + RECENT_CGROUPS;
 }
 

@@ -22,17 +22,22 @@ bool cgroup_name_exists(const char *name);
 /* The least memory.max of the cgroup of this process and those above it; UINT64_MAX: none has any. */
 uint64_t cgroup_memory_limit(void);
 
-/* Made since, and not yet asked for: so many at most are remembered. */
-#define RECENT_CGROUPS 4096
+/* Made since, and not yet asked for: so many at most are remembered, with paths of so many bytes. */
+#define RECENT_CGROUPS      4096
+#define RECENT_CGROUP_BYTES (2u << 20)
 
 struct cgroup_names {
 	struct id_name *known; /* by id */
 	size_t nr_known;
+	size_t known_bytes;     /* of their paths */
 	struct id_name *recent; /* a ring; NULL until the first */
 	size_t nr_made;         /* so far, also those that the ring has forgotten */
-	bool learned;           /* the tree was looked at, and nothing has been asked since */
-	bool incomplete;        /* not all of the tree could be looked at */
-	size_t prune_at;        /* so many known ones are too many */
+	size_t nr_forgotten;
+	size_t recent_bytes;
+	bool learned;          /* the tree was looked at, and nothing has been asked since */
+	bool incomplete;       /* not all of the tree could be looked at */
+	size_t prune_at;       /* so many known ones are too many */
+	size_t prune_bytes_at; /* so are so many bytes of their paths */
 };
 
 /* Learns all that exist now, as far as there are descriptors for it. 0 or -ENOMEM. */

@@ -407,7 +407,7 @@ static void route_answer(const struct route *route, struct service *service,
 	if (!err)
 		err = question_targets(&asked.question, &asked.targets);
 	if (!err) {
-		asked.body = open_memstream(&answer->body, &answer->size);
+		asked.body = ipc_answer_open(answer);
 		err = asked.body ? route->answer(&asked) : diag_oom(&asked.d);
 	}
 	if (asked.body && fclose(asked.body) && !err)

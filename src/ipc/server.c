@@ -65,12 +65,38 @@ const char *ipc_parameter(const struct ipc_request *request, const char *name)
 	return NULL;
 }
 
+static ssize_t body_write(void *cookie, const char *bytes, size_t size)
+{
+	struct ipc_answer *answer = cookie;
+	size_t capacity = answer->capacity ?: 4096;
+	char *grown;
+
+	while (capacity - answer->size < size)
+		capacity += capacity / 2;
+	if (capacity > answer->capacity) {
+		grown = realloc(answer->body, capacity);
+		/* What stdio takes for an error. */
+		if (!grown)
+			return 0;
+		answer->body = grown;
+		answer->capacity = capacity;
+	}
+	memcpy(answer->body + answer->size, bytes, size);
+	answer->size += size;
+	return (ssize_t)size;
+}
+
+FILE *ipc_answer_open(struct ipc_answer *answer)
+{
+	return fopencookie(answer, "w", (cookie_io_functions_t){ .write = body_write });
+}
+
 void ipc_answer_error(struct ipc_answer *answer, unsigned int status, const char *sentence)
 {
 	FILE *out;
 
 	*answer = (struct ipc_answer){ .status = status, .content_type = "application/json" };
-	out = open_memstream(&answer->body, &answer->size);
+	out = ipc_answer_open(answer);
 	if (!out)
 		return;
 	fputs("{\"error\": \"", out);

@@ -9,6 +9,7 @@
 #define BPFTRUSS_SERVER_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "ipc/socket.h"
 
@@ -33,8 +34,14 @@ struct ipc_answer {
 	unsigned int status;      /* HTTP */
 	const char *content_type; /* a constant */
 	char *body;               /* malloc()ed; the server frees it */
-	size_t size;
+	size_t size, capacity;
 };
+
+/*
+ * A stream that writes the body; NULL: no memory. An open_memstream() would copy and clear as it
+ * grows, and take three times the memory of a large body for a moment.
+ */
+FILE *ipc_answer_open(struct ipc_answer *answer);
 
 /*
  * Writes {"error": sentence} with a status, as ASCII: other bytes of the sentence become \xNN. On no

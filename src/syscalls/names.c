@@ -261,12 +261,18 @@ static const char *const kernel_names[] = {
 	[19] = "ENOGRACE",
 };
 
+/* The newest, which an older libc does not know yet. */
+#define NEWEST_ERRNO 134
+#define NEWEST_NAME  "EFTYPE"
+
 #define ERRNO_END (KERNEL_FIRST + (int)ARRAY_SIZE(kernel_names))
 
 const char *errno_name(int err)
 {
 	if (err <= 0 || err >= ERRNO_END)
 		return NULL;
+	if (err == NEWEST_ERRNO)
+		return NEWEST_NAME;
 	return err < KERNEL_FIRST ? strerrorname_np(err) : kernel_names[err - KERNEL_FIRST];
 }
 

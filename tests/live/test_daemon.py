@@ -182,7 +182,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(daemon):
         ("--by tid", "neither threads nor first"),
         ("--stacks", "takes no call stacks"),
         ("nonsense", "is not an option"),
-        ("--since /", "no saved snapshot"),
+        ("--since /", "not a saved snapshot"),
     ):
         assert sentence in daemon.refusal("snapshot", *words.split())
 

@@ -75,6 +75,36 @@ TEST(test_ring_is_bounded)
 	assert_string_equal(find(&names, RECENT_CGROUPS + 4), "/number-4100");
 }
 
+/* However few there are: long paths are forgotten earlier. */
+TEST(test_bytes_are_bounded)
+{
+	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
+	enum { LONG = 4000, FIT = RECENT_CGROUP_BYTES / LONG };
+	char path[LONG];
+	uint64_t none = 0;
+
+	memset(path, 'x', LONG - 1);
+	path[LONG - 1] = 0;
+	for (uint64_t i = 0; i < 3 * FIT; i++)
+		cgroup_names_made(&names, NO_SUCH_ID + i, path);
+	assert_string_equal(find(&names, 2 * FIT - 1), "");
+	for (uint64_t i = 2 * FIT; i < 3 * FIT; i++) {
+		assert_false(cgroup_names_are_many(&names));
+		assert_string_equal(find(&names, i), path);
+	}
+	/* A short one finds room in front of the limit, and again once all is forgotten. */
+	make(&names, 1);
+	assert_string_equal(find(&names, 1), "/number-1");
+	for (uint64_t i = 0; i < 3; i++) {
+		cgroup_names_made(&names, NO_SUCH_ID + 10000 + i, path);
+		assert_string_equal(find(&names, 10000 + i), path);
+	}
+	assert_true(cgroup_names_are_many(&names));
+	cgroup_names_prune(&names, &none, 0);
+	assert_false(cgroup_names_are_many(&names));
+	assert_int_equal(names.known_bytes + names.recent_bytes, 0);
+}
+
 TEST(test_prune)
 {
 	__cleanup(cgroup_names_done) struct cgroup_names names = { 0 };
