@@ -21,6 +21,11 @@
  * bytes.
  */
 #define STAY_BYTES_A_SLOT ((size_t)100)
+/*
+ * The same of threads that sleep: the rows of a user who has a third of all there is room for, as when
+ * most threads of a host are his, fit in the half that he may have.
+ */
+#define IDLE_BYTES_A_SLOT ((size_t)250)
 
 struct collector {
 	struct truss_bpf *skel;
