@@ -89,7 +89,7 @@ static _Noreturn void copy_run(copy_function function, void *closure, int socket
 	struct copy_message message = { 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* What is typed at our terminal is not for it. */
+	/* Signals of our terminal are not for it. */
 	setsid();
 	/* Should nobody be there any more to end it. */
 	signal(SIGALRM, SIG_DFL);

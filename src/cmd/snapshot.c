@@ -147,7 +147,7 @@ static int print_whole(struct output *output, const struct options *o,
 	return output_report(output, o, asked.snapshot, d);
 }
 
-/* Who wants files besides the report asks for all that is counted, and makes both of it. */
+/* A user who wants files beside the report needs the whole snapshot to make both of it. */
 static bool needs_whole(const struct options *o)
 {
 	/* The rest is for the other parameters. */
@@ -171,7 +171,7 @@ static int ask_whole(struct output *output, const struct options *o, struct diag
 	return err ?: print_whole(output, o, &reply, d);
 }
 
-/* What the daemon makes of it: -E2BIG when it cannot be asked so much at once, -ENODATA by an older one. */
+/* Prints the daemon's answer: -E2BIG if the question is too long for it, -ENODATA from an older one. */
 static int ask_made(struct output *output, const struct options *o, struct diag *d)
 {
 	struct ipc_url url __cleanup(ipc_url_done) = { 0 };

@@ -123,7 +123,7 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 	return names_new(&source, &how, stacks->errands, stacks->table, &stacks->names);
 }
 
-/* Whoever waits for the rings waits for errands, too. */
+/* Waiting for the rings is waiting for errands, too. */
 static int watch_errands(struct call_stacks *stacks, struct ring_buffer *events)
 {
 	struct epoll_event event = { .events = EPOLLIN };

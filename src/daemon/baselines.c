@@ -27,15 +27,15 @@
 #define NEW_NAME   ".new" /* no valid name begins with a dot */
 #define FILE_BYTES 128    /* of a name with its suffix */
 
-/* What is larger would take too long to write and to read while the daemon counts. */
+/* A larger file would take too long to write and to read while the daemon counts. */
 #define MAX_FILE_BYTES (8 << 20)
 
 #define MAX_FILES 100
 
-/* What a list reads of a file: where and when it was counted comes first. */
+/* A list reads these bytes of a file: where and when it was counted comes first. */
 #define HEAD_BYTES 4096
 
-/* What a list tells of a file, as long as that is the same file. */
+/* An entry of the list, true as long as the file is the same. */
 struct baseline_entry {
 	struct baseline baseline;
 	ino_t inode;
@@ -138,7 +138,7 @@ struct output {
 	int err; /* the first */
 };
 
-/* What fopencookie() calls: it wants 0 for an error. */
+/* The callback of fopencookie(), which wants 0 for an error. */
 static ssize_t output_write(void *closure, const char *bytes, size_t size)
 {
 	struct output *output = closure;

@@ -46,7 +46,7 @@ int baselines_list(struct baselines *baselines, struct baseline **ret, size_t *r
 int baselines_read(const struct baselines *baselines, const char *name, char **ret_text,
 		   size_t *ret_size, struct diag *d);
 
-/* As baselines_read(), as a snapshot of the caller's. */
+/* Does what baselines_read() does, and returns a snapshot of the caller's. */
 int baselines_load(const struct baselines *baselines, const char *name, struct snapshot **ret,
 		   struct diag *d);
 

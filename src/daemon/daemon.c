@@ -31,7 +31,7 @@ enum server {
 	NR_SERVER,
 };
 
-/* What the loop waits for. Clients come last: nothing has to wait for them. */
+/* The loop waits for these. Clients come last: nothing has to wait for them. */
 enum source {
 	SOURCE_SIGNAL,
 	SOURCE_TICK,
@@ -217,7 +217,7 @@ static bool collectors_differ(const struct collector_options *a, const struct co
 	       a->debuginfod != b->debuginfod || a->verbose != b->verbose;
 }
 
-/* What a reload cannot change, but for the targets. */
+/* A reload cannot change these options, nor the targets. */
 static bool fixed_differ(const struct daemon_config *a, const struct daemon_config *b)
 {
 	return texts_differ(a->socket, b->socket) || texts_differ(a->state_dir, b->state_dir) ||

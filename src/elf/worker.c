@@ -255,7 +255,7 @@ int elf_worker_functions(struct child *worker, struct elf_functions **ret)
 
 /* --- the worker ------------------------------------------------------------------------------- */
 
-/* What it has been given. */
+/* The work that it has been given. */
 struct work {
 	struct debug_files debug;
 	struct elf_addresses addresses;

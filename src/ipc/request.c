@@ -34,7 +34,7 @@ static ssize_t body_write(void *cookie, const char *bytes, size_t size)
 		capacity += capacity / 2;
 	if (capacity > answer->capacity) {
 		grown = realloc(answer->body, capacity);
-		/* What stdio takes for an error. */
+		/* stdio takes 0 for an error. */
 		if (!grown)
 			return 0;
 		answer->body = grown;

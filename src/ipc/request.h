@@ -15,7 +15,7 @@ enum ipc_method {
 	NR_IPC_METHOD,
 };
 
-/* As HTTP calls them. */
+/* The methods' names in HTTP. */
 extern const char *const ipc_methods[NR_IPC_METHOD];
 
 #define IPC_MAX_PARAMETERS 64

@@ -87,7 +87,7 @@ static unsigned int patience_share_s(const struct ipc_server *server)
 	return (server->options.patience_s + 3) / 4;
 }
 
-/* What the library is told: nobody is cut off before all of the patience is spent. */
+/* Returns the library's timeout: no client is cut off before all of the patience is spent. */
 static unsigned int library_patience_s(const struct ipc_server *server)
 {
 	return server->options.patience_s + patience_share_s(server);

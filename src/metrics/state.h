@@ -9,13 +9,13 @@
 #include "metrics/metrics.h"
 #include "report/label.h"
 
-/* Of untrusted names so many bytes are kept; longer ones that begin alike are one owner. */
+/* Untrusted names are cut to this many bytes; longer ones that begin alike are one owner. */
 #define METRICS_NAME_BYTES 256
 #define METRICS_NAME_MAX   TEXT_ESCAPED_MAX(METRICS_NAME_BYTES)
 
 #define METRICS_MAX_INFOS 2
 
-/* What an owner is called, and what else its info tells. */
+/* The name of an owner, and the labels of its info. */
 enum metrics_name {
 	METRICS_NAME_NONE,
 	METRICS_NAME_UNIT,
@@ -57,7 +57,7 @@ struct labels {
 /* NULL when absent. */
 void *labels_find(const struct labels *labels, const char *label);
 
-/* What one owner did with one system call. */
+/* The counters of one owner and one system call. */
 struct metrics_call {
 	char label[ROW_LABEL_MAX];
 	uint64_t calls;
@@ -71,7 +71,7 @@ struct metrics_call {
 	bool was_in_flight; /* ever: then the gauge stays */
 };
 
-/* Who has series: the processes of one unit, cgroup, name or pid. */
+/* An owner has series: the processes of one unit, cgroup, name or pid. */
 struct metrics_owner {
 	char label[METRICS_NAME_MAX];
 	char *infos[METRICS_MAX_INFOS]; /* owned; NULL: none */

@@ -296,7 +296,7 @@ static void write_own_numbers(const struct scrape *s)
 {
 	const struct daemon_status *self = s->self;
 
-	/* Who answers counts. */
+	/* A process that answers counts. */
 	write_number(s, FAMILY_GAUGE, "bpftruss_attached",
 		     "Whether the programs are in the kernel and count", 1);
 	write_number(s, FAMILY_GAUGE, "bpftruss_budget_step",

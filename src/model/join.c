@@ -60,7 +60,7 @@ static int join_in_flight(struct builder *builder, const struct snapshot *now)
 		row.in_flight = from->in_flight;
 		row.in_flight_early = from->in_flight_early;
 		row.oldest_start_ns = from->oldest_start_ns;
-		/* Whoever is in a call has a row, and a row has a process. */
+		/* A thread in a call has a row, and a row has a process. */
 		latest = snapshot_find_process(now, row.pid, row.boot_ns);
 		if (builder_add_row(builder, &row) ||
 		    (latest && join_process(builder, latest, latest, NULL)))

@@ -7,7 +7,7 @@
 #include "model/snapshot.h"
 #include "syscalls/syscall_set.h"
 
-/* As snapshot_new_like(), with room for all rows and processes of the other. 0 or -ENOMEM. */
+/* Does what snapshot_new_like() does, with room for all rows and processes. 0 or -ENOMEM. */
 int snapshot_new_part(const struct snapshot *snapshot, struct snapshot **ret);
 
 /* The snapshot with the rows of some system calls only; a NULL set keeps all. 0 or -ENOMEM. */

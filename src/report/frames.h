@@ -30,7 +30,7 @@ struct stack_sample {
 	struct stack_view view;
 	struct stack_count count;
 
-	/* Of those in a list only. */
+	/* Only elements of a list have it. */
 	const struct row *row;
 	const struct process *process; /* NULL: nobody's */
 	uint64_t weight;

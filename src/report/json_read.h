@@ -55,7 +55,7 @@ uint64_t json_get_number(const struct json_place *at, const char *key, unsigned 
 
 bool json_get_bool(const struct json_place *at, const char *key, unsigned int flags);
 
-/* As it stands there, borrowed; NULL as none above. */
+/* The text as it stands there, borrowed; NULL on failure as above. */
 const char *json_get_word(const struct json_place *at, const char *key, unsigned int flags);
 
 /* With the bytes that json_put_bytes() escaped; owned by the caller. NULL as none above. */

@@ -28,7 +28,7 @@ enum report_format {
 extern const char *const report_format_names[NR_REPORT_FORMAT];
 int report_format_parse(const char *word, enum report_format *ret, struct diag *d);
 
-/* What a whole report is like. Nothing is owned. */
+/* The options of a whole report. Nothing is owned. */
 struct report_options {
 	enum report_format format;
 	struct table_options table;

@@ -13,7 +13,7 @@
 #include "syscalls/errnos.h"
 #include "syscalls/names.h"
 
-/* Of the calls of a row or of one of its stacks: null what is not known. */
+/* Writes the times of a row or of one of its stacks: null where they are not known. */
 static void put_times(struct json_writer *to, const struct snapshot *snapshot,
 		      const struct row *row, const struct stack_count *count)
 {
@@ -120,7 +120,7 @@ static void put_user(struct json_writer *to, const struct snapshot *snapshot,
 	json_put_text(to, "user", process ? snapshot_user(snapshot, uid) : NULL);
 }
 
-/* What else is known of whose calls these are; null what is not, or was not asked for. */
+/* Writes thread and argument of a row; null where they are not known, or were not asked for. */
 static void put_owner(struct json_writer *to, const struct snapshot *snapshot,
 		      const struct row *row, const struct process *process)
 {
@@ -183,7 +183,7 @@ static void put_stacks(struct json_writer *to, const struct snapshot *snapshot,
 
 /* --- rows --------------------------------------------------------------------------------------- */
 
-/* What only a reader of the whole needs, in the rows that have it. */
+/* Writes what only a reader of the whole needs, in the rows that have it. */
 static void put_rest(struct json_writer *to, const struct row *row, const struct process *process,
 		     bool moves_data)
 {

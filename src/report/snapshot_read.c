@@ -67,7 +67,7 @@ static void read_losses(struct snapshot *snapshot, const struct json_place *whol
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		snapshot->losses.count[i] =
 			json_get_number(&losses, loss_texts[i].name, JSON_OR_ABSENT, 0);
-	/* What is not known of locks is of calls that are in no row. */
+	/* Locks are unknown where a report leaves out calls. */
 	snapshot->selected =
 		json_get_number(&states, "lock_ns", JSON_OR_NULL, UINT64_MAX) == UINT64_MAX;
 }
@@ -90,7 +90,7 @@ static void read_targets(struct snapshot *snapshot, const struct json_place *who
 
 /* --- processes ---------------------------------------------------------------------------------- */
 
-/* What a user or a cgroup is called, unless that is null. */
+/* Reads the name of a user or a cgroup, unless it is null. */
 static void read_name(const struct json_place *at, const char *key, uint64_t id,
 		      struct id_name **names, size_t *count)
 {
@@ -214,7 +214,7 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 	for (size_t i = 0; json_get_element(at, list, i, &stack); i++) {
 		struct stack_count count = { 0 };
 
-		/* Whoever looks at the row makes the remainder anew. */
+		/* The remainder is computed again from the row. */
 		if (json_get_bool(&stack, "remainder", JSON_OR_ABSENT))
 			continue;
 		count.calls = json_get_number(&stack, "calls", 0, 0);
@@ -241,7 +241,7 @@ static enum syscall_abi read_abi(const struct json_place *at)
 	return 0;
 }
 
-/* Of a row without a process only pid and start are known. */
+/* Reads whose a row is: without a process only pid and start are known. */
 static void read_identity(const struct reader *reader, const struct json_place *at, struct row *row)
 {
 	uint64_t index = json_get_number(at, "process", JSON_OR_NULL, UINT64_MAX);
@@ -398,7 +398,7 @@ static void read_rows(struct reader *reader, const struct json_place *whole)
 		json_refuse(whole, "rows has one twice");
 }
 
-/* Of a loss that this version does not know it still says that something is missing. */
+/* A loss that this version does not know still makes a report inexact. */
 static void check_exact(const struct snapshot *snapshot, const struct json_place *whole)
 {
 	if (json_get_bool(whole, "exact", 0) != snapshot_is_exact(snapshot))

@@ -32,7 +32,7 @@ static void db_closep(struct db **db)
 	"PRAGMA mmap_size = 0;"       \
 	"PRAGMA cell_size_check = ON;"
 
-/* What a connection begins with: none of it is written. */
+/* A connection begins with these: none of it is written. */
 static const char *const pragmas[] = {
 	[DB_WRITE] = "PRAGMA foreign_keys = ON;"
 		     "PRAGMA synchronous = NORMAL;"
@@ -150,7 +150,7 @@ void db_close(struct db *db)
 	free(db);
 }
 
-/* What a word of quick_check means: it tells of pages that could not be read as if they were damaged. */
+/* Judges quick_check's words: pages that could not be read look damaged there. */
 static int check_errno(const char *word)
 {
 	static const char code[] = "error code=";
@@ -173,7 +173,7 @@ static int check_once(struct db *db)
 	return check_errno(word ?: "");
 }
 
-/* Of some pages it does not tell why they are wrong: what is damaged is so when it is read again. */
+/* It does not tell why some pages are wrong: damaged ones are so when they are read again. */
 int db_check(struct db *db)
 {
 	int err = check_once(db);

@@ -57,7 +57,7 @@ static int read_due(struct history *history, const struct run *run, const struct
 		ret);
 }
 
-/* Of what is left of a finer level nothing is lost. */
+/* Nothing of a finer level is lost. */
 static int retire_by_age(struct history *history, const struct run *run, const struct interval *now)
 {
 	struct interval due;

@@ -168,7 +168,7 @@ static uint64_t processes_seen(const struct snapshot *snapshot, const struct pro
 	       process->ended_ns + snapshot->elapsed_ns >= snapshot->end_mono_ns;
 }
 
-/* Of a kind that did nothing not even its existence is kept. */
+/* A kind that did nothing is not kept. */
 static int add_presence(struct adding *adding, const struct process *process)
 {
 	struct kind kind = kind_of(adding->snapshot, process);
@@ -234,7 +234,7 @@ int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret)
 	err = err ?: snapshot_new_like(&description, &snapshot);
 	if (!err && !sum->builder)
 		err = builder_new(&sum->builder);
-	/* Of users with one id the latest name counts. */
+	/* The latest name of an id counts. */
 	for (size_t i = sum->nr_shares; i-- > 0 && !err;)
 		err = add_process(sum, db, &sum->shares[i], snapshot);
 	err = err ?: builder_finish(sum->builder, snapshot);

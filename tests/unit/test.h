@@ -41,7 +41,7 @@ static void unit_test_add(struct CMUnitTest test)
 	}                                                                 \
 	static void name(__attribute__((unused)) void **unused)
 
-/* What a test defines that is started as one of its own processes, or has to prepare something. */
+/* A test defines it that is started as one of its own processes, or has to prepare something. */
 __attribute__((weak)) void test_begin(int argc, char **argv);
 
 int main(int argc, char **argv)

@@ -142,7 +142,7 @@ PLACE_TEST(test_replacing)
 	assert_int_equal(baselines_save(&baselines, "monday", timeline.steps, false, &d), -EEXIST);
 	assert_non_null(strstr(d.text, "--replace"));
 	assert_int_equal(baselines_save(&baselines, "monday", timeline.steps, true, &d), 0);
-	/* What is in the way of the new one is not removed. */
+	/* A file in the way of the new one is not removed. */
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/.new", place->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(baselines_save(&baselines, "monday", timeline.steps, true, &d), -EISDIR);
@@ -214,7 +214,7 @@ PLACE_TEST(test_too_large)
 	assert_non_null(strstr(d.text, "remove it, and save a shorter span"));
 }
 
-/* Nor is what is new, once there are many; one that is there may be replaced. */
+/* A new baseline is refused once there are many; an existing one may be replaced. */
 PLACE_TEST(test_too_many)
 {
 	struct baselines baselines = { .state_dir = ((struct place *)*state)->dir };

@@ -204,7 +204,7 @@ SERVER_TEST(test_long_url)
 	assert_false(ipc_url_fits(&url));
 }
 
-/* What an error says reaches the user, but no byte of it the terminal's other ear. */
+/* The user reads an error's sentence, but no byte of it controls the terminal. */
 SERVER_TEST(test_error)
 {
 	__cleanup(ipc_url_done) struct ipc_url url;
