@@ -178,7 +178,7 @@ static _Noreturn void copy_run(copy_function function, void *closure, int socket
 	/* Should nobody be there any more to end it. */
 	signal(SIGALRM, SIG_DFL);
 	alarm(COPY_SECONDS + 1);
-	/* What is typed at our terminal is not for it. */
+	/* Signals of our terminal are not for it. */
 	setsid();
 	others_close(socket, fds, nr_fds);
 	message.err = function(closure, &message.answer);

@@ -55,7 +55,7 @@ TAILQ_HEAD(errand_queue, errand);
 
 struct errands {
 	int epoll;
-	/* Of each kind, the soonest first; of those that are due together, who came first. */
+	/* Errands of each kind stand in order of due time, then of arrival. */
 	struct errand_queue waiting[NR_ERRAND_KIND];
 	struct left_child left[MAX_LEFT];
 	size_t nr_left;

@@ -213,7 +213,7 @@ void text_unescape(char *text)
 			continue;
 		}
 		text_code(run, count, &length);
-		/* What would not have been escaped was written like that by somebody. */
+		/* Somebody wrote an escape that our writer does not make. */
 		if (length) {
 			memmove(out, text, ESCAPE_LENGTH);
 			out += ESCAPE_LENGTH;

@@ -214,7 +214,7 @@ static int output_side_file(const struct options *o, enum side_file which,
 		   : 0;
 }
 
-/* What is to be told of an error when writing the report itself. */
+/* Returns the error of writing the report itself, if it is to be told. */
 static int output_failed(const struct options *o, int err, struct diag *d)
 {
 	return diag_set(d, DIAG_FAILED, -err, "cannot write the report%s%s: %s",

@@ -172,7 +172,7 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	err = err
 		      ?: ring_buffer__add(events, bpf_map__fd(skel->maps.stack_events), take_event,
 					  stacks);
-	/* Whoever waits for the rings waits for errands, too. */
+	/* Waiting for the rings is waiting for errands, too. */
 	if (!err && epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD,
 			      errands_fd(stacks->errands), &event))
 		err = -errno;

@@ -80,7 +80,7 @@ struct code_files {
 	uint32_t count;          /* one past the highest number that was opened */
 };
 
-/* Whoever opens a file, or reads it, asks which one it is by the number of his errand. */
+/* The child that opens or reads a file asks which one it is by the number of its errand. */
 _Static_assert(ERRAND_OPEN == 0 && ERRAND_NAMES == 1 && ERRAND_TABLE == 2 &&
 		       3 * MAX_RUNNING_ERRANDS <= FILE_ASKERS,
 	       "");
@@ -268,7 +268,7 @@ static enum errand_turn open_finish(struct code_file *file)
 		file->errand.kind = ERRAND_TABLE;
 		return ERRAND_AGAIN;
 	}
-	/* Whoever does not answer is not asked again soon. */
+	/* A server that does not answer is not asked again soon. */
 	if (is_it)
 		file_publish(file, NULL);
 	else
@@ -370,7 +370,7 @@ static void file_ask(struct code_file *file, const struct mapped_place *place)
 
 	file->place = *place;
 	file->errand.kind = file->code.fd < 0 ? ERRAND_OPEN : ERRAND_TABLE;
-	/* Whoever has mapped it. */
+	/* The process that has mapped it. */
 	file->errand.user = process < 0 || fstat(process, &status) ? 0 : status.st_uid;
 	file->errand.due_ns = 0;
 	errands_add(file->files->errands, &file->errand);
@@ -439,7 +439,7 @@ static int source_open(void *closure, uint32_t number, struct opened_code *ret)
 	file->used_ns = clock_mono_ns();
 	if (opened_code_is_unchanged(ret))
 		return 0;
-	/* Who has it mapped may know the one that was meant. */
+	/* Another process that has it mapped may know the one that was meant. */
 	opened_code_close(ret);
 	file_close(file);
 	return -ESRCH;

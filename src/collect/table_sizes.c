@@ -2,9 +2,9 @@
 /* Computes the sizes of the tables in the kernel. */
 #include "collect/tables.h"
 
-/* What an element takes in the list of those that were given back. */
+/* An element takes these bytes in the list of those that were given back. */
 #define RETURNED_BYTES 4
-/* What a slot takes in the hash of foreign calls, which has room for every fifth: 100 bytes for each. */
+/* The hash of foreign calls has room for every fifth slot, at 100 bytes each. */
 #define FOREIGN_BYTES  20
 
 /* Each table has so many elements for a thread, and at the least; and an element so many bytes. */

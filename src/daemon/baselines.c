@@ -24,12 +24,12 @@
 #define SUFFIX   ".json"
 #define NEW_NAME ".new" /* no valid name begins with a dot */
 
-/* What is larger would take too long to write and to read while the daemon counts. */
+/* A larger file would take too long to write and to read while the daemon counts. */
 #define MAX_FILE_BYTES (8 << 20)
 
 #define MAX_FILES 100
 
-/* What a list reads of a file: where and when it was counted comes first. */
+/* A list reads these bytes of a file: where and when it was counted comes first. */
 #define HEAD_BYTES 4096
 
 bool baseline_name_is_valid(const char *name)

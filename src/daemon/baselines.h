@@ -35,7 +35,7 @@ int baselines_list(const char *state_dir, struct baseline **ret, size_t *ret_cou
 int baselines_read(const char *state_dir, const char *name, char **ret_text, size_t *ret_size,
 		   struct diag *d);
 
-/* As baselines_read(), as a snapshot of the caller's. */
+/* Does what baselines_read() does, and returns a snapshot of the caller's. */
 int baselines_load(const char *state_dir, const char *name, struct snapshot **ret, struct diag *d);
 
 /* 0, or -errno with d filled: -ENOENT when there is none. */

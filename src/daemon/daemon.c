@@ -21,7 +21,7 @@ enum server {
 	NR_SERVER,
 };
 
-/* What the loop waits for. Clients come last: nothing has to wait for them. */
+/* The loop waits for these. Clients come last: nothing has to wait for them. */
 enum source {
 	SOURCE_SIGNAL,
 	SOURCE_TICK,

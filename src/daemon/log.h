@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon says: to its log, and to its service manager in the protocol of sd_notify(3). */
+/* Writes the daemon's log, and tells its service manager by the protocol of sd_notify(3). */
 #ifndef BPFTRUSS_LOG_H
 #define BPFTRUSS_LOG_H
 

@@ -27,7 +27,7 @@ int question_targets(const struct question *q, struct asked_targets *ret);
 /* A list of calls and classes as -t has it; *ret is NULL when absent, else owned by the caller. */
 int question_set(const struct question *q, const char *name, struct syscall_set **ret);
 
-/* What a report is to be like; options point into the rest. */
+/* The options of a report, which point into the rest. */
 struct asked_report {
 	struct report_options options;
 	struct column_list columns;

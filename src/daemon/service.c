@@ -13,7 +13,7 @@
 /* A text of /metrics is given again until it is this old. */
 #define SCRAPE_MAX_AGE_NS NS_PER_SEC
 
-/* What a report may take in time and memory of the one thread that also counts. */
+/* Limits of a report: the one thread that makes it also counts. */
 #define MAX_REPORT_LINES 20000
 #define MAX_REPORT_BYTES (4u << 20)
 
@@ -92,7 +92,7 @@ static int ask_processes(struct asked *asked, struct counts_answer *ret)
 	return counts_ask(asked->service->counts, &question, ret, &asked->d);
 }
 
-/* Of these the calls that were asked for; the caller owns *ret. */
+/* Selects the calls that were asked for; the caller owns *ret. */
 static int ask_calls(struct asked *asked, struct snapshot **ret)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
@@ -355,7 +355,7 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* Of a parameter that is given twice but for targets one value would be missed. */
+/* Refuses a second value of a parameter, unless it is a target: one of the two would be missed. */
 static int check_parameters(const struct route *route, struct asked *asked)
 {
 	const struct ipc_request *request = asked->request;
@@ -374,7 +374,7 @@ static int check_parameters(const struct route *route, struct asked *asked)
 	return 0;
 }
 
-/* Of a negative errno of ours. */
+/* Returns the HTTP status of a negative errno. */
 static unsigned int status_of(int err)
 {
 	switch (err) {

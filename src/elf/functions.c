@@ -93,7 +93,7 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 		builder->is_too_slow = clock() >= (clock_t)DEMANGLE_CPU_SECONDS * CLOCKS_PER_SEC;
 	if (!builder->is_too_slow && symbol_demangle(name, demangled))
 		name = demangled;
-	/* What follows an @ is the version of a symbol, no part of its name. */
+	/* A symbol's version follows an @ and is no part of its name. */
 	bytes = strcspn(name + (*name == '@'), "@") + (*name == '@') + 1;
 	if (bytes > DEMANGLED_SIZE)
 		bytes = DEMANGLED_SIZE;

@@ -26,7 +26,7 @@ size_t elf_addresses_find(const struct elf_addresses *addresses, uint64_t addres
 /* Bytes of all names together. */
 #define MAX_NAME_BYTES (40 << 20)
 
-/* What is known of one address. */
+/* The functions at one address. */
 struct elf_function {
 	uint64_t address; /* above that of the one before */
 	uint64_t start;   /* of a symbol: where it begins, at or below the address; else 0 */
@@ -93,7 +93,7 @@ int functions_add_text(struct functions_builder *builder, const char *name, uint
 int functions_add(struct functions_builder *builder, uint64_t address, uint64_t start);
 int functions_add_name(struct functions_builder *builder, uint32_t text);
 
-/* What does not fit is cut and ends in "...". */
+/* A name that does not fit is cut and ends in "...". */
 #define DEMANGLED_SIZE 1024
 
 /*

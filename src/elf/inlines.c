@@ -13,7 +13,7 @@
 
 #include <elfutils/libdw.h>
 
-/* Of a unit's tree; what is deeper is not looked at. */
+/* The depth of a unit's tree that is looked at. */
 #define MAX_WALK_DEPTH 256
 
 /* Below that of the process, which would end without any answer. */
@@ -118,7 +118,7 @@ static size_t die_mark(struct inline_walk *walk, Dwarf_Die *die, uint32_t node)
 	return found;
 }
 
-/* As the linker knows it, since that tells of namespaces; NULL: nobody says. */
+/* The linker's name, which includes namespaces; NULL: not known. */
 static const char *function_name(Dwarf_Die *die)
 {
 	static const unsigned int names[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
@@ -241,7 +241,7 @@ static void dwarf_file_done(struct dwarf_file *file)
 		munmap(file->bytes, file->size);
 }
 
-/* As bytes without a descriptor: of that libdw would ask for the path. */
+/* Bytes without a descriptor: libdw would ask a descriptor for its path. */
 static int dwarf_open(int fd, struct dwarf_file *file)
 {
 	struct stat status;

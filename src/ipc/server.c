@@ -75,7 +75,7 @@ static ssize_t body_write(void *cookie, const char *bytes, size_t size)
 		capacity += capacity / 2;
 	if (capacity > answer->capacity) {
 		grown = realloc(answer->body, capacity);
-		/* What stdio takes for an error. */
+		/* stdio takes 0 for an error. */
 		if (!grown)
 			return 0;
 		answer->body = grown;
@@ -145,7 +145,7 @@ static unsigned int patience_share_s(const struct ipc_server *server)
 	return (server->options.patience_s + 3) / 4;
 }
 
-/* What the library is told: nobody is cut off before all of the patience is spent. */
+/* Returns the library's timeout: no client is cut off before all of the patience is spent. */
 static unsigned int library_patience_s(const struct ipc_server *server)
 {
 	return server->options.patience_s + patience_share_s(server);

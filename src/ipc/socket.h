@@ -52,7 +52,7 @@ int socket_inherited(struct diag *d);
 /* Is this value of a Host header localhost or an address of it, with or without a port? */
 bool socket_host_is_loopback(const char *host);
 
-/* Who is at the other end of a connection. Over TCP nobody is known. */
+/* The process at the other end of a connection. Over TCP it is not known. */
 struct ipc_peer {
 	bool known;
 	uid_t uid;

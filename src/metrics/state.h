@@ -9,7 +9,7 @@
 #include "metrics/metrics.h"
 #include "report/label.h"
 
-/* Of untrusted names so many bytes are kept; longer ones that begin alike are one owner. */
+/* Untrusted names are cut to this many bytes; longer ones that begin alike are one owner. */
 #define METRICS_NAME_BYTES 256
 #define METRICS_NAME_MAX   TEXT_ESCAPED_MAX(METRICS_NAME_BYTES)
 
@@ -47,7 +47,7 @@ extern const struct metrics_bound {
 	const char *seconds; /* the label le */
 } metrics_bounds[NR_METRICS_BOUND];
 
-/* What one owner did with one system call. */
+/* The counters of one owner and one system call. */
 struct metrics_call {
 	char label[ROW_LABEL_MAX];
 	struct row sum; /* owned; only errnos with a series are in it, its errors are all others */
@@ -55,7 +55,7 @@ struct metrics_call {
 	uint64_t buckets[NR_METRICS_BOUND + 1];
 };
 
-/* Who has series: the processes of one unit, cgroup, name or pid. */
+/* An owner has series: the processes of one unit, cgroup, name or pid. */
 struct metrics_owner {
 	char label[METRICS_NAME_MAX];
 	char *infos[METRICS_MAX_INFOS]; /* owned; NULL: none */

@@ -389,7 +389,7 @@ static void write_own_numbers(const struct scrape *s)
 	const struct daemon_status *self = s->self;
 	const bool no_history = !self->has_history;
 	const struct number numbers[] = {
-		/* Who answers counts. */
+		/* A process that answers counts. */
 		{ FAMILY_GAUGE, "bpftruss_attached",
 		  "Whether the programs are in the kernel and count", 1, false },
 		{ FAMILY_GAUGE, "bpftruss_budget_step",

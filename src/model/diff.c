@@ -227,7 +227,7 @@ static int join_in_flight(struct builder *builder, const struct snapshot *now)
 {
 	for (size_t i = 0; i < now->nr_rows; i++) {
 		const struct row *from = now->rows[i];
-		/* Whoever is in a call has a row, and a row has a process. */
+		/* A thread in a call has a row, and a row has a process. */
 		const struct process *process =
 			snapshot_find_process(now, from->pid, from->boot_ns);
 		struct process without = process ? *process : (struct process){ 0 };

@@ -74,7 +74,7 @@ static void process_microstates(const struct process *process, uint64_t lock_ns,
  */
 static uint64_t total_ns(uint64_t ended_ns, int64_t open_ns)
 {
-	/* Of a foreign snapshot it may wrap. */
+	/* It may wrap in a foreign snapshot. */
 	int64_t sum = (int64_t)(ended_ns + (uint64_t)open_ns);
 
 	return sum > 0 ? (uint64_t)sum : 0;

@@ -71,7 +71,7 @@ enum rate_key {
 	RATE_OLDEST,
 	NR_RATE_KEY,
 
-	/* Of lines of calls. */
+	/* Bits of lines of calls. */
 	RATE_CALL = NR_RATE_KEY,
 	RATE_P50,
 	RATE_P99,

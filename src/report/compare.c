@@ -275,7 +275,7 @@ static void sheet_add_part(struct sheet *sheet, enum table_half half)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-/* What is missing on a side that is not exact. */
+/* The losses of a side that is not exact. */
 static void print_trust(const char *side, const struct snapshot *snapshot, FILE *out)
 {
 	if (snapshot_is_exact(snapshot))

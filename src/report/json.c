@@ -58,7 +58,7 @@ static inline void put_byte(struct json_writer *to, char byte)
 	to->used++;
 }
 
-/* What stands before a value. */
+/* Writes what stands before a value. */
 static void put_key(struct json_writer *to, const char *key)
 {
 	size_t length = key ? strlen(key) : 0;

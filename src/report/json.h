@@ -23,7 +23,7 @@
 #include "model/rates.h"
 #include "model/snapshot.h"
 
-/* What an object says under "schema"; readers refuse all others. */
+/* The value of "schema" in an object; readers refuse all others. */
 #define JSON_SCHEMA 1
 
 #define JSON_DEPTH  16
@@ -56,13 +56,13 @@ void json_put_list(struct json_writer *to, const char *key);
 /* Closes the innermost object or list. */
 void json_put_end(struct json_writer *to);
 
-/* As a signed number of 64 bits, as all readers take it: from 2^63 on it shows as negative. */
+/* Writes a signed number of 64 bits, as all readers take it: from 2^63 on it shows as negative. */
 void json_put_number(struct json_writer *to, const char *key, uint64_t value);
 
 /* null when it is not known. */
 void json_put_number_if(struct json_writer *to, const char *key, bool known, uint64_t value);
 
-/* As many digits as it takes to read the same; null when it is not finite. */
+/* Writes as many digits as it takes to read the same; null when it is not finite. */
 void json_put_real(struct json_writer *to, const char *key, double value);
 
 void json_put_bool(struct json_writer *to, const char *key, bool value);
@@ -141,7 +141,7 @@ uint64_t json_get_number(const struct json_place *at, const char *key, unsigned 
 
 bool json_get_bool(const struct json_place *at, const char *key, unsigned int flags);
 
-/* As it stands there, borrowed; NULL as none above. */
+/* The text as it stands there, borrowed; NULL on failure as above. */
 const char *json_get_word(const struct json_place *at, const char *key, unsigned int flags);
 
 /* With the bytes that json_put_bytes() escaped; owned by the caller. NULL as none above. */

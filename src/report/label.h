@@ -50,7 +50,7 @@ struct stack_sample {
 	struct stack view; /* its frames belong to the snapshot's table */
 	struct stack_count count;
 
-	/* Of those in a list only. */
+	/* Only elements of a list have it. */
 	const struct row *row;
 	const struct process *process; /* NULL: nobody's */
 	uint64_t weight;

@@ -37,7 +37,7 @@ bool report_needs_wide(const struct table_options *table)
 	return table->keys || table_is_shaped(table);
 }
 
-/* What the format does not obey; NULL: nothing. */
+/* Returns the option that the format does not obey, or NULL. */
 static const char *format_refused(const struct report_options *options)
 {
 	const enum report_format format = options->format;

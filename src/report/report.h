@@ -31,7 +31,7 @@ struct stack_options {
 	size_t top; /* the heaviest stacks of each group; 0: all */
 };
 
-/* What a whole report is like. Nothing is owned. */
+/* The options of a whole report. Nothing is owned. */
 struct report_options {
 	enum report_format format;
 	struct table_options table;

@@ -18,7 +18,7 @@
 #include "report/report.h"
 #include "syscalls/names.h"
 
-/* Of the calls of a row or of one of its stacks: null what is not known. */
+/* Writes the times of a row or of one of its stacks: null where they are not known. */
 static void put_times(struct json_writer *to, const struct snapshot *snapshot,
 		      const struct row *row, const struct stack_count *count)
 {
@@ -343,7 +343,7 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	for (int i = 0; i < NR_MODEL_LOSS; i++)
 		snapshot->losses.count[i] =
 			json_get_number(&losses, loss_texts[i].name, JSON_OR_ABSENT, 0);
-	/* What is not known of locks is of calls that are in no row. */
+	/* Locks are unknown where a report leaves out calls. */
 	snapshot->selected =
 		json_get_number(&states, "lock_ns", JSON_OR_NULL, UINT64_MAX) == UINT64_MAX;
 	snapshot->targets = calloc(json_array_size(targets) + 1, sizeof(*snapshot->targets));
@@ -357,7 +357,7 @@ static void read_head(struct snapshot *snapshot, const struct json_place *whole)
 	}
 }
 
-/* What a user or a cgroup is called, unless that is null. */
+/* Reads the name of a user or a cgroup, unless it is null. */
 static void read_name(const struct json_place *at, const char *key, uint64_t id,
 		      struct id_name **names, size_t *count)
 {
@@ -454,7 +454,7 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 		struct stack stack = { .end = (enum stack_end)read_end(&place), .frames = named };
 		struct stack_count count = { 0 };
 
-		/* Whoever looks at the row makes the remainder anew. */
+		/* The remainder is computed again from the row. */
 		if (json_get_bool(&place, "remainder", JSON_OR_ABSENT))
 			continue;
 		if (!named)
@@ -479,7 +479,7 @@ static void read_stacks(struct reader *reader, const struct json_place *at, stru
 	}
 }
 
-/* Of a row without a process only pid and start are known. */
+/* Reads whose a row is: without a process only pid and start are known. */
 static void read_identity(const struct reader *reader, const struct json_place *at, struct row *row)
 {
 	uint64_t index = json_get_number(at, "process", JSON_OR_NULL, UINT64_MAX);
@@ -628,7 +628,7 @@ struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_tab
 	read_head(snapshot, at);
 	read_processes(&reader, at);
 	read_rows(&reader, at);
-	/* Of a loss that this version does not know it still says that something is missing. */
+	/* A loss that this version does not know still makes a report inexact. */
 	if (json_get_bool(at, "exact", 0) != snapshot_is_exact(snapshot))
 		json_refuse(at, "exact does not fit the losses that this version knows");
 	if (at->document->err)

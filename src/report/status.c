@@ -210,7 +210,7 @@ static void print(const json_t *from, const char *text, FILE *out)
 	}
 }
 
-/* What may be said of a thing: the text is for a value that is known, and large enough. */
+/* A remark: its text is for a value that is known, and large enough. */
 struct remark {
 	const char *key, *text;
 	double least;

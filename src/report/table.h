@@ -191,7 +191,7 @@ bool row_is_waiting(const struct row *row, const void *options);
 /* Tables show calls that wait for work below the others. */
 enum table_half { TABLE_WORKING, TABLE_WAITING, NR_TABLE_HALF };
 
-/* What the sum of a half is called: working, waiting. */
+/* The name of a half's sum: working, waiting. */
 extern const char *const table_half_names[NR_TABLE_HALF];
 
 struct row_test half_test(enum table_half half, const struct table_options *options);

@@ -86,7 +86,7 @@ int report_truss(const struct snapshot *snapshot, FILE *out)
 
 #define STRACE_NAME_WIDTH 16
 
-/* What strace calls the modes of a processor. */
+/* The names that strace has for the modes of a processor. */
 static const char *const mode_names[NR_SYSCALL_ABI] = {
 	[ABI_X86_64] = "64 bit", [ABI_I386] = "32 bit", [ABI_X32] = "x32",
 	[ABI_ARM64] = "64 bit",  [ABI_ARM] = "32 bit",

@@ -202,7 +202,7 @@ static bool failure_lasts(int err)
 	       err == -ENOTSUP || err == -ENOSYS;
 }
 
-/* Of what was only to add something, the end is not the end of the task. */
+/* An addition that ends does not end the task. */
 static bool more_is_good(struct name_task *task, int err)
 {
 	if (!opened_code_is_unchanged(&task->opened))
@@ -253,7 +253,7 @@ static int fetch_finish(struct name_task *task)
 	struct name_file *file = task->file;
 	int fd = debuginfod_finish(task->files->debuginfod, &task->folder, &file->errand.child);
 
-	/* Whoever was too slow may be asked for it another time. */
+	/* A server that was too slow may be asked another time. */
 	if (fd == -ETIMEDOUT) {
 		task->has_died = true;
 		file->is_fetched = false;
@@ -339,7 +339,7 @@ static void task_free(struct name_task *task)
 	free(task);
 }
 
-/* Whoever dies of debug information is not sent there again for a while; what it lacks is counted. */
+/* A worker that died of debug information is not sent there again for a while; names it lacks are counted. */
 static void more_note(struct name_task *task)
 {
 	struct name_file *file = task->file;
@@ -521,7 +521,7 @@ struct name_file *name_files_get(struct name_files *files, uint32_t number)
 	return NULL;
 }
 
-/* Of several users it is the one whose turn is next: nobody makes others wait by having their files. */
+/* The user whose turn is next pays for it: nobody makes others wait by having their files. */
 void name_file_met(struct name_file *file, const struct process_id *process, uint32_t user)
 {
 	struct errand *errand = &file->errand;

@@ -16,7 +16,7 @@
 /* Of a stack: the kernel's frames, then functions with all that was inlined into them. */
 #define MAX_STACK_NAMES (MAX_FRAMES + MAX_FRAMES * (size_t)(MAX_INLINE_DEPTH + 1))
 
-/* Who waits for names waits for what fails at first, too, but not for long. */
+/* A wait for names includes names that fail at first, but not for long. */
 #define SOON_NS NS_PER_SEC
 
 /* For a pass, before others have their turn; and as many times as long there is none after it. */

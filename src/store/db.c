@@ -22,7 +22,7 @@ static void db_closep(struct db **db)
 /* Readers do not hold the writer up, nor it them: only a checkpoint may. */
 #define BUSY_MS 250
 
-/* What a connection begins with: none of it is written. */
+/* A connection begins with these: none of it is written. */
 #define PRAGMAS                       \
 	"PRAGMA temp_store = MEMORY;" \
 	"PRAGMA cache_size = -1024;"  \
@@ -158,7 +158,7 @@ static int check_once(struct db *db)
 	return (at ? db_errno(atoi(at + strlen(code))) : 0) ?: -EBADMSG;
 }
 
-/* Of some pages it does not tell why they are wrong: what is damaged is so when it is read again. */
+/* It does not tell why some pages are wrong: damaged ones are so when they are read again. */
 int db_check(struct db *db)
 {
 	int err = check_once(db);

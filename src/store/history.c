@@ -113,7 +113,7 @@ static int replace_file(struct history *history, struct diag *d)
 	history->aside = aside;
 	history->set_aside++;
 	history->appended_before = history->appended;
-	/* What goes on is a run of its own in the new file. */
+	/* Counting goes on as a run of its own in the new file. */
 	history->run.id = 0;
 	history->run.start_ns = history->run.end_ns;
 	history->run.start_mono_ns = history->run.end_mono_ns;
@@ -156,7 +156,7 @@ int history_open(const char *dir, const struct history_options *options, struct 
 	if (err)
 		return err;
 	err = open_or_replace(history, d);
-	/* What is known of a file that was set aside must not be lost: the first change tries again. */
+	/* The gap of a file that was set aside must not be lost: the first change tries again. */
 	if (err && !history->set_aside)
 		return err;
 	*ret = steal_ptr(&history);
@@ -198,7 +198,7 @@ static int mend(struct history *history, struct diag *d)
 static int transact(struct history *history, history_task *task, void *closure, bool commits)
 {
 	int64_t run_id = history->run.id;
-	/* What is rolled back must not need the disk. */
+	/* A rollback must not need the disk. */
 	int err = db_execute(history->db, commits ? "PRAGMA cache_spill = ON; BEGIN IMMEDIATE"
 						  : "PRAGMA cache_spill = OFF; BEGIN")
 			  ?: task(history, closure);
@@ -255,7 +255,7 @@ int history_run(struct history *history, history_task *task, void *closure, bool
 			return err;
 		err = transact(history, task, closure, commits);
 	}
-	/* Who refuses something has said why: these are no errors of the database. */
+	/* A refusal has said why: it is no error of the database. */
 	return !err || err == -EINVAL || err == -E2BIG ? err : explain(history, err, what, d);
 }
 

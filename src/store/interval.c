@@ -291,7 +291,7 @@ int kind_set_fill(struct db *db, const struct process_filter *filter, struct kin
 		return 0;
 	if (filter_globs_new(filter, &globs))
 		return -ENOMEM;
-	/* What found no room may be anybody's. */
+	/* Calls that found no room may be anybody's. */
 	more = db_query(db, "SELECT id, uid, comm, user, cgroup FROM kind WHERE id > ? ORDER BY id",
 			DB_NUMBERS(KIND_NOBODY), &row);
 	if (more)

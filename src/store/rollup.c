@@ -49,7 +49,7 @@ static int rollup_write(struct db *db, const struct interval *first, size_t coun
 	return interval_write(db, &parent) ?: content_write(db, parent.id, &sum);
 }
 
-/* What is in no roll-up yet of a level of a run. */
+/* The intervals of a run that no roll-up of a level has yet. */
 static int read_open(struct db *db, int64_t level, int64_t run, struct interval_list *ret)
 {
 	sqlite3_stmt *rows __cleanup(db_resetp) = NULL;
@@ -84,7 +84,7 @@ int rollup_close(struct db *db, int64_t run, const struct interval *next)
 			err = rollup_write(db, &list.items[first], i + 1 - first);
 			first = i + 1;
 		}
-		/* What stays open is what comes next on the level above. */
+		/* The open part comes next on the level above. */
 		if (first < list.count)
 			after = list.items[first];
 	}
@@ -149,7 +149,7 @@ static int read_due(struct history *history, const struct run *run, const struct
 		ret);
 }
 
-/* Of what is left of a finer level nothing is lost. */
+/* Nothing of a finer level is lost. */
 static int retire_by_age(struct history *history, const struct run *run, const struct interval *now)
 {
 	struct interval due;

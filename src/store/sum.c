@@ -153,7 +153,7 @@ static int add_time(struct adding *adding, const struct process *process)
 	return add_kind(adding->sum, kind, 0, process->user_ns);
 }
 
-/* Of a kind that did nothing not even its existence is kept. */
+/* A kind that did nothing is not kept. */
 static int add_presence(struct adding *adding, const struct process *process)
 {
 	struct kind kind = kind_of(adding->snapshot, process);
@@ -189,7 +189,7 @@ int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snap
 	return err;
 }
 
-/* Of users with one id the latest name counts. */
+/* The latest name of an id counts. */
 static int name_kinds(struct db *db, struct snapshot *snapshot)
 {
 	int err = 0;

@@ -111,7 +111,7 @@ struct kind {
 	const char *user, *cgroup; /* NULL: unknown */
 };
 
-/* What a process of a snapshot is; NULL is nobody. The id is filled only if it is always the same. */
+/* Returns the kind of a process; NULL is nobody. The id is filled only if it is always the same. */
 struct kind kind_of(const struct snapshot *snapshot, const struct process *process);
 
 /* Fills the id, if it is not known, and there is such a kind. */
@@ -120,7 +120,7 @@ int kind_find(struct db *db, struct kind *kind);
 /* How many kinds may still be added. */
 int kinds_room(struct db *db, int64_t *ret);
 
-/* As kind_find(), but adds a kind that is new, while there is room, which is counted down. */
+/* Does what kind_find() does, but adds a new kind while there is room, which is counted down. */
 int kind_take(struct db *db, struct kind *kind, int64_t *room);
 
 /* Notes that an interval, which is written, has its kinds. */

@@ -88,7 +88,7 @@ def stack_cost(samples):
 
 
 def switch_cost(samples):
-    """Of two in a round trip that is not traced, over empty programs there, without that of four calls."""
+    """Two switches of an untraced round trip, over empty programs there, without the cost of four calls."""
     figures = medians(samples)
     parts = [figures.added(name, key) for key in ("pipe", "call") for name in (UNTRACED, SWITCHES)]
     return None if None in parts else (parts[0] - parts[1] - 4 * (parts[2] - parts[3])) / 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the running kernel's verifier looks at is what docs/internals/VERIFIER.md says, or not much more."""
+"""The running kernel's verifier examines what docs/internals/VERIFIER.md says, or not much more."""
 
 import os
 import sys

@@ -49,7 +49,7 @@ static inline void answer_large(struct ipc_answer *answer, size_t size)
 	answer->size = size;
 }
 
-/* As the daemon does: what is dear is put off while the budget is spent. */
+/* Puts off what is dear while the budget is spent, as the daemon does. */
 static inline bool is_put_off(struct ipc_fixture *fixture, const struct ipc_request *request,
 			      struct ipc_answer *answer)
 {

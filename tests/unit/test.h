@@ -195,7 +195,7 @@ static inline void child_kill(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* What a test defines that is started as one of its own processes, or has to prepare something. */
+/* A test defines it that is started as one of its own processes, or has to prepare something. */
 __attribute__((weak)) void test_begin(int argc, char **argv);
 
 int main(int argc, char **argv)

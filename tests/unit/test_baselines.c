@@ -119,7 +119,7 @@ BASELINES_TEST(test_replacing)
 	must_fail(baselines_save(baselines, "monday", timeline->steps[0].sum, false, &d), -EEXIST,
 		  "--replace");
 	assert_int_equal(baselines_save(baselines, "monday", timeline->steps[0].sum, true, &d), 0);
-	/* What is in the way of the new one is not removed. */
+	/* A file in the way of the new one is not removed. */
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/.new", place->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	must_fail(baselines_save(baselines, "monday", timeline->steps[0].sum, true, &d), -EISDIR,
@@ -179,7 +179,7 @@ BASELINES_TEST(test_too_large)
 		  "remove it, and save a shorter span");
 }
 
-/* Nor is what is new, once there are many; one that is there may be replaced. */
+/* A new baseline is refused once there are many; an existing one may be replaced. */
 BASELINES_TEST(test_too_many)
 {
 	struct baseline listed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a copy of this process brings home, or does not. */
+/* Tests what a copy of this process brings home. */
 #include "fixture.h"
 
 #include <sys/resource.h>

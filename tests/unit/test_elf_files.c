@@ -76,7 +76,7 @@ static int readable(int found)
 	return fd;
 }
 
-/* What a file reads as. Takes the descriptor, by which nobody reads: to close it costs nothing. */
+/* Returns what a file reads as, and takes the descriptor. */
 static void assert_text(int found, const char *text)
 {
 	int fd __cleanup(closep) = -1;

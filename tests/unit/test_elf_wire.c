@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a worker that has been taken over might answer, or be asked: none of it is believed. */
+/* Tests answers of a worker that has been taken over: none of them is believed. */
 #include "elf_fixture.h"
 
 #include "elf/wire.h"

@@ -286,7 +286,7 @@ TEST(test_a_file_is_proved)
 	assert_true(unwind->nr_rows > 0);
 }
 
-/* As if somebody had typed Ctrl-C while the file was opened. */
+/* Acts as if somebody had typed Ctrl-C while the file was opened. */
 static int interrupts(const struct elf_proof *proof, int fd)
 {
 	(void)proof, (void)fd;
@@ -322,7 +322,7 @@ TEST(test_a_file_that_cannot_be_opened_now)
 
 	assert_true(held >= 0 && found >= 0);
 	unlink(path);
-	/* Whoever holds the lease is told that somebody would like to read. */
+	/* The holder of the lease is told that somebody would like to read. */
 	signal(SIGIO, SIG_IGN);
 	assert_int_equal(fcntl(held, F_SETLEASE, F_WRLCK), 0);
 	assert_int_equal(worker_unwind(found, &unwind), -EAGAIN);

@@ -69,7 +69,7 @@ static void turn_end(struct errands *errands, struct wait *wait)
 
 	kill(wait->errand.child.pid, SIGKILL);
 	assert_int_equal(poll(&end, 1, -1), 1);
-	/* Whoever waits for the list is woken. */
+	/* A waiter for the list is woken. */
 	assert_int_equal(poll(&list, 1, -1), 1);
 	errands_run(errands);
 }
@@ -124,7 +124,7 @@ ERRAND_TEST(test_users_take_turns)
 	assert_int_equal(errands_patience_ms(errands), -1);
 }
 
-/* Whoever has many errands leaves room for others, and so does one kind of errand for all others. */
+/* A user with many errands leaves room for others, and so does each kind of errand. */
 ERRAND_TEST(test_nobody_takes_all)
 {
 	struct wait waits[14];
@@ -242,7 +242,7 @@ ERRAND_TEST(test_a_child_that_does_not_end)
 	errands_remove(errands, &waits[4].errand);
 }
 
-/* As an errand whose child goes on living looks when that was killed, and had its while to end in. */
+/* Makes an errand look as if its killed child had not ended in time. */
 static void waits_hang(struct wait *waits, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {

@@ -106,7 +106,7 @@ static int go_on(struct history *history, struct host *host)
 	return refused;
 }
 
-/* What becomes of these bytes: it opens, answers, and goes on. Returns whether they were put aside. */
+/* Opens these bytes, asks, and goes on. Returns whether they were put aside. */
 static bool check_bytes(struct sample *sample, const struct bytes *bytes)
 {
 	const struct timespec written[2] = { { WRITTEN / SECOND, 0 }, { WRITTEN / SECOND, 0 } };
@@ -154,7 +154,7 @@ TEST(test_truncated)
 	sample_done(&sample);
 }
 
-/* What SQLite does not see changes a number at most; what it does see is put aside. */
+/* Damage that SQLite does not see changes a number at most; what it does see is put aside. */
 TEST(test_flipped_bits)
 {
 	struct sample sample;
@@ -303,7 +303,7 @@ enum { CHILD_FINE = 0, CHILD_WRONG = 1, CHILD_SKIPS = 77 };
 		}                                                                       \
 	} while (0)
 
-/* What is not written needs no room, not even what does not fit into the cache. */
+/* A question needs no room on the disk, even if it does not fit into the cache. */
 static void ask_crowd(struct history *history, struct host host)
 {
 	__cleanup(snapshot_freep) struct snapshot *crowd = pass_crowd(&host, "crowd-", 12000);
@@ -376,7 +376,7 @@ static void refuse_read_only_disk(const struct place *place)
 	child_require(strlen(d.text) > 0);
 	child_require(!history_open(place->dir, &reader, &history, &d));
 	history_close(history);
-	/* What was counted meanwhile is written once when it can be. */
+	/* Counts of meanwhile are written once, as soon as they can be. */
 	second = host_pass(&host, MINUTE, 7);
 	child_require(!mount(NULL, place->dir, NULL, MS_REMOUNT | MS_BIND, NULL));
 	history = open_default(place);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the history does when its disk, or what is in its file, is not as it should be. */
+/* Tests the history on a disk that fails, and on files with odd contents. */
 #include "history_fixture.h"
 
 #include <sqlite3.h>
@@ -100,7 +100,7 @@ TEST_WITH(test_a_read_that_fails_once, const struct place *place, disk_set_up, d
 	history_close(history);
 }
 
-/* What is lost stays a gap, also when the disk was full as the file was set aside. */
+/* A loss stays a gap, also when the disk was full as the file was set aside. */
 TEST_WITH(test_damaged_and_full, const struct place *place, disk_set_up, disk_tear_down)
 {
 	const struct timespec times[2] = { { NEW_YEAR / SECOND, 0 }, { NEW_YEAR / SECOND, 0 } };
@@ -189,7 +189,7 @@ PLACE_TEST(test_odd_bytes)
 	history_close(history);
 }
 
-/* Nor is a file set aside for a question that its schema cannot answer. */
+/* No file is set aside for a question that its schema cannot answer. */
 PLACE_TEST(test_odd_schema)
 {
 	const struct history_question question = { 0 };
@@ -302,7 +302,7 @@ static void check_plan(struct db *db)
 	assert_int_equal(sqlite3_step(plan), SQLITE_ROW);
 	assert_non_null(strstr((const char *)sqlite3_column_text(plan, 3),
 			       "kind_by_value (comm=? AND uid=? AND cgroup=? AND user=?)"));
-	/* Nor is anything sorted. */
+	/* Nothing is sorted, either. */
 	assert_int_equal(sqlite3_step(plan), SQLITE_DONE);
 	sqlite3_finalize(plan);
 }

@@ -118,7 +118,7 @@ static uint64_t number_of(const struct place *place, const char *sql)
 	return (uint64_t)number;
 }
 
-/* What people ask in SQL is what the history answers, whatever levels are left of a moment. */
+/* SQL answers what the history answers, whatever levels are left of a moment. */
 PLACE_TEST(test_views)
 {
 	const struct history_options options = { .keep_ns = { HOUR, 3 * HOUR, 400 * DAY } };

@@ -30,7 +30,7 @@ static char *ask_text(struct history *history, struct history_question question,
 	return render(report_timeline_json, &timeline);
 }
 
-/* What a question must leave as it was: all that is in the file. */
+/* A question must leave all of the file as it was. */
 struct trace {
 	int64_t run, rows[6];
 };

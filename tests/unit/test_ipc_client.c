@@ -182,7 +182,7 @@ SERVER_TEST(test_long_url)
 	assert_int_equal(ask_url(fixture, "GET", &url, &reply, &d), -E2BIG);
 }
 
-/* What an error says reaches the user, but no byte of it the terminal's other ear. */
+/* The user reads an error's sentence, but no byte of it controls the terminal. */
 SERVER_TEST(test_error)
 {
 	struct ipc_url url;

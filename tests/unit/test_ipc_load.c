@@ -313,7 +313,7 @@ FOLDER_TEST(test_work_after_an_end)
 	crowd_close(waiting, ARRAY_SIZE(waiting));
 }
 
-/* Nor does it count towards the lifetime of those who wait. */
+/* Work does not count towards the lifetime of those who wait, either. */
 FOLDER_TEST(test_work_moves_ends)
 {
 	uint64_t start;
@@ -366,7 +366,7 @@ FOLDER_TEST(test_larger_than_all)
 	assert_int_equal(strlen(raw_body(fixture)), fixture->answer_bytes);
 }
 
-/* Who takes nothing holds up those who ask for as much, but not for ever. */
+/* A client that takes nothing holds up those who ask for as much, but not for ever. */
 FOLDER_TEST(test_slow_goes)
 {
 	int slow[1];
@@ -385,7 +385,7 @@ FOLDER_TEST(test_slow_goes)
 	crowd_close(slow, 1);
 }
 
-/* Nor for longer than it takes to find out that they do, however patient the server is. */
+/* They go as soon as that is found out, however patient the server is. */
 FOLDER_TEST(test_slow_makes_room)
 {
 	const uint64_t start = clock_mono_ns();

@@ -105,7 +105,7 @@ SERVER_TEST(test_parameter_limit)
 	assert_int_equal(fixture->last.nr_parameters, IPC_MAX_PARAMETERS);
 }
 
-/* What follows a request on its connection is nobody's. */
+/* Bytes after a request on its connection are nobody's. */
 SERVER_TEST(test_one_request)
 {
 	static const char requests[] = "GET /one HTTP/1.1\r\n" HOST "\r\n"
