@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/clock.h"
 
@@ -28,8 +29,9 @@
  * while nobody waits for it any more. So many of these may be there, and half as many of one user:
  * TasksMax= of bpftruss.service must have room for them besides all that run.
  */
-#define STOPPED_MS 1000
-#define MAX_LEFT   32
+#define STOPPED_MS   1000
+#define FREE_WAIT_MS 100
+#define MAX_LEFT     32
 
 /* Users whose ids have the same hash share their turn. */
 #define NR_TURNS 256
@@ -82,10 +84,26 @@ int errands_new(struct errands **ret)
 	return 0;
 }
 
+static void left_reap(struct errands *errands)
+{
+	for (size_t i = errands->nr_left; i-- > 0;) {
+		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
+			errands->left[i] = errands->left[--errands->nr_left];
+	}
+}
+
 void errands_free(struct errands *errands)
 {
+	static const struct timespec pause = { .tv_nsec = NS_PER_MS };
+
 	if (!errands)
 		return;
+	for (int i = 0; i < FREE_WAIT_MS; i++) {
+		left_reap(errands);
+		if (!errands->nr_left)
+			break;
+		nanosleep(&pause, NULL);
+	}
 	close(errands->epoll);
 	free(errands);
 }
@@ -136,6 +154,12 @@ void errands_set_due(struct errands *errands, struct errand *errand, uint64_t du
 		errands_add(errands, errand);
 }
 
+static void left_add(struct errands *errands, struct errand *errand)
+{
+	errands->left[errands->nr_left++] =
+		(struct left_child){ child_leave(&errand->child), errand->user };
+}
+
 void errands_remove(struct errands *errands, struct errand *errand)
 {
 	if (errand->is_waiting)
@@ -143,6 +167,10 @@ void errands_remove(struct errands *errands, struct errand *errand)
 	if (errand->is_running) {
 		epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
 		errands->running[errand->number] = NULL;
+		child_stop(&errand->child);
+		left_reap(errands);
+		if (errand->child.pid && errands->nr_left < MAX_LEFT)
+			left_add(errands, errand);
 	}
 	errand->is_running = false;
 	child_done(&errand->child);
@@ -260,14 +288,6 @@ static void errand_begin(struct errands *errands, struct errand *errand)
 	errand_go_on(errands, errand);
 }
 
-static void left_reap(struct errands *errands)
-{
-	for (size_t i = errands->nr_left; i-- > 0;) {
-		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
-			errands->left[i] = errands->left[--errands->nr_left];
-	}
-}
-
 static bool errand_may_leave(const struct errands *errands, const struct errand *errand)
 {
 	size_t of_user = 0;
@@ -292,8 +312,7 @@ static void errand_look(struct errands *errands, struct errand *errand)
 		if (!errand_may_leave(errands, errand))
 			return;
 		/* It goes on without a child that does not end although it was killed. */
-		errands->left[errands->nr_left++] =
-			(struct left_child){ child_leave(&errand->child), errand->user };
+		left_add(errands, errand);
 	}
 	epoll_ctl(errands->epoll, EPOLL_CTL_DEL, errand->child.pidfd, NULL);
 	errand_go_on(errands, errand);

@@ -56,7 +56,7 @@ struct errands;
 /* 0 or -errno. */
 int errands_new(struct errands **ret);
 
-/* NULL is fine. All errands have been removed. */
+/* NULL is fine. All errands have been removed; waits up to 100 ms for the end of killed children. */
 void errands_free(struct errands *errands);
 
 void errand_init(struct errand *errand, enum errand_kind kind,
@@ -68,7 +68,7 @@ void errands_add(struct errands *errands, struct errand *errand);
 /* Says when it has its turn at the soonest: the member is not to be changed while it waits. */
 void errands_set_due(struct errands *errands, struct errand *errand, uint64_t due_ns);
 
-/* Takes it off the list; its child is killed. */
+/* Takes it off the list. Its child is killed, and nobody waits for its end. */
 void errands_remove(struct errands *errands, struct errand *errand);
 
 static inline bool errand_is_busy(const struct errand *errand)

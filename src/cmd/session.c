@@ -40,6 +40,7 @@ void session_init(struct session *session, const struct options *options)
 
 int session_open(struct session *session, struct diag *d)
 {
+	struct collector_options options = session->options->collector;
 	sigset_t set;
 
 	/* Counting may raise it. */
@@ -53,10 +54,12 @@ int session_open(struct session *session, struct diag *d)
 	session->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	session->duration = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	session->interval = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (session->signals < 0 || session->duration < 0 || session->interval < 0)
+	if (errands_new(&session->errands) || session->signals < 0 || session->duration < 0 ||
+	    session->interval < 0)
 		return diag_set(d, DIAG_FAILED, errno, "cannot wait for signals: %s",
 				strerror(errno));
-	return collector_open(&session->options->collector, &session->collector, d);
+	options.errands = session->errands;
+	return collector_open(&options, &session->collector, d);
 }
 
 void session_done(struct session *session)
@@ -67,6 +70,7 @@ void session_done(struct session *session)
 	closep(&session->interval);
 	snapshot_free(session->last);
 	collector_free(session->collector);
+	errands_free(session->errands);
 }
 
 void session_start(struct session *session, uint64_t duration_ns, uint64_t interval_ns)

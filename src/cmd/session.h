@@ -41,6 +41,7 @@ void command_done(struct command *command);
 
 struct session {
 	const struct options *options; /* borrowed */
+	struct errands *errands;       /* owned: of the collector */
 	struct collector *collector;   /* owned; NULL: not opened yet */
 	struct snapshot *last;         /* owned: the reading at the end of the last interval */
 	struct command command;

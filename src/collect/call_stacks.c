@@ -166,7 +166,8 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	struct epoll_event event = { .events = EPOLLIN };
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
-	err = err ?: errands_new(&stacks->errands);
+	if (stacks)
+		stacks->errands = options->errands;
 	err = err ?: unwind_tables_new(skel, &stacks->tables);
 	err = err ?: open_names(stacks, skel, options);
 	err = err
@@ -197,7 +198,6 @@ void call_stacks_free(struct call_stacks *stacks)
 	}
 	free(stacks->kernel.symbols);
 	code_files_free(stacks->files);
-	errands_free(stacks->errands);
 	unwind_tables_free(stacks->tables);
 	stack_table_free(stacks->table);
 	free(stacks);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/errand.h"
 #include "model/query.h"
 #include "syscalls/syscall_set.h"
 
@@ -36,6 +37,8 @@ struct collector_options {
 	bool debuginfod;                 /* servers are asked for debug files */
 	bool hurried;                    /* tables of code are made while it counts, not before */
 	bool lasting; /* for long: stacks are named as they come, and no file is kept open for that */
+	struct errands
+		*errands; /* run the children that stacks need; outlive the collector. Borrowed */
 };
 
 #define DEFAULT_MAX_STACKS 65536

@@ -6,6 +6,7 @@
 #include "daemon/counts.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "daemon/log.h"
 #include "model/diff.h"
@@ -21,6 +22,7 @@ void counts_done(struct counts *c)
 	snapshot_free(c->last);
 	snapshot_free(c->earlier);
 	collector_free(c->collector);
+	errands_free(c->errands);
 	history_close(c->history);
 }
 
@@ -38,11 +40,22 @@ static int counts_begin(struct counts *c)
 		       ?: collector_set_base(c->collector, c->last);
 }
 
+static int counts_attach(const struct counts *c, struct collector_options options,
+			 struct collector **ret, struct diag *d)
+{
+	options.errands = c->errands;
+	return collector_open(&options, ret, d);
+}
+
 int counts_open(struct counts *c, const struct daemon_config *config, struct diag *d)
 {
 	struct target_options how = { .follow = config->follow };
-	int err = collector_open(&config->collector, &c->collector, d);
+	int err = errands_new(&c->errands);
 
+	if (err)
+		return diag_set(d, DIAG_FAILED, -err, "cannot wait for children: %s",
+				strerror(-err));
+	err = counts_attach(c, config->collector, &c->collector, d);
 	c->state_dir = config->state_dir;
 	recent_init(&c->recent, config->recent_bytes);
 	for (size_t i = 0; i < config->collector.nr_pids && !err; i++)
@@ -237,7 +250,7 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 	struct collector *larger __cleanup(collector_freep) = NULL;
 	struct snapshot *first;
 	struct diag why;
-	int err = collector_open(options, &larger, d);
+	int err = counts_attach(c, *options, &larger, d);
 
 	*replaced = !err;
 	if (err)

@@ -12,6 +12,7 @@
 #include "daemon/recent.h"
 
 struct counts {
+	struct errands *errands; /* of all collectors, one after the other */
 	struct collector *collector;
 	struct metrics *metrics;  /* told each difference; borrowed */
 	struct snapshot *last;    /* the latest reading: a whole one */

@@ -214,6 +214,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: steer PID [stacks | RECORDS]\n");
 		return 2;
 	}
+	if (errands_new(&options.errands))
+		return 1;
 	if (steer(atoi(argv[1]), &options, &d)) {
 		fprintf(stderr, "steer: %s\n", d.text);
 		return 1;

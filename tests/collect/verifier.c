@@ -77,6 +77,8 @@ int main(int argc, char **argv)
 
 	if (syscall_set_parse("all", &all, &d) == 0) {
 		options.calls = all;
+		if (errands_new(&options.errands))
+			return 1;
 		if (!collector_open(&options, &collector, &d))
 			return 0;
 	}
