@@ -33,8 +33,11 @@ static int file_make(const void *bytes, size_t size)
 
 static void unwind_use(const struct elf_unwind *unwind)
 {
-	for (size_t i = 1; i < unwind->nr_rows; i++)
-		require(unwind->rows[i].pc > unwind->rows[i - 1].pc);
+	for (size_t i = 0; i < unwind->nr_rows; i++) {
+		require(unwind->rows[i].pc < unwind->text_end);
+		require(unwind->rows[i].pc >=
+			(i ? unwind->rows[i - 1].pc + 1 : unwind->text_start));
+	}
 }
 
 static void functions_use(const struct elf_functions *functions)

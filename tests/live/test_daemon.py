@@ -50,6 +50,7 @@ def test_a_table_of_the_daemon_is_that_of_the_client(live, tmp_path, daemon):
         "-w --columns calls,p99 --min-calls 2 -t !%network,exit_group",
         "--errors",
         "--format=strace -t %file",
+        "-w --hist --waiting read --errors-only --by unit,comm,syscall",
     ):
         asked = "snapshot", "-p", target.pid, *options.split()
         texts = daemon.verb(*asked), daemon.verb(*asked, "--chart", tmp_path / "chart.svg")
@@ -172,7 +173,7 @@ def test_marks_of_another_daemon_are_refused(live, tmp_path, daemon):
     before = daemon.save(tmp_path / "before")
     daemon.stop()
     again = start_daemon(live, tmp_path / "daemon")
-    said = again.refusal("snapshot", "--since", before)
+    said = again.refusal("snapshot", "--since", before, status=[1])
     assert "no longer knows that snapshot" in said
 
 

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from cgroups import freezer, move
-from harness import need, slurp, until
+from harness import DEADLINE_S, need, slurp, until
 
 END, EXEC, RENAME = 1, 2, 3
 
@@ -102,6 +102,11 @@ def traced(lives, end):
             yield
         finally:
             strace.send_signal(end)
+            try:
+                strace.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                strace.kill()
+                raise
 
 
 def freeze(lives):

@@ -98,8 +98,10 @@ def played_in_intervals(live, name, *args, options):
     bpftruss = live.attach(target.pid, *options)
     target.go()
     lines = finished(bpftruss)
-    if target.wait() == 77:
+    status = target.wait()
+    if status == 77:
         pytest.skip("the kernel does not let this user choose an id")
+    assert status == 0
     return lines, target
 
 

@@ -269,7 +269,8 @@ def within(got, booked, stolen=0):
 def booked(target):
     """What the kernel has booked for it, once it says so."""
     until(lambda: b'{"utime' in target.stdout(), "it says what was booked")
-    return next(json.loads(line) for line in target.stdout().splitlines() if b"utime_ns" in line)
+    (line,) = [line for line in target.stdout().splitlines() if b"utime_ns" in line]
+    return json.loads(line)
 
 
 def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside):

@@ -80,6 +80,7 @@ static struct diag d __attribute__((unused));
 /* What must fail, and what it must say. */
 #define must_fail(call, err, sentence)          \
 	do {                                    \
+		d.text[0] = 0;                  \
 		assert_int_equal(call, err);    \
 		if (!strstr(d.text, sentence))  \
 			fail_msg("%s", d.text); \

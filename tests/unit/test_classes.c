@@ -56,7 +56,8 @@ TEST(test_classes_have_members)
 	}
 	assert_int_equal(i, 15);
 	assert_all(!class_name(i + 1), !class_name(SIZE_MAX));
-	assert_int_equal(seen & (TRAIT_MOVES_DATA | TRAIT_NO_RETURN), 0);
+	assert_int_equal(seen & (TRAIT_MOVES_DATA | TRAIT_NO_RETURN | TRAIT_WAITS), 0);
+	assert_int_equal(class_size(TRAIT_WAITS), 31);
 }
 
 TEST(test_unknown_classes)

@@ -189,8 +189,8 @@ PLACE_TEST(test_odd_bytes)
 	history_close(history);
 }
 
-/* No file is set aside for a question that its schema cannot answer. */
-PLACE_TEST(test_odd_schema)
+/* No file is set aside for a question that it cannot answer. */
+static void assert_unanswered(const struct place *place, const char *sql)
 {
 	const struct history_question question = { 0 };
 	__cleanup(history_closep) struct history *history = NULL;
@@ -200,11 +200,21 @@ PLACE_TEST(test_odd_schema)
 	history = open_default(place);
 	append_minutes(history, &host, 2, 5);
 	history_close(steal_ptr(&history));
-	run_sql(place, "DROP TABLE loss");
+	run_sql(place, sql);
 	history = open_default(place);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(history_ask(history, &question, &timeline, &d), -EUCLEAN);
 	assert_int_equal(place_count(place, "history.db.damaged-"), 0);
+}
+
+PLACE_TEST(test_no_table)
+{
+	assert_unanswered(place, "DROP TABLE loss");
+}
+
+PLACE_TEST(test_no_name_of_a_process)
+{
+	assert_unanswered(place, "PRAGMA foreign_keys = OFF; DELETE FROM kind");
 }
 
 /* A damaged file that a killed daemon has left, with a log: neither is written to. */

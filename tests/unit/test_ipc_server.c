@@ -197,7 +197,6 @@ SERVER_TEST(test_too_long)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup(freep) char *request = malloc(cases[i].bytes + 256);
-		char reply[16 * 1024];
 		char *out = stpcpy(request, cases[i].before);
 
 		for (size_t n = 0; n < cases[i].bytes; n += strlen(cases[i].repeated))
@@ -205,7 +204,7 @@ SERVER_TEST(test_too_long)
 		strcpy(out, cases[i].behind);
 		raw_ask(fixture, request);
 		if (raw_status(fixture) != cases[i].status)
-			fail_msg("case %zu: %.40s", i, reply);
+			fail_msg("case %zu: %.40s", i, fixture->reply);
 	}
 	assert_int_equal(counts_of(fixture).malformed, 3);
 	assert_int_equal(fixture->asked, 2);

@@ -91,6 +91,13 @@ static void assert_keys(json_t *row, json_t *first)
 }
 
 /* One object on one line of printable ASCII, whatever is in it; every row has the same keys in the same order. */
+static void assert_losses(const json_t *losses, const struct snapshot *snapshot)
+{
+	assert_int_equal(json_object_size(losses), NR_MODEL_LOSS);
+	for (size_t i = 0; i < NR_MODEL_LOSS; i++)
+		assert_int_equal(integer(losses, loss_texts[i].name), snapshot->losses.count[i]);
+}
+
 TEST(test_form)
 {
 	for (size_t i = 0; scenario_at(i); i++) {
@@ -106,6 +113,7 @@ TEST(test_form)
 		for (size_t at = 0; at < size - 1; at++)
 			assert_in_range((unsigned char)text[at], ' ', '~');
 		assert_int_equal(json_array_size(rows), snapshot->nr_rows);
+		assert_losses(json_object_get(json, "losses"), snapshot);
 		for (size_t j = 0; j < snapshot->nr_rows; j++)
 			assert_keys(json_array_get(rows, j), json_array_get(rows, 0));
 	}
