@@ -310,9 +310,9 @@ static __noinline int call_end_unusual(struct task_struct *task, struct task_rec
 }
 
 /* rt_sigreturn leaves -1 in the registers and the interrupted code's value as its result. */
-static __always_inline s64 call_result(struct task_record *record, struct pt_regs *regs, s64 result)
+static __always_inline s64 call_result(s32 nr, struct pt_regs *regs, s64 result)
 {
-	return result < 0 && record->nr != -1 && regs_nr(regs) == -1 ? 0 : result;
+	return result < 0 && nr != -1 && regs_nr(regs) == -1 ? 0 : result;
 }
 
 /* The stack of a call that ends, unless it was taken at its start; that is nobody's CPU time. */
@@ -397,7 +397,7 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 				     u32 index, struct pt_regs *regs, s64 result)
 {
 	if (record->flags == RECORD_CALL_OPEN) {
-		call_settle(task, record, index, call_result(record, regs, result), regs);
+		call_settle(task, record, index, call_result(record->nr, regs, result), regs);
 	} else {
 		if (stacks && !(record->flags & (RECORD_AWAIT_EXEC | RECORD_SKIP_EXIT))) {
 			u64 now;

@@ -55,8 +55,7 @@ static __noinline int overflow_end(struct task_struct *task, struct task_ref *re
 		return 0;
 	}
 	if (ref->state & RECORD_CALL_OPEN) {
-		if (result < 0 && nr == -1)
-			result = 0;
+		result = call_result(ref->nr, regs, result);
 		nr = ref->nr;
 		abi = ref->abi;
 	} else if (exit_is_childs(ref->state, ref->nr, abi, nr, result)) {

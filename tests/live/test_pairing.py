@@ -235,7 +235,7 @@ def test_a_fork_answered_with_0_takes_no_user_time_back(live):
     target = live.workload("faked", "seccomp", 30000)
     bpftruss = live.attach(target.pid, "-f", "-i", 0.05)
     target.go()
-    reports = interval_reports(bpftruss.end_text())
+    reports = interval_reports(bpftruss.end_text().encode())
     assert max(report.data["user_cpu_ns"] for report in reports) < 10**10
     assert sum(report.sum("calls") for report in reports) > 60000
 
