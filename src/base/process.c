@@ -236,14 +236,15 @@ int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_byt
 	return found < 0 ? found : regular_file_reopen(found, max_bytes, status);
 }
 
-int regular_file_read(const char *path, int flags, uint64_t max_bytes, char **ret, size_t *ret_size)
+int regular_file_read(int root_fd, const char *path, int flags, uint64_t max_bytes, char **ret,
+		      size_t *ret_size)
 {
 	/* Opening a FIFO would wait for whoever writes to it. */
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+	int fd __cleanup(closep) = openat(root_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
 	char *text __cleanup(freep) = NULL;
 	struct stat status = { 0 };
 	size_t size = 0;
-	ssize_t got = 1;
+	ssize_t got;
 	int err = fd < 0 ? -errno : file_check(fd, max_bytes, &status);
 
 	if (err)
@@ -251,10 +252,11 @@ int regular_file_read(const char *path, int flags, uint64_t max_bytes, char **re
 	text = malloc((size_t)status.st_size + 1);
 	if (!text)
 		return -ENOMEM;
-	for (; size < (size_t)status.st_size && got > 0; size += (size_t)got) {
+	for (; size < (size_t)status.st_size; size += (size_t)got) {
 		got = read(fd, text + size, (size_t)status.st_size - size);
-		if (got < 0)
-			return -errno;
+		/* It has become shorter. */
+		if (got <= 0)
+			return got ? -errno : -EINVAL;
 	}
 	*ret = steal_ptr(&text);
 	*ret_size = size;

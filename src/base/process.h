@@ -87,10 +87,10 @@ int regular_file_open(int root_fd, const char *path, int flags, uint64_t max_byt
 		      struct stat *status);
 
 /*
- * Reads a whole file, whose path is not foreign, with O_NOFOLLOW in flags or without; the text is
- * the caller's. Returns 0, -EINVAL or -EFBIG as above, or another -errno.
+ * Reads a whole file, whose path from a folder or AT_FDCWD on is not foreign, with O_NOFOLLOW in flags
+ * or without; the text is the caller's. Returns 0, -EINVAL or -EFBIG as above, or another -errno.
  */
-int regular_file_read(const char *path, int flags, uint64_t max_bytes, char **ret,
+int regular_file_read(int root_fd, const char *path, int flags, uint64_t max_bytes, char **ret,
 		      size_t *ret_size);
 
 /*

@@ -310,7 +310,7 @@ int option_set(const struct option_def *def, struct options *o, const char *call
 		*(bool *)((char *)o + def->also) = true;
 	o->given[def - option_defs] = arg ?: def->nr_words ? def->words[0] : "1";
 	if (def->section && !def->reloads)
-		o->fixed = hash_text(hash_text(o->fixed, def->name), arg ?: "");
+		o->fixed += hash_text(hash_text(0, def->name), arg ?: "");
 	return 0;
 }
 

@@ -187,8 +187,8 @@ const struct option_def option_defs[] = {
 	  "(thread, syscall, stack) entries (default 65536)", "tables", .high = 10000000 },
 
 	/* The daemon's history. */
-	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep none", "history",
-	  .reloads = true },
+	{ "no-history", 0, OPTION_FLAG, VERB_DAEMON, TO(daemon.no_history), "keep no history",
+	  "history", .reloads = true },
 	{ "interval", 'i', OPTION_DURATION, VERB_DAEMON, TO(daemon.interval_ns),
 	  "length of an interval (default 60s)", "history", .reloads = true },
 	{ "keep", 0, OPTION_DURATION, VERB_DAEMON, TO(daemon.keep.keep_ns[0]),

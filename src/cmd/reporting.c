@@ -120,7 +120,7 @@ int asked_snapshot_load(const char *path, struct asked_snapshot *ret, struct dia
 	char *text __cleanup(freep) = NULL;
 	struct diag why;
 	size_t size;
-	int err = regular_file_read(path, 0, MAX_SAVED_BYTES, &text, &size);
+	int err = regular_file_read(AT_FDCWD, path, 0, MAX_SAVED_BYTES, &text, &size);
 
 	if (err == -EINVAL || err == -EFBIG)
 		return diag_set(d, DIAG_FAILED, EINVAL, "%.200s is not a saved snapshot", path);

@@ -9,18 +9,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "daemon/log.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "store/history_options.h"
 
-#define FOLDER   "%s/" HISTORY_BASELINES
 #define SUFFIX   ".json"
 #define NEW_NAME ".new" /* no valid name begins with a dot */
 
@@ -62,13 +59,33 @@ int baseline_check_name(const char *name, struct diag *d)
 		name);
 }
 
-/* The path of a file; what is no name of a baseline is no path either. */
-static const char *path_of(const char *state_dir, const char *name, char path[PATH_MAX])
+/* Room for the longest name of a file; what is no name of a baseline is none of a file either. */
+struct file_name {
+	char text[sizeof(((struct baseline *)NULL)->name) + sizeof(SUFFIX)];
+};
+
+static const char *file_of(const char *name, struct file_name *ret)
 {
-	if (!baseline_name_is_valid(name) ||
-	    snprintf(path, PATH_MAX, FOLDER "/%s" SUFFIX, state_dir, name) >= PATH_MAX)
+	if (!baseline_name_is_valid(name))
 		return "";
-	return path;
+	snprintf(ret->text, sizeof(ret->text), "%s" SUFFIX, name);
+	return ret->text;
+}
+
+/* The folder of baselines, through no symbolic link; made if it is not there and is wanted. */
+static int folder_open(const char *state_dir, bool make)
+{
+	int fd, state __cleanup(closep) =
+			open(state_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (state < 0)
+		return -errno;
+	if (make && mkdirat(state, HISTORY_BASELINES, 0700) && errno != EEXIST)
+		return -errno;
+	if (make && fsync(state))
+		return -errno;
+	fd = openat(state, HISTORY_BASELINES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static int explain(const char *state_dir, const char *what, const char *name, int err,
@@ -85,53 +102,60 @@ static int no_baseline(const char *name, struct diag *d)
 			name);
 }
 
-static int folder_sync(const char *folder)
-{
-	int fd __cleanup(closep) = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+struct new_file {
+	int fd;
+	size_t size;
+	int err;
+};
 
-	return fd < 0 || fsync(fd) ? -errno : 0;
+/* stdio takes 0 for an error. */
+static ssize_t new_file_write(void *cookie, const char *bytes, size_t size)
+{
+	struct new_file *file = cookie;
+	ssize_t written;
+
+	if (file->size + size > MAX_FILE_BYTES) {
+		file->err = -EFBIG;
+		return 0;
+	}
+	written = write(file->fd, bytes, size);
+	if (written < 0) {
+		file->err = -errno;
+		return 0;
+	}
+	file->size += (size_t)written;
+	return written;
 }
 
 /* Writes the new file, and waits until the disk has it. */
-static int snapshot_write(const char *path, const struct snapshot *snapshot)
+static int snapshot_write(int folder, const struct snapshot *snapshot)
 {
-	char *text __cleanup(freep) = NULL;
-	int fd __cleanup(closep) = -1;
-	size_t size, done = 0;
-	FILE *memory = open_memstream(&text, &size);
-	int err = memory ? report_json(snapshot, memory) : -ENOMEM;
-	ssize_t written;
-
-	if (memory && fclose(memory))
-		return -ENOMEM;
-	if (err || size > MAX_FILE_BYTES)
-		return err ?: -EFBIG;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	for (; fd >= 0 && done < size; done += (size_t)written) {
-		written = write(fd, text + done, size - done);
-		if (written < 0)
-			return -errno;
-	}
-	return fd < 0 || fsync(fd) ? -errno : 0;
-}
-
-static int save(const char *state_dir, const char *path, const struct snapshot *snapshot)
-{
-	char folder[PATH_MAX], new[PATH_MAX + sizeof(NEW_NAME)];
+	int fd __cleanup(closep) = openat(
+		folder, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct new_file file = { .fd = fd };
+	FILE *out;
 	int err;
 
-	snprintf(folder, sizeof(folder), FOLDER, state_dir);
-	snprintf(new, sizeof(new), "%s/" NEW_NAME, folder);
-	if (mkdir(folder, 0700) && errno != EEXIST)
+	if (fd < 0)
 		return -errno;
-	err = folder_sync(state_dir);
-	if (err)
-		return err;
-	err = snapshot_write(new, snapshot);
-	if (!err && !rename(new, path))
-		return folder_sync(folder);
+	out = fopencookie(&file, "w", (cookie_io_functions_t){ .write = new_file_write });
+	if (!out)
+		return -ENOMEM;
+	err = report_json(snapshot, out);
+	if (fclose(out) && !err)
+		err = -EIO;
+	err = file.err ?: err;
+	return err ?: (fsync(fd) ? -errno : 0);
+}
+
+static int save(int folder, const char *file, const struct snapshot *snapshot)
+{
+	int err = snapshot_write(folder, snapshot);
+
+	if (!err && !renameat(folder, NEW_NAME, folder, file))
+		return fsync(folder) ? -errno : 0;
 	err = err ?: -errno;
-	unlink(new);
+	unlinkat(folder, NEW_NAME, 0);
 	return err;
 }
 
@@ -139,9 +163,9 @@ int baselines_save(const char *state_dir, const char *name, const struct snapsho
 		   bool replace, struct diag *d)
 {
 	struct baseline *list __cleanup(freep) = NULL;
-	char path[PATH_MAX];
+	int folder __cleanup(closep) = -1, err = baseline_check_name(name, d);
+	struct file_name file;
 	size_t count, row = 0;
-	int err = baseline_check_name(name, d);
 	bool is_there;
 
 	if (err)
@@ -154,7 +178,10 @@ int baselines_save(const char *state_dir, const char *name, const struct snapsho
 	err = baselines_list(state_dir, &list, &count, d);
 	if (err)
 		return err;
-	is_there = !faccessat(AT_FDCWD, path_of(state_dir, name, path), F_OK, AT_SYMLINK_NOFOLLOW);
+	folder = folder_open(state_dir, true);
+	if (folder < 0)
+		return explain(state_dir, "save", name, folder, d);
+	is_there = !faccessat(folder, file_of(name, &file), F_OK, AT_SYMLINK_NOFOLLOW);
 	if (!is_there && count >= MAX_FILES)
 		return diag_set(
 			d, DIAG_FAILED, E2BIG,
@@ -165,7 +192,7 @@ int baselines_save(const char *state_dir, const char *name, const struct snapsho
 				"a baseline \"%s\" exists: replace it with --replace, or choose "
 				"another name",
 				name);
-	err = save(state_dir, path, snapshot);
+	err = save(folder, file.text, snapshot);
 	if (err == -EFBIG)
 		return diag_set(
 			d, DIAG_FAILED, E2BIG,
@@ -183,10 +210,12 @@ static int no_snapshot(const char *name, const char *why, struct diag *d)
 int baselines_read(const char *state_dir, const char *name, char **ret_text, size_t *ret_size,
 		   struct diag *d)
 {
-	char path[PATH_MAX];
-	int err = regular_file_read(path_of(state_dir, name, path), O_NOFOLLOW, MAX_FILE_BYTES,
-				    ret_text, ret_size);
+	int folder __cleanup(closep) = folder_open(state_dir, false), err = folder;
+	struct file_name file;
 
+	if (folder >= 0)
+		err = regular_file_read(folder, file_of(name, &file), O_NOFOLLOW, MAX_FILE_BYTES,
+					ret_text, ret_size);
 	if (err == -ENOENT)
 		return no_baseline(name, d);
 	if (err == -EINVAL)
@@ -222,38 +251,39 @@ int baselines_load(const char *state_dir, const char *name, struct snapshot **re
 
 int baselines_remove(const char *state_dir, const char *name, struct diag *d)
 {
-	char path[PATH_MAX], folder[PATH_MAX];
-	int err;
+	int folder __cleanup(closep) = folder_open(state_dir, false), err = folder;
+	struct file_name file;
 
-	snprintf(folder, sizeof(folder), FOLDER, state_dir);
-	if (unlink(path_of(state_dir, name, path)))
-		return errno == ENOENT ? no_baseline(name, d)
-				       : explain(state_dir, "remove", name, -errno, d);
-	err = folder_sync(folder);
+	if (folder >= 0)
+		err = unlinkat(folder, file_of(name, &file), 0) || fsync(folder) ? -errno : 0;
+	if (err == -ENOENT)
+		return no_baseline(name, d);
 	return err ? explain(state_dir, "remove", name, err, d) : 0;
 }
 
-/* Reads when a baseline was counted from the first bytes of its file. 0, or -errno with d filled. */
-static int read_head(const char *path, struct baseline *ret, struct diag *d)
+/* Reads when a baseline was counted from the first bytes of its file. */
+static int read_head(int folder, const char *file, struct baseline *ret)
 {
-	int fd __cleanup(closep) = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd __cleanup(closep) =
+		openat(folder, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct json_document document __cleanup(json_close) = { 0 };
 	char head[HEAD_BYTES + 1];
 	ssize_t size = fd < 0 ? -1 : read(fd, head, HEAD_BYTES);
 	struct json_place at;
 	struct stat status;
+	struct diag d;
 	char *rest;
 
 	if (size < 0 || fstat(fd, &status))
-		return diag_set(d, DIAG_FAILED, errno, "%s", strerror(errno));
+		return -errno;
+	ret->saved_ns = status.st_mtim.tv_sec * (int64_t)NS_PER_SEC + status.st_mtim.tv_nsec;
 	head[size] = 0;
 	/* In a text, quotes have a backslash in front. */
 	rest = strstr(head, ",\"targets\":");
 	if (!rest)
-		return diag_set(d, DIAG_FAILED, EINVAL, "it is not the file of a snapshot");
+		return -EINVAL;
 	*rest = '}';
-	at = json_open(&document, head, (size_t)(rest + 1 - head), d);
-	ret->saved_ns = status.st_mtim.tv_sec * (int64_t)NS_PER_SEC + status.st_mtim.tv_nsec;
+	at = json_open(&document, head, (size_t)(rest + 1 - head), &d);
 	ret->start_ns = json_get_time(&at, "start");
 	ret->end_ns = json_get_time(&at, "end");
 	ret->covered_ns = json_get_number(&at, "elapsed_ns", 0, 0);
@@ -261,12 +291,10 @@ static int read_head(const char *path, struct baseline *ret, struct diag *d)
 }
 
 /* Adds what is in a file, if that is a baseline. Returns 0 or -ENOMEM. */
-static int list_add(const char *state_dir, const char *file, struct baseline **list, size_t *count)
+static int list_add(int folder, const char *file, struct baseline **list, size_t *count)
 {
 	struct baseline baseline = { 0 };
 	size_t length = strlen(file), suffix = strlen(SUFFIX);
-	char path[PATH_MAX];
-	struct diag why;
 
 	if (length <= suffix || length - suffix >= sizeof(baseline.name) ||
 	    strcmp(file + length - suffix, SUFFIX))
@@ -274,11 +302,7 @@ static int list_add(const char *state_dir, const char *file, struct baseline **l
 	memcpy(baseline.name, file, length - suffix);
 	if (!baseline_name_is_valid(baseline.name))
 		return 0;
-	if (read_head(path_of(state_dir, baseline.name, path), &baseline, &why)) {
-		log_line(LOG_WARNING, "the baseline \"%s\" cannot be read: %s", baseline.name,
-			 why.text);
-		return 0;
-	}
+	baseline.is_damaged = read_head(folder, file, &baseline) != 0;
 	if (!array_grow(list, *count, sizeof(**list)))
 		return -ENOMEM;
 	(*list)[(*count)++] = baseline;
@@ -296,19 +320,20 @@ static int compare_saved(const void *a, const void *b)
 int baselines_list(const char *state_dir, struct baseline **ret, size_t *ret_count, struct diag *d)
 {
 	struct baseline *list __cleanup(freep) = NULL;
-	char folder[PATH_MAX];
+	int folder = folder_open(state_dir, false), err = 0;
+	DIR *dir = folder < 0 ? NULL : fdopendir(folder);
 	struct dirent *file;
 	size_t count = 0;
-	int err = 0;
-	DIR *dir;
 
-	snprintf(folder, sizeof(folder), FOLDER, state_dir);
-	dir = opendir(folder);
-	if (!dir && errno != ENOENT)
-		return diag_set(d, DIAG_FAILED, errno, "cannot list the baselines in %.200s: %s",
-				state_dir, strerror(errno));
+	if (folder < 0 && folder != -ENOENT)
+		return diag_set(d, DIAG_FAILED, -folder, "cannot list the baselines in %.200s: %s",
+				state_dir, strerror(-folder));
+	if (folder >= 0 && !dir) {
+		close(folder);
+		return diag_oom(d);
+	}
 	while (dir && !err && (file = readdir(dir)))
-		err = list_add(state_dir, file->d_name, &list, &count);
+		err = list_add(folder, file->d_name, &list, &count);
 	if (dir)
 		closedir(dir);
 	if (err)

@@ -311,8 +311,7 @@ int counts_need_history(const struct counts *c, struct diag *d)
 {
 	if (c->history)
 		return 0;
-	return diag_set(d, DIAG_FAILED, ENODATA,
-			"only a history reaches back that far, and none is kept%s%s",
+	return diag_set(d, DIAG_FAILED, ENODATA, "no history is kept%s%s",
 			c->history_trouble[0] ? ": " : "", c->history_trouble);
 }
 

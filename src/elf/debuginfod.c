@@ -179,6 +179,8 @@ static int client_limit(int output)
 	setrlimit(RLIMIT_CORE, &no_core);
 	setrlimit(RLIMIT_FSIZE, &size);
 	sandbox_drop_privileges();
+	/* It still has our memory, and a change of user may have opened that to others of this user. */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	alarm(FETCH_SECONDS + 1);
 	/* It is not to outlive us; a change of user takes that back, so it comes after. */
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ?: prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

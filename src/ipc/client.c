@@ -61,8 +61,9 @@ void ipc_url_init(struct ipc_url *url, const char *path)
 
 void ipc_url_add(struct ipc_url *url, const char *name, const char *value)
 {
-	const char *before = strchr(url->text, '?') ? "&" : "?";
+	const char *before = url->nr_parameters ? "&" : "?";
 
+	url->is_too_long |= ++url->nr_parameters > IPC_MAX_PARAMETERS;
 	url_encode(url, before, before);
 	url_encode(url, name, "");
 	url_encode(url, "=", "=");

@@ -14,7 +14,7 @@
 /* Where a question goes: built from a path and parameters, both encoded here. */
 struct ipc_url {
 	char text[IPC_URL_BYTES + 1];
-	size_t size;
+	size_t size, nr_parameters;
 	bool is_too_long; /* which ipc_call() says */
 };
 

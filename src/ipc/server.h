@@ -13,8 +13,6 @@
 
 #include "ipc/socket.h"
 
-#define IPC_MAX_PARAMETERS 64
-
 struct ipc_request {
 	const char *method; /* GET, also for HEAD, whose body is left out; PUT or DELETE */
 	const char *path;   /* decoded, without the query */

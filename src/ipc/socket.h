@@ -11,6 +11,9 @@
 
 #include "base/diag.h"
 
+/* A request has at most so many parameters. */
+#define IPC_MAX_PARAMETERS 64
+
 /* The address of a path; 0, or -ENAMETOOLONG with d filled. */
 int socket_address(const char *path, struct sockaddr_un *ret, struct diag *d);
 

@@ -93,6 +93,7 @@ static void *labels_add(struct labels *labels, const char *label, size_t size)
 {
 	void **grown = reallocarray(labels->all, labels->count + 1, sizeof(*grown));
 	void *element = calloc(1, size);
+	size_t at = 0, end = labels->count;
 
 	if (grown)
 		labels->all = grown;
@@ -100,8 +101,18 @@ static void *labels_add(struct labels *labels, const char *label, size_t size)
 		free(element);
 		return NULL;
 	}
-	grown[labels->count++] = strcpy(element, label);
-	qsort(grown, labels->count, sizeof(*grown), compare_labels);
+	strcpy(element, label);
+	while (at < end) {
+		size_t middle = at + (end - at) / 2;
+
+		if (strcmp(grown[middle], label) < 0)
+			at = middle + 1;
+		else
+			end = middle;
+	}
+	memmove(&grown[at + 1], &grown[at], (labels->count - at) * sizeof(*grown));
+	grown[at] = element;
+	labels->count++;
 	return element;
 }
 

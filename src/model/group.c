@@ -269,6 +269,19 @@ int group_list_sum(const struct group_list *list, size_t first, struct group *re
 	return 0;
 }
 
+static void groups_drop_empty(struct group_list *list, size_t first)
+{
+	size_t kept = first;
+
+	for (size_t i = first; i < list->nr_groups; i++) {
+		if (group_is_empty(&list->groups[i]))
+			row_done(&list->groups[i].sum);
+		else
+			list->groups[kept++] = list->groups[i];
+	}
+	list->nr_groups = kept;
+}
+
 int group_list_select(struct group_list *list, const struct group_filter *filter)
 {
 	struct group others, *groups = list->groups;
@@ -280,13 +293,12 @@ int group_list_select(struct group_list *list, const struct group_filter *filter
 	while (kept < list->nr_groups && filter_has(filter, &groups[kept]) &&
 	       (!filter->top || kept < filter->top))
 		kept++;
+	groups_drop_empty(list, kept);
 	if (group_list_sum(list, kept, &others))
 		return -ENOMEM;
-	for (size_t i = kept; i < list->nr_groups; i++) {
-		others.nr_merged += !group_is_empty(&groups[i]);
-		row_done(&groups[i].sum);
-	}
-	list->nr_groups = kept;
+	others.nr_merged = list->nr_groups - kept;
+	while (list->nr_groups > kept)
+		row_done(&groups[--list->nr_groups].sum);
 	/* In the place of one that was left out. */
 	if (others.nr_merged)
 		groups[list->nr_groups++] = others;

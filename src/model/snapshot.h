@@ -259,6 +259,7 @@ struct baseline {
 	int64_t saved_ns;
 	int64_t start_ns, end_ns;
 	uint64_t covered_ns;
+	bool is_damaged; /* its file says nothing of this */
 };
 
 #endif

@@ -64,32 +64,27 @@ int stack_table_intern(struct stack_table *table, const char *string, const char
 	return 0;
 }
 
-static int stack_set(struct stack *to, const struct stack *stack)
-{
-	struct stack_frame *frames = calloc(stack->nr_frames + 1, sizeof(*frames));
-
-	if (!frames)
-		return -ENOMEM;
-	if (stack->nr_frames)
-		memcpy(frames, stack->frames, stack->nr_frames * sizeof(*frames));
-	free(to->frames);
-	*to = *stack;
-	to->frames = frames;
-	return 0;
-}
-
-/* Where one of its id is, it stays. */
+/* One of its id stays where it is: it only gets other frames. */
 int stack_table_put(struct stack_table *table, const struct stack *stack)
 {
+	struct stack_frame *frames = calloc(stack->nr_frames + 1, sizeof(*frames));
 	struct stack **found, *copy = calloc(1, sizeof(*copy));
 
-	if (!copy)
-		return -ENOMEM;
-	copy->id = stack->id;
-	found = tsearch(copy, &table->stacks, compare_first_u64);
+	if (copy)
+		copy->id = stack->id;
+	found = frames && copy ? tsearch(copy, &table->stacks, compare_first_u64) : NULL;
 	if (!found || *found != copy)
 		free(copy);
-	return found ? stack_set(*found, stack) : -ENOMEM;
+	if (!found) {
+		free(frames);
+		return -ENOMEM;
+	}
+	if (stack->nr_frames)
+		memcpy(frames, stack->frames, stack->nr_frames * sizeof(*frames));
+	free((*found)->frames);
+	**found = *stack;
+	(*found)->frames = frames;
+	return 0;
 }
 
 const struct stack *stack_table_find(const struct stack_table *table, uint64_t id)

@@ -128,6 +128,7 @@ int report_baselines_json(const struct baseline *list, size_t count, FILE *out)
 		json_put_time(&to, "start", list[i].start_ns);
 		json_put_time(&to, "end", list[i].end_ns);
 		json_put_number(&to, "covered_ns", list[i].covered_ns);
+		json_put_bool(&to, "damaged", list[i].is_damaged);
 		json_put_end(&to);
 	}
 	return json_end(&to);
@@ -381,6 +382,10 @@ int report_baselines_text(const char *text, size_t size, FILE *out, struct diag 
 		char *name __cleanup(freep) = text_visible(text_of(baseline, "name"));
 
 		fprintf(out, "%s%*s", name ?: "", (int)above(24, text_width(name ?: "")), "");
+		if (json_is_true(json_object_get(baseline, "damaged"))) {
+			fputs("  cannot be read: save it again, or remove it\n", out);
+			continue;
+		}
 		print(baseline, "  {w:start}  {w:end}", out);
 		fprintf(out, "  %10.0f s\n", (double)number(baseline, "covered_ns") / 1e9);
 	}

@@ -19,7 +19,7 @@
 
 struct name_places {
 	struct stack_table *table;
-	struct name_place **buckets;
+	LIST_HEAD(place_bucket, name_place) * buckets;
 	void *users;             /* tree of struct name_user */
 	struct place_queue idle; /* the oldest first */
 	uint64_t version;
@@ -78,7 +78,7 @@ int name_places_new(struct stack_table *table, struct name_places **ret)
 	struct name_places *places = calloc(1, sizeof(*places));
 
 	if (places)
-		places->buckets = calloc(NR_BUCKETS, sizeof(struct name_place *));
+		places->buckets = calloc(NR_BUCKETS, sizeof(*places->buckets));
 	if (!places || !places->buckets) {
 		free(places);
 		return -ENOMEM;
@@ -98,13 +98,13 @@ static void place_free(struct name_place *place)
 
 void name_places_free(struct name_places *places)
 {
-	struct name_place *next;
+	struct name_place *place, *next;
 
 	if (!places)
 		return;
 	for (size_t i = 0; i < NR_BUCKETS; i++) {
-		for (struct name_place *place = places->buckets[i]; place; place = next) {
-			next = place->next;
+		for (place = LIST_FIRST(&places->buckets[i]); place; place = next) {
+			next = LIST_NEXT(place, same_hash);
 			place_free(place);
 		}
 	}
@@ -149,7 +149,7 @@ static bool place_is_idle(const struct name_place *place)
 	return !place->nr_holders && place->settled;
 }
 
-static struct name_place **bucket_of(const struct name_places *places, uint32_t file, uint64_t at)
+static struct place_bucket *bucket_of(const struct name_places *places, uint32_t file, uint64_t at)
 {
 	uint64_t hash = (at ^ (uint64_t)file << 44) * 0x9e3779b97f4a7c15;
 
@@ -158,11 +158,7 @@ static struct name_place **bucket_of(const struct name_places *places, uint32_t 
 
 static void place_remove(struct name_places *places, struct name_place *place)
 {
-	struct name_place **at = bucket_of(places, place->file, place->at);
-
-	while (*at != place)
-		at = &(*at)->next;
-	*at = place->next;
+	LIST_REMOVE(place, same_hash);
 	places->counts.places--;
 	places->counts.failed += place->failed;
 	place->user->nr_places--;
@@ -195,10 +191,12 @@ static bool room_make(struct name_places *places, struct name_user *user)
 struct name_place *name_places_hold(struct name_places *places, uint32_t file, uint64_t at,
 				    struct name_user *user)
 {
-	struct name_place **bucket = bucket_of(places, file, at), *place = *bucket;
+	struct place_bucket *bucket = bucket_of(places, file, at);
+	/* Places of no file are not shared: thousands may be in one bucket, and none is looked for. */
+	struct name_place *place = file == FILE_NONE ? NULL : LIST_FIRST(bucket);
 
-	while (place && (file == FILE_NONE || place->file != file || place->at != at))
-		place = place->next;
+	while (place && (place->file != file || place->at != at))
+		place = LIST_NEXT(place, same_hash);
 	if (place) {
 		if (place_is_idle(place))
 			idle_remove(places, place);
@@ -213,10 +211,9 @@ struct name_place *name_places_hold(struct name_places *places, uint32_t file, u
 		.at = at,
 		.offset = at,
 		.user = user,
-		.next = *bucket,
 		.nr_holders = 1,
 	};
-	*bucket = place;
+	LIST_INSERT_HEAD(bucket, place, same_hash);
 	user->nr_places++;
 	places->counts.places++;
 	return place;
@@ -389,11 +386,14 @@ void name_places_refuse(struct name_places *places)
 
 void name_places_count(const struct name_places *places, struct name_counts *ret)
 {
+	const struct name_place *place;
+
 	*ret = places->counts;
 	ret->bytes = places->counts.places * (sizeof(struct name_place) + PIECE_BYTES) +
 		     places->name_bytes + places->inlined_bytes + places->module_bytes;
 	for (size_t i = 0; i < NR_BUCKETS; i++) {
-		for (struct name_place *place = places->buckets[i]; place; place = place->next) {
+		LIST_FOREACH(place, &places->buckets[i], same_hash)
+		{
 			ret->failed += place->failed;
 			ret->waiting += place->settled || place->failed ? 0 : place->nr_holders;
 		}

@@ -41,7 +41,7 @@ struct name_place {
 	const char *module, *symbol; /* strings of the table; NULL: unknown */
 	const char **inlined;        /* names, innermost first; NULL: none */
 	struct name_user *user;
-	struct name_place *next;       /* of the same hash */
+	LIST_ENTRY(name_place) same_hash;
 	TAILQ_ENTRY(name_place) queue; /* of those that have changed, or are idle: never of both */
 	TAILQ_ENTRY(name_place) of_user; /* of its user's that are idle */
 	uint64_t version;                /* of all places, when it changed last */

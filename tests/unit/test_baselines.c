@@ -32,6 +32,17 @@ static size_t count_listed(const char *baselines, struct baseline *first)
 	return count;
 }
 
+static size_t count_damaged(const char *baselines)
+{
+	__cleanup(freep) struct baseline *list = NULL;
+	size_t count, damaged = 0;
+
+	must(baselines_list(baselines, &list, &count, &d));
+	for (size_t i = 0; i < count; i++)
+		damaged += list[i].is_damaged && !strcmp(list[i].name, "bad");
+	return damaged;
+}
+
 /* Begins a test of baselines; the timeline is a minute that can be saved. */
 #define BASELINES_TEST(name)                                                     \
 	static void name##_of(const struct place *place, const char *baselines,  \
@@ -138,10 +149,11 @@ BASELINES_TEST(test_a_spoilt_file)
 	save_must(baselines, "good", timeline);
 	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES "/bad.json", place->dir);
 	assert_int_equal(truncate(path, 100), 0);
-	assert_int_equal(count_listed(baselines, &listed), 1);
-	assert_string_equal(listed.name, "good");
+	/* It is in the list, so that one sees what to remove. */
+	assert_int_equal(count_damaged(baselines), 1);
 	must_fail(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG, "save it again");
 	assert_int_equal(baselines_save(baselines, "bad", timeline->steps[0].sum, true, &d), 0);
+	assert_int_equal(count_damaged(baselines), 0);
 	assert_int_equal(count_listed(baselines, &listed), 2);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("good.json", path), 0);
@@ -151,6 +163,19 @@ BASELINES_TEST(test_a_spoilt_file)
 	must_fail(baselines_load(baselines, "bad", &loaded, &d), -EBADMSG,
 		  "not the file of a snapshot");
 	assert_int_equal(rmdir(path), 0);
+}
+
+/* Nobody can put another folder in the place of theirs. */
+BASELINES_TEST(test_a_linked_folder)
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/" HISTORY_BASELINES, place->dir);
+	assert_int_equal(symlink("/tmp", path), 0);
+	assert_int_equal(baselines_save(baselines, "monday", timeline->steps[0].sum, false, &d),
+			 -ENOTDIR);
+	assert_int_equal(baselines_remove(baselines, "monday", &d), -ENOTDIR);
+	assert_int_equal(unlink(path), 0);
 }
 
 /* One that could not be read back is not kept. */

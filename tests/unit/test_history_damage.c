@@ -363,7 +363,7 @@ static void refuse_read_only_disk(const struct place *place)
 	struct history *history = open_default(place);
 	struct host host = host_make(27);
 	struct snapshot *first = host_pass(&host, MINUTE, 5), *second;
-	struct timeline timeline;
+	struct timeline timeline = { 0 };
 	struct diag d = { 0 };
 
 	append_must(history, first);
