@@ -20,6 +20,11 @@ static inline int compare_first_u64(const void *a, const void *b)
 	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
+static inline int compare_first_u32(const void *a, const void *b)
+{
+	return compare_u64(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -171,16 +171,11 @@ bool cgroup_name_exists(const char *name)
 
 /* --- names ------------------------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 /* NULL: it is not known. */
 static struct id_name *known_find(const struct cgroup_names *names, uint64_t id)
 {
 	return names->nr_known ? bsearch(&id, names->known, names->nr_known, sizeof(*names->known),
-					 compare_ids)
+					 compare_first_u64)
 			       : NULL;
 }
 
@@ -294,11 +289,11 @@ void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t cou
 {
 	size_t kept = 0, bytes = 0;
 
-	qsort(in_use, count, sizeof(*in_use), compare_ids);
+	qsort(in_use, count, sizeof(*in_use), compare_first_u64);
 	for (size_t i = 0; i < names->nr_known; i++) {
 		struct id_name *name = &names->known[i];
 
-		if (!bsearch(&name->id, in_use, count, sizeof(*in_use), compare_ids)) {
+		if (!bsearch(&name->id, in_use, count, sizeof(*in_use), compare_first_u64)) {
 			free(name->name);
 			continue;
 		}

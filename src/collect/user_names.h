@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct user_name {
-	uint32_t uid;
+	uint64_t uid;
 	char *name;        /* owned; NULL: nobody is called so */
 	uint64_t until_ns; /* from then on it is asked for again */
 };
@@ -29,7 +29,7 @@ const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now
 
 void user_names_done(struct user_names *names);
 
-/* Whether there is a group of this name; nothing is remembered. */
+/* Whether there is a group of this name; nothing is remembered. libc's struct group is not ours. */
 bool group_name_exists(const char *name);
 
 #endif

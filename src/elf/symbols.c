@@ -154,13 +154,7 @@ static int debug_file_give(Dwfl_Module *module, void **userdata, const char *nam
 {
 	const int *debug_fd = *userdata;
 
-	(void)module;
-	(void)name;
-	(void)base;
-	(void)file;
-	(void)debuglink;
-	(void)crc;
-	(void)ret;
+	(void)module, (void)name, (void)base, (void)file, (void)debuglink, (void)crc, (void)ret;
 	/* libdwfl closes what it is given. */
 	return debug_fd && *debug_fd >= 0 ? fcntl(*debug_fd, F_DUPFD_CLOEXEC, 0) : -1;
 }

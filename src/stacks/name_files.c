@@ -11,6 +11,7 @@
 #include <search.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "elf/debuginfod.h"
 
 /* Stacks come in crowds: one worker is to be asked about many. */
@@ -456,13 +457,6 @@ static enum errand_turn file_step(void *closure)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int compare_files(const void *a, const void *b)
-{
-	const struct name_file *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
 int name_files_new(const struct code_source *source, const struct names_options *options,
 		   struct errands *errands, struct name_places *places, struct name_files **ret)
 {
@@ -505,8 +499,7 @@ void name_files_free(struct name_files *files)
 
 struct name_file *name_files_get(struct name_files *files, uint32_t number)
 {
-	const struct name_file like = { .number = number };
-	struct name_file *const *found = tfind(&like, &files->files, compare_files);
+	struct name_file *const *found = tfind(&number, &files->files, compare_first_u32);
 	struct name_file *file = found ? *found : calloc(1, sizeof(*file));
 
 	if (found || !file)
@@ -515,7 +508,7 @@ struct name_file *name_files_get(struct name_files *files, uint32_t number)
 	file->files = files;
 	file->number = number;
 	file->fetched = -1;
-	if (tsearch(file, &files->files, compare_files))
+	if (tsearch(file, &files->files, compare_first_u32))
 		return file;
 	free(file);
 	return NULL;

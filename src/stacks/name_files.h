@@ -21,8 +21,8 @@ struct name_task;
 
 /* Holds what is known of a file. */
 struct name_file {
+	uint32_t number; /* first, since files are sorted by it */
 	struct name_files *files;
-	uint32_t number;
 	struct process_id process; /* the last one that had it mapped */
 	struct place_list wanted;
 	struct errand errand;   /* reads it; user: whose process that is */

@@ -113,24 +113,16 @@ void name_places_free(struct name_places *places)
 	free(places);
 }
 
-static int compare_users(const void *a, const void *b)
-{
-	const struct name_user *x = a, *y = b;
-
-	return compare_u64(x->uid, y->uid);
-}
-
 struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 {
-	const struct name_user like = { .uid = uid };
-	struct name_user *const *found = tfind(&like, &places->users, compare_users);
+	struct name_user *const *found = tfind(&uid, &places->users, compare_first_u32);
 	struct name_user *user = found ? *found : calloc(1, sizeof(*user));
 
 	if (found || !user)
 		return user;
 	user->uid = uid;
 	TAILQ_INIT(&user->idle);
-	if (tsearch(user, &places->users, compare_users))
+	if (tsearch(user, &places->users, compare_first_u32))
 		return user;
 	free(user);
 	return NULL;
