@@ -7,11 +7,9 @@
 #define BPFTRUSS_CHILD_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
+#include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
 struct child {

@@ -6,11 +6,8 @@
 #include "base/clock.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
-
-#include "base/mem.h"
 
 static uint64_t clock_ns(clockid_t id)
 {

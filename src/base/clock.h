@@ -3,10 +3,6 @@
 #ifndef BPFTRUSS_CLOCK_H
 #define BPFTRUSS_CLOCK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/diag.h"
 
 #define NS_PER_SEC 1000000000ULL

@@ -8,7 +8,8 @@
 #define BPFTRUSS_DIAG_H
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "base/mem.h"
 
 /* The values are the documented exit statuses. */
 enum diag_kind {

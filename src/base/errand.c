@@ -5,9 +5,7 @@
  */
 #include "base/errand.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ownership of locals: cleanup attributes and hand-over; arrays that grow. Whoever includes it has
- * the C library's memory, strings and streams as well.
+ * Ownership of locals: cleanup attributes and hand-over; arrays that grow. Whoever includes it has the
+ * C library's everyday headers as well: errors, integers, memory, strings, streams and descriptors.
  */
 #ifndef BPFTRUSS_MEM_H
 #define BPFTRUSS_MEM_H
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

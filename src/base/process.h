@@ -7,11 +7,9 @@
 #define BPFTRUSS_PROCESS_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
+#include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
 /* A process that is a descriptor cannot become another one, as its number can. -1: there is none. */

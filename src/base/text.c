@@ -2,11 +2,7 @@
 /* Spells times, bytes that somebody else chose, and errors for users. */
 #include "base/text.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/diag.h"
-#include "base/mem.h"
 
 /* --- times --- */
 

@@ -3,8 +3,7 @@
 #ifndef BPFTRUSS_TEXT_H
 #define BPFTRUSS_TEXT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 /* --- numbers --- */
 

@@ -4,7 +4,6 @@
  * wants, --help and the words of completion come from the same table.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 

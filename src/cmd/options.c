@@ -2,8 +2,6 @@
 /* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include "cmd/options.h"
 
-#include <errno.h>
-
 void options_init(struct options *o, const struct verb *verb)
 {
 	*o = (struct options){ .verb = verb, .rate_sort = RATE_CALLS };

@@ -7,10 +7,6 @@
 #ifndef BPFTRUSS_OPTIONS_H
 #define BPFTRUSS_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/diag.h"
 #include "collect/collector.h"
 #include "daemon/config.h"

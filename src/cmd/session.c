@@ -6,7 +6,6 @@
  */
 #include "cmd/session.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>

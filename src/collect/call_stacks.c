@@ -6,7 +6,6 @@
 #include "collect/call_stacks.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <sys/epoll.h>
 
 #include "bpftruss/abi.h"

@@ -6,9 +6,7 @@
 #include "collect/cgroups.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>

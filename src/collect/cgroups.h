@@ -7,10 +7,6 @@
 #ifndef BPFTRUSS_CGROUPS_H
 #define BPFTRUSS_CGROUPS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "model/snapshot.h"
 
 /* The id (inode) of a cgroup, by its path from the root of the tree or its path on the file system. */

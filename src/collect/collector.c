@@ -6,7 +6,6 @@
 #include "collect/collector.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/random.h>
@@ -253,9 +252,8 @@ int collector_open(const struct collector_options *options, struct collector **r
 	c->keep_bytes = options->keep_bytes ?: DEFAULT_KEEP_BYTES;
 	c->fold_serial = FOLDED_FIRST;
 	c->max_stay_bytes = c->tables.sizes.elements[TABLE_SLOTS] * STAY_BYTES_A_SLOT;
-	if (!c->by_thread &&
-	    idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]),
-		     c->tables.sizes.elements[TABLE_SLOTS] * IDLE_BYTES_A_SLOT))
+	if (!c->by_thread && idle_new(&c->idle, map_array_size(c->tables.arrays[TABLE_TASKS]),
+				      c->tables.sizes.elements[TABLE_SLOTS] * IDLE_BYTES_A_SLOT))
 		return diag_oom(d);
 	*ret = steal_ptr(&c);
 	return 0;

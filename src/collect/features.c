@@ -6,7 +6,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <sys/capability.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>

@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_FEATURES_H
 #define BPFTRUSS_FEATURES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/diag.h"
 
 enum feature_state {

@@ -11,7 +11,6 @@
  */
 #include "collect/idle.h"
 
-#include <errno.h>
 #include <search.h>
 #include <sys/queue.h>
 

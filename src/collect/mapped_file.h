@@ -8,8 +8,6 @@
 #ifndef BPFTRUSS_MAPPED_FILE_H
 #define BPFTRUSS_MAPPED_FILE_H
 
-#include <stdint.h>
-
 #include "bpftruss/stack_abi.h"
 #include "stacks/code_source.h"
 

@@ -3,8 +3,6 @@
 #ifndef BPFTRUSS_COLLECT_OPTIONS_H
 #define BPFTRUSS_COLLECT_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "model/query.h"

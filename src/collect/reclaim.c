@@ -4,7 +4,6 @@
  * back. A record that is RECORD_ENDED belongs to user space alone.
  */
 #include <bpf/bpf.h>
-#include <errno.h>
 
 #include "base/clock.h"
 #include "collect/collector.h"

@@ -4,7 +4,6 @@
  * so neither pid reuse nor a pid namespace can pick another one.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <sys/syscall.h>
 
 #include "collect/collector.h"

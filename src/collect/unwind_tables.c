@@ -7,7 +7,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <search.h>
 #include <sys/mman.h>
 

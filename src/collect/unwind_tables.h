@@ -6,7 +6,6 @@
 #ifndef BPFTRUSS_UNWIND_TABLES_H
 #define BPFTRUSS_UNWIND_TABLES_H
 
-#include "base/mem.h"
 #include "elf/unwind_rows.h"
 
 struct unwind_tables;

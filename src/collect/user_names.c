@@ -5,7 +5,6 @@
 #include <grp.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "base/text.h"
 
 /* As nscd does; a user is hardly ever renamed. */

@@ -4,9 +4,8 @@
 #define BPFTRUSS_USER_NAMES_H
 
 #include <pwd.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "base/mem.h"
 
 struct user_name {
 	uint64_t uid;

@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_BASELINES_H
 #define BPFTRUSS_BASELINES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/diag.h"
 #include "model/snapshot.h"
 

@@ -8,9 +8,6 @@
 #ifndef BPFTRUSS_BUDGET_H
 #define BPFTRUSS_BUDGET_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "collect/collector.h"
 
 struct budget {

@@ -7,10 +7,6 @@
 #ifndef BPFTRUSS_CONFIG_H
 #define BPFTRUSS_CONFIG_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/diag.h"
 #include "collect/collector.h"
 #include "metrics/metrics.h"

@@ -5,8 +5,6 @@
  */
 #include "daemon/counts.h"
 
-#include <errno.h>
-
 #include "daemon/log.h"
 #include "model/diff.h"
 

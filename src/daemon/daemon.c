@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the daemon: its start in order, its loop, reloads, and its end. */
-#include <errno.h>
 #include <grp.h>
 #include <malloc.h>
 #include <poll.h>

@@ -3,8 +3,9 @@
 #ifndef BPFTRUSS_LOG_H
 #define BPFTRUSS_LOG_H
 
-#include <stdint.h>
 #include <syslog.h>
+
+#include "base/mem.h"
 
 /*
  * Writes a line to stderr, with its priority in front when the journal reads it. Priorities are those

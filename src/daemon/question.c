@@ -2,8 +2,6 @@
 /* Reads the parameters of requests. Sentences name the parameter. */
 #include "daemon/question.h"
 
-#include <errno.h>
-
 static int number_parse(const struct question *q, const char *name, const char *text, uint64_t high,
 			uint64_t *ret)
 {

@@ -9,10 +9,6 @@
 #ifndef BPFTRUSS_RECENT_H
 #define BPFTRUSS_RECENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "model/snapshot.h"
 
 /* What the end of a part is good for. */

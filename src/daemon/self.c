@@ -2,8 +2,6 @@
 /* Tells how the daemon is doing, for its status and its metrics. */
 #include "daemon/service.h"
 
-#include <inttypes.h>
-
 #include "daemon/log.h"
 
 static uint64_t resident_bytes(void)

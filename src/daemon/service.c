@@ -6,8 +6,6 @@
  */
 #include "daemon/service.h"
 
-#include <errno.h>
-
 #include "daemon/question.h"
 
 /* A text of /metrics is given again until it is this old. */

@@ -7,7 +7,6 @@
 #include "elf/debuginfod.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>

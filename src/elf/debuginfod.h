@@ -7,7 +7,6 @@
 #define BPFTRUSS_DEBUGINFOD_H
 
 #include "base/child.h"
-#include "base/mem.h"
 #include "elf/debug_file.h"
 
 struct debuginfod;

@@ -3,8 +3,7 @@
 #ifndef BPFTRUSS_ELF_HANDLE_H
 #define BPFTRUSS_ELF_HANDLE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 struct Elf; /* libelf's, and Elf_Scn */
 struct Elf_Scn;

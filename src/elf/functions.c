@@ -2,7 +2,6 @@
 /* Builds and searches lists of functions; demangles names with libiberty, which allocates nothing. */
 #include "elf/functions.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <time.h>
 

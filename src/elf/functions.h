@@ -6,7 +6,6 @@
 #ifndef BPFTRUSS_FUNCTIONS_H
 #define BPFTRUSS_FUNCTIONS_H
 
-#include "base/mem.h"
 #include "elf/debug_file.h"
 
 /* A parser is asked about at most so many addresses at a time. */

@@ -6,7 +6,6 @@
 #include "elf/symbols.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>

@@ -6,7 +6,6 @@
  */
 #include "elf/symbols.h"
 
-#include <errno.h>
 #include <fcntl.h>
 
 #include <elfutils/libdwfl.h>

@@ -5,8 +5,6 @@
  */
 #include "elf/unwind_rows.h"
 
-#include <errno.h>
-
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>

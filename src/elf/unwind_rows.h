@@ -7,9 +7,6 @@
 #ifndef BPFTRUSS_UNWIND_ROWS_H
 #define BPFTRUSS_UNWIND_ROWS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 

@@ -5,11 +5,7 @@
  */
 #include "hist/hist.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 

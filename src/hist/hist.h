@@ -6,8 +6,7 @@
 #ifndef BPFTRUSS_HIST_H
 #define BPFTRUSS_HIST_H
 
-#include <stdint.h>
-
+#include "base/mem.h"
 #include "bpftruss/hist_bucket.h"
 
 /* All zero is an empty one. The members are for hist.c alone. */

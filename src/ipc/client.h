@@ -3,9 +3,6 @@
 #ifndef BPFTRUSS_CLIENT_H
 #define BPFTRUSS_CLIENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/diag.h"
 
 /* A daemon understands requests of 8 KiB with their head. */

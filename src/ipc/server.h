@@ -8,9 +8,6 @@
 #ifndef BPFTRUSS_SERVER_H
 #define BPFTRUSS_SERVER_H
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include "ipc/socket.h"
 
 #define IPC_MAX_PARAMETERS 64

@@ -7,13 +7,9 @@
 #include "ipc/socket.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <strings.h>
 #include <sys/socket.h>
-
-#include "base/mem.h"
 
 /* As many as may come while one answer is made; the kernel cuts it to net.core.somaxconn. */
 #define BACKLOG 4096

@@ -3,8 +3,6 @@
 #ifndef BPFTRUSS_SOCKET_H
 #define BPFTRUSS_SOCKET_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/un.h>

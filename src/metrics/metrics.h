@@ -14,7 +14,6 @@
 #ifndef BPFTRUSS_METRICS_H
 #define BPFTRUSS_METRICS_H
 
-#include "base/mem.h"
 #include "model/snapshot.h"
 #include "report/status.h"
 

@@ -5,8 +5,6 @@
  * they do not depend on the locale and lose no digit.
  */
 
-#include <errno.h>
-#include <inttypes.h>
 #include <strings.h>
 
 #include "base/clock.h"

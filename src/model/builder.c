@@ -6,7 +6,6 @@
  */
 #include "model/builder.h"
 
-#include <errno.h>
 #include <search.h>
 
 #define ROWS_AT_FIRST 64

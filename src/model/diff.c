@@ -8,8 +8,6 @@
  */
 #include "model/diff.h"
 
-#include <errno.h>
-
 #include "model/builder.h"
 
 struct diff {

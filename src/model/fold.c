@@ -2,7 +2,6 @@
 /* Finds or makes the group of each process that is folded, and the row of each of its calls. */
 #include "model/builder.h"
 
-#include <errno.h>
 #include <search.h>
 
 #include "base/text.h"

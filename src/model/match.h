@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_MATCH_H
 #define BPFTRUSS_MATCH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/diag.h"
 #include "bpftruss/abi.h"
 

@@ -6,7 +6,6 @@
 #include "model/query.h"
 
 #include <ctype.h>
-#include <errno.h>
 
 #include "model/match.h"
 

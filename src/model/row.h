@@ -7,10 +7,6 @@
 #ifndef BPFTRUSS_ROW_H
 #define BPFTRUSS_ROW_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "bpftruss/abi.h"
 #include "hist/hist.h"
 

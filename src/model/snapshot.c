@@ -2,9 +2,6 @@
 /* Owns the life and the look-ups of snapshots. Invariant: all its lists are sorted. */
 #include "model/snapshot.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/text.h"
 
 static void names_free(struct id_name *names, size_t count)

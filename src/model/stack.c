@@ -2,7 +2,6 @@
 /* Owns stacks and their strings. Invariant: equal strings are one, so frames compare by pointer. */
 #include "model/stack.h"
 
-#include <errno.h>
 #include <search.h>
 
 #include "base/text.h"

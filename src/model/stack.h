@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_STACK_H
 #define BPFTRUSS_STACK_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 

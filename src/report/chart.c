@@ -4,8 +4,6 @@
  * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
  * differ in shape as well as in colour, so that they survive a printer.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/clock.h"

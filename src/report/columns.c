@@ -2,9 +2,6 @@
 /* Tells what every column is called and shows: a key's text, or a number. */
 #include "report/table.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "model/match.h"
 #include "report/label.h"
 #include "syscalls/names.h"

@@ -6,8 +6,6 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/clock.h"

@@ -5,9 +5,7 @@
  */
 #include "report/json.h"
 
-#include <errno.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 

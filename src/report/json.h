@@ -14,10 +14,6 @@
 #define BPFTRUSS_JSON_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "base/diag.h"
 #include "model/rates.h"

@@ -6,8 +6,6 @@
 #include "report/label.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 
 #include "syscalls/names.h"
 

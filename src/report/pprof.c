@@ -6,7 +6,6 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <search.h>
 #include <zlib.h>

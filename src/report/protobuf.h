@@ -6,8 +6,7 @@
 #ifndef BPFTRUSS_PROTOBUF_H
 #define BPFTRUSS_PROTOBUF_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 /* One message, encoded; begins as all zero. */
 struct protobuf {

@@ -2,9 +2,6 @@
 /* Writes a snapshot in the form that was asked for, and says how far a text report can be trusted. */
 #include "report/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "report/json.h"
 
 const char *const report_format_names[NR_REPORT_FORMAT] = {

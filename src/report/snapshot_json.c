@@ -10,9 +10,6 @@
  */
 #include "report/json.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "model/builder.h"
 #include "model/match.h"
 #include "report/report.h"

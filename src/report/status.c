@@ -5,8 +5,6 @@
  */
 #include "report/status.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 

@@ -6,11 +6,6 @@
 #ifndef BPFTRUSS_STATUS_H
 #define BPFTRUSS_STATUS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "base/diag.h"
 #include "model/snapshot.h"
 

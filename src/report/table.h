@@ -6,10 +6,7 @@
 #ifndef BPFTRUSS_TABLE_H
 #define BPFTRUSS_TABLE_H
 
-#include <stddef.h>
-
 #include "base/diag.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "model/group.h"
 #include "syscalls/syscall_set.h"

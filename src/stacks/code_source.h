@@ -3,9 +3,6 @@
 #ifndef BPFTRUSS_CODE_SOURCE_H
 #define BPFTRUSS_CODE_SOURCE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "bpftruss/stack_abi.h"
 
 #include "base/child.h"

@@ -6,7 +6,6 @@
  */
 #include "stacks/name_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <search.h>
 

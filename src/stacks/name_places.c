@@ -6,7 +6,6 @@
  */
 #include "stacks/name_places.h"
 
-#include <errno.h>
 #include <search.h>
 
 #include "base/text.h"

@@ -6,9 +6,6 @@
 #ifndef BPFTRUSS_NAME_PLACES_H
 #define BPFTRUSS_NAME_PLACES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "elf/worker.h"

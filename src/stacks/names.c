@@ -6,8 +6,6 @@
  */
 #include "stacks/names.h"
 
-#include <errno.h>
-
 #include "base/clock.h"
 #include "base/text.h"
 #include "elf/debuginfod.h"

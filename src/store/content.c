@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads and writes the rows of cell, share, loss and call. Decoding believes nothing of what it reads. */
-#include <errno.h>
 #include <limits.h>
 
 #include "store/sum.h"

@@ -2,10 +2,6 @@
 /* Deals with SQLite: opening, statements, errors. Knows nothing of what is stored. */
 #include "store/db.h"
 
-#include <errno.h>
-
-#include "base/mem.h"
-
 /* The tables and views of an empty file. */
 static const char schema[] =
 #include "schema.sql.inc"

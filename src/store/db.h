@@ -8,9 +8,8 @@
 #define BPFTRUSS_STORE_DB_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "base/mem.h"
 
 enum db_mode {
 	DB_WRITE,

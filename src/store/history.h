@@ -9,7 +9,6 @@
 #define BPFTRUSS_HISTORY_H
 
 #include "base/diag.h"
-#include "base/mem.h"
 #include "model/query.h"
 #include "model/snapshot.h"
 #include "store/history_options.h"

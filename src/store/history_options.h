@@ -3,8 +3,7 @@
 #ifndef BPFTRUSS_STORE_HISTORY_OPTIONS_H
 #define BPFTRUSS_STORE_HISTORY_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 #define NR_HISTORY_LEVEL 3
 

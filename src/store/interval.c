@@ -2,8 +2,6 @@
 /* Reads and writes the rows of interval, run and kind, and says which processes are of one kind. */
 #include "store/sum.h"
 
-#include <errno.h>
-
 #include "base/text.h"
 
 void interval_list_done(struct interval_list *list)

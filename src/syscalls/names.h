@@ -6,9 +6,7 @@
 #ifndef SYSCALLS_NAMES_H
 #define SYSCALLS_NAMES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "base/mem.h"
 #include "bpftruss/abi.h"
 
 /* Bytes that hold any name, its final NUL and the fallback of syscall_name() included. */

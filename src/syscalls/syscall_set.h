@@ -13,7 +13,6 @@
 #define SYSCALLS_SYSCALL_SET_H
 
 #include "base/diag.h"
-#include "base/mem.h"
 #include "bpftruss/abi.h"
 
 struct syscall_set;
