@@ -17,8 +17,6 @@ struct truss_bpf;
 /* The maps must be loaded; adds its own to the ring buffers. Returns 0 or -errno. */
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret);
-
-/* NULL is fine. */
 void call_stacks_free(struct call_stacks *stacks);
 
 /*

@@ -18,8 +18,6 @@ struct code_files;
  */
 int code_files_new(struct unwind_tables *tables, const struct code_identity *identity,
 		   struct errands *errands, bool lasting, struct code_files **ret);
-
-/* NULL is fine. */
 void code_files_free(struct code_files *files);
 CLEANUP_OF(code_files, code_files_free)
 

@@ -18,8 +18,6 @@ struct idle;
  * left; the other threads are read each time. 0 or -ENOMEM.
  */
 int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes);
-
-/* NULL is fine. */
 void idle_free(struct idle *idle);
 
 enum idle_state {

@@ -13,8 +13,6 @@ struct truss_bpf;
 
 /* The maps must be loaded. Returns 0 or -errno. */
 int unwind_tables_new(const struct truss_bpf *skel, struct unwind_tables **ret);
-
-/* NULL is fine. */
 void unwind_tables_free(struct unwind_tables *tables);
 CLEANUP_OF(unwind_tables, unwind_tables_free)
 

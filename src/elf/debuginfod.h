@@ -13,8 +13,6 @@ struct debuginfod;
 
 /* 0, -ENOENT (its program is not installed) or -ENOMEM. */
 int debuginfod_new(struct debuginfod **ret);
-
-/* NULL is fine. */
 void debuginfod_free(struct debuginfod *debuginfod);
 CLEANUP_OF(debuginfod, debuginfod_free)
 

@@ -45,7 +45,6 @@ struct elf_functions {
 	size_t text_bytes;
 };
 
-/* NULL is fine. */
 void elf_functions_free(struct elf_functions *functions);
 CLEANUP_OF(elf_functions, elf_functions_free)
 

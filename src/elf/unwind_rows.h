@@ -33,7 +33,6 @@ struct elf_unwind {
  */
 int elf_unwind_read(int fd, struct elf_unwind **ret);
 
-/* NULL is fine. */
 void elf_unwind_free(struct elf_unwind *unwind);
 CLEANUP_OF(elf_unwind, elf_unwind_free)
 

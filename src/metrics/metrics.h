@@ -60,8 +60,6 @@ struct metrics;
 
 /* The options are copied. Returns 0 or -ENOMEM. */
 int metrics_new(const struct metrics_options *options, struct metrics **ret);
-
-/* NULL is fine. */
 void metrics_free(struct metrics *metrics);
 CLEANUP_OF(metrics, metrics_free)
 

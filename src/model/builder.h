@@ -12,8 +12,6 @@ struct builder;
 
 /* Returns 0 or -ENOMEM. */
 int builder_new(struct builder **ret);
-
-/* NULL is fine. */
 void builder_free(struct builder *builder);
 CLEANUP_OF(builder, builder_free)
 

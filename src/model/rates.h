@@ -127,8 +127,6 @@ struct rate_identity {
 /* Returns 0, or what snapshot_diff() returns. Lines are those that live or made calls, by pid. */
 int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum rate_by by,
 	      struct rates **ret);
-
-/* NULL is fine. */
 void rates_free(struct rates *rates);
 CLEANUP_OF(rates, rates_free)
 

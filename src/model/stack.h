@@ -32,8 +32,6 @@ struct stack_table;
 
 /* Returns 0 or -ENOMEM. */
 int stack_table_new(struct stack_table **ret);
-
-/* NULL is fine. */
 void stack_table_free(struct stack_table *table);
 CLEANUP_OF(stack_table, stack_table_free)
 

@@ -47,8 +47,6 @@ struct name_file {
 /* Borrows all but the options and the source. 0 or -errno. */
 int name_files_new(const struct code_source *source, const struct names_options *options,
 		   struct errands *errands, struct name_places *places, struct name_files **ret);
-
-/* NULL is fine. */
 void name_files_free(struct name_files *files);
 
 /* NULL: no memory. */

@@ -18,8 +18,6 @@ struct name_processes;
 /* Borrows all. 0 or -ENOMEM. */
 int name_processes_new(const struct code_source *source, struct errands *errands,
 		       struct name_places *places, struct name_processes **ret);
-
-/* NULL is fine. */
 void name_processes_free(struct name_processes *processes);
 
 /*

@@ -25,7 +25,6 @@ int names_new(const struct code_source *source, const struct names_options *opti
 /* Whether servers can be asked for debug files: their client is installed. 0, -ENOENT or -ENOMEM. */
 int names_require_debuginfod(void);
 
-/* NULL is fine. */
 void names_free(struct names *names);
 CLEANUP_OF(names, names_free)
 

@@ -38,7 +38,6 @@ int db_open(const char *path, enum db_mode mode, struct db **ret);
 /* Whether closing leaves the log alone; else what is in it goes into the file. */
 void db_keep_log(struct db *db, bool keep);
 
-/* NULL is fine. */
 void db_close(struct db *db);
 
 /* Whether SQLite finds the file in order: 0, -EBADMSG, or -EIO when it could not be read. */

@@ -32,7 +32,6 @@ int history_check_unused(const char *dir, struct diag *d);
 int history_open(const char *dir, const struct history_options *options, struct history **ret,
 		 struct diag *d);
 
-/* NULL is fine. */
 void history_close(struct history *history);
 CLEANUP_OF(history, history_close)
 
