@@ -258,14 +258,6 @@ static void errand_begin(struct errands *errands, struct errand *errand)
 	errand_go_on(errands, errand);
 }
 
-static void left_reap(struct errands *errands)
-{
-	for (size_t i = errands->nr_left; i-- > 0;) {
-		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
-			errands->left[i] = errands->left[--errands->nr_left];
-	}
-}
-
 static bool errand_may_leave(const struct errands *errands, const struct errand *errand)
 {
 	size_t of_user = 0;
@@ -302,7 +294,10 @@ void errands_run(struct errands *errands)
 	uint64_t now_ns = clock_mono_ns();
 	struct errand *errand;
 
-	left_reap(errands);
+	for (size_t i = errands->nr_left; i-- > 0;) {
+		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
+			errands->left[i] = errands->left[--errands->nr_left];
+	}
 	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
 		errand = errands->running[i];
 		if (errand)

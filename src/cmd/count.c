@@ -160,8 +160,7 @@ static int count_run(const struct options *o, struct diag *d)
 		return 128 + run.session.impatient;
 	/* Detached first: the command may go on for long. */
 	collector_free(steal_ptr(&run.session.collector));
-	session_wait_command(&run.session);
-	return command_exit_status(&run.session.command);
+	return session_wait_command(&run.session);
 }
 
 const struct verb count_verb = {

@@ -144,7 +144,7 @@ static bool session_signal(struct session *session, enum session_event *ret)
 	return false;
 }
 
-void session_wait_command(struct session *session)
+int session_wait_command(struct session *session)
 {
 	struct command *command = &session->command;
 	int ended __cleanup(closep) = (int)syscall(SYS_pidfd_open, command->pid, 0);
@@ -161,6 +161,8 @@ void session_wait_command(struct session *session)
 			pass_on(&info, command);
 	}
 	command_wait(command);
+	return WIFSIGNALED(command->status) ? 128 + WTERMSIG(command->status)
+					    : WEXITSTATUS(command->status);
 }
 
 int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d)
@@ -345,13 +347,6 @@ void command_wait(struct command *command)
 		if (waitpid(command->pid, &command->status, 0) == command->pid || errno != EINTR)
 			command->reaped = true;
 	}
-}
-
-int command_exit_status(const struct command *command)
-{
-	if (WIFSIGNALED(command->status))
-		return 128 + WTERMSIG(command->status);
-	return WEXITSTATUS(command->status);
 }
 
 void command_done(struct command *command)

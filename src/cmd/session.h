@@ -33,9 +33,6 @@ bool command_has_ended(struct command *command);
 /* Waits until the command has ended. */
 void command_wait(struct command *command);
 
-/* The exit status in a shell's terms: its own, or 128 + signal. */
-int command_exit_status(const struct command *command);
-
 /* Kills and reaps a child that was never released. */
 void command_done(struct command *command);
 
@@ -68,8 +65,11 @@ void session_init(struct session *session, const struct options *options);
  */
 int session_open(struct session *session, struct diag *d);
 
-/* Waits for a command that goes on after its report; signals are passed on to it. */
-void session_wait_command(struct session *session);
+/*
+ * Waits for a command that goes on after its report; signals are passed on to it. Returns its exit
+ * status in a shell's terms: its own, or 128 + signal.
+ */
+int session_wait_command(struct session *session);
 
 void session_done(struct session *session);
 

@@ -215,11 +215,6 @@ int cgroup_names_learn(struct cgroup_names *names)
 	return names->incomplete ? 0 : err;
 }
 
-void cgroup_names_begin(struct cgroup_names *names)
-{
-	names->learned = false;
-}
-
 /* Takes a name out of a slot of the ring. */
 static char *recent_steal(struct cgroup_names *names, struct id_name *slot)
 {

@@ -30,7 +30,7 @@ struct cgroup_names {
 	size_t nr_made;         /* so far, also those that the ring has forgotten */
 	size_t nr_forgotten;
 	size_t recent_bytes;
-	bool learned;          /* the tree was looked at, and nothing has been asked since */
+	bool learned;          /* the tree was looked at in this round: false begins a new one */
 	bool incomplete;       /* not all of the tree could be looked at */
 	size_t prune_at;       /* so many known ones are too many */
 	size_t prune_bytes_at; /* so are so many bytes of their paths */
@@ -50,9 +50,6 @@ bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);
  * Looks at the tree at most once a round.
  */
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);
-
-/* A new round: the tree may have changed. */
-void cgroup_names_begin(struct cgroup_names *names);
 
 /* Whether so many are known that it is time to forget some. */
 bool cgroup_names_are_many(const struct cgroup_names *names);

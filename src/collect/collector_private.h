@@ -27,6 +27,9 @@
  */
 #define IDLE_BYTES_A_SLOT ((size_t)250)
 
+/* From one look for ends that nobody saw to the next. */
+#define LOOK_PAUSE_MS 1000
+
 struct collector {
 	struct truss_bpf *skel;
 	struct ring_buffer *events;
@@ -119,9 +122,6 @@ const char *collector_cgroup(struct collector *collector, uint64_t id);
 
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);
-
-/* As collector_patience_ms(), until the next look is due. */
-int unseen_ends_patience_ms(const struct collector *collector);
 
 /*
  * Looks up a unit, cgroup or user, or compiles a name pattern. Returns 0, or fills d: bad patterns

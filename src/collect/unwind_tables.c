@@ -3,7 +3,7 @@
  * Owns the packing of unwind tables into the kernel's maps. Invariant: pages point at rows that are
  * written already, files at pages that are.
  */
-#include "collect/unwind_tables.h"
+#include "collect/code_files.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -130,17 +130,6 @@ static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 
 /* --- rows --------------------------------------------------------------------------------------- */
 
-/* What is known of whose calls these are; null what is not, or was not asked for. */
-static void put_owner(struct json_writer *to, const struct snapshot *snapshot,
-		      const struct row *row, const struct process *process)
-{
-	json_put_number_if(to, "tid", row->tid != 0, row->tid);
-	put_user(to, snapshot, process);
-	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
-	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
-	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
-}
-
 /* What only a reader of the whole needs, in the rows that have it; stacks only if asked for. */
 static void put_rest(struct json_writer *to, const struct snapshot *snapshot, const struct row *row,
 		     const struct process *process)
@@ -190,7 +179,12 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 			   snapshot_oldest_ns(snapshot, row));
 	put_row_times(to, snapshot, row);
 	json_put_number(to, "bytes", row_moves_data(row) ? row->result_sum : 0);
-	put_owner(to, snapshot, row, process);
+	/* What is known of whose calls these are; null what is not, or was not asked for. */
+	json_put_number_if(to, "tid", row->tid != 0, row->tid);
+	put_user(to, snapshot, process);
+	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
+	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
+	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
 	json_put_object(to, "errnos");
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));

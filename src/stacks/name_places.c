@@ -250,12 +250,6 @@ void name_places_fail(const struct place_list *list)
 		list->places[i]->failed = true;
 }
 
-void name_place_revive(struct name_place *place)
-{
-	place->failed = false;
-	place->settled = false;
-}
-
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed)
 {
 	if (place->settled)

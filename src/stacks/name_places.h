@@ -100,9 +100,6 @@ void name_places_put_inlined(struct name_places *places, struct name_place *plac
 /* Nobody could tell of those that have no name. They are waited for no more, but not given up. */
 void name_places_fail(const struct place_list *list);
 
-/* Somebody is to be asked again. */
-void name_place_revive(struct name_place *place);
-
 /* No more is to be known of them; the list is empty then. Failed: something is missing. */
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed);
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed);
