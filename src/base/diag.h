@@ -4,8 +4,7 @@
  * Functions below the command layer fill a diag and return a negative errno; only the command
  * layer prints it and turns its kind into an exit status.
  */
-#ifndef BPFTRUSS_DIAG_H
-#define BPFTRUSS_DIAG_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -32,5 +31,3 @@ __attribute__((format(printf, 4, 5))) int diag_set(struct diag *d, enum diag_kin
 
 /* diag_set() for running out of memory; returns -ENOMEM. */
 int diag_oom(struct diag *d);
-
-#endif

@@ -3,8 +3,7 @@
  * Ownership of locals: cleanup attributes and hand-over; arrays that grow. Whoever includes it has the
  * C library's everyday headers as well: errors, integers, memory, strings, streams and descriptors.
  */
-#ifndef BPFTRUSS_MEM_H
-#define BPFTRUSS_MEM_H
+#pragma once
 
 #include <errno.h>
 #include <inttypes.h>
@@ -76,5 +75,3 @@ static inline void fclosep(FILE **file)
 	if (*file)
 		fclose(*file);
 }
-
-#endif

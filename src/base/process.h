@@ -3,8 +3,7 @@
  * What others control: /proc of a process, which is read through one descriptor of its folder, and files
  * at their paths.
  */
-#ifndef BPFTRUSS_PROCESS_H
-#define BPFTRUSS_PROCESS_H
+#pragma once
 
 #include <limits.h>
 #include <sys/types.h>
@@ -97,5 +96,3 @@ int regular_file_read(const char *path, int flags, uint64_t max_bytes, char **re
  */
 int regular_file_find_trusted(int root_fd, const char *path, int flags, uint64_t max_bytes,
 			      uid_t user);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text and numbers as people read them, and the small arithmetic that many places need. */
-#ifndef BPFTRUSS_TEXT_H
-#define BPFTRUSS_TEXT_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -134,5 +133,3 @@ size_t text_width(const char *text);
 
 /* Cuts such a text to so many columns, 2 at least; its end then is "..". */
 void text_cut(char *text, size_t width);
-
-#endif

@@ -3,8 +3,7 @@
  * The time between start and report: a command that waits before its execve, so that it can be
  * marked first, and what ends the counting: signals, the clock and the end of the targets.
  */
-#ifndef BPFTRUSS_SESSION_H
-#define BPFTRUSS_SESSION_H
+#pragma once
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -94,5 +93,3 @@ int session_wait(struct session *session, enum session_event *ret, struct diag *
  * signal comes, which stays to be taken by session_wait().
  */
 int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d);
-
-#endif

@@ -3,8 +3,7 @@
  * The user space side of --stacks: makes the tables that the programs unwind by, and takes the stacks
  * that they send.
  */
-#ifndef BPFTRUSS_CALL_STACKS_H
-#define BPFTRUSS_CALL_STACKS_H
+#pragma once
 
 #include <bpf/libbpf.h>
 
@@ -43,5 +42,3 @@ void call_stacks_tables(const struct call_stacks *stacks, size_t *files, size_t 
 
 /* Borrowed. */
 const struct stack_table *call_stacks_table(const struct call_stacks *stacks);
-
-#endif

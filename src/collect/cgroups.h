@@ -4,8 +4,7 @@
  * name of a process that was in it: so all that exist are learned at the start, and new ones as they are
  * made.
  */
-#ifndef BPFTRUSS_CGROUPS_H
-#define BPFTRUSS_CGROUPS_H
+#pragma once
 
 #include "model/snapshot.h"
 
@@ -58,5 +57,3 @@ bool cgroup_names_are_many(const struct cgroup_names *names);
 void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count);
 
 void cgroup_names_done(struct cgroup_names *names);
-
-#endif

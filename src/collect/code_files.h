@@ -3,8 +3,7 @@
  * The files whose code runs, and their tables for the kernel. A file is what the kernel takes for one,
  * an inode; it is parsed by a worker (elf/worker.h).
  */
-#ifndef BPFTRUSS_CODE_FILES_H
-#define BPFTRUSS_CODE_FILES_H
+#pragma once
 
 #include "base/errand.h"
 #include "stacks/code_source.h"
@@ -119,5 +118,3 @@ void unwind_tables_ask_again(struct unwind_tables *tables, const struct inode_ke
 
 /* Kernel memory of the rows so far. */
 size_t unwind_tables_bytes(const struct unwind_tables *tables);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the collector share; nobody outside src/collect/ includes this. */
-#ifndef BPFTRUSS_COLLECTOR_PRIVATE_H
-#define BPFTRUSS_COLLECTOR_PRIVATE_H
+#pragma once
 
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
@@ -170,5 +169,3 @@ static inline struct tally *tally_at(const struct collector *collector, uint32_t
 {
 	return map_array_at(collector->tables.arrays[TABLE_TALLIES], index);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * What this kernel and these privileges allow, found out by asking (never by version). The same
  * checks serve `doctor` and the sentence with which every other verb refuses.
  */
-#ifndef BPFTRUSS_FEATURES_H
-#define BPFTRUSS_FEATURES_H
+#pragma once
 
 #include "base/diag.h"
 
@@ -58,5 +57,3 @@ struct slow_path_cost {
 
 /* Measures it by attaching for about a tenth of a second. Returns 0 or -errno. */
 int features_measure_slow_path(struct slow_path_cost *ret, struct diag *d);
-
-#endif

@@ -4,8 +4,7 @@
  * instead of the kernel's tables. A thread comes in with the second reading in a row that finds it
  * asleep since the same switch, and leaves as soon as anything in its record has changed.
  */
-#ifndef BPFTRUSS_IDLE_H
-#define BPFTRUSS_IDLE_H
+#pragma once
 
 #include "bpftruss/abi.h"
 
@@ -42,5 +41,3 @@ int idle_read(struct idle *idle, uint64_t now_ns, struct builder *builder);
 
 /* Counts its threads of which nobody can tell whether they are in a call. */
 uint64_t idle_threads_unknown(const struct idle *idle);
-
-#endif

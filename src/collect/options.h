@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Says what a collector is to count, and how much of it to keep. */
-#ifndef BPFTRUSS_COLLECT_OPTIONS_H
-#define BPFTRUSS_COLLECT_OPTIONS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -41,5 +40,3 @@ struct collector_options {
 /* Beyond this many, or this much memory, ended processes are folded by name, user and cgroup. */
 #define DEFAULT_KEEP_EXITED 1000
 #define DEFAULT_KEEP_BYTES  ((size_t)64 << 20)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What users are called, remembered: whoever is asked may be a slow server in the network. */
-#ifndef BPFTRUSS_USER_NAMES_H
-#define BPFTRUSS_USER_NAMES_H
+#pragma once
 
 #include <pwd.h>
 
@@ -30,5 +29,3 @@ void user_names_done(struct user_names *names);
 
 /* Whether there is a group of this name; nothing is remembered. libc's struct group is not ours. */
 bool group_name_exists(const char *name);
-
-#endif

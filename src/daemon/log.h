@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the daemon's log, and tells its service manager by the protocol of sd_notify(3). */
-#ifndef BPFTRUSS_LOG_H
-#define BPFTRUSS_LOG_H
+#pragma once
 
 #include <syslog.h>
 
@@ -18,5 +17,3 @@ __attribute__((format(printf, 1, 2))) void notify_send(const char *format, ...);
 
 /* How often at least the manager wants to hear WATCHDOG=1, in ns; 0: never. */
 uint64_t notify_watchdog_ns(void);
-
-#endif

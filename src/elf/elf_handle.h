@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hands files to libelf, and takes a first look at them. */
-#ifndef BPFTRUSS_ELF_HANDLE_H
-#define BPFTRUSS_ELF_HANDLE_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -36,5 +35,3 @@ struct elf_identity {
 
 /* The identity of what a loader would map. 0, -EBADMSG (so of an object file) or -ENOMEM. */
 int elf_identity_of_file(int fd, struct elf_identity *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * Functions at addresses: what a parser of symbols, of a JIT's perf map or of DWARF knows about those
  * addresses that it was asked about. Names are demangled, and untrusted bytes.
  */
-#ifndef BPFTRUSS_FUNCTIONS_H
-#define BPFTRUSS_FUNCTIONS_H
+#pragma once
 
 #include "elf/debug_file.h"
 
@@ -99,5 +98,3 @@ int functions_add_name(struct functions_builder *builder, uint32_t text);
  * not mangled. A short name may stand for a very long one: it costs no more than what fits.
  */
 bool symbol_demangle(const char *name, char buf[DEMANGLED_SIZE]);
-
-#endif

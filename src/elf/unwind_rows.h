@@ -4,8 +4,7 @@
  * row. Rows ascend strictly, begin at text_start and lie below text_end, so that every pc in text
  * has an answer; CFA_NONE where the file says nothing.
  */
-#ifndef BPFTRUSS_UNWIND_ROWS_H
-#define BPFTRUSS_UNWIND_ROWS_H
+#pragma once
 
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
@@ -35,5 +34,3 @@ int elf_unwind_read(int fd, struct elf_unwind **ret);
 
 void elf_unwind_free(struct elf_unwind *unwind);
 CLEANUP_OF(elf_unwind, elf_unwind_free)
-
-#endif

@@ -11,8 +11,7 @@
  *
  * is the number of calls in all intervals, exactly.
  */
-#ifndef BPFTRUSS_METRICS_H
-#define BPFTRUSS_METRICS_H
+#pragma once
 
 #include "model/snapshot.h"
 #include "report/status.h"
@@ -76,5 +75,3 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval);
  */
 int metrics_write(const struct metrics *metrics, const struct daemon_status *self,
 		  enum metrics_format format, FILE *out);
-
-#endif

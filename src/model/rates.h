@@ -5,8 +5,7 @@
  * interval times the threads. They are shown as percentages of that, so a line adds up to 100;
  * the CPU time is shown as a percentage of one CPU, too: two busy threads make 200.
  */
-#ifndef BPFTRUSS_RATES_H
-#define BPFTRUSS_RATES_H
+#pragma once
 
 #include "model/group.h"
 
@@ -163,5 +162,3 @@ double rate_share_pct(const struct rate *rate, uint64_t ns);
 /* Words for users. */
 extern const char *const rate_key_names[NR_RATE_KEY];
 extern const char *const rate_by_names[NR_RATE_BY];
-
-#endif

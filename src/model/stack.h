@@ -3,8 +3,7 @@
  * Call stacks by id: what their frames are called. A table only grows, and a stack that was found in
  * it stays where it is as long as the table lives, its frames until it is put there anew.
  */
-#ifndef BPFTRUSS_STACK_H
-#define BPFTRUSS_STACK_H
+#pragma once
 
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
@@ -55,5 +54,3 @@ const struct stack *stack_table_find(const struct stack_table *table, uint64_t i
 
 /* How reports say that a stack is not complete: [truncated]; NULL for STACK_COMPLETE. */
 const char *stack_end_name(enum stack_end end);
-
-#endif

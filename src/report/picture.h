@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Elements of pictures, in whole pixels, and what a flame graph shows, before anything is drawn. */
-#ifndef BPFTRUSS_PICTURE_H
-#define BPFTRUSS_PICTURE_H
+#pragma once
 
 #include "report/report.h"
 
@@ -65,5 +64,3 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 	       struct flame *ret);
 
 void flame_done(struct flame *flame);
-
-#endif

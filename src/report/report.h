@@ -3,8 +3,7 @@
  * The reports. Each writes one snapshot to a stream and does not know where it came from. All
  * return 0 or a negative errno: -ENOMEM, or what the stream failed with.
  */
-#ifndef BPFTRUSS_REPORT_H
-#define BPFTRUSS_REPORT_H
+#pragma once
 
 #include "model/compare.h"
 #include "model/rates.h"
@@ -239,5 +238,3 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 
 /* That line, then the calls in flight. Part of every text report. */
 int report_trust(const struct snapshot *snapshot, FILE *out);
-
-#endif

@@ -3,8 +3,7 @@
  * How a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. And what
  * `doctor` found out about a host.
  */
-#ifndef BPFTRUSS_STATUS_H
-#define BPFTRUSS_STATUS_H
+#pragma once
 
 #include "base/diag.h"
 #include "model/snapshot.h"
@@ -97,5 +96,3 @@ void report_findings(const struct finding *findings, size_t count, FILE *out);
 
 /* The same as one JSON object. */
 int report_findings_json(const struct finding *findings, size_t count, FILE *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads files for the names of their places. What has failed is tried again, the more seldom the more
  * often it has failed, and never given up for good.
  */
-#ifndef BPFTRUSS_NAME_FILES_H
-#define BPFTRUSS_NAME_FILES_H
+#pragma once
 
 #include "stacks/code_source.h"
 #include "base/errand.h"
@@ -60,5 +59,3 @@ bool name_file_may_tell(const struct name_file *file);
 
 /* Names a place that is not settled. */
 void name_file_want(struct name_file *file, struct name_place *place);
-
-#endif

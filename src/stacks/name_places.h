@@ -3,8 +3,7 @@
  * Places in code and their names, in memory that is bounded: of all, and of what each user has caused.
  * Knows neither files nor stacks; what has changed of a place is asked for by whoever shows it.
  */
-#ifndef BPFTRUSS_NAME_PLACES_H
-#define BPFTRUSS_NAME_PLACES_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -115,5 +114,3 @@ const char *name_places_module(struct name_places *places, const char *module);
 
 void name_places_refuse(struct name_places *places);
 void name_places_count(const struct name_places *places, struct name_counts *ret);
-
-#endif

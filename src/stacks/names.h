@@ -11,8 +11,7 @@
  *
  * What it keeps is bounded: names of places that were seen, never the symbols of a file.
  */
-#ifndef BPFTRUSS_NAMES_H
-#define BPFTRUSS_NAMES_H
+#pragma once
 
 #include "stacks/name_files.h"
 
@@ -50,5 +49,3 @@ int names_patience_ms(const struct names *names);
 int names_run(struct names *names);
 
 void names_count(const struct names *names, struct name_counts *ret);
-
-#endif

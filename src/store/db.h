@@ -4,8 +4,7 @@
  * return 0 or -errno: -EBADMSG means that SQLite finds the file damaged, -EUCLEAN that something in it
  * is not as we write it (the file may be whole), -ENOSPC that the disk is full.
  */
-#ifndef BPFTRUSS_STORE_DB_H
-#define BPFTRUSS_STORE_DB_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -102,5 +101,3 @@ int db_meta_write(struct db *db, const char *name, int64_t value);
 
 /* Undoes what was done since BEGIN, if anything. */
 void db_rollback(struct db *db);
-
-#endif

@@ -5,8 +5,7 @@
  * The history answers with snapshots whose processes have pid 0, like processes that were folded.
  * Times of day are CLOCK_REALTIME in ns; durations are monotonic.
  */
-#ifndef BPFTRUSS_HISTORY_H
-#define BPFTRUSS_HISTORY_H
+#pragma once
 
 #include "base/diag.h"
 #include "model/query.h"
@@ -96,5 +95,3 @@ struct history_size {
 };
 
 int history_size(struct history *history, struct history_size *ret);
-
-#endif

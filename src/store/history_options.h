@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Says how much a history keeps, and for how long. */
-#ifndef BPFTRUSS_STORE_HISTORY_OPTIONS_H
-#define BPFTRUSS_STORE_HISTORY_OPTIONS_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -17,5 +16,3 @@ struct history_options {
 	uint64_t max_bytes; /* of the file and the baselines; the oldest intervals go first */
 	bool read_only;     /* somebody else writes it */
 };
-
-#endif
