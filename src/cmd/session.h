@@ -26,15 +26,6 @@ int command_prepare(struct command *command, char **argv, const sigset_t *blocke
 /* Lets the child run its execve; returns when that succeeded (0) or failed. */
 int command_release(struct command *command, const char *name, struct diag *d);
 
-/* Whether it has; reaps it if so. */
-bool command_has_ended(struct command *command);
-
-/* Waits until the command has ended. */
-void command_wait(struct command *command);
-
-/* Kills and reaps a child that was never released. */
-void command_done(struct command *command);
-
 struct session {
 	const struct options *options; /* borrowed */
 	struct collector *collector;   /* owned; NULL: not opened yet */
