@@ -31,3 +31,17 @@ __attribute__((format(printf, 4, 5))) int diag_set(struct diag *d, enum diag_kin
 
 /* diag_set() for running out of memory; returns -ENOMEM. */
 int diag_oom(struct diag *d);
+
+enum finding_state {
+	FINDING_OK,
+	FINDING_NOTE,    /* optional: something is shown as unknown */
+	FINDING_PROBLEM, /* required: nothing works without it */
+};
+
+/* Something that was found out about a host. */
+struct finding {
+	const char *name;
+	enum finding_state state;
+	char detail[160];
+	char remedy[240]; /* "" when there is nothing to do */
+};

@@ -7,23 +7,10 @@
 
 #include "base/diag.h"
 
-enum feature_state {
-	FEATURE_OK,
-	FEATURE_ABSENT,  /* optional: something is shown as unknown */
-	FEATURE_MISSING, /* required: nothing works without it */
-};
-
-struct feature {
-	const char *name;
-	enum feature_state state;
-	char detail[160]; /* what was found */
-	char remedy[240]; /* what to do about it; empty when ok */
-};
-
 #define MAX_FEATURES 16
 
 /* Runs every check, in the order in which they depend on each other. Returns how many. */
-size_t features_probe(struct feature features[MAX_FEATURES]);
+size_t features_probe(struct finding features[MAX_FEATURES]);
 
 /* Runs the required checks but that of attaching; the first that fails fills d. 0 or -errno. */
 int features_require(struct diag *d);

@@ -27,6 +27,15 @@ struct stack {
 	struct stack_frame *frames; /* innermost first */
 };
 
+/* Places in code that were seen on stacks. */
+struct name_counts {
+	uint64_t places;  /* that are kept */
+	uint64_t bytes;   /* of memory for them and their names */
+	uint64_t waiting; /* frames that have no name yet */
+	uint64_t failed;  /* places without a name since nobody could tell one */
+	uint64_t refused; /* beyond what is kept: each time one was met */
+};
+
 struct stack_table;
 
 /* Returns 0 or -ENOMEM. */

@@ -73,7 +73,7 @@ static void put_history(struct json_writer *to, const struct daemon_status *s)
 
 int report_status_json(const struct daemon_status *s, FILE *out)
 {
-	const struct status_names *names = &s->names;
+	const struct name_counts *names = &s->names;
 	struct json_writer to;
 
 	json_begin(&to, out);
@@ -86,7 +86,7 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	json_put_bool(&to, "exact", losses_none(s->losses));
 	json_put_losses(&to, s->losses);
 	put_counting(&to, s);
-	if (names->has) {
+	if (s->has_names) {
 		json_put_object(&to, "names");
 		json_put_number(&to, "places", names->places);
 		json_put_number(&to, "bytes", names->bytes);

@@ -17,12 +17,6 @@ struct status_table {
 	uint64_t most; /* that one user has; 0: nobody is to leave room for others */
 };
 
-/* Counts the places in code that were seen on stacks. */
-struct status_names {
-	bool has; /* stacks are taken */
-	uint64_t places, bytes, waiting, failed, refused;
-};
-
 /* Texts are borrowed; times of day are CLOCK_REALTIME in ns. */
 struct daemon_status {
 	const char *host, *kernel;
@@ -37,7 +31,8 @@ struct daemon_status {
 	uint64_t kernel_bytes;    /* of all tables; 0: not known */
 	uint64_t max_table_bytes; /* what they may take; 0: not known */
 
-	struct status_names names;
+	bool has_names; /* stacks are taken */
+	struct name_counts names;
 
 	/* What it costs. */
 	bool has_call_ns;
@@ -77,19 +72,6 @@ int report_baselines_json(const struct baseline *list, size_t count, FILE *out);
 int report_baselines_text(const char *json, size_t size, FILE *out, struct diag *d);
 
 /* --- doctor ------------------------------------------------------------------------------------- */
-
-enum finding_state {
-	FINDING_OK,
-	FINDING_NOTE,    /* something is shown as unknown */
-	FINDING_PROBLEM, /* nothing works without it */
-};
-
-struct finding {
-	const char *name;
-	enum finding_state state;
-	const char *detail;
-	const char *remedy; /* "" when there is nothing to do */
-};
 
 /* A line a finding, its remedy below it. */
 void report_findings(const struct finding *findings, size_t count, FILE *out);

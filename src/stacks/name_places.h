@@ -45,14 +45,6 @@ struct name_place {
 	uint32_t nr_holders; /* frames of stacks */
 };
 
-struct name_counts {
-	uint64_t places;  /* that are kept */
-	uint64_t bytes;   /* of memory for them and their names */
-	uint64_t waiting; /* frames that have no name yet */
-	uint64_t failed;  /* places without a name since nobody could tell one */
-	uint64_t refused; /* beyond what is kept: each time one was met */
-};
-
 /* Grows. */
 struct place_list {
 	struct name_place **places;
