@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss doctor`: what works on this machine, what does not, and what to do about it. */
-
 #include "cmd/options.h"
 #include "collect/features.h"
 

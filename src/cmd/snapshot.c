@@ -3,7 +3,6 @@
  * Runs `bpftruss snapshot`, which asks the daemon for a report of what it has counted, as -c writes
  * it, and `bpftruss status`.
  */
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 

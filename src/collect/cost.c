@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what counting costs the host: the sample of the programs' runs, and how full the tables are. */
-
 #include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"

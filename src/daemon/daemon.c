@@ -148,7 +148,6 @@ static int renew_tables(struct daemon *daemon)
 
 static void on_pulse(struct daemon *daemon)
 {
-
 	pulse_arm(daemon);
 	malloc_trim(0);
 	budget_check(&daemon->budget, daemon->counts.collector);

@@ -134,7 +134,6 @@ int question_report(const struct question *q, struct asked_report *report)
 
 	*report = (struct asked_report){ .options.format = FORMAT_WIDE };
 	err = read_words(q, report);
-
 	if (err)
 		return err;
 	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||

@@ -14,7 +14,6 @@ void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot 
 	      const char *remark);
 
 void svg_text(FILE *out, int x, int y, const char *class, const char *text);
-void svg_line(FILE *out, int x1, int y1, int x2, int y2, const char *class);
 void svg_rect(FILE *out, int x, int y, int width, int height, const char *class);
 
 /* --- flame graphs ------------------------------------------------------------------------------- */

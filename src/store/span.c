@@ -3,7 +3,6 @@
  * Answers questions. Each moment is taken from exactly one interval: a roll-up where all that is in
  * it falls into one step, else what it was made of, if that is still there.
  */
-
 #include "store/history.h"
 #include "store/history_private.h"
 
