@@ -15,7 +15,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "daemon/log.h"
-#include "report/json.h"
+#include "json/json.h"
 #include "report/report.h"
 #include "store/history_options.h"
 

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "model/snapshot.h"
-#include "report/status.h"
+#include "json/status.h"
 
 /* The syntaxes, which differ in the names of families, in metadata and in the end. */
 enum metrics_format {

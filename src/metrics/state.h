@@ -6,7 +6,7 @@
 #pragma once
 
 #include "metrics/metrics.h"
-#include "report/label.h"
+#include "model/label.h"
 
 /* Untrusted names are cut to this many bytes; longer ones that begin alike are one owner. */
 #define METRICS_NAME_BYTES 256

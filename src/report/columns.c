@@ -3,7 +3,7 @@
 #include "report/table.h"
 
 #include "model/match.h"
-#include "report/label.h"
+#include "model/label.h"
 #include "syscalls/names.h"
 
 static bool unit_text(const struct snapshot *snapshot, const struct process *process, char *buf)

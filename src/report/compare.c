@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "report/json.h"
+#include "json/json.h"
 
 /* --- halves ----------------------------------------------------------------------------------- */
 

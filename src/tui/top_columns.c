@@ -3,7 +3,7 @@
 #include "tui/top.h"
 
 #include "base/clock.h"
-#include "report/label.h"
+#include "model/label.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 

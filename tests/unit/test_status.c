@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "report/status.h"
+#include "json/status.h"
 
 #define START_NS (1767225600LL * 1000000000LL) /* 2026-01-01 */
 

@@ -8,11 +8,12 @@
  * Other versions count other things: a counter or a loss that is absent is 0, and keys that are not
  * known are skipped.
  */
-#include "report/json.h"
+#include "json/documents.h"
 
+#include "json/json.h"
 #include "model/builder.h"
+#include "model/label.h"
 #include "model/match.h"
-#include "report/report.h"
 #include "syscalls/names.h"
 
 /* Writes the times of a row or of one of its stacks: null where they are not known. */
@@ -288,6 +289,15 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 		put_row(to, snapshot, snapshot->rows[i]);
 	json_put_end(to);
 	json_put_end(to);
+}
+
+int report_json(const struct snapshot *snapshot, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_snapshot(&to, NULL, snapshot);
+	return json_end(&to);
 }
 
 /* --- reading ------------------------------------------------------------------------------------ */

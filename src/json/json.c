@@ -3,7 +3,7 @@
  * Spells JSON, and checks types and ranges of single values. The writer's buffer always has room for the
  * longest thing that is written in one piece.
  */
-#include "report/json.h"
+#include "json/json.h"
 
 #include <float.h>
 #include <math.h>

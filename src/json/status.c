@@ -3,14 +3,14 @@
  * Writes a daemon's status, its baselines and doctor's findings, as JSON and as text. The text is made
  * of JSON that came over a socket: a key that is absent or of another type reads as nothing, 0 or "".
  */
-#include "report/status.h"
+#include "json/status.h"
 
 #include <math.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "report/json.h"
+#include "json/json.h"
 
 static void put_counting(struct json_writer *to, const struct daemon_status *s)
 {
