@@ -69,6 +69,16 @@ void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t
 			 count % parts);
 }
 
+bool number_read(const char *text, uint64_t most, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	/* That takes blanks and signs, too. */
+	return *text >= '0' && *text <= '9' && !*end && !errno && *ret <= most;
+}
+
 /* --- UTF-8 --- */
 
 unsigned int text_code(const char *bytes, size_t size, size_t *length)

@@ -85,6 +85,9 @@ const struct time_scale *scale_for_sums(uint64_t largest_ns);
 /* Writes 1234.567, rounded; what is not 0 but too little to be seen is "<0.001". */
 void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t size);
 
+/* Reads a decimal number that is the whole text. False: it is none, or more than most. */
+bool number_read(const char *text, uint64_t most, uint64_t *ret);
+
 /* --- text --- */
 
 /* Longest result of text_escape_visible() of n bytes, with its NUL. */
