@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stores histograms, adds and subtracts them, and compares two by statistics. Invariant: neither the first nor
- * the last of the counts kept is 0, so equal histograms look alike.
+ * Stores histograms, adds and subtracts them, and compares two by statistics. Invariant: neither the
+ * first nor the last of the counts kept is 0, so equal histograms look alike.
  */
 #include "hist/hist.h"
 

@@ -40,8 +40,8 @@ void row_microstates(const struct snapshot *snapshot, const struct row *row,
 		     struct microstates *ret);
 
 /*
- * How the threads of all processes spent their time. Returns false if not all calls are in it: then time asleep for a
- * lock is not known from other sleep, and all of it is in sleep_ns.
+ * How the threads of all processes spent their time. Returns false if not all calls are in it: then
+ * time asleep for a lock is not known from other sleep, and all of it is in sleep_ns.
  */
 bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret);
 

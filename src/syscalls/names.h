@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names and numbers of system calls, per ABI, what they belong to, and names of errors. Numbers are the kernel's, x32 ones without
- * X32_CALL_BIT. Every look-up accepts any abi and nr, also ones read from a damaged file.
+ * Names and numbers of system calls, per ABI, what they belong to, and names of errors. Numbers are the
+ * kernel's, x32 ones without X32_CALL_BIT. Every look-up accepts any abi and nr, also ones read from a
+ * damaged file.
  */
 #pragma once
 
