@@ -79,7 +79,7 @@ int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret);
 
 /* NULL text is NULL, and bytes without a size are. They must live until the statement is run. */
-int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
+int db_bind_text(sqlite3_stmt *statement, int index, const char *text);
 int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 
 /* A copy of a column, to be freed; NULL for NULL. -ENOMEM, or -EUCLEAN if it holds a NUL. */

@@ -105,7 +105,7 @@ enum {
 /* A kind by value; it borrows from a snapshot. */
 struct kind {
 	int64_t id; /* 0: not known */
-	char comm[PROCESS_COMM_SIZE];
+	char comm[PROCESS_COMM_SIZE + 1];
 	uint32_t uid;
 	const char *user, *cgroup; /* NULL: unknown */
 };
