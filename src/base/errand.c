@@ -65,18 +65,16 @@ struct errands {
 
 int errands_new(struct errands **ret)
 {
-	struct errands *errands = calloc(1, sizeof(*errands));
+	struct errands *errands __cleanup(freep) = calloc(1, sizeof(*errands));
 
 	if (!errands)
 		return -ENOMEM;
 	errands->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (errands->epoll < 0) {
-		free(errands);
+	if (errands->epoll < 0)
 		return -errno;
-	}
 	for (int kind = 0; kind < NR_ERRAND_KIND; kind++)
 		TAILQ_INIT(&errands->waiting[kind]);
-	*ret = errands;
+	*ret = steal_ptr(&errands);
 	return 0;
 }
 

@@ -147,7 +147,7 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret)
 {
-	struct call_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct call_stacks *stacks __cleanup(call_stacks_freep) = calloc(1, sizeof(*stacks));
 	struct epoll_event event = { .events = EPOLLIN };
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
@@ -161,12 +161,9 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	if (!err && epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD,
 			      errands_fd(stacks->errands), &event))
 		err = -errno;
-	if (err) {
-		call_stacks_free(stacks);
-		return err;
-	}
-	*ret = stacks;
-	return 0;
+	if (!err)
+		*ret = steal_ptr(&stacks);
+	return err;
 }
 
 void call_stacks_free(struct call_stacks *stacks)

@@ -17,6 +17,7 @@ struct truss_bpf;
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret);
 void call_stacks_free(struct call_stacks *stacks);
+CLEANUP_OF(call_stacks, call_stacks_free)
 
 /*
  * Makes the tables of all files whose code is mapped by any process now; hurried: begins to make them.

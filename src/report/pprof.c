@@ -7,7 +7,6 @@
 #include "report/report.h"
 
 #include <limits.h>
-#include <search.h>
 #include <zlib.h>
 
 #include "report/protobuf.h"
