@@ -10,8 +10,7 @@
  * Events of a task alternate: enter, exit, enter, exit. Everything else is "unusual", out of line,
  * and either explained (see call_end_unusual) or counted as a loss.
  */
-#ifndef BPFTRUSS_ACCOUNT_BPF_H
-#define BPFTRUSS_ACCOUNT_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -414,5 +413,3 @@ static __always_inline void call_end(struct task_struct *task, struct task_recor
 		call_end_unusual(task, record, index, regs, result);
 	}
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What differs between architectures: the ABI of a call, its number and arguments in the registers,
  * the few numbers whose pairing is special, and in which order other CPUs see what is stored. */
-#ifndef BPFTRUSS_ARCH_BPF_H
-#define BPFTRUSS_ARCH_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -320,5 +319,3 @@ __noinline u32 call_sets_user(u32 abi, s32 nr)
 	}
 	return 0;
 }
-
-#endif

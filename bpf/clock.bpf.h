@@ -8,8 +8,7 @@
  * that is from CLOCK_MONOTONIC was found out at a switch that was seen, if possible on the same CPU.
  * bpftruss itself wakes up at least once a second, so there always is one.
  */
-#ifndef BPFTRUSS_CLOCK_BPF_H
-#define BPFTRUSS_CLOCK_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -253,5 +252,3 @@ static __noinline int ours_leaves(struct task_struct *task, struct task_ref *ref
 	ref->in_ns = 0;
 	return 0;
 }
-
-#endif

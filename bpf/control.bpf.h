@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what user space sets while the programs run; they only read it. */
-#ifndef BPFTRUSS_CONTROL_BPF_H
-#define BPFTRUSS_CONTROL_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -32,5 +31,3 @@ static __always_inline bool errnos_are_off(void)
 {
 	return *(volatile u32 *)&control.errnos_off;
 }
-
-#endif

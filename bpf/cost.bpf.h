@@ -4,8 +4,7 @@
  * ones a hash of a clock says that was read for another purpose, so the others pay no more than that.
  * A sample begins once the task's record is found, and leaves out what reading the clock for it takes.
  */
-#ifndef BPFTRUSS_COST_BPF_H
-#define BPFTRUSS_COST_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -47,5 +46,3 @@ static __noinline int cost_add(u32 kind, u64 begin_ns)
 	__sync_fetch_and_add(&sample->runs, 1);
 	return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns the ring buffer that wakes user space. Losing an event loses no count. */
-#ifndef BPFTRUSS_EVENTS_BPF_H
-#define BPFTRUSS_EVENTS_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -35,5 +34,3 @@ static __always_inline void event_send_cgroup(struct cgroup *cgroup, const char 
 		return;
 	bpf_ringbuf_output(&events, &event, offsetof(struct cgroup_event, path) + length, 0);
 }
-
-#endif

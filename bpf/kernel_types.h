@@ -3,8 +3,7 @@
  * Every kernel field the programs read, and no other. Offsets are relocated at load time (CO-RE),
  * so these definitions name fields but fix nothing; the build needs no kernel BTF.
  */
-#ifndef BPFTRUSS_KERNEL_TYPES_H
-#define BPFTRUSS_KERNEL_TYPES_H
+#pragma once
 
 #include <linux/types.h>
 #include <linux/bpf.h>
@@ -257,5 +256,3 @@ struct pt_regs {
 #endif
 
 #pragma clang attribute pop
-
-#endif

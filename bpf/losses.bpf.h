@@ -3,8 +3,7 @@
  * Owns the loss counters: the only way to give up is to add to one of them. Those that many calls
  * may add to at once have one on each CPU, lest these calls wait for each other.
  */
-#ifndef BPFTRUSS_LOSSES_BPF_H
-#define BPFTRUSS_LOSSES_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -26,5 +25,3 @@ static __always_inline void loss_add(enum loss reason)
 	if (losses_here && (u32)reason < NR_LOSS)
 		__sync_fetch_and_add(&losses_here->count[reason], 1);
 }
-
-#endif

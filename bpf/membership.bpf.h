@@ -6,8 +6,7 @@
  * that was chosen late still has threads that neither has reached, at their next call; so do
  * threads whose fork could not hand it on, as the kernel was busy with task storage on that CPU.
  */
-#ifndef BPFTRUSS_MEMBERSHIP_BPF_H
-#define BPFTRUSS_MEMBERSHIP_BPF_H
+#pragma once
 
 #include "account.bpf.h"
 #include "events.bpf.h"
@@ -372,5 +371,3 @@ static __noinline int task_adopt(struct task_struct *task, struct task_ref *ref,
 		task_end(task, ref);
 	return 0;
 }
-
-#endif

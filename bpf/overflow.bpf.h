@@ -3,8 +3,7 @@
  * Tasks that found no room for a record: the same pairing of enter and exit, kept in task storage,
  * counted by system call only.
  */
-#ifndef BPFTRUSS_OVERFLOW_BPF_H
-#define BPFTRUSS_OVERFLOW_BPF_H
+#pragma once
 
 #include "account.bpf.h"
 
@@ -73,5 +72,3 @@ static __always_inline void overflow_task_end(struct task_ref *ref)
 	if (ref->state & RECORD_CALL_OPEN)
 		overflow_count(ref->abi, ref->nr, 0, LOSS_TASK_TABLE_FULL);
 }
-
-#endif

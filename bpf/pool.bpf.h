@@ -3,8 +3,7 @@
  * Hands out array indices: those user space gave back first, then never used ones in order.
  * Index 0 is never handed out: in every list and reference it means "none".
  */
-#ifndef BPFTRUSS_POOL_BPF_H
-#define BPFTRUSS_POOL_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -133,5 +132,3 @@ static __always_inline void pool_return(void *returned, enum pool_kind kind, u32
 	bpf_map_push_elem(returned, &index, BPF_ANY);
 	share_return(share, kind);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Owns the records of the tasks that are counted. A record belongs to one task from record_start()
  * until it is marked RECORD_ENDED.
  */
-#ifndef BPFTRUSS_RECORDS_BPF_H
-#define BPFTRUSS_RECORDS_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -238,5 +237,3 @@ static __always_inline void record_start(struct task_struct *task, struct task_r
 	store_release(&ref->record, index);
 	store_release(&record->task, (u64)task);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Owns the question "is this process one that the user chose?", asked at the start, fork, exec,
  * rename, move and setuid of a process, never at a call.
  */
-#ifndef BPFTRUSS_SELECTOR_BPF_H
-#define BPFTRUSS_SELECTOR_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -140,5 +139,3 @@ static __noinline bool task_selected(struct task_struct *task, const struct comm
 	}
 	return false;
 }
-
-#endif

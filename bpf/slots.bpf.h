@@ -3,8 +3,7 @@
  * Owns the slots (one a task and system call), their tallies and the overflow rows. The slot of a
  * native call is found through its record; making one is rare and out of line.
  */
-#ifndef BPFTRUSS_SLOTS_BPF_H
-#define BPFTRUSS_SLOTS_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -389,5 +388,3 @@ static __always_inline struct overflow_row *overflow_row_find(u32 abi, s32 nr)
 	key = (sets->first + (bpf_get_smp_processor_id() & sets->mask)) * OVERFLOW_ROWS + column;
 	return bpf_map_lookup_elem(&overflow, &key);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * how often each slot's calls had it. Every call of a slot is in exactly one of its entries, or
  * among those that found no room.
  */
-#ifndef BPFTRUSS_STACKS_BPF_H
-#define BPFTRUSS_STACKS_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -406,5 +405,3 @@ static __always_inline void layout_forget(struct task_struct *task)
 	if (tables_can_be_walked() && leader->flags & TASK_COUNTED)
 		table_foresee(task->mm->start_code);
 }
-
-#endif

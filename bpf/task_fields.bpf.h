@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads what several fields of a task say together, or what not every kernel has. */
-#ifndef BPFTRUSS_TASK_FIELDS_BPF_H
-#define BPFTRUSS_TASK_FIELDS_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -49,5 +48,3 @@ static __always_inline u64 task_run_delay(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
 }
-
-#endif

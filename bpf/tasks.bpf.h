@@ -3,8 +3,7 @@
  * Keeps a struct task_ref with each task, from the first interest in it until the kernel frees the
  * task and it. Flags change by atomic steps.
  */
-#ifndef BPFTRUSS_TASKS_BPF_H
-#define BPFTRUSS_TASKS_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -117,5 +116,3 @@ static __always_inline bool ref_unchoose(struct task_ref *ref)
 {
 	return __sync_fetch_and_and(&ref->flags, ~TASK_CHOSEN) & TASK_CHOSEN;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * of its code, from the cache or the file's table (unwind_tables.bpf.h), then the caller's
  * registers by that rule. Runs without page faults, and says why when it cannot go on.
  */
-#ifndef BPFTRUSS_UNWIND_BPF_H
-#define BPFTRUSS_UNWIND_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_helpers.h>
@@ -304,5 +303,3 @@ static long walk_step(u32 at, struct walk_context *context)
 		return walk_by_table(walk, &answer.rule);
 	}
 }
-
-#endif

@@ -4,8 +4,7 @@
  * cache of each CPU, else from the table of the file that is mapped there, which user space made.
  * Nothing is known of processes: the kernel's own list of mappings is asked each time.
  */
-#ifndef BPFTRUSS_UNWIND_TABLES_BPF_H
-#define BPFTRUSS_UNWIND_TABLES_BPF_H
+#pragma once
 
 #include "kernel_types.h"
 #include <bpf/bpf_core_read.h>
@@ -445,5 +444,3 @@ static __always_inline void unwind_find(struct unwind_cache *cache, u32 layout, 
 	first->frame = answer->frame;
 	first->rule = answer->rule;
 }
-
-#endif

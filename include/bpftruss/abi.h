@@ -5,8 +5,7 @@
  * are written by their own task alone (no atomics, no shared cache line) until the record is
  * RECORD_ENDED, from then on by user space alone.
  */
-#ifndef BPFTRUSS_ABI_H
-#define BPFTRUSS_ABI_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -397,6 +396,4 @@ _Static_assert(sizeof(struct task_record) % 64 == 0, "whole cache lines");
 _Static_assert(sizeof(struct call_slot) == 192, "three cache lines");
 _Static_assert(sizeof(struct tally) == 64, "a cache line");
 _Static_assert(sizeof(struct hist_line) == 64, "a cache line");
-#endif
-
 #endif

@@ -5,8 +5,7 @@
  * so a bucket is at most 25% wide. Bucket 0 holds everything below 2^HIST_MIN_SHIFT ns, the last
  * one everything from 2^HIST_MAX_SHIFT ns (73 minutes) up.
  */
-#ifndef BPFTRUSS_HIST_BUCKET_H
-#define BPFTRUSS_HIST_BUCKET_H
+#pragma once
 
 #define HIST_MIN_SHIFT      6
 #define HIST_MAX_SHIFT      42
@@ -61,5 +60,3 @@ static inline __attribute__((always_inline)) unsigned long long hist_bucket_low(
 	return (1ULL << octave) +
 	       (unsigned long long)((bucket - 1) % HIST_OCTAVE_BUCKETS) * (1ULL << (octave - 2));
 }
-
-#endif

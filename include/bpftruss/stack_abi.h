@@ -3,8 +3,7 @@
  * The contract of --stacks between the BPF programs and user space: unwind tables one way, call
  * stacks the other. docs/internals/STACKS.md has the path of one frame.
  */
-#ifndef BPFTRUSS_STACK_ABI_H
-#define BPFTRUSS_STACK_ABI_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -195,6 +194,4 @@ struct pending_event {
 _Static_assert(sizeof(struct stack_entry) == 64, "one cache line");
 _Static_assert(sizeof(struct unwind_rule) == 8, "");
 _Static_assert(sizeof(struct inode_key) == 32, "no padding: it is hashed");
-#endif
-
 #endif

@@ -5,7 +5,6 @@
  */
 #include "base/child.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,7 +13,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 /* A killed process is gone at once, unless the kernel keeps it waiting for a disk: then we leave it. */
 #define KILLED_WAIT_NS (100 * NS_PER_MS)

@@ -3,15 +3,12 @@
  * A child is a process that does something for us while we go on: it has a deadline, it can be stopped
  * at any time, and its descriptor is readable when it has ended.
  */
-#ifndef BPFTRUSS_CHILD_H
-#define BPFTRUSS_CHILD_H
+#pragma once
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
+#include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
 struct child {
@@ -89,5 +86,3 @@ int copy_start(copy_function function, void *closure, const int *fds, size_t nr_
  * descriptors.
  */
 int copy_finish(struct child *copy, struct copy_answer *ret);
-
-#endif

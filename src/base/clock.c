@@ -6,11 +6,10 @@
 #include "base/clock.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "base/text.h"
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -186,17 +185,12 @@ static bool parse_word(const char *text, int64_t now_ns, int64_t *ret_ns)
 
 static bool parse_epoch(const char *text, int64_t now_ns, int64_t *ret_ns)
 {
-	char *end;
-	long long seconds;
+	uint64_t seconds;
 
 	(void)now_ns;
-	if (text[0] != '@' || !isdigit((unsigned char)text[1]))
+	if (text[0] != '@' || !number_read(text + 1, SECONDS_LAST, &seconds))
 		return false;
-	errno = 0;
-	seconds = strtoll(text + 1, &end, 10);
-	if (*end || errno || seconds > SECONDS_LAST)
-		return false;
-	*ret_ns = seconds * (int64_t)NS_PER_SEC;
+	*ret_ns = (int64_t)(seconds * NS_PER_SEC);
 	return true;
 }
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Clocks in nanoseconds, when to try again, and times as people read and write them. */
-#ifndef BPFTRUSS_CLOCK_H
-#define BPFTRUSS_CLOCK_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "base/diag.h"
 
@@ -99,5 +94,3 @@ int duration_parse(const char *option, const char *text, uint64_t *ret_ns, struc
 int span_parse(const char *option, const char *text, int64_t now_ns, int64_t *ret_from_ns,
 	       int64_t *ret_to_ns, struct diag *d);
 bool span_is(const char *text);
-
-#endif

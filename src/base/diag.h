@@ -4,11 +4,11 @@
  * Functions below the command layer fill a diag and return a negative errno; only the command
  * layer prints it and turns its kind into an exit status.
  */
-#ifndef BPFTRUSS_DIAG_H
-#define BPFTRUSS_DIAG_H
+#pragma once
 
 #include <stdarg.h>
-#include <stdio.h>
+
+#include "base/mem.h"
 
 /* The values are the documented exit statuses. */
 enum diag_kind {
@@ -32,4 +32,16 @@ __attribute__((format(printf, 4, 5))) int diag_set(struct diag *d, enum diag_kin
 /* diag_set() for running out of memory; returns -ENOMEM. */
 int diag_oom(struct diag *d);
 
-#endif
+enum finding_state {
+	FINDING_OK,
+	FINDING_NOTE,    /* optional: something is shown as unknown */
+	FINDING_PROBLEM, /* required: nothing works without it */
+};
+
+/* Something that was found out about a host. */
+struct finding {
+	const char *name;
+	enum finding_state state;
+	char detail[160];
+	char remedy[240]; /* "" when there is nothing to do */
+};

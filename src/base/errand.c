@@ -5,9 +5,7 @@
  */
 #include "base/errand.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -69,18 +67,16 @@ struct errands {
 
 int errands_new(struct errands **ret)
 {
-	struct errands *errands = calloc(1, sizeof(*errands));
+	struct errands *errands __cleanup(freep) = calloc(1, sizeof(*errands));
 
 	if (!errands)
 		return -ENOMEM;
 	errands->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (errands->epoll < 0) {
-		free(errands);
+	if (errands->epoll < 0)
 		return -errno;
-	}
 	for (int kind = 0; kind < NR_ERRAND_KIND; kind++)
 		TAILQ_INIT(&errands->waiting[kind]);
-	*ret = errands;
+	*ret = steal_ptr(&errands);
 	return 0;
 }
 
@@ -323,7 +319,10 @@ void errands_run(struct errands *errands)
 	uint64_t now_ns = clock_mono_ns();
 	struct errand *errand;
 
-	left_reap(errands);
+	for (size_t i = errands->nr_left; i-- > 0;) {
+		if (waitpid(errands->left[i].pid, NULL, WNOHANG))
+			errands->left[i] = errands->left[--errands->nr_left];
+	}
 	for (unsigned int i = 0; i < NR_ERRAND_KIND * MAX_RUNNING_ERRANDS; i++) {
 		errand = errands->running[i];
 		if (errand)

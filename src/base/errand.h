@@ -10,8 +10,7 @@
  *	poll(errands_fd(errands), errands_patience_ms(errands));
  *	errands_run(errands);
  */
-#ifndef BPFTRUSS_ERRAND_H
-#define BPFTRUSS_ERRAND_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -103,5 +102,3 @@ uint64_t errand_retry_ns(unsigned int failures);
 
 /* So many pauses grow; those after them are as long as the last, 10 minutes. */
 #define MAX_RETRY_STEP 4
-
-#endif

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ownership of locals: cleanup attributes and hand-over; arrays that grow. Whoever includes it has
- * the C library's memory, strings and streams as well.
+ * Ownership of locals: cleanup attributes and hand-over; arrays and trees that grow. Whoever includes it
+ * has the C library's everyday headers as well: errors, integers, memory, trees, strings, streams and
+ * descriptors.
  */
-#ifndef BPFTRUSS_MEM_H
-#define BPFTRUSS_MEM_H
+#pragma once
 
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +45,20 @@ static inline bool array_grow(void *array, size_t count, size_t size)
 	return items;
 }
 
+/*
+ * Adds a copy of an item to a tree of tsearch(3), in which there is no such item. Returns the copy, which
+ * is to be freed with the tree; NULL: no memory.
+ */
+static inline void *tree_add(void **tree, const void *item, size_t size, __compar_fn_t compare)
+{
+	void *copy = malloc(size);
+
+	if (copy && tsearch(memcpy(copy, item, size), tree, compare))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
 static inline void freep(void *pointer)
 {
 	free(*(void **)pointer);
@@ -73,5 +91,3 @@ static inline void fclosep(FILE **file)
 	if (*file)
 		fclose(*file);
 }
-
-#endif

@@ -5,7 +5,6 @@
  */
 #include "base/process.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <poll.h>
@@ -14,7 +13,6 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 int process_open(uint32_t pid)
 {

@@ -3,15 +3,12 @@
  * What others control: /proc of a process, which is read through one descriptor of its folder, and files
  * at their paths.
  */
-#ifndef BPFTRUSS_PROCESS_H
-#define BPFTRUSS_PROCESS_H
+#pragma once
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
+#include "base/mem.h"
 #include "bpftruss/stack_abi.h"
 
 /* A process that is a descriptor cannot become another one, as its number can. -1: there is none. */
@@ -99,5 +96,3 @@ int regular_file_read(int root_fd, const char *path, int flags, uint64_t max_byt
  */
 int regular_file_find_trusted(int root_fd, const char *path, int flags, uint64_t max_bytes,
 			      uid_t user);
-
-#endif

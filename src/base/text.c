@@ -2,11 +2,7 @@
 /* Spells times, bytes that somebody else chose, and errors for users. */
 #include "base/text.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/diag.h"
-#include "base/mem.h"
 
 /* --- times --- */
 
@@ -71,6 +67,16 @@ void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t
 	else
 		snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64, count / parts, scale->decimals,
 			 count % parts);
+}
+
+bool number_read(const char *text, uint64_t most, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	/* That takes blanks and signs, too. */
+	return *text >= '0' && *text <= '9' && !*end && !errno && *ret <= most;
 }
 
 /* --- UTF-8 --- */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text and numbers as people read them, and the small arithmetic that many places need. */
-#ifndef BPFTRUSS_TEXT_H
-#define BPFTRUSS_TEXT_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 /* --- numbers --- */
 
@@ -18,6 +16,11 @@ static inline int compare_u64(uint64_t a, uint64_t b)
 static inline int compare_first_u64(const void *a, const void *b)
 {
 	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
+}
+
+static inline int compare_first_u32(const void *a, const void *b)
+{
+	return compare_u64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static inline uint64_t min_u64(uint64_t a, uint64_t b)
@@ -82,6 +85,9 @@ const struct time_scale *scale_for_sums(uint64_t largest_ns);
 /* Writes 1234.567, rounded; what is not 0 but too little to be seen is "<0.001". */
 void scale_format(const struct time_scale *scale, uint64_t ns, char *buf, size_t size);
 
+/* Reads a decimal number that is the whole text. False: it is none, or more than most. */
+bool number_read(const char *text, uint64_t most, uint64_t *ret);
+
 /* --- text --- */
 
 /* Longest result of text_escape_visible() of n bytes, with its NUL. */
@@ -130,5 +136,3 @@ size_t text_width(const char *text);
 
 /* Cuts such a text to so many columns, 2 at least; its end then is "..". */
 void text_cut(char *text, size_t width);
-
-#endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss baseline`: spans of the history that are kept under a name. */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss compare`: where its two sides come from, and its exit status. */
-
-#include <errno.h>
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 #include "daemon/baselines.h"

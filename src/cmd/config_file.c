@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads configuration files with inih, and says which line of them is at fault. */
-#include <errno.h>
 #include <glob.h>
 #include <ini.h>
 

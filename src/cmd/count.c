@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss -c`: counts until told to stop, reports at the end and in between. */
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"
@@ -160,8 +159,7 @@ static int count_run(const struct options *o, struct diag *d)
 		return 128 + run.session.impatient;
 	/* Detached first: the command may go on for long. */
 	collector_free(steal_ptr(&run.session.collector));
-	session_wait_command(&run.session);
-	return command_exit_status(&run.session.command);
+	return session_wait_command(&run.session);
 }
 
 const struct verb count_verb = {

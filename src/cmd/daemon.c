@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss daemon`: with what its files and flags say, and say at a reload. Flags win. */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "cmd/options.h"
 #include "daemon/log.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss history`: from the daemon, or from its file when none runs. */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 

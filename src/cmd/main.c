@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Chooses the verb, runs it, and tells the user of an error. What is no verb is the truss face. */
-#include <errno.h>
 #include <fcntl.h>
 
 #include "cmd/options.h"

@@ -4,7 +4,6 @@
  * wants, --help and the words of completion come from the same table.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 
@@ -84,12 +83,9 @@ static int set_choice(const struct setting *s)
 
 static int set_number(const struct setting *s)
 {
-	char *end;
-	unsigned long long value;
+	uint64_t value;
 
-	errno = 0;
-	value = strtoull(s->arg, &end, 10);
-	if (!isdigit((unsigned char)*s->arg) || *end || errno || value < 1 || value > s->def->high)
+	if (!number_read(s->arg, s->def->high, &value) || !value)
 		return refuse(s, "is not a number from 1 to %llu",
 			      (unsigned long long)s->def->high);
 	return store(s, value);

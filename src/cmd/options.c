@@ -2,8 +2,6 @@
 /* Works out what options say of each other, and refuses in one sentence what makes no sense. */
 #include "cmd/options.h"
 
-#include <errno.h>
-
 void options_init(struct options *o, const struct verb *verb)
 {
 	*o = (struct options){ .verb = verb, .rate_sort = RATE_CALLS };
@@ -48,21 +46,6 @@ static void collector_complete(struct options *o)
 }
 
 /* --- contradictions --------------------------------------------------------------------------- */
-
-/* Options that would change nothing are refused: whoever gives one expects something of it. */
-struct rule {
-	bool broken;
-	const char *sentence;
-};
-
-static int rules_check(const struct rule *rules, size_t count, struct diag *d)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (rules[i].broken)
-			return diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
-	}
-	return 0;
-}
 
 static int format_check(const struct options *o, struct diag *d)
 {
@@ -117,7 +100,11 @@ static int count_check(const struct options *o, struct diag *d)
 {
 	const struct collector_options *c = &o->collector;
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	const struct rule rules[] = {
+	/* Options that would change nothing are refused: whoever gives one expects something of it. */
+	const struct {
+		bool broken;
+		const char *sentence;
+	} rules[] = {
 		{ c->inlines && !c->stacks, "--inline needs --stacks, --folded, "
 					    "--pprof or --flame" },
 		{ c->debuginfod && !c->stacks,
@@ -143,7 +130,11 @@ static int count_check(const struct options *o, struct diag *d)
 			       "give either processes (-p, -n, -u, -g, -U, -a) or a command, not "
 			       "both (command: \"%s\")",
 			       o->command[0]);
-	return err ? err : rules_check(rules, ARRAY_SIZE(rules), d);
+	for (size_t i = 0; i < ARRAY_SIZE(rules) && !err; i++) {
+		if (rules[i].broken)
+			err = diag_set(d, DIAG_USAGE, EINVAL, "%s", rules[i].sentence);
+	}
+	return err;
 }
 
 int options_complete(struct options *o, struct diag *d)

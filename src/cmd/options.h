@@ -4,12 +4,7 @@
  * and for the daemon from its configuration, and passed down as const. The
  * table in option_table.c says which option is which member.
  */
-#ifndef BPFTRUSS_OPTIONS_H
-#define BPFTRUSS_OPTIONS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "base/diag.h"
 #include "collect/collector.h"
@@ -224,5 +219,3 @@ const char *option_argument(const struct option_def *def);
  */
 int option_set(const struct option_def *def, struct options *options, const char *called,
 	       const char *arg, struct diag *d);
-
-#endif

@@ -5,7 +5,6 @@
  */
 #include "cmd/reporting.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>

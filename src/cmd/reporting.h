@@ -3,8 +3,7 @@
  * What verbs that report have in common: where a report goes and in which form, and how a daemon is
  * asked for one.
  */
-#ifndef BPFTRUSS_REPORTING_H
-#define BPFTRUSS_REPORTING_H
+#pragma once
 
 #include "cmd/options.h"
 #include "ipc/client.h"
@@ -81,5 +80,3 @@ void output_done(struct output *output);
 
 /* Returns the width of the terminal; for other streams what COLUMNS says, else 80. */
 int output_width(FILE *stream);
-
-#endif

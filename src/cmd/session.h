@@ -3,8 +3,7 @@
  * The time between start and report: a command that waits before its execve, so that it can be
  * marked first, and what ends the counting: signals, the clock and the end of the targets.
  */
-#ifndef BPFTRUSS_SESSION_H
-#define BPFTRUSS_SESSION_H
+#pragma once
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -26,18 +25,6 @@ int command_prepare(struct command *command, char **argv, const sigset_t *blocke
 
 /* Lets the child run its execve; returns when that succeeded (0) or failed. */
 int command_release(struct command *command, const char *name, struct diag *d);
-
-/* Whether it has; reaps it if so. */
-bool command_has_ended(struct command *command);
-
-/* Waits until the command has ended. */
-void command_wait(struct command *command);
-
-/* The exit status in a shell's terms: its own, or 128 + signal. */
-int command_exit_status(const struct command *command);
-
-/* Kills and reaps a child that was never released. */
-void command_done(struct command *command);
 
 struct session {
 	const struct options *options; /* borrowed */
@@ -69,8 +56,11 @@ void session_init(struct session *session, const struct options *options);
  */
 int session_open(struct session *session, struct diag *d);
 
-/* Waits for a command that goes on after its report; signals are passed on to it. */
-void session_wait_command(struct session *session);
+/*
+ * Waits for a command that goes on after its report; signals are passed on to it. Returns its exit
+ * status in a shell's terms: its own, or 128 + signal.
+ */
+int session_wait_command(struct session *session);
 
 void session_done(struct session *session);
 
@@ -95,5 +85,3 @@ int session_wait(struct session *session, enum session_event *ret, struct diag *
  * signal comes, which stays to be taken by session_wait().
  */
 int session_wait_names(const struct session *session, uint64_t limit_ns, struct diag *d);
-
-#endif

@@ -3,8 +3,6 @@
  * Runs `bpftruss snapshot`, which asks the daemon for a report of what it has counted, as -c writes
  * it, and `bpftruss status`.
  */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 
@@ -92,10 +90,7 @@ static int snapshot_run(const struct options *o, struct diag *d)
 	ipc_url_init(&url, is_json || whole ? "/v1/snapshot" : "/v1/report");
 	ask_add_targets(&url, o);
 	ask_add_report(&url, o, !is_json && !whole, output_width(output.stream));
-	err = o->since ? add_since(&url, o->since, d) : 0;
-	if (err)
-		return err;
-	err = ask(o, "GET", &url, &reply, d);
+	err = (o->since ? add_since(&url, o->since, d) : 0) ?: ask(o, "GET", &url, &reply, d);
 	if (err)
 		return err;
 	if (whole)

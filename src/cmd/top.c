@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs `bpftruss top`: reads once an interval, and shows, prints or writes what happened in it. */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "cmd/reporting.h"
 #include "cmd/session.h"

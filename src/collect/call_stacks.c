@@ -6,7 +6,6 @@
 #include "collect/call_stacks.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <sys/epoll.h>
 
 #include "bpftruss/abi.h"
@@ -98,13 +97,6 @@ static bool symbol_read(struct kernel_code *code, const char *line)
 	return symbol->name;
 }
 
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct kernel_symbol *x = a, *y = b;
-
-	return compare_u64(x->address, y->address);
-}
-
 static void symbols_read(struct kernel_code *code)
 {
 	FILE *file __cleanup(fclosep) = fopen("/proc/kallsyms", "re");
@@ -113,26 +105,19 @@ static void symbols_read(struct kernel_code *code)
 	while (file && fgets(line, sizeof(line), file) && symbol_read(code, line))
 		;
 	if (code->count)
-		qsort(code->symbols, code->count, sizeof(*code->symbols), compare_symbols);
+		qsort(code->symbols, code->count, sizeof(*code->symbols), compare_first_u64);
 	code->tried = true;
 }
 
-/* The function at an address; NULL when the kernel does not say. */
+/* The function in front of a return address; NULL when the kernel does not say. */
 static const struct kernel_symbol *kernel_code_find(struct kernel_code *code, uint64_t address)
 {
-	size_t low = 0, high;
+	size_t at;
 
 	if (!code->tried)
 		symbols_read(code);
-	for (high = code->count; low < high;) {
-		size_t middle = (low + high) / 2;
-
-		if (code->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &code->symbols[low - 1] : NULL;
+	at = place_u64(code->symbols, code->count, sizeof(*code->symbols), address);
+	return at ? &code->symbols[at - 1] : NULL;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -162,7 +147,7 @@ static int open_names(struct call_stacks *stacks, const struct truss_bpf *skel,
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret)
 {
-	struct call_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct call_stacks *stacks __cleanup(call_stacks_freep) = calloc(1, sizeof(*stacks));
 	struct epoll_event event = { .events = EPOLLIN };
 	int err = stacks ? stack_table_new(&stacks->table) : -ENOMEM;
 
@@ -177,12 +162,9 @@ int call_stacks_new(const struct truss_bpf *skel, const struct collector_options
 	if (!err && epoll_ctl(ring_buffer__epoll_fd(events), EPOLL_CTL_ADD,
 			      errands_fd(stacks->errands), &event))
 		err = -errno;
-	if (err) {
-		call_stacks_free(stacks);
-		return err;
-	}
-	*ret = stacks;
-	return 0;
+	if (!err)
+		*ret = steal_ptr(&stacks);
+	return err;
 }
 
 void call_stacks_free(struct call_stacks *stacks)
@@ -243,7 +225,7 @@ static int kernel_stack_name(struct call_stacks *stacks, const struct stack_even
 
 	for (size_t i = 0; i < min_u64(event->nr_frames, MAX_FRAMES); i++) {
 		uint64_t address = event->frames[i];
-		const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address - 1);
+		const struct kernel_symbol *symbol = kernel_code_find(&stacks->kernel, address);
 		struct stack_frame *frame = &frames[stack.nr_frames];
 
 		*frame = (struct stack_frame){

@@ -3,8 +3,7 @@
  * The user space side of --stacks: makes the tables that the programs unwind by, and takes the stacks
  * that they send.
  */
-#ifndef BPFTRUSS_CALL_STACKS_H
-#define BPFTRUSS_CALL_STACKS_H
+#pragma once
 
 #include <bpf/libbpf.h>
 
@@ -17,9 +16,8 @@ struct truss_bpf;
 /* The maps must be loaded; adds its own to the ring buffers. Returns 0 or -errno. */
 int call_stacks_new(const struct truss_bpf *skel, const struct collector_options *options,
 		    struct ring_buffer *events, struct call_stacks **ret);
-
-/* NULL is fine. */
 void call_stacks_free(struct call_stacks *stacks);
+CLEANUP_OF(call_stacks, call_stacks_free)
 
 /*
  * Makes the tables of all files whose code is mapped by any process now; hurried: begins to make them.
@@ -45,5 +43,3 @@ void call_stacks_tables(const struct call_stacks *stacks, size_t *files, size_t 
 
 /* Borrowed. */
 const struct stack_table *call_stacks_table(const struct call_stacks *stacks);
-
-#endif

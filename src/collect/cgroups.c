@@ -6,9 +6,7 @@
 #include "collect/cgroups.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -171,16 +169,11 @@ bool cgroup_name_exists(const char *name)
 
 /* --- names ------------------------------------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	return compare_u64(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 /* NULL: it is not known. */
 static struct id_name *known_find(const struct cgroup_names *names, uint64_t id)
 {
 	return names->nr_known ? bsearch(&id, names->known, names->nr_known, sizeof(*names->known),
-					 compare_ids)
+					 compare_first_u64)
 			       : NULL;
 }
 
@@ -220,11 +213,6 @@ int cgroup_names_learn(struct cgroup_names *names)
 	names->learned = true;
 	names->incomplete = err == -EMFILE || err == -ENFILE;
 	return names->incomplete ? 0 : err;
-}
-
-void cgroup_names_begin(struct cgroup_names *names)
-{
-	names->learned = false;
 }
 
 /* Takes a name out of a slot of the ring. */
@@ -294,11 +282,11 @@ void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t cou
 {
 	size_t kept = 0, bytes = 0;
 
-	qsort(in_use, count, sizeof(*in_use), compare_ids);
+	qsort(in_use, count, sizeof(*in_use), compare_first_u64);
 	for (size_t i = 0; i < names->nr_known; i++) {
 		struct id_name *name = &names->known[i];
 
-		if (!bsearch(&name->id, in_use, count, sizeof(*in_use), compare_ids)) {
+		if (!bsearch(&name->id, in_use, count, sizeof(*in_use), compare_first_u64)) {
 			free(name->name);
 			continue;
 		}

@@ -4,12 +4,7 @@
  * name of a process that was in it: so all that exist are learned at the start, and new ones as they are
  * made.
  */
-#ifndef BPFTRUSS_CGROUPS_H
-#define BPFTRUSS_CGROUPS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "model/snapshot.h"
 
@@ -34,7 +29,7 @@ struct cgroup_names {
 	size_t nr_made;         /* so far, also those that the ring has forgotten */
 	size_t nr_forgotten;
 	size_t recent_bytes;
-	bool learned;          /* the tree was looked at, and nothing has been asked since */
+	bool learned;          /* the tree was looked at in this round: false begins a new one */
 	bool incomplete;       /* not all of the tree could be looked at */
 	size_t prune_at;       /* so many known ones are too many */
 	size_t prune_bytes_at; /* so are so many bytes of their paths */
@@ -55,9 +50,6 @@ bool cgroup_names_know(const struct cgroup_names *names, uint64_t id);
  */
 const char *cgroup_names_find(struct cgroup_names *names, uint64_t id);
 
-/* A new round: the tree may have changed. */
-void cgroup_names_begin(struct cgroup_names *names);
-
 /* Whether so many are known that it is time to forget some. */
 bool cgroup_names_are_many(const struct cgroup_names *names);
 
@@ -65,5 +57,3 @@ bool cgroup_names_are_many(const struct cgroup_names *names);
 void cgroup_names_prune(struct cgroup_names *names, uint64_t *in_use, size_t count);
 
 void cgroup_names_done(struct cgroup_names *names);
-
-#endif

@@ -6,7 +6,6 @@
  */
 #include "collect/code_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

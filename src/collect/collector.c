@@ -6,7 +6,6 @@
 #include "collect/collector.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/random.h>
@@ -346,7 +345,7 @@ static bool collector_joins_pending(const struct collector *c)
 
 int collector_patience_ms(const struct collector *c)
 {
-	int patience = unseen_ends_patience_ms(c);
+	int patience = collector_live(c) ? LOOK_PAUSE_MS : -1;
 
 	if (c->stacks)
 		patience = sooner_ms(patience, call_stacks_patience_ms(c->stacks));

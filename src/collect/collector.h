@@ -5,8 +5,7 @@
  * collector_fd is readable, collector_read as often as wanted, collector_stop for a last exact
  * reading, collector_free. Nothing stays in the kernel once it is freed or its process has died.
  */
-#ifndef BPFTRUSS_COLLECTOR_H
-#define BPFTRUSS_COLLECTOR_H
+#pragma once
 
 #include "collect/options.h"
 #include "stacks/names.h"
@@ -140,5 +139,3 @@ void collector_stop(struct collector *collector);
 
 /* All that was counted since the start, as of now or of the stop. */
 int collector_read(struct collector *collector, struct snapshot **ret, struct diag *d);
-
-#endif

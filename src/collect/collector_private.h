@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the collector share; nobody outside src/collect/ includes this. */
-#ifndef BPFTRUSS_COLLECTOR_PRIVATE_H
-#define BPFTRUSS_COLLECTOR_PRIVATE_H
+#pragma once
 
 #include "bpftruss/abi.h"
 #include "truss.skel.h"
@@ -26,6 +25,9 @@
  * most threads of a host are his, fit in the half that he may have.
  */
 #define IDLE_BYTES_A_SLOT ((size_t)250)
+
+/* From one look for ends that nobody saw to the next. */
+#define LOOK_PAUSE_MS 1000
 
 struct collector {
 	struct truss_bpf *skel;
@@ -120,9 +122,6 @@ const char *collector_cgroup(struct collector *collector, uint64_t id);
 /* Adopts the threads of processes that came to be chosen, if any did. 0 or -errno. */
 int collector_complete_joins(struct collector *collector);
 
-/* As collector_patience_ms(), until the next look is due. */
-int unseen_ends_patience_ms(const struct collector *collector);
-
 /*
  * Looks up a unit, cgroup or user, or compiles a name pattern. Returns 0, or fills d: bad patterns
  * are usage errors, what does not exist on this host is a failure; with wait, a unit may come later.
@@ -170,5 +169,3 @@ static inline struct tally *tally_at(const struct collector *collector, uint32_t
 {
 	return map_array_at(collector->tables.arrays[TABLE_TALLIES], index);
 }
-
-#endif

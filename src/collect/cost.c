@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Owns what counting costs the host: the sample of the programs' runs, and how full the tables are. */
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
@@ -44,11 +41,6 @@ static struct table_fill table_fill(const struct truss_bpf *skel, enum pool_kind
 	};
 }
 
-static int compare_pids(const void *a, const void *b)
-{
-	return compare_u64(*(const uint32_t *)a, *(const uint32_t *)b);
-}
-
 /* What only a look at all records tells. */
 static int cost_fill_records(const struct collector *c, struct collector_cost *cost)
 {
@@ -65,7 +57,7 @@ static int cost_fill_records(const struct collector *c, struct collector_cost *c
 		if (record_state(record) == RECORD_LIVE)
 			pids[count++] = record->pid;
 	}
-	qsort(pids, count, sizeof(*pids), compare_pids);
+	qsort(pids, count, sizeof(*pids), compare_first_u32);
 	for (size_t i = 0; i < count; i++)
 		cost->processes += i == 0 || pids[i] != pids[i - 1];
 	return 0;

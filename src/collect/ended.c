@@ -5,8 +5,6 @@
  * have left cannot be folded: where that is too much, no more of it is taken in, and the tables in the
  * kernel fill up instead.
  */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/collector_private.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Owns the checks of kernel and privileges. A check fills in one struct feature and nothing else. */
+/* Owns the checks of kernel and privileges. A check fills in one struct finding and nothing else. */
 #include "collect/features.h"
 #include "collect/tables.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <sys/capability.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -19,7 +18,7 @@
 #define LOCKDOWN    "/sys/kernel/security/lockdown"
 
 __attribute__((format(printf, 3, 4))) static void
-feature_set(struct feature *f, enum feature_state state, const char *format, ...)
+feature_set(struct finding *f, enum finding_state state, const char *format, ...)
 {
 	va_list args;
 
@@ -29,17 +28,17 @@ feature_set(struct feature *f, enum feature_state state, const char *format, ...
 	va_end(args);
 }
 
-static void feature_remedy(struct feature *f, const char *remedy)
+static void feature_remedy(struct finding *f, const char *remedy)
 {
 	snprintf(f->remedy, sizeof(f->remedy), "%s", remedy);
 }
 
-static void check_kernel(struct feature *f)
+static void check_kernel(struct finding *f)
 {
 	struct utsname names;
 
 	uname(&names);
-	feature_set(f, FEATURE_OK, "%s %s", names.release, names.machine);
+	feature_set(f, FINDING_OK, "%s %s", names.release, names.machine);
 }
 
 static bool have_capability(cap_t caps, cap_value_t cap)
@@ -49,7 +48,7 @@ static bool have_capability(cap_t caps, cap_value_t cap)
 	return cap_get_flag(caps, cap, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
 }
 
-static void check_capabilities(struct feature *f)
+static void check_capabilities(struct finding *f)
 {
 	cap_t caps = cap_get_proc();
 	bool all, bpf, perfmon;
@@ -59,45 +58,45 @@ static void check_capabilities(struct feature *f)
 	perfmon = caps && have_capability(caps, CAP_PERFMON);
 	cap_free(caps);
 	if (all || (bpf && perfmon)) {
-		feature_set(f, FEATURE_OK, "%s", all ? "root" : "CAP_BPF and CAP_PERFMON");
+		feature_set(f, FINDING_OK, "%s", all ? "root" : "CAP_BPF and CAP_PERFMON");
 		return;
 	}
-	feature_set(f, FEATURE_MISSING, "%s",
+	feature_set(f, FINDING_PROBLEM, "%s",
 		    bpf       ? "CAP_PERFMON is missing"
 		    : perfmon ? "CAP_BPF is missing"
 			      : "neither root nor CAP_BPF and CAP_PERFMON");
 	feature_remedy(f, "run it as root (sudo bpftruss ...) or with CAP_BPF and CAP_PERFMON");
 }
 
-static void check_lockdown(struct feature *f)
+static void check_lockdown(struct finding *f)
 {
 	FILE *file __cleanup(fclosep) = fopen(LOCKDOWN, "re");
 	char line[128] = "";
 	char *open, *close;
 
 	if (!file || !fgets(line, sizeof(line), file)) {
-		feature_set(f, FEATURE_OK, "not in this kernel, or not visible");
+		feature_set(f, FINDING_OK, "not in this kernel, or not visible");
 		return;
 	}
 	open = strchr(line, '[');
 	close = open ? strchr(open, ']') : NULL;
 	if (close)
 		*close = 0;
-	feature_set(f, FEATURE_OK, "%s", close ? open + 1 : line);
+	feature_set(f, FINDING_OK, "%s", close ? open + 1 : line);
 	if (strcmp(f->detail, "confidentiality"))
 		return;
-	f->state = FEATURE_MISSING;
+	f->state = FINDING_PROBLEM;
 	feature_remedy(f, "lockdown=confidentiality forbids reading kernel memory; "
 			  "boot with lockdown=integrity");
 }
 
-static void check_btf(struct feature *f)
+static void check_btf(struct finding *f)
 {
 	if (access(VMLINUX_BTF, R_OK) == 0) {
-		feature_set(f, FEATURE_OK, VMLINUX_BTF);
+		feature_set(f, FINDING_OK, VMLINUX_BTF);
 		return;
 	}
-	feature_set(f, FEATURE_MISSING, VMLINUX_BTF ": %s", strerror(errno));
+	feature_set(f, FINDING_PROBLEM, VMLINUX_BTF ": %s", strerror(errno));
 	feature_remedy(f, errno == ENOENT
 				  ? "the kernel has no type information: use one built with "
 				    "CONFIG_DEBUG_INFO_BTF=y; in a container, mount the host's /sys"
@@ -126,38 +125,38 @@ static bool kernel_has(uint32_t kind, const char *type, const char *wanted)
 	return found;
 }
 
-static void check_task_storage(struct feature *f)
+static void check_task_storage(struct finding *f)
 {
 	struct storage_bpf *storage = storage_bpf__open();
 	int err = storage ? storage_bpf__load(storage) : -errno;
 
 	storage_bpf__destroy(storage);
 	if (!err) {
-		feature_set(f, FEATURE_OK, "present");
+		feature_set(f, FINDING_OK, "present");
 		return;
 	}
 	/* Else an unknown type of map, or a helper that is not for such programs. */
 	if (err != -EINVAL && err != -EACCES) {
-		feature_set(f, FEATURE_MISSING, "cannot be probed: %s", strerror(-err));
+		feature_set(f, FINDING_PROBLEM, "cannot be probed: %s", strerror(-err));
 		feature_remedy(f, "-v shows the kernel's words; a security module or a limit may "
 				  "forbid bpf(2)");
 		return;
 	}
-	feature_set(f, FEATURE_MISSING, "absent");
+	feature_set(f, FINDING_PROBLEM, "absent");
 	feature_remedy(f, "the kernel is too old: use Linux 5.13 or newer, or that of RHEL 9");
 }
 
-static void check_attach(struct feature *f)
+static void check_attach(struct finding *f)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
 	int err = probe ? probe_bpf__attach(probe) : -errno;
 
 	probe_bpf__destroy(probe);
 	if (!err) {
-		feature_set(f, FEATURE_OK, "raw_syscalls can be attached to");
+		feature_set(f, FINDING_OK, "raw_syscalls can be attached to");
 		return;
 	}
-	feature_set(f, FEATURE_MISSING, "refused: %s", strerror(-err));
+	feature_set(f, FINDING_PROBLEM, "refused: %s", strerror(-err));
 	feature_remedy(f, "-v shows the kernel's words; a security module may forbid bpf(2)");
 }
 
@@ -179,22 +178,22 @@ bool features_lookups_can_fail(void)
 }
 
 /* Fills in what is optional. */
-static void feature_tell(struct feature *f, bool is_there, const char *there, const char *absent,
+static void feature_tell(struct finding *f, bool is_there, const char *there, const char *absent,
 			 const char *remedy)
 {
-	feature_set(f, is_there ? FEATURE_OK : FEATURE_ABSENT, "%s", is_there ? there : absent);
+	feature_set(f, is_there ? FINDING_OK : FINDING_NOTE, "%s", is_there ? there : absent);
 	if (!is_there)
 		feature_remedy(f, remedy);
 }
 
-static void check_runq(struct feature *f)
+static void check_runq(struct finding *f)
 {
 	feature_tell(f, features_have_runq(), "sched_info.run_delay", "no sched_info.run_delay",
 		     "run-queue and sleep time are shown as unknown; they need a kernel with "
 		     "CONFIG_SCHEDSTATS or CONFIG_TASK_DELAY_ACCT");
 }
 
-static void check_cheap_filter(struct feature *f)
+static void check_cheap_filter(struct finding *f)
 {
 	feature_tell(f, kernel_has(BTF_KIND_STRUCT, "task_struct", "bpf_storage"),
 		     "task_struct.bpf_storage", "no task_struct.bpf_storage",
@@ -206,15 +205,15 @@ bool features_hide_task_regs(void)
 	return getenv("BPFTRUSS_NO_TASK_REGS");
 }
 
-static void check_in_flight(struct feature *f)
+static void check_in_flight(struct finding *f)
 {
 	if (!features_hide_task_regs() &&
 	    kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_task_pt_regs")) {
-		feature_set(f, FEATURE_OK, "bpf_task_pt_regs");
+		feature_set(f, FINDING_OK, "bpf_task_pt_regs");
 		return;
 	}
 #ifdef __x86_64__
-	feature_set(f, FEATURE_OK, "registers on the kernel stack");
+	feature_set(f, FINDING_OK, "registers on the kernel stack");
 #else
 	feature_tell(f, false, "", "no bpf_task_pt_regs",
 		     "a call begun before attaching is shown only once it ends (5.15 or newer)");
@@ -235,7 +234,7 @@ bool features_have_unwinding(void)
 	       kernel_has(BTF_KIND_ENUM, "bpf_func_id", "BPF_FUNC_loop");
 }
 
-static void check_unwinding(struct feature *f)
+static void check_unwinding(struct finding *f)
 {
 	feature_tell(
 		f, features_have_unwinding(), "bpf_find_vma, bpf_loop",
@@ -246,21 +245,21 @@ static void check_unwinding(struct feature *f)
 			: "--stacks can follow frame pointers only; tables are read on x86-64");
 }
 
-static void check_misses(struct feature *f)
+static void check_misses(struct finding *f)
 {
 	feature_tell(f, kernel_has(BTF_KIND_STRUCT, "bpf_prog_stats", "misses"),
 		     "bpf_prog_info.recursion_misses", "not counted by this kernel",
 		     "calls that the kernel skips the programs for are lost unseen");
 }
 
-static void check_tables(struct feature *f)
+static void check_tables(struct finding *f)
 {
 	const struct target_selector all = { .kind = SELECT_ALL };
 	const struct collector_options options = { .selectors = &all, .nr_selectors = 1 };
 	struct tables tables = { 0 };
 
 	tables_plan(&tables, &options);
-	feature_set(f, FEATURE_OK, "for the %u threads of this host %.0f MiB, of at most %.0f MiB",
+	feature_set(f, FINDING_OK, "for the %u threads of this host %.0f MiB, of at most %.0f MiB",
 		    tables.needs.threads, (double)tables.sizes.bytes / 0x1p20,
 		    (double)tables_most_bytes(&tables) / 0x1p20);
 }
@@ -268,7 +267,7 @@ static void check_tables(struct feature *f)
 /* Required ones first; a required one that fails makes those after it meaningless. */
 static const struct check {
 	const char *name;
-	void (*run)(struct feature *f);
+	void (*run)(struct finding *f);
 	bool doctors; /* not part of features_require() */
 } checks[] = {
 	{ "kernel", check_kernel, false },
@@ -287,20 +286,20 @@ static const struct check {
 
 _Static_assert(ARRAY_SIZE(checks) <= MAX_FEATURES, "MAX_FEATURES is too small");
 
-static void check_run(const struct check *check, struct feature *f)
+static void check_run(const struct check *check, struct finding *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->name = check->name;
 	check->run(f);
 }
 
-size_t features_probe(struct feature features[MAX_FEATURES])
+size_t features_probe(struct finding features[MAX_FEATURES])
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(checks); i++) {
 		check_run(&checks[i], &features[i]);
-		if (features[i].state == FEATURE_MISSING)
+		if (features[i].state == FINDING_PROBLEM)
 			return i + 1;
 	}
 	return i;
@@ -308,13 +307,13 @@ size_t features_probe(struct feature features[MAX_FEATURES])
 
 int features_require(struct diag *d)
 {
-	struct feature f;
+	struct finding f;
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		if (checks[i].doctors)
 			continue;
 		check_run(&checks[i], &f);
-		if (f.state == FEATURE_MISSING)
+		if (f.state == FINDING_PROBLEM)
 			return diag_set(d, DIAG_UNSUPPORTED, EOPNOTSUPP, "%s: %s; %s", f.name,
 					f.detail, f.remedy);
 	}

@@ -3,31 +3,14 @@
  * What this kernel and these privileges allow, found out by asking (never by version). The same
  * checks serve `doctor` and the sentence with which every other verb refuses.
  */
-#ifndef BPFTRUSS_FEATURES_H
-#define BPFTRUSS_FEATURES_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 #include "base/diag.h"
-
-enum feature_state {
-	FEATURE_OK,
-	FEATURE_ABSENT,  /* optional: something is shown as unknown */
-	FEATURE_MISSING, /* required: nothing works without it */
-};
-
-struct feature {
-	const char *name;
-	enum feature_state state;
-	char detail[160]; /* what was found */
-	char remedy[240]; /* what to do about it; empty when ok */
-};
 
 #define MAX_FEATURES 16
 
 /* Runs every check, in the order in which they depend on each other. Returns how many. */
-size_t features_probe(struct feature features[MAX_FEATURES]);
+size_t features_probe(struct finding features[MAX_FEATURES]);
 
 /* Runs the required checks but that of attaching; the first that fails fills d. 0 or -errno. */
 int features_require(struct diag *d);
@@ -61,5 +44,3 @@ struct slow_path_cost {
 
 /* Measures it by attaching for about a tenth of a second. Returns 0 or -errno. */
 int features_measure_slow_path(struct slow_path_cost *ret, struct diag *d);
-
-#endif

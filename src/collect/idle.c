@@ -11,8 +11,6 @@
  */
 #include "collect/idle.h"
 
-#include <errno.h>
-#include <search.h>
 #include <sys/queue.h>
 
 /* The head of a record is all of it but the index of its slots. */
@@ -63,19 +61,16 @@ struct idle {
 
 int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes)
 {
-	struct idle *idle = calloc(1, sizeof(*idle));
+	struct idle *idle __cleanup(freep) = calloc(1, sizeof(*idle));
 
-	if (!idle)
-		return -ENOMEM;
 	/* What is never used takes no memory. */
-	idle->places = calloc(nr_records, sizeof(*idle->places));
-	if (!idle->places) {
-		free(idle);
+	if (idle)
+		idle->places = calloc(nr_records, sizeof(*idle->places));
+	if (!idle || !idle->places)
 		return -ENOMEM;
-	}
 	idle->nr_places = nr_records;
 	idle->max_bytes = max_bytes;
-	*ret = idle;
+	*ret = steal_ptr(&idle);
 	return 0;
 }
 
@@ -126,20 +121,11 @@ void idle_free(struct idle *idle)
 
 static struct idle_process *process_get(struct idle *idle, const struct process *identity)
 {
-	struct idle_process *process, **found = tfind(identity, &idle->processes, process_compare);
+	const struct idle_process fresh = { .sum = { .pid = identity->pid,
+						     .boot_ns = identity->boot_ns } };
+	struct idle_process **found = tfind(identity, &idle->processes, process_compare);
 
-	if (found)
-		return *found;
-	process = calloc(1, sizeof(*process));
-	if (!process)
-		return NULL;
-	process->sum.pid = identity->pid;
-	process->sum.boot_ns = identity->boot_ns;
-	if (!tsearch(process, &idle->processes, process_compare)) {
-		free(process);
-		return NULL;
-	}
-	return process;
+	return found ? *found : tree_add(&idle->processes, &fresh, sizeof(fresh), process_compare);
 }
 
 static int compare_rows(const void *a, const void *b)

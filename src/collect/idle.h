@@ -4,8 +4,7 @@
  * instead of the kernel's tables. A thread comes in with the second reading in a row that finds it
  * asleep since the same switch, and leaves as soon as anything in its record has changed.
  */
-#ifndef BPFTRUSS_IDLE_H
-#define BPFTRUSS_IDLE_H
+#pragma once
 
 #include "bpftruss/abi.h"
 
@@ -18,8 +17,6 @@ struct idle;
  * left; the other threads are read each time. 0 or -ENOMEM.
  */
 int idle_new(struct idle **ret, uint32_t nr_records, size_t max_bytes);
-
-/* NULL is fine. */
 void idle_free(struct idle *idle);
 
 enum idle_state {
@@ -44,5 +41,3 @@ int idle_read(struct idle *idle, uint64_t now_ns, struct builder *builder);
 
 /* Counts its threads of which nobody can tell whether they are in a call. */
 uint64_t idle_threads_unknown(const struct idle *idle);
-
-#endif

@@ -3,11 +3,10 @@
  * Opens the file of a mapping. Whoever runs the process may change the mapping at any
  * moment: so all that is said of the file is read from one descriptor.
  */
-#include "collect/mapped_file.h"
+#include "collect/code_files.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

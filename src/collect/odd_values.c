@@ -2,8 +2,6 @@
 /* Keeps the first numbers and errnos without a name that are seen. */
 #include "collect/odd_values.h"
 
-#include <string.h>
-
 #include "syscalls/names.h"
 
 /* With each that anybody has there is less room, so no is for good. */

@@ -5,8 +5,7 @@
  * for good, so that no row of a later reading lacks what an earlier one had. No user has more than are
  * left.
  */
-#ifndef BPFTRUSS_ODD_VALUES_H
-#define BPFTRUSS_ODD_VALUES_H
+#pragma once
 
 #include "model/row.h"
 
@@ -30,5 +29,3 @@ struct odd_values {
  * name or are kept for the share of its record (own_share, which never changes).
  */
 void odd_values_apply(struct odd_values *odd, uint32_t share, struct row *row);
-
-#endif

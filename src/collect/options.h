@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Says what a collector is to count, and how much of it to keep. */
-#ifndef BPFTRUSS_COLLECT_OPTIONS_H
-#define BPFTRUSS_COLLECT_OPTIONS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/errand.h"
@@ -46,5 +43,3 @@ struct collector_options {
 /* Beyond this many, or this much memory, ended processes are folded by name, user and cgroup. */
 #define DEFAULT_KEEP_EXITED 1000
 #define DEFAULT_KEEP_BYTES  ((size_t)64 << 20)
-
-#endif

@@ -3,8 +3,6 @@
  * Reads the mapped arrays into rows of the model. A row that is being written is read again until it
  * is whole; those of threads that sleep are read once.
  */
-#include <errno.h>
-
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/collector_private.h"

@@ -4,7 +4,6 @@
  * back. A record that is RECORD_ENDED belongs to user space alone.
  */
 #include <bpf/bpf.h>
-#include <errno.h>
 
 #include "base/clock.h"
 #include "collect/collector.h"
@@ -234,8 +233,7 @@ static int reclaim_records(struct collector *c)
 /* --- ends that nobody saw -------------------------------------------------------------------------- */
 
 /* Looking at one record takes some microseconds. */
-#define LOOK_PAUSE_MS 1000
-#define LOOK_RECORDS  256
+#define LOOK_RECORDS 256
 
 /* What record_end() does, but for an open call: whether it ended is not known. */
 static void record_end_unseen(struct collector *c, struct task_record *record)
@@ -283,11 +281,6 @@ static void unseen_ends_look(struct collector *c)
 	}
 }
 
-int unseen_ends_patience_ms(const struct collector *c)
-{
-	return collector_live(c) ? LOOK_PAUSE_MS : -1;
-}
-
 int collector_reclaim(struct collector *c)
 {
 	int err;
@@ -295,7 +288,8 @@ int collector_reclaim(struct collector *c)
 	if (c->is_broken)
 		return -ENOMEM;
 	ring_buffer__consume(c->events);
-	cgroup_names_begin(&c->cgroups);
+	/* The tree may have changed. */
+	c->cgroups.learned = false;
 	err = collector_complete_joins(c);
 	if (!err && c->stacks)
 		err = call_stacks_follow(c->stacks);

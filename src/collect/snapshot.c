@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes a snapshot of all that was counted: rows, losses, and what users and cgroups are called. */
 #include <bpf/bpf.h>
-#include <errno.h>
 #include <sys/utsname.h>
 
 #include "base/clock.h"

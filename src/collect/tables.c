@@ -3,7 +3,6 @@
 #include "collect/tables.h"
 
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>

@@ -3,8 +3,7 @@
  * How large the tables in the kernel are, and where they are mapped. They are made for the threads that
  * there are, with room for more, as far as that takes a small share of the memory.
  */
-#ifndef BPFTRUSS_TABLES_H
-#define BPFTRUSS_TABLES_H
+#pragma once
 
 #include "bpftruss/abi.h"
 #include "collect/options.h"
@@ -101,5 +100,3 @@ uint32_t table_sizes_grow(const struct collector_options *options, const struct 
  * and returns their sum. An ABI without a mask is not the native one.
  */
 uint32_t overflow_sets_share(struct overflow_sets sets[NR_SYSCALL_ABI], uint32_t nr_cpus);
-
-#endif

@@ -3,10 +3,9 @@
  * Chooses who is counted: resolves selectors, and marks target processes. A process is named by a pidfd,
  * so neither pid reuse nor a pid namespace can pick another one.
  */
-#include <ctype.h>
-#include <errno.h>
 #include <sys/syscall.h>
 
+#include "base/text.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
 #include "model/match.h"
@@ -48,16 +47,13 @@ static int resolve_unit(const char *text, bool wait, struct selector *s, struct 
 static int resolve_user(const char *text, struct selector *s, struct diag *d)
 {
 	struct passwd *entry = getpwnam(text);
-	char *end;
-	unsigned long uid;
+	uint64_t uid;
 
 	if (entry) {
 		s->uid = entry->pw_uid;
 		return 0;
 	}
-	errno = 0;
-	uid = strtoul(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || uid >= UINT32_MAX)
+	if (!number_read(text, UINT32_MAX - 1, &uid))
 		return diag_set(d, DIAG_FAILED, ENOENT, "-U: no user is called \"%.100s\"", text);
 	s->uid = (uint32_t)uid;
 	return 0;

@@ -3,12 +3,10 @@
  * Owns the packing of unwind tables into the kernel's maps. Invariant: pages point at rows that are
  * written already, files at pages that are.
  */
-#include "collect/unwind_tables.h"
+#include "collect/code_files.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
-#include <search.h>
 #include <sys/mman.h>
 
 #include "bpftruss/abi.h"
@@ -60,15 +58,10 @@ static int compare_rules(const void *a, const void *b)
 static int rule_add(struct unwind_tables *t, struct owner_share *share,
 		    const struct unwind_rule *rule)
 {
-	struct known_rule *known = malloc(sizeof(*known));
+	const struct known_rule known = { *rule, t->nr_rules };
 
-	if (!known)
+	if (!tree_add(&t->rules, &known, sizeof(known), compare_rules))
 		return -ENOMEM;
-	*known = (struct known_rule){ *rule, t->nr_rules };
-	if (!tsearch(known, &t->rules, compare_rules)) {
-		free(known);
-		return -ENOMEM;
-	}
 	if (bpf_map_update_elem(t->rules_fd, &t->nr_rules, rule, BPF_ANY))
 		return -errno;
 	if (share)

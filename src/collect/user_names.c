@@ -5,7 +5,7 @@
 #include <grp.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "base/text.h"
 
 /* As nscd does; a user is hardly ever renamed. */
 #define LIFETIME_NS (10 * 60 * NS_PER_SEC)
@@ -16,30 +16,22 @@
 /* NULL: no memory. */
 static struct user_name *name_place(struct user_names *names, uint32_t uid)
 {
-	size_t low = 0, high = names->count;
+	size_t at = place_u64(names->list, names->count, sizeof(*names->list), uid);
 	struct user_name *grown;
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (names->list[middle].uid < uid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < names->count && names->list[low].uid == uid)
-		return &names->list[low];
+	if (at < names->count && names->list[at].uid == uid)
+		return &names->list[at];
 	if (names->count == MAX_USERS) {
 		user_names_done(names);
-		low = 0;
+		at = 0;
 	}
 	grown = reallocarray(names->list, names->count + 1, sizeof(*grown));
 	if (!grown)
 		return NULL;
 	names->list = grown;
-	memmove(grown + low + 1, grown + low, (names->count++ - low) * sizeof(*grown));
-	grown[low] = (struct user_name){ .uid = uid };
-	return &grown[low];
+	memmove(grown + at + 1, grown + at, (names->count++ - at) * sizeof(*grown));
+	grown[at] = (struct user_name){ .uid = uid };
+	return &grown[at];
 }
 
 const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now_ns)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What users are called, remembered: whoever is asked may be a slow server in the network. */
-#ifndef BPFTRUSS_USER_NAMES_H
-#define BPFTRUSS_USER_NAMES_H
+#pragma once
 
 #include <pwd.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "base/mem.h"
 
 struct user_name {
-	uint32_t uid;
+	uint64_t uid;
 	char *name;        /* owned; NULL: nobody is called so */
 	uint64_t until_ns; /* from then on it is asked for again */
 };
@@ -29,7 +27,5 @@ const char *user_names_find(struct user_names *names, uint32_t uid, uint64_t now
 
 void user_names_done(struct user_names *names);
 
-/* Whether there is a group of this name; nothing is remembered. */
+/* Whether there is a group of this name; nothing is remembered. libc's struct group is not ours. */
 bool group_name_exists(const char *name);
-
-#endif

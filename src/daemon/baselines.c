@@ -7,14 +7,13 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "report/json.h"
+#include "json/json.h"
 #include "report/report.h"
 #include "store/history_options.h"
 

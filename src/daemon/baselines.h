@@ -3,11 +3,7 @@
  * Baselines: spans of the history that are kept for good under a name. Each is a snapshot as JSON,
  * in STATE_DIR/baselines/NAME.json, as `bpftruss snapshot --json` writes it.
  */
-#ifndef BPFTRUSS_BASELINES_H
-#define BPFTRUSS_BASELINES_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 #include "base/diag.h"
 #include "model/snapshot.h"
@@ -40,5 +36,3 @@ int baselines_load(const char *state_dir, const char *name, struct snapshot **re
 
 /* 0, or -errno with d filled: -ENOENT when there is none. */
 int baselines_remove(const char *state_dir, const char *name, struct diag *d);
-
-#endif

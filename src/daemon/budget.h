@@ -5,11 +5,7 @@
  * errnos. What was given up is taken up again when counting costs half of the budget at most, and so
  * for longer each time. What answers cost is in no budget: to count less would make them no cheaper.
  */
-#ifndef BPFTRUSS_BUDGET_H
-#define BPFTRUSS_BUDGET_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 #include "collect/collector.h"
 
@@ -43,5 +39,3 @@ void budget_check(struct budget *budget, struct collector *collector);
 
 /* The same for a span in which counting cost so much of a CPU; says when it takes a step. */
 void budget_judge(struct budget *budget, double percent, struct collector *collector);
-
-#endif

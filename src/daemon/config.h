@@ -4,12 +4,7 @@
  * history and answers over its socket until SIGTERM or SIGINT; SIGHUP reloads. Nothing of it stays
  * in the kernel.
  */
-#ifndef BPFTRUSS_CONFIG_H
-#define BPFTRUSS_CONFIG_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "base/diag.h"
 #include "collect/collector.h"
@@ -51,5 +46,3 @@ struct daemon_reload {
 /* Runs until told to stop. Returns 0, or -errno with d filled when it could not go on. */
 int daemon_run(const struct daemon_config *config, const struct daemon_reload *reload,
 	       struct diag *d);
-
-#endif

@@ -5,9 +5,6 @@
  */
 #include "daemon/counts.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "daemon/log.h"
 #include "model/diff.h"
 
@@ -62,10 +59,7 @@ int counts_open(struct counts *c, const struct daemon_config *config, struct dia
 		err = collector_add_target(c->collector, config->collector.pids[i], &how, d);
 	if (err)
 		return err;
-	err = collector_start(c->collector, d);
-	if (err)
-		return err;
-	err = collector_read(c->collector, &c->last, d);
+	err = collector_start(c->collector, d) ?: collector_read(c->collector, &c->last, d);
 	if (err)
 		return err;
 	return counts_begin(c) ? diag_oom(d) : 0;
@@ -260,10 +254,7 @@ int counts_replace(struct counts *c, const struct collector_options *options, bo
 	if (counts_tick(c, &why))
 		log_line(LOG_ERR, "the last interval before counting began anew is lost: %s",
 			 why.text);
-	err = collector_start(larger, d);
-	if (err)
-		return err;
-	err = collector_read(larger, &first, d);
+	err = collector_start(larger, d) ?: collector_read(larger, &first, d);
 	if (err)
 		return err;
 	recent_clear(&c->recent);

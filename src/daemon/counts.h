@@ -4,8 +4,7 @@
  * A reading that a client gets leaves a mark, so that it may ask later for what came since, and all
  * answers add up.
  */
-#ifndef BPFTRUSS_COUNTS_H
-#define BPFTRUSS_COUNTS_H
+#pragma once
 
 #include "base/clock.h"
 #include "daemon/config.h"
@@ -105,5 +104,3 @@ int counts_ask_history(struct counts *counts, struct history_question *question,
 /* The same of the first step alone; -ENODATA when nothing was counted in it. */
 int counts_ask_span(struct counts *counts, struct history_question *question,
 		    struct counts_answer *ret, struct diag *d);
-
-#endif

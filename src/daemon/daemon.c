@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs the daemon: its start in order, its loop, reloads, and its end. */
-#include <errno.h>
 #include <grp.h>
 #include <malloc.h>
 #include <poll.h>
@@ -149,7 +148,6 @@ static int renew_tables(struct daemon *daemon)
 
 static void on_pulse(struct daemon *daemon)
 {
-
 	pulse_arm(daemon);
 	malloc_trim(0);
 	budget_check(&daemon->budget, daemon->counts.collector);

@@ -3,12 +3,10 @@
 #include "daemon/log.h"
 
 #include <stdarg.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 /* JOURNAL_STREAM has device and inode of what the service's stderr was: it may be another now. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the daemon's log, and tells its service manager by the protocol of sd_notify(3). */
-#ifndef BPFTRUSS_LOG_H
-#define BPFTRUSS_LOG_H
+#pragma once
 
-#include <stdint.h>
 #include <syslog.h>
+
+#include "base/mem.h"
 
 /*
  * Writes a line to stderr, with its priority in front when the journal reads it. Priorities are those
@@ -17,5 +17,3 @@ __attribute__((format(printf, 1, 2))) void notify_send(const char *format, ...);
 
 /* How often at least the manager wants to hear WATCHDOG=1, in ns; 0: never. */
 uint64_t notify_watchdog_ns(void);
-
-#endif

@@ -2,20 +2,13 @@
 /* Reads the parameters of requests. Sentences name the parameter. */
 #include "daemon/question.h"
 
-#include <errno.h>
-
 static int number_parse(const struct question *q, const char *name, const char *text, uint64_t high,
 			uint64_t *ret)
 {
-	char *end;
-
-	errno = 0;
-	*ret = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || *ret > high)
-		return diag_set(q->d, DIAG_USAGE, EINVAL,
-				"%s: \"%.64s\" is not a number up to %llu", name, text,
-				(unsigned long long)high);
-	return 0;
+	if (number_read(text, high, ret))
+		return 0;
+	return diag_set(q->d, DIAG_USAGE, EINVAL, "%s: \"%.64s\" is not a number up to %llu", name,
+			text, (unsigned long long)high);
 }
 
 /* 0 when it is absent. */
@@ -136,7 +129,6 @@ int question_report(const struct question *q, struct asked_report *report)
 
 	*report = (struct asked_report){ .options.format = FORMAT_WIDE };
 	err = read_words(q, report);
-
 	if (err)
 		return err;
 	if (read_stacks(q, &report->options) || read_flag(q, "errors_only", &table->errors_only) ||

@@ -3,8 +3,7 @@
  * What clients ask for, as parameters. Each function leaves alone what is absent and returns 0, or
  * -EINVAL or -ENOMEM with d filled. Texts are the request's.
  */
-#ifndef BPFTRUSS_QUESTION_H
-#define BPFTRUSS_QUESTION_H
+#pragma once
 
 #include "daemon/counts.h"
 #include "ipc/server.h"
@@ -44,5 +43,3 @@ int question_span(const struct question *q, struct history_question *ret);
 
 /* since or mark: none is the start of the daemon. */
 int question_since(const struct question *q, struct counts_question *ret);
-
-#endif

@@ -2,8 +2,6 @@
 /* Keeps the list of differences. Invariant: parts are adjacent, the last ends at the last reading. */
 #include "daemon/recent.h"
 
-#include <errno.h>
-
 #include "base/process.h"
 #include "model/builder.h"
 #include "model/diff.h"

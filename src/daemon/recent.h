@@ -6,12 +6,7 @@
  * nobody has got go at once, of the others the oldest first. What the history has not got yet cannot
  * go: of that, processes that have ended are added up by name, user and cgroup.
  */
-#ifndef BPFTRUSS_RECENT_H
-#define BPFTRUSS_RECENT_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "model/snapshot.h"
 
@@ -64,5 +59,3 @@ bool recent_find_before(const struct recent *recent, uint64_t mark, size_t *ret)
 /* Sum of all parts from an index on, as of the reading now, with which the last of them ends. */
 int recent_sum(const struct recent *recent, size_t first, const struct snapshot *now,
 	       struct snapshot **ret);
-
-#endif

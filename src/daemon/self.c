@@ -2,8 +2,6 @@
 /* Tells how the daemon is doing, for its status and its metrics. */
 #include "daemon/service.h"
 
-#include <inttypes.h>
-
 #include "daemon/log.h"
 
 static uint64_t resident_bytes(void)
@@ -73,15 +71,9 @@ static void status_cost(const struct service *s, struct daemon_status *ret)
 {
 	const struct budget *budget = s->budget;
 	struct collector_cost cost;
-	struct name_counts names;
 
-	collector_count_names(s->counts->collector, &names);
-	ret->names = (struct status_names){ s->config->collector.stacks,
-					    names.places,
-					    names.bytes,
-					    names.waiting,
-					    names.failed,
-					    names.refused };
+	collector_count_names(s->counts->collector, &ret->names);
+	ret->has_names = s->config->collector.stacks;
 	if (!collector_cost(s->counts->collector, &cost)) {
 		ret->has_call_ns = cost.call_samples > 0;
 		ret->call_ns = (uint64_t)cost.call_ns;

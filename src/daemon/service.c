@@ -6,8 +6,6 @@
  */
 #include "daemon/service.h"
 
-#include <errno.h>
-
 #include "daemon/question.h"
 
 /* A text of /metrics is given again until it is this old. */
@@ -53,27 +51,23 @@ static int answer_history(struct asked *asked)
 {
 	struct timeline timeline __cleanup(timeline_done) = { 0 };
 	struct history_question question;
-	int err = read_span(asked, &question);
 
-	if (err)
-		return err;
-	err = counts_ask_history(asked->service->counts, &question, &timeline, &asked->d);
-	if (err)
-		return err;
-	return written(asked, report_timeline_json(&timeline, asked->body));
+	return read_span(asked, &question)
+		       ?: counts_ask_history(asked->service->counts, &question, &timeline,
+					     &asked->d)
+		       ?: written(asked, report_timeline_json(&timeline, asked->body));
 }
 
 /* A span in the past, of which only the history knows. */
 static int ask_past(struct asked *asked, struct counts_answer *ret)
 {
 	struct history_question question;
-	int err;
 
 	if (ipc_parameter(asked->request, "since") || ipc_parameter(asked->request, "mark"))
 		return diag_set(&asked->d, DIAG_USAGE, EINVAL,
 				"a span ends at to: since and mark go on until now");
-	err = read_span(asked, &question);
-	return err ? err : counts_ask_span(asked->service->counts, &question, ret, &asked->d);
+	return read_span(asked, &question)
+		       ?: counts_ask_span(asked->service->counts, &question, ret, &asked->d);
 }
 
 /* The processes that were asked for, in the time that was asked for. */
@@ -82,14 +76,11 @@ static int ask_processes(struct asked *asked, struct counts_answer *ret)
 	struct counts_question question = { .since = SINCE_START,
 					    .leaves = asked->leaves,
 					    .filter = asked->targets.filter };
-	int err;
 
 	if (ipc_parameter(asked->request, "from") || ipc_parameter(asked->request, "to"))
 		return ask_past(asked, ret);
-	err = question_since(&asked->question, &question);
-	if (err)
-		return err;
-	return counts_ask(asked->service->counts, &question, ret, &asked->d);
+	return question_since(&asked->question, &question)
+		       ?: counts_ask(asked->service->counts, &question, ret, &asked->d);
 }
 
 /* Selects the calls that were asked for; the caller owns *ret. */
@@ -97,11 +88,8 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
 	struct syscall_set *calls __cleanup(syscall_set_freep) = NULL;
-	int err = question_set(&asked->question, "trace", &calls);
+	int err = question_set(&asked->question, "trace", &calls) ?: ask_processes(asked, &counted);
 
-	if (err)
-		return err;
-	err = ask_processes(asked, &counted);
 	if (err)
 		return err;
 	return snapshot_select(counted.snapshot, calls, ret) ? diag_oom(&asked->d) : 0;
@@ -110,13 +98,9 @@ static int ask_calls(struct asked *asked, struct snapshot **ret)
 static int answer_snapshot(struct asked *asked)
 {
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	int err;
 
 	asked->leaves = MARK_GIVEN;
-	err = ask_calls(asked, &snapshot);
-	if (err)
-		return err;
-	return written(asked, report_json(snapshot, asked->body));
+	return ask_calls(asked, &snapshot) ?: written(asked, report_json(snapshot, asked->body));
 }
 
 /*
@@ -141,14 +125,11 @@ static int answer_report(struct asked *asked)
 {
 	struct asked_report report __cleanup(asked_report_done) = { .options.format = FORMAT_WIDE };
 	struct snapshot *snapshot __cleanup(snapshot_freep) = NULL;
-	int err = question_report(&asked->question, &report);
+	int err = question_report(&asked->question, &report)
+			  ?: ask_calls(asked, &snapshot)
+			  ?: report_check_lines(snapshot, &report.options, MAX_REPORT_LINES,
+						&asked->d);
 
-	if (err)
-		return err;
-	err = ask_calls(asked, &snapshot);
-	if (err)
-		return err;
-	err = report_check_lines(snapshot, &report.options, MAX_REPORT_LINES, &asked->d);
 	if (err)
 		return err;
 	if (report.options.show_stacks && !snapshot->stacks)
@@ -228,10 +209,9 @@ static int answer_baselines(struct asked *asked)
 {
 	struct baseline *list __cleanup(freep) = NULL;
 	size_t count = 0;
-	int err = baselines_list(state_dir_of(asked), &list, &count, &asked->d);
-	if (err)
-		return err;
-	return written(asked, report_baselines_json(list, count, asked->body));
+
+	return baselines_list(state_dir_of(asked), &list, &count, &asked->d)
+		       ?: written(asked, report_baselines_json(list, count, asked->body));
 }
 
 static int answer_baseline(struct asked *asked)
@@ -260,22 +240,18 @@ static int answer_baseline(struct asked *asked)
 
 static int answer_done(struct asked *asked, int err)
 {
-	if (err)
-		return err;
-	return written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
+	return err ?: written(asked, fputs("{\"schema\":1}\n", asked->body) < 0);
 }
 
 static int answer_save(struct asked *asked)
 {
 	struct counts_answer counted __cleanup(counts_answer_done) = { 0 };
-	int err = baseline_check_name(baseline_of(asked), &asked->d);
+	const char *name = baseline_of(asked);
+	int err = baseline_check_name(name, &asked->d) ?: ask_past(asked, &counted);
 
 	if (err)
 		return err;
-	err = ask_past(asked, &counted);
-	if (err)
-		return err;
-	err = baselines_save(state_dir_of(asked), baseline_of(asked), counted.snapshot,
+	err = baselines_save(state_dir_of(asked), name, counted.snapshot,
 			     ipc_parameter(asked->request, "replace") != NULL, &asked->d);
 	return answer_done(asked, err);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the daemon answers: docs/PROTOCOL.md, and who may ask. */
-#ifndef BPFTRUSS_SERVICE_H
-#define BPFTRUSS_SERVICE_H
+#pragma once
 
 #include "daemon/baselines.h"
 #include "daemon/budget.h"
@@ -39,5 +38,3 @@ void service_status(const struct service *service, struct daemon_status *ret);
 
 /* Warns of tables in the kernel that are nearly full. */
 void service_watch_tables(struct service *service);
-
-#endif

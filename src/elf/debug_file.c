@@ -6,12 +6,10 @@
  */
 #include "elf/debug_file.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "base/process.h"
 
 /* A checksum takes some seconds for so many bytes; a worker has no more time. */

@@ -4,8 +4,7 @@
  * that its owner may change at any time; nothing of them is read there. Which of them is the right
  * one is seen by whoever reads them: a worker.
  */
-#ifndef BPFTRUSS_DEBUG_FILE_H
-#define BPFTRUSS_DEBUG_FILE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -43,5 +42,3 @@ void debug_files_open(int root_fd, const char *path, uid_t owner,
  * DEBUG_FILE_NONE: none is. Reads the files, which must be open for that: see elf/worker.h.
  */
 size_t debug_files_choose(const struct debug_files *files, const struct elf_identity *identity);
-
-#endif

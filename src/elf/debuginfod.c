@@ -7,7 +7,6 @@
 #include "elf/debuginfod.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -60,16 +59,14 @@ static char *program_find(void)
 
 int debuginfod_new(struct debuginfod **ret)
 {
-	struct debuginfod *debuginfod = calloc(1, sizeof(*debuginfod));
+	struct debuginfod *debuginfod __cleanup(freep) = calloc(1, sizeof(*debuginfod));
 
 	if (!debuginfod)
 		return -ENOMEM;
 	debuginfod->program = program_find();
-	if (!debuginfod->program) {
-		free(debuginfod);
+	if (!debuginfod->program)
 		return -ENOENT;
-	}
-	*ret = debuginfod;
+	*ret = steal_ptr(&debuginfod);
 	return 0;
 }
 

@@ -3,19 +3,15 @@
  * Debug files from the servers of DEBUGINFOD_URLS, for those who ask for it. elfutils' program
  * fetches them: as another user, into a folder of its own that is gone afterwards.
  */
-#ifndef BPFTRUSS_DEBUGINFOD_H
-#define BPFTRUSS_DEBUGINFOD_H
+#pragma once
 
 #include "base/child.h"
-#include "base/mem.h"
 #include "elf/debug_file.h"
 
 struct debuginfod;
 
 /* 0, -ENOENT (its program is not installed) or -ENOMEM. */
 int debuginfod_new(struct debuginfod **ret);
-
-/* NULL is fine. */
 void debuginfod_free(struct debuginfod *debuginfod);
 CLEANUP_OF(debuginfod, debuginfod_free)
 
@@ -45,5 +41,3 @@ int debuginfod_finish(struct debuginfod *debuginfod, struct debuginfod_folder *f
 
 /* Removes the folder with all that is in it, once its client is done. */
 void debuginfod_folder_done(struct debuginfod_folder *folder);
-
-#endif

@@ -2,12 +2,8 @@
 /* Opens and identifies ELF files. A handle is one of an ELF file, never of an archive. */
 #include "elf/elf_handle.h"
 
-#include <errno.h>
-
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
-
-#include "base/mem.h"
 
 /* Takes the handle. */
 static int elf_handle_check(Elf *elf, Elf **ret)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hands files to libelf, and takes a first look at them. */
-#ifndef BPFTRUSS_ELF_HANDLE_H
-#define BPFTRUSS_ELF_HANDLE_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 struct Elf; /* libelf's, and Elf_Scn */
 struct Elf_Scn;
@@ -37,5 +35,3 @@ struct elf_identity {
 
 /* The identity of what a loader would map. 0, -EBADMSG (so of an object file) or -ENOMEM. */
 int elf_identity_of_file(int fd, struct elf_identity *ret);
-
-#endif

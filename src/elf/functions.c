@@ -2,7 +2,6 @@
 /* Builds and searches lists of functions; demangles names with libiberty, which allocates nothing. */
 #include "elf/functions.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <time.h>
 
@@ -19,17 +18,7 @@
 
 size_t elf_addresses_find(const struct elf_addresses *addresses, uint64_t address)
 {
-	size_t low = 0, high = addresses->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses->addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return place_u64(addresses->addresses, addresses->nr, sizeof(address), address);
 }
 
 void elf_functions_free(struct elf_functions *functions)
@@ -42,19 +31,11 @@ void elf_functions_free(struct elf_functions *functions)
 	free(functions);
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct elf_function *x = a, *y = b;
-
-	return compare_u64(x->address, y->address);
-}
-
 const struct elf_function *elf_functions_find(const struct elf_functions *functions,
 					      uint64_t address)
 {
-	const struct elf_function key = { .address = address };
-
-	return bsearch(&key, functions->list, functions->nr, sizeof(key), compare_functions);
+	return bsearch(&address, functions->list, functions->nr, sizeof(*functions->list),
+		       compare_first_u64);
 }
 
 const char *elf_function_name(const struct elf_functions *functions,

@@ -3,10 +3,8 @@
  * Functions at addresses: what a parser of symbols, of a JIT's perf map or of DWARF knows about those
  * addresses that it was asked about. Names are demangled, and untrusted bytes.
  */
-#ifndef BPFTRUSS_FUNCTIONS_H
-#define BPFTRUSS_FUNCTIONS_H
+#pragma once
 
-#include "base/mem.h"
 #include "elf/debug_file.h"
 
 /* A parser is asked about at most so many addresses at a time. */
@@ -46,7 +44,6 @@ struct elf_functions {
 	size_t text_bytes;
 };
 
-/* NULL is fine. */
 void elf_functions_free(struct elf_functions *functions);
 CLEANUP_OF(elf_functions, elf_functions_free)
 
@@ -101,5 +98,3 @@ int functions_add_name(struct functions_builder *builder, uint32_t text);
  * not mangled. A short name may stand for a very long one: it costs no more than what fits.
  */
 bool symbol_demangle(const char *name, char buf[DEMANGLED_SIZE]);
-
-#endif

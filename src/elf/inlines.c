@@ -6,7 +6,6 @@
 #include "elf/symbols.h"
 
 #include <dwarf.h>
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -5,7 +5,6 @@
  */
 #include "elf/sandbox.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <seccomp.h>

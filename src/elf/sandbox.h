@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A worker's cage, and what it agrees on with the process that starts it. */
-#ifndef BPFTRUSS_SANDBOX_H
-#define BPFTRUSS_SANDBOX_H
+#pragma once
 
 #include "elf/debug_file.h"
 
@@ -56,5 +55,3 @@ int sandbox_enter(unsigned int extras);
 
 /* Becomes nobody, without capabilities; what the system does not let go of stays. */
 void sandbox_drop_privileges(void);
-
-#endif

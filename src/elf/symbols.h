@@ -4,8 +4,7 @@
  * perf map, inlined functions of DWARF. They parse in the calling process: see elf/worker.h. Each
  * returns 0, -ENOMEM, -EBADMSG (no such file) or -E2BIG.
  */
-#ifndef BPFTRUSS_SYMBOLS_H
-#define BPFTRUSS_SYMBOLS_H
+#pragma once
 
 #include "elf/functions.h"
 
@@ -38,5 +37,3 @@ int perf_map_read(int fd, const struct elf_addresses *addresses, struct elf_func
  * be a debug file. An address about which nothing is found, in the time that there is, has none.
  */
 int elf_inlines_read(int fd, const struct elf_addresses *addresses, struct elf_functions **ret);
-
-#endif

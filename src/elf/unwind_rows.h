@@ -4,11 +4,7 @@
  * row. Rows ascend strictly, begin at text_start and lie below text_end, so that every pc in text
  * has an answer; CFA_NONE where the file says nothing.
  */
-#ifndef BPFTRUSS_UNWIND_ROWS_H
-#define BPFTRUSS_UNWIND_ROWS_H
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
@@ -36,8 +32,5 @@ struct elf_unwind {
  */
 int elf_unwind_read(int fd, struct elf_unwind **ret);
 
-/* NULL is fine. */
 void elf_unwind_free(struct elf_unwind *unwind);
 CLEANUP_OF(elf_unwind, elf_unwind_free)
-
-#endif

@@ -6,7 +6,6 @@
  */
 #include "elf/wire.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "elf/symbols.h"

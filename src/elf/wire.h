@@ -4,8 +4,7 @@
  * read comes from a process that foreign bytes may have taken over, and is checked in full before it
  * is believed.
  */
-#ifndef BPFTRUSS_WIRE_H
-#define BPFTRUSS_WIRE_H
+#pragma once
 
 #include "elf/functions.h"
 #include "elf/unwind_rows.h"
@@ -25,5 +24,3 @@ int wire_write_functions(int fd, const struct elf_functions *functions);
 int wire_read_addresses(int fd, struct elf_addresses *ret);
 int wire_read_unwind(int fd, struct elf_unwind **ret);
 int wire_read_functions(int fd, struct elf_functions **ret);
-
-#endif

@@ -6,7 +6,6 @@
  */
 #include "elf/worker.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

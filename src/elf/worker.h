@@ -8,8 +8,7 @@
  *	poll(child.pidfd, child_timeout_ms(&child));
  *	elf_worker_unwind(&child, &unwind);
  */
-#ifndef BPFTRUSS_WORKER_H
-#define BPFTRUSS_WORKER_H
+#pragma once
 
 #include "bpftruss/stack_abi.h"
 #include "base/child.h"
@@ -63,5 +62,3 @@ int elf_worker_functions(struct child *worker, struct elf_functions **ret);
 
 /* main() of the worker; does not return. */
 _Noreturn void elf_worker_main(int argc, char **argv);
-
-#endif

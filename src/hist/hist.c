@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stores histograms, adds and subtracts them, and compares two by statistics. Invariant: neither the first nor
- * the last of the counts kept is 0, so equal histograms look alike.
+ * Stores histograms, adds and subtracts them, and compares two by statistics. Invariant: neither the
+ * first nor the last of the counts kept is 0, so equal histograms look alike.
  */
 #include "hist/hist.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 

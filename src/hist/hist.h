@@ -3,11 +3,9 @@
  * Histograms of latencies: adding, subtracting, quantiles. Bounds are those of hist_bucket.h. Only
  * the range of buckets that is in use takes memory: most rows have a dozen of them.
  */
-#ifndef BPFTRUSS_HIST_H
-#define BPFTRUSS_HIST_H
+#pragma once
 
-#include <stdint.h>
-
+#include "base/mem.h"
 #include "bpftruss/hist_bucket.h"
 
 /* All zero is an empty one. The members are for hist.c alone. */
@@ -103,5 +101,3 @@ void hist_compare(const struct hist_side *a, const struct hist_side *b,
  * probability share, at least (or, if they are fewer than expected, at most) so many are.
  */
 double chance_of_count(uint64_t count, uint64_t events, double share);
-
-#endif

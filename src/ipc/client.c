@@ -2,13 +2,11 @@
 /* Asks a daemon: connects, asks again while it is busy, reads the reply, and says what is wrong. */
 #include "ipc/client.h"
 
-#include <errno.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "ipc/socket.h"
 
 #define SILENCE_MS (30 * 1000)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One question to a daemon over its unix socket. The daemon is not trusted to be well-behaved. */
-#ifndef BPFTRUSS_CLIENT_H
-#define BPFTRUSS_CLIENT_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 #include "base/diag.h"
 
@@ -51,5 +47,3 @@ struct ipc_patience {
  */
 int ipc_call(const char *socket_path, const char *method, const struct ipc_url *url,
 	     const struct ipc_patience *patience, struct ipc_reply *ret, struct diag *d);
-
-#endif

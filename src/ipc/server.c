@@ -6,7 +6,6 @@
  */
 #include "ipc/server.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
 #include <strings.h>
@@ -15,7 +14,6 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 #define DEFAULT_CLIENTS       1200
 #define DEFAULT_PATIENCE_S    10

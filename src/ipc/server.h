@@ -5,11 +5,7 @@
  * descriptor is readable. It bounds what peers can make it hold: connections, bytes of requests,
  * bytes of answers not yet taken, time. It knows nothing of what is asked.
  */
-#ifndef BPFTRUSS_SERVER_H
-#define BPFTRUSS_SERVER_H
-
-#include <stdint.h>
-#include <stdio.h>
+#pragma once
 
 #include "ipc/socket.h"
 
@@ -110,5 +106,3 @@ struct ipc_server_counts {
 
 /* As they are, now and later. */
 const struct ipc_server_counts *ipc_server_counts(const struct ipc_server *server);
-
-#endif

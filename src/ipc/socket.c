@@ -7,13 +7,9 @@
 #include "ipc/socket.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <strings.h>
 #include <sys/socket.h>
-
-#include "base/mem.h"
 
 /* As many as may come while one answer is made; the kernel cuts it to net.core.somaxconn. */
 #define BACKLOG 4096
@@ -101,11 +97,8 @@ int socket_listen_unix(const char *path, gid_t group, struct diag *d)
 {
 	int fd __cleanup(closep) = -1;
 	struct sockaddr_un address;
-	int err = socket_address(path, &address, d);
+	int err = socket_address(path, &address, d) ?: name_clear(&address, d);
 
-	if (err)
-		return err;
-	err = name_clear(&address, d);
 	if (err)
 		return err;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

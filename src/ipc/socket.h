@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Listening sockets, handed over by systemd or made here, and who is at the other end of others. */
-#ifndef BPFTRUSS_SOCKET_H
-#define BPFTRUSS_SOCKET_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -68,5 +65,3 @@ struct ipc_peer {
  * AF_UNIX or the kernel does not answer; in_group is false when in doubt.
  */
 void socket_peer(int fd, gid_t group, struct ipc_peer *ret);
-
-#endif

@@ -11,12 +11,10 @@
  *
  * is the number of calls in all intervals, exactly.
  */
-#ifndef BPFTRUSS_METRICS_H
-#define BPFTRUSS_METRICS_H
+#pragma once
 
-#include "base/mem.h"
 #include "model/snapshot.h"
-#include "report/status.h"
+#include "json/status.h"
 
 /* The syntaxes, which differ in the names of families, in metadata and in the end. */
 enum metrics_format {
@@ -61,8 +59,6 @@ struct metrics;
 
 /* The options are copied. Returns 0 or -ENOMEM. */
 int metrics_new(const struct metrics_options *options, struct metrics **ret);
-
-/* NULL is fine. */
 void metrics_free(struct metrics *metrics);
 CLEANUP_OF(metrics, metrics_free)
 
@@ -79,5 +75,3 @@ int metrics_add(struct metrics *metrics, const struct snapshot *interval);
  */
 int metrics_write(const struct metrics *metrics, const struct daemon_status *self,
 		  enum metrics_format format, FILE *out);
-
-#endif

@@ -12,9 +12,6 @@
  */
 #include "metrics/state.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "model/match.h"
 #include "syscalls/names.h"
 #include "syscalls/syscall_set.h"

@@ -3,11 +3,10 @@
  * What is kept between scrapes: owners of series, what they did by system call, and how many series that
  * makes.
  */
-#ifndef BPFTRUSS_METRICS_STATE_H
-#define BPFTRUSS_METRICS_STATE_H
+#pragma once
 
 #include "metrics/metrics.h"
-#include "report/label.h"
+#include "model/label.h"
 
 /* Untrusted names are cut to this many bytes; longer ones that begin alike are one owner. */
 #define METRICS_NAME_BYTES 256
@@ -81,5 +80,3 @@ struct metrics {
 
 /* The calls of an owner, the rest last; NULL from the first index on that is out of range. */
 struct metrics_call *metrics_call_at(struct metrics_owner *owner, size_t index);
-
-#endif

@@ -4,9 +4,6 @@
  * head, and a sample is one line, whatever is in a label. Numbers are written from integers, so that
  * they do not depend on the locale and lose no digit.
  */
-
-#include <errno.h>
-#include <inttypes.h>
 #include <strings.h>
 
 #include "base/clock.h"

@@ -6,9 +6,6 @@
  */
 #include "model/builder.h"
 
-#include <errno.h>
-#include <search.h>
-
 #define ROWS_AT_FIRST 64
 
 struct builder {
@@ -195,20 +192,14 @@ struct process *builder_find_process(const struct builder *builder, const struct
 
 int builder_add_process(struct builder *builder, const struct process *process, bool rename)
 {
-	struct process *copy = builder_find_process(builder, process);
+	struct process *found = builder_find_process(builder, process);
 
-	if (copy) {
-		process_merge(copy, process, rename);
+	if (found) {
+		process_merge(found, process, rename);
 		return 0;
 	}
-	copy = malloc(sizeof(*copy));
-	if (!copy)
+	if (!tree_add(&builder->processes, process, sizeof(*process), process_compare))
 		return -ENOMEM;
-	*copy = *process;
-	if (!tsearch(copy, &builder->processes, process_compare)) {
-		free(copy);
-		return -ENOMEM;
-	}
 	builder->nr_processes++;
 	return 0;
 }

@@ -3,8 +3,7 @@
  * Adds up rows and processes, in any order, and turns them into a snapshot. One may also be kept
  * for good, as the total of what has ended.
  */
-#ifndef BPFTRUSS_BUILDER_H
-#define BPFTRUSS_BUILDER_H
+#pragma once
 
 #include "model/snapshot.h"
 
@@ -12,8 +11,6 @@ struct builder;
 
 /* Returns 0 or -ENOMEM. */
 int builder_new(struct builder **ret);
-
-/* NULL is fine. */
 void builder_free(struct builder *builder);
 CLEANUP_OF(builder, builder_free)
 
@@ -100,5 +97,3 @@ int snapshot_fold(struct snapshot *from, const struct fold_options *options, str
  * of ROW_NR_OTHER of any process.
  */
 void snapshot_count_folded(const struct snapshot *snapshot, struct losses *losses);
-
-#endif

@@ -5,7 +5,6 @@
  */
 #include "model/compare.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "base/clock.h"

@@ -3,8 +3,7 @@
  * Two snapshots side by side, of any two hosts and times: what changed, by how much, and whether
  * the latencies differ by more than chance. Rates are per second of each snapshot's own time.
  */
-#ifndef BPFTRUSS_COMPARE_H
-#define BPFTRUSS_COMPARE_H
+#pragma once
 
 #include "model/group.h"
 
@@ -92,5 +91,3 @@ struct regressions {
  */
 bool comparison_regressions(const struct comparison_list *list, const struct comparison *item,
 			    const struct regression_rule *rule, struct regressions *ret);
-
-#endif

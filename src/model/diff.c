@@ -8,8 +8,6 @@
  */
 #include "model/diff.h"
 
-#include <errno.h>
-
 #include "model/builder.h"
 
 struct diff {
@@ -82,11 +80,6 @@ static struct row *const *diff_find_heir(const struct diff *diff, const struct r
 	return found ?: snapshot_place_row(diff->later, &identity);
 }
 
-static bool row_is_idle(const struct row *row)
-{
-	return !row->calls && !row->in_flight;
-}
-
 /*
  * Subtracts an earlier row from its heir, the later one at some place. There the rows of the difference
  * have a copy of their own once something is subtracted; the later row itself stands for nothing left.
@@ -149,7 +142,7 @@ static int diff_rows(struct diff *diff)
 		if (row == whole)
 			continue;
 		row = row ?: row_ref(whole);
-		if (row_is_idle(row))
+		if (!row->calls && !row->in_flight)
 			row_unref(row);
 		else
 			out->rows[out->nr_rows++] = row;

@@ -2,8 +2,7 @@
 /*
  * What was counted between two snapshots of the same counting, and over any span between readings.
  */
-#ifndef BPFTRUSS_DIFF_H
-#define BPFTRUSS_DIFF_H
+#pragma once
 
 #include "model/snapshot.h"
 
@@ -29,5 +28,3 @@ int snapshot_join(const struct snapshot *const *parts, size_t count, const struc
  * and names that then nobody has.
  */
 void snapshot_keep_counts(struct snapshot *difference);
-
-#endif

@@ -2,9 +2,6 @@
 /* Finds or makes the group of each process that is folded, and the row of each of its calls. */
 #include "model/builder.h"
 
-#include <errno.h>
-#include <search.h>
-
 #include "base/text.h"
 
 /* The groups of one user, or the group of other kinds, and the memory of their rows. */
@@ -126,15 +123,8 @@ static struct group *group_of(struct fold *fold, const struct process *process)
 static int row_note(struct fold *fold, const struct row_id *id, const struct group *group,
 		    const struct row *row)
 {
-	struct row_id *copy = malloc(sizeof(*copy));
-
-	if (!copy)
+	if (!tree_add(&fold->ids, id, sizeof(*id), compare_ids))
 		return -ENOMEM;
-	*copy = *id;
-	if (!tsearch(copy, &fold->ids, compare_ids)) {
-		free(copy);
-		return -ENOMEM;
-	}
 	group->share->bytes += row_bytes(row);
 	if (group->kind.uid != UID_NONE)
 		fold->bytes += row_bytes(row);

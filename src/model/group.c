@@ -2,8 +2,6 @@
 /* Groups rows: sorts them by the keys asked for, then merges neighbours that are equal. */
 #include "model/group.h"
 
-#include <errno.h>
-
 #include "base/text.h"
 #include "model/match.h"
 

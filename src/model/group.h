@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows added up by what they have in common, sorted and cut: what --by, --sort and --top ask for. */
-#ifndef BPFTRUSS_GROUP_H
-#define BPFTRUSS_GROUP_H
+#pragma once
 
 #include "base/diag.h"
 #include "model/snapshot.h"
@@ -105,5 +104,3 @@ struct group_filter {
  * there then.
  */
 int group_list_select(struct group_list *list, const struct group_filter *filter);
-
-#endif

@@ -5,9 +5,7 @@
  */
 #include "model/match.h"
 
-#include <errno.h>
 #include <fnmatch.h>
-#include <string.h>
 
 #include "base/text.h"
 

@@ -3,11 +3,7 @@
  * Globs as automata, which a BPF program can run, too (see struct selector), and the way from the path of
  * a cgroup to the systemd unit it belongs to.
  */
-#ifndef BPFTRUSS_MATCH_H
-#define BPFTRUSS_MATCH_H
-
-#include <stdbool.h>
-#include <stddef.h>
+#pragma once
 
 #include "base/diag.h"
 #include "bpftruss/abi.h"
@@ -42,5 +38,3 @@ bool cgroup_is_in_unit(const char *path, const char *unit);
 
 /* Whether a cgroup path is another one or is below it; slashes at their ends do not matter. */
 bool cgroup_is_in(const char *path, const char *other);
-
-#endif

@@ -5,9 +5,7 @@
  */
 #include "model/query.h"
 
-#include <ctype.h>
-#include <errno.h>
-
+#include "base/text.h"
 #include "model/match.h"
 
 int snapshot_select(const struct snapshot *snapshot, const struct syscall_set *set,
@@ -83,15 +81,11 @@ static bool has_user(const char *text, const struct snapshot *snapshot,
 		     const struct process *process)
 {
 	const char *user = snapshot_user(snapshot, process->uid);
-	unsigned long uid;
-	char *end;
+	uint64_t uid;
 
 	if (user && !strcmp(user, text))
 		return true;
-	errno = 0;
-	uid = strtoul(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || uid >= UID_NONE ||
-	    process->uid != uid)
+	if (!number_read(text, UID_NONE - 1, &uid) || process->uid != uid)
 		return false;
 	for (size_t i = 0; i < snapshot->nr_users; i++) {
 		if (!strcmp(snapshot->users[i].name, text))

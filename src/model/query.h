@@ -3,8 +3,7 @@
  * Questions to a snapshot, answered by values of their own: which calls it is about (-t), and which
  * processes: what -p, -n, -u, -g and -U say.
  */
-#ifndef BPFTRUSS_QUERY_H
-#define BPFTRUSS_QUERY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -45,5 +44,3 @@ bool filter_has(const struct filter_globs *globs, const struct snapshot *snapsho
  */
 int snapshot_filter(const struct snapshot *snapshot, const struct process_filter *filter,
 		    struct snapshot **ret);
-
-#endif

@@ -5,8 +5,6 @@
  */
 #include "model/rates.h"
 
-#include <errno.h>
-
 #include "base/text.h"
 #include "model/diff.h"
 #include "model/match.h"

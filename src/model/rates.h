@@ -5,8 +5,7 @@
  * interval times the threads. They are shown as percentages of that, so a line adds up to 100;
  * the CPU time is shown as a percentage of one CPU, too: two busy threads make 200.
  */
-#ifndef BPFTRUSS_RATES_H
-#define BPFTRUSS_RATES_H
+#pragma once
 
 #include "model/group.h"
 
@@ -41,8 +40,8 @@ void row_microstates(const struct snapshot *snapshot, const struct row *row,
 		     struct microstates *ret);
 
 /*
- * How the threads of all processes spent their time. Returns false if not all calls are in it: then time asleep for a
- * lock is not known from other sleep, and all of it is in sleep_ns.
+ * How the threads of all processes spent their time. Returns false if not all calls are in it: then
+ * time asleep for a lock is not known from other sleep, and all of it is in sleep_ns.
  */
 bool snapshot_microstates(const struct snapshot *snapshot, struct microstates *ret);
 
@@ -127,8 +126,6 @@ struct rate_identity {
 /* Returns 0, or what snapshot_diff() returns. Lines are those that live or made calls, by pid. */
 int rates_new(const struct snapshot *earlier, const struct snapshot *later, enum rate_by by,
 	      struct rates **ret);
-
-/* NULL is fine. */
 void rates_free(struct rates *rates);
 CLEANUP_OF(rates, rates_free)
 
@@ -165,5 +162,3 @@ double rate_share_pct(const struct rate *rate, uint64_t ns);
 /* Words for users. */
 extern const char *const rate_key_names[NR_RATE_KEY];
 extern const char *const rate_by_names[NR_RATE_BY];
-
-#endif

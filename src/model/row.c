@@ -2,10 +2,6 @@
 /* Owns the arithmetic of rows. Invariant: errnos are sorted and every count is positive. */
 #include "model/row.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "syscalls/names.h"
 

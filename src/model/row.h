@@ -4,12 +4,7 @@
  * Of the calls that ended, the timed ones are those whose start and end were both seen:
  * hist_total(hist) = calls - untimed - no_return.
  */
-#ifndef BPFTRUSS_ROW_H
-#define BPFTRUSS_ROW_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "bpftruss/abi.h"
 #include "hist/hist.h"
@@ -202,5 +197,3 @@ static inline uint64_t row_sleep_ns(const struct row *row)
 {
 	return row->off_ns - row->runq_ns;
 }
-
-#endif

@@ -2,15 +2,7 @@
 /* Owns the life and the look-ups of snapshots. Invariant: all its lists are sorted. */
 #include "model/snapshot.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/text.h"
-
-static char *copy_text(const char *text)
-{
-	return strdup(text ? text : "");
-}
 
 static void names_free(struct id_name *names, size_t count)
 {
@@ -30,9 +22,9 @@ int snapshot_new_like(const struct snapshot *other, struct snapshot **ret)
 	copy->rows = NULL;
 	copy->users = copy->cgroups = NULL;
 	copy->nr_processes = copy->nr_rows = copy->nr_users = copy->nr_cgroups = 0;
-	copy->host = copy_text(other->host);
-	copy->boot_id = copy_text(other->boot_id);
-	copy->kernel = copy_text(other->kernel);
+	copy->host = strdup(other->host ?: "");
+	copy->boot_id = strdup(other->boot_id ?: "");
+	copy->kernel = strdup(other->kernel ?: "");
 	copy->targets = calloc(other->nr_targets + 1, sizeof(*copy->targets));
 	if (!copy->host || !copy->boot_id || !copy->kernel || !copy->targets ||
 	    snapshot_add_names(copy, other))

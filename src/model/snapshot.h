@@ -3,8 +3,7 @@
  * A snapshot: everything counted between two moments, as a value. It comes from the kernel, a file
  * or a test alike; renderers see nothing else. Once built it does not change.
  */
-#ifndef BPFTRUSS_SNAPSHOT_H
-#define BPFTRUSS_SNAPSHOT_H
+#pragma once
 
 #include "bpftruss/abi.h"
 #include "model/row.h"
@@ -261,5 +260,3 @@ struct baseline {
 	uint64_t covered_ns;
 	bool is_damaged; /* its file says nothing of this */
 };
-
-#endif

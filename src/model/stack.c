@@ -2,9 +2,6 @@
 /* Owns stacks and their strings. Invariant: equal strings are one, so frames compare by pointer. */
 #include "model/stack.h"
 
-#include <errno.h>
-#include <search.h>
-
 #include "base/text.h"
 
 struct stack_table {
@@ -50,16 +47,11 @@ const char *stack_table_string(const struct stack_table *table, const char *stri
 int stack_table_intern(struct stack_table *table, const char *string, const char **ret)
 {
 	const char *found = string ? stack_table_string(table, string) : NULL;
-	char *copy;
 
-	if (string && !found) {
-		copy = strdup(string);
-		if (!copy || !tsearch(copy, &table->strings, compare_strings)) {
-			free(copy);
-			return -ENOMEM;
-		}
-		found = copy;
-	}
+	if (string && !found)
+		found = tree_add(&table->strings, string, strlen(string) + 1, compare_strings);
+	if (string && !found)
+		return -ENOMEM;
 	*ret = found;
 	return 0;
 }

@@ -3,11 +3,7 @@
  * Call stacks by id: what their frames are called. A table only grows, and a stack that was found in
  * it stays where it is as long as the table lives, its frames until it is put there anew.
  */
-#ifndef BPFTRUSS_STACK_H
-#define BPFTRUSS_STACK_H
-
-#include <stddef.h>
-#include <stdint.h>
+#pragma once
 
 #include "base/mem.h"
 #include "bpftruss/stack_abi.h"
@@ -31,12 +27,19 @@ struct stack {
 	struct stack_frame *frames; /* innermost first */
 };
 
+/* Places in code that were seen on stacks. */
+struct name_counts {
+	uint64_t places;  /* that are kept */
+	uint64_t bytes;   /* of memory for them and their names */
+	uint64_t waiting; /* frames that have no name yet */
+	uint64_t failed;  /* places without a name since nobody could tell one */
+	uint64_t refused; /* beyond what is kept: each time one was met */
+};
+
 struct stack_table;
 
 /* Returns 0 or -ENOMEM. */
 int stack_table_new(struct stack_table **ret);
-
-/* NULL is fine. */
 void stack_table_free(struct stack_table *table);
 CLEANUP_OF(stack_table, stack_table_free)
 
@@ -60,5 +63,3 @@ const struct stack *stack_table_find(const struct stack_table *table, uint64_t i
 
 /* How reports say that a stack is not complete: [truncated]; NULL for STACK_COMPLETE. */
 const char *stack_end_name(enum stack_end end);
-
-#endif

@@ -4,8 +4,6 @@
  * groups; left their calls on a linear axis, right the times of a call on a logarithmic one. Marks
  * differ in shape as well as in colour, so that they survive a printer.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/clock.h"
@@ -49,7 +47,7 @@ void svg_text(FILE *out, int x, int y, const char *class, const char *text)
 	fputs("</text>\n", out);
 }
 
-void svg_line(FILE *out, int x1, int y1, int x2, int y2, const char *class)
+static void svg_line(FILE *out, int x1, int y1, int x2, int y2, const char *class)
 {
 	fprintf(out, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" class=\"%s\"/>\n", x1, y1, x2,
 		y2, class);

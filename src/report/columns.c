@@ -2,11 +2,8 @@
 /* Tells what every column is called and shows: a key's text, or a number. */
 #include "report/table.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "model/match.h"
-#include "report/label.h"
+#include "model/label.h"
 #include "syscalls/names.h"
 
 static bool unit_text(const struct snapshot *snapshot, const struct process *process, char *buf)

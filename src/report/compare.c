@@ -6,12 +6,10 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include "base/clock.h"
-#include "report/json.h"
+#include "json/json.h"
 
 /* --- halves ----------------------------------------------------------------------------------- */
 

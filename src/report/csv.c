@@ -7,8 +7,6 @@
  * ends at a semicolon: what is behind one is looked at in the same way.
  */
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 
 #include "base/clock.h"
 #include "report/report.h"

@@ -10,9 +10,6 @@
  */
 #include "report/picture.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #define WIDTH          1200
 #define MARGIN         10
 #define GRAPH          (WIDTH - 2 * MARGIN)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Elements of pictures, in whole pixels, and what a flame graph shows, before anything is drawn. */
-#ifndef BPFTRUSS_PICTURE_H
-#define BPFTRUSS_PICTURE_H
+#pragma once
 
 #include "report/report.h"
 
@@ -15,7 +14,6 @@ void svg_head(FILE *out, int x, int y, const char *title, const struct snapshot 
 	      const char *remark);
 
 void svg_text(FILE *out, int x, int y, const char *class, const char *text);
-void svg_line(FILE *out, int x1, int y1, int x2, int y2, const char *class);
 void svg_rect(FILE *out, int x, int y, int width, int height, const char *class);
 
 /* --- flame graphs ------------------------------------------------------------------------------- */
@@ -65,5 +63,3 @@ int flame_make(const struct snapshot *snapshot, enum stack_weight weight, uint64
 	       struct flame *ret);
 
 void flame_done(struct flame *flame);
-
-#endif

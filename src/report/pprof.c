@@ -6,9 +6,7 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <search.h>
 #include <zlib.h>
 
 #include "report/protobuf.h"

@@ -3,11 +3,9 @@
  * Protocol buffers, as far as writing one takes. A failed allocation is remembered in err, so that
  * filling needs no checks.
  */
-#ifndef BPFTRUSS_PROTOBUF_H
-#define BPFTRUSS_PROTOBUF_H
+#pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 /* One message, encoded; begins as all zero. */
 struct protobuf {
@@ -34,5 +32,3 @@ void protobuf_add_message(struct protobuf *message, unsigned int field,
 
 /* Adds the fields of another message. */
 void protobuf_append(struct protobuf *message, const struct protobuf *other);
-
-#endif

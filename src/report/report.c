@@ -2,10 +2,7 @@
 /* Writes a snapshot in the form that was asked for, and says how far a text report can be trusted. */
 #include "report/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
-#include "report/json.h"
+#include "json/json.h"
 
 const char *const report_format_names[NR_REPORT_FORMAT] = {
 	[FORMAT_TRUSS] = "truss", [FORMAT_WIDE] = "wide",     [FORMAT_JSON] = "json",
@@ -142,15 +139,6 @@ int report_write(const struct snapshot *snapshot, const struct report_options *o
 	if (err || !options->show_stacks)
 		return err;
 	return report_stacks(snapshot, table, &options->stacks, out);
-}
-
-int report_json(const struct snapshot *snapshot, FILE *out)
-{
-	struct json_writer to;
-
-	json_begin(&to, out);
-	json_put_snapshot(&to, NULL, snapshot);
-	return json_end(&to);
 }
 
 int report_text_json(const struct snapshot *snapshot, const char *text, FILE *out)

@@ -3,12 +3,11 @@
  * The reports. Each writes one snapshot to a stream and does not know where it came from. All
  * return 0 or a negative errno: -ENOMEM, or what the stream failed with.
  */
-#ifndef BPFTRUSS_REPORT_H
-#define BPFTRUSS_REPORT_H
+#pragma once
 
+#include "json/documents.h"
 #include "model/compare.h"
-#include "model/rates.h"
-#include "report/label.h"
+#include "model/label.h"
 #include "report/table.h"
 
 enum report_format {
@@ -78,20 +77,6 @@ int report_text_json_read(const char *json, size_t size, struct report_text *ret
 /* The table of truss -c, column for column, and the trust lines. */
 int report_truss(const struct snapshot *snapshot, FILE *out);
 
-/* One JSON object on one line: bpftruss-json(5) is the contract. */
-int report_json(const struct snapshot *snapshot, FILE *out);
-
-/*
- * A snapshot from what report_json() wrote, with all that any report shows. Untrusted: -EINVAL with d
- * filled for anything that is no such report. Its stacks are owned by *ret_stacks (NULL: none), which
- * must live as long as the snapshot. Returns 0 or a negative errno.
- */
-int report_json_read(const char *text, size_t size, struct snapshot **ret,
-		     struct stack_table **ret_stacks, struct diag *d);
-
-/* The first limit lines (0: all) of `bpftruss top` as one JSON object on one line. */
-int report_rates_json(const struct rates *rates, size_t limit, FILE *out);
-
 /*
  * A table as wide as the screen, of what was counted and of times in all their kinds; calls that
  * wait for work stand apart. Ends with the trust lines.
@@ -158,18 +143,9 @@ int report_flame(const struct snapshot *snapshot, enum stack_weight weight, FILE
 int report_timeline(const struct timeline *timeline, const struct table_options *options,
 		    FILE *out);
 
-/* One JSON object on one line, with the object of report_json() in each step: bpftruss-history(8). */
-int report_timeline_json(const struct timeline *timeline, FILE *out);
-
 /* As report_csv(), of all steps below one header; what was not counted has no lines. */
 int report_timeline_csv(const struct timeline *timeline, const struct table_options *options,
 			FILE *out);
-
-/*
- * A timeline from what report_timeline_json() wrote; call stacks are left out. Untrusted: -EINVAL
- * with d filled for anything else. Returns 0 or a negative errno; timeline_done() the result.
- */
-int report_timeline_json_read(const char *text, size_t size, struct timeline *ret, struct diag *d);
 
 /* --- comparisons -------------------------------------------------------------------------------- */
 
@@ -239,5 +215,3 @@ void print_process_changes(const struct snapshot *snapshot, unsigned int keys, F
 
 /* That line, then the calls in flight. Part of every text report. */
 int report_trust(const struct snapshot *snapshot, FILE *out);
-
-#endif

@@ -5,9 +5,6 @@
  */
 #include "report/report.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #define FRAME_INDENT 14 /* as DTrace has it, and its counts end in column 17 */
 #define COUNT_WIDTH  17
 

@@ -5,8 +5,6 @@
  */
 #include "report/table.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 
 #define GAP 2

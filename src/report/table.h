@@ -3,13 +3,9 @@
  * What the reports that group have in common: the columns that tables have, as data, the grid that they
  * are shown in, the options, and the groups that these ask for.
  */
-#ifndef BPFTRUSS_TABLE_H
-#define BPFTRUSS_TABLE_H
-
-#include <stddef.h>
+#pragma once
 
 #include "base/diag.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "model/group.h"
 #include "syscalls/syscall_set.h"
@@ -225,5 +221,3 @@ void column_set_scale(struct grid *grid, size_t index, const struct column *colu
 /* Sets a number of a column that has its scale. */
 void column_set_number(struct grid *grid, size_t index, const struct column *column,
 		       uint64_t value);
-
-#endif

@@ -10,9 +10,6 @@
  * call, the machine's own first. As there, a table without calls is not printed. Rows are sorted by
  * CPU time, then by number; errors are blank when there are none.
  */
-#include <errno.h>
-#include <inttypes.h>
-
 #include "report/report.h"
 #include "syscalls/names.h"
 

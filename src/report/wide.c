@@ -4,9 +4,6 @@
  * others, in the same columns, and each half has its sum. A column of times has one unit for the whole
  * table.
  */
-#include <errno.h>
-#include <inttypes.h>
-
 #include "report/report.h"
 #include "syscalls/names.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A source knows the files of frames by their numbers, and opens them. */
-#ifndef BPFTRUSS_CODE_SOURCE_H
-#define BPFTRUSS_CODE_SOURCE_H
-
-#include <stdbool.h>
-#include <stdint.h>
+#pragma once
 
 #include "bpftruss/stack_abi.h"
 
@@ -74,5 +70,3 @@ struct code_source {
 	/* From an offset in it to an address, as far as that is known. */
 	uint64_t (*address)(void *closure, uint32_t file, uint64_t offset);
 };
-
-#endif

@@ -6,11 +6,10 @@
  */
 #include "stacks/name_files.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <search.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "elf/debuginfod.h"
 
 /* Stacks come in crowds: one worker is to be asked about many. */
@@ -456,30 +455,21 @@ static enum errand_turn file_step(void *closure)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int compare_files(const void *a, const void *b)
-{
-	const struct name_file *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
 int name_files_new(const struct code_source *source, const struct names_options *options,
 		   struct errands *errands, struct name_places *places, struct name_files **ret)
 {
-	struct name_files *files = calloc(1, sizeof(*files));
+	struct name_files *files __cleanup(freep) = calloc(1, sizeof(*files));
 	int err = files ? 0 : -ENOMEM;
 
 	if (!err && options->debuginfod)
 		err = debuginfod_new(&files->debuginfod);
-	if (err) {
-		free(files);
+	if (err)
 		return err;
-	}
 	files->source = *source;
 	files->options = *options;
 	files->errands = errands;
 	files->places = places;
-	*ret = files;
+	*ret = steal_ptr(&files);
 	return 0;
 }
 
@@ -505,20 +495,15 @@ void name_files_free(struct name_files *files)
 
 struct name_file *name_files_get(struct name_files *files, uint32_t number)
 {
-	const struct name_file like = { .number = number };
-	struct name_file *const *found = tfind(&like, &files->files, compare_files);
-	struct name_file *file = found ? *found : calloc(1, sizeof(*file));
+	const struct name_file fresh = { .number = number, .files = files, .fetched = -1 };
+	struct name_file *const *found = tfind(&number, &files->files, compare_first_u32), *file;
 
-	if (found || !file)
-		return file;
-	errand_init(&file->errand, ERRAND_NAMES, file_step, file);
-	file->files = files;
-	file->number = number;
-	file->fetched = -1;
-	if (tsearch(file, &files->files, compare_files))
-		return file;
-	free(file);
-	return NULL;
+	if (found)
+		return *found;
+	file = tree_add(&files->files, &fresh, sizeof(fresh), compare_first_u32);
+	if (file)
+		errand_init(&file->errand, ERRAND_NAMES, file_step, file);
+	return file;
 }
 
 /* The user whose turn is next pays for it: nobody makes others wait by having their files. */

@@ -3,8 +3,7 @@
  * Reads files for the names of their places. What has failed is tried again, the more seldom the more
  * often it has failed, and never given up for good.
  */
-#ifndef BPFTRUSS_NAME_FILES_H
-#define BPFTRUSS_NAME_FILES_H
+#pragma once
 
 #include "stacks/code_source.h"
 #include "base/errand.h"
@@ -21,8 +20,8 @@ struct name_task;
 
 /* Holds what is known of a file. */
 struct name_file {
+	uint32_t number; /* first, since files are sorted by it */
 	struct name_files *files;
-	uint32_t number;
 	struct process_id process; /* the last one that had it mapped */
 	struct place_list wanted;
 	struct errand errand;   /* reads it; user: whose process that is */
@@ -47,8 +46,6 @@ struct name_file {
 /* Borrows all but the options and the source. 0 or -errno. */
 int name_files_new(const struct code_source *source, const struct names_options *options,
 		   struct errands *errands, struct name_places *places, struct name_files **ret);
-
-/* NULL is fine. */
 void name_files_free(struct name_files *files);
 
 /* NULL: no memory. */
@@ -62,5 +59,3 @@ bool name_file_may_tell(const struct name_file *file);
 
 /* Names a place that is not settled. */
 void name_file_want(struct name_file *file, struct name_place *place);
-
-#endif

@@ -6,9 +6,6 @@
  */
 #include "stacks/name_places.h"
 
-#include <errno.h>
-#include <search.h>
-
 #include "base/text.h"
 
 #define NR_BUCKETS 16384
@@ -75,18 +72,16 @@ int place_list_ask(struct place_list *list, uint64_t add, struct elf_question *q
 
 int name_places_new(struct stack_table *table, struct name_places **ret)
 {
-	struct name_places *places = calloc(1, sizeof(*places));
+	struct name_places *places __cleanup(freep) = calloc(1, sizeof(*places));
 
 	if (places)
 		places->buckets = calloc(NR_BUCKETS, sizeof(*places->buckets));
-	if (!places || !places->buckets) {
-		free(places);
+	if (!places || !places->buckets)
 		return -ENOMEM;
-	}
 	places->table = table;
 	TAILQ_INIT(&places->idle);
 	places->version = 1;
-	*ret = places;
+	*ret = steal_ptr(&places);
 	return 0;
 }
 
@@ -113,27 +108,17 @@ void name_places_free(struct name_places *places)
 	free(places);
 }
 
-static int compare_users(const void *a, const void *b)
-{
-	const struct name_user *x = a, *y = b;
-
-	return compare_u64(x->uid, y->uid);
-}
-
 struct name_user *name_places_user(struct name_places *places, uint32_t uid)
 {
-	const struct name_user like = { .uid = uid };
-	struct name_user *const *found = tfind(&like, &places->users, compare_users);
-	struct name_user *user = found ? *found : calloc(1, sizeof(*user));
+	const struct name_user fresh = { .uid = uid };
+	struct name_user *const *found = tfind(&uid, &places->users, compare_first_u32), *user;
 
-	if (found || !user)
-		return user;
-	user->uid = uid;
-	TAILQ_INIT(&user->idle);
-	if (tsearch(user, &places->users, compare_users))
-		return user;
-	free(user);
-	return NULL;
+	if (found)
+		return *found;
+	user = tree_add(&places->users, &fresh, sizeof(fresh), compare_first_u32);
+	if (user)
+		TAILQ_INIT(&user->idle);
+	return user;
 }
 
 /* --- idle ones -------------------------------------------------------------------------------- */
@@ -254,12 +239,6 @@ void name_places_fail(const struct place_list *list)
 {
 	for (size_t i = 0; i < list->nr; i++)
 		list->places[i]->failed = true;
-}
-
-void name_place_revive(struct name_place *place)
-{
-	place->failed = false;
-	place->settled = false;
 }
 
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed)

@@ -3,12 +3,8 @@
  * Places in code and their names, in memory that is bounded: of all, and of what each user has caused.
  * Knows neither files nor stacks; what has changed of a place is asked for by whoever shows it.
  */
-#ifndef BPFTRUSS_NAME_PLACES_H
-#define BPFTRUSS_NAME_PLACES_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "elf/worker.h"
@@ -47,14 +43,6 @@ struct name_place {
 	uint64_t version;                /* of all places, when it changed last */
 	uint16_t nr_inlined;
 	uint32_t nr_holders; /* frames of stacks */
-};
-
-struct name_counts {
-	uint64_t places;  /* that are kept */
-	uint64_t bytes;   /* of memory for them and their names */
-	uint64_t waiting; /* frames that have no name yet */
-	uint64_t failed;  /* places without a name since nobody could tell one */
-	uint64_t refused; /* beyond what is kept: each time one was met */
 };
 
 /* Grows. */
@@ -103,9 +91,6 @@ void name_places_put_inlined(struct name_places *places, struct name_place *plac
 /* Nobody could tell of those that have no name. They are waited for no more, but not given up. */
 void name_places_fail(const struct place_list *list);
 
-/* Somebody is to be asked again. */
-void name_place_revive(struct name_place *place);
-
 /* No more is to be known of them; the list is empty then. Failed: something is missing. */
 void name_places_settle(struct name_places *places, struct place_list *list, bool failed);
 void name_places_settle_one(struct name_places *places, struct name_place *place, bool failed);
@@ -121,5 +106,3 @@ const char *name_places_module(struct name_places *places, const char *module);
 
 void name_places_refuse(struct name_places *places);
 void name_places_count(const struct name_places *places, struct name_counts *ret);
-
-#endif

@@ -9,7 +9,6 @@
  */
 #include "stacks/name_processes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 

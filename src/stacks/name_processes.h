@@ -3,8 +3,7 @@
  * Code of processes that no table tells of: what was mapped at an address when a stack was taken, and
  * what a JIT says of its code. All of it is asked for by errands.
  */
-#ifndef BPFTRUSS_NAME_PROCESSES_H
-#define BPFTRUSS_NAME_PROCESSES_H
+#pragma once
 
 #include "stacks/code_source.h"
 #include "base/errand.h"
@@ -18,8 +17,6 @@ struct name_processes;
 /* Borrows all. 0 or -ENOMEM. */
 int name_processes_new(const struct code_source *source, struct errands *errands,
 		       struct name_places *places, struct name_processes **ret);
-
-/* NULL is fine. */
 void name_processes_free(struct name_processes *processes);
 
 /*
@@ -48,5 +45,3 @@ bool name_processes_find(struct name_processes *processes, const struct process_
 /* A place of a process is to be named by its JIT. */
 void name_processes_want(struct name_processes *processes, const struct process_id *id,
 			 struct name_place *place);
-
-#endif

@@ -6,8 +6,6 @@
  */
 #include "stacks/names.h"
 
-#include <errno.h>
-
 #include "base/clock.h"
 #include "base/text.h"
 #include "elf/debuginfod.h"
@@ -239,7 +237,7 @@ static struct name_place *file_place(struct names *names, const struct unnamed_s
 		place->offset = names->source.address(names->source.closure, number, offset);
 		name_file_want(file, place);
 	} else if (place->settled && place->failed && name_file_may_tell(file)) {
-		name_place_revive(place);
+		place->failed = place->settled = false;
 		name_file_want(file, place);
 	}
 	return place;

@@ -11,8 +11,7 @@
  *
  * What it keeps is bounded: names of places that were seen, never the symbols of a file.
  */
-#ifndef BPFTRUSS_NAMES_H
-#define BPFTRUSS_NAMES_H
+#pragma once
 
 #include "stacks/name_files.h"
 
@@ -25,7 +24,6 @@ int names_new(const struct code_source *source, const struct names_options *opti
 /* Whether servers can be asked for debug files: their client is installed. 0, -ENOENT or -ENOMEM. */
 int names_require_debuginfod(void);
 
-/* NULL is fine. */
 void names_free(struct names *names);
 CLEANUP_OF(names, names_free)
 
@@ -51,5 +49,3 @@ int names_patience_ms(const struct names *names);
 int names_run(struct names *names);
 
 void names_count(const struct names *names, struct name_counts *ret);
-
-#endif

@@ -3,8 +3,6 @@
  * Lets a history grow. An interval, the roll-ups that it completes and what it makes old are one
  * transaction; one that fails leaves nothing but a hole before the next.
  */
-#include <errno.h>
-
 #include "store/history.h"
 #include "store/history_private.h"
 

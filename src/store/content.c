@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reads and writes the rows of cell, share, loss and call. Decoding believes nothing of what it reads. */
-#include <errno.h>
 #include <limits.h>
 
 #include "store/sum.h"
@@ -181,7 +180,6 @@ static int call_write(struct db *db, const struct row *row)
 	bool has_number = row->nr >= 0 && row->nr <= INT32_MAX;
 	bool moves_data = has_number && syscall_has_trait(row->abi, (int)row->nr, TRAIT_MOVES_DATA);
 	const char *name = has_number ? syscall_find_name(row->abi, (int)row->nr) : NULL;
-	const char *abi = abi_name(row->abi);
 	sqlite3_stmt *insert;
 
 	if (row->nr == ROW_NR_OTHER)
@@ -192,8 +190,8 @@ static int call_write(struct db *db, const struct row *row)
 			"INSERT OR IGNORE INTO call (id, nr, moves_data, abi, name) "
 			"VALUES (?, ?, ?, ?, ?)",
 			DB_NUMBERS(call_of(row), row->nr, moves_data), &insert)
-		       ?: db_bind_text(insert, 4, abi, strlen(abi))
-		       ?: db_bind_text(insert, 5, name, strlen(name))
+		       ?: db_bind_text(insert, 4, abi_name(row->abi))
+		       ?: db_bind_text(insert, 5, name)
 		       ?: db_run(insert);
 }
 
@@ -266,13 +264,11 @@ static int write_losses(struct db *db, int64_t interval, const struct losses *lo
 	int err = 0;
 
 	for (int i = 0; i < NR_MODEL_LOSS && !err; i++) {
-		const char *name = loss_texts[i].name;
-
 		if (!losses->count[i])
 			continue;
 		err = db_query(db, "INSERT INTO loss (interval, count, name) VALUES (?, ?, ?)",
 			       DB_NUMBERS(interval, (int64_t)losses->count[i]), &insert)
-			      ?: db_bind_text(insert, 3, name, strlen(name))
+			      ?: db_bind_text(insert, 3, loss_texts[i].name)
 			      ?: db_run(insert);
 	}
 	return err;

@@ -2,10 +2,6 @@
 /* Deals with SQLite: opening, statements, errors. Knows nothing of what is stored. */
 #include "store/db.h"
 
-#include <errno.h>
-
-#include "base/mem.h"
-
 /* The tables and views of an empty file. */
 static const char schema[] =
 #include "schema.sql.inc"
@@ -245,9 +241,9 @@ int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 	return db_query(db, sql, numbers, count, &row) ?: first_number(row, ret);
 }
 
-int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size)
+int db_bind_text(sqlite3_stmt *statement, int index, const char *text)
 {
-	return db_errno(sqlite3_bind_text(statement, index, text, (int)size, SQLITE_STATIC));
+	return db_errno(sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC));
 }
 
 int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size)
@@ -318,7 +314,7 @@ int db_meta_read(struct db *db, const char *name, int64_t *ret)
 	sqlite3_stmt *row __cleanup(db_resetp) = NULL;
 
 	return db_query(db, "SELECT value FROM meta WHERE name = ?", DB_NO_NUMBERS, &row)
-		       ?: db_bind_text(row, 1, name, strlen(name))
+		       ?: db_bind_text(row, 1, name)
 		       ?: first_number(row, ret);
 }
 
@@ -328,6 +324,6 @@ int db_meta_write(struct db *db, const char *name, int64_t value)
 
 	return db_query(db, "INSERT OR REPLACE INTO meta (value, name) VALUES (?, ?)",
 			DB_NUMBERS(value), &insert)
-		       ?: db_bind_text(insert, 2, name, strlen(name))
+		       ?: db_bind_text(insert, 2, name)
 		       ?: db_run(insert);
 }

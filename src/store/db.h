@@ -4,13 +4,11 @@
  * return 0 or -errno: -EBADMSG means that SQLite finds the file damaged, -EUCLEAN that something in it
  * is not as we write it (the file may be whole), -ENOSPC that the disk is full.
  */
-#ifndef BPFTRUSS_STORE_DB_H
-#define BPFTRUSS_STORE_DB_H
+#pragma once
 
 #include <sqlite3.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "base/mem.h"
 
 enum db_mode {
 	DB_WRITE,
@@ -39,7 +37,6 @@ int db_open(const char *path, enum db_mode mode, struct db **ret);
 /* Whether closing leaves the log alone; else what is in it goes into the file. */
 void db_keep_log(struct db *db, bool keep);
 
-/* NULL is fine. */
 void db_close(struct db *db);
 
 /* Whether SQLite finds the file in order: 0, -EBADMSG, or -EIO when it could not be read. */
@@ -82,7 +79,7 @@ int db_change(struct db *db, const char *sql, const int64_t *numbers, size_t cou
 int db_number(struct db *db, const char *sql, const int64_t *numbers, size_t count, int64_t *ret);
 
 /* NULL text is NULL, and bytes without a size are. They must live until the statement is run. */
-int db_bind_text(sqlite3_stmt *statement, int index, const char *text, size_t size);
+int db_bind_text(sqlite3_stmt *statement, int index, const char *text);
 int db_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, size_t size);
 
 /* A copy of a column, to be freed; NULL for NULL. -ENOMEM, or -EUCLEAN if it holds a NUL. */
@@ -104,5 +101,3 @@ int db_meta_write(struct db *db, const char *name, int64_t value);
 
 /* Undoes what was done since BEGIN, if anything. */
 void db_rollback(struct db *db);
-
-#endif

@@ -5,8 +5,6 @@
  */
 #include "store/history.h"
 
-#include <errno.h>
-
 #include "store/history_private.h"
 
 #define NS_PER_HOUR (3600 * NS_PER_SEC)

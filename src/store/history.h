@@ -5,11 +5,9 @@
  * The history answers with snapshots whose processes have pid 0, like processes that were folded.
  * Times of day are CLOCK_REALTIME in ns; durations are monotonic.
  */
-#ifndef BPFTRUSS_HISTORY_H
-#define BPFTRUSS_HISTORY_H
+#pragma once
 
 #include "base/diag.h"
-#include "base/mem.h"
 #include "model/query.h"
 #include "model/snapshot.h"
 #include "store/history_options.h"
@@ -33,7 +31,6 @@ int history_check_unused(const char *dir, struct diag *d);
 int history_open(const char *dir, const struct history_options *options, struct history **ret,
 		 struct diag *d);
 
-/* NULL is fine. */
 void history_close(struct history *history);
 CLEANUP_OF(history, history_close)
 
@@ -98,5 +95,3 @@ struct history_size {
 };
 
 int history_size(struct history *history, struct history_size *ret);
-
-#endif

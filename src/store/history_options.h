@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Says how much a history keeps, and for how long. */
-#ifndef BPFTRUSS_STORE_HISTORY_OPTIONS_H
-#define BPFTRUSS_STORE_HISTORY_OPTIONS_H
+#pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 #define NR_HISTORY_LEVEL 3
 
@@ -18,5 +16,3 @@ struct history_options {
 	uint64_t max_bytes; /* of the file and the baselines; the oldest intervals go first */
 	bool read_only;     /* somebody else writes it */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of the history share. */
-#ifndef BPFTRUSS_STORE_HISTORY_PRIVATE_H
-#define BPFTRUSS_STORE_HISTORY_PRIVATE_H
+#pragma once
 
 #include "base/clock.h"
 #include "store/sum.h"
@@ -87,5 +86,3 @@ int retire_due(struct history *history, const struct run *run, const struct inte
 typedef int history_task(struct history *history, void *closure);
 int history_run(struct history *history, history_task *task, void *closure, bool commits,
 		const char *what, struct diag *d);
-
-#endif

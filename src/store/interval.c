@@ -2,8 +2,6 @@
 /* Reads and writes the rows of interval, run and kind, and says which processes are of one kind. */
 #include "store/sum.h"
 
-#include <errno.h>
-
 #include "base/text.h"
 
 void interval_list_done(struct interval_list *list)
@@ -107,7 +105,7 @@ int run_write(struct db *db, struct run *run)
 			   DB_NUMBERS(run->start_ns, run->start_mono_ns), &insert);
 
 	for (int i = 0; i < 3 && !err; i++)
-		err = db_bind_text(insert, 3 + i, texts[i], strlen(texts[i]));
+		err = db_bind_text(insert, 3 + i, texts[i]);
 	if (err)
 		return err;
 	err = db_run(insert);
@@ -144,7 +142,7 @@ struct kind kind_of(const struct snapshot *snapshot, const struct process *proce
 	if (!process || (!process->pid && !process->boot_ns))
 		return kind;
 	kind.id = !process->pid && process_same_kind(process, &others) ? KIND_OTHERS : 0;
-	memcpy(kind.comm, process->comm, strnlen(process->comm, sizeof(kind.comm)));
+	memcpy(kind.comm, process->comm, strnlen(process->comm, sizeof(process->comm)));
 	kind.uid = process->uid;
 	kind.user = snapshot_user(snapshot, process->uid);
 	kind.cgroup = snapshot_cgroup(snapshot, process->cgroup_id);
@@ -153,11 +151,9 @@ struct kind kind_of(const struct snapshot *snapshot, const struct process *proce
 
 static int bind_value(sqlite3_stmt *statement, const struct kind *kind)
 {
-	const char *user = kind->user, *cgroup = kind->cgroup;
-
-	return db_bind_text(statement, 2, kind->comm, strnlen(kind->comm, sizeof(kind->comm)))
-		       ?: db_bind_text(statement, 3, user, user ? strlen(user) : 0)
-		       ?: db_bind_text(statement, 4, cgroup, cgroup ? strlen(cgroup) : 0);
+	return db_bind_text(statement, 2, kind->comm)
+		       ?: db_bind_text(statement, 3, kind->user)
+		       ?: db_bind_text(statement, 4, kind->cgroup);
 }
 
 int kind_find(struct db *db, struct kind *kind)

@@ -3,8 +3,6 @@
  * Answers questions. Each moment is taken from exactly one interval: a roll-up where all that is in
  * it falls into one step, else what it was made of, if that is still there.
  */
-#include <errno.h>
-
 #include "store/history.h"
 #include "store/history_private.h"
 
@@ -104,15 +102,13 @@ static int compare_gaps(const void *a, const void *b)
 /* Intervals of the boot that is asked for; of those that start together the longest comes first. */
 static int read_list(struct span *span)
 {
-	const char *boot_id = span->question->boot_id;
 	sqlite3_stmt *rows __cleanup(db_resetp) = NULL;
 	int err = db_query(span->history->db,
 			   INTERVAL_SELECT "WHERE ?1 IS NULL OR r.boot_id = ?1 "
 					   "ORDER BY i.run, i.start_mono_ns, i.level DESC",
-			   DB_NO_NUMBERS, &rows);
+			   DB_NO_NUMBERS, &rows)
+			  ?: db_bind_text(rows, 1, span->question->boot_id);
 
-	if (!err && boot_id)
-		err = db_bind_text(rows, 1, boot_id, strlen(boot_id));
 	return err ?: intervals_read(rows, &span->list);
 }
 

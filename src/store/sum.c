@@ -2,8 +2,6 @@
 /* Adds up by kind. */
 #include "store/sum.h"
 
-#include <errno.h>
-
 #include "base/text.h"
 
 void sum_done(struct sum *sum)

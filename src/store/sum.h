@@ -4,8 +4,7 @@
  * becomes before it is written, what a roll-up is made of, and a step of an answer. In the file that
  * is content: cells (a kind and a call), shares (a kind alone) and losses. See db.h for the errors.
  */
-#ifndef BPFTRUSS_STORE_SUM_H
-#define BPFTRUSS_STORE_SUM_H
+#pragma once
 
 #include "model/builder.h"
 #include "model/query.h"
@@ -106,7 +105,7 @@ enum {
 /* A kind by value; it borrows from a snapshot. */
 struct kind {
 	int64_t id; /* 0: not known */
-	char comm[PROCESS_COMM_SIZE];
+	char comm[PROCESS_COMM_SIZE + 1];
 	uint32_t uid;
 	const char *user, *cgroup; /* NULL: unknown */
 };
@@ -210,5 +209,3 @@ int sum_add_snapshot(struct sum *sum, struct db *db, const struct snapshot *snap
  * is empty afterwards. See db.h for the errors.
  */
 int sum_finish(struct sum *sum, struct db *db, struct snapshot **ret);
-
-#endif

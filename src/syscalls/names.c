@@ -6,9 +6,7 @@
 #include "syscalls/names.h"
 
 #include <ctype.h>
-#include <errno.h>
 
-#include "base/mem.h"
 #include "base/text.h"
 
 static const char *const names_x86_64[] = {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names and numbers of system calls, per ABI, what they belong to, and names of errors. Numbers are the kernel's, x32 ones without
- * X32_CALL_BIT. Every look-up accepts any abi and nr, also ones read from a damaged file.
+ * Names and numbers of system calls, per ABI, what they belong to, and names of errors. Numbers are the
+ * kernel's, x32 ones without X32_CALL_BIT. Every look-up accepts any abi and nr, also ones read from a
+ * damaged file.
  */
-#ifndef SYSCALLS_NAMES_H
-#define SYSCALLS_NAMES_H
+#pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "base/mem.h"
 #include "bpftruss/abi.h"
 
 /* Bytes that hold any name, its final NUL and the fallback of syscall_name() included. */
@@ -92,5 +90,3 @@ int errno_find(const char *name);
 
 /* As errno_name(), but a number without a name is "errno_…". */
 void errno_label(int err, char *buf, size_t size);
-
-#endif

@@ -2,9 +2,6 @@
 /* Parses -t lists and matches calls with them. Invariant: a set has at least one term. */
 #include "syscalls/syscall_set.h"
 
-#include <errno.h>
-#include <stdint.h>
-
 #include "syscalls/names.h"
 
 #define BLANKS     " \t\n"

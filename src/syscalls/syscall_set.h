@@ -9,11 +9,9 @@
  * them out again; the last term that matches a call decides. A "!" before the first term inverts
  * the list as a whole: everything except its terms, whether or not these have a "!" of their own.
  */
-#ifndef SYSCALLS_SYSCALL_SET_H
-#define SYSCALLS_SYSCALL_SET_H
+#pragma once
 
 #include "base/diag.h"
-#include "base/mem.h"
 #include "bpftruss/abi.h"
 
 struct syscall_set;
@@ -29,5 +27,3 @@ bool syscall_waits(const struct syscall_set *set, enum syscall_abi abi, int nr);
 
 void syscall_set_free(struct syscall_set *set);
 CLEANUP_OF(syscall_set, syscall_set_free)
-
-#endif

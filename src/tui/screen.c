@@ -2,9 +2,6 @@
 /* Lays a frame out. Whatever the size, every write is clipped to the grid. */
 #include "tui/screen.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
 #include "base/clock.h"
 #include "base/text.h"
 

@@ -3,8 +3,7 @@
  * One frame of `bpftruss top` as a grid of cells: printable ASCII, each with a style; and the
  * terminal that shows it.
  */
-#ifndef BPFTRUSS_SCREEN_H
-#define BPFTRUSS_SCREEN_H
+#pragma once
 
 #include "tui/top.h"
 
@@ -55,5 +54,3 @@ void term_size(int *width, int *height);
 int term_key(void);
 
 void term_show(const struct screen *screen);
-
-#endif

@@ -2,7 +2,6 @@
 /* Uses ncurses: translates keys and styles, and gives the terminal back as it was. */
 #include "tui/screen.h"
 
-#include <errno.h>
 #include <ncurses.h>
 
 /* Behind all others, as its macros are words of every day. */

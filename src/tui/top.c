@@ -2,7 +2,6 @@
 /* Does what the keys say, and chooses which lines are shown. */
 #include "tui/top.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "base/clock.h"

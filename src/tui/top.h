@@ -3,8 +3,7 @@
  * The state of `bpftruss top`: the figures of the last interval and what the user chose to see of
  * them. Knows no terminal: keys come in as numbers, screen.h draws.
  */
-#ifndef BPFTRUSS_TOP_H
-#define BPFTRUSS_TOP_H
+#pragma once
 
 #include "model/rates.h"
 
@@ -140,5 +139,3 @@ enum rate_key columns_next_key(const struct top *top, int step);
 
 /* Orders lines of calls: numbers from high to low, equal ones by name. */
 void columns_sort_calls(struct rate *calls, size_t count, enum rate_key key);
-
-#endif

@@ -2,10 +2,8 @@
 /* Writes the cells of both tables of `bpftruss top`, and chooses the columns that fit. */
 #include "tui/top.h"
 
-#include <inttypes.h>
-
 #include "base/clock.h"
-#include "report/label.h"
+#include "model/label.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "collect/collector.h"
 #include "collect/collector_private.h"
-#include "report/label.h"
+#include "model/label.h"
 #include "report/report.h"
 
 static const char *const steps[NR_STEP] = {

@@ -2,7 +2,7 @@
 /* Columns: names, parsing, cells, order; and the units that a column of times gets. */
 #include "tables.h"
 
-#include "report/label.h"
+#include "model/label.h"
 
 TEST(test_names_differ)
 {

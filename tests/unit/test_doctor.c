@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "report/status.h"
+#include "json/status.h"
 
 static const struct finding findings[] = {
 	{ "kernel type information", FINDING_OK, "/sys/kernel/btf/vmlinux", "" },

@@ -5,8 +5,8 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "report/json.h"
-#include "report/label.h"
+#include "json/json.h"
+#include "model/label.h"
 
 /* Takes the tree. */
 static void assert_written(struct json_writer *stream, struct text_stream *text, json_t *json)

@@ -2,7 +2,7 @@
 /* The spelling of rows, ages and untrusted bytes. */
 #include "scenarios.h"
 
-#include "report/label.h"
+#include "model/label.h"
 
 static void label_check(enum syscall_abi abi, int64_t nr, const char *expected)
 {

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "report/status.h"
+#include "json/status.h"
 
 #define START_NS (1767225600LL * 1000000000LL) /* 2026-01-01 */
 
@@ -28,11 +28,8 @@ static struct daemon_status full(const struct losses *losses)
 		.tables = { { "threads", 34, 1535, 50, 0 }, { "rows", 20000, 40000, 20000, 0 } },
 		.nr_tables = 2,
 		.kernel_bytes = 30 << 20,
-		.names = { .has = true,
-			   .places = 1200,
-			   .bytes = 100 << 10,
-			   .waiting = 30,
-			   .refused = 2 },
+		.has_names = true,
+		.names = { .places = 1200, .bytes = 100 << 10, .waiting = 30, .refused = 2 },
 		.max_table_bytes = 491 << 20,
 		.has_call_ns = true,
 		.call_ns = 512,

@@ -3,7 +3,7 @@
 #include "scenarios.h"
 
 #include "model/group.h"
-#include "report/label.h"
+#include "model/label.h"
 #include "report/report.h"
 
 TEST(test_golden)

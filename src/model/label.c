@@ -3,11 +3,9 @@
  * Names rows and processes; looks stacks up, compares and spells them. Invariant: the samples of a row
  * add up to the row, whatever its list of stacks lacks.
  */
-#include "report/label.h"
+#include "model/label.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 
 #include "syscalls/names.h"
 

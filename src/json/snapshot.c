@@ -8,14 +8,12 @@
  * Other versions count other things: a counter or a loss that is absent is 0, and keys that are not
  * known are skipped.
  */
-#include "report/json.h"
+#include "json/documents.h"
 
-#include <errno.h>
-#include <inttypes.h>
-
+#include "json/json.h"
 #include "model/builder.h"
+#include "model/label.h"
 #include "model/match.h"
-#include "report/report.h"
 #include "syscalls/names.h"
 
 /* Writes the times of a row or of one of its stacks: null where they are not known. */
@@ -133,17 +131,6 @@ static void put_stack(struct json_writer *to, const struct snapshot *snapshot,
 
 /* --- rows --------------------------------------------------------------------------------------- */
 
-/* What is known of whose calls these are; null what is not, or was not asked for. */
-static void put_owner(struct json_writer *to, const struct snapshot *snapshot,
-		      const struct row *row, const struct process *process)
-{
-	json_put_number_if(to, "tid", row->tid != 0, row->tid);
-	put_user(to, snapshot, process);
-	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
-	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
-	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
-}
-
 /* What only a reader of the whole needs, in the rows that have it; stacks only if asked for. */
 static void put_rest(struct json_writer *to, const struct snapshot *snapshot, const struct row *row,
 		     const struct process *process)
@@ -193,7 +180,12 @@ static void put_row(struct json_writer *to, const struct snapshot *snapshot, con
 			   snapshot_oldest_ns(snapshot, row));
 	put_row_times(to, snapshot, row);
 	json_put_number(to, "bytes", row_moves_data(row) ? row->result_sum : 0);
-	put_owner(to, snapshot, row, process);
+	/* What is known of whose calls these are; null what is not, or was not asked for. */
+	json_put_number_if(to, "tid", row->tid != 0, row->tid);
+	put_user(to, snapshot, process);
+	put_unit(to, process ? snapshot_cgroup(snapshot, process->cgroup_id) : NULL);
+	json_put_number(to, "exited", process && !process->pid ? process->nr_folded : 0);
+	json_put_number_if(to, "arg0", row->has_arg0, row->arg0);
 	json_put_object(to, "errnos");
 	for (size_t i = 0; i < row->nr_errnos; i++) {
 		errno_label(row->errnos[i].err, label, sizeof(label));
@@ -297,6 +289,15 @@ void json_put_snapshot(struct json_writer *to, const char *key, const struct sna
 		put_row(to, snapshot, snapshot->rows[i]);
 	json_put_end(to);
 	json_put_end(to);
+}
+
+int report_json(const struct snapshot *snapshot, FILE *out)
+{
+	struct json_writer to;
+
+	json_begin(&to, out);
+	json_put_snapshot(&to, NULL, snapshot);
+	return json_end(&to);
 }
 
 /* --- reading ------------------------------------------------------------------------------------ */

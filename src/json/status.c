@@ -3,16 +3,14 @@
  * Writes a daemon's status, its baselines and doctor's findings, as JSON and as text. The text is made
  * of JSON that came over a socket: a key that is absent or of another type reads as nothing, 0 or "".
  */
-#include "report/status.h"
+#include "json/status.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "report/json.h"
+#include "json/json.h"
 
 static void put_counting(struct json_writer *to, const struct daemon_status *s)
 {
@@ -75,7 +73,7 @@ static void put_history(struct json_writer *to, const struct daemon_status *s)
 
 int report_status_json(const struct daemon_status *s, FILE *out)
 {
-	const struct status_names *names = &s->names;
+	const struct name_counts *names = &s->names;
 	struct json_writer to;
 
 	json_begin(&to, out);
@@ -88,7 +86,7 @@ int report_status_json(const struct daemon_status *s, FILE *out)
 	json_put_bool(&to, "exact", losses_none(s->losses));
 	json_put_losses(&to, s->losses);
 	put_counting(&to, s);
-	if (names->has) {
+	if (s->has_names) {
 		json_put_object(&to, "names");
 		json_put_number(&to, "places", names->places);
 		json_put_number(&to, "bytes", names->bytes);

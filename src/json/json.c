@@ -3,11 +3,9 @@
  * Spells JSON, and checks types and ranges of single values. The writer's buffer always has room for the
  * longest thing that is written in one piece.
  */
-#include "report/json.h"
+#include "json/json.h"
 
-#include <errno.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 
@@ -72,6 +70,12 @@ static void put_key(struct json_writer *to, const char *key)
 		at = stpcpy(stpcpy(at, key), "\":");
 	}
 	to->used = (size_t)(at - to->buffer);
+}
+
+static void put_plain(struct json_writer *to, const char *key, const char *text)
+{
+	put_key(to, key);
+	put_raw(to, text, strlen(text));
 }
 
 static void put_open(struct json_writer *to, const char *key, char begin, char end)
@@ -148,20 +152,17 @@ void json_put_real(struct json_writer *to, const char *key, double value)
 	while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
 	if (!strpbrk(text, ".e"))
 		strcat(text, ".0");
-	put_key(to, key);
-	put_raw(to, text, strlen(text));
+	put_plain(to, key, text);
 }
 
 void json_put_null(struct json_writer *to, const char *key)
 {
-	put_key(to, key);
-	put_raw(to, "null", 4);
+	put_plain(to, key, "null");
 }
 
 void json_put_bool(struct json_writer *to, const char *key, bool value)
 {
-	put_key(to, key);
-	put_raw(to, value ? "true" : "false", value ? 4 : 5);
+	put_plain(to, key, value ? "true" : "false");
 }
 
 /* --- text --------------------------------------------------------------------------------------- */

@@ -3,8 +3,7 @@
  * How rows, processes and frames are called in every report, and stacks as reports see them: every call
  * has one.
  */
-#ifndef BPFTRUSS_LABEL_H
-#define BPFTRUSS_LABEL_H
+#pragma once
 
 #include "base/text.h"
 #include "model/snapshot.h"
@@ -102,5 +101,3 @@ const char *frame_module(const struct stack_frame *frame);
 
 /* Orders frames by what is printed; offsets count only in FRAME_EXACT or without a name. */
 int frame_compare(const struct stack_frame *a, const struct stack_frame *b, enum frame_form form);
-
-#endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes an interval of `bpftruss top` as a JSON object: bpftruss-top(8). */
-#include "report/report.h"
-#include "report/json.h"
+#include "json/documents.h"
+#include "json/json.h"
 #include "syscalls/names.h"
 
 /* What lines and their sum have in common. */

@@ -3,13 +3,7 @@
  * How a daemon is doing: as JSON for whoever asks it, and that JSON as text for people. And what
  * `doctor` found out about a host.
  */
-#ifndef BPFTRUSS_STATUS_H
-#define BPFTRUSS_STATUS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#pragma once
 
 #include "base/diag.h"
 #include "model/snapshot.h"
@@ -21,12 +15,6 @@ struct status_table {
 	const char *name; /* a constant */
 	uint64_t used, capacity, peak;
 	uint64_t most; /* that one user has; 0: nobody is to leave room for others */
-};
-
-/* Counts the places in code that were seen on stacks. */
-struct status_names {
-	bool has; /* stacks are taken */
-	uint64_t places, bytes, waiting, failed, refused;
 };
 
 /* Texts are borrowed; times of day are CLOCK_REALTIME in ns. */
@@ -43,7 +31,8 @@ struct daemon_status {
 	uint64_t kernel_bytes;    /* of all tables; 0: not known */
 	uint64_t max_table_bytes; /* what they may take; 0: not known */
 
-	struct status_names names;
+	bool has_names; /* stacks are taken */
+	struct name_counts names;
 
 	/* What it costs. */
 	bool has_call_ns;
@@ -84,23 +73,8 @@ int report_baselines_text(const char *json, size_t size, FILE *out, struct diag 
 
 /* --- doctor ------------------------------------------------------------------------------------- */
 
-enum finding_state {
-	FINDING_OK,
-	FINDING_NOTE,    /* something is shown as unknown */
-	FINDING_PROBLEM, /* nothing works without it */
-};
-
-struct finding {
-	const char *name;
-	enum finding_state state;
-	const char *detail;
-	const char *remedy; /* "" when there is nothing to do */
-};
-
 /* A line a finding, its remedy below it. */
 void report_findings(const struct finding *findings, size_t count, FILE *out);
 
 /* The same as one JSON object. */
 int report_findings_json(const struct finding *findings, size_t count, FILE *out);
-
-#endif

@@ -10,14 +10,9 @@
  * default, lists have nothing in them, texts are NULL. So a reader asks for all that it wants and looks
  * for an error once, before it uses what it got.
  */
-#ifndef BPFTRUSS_JSON_H
-#define BPFTRUSS_JSON_H
+#pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "base/diag.h"
 #include "model/rates.h"
@@ -168,5 +163,3 @@ bool json_get_element(const struct json_place *at, const json_t *list, size_t in
  * document remembers.
  */
 struct snapshot *json_get_snapshot(const struct json_place *at, struct stack_table **ret_stacks);
-
-#endif
