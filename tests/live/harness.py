@@ -99,12 +99,6 @@ def need(name, path=None):
     return found
 
 
-def skip_if_none(target, what):
-    """Skips where a workload says that there is no such thing here."""
-    if b"none" in target.stdout():
-        pytest.skip(what + " is not to be had here")
-
-
 def program(name):
     """Where a workload is."""
     return os.path.join(BUILD, "workloads", name)
@@ -532,11 +526,23 @@ class Live:
         listed = ",".join(str(pid) for pid in pids)
         return self.choose(*arguments, "-p", listed, **options)
 
-    def count(self, name, *args, options=(), lossy=False):
-        """The report and the table of a workload that was attached to at its barrier."""
-        target = self.workload(name, *args)
-        bpftruss = self.attach(target.pid, *options)
+    def begin(self, name, *args, options=(), needs=None, **how):
+        """
+        A workload that was let go from its barrier once bpftruss counted it, and bpftruss. Skips
+        where the workload says that there is none of what it needs.
+        """
+        target = self.workload(name, *args, asleep=not needs)
+        if needs:
+            if b"none" in target.stdout():
+                pytest.skip(needs + " is not to be had here")
+            target.wait_asleep_in("read")
+        bpftruss = self.attach(target.pid, *options, **how)
         target.go()
+        return target, bpftruss
+
+    def count(self, *workload, lossy=False, **how):
+        """The report and the table of such a workload, which ends by itself."""
+        target, bpftruss = self.begin(*workload, **how)
         report = bpftruss.report(lossy)
         assert target.wait() == 0, target.stderr()
         return report, target.table()
