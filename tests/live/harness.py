@@ -428,6 +428,14 @@ class Workload(Process):
         return Table(self.stdout(), self.pid)
 
 
+def play_all(targets):
+    """Lets all of them do what they do, at the same time."""
+    for target in targets:
+        target.go()
+    for target in targets:
+        assert target.wait() == 0, target.stderr()
+
+
 class Bpftruss(Process):
     """A running bpftruss that writes a JSON report to a file, or with json=False a text."""
 
