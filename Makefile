@@ -229,7 +229,7 @@ $(UNIT:%=$(O)/unit/%): | $(FIXTURE_NAMES:%=$(FIXTURES)/%)
 $(O)/workloads/%: tests/workloads/%.c $(wildcard tests/workloads/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
+	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-unused-parameter -O1 -g -D_GNU_SOURCE -static -pthread -Wl,--build-id $< -o $@
 
 # And one of 32-bit Arm, without a C library: the linker for 64-bit Arm can make it.
 ifeq ($(ARCH),arm64)
@@ -292,10 +292,10 @@ $(STACKS)/chain-%: tests/stacks/chain.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -std=gnu11 $(WARN) -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
 
-$(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile
+$(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile tests/workloads/filter.h
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 $(WARN) -O1 -g -fno-optimize-sibling-calls $< -o $@
+	$(Q)$(CLANG) -std=gnu11 $(WARN) -D_GNU_SOURCE -O1 -g -fno-optimize-sibling-calls $< -o $@
 
 # Functions of other names and frames at the same addresses.
 $(STACKS)/alpha.so: FLAGS := -DFIRST='"alpha_one"' -DSECOND='"alpha_two"' -DSELF='"alpha_self"' -DFRAME='"0x218"'
@@ -409,7 +409,7 @@ $(O)/fuzz/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(ALL_CFLAGS) $(FUZZ_SAN) -c $< -o $@
 
-$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_OBJ)
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz.h $(FUZZ_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CLANG) $(ALL_CFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer $(filter %.c %.o,$^) $(LIBS) -o $@
 

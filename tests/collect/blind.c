@@ -18,10 +18,8 @@ static int count(struct collector *collector, pid_t pid, struct diag *d)
 {
 	struct pollfd poll_fd = { .fd = collector_fd(collector), .events = POLLIN };
 	const struct target_options target = { .follow = true };
-	int err = collector_add_target(collector, pid, &target, d);
+	int err = collector_add_target(collector, pid, &target, d) ?: collector_start(collector, d);
 
-	if (!err)
-		err = collector_start(collector, d);
 	if (err)
 		return err;
 	bpf_link__destroy(collector->skel->links.on_exit);

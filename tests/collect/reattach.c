@@ -74,13 +74,10 @@ static int count_once(pid_t pid, uint64_t *calls, struct diag *d)
 	__cleanup(collector_freep) struct collector *collector = NULL;
 	const struct collector_options options = { .max_tasks = 64, .max_rows = 1000 };
 	const struct target_options target = { .follow = true };
-	int err;
+	int err = collector_open(&options, &collector, d)
+		  ?: collector_add_target(collector, pid, &target, d)
+		  ?: collector_start(collector, d);
 
-	err = collector_open(&options, &collector, d);
-	if (!err)
-		err = collector_add_target(collector, pid, &target, d);
-	if (!err)
-		err = collector_start(collector, d);
 	for (*calls = 0; !err && !*calls;) {
 		usleep(1000);
 		err = read_calls(collector, calls, d);

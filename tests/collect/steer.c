@@ -21,21 +21,15 @@
 #include "report/label.h"
 #include "report/report.h"
 
-static const char *const steps[NR_STEP] = {
-	[STEP_NORMAL] = "normal",
-	[STEP_NO_STACKS] = "no_stacks",
-	[STEP_NO_ERRNOS] = "no_errnos",
-};
-
 static void print_fill(const char *name, const struct table_fill *fill)
 {
 	printf("\"%s\":[%" PRIu32 ",%" PRIu32 "],", name, fill->used, fill->capacity);
 }
 
-static int print_cost(const struct collector *collector)
+static int print_cost(struct collector *collector)
 {
 	struct collector_cost cost;
-	int err = collector_cost(collector, &cost);
+	int err = collector_reclaim(collector) ?: collector_cost(collector, &cost);
 
 	if (err)
 		return err;
@@ -149,36 +143,36 @@ static int fill_to_the_brim(struct collector *collector)
 
 static const struct order {
 	const char *word;
-	int (*obey)(struct collector *collector);
-} orders[] = { { "blind", be_blind }, { "seeing", see }, { "brim", fill_to_the_brim } },
-  questions[] = { { "hints", print_hints }, { "sets", print_sets } };
+	int (*obey)(struct collector *collector); /* NULL: it is a step to take */
+	enum collector_step step;
+	bool is_question;
+} orders[] = {
+	{ "normal", .step = STEP_NORMAL },
+	{ "no_stacks", .step = STEP_NO_STACKS },
+	{ "no_errnos", .step = STEP_NO_ERRNOS },
+	{ "blind", be_blind },
+	{ "seeing", see },
+	{ "brim", fill_to_the_brim },
+	{ "cost", print_cost, .is_question = true },
+	{ "hints", print_hints, .is_question = true },
+	{ "sets", print_sets, .is_question = true },
+};
 
 static int obey(struct collector *collector, const char *word, struct diag *d)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-		if (strcmp(word, orders[i].word))
-			continue;
-		if (orders[i].obey(collector))
-			return -1;
-		puts("ok");
-		return 0;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
-		if (!strcmp(word, questions[i].word))
-			return questions[i].obey(collector);
-	}
-	if (!strcmp(word, "cost"))
-		return collector_reclaim(collector) ?: print_cost(collector);
+	const struct order *order = orders, *end = orders + ARRAY_SIZE(orders);
+
 	if (!strcmp(word, "report"))
 		return print_report(collector, d);
-	for (int step = 0; step < NR_STEP; step++) {
-		if (strcmp(word, steps[step]))
-			continue;
-		collector_step_down(collector, (enum collector_step)step);
+	while (order < end && strcmp(word, order->word))
+		order++;
+	if (order == end || (order->obey && order->obey(collector)))
+		return -1;
+	if (!order->obey)
+		collector_step_down(collector, order->step);
+	if (!order->is_question)
 		puts("ok");
-		return 0;
-	}
-	return -1;
+	return 0;
 }
 
 static int steer(pid_t pid, const struct collector_options *options, struct diag *d)
@@ -186,14 +180,13 @@ static int steer(pid_t pid, const struct collector_options *options, struct diag
 	struct collector *collector __cleanup(collector_freep) = NULL;
 	const struct target_options target = { .follow = true };
 	char word[32];
-	int err = collector_open(options, &collector, d);
+	int err = collector_open(options, &collector, d)
+		  ?: collector_add_target(collector, pid, &target, d)
+		  ?: collector_start(collector, d);
 
-	if (!err)
-		err = collector_add_target(collector, pid, &target, d);
-	if (!err)
-		err = collector_start(collector, d);
-	if (!err)
-		puts("counting");
+	if (err)
+		return err;
+	puts("counting");
 	fflush(stdout);
 	while (!err && scanf("%31s", word) == 1) {
 		err = obey(collector, word, d);

@@ -6,30 +6,18 @@
  */
 #include <fnmatch.h>
 #include <getopt.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "base/clock.h"
 #include "cmd/options.h"
 #include "model/match.h"
 #include "model/group.h"
 #include "report/table.h"
 #include "syscalls/syscall_set.h"
+#include "fuzz.h"
 
 #define NOW_NS 1763560000123456789
 
-#define require(condition)        \
-	do {                      \
-		if (!(condition)) \
-			abort();  \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* Whether it was taken; if not, that there is a sentence. */
@@ -182,14 +170,12 @@ static void fuzz_snapshot(char *text)
 static void fuzz_daemon(char *text)
 {
 	const struct verb verb = { .name = "daemon", .bit = VERB_DAEMON };
-	int fd __cleanup(closep) = memfd_create("fuzz", MFD_CLOEXEC);
 	char *words[WORDS_MAX + 1], path[64];
 	int count = words_split(&text, words);
+	int fd __cleanup(closep) = file_make(text ?: "", strlen(text ?: ""));
 	struct options options;
 	struct diag d;
 
-	text = text ?: "";
-	require(fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	options_init(&options, &verb);
 	taken(config_read(&options, path, &d), &d);

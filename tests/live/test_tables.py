@@ -48,9 +48,7 @@ def test_more_errnos_than_room_keep_exact_errors(live):
 
 def test_latencies_beyond_the_room_for_histograms_are_not_timed(live):
     """Two rows have four lines of histograms; these latencies want five."""
-    target = live.workload("pace", 20, "spread")
-    bpftruss = live.attach(target.pid, "--max-rows", 2)
-    target.go()
+    _, bpftruss = live.begin("pace", 20, "spread", options=["--max-rows", 2])
     report = bpftruss.report(lossy=True)
     row = report.only("nanosleep")
     assert (row["calls"], row["errnos"]) == (21, {"EINVAL": 1})

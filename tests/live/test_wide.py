@@ -103,10 +103,8 @@ def in_terminal(live, columns, *options):
     need_terminals()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    target = live.workload("calls")
-    options = ["-o", os.ttyname(slave)] + list(options)
-    bpftruss = live.attach(target.pid, *options, json=False)
-    target.go()
+    options = ["-o", os.ttyname(slave), *options]
+    _, bpftruss = live.begin("calls", options=options, json=False)
     assert bpftruss.wait() == 0
     text = b""
     while b"call is missing" not in text:

@@ -249,10 +249,8 @@ int main(int argc, char **argv)
 		one(wait_by_number, 100);
 	else if (!strcmp(mode, "realigned"))
 		realigned(100, 1, 2, 3, 4, 5, 6);
-	else if (!strcmp(mode, "timer"))
-		interrupt_spin(0);
-	else if (!strcmp(mode, "altstack"))
-		interrupt_spin(SA_ONSTACK);
+	else if (!strcmp(mode, "timer") || !strcmp(mode, "altstack"))
+		interrupt_spin(mode[0] == 'a' ? SA_ONSTACK : 0);
 	else if (!strcmp(mode, "fault"))
 		step_over_fault();
 	else if (!strcmp(mode, "steps"))

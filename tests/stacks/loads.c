@@ -17,7 +17,6 @@
  *   random NUMBER     NUMBER calls, each below twenty frames that are chosen at random
  * It answers each line with one of its own.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -34,11 +34,9 @@ static const int failing[] = {
 	SYS_ftruncate, SYS_readv, SYS_writev, SYS_fcntl,  SYS_ioctl,
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-static void call_all(const int *calls, size_t count, long a, long b)
+static void call_all(const int *calls, int count, long a, long b)
 {
-	for (size_t i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		counted_call(calls[i], a, b, 0);
 }
 

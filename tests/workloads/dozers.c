@@ -14,15 +14,13 @@ static uint64_t run_ns;
 /* The thread's own, by the clock that schedstat has. */
 static int run(void *arg)
 {
-	struct timespec duration = { .tv_nsec = 50000000 }, used;
+	struct timespec used;
 
-	(void)arg;
 	for (int i = 0; i < rounds; i++)
-		raw_call(SYS_nanosleep, &duration, 0);
+		raw_sleep_ns(50000000);
 	raw_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
 	__atomic_fetch_add(&run_ns, used.tv_sec * 1000000000UL + used.tv_nsec, __ATOMIC_RELAXED);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 int main(int argc, char **argv)

@@ -58,7 +58,6 @@ static void make_children(void)
 
 static int run_maker(void *arg)
 {
-	(void)arg;
 	make_children();
 	return 0;
 }

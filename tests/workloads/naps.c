@@ -22,7 +22,6 @@ static int run(void *arg)
 		repeat_call(1, SYS_close, -1);
 	}
 	counted_exit(SYS_exit, 0);
-	return 0;
 }
 
 int main(int argc, char **argv)

@@ -15,26 +15,19 @@ static int stop;
 
 static int run_staying(void *arg)
 {
-	char byte;
-
-	(void)arg;
-	raw_call(SYS_read, start_pipe[0], &byte, 1);
+	raw_wait(start_pipe[0]);
 	repeat_call(CALLS, SYS_getppid, 0);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 static int run_passing(void *arg)
 {
-	(void)arg;
 	raw_call(SYS_getuid);
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 static int run_maker(void *arg)
 {
-	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
 		thread_start(&passing, 0, run_passing);
 		thread_join(&passing);
@@ -42,8 +35,7 @@ static int run_maker(void *arg)
 			thread_start(&staying[nr_staying++], 0, run_staying);
 		burn_us(50);
 	}
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 int main(int argc, char **argv)

@@ -17,18 +17,15 @@ static void spin(void)
 
 static void spread(int rounds)
 {
-	struct timespec pause = { .tv_nsec = -1 };
+	const struct timespec invalid = { .tv_nsec = -1 };
 
-	raw_call(SYS_nanosleep, &pause, NULL);
-	for (int round = 0; round < rounds; round++) {
-		pause.tv_nsec = 1000L << round;
-		raw_call(SYS_nanosleep, &pause, NULL);
-	}
+	raw_call(SYS_nanosleep, &invalid, NULL);
+	for (int round = 0; round < rounds; round++)
+		raw_sleep_ns(1000L << round);
 }
 
 int main(int argc, char **argv)
 {
-	struct timespec pause = { .tv_nsec = 10000000 };
 	const char *how;
 	int rounds;
 
@@ -40,13 +37,12 @@ int main(int argc, char **argv)
 		rounds = 0;
 	}
 	for (int round = 0; round < rounds; round++) {
-		for (int i = 0; i < 10; i++)
-			raw_call(SYS_getppid);
+		raw_calls(10, SYS_getppid);
 		raw_call(SYS_close, -1);
 		if (!strcmp(how, "spin"))
 			spin();
 		else
-			raw_call(SYS_nanosleep, &pause, NULL);
+			raw_sleep_ns(10000000);
 	}
 	raw_call(SYS_exit_group, 0);
 }

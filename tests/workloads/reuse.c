@@ -32,26 +32,16 @@ static void child(int calls)
 static struct thread thread;
 static int first_tid;
 
-static void sleep_ms(int ms)
-{
-	struct timespec time = { .tv_nsec = ms * 1000000L };
-
-	raw_call(SYS_nanosleep, &time, 0);
-}
-
 static int run_thread(void *arg)
 {
 	int tid = raw_call(SYS_gettid), calls = first_tid ? 7 : 11;
 
-	(void)arg;
 	if (!first_tid || tid == first_tid) {
 		first_tid = -tid;
-		for (int i = 0; i < calls; i++)
-			raw_call(SYS_getppid);
-		sleep_ms(300);
+		raw_calls(calls, SYS_getppid);
+		raw_sleep_ns(300000000);
 	}
-	raw_call(SYS_exit, 0);
-	return 0;
+	raw_exit();
 }
 
 /* The kernel hands out the id after the one that is written here, unless somebody else is faster. */

@@ -10,16 +10,12 @@ static int never[2];
 
 static int run_sleep(void *arg)
 {
-	struct timespec duration = { .tv_sec = 1000 };
-
-	(void)arg;
-	raw_call(SYS_nanosleep, &duration, NULL);
+	raw_sleep_ns(1000 * 1000000000UL);
 	return 0;
 }
 
 static int run_read(void *arg)
 {
-	(void)arg;
 	raw_call(SYS_read, never[0], never, 1);
 	return 0;
 }

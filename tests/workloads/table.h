@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+
 #define TABLE_ROWS   16384
 #define TABLE_ERRNOS 4
 
@@ -192,6 +194,29 @@ static inline long counted_call_(int nr, long result)
 	return result;
 }
 
+/* Calls that enter no table. */
+static inline void raw_calls(int times, int nr)
+{
+	while (times-- > 0)
+		raw_call(nr, 0);
+}
+
+static inline long raw_sleep_ns(uint64_t ns)
+{
+	struct timespec duration = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	return raw_call(SYS_nanosleep, &duration, NULL);
+}
+
+/* Returns once a byte could be read, or its pipe has no writer any more. */
+static inline void raw_wait(int fd)
+{
+	char byte;
+
+	while (raw_call(SYS_read, fd, &byte, 1) < 0)
+		;
+}
+
 static inline void repeat_call(int times, int nr, long a)
 {
 	for (int i = 0; i < times; i++)
@@ -252,6 +277,13 @@ static inline __attribute__((noreturn)) void counted_exit(int nr, int status)
 		raw_call(nr, status);
 }
 
+/* The end of a thread that enters no table. */
+static inline __attribute__((noreturn)) void raw_exit(void)
+{
+	for (;;)
+		raw_call(SYS_exit, 0);
+}
+
 static inline __attribute__((noreturn)) void table_finish(int status)
 {
 	table_add(SYS_exit_group, 0, END_NO_RETURN);
@@ -260,15 +292,20 @@ static inline __attribute__((noreturn)) void table_finish(int status)
 		raw_call(SYS_exit_group, status);
 }
 
+/* Sleeps until the test writes a line; how the read ends is enum table_end. */
+static inline void counted_line(int end)
+{
+	char line[16];
+	long result = raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
+
+	table_add(SYS_read, result, end);
+}
+
 /* Says that the workload is ready, and sleeps until the test has attached. */
 static inline void table_barrier(void)
 {
-	char line[16];
-	long result;
-
 	raw_call(SYS_write, STDOUT_FILENO, "ready\n", 6);
-	result = raw_call(SYS_read, STDIN_FILENO, line, sizeof(line));
-	table_add(SYS_read, result, END_UNTIMED);
+	counted_line(END_UNTIMED);
 }
 
 /* In place of that: what the test wants is not to be had here. Returns the status to end with. */

@@ -20,10 +20,7 @@ static void work(void)
 
 static int run_early(void *arg)
 {
-	char byte;
-
-	(void)arg;
-	raw_call(SYS_read, start_pipe[0], &byte, 1);
+	raw_wait(start_pipe[0]);
 	table_add(SYS_read, 1, END_UNTIMED);
 	work();
 	return 0;
@@ -31,7 +28,6 @@ static int run_early(void *arg)
 
 static int run_late(void *arg)
 {
-	(void)arg;
 	work();
 	return 0;
 }

@@ -54,7 +54,6 @@ static void sleep_until(void)
 /* The writer is another process, which is not counted unless children are followed. */
 static void read_late_pipe(int times)
 {
-	struct timespec late = { .tv_nsec = WRITER_LATE_MS * MS };
 	int fds[2], child;
 	char byte;
 
@@ -62,7 +61,7 @@ static void read_late_pipe(int times)
 	child = counted_fork();
 	if (!child) {
 		for (int i = 0; i < times; i++) {
-			raw_call(SYS_nanosleep, &late, NULL);
+			raw_sleep_ns(WRITER_LATE_MS * MS);
 			raw_call(SYS_write, fds[1], "x", 1);
 		}
 		raw_call(SYS_exit_group, 0);
