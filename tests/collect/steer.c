@@ -150,12 +150,12 @@ static const struct order {
 	{ "normal", .step = STEP_NORMAL },
 	{ "no_stacks", .step = STEP_NO_STACKS },
 	{ "no_errnos", .step = STEP_NO_ERRNOS },
-	{ "blind", be_blind },
-	{ "seeing", see },
-	{ "brim", fill_to_the_brim },
-	{ "cost", print_cost, .is_question = true },
-	{ "hints", print_hints, .is_question = true },
-	{ "sets", print_sets, .is_question = true },
+	{ "blind", .obey = be_blind },
+	{ "seeing", .obey = see },
+	{ "brim", .obey = fill_to_the_brim },
+	{ "cost", .obey = print_cost, .is_question = true },
+	{ "hints", .obey = print_hints, .is_question = true },
+	{ "sets", .obey = print_sets, .is_question = true },
 };
 
 static int obey(struct collector *collector, const char *word, struct diag *d)

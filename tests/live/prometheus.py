@@ -4,19 +4,17 @@
 import json
 import os
 import socket
-import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import DEADLINE_S, need
+from harness import DEADLINE_S, Process, need, until
 
 CONFIG = """\
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
 - job_name: bpftruss
-  metrics_path: %s
   static_configs: [{targets: ['%s']}]
 """
 
@@ -27,37 +25,24 @@ def port_free():
         return listener.getsockname()[1]
 
 
-class Prometheus:
+class Prometheus(Process):
     """Runs in a directory of its own, as a context manager; target is HOST:PORT."""
 
-    def __init__(self, directory, target, path="/metrics"):
-        program = need("prometheus")
-        directory = str(directory)
+    def __init__(self, directory, target):
         config = os.path.join(directory, "prometheus.yml")
         with open(config, "w") as file:
-            file.write(CONFIG % (path, target))
+            file.write(CONFIG % target)
         self.port = port_free()
-        self.log = os.path.join(directory, "prometheus.log")
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [program, "--config.file=" + config, "--web.listen-address=127.0.0.1:%d" % self.port,
-                 "--storage.tsdb.path=" + os.path.join(directory, "data")],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory)
+        argv = [need("prometheus"), "--config.file=" + config,
+                "--web.listen-address=127.0.0.1:%d" % self.port,
+                "--storage.tsdb.path=" + os.path.join(directory, "data")]  # fmt: skip
+        super().__init__(os.path.join(directory, "output"), argv, cwd=directory)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.close()
-
-    def close(self):
-        """Ends this Prometheus and no other."""
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
     def ask(self, what, **parameters):
         """The data that a path of its API gives; None while it does not answer."""
@@ -76,16 +61,12 @@ class Prometheus:
 
     def until(self, condition, what):
         """Waits for a condition, and returns what it gives."""
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                break
-            value = condition()
-            if value:
-                return value
-            time.sleep(0.1)
-        with open(self.log, errors="replace") as log:
-            raise AssertionError("did not happen: %s\n%s" % (what, log.read()))
+
+        def reached():
+            assert self.popen.poll() is None, self.stderr()
+            return condition()
+
+        return until(reached, what)
 
     def target(self):
         """What it knows of its target: health, lastError, lastScrape; None before it has any."""

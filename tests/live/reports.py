@@ -48,7 +48,7 @@ def must_add_up(rows, table):
 
 def crew_at_rest(live, *options):
     """Seven threads that made one call, two calls, and so on, and now sleep."""
-    target, bpftruss = live.begin("crew", 7, options=options, json=False)
+    target, bpftruss = live.begin("sleepers", "crew", 7, options=options, json=False)
     until(lambda: len(target.threads()) == 1 + 7, "threads")
     for tid in target.threads():
         target.wait_asleep_in("read", tid=tid)

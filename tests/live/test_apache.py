@@ -18,7 +18,9 @@ from prometheus import port_free
 APACHE = shutil.which("apache2") or shutil.which("apache2", path="/usr/sbin")
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
 
-pytestmark = pytest.mark.skipif(not APACHE or not MODULES.is_dir(), reason="needs Debian's apache2")
+needs_apache = pytestmark = pytest.mark.skipif(
+    not APACHE or not MODULES.is_dir(), reason="needs Debian's apache2"
+)
 
 # After its answer the worker waits for the client to close: how often it looks is up to chance.
 WAITS_FOR_CLIENT = {"read", "poll"}

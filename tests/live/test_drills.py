@@ -13,9 +13,10 @@ import time
 import pytest
 
 import harness
-from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded, need_bpftool
+from bpf_objects import ATTACHED, KINDS, Orphans, held, must_be_unloaded
 from cgroups import move, pids_limit
-from harness import BPFTRUSS, BUILD, Process, must_equal, program, run, skip_if_sanitized, until
+from harness import (BPFTRUSS, BUILD, Process, must_equal, need, play_all, program, run,
+                     skip_if_sanitized, until)  # fmt: skip
 from test_tables import overflow, totals
 
 FULL = os.environ.get("DRILLS") == "full"
@@ -123,11 +124,8 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
     fillers = ["numbers"], ["calls"], ["threads", 7, 503], ["forks", "clone", 31]
     targets = [live.workload(*words) for words in (*fillers, *fillers[:2])]
     bpftruss = live.attach([target.pid for target in targets], *options)
-    for target in targets:
-        target.go()
+    play_all(targets)
     report = bpftruss.report(lossy=True)
-    for target in targets:
-        assert target.wait() == 0, target.stderr()
     got = by_known_number(totals(report.counts()).items())
     assert got == by_known_number(made_by(targets))
     must_state_overflow(report)
@@ -145,7 +143,7 @@ def test_every_table_full_at_once_keeps_exact_totals(live, more):
 
 def load(live):
     """Calls without a pause, and processes that come and go; nicer than what is measured."""
-    busy = live.spawn(program("busy"), preexec_fn=lambda: os.nice(10))
+    busy = live.spawn(program("pace"), 0, "busy", preexec_fn=lambda: os.nice(10))
     starts = live.workload("starts", 1000000, 1)
     os.setpriority(os.PRIO_PROCESS, starts.pid, 10)
     starts.go()
@@ -155,7 +153,7 @@ def load(live):
 def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
     """As a daemon might: descriptors, mappings and memory do not grow."""
     skip_if_sanitized()
-    need_bpftool()
+    need("bpftool")
     rounds = size(12, 1000)
     target = load(live)
     process = live.spawn(os.path.join(BUILD, "collect", "reattach"), rounds, target.pid)
@@ -179,7 +177,7 @@ def test_attaching_over_and_over_in_one_process_holds_on_to_nothing(live):
 
 
 def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(live):
-    need_bpftool()
+    need("bpftool")
     rounds = size(5, 200)
     target = load(live)
     for _ in range(rounds):
@@ -189,7 +187,7 @@ def test_attaching_over_and_over_as_a_user_does_leaves_nothing_in_the_kernel(liv
 
 def test_killed_at_any_moment_it_leaves_nothing_in_the_kernel(live):
     """Also while the kernel checks its programs, or half of them are attached."""
-    need_bpftool()
+    need("bpftool")
     rounds, seed = size(10, 200), random.randrange(1 << 32)
     moments, target, counting = random.Random(seed), load(live), 0
     say("seed %d", seed)

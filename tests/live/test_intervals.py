@@ -141,7 +141,7 @@ def test_intervals_add_up_to_one_long_report(live, options):
 
 
 @pytest.mark.parametrize(
-    "workload, interval", [(("steady", ROUNDS, CALLS), TICK), (("naps", 100, 40), "0.02")]
+    "workload, interval", [(("steady", ROUNDS, CALLS), TICK), (("sleepers", "naps", 100, 40), "0.02")]
 )
 def test_intervals_of_the_same_bpftruss_add_up_in_times_too(live, workload, interval):
     """A reading takes what a sleeping thread has done from the one before, until it wakes up."""

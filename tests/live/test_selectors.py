@@ -323,25 +323,13 @@ def test_processes_that_give_up_a_name_at_the_same_time_are_counted_until_then(l
     assert rename_together(live, "becomes", unique("no"), 3) == [3 * CROWD_CALLS] * 23
 
 
-RENAMER = NAMED + """
-other, chosen = (name.encode() for name in sys.argv[1:])
-for i in range(700):
-    libc.prctl(15, other, 0, 0, 0)
-    libc.getsid(0)
-    libc.prctl(15, chosen, 0, 0, 0)
-    libc.getppid()
-"""
-
-
 @pytest.mark.parametrize("number", [1, 2])
 def test_processes_that_change_their_names_all_the_time_are_counted_under_each(live, number):
-    """One getppid under the chosen name each time, and one getsid under the other."""
-    arguments = [sys.executable, "-c", RENAMER, unique("no"), unique("yes")]
+    """Two getppid under the chosen name each time, and one getsid under the other."""
     bpftruss = live.choose("--wait", "-n", unique("yes"))
-    processes = [subprocess.Popen(arguments) for _ in range(number)]
-    for process in processes:
-        assert process.wait() == 0
+    targets = [live.workload("renames", unique("yes"), 700) for _ in range(number)]
+    play_all(targets)
     report = bpftruss.interrupt(lossy=True)
     assert report.data["exact"] is True
-    assert [report.total("getppid", pid=process.pid) for process in processes] == [700] * number
+    assert [report.total("getppid", pid=target.pid) for target in targets] == [2 * 700] * number
     assert report.total("getsid") == 0

@@ -15,8 +15,8 @@ import time
 
 import pytest
 
-from bpf_objects import held, listed, map_keys, need_bpftool
-from harness import slurp
+from bpf_objects import held, listed, map_keys
+from harness import need, slurp
 from stacks import FRAME_POINTERS, Loads, build_id, fixture, stack_text, symbols
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
@@ -261,7 +261,7 @@ def ids_of_stacks(bpftruss):
 
 def test_nobody_can_tell_which_stacks_have_the_same_id(live):
     """Nobody can make his calls look like those of others: each collector has its own ids."""
-    need_bpftool()
+    need("bpftool")
     program = live.add(Loads)
     # Addresses, the same for both.
     both = [live.attach(program.pid, "--stacks", env=FRAME_POINTERS) for _ in range(2)]

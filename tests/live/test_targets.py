@@ -25,7 +25,7 @@ def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
 
 
 def test_attaching_to_a_busy_thread_is_exact(live):
-    target = live.spawn(program("busy"))
+    target = live.spawn(program("pace"), 0, "busy")
     for _ in range(31):
         bpftruss = live.attach(target.pid)
         since = target.run_ns()

@@ -295,7 +295,7 @@ def test_microstates_of_nine_threads_are_what_the_kernel_has_booked(live, beside
 
 def test_the_cpu_time_of_many_threads_that_sleep_is_what_the_kernel_says(live):
     def values(number):
-        report, table = live.count("dozers", number, 20)
+        report, table = live.count("sleepers", "dozers", number, 20)
         assert report.only("nanosleep")["calls"] == 20 * number
         cpu = report.data["processes"][0]["cpu_ns"]
         return cpu / table.measures[0]["run_ns"]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pace ROUNDS [spin | spread]: prints no table. Each round is ten getppid, one close that fails,
+ * pace ROUNDS [spin | spread | busy]: prints no table. Each round is ten getppid, one close that fails,
  * and a sleep of 10 ms or, with spin, as many loops in user mode: eleven or twelve calls. With
  * spread each round is a sleep, the first of 1 us, each other twice as long, and in front of all
- * there is one that fails. The last call is exit_group; there are no others.
+ * there is one that fails. With busy it makes calls without a pause until it is killed. Else the last
+ * call is exit_group; there are no others.
  */
 #include "table.h"
 
@@ -32,6 +33,8 @@ int main(int argc, char **argv)
 	table_start(&argc, &argv);
 	rounds = arg_number(argc, argv, 1, 0);
 	how = argc > 2 ? argv[2] : "";
+	while (!strcmp(how, "busy"))
+		raw_calls(1000, SYS_getppid);
 	if (!strcmp(how, "spread")) {
 		spread(rounds);
 		rounds = 0;

@@ -101,12 +101,6 @@ static struct booked booked_read(void)
 	return booked;
 }
 
-static unsigned long timeval_ns(const struct timeval *after, const struct timeval *before)
-{
-	return (after->tv_sec - before->tv_sec) * 1000000000L +
-	       (after->tv_usec - before->tv_usec) * 1000L;
-}
-
 int main(int argc, char **argv)
 {
 	struct booked before, after;
@@ -121,8 +115,8 @@ int main(int argc, char **argv)
 	after = booked_read();
 	printf("{\"utime_ns\":%lu,\"stime_ns\":%lu,\"run_ns\":%lu,\"delay_ns\":%lu,\"minflt\":%ld,"
 	       "\"nvcsw\":%ld,\"nivcsw\":%ld,\"wall_ns\":%lu}\n",
-	       timeval_ns(&after.usage.ru_utime, &before.usage.ru_utime),
-	       timeval_ns(&after.usage.ru_stime, &before.usage.ru_stime),
+	       timeval_ns(after.usage.ru_utime) - timeval_ns(before.usage.ru_utime),
+	       timeval_ns(after.usage.ru_stime) - timeval_ns(before.usage.ru_stime),
 	       after.run_ns - before.run_ns, after.delay_ns - before.delay_ns,
 	       after.usage.ru_minflt - before.usage.ru_minflt,
 	       after.usage.ru_nvcsw - before.usage.ru_nvcsw,

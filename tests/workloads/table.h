@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -359,6 +360,11 @@ static inline uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static inline uint64_t timeval_ns(struct timeval tv)
+{
+	return tv.tv_sec * 1000000000ULL + tv.tv_usec * 1000ULL;
 }
 
 static inline void burn_us(int us)

@@ -112,11 +112,6 @@ static void do_calls(const char *what, int number, int cpus)
 	}
 }
 
-static uint64_t timeval_ns(struct timeval tv)
-{
-	return tv.tv_sec * 1000000000ULL + tv.tv_usec * 1000ULL;
-}
-
 /* Its own calls enter the table as any other. */
 static void measure(int schedstat_fd, struct measure *ret)
 {
