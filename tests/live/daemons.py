@@ -9,7 +9,7 @@ import os
 import signal
 import socket
 
-from harness import BPFTRUSS, NATIVE, NUMBERS, Process, Report, differences, run, until
+from harness import BPFTRUSS, NATIVE, NUMBERS, Process, Report, must_equal, run, until
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -112,10 +112,8 @@ def start_daemon(live, place, *options, **process_options):
 
 def must_equal_seen_whole(report, table):
     """As must_equal(), but the daemon has seen the start of the read at the barrier."""
-    by_pid = table.knows_pids()
-    got, expected = report.counts(by_pid), table.counts(by_pid)
-    for (_, abi, number), row in expected.items():
-        if (abi, number) == (NATIVE, NUMBERS["read"]):
+    for row in table.rows:
+        if (row["abi"], row["nr"]) == (NATIVE, NUMBERS["read"]):
             assert row["untimed"] == 1
             row["untimed"] = 0
-    assert differences(got, expected, set(got) | set(expected)) == []
+    must_equal(report, table)

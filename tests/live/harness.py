@@ -17,6 +17,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -50,6 +51,26 @@ def until(condition, what):
             return value
         time.sleep(0.001)
     raise AssertionError("did not happen: " + what)
+
+
+@contextlib.contextmanager
+def meanwhile(*functions):
+    """Calls these over and over, each in a thread of its own."""
+    over = threading.Event()
+
+    def repeat(function):
+        while not over.is_set():
+            function()
+
+    threads = [threading.Thread(target=repeat, args=[function]) for function in functions]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def need_terminals():

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import termios
 import threading
+import time
 
 import pytest
 
@@ -291,6 +292,14 @@ class Loads(Process):
     def call(self, path, function, number):
         """Loads a library, of which it calls a function so often."""
         self.do("load %s" % path, "call %s %d" % (function, number))
+
+    def count(self, live, *lines, options=(), pause_s=0):
+        """The report of what it does for some lines, after which it ends."""
+        bpftruss = live.attach(self.pid, "--stacks", *options)
+        self.do(*lines)
+        time.sleep(pause_s)
+        self.finish()
+        return bpftruss.report()
 
     def finish(self):
         self.popen.stdin.close()

@@ -265,6 +265,7 @@ def test_socket_and_state_may_be_in_one_directory_that_the_daemon_makes(live, tm
     ):
         second = run("daemon", "--socket", place / path, "--state-dir", state, "-n", "calls")
         assert (second.returncode, sentence in second.stderr) == (1, True), second.stderr
+    assert run("status", "--socket", place / "s").returncode == 0
     third = spawn_ready(live, "--socket", place / "t", "--state-dir", tmp_path / "other")
     for daemon in (first, third):
         daemon.stop(signal.SIGTERM)

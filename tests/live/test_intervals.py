@@ -70,20 +70,17 @@ def intervals(lines):
     return [line for line in lines if line not in wholes(lines)]
 
 
-def ask(bpftruss):
+def ask(bpftruss, answers=reports):
     """The report so far."""
-    before = len(reports(bpftruss))
+    before = len(answers(bpftruss))
     bpftruss.signal(signal.SIGUSR1)
-    until(lambda: len(reports(bpftruss)) > before, "a report so far")
-    return reports(bpftruss)[before]
+    until(lambda: len(answers(bpftruss)) > before, "a report so far")
+    return answers(bpftruss)[before]
 
 
 def ask_between(bpftruss):
     """The same of one that reports intervals, too."""
-    before = len(wholes(reports(bpftruss)))
-    bpftruss.signal(signal.SIGUSR1)
-    until(lambda: len(wholes(reports(bpftruss))) > before, "a report so far")
-    return wholes(reports(bpftruss))[-1]
+    return ask(bpftruss, lambda asked: wholes(reports(asked)))
 
 
 def both(live, *options, json=True):

@@ -17,10 +17,7 @@ SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 def test_threads_of_a_running_process_have_rows_of_their_own(live, number):
     if number > int(slurp("/proc/sys/kernel/pid_max")) - 5000:
         pytest.skip("there may not be so many threads here: kernel.pid_max")
-    target = live.workload("legion", number, 7)
-    bpftruss = live.attach(target.pid)
-    target.go()
-    report = bpftruss.report()
+    report, _ = live.count("legion", number, 7)
     assert report.total("getppid") == 7 * number
     assert {name: report.total(name) for name in SINGLE} == dict.fromkeys(SINGLE, number)
     assert report.only("exit")["no_return"] == number

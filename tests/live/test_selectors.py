@@ -302,25 +302,20 @@ def unique(name):
     return "%s%d" % (name, os.getpid())
 
 
-def rename_together(live, chosen, name, threads):
-    """How many calls were counted of each of 23 processes that take a name at the same time."""
+@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("chosen, name, threads, calls", [
+    (unique("yes"), unique("yes"), 1, 2 * CROWD_CALLS * (1 + 1)),
+    (unique("yes"), unique("yes"), 7, 2 * CROWD_CALLS * (7 + 1)),
+    ("becomes", unique("no"), 3, 3 * CROWD_CALLS),
+], ids=["take", "take in seven threads", "give up"])  # fmt: skip
+def test_processes_that_take_or_give_up_a_name_at_the_same_time_are_counted_meanwhile(
+    live, chosen, name, threads, calls, attempt
+):
     targets = [live.workload("becomes", "name", name, threads, CROWD_CALLS) for _ in range(23)]
     bpftruss = live.choose("--wait", "-n", chosen)
     play_all(targets)
     report = bpftruss.interrupt(lossy=True)
-    return [report.total("getppid", pid=target.pid) for target in targets]
-
-
-@pytest.mark.parametrize("attempt", range(3))
-@pytest.mark.parametrize("threads", [1, 7])
-def test_processes_that_take_a_name_at_the_same_time_are_all_counted(live, threads, attempt):
-    calls = rename_together(live, unique("yes"), unique("yes"), threads)
-    assert calls == [2 * CROWD_CALLS * (threads + 1)] * 23
-
-
-@pytest.mark.parametrize("attempt", range(3))
-def test_processes_that_give_up_a_name_at_the_same_time_are_counted_until_then(live, attempt):
-    assert rename_together(live, "becomes", unique("no"), 3) == [3 * CROWD_CALLS] * 23
+    assert [report.total("getppid", pid=target.pid) for target in targets] == [calls] * 23
 
 
 @pytest.mark.parametrize("number", [1, 2])

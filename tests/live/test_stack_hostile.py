@@ -113,10 +113,7 @@ def test_a_path_that_became_a_pipe_is_not_opened(live, tmp_path):
     program.do("load " + path)
     os.unlink(path)
     os.mkfifo(path)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("call alpha_one 10")
-    program.finish()
-    (stack,) = bpftruss.report().only("getppid")["stacks"]
+    (stack,) = program.count(live, "call alpha_one 10").only("getppid")["stacks"]
     assert (stack["calls"], symbols(stack)[2]) == (10, "alpha_one")
 
 
@@ -165,11 +162,7 @@ def test_names_of_functions_and_files_are_escaped(live, tmp_path):
 
 def test_a_great_many_stacks_lose_no_call(live):
     """Random recursion: nearly every call has a stack of its own."""
-    each = live.add(Loads)
-    bpftruss = live.attach(each.pid, "--stacks", "--max-stacks", 2000)
-    each.do("random 20000")
-    each.finish()
-    report = bpftruss.report()
+    report = live.add(Loads).count(live, "random 20000", options=["--max-stacks", 2000])
     assert report.total("getppid") == 20000
     stacks = report.stacks("getppid")
     (others,) = [stack for stack in stacks if stack["end"] == "other_stacks"]

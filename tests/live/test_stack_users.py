@@ -244,11 +244,8 @@ def test_what_only_root_may_read_is_no_perf_map_of_a_user(live, loads, mode, nam
     program.do("jit made_up 1")
     os.chown(program.perf_map, 0, 0)
     os.chmod(program.perf_map, mode)
-    bpftruss = live.attach(program.pid, "--stacks")
-    program.do("same 10")
-    time.sleep(0.5)
-    program.finish()
-    assert [each[0] for each in names_below_probe(bpftruss.report(), program.pid)] == [name]
+    report = program.count(live, "same 10", pause_s=0.5)
+    assert [each[0] for each in names_below_probe(report, program.pid)] == [name]
 
 
 def ids_of_stacks(bpftruss):

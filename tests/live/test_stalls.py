@@ -7,6 +7,7 @@ has, and what it keeps is bounded. Nothing here looks at a clock: what counts is
 
 import contextlib
 import ctypes
+import itertools
 import lzma
 import os
 import re
@@ -15,14 +16,13 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
-from harness import (BPFTRUSS, Report, deaf_command, need_unshare, program, skip_if_sanitized,
-                     slurp, until)  # fmt: skip
+from harness import (BPFTRUSS, Report, deaf_command, meanwhile, need_unshare, program,
+                     skip_if_sanitized, slurp, until)  # fmt: skip
 from stacks import DebugServer, Loads, fixture, needs_client
 from test_stack_hostile import SECTION, sections
 
@@ -199,23 +199,16 @@ def test_perf_maps_hold_up_nobody(start, loads):
     for each in programs:
         perf_map_write(each.perf_map, 800000)
         assert 24 << 20 < os.path.getsize(each.perf_map) < 32 << 20
-    over = threading.Event()
+    numbers = itertools.count(1)
 
     def play():
-        number = 0
-        while not over.is_set():
-            number += 1
-            for each in programs:
-                each.do("jit made_%d 1" % number)
+        number = next(numbers)
+        for each in programs:
+            each.do("jit made_%d 1" % number)
 
-    player = threading.Thread(target=play)
-    player.start()
-    try:
+    with meanwhile(play):
         for _ in range(5):
             must_answer_while_a_worker_is_busy(daemon)
-    finally:
-        over.set()
-        player.join()
     until(lambda: ("[jit]", "made_1") in frames_of(daemon), "names of such a map come")
     must_be_below(memory_kib(daemon.pid), 100 << 10)
 

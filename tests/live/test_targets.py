@@ -110,7 +110,7 @@ def test_a_command_run_with_f_is_counted_with_its_children(live):
 # --- several targets -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["comma", "blanks", "repeated"])
+@pytest.mark.parametrize("form", ["comma", "blanks", "repeated", "twice"])
 def test_several_processes_are_counted_at_once(live, form):
     targets = [live.workload("calls") for _ in range(3)]
     first, *others = [target.pid for target in targets]
@@ -118,6 +118,7 @@ def test_several_processes_are_counted_at_once(live, form):
         "comma": ["-p", "%d,%d" % (*others,)],
         "blanks": ["-p", "%d %d" % (*others,)],
         "repeated": ["-p", others[0], "-p", others[1]],
+        "twice": ["-p", "%d,%d,%d" % (others[0], *others), "-p", first],
     }[form]
     bpftruss = live.attach(first, *more)
     for target in targets:
@@ -138,13 +139,6 @@ def test_counting_goes_on_until_the_last_target_has_ended(live):
     assert bpftruss.popen.poll() is None
     last.go()
     assert bpftruss.report().total("getppid") == 2 * 1009
-
-
-def test_a_pid_given_twice_is_counted_once(live):
-    target = live.workload("calls")
-    bpftruss = live.attach([target.pid, target.pid])
-    target.go()
-    must_equal(bpftruss.report(), target.table())
 
 
 def test_two_bpftruss_at_the_same_time_count_the_same(live):

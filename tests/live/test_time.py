@@ -5,17 +5,18 @@ kernel's rusage and schedstat. Bounds hold on a busy machine; no speed is assert
 and sleep add up to wall holds for every row of every report (harness.check_row).
 """
 
+import contextlib
+import itertools
 import json
 import os
 import re
 import signal
 import statistics
-import threading
 import time
 
 import pytest
 
-from harness import TICK_NS, must_equal, stolen_ns, until
+from harness import TICK_NS, meanwhile, must_equal, stolen_ns, until
 
 MS = 1_000_000
 NR_CPUS = os.cpu_count()
@@ -205,37 +206,23 @@ def test_times_add_up_when_a_program_moves_itself_from_cpu_to_cpu(live):
 
 @pytest.mark.skipif(NR_CPUS < 2, reason="needs two CPUs")
 def test_times_add_up_when_a_program_is_moved_inside_its_calls(live, hogs):
-    target, bpftruss = live.begin("times", "random", 53)
-    mover = Mover(target.pid)
-    report = bpftruss.report()
-    moves = mover.stop()
+    target = live.workload("times", "random", 53)
+    bpftruss, moves = live.attach(target.pid), itertools.count()
+    cpus = itertools.cycle(os.sched_getaffinity(0))
+
+    def move():
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(target.pid, {next(cpus)})
+            next(moves)
+        time.sleep(0.001)
+
+    with meanwhile(move):
+        target.go()
+        report = bpftruss.report()
     measured = target.table().measures[0]
-    assert moves > 20
+    assert next(moves) > 20
     assert 0.8 < of_schedstat(report, measured) < 1.25
     assert wall_of_clock(report, measured) <= 1
-
-
-class Mover(threading.Thread):
-    """Moves a process from CPU to CPU, wherever it is, until it is told to stop or it has ended."""
-
-    def __init__(self, pid):
-        super().__init__(daemon=True)
-        self.pid, self.moves, self.stopped = pid, 0, threading.Event()
-        self.start()
-
-    def run(self):
-        cpus = sorted(os.sched_getaffinity(0))
-        while not self.stopped.wait(0.001):
-            try:
-                os.sched_setaffinity(self.pid, {cpus[self.moves % len(cpus)]})
-            except ProcessLookupError:
-                return
-            self.moves += 1
-
-    def stop(self):
-        self.stopped.set()
-        self.join()
-        return self.moves
 
 
 def test_where_run_queue_time_is_not_accounted_it_is_unknown_and_all_else_is_known(live, monkeypatch):

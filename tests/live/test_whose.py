@@ -52,17 +52,15 @@ def test_a_live_process_stands_under_the_user_that_it_has_become(live, interval,
     assert {row["uid"] for row in reports[-1]["rows"]} == {UID}
 
 
-def test_every_way_to_change_the_user_is_seen(live):
-    target, bpftruss = lingerer(live, how="back")
+@pytest.mark.parametrize("options, how, changes", [
+    ([], "back", 7 if IS_X86 else 5),
+    (["--slower-than", "10s"], "", 1),
+], ids=["every way", "a call that is too fast to be counted"])  # fmt: skip
+def test_a_change_of_the_user_is_seen(live, options, how, changes):
+    target, bpftruss = lingerer(live, *options, how=how)
     (report,) = end(bpftruss)
     process = process_of(report, target.pid)
-    assert (process["uid"], process["user_changes"]) == (UID, 7 if IS_X86 else 5)
-
-
-def test_a_call_too_fast_to_be_counted_changes_the_user_all_the_same(live):
-    target, bpftruss = lingerer(live, "--slower-than", "10s")
-    (report,) = end(bpftruss)
-    assert process_of(report, target.pid)["uid"] == UID
+    assert (process["uid"], process["user_changes"]) == (UID, changes)
 
 
 def test_a_table_by_user_says_who_changed(live):

@@ -32,18 +32,21 @@ def sample_lines(text):
     return [line for line in text.decode().splitlines() if not line.startswith("#")]
 
 
+def promtool(*words, text=None):
+    return subprocess.run([need("promtool"), "check", *words], input=text, capture_output=True,
+                          timeout=300)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_promtool(name):
-    done = subprocess.run([need("promtool"), "check", "metrics"], input=sample(name, "prom"),
-                          capture_output=True, timeout=300)
+    done = promtool("metrics", text=sample(name, "prom"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_promtool_finds_fault():
     """It would say so."""
     text = re.sub(rb"(?m)^# HELP bpftruss_attached .*\n", b"", sample("web", "prom"))
-    done = subprocess.run([need("promtool"), "check", "metrics"], input=text, capture_output=True,
-                          timeout=300)
+    done = promtool("metrics", text=text)
     assert done.returncode != 0 and b"bpftruss_attached" in done.stderr
 
 
@@ -166,6 +169,5 @@ def test_document_names_every_metric():
 def test_document_examples(tmp_path, index, check):
     example = re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.S)[index]
     (tmp_path / "example.yml").write_text(example)
-    done = subprocess.run([need("promtool"), "check", *check, tmp_path / "example.yml"],
-                          capture_output=True, timeout=300)
+    done = promtool(*check, tmp_path / "example.yml")
     assert done.returncode == 0, done.stderr
