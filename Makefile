@@ -290,12 +290,12 @@ $(STACKS)/chain-static-pie: COMPILE = $(GCC) -O2 -static-pie -fPIE
 $(STACKS)/chain-%: tests/stacks/chain.c Makefile
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -std=gnu11 $(WARN) -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
+	$(Q)$(COMPILE) -std=gnu11 $(WARN) -Wno-unused-parameter -g -pthread -Wl,--build-id -Wl,-z,lazy $< -o $@
 
 $(STACKS)/loads $(STACKS)/refused: $(STACKS)/%: tests/stacks/%.c Makefile tests/workloads/filter.h
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 $(WARN) -D_GNU_SOURCE -O1 -g -fno-optimize-sibling-calls $< -o $@
+	$(Q)$(CLANG) -std=gnu11 $(WARN) -Wno-unused-parameter -D_GNU_SOURCE -O1 -g -fno-optimize-sibling-calls $< -o $@
 
 # Functions of other names and frames at the same addresses.
 $(STACKS)/alpha.so: FLAGS := -DFIRST='"alpha_one"' -DSECOND='"alpha_two"' -DSELF='"alpha_self"' -DFRAME='"0x218"'

@@ -4,7 +4,7 @@
  * attaches, reads, detaches. After each round it says on a line what this process holds then:
  * round, calls counted, file descriptors, mappings of BPF maps, KiB of resident memory.
  */
-#include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +20,10 @@ struct holdings {
 
 static int count_fds(void)
 {
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
+	glob_t found;
+	int count = glob("/proc/self/fd/*", 0, NULL, &found) ? -1 : (int)found.gl_pathc;
 
-	if (!dir)
-		return -1;
-	while (readdir(dir))
-		count++;
-	closedir(dir);
+	globfree(&found);
 	return count;
 }
 

@@ -137,15 +137,19 @@ static int words_split(char **text, char *words[WORDS_MAX + 1])
 	return count;
 }
 
-/* The command line of a verb. */
+/* The command line of a verb, and behind an empty line a configuration file for the daemon. */
 static void fuzz_verb(const struct verb *verb, char *text)
 {
-	char *words[WORDS_MAX + 1];
+	char *words[WORDS_MAX + 1], path[64];
 	int count = words_split(&text, words);
+	int fd __cleanup(closep) = file_make(text ?: "", strlen(text ?: ""));
 	struct options options;
 	struct diag d;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	options_init(&options, verb);
+	if (verb->bit == VERB_DAEMON)
+		taken(config_read(&options, path, &d), &d);
 	if (taken(options_read(&options, count, words, &d), &d))
 		taken(options_complete(&options, &d), &d);
 	options_done(&options);
@@ -166,22 +170,9 @@ static void fuzz_snapshot(char *text)
 	fuzz_verb(&(struct verb){ .name = "snapshot", .bit = VERB_SNAPSHOT }, text);
 }
 
-/* Flags, an empty line, and a file; both are read into the same options. */
 static void fuzz_daemon(char *text)
 {
-	const struct verb verb = { .name = "daemon", .bit = VERB_DAEMON };
-	char *words[WORDS_MAX + 1], path[64];
-	int count = words_split(&text, words);
-	int fd __cleanup(closep) = file_make(text ?: "", strlen(text ?: ""));
-	struct options options;
-	struct diag d;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	options_init(&options, &verb);
-	taken(config_read(&options, path, &d), &d);
-	if (taken(options_read(&options, count, words, &d), &d))
-		taken(options_complete(&options, &d), &d);
-	options_done(&options);
+	fuzz_verb(&(struct verb){ .name = "daemon", .bit = VERB_DAEMON }, text);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

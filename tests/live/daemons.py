@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A private daemon, beside any other of the system, and how tests ask it."""
 
+import contextlib
 import functools
 import http.client
 import json
@@ -12,15 +13,12 @@ import socket
 from harness import BPFTRUSS, NATIVE, NUMBERS, Process, Report, must_equal, run, until
 
 
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=60)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
+def unix_connection(path):
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(60)
+    connection.sock.connect(path)
+    return connection
 
 
 class Daemon(Process):
@@ -44,13 +42,10 @@ class Daemon(Process):
 
     def request(self, target, method="GET", headers=None):
         """Status, headers and body."""
-        connection = UnixConnection(self.socket)
-        try:
+        with contextlib.closing(unix_connection(self.socket)) as connection:
             connection.request(method, target, headers=headers or {})
             response = connection.getresponse()
             return response.status, dict(response.getheaders()), response.read()
-        finally:
-            connection.close()
 
     def get(self, target):
         status, _, body = self.request(target)

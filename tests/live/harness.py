@@ -426,6 +426,29 @@ class Process:
             self.popen.wait()
 
 
+class Talker(Process):
+    """A process that says when it is ready, and then answers each line by one."""
+
+    def __init__(self, directory, argv, **options):
+        argv = [str(arg) for arg in argv]
+        super().__init__(directory, argv, stdin=subprocess.PIPE, **options)
+        self.answers = 0
+        self.answer()
+
+    def is_answered(self):
+        assert self.popen.poll() is None, self.stderr()
+        return self.stdout().count(b"\n") > self.answers
+
+    def answer(self):
+        until(self.is_answered, "an answer")
+        self.answers += 1
+        return self.stdout().split(b"\n")[self.answers - 1]
+
+    def ask(self, line):
+        self.tell(line.encode() + b"\n")
+        return self.answer()
+
+
 class Workload(Process):
     """A workload at its barrier: it sleeps in read until it is told to go, unless not asleep."""
 

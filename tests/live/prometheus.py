@@ -1,15 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's Prometheus, scraping one target every second, and asked what it has read."""
+"""Debian's Prometheus, scraping one target every second, and asked what it has read; and servers."""
 
+import contextlib
+import http.server
 import json
 import os
 import socket
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 from harness import DEADLINE_S, Process, need, until
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers on loopback with what answer(request) returns: a status, a content type, a body."""
+
+    def __init__(self, answer):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                status, kind, body = answer(self)
+                with contextlib.suppress(OSError):
+                    self.send_response(status)
+                    self.send_header("Content-Type", kind)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.target = "127.0.0.1:%d" % self.server_port
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
 
 CONFIG = """\
 global: {scrape_interval: 1s, scrape_timeout: 1s}

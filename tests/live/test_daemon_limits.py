@@ -14,7 +14,7 @@ import pytest
 
 from bpf_objects import held, must_be_unloaded
 from cgroups import memory, move
-from daemons import UnixConnection, must_equal_seen_whole, start_daemon, watched
+from daemons import must_equal_seen_whole, start_daemon, unix_connection, watched
 from faults import (counts, cpu_s, gap_reasons, history_of, memory_kib, must_be_below, of_steps,
                     written)  # fmt: skip
 from harness import Report, meanwhile, skip_if_sanitized, until
@@ -63,10 +63,9 @@ def must_have_all_calls(report, table):
 
 def ask_for_much(daemon, connections):
     """Asks for all there is, and takes nothing; False: the daemon is gone."""
-    connection = UnixConnection(daemon.socket)
     try:
-        connection.request("GET", "/v1/snapshot")
-        connections.append(connection)
+        connections.append(unix_connection(daemon.socket))
+        connections[-1].request("GET", "/v1/snapshot")
     except OSError:
         return False
     return daemon.popen.poll() is None

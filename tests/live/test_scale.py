@@ -7,8 +7,8 @@ import pytest
 
 from daemons import start_daemon, watched
 from faults import gap_reasons, history_of
-from harness import slurp, until
-from test_cost import CALLER, Talker
+from harness import Talker, slurp, until
+from test_cost import CALLER
 
 SINGLE = ("getuid", "geteuid", "getgid", "getegid", "gettid", "getpid", "umask")
 
@@ -29,7 +29,7 @@ def test_a_table_that_the_user_made_stays_as_large(live):
 
 
 def test_a_task_that_found_no_record_gets_one_later(live):
-    first, second = (live.add(Talker, sys.executable, "-c", CALLER) for _ in range(2))
+    first, second = (live.add(Talker, [sys.executable, "-c", CALLER]) for _ in range(2))
     bpftruss = live.attach([first.pid, second.pid], "--max-tasks", 1)
     second.ask("ask 101")
     first.popen.stdin.close()

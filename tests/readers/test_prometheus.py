@@ -2,19 +2,17 @@
 """What Prometheus and its tools make of the metrics that the unit test left in SAMPLES_DIR. A
 program or module that is not here is a test that is skipped, by name."""
 
-import http.server
 import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "live"))
 
-from prometheus import Prometheus, need  # noqa: E402
+from prometheus import Prometheus, Server, need  # noqa: E402
 
 SAMPLES = Path(os.environ["SAMPLES_DIR"])
 NAMES = ["web", "web_pid", "web_cgroup", "hostile", "overflow", "empty"]
@@ -93,28 +91,16 @@ def serve():
     def start(name, form):
         accepts = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                accepts.append(self.headers["Accept"])
-                body = sample(name, form)
-                self.send_response(200)
-                self.send_header("Content-Type", FORMATS[form])
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+        def answer(request):
+            accepts.append(request.headers["Accept"])
+            return 200, FORMATS[form], sample(name, form)
 
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return "127.0.0.1:%d" % server.server_port, accepts
+        servers.append(Server(answer))
+        return servers[-1].target, accepts
 
     yield start
     for server in servers:
-        server.shutdown()
-        server.server_close()
+        server.close()
 
 
 @pytest.mark.parametrize("form", FORMATS)

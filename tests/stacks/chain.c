@@ -117,7 +117,6 @@ static NOINLINE int realigned(int size, int a, int b, int c, int d, int e, int o
 
 static void on_alarm(int signal)
 {
-	(void)signal;
 	one(wait_here, 32);
 	stop = true;
 }
@@ -150,8 +149,6 @@ __asm__(".text\n\t.p2align 4\n\tnop\n\t.globl fault\n\t.type fault, @function\n"
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-	(void)signal;
-	(void)info;
 	one(wait_here, 32);
 	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
 }
@@ -169,8 +166,6 @@ static volatile int steps_left;
 
 static void on_step(int signal, siginfo_t *info, void *context)
 {
-	(void)signal;
-	(void)info;
 	wait_here();
 	if (!--steps_left)
 		((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;

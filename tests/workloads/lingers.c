@@ -13,19 +13,6 @@
 
 static struct thread other;
 
-/* i386 calls of a 64-bit program. */
-static long old_call(long nr, long a, long b, long c)
-{
-	long result = -ENOSYS;
-
-#ifdef __x86_64__
-	__asm__ volatile("int $0x80" : "=a"(result) : "0"(nr), "b"(a), "c"(b), "d"(c) : "memory");
-#else
-	(void)nr, (void)a, (void)b, (void)c;
-#endif
-	return result;
-}
-
 #define OLD_SETRESUID 208
 
 static void change_and_return(int uid)
@@ -34,7 +21,7 @@ static void change_and_return(int uid)
 	raw_call(SYS_setreuid, -1, 0);
 	raw_call(SYS_setreuid, -1, uid);
 	raw_call(SYS_setresuid, -1, 0, 0);
-	old_call(OLD_SETRESUID, -1, uid, 0);
+	raw_i386(OLD_SETRESUID, -1, uid, 0);
 	raw_call(SYS_setuid, 0);
 	raw_call(SYS_setresuid, 0, 0, 0);
 }

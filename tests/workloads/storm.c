@@ -159,11 +159,6 @@ static void thread_run(int index, int (*run)(void *))
 		raw_call(SYS_futex, &thread.running, 0 /* FUTEX_WAIT */, running, NULL);
 }
 
-static void make_thread(int index)
-{
-	thread_run(index, run_thread);
-}
-
 static int run_others(void *arg)
 {
 	call_others();
@@ -223,7 +218,7 @@ int main(int argc, char **argv)
 	refuse_calls();
 	for (; made < number; made++) {
 		if (kind->threads)
-			make_thread(made);
+			thread_run(made, run_thread);
 		else
 			make_process(made);
 	}

@@ -224,21 +224,25 @@ static inline void repeat_call(int times, int nr, long a)
 		counted_call(nr, a);
 }
 
-/* Calls of the 32-bit ABI, entered from a 64-bit process; none where there is no such thing. */
+/* A call of the 32-bit ABI, entered from a 64-bit process; none where there is no such thing. */
+static inline long raw_i386(long nr, long b, long c, long d)
+{
+	int result = -ENOSYS;
+
+#if defined(__x86_64__)
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "0"((int)nr), "b"(b), "c"(c), "d"(d)
+			 : "r8", "r9", "r10", "r11", "memory");
+#endif
+	return result;
+}
+
 static inline void repeat_i386(int times, int nr, long a)
 {
 #if defined(__x86_64__)
-	int result;
-
-	for (int i = 0; i < times; i++) {
-		__asm__ volatile("int $0x80"
-				 : "=a"(result)
-				 : "0"(nr), "b"(a), "c"(0L), "d"(1L)
-				 : "r8", "r9", "r10", "r11", "memory");
-		table_add_abi(TABLE_I386, nr, result, END_OK);
-	}
-#else
-	(void)times, (void)nr, (void)a;
+	for (int i = 0; i < times; i++)
+		table_add_abi(TABLE_I386, nr, raw_i386(nr, a, 0, 1), END_OK);
 #endif
 }
 
