@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness import slurp, until
+from harness import slurp, until, write
 
 
 def mounts():
@@ -39,11 +39,6 @@ def cgroup_empty(path, root):
     for pid in slurp(os.path.join(path, "cgroup.procs")).split():
         move(int(pid), root)
     until(lambda: cgroup_remove(path), "cgroup is empty")
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(str(text))
 
 
 class Cgroups:

@@ -87,6 +87,12 @@ def slurp(path):
         return file.read()
 
 
+def write(path, content):
+    """Bytes, or the text of anything else."""
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, (bytes, bytearray)) else str(content).encode())
+
+
 TICK_NS = 10**9 // 100  # in which user space is told times
 
 
@@ -232,6 +238,11 @@ class Report:
         """The one row of a call that one process made."""
         (row,) = self.select(syscall, abi)
         return row
+
+    def must_have(self, syscall, abi=NATIVE, **fields):
+        """The one row of a call that one process made has these values."""
+        row = self.only(syscall, abi)
+        assert {field: row[field] for field in fields} == fields
 
     def stacks(self, syscall=None, pid=None):
         """All stacks of a call or of all calls, of a process or of all."""

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import DEADLINE_S, Process, need, until
+from harness import DEADLINE_S, Process, need, until, write
 
 class Server(http.server.ThreadingHTTPServer):
     """Answers on loopback with what answer(request) returns: a status, a content type, a body."""
@@ -59,8 +59,7 @@ class Prometheus(Process):
 
     def __init__(self, directory, target):
         config = os.path.join(directory, "prometheus.yml")
-        with open(config, "w") as file:
-            file.write(CONFIG % target)
+        write(config, CONFIG % target)
         self.port = port_free()
         argv = [need("prometheus"), "--config.file=" + config,
                 "--web.listen-address=127.0.0.1:%d" % self.port,

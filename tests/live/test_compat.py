@@ -79,8 +79,7 @@ def test_calls_of_a_32_bit_program_are_those_that_it_made(live, compat):
     report = count(live, compat("calls"), "-f")
     assert counts(report) == CALLS
     assert {row["abi"] for row in report.rows} == {"arm"}
-    row = report.only("rt_sigreturn", abi="arm")
-    assert (row["calls"], row["errors"], row["untimed"]) == (4, 0, 0)
+    report.must_have("rt_sigreturn", abi="arm", calls=4, errors=0, untimed=0)
 
 
 def test_denied_calls_in_32_bits_never_began(live, compat):

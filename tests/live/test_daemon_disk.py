@@ -14,7 +14,7 @@ import pytest
 
 from daemons import start_daemon
 from faults import Disk, counts, difference, gap_reasons, history_of, tick, written
-from harness import BPFTRUSS, need, program, run, slurp, until
+from harness import BPFTRUSS, need, program, run, slurp, until, write
 
 
 @pytest.fixture
@@ -190,8 +190,7 @@ def test_a_damaged_history_is_put_aside_whole(live, tmp_path, kept, damage, part
     path = os.path.join(kept.state, "history.db")
     whole = history_of(kept, "--step", "all")
     broken = damage(slurp(path), part)
-    with open(path, "wb") as file:
-        file.write(broken)
+    write(path, broken)
     daemon = start(live, tmp_path / "daemon")
     aside = set_aside(kept)
     # An empty file is as a new one; single bits are seen when they are read, or never.

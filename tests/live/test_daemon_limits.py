@@ -17,7 +17,7 @@ from cgroups import memory, move
 from daemons import must_equal_seen_whole, start_daemon, unix_connection, watched
 from faults import (counts, cpu_s, gap_reasons, history_of, memory_kib, must_be_below, of_steps,
                     written)  # fmt: skip
-from harness import Report, meanwhile, skip_if_sanitized, until
+from harness import Report, meanwhile, skip_if_sanitized, until, write
 
 # --- a storm of processes ------------------------------------------------------------------------
 
@@ -240,8 +240,7 @@ class Clock:
         self.set(0)
 
     def set(self, days):
-        with open(self.path + ".new", "w") as file:
-            file.write("%+dd\n" % days)
+        write(self.path + ".new", "%+dd\n" % days)
         os.rename(self.path + ".new", self.path)
 
     def environment(self):

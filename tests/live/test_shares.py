@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from daemons import must_equal_seen_whole, start_daemon, watched
-from harness import need_unshare, program, slurp, until
+from harness import need_unshare, program, slurp, until, write
 from stacks import Loads, fixture
 from test_stack_users import open_folder
 
@@ -72,8 +72,7 @@ def test_a_user_of_many_user_ids_has_no_more(live, tmp_path, open_folder):
     shell = live.spawn(*somebody, *inside, script, stdin=subprocess.PIPE)
     until(lambda: slurp("/proc/%d/comm" % shell.pid) == b"sh\n", "it is in its namespace")
     for name in ("uid_map", "gid_map"):
-        with open("/proc/%d/%s" % (shell.pid, name), "w", encoding="utf-8") as file:
-            file.write("1 %d 10" % (SOMEBODY + 1000))
+        write("/proc/%d/%s" % (shell.pid, name), "1 %d 10" % (SOMEBODY + 1000))
     shell.tell(b"go\n")
     until(lambda: shell.stdout().count(b"calls") == 4, "all have hoarded")
     assert ROWS * 0.4 < rows_used(daemon) < ROWS * 0.7

@@ -10,7 +10,7 @@ import shutil
 import struct
 import time
 
-from harness import slurp
+from harness import slurp, write
 from stacks import Loads, fixture, output_of, stack_text, symbols
 
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")  # of an ELF file
@@ -77,8 +77,7 @@ def broken_copy(directory, breakage):
     path = os.path.join(str(directory), breakage.__name__ + ".so")
     data = bytearray(slurp(fixture("alpha.so")))
     breakage(data, fixture("alpha.so"))
-    with open(path, "wb") as file:
-        file.write(data)
+    write(path, data)
     return path
 
 
@@ -129,8 +128,7 @@ def trap_names(path, directory):
     for name in (b"alpha_one", b"alpha_two"):
         assert data.count(b"\0" + name + b"\0") >= 1
         data = data.replace(b"\0" + name + b"\0", b"\0" + TRAP[: len(name)] + b"\0")
-    with open(target, "wb") as file:
-        file.write(data)
+    write(target, data)
     return target
 
 

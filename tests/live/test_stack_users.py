@@ -16,7 +16,7 @@ import time
 import pytest
 
 from bpf_objects import held, listed, map_keys
-from harness import need, slurp
+from harness import need, slurp, write
 from stacks import FRAME_POINTERS, Loads, build_id, fixture, stack_text, symbols
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
@@ -221,8 +221,7 @@ def test_the_debug_file_of_a_user_is_not_that_of_roots_library(open_folder, live
     subprocess.run(["strip", "--strip-all", victim], check=True)
     wanted, given = build_id(victim), build_id(evil)
     data = slurp(evil).replace(*(bytes.fromhex("".join(each)) for each in (given, wanted)))
-    with open(evil, "wb") as file:
-        file.write(data)
+    write(evil, data)
     assert build_id(evil) == wanted
     folder = "/usr/lib/debug/.build-id/" + wanted[0]
     script = "mount -t tmpfs none /usr/lib/debug && mkdir -p %s && cp %s %s/%s.debug"
@@ -282,8 +281,7 @@ def with_pid(live, pid):
     if not os.path.exists(LAST_PID):
         pytest.skip("this kernel does not let go back to a pid")
     for _ in range(100):
-        with open(LAST_PID, "w") as file:
-            file.write(str(pid - 1))
+        write(LAST_PID, pid - 1)
         program = placed(live)
         if program.pid == pid:
             return program

@@ -22,7 +22,7 @@ import pytest
 from daemons import start_daemon
 from faults import memory_kib, must_be_below
 from harness import (BPFTRUSS, Report, deaf_command, meanwhile, need_unshare, program,
-                     skip_if_sanitized, slurp, until)  # fmt: skip
+                     skip_if_sanitized, slurp, until, write)  # fmt: skip
 from stacks import DebugServer, Loads, fixture, needs_client
 from test_stack_hostile import SECTION, sections
 
@@ -386,8 +386,7 @@ def with_many_symbols(source, path, count):
         header[4], header[5] = len(data), len(content)
         data += content
         SECTION.pack_into(data, where, *header)
-    with open(path, "wb") as file:
-        file.write(data)
+    write(path, data)
     os.chmod(path, 0o755)
 
 
