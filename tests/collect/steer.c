@@ -7,10 +7,13 @@
  * "report" by the JSON report, "cost" by what counting costs, as JSON. "hints" is answered by
  * the thread of the record that each CPU used last, 0 for none, and "sets" by how many calls
  * without room each CPU has counted in its set of overflow rows, both as JSON. Also answered
- * "ok": after "blind" no context switch is seen, until "seeing"; "brim" makes it as if so many
- * calls had ended that two more wrap any bucket in use; the process must sleep.
+ * "ok": after "blind" no context switch is seen, until "seeing", and after "endless" no end of a task,
+ * as where the kernel skips programs; "finish" waits until nothing is counted any more, and stops.
+ * "brim" makes it as if so many calls had ended that two more wrap any bucket in use; the process must
+ * sleep.
  */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +102,26 @@ static int be_blind(struct collector *collector)
 	return 0;
 }
 
+static int be_endless(struct collector *collector)
+{
+	bpf_link__destroy(collector->skel->links.on_exit);
+	collector->skel->links.on_exit = NULL;
+	return 0;
+}
+
+static int finish(struct collector *collector)
+{
+	struct pollfd poll_fd = { .fd = collector_fd(collector), .events = POLLIN };
+
+	while (collector_live(collector)) {
+		poll(&poll_fd, 1, collector_patience_ms(collector));
+		if (collector_reclaim(collector))
+			return -1;
+	}
+	collector_stop(collector);
+	return 0;
+}
+
 static int see(struct collector *collector)
 {
 	collector->skel->links.on_sched_switch =
@@ -152,6 +175,8 @@ static const struct order {
 	{ "no_errnos", .step = STEP_NO_ERRNOS },
 	{ "blind", .obey = be_blind },
 	{ "seeing", .obey = see },
+	{ "endless", .obey = be_endless },
+	{ "finish", .obey = finish },
 	{ "brim", .obey = fill_to_the_brim },
 	{ "cost", .obey = print_cost, .is_question = true },
 	{ "hints", .obey = print_hints, .is_question = true },

@@ -14,8 +14,9 @@ import time
 import pytest
 
 from faults import memory_kib
-from harness import BUILD, Report, Table, must_include, program, skip_if_sanitized, until
+from harness import Report, Table, must_include, program, skip_if_sanitized, until
 from reports import add_up, by, count_csv, count_text, must_add_up
+from test_cost import Steer
 
 
 def give_back_all(bpftruss):
@@ -187,11 +188,11 @@ def test_intervals_of_processes_of_ever_new_names_add_up(live):
 
 def count_blindly(live, *workload):
     target = live.workload(*workload)
-    blind = live.spawn(os.path.join(BUILD, "collect", "blind"), target.pid)
-    until(lambda: blind.stdout().startswith(b"counting\n"), "it counts")
+    steer = live.add(Steer, target.pid)
+    steer.step("endless")
     target.go()
-    assert blind.wait() == 0
-    return Report(blind.stdout().split(b"\n", 1)[1], lossy=True), target.table()
+    steer.step("finish")
+    return steer.report(lossy=True), target.table()
 
 
 @pytest.mark.parametrize("workload", [("calls",), ("threads", 7, 503), ("forks", "clone", 31)])

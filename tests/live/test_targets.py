@@ -20,7 +20,7 @@ def test_all_threads_of_a_process_are_counted_in_one_row_each_call(live):
 
 
 def test_no_thread_is_missed_while_threads_are_made_during_the_attach(live):
-    report, table = live.count("newthreads")
+    report, table = live.count("threads", "new")
     assert report.total("getppid") == table.total("getppid") > 10 * 101
 
 
