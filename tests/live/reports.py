@@ -18,6 +18,15 @@ def count_text(live, options, name, *args):
     return text, target.table()
 
 
+def count_both(live, options, name, *args):
+    """A text report and the JSON report of the same calls."""
+    target = live.workload(name, *args)
+    json, text = live.attach(target.pid, "-f"), live.attach(target.pid, "-f", *options, json=False)
+    target.go()
+    report = json.report()
+    return text.end_text(), report
+
+
 def parse_csv(text):
     rows = list(csv.DictReader(io.StringIO(text)))
     assert rows and None not in rows[0]

@@ -120,10 +120,6 @@ def test_questions_write_nothing_and_know_what_is_not_written_yet(live, place):
     assert all_steps(start(live, place), "--from", "10m") == wanted
 
 
-def test_the_history_knows_no_pids(live, place):
-    assert "pids" in start(live, place).refusal("history", "-p", "1")
-
-
 def test_no_history_is_kept_when_none_is_wanted(live, place):
     daemon = start_daemon(live, place, "--no-history")
     daemon.verb("history", status=1)

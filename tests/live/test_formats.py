@@ -13,23 +13,14 @@ import xml.etree.ElementTree
 import pytest
 
 from harness import need, program, run
-from reports import SUMS, count_csv, count_text, must_add_up, parse_csv
-
-
-def count_both(live, *options):
-    """A text report and the JSON report of the same calls."""
-    target = live.workload("calls")
-    json, text = live.attach(target.pid), live.attach(target.pid, *options, json=False)
-    target.go()
-    report = json.report()
-    return text.end_text(), report
+from reports import SUMS, count_both, count_csv, count_text, must_add_up, parse_csv
 
 
 # --- the table of errors -------------------------------------------------------------------------
 
 
 def test_the_errors_are_those_of_the_json(live):
-    text, report = count_both(live, "--errors")
+    text, report = count_both(live, ["--errors"], "calls")
     found = re.findall(r"^calls +(\S+) +(E\S+) +(.*?)  +(\d+) +([\d.]+)$", text, re.M)
     expected = {(row["syscall"], name): count
                 for row in report.rows for name, count in row["errnos"].items()}  # fmt: skip
@@ -50,7 +41,7 @@ def test_the_errors_by_pid_tell_processes_apart(live):
 
 
 def test_csv_has_the_numbers_of_the_json(live):
-    text, report = count_both(live, "--csv")
+    text, report = count_both(live, ["--csv"], "calls")
     rows = parse_csv(text)
     assert {row["syscall"] for row in rows} == {row["syscall"] for row in report.rows}
     for row in rows:
@@ -100,7 +91,7 @@ def parse_strace(text):
 
 
 def test_the_strace_format_has_the_counts_of_the_json(live):
-    text, report = count_both(live, "--format=strace")
+    text, report = count_both(live, ["--format=strace"], "calls")
     _, table, total = parse_strace(text)
     assert table == {row["syscall"]: (row["calls"], row["errors"]) for row in report.rows}
     assert int(total.split()[3]) == report.sum("calls") and total.endswith(" total")

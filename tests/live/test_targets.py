@@ -41,7 +41,7 @@ def test_kernel_threads_are_refused():
 
 
 def test_threads_that_the_kernel_runs_in_a_process_make_no_calls(live):
-    report, table = live.count("uring", needs="io_uring")
+    report, table = live.count("calls", "uring", needs="io_uring")
     must_equal(report, table)
     assert not [row for row in report.rows if row["syscall"].startswith("io_uring")]
 
@@ -134,8 +134,7 @@ def test_several_processes_are_counted_at_once(live, form):
 def test_counting_goes_on_until_the_last_target_has_ended(live):
     first, last = live.workload("calls"), live.workload("calls")
     bpftruss = live.attach([first.pid, last.pid])
-    first.go()
-    first.wait()
+    first.play()
     assert bpftruss.popen.poll() is None
     last.go()
     assert bpftruss.report().total("getppid") == 2 * 1009

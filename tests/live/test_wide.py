@@ -12,7 +12,7 @@ import struct
 import termios
 
 from harness import need_terminals
-from reports import KEYS, count_text
+from reports import KEYS, count_both, count_text
 
 
 def table_lines(text):
@@ -36,11 +36,7 @@ def grid(text):
 
 def test_working_and_waiting_add_up_to_all_calls(live):
     """And what waits stands in a block of its own."""
-    target = live.workload("forks", "clone", 11)
-    json = live.attach(target.pid, "-f")
-    wide = live.attach(target.pid, "-f", "-w", "--columns", "calls,errors,total", json=False)
-    target.go()
-    report, text = json.report(), wide.end_text()
+    text, report = count_both(live, ["-w", "--columns", "calls,errors,total"], "forks", "clone", 11)
     working, waiting = total_line(text, "working"), total_line(text, "waiting")
     assert int(working[1]) + int(waiting[1]) == report.sum("calls")
     assert int(working[2]) + int(waiting[2]) == report.sum("errors")
